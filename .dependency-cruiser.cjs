@@ -1,4 +1,5 @@
-// Who may import whom: config ← media ← telephony ← runtime, the control plane beside them; processes composes both, and only main.ts imports it.
+// Who may import whom: config ← media ← telephony ← runtime, the control plane beside them; processes
+// composes both, and only main.ts imports it.
 const within = (...folders) => `^(${folders.join('|')})/`;
 const mayImport = {
   config: [],
@@ -7,13 +8,15 @@ const mayImport = {
   runtime: ['telephony', 'media', 'config'],
   'control-plane': ['telephony/carriers', 'telephony/(e164|sip-address|tenant-hosts)', 'media/speech', 'media/blobs', 'config'],
   processes: ['control-plane', 'runtime', 'telephony', 'media', 'config'],
-  // A caller of its own for the doctor, benchmarks and tests: it shares codecs and formats with the product, nothing that decides.
+  // A caller of its own for the doctor, benchmarks and tests: it shares codecs and formats with the product,
+  // nothing that decides.
   caller: ['telephony', 'media', 'config'],
-  // The command line: the API over HTTP; of the program only what reads settings, locks, blobs and the keys of a backup, the engines and relays the doctor tries out,
-  // and the turn machine calls are replayed on.
+  // The command line: the API over HTTP; of the program only what reads settings, locks, blobs and the keys
+  // of a backup, the engines and relays the doctor tries out, and the turn machine calls are replayed on.
   cli: ['caller', 'media/speech', 'media/blobs', 'runtime/replay/', 'runtime/turn/(loop/flight-log|machine/turn-config).ts', 'telephony/relay/ng-client.ts', 'control-plane/operations/backup/withheld-keys.ts', 'control-plane/platform/secrets/secret-box.ts', 'config'],
 };
-// The rooms of a folder, lowest first: a room imports those before it only. Files beside the rooms compose them.
+// The rooms of a folder, lowest first: a room imports those before it only. Files beside the rooms compose
+// them.
 const rooms = {
   'control-plane': ['platform', 'accounts', 'catalogue', 'calls', 'speech', 'jobs', 'operations'],
   'control-plane/calls': ['outbox', 'plans', 'workers', 'sessions', 'recordings', 'livekit', 'webhooks', 'outbound', 'admission', 'settlement'],

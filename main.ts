@@ -18,9 +18,13 @@ function settingsOrExit(): Settings {
   }
 }
 
-/** Compiling the program is a third of a start: what was compiled is kept for the next one, here and in every process and thread below. */
+/**
+ * Compiling the program is a third of a start: what was compiled is kept for the next one, here and in every
+ * process and thread below.
+ */
 function keepCompiledCode(): void {
-  // Beside the program, where nobody writes who could not change the program itself; a place that cannot be written is no error.
+  // Beside the program, where nobody writes who could not change the program itself; a place that cannot be
+  // written is no error.
   process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(new URL('node_modules/.cache/parley', import.meta.url));
   enableCompileCache(process.env['NODE_COMPILE_CACHE']);
 }
@@ -34,8 +38,10 @@ async function run(): Promise<void> {
   const settings = settingsOrExit();
   keepCompiledCode();
   if (role === 'all') await (await import('#processes/all.ts')).startAll(settings);
-  else if (role === 'control-plane') await (await import('#processes/control-plane.ts')).startControlPlanePart(settings);
-  else if (role === 'signalling') await (await import('#processes/signalling.ts')).startSignallingPart(settings);
+  else if (role === 'control-plane')
+    await (await import('#processes/control-plane.ts')).startControlPlanePart(settings);
+  else if (role === 'signalling')
+    await (await import('#processes/signalling.ts')).startSignallingPart(settings);
   else await (await import('#processes/worker.ts')).startWorkerPart(settings);
 }
 

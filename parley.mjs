@@ -1,12 +1,16 @@
 #!/usr/bin/env node
-/** `npx parley …`: the command line (cli/main.ts), on the Node this product brings with it where the machine's own is too old to run it. */
+/**
+ * `npx parley …`: the command line (cli/main.ts), on the Node this product brings with it where the machine's
+ * own is too old to run it.
+ */
 import { spawn } from 'node:child_process';
 import module from 'node:module';
 import { join } from 'node:path';
 
 const OWN_NODE_FROM = 24;
 const main = join(import.meta.dirname, 'cli/main.ts');
-// Compiling is more than half of a command's time: what was compiled is kept, in the place of the product's own (main.ts).
+// Compiling is more than half of a command's time: what was compiled is kept, in the place of the product's
+// own (main.ts).
 process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, 'node_modules', '.cache', 'parley');
 
 if (Number.parseInt(process.versions.node, 10) >= OWN_NODE_FROM) {

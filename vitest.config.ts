@@ -7,7 +7,8 @@ export default defineConfig({
     testTimeout: 90_000,
     hookTimeout: 180_000,
     expect: { poll: { timeout: 60_000 } },
-    // Most of the time goes to journeys, which wait for a good part of theirs: two at once should not fill the two cores of a small machine (docs/decisions.md).
+    // Most of the time goes to journeys. One uses 0.3 to 0.6 of a core, as it waits for speech and timers:
+    // two at once leave part of two cores idle.
     maxWorkers: 3,
   },
 });

@@ -1,10 +1,16 @@
-/** `POST /v1/agent/sessions` at a steady rate, whatever the answers take: a late answer delays no request, and counts from when its request was due. */
+/**
+ * `POST /v1/agent/sessions` at a steady rate, whatever the answers take: a late answer delays no request, and
+ * counts from when its request was due.
+ */
 import { Pool } from 'undici';
 import type { Product } from '#test/journeys/product.ts';
 
 /** More than wait for an answer at once while the rate is kept. */
 const CONNECTIONS = 100;
-/** As long at the same rate before what is measured: it opens connections, and what runs two hundred times a second is compiled by then. */
+/**
+ * As long at the same rate before what is measured: it opens connections, and what runs two hundred times a
+ * second is compiled by then.
+ */
 const WARM_UP_SECONDS = 3;
 
 /** What the rate showed. */
@@ -41,7 +47,10 @@ export async function runApiLoad(
   }
 }
 
-async function atRate(load: { readonly perSecond: number; readonly seconds: number }, create: () => Promise<boolean>): Promise<ApiLoadResult> {
+async function atRate(
+  load: { readonly perSecond: number; readonly seconds: number },
+  create: () => Promise<boolean>,
+): Promise<ApiLoadResult> {
   const latenciesMs: number[] = [];
   let failed = 0;
   const createWhenDue = async (dueMs: number) => {

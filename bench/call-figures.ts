@@ -8,8 +8,17 @@ export function callFigures(result: LoadResult): Figure[] {
   const { stalls } = result;
   const calls = { load, unit: 's', samples: result.calls, digits: 2 };
   /** A sample has the time of its largest limit, with the wait before it, in which to be undisturbed. */
-  const of = (what: string, samples: readonly TimedSample[], limits: Readonly<Record<string, number>>, waitMs = 0) =>
-    judgedSamples({ what, load, unit: 'ms' }, samples, limits, { stalls, windowMs: waitMs + Math.max(...Object.values(limits)), toleranceMs: 5 });
+  const of = (
+    what: string,
+    samples: readonly TimedSample[],
+    limits: Readonly<Record<string, number>>,
+    waitMs = 0,
+  ) =>
+    judgedSamples({ what, load, unit: 'ms' }, samples, limits, {
+      stalls,
+      windowMs: waitMs + Math.max(...Object.values(limits)),
+      toleranceMs: 5,
+    });
   return [
     of('own share of a turn', result.turnShareMs, { p50: 30, p95: 50, p99: 80 }, RESPONSE_WAIT_MS),
     of('barge-in to silence', result.bargeInMs, { p95: 60, p99: 90 }),
@@ -22,7 +31,11 @@ export function callFigures(result: LoadResult): Figure[] {
     of('longest gap between packets', result.gapMs, { '': 40 }),
     of('INVITE to 200', result.inviteToAnswerMs, { p95: 150 }),
     of('200 to the greeting', result.answerToGreetingMs, { p95: 200 }),
-    judged({ what: 'CPU of all threads per call-minute, phone', ...calls }, [{ name: '', value: result.cpu.perCallMinute, limit: 0.3 }]),
-    judged({ what: 'CPU of all threads to set a call up, phone', ...calls }, [{ name: '', value: result.cpu.perCallSetUp, limit: 0.3 }]),
+    judged({ what: 'CPU of all threads per call-minute, phone', ...calls }, [
+      { name: '', value: result.cpu.perCallMinute, limit: 0.3 },
+    ]),
+    judged({ what: 'CPU of all threads to set a call up, phone', ...calls }, [
+      { name: '', value: result.cpu.perCallSetUp, limit: 0.3 },
+    ]),
   ];
 }

@@ -1,4 +1,7 @@
-/** So many phone calls at once, each with turns and interruptions, measured from one packet capture; CPU and memory of the whole process tree beside it. */
+/**
+ * So many phone calls at once, each with turns and interruptions, measured from one packet capture; CPU and
+ * memory of the whole process tree beside it.
+ */
 
 import type { CallOutcome, CallRecord } from '#caller/caller.ts';
 import { startCapture } from '#caller/capture.ts';
@@ -90,7 +93,9 @@ export async function runCallLoad(product: Product, options: LoadOptions): Promi
   const stalls = await watch.stop();
   const datagramsOf = byOwnPort(await capture.stop());
   const measured = records.map(({ record }) => {
-    const datagrams = [record.ports.signalling, record.ports.media].flatMap((port) => datagramsOf.get(port) ?? []);
+    const datagrams = [record.ports.signalling, record.ports.media].flatMap(
+      (port) => datagramsOf.get(port) ?? [],
+    );
     return { record, measures: measureCall(datagrams, record, { bargeInWaitMs: BARGE_IN_WAIT_MS }) };
   });
   const spans = records.map(
@@ -112,14 +117,17 @@ export async function runCallLoad(product: Product, options: LoadOptions): Promi
 
 /** Says what went wrong in a load, a line for each kind with how often. */
 export function printTroubles({ troubles, unanswered }: LoadResult): void {
-  for (const trouble of new Set(troubles)) console.log(`  ${troubles.filter((each) => each === trouble).length} × a call was ${trouble}`);
+  for (const trouble of new Set(troubles))
+    console.log(`  ${troubles.filter((each) => each === trouble).length} × a call was ${trouble}`);
   if (unanswered > 0) console.log(`  ${unanswered} lines were never answered`);
 }
 
 /** A capture by the callers' ports, so that it is not gone through once for each call. */
 function byOwnPort(datagrams: readonly CapturedDatagram[]): ReadonlyMap<number, CapturedDatagram[]> {
   const isOwn = (port: number) => port >= PORTS.first && port <= PORTS.last;
-  return Map.groupBy(datagrams, ({ sourcePort, destinationPort }) => (isOwn(sourcePort) ? sourcePort : destinationPort));
+  return Map.groupBy(datagrams, ({ sourcePort, destinationPort }) =>
+    isOwn(sourcePort) ? sourcePort : destinationPort,
+  );
 }
 
 /** CPU seconds a second of a product without calls. */
@@ -136,18 +144,30 @@ function summary(measured: readonly { readonly record: CallRecord; readonly meas
   return {
     troubles: measured.map(({ record }) => troubleOf(record.outcome)).filter((trouble) => trouble !== null),
     turnShareMs: all((measures) =>
-      measures.turns.map(({ saidAtMs, replyAfterMs }) => timed(saidAtMs, replyAfterMs === null ? null : replyAfterMs - RESPONSE_WAIT_MS)),
+      measures.turns.map(({ saidAtMs, replyAfterMs }) =>
+        timed(saidAtMs, replyAfterMs === null ? null : replyAfterMs - RESPONSE_WAIT_MS),
+      ),
     ),
     unanswered: turns.filter(({ replyAfterMs }) => replyAfterMs === null).length,
-    bargeInMs: all((measures) => measures.bargeIns.map(({ dueAtMs, stoppedAfterMs }) => timed(dueAtMs, stoppedAfterMs))),
+    bargeInMs: all((measures) =>
+      measures.bargeIns.map(({ dueAtMs, stoppedAfterMs }) => timed(dueAtMs, stoppedAfterMs)),
+    ),
     offGridMs: all(
-      ({ pacing }) => pacing?.atMs.map((atMs, index) => timed(atMs - (pacing.offGridMs[index] ?? 0), pacing.offGridMs[index] ?? 0)) ?? [],
+      ({ pacing }) =>
+        pacing?.atMs.map((atMs, index) =>
+          timed(atMs - (pacing.offGridMs[index] ?? 0), pacing.offGridMs[index] ?? 0),
+        ) ?? [],
     ),
     gapMs: all(
-      ({ pacing }) => pacing?.atMs.slice(1).map((atMs, index) => timed(pacing.atMs[index] ?? atMs, atMs - (pacing.atMs[index] ?? atMs))) ?? [],
+      ({ pacing }) =>
+        pacing?.atMs
+          .slice(1)
+          .map((atMs, index) => timed(pacing.atMs[index] ?? atMs, atMs - (pacing.atMs[index] ?? atMs))) ?? [],
     ),
     inviteToAnswerMs: all(({ invitedAtMs, inviteToAnswerMs }) => [timed(invitedAtMs, inviteToAnswerMs)]),
-    answerToGreetingMs: all(({ answeredAtMs, answerToGreetingMs }) => [timed(answeredAtMs, answerToGreetingMs)]),
+    answerToGreetingMs: all(({ answeredAtMs, answerToGreetingMs }) => [
+      timed(answeredAtMs, answerToGreetingMs),
+    ]),
   };
 }
 
@@ -158,20 +178,29 @@ function timed(atMs: number | null, value: number | null): TimedSample | null {
 function troubleOf(outcome: CallOutcome): string | null {
   if (outcome.type === 'refused') return `refused with ${outcome.status} ${outcome.reason}`;
   if (outcome.type === 'cancelled') return 'cancelled';
-  return outcome.endedBy === 'caller' ? null : `ended by the ${outcome.endedBy === 'agent' ? 'agent' : 'line: nothing more came'}`;
+  return outcome.endedBy === 'caller'
+    ? null
+    : `ended by the ${outcome.endedBy === 'agent' ? 'agent' : 'line: nothing more came'}`;
 }
 
 /** Hears the greeting out, asks, and later speaks over the answers; every call with pauses of its own. */
 function sceneOf(index: number, turns: number): Scene {
   const listen = { do: 'listen', quiet_ms: 500, timeout_ms: 6_000 } as const;
   const steps: SceneFile['steps'] = [listen];
-  for (let turn = 0; turn < turns; turn++) steps.push({ do: 'pause', ms: [50, 350] }, { do: 'say', text: HEARD_LINE }, listen);
+  for (let turn = 0; turn < turns; turn++)
+    steps.push({ do: 'pause', ms: [50, 350] }, { do: 'say', text: HEARD_LINE }, listen);
   for (let turn = 0; turn < turns / 2; turn++)
-    steps.push({ do: 'say', text: HEARD_LINE }, { do: 'interrupt', after_ms: [500, 900], text: HEARD_LINE, timeout_ms: 6_000 }, listen);
+    steps.push(
+      { do: 'say', text: HEARD_LINE },
+      { do: 'interrupt', after_ms: [500, 900], text: HEARD_LINE, timeout_ms: 6_000 },
+      listen,
+    );
   return prepareScene({ name: `call ${index}`, seed: index + 1, steps });
 }
 
-/** An agent for measuring: answers at 300 ms, gives way at the least voice. Returns the number bound to it. */
+/**
+ * An agent for measuring: answers at 300 ms, gives way at the least voice. Returns the number bound to it.
+ */
 export async function createMeasuredAgent(product: Product, phoneNumber: string): Promise<string> {
   const agent = await product.ask('POST', '/v1/agent/agents', { name: 'Measured' });
   await product.ask('PATCH', `/v1/agent/agents/${agent.agent_id}/config`, {
@@ -179,6 +208,10 @@ export async function createMeasuredAgent(product: Product, phoneNumber: string)
     conversation: { response_wait_ms: RESPONSE_WAIT_MS, interruption_sensitivity: 'high' },
   });
   await product.ask('POST', `/v1/agent/agents/${agent.agent_id}/publish`, {});
-  await product.ask('POST', '/v1/agent/phone-numbers', { provider: 'managed', phone_number: phoneNumber, agent_id: agent.agent_id });
+  await product.ask('POST', '/v1/agent/phone-numbers', {
+    provider: 'managed',
+    phone_number: phoneNumber,
+    agent_id: agent.agent_id,
+  });
   return phoneNumber;
 }

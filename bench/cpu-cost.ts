@@ -1,6 +1,7 @@
 /**
- * What calls cost the product's processes, told apart: what one call costs once (set-up: admission, first use of code, greeting) and what each minute costs.
- * What the product spends without any call is subtracted; the callers, the stand-ins and the capture are other processes and not in it.
+ * What calls cost the product's processes, told apart: what one call costs once (set-up: admission, first use
+ * of code, greeting) and what each minute costs. What the product spends without any call is subtracted; the
+ * callers, the stand-ins and the capture are other processes and not in it.
  */
 
 /** CPU seconds used so far by all threads of the product at a time, ms. */
@@ -28,15 +29,24 @@ const SET_UP_MS = 2_000;
 const LEAST_MS = 5_000;
 
 /** Splits what was used: while every call was up, and before that. */
-export function cpuCost(samples: readonly CpuSample[], calls: readonly CallSpan[], idlePerSecond: number): CpuCost {
+export function cpuCost(
+  samples: readonly CpuSample[],
+  calls: readonly CallSpan[],
+  idlePerSecond: number,
+): CpuCost {
   const placedMs = Math.min(...calls.map((call) => call.placedMs));
   const upMs = Math.max(...calls.map((call) => call.answeredMs)) + SET_UP_MS;
   const endedMs = Math.min(...calls.map((call) => call.endedMs));
-  if (calls.length === 0 || endedMs - upMs < LEAST_MS) return { perCallSetUp: Number.NaN, perCallMinute: Number.NaN };
-  const used = (fromMs: number, untilMs: number) => at(samples, untilMs) - at(samples, fromMs) - (idlePerSecond * (untilMs - fromMs)) / 1_000;
+  if (calls.length === 0 || endedMs - upMs < LEAST_MS)
+    return { perCallSetUp: Number.NaN, perCallMinute: Number.NaN };
+  const used = (fromMs: number, untilMs: number) =>
+    at(samples, untilMs) - at(samples, fromMs) - (idlePerSecond * (untilMs - fromMs)) / 1_000;
   const perCallMinute = used(upMs, endedMs) / ((calls.length * (endedMs - upMs)) / 60_000);
   const minutesInSetUp = calls.reduce((sum, call) => sum + (upMs - call.answeredMs) / 60_000, 0);
-  return { perCallSetUp: (used(placedMs, upMs) - perCallMinute * minutesInSetUp) / calls.length, perCallMinute };
+  return {
+    perCallSetUp: (used(placedMs, upMs) - perCallMinute * minutesInSetUp) / calls.length,
+    perCallMinute,
+  };
 }
 
 /** Between two samples, the straight line. */
@@ -45,5 +55,8 @@ function at(samples: readonly CpuSample[], ms: number): number {
   const [before, after] = [samples[next - 1], samples[next]];
   if (!after) return samples.at(-1)?.cpuSeconds ?? Number.NaN;
   if (!before) return after.cpuSeconds;
-  return before.cpuSeconds + ((after.cpuSeconds - before.cpuSeconds) * (ms - before.atMs)) / (after.atMs - before.atMs);
+  return (
+    before.cpuSeconds +
+    ((after.cpuSeconds - before.cpuSeconds) * (ms - before.atMs)) / (after.atMs - before.atMs)
+  );
 }

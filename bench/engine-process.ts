@@ -1,4 +1,7 @@
-/** A process of stand-in engines: forked, so that nobody's event loop is shared; its first message says where they listen. */
+/**
+ * A process of stand-in engines: forked, so that nobody's event loop is shared; its first message says where
+ * they listen.
+ */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 

@@ -9,7 +9,10 @@ const figure = z.object({
   /** Under which load. */
   load: z.string(),
   value: z.string(),
-  /** The same of the samples in whose time the machine ran throughout, with how many these are; empty where nothing is known of that. */
+  /**
+   * The same of the samples in whose time the machine ran throughout, with how many these are; empty where
+   * nothing is known of that.
+   */
   undisturbed: z.string().default(''),
   budget: z.string(),
   /** Met between stalls: by the samples in whose time the machine ran, not by all. */
@@ -52,7 +55,10 @@ export interface TimedSample {
   readonly value: number;
 }
 
-/** How samples are told apart by the machine's stalls. The window is the same for each, however long it took in the end, or the slow ones would be left out for being slow. */
+/**
+ * How samples are told apart by the machine's stalls. The window is the same for each, however long it took
+ * in the end, or the slow ones would be left out for being slow.
+ */
 export interface StallRule {
   /** Null where they are not known. */
   readonly stalls: MachineStalls | null;
@@ -74,18 +80,30 @@ export function judgedSamples(
 ): Figure {
   const numbers = (chosen: readonly TimedSample[]) => {
     const values = chosen.map(({ value }) => value);
-    return Object.entries(limits).map(([name, limit]) => ({ name, limit, value: quantile(values, name === '' ? 1 : Number(name.slice(1)) / 100) }));
+    return Object.entries(limits).map(([name, limit]) => ({
+      name,
+      limit,
+      value: quantile(values, name === '' ? 1 : Number(name.slice(1)) / 100),
+    }));
   };
   const all = judged({ ...about, samples: samples.length }, numbers(samples));
   if (!stalls || all.verdict === 'not measured') return all;
   const calm = samples.filter(({ atMs }) => stalls.within(atMs, atMs + windowMs) <= toleranceMs);
   if (calm.length === 0) return { ...all, undisturbed: 'n=0' };
   const apart = judged({ ...about, samples: calm.length }, numbers(calm));
-  const isMetApart = all.verdict === 'missed' && apart.verdict === 'met' && calm.length >= samples.length * FEWEST_UNDISTURBED;
-  return { ...all, undisturbed: `${apart.value} (n=${calm.length})`, verdict: isMetApart ? 'met between stalls' : all.verdict };
+  const isMetApart =
+    all.verdict === 'missed' && apart.verdict === 'met' && calm.length >= samples.length * FEWEST_UNDISTURBED;
+  return {
+    ...all,
+    undisturbed: `${apart.value} (n=${calm.length})`,
+    verdict: isMetApart ? 'met between stalls' : all.verdict,
+  };
 }
 
-/** Makes a figure of numbers that share a unit; it is met when each of them is. Without samples nothing was measured. */
+/**
+ * Makes a figure of numbers that share a unit; it is met when each of them is. Without samples nothing was
+ * measured.
+ */
 export function judged(about: About, numbers: readonly Limited[]): Figure {
   const { what, load, unit, samples, digits = 1 } = about;
   const joined = (values: readonly { readonly name: string; readonly shown: string }[]) =>
@@ -95,10 +113,16 @@ export function judged(about: About, numbers: readonly Limited[]): Figure {
     what,
     load,
     samples,
-    value: isMeasured ? joined(numbers.map(({ name, value }) => ({ name, shown: value.toFixed(digits) }))) : '–',
+    value: isMeasured
+      ? joined(numbers.map(({ name, value }) => ({ name, shown: value.toFixed(digits) })))
+      : '–',
     undisturbed: '',
     budget: joined(numbers.map(({ name, limit }) => ({ name, shown: `≤ ${Number(limit.toFixed(1))}` }))),
-    verdict: isMeasured ? (numbers.every(({ value, limit }) => value <= limit) ? 'met' : 'missed') : 'not measured',
+    verdict: isMeasured
+      ? numbers.every(({ value, limit }) => value <= limit)
+        ? 'met'
+        : 'missed'
+      : 'not measured',
   };
 }
 
@@ -123,6 +147,10 @@ export function toText(figures: readonly Figure[]): string {
     ...[verdict, what, load, value, `n=${samples}`],
     ...[undisturbed === '' ? '' : `machine running: ${undisturbed}`, budget],
   ]);
-  const widths = [0, 1, 2, 3, 4, 5, 6].map((column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
-  return cells.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')).join('\n');
+  const widths = [0, 1, 2, 3, 4, 5, 6].map((column) =>
+    Math.max(...cells.map((row) => row[column]?.length ?? 0)),
+  );
+  return cells
+    .map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '))
+    .join('\n');
 }

@@ -1,4 +1,7 @@
-/** Entry of the process `neighbours.ts` starts: one tenant that does everything its limits allow, as fast as it can, until the process is told to stop. */
+/**
+ * Entry of the process `neighbours.ts` starts: one tenant that does everything its limits allow, as fast as
+ * it can, until the process is told to stop.
+ */
 import { createSocket } from 'node:dgram';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
@@ -32,7 +35,12 @@ async function beGreedy(job: GreedyJob): Promise<void> {
     tally[what] = { ...ofKind, [status]: (ofKind[status] ?? 0) + 1 };
   }
 
-  async function ask(what: string, method: 'POST' | 'PATCH', path: string, sent?: { readonly body: string | Buffer; readonly type: string }) {
+  async function ask(
+    what: string,
+    method: 'POST' | 'PATCH',
+    path: string,
+    sent?: { readonly body: string | Buffer; readonly type: string },
+  ) {
     const headers = { authorization: `Bearer ${job.key}`, ...(sent && { 'content-type': sent.type }) };
     const response = await pool.request({ method, path, headers, ...(sent && { body: sent.body }) });
     const text = await response.body.text();
@@ -56,10 +64,22 @@ async function beGreedy(job: GreedyJob): Promise<void> {
   const config = { prompt: { first_message_mode: 'fixed', first_message: 'Hello.' }, webhooks };
   await ask('set up', 'PATCH', `/v1/agent/agents/${agentId}/config`, json(config));
   await ask('set up', 'POST', `/v1/agent/agents/${agentId}/publish`, json({}));
-  const number = await ask('set up', 'POST', '/v1/agent/phone-numbers', json({ provider: 'managed', phone_number: job.number, agent_id: agentId }));
-  const { tool_id: toolId } = await ask('set up', 'POST', '/v1/agent/tools', json({ name: 'hangs', url: hangs }));
+  const number = await ask(
+    'set up',
+    'POST',
+    '/v1/agent/phone-numbers',
+    json({ provider: 'managed', phone_number: job.number, agent_id: agentId }),
+  );
+  const { tool_id: toolId } = await ask(
+    'set up',
+    'POST',
+    '/v1/agent/tools',
+    json({ name: 'hangs', url: hangs }),
+  );
 
-  const recipients = Array.from({ length: 2_000 }, (_, index) => ({ to_number: `+1212555${String(index).padStart(4, '0')}` }));
+  const recipients = Array.from({ length: 2_000 }, (_, index) => ({
+    to_number: `+1212555${String(index).padStart(4, '0')}`,
+  }));
   const batch = {
     agent_id: agentId,
     phone_number_id: number?.phone_number_id,
@@ -67,11 +87,17 @@ async function beGreedy(job: GreedyJob): Promise<void> {
     schedule: { start_at: '2099-01-01T00:00:00Z' },
     recipients,
   };
-  const voice = form({ type: 'tts', train_mode: 'fast', title: 'x', visibility: 'private', texts: 'Hello.' }, 'voices');
+  const voice = form(
+    { type: 'tts', train_mode: 'fast', title: 'x', visibility: 'private', texts: 'Hello.' },
+    'voices',
+  );
   const doings: Record<string, () => void> = {
-    previews: () => inParallel(4, () => ask('previews', 'POST', `/v1/agent/agents/${agentId}/preview-sessions`)),
-    sessions: () => inParallel(4, () => ask('sessions', 'POST', '/v1/agent/sessions', json({ agent_id: agentId }))),
-    speech: () => inParallel(8, () => ask('speech', 'POST', '/v1/tts', json({ text: LONG_TEXT, format: 'wav' }))),
+    previews: () =>
+      inParallel(4, () => ask('previews', 'POST', `/v1/agent/agents/${agentId}/preview-sessions`)),
+    sessions: () =>
+      inParallel(4, () => ask('sessions', 'POST', '/v1/agent/sessions', json({ agent_id: agentId }))),
+    speech: () =>
+      inParallel(8, () => ask('speech', 'POST', '/v1/tts', json({ text: LONG_TEXT, format: 'wav' }))),
     tools: () => inParallel(8, () => ask('tool tests', 'POST', `/v1/agent/tools/${toolId}/test`, json({}))),
     uploads: () => inParallel(8, () => ask('uploads', 'POST', '/model', voice)),
     batches: () => inParallel(1, () => ask('batches', 'POST', '/v1/agent/batch-calls', json(batch))),
@@ -79,7 +105,8 @@ async function beGreedy(job: GreedyJob): Promise<void> {
     http: () => inParallel(4, httpGarbage),
     sip: () => void sipGarbage(),
   };
-  for (const [name, begin] of Object.entries(doings)) if (job.only.length === 0 || job.only.includes(name)) begin();
+  for (const [name, begin] of Object.entries(doings))
+    if (job.only.length === 0 || job.only.includes(name)) begin();
   process.on('message', () => process.send?.(tally));
 
   /** A call of one second. Its webhooks go to an endpoint that hangs. */
@@ -91,18 +118,31 @@ async function beGreedy(job: GreedyJob): Promise<void> {
   }
 
   function form(fields: Record<string, string>, file: string) {
-    const parts = Object.entries(fields).map(([name, value]) => `--b\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`);
+    const parts = Object.entries(fields).map(
+      ([name, value]) => `--b\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`,
+    );
     const head = `${parts.join('')}--b\r\nContent-Disposition: form-data; name="${file}"; filename="a.wav"\r\n\r\n`;
-    return { body: Buffer.concat([Buffer.from(head), UPLOAD, Buffer.from('\r\n--b--\r\n')]), type: 'multipart/form-data; boundary=b' };
+    return {
+      body: Buffer.concat([Buffer.from(head), UPLOAD, Buffer.from('\r\n--b--\r\n')]),
+      type: 'multipart/form-data; boundary=b',
+    };
   }
 
   /** A request that is none, or one that never ends, from another address. */
   async function httpGarbage(): Promise<void> {
-    const socket = connect({ host: '127.0.0.1', port: Number(new URL(job.url).port), localAddress: ELSEWHERE });
+    const socket = connect({
+      host: '127.0.0.1',
+      port: Number(new URL(job.url).port),
+      localAddress: ELSEWHERE,
+    });
     await new Promise((resolve) => {
       socket.on('error', resolve).on('close', resolve).on('data', resolve);
       const head = 'POST /v1/agent/sessions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n';
-      socket.write(Math.random() < 0.5 ? `${'{'.repeat(8_000)}\r\n\r\n` : `${head}Content-Length: 60000\r\n\r\n${'{{ '.repeat(20_000)}`);
+      socket.write(
+        Math.random() < 0.5
+          ? `${'{'.repeat(8_000)}\r\n\r\n`
+          : `${head}Content-Length: 60000\r\n\r\n${'{{ '.repeat(20_000)}`,
+      );
       setTimeout(resolve, 1_000).unref();
     });
     socket.destroy();
@@ -117,7 +157,13 @@ async function beGreedy(job: GreedyJob): Promise<void> {
     const { port } = socket.address();
     for (let n = 0; ; n++) {
       const messages = sipMessages({ callId: `greedy-${n}`, ourTag: 'a', theirTag: 'b', port }, n);
-      for (const message of messages) socket.send(mutate(message, messages, random).subarray(0, 60_000), job.sipPort, '127.0.0.1', () => undefined);
+      for (const message of messages)
+        socket.send(
+          mutate(message, messages, random).subarray(0, 60_000),
+          job.sipPort,
+          '127.0.0.1',
+          () => undefined,
+        );
       await new Promise((resolve) => setTimeout(resolve, messages.length / 2));
     }
   }

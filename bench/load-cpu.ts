@@ -1,10 +1,15 @@
-/** Who takes the cores while calls are measured: the product, and beside it on the same machine the callers, the vendors' stand-ins, the capture and the probes. */
+/**
+ * Who takes the cores while calls are measured: the product, and beside it on the same machine the callers,
+ * the vendors' stand-ins, the capture and the probes.
+ */
 import { cpuSeconds, type Process, processTree } from '#test/journeys/process-tree.ts';
 
 /** Cores taken on average, by whom. */
 export type CoresTaken = Readonly<Record<'product' | 'callers' | 'stand-ins' | 'capture' | 'probes', number>>;
 
-/** Watches from now on; what it returns ends the watch. Everybody must be running already, and still be then. */
+/**
+ * Watches from now on; what it returns ends the watch. Everybody must be running already, and still be then.
+ */
 export function watchCores(product: readonly Process[]): () => CoresTaken {
   const tree = processTree(process.pid);
   const named = (part: string) => tree.filter(({ commandLine }) => commandLine.includes(part));
@@ -23,6 +28,11 @@ export function watchCores(product: readonly Process[]): () => CoresTaken {
   };
 }
 
-function mapped<Key extends string, From, To>(record: Readonly<Record<Key, From>>, change: (value: From, key: Key) => To): Record<Key, To> {
-  return Object.fromEntries(Object.entries<From>(record).map(([key, value]) => [key, change(value, key as Key)])) as Record<Key, To>;
+function mapped<Key extends string, From, To>(
+  record: Readonly<Record<Key, From>>,
+  change: (value: From, key: Key) => To,
+): Record<Key, To> {
+  return Object.fromEntries(
+    Object.entries<From>(record).map(([key, value]) => [key, change(value, key as Key)]),
+  ) as Record<Key, To>;
 }

@@ -1,6 +1,7 @@
 /**
- * When the machine under a benchmark stood still. A host that shares its processors takes them away for tens of milliseconds at a time: what such a
- * moment touches says nothing about the product. A probe of the highest priority on every core tells these moments; nothing the product does can delay it.
+ * When the machine under a benchmark stood still. A host that shares its processors takes them away for tens
+ * of milliseconds at a time: what such a moment touches says nothing about the product. A probe of the
+ * highest priority on every core tells these moments; nothing the product does can delay it.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,7 +16,10 @@ export interface Stall {
   readonly toMs: number;
 }
 
-/** The moments in which some core stood still, and for as long again after each, while what had waited was caught up with. */
+/**
+ * The moments in which some core stood still, and for as long again after each, while what had waited was
+ * caught up with.
+ */
 export class MachineStalls {
   readonly #spans: readonly Stall[];
 
@@ -57,7 +61,11 @@ export interface StallWatch {
 /** Watches every core. Resolves when all are watched, or none can be. */
 export async function watchStalls(): Promise<StallWatch> {
   const stalls: Stall[] = [];
-  const probes = await Promise.all(Array.from({ length: availableParallelism() }, (_, core) => startProbe(core, (stall) => stalls.push(stall))));
+  const probes = await Promise.all(
+    Array.from({ length: availableParallelism() }, (_, core) =>
+      startProbe(core, (stall) => stalls.push(stall)),
+    ),
+  );
   return {
     async stop() {
       const running = probes.filter((probe) => probe !== null);
@@ -68,9 +76,13 @@ export async function watchStalls(): Promise<StallWatch> {
 }
 
 async function startProbe(core: number, onStall: (stall: Stall) => void): Promise<ChildProcess | null> {
-  const child = spawn('chrt', ['--fifo', '50', 'taskset', '--cpu-list', String(core), process.execPath, PROBE], {
-    stdio: ['ignore', 'pipe', 'ignore'],
-  });
+  const child = spawn(
+    'chrt',
+    ['--fifo', '50', 'taskset', '--cpu-list', String(core), process.execPath, PROBE],
+    {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    },
+  );
   const isRunning = new Promise<boolean>((resolve) => {
     let rest = '';
     child.stdout.setEncoding('utf8').on('data', (text: string) => {

@@ -1,10 +1,17 @@
 /**
- * `npm run bench:calls`: two hundred inbound phone calls at twenty a second, of half a minute each, through one worker as it is set by default: none is refused or
- * dropped. Before it a hundred, at which the pacing budget holds (design §8). `npm run bench:calls -- 20 50` makes 20 and then 50 calls instead.
+ * `npm run bench:calls`: two hundred inbound phone calls at twenty a second, of half a minute each, through
+ * one worker as it is set by default: none is refused or dropped. Before it a hundred, at which the pacing
+ * budget holds (design §8). `npm run bench:calls -- 20 50` makes 20 and then 50 calls instead.
  */
 import { startProduct } from '#test/journeys/product.ts';
 import { callFigures } from './call-figures.ts';
-import { CALLS_PER_SECOND, createMeasuredAgent, type LoadResult, printTroubles, runCallLoad } from './call-load.ts';
+import {
+  CALLS_PER_SECOND,
+  createMeasuredAgent,
+  type LoadResult,
+  printTroubles,
+  runCallLoad,
+} from './call-load.ts';
 import { type Figure, judged, toText } from './figures.ts';
 import { startStandIns } from './stand-ins.ts';
 
@@ -14,14 +21,18 @@ const DEFAULT_LOADS = [100, 200];
 const TURNS = 4;
 
 async function run(loads: readonly number[]): Promise<void> {
-  if (!loads.every((calls) => Number.isInteger(calls) && calls >= 1 && calls <= 300)) throw new Error('name how many calls at once, 1 to 300');
+  if (!loads.every((calls) => Number.isInteger(calls) && calls >= 1 && calls <= 300))
+    throw new Error('name how many calls at once, 1 to 300');
   const standIns = await startStandIns();
   const figures: Figure[] = [];
   try {
-    const product = await startProduct({ environment: { ...standIns.environment, STARTING_CREDIT: '1000000.00', LOG_LEVEL: 'warn' } });
+    const product = await startProduct({
+      environment: { ...standIns.environment, STARTING_CREDIT: '1000000.00', LOG_LEVEL: 'warn' },
+    });
     try {
       const takers = product.parts('worker').length;
-      if (takers > 1) console.log(`${takers} workers share the calls: for one, run on two cores (taskset -c 0,1)`);
+      if (takers > 1)
+        console.log(`${takers} workers share the calls: for one, run on two cores (taskset -c 0,1)`);
       const number = await createMeasuredAgent(product, NUMBER);
       // The first call of a process compiles code and opens connections; every later one is like the next.
       await runCallLoad(product, { calls: 1, turns: 1, number });
@@ -46,9 +57,10 @@ async function run(loads: readonly number[]): Promise<void> {
 }
 
 function lostFigure({ calls, troubles }: LoadResult): Figure {
-  return judged({ what: 'calls refused or dropped', load: `${calls} calls`, unit: 'calls', samples: calls, digits: 0 }, [
-    { name: '', value: troubles.length, limit: 0 },
-  ]);
+  return judged(
+    { what: 'calls refused or dropped', load: `${calls} calls`, unit: 'calls', samples: calls, digits: 0 },
+    [{ name: '', value: troubles.length, limit: 0 }],
+  );
 }
 
 /** What the product warned of, a line for each kind with how often and the last one whole. */

@@ -1,7 +1,8 @@
 /**
- * How evenly the media thread sends: `node bench/media-pacing.ts [legs…]` holds that many RTP legs open, each hearing speech and playing a tone,
- * and prints from a packet capture how far packets are off each stream's 20 ms grid, with the CPU of all threads.
- * Budget (design §8): p99 ≤ 2.5 ms, p99.9 ≤ 6 ms, no gap above 40 ms at 100 calls.
+ * How evenly the media thread sends: `node bench/media-pacing.ts [legs…]` holds that many RTP legs open, each
+ * hearing speech and playing a tone, and prints from a packet capture how far packets are off each stream's
+ * 20 ms grid, with the CPU of all threads. Budget (design §8): p99 ≤ 2.5 ms, p99.9 ≤ 6 ms, no gap above 40 ms
+ * at 100 calls.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { createSocket } from 'node:dgram';
@@ -32,13 +33,18 @@ else
 
 /** Far ends in a process of their own: every one speaks a sentence over and over. */
 function runPeers(count: number): void {
-  const spoken = speak('I would like to know when you are open on Saturday.', { rateHz: 8000, afterMs: 1500 }).samples;
+  const spoken = speak('I would like to know when you are open on Saturday.', {
+    rateHz: 8000,
+    afterMs: 1500,
+  }).samples;
   const frames = Array.from({ length: Math.floor(spoken.length / 160) }, (_, n) => {
     const bytes = new Uint8Array(160);
     encodeG711('PCMU', spoken.subarray(n * 160, (n + 1) * 160), bytes, 0);
     return bytes;
   });
-  const sockets = Array.from({ length: count }, (_, n) => createSocket('udp4').bind(FIRST_PEER_PORT + 2 * n, '127.0.0.1'));
+  const sockets = Array.from({ length: count }, (_, n) =>
+    createSocket('udp4').bind(FIRST_PEER_PORT + 2 * n, '127.0.0.1'),
+  );
   const startMs = systemClock.now();
   let tick = 0;
   const turn = () => {
@@ -46,7 +52,13 @@ function runPeers(count: number): void {
       for (let n = tick % 4; n < count; n += 4) {
         const packet = new Uint8Array(RTP_HEADER_BYTES + 160);
         const sequence = Math.floor(tick / 4);
-        writeRtpHeader(packet, { marker: false, payloadType: 0, sequence, timestamp: sequence * 160, ssrc: n });
+        writeRtpHeader(packet, {
+          marker: false,
+          payloadType: 0,
+          sequence,
+          timestamp: sequence * 160,
+          ssrc: n,
+        });
         packet.set(frames[(sequence + n * 7) % frames.length] ?? frames[0] ?? packet, RTP_HEADER_BYTES);
         sockets[n]?.send(packet, FIRST_LEG_PORT + 2 * n, '127.0.0.1');
       }
@@ -70,7 +82,11 @@ async function measure(count: number): Promise<void> {
   for (let n = 0; n < count; n++) {
     const codec = { codec: 'PCMU', payloadType: 0, digitPayloadType: 101, sending: true } as const;
     const remote = { address: '127.0.0.1', port: FIRST_PEER_PORT + 2 * n, ...codec };
-    const { leg } = await host.openRtpLeg({ localAddress: '127.0.0.1', remote, recording: { firstSegment: 0 } });
+    const { leg } = await host.openRtpLeg({
+      localAddress: '127.0.0.1',
+      remote,
+      recording: { firstSegment: 0 },
+    });
     leg.listen((batch) => {
       events += batch.length;
     });
@@ -78,8 +94,12 @@ async function measure(count: number): Promise<void> {
   }
   const peers = fork(process.argv[1] ?? '', ['peers', String(count)]);
   await systemClock.sleep(WARM_UP_MS);
-  const tone = Int16Array.from({ length: 8000 * SECONDS }, (_, n) => 8000 * Math.sin((2 * Math.PI * 440 * n) / 8000));
-  for (const leg of legs) leg.send({ do: 'play', replyId: 'r', pieceId: 0, samples: tone, marks: Int32Array.of(), last: true });
+  const tone = Int16Array.from(
+    { length: 8000 * SECONDS },
+    (_, n) => 8000 * Math.sin((2 * Math.PI * 440 * n) / 8000),
+  );
+  for (const leg of legs)
+    leg.send({ do: 'play', replyId: 'r', pieceId: 0, samples: tone, marks: Int32Array.of(), last: true });
   const capture = await startCapture({ first: FIRST_LEG_PORT, last: FIRST_LEG_PORT + 2 * count });
   const cpuBefore = process.cpuUsage();
   await systemClock.sleep(SECONDS * 1000);
@@ -95,18 +115,27 @@ async function stop(peers: ChildProcess): Promise<void> {
   await exited;
 }
 
-function report(run: { count: number; events: number; cpuSeconds: number; datagrams: readonly CapturedDatagram[] }): void {
+function report(run: {
+  count: number;
+  events: number;
+  cpuSeconds: number;
+  datagrams: readonly CapturedDatagram[];
+}): void {
   const offGridMs: number[] = [];
   let longestGapMs = 0;
   for (let n = 0; n < run.count; n++) {
     const port = FIRST_LEG_PORT + 2 * n;
     const sent = run.datagrams.filter((datagram) => datagram.sourcePort === port);
     const timestamps = sent.map((datagram) => parseRtp(datagram.payload)?.timestamp ?? 0);
-    const lateness = sent.map((datagram, index) => datagram.atMs - unwrap(timestamps[0] ?? 0, timestamps[index] ?? 0, 32) / 8);
-    // A grid of fixed 20 ms through the median: what is measured is the spread, not the sender's place on the clock.
+    const lateness = sent.map(
+      (datagram, index) => datagram.atMs - unwrap(timestamps[0] ?? 0, timestamps[index] ?? 0, 32) / 8,
+    );
+    // A grid of fixed 20 ms through the median: what is measured is the spread, not the sender's place on the
+    // clock.
     const middle = quantile(lateness, 0.5);
     offGridMs.push(...lateness.map((each) => Math.abs(each - middle)));
-    for (const [index, datagram] of sent.entries()) longestGapMs = Math.max(longestGapMs, datagram.atMs - (sent[index - 1]?.atMs ?? datagram.atMs));
+    for (const [index, datagram] of sent.entries())
+      longestGapMs = Math.max(longestGapMs, datagram.atMs - (sent[index - 1]?.atMs ?? datagram.atMs));
   }
   const [p50, p99, p999] = [0.5, 0.99, 0.999].map((q) => quantile(offGridMs, q)) as [number, number, number];
   const verdict = p99 <= 2.5 && p999 <= 6 && longestGapMs <= 40 ? 'within budget' : 'OVER BUDGET';

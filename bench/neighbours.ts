@@ -1,7 +1,8 @@
 /**
- * `npm run bench:neighbours`: one tenant does everything its limits allow as fast as it can for two minutes, while another makes ordinary calls and requests.
- * The other's figures are printed beside the same figures without the first: p95 at most twice as long, nothing refused, nothing killed.
- * `npm run bench:neighbours -- 30` measures for thirty seconds each, `-- 30 uploads,speech` with only these of what it does.
+ * `npm run bench:neighbours`: one tenant does everything its limits allow as fast as it can for two minutes,
+ * while another makes ordinary calls and requests. The other's figures are printed beside the same figures
+ * without the first: p95 at most twice as long, nothing refused, nothing killed. `npm run bench:neighbours --
+ * 30` measures for thirty seconds each, `-- 30 uploads,speech` with only these of what it does.
  */
 import { fork } from 'node:child_process';
 import { constants } from 'node:os';
@@ -88,10 +89,15 @@ async function compare(
     ]);
   });
   const count = (what: string, entries: readonly string[]) =>
-    judged({ what, load: 'beside a greedy tenant', unit: '', samples: 1, digits: 0 }, [{ name: '', value: entries.length, limit: 0 }]);
+    judged({ what, load: 'beside a greedy tenant', unit: '', samples: 1, digits: 0 }, [
+      { name: '', value: entries.length, limit: 0 },
+    ]);
   const killings = killed(product).slice(killedBefore);
   for (const line of new Set([...alone.refused, ...beside.refused, ...killings])) console.log(`  ${line}`);
-  figures.push(count('refused or failed', [...alone.refused, ...beside.refused]), count('processes that ended', killings));
+  figures.push(
+    count('refused or failed', [...alone.refused, ...beside.refused]),
+    count('processes that ended', killings),
+  );
   console.log(`\n${toText(figures)}\n`);
   return figures.every(({ verdict }) => verdict === 'met');
 }
@@ -108,7 +114,9 @@ async function setUp(product: Product, receiver: WebhookReceiver): Promise<strin
   await createMeasuredAgent(product, NUMBER);
   const { agents } = await product.ask('GET', '/v1/agent/agents?search=Measured');
   const agentId: string = agents[0].agent_id;
-  await product.ask('PATCH', `/v1/agent/agents/${agentId}/config`, { webhooks: { post_call: [{ url: `${receiver.url}/` }] } });
+  await product.ask('PATCH', `/v1/agent/agents/${agentId}/config`, {
+    webhooks: { post_call: [{ url: `${receiver.url}/` }] },
+  });
   await product.ask('POST', `/v1/agent/agents/${agentId}/publish`, {});
   return agentId;
 }
@@ -120,7 +128,8 @@ async function measure(
   const measured: Measured = { sessions: [], answers: [], speech: [], webhooks: [], refused: [] };
   const endMs = performance.now() + of.seconds * 1_000;
   of.receiver.answer = ({ body }) => {
-    if (body.event === 'call.ended') measured.webhooks.push(Date.now() - Date.parse(body.session.conversation_ended_at));
+    if (body.event === 'call.ended')
+      measured.webhooks.push(Date.now() - Date.parse(body.session.conversation_ended_at));
     return { status: 200 };
   };
   await Promise.all([
@@ -143,9 +152,15 @@ async function every(ms: number, endMs: number, work: () => Promise<void>): Prom
   await Promise.all(begun);
 }
 
-async function createSession(product: Product, agentId: string, { sessions, refused }: Measured): Promise<void> {
+async function createSession(
+  product: Product,
+  agentId: string,
+  { sessions, refused }: Measured,
+): Promise<void> {
   const startMs = performance.now();
-  const { status, body } = await product.api('POST', '/v1/agent/sessions', { agent_id: agentId }).catch(failed);
+  const { status, body } = await product
+    .api('POST', '/v1/agent/sessions', { agent_id: agentId })
+    .catch(failed);
   sessions.push(performance.now() - startMs);
   if (status === 201) await product.api('POST', `/v1/agent/sessions/${body.session_id}/end`).catch(failed);
   else refused.push(`session: ${status} ${JSON.stringify(body)}`);
@@ -153,7 +168,9 @@ async function createSession(product: Product, agentId: string, { sessions, refu
 
 async function speak(product: Product, { speech, refused }: Measured): Promise<void> {
   const startMs = performance.now();
-  const { status, body } = await product.api('POST', '/v1/tts', { text: 'Your table is booked for two.', format: 'wav' }).catch(failed);
+  const { status, body } = await product
+    .api('POST', '/v1/tts', { text: 'Your table is booked for two.', format: 'wav' })
+    .catch(failed);
   speech.push(performance.now() - startMs);
   if (status !== 200) refused.push(`speech: ${status} ${JSON.stringify(body)}`);
 }
@@ -162,7 +179,10 @@ async function callUntil(product: Product, endMs: number, { answers, refused }: 
   while (performance.now() < endMs) {
     const { turnShareMs, troubles, unanswered } = await runCallLoad(product, { ...CALLS, number: NUMBER });
     answers.push(...turnShareMs.map(({ value }) => value));
-    refused.push(...troubles.map((trouble) => `call: ${trouble}`), ...Array.from({ length: unanswered }, () => 'call: a question was not answered'));
+    refused.push(
+      ...troubles.map((trouble) => `call: ${trouble}`),
+      ...Array.from({ length: unanswered }, () => 'call: a question was not answered'),
+    );
   }
 }
 
@@ -170,16 +190,33 @@ function failed(error: unknown): { status: number; body: unknown } {
   return { status: 0, body: error instanceof Error ? error.message : 'failed' };
 }
 
-/** An account of its own in a process of its own, so that its work is not taken for the product's slowness. */
-async function startGreedy(product: Product, only: readonly string[]): Promise<{ stop(): Promise<GreedyTally> }> {
+/**
+ * An account of its own in a process of its own, so that its work is not taken for the product's slowness.
+ */
+async function startGreedy(
+  product: Product,
+  only: readonly string[],
+): Promise<{ stop(): Promise<GreedyTally> }> {
   const { api_key: key } = await product.ask('POST', '/admin/users', { name: 'Greedy', credit: '1000.00' });
-  const child = fork(new URL('./greedy-tenant-process.ts', import.meta.url), [], { execArgv: [], detached: true });
-  // A tenant has machines of its own: here it has what the product, and whoever measures it, leave of this one.
+  const child = fork(new URL('./greedy-tenant-process.ts', import.meta.url), [], {
+    execArgv: [],
+    detached: true,
+  });
+  // A tenant has machines of its own: here it has what the product, and whoever measures it, leave of this
+  // one.
   if (child.pid !== undefined) await favourProcess(child.pid, constants.priority.PRIORITY_BELOW_NORMAL);
-  child.send({ url: product.url, key, sipPort: product.sipPort, number: GREEDY_NUMBER, only } satisfies GreedyJob);
+  child.send({
+    url: product.url,
+    key,
+    sipPort: product.sipPort,
+    number: GREEDY_NUMBER,
+    only,
+  } satisfies GreedyJob);
   return {
     stop: async () => {
-      const answer = new Promise<GreedyTally>((resolve) => child.once('message', (tally) => resolve(tally as GreedyTally)));
+      const answer = new Promise<GreedyTally>((resolve) =>
+        child.once('message', (tally) => resolve(tally as GreedyTally)),
+      );
       child.send('stop');
       const tally = await answer;
       child.disconnect();
@@ -196,7 +233,9 @@ function told(statuses: Readonly<Record<number, number>>): string {
 
 /** Lines of the supervisor about processes that stood still or ended. */
 function killed(product: Product): string[] {
-  return product.log.split('\n').filter((line) => line.includes('stood still') || line.includes('process ended'));
+  return product.log
+    .split('\n')
+    .filter((line) => line.includes('stood still') || line.includes('process ended'));
 }
 
 const [seconds = DEFAULT_SECONDS, only = ''] = process.argv.slice(2);

@@ -1,4 +1,7 @@
-/** `node bench/readme-table.ts`: puts the figures of `bench/results.json` into the README, between its markers. */
+/**
+ * `node bench/readme-table.ts`: puts the figures of `bench/results.json` into the README, between its
+ * markers.
+ */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { results, toMarkdown } from './figures.ts';
 

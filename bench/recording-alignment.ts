@@ -1,7 +1,8 @@
 /**
- * How far a call's recording is off its clock: each sound that begins on the wire, the caller's and the agent's, against where it begins in the recording.
- * The wire is a packet capture of this machine, whose wall clock both are told by. A sound is where its stream's own clock has it, as for whoever hears it
- * behind a jitter buffer: how late a packet left is told of the pacing, not of the recording.
+ * How far a call's recording is off its clock: each sound that begins on the wire, the caller's and the
+ * agent's, against where it begins in the recording. The wire is a packet capture of this machine, whose wall
+ * clock both are told by. A sound is where its stream's own clock has it, as for whoever hears it behind a
+ * jitter buffer: how late a packet left is told of the pacing, not of the recording.
  */
 
 import type { CallRecord } from '#caller/caller.ts';
@@ -35,8 +36,14 @@ interface Track {
   readonly gaps: readonly { readonly start_ms: number; readonly duration_ms: number }[];
 }
 
-/** Places so many calls of two turns at once; the distance of each of their sounds, ms. Infinite for one that is not in the recording. */
-export async function measureRecordings(product: Product, load: { readonly calls: number; readonly number: string }): Promise<number[]> {
+/**
+ * Places so many calls of two turns at once; the distance of each of their sounds, ms. Infinite for one that
+ * is not in the recording.
+ */
+export async function measureRecordings(
+  product: Product,
+  load: { readonly calls: number; readonly number: string },
+): Promise<number[]> {
   const capture = await startCapture(PORTS);
   const caller = new PhoneCaller({ ports: PORTS });
   const listen = { do: 'listen', quiet_ms: 500, timeout_ms: 6_000 } as const;
@@ -56,7 +63,10 @@ export async function measureRecordings(product: Product, load: { readonly calls
   return recordingOffsetsMs(product, await capture.stop(), records);
 }
 
-/** The distance of each sound of these calls, which are over, from its place in their recordings, ms. What fell into a gap of the recording is left out. */
+/**
+ * The distance of each sound of these calls, which are over, from its place in their recordings, ms. What
+ * fell into a gap of the recording is left out.
+ */
 export async function recordingOffsetsMs(
   product: Product,
   datagrams: readonly CapturedDatagram[],
@@ -65,9 +75,15 @@ export async function recordingOffsetsMs(
   const offsets: number[] = [];
   for (const record of records) {
     if (record.outcome.type !== 'answered') continue;
-    const { sessions } = await product.ask('GET', `/v1/agent/sessions?sip_call_id=${encodeURIComponent(record.callId)}`);
+    const { sessions } = await product.ask(
+      'GET',
+      `/v1/agent/sessions?sip_call_id=${encodeURIComponent(record.callId)}`,
+    );
     const path = `/v1/agent/sessions/${sessions[0]?.session_id}/recording`;
-    await product.until('the recording is complete', async () => (await product.ask('GET', path)).status === 'complete');
+    await product.until(
+      'the recording is complete',
+      async () => (await product.ask('GET', path)).status === 'complete',
+    );
     const tracks: Track[] = (await product.ask('GET', path)).tracks;
     const { media } = record.ports;
     const sounds = [
@@ -96,7 +112,9 @@ async function offsetsIn(track: Track, sounds: readonly Sound[]): Promise<number
   const startMs = Date.parse(track.started_at);
   return sounds.flatMap(({ atMs }) => {
     const placeMs = atMs - startMs;
-    const isInGap = track.gaps.some((gap) => placeMs > gap.start_ms - SEARCH_MS && placeMs < gap.start_ms + gap.duration_ms + SEARCH_MS);
+    const isInGap = track.gaps.some(
+      (gap) => placeMs > gap.start_ms - SEARCH_MS && placeMs < gap.start_ms + gap.duration_ms + SEARCH_MS,
+    );
     if (isInGap) return [];
     const from = Math.max(0, Math.round(((placeMs - SEARCH_MS) * rateHz) / 1_000));
     const around = samples.subarray(from, Math.round(((placeMs + SEARCH_MS) * rateHz) / 1_000));
@@ -111,7 +129,9 @@ export function soundsOf(role: Sound['role'], datagrams: readonly CapturedDatagr
     const packet = parseRtp(payload);
     return packet?.payloadType === PAYLOAD_PCMU ? [{ ...packet, atMs }] : [];
   });
-  const clocks = new Map([...Map.groupBy(packets, ({ ssrc }) => ssrc)].map(([ssrc, stream]) => [ssrc, clockOf(stream)]));
+  const clocks = new Map(
+    [...Map.groupBy(packets, ({ ssrc }) => ssrc)].map(([ssrc, stream]) => [ssrc, clockOf(stream)]),
+  );
   const sounds: Sound[] = [];
   let quietSinceMs = Number.NEGATIVE_INFINITY;
   for (const { ssrc, timestamp, payload, atMs: arrivedMs } of packets) {

@@ -1,6 +1,7 @@
 /**
- * `npm run bench`: the budgets of design §8 that concern calls, the API and the start, measured on this machine with stand-in engines that answer at once.
- * Prints each figure with its verdict and writes `bench/results.json`; `--quick` leaves out the largest load and says so by what it prints.
+ * `npm run bench`: the budgets of design §8 that concern calls, the API and the start, measured on this
+ * machine with stand-in engines that answer at once. Prints each figure with its verdict and writes
+ * `bench/results.json`; `--quick` leaves out the largest load and says so by what it prints.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
@@ -49,7 +50,11 @@ async function run(): Promise<void> {
       recordingFigure(`${RECORDED_CALLS} calls`, offsetsMs),
       ...deathFigures(death),
     );
-    figures.push(...(await measureApi(standIns)), startFigure(await measureStarts()), ...(await simulationFigures()));
+    figures.push(
+      ...(await measureApi(standIns)),
+      startFigure(await measureStarts()),
+      ...(await simulationFigures()),
+    );
   } finally {
     await standIns.close();
   }
@@ -60,10 +65,13 @@ async function run(): Promise<void> {
     figures,
   };
   console.log(`\n${toText(figures)}`);
-  if (!isQuick) writeFileSync(new URL('results.json', import.meta.url), `${JSON.stringify(measured, null, 2)}\n`);
+  if (!isQuick)
+    writeFileSync(new URL('results.json', import.meta.url), `${JSON.stringify(measured, null, 2)}\n`);
 }
 
-async function measureCalls(standIns: StandIns): Promise<{ loads: LoadResult[]; offsetsMs: number[]; death: WorkerDeath }> {
+async function measureCalls(
+  standIns: StandIns,
+): Promise<{ loads: LoadResult[]; offsetsMs: number[]; death: WorkerDeath }> {
   const product = await startProduct({ environment: { ...standIns.environment, ...AMPLE } });
   try {
     const number = await createMeasuredAgent(product, NUMBER);
@@ -72,7 +80,11 @@ async function measureCalls(standIns: StandIns): Promise<{ loads: LoadResult[]; 
     const loads: LoadResult[] = [];
     for (const calls of LOADS) {
       console.log(`${calls} simultaneous call${calls === 1 ? '' : 's'} …`);
-      const result = await runCallLoad(product, { calls, turns: calls === 1 ? LONE_CALL_TURNS : TURNS, number });
+      const result = await runCallLoad(product, {
+        calls,
+        turns: calls === 1 ? LONE_CALL_TURNS : TURNS,
+        number,
+      });
       printTroubles(result);
       loads.push(result);
     }
@@ -86,30 +98,51 @@ async function measureCalls(standIns: StandIns): Promise<{ loads: LoadResult[]; 
   }
 }
 
-/** Memory per call is the slope between the smallest load of several calls and the largest: what one call more costs. */
+/**
+ * Memory per call is the slope between the smallest load of several calls and the largest: what one call more
+ * costs.
+ */
 function memoryFigure(loads: readonly LoadResult[]): Figure[] {
   const [from, to] = [loads[0], loads.at(-1)];
   if (!from || !to || from === to) return [];
   const perCall = (to.residentBytes - from.residentBytes) / (to.calls - from.calls) / MIB;
-  const about = { what: 'memory per call, recording included', load: `${from.calls} → ${to.calls} calls`, unit: 'MiB', samples: to.calls, digits: 2 };
+  const about = {
+    what: 'memory per call, recording included',
+    load: `${from.calls} → ${to.calls} calls`,
+    unit: 'MiB',
+    samples: to.calls,
+    digits: 2,
+  };
   return [judged(about, [{ name: '', value: perCall, limit: 2 }])];
 }
 
 /** The worst of all: a track that is off for one sentence is off. */
 function recordingFigure(load: string, offsetsMs: readonly number[]): Figure {
   const value = Math.max(...offsetsMs.map(Math.abs));
-  return judged({ what: 'recording off the call’s clock, worst', load, unit: 'ms', samples: offsetsMs.length }, [{ name: '', value, limit: 20 }]);
+  return judged(
+    { what: 'recording off the call’s clock, worst', load, unit: 'ms', samples: offsetsMs.length },
+    [{ name: '', value, limit: 20 }],
+  );
 }
 
 function deathFigures({ silentMs, recordingOffsetsMs, settledMs }: WorkerDeath): Figure[] {
   const { kills, calls } = WORKER_DEATHS;
-  const about = (what: string, samples: number) => ({ what, load: `${kills} × ${calls} calls`, unit: 'ms', samples, digits: 0 });
+  const about = (what: string, samples: number) => ({
+    what,
+    load: `${kills} × ${calls} calls`,
+    unit: 'ms',
+    samples,
+    digits: 0,
+  });
   return [
-    judged(about('worker killed to the agent’s voice again', silentMs.length), [{ name: 'p95', value: quantile(silentMs, 0.95), limit: 3_000 }]),
-    recordingFigure(`${kills} × ${calls} calls taken over`, recordingOffsetsMs),
-    judged({ ...about('worker killed and no other there, to its sessions settled', 1), load: `${calls} calls` }, [
-      { name: '', value: settledMs, limit: 2_000 },
+    judged(about('worker killed to the agent’s voice again', silentMs.length), [
+      { name: 'p95', value: quantile(silentMs, 0.95), limit: 3_000 },
     ]),
+    recordingFigure(`${kills} × ${calls} calls taken over`, recordingOffsetsMs),
+    judged(
+      { ...about('worker killed and no other there, to its sessions settled', 1), load: `${calls} calls` },
+      [{ name: '', value: settledMs, limit: 2_000 }],
+    ),
   ];
 }
 
@@ -146,16 +179,19 @@ async function measureStarts(): Promise<number[]> {
 }
 
 function startFigure(times: readonly number[]): Figure {
-  return judged({ what: 'npm start to ready', load: 'fresh data directory', unit: 's', samples: times.length, digits: 2 }, [
-    { name: 'p50', value: quantile(times, 0.5) / 1_000, limit: 4 },
-  ]);
+  return judged(
+    { what: 'npm start to ready', load: 'fresh data directory', unit: 's', samples: times.length, digits: 2 },
+    [{ name: 'p50', value: quantile(times, 0.5) / 1_000, limit: 4 }],
+  );
 }
 
 async function simulationFigures(): Promise<Figure[]> {
   console.log('simulation …');
   const { loopMs, wholeMs } = await measureSimulationCost(SIMULATED_CALLS);
   const figure = (load: string, value: number) =>
-    judged({ what: 'a simulated five-minute call', load, unit: 'ms', samples: SIMULATED_CALLS }, [{ name: '', value, limit: 6 }]);
+    judged({ what: 'a simulated five-minute call', load, unit: 'ms', samples: SIMULATED_CALLS }, [
+      { name: '', value, limit: 6 },
+    ]);
   return [figure('CPU of the turn loop', loopMs), figure('CPU of all that is simulated', wholeMs)];
 }
 

@@ -14,9 +14,14 @@ const LOOP_ROUNDS = 4;
 
 /** CPU of this process per five simulated minutes, ms. */
 export interface SimulationCost {
-  /** What the turn loop does of itself: takes each input, decides, writes the flight log, explains silences. */
+  /**
+   * What the turn loop does of itself: takes each input, decides, writes the flight log, explains silences.
+   */
   readonly loopMs: number;
-  /** All of it: the product's replies, prompts and reports beside the loop, and the simulated engines, leg, caller and clock. Without the checks of the simulation. */
+  /**
+   * All of it: the product's replies, prompts and reports beside the loop, and the simulated engines, leg,
+   * caller and clock. Without the checks of the simulation.
+   */
   readonly wholeMs: number;
 }
 
@@ -43,7 +48,13 @@ export async function measureSimulationCost(calls: number): Promise<SimulationCo
 /** One call's inputs as the loop takes them, without carrying anything out. */
 function runLoop(log: ReadFlightLog): void {
   const { config, seed, session_id: sessionId } = log.header;
-  const flightLog = createFlightLog({ config, seed, sessionId, clock: new SimulatedClock(), save: () => undefined });
+  const flightLog = createFlightLog({
+    config,
+    seed,
+    sessionId,
+    clock: new SimulatedClock(),
+    save: () => undefined,
+  });
   const silences = new SilenceLog();
   for (const { effects, input } of replay(log)) {
     flightLog.write(input);

@@ -1,6 +1,7 @@
 /**
- * `npm run bench:speech`: the speech APIs on this machine with the local engine: first byte and real-time factor beside the bare engine, and fifty live
- * streams at once, each of which must stay ahead of its listener or be refused with 429, while the rest of the API stays quick.
+ * `npm run bench:speech`: the speech APIs on this machine with the local engine: first byte and real-time
+ * factor beside the bare engine, and fifty live streams at once, each of which must stay ahead of its
+ * listener or be refused with 429, while the rest of the API stays quick.
  */
 import { availableParallelism } from 'node:os';
 import { decode, encode } from '@msgpack/msgpack';
@@ -10,7 +11,8 @@ import { openFlite } from '#media/speech/flite.ts';
 import { type Product, startProduct } from '#test/journeys/product.ts';
 import { type Figure, judged, toText } from './figures.ts';
 
-const TEXT = 'Thank you for calling the clinic. Our doctors are in from nine to five. How can I help you today?';
+const TEXT =
+  'Thank you for calling the clinic. Our doctors are in from nine to five. How can I help you today?';
 const RUNS = 20;
 const STREAMS = 50;
 const SENTENCES = 3;
@@ -42,7 +44,13 @@ async function bareEngine(): Promise<Figure[]> {
   const factors: number[] = [];
   for (let index = 0; index < RUNS; index++) {
     const from = performance.now();
-    const options = { voiceId: null, language: 'en', speed: 1, sampleRateHz: RATE_HZ, signal: new AbortController().signal };
+    const options = {
+      voiceId: null,
+      language: 'en',
+      speed: 1,
+      sampleRateHz: RATE_HZ,
+      signal: new AbortController().signal,
+    };
     let audioMs = 0;
     for await (const { samples, sampleRateHz } of engine.synthesise(TEXT, options)) {
       if (audioMs === 0) first.push(performance.now() - from);
@@ -55,9 +63,10 @@ async function bareEngine(): Promise<Figure[]> {
     judged({ what: 'first audio of the bare engine', load: '1 request', unit: 'ms', samples: RUNS }, [
       { name: 'p50', value: quantile(first, 0.5), limit: 100 },
     ]),
-    judged({ what: 'real-time factor of the bare engine', load: '1 request', unit: '', samples: RUNS, digits: 3 }, [
-      { name: 'p50', value: quantile(factors, 0.5), limit: 0.2 },
-    ]),
+    judged(
+      { what: 'real-time factor of the bare engine', load: '1 request', unit: '', samples: RUNS, digits: 3 },
+      [{ name: 'p50', value: quantile(factors, 0.5), limit: 0.2 }],
+    ),
   ];
 }
 
@@ -96,9 +105,14 @@ async function measureRequests(product: Product, format: string): Promise<Figure
   ];
 }
 
-/** How late the latest audio of a stream came for a listener that plays from the first piece on, ms; null when it was refused, with 429 or at its start. */
+/**
+ * How late the latest audio of a stream came for a listener that plays from the first piece on, ms; null when
+ * it was refused, with 429 or at its start.
+ */
 async function stream(product: Product): Promise<number | null> {
-  const socket = new WebSocket(`${product.url.replace('http', 'ws')}/v1/tts/live`, { headers: { authorization: `Bearer ${product.rootKey}` } });
+  const socket = new WebSocket(`${product.url.replace('http', 'ws')}/v1/tts/live`, {
+    headers: { authorization: `Bearer ${product.rootKey}` },
+  });
   return new Promise((resolve, reject) => {
     let startedAt: number | null = null;
     let playedMs = 0;
@@ -110,7 +124,8 @@ async function stream(product: Product): Promise<number | null> {
     socket.on('close', () => reject(new Error('closed before its end')));
     socket.on('open', () => {
       socket.send(encode({ event: 'start', request: { text: '', format: 'mp3', latency: 'low' } }));
-      for (let index = 0; index < SENTENCES; index++) socket.send(encode({ event: 'text', text: `${TEXT} ` }));
+      for (let index = 0; index < SENTENCES; index++)
+        socket.send(encode({ event: 'text', text: `${TEXT} ` }));
       socket.send(encode({ event: 'stop' }));
     });
     socket.on('message', (data: Buffer) => {
@@ -143,10 +158,13 @@ async function measureStreams(product: Product): Promise<Figure[]> {
   const late = streams.filter((value) => value !== null);
   const load = `${STREAMS} streams, ${streams.length - late.length} refused, ${availableParallelism()} cores`;
   return [
-    judged({ what: 'latest audio of a live stream behind its listener', load, unit: 'ms', samples: late.length }, [
-      { name: 'worst', value: Math.max(...late), limit: 200 },
+    judged(
+      { what: 'latest audio of a live stream behind its listener', load, unit: 'ms', samples: late.length },
+      [{ name: 'worst', value: Math.max(...late), limit: 200 }],
+    ),
+    judged({ what: 'API beside them', load, unit: 'ms', samples: api.length }, [
+      { name: 'p99', value: quantile(api, 0.99), limit: 100 },
     ]),
-    judged({ what: 'API beside them', load, unit: 'ms', samples: api.length }, [{ name: 'p99', value: quantile(api, 0.99), limit: 100 }]),
   ];
 }
 

@@ -1,4 +1,7 @@
-/** Watches one core, run before everything else on it (`chrt`, `taskset`): whenever it is woken late, the core stood still under the whole machine, and it prints from when to when (ms since 1970). */
+/**
+ * Watches one core, run before everything else on it (`chrt`, `taskset`): whenever it is woken late, the core
+ * stood still under the whole machine, and it prints from when to when (ms since 1970).
+ */
 import { writeSync } from 'node:fs';
 
 const PERIOD_MS = 1;

@@ -1,4 +1,7 @@
-/** The vendors' stand-ins in a process of their own, answering at once, so that what is measured is the product and nobody's event loop is shared. */
+/**
+ * The vendors' stand-ins in a process of their own, answering at once, so that what is measured is the
+ * product and nobody's event loop is shared.
+ */
 import { engineSettings, startEngineProcess } from './engine-process.ts';
 
 /** Running stand-ins. */
@@ -8,7 +11,9 @@ export interface StandIns {
   close(): Promise<void>;
 }
 
-/** What the stand-in for recognition hears in every line: a whole question, so that the turn is taken at once. */
+/**
+ * What the stand-in for recognition hears in every line: a whole question, so that the turn is taken at once.
+ */
 export const HEARD_LINE = 'What is the weather like today?';
 /** Words of every reply; each is 200 ms of tone, so a reply lasts two seconds. */
 export const REPLY = 'Today it is sunny and warm with a light breeze.';

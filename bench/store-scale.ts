@@ -1,6 +1,7 @@
 /**
- * `npm run bench:store-scale [sessions]`: creating, reading and listing sessions while a million of them are stored (or as many as said), each beside a bare route:
- * Fastify and mongoose over the same collection of the same store, with no checks, no money and no key. Server and callers share one process.
+ * `npm run bench:store-scale [sessions]`: creating, reading and listing sessions while a million of them are
+ * stored (or as many as said), each beside a bare route: Fastify and mongoose over the same collection of the
+ * same store, with no checks, no money and no key. Server and callers share one process.
  */
 import Fastify from 'fastify';
 import { quantile } from '#caller/statistics.ts';
@@ -39,17 +40,28 @@ console.log(
 );
 
 const bare = Fastify();
-bare.get<{ Params: { id: string } }>('/sessions/:id', ({ params }) => models.sessions.findById(params.id).lean());
-bare.get('/sessions', () => models.sessions.find({ team_id: user.teamId }, { timeline: 0 }).sort({ created_at: -1, _id: -1 }).limit(21).lean());
+bare.get<{ Params: { id: string } }>('/sessions/:id', ({ params }) =>
+  models.sessions.findById(params.id).lean(),
+);
+bare.get('/sessions', () =>
+  models.sessions
+    .find({ team_id: user.teamId }, { timeline: 0 })
+    .sort({ created_at: -1, _id: -1 })
+    .limit(21)
+    .lean(),
+);
 let inserted = 0;
-bare.post('/sessions', () => models.sessions.create({ ...template, _id: `bare-${inserted++}`, status: 'completed' }));
+bare.post('/sessions', () =>
+  models.sessions.create({ ...template, _id: `bare-${inserted++}`, status: 'completed' }),
+);
 const bareUrl = await bare.listen({ host: '127.0.0.1', port: 0 });
 const url = await api.app.listen({ host: '127.0.0.1', port: 0 });
 
 const authorization = { authorization: `Bearer ${user.key}` };
 const someId = () => idOf(Math.floor(Math.random() * sessions));
 const list = (parameters = '') => get(`${url}/v1/agent/sessions?page_size=20${parameters}`);
-const at = (depth: number) => `&cursor=${encodeURIComponent(encodeCursor({ at: createdAt(depth), id: idOf(depth) }))}`;
+const at = (depth: number) =>
+  `&cursor=${encodeURIComponent(encodeCursor({ at: createdAt(depth), id: idOf(depth) }))}`;
 const load = `${CALLERS} callers, ${sessions} stored`;
 
 const figures: Figure[] = [];
@@ -61,20 +73,29 @@ await compare('read session', TIMES_BARE, {
   measured: () => get(`${url}/v1/agent/sessions/${someId()}`),
   reference: () => get(`${bareUrl}/sessions/${someId()}`),
 });
-await compare('list, first page', TIMES_BARE, { measured: () => list(), reference: () => get(`${bareUrl}/sessions`) });
+await compare('list, first page', TIMES_BARE, {
+  measured: () => list(),
+  reference: () => get(`${bareUrl}/sessions`),
+});
 for (const [what, parameters] of [
   ['of a caller', '&caller_number=%2B15550100077'],
   ['of an end reason', '&end_reason=dial_failed'],
   ['of two statuses', '&status=completed,failed'],
 ] as const)
-  await compare(`list ${what}, first page`, TIMES_BARE, { measured: () => list(parameters), reference: () => get(`${bareUrl}/sessions`) });
+  await compare(`list ${what}, first page`, TIMES_BARE, {
+    measured: () => list(parameters),
+    reference: () => get(`${bareUrl}/sessions`),
+  });
 await compare('list of an agent, first page', TIMES_BARE, {
   measured: () => list(`&agent_id=${agentId}`),
   reference: () => get(`${bareUrl}/sessions`),
 });
 for (const share of [0.5, 0.99]) {
   const depth = Math.floor(sessions * share);
-  await compare(`list, page after ${depth} rows, against the first`, TIMES_FIRST, { measured: () => list(at(depth)), reference: () => list() });
+  await compare(`list, page after ${depth} rows, against the first`, TIMES_FIRST, {
+    measured: () => list(at(depth)),
+    reference: () => list(),
+  });
 }
 console.log(`\n${toText(figures)}`);
 await bare.close();
@@ -95,10 +116,23 @@ async function compare(
     `${name} ${Math.round(of.length / SECONDS)} per s, p50 ${quantile(of, 0.5).toFixed(2)} ms, p99 ${quantile(of, 0.99).toFixed(2)} ms`;
   console.log(`${what}: ${line('API', latencies.measured)}; ${line('reference', latencies.reference)}`);
   figures.push(
-    judged({ what, load: `${load}, ${perSecond} per s`, unit: 'ms', samples: latencies.measured.length, digits: 2 }, [
-      { name: 'p50', value: p50, limit: times * referenceP50 },
-      { name: 'p99', value: quantile(latencies.measured, 0.99), limit: times * quantile(latencies.reference, 0.99) },
-    ]),
+    judged(
+      {
+        what,
+        load: `${load}, ${perSecond} per s`,
+        unit: 'ms',
+        samples: latencies.measured.length,
+        digits: 2,
+      },
+      [
+        { name: 'p50', value: p50, limit: times * referenceP50 },
+        {
+          name: 'p99',
+          value: quantile(latencies.measured, 0.99),
+          limit: times * quantile(latencies.reference, 0.99),
+        },
+      ],
+    ),
   );
 }
 
@@ -120,7 +154,13 @@ async function get(address: string): Promise<void> {
 }
 
 async function send(address: string, body: object = {}): Promise<void> {
-  await read(await fetch(address, { method: 'POST', headers: { ...authorization, 'content-type': 'application/json' }, body: JSON.stringify(body) }));
+  await read(
+    await fetch(address, {
+      method: 'POST',
+      headers: { ...authorization, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    }),
+  );
 }
 
 async function read(response: Response): Promise<void> {
@@ -130,7 +170,10 @@ async function read(response: Response): Promise<void> {
 
 /** A session as the API stores it, ended. */
 async function storedSession(): Promise<SessionDocument> {
-  const { body } = await api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id: agentId } });
+  const { body } = await api.request('POST', '/v1/agent/sessions', {
+    key: user.key,
+    body: { agent_id: agentId },
+  });
   await api.report(body.session_id, { type: 'joined', at: api.at() });
   await api.report(body.session_id, { type: 'ended', at: api.at(30_000), end_reason: 'user_hangup' });
   const stored = await models.sessions.findById(body.session_id).lean<SessionDocument>();
@@ -155,7 +198,9 @@ async function seed(): Promise<number> {
     toldMs = performance.now();
     const stored = first + copies.length;
     const perSecond = Math.round(stored / ((toldMs - beganMs) / 1_000));
-    console.log(`${stored} of ${sessions} stored, ${perSecond} per s, ${Math.round(process.memoryUsage.rss() / MIB)} MiB resident`);
+    console.log(
+      `${stored} of ${sessions} stored, ${perSecond} per s, ${Math.round(process.memoryUsage.rss() / MIB)} MiB resident`,
+    );
   }
   return performance.now() - beganMs;
 }

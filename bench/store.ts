@@ -1,7 +1,8 @@
 /**
- * Throughput and latency of the embedded database through the driver, as the product uses it: `node bench/store.ts [documents]`.
- * Creates, reads by key, pages, guarded updates and counts, alone and with many callers, then guarded updates while a long analytics query runs.
- * Budget (design §8): p99 of a write ≤ 10 ms + 5 × the disk's own fdatasync p50, also while an analytics query runs.
+ * Throughput and latency of the embedded database through the driver, as the product uses it: `node
+ * bench/store.ts [documents]`. Creates, reads by key, pages, guarded updates and counts, alone and with many
+ * callers, then guarded updates while a long analytics query runs. Budget (design §8): p99 of a write ≤ 10 ms
+ * + 5 × the disk's own fdatasync p50, also while an analytics query runs.
  */
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -27,32 +28,53 @@ const logger = createLogger({ level: 'silent', name: 'bench' });
 const onFatal = (error: Error) => {
   throw error;
 };
-const database = await openDatabase({ mongodbUrl: process.env['MONGODB_URL'], dataDir: directory, clock: systemClock, logger, onFatal });
+const database = await openDatabase({
+  mongodbUrl: process.env['MONGODB_URL'],
+  dataDir: directory,
+  clock: systemClock,
+  logger,
+  onFatal,
+});
 const calls = database.connection.collection<Doc>(`bench_${process.pid}`);
 await calls.createIndexes([{ key: { team: 1, created: -1, _id: -1 } }, { key: { n: 1 } }]);
 
 console.log(`${database.kind}, ${documents} documents; fdatasync p50 ${fdatasyncMs.toFixed(2)} ms`);
 console.log('operation                        callers      per s    p50 ms    p99 ms');
 let created = 0;
-const document = (): Doc => ({ _id: `c${created++}`, team: `t${created % 50}`, created: new Date(created), n: created, text: 'x'.repeat(250) });
-for (let done = 0; done < documents; done += 1_000) await calls.insertMany(Array.from({ length: Math.min(1_000, documents - done) }, document));
+const document = (): Doc => ({
+  _id: `c${created++}`,
+  team: `t${created % 50}`,
+  created: new Date(created),
+  n: created,
+  text: 'x'.repeat(250),
+});
+for (let done = 0; done < documents; done += 1_000)
+  await calls.insertMany(Array.from({ length: Math.min(1_000, documents - done) }, document));
 
 const someId = () => `c${Math.floor(Math.random() * documents)}`;
 const create = () => calls.insertOne(document());
-const guardedUpdate = () => calls.findOneAndUpdate({ _id: someId(), n: { $gte: 0 } }, { $inc: { n: 1 } }, { returnDocument: 'after' });
+const guardedUpdate = () =>
+  calls.findOneAndUpdate({ _id: someId(), n: { $gte: 0 } }, { $inc: { n: 1 } }, { returnDocument: 'after' });
 for (const callers of [1, 32]) {
   await measure('create', callers, create);
   await measure('find by key', callers, () => calls.findOne({ _id: someId() }));
   await measure('guarded update', callers, guardedUpdate);
 }
-await measure('page of 20, compound sort', 8, () => calls.find({ team: 't7' }).sort({ created: -1, _id: -1 }).limit(20).toArray());
+await measure('page of 20, compound sort', 8, () =>
+  calls.find({ team: 't7' }).sort({ created: -1, _id: -1 }).limit(20).toArray(),
+);
 await measure('count in an index', 8, () => calls.countDocuments({ team: 't7' }));
 await measureBesideAnalytics();
 await calls.drop();
 await database.close();
 rmSync(directory, { recursive: true, force: true });
 
-async function measure(name: string, callers: number, operation: () => Promise<unknown>, seconds = 2): Promise<void> {
+async function measure(
+  name: string,
+  callers: number,
+  operation: () => Promise<unknown>,
+  seconds = 2,
+): Promise<void> {
   const latencies: number[] = [];
   const startMs = systemClock.now();
   const endMs = startMs + seconds * 1_000;
@@ -74,7 +96,10 @@ async function measureBesideAnalytics(): Promise<void> {
   let isRunning = true;
   let queries = 0;
   const analytics = (async () => {
-    for (; isRunning; queries++) await calls.aggregate([{ $match: { text: /y/ } }, { $group: { _id: '$team', n: { $sum: 1 } } }]).toArray();
+    for (; isRunning; queries++)
+      await calls
+        .aggregate([{ $match: { text: /y/ } }, { $group: { _id: '$team', n: { $sum: 1 } } }])
+        .toArray();
   })();
   const startMs = systemClock.now();
   for (let index = 0; index < WRITES_PER_SECOND * 5; index++) {
@@ -88,13 +113,21 @@ async function measureBesideAnalytics(): Promise<void> {
   print(`create beside ${queries} scans`, 1, latencies, systemClock.now() - startMs);
   const budgetMs = 10 + 5 * fdatasyncMs;
   const p99Ms = quantile(latencies, 0.99);
-  console.log(`budget: p99 ${p99Ms.toFixed(1)} ms ${p99Ms <= budgetMs ? '≤' : '>'} ${budgetMs.toFixed(1)} ms`);
+  console.log(
+    `budget: p99 ${p99Ms.toFixed(1)} ms ${p99Ms <= budgetMs ? '≤' : '>'} ${budgetMs.toFixed(1)} ms`,
+  );
 }
 
 function print(name: string, callers: number, latencies: readonly number[], elapsedMs: number): void {
   const perSecond = Math.round((latencies.length / elapsedMs) * 1_000);
   const columns = [name.padEnd(30), String(callers).padStart(9), String(perSecond).padStart(10)];
-  console.log([...columns, quantile(latencies, 0.5).toFixed(2).padStart(9), quantile(latencies, 0.99).toFixed(2).padStart(9)].join(' '));
+  console.log(
+    [
+      ...columns,
+      quantile(latencies, 0.5).toFixed(2).padStart(9),
+      quantile(latencies, 0.99).toFixed(2).padStart(9),
+    ].join(' '),
+  );
 }
 
 /** What the disk needs to make one small write durable. */

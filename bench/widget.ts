@@ -1,6 +1,7 @@
 /**
- * `npm run bench:widget`: what the widget costs the page it stands on: bytes, time until its button can be pressed, what it adds to the page's own load,
- * and the time from pressing to being connected. Measured in Chromium on a page of another origin, each visit with an empty cache.
+ * `npm run bench:widget`: what the widget costs the page it stands on: bytes, time until its button can be
+ * pressed, what it adds to the page's own load, and the time from pressing to being connected. Measured in
+ * Chromium on a page of another origin, each visit with an empty cache.
  */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +16,15 @@ import { type Figure, judged, toText } from './figures.ts';
 const KIB = 1_024;
 const VISITS = 15;
 const CALLS = 5;
-const LIMITS = { widgetKib: 60, clientKib: 20, buttonMs: 500, loadMs: 50, beyondScriptMs: 20, longTaskMs: 50, connectMs: 2_000 };
+const LIMITS = {
+  widgetKib: 60,
+  clientKib: 20,
+  buttonMs: 500,
+  loadMs: 50,
+  beyondScriptMs: 20,
+  longTaskMs: 50,
+  connectMs: 2_000,
+};
 
 /** Notes when the button is there, and how long tasks of the page took. */
 const WATCH = `
@@ -43,12 +52,18 @@ async function run(): Promise<void> {
     sizeFigure('widget.js, compressed', ['widget.js'], LIMITS.widgetKib),
     sizeFigure('media client, compressed', ['sdk.js', 'sdk-wire.js'], LIMITS.clientKib),
   ];
-  const [product, browser] = await Promise.all([startProduct({ environment: { PUBLIC_RATE_PER_IP: '100000', LOG_LEVEL: 'warn' } }), launchBrowser()]);
+  const [product, browser] = await Promise.all([
+    startProduct({ environment: { PUBLIC_RATE_PER_IP: '100000', LOG_LEVEL: 'warn' } }),
+    launchBrowser(),
+  ]);
   const site = await Site.serve(product);
   try {
     const agentId = await demoAgentId(product);
     await product.ask('PATCH', `/v1/agent/agents/${agentId}`, { allowed_origins: [site.origin] });
-    figures.push(...(await measureVisits(browser, site, product, agentId)), await measureCalls(browser, site, agentId));
+    figures.push(
+      ...(await measureVisits(browser, site, product, agentId)),
+      await measureCalls(browser, site, agentId),
+    );
   } finally {
     await browser.close();
     await site.close();
@@ -64,8 +79,16 @@ function sizeFigure(what: string, files: readonly string[], limit: number): Figu
   ]);
 }
 
-/** Visits with the widget, with a script that does nothing, and with neither, by turns, so that all meet the same machine. */
-async function measureVisits(browser: Browser, site: Site, product: Product, agentId: string): Promise<Figure[]> {
+/**
+ * Visits with the widget, with a script that does nothing, and with neither, by turns, so that all meet the
+ * same machine.
+ */
+async function measureVisits(
+  browser: Browser,
+  site: Site,
+  product: Product,
+  agentId: string,
+): Promise<Figure[]> {
   site.modules.set('/empty.js', '0;');
   const widget = `<voice-agent agent-id="${agentId}"></voice-agent><script src="${product.url}/widget.js" async></script>`;
   const seen: Record<'bare' | 'script' | 'widget', Visit[]> = { bare: [], script: [], widget: [] };
@@ -81,7 +104,9 @@ async function measureVisits(browser: Browser, site: Site, product: Product, age
     judged(about('page opened to the widget’s button'), [
       { name: 'p50', value: p50(seen.widget, ({ buttonMs }) => buttonMs), limit: LIMITS.buttonMs },
     ]),
-    judged(about('added to the page’s load event'), [{ name: 'p50', value: loadMs(seen.widget) - loadMs(seen.bare), limit: LIMITS.loadMs }]),
+    judged(about('added to the page’s load event'), [
+      { name: 'p50', value: loadMs(seen.widget) - loadMs(seen.bare), limit: LIMITS.loadMs },
+    ]),
     judged(about('of it, more than an empty script adds'), [
       { name: 'p50', value: loadMs(seen.widget) - loadMs(seen.script), limit: LIMITS.beyondScriptMs },
     ]),
@@ -111,9 +136,15 @@ async function measureCalls(browser: Browser, site: Site, agentId: string): Prom
     await guest.press('End call');
     await guest.close();
   }
-  return judged({ what: 'start pressed to connected', load: 'fresh visit, media client not loaded yet', unit: 'ms', samples: CALLS }, [
-    { name: 'p50', value: quantile(times, 0.5), limit: LIMITS.connectMs },
-  ]);
+  return judged(
+    {
+      what: 'start pressed to connected',
+      load: 'fresh visit, media client not loaded yet',
+      unit: 'ms',
+      samples: CALLS,
+    },
+    [{ name: 'p50', value: quantile(times, 0.5), limit: LIMITS.connectMs }],
+  );
 }
 
 await run();

@@ -1,4 +1,7 @@
-/** Kills the workers in the middle of calls, again and again: how long the callers hear nothing until another one has taken over, and how soon all is settled where none can. */
+/**
+ * Kills the workers in the middle of calls, again and again: how long the callers hear nothing until another
+ * one has taken over, and how soon all is settled where none can.
+ */
 
 import type { CallRecord } from '#caller/caller.ts';
 import { startCapture } from '#caller/capture.ts';
@@ -18,7 +21,10 @@ const SETTLE_LIMIT_MS = 30_000;
 const SEGMENT_KEPT_MS = 5_500;
 /** A worker needs longer than this to start. */
 const KILL_AGAIN_MS = 200;
-/** A worker that has run for 10 s is started again without delay: what is measured is one death, not a row of them. */
+/**
+ * A worker that has run for 10 s is started again without delay: what is measured is one death, not a row of
+ * them.
+ */
 const BETWEEN_KILLS_MS = 11_000;
 
 /** What a worker's death cost. */
@@ -52,18 +58,28 @@ export async function measureWorkerDeath(product: Product, load: DeathLoad): Pro
   return { silentMs, recordingOffsetsMs: offsets, settledMs: await untilSettled(product, load) };
 }
 
-async function untilHeardAgain(product: Product, load: DeathLoad): Promise<{ silentMs: number[]; offsetsMs: number[] }> {
+async function untilHeardAgain(
+  product: Product,
+  load: DeathLoad,
+): Promise<{ silentMs: number[]; offsetsMs: number[] }> {
   const capture = await startCapture(PORTS);
   const calls = await placeCalls(product, load);
   // What was not kept by then is a gap of the recording, in which no sound has a place.
   await new Promise((resolve) => setTimeout(resolve, SEGMENT_KEPT_MS));
   const killedMs = Date.now();
   product.kill('worker');
-  await Promise.race([calls.ended, untilTakenOver(product).then(() => new Promise((resolve) => setTimeout(resolve, STAY_MS)))]);
+  await Promise.race([
+    calls.ended,
+    untilTakenOver(product).then(() => new Promise((resolve) => setTimeout(resolve, STAY_MS))),
+  ]);
   calls.hangUp();
   const records = await calls.ended;
   const datagrams = await capture.stop();
-  await product.until('the sessions are settled', async () => (await live(product)).length === 0, SETTLE_LIMIT_MS);
+  await product.until(
+    'the sessions are settled',
+    async () => (await live(product)).length === 0,
+    SETTLE_LIMIT_MS,
+  );
   const silentMs = records.map((record) => {
     const next = timelineOf(datagrams, record).agent.find(({ firstMs }) => firstMs > killedMs);
     return next ? next.firstMs - killedMs : Number.POSITIVE_INFINITY;
@@ -73,9 +89,14 @@ async function untilHeardAgain(product: Product, load: DeathLoad): Promise<{ sil
 
 /** Never rejects: callers lose their patience by themselves. */
 async function untilTakenOver(product: Product): Promise<void> {
-  const isTaken = async (id: string) => (await product.ask('GET', `/v1/agent/sessions/${id}`)).takeovers.length > 0;
+  const isTaken = async (id: string) =>
+    (await product.ask('GET', `/v1/agent/sessions/${id}`)).takeovers.length > 0;
   await product
-    .until('every call is taken over', async () => (await Promise.all((await live(product)).map(isTaken))).every(Boolean), PATIENCE_MS)
+    .until(
+      'every call is taken over',
+      async () => (await Promise.all((await live(product)).map(isTaken))).every(Boolean),
+      PATIENCE_MS,
+    )
     .catch(() => undefined);
 }
 
@@ -85,7 +106,11 @@ async function untilSettled(product: Product, load: DeathLoad): Promise<number> 
   product.kill('worker');
   const killing = setInterval(() => product.kill('worker'), KILL_AGAIN_MS);
   try {
-    await product.until('the sessions are settled', async () => (await live(product)).length === 0, SETTLE_LIMIT_MS);
+    await product.until(
+      'the sessions are settled',
+      async () => (await live(product)).length === 0,
+      SETTLE_LIMIT_MS,
+    );
     return performance.now() - killedMs;
   } finally {
     clearInterval(killing);
@@ -94,12 +119,17 @@ async function untilSettled(product: Product, load: DeathLoad): Promise<number> 
   }
 }
 
-async function placeCalls(product: Product, load: DeathLoad): Promise<{ readonly ended: Promise<CallRecord[]>; hangUp(): void }> {
+async function placeCalls(
+  product: Product,
+  load: DeathLoad,
+): Promise<{ readonly ended: Promise<CallRecord[]>; hangUp(): void }> {
   const caller = new PhoneCaller({ ports: PORTS });
   const stop = new AbortController();
   const scene = prepareScene({ name: 'wait', steps: [{ do: 'await_hang_up', timeout_ms: PATIENCE_MS }] });
   const target = product.sipAddress(load.number);
-  const ended = Promise.all(Array.from({ length: load.calls }, () => caller.call({ target, scene, signal: stop.signal })));
+  const ended = Promise.all(
+    Array.from({ length: load.calls }, () => caller.call({ target, scene, signal: stop.signal })),
+  );
   await product.until('the calls are active', async () => (await live(product)).length === load.calls);
   return { ended, hangUp: () => stop.abort() };
 }

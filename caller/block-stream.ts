@@ -1,4 +1,7 @@
-/** A web caller's media in blocks of 10 ms, whatever carries them: sent on a steady beat, heard as they come. Times are those of this process, ms since 1970. */
+/**
+ * A web caller's media in blocks of 10 ms, whatever carries them: sent on a steady beat, heard as they come.
+ * Times are those of this process, ms since 1970.
+ */
 import type { LineSound } from './line-sound.ts';
 import { pace } from './pace.ts';
 import { type CallerStream, SPEECH_GAP_MS } from './play-scene.ts';
@@ -27,7 +30,12 @@ export class BlockStream implements CallerStream<Said> {
   readonly #send: (block: Int16Array) => void;
   #stopPacing: (() => void) | null = null;
   #startMs = 0;
-  #saying: { readonly samples: Int16Array; position: number; firstMs: number; readonly done: (said: Said) => void } | null = null;
+  #saying: {
+    readonly samples: Int16Array;
+    position: number;
+    firstMs: number;
+    readonly done: (said: Said) => void;
+  } | null = null;
   readonly #looks = new Set<() => void>();
   #voicedSinceMs: number | null = null;
 

@@ -1,7 +1,8 @@
 /**
  * `Caller`: someone who calls a voice agent and plays a scene, knowing nothing of the agent but its address.
- * One implementation per way of calling (a phone: `phone-caller.ts`). Callers act on their own event loop, but no time is read from it:
- * what a call took is measured in the packet capture that ran beside it (`measure.ts`).
+ * One implementation per way of calling (a phone: `phone-caller.ts`). Callers act on their own event loop,
+ * but no time is read from it: what a call took is measured in the packet capture that ran beside it
+ * (`measure.ts`).
  */
 import type { Line, Meaning, Scene } from './scene.ts';
 

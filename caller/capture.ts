@@ -7,14 +7,20 @@ import { join } from 'node:path';
 import { type CapturedDatagram, readPcap } from './pcap.ts';
 
 const START_MS = 5_000;
-/** What the kernel keeps for a reader that does not run, KiB: several seconds of two hundred calls, which packets are lost of otherwise when the machine stands still. */
+/**
+ * What the kernel keeps for a reader that does not run, KiB: several seconds of two hundred calls, which
+ * packets are lost of otherwise when the machine stands still.
+ */
 const BUFFER_KIB = 65_536;
 /** What the kernel still holds when the last packet has passed. */
 const SETTLE_MS = 100;
 
 /** A capture under way. */
 export interface Capture {
-  /** Ends it and returns what passed. Throws when the kernel dropped packets, as gaps would then be nobody's fault. */
+  /**
+   * Ends it and returns what passed. Throws when the kernel dropped packets, as gaps would then be nobody's
+   * fault.
+   */
   stop(): Promise<CapturedDatagram[]>;
 }
 
@@ -23,15 +29,26 @@ export class CaptureError extends Error {
   override readonly name = 'CaptureError';
 }
 
-/** Captures UDP of the ports from `first` to `last` on one interface. Resolves once packets are being seen; throws `CaptureError`. */
-export async function startCapture(ports: { readonly first: number; readonly last: number }, networkInterface = 'lo'): Promise<Capture> {
+/**
+ * Captures UDP of the ports from `first` to `last` on one interface. Resolves once packets are being seen;
+ * throws `CaptureError`.
+ */
+export async function startCapture(
+  ports: { readonly first: number; readonly last: number },
+  networkInterface = 'lo',
+): Promise<Capture> {
   const folder = mkdtempSync(join(tmpdir(), 'caller-capture-'));
   const file = join(folder, 'packets.pcap');
   const filter = `udp portrange ${ports.first}-${ports.last}`;
-  // Reading into this process's own folder: no change of user (-Z). Written in blocks, as a write for every packet would take from what is measured.
-  const child = spawn('tcpdump', ['-i', networkInterface, '-n', '-s', '0', '-B', String(BUFFER_KIB), '-Z', 'root', '-w', file, filter], {
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
+  // Reading into this process's own folder: no change of user (-Z). Written in blocks, as a write for every
+  // packet would take from what is measured.
+  const child = spawn(
+    'tcpdump',
+    ['-i', networkInterface, '-n', '-s', '0', '-B', String(BUFFER_KIB), '-Z', 'root', '-w', file, filter],
+    {
+      stdio: ['ignore', 'ignore', 'pipe'],
+    },
+  );
   const said: string[] = [];
   child.stderr.setEncoding('utf8').on('data', (text: string) => said.push(text));
   try {
@@ -49,7 +66,8 @@ export async function startCapture(ports: { readonly first: number; readonly las
       }
       try {
         const dropped = Number(/(\d+) packets? dropped by kernel/.exec(said.join(''))?.[1] ?? 0);
-        if (dropped > 0) throw new CaptureError(`tcpdump lost ${dropped} packets; the figures would be wrong`);
+        if (dropped > 0)
+          throw new CaptureError(`tcpdump lost ${dropped} packets; the figures would be wrong`);
         return readPcap(readFileSync(file));
       } finally {
         rmSync(folder, { recursive: true, force: true });
@@ -76,11 +94,18 @@ function listening(child: ChildProcess, said: readonly string[]): Promise<void> 
       settle();
       resolve();
     };
-    const deadline = setTimeout(() => fail(`tcpdump did not start within ${START_MS} ms: ${said.join('').trim()}`), START_MS);
+    const deadline = setTimeout(
+      () => fail(`tcpdump did not start within ${START_MS} ms: ${said.join('').trim()}`),
+      START_MS,
+    );
     child.on('exit', onExit);
     child.stderr?.on('data', onText);
     child.on('error', (error) =>
-      fail((error as NodeJS.ErrnoException).code === 'ENOENT' ? 'tcpdump is not installed; every time is read from a packet capture' : error.message),
+      fail(
+        (error as NodeJS.ErrnoException).code === 'ENOENT'
+          ? 'tcpdump is not installed; every time is read from a packet capture'
+          : error.message,
+      ),
     );
   });
 }

@@ -1,4 +1,7 @@
-/** G.711 µ-law for the caller, written apart from the product's own tables, so that a fault in those cannot hide itself. */
+/**
+ * G.711 µ-law for the caller, written apart from the product's own tables, so that a fault in those cannot
+ * hide itself.
+ */
 
 const BIAS = 0x84;
 const CLIP = 32_635;

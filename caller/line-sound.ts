@@ -1,4 +1,7 @@
-/** What a caller's line carries beside the voice: faint noise, a background, and the agent's own words coming back. */
+/**
+ * What a caller's line carries beside the voice: faint noise, a background, and the agent's own words coming
+ * back.
+ */
 import { CALLER_RATE_HZ, type Scene } from './scene.ts';
 
 /** More than the longest echo. */

@@ -1,6 +1,7 @@
 /**
- * `npm run caller -- sip:+15550100000@127.0.0.1:5060 --scene bench/scenes/hello.json`: calls any voice agent that has a SIP address,
- * plays a scene and prints what the call took. Needs tcpdump and the right to capture.
+ * `npm run caller -- sip:+15550100000@127.0.0.1:5060 --scene bench/scenes/hello.json`: calls any voice agent
+ * that has a SIP address, plays a scene and prints what the call took. Needs tcpdump and the right to
+ * capture.
  */
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -53,9 +54,12 @@ async function run(): Promise<void> {
   process.once('SIGINT', () => stop.abort());
   const capture = await startCapture(ports, values.interface);
   const record = await caller.call({ target, scene, signal: stop.signal });
-  const measures = measureCall(await capture.stop(), record, { bargeInWaitMs: Number(values['barge-in-wait']) });
+  const measures = measureCall(await capture.stop(), record, {
+    bargeInWaitMs: Number(values['barge-in-wait']),
+  });
   if (values.record) writeFileSync(values.record, writeWav(record.heard, CALLER_RATE_HZ));
-  if (values.json) console.log(JSON.stringify({ outcome: record.outcome, callId: record.callId, ...measures }));
+  if (values.json)
+    console.log(JSON.stringify({ outcome: record.outcome, callId: record.callId, ...measures }));
   else print(target, record, measures);
   if (record.outcome.type !== 'answered') process.exitCode = 1;
 }
@@ -63,13 +67,22 @@ async function run(): Promise<void> {
 function print(target: string, { outcome, heard }: CallRecord, measures: CallMeasures): void {
   const say = (name: string, text: string) => console.log(`${name.padEnd(10)} ${text}`);
   if (outcome.type === 'answered')
-    say('Call', `${target}: answered, ended by the ${outcome.endedBy === 'lost' ? 'line (nothing more came)' : outcome.endedBy}`);
-  else say('Call', `${target}: ${outcome.type === 'refused' ? `refused, ${outcome.status} ${outcome.reason}` : 'cancelled'}`);
+    say(
+      'Call',
+      `${target}: answered, ended by the ${outcome.endedBy === 'lost' ? 'line (nothing more came)' : outcome.endedBy}`,
+    );
+  else
+    say(
+      'Call',
+      `${target}: ${outcome.type === 'refused' ? `refused, ${outcome.status} ${outcome.reason}` : 'cancelled'}`,
+    );
   if (outcome.type !== 'answered') return;
   say('Answer', `${ms(measures.inviteToAnswerMs)} from INVITE to 200`);
   say('Greeting', `${ms(measures.answerToGreetingMs)} from 200 to the agent's first voiced packet`);
-  for (const { text, replyAfterMs } of measures.turns) say('Turn', `${ms(replyAfterMs)} to the reply  “${text}”`);
-  for (const { text, stoppedAfterMs } of measures.bargeIns) say('Barge-in', `${ms(stoppedAfterMs)} to silence  “${text}”`);
+  for (const { text, replyAfterMs } of measures.turns)
+    say('Turn', `${ms(replyAfterMs)} to the reply  “${text}”`);
+  for (const { text, stoppedAfterMs } of measures.bargeIns)
+    say('Barge-in', `${ms(stoppedAfterMs)} to silence  “${text}”`);
   const { pacing } = measures;
   if (!pacing) return;
   const off = [0.5, 0.99, 0.999].map((q) => quantile(pacing.offGridMs, q).toFixed(2)).join(' / ');

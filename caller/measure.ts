@@ -1,4 +1,7 @@
-/** What a call took, read from the packet capture alone: answer, greeting, replies, interruptions, and how evenly the agent's packets were spaced. */
+/**
+ * What a call took, read from the packet capture alone: answer, greeting, replies, interruptions, and how
+ * evenly the agent's packets were spaced.
+ */
 
 import type { CallRecord } from './caller.ts';
 import type { CapturedDatagram } from './pcap.ts';
@@ -57,16 +60,24 @@ interface Seen extends RtpPacket {
 }
 
 /** Measures one call out of a capture. */
-export function measureCall(datagrams: readonly CapturedDatagram[], record: CallRecord, options: MeasureOptions): CallMeasures {
+export function measureCall(
+  datagrams: readonly CapturedDatagram[],
+  record: CallRecord,
+  options: MeasureOptions,
+): CallMeasures {
   const { signalling, media } = record.ports;
-  const dialog = datagrams.filter((datagram) => datagram.sourcePort === signalling || datagram.destinationPort === signalling);
+  const dialog = datagrams.filter(
+    (datagram) => datagram.sourcePort === signalling || datagram.destinationPort === signalling,
+  );
   const { invitedMs, answeredMs } = readDialog(dialog, record.callId);
   const sent = seenOn(datagrams.filter((datagram) => datagram.sourcePort === media));
   const received = seenOn(datagrams.filter((datagram) => datagram.destinationPort === media));
   const stretches = stretchesOf(received);
   const said = record.lines.map((line) => ({
     line,
-    voiced: sent.filter((packet) => packet.isVoiced && isBetween(packet.timestamp, line.firstTimestamp, line.lastTimestamp)),
+    voiced: sent.filter(
+      (packet) => packet.isVoiced && isBetween(packet.timestamp, line.firstTimestamp, line.lastTimestamp),
+    ),
   }));
   const greetingMs = stretches[0]?.firstMs;
   return {
@@ -77,25 +88,37 @@ export function measureCall(datagrams: readonly CapturedDatagram[], record: Call
     turns: said.map(({ line, voiced }, index) => ({
       text: line.text,
       saidAtMs: voiced.at(-1)?.atMs ?? null,
-      replyAfterMs: replyAfter({ stretches, lastMs: voiced.at(-1)?.atMs, untilMs: said[index + 1]?.voiced[0]?.atMs }),
+      replyAfterMs: replyAfter({
+        stretches,
+        lastMs: voiced.at(-1)?.atMs,
+        untilMs: said[index + 1]?.voiced[0]?.atMs,
+      }),
     })),
     bargeIns: said
       .filter(({ line }) => line.means === 'interruption')
       .map(({ line, voiced }) => {
         const dueAtMs = voiced[Math.ceil(options.bargeInWaitMs / PACKET_MS) - 1]?.atMs ?? null;
-        return { text: line.text, dueAtMs, stoppedAfterMs: stoppedAfter(stretches, voiced[0]?.atMs, dueAtMs) };
+        return {
+          text: line.text,
+          dueAtMs,
+          stoppedAfterMs: stoppedAfter(stretches, voiced[0]?.atMs, dueAtMs),
+        };
       }),
     pacing: pacingOf(received),
   };
 }
 
-function readDialog(datagrams: readonly CapturedDatagram[], callId: string): { readonly invitedMs?: number; readonly answeredMs?: number } {
+function readDialog(
+  datagrams: readonly CapturedDatagram[],
+  callId: string,
+): { readonly invitedMs?: number; readonly answeredMs?: number } {
   let invitedMs: number | undefined;
   for (const { atMs, payload } of datagrams) {
     const message = parseSip(payload);
     if (message?.method !== 'INVITE' || message.headers.get('call-id')?.[0] !== callId) continue;
     if (message.status === null) invitedMs ??= atMs;
-    else if (message.status >= 200 && message.status < 300) return { ...(invitedMs === undefined ? {} : { invitedMs }), answeredMs: atMs };
+    else if (message.status >= 200 && message.status < 300)
+      return { ...(invitedMs === undefined ? {} : { invitedMs }), answeredMs: atMs };
   }
   return invitedMs === undefined ? {} : { invitedMs };
 }
@@ -103,7 +126,9 @@ function readDialog(datagrams: readonly CapturedDatagram[], callId: string): { r
 function seenOn(datagrams: readonly CapturedDatagram[]): Seen[] {
   return datagrams.flatMap(({ atMs, payload }) => {
     const packet = parseRtp(payload);
-    return packet ? [{ ...packet, atMs, isVoiced: packet.payloadType === PAYLOAD_PCMU && isVoiced(packet.payload) }] : [];
+    return packet
+      ? [{ ...packet, atMs, isVoiced: packet.payloadType === PAYLOAD_PCMU && isVoiced(packet.payload) }]
+      : [];
   });
 }
 
@@ -113,29 +138,52 @@ function stretchesOf(packets: readonly Seen[]): Stretch[] {
   return stretches;
 }
 
-/** Who was heard when in one call of a capture. A line lasts as long as its packets, whatever can be heard of them. */
+/**
+ * Who was heard when in one call of a capture. A line lasts as long as its packets, whatever can be heard of
+ * them.
+ */
 export function timelineOf(datagrams: readonly CapturedDatagram[], record: CallRecord): Timeline {
   const { media } = record.ports;
   const sent = seenOn(datagrams.filter((datagram) => datagram.sourcePort === media));
   const agent = stretchesOf(seenOn(datagrams.filter((datagram) => datagram.destinationPort === media)));
   const lines = record.lines.map(({ text, means, firstTimestamp, lastTimestamp }) => {
     const packets = sent.filter(({ timestamp }) => isBetween(timestamp, firstTimestamp, lastTimestamp));
-    return { text, means, firstMs: packets[0]?.atMs ?? Number.NaN, lastMs: packets.at(-1)?.atMs ?? Number.NaN };
+    return {
+      text,
+      means,
+      firstMs: packets[0]?.atMs ?? Number.NaN,
+      lastMs: packets.at(-1)?.atMs ?? Number.NaN,
+    };
   });
   return { agent, lines };
 }
 
-/** When a line left the caller's mouth, whatever became of its own first packet, which may have been late, or lost. Null where nothing was sent. */
-export function spokenAt(line: CallRecord['lines'][number], datagrams: readonly CapturedDatagram[], { ports }: CallRecord): number | null {
+/**
+ * When a line left the caller's mouth, whatever became of its own first packet, which may have been late, or
+ * lost. Null where nothing was sent.
+ */
+export function spokenAt(
+  line: CallRecord['lines'][number],
+  datagrams: readonly CapturedDatagram[],
+  { ports }: CallRecord,
+): number | null {
   const sent = seenOn(datagrams.filter(({ sourcePort }) => sourcePort === ports.media));
   return sent.length === 0 ? null : clockOf(sent)(line.firstTimestamp);
 }
 
-/** The clock of a stream that is not empty: when a packet of an RTP timestamp passes, by those of the whole stream that were held up least (ms since 1970). */
-export function clockOf(stream: readonly { readonly atMs: number; readonly timestamp: number }[]): (timestamp: number) => number {
+/**
+ * The clock of a stream that is not empty: when a packet of an RTP timestamp passes, by those of the whole
+ * stream that were held up least (ms since 1970).
+ */
+export function clockOf(
+  stream: readonly { readonly atMs: number; readonly timestamp: number }[],
+): (timestamp: number) => number {
   const origin = stream[0]?.timestamp ?? 0;
   const sinceMs = (timestamp: number) => ((timestamp - origin) | 0) / TIMESTAMPS_PER_MS;
-  const originMs = stream.reduce((least, { atMs, timestamp }) => Math.min(least, atMs - sinceMs(timestamp)), Number.POSITIVE_INFINITY);
+  const originMs = stream.reduce(
+    (least, { atMs, timestamp }) => Math.min(least, atMs - sinceMs(timestamp)),
+    Number.POSITIVE_INFINITY,
+  );
   return (timestamp) => originMs + sinceMs(timestamp);
 }
 
@@ -147,23 +195,35 @@ function replyAfter(turn: {
 }): number | null {
   const { lastMs, untilMs } = turn;
   if (lastMs === undefined) return null;
-  const reply = turn.stretches.find(({ firstMs }) => firstMs > lastMs && (untilMs === undefined || firstMs < untilMs));
+  const reply = turn.stretches.find(
+    ({ firstMs }) => firstMs > lastMs && (untilMs === undefined || firstMs < untilMs),
+  );
   return reply ? reply.firstMs - lastMs : null;
 }
 
-function stoppedAfter(stretches: readonly Stretch[], onsetMs: number | undefined, dueAtMs: number | null): number | null {
+function stoppedAfter(
+  stretches: readonly Stretch[],
+  onsetMs: number | undefined,
+  dueAtMs: number | null,
+): number | null {
   if (onsetMs === undefined || dueAtMs === null) return null;
   const spokenOver = stretches.find(({ firstMs, lastMs }) => firstMs < onsetMs && lastMs >= onsetMs);
   return spokenOver ? spokenOver.lastMs - dueAtMs : null;
 }
 
-/** Fits `time = offset + slope × timestamp` to the stream: the slope by least squares (two machines' clocks differ), the offset by the median. */
+/**
+ * Fits `time = offset + slope × timestamp` to the stream: the slope by least squares (two machines' clocks
+ * differ), the offset by the median.
+ */
 function pacingOf(received: readonly Seen[]): Pacing | null {
   const ssrc = received.find((packet) => packet.payloadType === PAYLOAD_PCMU)?.ssrc;
   const packets = received.filter((packet) => packet.ssrc === ssrc && packet.payloadType === PAYLOAD_PCMU);
   const [first] = packets;
   if (!first || packets.length < 2) return null;
-  const points = packets.map((packet) => ({ x: ((packet.timestamp - first.timestamp) | 0) / TIMESTAMPS_PER_MS, y: packet.atMs - first.atMs }));
+  const points = packets.map((packet) => ({
+    x: ((packet.timestamp - first.timestamp) | 0) / TIMESTAMPS_PER_MS,
+    y: packet.atMs - first.atMs,
+  }));
   const slope = slopeOf(points);
   const offset = quantile(
     points.map(({ x, y }) => y - slope * x),
@@ -174,7 +234,9 @@ function pacingOf(received: readonly Seen[]): Pacing | null {
     packets: packets.length,
     atMs: packets.map(({ atMs }) => atMs),
     offGridMs: points.map(({ x, y }) => Math.abs(y - offset - slope * x)),
-    longestGapMs: packets.slice(1).reduce((longest, packet, index) => Math.max(longest, packet.atMs - (packets[index]?.atMs ?? 0)), 0),
+    longestGapMs: packets
+      .slice(1)
+      .reduce((longest, packet, index) => Math.max(longest, packet.atMs - (packets[index]?.atMs ?? 0)), 0),
     lost: Math.max(0, span + 1 - (packets.length % 0x1_0000)),
   };
 }

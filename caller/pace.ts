@@ -1,4 +1,7 @@
-/** One timer for everything the caller sends: each stream is due at its own grid, and what was late is caught up. */
+/**
+ * One timer for everything the caller sends: each stream is due at its own grid, and what was late is caught
+ * up.
+ */
 
 /** Streams begin at a multiple of this, ms, so that those of one beat are sent at one wake-up. */
 const BEAT_MS = 2;
@@ -15,7 +18,12 @@ let timer: NodeJS.Timeout | null = null;
 
 /** Calls back at the next beat and then every `everyMs`, without drift; returns how to stop it. */
 export function pace(everyMs: number, callback: () => void): () => void {
-  const stream: Paced = { startMs: Math.ceil(performance.now() / BEAT_MS) * BEAT_MS, everyMs, callback, turns: 0 };
+  const stream: Paced = {
+    startMs: Math.ceil(performance.now() / BEAT_MS) * BEAT_MS,
+    everyMs,
+    callback,
+    turns: 0,
+  };
   streams.add(stream);
   schedule();
   return () => void streams.delete(stream);

@@ -1,4 +1,7 @@
-/** Reads pcap files (the classic format of libpcap, as tcpdump writes it) into UDP datagrams with the kernel's timestamps. */
+/**
+ * Reads pcap files (the classic format of libpcap, as tcpdump writes it) into UDP datagrams with the kernel's
+ * timestamps.
+ */
 
 /** One UDP datagram as it was seen on the wire. */
 export interface CapturedDatagram {
@@ -19,7 +22,10 @@ const PROTOCOL_UDP = 17;
 const IPV6_HEADER_BYTES = 40;
 const UDP_HEADER_BYTES = 8;
 
-/** Bytes in front of the IP header, and where the EtherType stands, by link type (www.tcpdump.org/linktypes.html). */
+/**
+ * Bytes in front of the IP header, and where the EtherType stands, by link type
+ * (www.tcpdump.org/linktypes.html).
+ */
 const LINKS: Readonly<Record<number, { readonly bytes: number; readonly etherTypeAt: number | null }>> = {
   1: { bytes: 14, etherTypeAt: 12 },
   101: { bytes: 0, etherTypeAt: null },
@@ -27,7 +33,10 @@ const LINKS: Readonly<Record<number, { readonly bytes: number; readonly etherTyp
   276: { bytes: 20, etherTypeAt: 0 },
 };
 
-/** All UDP datagrams of a capture, in order. A record cut off at the end of the file is left out. Throws when it is no pcap file. */
+/**
+ * All UDP datagrams of a capture, in order. A record cut off at the end of the file is left out. Throws when
+ * it is no pcap file.
+ */
 export function readPcap(file: Buffer): CapturedDatagram[] {
   if (file.length < FILE_HEADER_BYTES) throw new Error('the capture is empty');
   const isLittle = [MAGIC_MICROSECONDS, MAGIC_NANOSECONDS].includes(file.readUInt32LE(0));
@@ -52,11 +61,18 @@ export function readPcap(file: Buffer): CapturedDatagram[] {
 
 type Datagram = Omit<CapturedDatagram, 'atMs'>;
 
-function readFrame(frame: Buffer, link: { readonly bytes: number; readonly etherTypeAt: number | null }): Datagram | null {
+function readFrame(
+  frame: Buffer,
+  link: { readonly bytes: number; readonly etherTypeAt: number | null },
+): Datagram | null {
   const packet = frame.subarray(link.bytes);
   if (packet.length < 1) return null;
   const version = packet.readUInt8(0) >> 4;
-  if (link.etherTypeAt !== null && ![ETHERTYPE_IPV4, ETHERTYPE_IPV6].includes(frame.readUInt16BE(link.etherTypeAt))) return null;
+  if (
+    link.etherTypeAt !== null &&
+    ![ETHERTYPE_IPV4, ETHERTYPE_IPV6].includes(frame.readUInt16BE(link.etherTypeAt))
+  )
+    return null;
   if (version === 4) return readIpv4(packet);
   return version === 6 ? readIpv6(packet) : null;
 }
@@ -68,11 +84,16 @@ function readIpv4(packet: Buffer): Datagram | null {
 }
 
 function readIpv6(packet: Buffer): Datagram | null {
-  if (packet.length < IPV6_HEADER_BYTES + UDP_HEADER_BYTES || packet.readUInt8(6) !== PROTOCOL_UDP) return null;
+  if (packet.length < IPV6_HEADER_BYTES + UDP_HEADER_BYTES || packet.readUInt8(6) !== PROTOCOL_UDP)
+    return null;
   return readUdp(packet.subarray(IPV6_HEADER_BYTES));
 }
 
 function readUdp(udp: Buffer): Datagram {
   const bytes = Math.min(udp.length, udp.readUInt16BE(4));
-  return { sourcePort: udp.readUInt16BE(0), destinationPort: udp.readUInt16BE(2), payload: udp.subarray(UDP_HEADER_BYTES, bytes) };
+  return {
+    sourcePort: udp.readUInt16BE(0),
+    destinationPort: udp.readUInt16BE(2),
+    payload: udp.subarray(UDP_HEADER_BYTES, bytes),
+  };
 }

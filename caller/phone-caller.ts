@@ -1,4 +1,7 @@
-/** A phone caller: SIP over UDP, PCMU, keys as telephone events. One call is two local ports, signalling and media, out of a range that a capture can watch. */
+/**
+ * A phone caller: SIP over UDP, PCMU, keys as telephone events. One call is two local ports, signalling and
+ * media, out of a range that a capture can watch.
+ */
 import { createSocket, type Socket } from 'node:dgram';
 import type { Caller, CallOutcome, CallRecord, CallRequest, SaidLine } from './caller.ts';
 import { LineSound } from './line-sound.ts';
@@ -87,7 +90,9 @@ async function place({ request, signalling, media, localAddress, options }: Plac
   const answer = await call.invite(offerSdp(localAddress, ports.media));
   signal?.removeEventListener('abort', onAbort);
   if (answer.type === 'refused') {
-    const outcome: CallOutcome = signal?.aborted ? { type: 'cancelled' } : { type: 'refused', status: answer.status, reason: answer.reason };
+    const outcome: CallOutcome = signal?.aborted
+      ? { type: 'cancelled' }
+      : { type: 'refused', status: answer.status, reason: answer.reason };
     return { outcome, callId: call.callId, ports, lines: [], heard: new Int16Array() };
   }
   const stream = new RtpStream(media, new LineSound(scene), { ...scene.conditions, random: scene.random });
@@ -152,7 +157,11 @@ function remoteOf(sdp: string, fallbackAddress: string): MediaRemote {
 async function bound(port: number, address: string): Promise<Socket | null> {
   const family = address.includes(':') ? 6 : 4;
   // Addresses come out of SDP as literals: there is no name to look up for every packet.
-  const lookup = (host: string, _: unknown, callback: (error: null, address: string, family: number) => void) => callback(null, host, family);
+  const lookup = (
+    host: string,
+    _: unknown,
+    callback: (error: null, address: string, family: number) => void,
+  ) => callback(null, host, family);
   const socket = createSocket({ type: family === 6 ? 'udp6' : 'udp4', lookup: lookup as never });
   const isBound = await new Promise<boolean>((resolve) => {
     socket.once('error', () => resolve(false));

@@ -1,10 +1,14 @@
-/** Plays a scene on a stream of whatever transport: each step when the agent's sound, or the clock, says so. */
+/**
+ * Plays a scene on a stream of whatever transport: each step when the agent's sound, or the clock, says so.
+ */
 import type { Action, Line, Scene } from './scene.ts';
 
 /** A pause up to this long is part of one speech, ms. */
 export const SPEECH_GAP_MS = 300;
 
-/** A caller's media as a scene needs it. `Span` says, in the transport's own terms, when something was sent. */
+/**
+ * A caller's media as a scene needs it. `Span` says, in the transport's own terms, when something was sent.
+ */
 export interface CallerStream<Span> {
   /** Time of the agent's last voiced sound; null before the first. */
   readonly lastVoicedMs: number | null;
@@ -24,16 +28,27 @@ export interface SceneListener<Span> {
 }
 
 /** Resolves when the last step is done. */
-export async function playScene<Span>(scene: Scene, stream: CallerStream<Span>, listener: SceneListener<Span>): Promise<void> {
+export async function playScene<Span>(
+  scene: Scene,
+  stream: CallerStream<Span>,
+  listener: SceneListener<Span>,
+): Promise<void> {
   for (const action of scene.actions) await act(action, stream, listener);
 }
 
-async function act<Span>(action: Action, stream: CallerStream<Span>, listener: SceneListener<Span>): Promise<void> {
+async function act<Span>(
+  action: Action,
+  stream: CallerStream<Span>,
+  listener: SceneListener<Span>,
+): Promise<void> {
   switch (action.do) {
     case 'listen': {
       // An answer still to come is waited for: what was heard before this step does not count.
       const before = stream.lastVoicedMs;
-      await stream.until(() => stream.lastVoicedMs !== before && stream.agentQuietForMs() >= action.quietMs, action.timeoutMs);
+      await stream.until(
+        () => stream.lastVoicedMs !== before && stream.agentQuietForMs() >= action.quietMs,
+        action.timeoutMs,
+      );
       return;
     }
     case 'pause':
@@ -41,7 +56,8 @@ async function act<Span>(action: Action, stream: CallerStream<Span>, listener: S
       return;
     case 'say': {
       const over = action.over;
-      if (over) await stream.until(() => stream.agentSpokeForMs(SPEECH_GAP_MS) >= over.afterMs, over.timeoutMs);
+      if (over)
+        await stream.until(() => stream.agentSpokeForMs(SPEECH_GAP_MS) >= over.afterMs, over.timeoutMs);
       listener.onLine?.(action.line);
       listener.onSaid(action.line, await stream.say(action.line.samples));
       return;

@@ -1,4 +1,7 @@
-/** A caller in a LiveKit room: joins with a token, plays a scene to whichever agent is there, and leaves. Knows nothing of the agent but its voice. */
+/**
+ * A caller in a LiveKit room: joins with a token, plays a scene to whichever agent is there, and leaves.
+ * Knows nothing of the agent but its voice.
+ */
 import {
   AudioFrame,
   AudioSource,
@@ -35,7 +38,11 @@ export interface RoomCall extends Timeline {
 }
 
 /** Plays the scene in the room. Throws when the room cannot be joined. */
-export async function callInRoom(grant: RoomGrant, scene: Scene, onLine: (line: Line) => void): Promise<RoomCall> {
+export async function callInRoom(
+  grant: RoomGrant,
+  scene: Scene,
+  onLine: (line: Line) => void,
+): Promise<RoomCall> {
   const room = new Room();
   const source = new AudioSource(CALLER_RATE_HZ, 1, 0);
   const microphone = LocalAudioTrack.createAudioTrack('microphone', source);
@@ -50,17 +57,35 @@ export async function callInRoom(grant: RoomGrant, scene: Scene, onLine: (line: 
   });
   await room.connect(grant.url, grant.token, { autoSubscribe: true, dynacast: false });
   const joinedMs = performance.timeOrigin + performance.now();
-  await room.localParticipant?.publishTrack(microphone, new TrackPublishOptions({ source: TrackSource.SOURCE_MICROPHONE }));
+  await room.localParticipant?.publishTrack(
+    microphone,
+    new TrackPublishOptions({ source: TrackSource.SOURCE_MICROPHONE }),
+  );
   stream.start();
   const lines: TimedLine[] = [];
-  const played = playScene(scene, stream, { onLine, onSaid: ({ text, means }, said) => lines.push({ text, means, ...said }) });
+  const played = playScene(scene, stream, {
+    onLine,
+    onSaid: ({ text, means }, said) => lines.push({ text, means, ...said }),
+  });
   const endedByCaller = await Promise.race([played.then(() => true), sentAway]);
   stream.stop();
   await room.disconnect();
   await microphone.close();
-  return { joinedMs, agent: stream.stretches, lines, voicedMs: stream.voicedMs, latenessMs: stream.latenessMs, endedByCaller };
+  return {
+    joinedMs,
+    agent: stream.stretches,
+    lines,
+    voicedMs: stream.voicedMs,
+    latenessMs: stream.latenessMs,
+    endedByCaller,
+  };
 }
 
 async function listen(track: RemoteTrack, stream: BlockStream): Promise<void> {
-  for await (const { data } of new AudioStream(track, { sampleRate: CALLER_RATE_HZ, numChannels: 1, frameSizeMs: 10 })) stream.hear(data);
+  for await (const { data } of new AudioStream(track, {
+    sampleRate: CALLER_RATE_HZ,
+    numChannels: 1,
+    frameSizeMs: 10,
+  }))
+    stream.hear(data);
 }

@@ -1,11 +1,23 @@
-/** The caller's media: an RTP stream paced at 20 ms that never stops (voice, keys, or the noise of the line), and an ear for the agent's. */
+/**
+ * The caller's media: an RTP stream paced at 20 ms that never stops (voice, keys, or the noise of the line),
+ * and an ear for the agent's.
+ */
 import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:dgram';
 import { encodeBlock, ULAW_SILENCE } from './g711.ts';
 import type { LineSound } from './line-sound.ts';
 import { pace } from './pace.ts';
 import { type CallerStream, SPEECH_GAP_MS } from './play-scene.ts';
-import { DIGIT_EVENTS, isVoiced, PACKET_MS, PACKET_SAMPLES, PAYLOAD_PCMU, parseRtp, samplesOf, writeRtp } from './rtp.ts';
+import {
+  DIGIT_EVENTS,
+  isVoiced,
+  PACKET_MS,
+  PACKET_SAMPLES,
+  PAYLOAD_PCMU,
+  parseRtp,
+  samplesOf,
+  writeRtp,
+} from './rtp.ts';
 import { SteadyLine } from './steady-line.ts';
 
 const DIGIT_PACKETS = 5;
@@ -107,12 +119,16 @@ export class RtpStream implements CallerStream<SentSpan> {
   /** Presses keys; resolves when the last one has been let go. Throws when the far end takes none. */
   press(digits: string): Promise<void> {
     const payloadType = this.#remote?.digitPayloadType;
-    if (payloadType === null || payloadType === undefined) throw new Error('the far end takes no telephone-event');
+    if (payloadType === null || payloadType === undefined)
+      throw new Error('the far end takes no telephone-event');
     for (const digit of digits) this.#pressOne(DIGIT_EVENTS.indexOf(digit), payloadType);
     return this.until(() => this.#keys.length === 0, Number.POSITIVE_INFINITY).then(() => undefined);
   }
 
-  /** Resolves with true once the condition holds, looked at after every packet sent; false when `timeoutMs` has passed. */
+  /**
+   * Resolves with true once the condition holds, looked at after every packet sent; false when `timeoutMs`
+   * has passed.
+   */
   until(condition: () => boolean, timeoutMs: number): Promise<boolean> {
     const deadlineMs = performance.now() + timeoutMs;
     return new Promise((resolve) => {
@@ -129,7 +145,8 @@ export class RtpStream implements CallerStream<SentSpan> {
   /** How long the agent has been speaking, ms; 0 when it is silent. A pause below `gapMs` does not end it. */
   agentSpokeForMs(gapMs: number): number {
     const now = performance.now();
-    if (this.#voicedSinceMs === null || this.#lastVoicedMs === null || now - this.#lastVoicedMs > gapMs) return 0;
+    if (this.#voicedSinceMs === null || this.#lastVoicedMs === null || now - this.#lastVoicedMs > gapMs)
+      return 0;
     return now - this.#voicedSinceMs;
   }
 
@@ -163,8 +180,15 @@ export class RtpStream implements CallerStream<SentSpan> {
   #sendAudio(): void {
     const line = this.#saying;
     const position = line?.position ?? 0;
-    const payload = line ? this.#voiced(line.samples, position) : (this.#steady?.quiet() ?? this.#mixed(new Int16Array(PACKET_SAMPLES)));
-    this.#send({ payloadType: PAYLOAD_PCMU, marker: line !== null && position === 0, timestamp: this.#timestamp, payload });
+    const payload = line
+      ? this.#voiced(line.samples, position)
+      : (this.#steady?.quiet() ?? this.#mixed(new Int16Array(PACKET_SAMPLES)));
+    this.#send({
+      payloadType: PAYLOAD_PCMU,
+      marker: line !== null && position === 0,
+      timestamp: this.#timestamp,
+      payload,
+    });
     if (!line) return;
     line.firstTimestamp ??= this.#timestamp;
     line.position += PACKET_SAMPLES;
@@ -185,7 +209,10 @@ export class RtpStream implements CallerStream<SentSpan> {
     return encodeBlock(frame);
   }
 
-  /** Queues one key: packets of growing duration with one timestamp, the end thrice, then a gap of audio (RFC 4733 §2.5.1). */
+  /**
+   * Queues one key: packets of growing duration with one timestamp, the end thrice, then a gap of audio (RFC
+   * 4733 §2.5.1).
+   */
   #pressOne(event: number, payloadType: number): void {
     let startTimestamp = 0;
     for (let index = 0; index < DIGIT_PACKETS; index++) {
@@ -202,7 +229,12 @@ export class RtpStream implements CallerStream<SentSpan> {
     for (let index = 0; index < DIGIT_GAP_PACKETS; index++) this.#keys.push(() => false);
   }
 
-  #send(packet: { readonly payloadType: number; readonly marker: boolean; readonly timestamp: number; readonly payload: Buffer }): void {
+  #send(packet: {
+    readonly payloadType: number;
+    readonly marker: boolean;
+    readonly timestamp: number;
+    readonly payload: Buffer;
+  }): void {
     const remote = this.#remote;
     if (!remote) return;
     const datagram = writeRtp({ ...packet, sequence: this.#sequence++ % 0x1_0000, ssrc: this.#ssrc });
@@ -214,10 +246,14 @@ export class RtpStream implements CallerStream<SentSpan> {
     else send();
   }
 
-  /** Another source has timestamps of its own: they go on from the last one, after the silence there was between them. */
+  /**
+   * Another source has timestamps of its own: they go on from the last one, after the silence there was
+   * between them.
+   */
   #follow({ ssrc, timestamp }: { readonly ssrc: number; readonly timestamp: number }, idleMs: number): void {
     if (ssrc === this.#source) return;
-    if (this.#firstHeard !== null) this.#shift = (this.#lastHeard + Math.round((idleMs / PACKET_MS) * PACKET_SAMPLES) - timestamp) | 0;
+    if (this.#firstHeard !== null)
+      this.#shift = (this.#lastHeard + Math.round((idleMs / PACKET_MS) * PACKET_SAMPLES) - timestamp) | 0;
     this.#source = ssrc;
   }
 
@@ -242,7 +278,11 @@ export class RtpStream implements CallerStream<SentSpan> {
     const at = (timestamp - this.#firstHeard) | 0;
     const end = at + payload.length;
     if (at < 0 || end > MAX_HEARD_SAMPLES) return;
-    if (end > this.#heard.length) this.#heard = Buffer.concat([this.#heard, Buffer.alloc(Math.max(end, FIRST_HEARD_SAMPLES), ULAW_SILENCE)]);
+    if (end > this.#heard.length)
+      this.#heard = Buffer.concat([
+        this.#heard,
+        Buffer.alloc(Math.max(end, FIRST_HEARD_SAMPLES), ULAW_SILENCE),
+      ]);
     this.#heard.set(payload, at);
     this.#heardSamples = Math.max(this.#heardSamples, end);
   }

@@ -8,7 +8,10 @@ export const PAYLOAD_PCMU = 0;
 const HEADER_BYTES = 12;
 const MAX_SEQUENCE = 0x1_0000;
 
-/** Absolute sample value from which a packet counts as voiced, about -36 dBFS: above line noise, below any spoken sound. */
+/**
+ * Absolute sample value from which a packet counts as voiced, about -36 dBFS: above line noise, below any
+ * spoken sound.
+ */
 export const VOICED_PEAK = 500;
 
 /** One packet; `payload` is a view into the datagram. */
@@ -64,8 +67,13 @@ export function samplesOf(payload: Uint8Array): Int16Array {
   return samples;
 }
 
-/** 1 for each µ-law byte that is audible: the caller asks this of every packet of every call, beside the product it measures. */
-const AUDIBLE = Uint8Array.from({ length: 256 }, (_, byte) => (Math.abs(decodeUlaw(byte)) >= VOICED_PEAK ? 1 : 0));
+/**
+ * 1 for each µ-law byte that is audible: the caller asks this of every packet of every call, beside the
+ * product it measures.
+ */
+const AUDIBLE = Uint8Array.from({ length: 256 }, (_, byte) =>
+  Math.abs(decodeUlaw(byte)) >= VOICED_PEAK ? 1 : 0,
+);
 
 /** True when a PCMU payload holds audible sound. */
 export function isVoiced(payload: Uint8Array): boolean {

@@ -1,6 +1,6 @@
 /**
- * What a caller does in a call, step by step: a scene file (JSON), and the sound of its lines.
- * A scene with a seed is the same at every run: ranges are drawn from it, and so is the faint noise of the line.
+ * What a caller does in a call, step by step: a scene file (JSON), and the sound of its lines. A scene with a
+ * seed is the same at every run: ranges are drawn from it, and so is the faint noise of the line.
  */
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
@@ -13,20 +13,37 @@ import { readWav } from './wav.ts';
 /** Rate of everything a phone caller says, Hz. */
 export const CALLER_RATE_HZ = 8_000;
 
-const range = z.union([z.number().nonnegative(), z.tuple([z.number().nonnegative(), z.number().nonnegative()])]);
+const range = z.union([
+  z.number().nonnegative(),
+  z.tuple([z.number().nonnegative(), z.number().nonnegative()]),
+]);
 const text = z.string().min(1).max(500);
 const voice = z.enum(['slt', 'rms', 'awb', 'kal', 'kal16']);
 
 const step = z.discriminatedUnion('do', [
-  /** Waits until the agent has spoken and then been quiet for `quiet_ms`; goes on anyway after `timeout_ms`. */
-  z.strictObject({ do: z.literal('listen'), quiet_ms: z.number().positive().default(800), timeout_ms: z.number().positive().default(15_000) }),
+  /**
+   * Waits until the agent has spoken and then been quiet for `quiet_ms`; goes on anyway after `timeout_ms`.
+   */
+  z.strictObject({
+    do: z.literal('listen'),
+    quiet_ms: z.number().positive().default(800),
+    timeout_ms: z.number().positive().default(15_000),
+  }),
   /** Stays silent; a pair is a range drawn from the seed. */
   z.strictObject({ do: z.literal('pause'), ms: range }),
   /** Says a line, spoken by Flite. `is_unfinished`: the caller means to go on with the next one. */
-  z.strictObject({ do: z.literal('say'), text, voice: voice.optional(), is_unfinished: z.boolean().default(false) }),
+  z.strictObject({
+    do: z.literal('say'),
+    text,
+    voice: voice.optional(),
+    is_unfinished: z.boolean().default(false),
+  }),
   /** Plays a WAV file (8 kHz, mono), its path relative to the scene. */
   z.strictObject({ do: z.literal('play'), wav: z.string().min(1) }),
-  /** Waits until the agent has been speaking for `after_ms`, then says the line over it; `is_backchannel`: without wanting the floor. */
+  /**
+   * Waits until the agent has been speaking for `after_ms`, then says the line over it; `is_backchannel`:
+   * without wanting the floor.
+   */
   z.strictObject({
     do: z.literal('interrupt'),
     text,
@@ -62,11 +79,20 @@ const sceneFile = z.strictObject({
   /** How loud the caller is, against Flite's own voice. */
   voice_db: z.number().min(-40).max(12).default(0),
   /** What is heard behind the caller all the time; 0 dB is as loud as Flite's voice. */
-  background: z.strictObject({ sound: z.enum(['noise', 'television']), level_db: z.number().min(-60).max(0) }).optional(),
+  background: z
+    .strictObject({ sound: z.enum(['noise', 'television']), level_db: z.number().min(-60).max(0) })
+    .optional(),
   /** The caller's telephone gives back what the agent says. */
-  echo: z.strictObject({ delay_ms: z.number().min(0).max(600), loss_db: z.number().min(0).max(60) }).optional(),
+  echo: z
+    .strictObject({ delay_ms: z.number().min(0).max(600), loss_db: z.number().min(0).max(60) })
+    .optional(),
   /** What the network does to the caller's packets (phones only). */
-  network: z.strictObject({ loss: z.number().min(0).max(0.5).default(0), jitter_ms: z.number().min(0).max(200).default(0) }).optional(),
+  network: z
+    .strictObject({
+      loss: z.number().min(0).max(0.5).default(0),
+      jitter_ms: z.number().min(0).max(200).default(0),
+    })
+    .optional(),
   /** The caller hangs up after the last one. */
   steps: z.array(step).min(1).max(500),
 });
@@ -78,11 +104,18 @@ export type SceneFile = z.input<typeof sceneFile>;
 export type Action =
   | { readonly do: 'listen'; readonly quietMs: number; readonly timeoutMs: number }
   | { readonly do: 'pause'; readonly ms: number }
-  | { readonly do: 'say'; readonly line: Line; readonly over: { readonly afterMs: number; readonly timeoutMs: number } | null }
+  | {
+      readonly do: 'say';
+      readonly line: Line;
+      readonly over: { readonly afterMs: number; readonly timeoutMs: number } | null;
+    }
   | { readonly do: 'press'; readonly digits: string }
   | { readonly do: 'await_hang_up'; readonly timeoutMs: number };
 
-/** What a line wants: an answer, to be gone on with, the floor, to show that one listens, or nothing as it is but a sound. */
+/**
+ * What a line wants: an answer, to be gone on with, the floor, to show that one listens, or nothing as it is
+ * but a sound.
+ */
 export type Meaning = 'turn' | 'part' | 'interruption' | 'backchannel' | 'sound';
 
 /** Something the caller says. `samples` begin and end with voice. */
@@ -125,9 +158,12 @@ export function prepareScene(file: unknown, folder = '.'): Scene {
   if (!parsed.success) throw new Error(`malformed scene: ${z.prettifyError(parsed.error)}`);
   const scene = parsed.data;
   const random = seededRandom(scene.seed);
-  const drawn = (value: number | readonly [number, number]) => (typeof value === 'number' ? value : value[0] + random() * (value[1] - value[0]));
-  const spoken = (line: { readonly text: string; readonly voice?: string | undefined }, means: Meaning): Line =>
-    spokenLine(line.text, means, { voice: line.voice ?? scene.voice, gainDb: scene.voice_db });
+  const drawn = (value: number | readonly [number, number]) =>
+    typeof value === 'number' ? value : value[0] + random() * (value[1] - value[0]);
+  const spoken = (
+    line: { readonly text: string; readonly voice?: string | undefined },
+    means: Meaning,
+  ): Line => spokenLine(line.text, means, { voice: line.voice ?? scene.voice, gainDb: scene.voice_db });
   const actions = scene.steps.map((item): Action => {
     switch (item.do) {
       case 'listen':
@@ -141,7 +177,12 @@ export function prepareScene(file: unknown, folder = '.'): Scene {
         return { do: 'say', line, over: { afterMs: drawn(item.after_ms), timeoutMs: item.timeout_ms } };
       }
       case 'sound': {
-        const line: Line = { text: item.sound, means: 'sound', samples: shortSound(item.sound, CALLER_RATE_HZ, random), words: [] };
+        const line: Line = {
+          text: item.sound,
+          means: 'sound',
+          samples: shortSound(item.sound, CALLER_RATE_HZ, random),
+          words: [],
+        };
         return { do: 'say', line, over: { afterMs: drawn(item.after_ms), timeoutMs: item.timeout_ms } };
       }
       case 'play': {
@@ -156,12 +197,23 @@ export function prepareScene(file: unknown, folder = '.'): Scene {
         return item satisfies never;
     }
   });
-  return { name: scene.name, actions, noisePeak: scene.noise_peak, conditions: conditionsOf(scene, random), random };
+  return {
+    name: scene.name,
+    actions,
+    noisePeak: scene.noise_peak,
+    conditions: conditionsOf(scene, random),
+    random,
+  };
 }
 
-function conditionsOf({ background, echo, network }: z.output<typeof sceneFile>, random: () => number): LineConditions {
+function conditionsOf(
+  { background, echo, network }: z.output<typeof sceneFile>,
+  random: () => number,
+): LineConditions {
   return {
-    background: background ? backgroundSound(background.sound, background.level_db, { rateHz: CALLER_RATE_HZ, random }) : null,
+    background: background
+      ? backgroundSound(background.sound, background.level_db, { rateHz: CALLER_RATE_HZ, random })
+      : null,
     echo: echo ? { delayMs: echo.delay_ms, lossDb: echo.loss_db } : null,
     lossShare: network?.loss ?? 0,
     jitterMs: network?.jitter_ms ?? 0,
@@ -173,14 +225,21 @@ type Speech = Pick<Line, 'samples' | 'words'>;
 /** What has been said before in the same voice, as loud: every call of a load says the same. */
 const speeches = new Map<string, Speech>();
 
-function spokenLine(said: string, means: Meaning, how: { readonly voice: string; readonly gainDb: number }): Line {
+function spokenLine(
+  said: string,
+  means: Meaning,
+  how: { readonly voice: string; readonly gainDb: number },
+): Line {
   const name = JSON.stringify([said, how.voice, how.gainDb]);
   const speech = speeches.get(name) ?? speechOf(said, how);
   speeches.set(name, speech);
   return { text: said, means, ...speech };
 }
 
-function speechOf(said: string, { voice: speaker, gainDb }: { readonly voice: string; readonly gainDb: number }): Speech {
+function speechOf(
+  said: string,
+  { voice: speaker, gainDb }: { readonly voice: string; readonly gainDb: number },
+): Speech {
   const spoken = speak(said, { rateHz: CALLER_RATE_HZ, voice: speaker });
   const { samples, skippedMs } = trimmed(spoken.samples);
   // A voice counts the last word's dying away as part of it; said it is when the line is over.
@@ -196,12 +255,16 @@ function speechOf(said: string, { voice: speaker, gainDb }: { readonly voice: st
 function trimmed(samples: Int16Array): { readonly samples: Int16Array; readonly skippedMs: number } {
   const isAudible = (sample: number) => Math.abs(sample) >= VOICED_PEAK;
   const first = Math.max(0, samples.findIndex(isAudible));
-  return { samples: samples.slice(first, samples.findLastIndex(isAudible) + 1), skippedMs: (first * 1_000) / CALLER_RATE_HZ };
+  return {
+    samples: samples.slice(first, samples.findLastIndex(isAudible) + 1),
+    skippedMs: (first * 1_000) / CALLER_RATE_HZ,
+  };
 }
 
 function recorded(path: string): Int16Array {
   const wav = readWav(readFileSync(path));
-  if (wav.rateHz !== CALLER_RATE_HZ || wav.channels !== 1) throw new Error(`${path}: must be ${CALLER_RATE_HZ} Hz mono`);
+  if (wav.rateHz !== CALLER_RATE_HZ || wav.channels !== 1)
+    throw new Error(`${path}: must be ${CALLER_RATE_HZ} Hz mono`);
   return wav.samples;
 }
 

@@ -1,4 +1,7 @@
-/** One call as a user agent client over UDP (RFC 3261): INVITE with retransmission and digest, ACK, CANCEL, BYE, and answers to what the far end asks within it. */
+/**
+ * One call as a user agent client over UDP (RFC 3261): INVITE with retransmission and digest, ACK, CANCEL,
+ * BYE, and answers to what the far end asks within it.
+ */
 import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:dgram';
 import { answerChallenge, type Credentials } from './sip-digest.ts';
@@ -155,7 +158,11 @@ export class SipCall {
   #accepted(response: SipMessage): void {
     this.#state = 'confirmed';
     const routes = [...(response.headers.get('record-route') ?? [])].reverse().map(uriOf);
-    this.#dialog = { remoteTarget: uriOf(header(response, 'contact')) || this.#options.target, routes, to: header(response, 'to') };
+    this.#dialog = {
+      remoteTarget: uriOf(header(response, 'contact')) || this.#options.target,
+      routes,
+      to: header(response, 'to'),
+    };
     this.#acknowledge(this.#dialog);
     this.#resolveInvite({ type: 'answered', sdp: response.body });
   }
@@ -167,11 +174,20 @@ export class SipCall {
     ]);
     this.#send(ack, this.#options.target);
     const challenge = header(response, status === 401 ? 'www-authenticate' : 'proxy-authenticate');
-    if ((status !== 401 && status !== 407) || !this.#options.credentials || this.#authorization || challenge === '') {
+    if (
+      (status !== 401 && status !== 407) ||
+      !this.#options.credentials ||
+      this.#authorization ||
+      challenge === ''
+    ) {
       this.#finish({ type: 'refused', status, reason: response.reason });
       return;
     }
-    const value = answerChallenge(challenge, { method: 'INVITE', uri: this.#options.target }, this.#options.credentials);
+    const value = answerChallenge(
+      challenge,
+      { method: 'INVITE', uri: this.#options.target },
+      this.#options.credentials,
+    );
     this.#authorization = [status === 401 ? 'Authorization' : 'Proxy-Authorization', value];
     this.#sequence++;
     this.#branch = newBranch();
@@ -198,7 +214,10 @@ export class SipCall {
 
   #acknowledge(dialog: Dialog): void {
     const sequence = this.#state === 'ended' ? this.#sequence - 1 : this.#sequence;
-    const ack = writeSip(`ACK ${dialog.remoteTarget} SIP/2.0`, this.#inDialog(dialog, { method: 'ACK', sequence, branch: newBranch() }));
+    const ack = writeSip(
+      `ACK ${dialog.remoteTarget} SIP/2.0`,
+      this.#inDialog(dialog, { method: 'ACK', sequence, branch: newBranch() }),
+    );
     this.#send(ack, nextHop(dialog));
   }
 
@@ -206,7 +225,11 @@ export class SipCall {
     if (request.method === 'ACK') return;
     const isForUs = tagOf(header(request, 'to')) === this.#fromTag;
     const isKnown = ['BYE', 'INVITE', 'INFO', 'OPTIONS', 'UPDATE', 'NOTIFY'].includes(request.method);
-    const statusLine = !isForUs ? '481 Call/Transaction Does Not Exist' : isKnown ? '200 OK' : '405 Method Not Allowed';
+    const statusLine = !isForUs
+      ? '481 Call/Transaction Does Not Exist'
+      : isKnown
+        ? '200 OK'
+        : '405 Method Not Allowed';
     const copied = ['via', 'from', 'to', 'call-id', 'cseq'].flatMap((name) =>
       (request.headers.get(name) ?? []).map((value) => [name, value] as const),
     );
@@ -217,9 +240,16 @@ export class SipCall {
           ['Content-Type', 'application/sdp'],
         ] as const)
       : [];
-    this.#socket.send(writeSip(`SIP/2.0 ${statusLine}`, [...copied, ...extra], isOffer ? this.#offer : ''), from.port, from.address);
+    this.#socket.send(
+      writeSip(`SIP/2.0 ${statusLine}`, [...copied, ...extra], isOffer ? this.#offer : ''),
+      from.port,
+      from.address,
+    );
     if (isOffer && this.#dialog) {
-      this.#dialog = { ...this.#dialog, remoteTarget: uriOf(header(request, 'contact')) || this.#dialog.remoteTarget };
+      this.#dialog = {
+        ...this.#dialog,
+        remoteTarget: uriOf(header(request, 'contact')) || this.#dialog.remoteTarget,
+      };
       this.#onOffer(request.body);
     }
     if (!isForUs || request.method !== 'BYE') return;
@@ -232,7 +262,11 @@ export class SipCall {
     return `sip:${this.#options.from}@${this.#options.localAddress}:${this.#socket.address().port}`;
   }
 
-  #common(request: { readonly method: string; readonly sequence: number; readonly branch: string }): (readonly [string, string])[] {
+  #common(request: {
+    readonly method: string;
+    readonly sequence: number;
+    readonly branch: string;
+  }): (readonly [string, string])[] {
     const { localAddress, from } = this.#options;
     return [
       ['Via', `SIP/2.0/UDP ${localAddress}:${this.#socket.address().port};branch=${request.branch};rport`],
@@ -243,8 +277,15 @@ export class SipCall {
     ];
   }
 
-  #inDialog(dialog: Dialog, request: { readonly method: string; readonly sequence: number; readonly branch: string }): (readonly [string, string])[] {
-    return [...this.#common(request), ['To', dialog.to], ...dialog.routes.map((route) => ['Route', `<${route}>`] as const)];
+  #inDialog(
+    dialog: Dialog,
+    request: { readonly method: string; readonly sequence: number; readonly branch: string },
+  ): (readonly [string, string])[] {
+    return [
+      ...this.#common(request),
+      ['To', dialog.to],
+      ...dialog.routes.map((route) => ['Route', `<${route}>`] as const),
+    ];
   }
 
   /** Sends now and again, at doubling intervals, until stopped or `limitMs` has passed. */

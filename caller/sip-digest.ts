@@ -7,8 +7,15 @@ export interface Credentials {
   readonly password: string;
 }
 
-/** The value of the Authorization header for a challenge. Throws when the challenge asks for what is not known here. */
-export function answerChallenge(challenge: string, request: { readonly method: string; readonly uri: string }, credentials: Credentials): string {
+/**
+ * The value of the Authorization header for a challenge. Throws when the challenge asks for what is not known
+ * here.
+ */
+export function answerChallenge(
+  challenge: string,
+  request: { readonly method: string; readonly uri: string },
+  credentials: Credentials,
+): string {
   const asked = parseChallenge(challenge);
   const algorithm = asked.get('algorithm') ?? 'MD5';
   if (!/^(MD5|SHA-256)$/i.test(algorithm)) throw new Error(`digest algorithm ${algorithm} is not known`);
@@ -20,7 +27,13 @@ export function answerChallenge(challenge: string, request: { readonly method: s
   const nonce = asked.get('nonce') ?? '';
   const secret = hash(`${credentials.username}:${realm}:${credentials.password}`);
   const action = hash(`${request.method}:${request.uri}`);
-  const fields = [`username="${credentials.username}"`, `realm="${realm}"`, `nonce="${nonce}"`, `uri="${request.uri}"`, `algorithm=${algorithm}`];
+  const fields = [
+    `username="${credentials.username}"`,
+    `realm="${realm}"`,
+    `nonce="${nonce}"`,
+    `uri="${request.uri}"`,
+    `algorithm=${algorithm}`,
+  ];
   const opaque = asked.get('opaque');
   if (opaque !== undefined) fields.push(`opaque="${opaque}"`);
   if (
@@ -30,7 +43,12 @@ export function answerChallenge(challenge: string, request: { readonly method: s
       .includes('auth')
   ) {
     const cnonce = randomBytes(8).toString('hex');
-    fields.push('qop=auth', 'nc=00000001', `cnonce="${cnonce}"`, `response="${hash(`${secret}:${nonce}:00000001:${cnonce}:auth:${action}`)}"`);
+    fields.push(
+      'qop=auth',
+      'nc=00000001',
+      `cnonce="${cnonce}"`,
+      `response="${hash(`${secret}:${nonce}:00000001:${cnonce}:auth:${action}`)}"`,
+    );
   } else fields.push(`response="${hash(`${secret}:${nonce}:${action}`)}"`);
   return `Digest ${fields.join(', ')}`;
 }

@@ -1,6 +1,8 @@
 /** SIP messages as the caller reads and writes them (RFC 3261 §7), apart from the product's own parser. */
 
-/** One message. Header names are lower case and long; each value of a repeated header stands alone, in order. */
+/**
+ * One message. Header names are lower case and long; each value of a repeated header stands alone, in order.
+ */
 export interface SipMessage {
   /** The method of a request, or of the request a response answers. */
   readonly method: string;
@@ -50,12 +52,22 @@ export function parseSip(datagram: Buffer): SipMessage | null {
     return { method, status: Number(response[1]), reason: response[2] ?? '', requestUri: '', headers, body };
   }
   const request = /^([A-Z]+) (\S+) SIP\/2\.0$/.exec(startLine);
-  return request ? { method: request[1] ?? '', status: null, reason: '', requestUri: request[2] ?? '', headers, body } : null;
+  return request
+    ? { method: request[1] ?? '', status: null, reason: '', requestUri: request[2] ?? '', headers, body }
+    : null;
 }
 
 /** Writes a message; `Content-Length` is added. */
-export function writeSip(startLine: string, headers: readonly (readonly [string, string])[], body = ''): Buffer {
-  const lines = [startLine, ...headers.map(([name, value]) => `${name}: ${value}`), `Content-Length: ${Buffer.byteLength(body)}`];
+export function writeSip(
+  startLine: string,
+  headers: readonly (readonly [string, string])[],
+  body = '',
+): Buffer {
+  const lines = [
+    startLine,
+    ...headers.map(([name, value]) => `${name}: ${value}`),
+    `Content-Length: ${Buffer.byteLength(body)}`,
+  ];
   return Buffer.from(`${lines.join('\r\n')}\r\n\r\n${body}`);
 }
 
@@ -76,5 +88,7 @@ export function uriOf(value: string): string {
 
 /** Splits at commas outside quotes and angle brackets. */
 function splitList(value: string): string[] {
-  return (value.match(/(?:"(?:\\.|[^"\\])*"|<[^>]*>|[^,"<])+/g) ?? []).map((item) => item.trim()).filter((item) => item !== '');
+  return (value.match(/(?:"(?:\\.|[^"\\])*"|<[^>]*>|[^,"<])+/g) ?? [])
+    .map((item) => item.trim())
+    .filter((item) => item !== '');
 }

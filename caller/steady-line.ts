@@ -1,6 +1,6 @@
 /**
- * A line that carries nothing but a voice and faint noise, in µ-law packets: encoded once, for all calls that say the same.
- * Two hundred callers beside the product they measure must not take what they measure.
+ * A line that carries nothing but a voice and faint noise, in µ-law packets: encoded once, for all calls that
+ * say the same. Two hundred callers beside the product they measure must not take what they measure.
  */
 import { encodeBlock } from './g711.ts';
 import { PACKET_SAMPLES } from './rtp.ts';

@@ -1,4 +1,6 @@
-/** Who was heard when: the agent's stretches of speech and the caller's lines, on one clock (ms since 1970). */
+/**
+ * Who was heard when: the agent's stretches of speech and the caller's lines, on one clock (ms since 1970).
+ */
 import type { Meaning } from './scene.ts';
 
 /** A pause of the agent longer than this ends one stretch of its speech, ms. */

@@ -1,10 +1,17 @@
 /**
- * A web caller: a real peer connection that is offered to a session of the product.
- * Its media is encrypted, so there is no capture to read: times are those at which this process sent and heard 10 ms blocks.
+ * A web caller: a real peer connection that is offered to a session of the product. Its media is encrypted,
+ * so there is no capture to read: times are those at which this process sent and heard 10 ms blocks.
  */
 import { createRequire } from 'node:module';
 import { Resampler, resample } from '#media/dsp/pcm.ts';
-import type { AudioBlock, AudioSink, AudioSource, AudioTrack, PeerConnection, WebrtcLibrary } from '#media/webrtc/webrtc-api.ts';
+import type {
+  AudioBlock,
+  AudioSink,
+  AudioSource,
+  AudioTrack,
+  PeerConnection,
+  WebrtcLibrary,
+} from '#media/webrtc/webrtc-api.ts';
 import { BlockStream } from './block-stream.ts';
 import { LineSound } from './line-sound.ts';
 import { playScene } from './play-scene.ts';
@@ -22,13 +29,20 @@ export interface WebGrant {
 }
 
 /** Joins a session, plays the scene and leaves. Throws when no connection comes about. */
-export async function callOverWeb(grant: WebGrant, scene: Scene, onLine: (line: Line) => void): Promise<Timeline> {
+export async function callOverWeb(
+  grant: WebGrant,
+  scene: Scene,
+  onLine: (line: Line) => void,
+): Promise<Timeline> {
   const connection = new WebConnection();
   const stream = new BlockStream(new LineSound(scene), (block) => connection.send(block));
   try {
     await connection.open(grant, stream);
     const lines: TimedLine[] = [];
-    await playScene(scene, stream, { onLine, onSaid: (line, span) => lines.push({ text: line.text, means: line.means, ...span }) });
+    await playScene(scene, stream, {
+      onLine,
+      onSaid: (line, span) => lines.push({ text: line.text, means: line.means, ...span }),
+    });
     return { agent: stream.stretches, lines };
   } finally {
     stream.stop();
@@ -54,7 +68,10 @@ class WebConnection {
 
   constructor() {
     const library = this.#library;
-    this.#peer = new library.RTCPeerConnection({ iceServers: [], portRange: { min: 30_000, max: 32_000 } }) as unknown as OfferingPeer;
+    this.#peer = new library.RTCPeerConnection({
+      iceServers: [],
+      portRange: { min: 30_000, max: 32_000 },
+    }) as unknown as OfferingPeer;
     this.#source = new library.nonstandard.RTCAudioSource();
     this.#track = this.#source.createTrack();
     this.#peer.addTrack(this.#track, new library.MediaStream());
@@ -65,7 +82,8 @@ class WebConnection {
   async open({ webrtc_url: url, token }: WebGrant, stream: BlockStream): Promise<void> {
     this.#peer.ontrack = ({ track }) => {
       this.#sink = new this.#library.nonstandard.RTCAudioSink(track);
-      this.#sink.ondata = ({ samples, sampleRate }: AudioBlock) => stream.hear(resample(samples, sampleRate, CALLER_RATE_HZ));
+      this.#sink.ondata = ({ samples, sampleRate }: AudioBlock) =>
+        stream.hear(resample(samples, sampleRate, CALLER_RATE_HZ));
     };
     const deadlineMs = performance.now() + CONNECT_MS;
     const wait = async (isThere: () => boolean) => {
@@ -81,7 +99,8 @@ class WebConnection {
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
       body: JSON.stringify({ type: 'offer', sdp: this.#peer.localDescription?.sdp }),
     });
-    if (!response.ok) throw new Error(`the offer was answered with ${response.status} ${await response.text()}`);
+    if (!response.ok)
+      throw new Error(`the offer was answered with ${response.status} ${await response.text()}`);
     await this.#peer.setRemoteDescription((await response.json()) as { type: 'answer'; sdp: string });
     stream.start();
     await wait(() => this.#peer.connectionState === 'connected');
@@ -92,7 +111,13 @@ class WebConnection {
     const up = new Int16Array(this.#up.outputCapacity(block.length));
     this.#up.push(block, up);
     const samples = up.slice(0, BLOCK_SAMPLES);
-    this.#source.onData({ samples, sampleRate: RATE_HZ, bitsPerSample: 16, channelCount: 1, numberOfFrames: BLOCK_SAMPLES });
+    this.#source.onData({
+      samples,
+      sampleRate: RATE_HZ,
+      bitsPerSample: 16,
+      channelCount: 1,
+      numberOfFrames: BLOCK_SAMPLES,
+    });
   }
 
   close(): void {

@@ -1,6 +1,7 @@
 /**
- * An agent as one YAML file: its profile, its draft, the tools and the knowledge it uses, by name instead of by id (docs/operations.md).
- * A file never holds a secret: it says `has_secret`, or names a variable of the environment as `${NAME}`.
+ * An agent as one YAML file: its profile, its draft, the tools and the knowledge it uses, by name instead of
+ * by id (docs/operations.md). A file never holds a secret: it says `has_secret`, or names a variable of the
+ * environment as `${NAME}`.
  */
 import { createTwoFilesPatch } from 'diff';
 import { CST, isNode, isScalar, Lexer, LineCounter, parseDocument, stringify, visit } from 'yaml';
@@ -14,7 +15,11 @@ const header = z.looseObject({
   value: z.string().nullable().optional(),
   has_secret: z.boolean().optional(),
 });
-const endpoint = z.looseObject({ url: z.string(), secret: z.string().optional(), has_secret: z.boolean().optional() });
+const endpoint = z.looseObject({
+  url: z.string(),
+  secret: z.string().optional(),
+  has_secret: z.boolean().optional(),
+});
 
 /** What is asked of a file here; what its fields may hold is the API's to say. */
 const agentFile = z.strictObject({
@@ -24,22 +29,40 @@ const agentFile = z.strictObject({
     .looseObject({
       tools: z.looseObject({ tools: z.array(z.string()).optional() }).optional(),
       knowledge_base: z.looseObject({ sources: z.array(z.string()).optional() }).optional(),
-      webhooks: z.looseObject({ conversation_init: endpoint.nullable().optional(), post_call: z.array(endpoint).optional() }).optional(),
+      webhooks: z
+        .looseObject({
+          conversation_init: endpoint.nullable().optional(),
+          post_call: z.array(endpoint).optional(),
+        })
+        .optional(),
       llm: z
-        .looseObject({ custom: z.looseObject({ api_key: z.string().optional(), has_secret: z.boolean().optional() }).nullable().optional() })
+        .looseObject({
+          custom: z
+            .looseObject({ api_key: z.string().optional(), has_secret: z.boolean().optional() })
+            .nullable()
+            .optional(),
+        })
         .optional(),
     })
     .default({}),
   tools: z.array(z.looseObject({ name: z.string(), headers: z.array(header).optional() })).default([]),
   knowledge: z
     .array(
-      z.strictObject({ name: z.string(), description: z.string().default(''), file_name: z.string().default('knowledge.md'), content: z.string() }),
+      z.strictObject({
+        name: z.string(),
+        description: z.string().default(''),
+        file_name: z.string().default('knowledge.md'),
+        content: z.string(),
+      }),
     )
     .default([]),
 });
 export type AgentFile = z.output<typeof agentFile>;
 
-/** What is stored, in the form of a file; there may be no such agent yet, but tools and knowledge of the names in the file. */
+/**
+ * What is stored, in the form of a file; there may be no such agent yet, but tools and knowledge of the names
+ * in the file.
+ */
 export type StoredFile = Omit<AgentFile, 'agent' | 'config'> & Partial<Pick<AgentFile, 'agent' | 'config'>>;
 
 /** Reads a file's text. Throws `CommandError` naming what is wrong. */
@@ -57,7 +80,8 @@ const MOST_LEVELS = 100;
 
 /** A file may be somebody else's: it is read in time and memory linear in its length. */
 function readYaml(text: string, name: string): unknown {
-  if (isTooDeep(text)) throw new CommandError(`${name}: more than ${MOST_LEVELS} lists or maps stand inside each other`);
+  if (isTooDeep(text))
+    throw new CommandError(`${name}: more than ${MOST_LEVELS} lists or maps stand inside each other`);
   const lines = new LineCounter();
   // Its own check for keys that come twice compares each with all others.
   const document = parseDocument(text, { uniqueKeys: false, lineCounter: lines });
@@ -84,7 +108,10 @@ function readYaml(text: string, name: string): unknown {
   }
 }
 
-/** Levels that take no line of their own; those that do are indented, and such a text is as long as the square of them. */
+/**
+ * Levels that take no line of their own; those that do are indented, and such a text is as long as the square
+ * of them.
+ */
 function isTooDeep(text: string): boolean {
   let [flow, line] = [0, 0];
   for (const source of new Lexer().lex(text)) {
@@ -118,17 +145,29 @@ export function diffOf(stored: StoredFile, wanted: AgentFile): string {
 const PLACEHOLDER = /^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$/;
 
 /** Where a file may name secrets, each handed to `visit` with what to call it and the address it is for. */
-type Visit = (holder: Record<string, unknown>, field: 'secret' | 'api_key' | 'value', what: string, address: string) => void;
+type Visit = (
+  holder: Record<string, unknown>,
+  field: 'secret' | 'api_key' | 'value',
+  what: string,
+  address: string,
+) => void;
 
 function eachSecret(file: StoredFile, visit: Visit): void {
   const { webhooks, llm } = file.config ?? {};
   if (webhooks?.conversation_init)
-    visit(webhooks.conversation_init, 'secret', `webhooks.conversation_init ${webhooks.conversation_init.url}`, webhooks.conversation_init.url);
-  for (const entry of webhooks?.post_call ?? []) visit(entry, 'secret', `webhooks.post_call ${entry.url}`, entry.url);
+    visit(
+      webhooks.conversation_init,
+      'secret',
+      `webhooks.conversation_init ${webhooks.conversation_init.url}`,
+      webhooks.conversation_init.url,
+    );
+  for (const entry of webhooks?.post_call ?? [])
+    visit(entry, 'secret', `webhooks.post_call ${entry.url}`, entry.url);
   if (llm?.custom) visit(llm.custom, 'api_key', 'llm.custom', String(llm.custom['base_url'] ?? ''));
   for (const tool of file.tools) {
     for (const entry of tool.headers ?? [])
-      if (isSecretHeader(entry)) visit(entry, 'value', `tool ${tool.name}, header ${entry.name}`, String(tool['url'] ?? ''));
+      if (isSecretHeader(entry))
+        visit(entry, 'value', `tool ${tool.name}, header ${entry.name}`, String(tool['url'] ?? ''));
   }
 }
 
@@ -137,7 +176,10 @@ export function isSecretHeader(entry: z.output<typeof header>): boolean {
   return entry.kind !== undefined && entry.kind !== 'custom';
 }
 
-/** A file with its `${NAME}` secrets filled in. Throws `CommandError` for one that is not set, or that stands in the file itself. */
+/**
+ * A file with its `${NAME}` secrets filled in. Throws `CommandError` for one that is not set, or that stands
+ * in the file itself.
+ */
 export function fillSecrets(file: AgentFile, environment: NodeJS.ProcessEnv): AgentFile {
   const filled = structuredClone(file);
   eachSecret(filled, (holder, field, what) => {
@@ -148,18 +190,22 @@ export function fillSecrets(file: AgentFile, environment: NodeJS.ProcessEnv): Ag
     }
     const name = PLACEHOLDER.exec(String(written))?.[1];
     if (name === undefined)
-      throw new CommandError(`${what}: a secret does not belong in a file: write ${field}: \${NAME} and set NAME in the environment`);
+      throw new CommandError(
+        `${what}: a secret does not belong in a file: write ${field}: \${NAME} and set NAME in the environment`,
+      );
     const value = environment[name];
-    if (value === undefined || value === '') throw new CommandError(`${what}: set ${name} in the environment`);
+    if (value === undefined || value === '')
+      throw new CommandError(`${what}: set ${name} in the environment`);
     holder[field] = value;
   });
   return filled;
 }
 
 /**
- * What a file leads to on top of what is stored: what it leaves out stays, lists are replaced (their entries, told apart by name, keep what the file leaves out),
- * tools and knowledge merge by name, and a secret the file does not name stays.
- * `wanted` has no secret, so that it can be shown and compared; `missing` names secrets that the file speaks of and nobody has, and those that are stored for another host than the file's.
+ * What a file leads to on top of what is stored: what it leaves out stays, lists are replaced (their entries,
+ * told apart by name, keep what the file leaves out), tools and knowledge merge by name, and a secret the
+ * file does not name stays. `wanted` has no secret, so that it can be shown and compared; `missing` names
+ * secrets that the file speaks of and nobody has, and those that are stored for another host than the file's.
  */
 export function overlay(
   stored: StoredFile,
@@ -202,7 +248,9 @@ function byName<Entry extends { name: string }>(stored: readonly Entry[], given:
   return [
     ...mergeList(
       stored,
-      stored.map((entry) => (isGiven.has(entry.name) ? given.find(({ name }) => name === entry.name) : entry)),
+      stored.map((entry) =>
+        isGiven.has(entry.name) ? given.find(({ name }) => name === entry.name) : entry,
+      ),
     ),
     ...structuredClone(given.filter(({ name }) => !stored.some((entry) => entry.name === name))),
   ] as Entry[];
@@ -221,12 +269,17 @@ function merge(stored: unknown, given: unknown, field = ''): unknown {
 
 function mergeList(stored: readonly unknown[], given: readonly unknown[]): unknown[] {
   return given.map((entry) => {
-    const twin = isObject(entry) ? stored.find((other) => isObject(other) && identityOf(other) === identityOf(entry)) : undefined;
+    const twin = isObject(entry)
+      ? stored.find((other) => isObject(other) && identityOf(other) === identityOf(entry))
+      : undefined;
     return merge(twin, entry);
   });
 }
 
-/** What tells one entry of a list from another: tools, arguments, headers and fields have names, endpoints urls, menus keys, destinations labels. */
+/**
+ * What tells one entry of a list from another: tools, arguments, headers and fields have names, endpoints
+ * urls, menus keys, destinations labels.
+ */
 function identityOf(entry: Record<string, unknown>): string {
   const field = ['name', 'url', 'key', 'label'].find((name) => entry[name] !== undefined) ?? '';
   return `${field}:${String(entry[field])}`;

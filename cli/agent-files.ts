@@ -66,7 +66,8 @@ function addImport(parent: Command, common: Common): void {
     .option('--dry-run', 'only show what would change')
     .option('--publish', 'publish what changed')
     .action(async (files: string[], options: ImportOptions, command: Command) => {
-      if (options.agent !== undefined && files.length > 1) command.error('--agent goes with one file', { exitCode: EXIT.refused });
+      if (options.agent !== undefined && files.length > 1)
+        command.error('--agent goes with one file', { exitCode: EXIT.refused });
       const results: ImportResult[] = [];
       for (const file of files) results.push(await importFile(common, file, options));
       if (common.json) console.log(JSON.stringify(results));
@@ -100,9 +101,12 @@ async function importFile(common: Common, file: string, options: ImportOptions):
   const agentId = await applyFile(api, stored, filled);
   // A secret that became another one is in no diff, but in the hash.
   const changed = diff !== '' || (await hashOf(api, agentId)) !== hashBefore;
-  const isBehind = options.publish === true && (await api.get(`/v1/agent/agents/${agentId}`)).has_unpublished_changes;
+  const isBehind =
+    options.publish === true && (await api.get(`/v1/agent/agents/${agentId}`)).has_unpublished_changes;
   if (isBehind) await api.post(`/v1/agent/agents/${agentId}/publish`, {});
-  say(`${file}: ${changed ? `imported into agent ${agentId}` : 'nothing changed'}${isBehind ? ', published' : ''}`);
+  say(
+    `${file}: ${changed ? `imported into agent ${agentId}` : 'nothing changed'}${isBehind ? ', published' : ''}`,
+  );
   return { file, agent_id: agentId, changed, published: isBehind, diff };
 }
 

@@ -2,9 +2,27 @@
 import { type AgentFile, isSecretHeader, type StoredFile } from './agent-file.ts';
 import { type Api, CommandError } from './api.ts';
 
-const PROFILE = ['name', 'description', 'status', 'public_enabled', 'allowed_origins', 'overrides_allowed'] as const;
+const PROFILE = [
+  'name',
+  'description',
+  'status',
+  'public_enabled',
+  'allowed_origins',
+  'overrides_allowed',
+] as const;
 const TOOL = [
-  ...['name', 'description', 'tool_type', 'method', 'url', 'content_type', 'timeout_seconds', 'error_handling', 'arguments', 'body_template'],
+  ...[
+    'name',
+    'description',
+    'tool_type',
+    'method',
+    'url',
+    'content_type',
+    'timeout_seconds',
+    'error_handling',
+    'arguments',
+    'body_template',
+  ],
   ...['headers', 'mock_responses', 'expects_response', 'execution_mode'],
 ];
 const KNOWLEDGE = ['name', 'description', 'file_name', 'content'];
@@ -25,8 +43,12 @@ type Row = any;
 export async function findAgentId(api: Api, idOrName: string): Promise<string> {
   const found = await agentsNamed(api, idOrName);
   const [only] = found;
-  if (only === undefined) throw new CommandError(`no agent has the id or name “${idOrName}”: see \`parley agents list\``);
-  if (found.length > 1) throw new CommandError(`${found.length} agents are named “${idOrName}”: use the id of one (${found.join(', ')})`);
+  if (only === undefined)
+    throw new CommandError(`no agent has the id or name “${idOrName}”: see \`parley agents list\``);
+  if (found.length > 1)
+    throw new CommandError(
+      `${found.length} agents are named “${idOrName}”: use the id of one (${found.join(', ')})`,
+    );
   return only;
 }
 
@@ -44,23 +66,36 @@ export async function readAgent(api: Api, agentId: string): Promise<AgentFile> {
   return (await readStored(api, { agentId, tools: [], knowledge: [] })).file as AgentFile;
 }
 
-/** Reads what a file would be imported onto: the agent called by the file's name or by `idOrName`, and the tools and knowledge of the names in the file. */
+/**
+ * Reads what a file would be imported onto: the agent called by the file's name or by `idOrName`, and the
+ * tools and knowledge of the names in the file.
+ */
 export async function readTarget(api: Api, file: AgentFile, idOrName?: string): Promise<StoredAgent> {
   const wanted = {
     tools: [...file.tools.map(({ name }) => name), ...(file.config.tools?.tools ?? [])],
     knowledge: [...file.knowledge.map(({ name }) => name), ...(file.config.knowledge_base?.sources ?? [])],
   };
   const isNew = idOrName === undefined && (await agentsNamed(api, file.agent.name)).length === 0;
-  return readStored(api, { agentId: isNew ? null : await findAgentId(api, idOrName ?? file.agent.name), ...wanted });
+  return readStored(api, {
+    agentId: isNew ? null : await findAgentId(api, idOrName ?? file.agent.name),
+    ...wanted,
+  });
 }
 
 async function readStored(
   api: Api,
-  wanted: { readonly agentId: string | null; readonly tools: readonly string[]; readonly knowledge: readonly string[] },
+  wanted: {
+    readonly agentId: string | null;
+    readonly tools: readonly string[];
+    readonly knowledge: readonly string[];
+  },
 ): Promise<StoredAgent> {
   const { agentId } = wanted;
   const [agent, stored] = agentId
-    ? await Promise.all([api.get(`/v1/agent/agents/${agentId}`), api.get(`/v1/agent/agents/${agentId}/config`)])
+    ? await Promise.all([
+        api.get(`/v1/agent/agents/${agentId}`),
+        api.get(`/v1/agent/agents/${agentId}/config`),
+      ])
     : [null, null];
   const { agent_id: _id, config_hash: _hash, updated_at: _at, ...config } = stored ?? {};
   const tools = await readNamed(
@@ -71,12 +106,20 @@ async function readStored(
   );
   const knowledge = await readNamed(
     api,
-    { path: '/v1/agent/knowledge-sources', rows: 'knowledge_sources', idField: 'knowledge_source_id', fields: KNOWLEDGE },
+    {
+      path: '/v1/agent/knowledge-sources',
+      rows: 'knowledge_sources',
+      idField: 'knowledge_source_id',
+      fields: KNOWLEDGE,
+    },
     config.knowledge_base?.knowledge_source_ids ?? [],
     wanted.knowledge,
   );
   const known = { agentId, toolIds: tools.ids, sourceIds: knowledge.ids };
-  const used = { tools: tools.records.map((tool: Row) => ({ ...tool, headers: tool.headers.map(shownHeader) })), knowledge: knowledge.records };
+  const used = {
+    tools: tools.records.map((tool: Row) => ({ ...tool, headers: tool.headers.map(shownHeader) })),
+    knowledge: knowledge.records,
+  };
   if (!agent) return { ...known, file: { parley: 1, ...used } };
   const { tool_ids: _toolIds, ...toolSettings } = config.tools;
   const { knowledge_source_ids: _sourceIds, ...knowledgeSettings } = config.knowledge_base;
@@ -88,7 +131,8 @@ async function readStored(
       tools: { ...toolSettings, tools: tools.attached },
       knowledge_base: { ...knowledgeSettings, sources: knowledge.attached },
       webhooks: {
-        conversation_init: config.webhooks.conversation_init && withoutFalse(config.webhooks.conversation_init),
+        conversation_init:
+          config.webhooks.conversation_init && withoutFalse(config.webhooks.conversation_init),
         post_call: config.webhooks.post_call.map(withoutFalse),
       },
       llm: { ...config.llm, custom: config.llm.custom && withoutFalse(config.llm.custom) },
@@ -105,25 +149,41 @@ interface Kind {
   readonly fields: readonly string[];
 }
 
-/** The records behind ids and names, and which ids the names have. Throws `CommandError` when a name stands for more than one. */
-async function readNamed(api: Api, { path, rows, idField, fields }: Kind, attachedIds: readonly string[], names: readonly string[]) {
+/**
+ * The records behind ids and names, and which ids the names have. Throws `CommandError` when a name stands
+ * for more than one.
+ */
+async function readNamed(
+  api: Api,
+  { path, rows, idField, fields }: Kind,
+  attachedIds: readonly string[],
+  names: readonly string[],
+) {
   const ids = new Map<string, string>();
   const nameOf = new Map<string, string>();
   for await (const row of api.list(path, rows)) {
     const isAttached = attachedIds.includes(row[idField]);
     if (isAttached) nameOf.set(row[idField], row.name);
     if (!isAttached && !names.includes(row.name)) continue;
-    if (ids.has(row.name)) throw new CommandError(`${path}: more than one is named “${row.name}”: rename one, a file tells them apart by name`);
+    if (ids.has(row.name))
+      throw new CommandError(
+        `${path}: more than one is named “${row.name}”: rename one, a file tells them apart by name`,
+      );
     ids.set(row.name, row[idField]);
   }
   const attached = attachedIds.flatMap((id) => nameOf.get(id) ?? []);
   // Attached ones in the agent's order, then what the file only defines.
   const ordered = [...new Set([...attached, ...ids.keys()])];
-  const records = await Promise.all(ordered.map(async (name) => pick(await api.get(`${path}/${ids.get(name)}`), fields) as Row));
+  const records = await Promise.all(
+    ordered.map(async (name) => pick(await api.get(`${path}/${ids.get(name)}`), fields) as Row),
+  );
   return { ids, attached, records };
 }
 
-/** Brings what is stored to `full`, whose comparable form is `wanted`; sends only what differs and what carries a secret. Returns the agent's id. */
+/**
+ * Brings what is stored to `full`, whose comparable form is `wanted`; sends only what differs and what
+ * carries a secret. Returns the agent's id.
+ */
 export async function applyFile(
   api: Api,
   stored: StoredAgent,
@@ -132,7 +192,8 @@ export async function applyFile(
   const sourceIds = new Map(stored.sourceIds);
   for (const source of full.knowledge) {
     const before = stored.file.knowledge.find(({ name }) => name === source.name);
-    if (!isSame(before, source)) sourceIds.set(source.name, await sendSource(api, source, sourceIds.get(source.name)));
+    if (!isSame(before, source))
+      sourceIds.set(source.name, await sendSource(api, source, sourceIds.get(source.name)));
   }
   const toolIds = new Map(stored.toolIds);
   for (const tool of full.tools) {
@@ -144,7 +205,10 @@ export async function applyFile(
     }
   }
   const { name, description } = full.agent;
-  const agentId = stored.agentId ?? (await api.post('/v1/agent/agents', { name, ...(description === undefined ? {} : { description }) })).agent_id;
+  const agentId =
+    stored.agentId ??
+    (await api.post('/v1/agent/agents', { name, ...(description === undefined ? {} : { description }) }))
+      .agent_id;
   if (!isSame(stored.file.agent, wanted.agent)) await api.patch(`/v1/agent/agents/${agentId}`, full.agent);
   if (!isSame(withoutSecrets(full.config), full.config) || !isSame(stored.file.config, wanted.config)) {
     await api.patch(`/v1/agent/agents/${agentId}/config`, configPatch(full.config, { toolIds, sourceIds }));
@@ -162,7 +226,8 @@ async function sendSource(
   form.set('name', name);
   form.set('description', description);
   const path = '/v1/agent/knowledge-sources';
-  return (await (id ? api.form('PATCH', `${path}/${id}`, form) : api.form('POST', path, form))).knowledge_source_id;
+  return (await (id ? api.form('PATCH', `${path}/${id}`, form) : api.form('POST', path, form)))
+    .knowledge_source_id;
 }
 
 async function sendTool(
@@ -180,7 +245,10 @@ async function sendTool(
     throw new CommandError(
       `tool ${tool.name}: its headers are sent as a whole: write value: \${NAME} for ${unnamed.name}, and set NAME in the environment`,
     );
-  const sent = { ...rest, ...(headers ? { headers: headers.map(({ has_secret: _has, ...entry }) => entry) } : {}) };
+  const sent = {
+    ...rest,
+    ...(headers ? { headers: headers.map(({ has_secret: _has, ...entry }) => entry) } : {}),
+  };
   const saved = stored.id
     ? await api.patch(`/v1/agent/tools/${stored.id}`, sent)
     : await api.post('/v1/agent/tools', { ...sent, ...(tool_type ? { tool_type } : {}) });
@@ -198,7 +266,8 @@ function configPatch(
 ): Row {
   const idOf = (kind: string, ids: ReadonlyMap<string, string>) => (name: string) => {
     const id = ids.get(name);
-    if (id === undefined) throw new CommandError(`the agent uses the ${kind} “${name}”, which is neither in the file nor stored`);
+    if (id === undefined)
+      throw new CommandError(`the agent uses the ${kind} “${name}”, which is neither in the file nor stored`);
     return id;
   };
   const { tools, knowledge_base, ...rest } = config;
@@ -206,13 +275,23 @@ function configPatch(
   const { sources, ...knowledgeSettings } = knowledge_base ?? {};
   return {
     ...rest,
-    tools: { ...toolSettings, ...(toolNames ? { tool_ids: toolNames.map(idOf('tool', known.toolIds)) } : {}) },
-    knowledge_base: { ...knowledgeSettings, ...(sources ? { knowledge_source_ids: sources.map(idOf('knowledge source', known.sourceIds)) } : {}) },
+    tools: {
+      ...toolSettings,
+      ...(toolNames ? { tool_ids: toolNames.map(idOf('tool', known.toolIds)) } : {}),
+    },
+    knowledge_base: {
+      ...knowledgeSettings,
+      ...(sources ? { knowledge_source_ids: sources.map(idOf('knowledge source', known.sourceIds)) } : {}),
+    },
   };
 }
 
 function withoutSecrets(config: AgentFile['config']): unknown {
-  return JSON.parse(JSON.stringify(config, (name, value: unknown) => (name === 'secret' || name === 'api_key' ? undefined : value)));
+  return JSON.parse(
+    JSON.stringify(config, (name, value: unknown) =>
+      name === 'secret' || name === 'api_key' ? undefined : value,
+    ),
+  );
 }
 
 function withoutFalse<T extends { has_secret: boolean }>({ has_secret, ...rest }: T) {

@@ -18,7 +18,12 @@ export function addAgentCommands(program: Command, common: Common): void {
       show(rows, common, () =>
         printTable(
           ['ID', 'STATE', 'CHANGED', 'NAME'],
-          rows.map((agent) => [agent.agent_id, agent.publication_state, agent.has_unpublished_changes ? 'unpublished' : '', agent.name]),
+          rows.map((agent) => [
+            agent.agent_id,
+            agent.publication_state,
+            agent.has_unpublished_changes ? 'unpublished' : '',
+            agent.name,
+          ]),
         ),
       );
     });
@@ -29,7 +34,10 @@ export function addAgentCommands(program: Command, common: Common): void {
     .action(async (idOrName: string) => {
       const api = common.api();
       const id = await findAgentId(api, idOrName);
-      const [agent, config] = await Promise.all([api.get(`/v1/agent/agents/${id}`), api.get(`/v1/agent/agents/${id}/config`)]);
+      const [agent, config] = await Promise.all([
+        api.get(`/v1/agent/agents/${id}`),
+        api.get(`/v1/agent/agents/${id}/config`),
+      ]);
       show({ ...agent, config }, common, () =>
         printFacts({
           Id: id,
@@ -53,7 +61,9 @@ export function addAgentCommands(program: Command, common: Common): void {
     .option('--title <text>', 'title of the version')
     .action(async (idOrName: string, options: { title?: string }) => {
       const api = common.api();
-      const version = await api.post(`/v1/agent/agents/${await findAgentId(api, idOrName)}/publish`, { version_title: options.title ?? null });
+      const version = await api.post(`/v1/agent/agents/${await findAgentId(api, idOrName)}/publish`, {
+        version_title: options.title ?? null,
+      });
       show(version, common, () => console.log(`Published version ${version.version_number}`));
     });
 }

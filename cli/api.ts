@@ -1,4 +1,7 @@
-/** The product's public HTTP API as the command line uses it: one key, one address, and failures that say what to do. */
+/**
+ * The product's public HTTP API as the command line uses it: one key, one address, and failures that say what
+ * to do.
+ */
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
@@ -96,28 +99,45 @@ export class Api {
 
   /** One request whose answer is a success. Throws `CommandError`. */
   async send(method: string, path: string, init: RequestInit = {}): Promise<Response> {
-    const headers = { authorization: `Bearer ${this.#access.key}`, ...(init.headers as Record<string, string> | undefined) };
-    const response = await fetch(`${this.url}${path}`, { ...init, method, headers }).catch((error: unknown) => {
-      throw unreachable(this.url, error);
-    });
+    const headers = {
+      authorization: `Bearer ${this.#access.key}`,
+      ...(init.headers as Record<string, string> | undefined),
+    };
+    const response = await fetch(`${this.url}${path}`, { ...init, method, headers }).catch(
+      (error: unknown) => {
+        throw unreachable(this.url, error);
+      },
+    );
     if (!response.ok) throw new CommandError(await refusalText(response, path));
     return response;
   }
 
   async #json(method: string, path: string, body?: unknown): Promise<Answer> {
-    const init = body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
+    const init =
+      body === undefined
+        ? {}
+        : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
     const response = await this.send(method, path, init);
     if (response.status === 204) return null;
     return response.json().catch(() => {
-      throw new CommandError(`${this.url} answers, but not as Parley does: name the product’s address with --url or PARLEY_URL`);
+      throw new CommandError(
+        `${this.url} answers, but not as Parley does: name the product’s address with --url or PARLEY_URL`,
+      );
     });
   }
 }
 
-/** Address and key out of the options, the environment and DATA_DIR, in this order. Throws `CommandError` when there is no key. */
-export function accessOf(options: { readonly url?: string; readonly key?: string }, environment: NodeJS.ProcessEnv): Access {
+/**
+ * Address and key out of the options, the environment and DATA_DIR, in this order. Throws `CommandError` when
+ * there is no key.
+ */
+export function accessOf(
+  options: { readonly url?: string; readonly key?: string },
+  environment: NodeJS.ProcessEnv,
+): Access {
   const url = options.url ?? environment['PARLEY_URL'] ?? 'http://127.0.0.1:8080';
-  if (!/^https?:\/\//.test(url)) throw new CommandError(`--url must start with http:// or https://, not ${url}`);
+  if (!/^https?:\/\//.test(url))
+    throw new CommandError(`--url must start with http:// or https://, not ${url}`);
   return {
     url: url.replace(/(?<!\/)\/+$/, ''),
     key: options.key ?? environment['PARLEY_API_KEY'] ?? environment['ROOT_API_KEY'] ?? keptKey(environment),
@@ -129,7 +149,9 @@ function keptKey(environment: NodeJS.ProcessEnv): string {
   try {
     return z.object({ root_api_key: z.string() }).parse(JSON.parse(readFileSync(file, 'utf8'))).root_api_key;
   } catch {
-    throw new CommandError(`no API key: pass --key, set PARLEY_API_KEY, or run this where DATA_DIR is (looked in ${file})`);
+    throw new CommandError(
+      `no API key: pass --key, set PARLEY_API_KEY, or run this where DATA_DIR is (looked in ${file})`,
+    );
   }
 }
 
@@ -143,7 +165,10 @@ function unreachable(url: string, error: unknown): CommandError {
 }
 
 /** A refusal, or the fields that are wrong (docs/errors.md). */
-const problem = z.union([z.object({ message: z.string() }), z.array(z.object({ loc: z.array(z.unknown()), msg: z.string() }))]);
+const problem = z.union([
+  z.object({ message: z.string() }),
+  z.array(z.object({ loc: z.array(z.unknown()), msg: z.string() })),
+]);
 
 async function refusalText(response: Response, path: string): Promise<string> {
   const parsed = problem.safeParse(await response.json().catch(() => null));
@@ -152,7 +177,8 @@ async function refusalText(response: Response, path: string): Promise<string> {
     : Array.isArray(parsed.data)
       ? parsed.data.map(({ loc, msg }) => `${loc.join('.')}: ${msg}`).join('\n')
       : parsed.data.message;
-  if (response.status === 401) return `the API does not take this key (${said}): pass another with --key or PARLEY_API_KEY`;
+  if (response.status === 401)
+    return `the API does not take this key (${said}): pass another with --key or PARLEY_API_KEY`;
   // "Not found" alone leaves open what: a misspelt id, or another program's address.
   return `${said}${response.status === 404 ? `: ${path}` : ''} (HTTP ${response.status})`;
 }

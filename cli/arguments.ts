@@ -17,7 +17,8 @@ const LONGEST_FILE = 64 * 1_048_576;
 /** A file's bytes. Throws `CommandError`. */
 export function readGiven(file: string): Buffer {
   try {
-    if (statSync(file).size > LONGEST_FILE) throw new Error(`it has more than ${LONGEST_FILE / 1_048_576} MiB`);
+    if (statSync(file).size > LONGEST_FILE)
+      throw new Error(`it has more than ${LONGEST_FILE / 1_048_576} MiB`);
     return readFileSync(file);
   } catch (error) {
     throw new CommandError(`${file} cannot be read: ${why(error)}`);

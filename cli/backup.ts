@@ -1,4 +1,7 @@
-/** `parley backup` and `parley restore`: everything a deployment is made of as one tar, taken while it runs, and put back into an empty DATA_DIR. */
+/**
+ * `parley backup` and `parley restore`: everything a deployment is made of as one tar, taken while it runs,
+ * and put back into an empty DATA_DIR.
+ */
 import { createReadStream, createWriteStream, existsSync } from 'node:fs';
 import { mkdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
@@ -38,47 +41,71 @@ export function addBackupCommands(program: Command, common: Common): void {
       `the database, the recordings and the secrets into one tar, while the product runs (operator), and the keys of sessions into ${KEYS_FILE} beside it`,
     )
     .option('--keys-only', `only ${KEYS_FILE} anew, after an erasure`)
-    .action(async (file = `parley-${new Date().toISOString().replace(/[:.]/g, '-')}.tar`, options: { keysOnly?: boolean }) => {
-      if (options.keysOnly) {
-        const keys = await fetchKeys(common.api(), dirname(file));
-        show({ keys }, common, () => console.log(`Keys of sessions in ${keys}`));
-        return;
-      }
-      if (existsSync(file)) throw new CommandError(`${file} is there already: name another file`);
-      const response = await common.api().send('POST', '/admin/backup');
-      const partial = `${file}.partial`;
-      try {
-        await pipeline(told(response.body as unknown as AsyncIterable<Uint8Array>), createWriteStream(partial, PRIVATE));
-        showProgress('');
-      } catch (error) {
-        showProgress('');
-        await rm(partial, { force: true });
-        throw new CommandError(`the backup broke off (${(error as Error).message}): see the product’s log, then try again`);
-      }
-      await rename(partial, file);
-      const keys = await keysBeside(file, common);
-      const { size } = await stat(file);
-      show({ file, bytes: size, keys }, common, () => console.log(`Backed up into ${file} (${mebibytes(size)}), its sessions' keys in ${keys}`));
-    });
+    .action(
+      async (
+        file = `parley-${new Date().toISOString().replace(/[:.]/g, '-')}.tar`,
+        options: { keysOnly?: boolean },
+      ) => {
+        if (options.keysOnly) {
+          const keys = await fetchKeys(common.api(), dirname(file));
+          show({ keys }, common, () => console.log(`Keys of sessions in ${keys}`));
+          return;
+        }
+        if (existsSync(file)) throw new CommandError(`${file} is there already: name another file`);
+        const response = await common.api().send('POST', '/admin/backup');
+        const partial = `${file}.partial`;
+        try {
+          await pipeline(
+            told(response.body as unknown as AsyncIterable<Uint8Array>),
+            createWriteStream(partial, PRIVATE),
+          );
+          showProgress('');
+        } catch (error) {
+          showProgress('');
+          await rm(partial, { force: true });
+          throw new CommandError(
+            `the backup broke off (${(error as Error).message}): see the product’s log, then try again`,
+          );
+        }
+        await rename(partial, file);
+        const keys = await keysBeside(file, common);
+        const { size } = await stat(file);
+        show({ file, bytes: size, keys }, common, () =>
+          console.log(`Backed up into ${file} (${mebibytes(size)}), its sessions' keys in ${keys}`),
+        );
+      },
+    );
 
   program
     .command('restore <file>')
-    .description('put a backup into an empty DATA_DIR that no product uses; recordings go where BLOBS_URL says')
+    .description(
+      'put a backup into an empty DATA_DIR that no product uses; recordings go where BLOBS_URL says',
+    )
     .option('--data-dir <directory>', 'instead of DATA_DIR')
     .option(
       '--keys <file>',
       `newest keys of sessions; else those of the deployment it was taken from, where this machine has it, or ${KEYS_FILE} beside the backup`,
     )
     .action(async (file: string, options: { dataDir?: string; keys?: string }) => {
-      const settings = readSettings({ ...process.env, ...(options.dataDir === undefined ? {} : { DATA_DIR: options.dataDir }) });
-      const restored = await restore(file, { dataDir: settings.DATA_DIR, blobsUrl: settings.BLOBS_URL, keys: options.keys });
+      const settings = readSettings({
+        ...process.env,
+        ...(options.dataDir === undefined ? {} : { DATA_DIR: options.dataDir }),
+      });
+      const restored = await restore(file, {
+        dataDir: settings.DATA_DIR,
+        blobsUrl: settings.BLOBS_URL,
+        keys: options.keys,
+      });
       show({ ...restored, data_dir: settings.DATA_DIR }, common, () => {
-        console.log(`Restored the backup of ${restored.created_at} into ${settings.DATA_DIR}, with ${restored.blobs} recordings and logs`);
+        console.log(
+          `Restored the backup of ${restored.created_at} into ${settings.DATA_DIR}, with ${restored.blobs} recordings and logs`,
+        );
         if (restored.sessions.closed > 0)
           console.log(
             `${restored.sessions.closed} sessions stay closed: they were erased, or their keys are in none of the places looked at (--keys)`,
           );
-        if (!restored.has_blobs) console.log('Recordings lay in a bucket and are not in it: set BLOBS_URL to that bucket');
+        if (!restored.has_blobs)
+          console.log('Recordings lay in a bucket and are not in it: set BLOBS_URL to that bucket');
         console.log(`Start it with DATA_DIR=${settings.DATA_DIR} npm start`);
       });
     });
@@ -95,19 +122,34 @@ async function* told(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Arr
 }
 
 /** Puts a backup in place; the database and the keys appear last, together. Throws `CommandError`. */
-async function restore(file: string, to: { readonly dataDir: string; readonly blobsUrl: string; readonly keys: string | undefined }) {
+async function restore(
+  file: string,
+  to: { readonly dataDir: string; readonly blobsUrl: string; readonly keys: string | undefined },
+) {
   const lock = lockFree(to.dataDir);
   try {
     const database = join(to.dataDir, 'database', 'database.sqlite');
     const credentials = join(to.dataDir, 'credentials.json');
     for (const path of [database, credentials])
-      if (existsSync(path)) throw new CommandError(`${to.dataDir} holds a deployment already: move it away, or restore into another directory`);
+      if (existsSync(path))
+        throw new CommandError(
+          `${to.dataDir} holds a deployment already: move it away, or restore into another directory`,
+        );
     await mkdir(join(to.dataDir, 'database'), { recursive: true, mode: 0o700 });
     // What an interrupted restore left would be taken for a part of this one.
     for (const end of ['', '-wal', '-shm']) await rm(`${database}.partial${end}`, { force: true });
-    const found = await unpack(resolve(file), { database: `${database}.partial`, credentials: `${credentials}.partial`, blobsUrl: to.blobsUrl });
+    const found = await unpack(resolve(file), {
+      database: `${database}.partial`,
+      credentials: `${credentials}.partial`,
+      blobsUrl: to.blobsUrl,
+    });
     const masterKey = masterKeyIn(`${credentials}.partial`);
-    const keys = await newestKeys({ given: to.keys, origin: found.data_dir, directory: dirname(resolve(file)), masterKey });
+    const keys = await newestKeys({
+      given: to.keys,
+      origin: found.data_dir,
+      directory: dirname(resolve(file)),
+      masterKey,
+    });
     const sessions = returned(`${database}.partial`, keys, masterKey);
     await rename(`${database}.partial`, database);
     await rename(`${credentials}.partial`, credentials);
@@ -117,7 +159,10 @@ async function restore(file: string, to: { readonly dataDir: string; readonly bl
   }
 }
 
-/** The file with the keys of the sessions in a backup just taken. Throws `CommandError`, which says that the backup itself is there. */
+/**
+ * The file with the keys of the sessions in a backup just taken. Throws `CommandError`, which says that the
+ * backup itself is there.
+ */
 async function keysBeside(file: string, common: Common): Promise<string> {
   try {
     return await fetchKeys(common.api(), dirname(file));
@@ -133,7 +178,9 @@ function returned(database: string, keys: WrappedKeys, masterKey: Buffer) {
   try {
     return returnKeys(database, keys, createDataKeys(masterKey));
   } catch (error) {
-    throw new CommandError(`the keys of sessions do not open this backup (${(error as Error).message}): name the file of its deployment with --keys`);
+    throw new CommandError(
+      `the keys of sessions do not open this backup (${(error as Error).message}): name the file of its deployment with --keys`,
+    );
   }
 }
 

@@ -1,4 +1,7 @@
-/** `parley batch` and `parley do-not-call`: lists of people to call, how far they are, and who is not to be called (docs/batch-calls.md). */
+/**
+ * `parley batch` and `parley do-not-call`: lists of people to call, how far they are, and who is not to be
+ * called (docs/batch-calls.md).
+ */
 import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
@@ -36,7 +39,10 @@ export function addBatchCommands(program: Command, common: Common): void {
     .option('--name <name>', 'what the batch is called; the file’s name otherwise')
     .option('--start-at <time>', 'not before, such as 2026-11-23T09:00:00Z')
     .option('--disclosure <text>', 'said before anything else')
-    .option('--settings <json>', 'a file with schedule, pacing, retry, disclosure and opt_out (docs/batch-calls.md)')
+    .option(
+      '--settings <json>',
+      'a file with schedule, pacing, retry, disclosure and opt_out (docs/batch-calls.md)',
+    )
     .option('--watch', `show how far it is until it is over; exit ${EXIT.notRight} unless everyone answered`)
     .action(async (file: string, options: StartOptions) => {
       const api = common.api();
@@ -69,7 +75,13 @@ function addViews(batch: Command, common: Common): void {
       show(rows, common, () =>
         printTable(
           ['ID', 'CREATED', 'STATUS', 'DONE', 'NAME'],
-          rows.map((row: Batch) => [row.batch_call_id, row.created_at, statusOf(row), `${doneOf(row)}/${row.row_count}`, row.name]),
+          rows.map((row: Batch) => [
+            row.batch_call_id,
+            row.created_at,
+            statusOf(row),
+            `${doneOf(row)}/${row.row_count}`,
+            row.name,
+          ]),
         ),
       );
     });
@@ -90,7 +102,12 @@ function addViews(batch: Command, common: Common): void {
     .description('every number with its state and calls, in the order of the list')
     .option('--state <state>', 'only these, such as busy')
     .action(async (id: string, { state }: { readonly state?: string }) => {
-      const rows = await common.api().all(`${addressOf(id)}/rows${state === undefined ? '' : `?state=${encodeURIComponent(state)}`}`, 'rows');
+      const rows = await common
+        .api()
+        .all(
+          `${addressOf(id)}/rows${state === undefined ? '' : `?state=${encodeURIComponent(state)}`}`,
+          'rows',
+        );
       show(rows, common, () =>
         printTable(
           ['LINE', 'NUMBER', 'STATE', 'CALLS', 'SESSION', 'NOTE'],
@@ -126,7 +143,9 @@ function addDoNotCallCommands(program: Command, common: Common): void {
     .description('not to be called')
     .option('--note <text>')
     .action(async (number: string, { note }: { readonly note?: string }) => {
-      const record = await common.api().post(LIST_URL, { phone_number: number, ...(note === undefined ? {} : { note }) });
+      const record = await common
+        .api()
+        .post(LIST_URL, { phone_number: number, ...(note === undefined ? {} : { note }) });
       show(record, common, () => console.log(`${record.phone_number} is not called`));
     });
   list
@@ -146,13 +165,16 @@ async function formOf(api: Api, file: string, options: StartOptions): Promise<Fo
   const form = new FormData();
   const settings = options.settings === undefined ? {} : readSettings(options.settings);
   const schedule =
-    options.startAt === undefined ? settings['schedule'] : { ...(settings['schedule'] as object | undefined), start_at: options.startAt };
+    options.startAt === undefined
+      ? settings['schedule']
+      : { ...(settings['schedule'] as object | undefined), start_at: options.startAt };
   const fields = {
     ...settings,
     ...(schedule === undefined ? {} : { schedule }),
     ...(options.disclosure === undefined ? {} : { disclosure: options.disclosure }),
   };
-  for (const [name, value] of Object.entries(fields)) form.set(name, typeof value === 'string' ? value : JSON.stringify(value));
+  for (const [name, value] of Object.entries(fields))
+    form.set(name, typeof value === 'string' ? value : JSON.stringify(value));
   form.set('agent_id', await findAgentId(api, options.agent));
   form.set('phone_number_id', await findNumberId(api, options.from));
   form.set('name', options.name ?? basename(file));
@@ -171,7 +193,9 @@ function readSettings(file: string): Record<string, unknown> {
 
 async function findNumberId(api: Api, wanted: string): Promise<string> {
   const numbers = await api.all('/v1/agent/phone-numbers', 'phone_numbers');
-  const number = numbers.find(({ phone_number, phone_number_id }) => phone_number === wanted || phone_number_id === wanted);
+  const number = numbers.find(
+    ({ phone_number, phone_number_id }) => phone_number === wanted || phone_number_id === wanted,
+  );
   if (!number)
     throw new CommandError(
       `there is no phone number ${wanted}: the team’s are ${numbers.map(({ phone_number }) => phone_number).join(', ') || 'none'}`,
@@ -198,7 +222,12 @@ async function watch(common: Common, api: Api, id: string): Promise<void> {
 
 /** `12/40 done, 3 calling: 9 completed, 2 busy, 1 no answer` */
 export function progressLine(record: Batch): string {
-  const { waiting: _waiting, calling, opted_out: _optedOut, ...ends } = record.counts as Record<string, number>;
+  const {
+    waiting: _waiting,
+    calling,
+    opted_out: _optedOut,
+    ...ends
+  } = record.counts as Record<string, number>;
   const parts = Object.entries(ends).filter(([, count]) => count > 0);
   const ended = parts.map(([state, count]) => `${count} ${state.replaceAll('_', ' ')}`).join(', ');
   const opens = record.opens_at === null ? '' : `, calls go on at ${record.opens_at}`;

@@ -1,4 +1,7 @@
-/** `parley wallet`, `parley erase` and `parley test`: credit and its proof, a person's erasure, agent tests as a check of a build. */
+/**
+ * `parley wallet`, `parley erase` and `parley test`: credit and its proof, a person's erasure, agent tests as
+ * a check of a build.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { findAgentId } from './agent-sync.ts';
@@ -22,18 +25,28 @@ export function addBookCommands(program: Command, common: Common): void {
     .action(async (user = 'self') => {
       const record = await common.api().get(`/wallet/${encodeURIComponent(user)}/api-credit`);
       show(record, common, () =>
-        printFacts({ User: record.user_id, Credit: `$${record.credit}`, 'Topped up': `$${record.cumulative_top_up}`, Changed: record.updated_at }),
+        printFacts({
+          User: record.user_id,
+          Credit: `$${record.credit}`,
+          'Topped up': `$${record.cumulative_top_up}`,
+          Changed: record.updated_at,
+        }),
       );
     });
   wallet
     .command('verify')
-    .description(`prove that every ledger adds up to its balance, without a gap; exit ${EXIT.notRight} with what does not (operator)`)
+    .description(
+      `prove that every ledger adds up to its balance, without a gap; exit ${EXIT.notRight} with what does not (operator)`,
+    )
     .action(async () => {
       const proof = await common.api().get('/admin/wallets/verify');
       show(proof, common, () => {
-        for (const { user_id, seq, problem } of proof.flaws) console.log(`✗ user ${user_id}, entry ${seq}: ${problem}`);
+        for (const { user_id, seq, problem } of proof.flaws)
+          console.log(`✗ user ${user_id}, entry ${seq}: ${problem}`);
         if (proof.flaws.length === 0)
-          console.log(`✓ ${proof.entries} entries of ${proof.users} users: every balance is the sum of its entries, no entry is missing`);
+          console.log(
+            `✓ ${proof.entries} entries of ${proof.users} users: every balance is the sum of its entries, no entry is missing`,
+          );
       });
       if (proof.flaws.length > 0) process.exitCode = EXIT.notRight;
     });
@@ -44,7 +57,9 @@ export function addBookCommands(program: Command, common: Common): void {
     .option('--end-user <id>', 'the end_user_id the sessions were created with')
     .option('--phone <number>', 'the number they called from or were called at, such as +14155550123')
     .action(async (options: { endUser?: string; phone?: string }) => {
-      const erased = await common.api().post('/v1/agent/erasures', { end_user_id: options.endUser, phone_number: options.phone });
+      const erased = await common
+        .api()
+        .post('/v1/agent/erasures', { end_user_id: options.endUser, phone_number: options.phone });
       show(erased, common, () =>
         printTable(
           ['REMOVED', 'COUNT'],
@@ -85,7 +100,9 @@ async function runTests(common: Common, idOrName: string, options: TestOptions):
   for await (const test of api.list('/v1/agent/tests', 'tests')) names.set(test.test_id, test.name);
   show({ ...batch, runs }, common, () => {
     for (const run of runs)
-      console.log(`${run.status === 'passed' ? '✓' : '✗'} ${names.get(run.test_id) ?? run.test_id}: ${run.status}${because(run)}`);
+      console.log(
+        `${run.status === 'passed' ? '✓' : '✗'} ${names.get(run.test_id) ?? run.test_id}: ${run.status}${because(run)}`,
+      );
     console.log(`${batch.passed} passed, ${batch.failed} failed, ${batch.errors} errors`);
   });
   if (batch.passed !== batch.run_count) process.exitCode = EXIT.notRight;

@@ -1,4 +1,7 @@
-/** The doctor's test call: phones an agent of the running product, and measures that each side heard the other. */
+/**
+ * The doctor's test call: phones an agent of the running product, and measures that each side heard the
+ * other.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PhoneCaller } from '#caller/phone-caller.ts';
 import { CALLER_RATE_HZ, prepareScene } from '#caller/scene.ts';
@@ -34,14 +37,19 @@ export async function checkCall(
     };
   const scene = prepareScene({
     name: 'doctor',
-    steps: [{ do: 'listen' }, { do: 'say', text: 'What are your opening hours?' }, { do: 'listen', timeout_ms: 5_000 }],
+    steps: [
+      { do: 'listen' },
+      { do: 'say', text: 'What are your opening hours?' },
+      { do: 'listen', timeout_ms: 5_000 },
+    ],
   });
   const { outcome, callId, heard } = await new PhoneCaller({ ports: PORTS }).call({
     target: `sip:${number}@${hostPort(to.sip.host, to.sip.port)}`,
     scene,
   });
   if (outcome.type !== 'answered') {
-    const why = outcome.type === 'refused' ? `refused with ${outcome.status} ${outcome.reason}` : 'not answered';
+    const why =
+      outcome.type === 'refused' ? `refused with ${outcome.status} ${outcome.reason}` : 'not answered';
     return {
       what: WHAT,
       verdict: 'failed',
@@ -55,7 +63,8 @@ export async function checkCall(
       what: WHAT,
       verdict: 'failed',
       found: `${number} answered and nothing was heard`,
-      advice: 'the agent’s audio is lost on the way: check SIP_PUBLIC_IP, NAT and the firewall of the RTP range (UDP)',
+      advice:
+        'the agent’s audio is lost on the way: check SIP_PUBLIC_IP, NAT and the firewall of the RTP range (UDP)',
     };
   const callerSeconds = await recordedSeconds(api, callId);
   if (callerSeconds === null)
@@ -69,9 +78,14 @@ export async function checkCall(
       what: WHAT,
       verdict: 'failed',
       found: `${number} answered, but heard nothing`,
-      advice: 'the caller’s audio does not reach the RTP range: open it in the firewall (UDP), and forward it where there is NAT',
+      advice:
+        'the caller’s audio does not reach the RTP range: open it in the firewall (UDP), and forward it where there is NAT',
     };
-  return { what: WHAT, verdict: 'ok', found: `${number} was heard for ${agentSeconds.toFixed(1)} s and heard ${callerSeconds.toFixed(1)} s` };
+  return {
+    what: WHAT,
+    verdict: 'ok',
+    found: `${number} was heard for ${agentSeconds.toFixed(1)} s and heard ${callerSeconds.toFixed(1)} s`,
+  };
 }
 
 async function answeredNumber(api: Api): Promise<string | null> {
@@ -84,12 +98,18 @@ async function answeredNumber(api: Api): Promise<string | null> {
 /** Voice on the caller's track of the recording; null when there is none to come. */
 async function recordedSeconds(api: Api, callId: string): Promise<number | null> {
   const limitMs = performance.now() + SETTLE_MS;
-  const query = new URLSearchParams({ sip_call_id: callId, status: 'pending,active,unknown,completed,failed' });
+  const query = new URLSearchParams({
+    sip_call_id: callId,
+    status: 'pending,active,unknown,completed,failed',
+  });
   for (;;) {
     const { sessions } = await api.get(`/v1/agent/sessions?${query}`);
     const isOver = sessions[0]?.status === 'completed';
-    const recording: Row = isOver ? await api.get(`/v1/agent/sessions/${sessions[0].session_id}/recording`).catch(() => null) : null;
-    if (recording?.status === 'complete') return trackSeconds(recording.tracks.find(({ role }: Row) => role === 'user'));
+    const recording: Row = isOver
+      ? await api.get(`/v1/agent/sessions/${sessions[0].session_id}/recording`).catch(() => null)
+      : null;
+    if (recording?.status === 'complete')
+      return trackSeconds(recording.tracks.find(({ role }: Row) => role === 'user'));
     if (performance.now() > limitMs) return null;
     await sleep(POLL_MS);
   }

@@ -14,9 +14,16 @@ const TRIED_PORTS = 40;
 export function* checkAddresses(settings: Settings): Generator<Finding> {
   const what = 'Addresses';
   const sipIsLocal = isLoopback(settings.SIP_HOST);
-  const isPublic = Object.values(networkInterfaces()).some((list) => list?.some(({ address }) => isPublicAddress(address)));
+  const isPublic = Object.values(networkInterfaces()).some((list) =>
+    list?.some(({ address }) => isPublicAddress(address)),
+  );
   if (sipIsLocal && settings.SIP_PUBLIC_IP !== undefined)
-    yield { what, verdict: 'failed', found: 'SIP_PUBLIC_IP is set, but SIP_HOST takes calls of this machine only', advice: 'set SIP_HOST=0.0.0.0' };
+    yield {
+      what,
+      verdict: 'failed',
+      found: 'SIP_PUBLIC_IP is set, but SIP_HOST takes calls of this machine only',
+      advice: 'set SIP_HOST=0.0.0.0',
+    };
   else if (sipIsLocal)
     yield {
       what,
@@ -29,16 +36,23 @@ export function* checkAddresses(settings: Settings): Generator<Finding> {
       what,
       verdict: 'note',
       found: 'no interface has a public address and SIP_PUBLIC_IP is not set',
-      advice: 'a carrier on the internet would send its audio nowhere: set SIP_PUBLIC_IP to the address it reaches you at',
+      advice:
+        'a carrier on the internet would send its audio nowhere: set SIP_PUBLIC_IP to the address it reaches you at',
     };
-  else yield { what, verdict: 'ok', found: `SIP on ${settings.SIP_HOST}, as ${settings.SIP_PUBLIC_IP ?? 'the interface that faces the peer'}` };
+  else
+    yield {
+      what,
+      verdict: 'ok',
+      found: `SIP on ${settings.SIP_HOST}, as ${settings.SIP_PUBLIC_IP ?? 'the interface that faces the peer'}`,
+    };
   const { PUBLIC_URL, TLS_CERT, HOST } = settings;
   if (!isLoopback(HOST) && TLS_CERT === undefined && !PUBLIC_URL?.startsWith('https:'))
     yield {
       what: 'Console',
       verdict: 'note',
       found: 'served without TLS',
-      advice: 'browsers give pages a microphone over https only: set TLS_CERT and TLS_KEY, or PUBLIC_URL of a proxy with TLS',
+      advice:
+        'browsers give pages a microphone over https only: set TLS_CERT and TLS_KEY, or PUBLIC_URL of a proxy with TLS',
     };
 }
 
@@ -63,11 +77,19 @@ export async function* checkServerPorts(
   }
   const wanted = [
     { what: 'HTTP port', setting: 'PORT', host: settings.HOST, port: settings.PORT, kinds: ['tcp'] as const },
-    { what: 'SIP port', setting: 'SIP_PORT', host: settings.SIP_HOST, port: settings.SIP_PORT, kinds: ['tcp', 'udp'] as const },
+    {
+      what: 'SIP port',
+      setting: 'SIP_PORT',
+      host: settings.SIP_HOST,
+      port: settings.SIP_PORT,
+      kinds: ['tcp', 'udp'] as const,
+    },
   ];
   for (const { what, setting, host, port, kinds } of wanted) {
     const refusals = await Promise.all(
-      kinds.map(async (kind) => ((await (kind === 'tcp' ? bindTcp : bindUdp)(host, port)) ? null : kind.toUpperCase())),
+      kinds.map(async (kind) =>
+        (await (kind === 'tcp' ? bindTcp : bindUdp)(host, port)) ? null : kind.toUpperCase(),
+      ),
     );
     const taken = refusals.filter((kind) => kind !== null);
     yield taken.length === 0
@@ -85,12 +107,22 @@ export async function* checkServerPorts(
 export async function checkMediaPorts(settings: Settings): Promise<Finding> {
   const { RTP_PORT_MIN: first, RTP_PORT_MAX: last } = settings;
   const step = Math.max(1, Math.floor((last - first) / TRIED_PORTS));
-  const ports = Array.from({ length: Math.min(TRIED_PORTS, last - first + 1) }, (_, index) => first + index * step);
-  const free = (await Promise.all(ports.map((port) => bindUdp(settings.SIP_HOST, port)))).filter(Boolean).length;
+  const ports = Array.from(
+    { length: Math.min(TRIED_PORTS, last - first + 1) },
+    (_, index) => first + index * step,
+  );
+  const free = (await Promise.all(ports.map((port) => bindUdp(settings.SIP_HOST, port)))).filter(
+    Boolean,
+  ).length;
   const found = `${free} of ${ports.length} tried between ${first} and ${last} are free`;
   return free > ports.length / 2
     ? { what: 'RTP ports', verdict: 'ok', found }
-    : { what: 'RTP ports', verdict: 'failed', found, advice: 'set RTP_PORT_MIN and RTP_PORT_MAX to a free range, and open it in the firewall (UDP)' };
+    : {
+        what: 'RTP ports',
+        verdict: 'failed',
+        found,
+        advice: 'set RTP_PORT_MIN and RTP_PORT_MAX to a free range, and open it in the firewall (UDP)',
+      };
 }
 
 function isLoopback(host: string): boolean {

@@ -17,7 +17,8 @@ export async function* checkRelays({ RTPENGINE }: Settings): AsyncGenerator<Find
         what: 'Media relay',
         verdict: 'failed',
         found: (error as Error).message,
-        advice: 'phone calls are refused while no relay answers: start it, and let its listen-ng be what RTPENGINE names',
+        advice:
+          'phone calls are refused while no relay answers: start it, and let its listen-ng be what RTPENGINE names',
       };
     } finally {
       relay.close();

@@ -1,4 +1,7 @@
-/** The doctor's check of the speech engines: one sentence is spoken by what the settings choose, and what was spoken is recognised. */
+/**
+ * The doctor's check of the speech engines: one sentence is spoken by what the settings choose, and what was
+ * spoken is recognised.
+ */
 import { systemClock } from '#config/clock.ts';
 import type { Settings } from '#config/env.ts';
 import { createLogger } from '#config/log.ts';
@@ -14,16 +17,30 @@ const LIMIT_MS = 30_000;
 /** Speaks, then listens. */
 export async function* checkSpeech(settings: Settings): AsyncGenerator<Finding> {
   const logger = createLogger({ level: 'silent', name: 'doctor' });
-  const engines = await openSpeechEngines({ settings, searchPath: process.env['PATH'] ?? '', clock: systemClock, logger });
+  const engines = await openSpeechEngines({
+    settings,
+    searchPath: process.env['PATH'] ?? '',
+    clock: systemClock,
+    logger,
+  });
   try {
     const [synthesizer, recognizer] = [engines.synthesizerFor('default'), engines.recognizerFor('')];
     const spoken = await speak(synthesizer).catch((error: unknown) => messageOf(error));
     const what = 'Speech synthesis';
     if (typeof spoken === 'string') {
-      yield { what, verdict: 'failed', found: `${synthesizer.id}: ${spoken}`, advice: 'check TTS_PROVIDER and its key and base address' };
+      yield {
+        what,
+        verdict: 'failed',
+        found: `${synthesizer.id}: ${spoken}`,
+        advice: 'check TTS_PROVIDER and its key and base address',
+      };
       return;
     }
-    yield { what, verdict: 'ok', found: `${synthesizer.id} spoke ${(spoken.samples.length / spoken.rateHz).toFixed(1)} s` };
+    yield {
+      what,
+      verdict: 'ok',
+      found: `${synthesizer.id} spoke ${(spoken.samples.length / spoken.rateHz).toFixed(1)} s`,
+    };
     yield await recognise(recognizer, spoken);
   } finally {
     await engines.close();
@@ -39,7 +56,13 @@ async function speak(synthesizer: Synthesizer): Promise<Spoken> {
   const signal = AbortSignal.timeout(LIMIT_MS);
   const chunks: Int16Array[] = [];
   let rateHz = WANTED_RATE_HZ;
-  for await (const chunk of synthesizer.synthesise(SENTENCE, { voiceId: null, language: LANGUAGE, speed: 1, sampleRateHz: WANTED_RATE_HZ, signal })) {
+  for await (const chunk of synthesizer.synthesise(SENTENCE, {
+    voiceId: null,
+    language: LANGUAGE,
+    speed: 1,
+    sampleRateHz: WANTED_RATE_HZ,
+    signal,
+  })) {
     chunks.push(chunk.samples);
     rateHz = chunk.sampleRateHz;
   }
@@ -58,9 +81,13 @@ async function recognise(recognizer: Recognizer | null, { samples, rateHz }: Spo
       advice: 'apt-get install pocketsphinx pocketsphinx-en-us, or set ASR_PROVIDER and its key',
     };
   const advice = 'check ASR_PROVIDER and its key and base address';
-  const heard = await listen(recognizer, { samples, rateHz }).catch((error: unknown) => ({ error: messageOf(error) }));
-  if (typeof heard !== 'string') return { what, verdict: 'failed', found: `${recognizer.id}: ${heard.error}`, advice };
-  if (heard === '') return { what, verdict: 'failed', found: `${recognizer.id} heard no words in “${SENTENCE}”`, advice };
+  const heard = await listen(recognizer, { samples, rateHz }).catch((error: unknown) => ({
+    error: messageOf(error),
+  }));
+  if (typeof heard !== 'string')
+    return { what, verdict: 'failed', found: `${recognizer.id}: ${heard.error}`, advice };
+  if (heard === '')
+    return { what, verdict: 'failed', found: `${recognizer.id} heard no words in “${SENTENCE}”`, advice };
   return { what, verdict: 'ok', found: `${recognizer.id} heard “${heard}”` };
 }
 

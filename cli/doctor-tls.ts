@@ -11,19 +11,44 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 /** Carriers refuse calls from the day a certificate has expired. */
 const SOON_MS = 14 * DAY_MS;
 
-/** What is found out about it at `nowMs`; `canBind` tries a port while the product does not run. Null where TLS is not spoken by the embedded signalling. */
+/**
+ * What is found out about it at `nowMs`; `canBind` tries a port while the product does not run. Null where
+ * TLS is not spoken by the embedded signalling.
+ */
 export async function checkSipTls(
   settings: Settings,
-  of: { readonly host: string; readonly isRunning: boolean; readonly nowMs: number; canBind(host: string, port: number): Promise<boolean> },
+  of: {
+    readonly host: string;
+    readonly isRunning: boolean;
+    readonly nowMs: number;
+    canBind(host: string, port: number): Promise<boolean>;
+  },
 ): Promise<Finding | null> {
   const { SIP_TLS_CERT, SIP_TLS_KEY, SIP_TLS_PORT: port, DRACHTIO_HOST } = settings;
   if (SIP_TLS_CERT === undefined || SIP_TLS_KEY === undefined || DRACHTIO_HOST !== undefined) return null;
   const certificate = readCertificate(SIP_TLS_CERT, SIP_TLS_KEY);
-  if (typeof certificate === 'string') return { what: WHAT, verdict: 'failed', found: certificate, advice: 'correct SIP_TLS_CERT and SIP_TLS_KEY' };
+  if (typeof certificate === 'string')
+    return {
+      what: WHAT,
+      verdict: 'failed',
+      found: certificate,
+      advice: 'correct SIP_TLS_CERT and SIP_TLS_KEY',
+    };
   const leftMs = certificate.validToDate.getTime() - of.nowMs;
   const until = certificate.validToDate.toISOString().slice(0, 10);
-  if (leftMs <= 0) return { what: WHAT, verdict: 'failed', found: `the certificate expired on ${until}`, advice: 'renew it, and start again' };
-  if (port === 0) return { what: WHAT, verdict: 'note', found: 'SIP_TLS_PORT is 0: every start takes another port, which is not looked for' };
+  if (leftMs <= 0)
+    return {
+      what: WHAT,
+      verdict: 'failed',
+      found: `the certificate expired on ${until}`,
+      advice: 'renew it, and start again',
+    };
+  if (port === 0)
+    return {
+      what: WHAT,
+      verdict: 'note',
+      found: 'SIP_TLS_PORT is 0: every start takes another port, which is not looked for',
+    };
   const where = `${of.host} port ${port}`;
   if (!of.isRunning && !(await of.canBind(settings.SIP_HOST, port)))
     return {
@@ -41,16 +66,33 @@ export async function checkSipTls(
       advice: 'see the log of the signalling, or set SIP_TLS_PORT to its port',
     };
   if (shown !== certificate.fingerprint256)
-    return { what: WHAT, verdict: 'failed', found: `${where} shows another certificate than SIP_TLS_CERT`, advice: 'start the product again' };
-  if (leftMs < SOON_MS) return { what: WHAT, verdict: 'note', found: `the certificate expires on ${until}`, advice: 'renew it, and start again' };
-  return { what: WHAT, verdict: 'ok', found: `${where} ${of.isRunning ? 'shows' : 'is free for'} the certificate, which is good until ${until}` };
+    return {
+      what: WHAT,
+      verdict: 'failed',
+      found: `${where} shows another certificate than SIP_TLS_CERT`,
+      advice: 'start the product again',
+    };
+  if (leftMs < SOON_MS)
+    return {
+      what: WHAT,
+      verdict: 'note',
+      found: `the certificate expires on ${until}`,
+      advice: 'renew it, and start again',
+    };
+  return {
+    what: WHAT,
+    verdict: 'ok',
+    found: `${where} ${of.isRunning ? 'shows' : 'is free for'} the certificate, which is good until ${until}`,
+  };
 }
 
 /** The certificate, or what is wrong with it. */
 function readCertificate(certificate: string, key: string): X509Certificate | string {
   try {
     const parsed = new X509Certificate(readPem('SIP_TLS_CERT', certificate));
-    return parsed.checkPrivateKey(createPrivateKey(readPem('SIP_TLS_KEY', key))) ? parsed : 'SIP_TLS_KEY is not the key of SIP_TLS_CERT';
+    return parsed.checkPrivateKey(createPrivateKey(readPem('SIP_TLS_KEY', key)))
+      ? parsed
+      : 'SIP_TLS_KEY is not the key of SIP_TLS_CERT';
   } catch (error) {
     const message = error instanceof Error ? error.message : '';
     return message.startsWith('SIP_TLS_') ? message : 'SIP_TLS_CERT or SIP_TLS_KEY cannot be read as PEM';

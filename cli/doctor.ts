@@ -1,4 +1,7 @@
-/** `parley doctor`: what a working deployment needs, checked one by one, each with what to do about it; run it with the settings the product is started with. */
+/**
+ * `parley doctor`: what a working deployment needs, checked one by one, each with what to do about it; run it
+ * with the settings the product is started with.
+ */
 import type { Command } from 'commander';
 import { readSettings, type Settings, SettingsError } from '#config/env.ts';
 import { type Api, CommandError, EXIT } from './api.ts';
@@ -56,7 +59,12 @@ async function* examine(common: Common, options: DoctorOptions): AsyncGenerator<
   yield product.finding;
   const sip = sipAddress(settings, options.sip);
   yield* checkServerPorts(settings, product.api !== null, sip);
-  const tls = await checkSipTls(settings, { host: sip.host, isRunning: product.api !== null, nowMs: Date.now(), canBind: bindTcp });
+  const tls = await checkSipTls(settings, {
+    host: sip.host,
+    isRunning: product.api !== null,
+    nowMs: Date.now(),
+    canBind: bindTcp,
+  });
   if (tls) yield tls;
   yield await checkMediaPorts(settings);
   yield* checkRelays(settings);
@@ -77,7 +85,12 @@ function settingsOf(environment: NodeJS.ProcessEnv): Settings | Finding {
     return readSettings(environment);
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
-    return { what: 'Settings', verdict: 'failed', found: error.problems.join('; '), advice: 'correct them: the product does not start like this' };
+    return {
+      what: 'Settings',
+      verdict: 'failed',
+      found: error.problems.join('; '),
+      advice: 'correct them: the product does not start like this',
+    };
   }
 }
 
@@ -89,7 +102,15 @@ async function reach(common: Common): Promise<{ readonly api: Api | null; readon
     return { api, finding: { what, verdict: 'ok', found: `answers at ${api.url} and takes the key` } };
   } catch (error) {
     if (!(error instanceof CommandError)) throw error;
-    return { api: null, finding: { what, verdict: 'failed', found: error.message, advice: 'the checks that need a running product are left out' } };
+    return {
+      api: null,
+      finding: {
+        what,
+        verdict: 'failed',
+        found: error.message,
+        advice: 'the checks that need a running product are left out',
+      },
+    };
   }
 }
 
@@ -106,7 +127,11 @@ async function* checkProduct(api: Api): AsyncGenerator<Finding> {
     what: 'Workers',
     ...(state.worker
       ? { verdict: 'ok', found: 'at least one takes calls' }
-      : { verdict: 'failed', found: 'none is connected', advice: 'start one (`npm run start:worker`), or see the log of `npm start`' }),
+      : {
+          verdict: 'failed',
+          found: 'none is connected',
+          advice: 'start one (`npm run start:worker`), or see the log of `npm start`',
+        }),
   };
   const { llm } = await api.get('/v1/agent/models');
   const model = llm.find((offered: { default: boolean }) => offered.default)?.id;
@@ -120,9 +145,15 @@ async function* checkProduct(api: Api): AsyncGenerator<Finding> {
     : { what: 'Language model', verdict: 'ok', found: model };
 }
 
-function sipAddress(settings: Settings, given: string | undefined): { readonly host: string; readonly port: number } {
+function sipAddress(
+  settings: Settings,
+  given: string | undefined,
+): { readonly host: string; readonly port: number } {
   const parts = given === undefined ? null : /^(.+):(\d{1,5})$/.exec(given);
   if (given !== undefined && !parts) throw new CommandError('--sip must be host:port');
   if (parts) return { host: parts[1] ?? '', port: Number(parts[2]) };
-  return { host: settings.SIP_HOST === '0.0.0.0' || settings.SIP_HOST === '::' ? '127.0.0.1' : settings.SIP_HOST, port: settings.SIP_PORT };
+  return {
+    host: settings.SIP_HOST === '0.0.0.0' || settings.SIP_HOST === '::' ? '127.0.0.1' : settings.SIP_HOST,
+    port: settings.SIP_PORT,
+  };
 }

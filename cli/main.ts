@@ -1,7 +1,7 @@
 /**
- * `parley`: the command line of a running product, over its public HTTP API (docs/operations.md).
- * Exit codes: 0 done; 1 what was asked about is not right (a failed test, a difference, a wallet that does not add up, a call nobody answered);
- * 2 wrong usage, or the API refused; 3 nothing answers at the address.
+ * `parley`: the command line of a running product, over its public HTTP API (docs/operations.md). Exit codes:
+ * 0 done; 1 what was asked about is not right (a failed test, a difference, a wallet that does not add up, a
+ * call nobody answered); 2 wrong usage, or the API refused; 3 nothing answers at the address.
  */
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
@@ -16,15 +16,23 @@ import { addModelCommands } from './models.ts';
 import { addReplayCommands } from './replay.ts';
 import { addSessionCommands } from './sessions.ts';
 
-const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string };
+const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
+  version: string;
+};
 
 const program = new Command('parley')
   .description('The command line of Parley, over its HTTP API')
   .version(version)
   .option('--url <url>', 'address of the product (PARLEY_URL; http://127.0.0.1:8080)')
-  .option('--key <key>', 'API key (PARLEY_API_KEY, ROOT_API_KEY; the operator’s out of DATA_DIR/credentials.json)')
+  .option(
+    '--key <key>',
+    'API key (PARLEY_API_KEY, ROOT_API_KEY; the operator’s out of DATA_DIR/credentials.json)',
+  )
   .option('--json', 'print JSON, one value, for scripts')
-  .addHelpText('after', '\nExit codes: 0 done, 1 what was asked about is not right, 2 wrong usage or refused, 3 nothing answers')
+  .addHelpText(
+    'after',
+    '\nExit codes: 0 done, 1 what was asked about is not right, 2 wrong usage or refused, 3 nothing answers',
+  )
   .showHelpAfterError('(see parley --help)')
   .configureHelp({ showGlobalOptions: true })
   .exitOverride();

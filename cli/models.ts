@@ -1,4 +1,7 @@
-/** `parley models`: pulls the models local speech engines use into DATA_DIR, going on where an earlier pull broke off. */
+/**
+ * `parley models`: pulls the models local speech engines use into DATA_DIR, going on where an earlier pull
+ * broke off.
+ */
 import type { Command } from 'commander';
 import { readSettings } from '#config/env.ts';
 import { ModelError, PULLED_MODELS, type PulledModel, pullModel } from '#media/speech/pulled-models.ts';
@@ -12,14 +15,22 @@ const RETRY_AFTER_MS = 1_000;
 export function addModelCommands(program: Command, common: Common): void {
   program
     .command('models [name...]')
-    .description('pull models for local speech into DATA_DIR (all of them when none is named); the product uses them from its next start')
+    .description(
+      'pull models for local speech into DATA_DIR (all of them when none is named); the product uses them from its next start',
+    )
     .option('--list', 'only say what there is')
     .action(async (names: string[], { list }: { list?: boolean }) => {
       const unknown = names.find((name) => !PULLED_MODELS.some((model) => model.name === name));
-      if (unknown !== undefined) throw new CommandError(`there is no model ${unknown}: see parley models --list`);
+      if (unknown !== undefined)
+        throw new CommandError(`there is no model ${unknown}: see parley models --list`);
       const models = PULLED_MODELS.filter(({ name }) => names.length === 0 || names.includes(name));
       if (list) {
-        const facts = models.map(({ name, title, licence, files }) => ({ name, title, licence, bytes: sizeOf(files) }));
+        const facts = models.map(({ name, title, licence, files }) => ({
+          name,
+          title,
+          licence,
+          bytes: sizeOf(files),
+        }));
         show(facts, common, () =>
           printTable(
             ['NAME', 'SIZE', 'LICENCE', 'WHAT'],
@@ -33,7 +44,11 @@ export function addModelCommands(program: Command, common: Common): void {
     });
 }
 
-async function pull(model: PulledModel, place: { readonly dataDir: string; readonly baseUrl: string }, common: Common): Promise<void> {
+async function pull(
+  model: PulledModel,
+  place: { readonly dataDir: string; readonly baseUrl: string },
+  common: Common,
+): Promise<void> {
   let percent = -1;
   const onProgress = (here: number, all: number) => {
     const now = Math.floor((100 * here) / all);
@@ -47,11 +62,17 @@ async function pull(model: PulledModel, place: { readonly dataDir: string; reado
   } catch (error) {
     showProgress('');
     const message = `${model.name}: ${error instanceof Error ? error.message : String(error)}`;
-    if (error instanceof ModelError) throw new CommandError(`${message}. MODELS_URL (${place.baseUrl}) must lead to the model’s files`);
-    throw new CommandError(`${message}. Run it again, and it goes on where it broke off (MODELS_URL is ${place.baseUrl})`, EXIT.unreachable);
+    if (error instanceof ModelError)
+      throw new CommandError(`${message}. MODELS_URL (${place.baseUrl}) must lead to the model’s files`);
+    throw new CommandError(
+      `${message}. Run it again, and it goes on where it broke off (MODELS_URL is ${place.baseUrl})`,
+      EXIT.unreachable,
+    );
   }
   const directory = `${place.dataDir}/models/${model.name}`;
-  show({ name: model.name, directory }, common, () => console.log(`${model.name} is in ${directory}; the product uses it from its next start`));
+  show({ name: model.name, directory }, common, () =>
+    console.log(`${model.name} is in ${directory}; the product uses it from its next start`),
+  );
 }
 
 function sizeOf(files: PulledModel['files']): number {

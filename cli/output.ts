@@ -1,6 +1,9 @@
 /** What commands print: tables and lines for people, JSON for scripts. */
 
-/** Prints rows under their titles, each column as wide as its widest cell; the last one is not padded. Says so where there are none. */
+/**
+ * Prints rows under their titles, each column as wide as its widest cell; the last one is not padded. Says so
+ * where there are none.
+ */
 export function printTable(titles: readonly string[], rows: readonly (readonly unknown[])[]): void {
   if (rows.length === 0) {
     console.log('None');
@@ -30,7 +33,10 @@ export function show(value: unknown, options: { readonly json?: boolean }, forPe
   else forPeople();
 }
 
-/** Shows how far something is, on one line of the terminal that each call writes anew; an empty text takes it away. Nothing where nobody watches. */
+/**
+ * Shows how far something is, on one line of the terminal that each call writes anew; an empty text takes it
+ * away. Nothing where nobody watches.
+ */
 export function showProgress(text: string): void {
   if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${text}`);
 }

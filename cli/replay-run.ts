@@ -1,4 +1,7 @@
-/** What `parley replay` and `parley tune` do: a call run again as it was or with other settings, and many calls judged by what other settings would have made of them. */
+/**
+ * What `parley replay` and `parley tune` do: a call run again as it was or with other settings, and many
+ * calls judged by what other settings would have made of them.
+ */
 import { replaySettings } from '#config/replay.ts';
 import { replay } from '#runtime/replay/replay.ts';
 import { turnChanges } from '#runtime/replay/replay-settings.ts';
@@ -11,8 +14,15 @@ import { type Api, CommandError, EXIT } from './api.ts';
 import type { Common } from './command-context.ts';
 import { printTable, show, showProgress } from './output.ts';
 
-/** Runs a call again and prints its steps, or where the settings, `conversation.name=value` each, take it another way. Throws `CommandError`. */
-export async function runAgain(common: Common, sessionId: string, settings: readonly string[]): Promise<void> {
+/**
+ * Runs a call again and prints its steps, or where the settings, `conversation.name=value` each, take it
+ * another way. Throws `CommandError`.
+ */
+export async function runAgain(
+  common: Common,
+  sessionId: string,
+  settings: readonly string[],
+): Promise<void> {
   const parts = await readLog(common.api(), sessionId);
   if (settings.length === 0) printReplay(common, parts);
   else printDivergence(common, firstDivergenceOf(parts, settingsOf(settings)));
@@ -24,7 +34,10 @@ async function readLog(api: Api, sessionId: string): Promise<readonly ReadFlight
   try {
     return readFlightLog([new Uint8Array(await response.arrayBuffer())]);
   } catch (error) {
-    throw new CommandError(`the flight log of ${sessionId} cannot be replayed: ${error instanceof Error ? error.message : error}`, EXIT.notRight);
+    throw new CommandError(
+      `the flight log of ${sessionId} cannot be replayed: ${error instanceof Error ? error.message : error}`,
+      EXIT.notRight,
+    );
   }
 }
 
@@ -36,9 +49,11 @@ export function settingsOf(pairs: readonly string[]): Partial<TurnConfig> {
 function settingOf(pair: string): Partial<TurnConfig> {
   const [, name = '', text = ''] = /^(?:conversation\.)?([a-z_]+)=(.*)$/.exec(pair) ?? [];
   const names = Object.keys(replaySettings.shape);
-  if (!names.includes(name)) throw new CommandError(`--set takes conversation.<name>=<value>; names: ${names.join(', ')}`);
+  if (!names.includes(name))
+    throw new CommandError(`--set takes conversation.<name>=<value>; names: ${names.join(', ')}`);
   const parsed = replaySettings.safeParse({ [name]: parsedValue(text) });
-  if (!parsed.success) throw new CommandError(`${pair}: ${parsed.error.issues.map(({ message }) => message).join('; ')}`);
+  if (!parsed.success)
+    throw new CommandError(`${pair}: ${parsed.error.issues.map(({ message }) => message).join('; ')}`);
   return turnChanges(parsed.data);
 }
 
@@ -52,7 +67,9 @@ function parsedValue(text: string): unknown {
 
 /** The first divergence in whichever part has one, its times those of the part. */
 function firstDivergenceOf(parts: readonly ReadFlightLog[], changes: Partial<TurnConfig>): Divergence | null {
-  return parts.map((part) => firstDivergence(part, changes)).find((divergence) => divergence !== null) ?? null;
+  return (
+    parts.map((part) => firstDivergence(part, changes)).find((divergence) => divergence !== null) ?? null
+  );
 }
 
 function printReplay(common: Common, parts: readonly ReadFlightLog[]): void {
@@ -66,7 +83,8 @@ function printReplay(common: Common, parts: readonly ReadFlightLog[]): void {
     for (const { input, effects, callMs } of steps) {
       const { atMs: _, type, ...facts } = input;
       console.log(`${(callMs / 1_000).toFixed(3).padStart(9)}  ${type}  ${JSON.stringify(facts)}`);
-      for (const { do: what, ...effect } of effects) console.log(`${' '.repeat(13)}→ ${what}  ${JSON.stringify(effect).slice(0, 200)}`);
+      for (const { do: what, ...effect } of effects)
+        console.log(`${' '.repeat(13)}→ ${what}  ${JSON.stringify(effect).slice(0, 200)}`);
     }
   });
 }
@@ -83,13 +101,18 @@ function printDivergence(common: Common, divergence: Divergence | null): void {
     }
     const { was, wouldBe, judged } = divergence;
     const line = (moment: Divergence['was']) =>
-      moment ? `${(moment.atMs / 1_000).toFixed(3)} s  ${moment.did.do}${'replyId' in moment.did ? ` ${moment.did.replyId}` : ''}` : 'nothing more';
+      moment
+        ? `${(moment.atMs / 1_000).toFixed(3)} s  ${moment.did.do}${'replyId' in moment.did ? ` ${moment.did.replyId}` : ''}`
+        : 'nothing more';
     console.log(`As it was        ${line(was)}\nWould have been  ${line(wouldBe)}`);
     console.log(`What follows cannot be judged: ${Math.round(judged * 100)} % of the call was the same.`);
   });
 }
 
-/** Judges an agent's latest calls, `most` at most, and prints what each candidate would have made of them. Throws `CommandError`. */
+/**
+ * Judges an agent's latest calls, `most` at most, and prints what each candidate would have made of them.
+ * Throws `CommandError`.
+ */
 export async function tune(common: Common, agent: string, most: number): Promise<void> {
   const api = common.api();
   const agentId = await findAgentId(api, agent);
@@ -105,16 +128,30 @@ export async function tune(common: Common, agent: string, most: number): Promise
     showProgress(`${logs.length} calls read`);
   }
   showProgress('');
-  if (logs.length === 0) throw new CommandError('no call of this agent has a flight log that can be replayed', EXIT.notRight);
-  const judged = CANDIDATES.map(({ name, changes }) => ({ name, calls: logs.flat().map((log) => judgePauses(log, changes)) }));
+  if (logs.length === 0)
+    throw new CommandError('no call of this agent has a flight log that can be replayed', EXIT.notRight);
+  const judged = CANDIDATES.map(({ name, changes }) => ({
+    name,
+    calls: logs.flat().map((log) => judgePauses(log, changes)),
+  }));
   const rows = judged.map(({ name, calls }) => tried(name, calls));
-  const result = { calls: logs.length, judged: judgedShare(judged[0]?.calls ?? []), rows, recommended: recommended(rows)?.name ?? null };
+  const result = {
+    calls: logs.length,
+    judged: judgedShare(judged[0]?.calls ?? []),
+    rows,
+    recommended: recommended(rows)?.name ?? null,
+  };
   show(result, common, () => printTuning(result));
 }
 
 const BAR_CHARS = 30;
 
-function printTuning(result: { calls: number; judged: number; rows: readonly Tried[]; recommended: string | null }): void {
+function printTuning(result: {
+  calls: number;
+  judged: number;
+  rows: readonly Tried[];
+  recommended: string | null;
+}): void {
   const most = Math.max(0.01, ...result.rows.map(({ cutOffs }) => cutOffs));
   printTable(
     ['SETTINGS', 'CUT OFF', 'SAVED', ''],
@@ -125,6 +162,8 @@ function printTuning(result: { calls: number; judged: number; rows: readonly Tri
       '█'.repeat(Math.round((cutOffs / most) * BAR_CHARS)) || ' ',
     ]),
   );
-  console.log(`\n${result.calls} calls, ${Math.round(result.judged * 100)} % of their pauses judged: the others were made while the agent spoke.`);
+  console.log(
+    `\n${result.calls} calls, ${Math.round(result.judged * 100)} % of their pauses judged: the others were made while the agent spoke.`,
+  );
   if (result.recommended) console.log(`Recommended: ${result.recommended}`);
 }

@@ -1,4 +1,7 @@
-/** `parley replay` and `parley tune`: calls run again from their flight logs, as they were or with other settings. */
+/**
+ * `parley replay` and `parley tune`: calls run again from their flight logs, as they were or with other
+ * settings.
+ */
 import type { Command } from 'commander';
 import { countUpTo } from './arguments.ts';
 import type { Common } from './command-context.ts';
@@ -10,13 +13,22 @@ export function addReplayCommands(program: Command, common: Common): void {
   program
     .command('replay <session>')
     .description('run a call again as it was, or see where other settings would have taken it another way')
-    .option('--set <setting=value>', 'such as conversation.eagerness=eager; may be repeated', (one: string, all: string[]) => [...all, one], [])
+    .option(
+      '--set <setting=value>',
+      'such as conversation.eagerness=eager; may be repeated',
+      (one: string, all: string[]) => [...all, one],
+      [],
+    )
     .action(async (id: string, { set }: { set: string[] }) => (await loaded()).runAgain(common, id, set));
   program
     .command('tune <agent>')
-    .description('what other waits and eagerness would have made of an agent’s calls: callers cut off against time saved')
+    .description(
+      'what other waits and eagerness would have made of an agent’s calls: callers cut off against time saved',
+    )
     .option('--calls <count>', 'how many of its latest calls', countUpTo(MOST_TUNED), 50)
-    .action(async (agent: string, options: { calls: number }) => (await loaded()).tune(common, agent, options.calls));
+    .action(async (agent: string, options: { calls: number }) =>
+      (await loaded()).tune(common, agent, options.calls),
+    );
 }
 
 /** The turn machine is a quarter of the program's start: only who asks for it waits for it. */

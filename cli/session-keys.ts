@@ -1,4 +1,7 @@
-/** The keys of sessions that a backup leaves out: the file `parley backup` keeps them in, one for each deployment, and where `parley restore` finds the newest ones. */
+/**
+ * The keys of sessions that a backup leaves out: the file `parley backup` keeps them in, one for each
+ * deployment, and where `parley restore` finds the newest ones.
+ */
 import { createWriteStream, existsSync } from 'node:fs';
 import { readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -16,19 +19,25 @@ const deploymentName = /^[0-9a-f]{12}$/;
 export const KEYS_FILE = 'parley-session-keys-<deployment>.ndjson';
 
 /**
- * Writes the keys of all sessions into the deployment's file in a directory, in place of older ones: those open what was erased since. Returns the file.
- * Throws `CommandError` when the file that is there has keys and the deployment knows none of their sessions, not even as erased: one that was started afresh would
- * make every older tar unreadable; or when that file is damaged. The new keys are put into a file apart then. Such a file goes once the deployment knows every
- * session that has its key there; until then it stays, which is said on standard error.
+ * Writes the keys of all sessions into the deployment's file in a directory, in place of older ones: those
+ * open what was erased since. Returns the file. Throws `CommandError` when the file that is there has keys
+ * and the deployment knows none of their sessions, not even as erased: one that was started afresh would make
+ * every older tar unreadable; or when that file is damaged. The new keys are put into a file apart then. Such
+ * a file goes once the deployment knows every session that has its key there; until then it stays, which is
+ * said on standard error.
  */
 export async function fetchKeys(api: Api, directory: string): Promise<string> {
   const response = await api.send('POST', '/admin/backup/session-keys');
   const deployment = response.headers.get('parley-deployment') ?? '';
-  if (!deploymentName.test(deployment)) throw new CommandError('the product there does not say which deployment it is: update it');
+  if (!deploymentName.test(deployment))
+    throw new CommandError('the product there does not say which deployment it is: update it');
   const file = join(directory, keysFileOf(deployment));
   const partial = `${file}.partial`;
   try {
-    await pipeline(response.body as unknown as AsyncIterable<Uint8Array>, createWriteStream(partial, { mode: 0o600, flush: true }));
+    await pipeline(
+      response.body as unknown as AsyncIterable<Uint8Array>,
+      createWriteStream(partial, { mode: 0o600, flush: true }),
+    );
     const known = new Set((await linesOf(partial)).map(({ session_id }) => session_id));
     const reason = existsSync(file) ? await reasonToKeep(file, known, 'one') : null;
     const apart = await filesApart(directory, deployment);
@@ -42,7 +51,10 @@ export async function fetchKeys(api: Api, directory: string): Promise<string> {
     await rename(partial, place);
     // What these may still open was erased since.
     for (const each of outdated) if (each !== place) await rm(each);
-    if (reason !== null) throw new CommandError(`${file} ${reason}, and the newest keys are in ${place}: move the file away with its tars`);
+    if (reason !== null)
+      throw new CommandError(
+        `${file} ${reason}, and the newest keys are in ${place}: move the file away with its tars`,
+      );
   } finally {
     await rm(partial, { force: true });
   }
@@ -52,19 +64,29 @@ export async function fetchKeys(api: Api, directory: string): Promise<string> {
 /** The files a deployment's keys were put into while the file of that name was not theirs to replace. */
 async function filesApart(directory: string, deployment: string): Promise<string[]> {
   const start = keysFileOf(deployment).replace('.ndjson', '-afresh');
-  const names = (await readdir(directory)).filter((name) => name.startsWith(start) && /^(-\d+)?\.ndjson$/.test(name.slice(start.length)));
+  const names = (await readdir(directory)).filter(
+    (name) => name.startsWith(start) && /^(-\d+)?\.ndjson$/.test(name.slice(start.length)),
+  );
   return names.map((name) => join(directory, name));
 }
 
 function unusedName(file: string, used: readonly string[]): string {
-  const nameOf = (count: number) => file.replace(/\.ndjson$/, `-afresh${count === 1 ? '' : `-${count}`}.ndjson`);
+  const nameOf = (count: number) =>
+    file.replace(/\.ndjson$/, `-afresh${count === 1 ? '' : `-${count}`}.ndjson`);
   let count = 1;
   while (used.includes(nameOf(count))) count += 1;
   return nameOf(count);
 }
 
-/** Why a file must not go although newer keys are here; null when it may, as one or every session that has its key in it is known. */
-async function reasonToKeep(file: string, known: ReadonlySet<string>, needed: 'one' | 'every'): Promise<string | null> {
+/**
+ * Why a file must not go although newer keys are here; null when it may, as one or every session that has its
+ * key in it is known.
+ */
+async function reasonToKeep(
+  file: string,
+  known: ReadonlySet<string>,
+  needed: 'one' | 'every',
+): Promise<string | null> {
   const kept = await keysOf(file).catch((error: unknown) => {
     if (error instanceof CommandError) return null;
     throw error;
@@ -75,7 +97,10 @@ async function reasonToKeep(file: string, known: ReadonlySet<string>, needed: 'o
   return `has the keys of ${lost} sessions the product knows nothing of`;
 }
 
-/** The keys in the first place there are any: the file that was named, the deployment the backup is from, its file beside the backup. */
+/**
+ * The keys in the first place there are any: the file that was named, the deployment the backup is from, its
+ * file beside the backup.
+ */
 export async function newestKeys(of: {
   readonly given: string | undefined;
   /** `DATA_DIR` of the deployment, which may be gone, or another one's by now. */
@@ -97,21 +122,28 @@ function liveKeys(dataDir: string, masterKey: Buffer): WrappedKeys | null {
   try {
     return masterKeyIn(join(dataDir, 'credentials.json')).equals(masterKey) ? keysIn(database) : null;
   } catch (error) {
-    console.error(`The keys of sessions in ${dataDir} cannot be read (${(error as Error).message}): those beside the backup are taken`);
+    console.error(
+      `The keys of sessions in ${dataDir} cannot be read (${(error as Error).message}): those beside the backup are taken`,
+    );
     return null;
   }
 }
 
 async function keysOf(file: string): Promise<WrappedKeys> {
   return new Map(
-    (await linesOf(file)).flatMap(({ session_id, wrapped_key }) => (wrapped_key === null ? [] : [[session_id, Buffer.from(wrapped_key, 'base64')]])),
+    (await linesOf(file)).flatMap(({ session_id, wrapped_key }) =>
+      wrapped_key === null ? [] : [[session_id, Buffer.from(wrapped_key, 'base64')]],
+    ),
   );
 }
 
 async function linesOf(file: string): Promise<z.output<typeof keyLine>[]> {
   const lines = (await readFile(file, 'utf8')).split('\n').filter((line) => line !== '');
   const parsed = lines.map((line) => parseJson(keyLine, line));
-  if (parsed.includes(null)) throw new CommandError(`${file} holds no keys of sessions: name the file \`parley backup\` wrote (${KEYS_FILE})`);
+  if (parsed.includes(null))
+    throw new CommandError(
+      `${file} holds no keys of sessions: name the file \`parley backup\` wrote (${KEYS_FILE})`,
+    );
   return parsed.flatMap((line) => line ?? []);
 }
 

@@ -1,4 +1,7 @@
-/** `parley sessions`, `parley call` and `parley logs`: calls that are over, one that is placed now, and all of them as they happen. */
+/**
+ * `parley sessions`, `parley call` and `parley logs`: calls that are over, one that is placed now, and all of
+ * them as they happen.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { findAgentId } from './agent-sync.ts';
@@ -69,10 +72,14 @@ export function addSessionCommands(program: Command, common: Common): void {
 
   program
     .command('call <number>')
-    .description(`phone somebody, follow the call to its end, print what was said; Ctrl-C hangs up; exit ${EXIT.notRight} when nobody answered`)
+    .description(
+      `phone somebody, follow the call to its end, print what was said; Ctrl-C hangs up; exit ${EXIT.notRight} when nobody answered`,
+    )
     .option('--agent <agent>', 'who talks, by id or name; the agent of --from when left out')
     .option('--from <number>', 'the number to call from; one that can call out when left out')
-    .action(async (number: string, options: { agent?: string; from?: string }) => placeCall(common, number, options));
+    .action(async (number: string, options: { agent?: string; from?: string }) =>
+      placeCall(common, number, options),
+    );
 
   program
     .command('logs')
@@ -102,7 +109,9 @@ async function listQuery(api: Api, options: ListOptions): Promise<URLSearchParam
     created_before: options.before,
     agent_id: options.agent === undefined ? undefined : await findAgentId(api, options.agent),
   };
-  return new URLSearchParams(Object.entries(given).filter((entry): entry is [string, string] => entry[1] !== undefined));
+  return new URLSearchParams(
+    Object.entries(given).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
 }
 
 function printSession(session: Session): void {
@@ -124,20 +133,31 @@ function printBlock(lines: readonly string[]): void {
   if (lines.length > 0) console.log(`\n${lines.join('\n')}`);
 }
 
-async function placeCall(common: Common, number: string, options: { readonly agent?: string; readonly from?: string }): Promise<void> {
+async function placeCall(
+  common: Common,
+  number: string,
+  options: { readonly agent?: string; readonly from?: string },
+): Promise<void> {
   const api = common.api();
   const from = await callingNumber(api, options.from);
   const agentId = options.agent === undefined ? from.agent_id : await findAgentId(api, options.agent);
-  if (agentId === null) throw new CommandError(`no agent answers ${from.phone_number}: name one with --agent`);
+  if (agentId === null)
+    throw new CommandError(`no agent answers ${from.phone_number}: name one with --agent`);
   const say = (line: string) => {
     if (!common.json) console.log(line);
   };
-  const { session_id: id } = await api.post('/v1/agent/phone-calls', { agent_id: agentId, phone_number_id: from.phone_number_id, to_number: number });
+  const { session_id: id } = await api.post('/v1/agent/phone-calls', {
+    agent_id: agentId,
+    phone_number_id: from.phone_number_id,
+    to_number: number,
+  });
   say(`Calling ${number} from ${from.phone_number} (session ${id})`);
   // Whoever is done watching does not leave somebody on the phone, at their cost; a second Ctrl-C does.
   process.once('SIGINT', () => {
     say('Hanging up');
-    void api.post(`/v1/agent/sessions/${id}/end`).catch((error: unknown) => console.error((error as Error).message));
+    void api
+      .post(`/v1/agent/sessions/${id}/end`)
+      .catch((error: unknown) => console.error((error as Error).message));
   });
   const seen = newWatch();
   let session: Session;
@@ -158,7 +178,9 @@ async function callingNumber(api: Api, wanted: string | undefined) {
   );
   if (!found)
     throw new CommandError(
-      wanted === undefined ? 'no number can call out: get one first (POST /v1/agent/phone-numbers)' : `${wanted} is not one of your numbers`,
+      wanted === undefined
+        ? 'no number can call out: get one first (POST /v1/agent/phone-numbers)'
+        : `${wanted} is not one of your numbers`,
     );
   return found;
 }
@@ -178,12 +200,17 @@ async function followAll(common: Common, isEndless: boolean): Promise<void> {
   };
   const tellLive = async () => {
     const { sessions } = await api.get('/v1/agent/sessions?status=pending,active,unknown&page_size=100');
-    for (const id of new Set<string>([...watched.keys(), ...sessions.map(({ session_id }: Session) => session_id)])) await tell(id);
+    for (const id of new Set<string>([
+      ...watched.keys(),
+      ...sessions.map(({ session_id }: Session) => session_id),
+    ]))
+      await tell(id);
   };
   if (!isEndless) return tellLive();
   for (;;) {
     // Whatever happened between two streams is found by looking once more at the start of each.
-    for await (const event of api.events('/v1/agent/events')) await (event.name === 'session' ? tell(event.data.session_id) : tellLive());
+    for await (const event of api.events('/v1/agent/events'))
+      await (event.name === 'session' ? tell(event.data.session_id) : tellLive());
     await sleep(POLL_MS);
   }
 }
@@ -194,7 +221,9 @@ function newWatch() {
   let items = 0;
   return {
     news(session: Session): string[] {
-      const state = [session.status, session.dial_status, session.end_reason].filter((part) => part !== null).join(', ');
+      const state = [session.status, session.dial_status, session.end_reason]
+        .filter((part) => part !== null)
+        .join(', ');
       const hasEnded = !isLive(session);
       const lines = session.items.slice(items).map((item: Item) => itemLine(item, session.started_at));
       items = session.items.length;

@@ -16,7 +16,11 @@ export interface Item {
   readonly event?: string;
 }
 
-const SPEAKERS: Readonly<Record<string, string>> = { user: 'Caller', assistant: 'Agent ', human: 'Colleague' };
+const SPEAKERS: Readonly<Record<string, string>> = {
+  user: 'Caller',
+  assistant: 'Agent ',
+  human: 'Colleague',
+};
 
 /** The parts of a turn's latency in the order they come, and the letter each is drawn with. */
 const PARTS = [
@@ -27,7 +31,8 @@ const PARTS = [
   ['first_audio_ms', 'a'],
   ['playout_ms', 'p'],
 ] as const;
-const LEGEND = 'e endpointing  t transcript  m model’s first token  s first sentence  a first audio  p playout';
+const LEGEND =
+  'e endpointing  t transcript  m model’s first token  s first sentence  a first audio  p playout';
 const BAR_CHARS = 50;
 
 type Turn = { readonly turn_id: number; readonly total_ms: number; readonly explanation: string } & Readonly<
@@ -54,7 +59,9 @@ function whatHappened(item: Item): string {
   }
 }
 
-/** The turns as bars on one scale, each with what took longest in it, and their legend; empty without turns. */
+/**
+ * The turns as bars on one scale, each with what took longest in it, and their legend; empty without turns.
+ */
 export function waterfall(turns: readonly Turn[]): string[] {
   const longest = Math.max(0, ...turns.map(({ total_ms }) => total_ms));
   if (longest === 0) return [];

@@ -1,14 +1,21 @@
 /**
- * How a draft configuration is changed: the closed schema of a patch, made from the configuration's own schema, and the merge.
- * Objects merge deeply, lists and `variables.defaults` are replaced; null stands only where it is the field's own default.
- * A patch may carry secrets; the merged configuration never does, only `has_secret`.
+ * How a draft configuration is changed: the closed schema of a patch, made from the configuration's own
+ * schema, and the merge. Objects merge deeply, lists and `variables.defaults` are replaced; null stands only
+ * where it is the field's own default. A patch may carry secrets; the merged configuration never does, only
+ * `has_secret`.
  */
 import { z } from 'zod';
 import { type AgentConfig, agentConfig } from './agent-config.ts';
 import { LIMITS } from './limits.ts';
 
 /** Every field optional, objects throughout, lists and records as a whole. */
-type DeepPartial<T> = T extends readonly unknown[] ? T : T extends object ? (string extends keyof T ? T : { [K in keyof T]?: DeepPartial<T[K]> }) : T;
+type DeepPartial<T> = T extends readonly unknown[]
+  ? T
+  : T extends object
+    ? string extends keyof T
+      ? T
+      : { [K in keyof T]?: DeepPartial<T[K]> }
+    : T;
 
 /** What a snapshot carries besides sections: accepted when it is put back, never stored. */
 const ignored = z.boolean().optional();
@@ -21,7 +28,12 @@ type PostCallEntry = z.output<typeof postCallEntry>;
 
 const webhooksPatch = z.strictObject({
   conversation_init: z
-    .strictObject({ url: url.optional(), secret, has_secret: ignored, timeout_seconds: z.number().min(1).max(8).optional() })
+    .strictObject({
+      url: url.optional(),
+      secret,
+      has_secret: ignored,
+      timeout_seconds: z.number().min(1).max(8).optional(),
+    })
     .nullable()
     .optional(),
   /** A single object counts as a list of one; null empties the list. */
@@ -30,7 +42,10 @@ const webhooksPatch = z.strictObject({
       z
         .array(postCallEntry)
         .max(LIMITS.postCallEndpoints)
-        .refine((entries) => new Set(entries.map((entry) => entry.url)).size === entries.length, 'post_call urls must be unique'),
+        .refine(
+          (entries) => new Set(entries.map((entry) => entry.url)).size === entries.length,
+          'post_call urls must be unique',
+        ),
       postCallEntry.transform((entry) => [entry]),
       z.null().transform((): PostCallEntry[] => []),
     ])
@@ -57,7 +72,9 @@ const plainSchema = z.strictObject(plainSections);
 
 /** The body of `PATCH …/config`. */
 export const agentConfigPatch = z.strictObject({
-  ...(Object.fromEntries(Object.entries(plainSections).map(([name, section]) => [name, patchOf(section).optional()])) as {
+  ...(Object.fromEntries(
+    Object.entries(plainSections).map(([name, section]) => [name, patchOf(section).optional()]),
+  ) as {
     [K in keyof PlainSections]: z.ZodOptional<z.ZodType<DeepPartial<PlainSections[K]>>>;
   }),
   webhooks: webhooksPatch.optional(),
@@ -65,7 +82,10 @@ export const agentConfigPatch = z.strictObject({
 });
 export type AgentConfigPatch = z.output<typeof agentConfigPatch>;
 
-/** Merges a patch into a configuration. `has_secret` is left as it stood for the same url; whoever keeps the secrets sets it right. */
+/**
+ * Merges a patch into a configuration. `has_secret` is left as it stood for the same url; whoever keeps the
+ * secrets sets it right.
+ */
 export function patchAgentConfig(config: AgentConfig, patch: AgentConfigPatch): AgentConfig {
   const { webhooks, llm, ...plain } = patch;
   const merged = merge(plainSchema, config, plain) as AgentConfig;
@@ -76,14 +96,19 @@ export function patchAgentConfig(config: AgentConfig, patch: AgentConfigPatch): 
     // A list of sources given without a word on `enabled` is meant to be used.
     knowledge_base: {
       ...merged.knowledge_base,
-      ...(sources && sources.enabled === undefined && (sources.knowledge_source_ids?.length ?? 0) > 0 ? { enabled: true } : {}),
+      ...(sources && sources.enabled === undefined && (sources.knowledge_source_ids?.length ?? 0) > 0
+        ? { enabled: true }
+        : {}),
     },
     webhooks: mergeWebhooks(config.webhooks, webhooks),
     llm: mergeLlm(config.llm, llm),
   };
 }
 
-function mergeWebhooks(current: AgentConfig['webhooks'], patch: AgentConfigPatch['webhooks']): AgentConfig['webhooks'] {
+function mergeWebhooks(
+  current: AgentConfig['webhooks'],
+  patch: AgentConfigPatch['webhooks'],
+): AgentConfig['webhooks'] {
   if (!patch) return current;
   const init = patch.conversation_init;
   const known = new Map(current.post_call.map((entry) => [entry.url, entry.has_secret]));
@@ -96,7 +121,9 @@ function mergeWebhooks(current: AgentConfig['webhooks'], patch: AgentConfigPatch
             has_secret: current.conversation_init?.has_secret ?? false,
             timeout_seconds: init.timeout_seconds ?? current.conversation_init?.timeout_seconds ?? 5,
           },
-    post_call: patch.post_call?.map((entry) => ({ url: entry.url, has_secret: known.get(entry.url) ?? false })) ?? current.post_call,
+    post_call:
+      patch.post_call?.map((entry) => ({ url: entry.url, has_secret: known.get(entry.url) ?? false })) ??
+      current.post_call,
   };
 }
 
@@ -112,7 +139,9 @@ function mergeLlm(current: AgentConfig['llm'], patch: AgentConfigPatch['llm']): 
           ? current.custom
           : null
         : custom && {
-            base_url: (custom.base_url ?? current.custom?.base_url ?? '').replace(/(?<!\/)\/+$/, '').replace(/\/chat\/completions$/, ''),
+            base_url: (custom.base_url ?? current.custom?.base_url ?? '')
+              .replace(/(?<!\/)\/+$/, '')
+              .replace(/\/chat\/completions$/, ''),
             model: custom.model ?? current.custom?.model ?? '',
             has_secret: current.custom?.has_secret ?? false,
           },
@@ -123,7 +152,9 @@ function mergeLlm(current: AgentConfig['llm'], patch: AgentConfigPatch['llm']): 
 function patchOf(schema: z.core.$ZodType): z.ZodType {
   const inner = unwrap(schema);
   if (!(inner instanceof z.ZodObject)) return inner;
-  return z.strictObject(Object.fromEntries(Object.entries(inner.shape).map(([name, field]) => [name, patchOf(field).optional()])));
+  return z.strictObject(
+    Object.fromEntries(Object.entries(inner.shape).map(([name, field]) => [name, patchOf(field).optional()])),
+  );
 }
 
 function merge(schema: z.core.$ZodType, current: unknown, patch: unknown): unknown {
@@ -138,5 +169,7 @@ function merge(schema: z.core.$ZodType, current: unknown, patch: unknown): unkno
 }
 
 function unwrap(schema: z.core.$ZodType): z.ZodType {
-  return schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault ? unwrap(schema.def.innerType) : (schema as z.ZodType);
+  return schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault
+    ? unwrap(schema.def.innerType)
+    : (schema as z.ZodType);
 }

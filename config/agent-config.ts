@@ -1,7 +1,8 @@
 /**
- * An agent's configuration: the schema of what is stored and read, and its defaults.
- * The control plane patches and publishes it; a worker gets it frozen inside a call's plan.
- * Secrets (webhook signing keys, a custom model's key) are never part of it: they are kept beside it, encrypted, and read back as `has_secret`.
+ * An agent's configuration: the schema of what is stored and read, and its defaults. The control plane
+ * patches and publishes it; a worker gets it frozen inside a call's plan. Secrets (webhook signing keys, a
+ * custom model's key) are never part of it: they are kept beside it, encrypted, and read back as
+ * `has_secret`.
  */
 import { z } from 'zod';
 import { SPEAKING_LANGUAGES } from './languages.ts';
@@ -59,11 +60,18 @@ const transferDestination = z.strictObject({
   announcement_message: z.string().max(500).default(''),
   warm_briefing_instructions: z.string().max(1_000).default(''),
   on_failure: z
-    .strictObject({ action: z.enum(['return_to_agent', 'end_call']).default('return_to_agent'), message: z.string().max(500).default('') })
+    .strictObject({
+      action: z.enum(['return_to_agent', 'end_call']).default('return_to_agent'),
+      message: z.string().max(500).default(''),
+    })
     .prefault({}),
 });
 
-const keypadOption = z.strictObject({ key: z.string().regex(/^[0-9*#]$/), label: z.string().max(64), value: z.string().max(256) });
+const keypadOption = z.strictObject({
+  key: z.string().regex(/^[0-9*#]$/),
+  label: z.string().max(64),
+  value: z.string().max(256),
+});
 
 const keypadMenu = z.strictObject({
   enabled: z.boolean().default(false),
@@ -71,7 +79,10 @@ const keypadMenu = z.strictObject({
   options: z
     .array(keypadOption)
     .max(12)
-    .refine((options) => new Set(options.map((option) => option.key)).size === options.length, 'keys must be unique')
+    .refine(
+      (options) => new Set(options.map((option) => option.key)).size === options.length,
+      'keys must be unique',
+    )
     .default([]),
   accept_speech: z.boolean().default(true),
   variable: variableName.max(64).default('menu_choice'),
@@ -131,7 +142,10 @@ const toolsSection = z.strictObject({
     .prefault({}),
 });
 
-const webhookEndpoint = z.strictObject({ url: z.string().min(1).max(LIMITS.urlChars), has_secret: z.boolean().default(false) });
+const webhookEndpoint = z.strictObject({
+  url: z.string().min(1).max(LIMITS.urlChars),
+  has_secret: z.boolean().default(false),
+});
 
 const webhooksSection = z.strictObject({
   conversation_init: z
@@ -182,18 +196,29 @@ export const agentConfig = z.strictObject({
   webhooks: webhooksSection.prefault({}),
   knowledge_base: knowledgeSection.prefault({}),
   analysis: analysisSection.prefault({}),
-  guardrails: z.strictObject({ focus: z.boolean().default(false), manipulation: z.boolean().default(false) }).prefault({}),
+  guardrails: z
+    .strictObject({ focus: z.boolean().default(false), manipulation: z.boolean().default(false) })
+    .prefault({}),
   llm: z
     .strictObject({
       /** `<provider>/<model>`; ignored while `custom` is set. */
       model: z.string().max(256).default(''),
       custom: z
-        .strictObject({ base_url: z.string().min(1).max(2_000), model: z.string().min(1).max(256), has_secret: z.boolean().default(false) })
+        .strictObject({
+          base_url: z.string().min(1).max(2_000),
+          model: z.string().min(1).max(256),
+          has_secret: z.boolean().default(false),
+        })
         .nullable()
         .default(null),
     })
     .prefault({}),
-  variables: z.strictObject({ defaults: storedVariables.default({}), on_missing: z.enum(['keep', 'empty', 'reject']).default('keep') }).prefault({}),
+  variables: z
+    .strictObject({
+      defaults: storedVariables.default({}),
+      on_missing: z.enum(['keep', 'empty', 'reject']).default('keep'),
+    })
+    .prefault({}),
 });
 
 export type AgentConfig = z.output<typeof agentConfig>;
@@ -207,5 +232,9 @@ export interface PlatformDefaults {
 
 /** The configuration a new agent starts with. */
 export function defaultAgentConfig(platform: PlatformDefaults): AgentConfig {
-  return agentConfig.parse({ llm: { model: platform.llmModel }, asr: { model: platform.asrModel }, voice: { voice_id: platform.voiceId } });
+  return agentConfig.parse({
+    llm: { model: platform.llmModel },
+    asr: { model: platform.asrModel },
+    voice: { voice_id: platform.voiceId },
+  });
 }

@@ -32,8 +32,14 @@ const toolParameter = z.strictObject({
   type: z.enum(['string', 'number', 'boolean']).nullable().default(null),
 });
 
-/** What one argument of a call must look like. Whether a pattern can be read is checked once, when a test is saved: it takes long. */
-const paramMatcher = z.strictObject({ type: z.enum(['exact', 'regex', 'any']).default('exact'), value: z.string().max(1_000).default('') });
+/**
+ * What one argument of a call must look like. Whether a pattern can be read is checked once, when a test is
+ * saved: it takes long.
+ */
+const paramMatcher = z.strictObject({
+  type: z.enum(['exact', 'regex', 'any']).default('exact'),
+  value: z.string().max(1_000).default(''),
+});
 const paramMatchers = z
   .record(z.string().min(1).max(100), paramMatcher)
   .refine((params) => Object.keys(params).length <= 100, 'at most 100 parameters');
@@ -49,7 +55,10 @@ const toolCallAssertion = z
     min_calls: z.number().int().min(0).max(100).default(1),
     max_calls: z.number().int().min(0).max(100).nullable().default(null),
   })
-  .refine(({ min_calls, max_calls }) => max_calls === null || max_calls >= min_calls, 'max_calls is below min_calls');
+  .refine(
+    ({ min_calls, max_calls }) => max_calls === null || max_calls >= min_calls,
+    'max_calls is below min_calls',
+  );
 
 const assertions = z.strictObject({
   tool_calls: z.array(toolCallAssertion).max(100).default([]),
@@ -69,7 +78,10 @@ export type ToolMock = z.output<typeof toolMock>;
 
 /** How the tools of a simulation are answered. */
 export const toolMocks = z.strictObject({
-  /** `all`: the test's mocks, then the tool's own first one; `selected`: the test's alone; `none`: every webhook tool is really called. */
+  /**
+   * `all`: the test's mocks, then the tool's own first one; `selected`: the test's alone; `none`: every
+   * webhook tool is really called.
+   */
   strategy: z.enum(['all', 'selected', 'none']).default('all'),
   /** What a call without a mock meets. */
   fallback: z.enum(['error', 'real']).default('error'),
@@ -132,7 +144,11 @@ export const testEndedBy = z.enum(['agent', 'user', 'transfer', 'max_turns', 'ti
 /** A judged answer. */
 export const judgement = z.enum(['success', 'failure', 'unknown']);
 
-const mockGap = z.object({ tool_name: z.string(), source: z.enum(['missing', 'unmatched']), calls: z.number().int() });
+const mockGap = z.object({
+  tool_name: z.string(),
+  source: z.enum(['missing', 'unmatched']),
+  calls: z.number().int(),
+});
 
 const simulationResult = z.object({
   transcript: z.array(z.object({ role: z.enum(['agent', 'user']), text: z.string() })),
@@ -147,7 +163,12 @@ const simulationResult = z.object({
     }),
   ),
   assertions: z.array(
-    z.object({ kind: z.enum(['tool_call', 'forbidden_tool', 'ended_by']), target: z.string(), passed: z.boolean(), detail: z.string() }),
+    z.object({
+      kind: z.enum(['tool_call', 'forbidden_tool', 'ended_by']),
+      target: z.string(),
+      passed: z.boolean(),
+      detail: z.string(),
+    }),
   ),
   conditions: z.array(z.object({ name: z.string(), result: judgement, rationale: z.string() })),
   summary: z.string(),

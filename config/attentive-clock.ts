@@ -1,6 +1,6 @@
 /**
- * Timeouts for remote peers, extended by the time our own event loop was blocked: an answer that waits unread is not late,
- * and a busy worker must not treat its vendors as broken.
+ * Timeouts for remote peers, extended by the time our own event loop was blocked: an answer that waits unread
+ * is not late, and a busy worker must not treat its vendors as broken.
  */
 import type { Clock } from './clock.ts';
 
@@ -8,10 +8,16 @@ import type { Clock } from './clock.ts';
 const LOOK_MS = 50;
 /** Timers are never quite on time, ms. */
 const TOLERANCE_MS = 10;
-/** At most so much longer, as a share of what was asked for: whoever waits behind this thread waits for it as well. */
+/**
+ * At most so much longer, as a share of what was asked for: whoever waits behind this thread waits for it as
+ * well.
+ */
 const MOST_EXTENSION = 2;
 
-/** `now`, `wallTime`, `every` and `sleep` are those of `clock`; `after` adds the time in which timers of this thread were late. Looks for it for as long as the thread lives. */
+/**
+ * `now`, `wallTime`, `every` and `sleep` are those of `clock`; `after` adds the time in which timers of this
+ * thread were late. Looks for it for as long as the thread lives.
+ */
 export function attentiveClock(clock: Clock): Clock {
   let heldUpMs = 0;
   let lookedMs = clock.now();

@@ -1,6 +1,7 @@
 /**
- * `CallPlan`: everything a worker is told about one call, frozen when it is admitted. A worker needs nothing else: no database, no secret beyond these.
- * Carries a version of its own; a control plane serves workers one version older.
+ * `CallPlan`: everything a worker is told about one call, frozen when it is admitted. A worker needs nothing
+ * else: no database, no secret beyond these. Carries a version of its own; a control plane serves workers one
+ * version older.
  */
 import { z } from 'zod';
 import { agentConfig, variables } from './agent-config.ts';
@@ -40,7 +41,10 @@ export const systemVariables = z.object({
 });
 export type SystemVariables = z.infer<typeof systemVariables>;
 
-/** Set where a tenant has named the host. The worker then applies the egress guard and refuses the operator's trunk: `trunk` is `SIP_TRUNK_URI`, `trusted` is `SIP_TRUSTED`. */
+/**
+ * Set where a tenant has named the host. The worker then applies the egress guard and refuses the operator's
+ * trunk: `trunk` is `SIP_TRUNK_URI`, `trusted` is `SIP_TRUSTED`.
+ */
 const hostGuard = z
   .object({ trunk: z.string(), trusted: z.array(z.string()).default([]) })
   .nullable()
@@ -88,7 +92,9 @@ export const callPlan = z.object({
   is_preview: z.boolean(),
   /** What the call's spans are part of (W3C Trace Context); null where nothing is traced. */
   traceparent: z.string().nullable().default(null),
-  /** How the caller can be handed to a person; null where they cannot: web calls, agents without destinations. */
+  /**
+   * How the caller can be handed to a person; null where they cannot: web calls, agents without destinations.
+   */
   transfer: z
     .object({
       /** The control plane is asked before each (config/transfer-permission.ts). */
@@ -100,12 +106,16 @@ export const callPlan = z.object({
     })
     .nullable()
     .default(null),
-  /** What a call nobody asked for owes whoever answers it (docs/batch-calls.md); null for every other call. */
+  /**
+   * What a call nobody asked for owes whoever answers it (docs/batch-calls.md); null for every other call.
+   */
   outreach: z
     .object({
       /** Said before anything else; placeholders not yet rendered, may be empty. */
       disclosure: z.string(),
-      opt_out: z.object({ key: z.string().nullable(), phrases: z.array(z.string()), confirmation: z.string() }).nullable(),
+      opt_out: z
+        .object({ key: z.string().nullable(), phrases: z.array(z.string()), confirmation: z.string() })
+        .nullable(),
     })
     .nullable()
     .default(null),

@@ -1,6 +1,6 @@
 /**
- * The one way to read time and to wait: every part that needs time is handed a `Clock`.
- * Tests hand in a manual clock; nothing outside this file and the media thread's pacer calls the platform's timers.
+ * The one way to read time and to wait: every part that needs time is handed a `Clock`. Tests hand in a
+ * manual clock; nothing outside this file and the media thread's pacer calls the platform's timers.
  */
 
 /** A pending timer; `cancel` is idempotent and safe after it fired. */
@@ -10,7 +10,10 @@ export interface Timer {
 
 /** Monotonic time, wall time and waiting. All durations are milliseconds. */
 export interface Clock {
-  /** Milliseconds of the machine's monotonic clock: equal in every thread and process of one machine, never going back. */
+  /**
+   * Milliseconds of the machine's monotonic clock: equal in every thread and process of one machine, never
+   * going back.
+   */
   now(): number;
   /** Milliseconds since 1970-01-01T00:00:00Z; only for what people or other systems read. */
   wallTime(): number;

@@ -1,6 +1,7 @@
 /**
- * The secrets a deployment generates for itself, kept in `DATA_DIR/credentials.json` (mode 0600): the operator's key, the workers' token and the master key.
- * What the environment sets wins. The master key wraps every stored secret and every session's data key.
+ * The secrets a deployment generates for itself, kept in `DATA_DIR/credentials.json` (mode 0600): the
+ * operator's key, the workers' token and the master key. What the environment sets wins. The master key wraps
+ * every stored secret and every session's data key.
  */
 import { createHash, hkdfSync, randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
@@ -8,7 +9,11 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { Settings } from './env.ts';
 
-const stored = z.object({ root_api_key: z.string().min(16), worker_token: z.string().min(16), master_key: z.string().length(64) });
+const stored = z.object({
+  root_api_key: z.string().min(16),
+  worker_token: z.string().min(16),
+  master_key: z.string().length(64),
+});
 
 /** What the processes of one deployment share. */
 export interface Credentials {
@@ -21,9 +26,9 @@ export interface Credentials {
 }
 
 /**
- * Reads the credentials, generating what is missing once.
- * A first start with `ROOT_API_KEY` derives the master key from it, so that replicas on several machines agree; a stored one stays, whatever the key becomes.
- * Throws when the file is there and cannot be read as what was written.
+ * Reads the credentials, generating what is missing once. A first start with `ROOT_API_KEY` derives the
+ * master key from it, so that replicas on several machines agree; a stored one stays, whatever the key
+ * becomes. Throws when the file is there and cannot be read as what was written.
  */
 export function loadCredentials(settings: Settings): Credentials {
   const file = join(settings.DATA_DIR, 'credentials.json');
@@ -52,15 +57,23 @@ export function loadCredentials(settings: Settings): Credentials {
 
 /** What a credentials file of these says, for a backup. */
 export function credentialsText({ rootApiKey, workerToken, masterKey }: Credentials): string {
-  return textOf({ root_api_key: rootApiKey, worker_token: workerToken, master_key: masterKey.toString('hex') });
+  return textOf({
+    root_api_key: rootApiKey,
+    worker_token: workerToken,
+    master_key: masterKey.toString('hex'),
+  });
 }
 
-/** Name of a deployment in file names: 12 hex digits of a hash of its master key, which they do not reveal. */
+/**
+ * Name of a deployment in file names: 12 hex digits of a hash of its master key, which they do not reveal.
+ */
 export function deploymentOf(masterKey: Uint8Array): string {
   return createHash('sha256').update(masterKey).digest('hex').slice(0, 12);
 }
 
-/** The master key in a credentials file. Throws when it is not there or cannot be read as what was written. */
+/**
+ * The master key in a credentials file. Throws when it is not there or cannot be read as what was written.
+ */
 export function masterKeyIn(file: string): Buffer {
   const kept = readStored(file);
   if (!kept) throw new Error(`${file} is missing`);

@@ -1,6 +1,6 @@
 /**
- * The lock on DATA_DIR: one program at a time may use a data directory.
- * It is a write transaction on a small SQLite file, so the kernel lets go of it however the process ends, kill -9 included.
+ * The lock on DATA_DIR: one program at a time may use a data directory. It is a write transaction on a small
+ * SQLite file, so the kernel lets go of it however the process ends, kill -9 included.
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +12,10 @@ export interface DataDirLock {
   release(): void;
 }
 
-/** Locks a data directory for the life of this process; creates it when missing. Throws with one line for a person when another program holds it. */
+/**
+ * Locks a data directory for the life of this process; creates it when missing. Throws with one line for a
+ * person when another program holds it.
+ */
 export function lockDataDir(dataDir: string): DataDirLock {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const file = new DatabaseSync(join(dataDir, 'lock.sqlite'), { timeout: 0 });

@@ -1,9 +1,12 @@
 /**
- * What the demo agent's rule-based model (`local/demo`) understands: phrases by intent.
- * The same phrases are the demo agent's keyterms, so that a recogniser with a grammar hears exactly what the model can answer.
+ * What the demo agent's rule-based model (`local/demo`) understands: phrases by intent. The same phrases are
+ * the demo agent's keyterms, so that a recogniser with a grammar hears exactly what the model can answer.
  */
 
-/** The phrases of each intent, in the words a caller would use. Every word is in the CMU pronouncing dictionary. */
+/**
+ * The phrases of each intent, in the words a caller would use. Every word is in the CMU pronouncing
+ * dictionary.
+ */
 export const DEMO_PHRASES = {
   opening_hours: ['what are your opening hours', 'opening hours', 'when are you open'],
   booking: ['i would like to book a table', 'book a table'],

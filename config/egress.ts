@@ -1,7 +1,8 @@
 /**
- * The one guard of everything a tenant can make us connect to: webhooks, tools, custom models.
- * A URL is checked as text, its host resolved, every address checked, and the connection pinned to a checked address:
- * the check is part of opening the connection, so a name that changes its mind between check and use changes nothing.
+ * The one guard of everything a tenant can make us connect to: webhooks, tools, custom models. A URL is
+ * checked as text, its host resolved, every address checked, and the connection pinned to a checked address:
+ * the check is part of opening the connection, so a name that changes its mind between check and use changes
+ * nothing.
  */
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
@@ -10,7 +11,14 @@ import type { Clock } from './clock.ts';
 import { isPublicAddress, parseAllowList } from './public-address.ts';
 
 /** Why a destination was refused. */
-export type EgressRefusal = 'malformed' | 'scheme' | 'credentials' | 'numeric_host' | 'not_public' | 'unresolvable' | 'operators_trunk';
+export type EgressRefusal =
+  | 'malformed'
+  | 'scheme'
+  | 'credentials'
+  | 'numeric_host'
+  | 'not_public'
+  | 'unresolvable'
+  | 'operators_trunk';
 
 /** Thrown for a destination that may not be connected to; the message is fit for a tenant's eyes. */
 export class EgressRefused extends Error {
@@ -23,7 +31,10 @@ export class EgressRefused extends Error {
   }
 }
 
-/** A bounded request: `timeoutMs` covers everything up to the last byte, `maxBytes` is how much of the body is kept. */
+/**
+ * A bounded request: `timeoutMs` covers everything up to the last byte, `maxBytes` is how much of the body is
+ * kept.
+ */
 export interface GuardedRequest {
   readonly method: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -44,17 +55,25 @@ export interface GuardedResponse {
 
 /** Outgoing HTTP to addresses a tenant chose. */
 export interface EgressGuard {
-  /** Checks the text of a URL and a literal address in it, without resolving a name. Throws `EgressRefused`. */
+  /**
+   * Checks the text of a URL and a literal address in it, without resolving a name. Throws `EgressRefused`.
+   */
   checkText(url: string): URL;
   /** Checks a URL as a connection would be: text, resolution, addresses. Throws `EgressRefused`. */
   check(url: string): Promise<void>;
   /** True when plain http is acceptable where https is asked for: the host is named in `EGRESS_ALLOW`. */
   allowsPlainHttp(url: string): Promise<boolean>;
-  /** `fetch` through the guard, redirects not followed; rejects with `EgressRefused` as the cause when the destination is refused. */
+  /**
+   * `fetch` through the guard, redirects not followed; rejects with `EgressRefused` as the cause when the
+   * destination is refused.
+   */
   fetch(url: string | URL, init?: RequestInit): Promise<Response>;
   /** One bounded request. Throws `EgressRefused`, the abort reason, or the network's error. */
   request(url: string, request: GuardedRequest): Promise<GuardedResponse>;
-  /** Every address of a host, for a connection to `port` that is not HTTP. Throws `EgressRefused` unless all of them may be used. */
+  /**
+   * Every address of a host, for a connection to `port` that is not HTTP. Throws `EgressRefused` unless all
+   * of them may be used.
+   */
   addressesOf(host: string, port: number): Promise<readonly string[]>;
   /** The addresses of a host the operator has named: nothing is checked. */
   resolve(host: string): Promise<readonly string[]>;
@@ -87,14 +106,16 @@ export function createEgressGuard(options: EgressOptions): EgressGuard {
   const resolve = options.resolve ?? systemResolve;
 
   const addressesIn = async (bare: string) => (isIP(bare) === 0 ? await resolve(bare) : [bare]);
-  const allowsAddress = (address: string, port: number) => isPublicAddress(address) || allowed.allowsAddress(address, port);
+  const allowsAddress = (address: string, port: number) =>
+    isPublicAddress(address) || allowed.allowsAddress(address, port);
 
   /** The addresses to connect to, at least one; throws unless every address the host has may be used. */
   async function addressesOf(host: string, port: number): Promise<readonly string[]> {
     const bare = host.replace(/^\[|\]$/g, '');
     const addresses = await addressesIn(bare);
     if (addresses.length === 0) throw new EgressRefused('unresolvable', 'The host does not resolve');
-    if (allowed.allowsName(bare, port) || addresses.every((address) => allowsAddress(address, port))) return addresses;
+    if (allowed.allowsName(bare, port) || addresses.every((address) => allowsAddress(address, port)))
+      return addresses;
     throw new EgressRefused('not_public', 'The host is not a public address');
   }
 
@@ -137,7 +158,9 @@ export function createEgressGuard(options: EgressOptions): EgressGuard {
       const host = url.hostname.replace(/^\[|\]$/g, '');
       if (allowed.allowsName(host, portOf(url))) return true;
       const addresses = isIP(host) === 0 ? await resolve(host).catch(() => []) : [host];
-      return addresses.length > 0 && addresses.every((address) => allowed.allowsAddress(address, portOf(url)));
+      return (
+        addresses.length > 0 && addresses.every((address) => allowed.allowsAddress(address, portOf(url)))
+      );
     },
     fetch: guardedFetch,
     request: (url, request) => boundedRequest(guardedFetch, options.clock, url, request),
@@ -149,7 +172,12 @@ export function createEgressGuard(options: EgressOptions): EgressGuard {
   };
 }
 
-async function boundedRequest(guardedFetch: EgressGuard['fetch'], clock: Clock, url: string, request: GuardedRequest): Promise<GuardedResponse> {
+async function boundedRequest(
+  guardedFetch: EgressGuard['fetch'],
+  clock: Clock,
+  url: string,
+  request: GuardedRequest,
+): Promise<GuardedResponse> {
   const controller = new AbortController();
   const timer = clock.after(request.timeoutMs, () => controller.abort(new EgressTimeout(request.timeoutMs)));
   const signal = request.signal ? AbortSignal.any([controller.signal, request.signal]) : controller.signal;
@@ -171,7 +199,10 @@ async function boundedRequest(guardedFetch: EgressGuard['fetch'], clock: Clock, 
   }
 }
 
-async function readAtMost(response: Response, maxBytes: number): Promise<{ body: Buffer; isTruncated: boolean }> {
+async function readAtMost(
+  response: Response,
+  maxBytes: number,
+): Promise<{ body: Buffer; isTruncated: boolean }> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   if (response.body) {
@@ -193,9 +224,12 @@ function parseUrl(text: string): URL {
   } catch {
     throw new EgressRefused('malformed', 'The URL is malformed');
   }
-  if (url.protocol !== 'http:' && url.protocol !== 'https:') throw new EgressRefused('scheme', 'The URL must be http or https');
-  if (url.username !== '' || url.password !== '') throw new EgressRefused('credentials', 'The URL must not contain credentials');
-  // 2130706433, 0177.1 and 0x7f000001 are all read as 127.0.0.1: an IPv4 host must be written the one usual way.
+  if (url.protocol !== 'http:' && url.protocol !== 'https:')
+    throw new EgressRefused('scheme', 'The URL must be http or https');
+  if (url.username !== '' || url.password !== '')
+    throw new EgressRefused('credentials', 'The URL must not contain credentials');
+  // 2130706433, 0177.1 and 0x7f000001 are all read as 127.0.0.1: an IPv4 host must be written the one usual
+  // way.
   if (isIP(url.hostname) === 4 && !hostAsWritten(text).startsWith(url.hostname))
     throw new EgressRefused('numeric_host', 'An IPv4 address must be written in dotted decimal form');
   return url;
@@ -209,7 +243,10 @@ function portOf(url: URL): number {
   return Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
 }
 
-/** Names that are never public, whatever a resolver says: RFC 6762 §3, and the top-level domain set aside for private use, where clouds put their metadata. */
+/**
+ * Names that are never public, whatever a resolver says: RFC 6762 §3, and the top-level domain set aside for
+ * private use, where clouds put their metadata.
+ */
 function isPrivateName(host: string): boolean {
   return /\.(local|internal)\.?$/i.test(host);
 }
@@ -218,6 +255,9 @@ async function systemResolve(host: string): Promise<readonly string[]> {
   try {
     return (await lookup(host, { all: true })).map((entry) => entry.address);
   } catch (error) {
-    throw new EgressRefused('unresolvable', `The host does not resolve (${(error as NodeJS.ErrnoException).code ?? 'error'})`);
+    throw new EgressRefused(
+      'unresolvable',
+      `The host does not resolve (${(error as NodeJS.ErrnoException).code ?? 'error'})`,
+    );
   }
 }

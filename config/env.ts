@@ -1,7 +1,7 @@
 /**
- * The program's settings: one zod schema for the whole environment.
- * `main.ts` reads the environment once; every other file is handed the settings it needs.
- * A malformed value stops the start with one line per problem; no value is ever echoed, as any of them may be a secret.
+ * The program's settings: one zod schema for the whole environment. `main.ts` reads the environment once;
+ * every other file is handed the settings it needs. A malformed value stops the start with one line per
+ * problem; no value is ever echoed, as any of them may be a secret.
  */
 import { resolve } from 'node:path';
 import { z } from 'zod';
@@ -29,23 +29,38 @@ const commaList = z.string().transform((value) =>
     .map((item) => item.trim())
     .filter((item) => item !== ''),
 );
-const PROXIES = 'must be true, false, a number of hops, or a comma list of addresses and CIDRs of proxies, none with the prefix /0';
-/** `true` believes every proxy, a number so many hops from here, a list the proxies it names; a prefix of 0 names everybody. */
+const PROXIES =
+  'must be true, false, a number of hops, or a comma list of addresses and CIDRs of proxies, none with the prefix /0';
+/**
+ * `true` believes every proxy, a number so many hops from here, a list the proxies it names; a prefix of 0
+ * names everybody.
+ */
 const proxies = z.union(
   [
     z.stringbool({ truthy: ['true'], falsy: ['false', '0'], case: 'sensitive' }),
     z.stringFormat('hops', /^[1-9]\d?$/).transform(Number),
     commaList.pipe(
-      z.array(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]).refine((network) => !network.endsWith('/0'), PROXIES)).min(1, PROXIES),
+      z
+        .array(
+          z
+            .union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()])
+            .refine((network) => !network.endsWith('/0'), PROXIES),
+        )
+        .min(1, PROXIES),
     ),
   ],
   PROXIES,
 );
 const httpUrl = z.url({ protocol: /^https?$/ }).transform((value) => value.replace(/(?<!\/)\/+$/, ''));
-const vendorUrl = z.url({ protocol: /^(https?|wss?)$/ }).transform((value) => value.replace(/(?<!\/)\/+$/, ''));
+const vendorUrl = z
+  .url({ protocol: /^(https?|wss?)$/ })
+  .transform((value) => value.replace(/(?<!\/)\/+$/, ''));
 const blobsUrl = z
   .string()
-  .refine((value) => !/^[a-z][a-z0-9+.-]+:\/\//i.test(value) || /^file:|^s3:\/\/[^/?]/.test(value), 'must be a directory or s3://bucket?endpoint=…');
+  .refine(
+    (value) => !/^[a-z][a-z0-9+.-]+:\/\//i.test(value) || /^file:|^s3:\/\/[^/?]/.test(value),
+    'must be a directory or s3://bucket?endpoint=…',
+  );
 const modelId = z
   .string()
   .refine(
@@ -67,31 +82,54 @@ const udpAddresses = commaList.transform((entries, context) =>
       bracketed,
       plain,
       port: itsPort,
-    } = /^(?:\[(?<bracketed>[0-9A-Fa-f:.]+)\]|(?<plain>[A-Za-z0-9._-]+)):(?<port>\d{1,5})$/.exec(entry)?.groups ?? {};
+    } = /^(?:\[(?<bracketed>[0-9A-Fa-f:.]+)\]|(?<plain>[A-Za-z0-9._-]+)):(?<port>\d{1,5})$/.exec(entry)
+      ?.groups ?? {};
     const address = { host: bracketed ?? plain ?? '', port: Number(itsPort) };
-    if (address.host === '' || !isPort(address.port)) context.addIssue({ code: 'custom', message: 'must be a comma list of host:port' });
+    if (address.host === '' || !isPort(address.port))
+      context.addIssue({ code: 'custom', message: 'must be a comma list of host:port' });
     return address;
   }),
 );
 const relayInterfaces = z.string().transform((value, context) => {
   const { network, worker } = /^(?<network>[\w.~-]+),(?<worker>[\w.~-]+)$/.exec(value)?.groups ?? {};
   if (network !== undefined && worker !== undefined) return { network, worker };
-  context.addIssue({ code: 'custom', message: 'must be two names of rtpengine interfaces: towards carriers and phones, then towards workers' });
+  context.addIssue({
+    code: 'custom',
+    message: 'must be two names of rtpengine interfaces: towards carriers and phones, then towards workers',
+  });
   return z.NEVER;
 });
 const iceServers = z.string().transform((value, context) => {
   const parsed = z
-    .array(z.object({ urls: z.union([z.string(), z.array(z.string())]), username: z.string().optional(), credential: z.string().optional() }))
+    .array(
+      z.object({
+        urls: z.union([z.string(), z.array(z.string())]),
+        username: z.string().optional(),
+        credential: z.string().optional(),
+      }),
+    )
     .safeParse(safeJson(value));
   if (!parsed.success) {
-    context.addIssue({ code: 'custom', message: 'must be a JSON list such as [{"urls":"stun:stun.example.com:3478"}]' });
+    context.addIssue({
+      code: 'custom',
+      message: 'must be a JSON list such as [{"urls":"stun:stun.example.com:3478"}]',
+    });
     return z.NEVER;
   }
   return parsed.data;
 });
 
 /** Vendors whose key and base address can be set. */
-export const VENDORS = ['openai', 'anthropic', 'google', 'groq', 'deepgram', 'elevenlabs', 'cartesia', 'assemblyai'] as const;
+export const VENDORS = [
+  'openai',
+  'anthropic',
+  'google',
+  'groq',
+  'deepgram',
+  'elevenlabs',
+  'cartesia',
+  'assemblyai',
+] as const;
 export type Vendor = (typeof VENDORS)[number];
 
 const vendorSettings = {
@@ -139,14 +177,28 @@ const environmentSchema = z.object({
   SIP_SRTP: z.enum(['auto', 'off']).default('auto'),
   SIP_PUBLIC_IP: ipAddress.optional(),
   SIP_TRUSTED: commaList
-    .pipe(z.array(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()], 'must be a comma list of IP addresses and CIDRs')))
+    .pipe(
+      z.array(
+        z.union(
+          [z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()],
+          'must be a comma list of IP addresses and CIDRs',
+        ),
+      ),
+    )
     .prefault('127.0.0.0/8'),
   SIP_DIGEST: commaList
-    .pipe(z.array(z.enum(['MD5', 'SHA-256'], 'must be a comma list of MD5 and SHA-256')).min(1, 'must name MD5, SHA-256 or both'))
+    .pipe(
+      z
+        .array(z.enum(['MD5', 'SHA-256'], 'must be a comma list of MD5 and SHA-256'))
+        .min(1, 'must name MD5, SHA-256 or both'),
+    )
     .prefault('MD5,SHA-256'),
   SIP_TRUNK_URI: z
     .string()
-    .regex(/^[^\s/:;]+(:\d{1,5})?(;transport=(udp|tcp|tls))?$/, 'must be host or host:port, with ;transport=tls for TLS')
+    .regex(
+      /^[^\s/:;]+(:\d{1,5})?(;transport=(udp|tcp|tls))?$/,
+      'must be host or host:port, with ;transport=tls for TLS',
+    )
     .refine((value) => isPort(Number(/:(\d+)/.exec(value)?.[1] ?? 1)), 'must have a port from 1 to 65535')
     .optional(),
   SIP_TRUNK_USERNAME: z.string().min(1).optional(),
@@ -165,13 +217,26 @@ const environmentSchema = z.object({
   TWILIO_AUTH_TOKEN: secret.optional(),
   TWILIO_BASE_URL: httpUrl.optional(),
   EGRESS_ALLOW: commaList
-    .pipe(z.array(z.string().refine(isAllowListEntry, 'must be a comma list of host names, addresses and CIDRs, each with an optional :port')))
+    .pipe(
+      z.array(
+        z
+          .string()
+          .refine(
+            isAllowListEntry,
+            'must be a comma list of host names, addresses and CIDRs, each with an optional :port',
+          ),
+      ),
+    )
     .prefault(''),
   TTS_PROVIDER: z.enum(['local', 'openai', 'elevenlabs', 'cartesia', 'deepgram']).default('local'),
   ASR_PROVIDER: z.enum(['local', 'deepgram', 'openai', 'assemblyai']).default('local'),
   MODELS_URL: httpUrl.default('https://huggingface.co'),
   LLM_DEFAULT: modelId.optional(),
-  LLM_ALLOWED: commaList.pipe(z.array(z.string().regex(/^[^/]+\/.+$/, 'must be a comma list of <provider>/<model> and <provider>/*'))).optional(),
+  LLM_ALLOWED: commaList
+    .pipe(
+      z.array(z.string().regex(/^[^/]+\/.+$/, 'must be a comma list of <provider>/<model> and <provider>/*')),
+    )
+    .optional(),
   ...vendorSettings,
   STARTING_CREDIT: price.prefault('10.00'),
   OVERDRAFT_LIMIT: price.optional(),
@@ -193,10 +258,19 @@ const environmentSchema = z.object({
   TLS_KEY: z.string().min(1).optional(),
   SIGNUP_URL: httpUrl.optional(),
   OUTBOUND_COUNTRIES: commaList
-    .pipe(z.array(z.string().refine(isCountry, 'must be a comma list of two-letter country codes (ISO 3166-1), such as US,GB')))
+    .pipe(
+      z.array(
+        z
+          .string()
+          .refine(isCountry, 'must be a comma list of two-letter country codes (ISO 3166-1), such as US,GB'),
+      ),
+    )
     .prefault('US,CA,JP,GB,IT,AU,MX'),
   OUTBOUND_CALLS_PER_MINUTE: count.default(60),
-  DRAIN_SECONDS: z.coerce.number('must be a number of seconds').min(0, 'must be a number of seconds').default(20),
+  DRAIN_SECONDS: z.coerce
+    .number('must be a number of seconds')
+    .min(0, 'must be a number of seconds')
+    .default(20),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
   OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl.optional(),
   // Told by the supervisor to the processes it starts; of no use to a person.
@@ -207,7 +281,10 @@ const environmentSchema = z.object({
 });
 
 /** Settings as every part is handed them. Prices are integer micro-dollars. */
-export type Settings = Omit<z.output<typeof environmentSchema>, 'PUBLIC_URL' | 'SIP_HOST' | 'SIGNUP_URL' | 'BLOBS_URL' | 'CONTROL_PLANE_URL'> & {
+export type Settings = Omit<
+  z.output<typeof environmentSchema>,
+  'PUBLIC_URL' | 'SIP_HOST' | 'SIGNUP_URL' | 'BLOBS_URL' | 'CONTROL_PLANE_URL'
+> & {
   /** Undefined while `PORT` is 0 and not bound yet; use `publicUrl()`. */
   readonly PUBLIC_URL: string | undefined;
   readonly SIP_HOST: string;
@@ -229,11 +306,17 @@ export class SettingsError extends Error {
 
 /** Parses an environment. An empty value counts as unset. Throws `SettingsError`. */
 export function readSettings(environment: Readonly<Record<string, string | undefined>>): Settings {
-  const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''));
+  const given = Object.fromEntries(
+    Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''),
+  );
   const parsed = environmentSchema.safeParse(given);
   if (!parsed.success) {
     // Several entries of one list are one problem.
-    throw new SettingsError([...new Set(parsed.error.issues.map((issue) => `${String(issue.path[0] ?? 'environment')}: ${issue.message}`))]);
+    throw new SettingsError([
+      ...new Set(
+        parsed.error.issues.map((issue) => `${String(issue.path[0] ?? 'environment')}: ${issue.message}`),
+      ),
+    ]);
   }
   const settings = parsed.data;
   const problems = [...publishedSecrets(given), ...contradictions(settings)];
@@ -252,7 +335,10 @@ export function readSettings(environment: Readonly<Record<string, string | undef
 
 const INTERNAL = new Set(['INTERNAL_PORT', 'WORKER_INSTANCE', 'SUPERVISOR_RUN', 'WORKER_KINDS']);
 
-/** Names of every setting a person can give, in the order of docs/settings.md; that table is checked against it. */
+/**
+ * Names of every setting a person can give, in the order of the table of settings, which is checked against
+ * it.
+ */
 export const SETTING_NAMES = Object.keys(environmentSchema.shape).filter((name) => !INTERNAL.has(name));
 
 /** Base of links: `PUBLIC_URL`, or the address the HTTP server is bound to. */
@@ -282,9 +368,9 @@ export function isVendorConfigured(settings: VendorSettings, vendor: Vendor): bo
 
 /** Secrets still set to the value of a published example. */
 function publishedSecrets(given: Readonly<Record<string, unknown>>): string[] {
-  return SETTING_NAMES.filter((name) => /_(KEY|SECRET|TOKEN|PASSWORD)$/.test(name) && /^change-?me/i.test(String(given[name] ?? ''))).map(
-    (name) => `${name}: must be a secret of your own, not the published example`,
-  );
+  return SETTING_NAMES.filter(
+    (name) => /_(KEY|SECRET|TOKEN|PASSWORD)$/.test(name) && /^change-?me/i.test(String(given[name] ?? '')),
+  ).map((name) => `${name}: must be a secret of your own, not the published example`);
 }
 
 function contradictions(settings: z.output<typeof environmentSchema>): string[] {
@@ -292,7 +378,9 @@ function contradictions(settings: z.output<typeof environmentSchema>): string[] 
   const together = (names: readonly (keyof typeof settings)[]) => {
     const missing = names.filter((name) => settings[name] === undefined);
     if (missing.length > 0 && missing.length < names.length)
-      problems.push(`${missing.join(', ')}: must be set together with ${names.filter((name) => !missing.includes(name)).join(', ')}`);
+      problems.push(
+        `${missing.join(', ')}: must be set together with ${names.filter((name) => !missing.includes(name)).join(', ')}`,
+      );
   };
   together(['LIVEKIT_URL', 'LIVEKIT_API_KEY', 'LIVEKIT_API_SECRET']);
   together(['TWILIO_ACCOUNT_SID', 'TWILIO_AUTH_TOKEN']);
@@ -311,7 +399,8 @@ function contradictions(settings: z.output<typeof environmentSchema>): string[] 
     problems.push('LLM_DEFAULT: must be one of LLM_ALLOWED');
   needs('TTS_PROVIDER', settings.TTS_PROVIDER);
   needs('ASR_PROVIDER', settings.ASR_PROVIDER);
-  if (settings.RTP_PORT_MAX - settings.RTP_PORT_MIN < 9) problems.push('RTP_PORT_MAX: must be at least 9 above RTP_PORT_MIN');
+  if (settings.RTP_PORT_MAX - settings.RTP_PORT_MIN < 9)
+    problems.push('RTP_PORT_MAX: must be at least 9 above RTP_PORT_MIN');
   return problems;
 }
 

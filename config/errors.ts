@@ -1,7 +1,7 @@
 /**
- * The one table of faults: code → HTTP status, message, machine-readable reason and SIP status.
- * `throw fault('agent_not_published')` is how anything reports a problem to a caller; any other throw is a programming error.
- * Statuses, messages and reasons are part of the API and do not change.
+ * The one table of faults: code → HTTP status, message, machine-readable reason and SIP status. `throw
+ * fault('agent_not_published')` is how anything reports a problem to a caller; any other throw is a
+ * programming error. Statuses, messages and reasons are part of the API and do not change.
  */
 
 interface FaultEntry {
@@ -24,7 +24,10 @@ const FAULTS = {
   page_too_deep: { status: 400, message: 'Page offset beyond 100000 rows; use cursor' },
   name_not_allowed: { status: 400, message: 'name is not allowed without an API key' },
   upload_too_large: { status: 400, message: 'The upload is larger than 1 MiB (1,048,576 bytes)' },
-  upload_not_text: { status: 400, message: 'The upload is not UTF-8 plain text (.md or .txt), or it is empty' },
+  upload_not_text: {
+    status: 400,
+    message: 'The upload is not UTF-8 plain text (.md or .txt), or it is empty',
+  },
   duplicate_client_tool: { status: 400, message: 'Client tool name is used twice on this agent: {name}' },
   bad_request: { status: 400, message: '{detail}' },
   malformed_body: { status: 400, message: 'Malformed {kind}' },
@@ -38,7 +41,12 @@ const FAULTS = {
   // 402
   out_of_credit: { status: 402, message: 'Out of API credit', sip: 503 },
   insufficient_credit: { status: 402, message: 'Out of API credit', reason: 'insufficient_credit', sip: 503 },
-  overdrawn: { status: 402, message: 'Out of API credit: this account is as far below zero as it may be; top it up', reason: 'overdrawn', sip: 503 },
+  overdrawn: {
+    status: 402,
+    message: 'Out of API credit: this account is as far below zero as it may be; top it up',
+    reason: 'overdrawn',
+    sip: 503,
+  },
   // 403
   agent_not_public: { status: 403, message: 'Agent is not public' },
   origin_required: { status: 403, message: 'Origin header is required for public agents' },
@@ -46,20 +54,27 @@ const FAULTS = {
   agent_unavailable: { status: 403, message: 'Agent is unavailable' },
   beta_required: { status: 403, message: 'Agent platform is in private beta. Apply for access at {url}' },
   number_limit: { status: 403, message: 'Phone number limit reached for this team ({limit})' },
-  outbound_disabled: { status: 403, message: 'Outbound calls are disabled for this account', reason: 'outbound_disabled' },
+  outbound_disabled: {
+    status: 403,
+    message: 'Outbound calls are disabled for this account',
+    reason: 'outbound_disabled',
+  },
   quota_reached: {
     status: 403,
-    message: 'This account has {limit} {what}, as many as it may: delete some, or ask the operator to raise {setting}',
+    message:
+      'This account has {limit} {what}, as many as it may: delete some, or ask the operator to raise {setting}',
     reason: 'quota_reached',
   },
   versions_reached: {
     status: 403,
-    message: 'This agent has {limit} versions, as many as it may: go on with a new agent, or ask the operator to raise LIMIT_VERSIONS',
+    message:
+      'This agent has {limit} versions, as many as it may: go on with a new agent, or ask the operator to raise LIMIT_VERSIONS',
     reason: 'quota_reached',
   },
   storage_full: {
     status: 403,
-    message: 'Voices and knowledge of this account would take more than {limit} bytes: delete some{remedy}, or ask the operator to raise {setting}',
+    message:
+      'Voices and knowledge of this account would take more than {limit} bytes: delete some{remedy}, or ask the operator to raise {setting}',
     reason: 'storage_full',
   },
   operator_only: { status: 403, message: 'This route needs the operator key' },
@@ -72,8 +87,16 @@ const FAULTS = {
   agent_not_found: { status: 404, message: 'Agent not found', reason: 'agent_not_found' },
   // 409
   agent_not_published: { status: 409, message: 'Agent has no published version', sip: 486 },
-  call_agent_not_published: { status: 409, message: 'Agent has no published version', reason: 'agent_not_published' },
-  knowledge_attached: { status: 409, message: 'Knowledge source is attached to {count} agent(s): detach it, republish where needed, then delete' },
+  call_agent_not_published: {
+    status: 409,
+    message: 'Agent has no published version',
+    reason: 'agent_not_published',
+  },
+  knowledge_attached: {
+    status: 409,
+    message:
+      'Knowledge source is attached to {count} agent(s): detach it, republish where needed, then delete',
+  },
   tool_attached: { status: 409, message: 'Tool is attached to {count} agent(s): detach it, then delete' },
   number_taken: { status: 409, message: 'This number is already on the platform' },
   agent_archived: { status: 409, message: 'Agent is archived', sip: 486 },
@@ -85,11 +108,17 @@ const FAULTS = {
   },
   session_ended: { status: 409, message: 'Session has ended' },
   call_taken: { status: 409, message: 'Another colleague has this call: they hand it back or leave first' },
-  call_not_takeable: { status: 409, message: 'The agent cannot leave this call now: it is being transferred or ending; try again' },
+  call_not_takeable: {
+    status: 409,
+    message: 'The agent cannot leave this call now: it is being transferred or ending; try again',
+  },
   call_not_running: { status: 409, message: 'Nobody is connected to this session yet' },
   participants_full: { status: 409, message: 'This call has no place for another participant' },
   analysis_not_rerunnable: { status: 409, message: 'Analysis can be run again only from skipped or error' },
-  not_replayable: { status: 409, message: 'The call was recorded by another version of Parley, so it cannot be run again' },
+  not_replayable: {
+    status: 409,
+    message: 'The call was recorded by another version of Parley, so it cannot be run again',
+  },
   top_up_key_reused: { status: 409, message: 'This idempotency_key was used with another amount' },
   conflict: { status: 409, message: '{detail}' },
   // 413
@@ -97,19 +126,47 @@ const FAULTS = {
   // 415
   media_type: { status: 415, message: 'The Content-Type cannot be read here; send {types}' },
   // 422 with a reason
-  number_provider_unsupported: { status: 422, message: 'This number cannot place calls', reason: 'number_provider_unsupported' },
+  number_provider_unsupported: {
+    status: 422,
+    message: 'This number cannot place calls',
+    reason: 'number_provider_unsupported',
+  },
   number_termination_missing: {
     status: 422,
     message: 'This number has no termination_uri to place calls with',
     reason: 'number_termination_missing',
   },
   number_inactive: { status: 422, message: 'This number is not active', reason: 'number_inactive' },
-  destination_invalid: { status: 422, message: 'to_number is not a valid E.164 number', reason: 'destination_invalid' },
-  destination_not_allowed: { status: 422, message: 'Calls to this country are not enabled', reason: 'destination_not_allowed' },
-  premium_destination_blocked: { status: 422, message: 'Premium and service numbers cannot be called', reason: 'premium_destination_blocked' },
-  self_call_blocked: { status: 422, message: 'Numbers hosted on this platform cannot be called', reason: 'self_call_blocked' },
-  idempotency_key_reuse: { status: 422, message: 'This Idempotency-Key was used with another request', reason: 'idempotency_key_reuse' },
-  sip_headers_unsupported: { status: 422, message: 'sip_headers are available on imported numbers only', reason: 'sip_headers_unsupported' },
+  destination_invalid: {
+    status: 422,
+    message: 'to_number is not a valid E.164 number',
+    reason: 'destination_invalid',
+  },
+  destination_not_allowed: {
+    status: 422,
+    message: 'Calls to this country are not enabled',
+    reason: 'destination_not_allowed',
+  },
+  premium_destination_blocked: {
+    status: 422,
+    message: 'Premium and service numbers cannot be called',
+    reason: 'premium_destination_blocked',
+  },
+  self_call_blocked: {
+    status: 422,
+    message: 'Numbers hosted on this platform cannot be called',
+    reason: 'self_call_blocked',
+  },
+  idempotency_key_reuse: {
+    status: 422,
+    message: 'This Idempotency-Key was used with another request',
+    reason: 'idempotency_key_reuse',
+  },
+  sip_headers_unsupported: {
+    status: 422,
+    message: 'sip_headers are available on imported numbers only',
+    reason: 'sip_headers_unsupported',
+  },
   // 429
   rate_limited: { status: 429, message: 'Too many requests; try again in {seconds} s' },
   daily_cap_reached: {
@@ -119,22 +176,26 @@ const FAULTS = {
   },
   concurrent_calls_reached: {
     status: 429,
-    message: 'All {limit} concurrent calls of this {of} are in use: try again when one has ended, or raise concurrent_calls',
+    message:
+      'All {limit} concurrent calls of this {of} are in use: try again when one has ended, or raise concurrent_calls',
     sip: 486,
   },
   too_many_at_once: {
     status: 429,
-    message: 'This account has {limit} {what}, as many as it may have at once: {remedy}, or try again in {seconds} s',
+    message:
+      'This account has {limit} {what}, as many as it may have at once: {remedy}, or try again in {seconds} s',
     reason: 'too_many_at_once',
   },
   too_many_bytes_at_once: {
     status: 429,
-    message: 'This account may have at most {limit} bytes of uploads in progress: wait until one is over, or try again in {seconds} s',
+    message:
+      'This account may have at most {limit} bytes of uploads in progress: wait until one is over, or try again in {seconds} s',
     reason: 'too_many_at_once',
   },
   too_many_bytes_a_second: {
     status: 429,
-    message: 'This account sends more than {limit} bytes of uploads a second while others ask, too: try again in {seconds} s',
+    message:
+      'This account sends more than {limit} bytes of uploads a second while others ask, too: try again in {seconds} s',
     reason: 'too_many_at_once',
   },
   too_many_a_minute: {
@@ -144,7 +205,8 @@ const FAULTS = {
   },
   test_spending_reached: {
     status: 429,
-    message: 'The agent tests of this account have taken {limit} dollars of language models today, as much as they may: try again after 00:00 UTC',
+    message:
+      'The agent tests of this account have taken {limit} dollars of language models today, as much as they may: try again after 00:00 UTC',
     reason: 'test_spending_reached',
   },
   share_of_workers: {
@@ -154,16 +216,38 @@ const FAULTS = {
     reason: 'share_of_workers',
     sip: 503,
   },
-  speech_busy: { status: 429, message: 'All {limit} concurrent speech requests of this {of} are in use: try again when one has ended' },
+  speech_busy: {
+    status: 429,
+    message: 'All {limit} concurrent speech requests of this {of} are in use: try again when one has ended',
+  },
   // 502, 503
   gateway_unreachable: { status: 502, message: 'Agent gateway is unreachable', sip: 503 },
   provider_unreachable: { status: 502, message: '{provider} is unreachable' },
-  provider_silent: { status: 502, message: '{provider} did not answer; the number stays in provisioning until it is known whether it was bought' },
+  provider_silent: {
+    status: 502,
+    message:
+      '{provider} did not answer; the number stays in provisioning until it is known whether it was bought',
+  },
   provider_refused: { status: 502, message: '{provider} refused the request: {detail}' },
   speech_silent: { status: 502, message: 'The speech engine gave nothing for 5 minutes; try again' },
-  no_capacity: { status: 503, message: 'No agent worker is free; try again shortly', sip: 503, retrySeconds: 10 },
-  draining: { status: 503, message: 'The service is shutting down; try again shortly', sip: 503, retrySeconds: 10 },
-  database_unavailable: { status: 503, message: 'The database is temporarily unavailable; try again shortly', sip: 503, retrySeconds: 5 },
+  no_capacity: {
+    status: 503,
+    message: 'No agent worker is free; try again shortly',
+    sip: 503,
+    retrySeconds: 10,
+  },
+  draining: {
+    status: 503,
+    message: 'The service is shutting down; try again shortly',
+    sip: 503,
+    retrySeconds: 10,
+  },
+  database_unavailable: {
+    status: 503,
+    message: 'The database is temporarily unavailable; try again shortly',
+    sip: 503,
+    retrySeconds: 5,
+  },
   redis_unavailable: {
     status: 503,
     message: 'What the replicas share (Redis) is temporarily unavailable; try again shortly',
@@ -173,8 +257,15 @@ const FAULTS = {
   speech_unavailable: { status: 503, message: '{detail}' },
   media_relay_unreachable: { status: 503, message: 'The media relay does not answer', sip: 503 },
   no_media_port: { status: 503, message: 'No media port is free', sip: 503 },
-  callback_not_genuine: { status: 403, message: 'The signature is not of this deployment’s carrier account and this address' },
-  call_lost_at_carrier: { status: 502, message: '{provider} could not bring the call to this deployment’s SIP address', sip: 503 },
+  callback_not_genuine: {
+    status: 403,
+    message: 'The signature is not of this deployment’s carrier account and this address',
+  },
+  call_lost_at_carrier: {
+    status: 502,
+    message: '{provider} could not bring the call to this deployment’s SIP address',
+    sip: 503,
+  },
   // SIP only
   digest_refused: { status: 403, message: 'The SIP digest credentials are wrong for this number', sip: 407 },
   number_unbound: { status: 409, message: 'No agent answers this number', sip: 486 },
@@ -195,10 +286,15 @@ export class Fault extends Error {
   /** When asking again may help, s; the answer's `Retry-After`. */
   readonly retryAfterSeconds: number | null;
 
-  constructor(code: FaultCode, message: string, options: { cause?: unknown; retryAfterSeconds?: number } = {}) {
+  constructor(
+    code: FaultCode,
+    message: string,
+    options: { cause?: unknown; retryAfterSeconds?: number } = {},
+  ) {
     const entry: FaultEntry = FAULTS[code];
     const { stackTraceLimit } = Error;
-    // Collecting the frames is most of what a refusal costs, and the log prints them of faults of our own only.
+    // Collecting the frames is most of what a refusal costs, and the log prints them of faults of our own
+    // only.
     if (entry.status < 500) Error.stackTraceLimit = 0;
     super(message, 'cause' in options ? { cause: options.cause } : undefined);
     Error.stackTraceLimit = stackTraceLimit;
@@ -211,10 +307,20 @@ export class Fault extends Error {
   }
 }
 
-/** Makes the fault of this code; `params` fill the placeholders of its message, and `seconds` says when to ask again. */
-export function fault(code: FaultCode, params: Readonly<Record<string, string | number>> = {}, options?: { cause?: unknown }): Fault {
+/**
+ * Makes the fault of this code; `params` fill the placeholders of its message, and `seconds` says when to ask
+ * again.
+ */
+export function fault(
+  code: FaultCode,
+  params: Readonly<Record<string, string | number>> = {},
+  options?: { cause?: unknown },
+): Fault {
   const message = FAULTS[code].message.replace(/\{(\w+)\}/g, (_, name: string) => String(params[name] ?? ''));
-  return new Fault(code, message, { ...options, ...(typeof params['seconds'] === 'number' && { retryAfterSeconds: params['seconds'] }) });
+  return new Fault(code, message, {
+    ...options,
+    ...(typeof params['seconds'] === 'number' && { retryAfterSeconds: params['seconds'] }),
+  });
 }
 
 /** Every fault, for docs/errors.md and its test. */

@@ -1,4 +1,7 @@
-/** JSON that a tenant or a visitor may fill with what they like: its size and depth are limited, its keys are not. Pure. */
+/**
+ * JSON that a tenant or a visitor may fill with what they like: its size and depth are limited, its keys are
+ * not. Pure.
+ */
 import type { z } from 'zod';
 import { LIMITS } from './limits.ts';
 
@@ -6,7 +9,8 @@ import { LIMITS } from './limits.ts';
 export function freeJson(mostBytes: number): (value: unknown, check: z.RefinementCtx) => void {
   return (value, check) => {
     // Depth first: writing out what is nested very deeply overflows the stack.
-    if (isDeeperThan(value, LIMITS.jsonDepth)) check.addIssue({ code: 'custom', message: `must be at most ${LIMITS.jsonDepth} levels deep` });
+    if (isDeeperThan(value, LIMITS.jsonDepth))
+      check.addIssue({ code: 'custom', message: `must be at most ${LIMITS.jsonDepth} levels deep` });
     else if (Buffer.byteLength(JSON.stringify(value) ?? '') > mostBytes)
       check.addIssue({ code: 'custom', message: `must be at most ${mostBytes} bytes of JSON` });
   };
@@ -15,6 +19,7 @@ export function freeJson(mostBytes: number): (value: unknown, check: z.Refinemen
 function isDeeperThan(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (levels === 0) return true;
-  for (const inner of Array.isArray(value) ? value : Object.values(value)) if (isDeeperThan(inner, levels - 1)) return true;
+  for (const inner of Array.isArray(value) ? value : Object.values(value))
+    if (isDeeperThan(inner, levels - 1)) return true;
   return false;
 }

@@ -18,8 +18,9 @@ interface Block {
 }
 
 /**
- * The chunks of a text, in order, each at most `CHUNK_CHARS` long. A Markdown heading begins a new one and stays with what follows it; paragraphs are kept
- * whole where they fit, longer ones are cut at line ends, sentence ends or spaces. Nothing but white space between chunks is left out.
+ * The chunks of a text, in order, each at most `CHUNK_CHARS` long. A Markdown heading begins a new one and
+ * stays with what follows it; paragraphs are kept whole where they fit, longer ones are cut at line ends,
+ * sentence ends or spaces. Nothing but white space between chunks is left out.
  */
 export function chunkText(text: string): string[] {
   return atOnce(chunking(text));
@@ -102,7 +103,9 @@ function* wholePieces(text: string, isHeading: boolean): Generator<Block, string
 
 /** Where a text that goes on is best cut; a cut in the first half is worse than the next kind of place. */
 function cutOf(window: string): number {
-  const sentenceEnds = [...window.matchAll(/[.!?]["')\]]*\s|[。！？]/g)].map((match) => match.index + match[0].length);
+  const sentenceEnds = [...window.matchAll(/[.!?]["')\]]*\s|[。！？]/g)].map(
+    (match) => match.index + match[0].length,
+  );
   const places = [window.lastIndexOf('\n') + 1, sentenceEnds.at(-1) ?? 0, window.lastIndexOf(' ') + 1];
   const place = places.find((cut) => cut > CHUNK_CHARS / 2);
   if (place !== undefined) return place;

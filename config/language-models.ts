@@ -1,6 +1,9 @@
 /** The language models agents can be given: whose they are, and what each vendor is known to serve. */
 
-/** Vendors of language models, in the order in which a key makes one the default, with models each is known to serve. */
+/**
+ * Vendors of language models, in the order in which a key makes one the default, with models each is known to
+ * serve.
+ */
 export const LANGUAGE_MODELS = {
   openai: ['gpt-4.1-mini', 'gpt-4.1', 'gpt-4o-mini'],
   anthropic: ['claude-haiku-4-5', 'claude-sonnet-5-5'],
@@ -20,7 +23,15 @@ export function vendorOfModel(id: string): LanguageVendor | null {
   return Object.hasOwn(LANGUAGE_MODELS, vendor) ? (vendor as LanguageVendor) : null;
 }
 
-/** Whether an operator's list allows a model: by its id, or all of its provider as `<provider>/*`. The rule-based model costs nothing and always is; without a list every one is. */
+/**
+ * Whether an operator's list allows a model: by its id, or all of its provider as `<provider>/*`. The
+ * rule-based model costs nothing and always is; without a list every one is.
+ */
 export function isModelAllowed(allowed: readonly string[] | undefined, id: string): boolean {
-  return allowed === undefined || id === DEMO_MODEL_ID || allowed.includes(id) || allowed.includes(`${id.split('/')[0]}/*`);
+  return (
+    allowed === undefined ||
+    id === DEMO_MODEL_ID ||
+    allowed.includes(id) ||
+    allowed.includes(`${id.split('/')[0]}/*`)
+  );
 }

@@ -17,7 +17,10 @@ const count = z.preprocess(
 const dollars = z.string().transform((value, context) => {
   const micros = value === 'none' ? Number.POSITIVE_INFINITY : parseMoney(value);
   if (micros !== null && micros >= 0) return micros;
-  context.addIssue({ code: 'custom', message: 'must be a decimal amount of dollars, such as 20.00, or none' });
+  context.addIssue({
+    code: 'custom',
+    message: 'must be a decimal amount of dollars, such as 20.00, or none',
+  });
   return z.NEVER;
 });
 

@@ -39,7 +39,10 @@ export const LIMITS = {
   /** chosen here: levels of free JSON such as metadata */
   jsonDepth: 100,
   toolTestArgumentBytes: 1024 * 1024,
-  /** chosen here: what a model writes in one reply; bytes of an answer, of one of its events, and of one that refuses; tools asked for, and their arguments */
+  /**
+   * chosen here: what a model writes in one reply; bytes of an answer, of one of its events, and of one that
+   * refuses; tools asked for, and their arguments
+   */
   replyChars: 60_000,
   modelAnswerBytes: 8 * 1_048_576,
   modelEventBytes: 64 * 1024,
@@ -103,7 +106,10 @@ export const LIMITS = {
   voiceSamples: 20,
   voiceSampleBytes: 20 * 1_048_576,
   voiceTitleChars: 120,
-  /** chosen here: SIP over TCP and TLS. Idle is longer than any call lasts, so that a call without a word of signalling keeps its connection */
+  /**
+   * chosen here: SIP over TCP and TLS. Idle is longer than any call lasts, so that a call without a word of
+   * signalling keeps its connection
+   */
   sipConnections: 4_096,
   sipConnectionsPerAddress: 256,
   sipMessageMs: 30_000,

@@ -1,8 +1,8 @@
 /**
- * Structured logging (pino) with redaction.
- * Levels: `info` is exactly one line per lifecycle transition of a call or a process (admitted, answered, first audio, turn, ended);
- * `debug` everything else; `warn` what the program mended by itself; `error` what someone should look at.
- * Personal data (transcripts, numbers, digits, prompts, tool values) only ever stands in the fields named in `REDACTED`.
+ * Structured logging (pino) with redaction. Levels: `info` is exactly one line per lifecycle transition of a
+ * call or a process (admitted, answered, first audio, turn, ended); `debug` everything else; `warn` what the
+ * program mended by itself; `error` what someone should look at. Personal data (transcripts, numbers, digits,
+ * prompts, tool values) only ever stands in the fields named in `REDACTED`.
  */
 import { type DestinationStream, type Logger, pino } from 'pino';
 
@@ -29,7 +29,10 @@ export const REDACTED = [
   'toolOutput',
 ] as const;
 
-/** Runs of six and more digits, spaced or not: numbers, codes and cards, wherever they got into a line; never parts of ids, addresses or dates. */
+/**
+ * Runs of six and more digits, spaced or not: numbers, codes and cards, wherever they got into a line; never
+ * parts of ids, addresses or dates.
+ */
 const DIGITS = /(?<![\w.-])\+?\d(?:[ -]?\d){5,18}(?![\w-])/g;
 /** A JSON string, or a bare number as long as a card's. */
 const MAY_HOLD_DIGITS = /"[^"\\]*(?:\\[\s\S][^"\\]*)*"?|(?<=[:,[])\d{14,19}(?=[,}\]])/g;
@@ -37,15 +40,26 @@ const MAY_HOLD_DIGITS = /"[^"\\]*(?:\\[\s\S][^"\\]*)*"?|(?<=[:,[])\d{14,19}(?=[,
 /** A signed token (RFC 7519), wherever it got into a line: LiveKit's errors repeat the token they refuse. */
 const SIGNED_TOKEN = /(?<![\w-])eyJ[\w-]{8,}\.[\w-]+\.[\w-]+/g;
 
-/** A line of the log without digit sequences and signed tokens. Numbers of the line's own, such as its time, are shorter than a card's. */
+/**
+ * A line of the log without digit sequences and signed tokens. Numbers of the line's own, such as its time,
+ * are shorter than a card's.
+ */
 function withoutSecrets(line: string): string {
   return line
     .replace(SIGNED_TOKEN, '[token]')
-    .replace(MAY_HOLD_DIGITS, (part) => (part.startsWith('"') ? part.replace(DIGITS, '[digits]') : '"[digits]"'));
+    .replace(MAY_HOLD_DIGITS, (part) =>
+      part.startsWith('"') ? part.replace(DIGITS, '[digits]') : '"[digits]"',
+    );
 }
 
-/** Creates the process's logger; `name` tells the processes apart in one stream, standard output unless another is given. */
-export function createLogger(options: { level: string; name: string }, destination: DestinationStream = pino.destination(1)): Logger {
+/**
+ * Creates the process's logger; `name` tells the processes apart in one stream, standard output unless
+ * another is given.
+ */
+export function createLogger(
+  options: { level: string; name: string },
+  destination: DestinationStream = pino.destination(1),
+): Logger {
   const paths = REDACTED.flatMap((field) => [field, `*.${field}`]);
   return pino(
     {

@@ -1,7 +1,9 @@
 /** Which addresses count as one client. */
 import ipaddr from 'ipaddr.js';
 
-/** What one subscriber has: an IPv4 address, or an IPv6 /64. A text that is no address is returned as it is. */
+/**
+ * What one subscriber has: an IPv4 address, or an IPv6 /64. A text that is no address is returned as it is.
+ */
 export function networkOf(address: string): string {
   if (!ipaddr.isValid(address)) return address;
   const parsed = ipaddr.process(address);

@@ -1,4 +1,6 @@
-/** `{{placeholders}}` in configured texts: how they are filled in, and which ones of the platform's own exist. */
+/**
+ * `{{placeholders}}` in configured texts: how they are filled in, and which ones of the platform's own exist.
+ */
 import { systemVariables } from './call-plan.ts';
 import { LIMITS } from './limits.ts';
 
@@ -10,7 +12,9 @@ const PLACEHOLDER = /\{\{([^{}]+)\}\}/g;
 /** Thrown when a text with its placeholders filled in is longer than `LIMITS.renderedChars`. */
 export class FilledTooLong extends Error {
   constructor() {
-    super(`With its placeholders filled in a text is longer than ${LIMITS.renderedChars} characters: use shorter values, or fewer placeholders`);
+    super(
+      `With its placeholders filled in a text is longer than ${LIMITS.renderedChars} characters: use shorter values, or fewer placeholders`,
+    );
     this.name = 'FilledTooLong';
   }
 }
@@ -23,7 +27,10 @@ export interface Placeholder {
   readonly before: string;
 }
 
-/** Fills the placeholders of a text in one pass: what is filled in is never scanned again. Throws `FilledTooLong`. */
+/**
+ * Fills the placeholders of a text in one pass: what is filled in is never scanned again. Throws
+ * `FilledTooLong`.
+ */
 export function fillPlaceholders(text: string, fill: (placeholder: Placeholder) => string): string {
   let filled = '';
   let position = 0;
@@ -36,7 +43,10 @@ export function fillPlaceholders(text: string, fill: (placeholder: Placeholder) 
   return filled + text.slice(position);
 }
 
-/** The 422 text of a text that uses a variable of the platform that does not exist, or null. The unknown name is not repeated. */
+/**
+ * The 422 text of a text that uses a variable of the platform that does not exist, or null. The unknown name
+ * is not repeated.
+ */
 export function placeholderProblem(text: string): string | null {
   for (const [, name] of text.matchAll(/\{\{\s*system\.([^{}]*)\}\}/g)) {
     if (!SYSTEM_VARIABLE_NAMES.includes(name?.trim() ?? '')) {

@@ -1,11 +1,20 @@
 /**
- * What a deployment offers to agents: language models, recognition models and voices, and which of each a new agent starts with
- * (`GET /v1/agent/models`).
+ * What a deployment offers to agents: language models, recognition models and voices, and which of each a new
+ * agent starts with (`GET /v1/agent/models`).
  */
 import { isVendorConfigured, type Settings, type Vendor, vendorAccess } from './env.ts';
-import { DEMO_MODEL_ID, isModelAllowed, LANGUAGE_MODELS, type LanguageVendor, vendorOfModel } from './language-models.ts';
+import {
+  DEMO_MODEL_ID,
+  isModelAllowed,
+  LANGUAGE_MODELS,
+  type LanguageVendor,
+  vendorOfModel,
+} from './language-models.ts';
 
-/** What this machine can do beyond its settings; `detectLocalRecognition` and `detectEspeakVoices` of media/speech find out. */
+/**
+ * What this machine can do beyond its settings; `detectLocalRecognition` and `detectEspeakVoices` of
+ * media/speech find out.
+ */
 export interface SpeechCapabilities {
   /** Local recognisers that can run here, best first. */
   readonly localRecognition: readonly LocalRecognition[];
@@ -39,7 +48,10 @@ export interface PlatformModels {
 export interface ModelFacts {
   /** Tokens of prompt and answer together. */
   readonly contextTokens: number;
-  /** Micro-dollars per million tokens, as the vendors list them; `cached` is input read from the vendor's prompt cache. */
+  /**
+   * Micro-dollars per million tokens, as the vendors list them; `cached` is input read from the vendor's
+   * prompt cache.
+   */
   readonly price: { readonly input: number; readonly cached: number; readonly output: number };
 }
 
@@ -56,7 +68,10 @@ const MODEL_FACTS: Readonly<Record<string, ModelFacts>> = {
   'groq/llama-3.1-8b-instant': facts(131_072, 50_000, 50_000, 80_000),
 };
 
-/** Tokens a model is trusted with when nothing is known of it: what self-hosted models are commonly served with at least. */
+/**
+ * Tokens a model is trusted with when nothing is known of it: what self-hosted models are commonly served
+ * with at least.
+ */
 const UNKNOWN_CONTEXT_TOKENS = 32_768;
 
 /** Prompt and answer of this model, in tokens. */
@@ -72,11 +87,19 @@ export function priceOf(modelId: string): ModelFacts['price'] | null {
 /** Price assumed for a model without a list price: above every price on the list. */
 const UNKNOWN_PRICE: ModelFacts['price'] = { input: 5_000_000, cached: 5_000_000, output: 25_000_000 };
 
-/** What a generation cost at list price, micro-dollars, rounded up; a model of unknown price counts as a dear one, the rule-based one as free. */
-export function costOf(modelId: string, tokens: { readonly inputTokens: number | null; readonly outputTokens: number | null }): number {
+/**
+ * What a generation cost at list price, micro-dollars, rounded up; a model of unknown price counts as a dear
+ * one, the rule-based one as free.
+ */
+export function costOf(
+  modelId: string,
+  tokens: { readonly inputTokens: number | null; readonly outputTokens: number | null },
+): number {
   if (modelId === DEMO_MODEL_ID) return 0;
   const price = priceOf(modelId) ?? UNKNOWN_PRICE;
-  return Math.ceil(((tokens.inputTokens ?? 0) * price.input + (tokens.outputTokens ?? 0) * price.output) / 1_000_000);
+  return Math.ceil(
+    ((tokens.inputTokens ?? 0) * price.input + (tokens.outputTokens ?? 0) * price.output) / 1_000_000,
+  );
 }
 
 function facts(contextTokens: number, input: number, cached: number, output: number): ModelFacts {
@@ -96,7 +119,13 @@ export function isLiveRecognitionModel(model: string): boolean {
 
 const RECOGNITION_MODELS = {
   deepgram: ['nova-3', 'nova-2'],
-  openai: ['gpt-live-transcribe', 'gpt-realtime-whisper', 'gpt-4o-mini-transcribe', 'gpt-4o-transcribe', 'whisper-1'],
+  openai: [
+    'gpt-live-transcribe',
+    'gpt-realtime-whisper',
+    'gpt-4o-mini-transcribe',
+    'gpt-4o-transcribe',
+    'whisper-1',
+  ],
   assemblyai: ['universal-3-5-pro', 'universal-streaming-english', 'universal-streaming-multilingual'],
 } as const satisfies Partial<Record<Vendor, readonly string[]>>;
 
@@ -165,23 +194,36 @@ export function platformModels(settings: Settings, capabilities: SpeechCapabilit
 function languageModels(settings: Settings): OfferedModel[] {
   const vendors = Object.entries(LANGUAGE_MODELS) as [LanguageVendor, readonly string[]][];
   const allowed = settings.LLM_ALLOWED;
-  const offered = [...vendors.flatMap(([vendor, models]) => models.map((model) => `${vendor}/${model}`)), ...(allowed ?? [])].filter((id) => {
+  const offered = [
+    ...vendors.flatMap(([vendor, models]) => models.map((model) => `${vendor}/${model}`)),
+    ...(allowed ?? []),
+  ].filter((id) => {
     const vendor = vendorOfModel(id);
-    return vendor !== null && !id.endsWith('/*') && isVendorConfigured(settings, vendor) && isModelAllowed(allowed, id);
+    return (
+      vendor !== null &&
+      !id.endsWith('/*') &&
+      isVendorConfigured(settings, vendor) &&
+      isModelAllowed(allowed, id)
+    );
   });
-  const isKeyed = (vendor: LanguageVendor | null) => vendor !== null && vendorAccess(settings, vendor).apiKey !== undefined;
+  const isKeyed = (vendor: LanguageVendor | null) =>
+    vendor !== null && vendorAccess(settings, vendor).apiKey !== undefined;
   const first = settings.LLM_DEFAULT ?? offered.find((id) => isKeyed(vendorOfModel(id))) ?? DEMO_MODEL_ID;
   return withDefault([...offered, DEMO_MODEL_ID], first);
 }
 
 function recognitionModels(settings: Settings, capabilities: SpeechCapabilities): OfferedModel[] {
-  const vendors = Object.entries(RECOGNITION_MODELS) as [keyof typeof RECOGNITION_MODELS, readonly string[]][];
+  const vendors = Object.entries(RECOGNITION_MODELS) as [
+    keyof typeof RECOGNITION_MODELS,
+    readonly string[],
+  ][];
   const remote = vendors
     .filter(([vendor]) => isVendorConfigured(settings, vendor))
     .flatMap(([vendor, models]) => models.map((model) => `${vendor}:${model}`));
   const local = capabilities.localRecognition.map((kind) => `local:${kind}`);
   const chosen = settings.ASR_PROVIDER;
-  const first = chosen === 'local' ? LOCAL_RECOGNITION_ID : `${chosen}:${defaultRecognitionModel(settings, chosen)}`;
+  const first =
+    chosen === 'local' ? LOCAL_RECOGNITION_ID : `${chosen}:${defaultRecognitionModel(settings, chosen)}`;
   return withDefault([...remote, LOCAL_RECOGNITION_ID, ...local], first);
 }
 
@@ -197,7 +239,9 @@ function voices(settings: Settings, { localVoices = [] }: SpeechCapabilities): O
   const providers = Object.keys(PROVIDER_VOICES) as (keyof typeof PROVIDER_VOICES)[];
   const offerings = providers
     .filter((provider) => provider === 'local' || isVendorConfigured(settings, provider))
-    .flatMap((provider) => voicesOf(provider).map((voice) => ({ ...voice, id: `${provider}:${voice.id}`, default: false })));
+    .flatMap((provider) =>
+      voicesOf(provider).map((voice) => ({ ...voice, id: `${provider}:${voice.id}`, default: false })),
+    );
   // The default voice is the provider's own choice for the language.
   const languages = [...new Set(voicesOf(settings.TTS_PROVIDER).flatMap((voice) => voice.languages))];
   return [{ id: 'default', name: 'Default', languages, default: true }, ...offerings];

@@ -2,13 +2,19 @@
 import { setImmediate as nextRound } from 'node:timers/promises';
 import { LIMITS } from './limits.ts';
 
-/** Longest run of characters without a break that is tokenized as one piece: the tokenizer's time grows with its square. */
+/**
+ * Longest run of characters without a break that is tokenized as one piece: the tokenizer's time grows with
+ * its square.
+ */
 const PIECE_CHARS = 256;
 /** Counted between two turns of the loop, about. */
 const ROUND_CHARS = 2_048;
 const PIECES = /.{1,256}/gsu;
 
-/** Counts tokens; a run of more than 256 characters without a space is counted in parts, which can only come out a few tokens high. */
+/**
+ * Counts tokens; a run of more than 256 characters without a space is counted in parts, which can only come
+ * out a few tokens high.
+ */
 async function countPromptTokens(text: string): Promise<number> {
   // Loaded when first needed: the vocabulary costs 200 ms and tens of megabytes, and most prompts are short.
   const { countTokens } = await import('gpt-tokenizer/encoding/o200k_base');
@@ -42,5 +48,7 @@ export async function systemPromptProblem(text: string): Promise<string | null> 
   // No token is shorter than a byte.
   if (Buffer.byteLength(text) <= LIMITS.systemPromptTokens) return null;
   const tokens = await countPromptTokens(text);
-  return tokens > LIMITS.systemPromptTokens ? `system_prompt exceeds ${LIMITS.systemPromptTokens} tokens (got ${tokens})` : null;
+  return tokens > LIMITS.systemPromptTokens
+    ? `system_prompt exceeds ${LIMITS.systemPromptTokens} tokens (got ${tokens})`
+    : null;
 }

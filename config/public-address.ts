@@ -1,4 +1,7 @@
-/** Which addresses are public, and which a deployment allows although they are not (`EGRESS_ALLOW`): the decisions behind the egress guard, with no I/O. */
+/**
+ * Which addresses are public, and which a deployment allows although they are not (`EGRESS_ALLOW`): the
+ * decisions behind the egress guard, with no I/O.
+ */
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
@@ -8,7 +11,10 @@ const CLOUD_INTERNAL = new Set(['168.63.129.16']);
 /** Labels of letters, digits, dashes and, as container networks have them, underscores. */
 const HOST_NAME = /^[\p{L}\p{N}_]([\p{L}\p{N}_.-]*[\p{L}\p{N}_.])?$/u;
 
-/** One entry of `EGRESS_ALLOW`: a name as written, or an address range; with a port it holds for that port only. */
+/**
+ * One entry of `EGRESS_ALLOW`: a name as written, or an address range; with a port it holds for that port
+ * only.
+ */
 interface Allowance {
   readonly host: string;
   readonly range: readonly [ipaddr.IPv4 | ipaddr.IPv6, number] | null;
@@ -21,7 +27,10 @@ export interface AllowList {
   allowsAddress(address: string, port: number): boolean;
 }
 
-/** True for an address on the public internet: not private, loopback, link-local, shared, multicast, reserved, nor a mapped or translated form of any address. */
+/**
+ * True for an address on the public internet: not private, loopback, link-local, shared, multicast, reserved,
+ * nor a mapped or translated form of any address.
+ */
 export function isPublicAddress(address: string): boolean {
   if (isIP(address) === 0 || CLOUD_INTERNAL.has(address)) return false;
   const parsed = ipaddr.parse(address);
@@ -35,23 +44,35 @@ export function isLoopback(address: string): boolean {
   return isIP(address) !== 0 && ipaddr.process(address).range() === 'loopback';
 }
 
-/** Reads `EGRESS_ALLOW`: names, addresses and CIDRs, each with an optional `:port`; IPv6 with a port stands in brackets. */
+/**
+ * Reads `EGRESS_ALLOW`: names, addresses and CIDRs, each with an optional `:port`; IPv6 with a port stands in
+ * brackets.
+ */
 export function parseAllowList(entries: readonly string[]): AllowList {
   const allowances = entries.map(parseAllowance);
   return {
-    allowsName: (host, port) => allowances.some((entry) => entry.range === null && entry.host === host.toLowerCase() && fits(entry, port)),
+    allowsName: (host, port) =>
+      allowances.some(
+        (entry) => entry.range === null && entry.host === host.toLowerCase() && fits(entry, port),
+      ),
     allowsAddress: (address, port) => {
       if (isIP(address) === 0) return false;
       const parsed = ipaddr.process(address);
-      return allowances.some((entry) => entry.range !== null && fits(entry, port) && matches(parsed, entry.range));
+      return allowances.some(
+        (entry) => entry.range !== null && fits(entry, port) && matches(parsed, entry.range),
+      );
     },
   };
 }
 
-/** True for an entry `parseAllowList` can hold to: neither a range no address is in nor a name no host has. */
+/**
+ * True for an entry `parseAllowList` can hold to: neither a range no address is in nor a name no host has.
+ */
 export function isAllowListEntry(entry: string): boolean {
   const { host, range, port } = parseAllowance(entry);
-  return (range !== null || (HOST_NAME.test(host) && !/^[\d.]+$/.test(host))) && (port === null || isPort(port));
+  return (
+    (range !== null || (HOST_NAME.test(host) && !/^[\d.]+$/.test(host))) && (port === null || isPort(port))
+  );
 }
 
 /** `host:port`, an IPv6 address in brackets (RFC 3986 §3.2.2). */
@@ -87,6 +108,9 @@ function fits(entry: Allowance, port: number): boolean {
   return entry.port === null || entry.port === port;
 }
 
-function matches(address: ipaddr.IPv4 | ipaddr.IPv6, range: readonly [ipaddr.IPv4 | ipaddr.IPv6, number]): boolean {
+function matches(
+  address: ipaddr.IPv4 | ipaddr.IPv6,
+  range: readonly [ipaddr.IPv4 | ipaddr.IPv6, number],
+): boolean {
   return address.kind() === range[0].kind() && address.match(range[0], range[1]);
 }

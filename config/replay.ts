@@ -1,10 +1,15 @@
-/** A call that is over run again with other settings: which settings can be others, and what is told of it. */
+/**
+ * A call that is over run again with other settings: which settings can be others, and what is told of it.
+ */
 import { z } from 'zod';
 import { agentConfig } from './agent-config.ts';
 
 const { shape } = agentConfig.shape.conversation.unwrap();
 
-/** The settings of `conversation` a replay can change, each as the agent's configuration takes it; what is absent stays as it was in the call. */
+/**
+ * The settings of `conversation` a replay can change, each as the agent's configuration takes it; what is
+ * absent stays as it was in the call.
+ */
 export const replaySettings = z.strictObject({
   response_wait_ms: shape.response_wait_ms.unwrap().optional(),
   response_max_wait_ms: shape.response_max_wait_ms.unwrap().optional(),

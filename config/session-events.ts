@@ -1,6 +1,6 @@
 /**
- * The messages between an agent and a web client, on LiveKit data topics or the direct connection's `events` channel.
- * Malformed messages and unknown types are ignored both ways; evolution is additive.
+ * The messages between an agent and a web client, on LiveKit data topics or the direct connection's `events`
+ * channel. Malformed messages and unknown types are ignored both ways; evolution is additive.
  */
 import { z } from 'zod';
 import { parseJson } from './parse-json.ts';
@@ -8,13 +8,22 @@ import { parseJson } from './parse-json.ts';
 export const agentState = z.enum(['initializing', 'idle', 'listening', 'thinking', 'speaking']);
 export type AgentState = z.infer<typeof agentState>;
 
-/** What a colleague in a call does: hears caller and agent, or talks with the caller while the agent is silent. */
+/**
+ * What a colleague in a call does: hears caller and agent, or talks with the caller while the agent is
+ * silent.
+ */
 export const participantMode = z.enum(['listen', 'take_over']);
 export type ParticipantMode = z.infer<typeof participantMode>;
 
 /** Agent → client. */
 export type AgentEvent =
-  | { readonly type: 'transcript'; readonly role: 'user' | 'agent'; readonly segmentId: string; readonly text: string; readonly final: boolean }
+  | {
+      readonly type: 'transcript';
+      readonly role: 'user' | 'agent';
+      readonly segmentId: string;
+      readonly text: string;
+      readonly final: boolean;
+    }
   | { readonly type: 'state'; readonly state: AgentState }
   | {
       readonly type: 'client_tool.call';
@@ -39,14 +48,24 @@ export type AgentEvent =
       readonly output: string;
       readonly outputTruncated?: true;
     }
-  | { readonly type: 'tool.failed'; readonly callId: string; readonly toolName: string; readonly toolSource: string; readonly error: string }
+  | {
+      readonly type: 'tool.failed';
+      readonly callId: string;
+      readonly toolName: string;
+      readonly toolSource: string;
+      readonly error: string;
+    }
   | { readonly type: 'error'; readonly code: 'provider_error' | 'internal_error' }
   /** To a colleague in the call: whether they only hear it, or speak in the agent's place. */
   | { readonly type: 'participant.mode'; readonly mode: ParticipantMode }
   | { readonly type: 'session.ended'; readonly reason: string };
 
 const clientEvent = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('user.message'), text: z.string().min(1).max(20_000), audio: z.boolean().optional() }),
+  z.object({
+    type: z.literal('user.message'),
+    text: z.string().min(1).max(20_000),
+    audio: z.boolean().optional(),
+  }),
   z.object({ type: z.literal('user.activity') }),
   z.object({ type: z.literal('user.interrupt') }),
   z.object({ type: z.literal('user.hangup') }),

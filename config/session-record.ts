@@ -1,9 +1,15 @@
-/** What a session's timeline and measurements are made of: the shapes a worker reports and the sessions API returns. */
+/**
+ * What a session's timeline and measurements are made of: the shapes a worker reports and the sessions API
+ * returns.
+ */
 import { z } from 'zod';
 
 const at = z.iso.datetime();
 
-/** What a colleague does in a call: `joined` hears caller and agent, `took_over` speaks in the agent's place, until `handed_back` or `left`. */
+/**
+ * What a colleague does in a call: `joined` hears caller and agent, `took_over` speaks in the agent's place,
+ * until `handed_back` or `left`.
+ */
 export const participantEvent = z.enum(['joined', 'took_over', 'handed_back', 'left']);
 export type ParticipantEvent = z.infer<typeof participantEvent>;
 
@@ -47,7 +53,9 @@ export const sessionItem = z.discriminatedUnion('type', [
     /** `timeout`: the turn was answered without. */
     status: z.enum(['completed', 'timeout']),
     latency_ms: z.number(),
-    citations: z.array(z.object({ knowledge_source_id: z.string(), name: z.string(), chunk: z.number().int() })),
+    citations: z.array(
+      z.object({ knowledge_source_id: z.string(), name: z.string(), chunk: z.number().int() }),
+    ),
     turn_id: z.number().int().nullable(),
     created_at: at,
   }),
@@ -71,8 +79,9 @@ export const sessionItem = z.discriminatedUnion('type', [
 export type SessionItem = z.infer<typeof sessionItem>;
 
 /**
- * The latency waterfall of one turn, in ms: consecutive parts of the critical path from the caller's end of speech to the agent's first sample on the wire.
- * Their sum is `total_ms` within 1 ms. A part that did not stand on the critical path is 0 (a final that came before the endpoint decision).
+ * The latency waterfall of one turn, in ms: consecutive parts of the critical path from the caller's end of
+ * speech to the agent's first sample on the wire. Their sum is `total_ms` within 1 ms. A part that did not
+ * stand on the critical path is 0 (a final that came before the endpoint decision).
  */
 export const turnLatency = z.object({
   turn_id: z.number().int(),
@@ -97,8 +106,9 @@ export const turnLatency = z.object({
 export type TurnLatency = z.infer<typeof turnLatency>;
 
 /**
- * A gap between two sounds that the caller had to wait through for more than 700 ms, and why: what took how long, in order (`tool` runs inside the other parts),
- * and the decisions made in it, each with the moment it counts from, the moment it decided for, and what else could have been decided.
+ * A gap between two sounds that the caller had to wait through for more than 700 ms, and why: what took how
+ * long, in order (`tool` runs inside the other parts), and the decisions made in it, each with the moment it
+ * counts from, the moment it decided for, and what else could have been decided.
  */
 export const turnSilence = z.object({
   turn_id: z.number().int().nullable(),
@@ -107,7 +117,16 @@ export const turnSilence = z.object({
   ended_by: z.enum(['agent', 'caller']),
   causes: z.array(
     z.object({
-      cause: z.enum(['endpoint', 'transcript', 'model', 'sentence', 'voice', 'answer', 'tool', 'caller_silent']),
+      cause: z.enum([
+        'endpoint',
+        'transcript',
+        'model',
+        'sentence',
+        'voice',
+        'answer',
+        'tool',
+        'caller_silent',
+      ]),
       /** The rule behind it, or the tool's name. */
       rule: z.string().nullable(),
       ms: z.number(),
@@ -126,7 +145,10 @@ export const turnSilence = z.object({
 });
 export type TurnSilence = z.infer<typeof turnSilence>;
 
-/** How the media of a phone call travelled (RFC 3550 §6.4): counted at our end, the round trip from the far end's reports. */
+/**
+ * How the media of a phone call travelled (RFC 3550 §6.4): counted at our end, the round trip from the far
+ * end's reports.
+ */
 export const mediaQuality = z.object({
   packets_received: z.number().int(),
   packets_lost: z.number().int(),
@@ -135,9 +157,14 @@ export const mediaQuality = z.object({
   jitter_ms: z.number(),
   /** ms; null where the far end sends no reports. */
   round_trip_ms: z.number().nullable(),
-  /** How long the caller's audio waited to be put in order and made even at the end of the call, ms; null where that was not told. */
+  /**
+   * How long the caller's audio waited to be put in order and made even at the end of the call, ms; null
+   * where that was not told.
+   */
   jitter_buffer_ms: z.number().nullable().default(null),
-  /** Share of the caller's audio that was lost or too late and made up, 0 to 1; null where that was not told. */
+  /**
+   * Share of the caller's audio that was lost or too late and made up, 0 to 1; null where that was not told.
+   */
   concealed_share: z.number().nullable().default(null),
   /** Estimate of how the caller sounded, 1 to 4.4 (E-model, ITU-T G.107); null where nothing was received. */
   mos: z.number().nullable(),
@@ -151,7 +178,10 @@ export interface ModelUsage {
   readonly input_tokens: number | null;
   readonly cached_input_tokens: number | null;
   readonly output_tokens: number | null;
-  /** Written for a reply that was given up before its turn was certain: told apart, never part of the turn's cost. */
+  /**
+   * Written for a reply that was given up before its turn was certain: told apart, never part of the turn's
+   * cost.
+   */
   readonly discarded_output_tokens: number;
 }
 
@@ -181,9 +211,16 @@ export const analysisResult = z.object({
   status: z.enum(['completed', 'skipped', 'error']),
   summary: z.string().nullable(),
   data: z.array(
-    z.object({ name: z.string(), type: z.string(), value: z.union([z.string(), z.number(), z.boolean()]).nullable(), rationale: z.string() }),
+    z.object({
+      name: z.string(),
+      type: z.string(),
+      value: z.union([z.string(), z.number(), z.boolean()]).nullable(),
+      rationale: z.string(),
+    }),
   ),
-  criteria_results: z.array(z.object({ name: z.string(), result: z.enum(['success', 'failure', 'unknown']), rationale: z.string() })),
+  criteria_results: z.array(
+    z.object({ name: z.string(), result: z.enum(['success', 'failure', 'unknown']), rationale: z.string() }),
+  ),
   error: z.string().nullable(),
 });
 export type AnalysisResult = z.infer<typeof analysisResult>;

@@ -1,6 +1,7 @@
 /**
- * What signalling asks the control plane about a new INVITE, and the answer: `POST /internal/sip/admit`, `Authorization: Bearer <WORKER_TOKEN>`.
- * The answer is in the form of drachtio-server's HTTP request handlers, so that the embedded signalling and drachtio-server ask the same question.
+ * What signalling asks the control plane about a new INVITE, and the answer: `POST /internal/sip/admit`,
+ * `Authorization: Bearer <WORKER_TOKEN>`. The answer is in the form of drachtio-server's HTTP request
+ * handlers, so that the embedded signalling and drachtio-server ask the same question.
  */
 import { z } from 'zod';
 
@@ -13,7 +14,9 @@ const ABOUT_THE_CALLER = new Set(['p-asserted-identity', 'privacy', 'diversion']
 /** A new INVITE outside any dialog. */
 export const admissionRequest = z.object({
   call_id: z.string().min(1).max(512),
-  /** User part of the From URI, decoded: what the carrier wrote, `anonymous` too; empty where there is none. */
+  /**
+   * User part of the From URI, decoded: what the carrier wrote, `anonymous` too; empty where there is none.
+   */
   from_user: z.string().max(256),
   /** User part of the Request-URI, decoded. */
   to_user: z.string().max(256),
@@ -22,15 +25,26 @@ export const admissionRequest = z.object({
   source_address: z.union([z.ipv4(), z.ipv6()]),
   source_port: z.number().int().min(0).max(65_535),
   transport: z.enum(['udp', 'tcp', 'tls']),
-  /** Lower-case name → value of: authorization, proxy-authorization, p-asserted-identity, privacy, diversion, and every x- header. */
+  /**
+   * Lower-case name → value of: authorization, proxy-authorization, p-asserted-identity, privacy, diversion,
+   * and every x- header.
+   */
   headers: z.record(z.string().max(128), headerValue),
-  /** False where signalling sees that the offer has no codec of ours; absent where it cannot tell: the worker then refuses the call. */
+  /**
+   * False where signalling sees that the offer has no codec of ours; absent where it cannot tell: the worker
+   * then refuses the call.
+   */
   is_answerable: z.boolean().optional(),
 });
 export type AdmissionRequest = z.infer<typeof admissionRequest>;
 
-/** The headers of an INVITE that belong into the question, of all it has; several of one name are one list (RFC 3261 §7.3.1). */
-export function admissionHeaders(all: Iterable<{ readonly name: string; readonly value: string }>): AdmissionRequest['headers'] {
+/**
+ * The headers of an INVITE that belong into the question, of all it has; several of one name are one list
+ * (RFC 3261 §7.3.1).
+ */
+export function admissionHeaders(
+  all: Iterable<{ readonly name: string; readonly value: string }>,
+): AdmissionRequest['headers'] {
   const headers: Record<string, string> = {};
   for (const { name: written, value } of all) {
     const name = written.toLowerCase();

@@ -1,9 +1,14 @@
 /**
- * The request of a webhook tool: placeholders in its URL, headers and body. Used by calls and by the test route.
- * One pass: substituted text is never scanned again. A session variable wins over an argument of the same name; a missing value is empty.
+ * The request of a webhook tool: placeholders in its URL, headers and body. Used by calls and by the test
+ * route. One pass: substituted text is never scanned again. A session variable wins over an argument of the
+ * same name; a missing value is empty.
  */
 import type { PlannedTool } from './call-plan.ts';
 import { fillPlaceholders } from './placeholders.ts';
+
+/** What a header value must not have (RFC 9110 §5.5). */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters.
+const CONTROLS = /[\x00-\x08\x0a-\x1f\x7f]+/g;
 
 /** Where the values of placeholders come from. */
 export interface TemplateValues {
@@ -29,15 +34,19 @@ export function renderRequest(
   values: TemplateValues,
 ): RenderedRequest {
   const headers: Record<string, string> = {};
-  // A line break in a value would start another header, and other control characters would be refused by an error that repeats the whole value.
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what a header value must not have (RFC 9110 §5.5)
-  for (const header of tool.headers) headers[header.name] = renderPlain(header.value, values).replace(/[\x00-\x08\x0a-\x1f\x7f]+/g, ' ');
+  // A line break in a value would start another header, and other control characters would be refused by an
+  // error that repeats the whole value.
+  for (const header of tool.headers)
+    headers[header.name] = renderPlain(header.value, values).replace(CONTROLS, ' ');
   const request = { method: tool.method, url: renderUrl(tool.url, values), headers };
   if (tool.method === 'GET' || tool.body_template === '') return request;
   const declared = Object.entries(headers).find(([name]) => name.toLowerCase() === 'content-type')?.[1];
   if (declared === undefined) headers['content-type'] = tool.content_type;
   const isJson = [tool.content_type, declared ?? ''].some(isJsonType);
-  return { ...request, body: isJson ? renderJson(tool.body_template, values) : renderPlain(tool.body_template, values) };
+  return {
+    ...request,
+    body: isJson ? renderJson(tool.body_template, values) : renderPlain(tool.body_template, values),
+  };
 }
 
 /** Inserts values as they are. */
@@ -50,7 +59,9 @@ function renderUrl(template: string, values: TemplateValues): string {
   return fillPlaceholders(template, ({ name }) => encodeURIComponent(lookUp(name, values).toWellFormed()));
 }
 
-/** Inserts values JSON-escaped where the placeholder stands inside a JSON string, and as they are elsewhere. */
+/**
+ * Inserts values JSON-escaped where the placeholder stands inside a JSON string, and as they are elsewhere.
+ */
 function renderJson(template: string, values: TemplateValues): string {
   let insideString = false;
   return fillPlaceholders(template, ({ name, before }) => {

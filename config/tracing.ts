@@ -1,6 +1,6 @@
 /**
- * Traces by OpenTelemetry. Every span here is recorded when it is over, so nothing is carried through the code while it runs.
- * The SDK is loaded where an OTLP endpoint is set, and nowhere else.
+ * Traces by OpenTelemetry. Every span here is recorded when it is over, so nothing is carried through the
+ * code while it runs. The SDK is loaded where an OTLP endpoint is set, and nowhere else.
  */
 import { randomBytes } from 'node:crypto';
 import type { Clock } from './clock.ts';
@@ -15,7 +15,10 @@ export interface FinishedSpan {
   /** Wall time, ms. */
   readonly startMs: number;
   readonly endMs: number;
-  /** The span it is part of, as a `traceparent` (W3C Trace Context); without a well-formed one it begins a trace. */
+  /**
+   * The span it is part of, as a `traceparent` (W3C Trace Context); without a well-formed one it begins a
+   * trace.
+   */
   readonly parent?: string | null;
   /** Its own place in its trace, as a `traceparent`, where others had to know it before. */
   readonly as?: string;
@@ -42,7 +45,9 @@ const SEND_EVERY_MS = 1_000;
 /** The end of the program does not wait longer for a collector that does not answer. */
 const CLOSE_WITHIN_MS = 2_000;
 
-/** The root of a call's trace: the trace has the id of the session, so whoever has the one finds the other. */
+/**
+ * The root of a call's trace: the trace has the id of the session, so whoever has the one finds the other.
+ */
 export function callTraceparent(sessionId: string): string {
   return `00-${sessionId}-${sessionId.slice(0, 16)}-01`;
 }
@@ -61,14 +66,19 @@ export async function openTracing(
     import('@opentelemetry/exporter-trace-otlp-proto'),
     import('@opentelemetry/resources'),
   ]);
-  const named = resources.resourceFromAttributes({ 'service.name': `parley-${part.name}`, 'service.instance.id': part.instance });
+  const named = resources.resourceFromAttributes({
+    'service.name': `parley-${part.name}`,
+    'service.instance.id': part.instance,
+  });
   // What OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME say goes before what we say ourselves.
   const told = resources.detectResources({ detectors: [resources.envDetector] });
   const chosen: { traceId: string | null; spanId: string | null } = { traceId: null, spanId: null };
   const provider = new sdk.TracerProvider({
     resource: resources.defaultResource().merge(named).merge(told),
     // Address, headers, compression and the rest are the exporter's to read from the OTEL_ variables.
-    spanProcessors: [new sdk.BatchSpanProcessor({ exporter: new OTLPTraceExporter(), scheduledDelayMillis: SEND_EVERY_MS })],
+    spanProcessors: [
+      new sdk.BatchSpanProcessor({ exporter: new OTLPTraceExporter(), scheduledDelayMillis: SEND_EVERY_MS }),
+    ],
     idGenerator: {
       generateTraceId: () => chosen.traceId ?? randomBytes(16).toString('hex'),
       generateSpanId: () => chosen.spanId ?? randomBytes(8).toString('hex'),
@@ -76,16 +86,30 @@ export async function openTracing(
   });
   let isToldOfTrouble = false;
   const tell = (message: string) => {
-    if (!isToldOfTrouble) logger.warn({ cause: message.slice(0, 300) }, 'traces could not be sent; told once');
+    if (!isToldOfTrouble)
+      logger.warn({ cause: message.slice(0, 300) }, 'traces could not be sent; told once');
     isToldOfTrouble = true;
   };
   const ignore = () => undefined;
-  api.diag.setLogger({ error: tell, warn: tell, info: ignore, debug: ignore, verbose: ignore }, { logLevel: api.DiagLogLevel.WARN });
+  api.diag.setLogger(
+    { error: tell, warn: tell, info: ignore, debug: ignore, verbose: ignore },
+    { logLevel: api.DiagLogLevel.WARN },
+  );
   const tracer = provider.getTracer('parley');
   const kinds = { server: api.SpanKind.SERVER, client: api.SpanKind.CLIENT, internal: api.SpanKind.INTERNAL };
 
   return {
-    record({ name, kind = 'internal', startMs, endMs, parent, as, links = [], attributes = {}, error = null }) {
+    record({
+      name,
+      kind = 'internal',
+      startMs,
+      endMs,
+      parent,
+      as,
+      links = [],
+      attributes = {},
+      error = null,
+    }) {
       const above = parent ? contextOf(parent) : null;
       const own = as === undefined ? null : contextOf(as);
       // Starting a span is one synchronous step: nobody else can ask for an id in between.
@@ -98,7 +122,9 @@ export async function openTracing(
           root: above === null,
           links: links.map(contextOf).flatMap((context) => (context ? [{ context }] : [])),
           attributes: Object.fromEntries(
-            Object.entries(attributes).filter((entry): entry is [string, string | number | boolean] => entry[1] !== null),
+            Object.entries(attributes).filter(
+              (entry): entry is [string, string | number | boolean] => entry[1] !== null,
+            ),
           ),
         },
         above ? api.trace.setSpanContext(api.ROOT_CONTEXT, { ...above, isRemote: true }) : api.ROOT_CONTEXT,
@@ -110,7 +136,10 @@ export async function openTracing(
     },
     async close() {
       const limit = new AbortController();
-      await Promise.race([provider.shutdown().catch(() => undefined), clock.sleep(CLOSE_WITHIN_MS, limit.signal).catch(() => undefined)]);
+      await Promise.race([
+        provider.shutdown().catch(() => undefined),
+        clock.sleep(CLOSE_WITHIN_MS, limit.signal).catch(() => undefined),
+      ]);
       limit.abort();
     },
   };
@@ -118,5 +147,7 @@ export async function openTracing(
 
 function contextOf(traceparent: string): { traceId: string; spanId: string; traceFlags: number } | null {
   const [, traceId, spanId, flags] = TRACEPARENT.exec(traceparent) ?? [];
-  return traceId !== undefined && spanId !== undefined ? { traceId, spanId, traceFlags: Number.parseInt(flags ?? '', 16) & SAMPLED } : null;
+  return traceId !== undefined && spanId !== undefined
+    ? { traceId, spanId, traceFlags: Number.parseInt(flags ?? '', 16) & SAMPLED }
+    : null;
 }

@@ -1,6 +1,7 @@
 /**
- * What workers put beside sessions while they run (`POST /internal/uploads`): segments of recordings and chunks of flight logs, those of many calls in one request.
- * The body is the length of an index (four bytes, big-endian), the index in JSON, and the bytes of its entries one after another.
+ * What workers put beside sessions while they run (`POST /internal/uploads`): segments of recordings and
+ * chunks of flight logs, those of many calls in one request. The body is the length of an index (four bytes,
+ * big-endian), the index in JSON, and the bytes of its entries one after another.
  */
 import { z } from 'zod';
 import { parseJson } from './parse-json.ts';
@@ -10,7 +11,10 @@ const ofSession = { session_id: z.string(), epoch: z.number().int().min(1), byte
 
 /** What one upload is, and how many bytes it has. */
 const uploadEntry = z.discriminatedUnion('type', [
-  /** Five seconds or less of one side, 16-bit mono, little-endian; `start_ms` is the wall time of its first sample. */
+  /**
+   * Five seconds or less of one side, 16-bit mono, little-endian; `start_ms` is the wall time of its first
+   * sample.
+   */
   z.object({
     ...{ type: z.literal('recording'), ...ofSession },
     track: z.enum(['agent', 'user', 'human']),
@@ -23,7 +27,11 @@ const uploadEntry = z.discriminatedUnion('type', [
 type UploadEntry = z.output<typeof uploadEntry>;
 
 /** What one upload is, without its length. */
-export type UploadHead = UploadEntry extends infer Entry ? (Entry extends UploadEntry ? Omit<Entry, 'bytes'> : never) : never;
+export type UploadHead = UploadEntry extends infer Entry
+  ? Entry extends UploadEntry
+    ? Omit<Entry, 'bytes'>
+    : never
+  : never;
 
 /** One piece to be stored; storing it again changes nothing. */
 export interface Upload {
@@ -31,7 +39,10 @@ export interface Upload {
   readonly bytes: Uint8Array;
 }
 
-/** The answer: places in the index of what nobody wants any more, because its session is gone or its epoch has never been. */
+/**
+ * The answer: places in the index of what nobody wants any more, because its session is gone or its epoch has
+ * never been.
+ */
 export const uploadAnswer = z.object({ refused: z.array(count) });
 
 const MOST_ENTRIES = 1_000;
@@ -39,7 +50,9 @@ const LENGTH_BYTES = 4;
 
 /** The body of a request that carries these. */
 export function packUploads(uploads: readonly Upload[]): Buffer {
-  const index = Buffer.from(JSON.stringify(uploads.map(({ head, bytes }) => ({ ...head, bytes: bytes.byteLength }))));
+  const index = Buffer.from(
+    JSON.stringify(uploads.map(({ head, bytes }) => ({ ...head, bytes: bytes.byteLength }))),
+  );
   const length = Buffer.alloc(LENGTH_BYTES);
   length.writeUInt32BE(index.length);
   return Buffer.concat([length, index, ...uploads.map(({ bytes }) => bytes)]);
@@ -50,7 +63,10 @@ export function unpackUploads(body: Buffer): Upload[] | null {
   if (body.length < LENGTH_BYTES) return null;
   const indexEnd = LENGTH_BYTES + body.readUInt32BE(0);
   if (indexEnd > body.length) return null;
-  const entries = parseJson(z.array(uploadEntry).max(MOST_ENTRIES), body.toString('utf8', LENGTH_BYTES, indexEnd));
+  const entries = parseJson(
+    z.array(uploadEntry).max(MOST_ENTRIES),
+    body.toString('utf8', LENGTH_BYTES, indexEnd),
+  );
   if (entries?.reduce((end, { bytes }) => end + bytes, indexEnd) !== body.length) return null;
   let at = indexEnd;
   return entries.map(({ bytes, ...head }) => {

@@ -4,7 +4,10 @@ import { analysisResult, dialStatus, endReason } from './session-record.ts';
 
 const at = z.iso.datetime();
 
-/** The session in every payload. Numbers and Call-ID are empty on web sessions; person-centric on outbound calls. */
+/**
+ * The session in every payload. Numbers and Call-ID are empty on web sessions; person-centric on outbound
+ * calls.
+ */
 const webhookSession = z.object({
   id: z.string(),
   agent_id: z.string(),

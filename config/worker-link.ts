@@ -1,15 +1,24 @@
 /**
  * The worker link: the messages on the one authenticated WebSocket between a worker and the control plane
- * (`GET /internal/worker-link`, `Authorization: Bearer <WORKER_TOKEN>`), one JSON object a frame.
- * Jobs are offered and accepted; every assignment has an epoch that every report carries and the store checks, so a late worker can change nothing.
- * Durable reports have a per-session sequence number and are kept in the worker's spool until acknowledged; live reports are droppable.
+ * (`GET /internal/worker-link`, `Authorization: Bearer <WORKER_TOKEN>`), one JSON object a frame. Jobs are
+ * offered and accepted; every assignment has an epoch that every report carries and the store checks, so a
+ * late worker can change nothing. Durable reports have a per-session sequence number and are kept in the
+ * worker's spool until acknowledged; live reports are droppable.
  */
 import { z } from 'zod';
 import { agentTestJob, agentTestResult } from './agent-test.ts';
 import { callPlan } from './call-plan.ts';
 import { replaySettings } from './replay.ts';
 import { participantMode } from './session-events.ts';
-import { analysisResult, dialStatus, endReason, mediaQuality, sessionItem, turnLatency, turnSilence } from './session-record.ts';
+import {
+  analysisResult,
+  dialStatus,
+  endReason,
+  mediaQuality,
+  sessionItem,
+  turnLatency,
+  turnSilence,
+} from './session-record.ts';
 
 export const WORKER_LINK_VERSION = 1;
 
@@ -24,7 +33,10 @@ const sipDialog = {
   sip_call_id: z.string(),
   local_tag: z.string(),
   remote_tag: z.string(),
-  /** From and To as this side writes them, with their tags. Empty from workers one version older, whose calls cannot be taken over. */
+  /**
+   * From and To as this side writes them, with their tags. Empty from workers one version older, whose calls
+   * cannot be taken over.
+   */
   local_party: z.string().default(''),
   remote_party: z.string().default(''),
   route_set: z.array(z.string()),
@@ -49,8 +61,16 @@ export const durableReport = z.discriminatedUnion('type', [
   z.object({ type: z.literal('dialog'), ...sipDialog }),
   /** The person of a transfer; null once they are gone. */
   z.object({ type: z.literal('person'), person: reportedPerson.nullable() }),
-  /** How an outbound dial resolved, and when; the Call-ID once it was answered. An answered call is active from `at`. */
-  z.object({ type: z.literal('dial'), dial_status: dialStatus, at: z.iso.datetime(), sip_call_id: z.string().nullable() }),
+  /**
+   * How an outbound dial resolved, and when; the Call-ID once it was answered. An answered call is active
+   * from `at`.
+   */
+  z.object({
+    type: z.literal('dial'),
+    dial_status: dialStatus,
+    at: z.iso.datetime(),
+    sip_call_id: z.string().nullable(),
+  }),
   z.object({ type: z.literal('items'), items: z.array(sessionItem) }),
   /** Whoever was called wants to be called no more. */
   z.object({ type: z.literal('opt_out'), by: z.enum(['voice', 'key']) }),
@@ -87,12 +107,20 @@ export const durableReport = z.discriminatedUnion('type', [
   z.object({ type: z.literal('analysis'), job_id: z.string(), result: analysisResult }),
   /** Result of an agent test; its run stands in the session's place. */
   // What its language models cost at list price; not told by an earlier version.
-  z.object({ type: z.literal('agent_test'), result: agentTestResult, cost_micros: z.number().int().nonnegative().optional() }),
+  z.object({
+    type: z.literal('agent_test'),
+    result: agentTestResult,
+    cost_micros: z.number().int().nonnegative().optional(),
+  }),
 ]);
 export type DurableReport = z.infer<typeof durableReport>;
 
 /** One report as it travels and as it lies in the spool: `seq` counts from 1 per session and epoch. */
-export const reportEnvelope = z.object({ ...sessionEpoch, seq: z.number().int().min(1), report: durableReport });
+export const reportEnvelope = z.object({
+  ...sessionEpoch,
+  seq: z.number().int().min(1),
+  report: durableReport,
+});
 export type ReportEnvelope = z.infer<typeof reportEnvelope>;
 
 /** A worker's answer to a request. */
@@ -104,7 +132,10 @@ export type WorkerAnswer = z.output<typeof workerAnswer>;
 
 /** Worker → control plane. */
 export const workerMessage = z.discriminatedUnion('type', [
-  /** Always first. `instance_id` is new with every process; `supervisor_run` names the supervisor that started it, if one did. */
+  /**
+   * Always first. `instance_id` is new with every process; `supervisor_run` names the supervisor that started
+   * it, if one did.
+   */
   z.object({
     type: z.literal('register'),
     link_version: z.number().int(),
@@ -122,9 +153,18 @@ export const workerMessage = z.discriminatedUnion('type', [
     spools_of: z.array(z.string()),
   }),
   z.object({ type: z.literal('spool.flushed'), instance_id: z.string() }),
-  z.object({ type: z.literal('heartbeat'), calls: z.number().int(), free_slots: z.number().int(), loop_lag_p95_ms: ms }),
+  z.object({
+    type: z.literal('heartbeat'),
+    calls: z.number().int(),
+    free_slots: z.number().int(),
+    loop_lag_p95_ms: ms,
+  }),
   z.object({ type: z.literal('accept'), ...sessionEpoch }),
-  z.object({ type: z.literal('decline'), ...sessionEpoch, reason: z.enum(['full', 'draining', 'unsupported']) }),
+  z.object({
+    type: z.literal('decline'),
+    ...sessionEpoch,
+    reason: z.enum(['full', 'draining', 'unsupported']),
+  }),
   z.object({ type: z.literal('report'), envelope: reportEnvelope }),
   /** Droppable. */
   z.object({ type: z.literal('live'), ...sessionEpoch, event: z.record(z.string(), z.unknown()) }),
@@ -179,10 +219,21 @@ export type ParticipantChange = z.output<typeof participantChange>;
 /** Control plane → worker. */
 export const controlMessage = z.discriminatedUnion('type', [
   z.object({ type: z.literal('registered'), link_version: z.number().int() }),
-  /** Reserve a slot and answer `accept` or `decline` within 500 ms. `sip_call_id` lets the worker match the INVITE that is about to arrive. */
+  /**
+   * Reserve a slot and answer `accept` or `decline` within 500 ms. `sip_call_id` lets the worker match the
+   * INVITE that is about to arrive.
+   */
   z.object({ type: z.literal('offer'), ...sessionEpoch, kind: jobKind, sip_call_id: z.string().nullable() }),
-  /** The plan of an accepted offer. For an inbound phone call it may come seconds after the INVITE (init webhook). */
-  z.object({ type: z.literal('assign'), ...sessionEpoch, plan: callPlan, handover: handover.nullable().default(null) }),
+  /**
+   * The plan of an accepted offer. For an inbound phone call it may come seconds after the INVITE (init
+   * webhook).
+   */
+  z.object({
+    type: z.literal('assign'),
+    ...sessionEpoch,
+    plan: callPlan,
+    handover: handover.nullable().default(null),
+  }),
   z.object({ type: z.literal('assign_analysis'), ...sessionEpoch, job: analysisJob }),
   z.object({ type: z.literal('assign_agent_test'), ...sessionEpoch, job: agentTestJob }),
   /** The accepted job is not coming; free the slot. */
@@ -196,7 +247,10 @@ export const controlMessage = z.discriminatedUnion('type', [
   z.object({ type: z.literal('end'), ...sessionEpoch, end_reason: endReason }),
   /** A browser's offer; answered with `{sdp}`. */
   z.object({ type: z.literal('webrtc.offer'), ...sessionEpoch, request_id: z.string(), sdp: z.string() }),
-  /** A colleague comes into a running call, over a peer connection (answered with `{sdp}`) or a room of their own that the worker joins too (`{sdp: null}`). */
+  /**
+   * A colleague comes into a running call, over a peer connection (answered with `{sdp}`) or a room of their
+   * own that the worker joins too (`{sdp: null}`).
+   */
   z.object({
     type: z.literal('participant.join'),
     ...sessionEpoch,
@@ -214,7 +268,10 @@ export const controlMessage = z.discriminatedUnion('type', [
     participant_id: z.string(),
     change: participantChange,
   }),
-  /** A call that is over is to be run again from its flight log with other settings; answered with a `ReplayOutcome`, by any worker. */
+  /**
+   * A call that is over is to be run again from its flight log with other settings; answered with a
+   * `ReplayOutcome`, by any worker.
+   */
   z.object({ type: z.literal('replay'), request_id: z.string(), log: z.string(), settings: replaySettings }),
 ]);
 export type ControlMessage = z.output<typeof controlMessage>;

@@ -1,4 +1,7 @@
-/** The control plane as one thing to start and to stop: the server with every route, seeded and listening, over a context the composition root built. */
+/**
+ * The control plane as one thing to start and to stop: the server with every route, seeded and listening,
+ * over a context the composition root built.
+ */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { readPem } from '#config/pem.ts';
@@ -40,11 +43,18 @@ export async function startControlPlane(deps: ControlPlaneDeps): Promise<Control
   await registerRoutes(app, deps.context);
   await seedOperator(deps.context);
   await app.ready();
-  // Describing a hundred routes takes a third of a second, which no call may have to wait for: it is done before there are any.
+  // Describing a hundred routes takes a third of a second, which no call may have to wait for: it is done
+  // before there are any.
   app.swagger();
   await app.listen({ host: settings.HOST, port: settings.PORT });
   const { port } = app.server.address() as AddressInfo;
   deps.onListening(port);
   const seeded = await seedDemo(deps.context);
-  return { port, server: app.server, handle: (request, response) => app.routing(request, response), seeded, close: () => app.close() };
+  return {
+    port,
+    server: app.server,
+    handle: (request, response) => app.routing(request, response),
+    seeded,
+    close: () => app.close(),
+  };
 }

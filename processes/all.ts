@@ -1,4 +1,7 @@
-/** `npm start`: the whole product on one machine. Locks DATA_DIR, chooses ports, starts the parts under the supervisor and says where everything is. */
+/**
+ * `npm start`: the whole product on one machine. Locks DATA_DIR, chooses ports, starts the parts under the
+ * supervisor and says where everything is.
+ */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { systemClock } from '#config/clock.ts';
@@ -11,16 +14,21 @@ import { onStopSignal } from './child-process.ts';
 import { freePort, requireListenable } from './ports.ts';
 import { Supervisor } from './supervisor.ts';
 
-/** The smallest range settings may name (config/env.ts), so that a slice is a valid range too; one more for an odd first port. */
+/**
+ * The smallest range settings may name (config/env.ts), so that a slice is a valid range too; one more for an
+ * odd first port.
+ */
 const MIN_PORTS_OF_A_WORKER = 12;
 
 /**
- * A heap of ours is small and grows slowly, for which V8 allows it 10 MB beyond what is in use; its young generation alone is larger, so that the next full
- * collection begins as soon as one is over: in a worker one every 3 to 5 s with twelve calls, each a pause of all of them, in a control plane one a second or two
- * with sixty. With this many MB there is one in minutes.
+ * A heap of ours is small and grows slowly, for which V8 allows it 10 MB beyond what is in use; its young
+ * generation alone is larger, so that the next full collection begins as soon as one is over: in a worker one
+ * every 3 to 5 s with twelve calls, each a pause of all of them, in a control plane one a second or two with
+ * sixty. With this many MB there is one in minutes.
  *
- * The young generation is kept from growing to the 128 MB V8 allows it: it is collected when it is full, and a worker's holds until then the audio whose views lie in it.
- * `start:worker` and `start:control-plane` in package.json say the same.
+ * The young generation is kept from growing to the 128 MB V8 allows it: it is collected when it is full, and
+ * a worker's holds until then the audio whose views lie in it. `start:worker` and `start:control-plane` in
+ * package.json say the same.
  */
 const WORKER_OPTIONS = ['--initial-old-space-size=256', '--max-semi-space-size=8'];
 const CONTROL_PLANE_OPTIONS = ['--initial-old-space-size=256', '--max-semi-space-size=16'];
@@ -41,9 +49,11 @@ export async function startAll(settings: Settings): Promise<void> {
   const credentials = loadCredentials(settings);
   const { port, usesEmbeddedSignalling, sipPort, sipTlsPort, drachtio } = await takePorts(settings);
   const workers = countWorkers(settings);
-  // With TLS the parts of this machine talk to the control plane beside it: its certificate names the public host, not the loopback address.
+  // With TLS the parts of this machine talk to the control plane beside it: its certificate names the public
+  // host, not the loopback address.
   const internalPort = settings.TLS_CERT === undefined ? null : await freePort('127.0.0.1');
-  const controlPlaneUrl = internalPort === null ? httpUrl(reachable(settings.HOST), port) : httpUrl('127.0.0.1', internalPort);
+  const controlPlaneUrl =
+    internalPort === null ? httpUrl(reachable(settings.HOST), port) : httpUrl('127.0.0.1', internalPort);
   const shared = {
     DATA_DIR: settings.DATA_DIR,
     PORT: String(port),
@@ -57,7 +67,12 @@ export async function startAll(settings: Settings): Promise<void> {
     DRACHTIO_SECRET: drachtio.secret,
   };
 
-  const known: Known = { port, sipPort: usesEmbeddedSignalling ? sipPort : null, demoNumber: null, engines: [] };
+  const known: Known = {
+    port,
+    sipPort: usesEmbeddedSignalling ? sipPort : null,
+    demoNumber: null,
+    engines: [],
+  };
   const waitingFor = new Set([
     'control-plane',
     ...(usesEmbeddedSignalling ? ['signalling'] : []),
@@ -71,7 +86,8 @@ export async function startAll(settings: Settings): Promise<void> {
     onReady: ({ name, facts }) => {
       if (typeof facts['demoNumber'] === 'string') known.demoNumber = facts['demoNumber'];
       if (Array.isArray(facts['engines'])) known.engines = facts['engines'].map(String);
-      if (waitingFor.delete(name) && waitingFor.size === 0) announce(settings, known, { credentialsFile: credentials.file, startedMs });
+      if (waitingFor.delete(name) && waitingFor.size === 0)
+        announce(settings, known, { credentialsFile: credentials.file, startedMs });
     },
     onStartFailed: (name) => {
       console.error(`${name} could not start; see the lines above`);
@@ -94,12 +110,24 @@ export async function startAll(settings: Settings): Promise<void> {
 
   const internal = internalPort === null ? {} : { INTERNAL_PORT: String(internalPort) };
   const controlPlane = { role: 'control-plane', nodeOptions: CONTROL_PLANE_OPTIONS } as const;
-  supervisor.start({ name: 'control-plane', ...controlPlane, environment: () => ({ ...shared, ...internal }) });
-  if (usesEmbeddedSignalling) supervisor.start({ name: 'signalling', role: 'signalling', environment: () => ({ ...shared, ...WITHHELD }) });
+  supervisor.start({
+    name: 'control-plane',
+    ...controlPlane,
+    environment: () => ({ ...shared, ...internal }),
+  });
+  if (usesEmbeddedSignalling)
+    supervisor.start({
+      name: 'signalling',
+      role: 'signalling',
+      environment: () => ({ ...shared, ...WITHHELD }),
+    });
   for (const index of range(workers)) {
     const own = workerEnvironment(settings, index, workers);
     const worker = { name: `worker-${index}`, role: 'worker', nodeOptions: WORKER_OPTIONS } as const;
-    supervisor.start({ ...worker, environment: (instanceId) => ({ ...shared, ...own, WORKER_INSTANCE: instanceId }) });
+    supervisor.start({
+      ...worker,
+      environment: (instanceId) => ({ ...shared, ...own, WORKER_INSTANCE: instanceId }),
+    });
   }
 }
 
@@ -108,7 +136,9 @@ async function takePorts(settings: Settings) {
   const port = await ownPort(settings.PORT, { setting: 'HOST, PORT', host: settings.HOST, isUdpToo: false });
   const usesEmbeddedSignalling = settings.DRACHTIO_HOST === undefined;
   const sip = { host: settings.SIP_HOST, isUdpToo: true };
-  const sipPort = usesEmbeddedSignalling ? await ownPort(settings.SIP_PORT, { ...sip, setting: 'SIP_HOST, SIP_PORT' }) : settings.SIP_PORT;
+  const sipPort = usesEmbeddedSignalling
+    ? await ownPort(settings.SIP_PORT, { ...sip, setting: 'SIP_HOST, SIP_PORT' })
+    : settings.SIP_PORT;
   const usesSipTls = usesEmbeddedSignalling && settings.SIP_TLS_CERT !== undefined;
   const sipTlsPort = usesSipTls
     ? await ownPort(settings.SIP_TLS_PORT, { ...sip, setting: 'SIP_HOST, SIP_TLS_PORT', isUdpToo: false })
@@ -121,7 +151,11 @@ async function takePorts(settings: Settings) {
   return { port, usesEmbeddedSignalling, sipPort, sipTlsPort, drachtio };
 }
 
-function announce(settings: Settings, known: Known, start: { readonly credentialsFile: string; readonly startedMs: number }): void {
+function announce(
+  settings: Settings,
+  known: Known,
+  start: { readonly credentialsFile: string; readonly startedMs: number },
+): void {
   const url = publicUrl(settings, known.port);
   const number = known.demoNumber;
   console.log(`Talk to it   ${url}/`);
@@ -129,16 +163,29 @@ function announce(settings: Settings, known: Known, start: { readonly credential
   console.log(`API docs     ${url}/docs`);
   console.log(`API key      in ${start.credentialsFile} (root_api_key)`);
   if (number !== null && known.sipPort !== null)
-    console.log(`Dial         sip:${number}@${hostPort(reachable(settings.SIP_HOST), known.sipPort)} (UDP or TCP; the demo agent answers)`);
+    console.log(
+      `Dial         sip:${number}@${hostPort(reachable(settings.SIP_HOST), known.sipPort)} (UDP or TCP; the demo agent answers)`,
+    );
   for (const line of known.engines) console.log(`Engines      ${line}`);
   console.log(`Started in   ${((systemClock.now() - start.startedMs) / 1000).toFixed(1)} s`);
   console.log(`ready ${JSON.stringify({ port: known.port, sipPort: known.sipPort, number })}`);
 }
 
-/** Secrets of the control plane that no other process of the machine is given; an empty setting is an unset one. */
+/**
+ * Secrets of the control plane that no other process of the machine is given; an empty setting is an unset
+ * one.
+ */
 const WITHHELD = Object.fromEntries(
   [
-    ['ROOT_API_KEY', 'MONGODB_URL', 'REDIS_URL', 'TLS_CERT', 'TLS_KEY', 'TWILIO_ACCOUNT_SID', 'TWILIO_AUTH_TOKEN'],
+    [
+      'ROOT_API_KEY',
+      'MONGODB_URL',
+      'REDIS_URL',
+      'TLS_CERT',
+      'TLS_KEY',
+      'TWILIO_ACCOUNT_SID',
+      'TWILIO_AUTH_TOKEN',
+    ],
     ['LIVEKIT_URL', 'LIVEKIT_API_KEY', 'LIVEKIT_API_SECRET'],
     ['SIP_TRUNK_USERNAME', 'SIP_TRUNK_PASSWORD', 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'],
   ].flatMap((names) => names.map((name) => [name, ''])),
@@ -160,7 +207,10 @@ function httpUrl(host: string, port: number): string {
   return `http://${hostPort(host, port)}`;
 }
 
-/** With two or more workers, web and phone calls are kept apart: a crash in a native WebRTC add-on must not take phone calls with it. */
+/**
+ * With two or more workers, web and phone calls are kept apart: a crash in a native WebRTC add-on must not
+ * take phone calls with it.
+ */
 function workerKinds(index: number, workers: number): string {
   if (workers === 1) return 'phone,web,analysis';
   return index === 0 ? 'web,analysis' : 'phone,analysis';
@@ -173,10 +223,17 @@ function workerEnvironment(settings: Settings, index: number, workers: number): 
 }
 
 /** A disjoint slice of the RTP ports, starting at an even one (RFC 3550 §11). */
-function rtpSlice(settings: Settings, index: number, workers: number): { RTP_PORT_MIN: string; RTP_PORT_MAX: string } {
+function rtpSlice(
+  settings: Settings,
+  index: number,
+  workers: number,
+): { RTP_PORT_MIN: string; RTP_PORT_MAX: string } {
   const size = Math.floor((settings.RTP_PORT_MAX - settings.RTP_PORT_MIN + 1) / workers / 2) * 2;
   const first = settings.RTP_PORT_MIN + (settings.RTP_PORT_MIN % 2) + index * size;
-  return { RTP_PORT_MIN: String(first), RTP_PORT_MAX: String(Math.min(first + size - 1, settings.RTP_PORT_MAX)) };
+  return {
+    RTP_PORT_MIN: String(first),
+    RTP_PORT_MAX: String(Math.min(first + size - 1, settings.RTP_PORT_MAX)),
+  };
 }
 
 /** The settings of a port, where it is listened on, and whether UDP is spoken there too. */

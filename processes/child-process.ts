@@ -1,6 +1,7 @@
 /**
- * How one part of the program (control plane, signalling or worker) lives as a process: it tells its supervisor that it is ready and alive,
- * drains and closes when told to, and ends when its supervisor is gone. Started alone, it obeys signals instead.
+ * How one part of the program (control plane, signalling or worker) lives as a process: it tells its
+ * supervisor that it is ready and alive, drains and closes when told to, and ends when its supervisor is
+ * gone. Started alone, it obeys signals instead.
  */
 import { flushCompileCache } from 'node:module';
 import type { Logger } from '#config/log.ts';
@@ -22,11 +23,20 @@ export interface ManagedProcess {
 }
 
 const ALIVE_MS = 500;
-/** A terminal sends Ctrl-C to the whole group and people press it twice: a repeat this soon is the same signal. */
+/**
+ * A terminal sends Ctrl-C to the whole group and people press it twice: a repeat this soon is the same
+ * signal.
+ */
 export const SAME_SIGNAL_MS = 2_000;
 
-/** Runs one part until it is stopped; never returns. `start` is handed what it tells with what the process is doing. */
-export async function runProcess(logger: Logger, start: (doing: (what: string) => void) => Promise<ManagedProcess>): Promise<never> {
+/**
+ * Runs one part until it is stopped; never returns. `start` is handed what it tells with what the process is
+ * doing.
+ */
+export async function runProcess(
+  logger: Logger,
+  start: (doing: (what: string) => void) => Promise<ManagedProcess>,
+): Promise<never> {
   const isSupervised = process.send !== undefined;
   const tell = (message: ChildMessage) => process.send?.(message, () => undefined);
   if (isSupervised) {

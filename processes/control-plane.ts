@@ -1,4 +1,7 @@
-/** Composes the control plane of one process: store, coordination, money, sessions, the worker link, deliveries, and the server over them. */
+/**
+ * Composes the control plane of one process: store, coordination, money, sessions, the worker link,
+ * deliveries, and the server over them.
+ */
 import { randomUUID } from 'node:crypto';
 import { availableParallelism, hostname } from 'node:os';
 import { systemClock } from '#config/clock.ts';
@@ -80,14 +83,26 @@ async function compose(settings: Settings, logger: Logger, doing: Context['doing
   let others: OtherReplicas | null = null;
   const hub = new WorkerHub({ clock, logger, sink: () => sink, others: () => others });
   let url = '';
-  const context = await buildContext(settings, { clock, logger, credentials, database, dispatch: hub, doing, publicUrl: () => url });
+  const context = await buildContext(settings, {
+    clock,
+    logger,
+    credentials,
+    database,
+    dispatch: hub,
+    doing,
+    publicUrl: () => url,
+  });
   // The data directory is locked: whoever comes back to it is the same replica again.
-  const enrolled = await enrol(context, { id: `${hostname()}:${settings.DATA_DIR}`, isShared: settings.REDIS_URL !== undefined });
+  const enrolled = await enrol(context, {
+    id: `${hostname()}:${settings.DATA_DIR}`,
+    isShared: settings.REDIS_URL !== undefined,
+  });
   const sink = createReportSink(context, jobsOfCalls(context));
   // What an earlier process left is put in order before anything new is created or a worker comes back.
   const sweeper = startSweeper(context, openPulse(settings.DATA_DIR));
   await sweeper.idle();
-  if (settings.REDIS_URL !== undefined) others = await joinReplicas({ coordination: context.coordination, clock, logger, own: hub });
+  if (settings.REDIS_URL !== undefined)
+    others = await joinReplicas({ coordination: context.coordination, clock, logger, own: hub });
   const server = await startControlPlane({
     context,
     onListening: (port) => {
@@ -107,22 +122,31 @@ async function compose(settings: Settings, logger: Logger, doing: Context['doing
     startNumberKeeper(context),
     startRoomKeeper(context),
     startRetention(context),
-    ...(others ? [startLinkWatch(context, { isHeld: (id) => hub.isHeld(id), lost: (id) => sink.workerLost(id) })] : []),
+    ...(others
+      ? [startLinkWatch(context, { isHeld: (id) => hub.isHeld(id), lost: (id) => sink.workerLost(id) })]
+      : []),
   ];
   addWorkerMetrics(context.metrics.registry, hub);
-  const internal = settings.INTERNAL_PORT === undefined ? null : await serveInternal(settings.INTERNAL_PORT, server.handle);
-  const links = [server.server, ...(internal ? [internal] : [])].map((http) => serveWorkerLink(http, hub, credentials.workerToken));
+  const internal =
+    settings.INTERNAL_PORT === undefined ? null : await serveInternal(settings.INTERNAL_PORT, server.handle);
+  const links = [server.server, ...(internal ? [internal] : [])].map((http) =>
+    serveWorkerLink(http, hub, credentials.workerToken),
+  );
   return {
     facts: { outlivesDrain: true, port: server.port, demoNumber: server.seeded.demoNumber },
     lines: [
       `Console      ${url}/console`,
       `API docs     ${url}/docs`,
       `Credentials  in ${credentials.file} (root_api_key; worker_token for the workers)`,
-      ...(settings.REDIS_URL === undefined ? ['Replicas     this one only: more than one control plane needs REDIS_URL (and MONGODB_URL)'] : []),
+      ...(settings.REDIS_URL === undefined
+        ? ['Replicas     this one only: more than one control plane needs REDIS_URL (and MONGODB_URL)']
+        : []),
       `ready ${JSON.stringify({ port: server.port })}`,
     ],
     workerDied: ({ instanceId, ...how }) => {
-      hub.workerDied(instanceId, how).catch((error: unknown) => logger.error({ err: error }, 'sessions of a dead worker'));
+      hub
+        .workerDied(instanceId, how)
+        .catch((error: unknown) => logger.error({ err: error }, 'sessions of a dead worker'));
     },
     drain: async () => hub.drain(),
     async close() {
@@ -142,14 +166,19 @@ async function compose(settings: Settings, logger: Logger, doing: Context['doing
 
 async function buildContext(
   settings: Settings,
-  parts: Pick<Context, 'clock' | 'logger' | 'credentials' | 'dispatch' | 'doing' | 'publicUrl'> & { readonly database: Database },
+  parts: Pick<Context, 'clock' | 'logger' | 'credentials' | 'dispatch' | 'doing' | 'publicUrl'> & {
+    readonly database: Database;
+  },
 ): Promise<Context> {
   const { clock, logger, credentials, database } = parts;
   const models = defineModels(database.connection);
   await migrate(database.connection, new Date(clock.wallTime()));
   await buildIndexes(models);
   const metrics = createMetrics();
-  const s3 = { accessKeyId: process.env['AWS_ACCESS_KEY_ID'], secretAccessKey: process.env['AWS_SECRET_ACCESS_KEY'] };
+  const s3 = {
+    accessKeyId: process.env['AWS_ACCESS_KEY_ID'],
+    secretAccessKey: process.env['AWS_SECRET_ACCESS_KEY'],
+  };
   return {
     ...parts,
     settings,
@@ -173,14 +202,26 @@ async function buildContext(
     workSignals: createWorkSignals(),
     egress: createEgressGuard({ allow: settings.EGRESS_ALLOW, clock }),
     platform: platformModels(settings, {
-      localRecognition: detectLocalRecognition({ dataDir: settings.DATA_DIR, searchPath: process.env['PATH'] ?? '' }),
+      localRecognition: detectLocalRecognition({
+        dataDir: settings.DATA_DIR,
+        searchPath: process.env['PATH'] ?? '',
+      }),
       localVoices: detectEspeakVoices(),
     }),
     rooms: openRooms(settings, logger),
-    speech: createSpeechPool({ settings, searchPath: process.env['PATH'] ?? '', cores: availableParallelism(), clock }),
+    speech: createSpeechPool({
+      settings,
+      searchPath: process.env['PATH'] ?? '',
+      cores: availableParallelism(),
+      clock,
+    }),
     carrier: await chooseCarrier(settings, logger),
     metrics,
-    tracing: await openTracing(settings, { name: 'control-plane', instance: randomUUID() }, { clock, logger }),
+    tracing: await openTracing(
+      settings,
+      { name: 'control-plane', instance: randomUUID() },
+      { clock, logger },
+    ),
     database,
   };
 }

@@ -1,6 +1,7 @@
 /**
- * What a process is doing, kept where whoever has to kill it can read it: a file without a name that both have open, in memory where the system has such a place.
- * A process writes a line before it starts something; one that stands still cannot be asked any more, but its last line is there.
+ * What a process is doing, kept where whoever has to kill it can read it: a file without a name that both
+ * have open, in memory where the system has such a place. A process writes a line before it starts something;
+ * one that stands still cannot be asked any more, but its last line is there.
  */
 import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,7 +11,9 @@ import { join } from 'node:path';
 const DOING_FD = 4;
 /** Set for processes that are given the file; for any other the descriptor may be anything. */
 const GIVEN = 'PARLEY_DOING';
-/** Files in memory on Linux; what is temporary elsewhere may be on a disk, which would hold up whoever writes. */
+/**
+ * Files in memory on Linux; what is temporary elsewhere may be on a disk, which would hold up whoever writes.
+ */
 const MEMORY = '/dev/shm';
 const LINE_BYTES = 256;
 

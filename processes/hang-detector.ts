@@ -1,6 +1,7 @@
 /**
- * Tells a process that stands still from one that is not let run: a main thread that waits for a processor stands by nobody's fault of its own,
- * and a busy machine is no reason to kill a worker with calls on it. Time is handed in; the kernel's account of the wait is read by `processorWaitMs`.
+ * Tells a process that stands still from one that is not let run: a main thread that waits for a processor
+ * stands by nobody's fault of its own, and a busy machine is no reason to kill a worker with calls on it.
+ * Time is handed in; the kernel's account of the wait is read by `processorWaitMs`.
  */
 import { readFile } from 'node:fs/promises';
 
@@ -26,7 +27,10 @@ export class HangDetector {
     this.#countedMs = nowMs;
   }
 
-  /** Takes a look; `waitedMs` is what its main thread has waited for a processor in all its life. Returns how long it has stood, ms. */
+  /**
+   * Takes a look; `waitedMs` is what its main thread has waited for a processor in all its life. Returns how
+   * long it has stood, ms.
+   */
   sample(nowMs: number, waitedMs: number | null): number {
     const waited = waitedMs === null || this.#waitedMs === null ? 0 : waitedMs - this.#waitedMs;
     this.#stoodMs += Math.max(0, nowMs - this.#countedMs - waited);
@@ -36,7 +40,10 @@ export class HangDetector {
   }
 }
 
-/** What the main thread of a process has waited for a processor in its life, ms; null where the system does not tell (Linux does, `proc(5)` schedstat). */
+/**
+ * What the main thread of a process has waited for a processor in its life, ms; null where the system does
+ * not tell (Linux does, `proc(5)` schedstat).
+ */
 export async function processorWaitMs(pid: number): Promise<number | null> {
   try {
     const [, waitedNs] = (await readFile(`/proc/${pid}/task/${pid}/schedstat`, 'utf8')).split(' ');

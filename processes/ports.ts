@@ -1,4 +1,7 @@
-/** The ports a start needs: free ones are found, and one that somebody else has stops the start before any part of it begins. */
+/**
+ * The ports a start needs: free ones are found, and one that somebody else has stops the start before any
+ * part of it begins.
+ */
 import { randomInt } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
@@ -6,8 +9,9 @@ import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * Where a free port is looked for: below those that systems give to outgoing connections (Linux from 32768, RFC 6335 §6 from 49152). One of those may be
- * anybody's by the time the part that listens on it is started again, and everyone who was told of the port depends on it. Above the usual media ports.
+ * Where a free port is looked for: below those that systems give to outgoing connections (Linux from 32768,
+ * RFC 6335 §6 from 49152). One of those may be anybody's by the time the part that listens on it is started
+ * again, and everyone who was told of the port depends on it. Above the usual media ports.
  */
 const OWN_PORTS = { first: 30_000, last: 32_767 };
 const OWN_PORT_TRIES = 200;
@@ -37,7 +41,10 @@ export async function requireListenable(at: ConfiguredPort): Promise<void> {
   }
 }
 
-/** A port that is free for TCP and UDP on this address right now. Throws when none is found, or the address is not one of this machine. */
+/**
+ * A port that is free for TCP and UDP on this address right now. Throws when none is found, or the address is
+ * not one of this machine.
+ */
 export async function freePort(host: string): Promise<number> {
   for (let tries = 0; tries < OWN_PORT_TRIES; tries++) {
     const port = randomInt(OWN_PORTS.first, OWN_PORTS.last + 1);
@@ -48,11 +55,16 @@ export async function freePort(host: string): Promise<number> {
       if (!isInUse(error)) throw error;
     }
   }
-  throw new Error(`no free port between ${OWN_PORTS.first} and ${OWN_PORTS.last} on ${host}: set PORT and SIP_PORT`);
+  throw new Error(
+    `no free port between ${OWN_PORTS.first} and ${OWN_PORTS.last} on ${host}: set PORT and SIP_PORT`,
+  );
 }
 
 /** An address that could not be bound, as one line for a person; any other error stays as it is. */
-export function explainListenError(error: unknown, at: Pick<ConfiguredPort, 'setting' | 'host' | 'port'>): unknown {
+export function explainListenError(
+  error: unknown,
+  at: Pick<ConfiguredPort, 'setting' | 'host' | 'port'>,
+): unknown {
   const why: Readonly<Record<string, string>> = {
     EADDRINUSE: 'is in use by another program; set another port, or 0 for a free one',
     EADDRNOTAVAIL: 'is not an address of this machine',
@@ -60,7 +72,9 @@ export function explainListenError(error: unknown, at: Pick<ConfiguredPort, 'set
     ENOTFOUND: 'is not a known address',
   };
   const reason = why[(error as NodeJS.ErrnoException)?.code ?? ''];
-  return reason === undefined ? error : new Error(`${at.setting}: ${at.host} port ${at.port} ${reason}`, { cause: error });
+  return reason === undefined
+    ? error
+    : new Error(`${at.setting}: ${at.host} port ${at.port} ${reason}`, { cause: error });
 }
 
 function isInUse(error: unknown): boolean {
@@ -68,7 +82,11 @@ function isInUse(error: unknown): boolean {
 }
 
 /** Takes a port and lets go of it; rejects as listening does. */
-async function listenBriefly({ host, port, isUdpToo }: Pick<ConfiguredPort, 'host' | 'port' | 'isUdpToo'>): Promise<void> {
+async function listenBriefly({
+  host,
+  port,
+  isUdpToo,
+}: Pick<ConfiguredPort, 'host' | 'port' | 'isUdpToo'>): Promise<void> {
   const server = createServer().listen(port, host);
   await once(server, 'listening');
   try {

@@ -1,4 +1,7 @@
-/** The thread beside a worker's event loop: when the loop has been in one session's work for a while, it writes that session's name where the supervisor reads it, and takes it away when the loop goes on. */
+/**
+ * The thread beside a worker's event loop: when the loop has been in one session's work for a while, it
+ * writes that session's name where the supervisor reads it, and takes it away when the loop goes on.
+ */
 import { workerData } from 'node:worker_threads';
 import { systemClock } from '#config/clock.ts';
 import { tellDoing } from './doing.ts';

@@ -1,6 +1,7 @@
 /**
- * Whose turn of the event loop it is. The loop writes the session's name to memory it shares with a thread (`processes/session-turns-thread-entry.ts`), which is no more than a few writes;
- * once the loop stands still, the thread tells the supervisor (`processes/doing.ts`).
+ * Whose turn of the event loop it is. The loop writes the session's name to memory it shares with a thread
+ * (`processes/session-turns-thread-entry.ts`), which is no more than a few writes; once the loop stands
+ * still, the thread tells the supervisor (`processes/doing.ts`).
  */
 import { Worker } from 'node:worker_threads';
 import type { Logger } from '#config/log.ts';
@@ -16,7 +17,10 @@ export interface SessionTurnsData {
   readonly fd: number;
 }
 
-/** Starts the thread, which tells through `fd` and lives as long as the process; null: nobody asks. What is returned makes what runs work in the name of a session. */
+/**
+ * Starts the thread, which tells through `fd` and lives as long as the process; null: nobody asks. What is
+ * returned makes what runs work in the name of a session.
+ */
 export function openSessionTurns(fd: number | null, logger: Logger): (sessionId: string) => Within {
   if (fd === null) return () => nameless;
   const memory = new SharedArrayBuffer(COUNT_BYTES + NAME_BYTES);
@@ -31,8 +35,14 @@ export function openSessionTurns(fd: number | null, logger: Logger): (sessionId:
     Atomics.add(count, 0, 1);
   };
   const workerData: SessionTurnsData = { memory, fd };
-  const thread = new Worker(new URL('./session-turns-thread-entry.ts', import.meta.url), { execArgv: [], name: 'turns', workerData });
-  thread.on('error', (error) => logger.error({ err: error }, 'nobody can tell any more in which session this worker stands still'));
+  const thread = new Worker(new URL('./session-turns-thread-entry.ts', import.meta.url), {
+    execArgv: [],
+    name: 'turns',
+    workerData,
+  });
+  thread.on('error', (error) =>
+    logger.error({ err: error }, 'nobody can tell any more in which session this worker stands still'),
+  );
   thread.unref();
   return (sessionId) => {
     const name = new Uint8Array(NAME_BYTES);

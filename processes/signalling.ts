@@ -1,4 +1,6 @@
-/** Composes the embedded signalling of one process: the SIP server, and admission asked of the control plane. */
+/**
+ * Composes the embedded signalling of one process: the SIP server, and admission asked of the control plane.
+ */
 import { systemClock } from '#config/clock.ts';
 import type { Settings } from '#config/env.ts';
 import { createLogger } from '#config/log.ts';
@@ -29,7 +31,11 @@ export async function startSignallingPart(settings: Settings): Promise<void> {
       doing,
       admit: createHttpAdmission(CONTROL_PLANE_URL, WORKER_TOKEN),
     }).catch((error: unknown) => {
-      throw explainListenError(error, { setting: 'SIP_HOST, SIP_PORT, SIP_TLS_PORT', host: settings.SIP_HOST, port: settings.SIP_PORT });
+      throw explainListenError(error, {
+        setting: 'SIP_HOST, SIP_PORT, SIP_TLS_PORT',
+        host: settings.SIP_HOST,
+        port: settings.SIP_PORT,
+      });
     });
     // New calls are refused by admission while the program drains; running ones still need their BYE.
     return {

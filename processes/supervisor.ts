@@ -1,6 +1,7 @@
 /**
- * The supervisor of `npm start`: starts the control plane, the embedded signalling and the workers as processes of their own,
- * restarts what dies, kills what hangs, and stops everything in order. It carries no call and no request itself, so that nothing it supervises can take it down.
+ * The supervisor of `npm start`: starts the control plane, the embedded signalling and the workers as
+ * processes of their own, restarts what dies, kills what hangs, and stops everything in order. It carries no
+ * call and no request itself, so that nothing it supervises can take it down.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -29,13 +30,21 @@ export type SupervisorMessage =
 /** What the control plane is told of a worker that ended. */
 export interface WorkerDeath {
   readonly instanceId: string;
-  /** False where its successors fail again and again before they are ready: nobody is to wait for the next one. */
+  /**
+   * False where its successors fail again and again before they are ready: nobody is to wait for the next
+   * one.
+   */
   readonly isReplaced: boolean;
-  /** The session it was at when it was killed for standing still; null where it ended otherwise, or was at none. */
+  /**
+   * The session it was at when it was killed for standing still; null where it ended otherwise, or was at
+   * none.
+   */
   readonly stoodIn: string | null;
 }
 
-/** A process standing still this long is killed. Time in which the machine did not let it run does not count. */
+/**
+ * A process standing still this long is killed. Time in which the machine did not let it run does not count.
+ */
 const HANG_MS = 2_000;
 /** A supervisor that was itself late by this much judges nobody in that round. */
 const OWN_LATENESS_MS = 300;
@@ -68,10 +77,17 @@ export interface SupervisorDeps {
   readonly program: string;
   readonly baseEnvironment: NodeJS.ProcessEnv;
   /** A child became ready, the first time or again. */
-  onReady(child: { readonly name: string; readonly role: Role; readonly facts: Readonly<Record<string, unknown>> }): void;
+  onReady(child: {
+    readonly name: string;
+    readonly role: Role;
+    readonly facts: Readonly<Record<string, unknown>>;
+  }): void;
   /** A child ended by itself before it ever became ready: the start has failed. */
   onStartFailed(name: string): void;
-  /** What the main thread of a process has waited for a processor in its life, ms; null where nobody tells. The system's own account unless a test says otherwise. */
+  /**
+   * What the main thread of a process has waited for a processor in its life, ms; null where nobody tells.
+   * The system's own account unless a test says otherwise.
+   */
   readonly processorWaitMs?: (pid: number) => Promise<number | null>;
 }
 
@@ -135,8 +151,9 @@ export class Supervisor {
   }
 
   /**
-   * Asks workers to drain first, then ends the signalling and the control plane, which must outlive them to take their reports.
-   * Resolves when all have ended; whatever is left after `drainMs` and a moment is killed.
+   * Asks workers to drain first, then ends the signalling and the control plane, which must outlive them to
+   * take their reports. Resolves when all have ended; whatever is left after `drainMs` and a moment is
+   * killed.
    */
   async stop(drainMs: number): Promise<void> {
     this.#isStopping = true;
@@ -169,12 +186,17 @@ export class Supervisor {
     const process = fork(program, [child.spec.role], {
       stdio: ['inherit', 'inherit', 'inherit', 'ipc', child.doing ?? 'ignore'],
       execArgv: [...execArgv, ...(child.spec.nodeOptions ?? [])],
-      env: { ...baseEnvironment, ...child.spec.environment(child.instanceId), ...doingEnvironment(child.doing) },
+      env: {
+        ...baseEnvironment,
+        ...child.spec.environment(child.instanceId),
+        ...doingEnvironment(child.doing),
+      },
       // A terminal's Ctrl-C reaches the supervisor alone, which then stops the others in order.
       detached: true,
     });
     child.process = process;
-    if (process.pid !== undefined) void favourProcess(process.pid, child.spec.role === 'control-plane' ? BEHIND_FAVOURED : FAVOURED);
+    if (process.pid !== undefined)
+      void favourProcess(process.pid, child.spec.role === 'control-plane' ? BEHIND_FAVOURED : FAVOURED);
     process.on('message', (message) => this.#receive(child, message as ChildMessage));
     process.on('error', (error) => {
       logger.error({ err: error, name: child.spec.name }, 'process could not be started or reached');
@@ -190,11 +212,16 @@ export class Supervisor {
     child.isReady = true;
     child.wasEverReady = true;
     child.failedStarts = 0;
-    if (child.spec.role === 'control-plane') for (const dead of this.#deadWorkers) this.#tellOfDeath(child, dead);
+    if (child.spec.role === 'control-plane')
+      for (const dead of this.#deadWorkers) this.#tellOfDeath(child, dead);
     this.#deps.onReady({ name: child.spec.name, role: child.spec.role, facts: message.facts });
   }
 
-  #exited(child: Child, process: ChildProcess, how: { readonly code: number | null; readonly signal: NodeJS.Signals | null }): void {
+  #exited(
+    child: Child,
+    process: ChildProcess,
+    how: { readonly code: number | null; readonly signal: NodeJS.Signals | null },
+  ): void {
     if (child.process !== process) return;
     const { clock, logger } = this.#deps;
     child.process = null;
@@ -204,7 +231,8 @@ export class Supervisor {
     if (child.spec.role === 'worker') {
       const dead = { instanceId: child.instanceId, stoodIn: child.stoodIn, child };
       this.#deadWorkers.push(dead);
-      for (const other of this.#children) if (other.spec.role === 'control-plane') this.#tellOfDeath(other, dead);
+      for (const other of this.#children)
+        if (other.spec.role === 'control-plane') this.#tellOfDeath(other, dead);
     }
     if (this.#isStopping) return;
     if (!child.wasEverReady) {
@@ -232,7 +260,10 @@ export class Supervisor {
     }
   }
 
-  /** Signs of life that wait to be read are read before the verdict, which comes after an answer of the system. */
+  /**
+   * Signs of life that wait to be read are read before the verdict, which comes after an answer of the
+   * system.
+   */
   async #judge(child: Child, process: ChildProcess): Promise<void> {
     const { clock, logger, processorWaitMs: readWaitMs = processorWaitMs } = this.#deps;
     const waitedMs = process.pid === undefined ? null : await readWaitMs(process.pid);
@@ -249,7 +280,11 @@ export class Supervisor {
   }
 
   #tellOfDeath(controlPlane: Child, { child, ...dead }: DeadWorker): void {
-    this.#tell(controlPlane, { type: 'worker_died', ...dead, isReplaced: !this.#isStopping && child.failedStarts < HOPELESS_STARTS });
+    this.#tell(controlPlane, {
+      type: 'worker_died',
+      ...dead,
+      isReplaced: !this.#isStopping && child.failedStarts < HOPELESS_STARTS,
+    });
   }
 
   #tell(child: Child, message: SupervisorMessage): void {

@@ -1,4 +1,7 @@
-/** Composes one worker: media thread, engines, models, tools, spool, signalling, and the link to the control plane. */
+/**
+ * Composes one worker: media thread, engines, models, tools, spool, signalling, and the link to the control
+ * plane.
+ */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import type { AgentTestJob } from '#config/agent-test.ts';
@@ -42,9 +45,15 @@ import { openSessionTurns } from './session-turns.ts';
 
 /** Slots of a worker whose number of calls nobody set; the event loop's lag closes it earlier. */
 const DEFAULT_CAPACITY = 200;
-/** A worker says that it is ready once the control plane has it, or after this long all the same: it goes on trying. */
+/**
+ * A worker says that it is ready once the control plane has it, or after this long all the same: it goes on
+ * trying.
+ */
 const CONNECT_MS = 5_000;
-/** What a first call would wait for is loaded this long after the worker is ready, when the other parts of the machine have started too. */
+/**
+ * What a first call would wait for is loaded this long after the worker is ready, when the other parts of the
+ * machine have started too.
+ */
 const WARM_UP_AFTER_MS = 300;
 /** The control plane gives an analysis up after two minutes. */
 const ANALYSIS_MS = 110_000;
@@ -59,10 +68,16 @@ export async function startWorkerPart(settings: Settings): Promise<void> {
   favourThisThread();
   const logger = createLogger({ level: settings.LOG_LEVEL, name: 'worker' });
   const within = openSessionTurns(givenDoing(process.env), logger);
-  await runProcess(logger, () => compose(settings, logger, { controlPlaneUrl: CONTROL_PLANE_URL, token: WORKER_TOKEN, within }));
+  await runProcess(logger, () =>
+    compose(settings, logger, { controlPlaneUrl: CONTROL_PLANE_URL, token: WORKER_TOKEN, within }),
+  );
 }
 
-async function compose(settings: Settings, logger: Logger, link: Pick<WorkerDeps, 'controlPlaneUrl' | 'token' | 'within'>): Promise<ManagedProcess> {
+async function compose(
+  settings: Settings,
+  logger: Logger,
+  link: Pick<WorkerDeps, 'controlPlaneUrl' | 'token' | 'within'>,
+): Promise<ManagedProcess> {
   const clock = systemClock;
   const vendorClock = attentiveClock(clock);
   const instanceId = settings.WORKER_INSTANCE ?? `worker-${randomUUID().slice(0, 8)}`;
@@ -96,12 +111,16 @@ async function compose(settings: Settings, logger: Logger, link: Pick<WorkerDeps
     createCallDeps: (plan) => ({
       ...createCallDeps(plan, { settings, speech, egress, vendorClock, logger }),
       knowledge: knowledge.open(plan),
-      mayTransfer: () => askForTransfer({ url: link.controlPlaneUrl, token: link.token, clock, logger }, plan.session_id),
-      placeCall: signalling ? (request, signal) => dialOutboundCall({ ...phone, signalling }, request, signal) : null,
+      mayTransfer: () =>
+        askForTransfer({ url: link.controlPlaneUrl, token: link.token, clock, logger }, plan.session_id),
+      placeCall: signalling
+        ? (request, signal) => dialOutboundCall({ ...phone, signalling }, request, signal)
+        : null,
     }),
     dial(job, plan) {
       // Offers of phone calls are declined without signalling.
-      if (signalling && plan.transport.type === 'sip_outbound') void dialJob({ ...phone, worker, signalling }, job, plan, plan.transport);
+      if (signalling && plan.transport.type === 'sip_outbound')
+        void dialJob({ ...phone, worker, signalling }, job, plan, plan.transport);
     },
     resume(job, plan, handover) {
       if (signalling) void resumeJob({ ...phone, worker, signalling }, job, plan, handover);
@@ -137,7 +156,10 @@ async function compose(settings: Settings, logger: Logger, link: Pick<WorkerDeps
 
 /** What carries calls of these kinds. */
 function transportsOf(kinds: readonly JobKind[]): Transport[] {
-  return [...(kinds.includes('phone') ? (['rtp'] as const) : []), ...(kinds.includes('web') ? (['webrtc'] as const) : [])];
+  return [
+    ...(kinds.includes('phone') ? (['rtp'] as const) : []),
+    ...(kinds.includes('web') ? (['webrtc'] as const) : []),
+  ];
 }
 
 function describeWork(kinds: readonly JobKind[], controlPlaneUrl: string, isConnected: boolean): string[] {
@@ -163,14 +185,22 @@ function startMedia(settings: Settings, logger: Logger): Promise<MediaHost> {
   });
 }
 
-function testAgent(job: AgentTestJob, parts: { readonly settings: Settings; readonly egress: EgressGuard; readonly logger: Logger }) {
+function testAgent(
+  job: AgentTestJob,
+  parts: { readonly settings: Settings; readonly egress: EgressGuard; readonly logger: Logger },
+) {
   const modelFor = (llm: CallPlan['config']['llm']) =>
-    createLanguageModel({ ...parts, plan: { ...job.plan, config: { ...job.plan.config, llm } }, clock: systemClock });
+    createLanguageModel({
+      ...parts,
+      plan: { ...job.plan, config: { ...job.plan.config, llm } },
+      clock: systemClock,
+    });
   return runMeteredTest(job, { modelFor, egress: parts.egress, clock: systemClock });
 }
 
 function phoneSettings({ SIP_HOST, SIP_PUBLIC_IP, SIP_SRTP, RTPENGINE }: Settings) {
-  // Where a relay stands between them, the other side is given the relay's address, and the relay this machine's.
+  // Where a relay stands between them, the other side is given the relay's address, and the relay this
+  // machine's.
   const sipPublicIp = RTPENGINE.length > 0 ? undefined : SIP_PUBLIC_IP;
   return {
     sipHost: SIP_HOST,
@@ -207,7 +237,9 @@ async function connect(settings: Settings, tag: string, logger: Logger): Promise
     logger,
   });
   if (settings.RTPENGINE.length === 0) return signalling;
-  const relays = settings.RTPENGINE.map((address) => createNgClient(address, { clock: systemClock, cookie: randomUUID }));
+  const relays = settings.RTPENGINE.map((address) =>
+    createNgClient(address, { clock: systemClock, cookie: randomUUID }),
+  );
   const interfaces = settings.RTPENGINE_INTERFACES ?? null;
   const relay = createMediaRelay({ relays, interfaces, clock: systemClock, logger, callId: randomUUID });
   // Calls are refused as long as none answers, and one may come later.
@@ -232,7 +264,8 @@ function createCallDeps(
     synthesizer: speech.callSynthesizer(plan.config.voice.voice_id, plan.config.voice.speaking_language),
     model: createLanguageModel({ settings, plan, egress, clock: vendorClock, logger }),
     createTools(link: ToolsLink) {
-      const clientTools = plan.channel === 'web_voice' ? createClientTools((event) => link.send(event)) : null;
+      const clientTools =
+        plan.channel === 'web_voice' ? createClientTools((event) => link.send(event)) : null;
       const runner = createToolRunner({
         tools: plan.tools,
         variables: () => link.variables(),

@@ -1,7 +1,8 @@
 /**
- * `npm run check:conformance`: every rule in docs/conformance.md names the tests that prove it, and every one of those tests exists and is not skipped.
- * Every finding in docs/audit.md has a test that begins with its number.
- * A test is named `file › title` or `file › describe › title`, the file below test/ without `.test.ts`; titles of `it.each` stand as they are written, `${…}` as `${}`.
+ * `npm run check:conformance`: every rule in docs/conformance.md names the tests that prove it, and every one
+ * of those tests exists and is not skipped. Every finding in docs/audit.md has a test that begins with its
+ * number. A test is named `file › title` or `file › describe › title`, the file below test/ without
+ * `.test.ts`; titles of `it.each` stand as they are written, `${…}` as `${}`.
  */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -29,16 +30,21 @@ for (const [index, line] of page.split('\n').entries()) {
   }
 }
 
-const tests = globSync('test/**/*.test.ts', { cwd: root }).map((file) => readFileSync(join(root, file), 'utf8'));
+const tests = globSync('test/**/*.test.ts', { cwd: root }).map((file) =>
+  readFileSync(join(root, file), 'utf8'),
+);
 const findings = readFileSync(join(root, 'docs', 'audit.md'), 'utf8')
   .split('\n')
   .flatMap((line) => /^\| ((?:security|store) \d+) \|/.exec(line)?.[1] ?? []);
 for (const finding of findings) {
-  if (!tests.some((source) => source.includes(`${finding}: `))) problems.push(`docs/audit.md: no test begins with ${finding}`);
+  if (!tests.some((source) => source.includes(`${finding}: `)))
+    problems.push(`docs/audit.md: no test begins with ${finding}`);
 }
 
 for (const problem of problems) console.log(problem);
-console.log(`${proven} rules proven by tests, ${unproven} not yet proven, ${findings.length} findings with tests, ${problems.length} tests missing`);
+console.log(
+  `${proven} rules proven by tests, ${unproven} not yet proven, ${findings.length} findings with tests, ${problems.length} tests missing`,
+);
 process.exit(problems.length > 0 || proven === 0 || findings.length === 0 ? 1 : 0);
 
 function exists(proof: string): boolean {
@@ -53,12 +59,20 @@ function titlesOf(file: string): string[] {
   if (known) return known;
   const path = join(root, 'test', `${file}.test.ts`);
   const found: string[] = [];
-  if (existsSync(path)) collect(parseSync(readFileSync(path, 'utf8'), { syntax: 'typescript', target: 'es2022' }).body, [], found);
+  if (existsSync(path))
+    collect(
+      parseSync(readFileSync(path, 'utf8'), { syntax: 'typescript', target: 'es2022' }).body,
+      [],
+      found,
+    );
   titles.set(file, found);
   return found;
 }
 
-/** A call of a title and a function, by a plain name or by what a call gave (`it.each(…)`, `itNeeds(…)`), is a test or a describe; `it.skip(…)` is none. */
+/**
+ * A call of a title and a function, by a plain name or by what a call gave (`it.each(…)`, `itNeeds(…)`), is a
+ * test or a describe; `it.skip(…)` is none.
+ */
 function collect(node: unknown, outer: readonly string[], found: string[]): void {
   if (typeof node !== 'object' || node === null) return;
   if (Array.isArray(node)) {
@@ -71,14 +85,20 @@ function collect(node: unknown, outer: readonly string[], found: string[]): void
 }
 
 interface Argument {
-  readonly expression: { readonly type: string; readonly value?: string; readonly quasis?: readonly { readonly cooked: string }[] };
+  readonly expression: {
+    readonly type: string;
+    readonly value?: string;
+    readonly quasis?: readonly { readonly cooked: string }[];
+  };
 }
 
 function titleOf(node: Record<string, unknown>): string | null {
   if (node['type'] !== 'CallExpression') return null;
   const callee = (node['callee'] as { type: string }).type;
   const [first, ...rest] = node['arguments'] as Argument[];
-  const isTest = (callee === 'Identifier' || callee === 'CallExpression') && rest.some(({ expression }) => isFunction(expression.type));
+  const isTest =
+    (callee === 'Identifier' || callee === 'CallExpression') &&
+    rest.some(({ expression }) => isFunction(expression.type));
   if (!isTest || !first) return null;
   const { type, value, quasis } = first.expression;
   if (type === 'StringLiteral') return value ?? null;

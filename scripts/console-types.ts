@@ -1,4 +1,7 @@
-/** `npm run console:types`: writes the console's types of the API from the schemas its routes validate with (`/openapi.json`), so that no shape is written twice. */
+/**
+ * `npm run console:types`: writes the console's types of the API from the schemas its routes validate with
+ * (`/openapi.json`), so that no shape is written twice.
+ */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openTestApi } from '#test/control-plane/test-api.ts';
@@ -55,7 +58,9 @@ interface JsonSchema {
 }
 
 interface Operation {
-  readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, { readonly schema: JsonSchema }>> }>>;
+  readonly responses: Readonly<
+    Record<string, { readonly content?: Readonly<Record<string, { readonly schema: JsonSchema }>> }>
+  >;
 }
 
 /** Where the types stand. */
@@ -69,7 +74,9 @@ export async function apiTypes(): Promise<string> {
   const types = Object.entries(ANSWERS).map(([name, route]) => {
     const [method = '', path = ''] = route.split(' ');
     const operation = body.paths[path]?.[method] as Operation | undefined;
-    const success = Object.entries(operation?.responses ?? {}).find(([status]) => status.startsWith('2'))?.[1];
+    const success = Object.entries(operation?.responses ?? {}).find(([status]) =>
+      status.startsWith('2'),
+    )?.[1];
     const schema = success?.content?.['application/json']?.schema;
     if (!schema) throw new Error(`${route} is not described`);
     return `/** What \`${method.toUpperCase()} ${path}\` answers. */\nexport type ${name} = ${typeOf(schema)};\n`;
@@ -84,7 +91,8 @@ function typeOf(schema: JsonSchema, indent = ''): string {
   if (schema.allOf) return schema.allOf.map((part) => typeOf(part, indent)).join(' & ');
   if (schema.const !== undefined) return JSON.stringify(schema.const);
   if (schema.enum) return union(schema.enum.map((value) => JSON.stringify(value)));
-  if (Array.isArray(schema.type)) return union(schema.type.map((type: string) => typeOf({ ...schema, type }, indent)));
+  if (Array.isArray(schema.type))
+    return union(schema.type.map((type: string) => typeOf({ ...schema, type }, indent)));
   switch (schema.type) {
     case 'object':
       return objectType(schema, indent);
@@ -106,10 +114,12 @@ function typeOf(schema: JsonSchema, indent = ''): string {
 }
 
 function objectType({ properties, required = [], additionalProperties }: JsonSchema, indent: string): string {
-  if (!properties) return `Record<string, ${typeof additionalProperties === 'object' ? typeOf(additionalProperties, indent) : 'unknown'}>`;
+  if (!properties)
+    return `Record<string, ${typeof additionalProperties === 'object' ? typeOf(additionalProperties, indent) : 'unknown'}>`;
   const inner = `${indent}  `;
   const fields = Object.entries(properties).map(
-    ([name, field]) => `${inner}${/^\w+$/.test(name) ? name : JSON.stringify(name)}${required.includes(name) ? '' : '?'}: ${typeOf(field, inner)};`,
+    ([name, field]) =>
+      `${inner}${/^\w+$/.test(name) ? name : JSON.stringify(name)}${required.includes(name) ? '' : '?'}: ${typeOf(field, inner)};`,
   );
   return `{\n${fields.join('\n')}\n${indent}}`;
 }

@@ -1,4 +1,7 @@
-/** `npm run docs:errors`: writes docs/errors.md from the table of faults, so that the page cannot fall behind it. */
+/**
+ * `npm run docs:errors`: writes docs/errors.md from the table of faults, so that the page cannot fall behind
+ * it.
+ */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { listFaults } from '#config/errors.ts';

@@ -1,6 +1,7 @@
 /**
- * `npm run check:regexes`: no regular expression of the product takes more than linear time (recheck judges each), and none is made of what is not known here.
- * An exception stands in `ALLOWED` with the bound on its input; one that is needed no longer is a failure as well.
+ * `npm run check:regexes`: no regular expression of the product takes more than linear time (recheck judges
+ * each), and none is made of what is not known here. An exception stands in `ALLOWED` with the bound on its
+ * input; one that is needed no longer is a failure as well.
  */
 import { once } from 'node:events';
 import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -27,12 +28,14 @@ const ALLOWED: readonly Exception[] = [
   {
     file: 'control-plane/platform/store/embedded/matcher.ts',
     pattern: 'source',
-    bound: 'made by searchPattern: what is searched for, at most 256 characters, word for word, in names of at most 256',
+    bound:
+      'made by searchPattern: what is searched for, at most 256 characters, word for word, in names of at most 256',
   },
   {
     file: 'runtime/turn/text/spoken-forms.ts',
     pattern: 'source ENDS (?: ) ',
-    bound: 'sticky, in pieces of a reply, at most 221 characters; test/hostile/speech-text.test.ts measures all of them',
+    bound:
+      'sticky, in pieces of a reply, at most 221 characters; test/hostile/speech-text.test.ts measures all of them',
   },
 ];
 
@@ -80,16 +83,26 @@ async function main(): Promise<number> {
     else problems.push(`${each.file}: /${each.pattern}/ ${problem}`);
   }
   for (const exception of ALLOWED)
-    if (!needed.has(exception)) problems.push(`${exception.file}: the exception for /${exception.pattern}/ is no longer needed`);
+    if (!needed.has(exception))
+      problems.push(`${exception.file}: the exception for /${exception.pattern}/ is no longer needed`);
   for (const problem of problems) console.log(problem);
-  console.log(`${judged.size} patterns in ${files.length} files, ${needed.size} exceptions, ${problems.length} problems`);
+  console.log(
+    `${judged.size} patterns in ${files.length} files, ${needed.size} exceptions, ${problems.length} problems`,
+  );
   return problems.length > 0 || files.length < FEWEST_FILES || judged.size < FEWEST_PATTERNS ? 1 : 0;
 }
 
-/** What is wrong with each pattern: null when its time is linear in its input. What was judged before is not judged again. */
+/**
+ * What is wrong with each pattern: null when its time is linear in its input. What was judged before is not
+ * judged again.
+ */
 async function judgeAll(found: readonly Found[]): Promise<ReadonlyMap<string, string | null>> {
   const known = remembered();
-  const distinct = new Map(found.flatMap(({ pattern, flags }) => (flags === null ? [] : [[keyOf({ pattern, flags }), { pattern, flags }]])));
+  const distinct = new Map(
+    found.flatMap(({ pattern, flags }) =>
+      flags === null ? [] : [[keyOf({ pattern, flags }), { pattern, flags }]],
+    ),
+  );
   const unknown = [...distinct].filter(([key]) => !known.has(key));
   const judged = new Map([...known].filter(([key]) => distinct.has(key)));
   await Promise.all(
@@ -111,14 +124,22 @@ function shares<T>(all: readonly T[]): T[][] {
 }
 
 function remembered(): Map<string, string | null> {
-  return existsSync(MEMORY) ? new Map(JSON.parse(readFileSync(MEMORY, 'utf8')) as [string, string | null][]) : new Map();
+  return existsSync(MEMORY)
+    ? new Map(JSON.parse(readFileSync(MEMORY, 'utf8')) as [string, string | null][])
+    : new Map();
 }
 
 function judge({ pattern, flags }: Pattern): string | null {
   // Without limits of time the judgement is the same on every machine.
-  const judged = checkSync(pattern, flags, { timeout: TIMEOUT_MS, attackTimeout: null, incubationTimeout: null });
+  const judged = checkSync(pattern, flags, {
+    timeout: TIMEOUT_MS,
+    attackTimeout: null,
+    incubationTimeout: null,
+  });
   if (judged.status === 'safe') return null;
-  return judged.status === 'vulnerable' ? `takes ${judged.complexity.summary} time` : `cannot be judged (${judged.error.kind}): split it`;
+  return judged.status === 'vulnerable'
+    ? `takes ${judged.complexity.summary} time`
+    : `cannot be judged (${judged.error.kind}): split it`;
 }
 
 function keyOf({ pattern, flags }: { pattern: string; flags: string | null }): string {
@@ -130,7 +151,8 @@ function patternsOf(file: string): Found[] {
   const { body } = parseSync(code, { syntax: 'typescript', tsx: file.endsWith('x'), target: 'es2024' });
   const patterns: Found[] = [];
   collect(body, (node) => {
-    if (node.type === 'RegExpLiteral') patterns.push({ file, pattern: String(node['pattern']), flags: String(node['flags']) });
+    if (node.type === 'RegExpLiteral')
+      patterns.push({ file, pattern: String(node['pattern']), flags: String(node['flags']) });
     else if (isRegExpCall(node)) patterns.push(madeBy(file, node, body));
   });
   return patterns;
@@ -143,13 +165,20 @@ function collect(node: unknown, visit: (node: Node) => void): void {
 }
 
 function isRegExpCall(node: Node): boolean {
-  return (node.type === 'NewExpression' || node.type === 'CallExpression') && (node['callee'] as Node)['value'] === 'RegExp';
+  return (
+    (node.type === 'NewExpression' || node.type === 'CallExpression') &&
+    (node['callee'] as Node)['value'] === 'RegExp'
+  );
 }
 
 /** The pattern a call makes, where it is put together from constants of its own file. */
 function madeBy(file: string, call: Node, body: unknown): Found {
-  const [pattern, flags] = (call['arguments'] as { expression: Node }[]).map(({ expression }) => constant(expression, body));
-  return typeof pattern === 'string' && flags !== null ? { file, pattern, flags: flags ?? '' } : { file, pattern: written(call), flags: null };
+  const [pattern, flags] = (call['arguments'] as { expression: Node }[]).map(({ expression }) =>
+    constant(expression, body),
+  );
+  return typeof pattern === 'string' && flags !== null
+    ? { file, pattern, flags: flags ?? '' }
+    : { file, pattern: written(call), flags: null };
 }
 
 /** The text of an expression; null when it is not known. */
@@ -160,7 +189,8 @@ function constant(node: Node, body: unknown): string | null {
   if (node.type !== 'Identifier') return null;
   let init: Node | null = null;
   collect(body, (each) => {
-    if (each.type === 'VariableDeclarator' && (each['id'] as Node)['value'] === node['value']) init = each['init'] as Node | null;
+    if (each.type === 'VariableDeclarator' && (each['id'] as Node)['value'] === node['value'])
+      init = each['init'] as Node | null;
   });
   return init === null ? null : constant(init, body);
 }
@@ -168,7 +198,9 @@ function constant(node: Node, body: unknown): string | null {
 function templateText(template: Node, body: unknown, form: 'raw' | 'cooked'): string | null {
   const quasis = template['quasis'] as Record<'raw' | 'cooked', string>[];
   const values = (template['expressions'] as Node[]).map((expression) => constant(expression, body));
-  return values.includes(null) ? null : quasis.map((quasi, index) => quasi[form] + (values[index] ?? '')).join('');
+  return values.includes(null)
+    ? null
+    : quasis.map((quasi, index) => quasi[form] + (values[index] ?? '')).join('');
 }
 
 /** How the exceptions name a call whose pattern is not known: by what it is put together from. */

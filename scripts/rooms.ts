@@ -31,7 +31,10 @@ export function figuresOf(house: string, imports: readonly Import[]): Figures {
   const circles = circlesOf(arrows);
   return {
     rooms: [...arrows.keys()].toSorted(),
-    floors: circles.length > 0 ? Number.POSITIVE_INFINITY : Math.max(0, ...[...arrows.keys()].map((room) => floorOf(room, arrows))),
+    floors:
+      circles.length > 0
+        ? Number.POSITIVE_INFINITY
+        : Math.max(0, ...[...arrows.keys()].map((room) => floorOf(room, arrows))),
     arrows: [...arrows.values()].reduce((sum, { size }) => sum + size, 0),
     circles,
   };

@@ -1,6 +1,7 @@
 /**
- * `npm run docs:screenshots`: takes the pictures of the documentation from the real pages of a product it starts, after calls that were really had:
- * the talk page, every page of the console (in the dark and on a phone too), the API reference, and the widget on a page of its own. Needs Chromium, and port 5060 free.
+ * `npm run docs:screenshots`: takes the pictures of the documentation from the real pages of a product it
+ * starts, after calls that were really had: the talk page, every page of the console (in the dark and on a
+ * phone too), the API reference, and the widget on a page of its own. Needs Chromium, and port 5060 free.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -55,7 +56,9 @@ interface Places {
   readonly toolId: string;
 }
 
-/** What an account that is in use has: tools, knowledge, numbers, tests, a list to be called, a refused call. */
+/**
+ * What an account that is in use has: tools, knowledge, numbers, tests, a list to be called, a refused call.
+ */
 async function seed(product: Product, webhookUrl: string): Promise<Places> {
   const agentId = await demoAgentId(product);
   const tool = await product.ask('POST', '/v1/agent/tools', {
@@ -74,15 +77,26 @@ async function seed(product: Product, webhookUrl: string): Promise<Places> {
     },
   });
   await product.ask('POST', `/v1/agent/agents/${agentId}/publish`, { version_title: 'Tells bookings' });
-  await product.ask('PATCH', `/v1/agent/agents/${agentId}/config`, { conversation: { eagerness: 'eager', response_wait_ms: 450 } });
+  await product.ask('PATCH', `/v1/agent/agents/${agentId}/config`, {
+    conversation: { eagerness: 'eager', response_wait_ms: 450 },
+  });
   for (const [name, description] of [
     ['Night line', 'Takes messages when nobody is in.'],
     ['Reservations', 'Books tables and changes bookings.'],
   ])
     await product.ask('POST', '/v1/agent/agents', { name, description });
   const form = new FormData();
-  form.set('source', new File(['# Opening hours\n\nEvery day from noon until ten in the evening.\n'], 'opening-hours.md', { type: 'text/markdown' }));
-  await fetch(`${product.url}/v1/agent/knowledge-sources`, { method: 'POST', headers: { authorization: `Bearer ${product.rootKey}` }, body: form });
+  form.set(
+    'source',
+    new File(['# Opening hours\n\nEvery day from noon until ten in the evening.\n'], 'opening-hours.md', {
+      type: 'text/markdown',
+    }),
+  );
+  await fetch(`${product.url}/v1/agent/knowledge-sources`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${product.rootKey}` },
+    body: form,
+  });
   const number = await product.ask('POST', '/v1/agent/phone-numbers', {
     provider: 'managed',
     phone_number: '+15550100042',
@@ -124,12 +138,18 @@ async function haveSpokenCall(browser: Browser, product: Product): Promise<strin
   await visitor.press('Hang up');
   await visitor.close();
   const path = `/v1/agent/sessions/${sessionId}`;
-  await product.until('the call is analysed', async () => (await product.ask('GET', path)).analysis?.status === 'completed', WAIT_MS);
+  await product.until(
+    'the call is analysed',
+    async () => (await product.ask('GET', path)).analysis?.status === 'completed',
+    WAIT_MS,
+  );
   await product.until(
     'it was told',
     async () => {
       const { deliveries } = await product.ask('GET', `${path}/deliveries`);
-      return deliveries.length >= 2 && deliveries.every(({ state }: { state: string }) => state === 'delivered');
+      return (
+        deliveries.length >= 2 && deliveries.every(({ state }: { state: string }) => state === 'delivered')
+      );
     },
     WAIT_MS,
   );
@@ -191,7 +211,8 @@ async function takeConsole(
     const person = await ConsolePage.open(browser, product, { key: product.rootKey, ...options });
     for (const name of names) {
       await person.go(pages[name] ?? '');
-      if (name === 'call') await person.page.getByRole('slider', { name: 'Position in the recording' }).waitFor();
+      if (name === 'call')
+        await person.page.getByRole('slider', { name: 'Position in the recording' }).waitFor();
       if (name === 'agent-prompt') await person.see('of 4000 tokens');
       // The call's page is all of it; the others show what a window shows.
       await take(person.page, `console/${name}${suffix}`, name === 'call');
@@ -214,7 +235,11 @@ async function takeApi(browser: Browser, product: Product): Promise<void> {
 async function take(page: Page, name: string, isWhole = false): Promise<void> {
   const size = page.viewportSize() ?? VIEWPORT;
   // A window as high as the page, so that what stands still in a window reaches the picture's foot as well.
-  if (isWhole) await page.setViewportSize({ ...size, height: await page.evaluate<number>('document.documentElement.scrollHeight') });
+  if (isWhole)
+    await page.setViewportSize({
+      ...size,
+      height: await page.evaluate<number>('document.documentElement.scrollHeight'),
+    });
   await page.waitForTimeout(STILL_MS);
   await page.screenshot({ path: join(IMAGES, `${name}.png`) });
   await page.setViewportSize(size);

@@ -1,11 +1,17 @@
-/** Phone numbers as E.164 writes them: syntax, country, and the ranges that cost a caller more. A numbering plan is never consulted. */
+/**
+ * Phone numbers as E.164 writes them: syntax, country, and the ranges that cost a caller more. A numbering
+ * plan is never consulted.
+ */
 
 /** True for `+` and 2 to 15 digits, the first not 0 (ITU-T E.164 §6). */
 export function isE164(text: string): boolean {
   return /^\+[1-9]\d{1,14}$/.test(text);
 }
 
-/** Country calling codes and the country each belongs to (ISO 3166-1 alpha-2); of codes shared by several, the largest. */
+/**
+ * Country calling codes and the country each belongs to (ISO 3166-1 alpha-2); of codes shared by several, the
+ * largest.
+ */
 const CALLING_CODES: Readonly<Record<string, string>> = Object.fromEntries(
   (
     '7 RU,20 EG,27 ZA,30 GR,31 NL,32 BE,33 FR,34 ES,36 HU,39 IT,40 RO,41 CH,43 AT,44 GB,45 DK,46 SE,47 NO,48 PL,49 DE,51 PE,52 MX,53 CU,54 AR,55 BR,' +
@@ -64,15 +70,24 @@ export function countryOf(number: string): string | null {
   return null;
 }
 
-/** Premium and service ranges of the countries managed numbers may dial by default, and networks of no country. */
-const PREMIUM = /^\+(1(900|976|[2-9]\d\d976|[2-9]11)|44(9|87|84|70|76|118)|39(89|1|4)|81(990|570)|61(19|13|18)|52(900|01900)|87|88[1238]|979|808)/;
+/**
+ * Premium and service ranges of the countries managed numbers may dial by default, and networks of no
+ * country.
+ */
+const PREMIUM =
+  /^\+(1(900|976|[2-9]\d\d976|[2-9]11)|44(9|87|84|70|76|118)|39(89|1|4)|81(990|570)|61(19|13|18)|52(900|01900)|87|88[1238]|979|808)/;
 
-/** True for a number in a range that costs its caller more than a call, or that is a service rather than a subscriber. */
+/**
+ * True for a number in a range that costs its caller more than a call, or that is a service rather than a
+ * subscriber.
+ */
 export function isPremium(number: string): boolean {
   return PREMIUM.test(number);
 }
 
-/** A Japanese number as it is dialled from abroad: callers often leave the trunk zero after the country code. */
+/**
+ * A Japanese number as it is dialled from abroad: callers often leave the trunk zero after the country code.
+ */
 export function withoutTrunkZero(number: string): string {
   return number.replace(/^\+810/, '+81');
 }

@@ -3,15 +3,22 @@ import { request } from 'undici';
 import { type AdmissionAnswer, type AdmissionRequest, admissionAnswer } from '#config/sip-admission.ts';
 
 /**
- * Admission charges, creates the session and finds a worker, which has up to 6 s to say yes; the init webhook is not part of it. The caller's INVITE has been
- * answered with 100 and is not repeated meanwhile: whoever waits a moment is better off than who is refused.
+ * Admission charges, creates the session and finds a worker, which has up to 6 s to say yes; the init webhook
+ * is not part of it. The caller's INVITE has been answered with 100 and is not repeated meanwhile: whoever
+ * waits a moment is better off than who is refused.
  */
 const TIMEOUT_MS = 12_000;
 /** An answer is a tag, or a status and a few headers. */
 const MAX_ANSWER_BYTES = 65_536;
 
-/** Makes the question. The returned function rejects when the control plane cannot be reached or does not answer in time. */
-export function createHttpAdmission(controlPlaneUrl: string, workerToken: string): (question: AdmissionRequest) => Promise<AdmissionAnswer> {
+/**
+ * Makes the question. The returned function rejects when the control plane cannot be reached or does not
+ * answer in time.
+ */
+export function createHttpAdmission(
+  controlPlaneUrl: string,
+  workerToken: string,
+): (question: AdmissionRequest) => Promise<AdmissionAnswer> {
   return async (question) => {
     const response = await request(`${controlPlaneUrl}/internal/sip/admit`, {
       method: 'POST',
@@ -31,7 +38,8 @@ async function textOf(body: AsyncIterable<Uint8Array>): Promise<string> {
   let length = 0;
   for await (const chunk of body) {
     length += chunk.length;
-    if (length > MAX_ANSWER_BYTES) throw new Error(`admission answered with more than ${MAX_ANSWER_BYTES} bytes`);
+    if (length > MAX_ANSWER_BYTES)
+      throw new Error(`admission answered with more than ${MAX_ANSWER_BYTES} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');

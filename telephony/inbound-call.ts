@@ -1,6 +1,6 @@
 /**
- * The worker's side of an inbound phone call: 180 at once, the answer when the agent is ready, a leg out of the answered dialog.
- * It knows nothing of agents: when to answer, and whether to record, is handed in.
+ * The worker's side of an inbound phone call: 180 at once, the answer when the agent is ready, a leg out of
+ * the answered dialog. It knows nothing of agents: when to answer, and whether to record, is handed in.
  */
 import type { Clock } from '#config/clock.ts';
 import type { EgressGuard } from '#config/egress.ts';
@@ -40,7 +40,12 @@ export interface ReadyCall {
 
 /** An answered call, or why there is none. */
 export type InboundCall =
-  | { readonly outcome: 'answered'; readonly leg: Leg; readonly dialog: DialogFacts; readonly refer: SipDialog['refer'] }
+  | {
+      readonly outcome: 'answered';
+      readonly leg: Leg;
+      readonly dialog: DialogFacts;
+      readonly refer: SipDialog['refer'];
+    }
   /** The caller gave up first. */
   | { readonly outcome: 'cancelled' }
   /** Refused by us, with this SIP status. */
@@ -50,19 +55,27 @@ export type InboundCall =
  * Rings, waits for `ready`, answers and returns the leg.
  * A `ready` that rejects refuses the call: with its fault's SIP status, 480 otherwise.
  */
-export async function answerInboundCall(deps: InboundCallDeps, invite: IncomingInvite, ready: Promise<ReadyCall>): Promise<InboundCall> {
+export async function answerInboundCall(
+  deps: InboundCallDeps,
+  invite: IncomingInvite,
+  ready: Promise<ReadyCall>,
+): Promise<InboundCall> {
   const cancelled = new Promise<'cancelled'>((resolve) => invite.onCancel(() => resolve('cancelled')));
   // Nobody waits for a call that is refused here.
   ready.catch(() => undefined);
   try {
     const offer = invite.sdpOffer;
-    // An offer that cannot be answered is refused before it rings. Without one we make it, and the ACK brings the answer.
+    // An offer that cannot be answered is refused before it rings. Without one we make it, and the ACK brings
+    // the answer.
     const srtpKey = newSrtpKey();
     const remote = offer === null ? null : readRemote(offer, { srtpKey });
     invite.ring();
     const first = await Promise.race([ready, cancelled]);
     if (first === 'cancelled') return { outcome: 'cancelled' };
-    const bound = localAddressFor(remote?.address ?? deps.relayHost ?? invite.sourceAddress, { boundHost: deps.sipHost, publicIp: undefined });
+    const bound = localAddressFor(remote?.address ?? deps.relayHost ?? invite.sourceAddress, {
+      boundHost: deps.sipHost,
+      publicIp: undefined,
+    });
     const guard = guardOf(deps, first, invite.sourceAddress);
     const { leg: rtp, localPort } = await deps.media.openRtpLeg({
       localAddress: bound,
@@ -76,12 +89,19 @@ export async function answerInboundCall(deps: InboundCallDeps, invite: IncomingI
       srtpKey,
       isSecure: remote ? remote.srtp !== undefined : invite.isOverTls && deps.offersSrtp !== false,
     };
-    const dialog = await invite.answer(offer === null ? offerAudio(local) : answerAudio(offer, local).sdp).catch((error: unknown) => {
-      rtp.send({ do: 'close' });
-      throw error;
-    });
+    const dialog = await invite
+      .answer(offer === null ? offerAudio(local) : answerAudio(offer, local).sdp)
+      .catch((error: unknown) => {
+        rtp.send({ do: 'close' });
+        throw error;
+      });
     const leg = createSipLeg({ clock: deps.clock, dialog, rtp, local, isLateOffer: offer === null, guard });
-    return { outcome: 'answered', leg, dialog: dialog.facts, refer: (request, listener) => dialog.refer(request, listener) };
+    return {
+      outcome: 'answered',
+      leg,
+      dialog: dialog.facts,
+      refer: (request, listener) => dialog.refer(request, listener),
+    };
   } catch (error) {
     return error instanceof InviteCancelled ? { outcome: 'cancelled' } : refuse(invite, error);
   }

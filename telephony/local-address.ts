@@ -1,15 +1,26 @@
-/** Which of this machine's addresses faces a peer: what is written into Contact and SDP when the program listens on every address. */
+/**
+ * Which of this machine's addresses faces a peer: what is written into Contact and SDP when the program
+ * listens on every address.
+ */
 import { networkInterfaces } from 'node:os';
 
-/** The configured public address, the bound one, or the interface in the peer's network; the first outside one when none is. */
-export function localAddressFor(peerAddress: string, options: { readonly boundHost: string; readonly publicIp: string | undefined }): string {
+/**
+ * The configured public address, the bound one, or the interface in the peer's network; the first outside one
+ * when none is.
+ */
+export function localAddressFor(
+  peerAddress: string,
+  options: { readonly boundHost: string; readonly publicIp: string | undefined },
+): string {
   if (options.publicIp !== undefined) return options.publicIp;
   if (options.boundHost !== '0.0.0.0' && options.boundHost !== '::') return options.boundHost;
   const peer = ipv4ToNumber(peerAddress);
   const addresses = Object.values(networkInterfaces())
     .flatMap((list) => list ?? [])
     .filter((entry) => entry.family === 'IPv4');
-  const facing = addresses.find((entry) => peer !== null && inSameNetwork(peer, entry.address, entry.netmask));
+  const facing = addresses.find(
+    (entry) => peer !== null && inSameNetwork(peer, entry.address, entry.netmask),
+  );
   return (facing ?? addresses.find((entry) => !entry.internal))?.address ?? '127.0.0.1';
 }
 
@@ -21,6 +32,7 @@ function inSameNetwork(peer: number, address: string, netmask: string): boolean 
 
 function ipv4ToNumber(address: string): number | null {
   const parts = address.split('.').map(Number);
-  if (parts.length !== 4 || parts.some((part) => !Number.isInteger(part) || part < 0 || part > 255)) return null;
+  if (parts.length !== 4 || parts.some((part) => !Number.isInteger(part) || part < 0 || part > 255))
+    return null;
   return parts.reduce((number, part) => (number << 8) | part, 0);
 }

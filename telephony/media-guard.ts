@@ -1,4 +1,7 @@
-/** Where the audio of a tenant's trunk may be sent: a session description can name any address, a machine of the operator's own network too. */
+/**
+ * Where the audio of a tenant's trunk may be sent: a session description can name any address, a machine of
+ * the operator's own network too.
+ */
 import type { EgressGuard } from '#config/egress.ts';
 import type { RtpRemote } from '#media/leg/leg.ts';
 
@@ -9,10 +12,15 @@ export type MediaGuard = (remote: RtpRemote) => RtpRemote;
 export const unguarded: MediaGuard = (remote) => remote;
 
 /**
- * An address that is neither public nor allowed gets nothing before something was heard from it, as a phone behind NAT that names its own is; the one signalling
- * comes from is where somebody is.
+ * An address that is neither public nor allowed gets nothing before something was heard from it, as a phone
+ * behind NAT that names its own is; the one signalling comes from is where somebody is.
  */
-export function guardMedia(egress: Pick<EgressGuard, 'allowsAddress'>, signallingAddress: string | null): MediaGuard {
+export function guardMedia(
+  egress: Pick<EgressGuard, 'allowsAddress'>,
+  signallingAddress: string | null,
+): MediaGuard {
   return (remote) =>
-    remote.address === signallingAddress || egress.allowsAddress(remote.address, remote.port) ? remote : { ...remote, isHeardFirst: true };
+    remote.address === signallingAddress || egress.allowsAddress(remote.address, remote.port)
+      ? remote
+      : { ...remote, isHeardFirst: true };
 }

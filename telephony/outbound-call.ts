@@ -1,6 +1,7 @@
 /**
- * The worker's side of an outbound phone call: an INVITE with our offer, ringing until somebody answers or the time is over, a leg out of the answered dialog.
- * Early media is taken as it is offered (announcements, ringing of the far network), and never recorded: nobody has answered.
+ * The worker's side of an outbound phone call: an INVITE with our offer, ringing until somebody answers or
+ * the time is over, a leg out of the answered dialog. Early media is taken as it is offered (announcements,
+ * ringing of the far network), and never recorded: nobody has answered.
  */
 import { isIP } from 'node:net';
 import type { Clock } from '#config/clock.ts';
@@ -13,7 +14,14 @@ import { localAddressFor } from './local-address.ts';
 import type { MediaGuard } from './media-guard.ts';
 import { type LookUpSrv, nextHops } from './next-hops.ts';
 import { type LocalAudio, newSession, offerAudio, readAnswer } from './sdp.ts';
-import { type DialogFacts, type DialRequest, InviteRefused, type OutgoingInvite, type Signalling, type SipDialog } from './signalling.ts';
+import {
+  type DialogFacts,
+  type DialRequest,
+  InviteRefused,
+  type OutgoingInvite,
+  type Signalling,
+  type SipDialog,
+} from './signalling.ts';
 import { readSipUri } from './sip-address.ts';
 import { createSipLeg } from './sip-leg.ts';
 import { tenantHops } from './tenant-hosts.ts';
@@ -51,13 +59,25 @@ export interface OutboundCallRequest extends Omit<DialRequest, 'sdpOffer' | 'nex
 
 /** How a dial ended. */
 export type OutboundCall =
-  | { readonly outcome: 'answered'; readonly leg: Leg; readonly dialog: DialogFacts; readonly refer: SipDialog['refer'] }
+  | {
+      readonly outcome: 'answered';
+      readonly leg: Leg;
+      readonly dialog: DialogFacts;
+      readonly refer: SipDialog['refer'];
+    }
   | { readonly outcome: 'busy' | 'no_answer' | 'failed'; readonly error: unknown }
   /** Given up by whoever asked for it. */
   | { readonly outcome: 'cancelled' };
 
-/** Dials; never rejects. A server of the trunk that cannot be reached, or takes no calls, is passed over for the next one. `signal` gives the call up while it rings. */
-export async function dialOutboundCall(deps: OutboundCallDeps, request: OutboundCallRequest, signal: AbortSignal): Promise<OutboundCall> {
+/**
+ * Dials; never rejects. A server of the trunk that cannot be reached, or takes no calls, is passed over for
+ * the next one. `signal` gives the call up while it rings.
+ */
+export async function dialOutboundCall(
+  deps: OutboundCallDeps,
+  request: OutboundCallRequest,
+  signal: AbortSignal,
+): Promise<OutboundCall> {
   let hops: readonly string[];
   try {
     hops = await hopsOf(deps, request);
@@ -96,7 +116,11 @@ async function dialBy(
     const host = readSipUri(request.nextHop ?? request.toUri)?.host ?? '';
     const guard = guardOf(deps, { isTenants: Boolean(request.guard) }, host);
     const bound = localAddressFor(deps.relayHost ?? host, { boundHost: deps.sipHost, publicIp: undefined });
-    const opened = await deps.media.openRtpLeg({ localAddress: bound, remote: null, recording: request.recording });
+    const opened = await deps.media.openRtpLeg({
+      localAddress: bound,
+      remote: null,
+      recording: request.recording,
+    });
     rtp = opened.leg;
     const local: LocalAudio = {
       address: deps.sipPublicIp ?? bound,
@@ -114,14 +138,22 @@ async function dialBy(
     }
     rtp.send({ do: 'setRemote', remote: guard(await remoteOf(end, local, early)) });
     const leg = createSipLeg({ clock: deps.clock, dialog: end, rtp, local, guard });
-    return { outcome: 'answered', leg, dialog: end.facts, refer: (referRequest, listener) => end.refer(referRequest, listener) };
+    return {
+      outcome: 'answered',
+      leg,
+      dialog: end.facts,
+      refer: (referRequest, listener) => end.refer(referRequest, listener),
+    };
   } catch (error) {
     rtp?.send({ do: 'close' });
     return { outcome: error instanceof InviteRefused ? outcomeOf(error.status) : 'failed', error };
   }
 }
 
-/** Waits for the answer; gives the INVITE up when the time is over or nobody wants it any more. Rejects like `answered`. */
+/**
+ * Waits for the answer; gives the INVITE up when the time is over or nobody wants it any more. Rejects like
+ * `answered`.
+ */
 async function ring(
   deps: Pick<OutboundCallDeps, 'clock'>,
   invite: OutgoingInvite,
@@ -155,7 +187,15 @@ interface Early {
 function listenEarly(
   rtp: Leg,
   invite: OutgoingInvite,
-  { local, guard, listener }: { readonly local: LocalAudio; readonly guard: MediaGuard; readonly listener: OutboundCallRequest['onEarlyMedia'] },
+  {
+    local,
+    guard,
+    listener,
+  }: {
+    readonly local: LocalAudio;
+    readonly guard: MediaGuard;
+    readonly listener: OutboundCallRequest['onEarlyMedia'];
+  },
 ): Early {
   const early: Early = { sdp: '' };
   rtp.listen((events) => listener?.(events));
@@ -170,8 +210,15 @@ function listenEarly(
   return early;
 }
 
-/** Where the answer wants its audio; a 200 without a description stands by the one before it. An answer without audio we could carry ends the call it began. */
-export async function remoteOf(dialog: SipDialog, local: LocalAudio, early: Early = { sdp: '' }): Promise<RtpRemote> {
+/**
+ * Where the answer wants its audio; a 200 without a description stands by the one before it. An answer
+ * without audio we could carry ends the call it began.
+ */
+export async function remoteOf(
+  dialog: SipDialog,
+  local: LocalAudio,
+  early: Early = { sdp: '' },
+): Promise<RtpRemote> {
   try {
     const { remoteSdp } = dialog.facts;
     return readAnswer(remoteSdp.trim() === '' ? early.sdp : remoteSdp, local);

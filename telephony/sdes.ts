@@ -1,4 +1,7 @@
-/** Keys of protected media in a session description (RFC 4568): the `a=crypto` lines that are understood, and the one that is written. */
+/**
+ * Keys of protected media in a session description (RFC 4568): the `a=crypto` lines that are understood, and
+ * the one that is written.
+ */
 import { SRTP_KEY_BYTES, SRTP_SUITES, type SrtpSuite } from '#media/rtp/srtp.ts';
 
 /** One `a=crypto` line of the other side. */
@@ -32,10 +35,14 @@ export function cryptoLine({ tag, suite }: Pick<OfferedCrypto, 'tag' | 'suite'>,
 
 /**
  * Tag, suite, one inline key with an optional lifetime and key identifier, and the parameters of the session.
- * Of these only WSH (the size of the replay window) may be ignored (RFC 4568 §6.3): the others change how packets are protected.
+ * Of these only WSH (the size of the replay window) may be ignored (RFC 4568 §6.3): the others change how
+ * packets are protected.
  */
 function parseCrypto(line: string): OfferedCrypto | null {
-  const match = /^a=crypto:(\d{1,9}) ([A-Z0-9_]{1,40}) inline:([A-Za-z0-9+/=]{1,64})((?:\|[0-9^:]{1,24}){0,2})((?: WSH=\d{1,5})*) *$/.exec(line);
+  const match =
+    /^a=crypto:(\d{1,9}) ([A-Z0-9_]{1,40}) inline:([A-Za-z0-9+/=]{1,64})((?:\|[0-9^:]{1,24}){0,2})((?: WSH=\d{1,5})*) *$/.exec(
+      line,
+    );
   const suite = Object.keys(SRTP_SUITES).find((name): name is SrtpSuite => name === match?.[2]);
   if (!match || suite === undefined) return null;
   const mkiBytes = Number(/\|\d+:(\d+)$/.exec(match[4] ?? '')?.[1] ?? 0);

@@ -1,6 +1,7 @@
 /**
- * Session descriptions of phone calls (RFC 8866) and the offer/answer model over them (RFC 3264): one of our codecs and telephone-event.
- * What comes from the network is bounds-checked; addresses must be literals, as the media thread never looks up a name.
+ * Session descriptions of phone calls (RFC 8866) and the offer/answer model over them (RFC 3264): one of our
+ * codecs and telephone-event. What comes from the network is bounds-checked; addresses must be literals, as
+ * the media thread never looks up a name.
  */
 import { isIP } from 'node:net';
 import { fault } from '#config/errors.ts';
@@ -68,7 +69,12 @@ const SECURE_PROTOCOLS = ['RTP/SAVP', 'RTP/SAVPF'];
 /** What we offer: what everybody must know (RFC 4568 §6.2.1). */
 const OWN_CRYPTO = { tag: 1, suite: 'AES_CM_128_HMAC_SHA1_80' } as const;
 /** What the answerer's side of a direction is (RFC 3264 §6.1). */
-const MIRRORED = { sendrecv: 'sendrecv', sendonly: 'recvonly', recvonly: 'sendonly', inactive: 'inactive' } as const;
+const MIRRORED = {
+  sendrecv: 'sendrecv',
+  sendonly: 'recvonly',
+  recvonly: 'sendonly',
+  inactive: 'inactive',
+} as const;
 
 /** The origin of a new session. */
 export function newSession(random: () => number): Pick<LocalAudio, 'sessionId' | 'version'> {
@@ -76,19 +82,31 @@ export function newSession(random: () => number): Pick<LocalAudio, 'sessionId' |
 }
 
 /**
- * Answers an offer: every section is answered in its place, the first usable audio accepted, the rest refused with port 0.
- * Throws `Fault('no_common_codec')` without a codec of ours in it, `Fault('sdp_unusable')` when it cannot be read or has no audio.
+ * Answers an offer: every section is answered in its place, the first usable audio accepted, the rest refused
+ * with port 0. Throws `Fault('no_common_codec')` without a codec of ours in it, `Fault('sdp_unusable')` when
+ * it cannot be read or has no audio.
  */
-export function answerAudio(offerSdp: string, local: LocalAudio): { readonly sdp: string; readonly remote: RtpRemote } {
+export function answerAudio(
+  offerSdp: string,
+  local: LocalAudio,
+): { readonly sdp: string; readonly remote: RtpRemote } {
   const offer = parseDescription(offerSdp);
   const audio = findAudio(offer, local);
-  const sections = offer.sections.flatMap((section, index) => (index === audio.index ? acceptedSection(audio, local) : refusedSection(section)));
+  const sections = offer.sections.flatMap((section, index) =>
+    index === audio.index ? acceptedSection(audio, local) : refusedSection(section),
+  );
   return { sdp: joined([...sessionLines(local, offer.timing), ...sections]), remote: audio.remote };
 }
 
-/** An offer of ours: every codec and telephone-event. Answers INVITEs and re-INVITEs that came without one (RFC 3261 §14.2). */
+/**
+ * An offer of ours: every codec and telephone-event. Answers INVITEs and re-INVITEs that came without one
+ * (RFC 3261 §14.2).
+ */
 export function offerAudio(local: LocalAudio): string {
-  const codecs = codecNames().map((codec) => ({ codec, payloadType: CODECS[codec].staticType ?? OPUS_PAYLOAD_TYPE }));
+  const codecs = codecNames().map((codec) => ({
+    codec,
+    payloadType: CODECS[codec].staticType ?? OPUS_PAYLOAD_TYPE,
+  }));
   return joined([
     ...sessionLines(local, '0 0'),
     `m=audio ${local.port} ${local.isSecure ? 'RTP/SAVP' : 'RTP/AVP'} ${codecs.map(({ payloadType }) => payloadType).join(' ')} ${DIGIT_PAYLOAD_TYPE}`,
@@ -105,7 +123,10 @@ export function readRemote(sdp: string, local: Pick<LocalAudio, 'srtpKey'>): Rtp
   return findAudio(parseDescription(sdp), local).remote;
 }
 
-/** The far end as its answer to an offer of ours names it. Throws like `answerAudio`, and when it would have plain what was offered protected. */
+/**
+ * The far end as its answer to an offer of ours names it. Throws like `answerAudio`, and when it would have
+ * plain what was offered protected.
+ */
 export function readAnswer(sdp: string, local: Pick<LocalAudio, 'srtpKey' | 'isSecure'>): RtpRemote {
   const remote = readRemote(sdp, local);
   if (local.isSecure !== (remote.srtp !== undefined)) throw fault('sdp_unusable');
@@ -154,7 +175,13 @@ export function isSameAudio(a: RtpRemote, b: RtpRemote): boolean {
 
 function sessionLines(local: LocalAudio, timing: string): string[] {
   const address = addressLine(local.address);
-  return ['v=0', `o=parley ${local.sessionId} ${local.version} ${address}`, 's=-', `c=${address}`, `t=${timing}`];
+  return [
+    'v=0',
+    `o=parley ${local.sessionId} ${local.version} ${address}`,
+    's=-',
+    `c=${address}`,
+    `t=${timing}`,
+  ];
 }
 
 function acceptedSection({ section, direction, remote, crypto }: UsableAudio, local: LocalAudio): string[] {
@@ -200,13 +227,18 @@ function parseDescription(sdp: string): Description {
   const starts = lines.flatMap((line, index) => (line.startsWith('m=') ? [index] : []));
   if (starts.length > MAX_SECTIONS) throw fault('sdp_unusable');
   const head = lines.slice(0, starts[0] ?? lines.length);
-  const sections = starts.map((start, index) => parseSection(lines[start] ?? '', lines.slice(start + 1, starts[index + 1] ?? lines.length)));
+  const sections = starts.map((start, index) =>
+    parseSection(lines[start] ?? '', lines.slice(start + 1, starts[index + 1] ?? lines.length)),
+  );
   const timing = head.find((line) => /^t=\d{1,20} \d{1,20}$/.test(line));
   return { timing: timing?.slice(2) ?? '0 0', lines: head, sections };
 }
 
 function parseSection(line: string, lines: readonly string[]): Section {
-  const match = /^m=([A-Za-z0-9.-]{1,32}) (\d{1,5})(?:\/\d{1,5})? ([A-Za-z0-9./-]{1,64})((?: [\w.*+-]{1,64})+) *$/.exec(line);
+  const match =
+    /^m=([A-Za-z0-9.-]{1,32}) (\d{1,5})(?:\/\d{1,5})? ([A-Za-z0-9./-]{1,64})((?: [\w.*+-]{1,64})+) *$/.exec(
+      line,
+    );
   const port = Number(match?.[2]);
   const formats = (match?.[4] ?? '').trim().split(' ');
   if (!match || port > 65_535 || formats.length > MAX_FORMATS) throw fault('sdp_unusable');
@@ -226,19 +258,43 @@ function findAudio(description: Description, { srtpKey }: Pick<LocalAudio, 'srtp
     const direction = directionOf(section.lines) ?? directionOf(description.lines) ?? 'sendrecv';
     const isHeld = direction === 'sendonly' || direction === 'inactive' || isUnspecified(address);
     const mux = section.lines.some((line) => line.trim() === RTCP_MUX) ? { isRtcpMuxed: true } : {};
-    const srtp = crypto && { srtp: { suite: crypto.suite, sendKey: srtpKey, receiveKey: crypto.key, receiveMkiBytes: crypto.mkiBytes } };
-    const remote: RtpRemote = { address, port: section.port, ...codec, ...digitsOf(section, codec.codec), sending: !isHeld, ...mux, ...srtp };
+    const srtp = crypto && {
+      srtp: {
+        suite: crypto.suite,
+        sendKey: srtpKey,
+        receiveKey: crypto.key,
+        receiveMkiBytes: crypto.mkiBytes,
+      },
+    };
+    const remote: RtpRemote = {
+      address,
+      port: section.port,
+      ...codec,
+      ...digitsOf(section, codec.codec),
+      sending: !isHeld,
+      ...mux,
+      ...srtp,
+    };
     return { index, section, direction, remote, crypto };
   }
   throw fault(hasAudio ? 'no_common_codec' : 'sdp_unusable');
 }
 
-/** Where an audio section is sent to, and how it is protected; null when it is refused, not audio, or nothing we can carry. */
-function carriage(description: Description, section: Section): { readonly address: string; readonly crypto: OfferedCrypto | null } | null {
+/**
+ * Where an audio section is sent to, and how it is protected; null when it is refused, not audio, or nothing
+ * we can carry.
+ */
+function carriage(
+  description: Description,
+  section: Section,
+): { readonly address: string; readonly crypto: OfferedCrypto | null } | null {
   const protocol = section.protocol.toUpperCase();
   const isSecure = SECURE_PROTOCOLS.includes(protocol);
-  if (section.media !== 'audio' || section.port === 0 || !(isSecure || PROTOCOLS.includes(protocol))) return null;
-  const address = connectionAddress(section.lines.some((line) => line.startsWith('c=')) ? section.lines : description.lines);
+  if (section.media !== 'audio' || section.port === 0 || !(isSecure || PROTOCOLS.includes(protocol)))
+    return null;
+  const address = connectionAddress(
+    section.lines.some((line) => line.startsWith('c=')) ? section.lines : description.lines,
+  );
   const crypto = isSecure ? chooseCrypto(section.lines) : null;
   return address === null || (isSecure && crypto === null) ? null : { address, crypto };
 }
@@ -259,8 +315,11 @@ function chooseCodec(section: Section): { codec: RtpCodec; payloadType: number }
 function digitsOf(section: Section, codec: RtpCodec): Pick<RtpRemote, 'digitPayloadType' | 'digitClockHz'> {
   const offered = section.formats.map(parsePayloadType).filter((payloadType) => payloadType !== null);
   for (const digitClockHz of new Set([CODECS[codec].clockHz, DIGIT_CLOCK_HZ])) {
-    const digitPayloadType = offered.find((each) => encodingOf(section, each)?.toLowerCase() === `telephone-event/${digitClockHz}`);
-    if (digitPayloadType !== undefined) return digitClockHz === DIGIT_CLOCK_HZ ? { digitPayloadType } : { digitPayloadType, digitClockHz };
+    const digitPayloadType = offered.find(
+      (each) => encodingOf(section, each)?.toLowerCase() === `telephone-event/${digitClockHz}`,
+    );
+    if (digitPayloadType !== undefined)
+      return digitClockHz === DIGIT_CLOCK_HZ ? { digitPayloadType } : { digitPayloadType, digitClockHz };
   }
   return { digitPayloadType: null };
 }
@@ -287,7 +346,8 @@ function directionOf(lines: readonly string[]): Direction | null {
 
 /** A unicast literal; null when there is none or it is a name or a group. */
 function connectionAddress(lines: readonly string[]): string | null {
-  const address = /^c=IN IP[46] (\S{1,64}) *$/.exec(lines.find((line) => line.startsWith('c=')) ?? '')?.[1] ?? '';
+  const address =
+    /^c=IN IP[46] (\S{1,64}) *$/.exec(lines.find((line) => line.startsWith('c=')) ?? '')?.[1] ?? '';
   const family = isIP(address);
   const isGroup = family === 4 ? Number(address.split('.')[0]) >= 224 : /^ff/i.test(address);
   return family === 0 || isGroup || address.includes('%') ? null : address;

@@ -1,6 +1,7 @@
 /**
- * `Signalling`: SIP as the worker sees it, over drachtio-srf, whichever server (embedded or drachtio-server) is behind it.
- * The only file that knows drachtio-srf; calls and dialogs leave it as the small interfaces below.
+ * `Signalling`: SIP as the worker sees it, over drachtio-srf, whichever server (embedded or drachtio-server)
+ * is behind it. The only file that knows drachtio-srf; calls and dialogs leave it as the small interfaces
+ * below.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import Srf from 'drachtio-srf';
@@ -38,7 +39,10 @@ export interface IncomingInvite {
   readonly isOverTls: boolean;
   /** 180 Ringing. Throws `Fault` where the call cannot be taken. */
   ring(): void;
-  /** 200 with the answer, or with our offer where there is none to answer; resolves once it is sent. Throws `InviteCancelled` when the caller was faster. */
+  /**
+   * 200 with the answer, or with our offer where there is none to answer; resolves once it is sent. Throws
+   * `InviteCancelled` when the caller was faster.
+   */
   answer(sdp: string): Promise<SipDialog>;
   refuse(status: number, headers?: Readonly<Record<string, string>>): void;
   /** At most one listener; called at once when the caller has cancelled already. */
@@ -52,7 +56,10 @@ export interface SipDialog {
   listen(listener: SipDialogListener): void;
   /** BYE. Idempotent; never rejects: the call is over whatever the answer is. */
   hangUp(): Promise<void>;
-  /** REFER (RFC 3515): asks the other side to call somebody else instead of us. `listener` is told everything that follows; one REFER at a time. */
+  /**
+   * REFER (RFC 3515): asks the other side to call somebody else instead of us. `listener` is told everything
+   * that follows; one REFER at a time.
+   */
   refer(request: ReferRequest, listener: ReferListener): void;
 }
 
@@ -68,7 +75,10 @@ export interface ReferRequest {
 export interface ReferListener {
   /** Its final response; 0 when it could not be sent. */
   onResponse(status: number): void;
-  /** A NOTIFY: the status its `message/sipfrag` begins with, null when it has none, and whether it is the last one. */
+  /**
+   * A NOTIFY: the status its `message/sipfrag` begins with, null when it has none, and whether it is the last
+   * one.
+   */
   onNotify(status: number | null, isLast: boolean): void;
   /** The dialog is over. */
   onEnded(): void;
@@ -81,7 +91,10 @@ export type Described = string | null | Promise<string | null>;
 export interface SipDialogListener {
   /** BYE, or the dialog was lost. */
   onEnded(): void;
-  /** A re-INVITE or UPDATE with an offer: the answer, or null to refuse it with 488 and leave everything as it is. */
+  /**
+   * A re-INVITE or UPDATE with an offer: the answer, or null to refuse it with 488 and leave everything as it
+   * is.
+   */
   onOffer(sdp: string): Described;
   /** A re-INVITE without an offer: ours, whose answer follows (RFC 3261 §14.2); null to refuse it. */
   makeOffer(): Described;
@@ -120,11 +133,17 @@ export class DialogGone extends Error {}
 
 /** An INVITE of ours, on its way or ringing. */
 export interface OutgoingInvite {
-  /** The dialog once it is answered. Rejects with `InviteRefused`; with another error when the INVITE could not be sent. */
+  /**
+   * The dialog once it is answered. Rejects with `InviteRefused`; with another error when the INVITE could
+   * not be sent.
+   */
   readonly answered: Promise<SipDialog>;
   /** Sets what is told of session descriptions that come before the answer (early media). */
   onEarlyMedia(listener: (sdp: string) => void): void;
-  /** Gives it up: CANCEL, or BYE when the answer has crossed it. `answered` settles as if nobody had. Idempotent. */
+  /**
+   * Gives it up: CANCEL, or BYE when the answer has crossed it. `answered` settles as if nobody had.
+   * Idempotent.
+   */
   cancel(): void;
 }
 
@@ -133,8 +152,9 @@ export interface Signalling {
   /** Sends an INVITE. */
   dial(request: DialRequest): OutgoingInvite;
   /**
-   * Takes an answered dialog over from a worker that is gone: a re-INVITE with this worker's own media (RFC 3261 §14.1).
-   * Rejects with `DialogGone` when the other side has left, with another error when it cannot be taken over; then it is hung up.
+   * Takes an answered dialog over from a worker that is gone: a re-INVITE with this worker's own media (RFC
+   * 3261 §14.1). Rejects with `DialogGone` when the other side has left, with another error when it cannot be
+   * taken over; then it is hung up.
    */
   resume(facts: DialogFacts, sdpOffer: string): Promise<SipDialog>;
   /** Sets the one handler of new INVITEs. */
@@ -155,9 +175,15 @@ export interface SignallingOptions {
 
 /** Reconnects this fast at most; a worker without signalling takes no phone calls. */
 const RECONNECT_MAX_MS = 1_000;
-/** A CSeq further on than anything a lost worker or server may have sent since it was last told of: gaps are allowed (RFC 3261 §12.2.2). */
+/**
+ * A CSeq further on than anything a lost worker or server may have sent since it was last told of: gaps are
+ * allowed (RFC 3261 §12.2.2).
+ */
 const CSEQ_LEAP = 100;
-/** Told with whatever begins or changes a dialog (RFC 3261 §20.5). A request of ours names no `timer`: whoever is called and wants one refreshes it then, as everybody can (RFC 4028 §9). */
+/**
+ * Told with whatever begins or changes a dialog (RFC 3261 §20.5). A request of ours names no `timer`: whoever
+ * is called and wants one refreshes it then, as everybody can (RFC 4028 §9).
+ */
 const TAKES = { Allow: ALLOW };
 /** How long a dialog whose re-INVITE met another one waits before it asks again (RFC 3261 §14.1). */
 const GLARE_MS = 2_500;
@@ -188,7 +214,12 @@ export async function connectSignalling(options: SignallingOptions): Promise<Sig
       signalling.isConnected = false;
     });
     const { reconnect } = signalling;
-    void srf.connect({ host: options.host, port: options.port, secret: options.secret, reconnect } as Parameters<Srf['connect']>[0]);
+    void srf.connect({
+      host: options.host,
+      port: options.port,
+      secret: options.secret,
+      reconnect,
+    } as Parameters<Srf['connect']>[0]);
   });
   return signalling;
 }
@@ -196,7 +227,9 @@ export async function connectSignalling(options: SignallingOptions): Promise<Sig
 class DrachtioSignalling implements Signalling {
   isConnected = false;
   /** Read by drachtio-srf at every lost connection. */
-  readonly reconnect: { readonly retryMaxDelay: number; maxAttempts?: number } = { retryMaxDelay: RECONNECT_MAX_MS };
+  readonly reconnect: { readonly retryMaxDelay: number; maxAttempts?: number } = {
+    retryMaxDelay: RECONNECT_MAX_MS,
+  };
   readonly #srf: Srf;
   readonly #dialogs = new Set<DrachtioDialog>();
   #handler: ((invite: IncomingInvite) => void) | null = null;
@@ -214,7 +247,8 @@ class DrachtioSignalling implements Signalling {
       if (this.#handler) this.#handler(invite);
       else invite.refuse(503);
     });
-    // Whether anybody is there: the embedded server says so itself, drachtio-server asks whoever is connected (RFC 3261 §11.2).
+    // Whether anybody is there: the embedded server says so itself, drachtio-server asks whoever is connected
+    // (RFC 3261 §11.2).
     srf.use('options', (_request: Srf.SrfRequest, response: Srf.SrfResponse) => {
       response.send(200, { headers: { ...TAKES, Accept: 'application/sdp' } });
     });
@@ -227,7 +261,11 @@ class DrachtioSignalling implements Signalling {
   dial(request: DialRequest): OutgoingInvite {
     // drachtio-srf would keep the INVITE for a connection that may come too late.
     if (!this.isConnected)
-      return { answered: Promise.reject(new Error('not connected to signalling')), onEarlyMedia: () => undefined, cancel: () => undefined };
+      return {
+        answered: Promise.reject(new Error('not connected to signalling')),
+        onEarlyMedia: () => undefined,
+        cancel: () => undefined,
+      };
     return new DrachtioOutgoingInvite(this.#srf, request, this.#dialogs);
   }
 
@@ -285,21 +323,33 @@ class DrachtioInvite implements IncomingInvite {
     // Whoever insists on it hears the ringing reliably, or not at all (RFC 3262 §3).
     const isReliable = /(?:^|,)\s*100rel\s*(?:,|$)/i.test(this.#request.get('Require') ?? '');
     if (this.#isCancelled) return;
-    // drachtio-server does not tell of a CANCEL that came before it had a worker: it takes no response any more.
-    this.#response.send(180, 'Ringing', isReliable ? { headers: { Require: '100rel' } } : {}, (error: unknown) => {
-      if (error) this.#cancelled();
-    });
+    // drachtio-server does not tell of a CANCEL that came before it had a worker: it takes no response any
+    // more.
+    this.#response.send(
+      180,
+      'Ringing',
+      isReliable ? { headers: { Require: '100rel' } } : {},
+      (error: unknown) => {
+        if (error) this.#cancelled();
+      },
+    );
   }
 
   async answer(sdp: string): Promise<SipDialog> {
     if (this.#isCancelled) throw new InviteCancelled();
     return new Promise((resolve, reject) => {
-      // By callback: the ACK, a BYE or a re-INVITE may stand right behind in the same read, before any promise would have settled.
-      this.#srf.createUAS(this.#request, this.#response, { localSdp: sdp, headers: TAKES }, (error: unknown, dialog) => {
-        if (!error) resolve(new DrachtioDialog(dialog, this.#srf, this.#dialogs));
-        else if (this.#isCancelled || statusOf(error) === 487) reject(new InviteCancelled());
-        else reject(error instanceof Error ? error : new Error(String(error)));
-      });
+      // By callback: the ACK, a BYE or a re-INVITE may stand right behind in the same read, before any
+      // promise would have settled.
+      this.#srf.createUAS(
+        this.#request,
+        this.#response,
+        { localSdp: sdp, headers: TAKES },
+        (error: unknown, dialog) => {
+          if (!error) resolve(new DrachtioDialog(dialog, this.#srf, this.#dialogs));
+          else if (this.#isCancelled || statusOf(error) === 487) reject(new InviteCancelled());
+          else reject(error instanceof Error ? error : new Error(String(error)));
+        },
+      );
     });
   }
 
@@ -324,8 +374,13 @@ class DrachtioOutgoingInvite implements OutgoingInvite {
   #isCancelled = false;
   #onEarlyMedia: ((sdp: string) => void) | null = null;
 
-  constructor(srf: Srf, { toUri, nextHop, fromNumber, sdpOffer, headers, credentials }: DialRequest, dialogs: Set<DrachtioDialog>) {
-    // The server writes its own address for localhost. In lower case, as drachtio-srf takes them out again to answer a challenge.
+  constructor(
+    srf: Srf,
+    { toUri, nextHop, fromNumber, sdpOffer, headers, credentials }: DialRequest,
+    dialogs: Set<DrachtioDialog>,
+  ) {
+    // The server writes its own address for localhost. In lower case, as drachtio-srf takes them out again to
+    // answer a challenge.
     const own = `<sip:${fromNumber}@localhost>`;
     // Reliable provisional responses are acknowledged by drachtio-srf.
     const options = {
@@ -414,8 +469,9 @@ class DrachtioDialog implements SipDialog {
   }
 
   /**
-   * The connection is back: a re-INVITE that changes nothing makes the dialog known to the server again, which may have been another one until now.
-   * Whoever is called may refuse that; the call goes on as it was then.
+   * The connection is back: a re-INVITE that changes nothing makes the dialog known to the server again,
+   * which may have been another one until now. Whoever is called may refuse that; the call goes on as it was
+   * then.
    */
   async rebind(): Promise<void> {
     if (this.#isOver) return;
@@ -436,12 +492,17 @@ class DrachtioDialog implements SipDialog {
     }
   }
 
-  /** Nobody would tell of the other side's BYE: whether the dialog still stands is asked, until it is over or another one takes its place. */
+  /**
+   * Nobody would tell of the other side's BYE: whether the dialog still stands is asked, until it is over or
+   * another one takes its place.
+   */
   async #keepAsking(dialog: Srf.Dialog): Promise<void> {
     for (;;) {
       await sleep(ASK_MS, undefined, { ref: false });
       if (this.#isOver || this.#dialog !== dialog) return;
-      const isGoneNow = await dialog.request({ method: 'OPTIONS' } as unknown as Srf.SrfRequest).then(({ status }) => isGoneStatus(status), isGone);
+      const isGoneNow = await dialog
+        .request({ method: 'OPTIONS' } as unknown as Srf.SrfRequest)
+        .then(({ status }) => isGoneStatus(status), isGone);
       if (isGoneNow && this.#dialog === dialog) this.#end();
     }
   }
@@ -454,13 +515,19 @@ class DrachtioDialog implements SipDialog {
     });
     dialog.on('notify', (request, response) => {
       response.send(200);
-      this.#referListener?.onNotify(sipfragStatus(request.body), /^\s*terminated\b/i.test(request.get('Subscription-State') ?? ''));
+      this.#referListener?.onNotify(
+        sipfragStatus(request.body),
+        /^\s*terminated\b/i.test(request.get('Subscription-State') ?? ''),
+      );
     });
-    // Whom the agent talks to is its own decision: without a listener drachtio-srf would say yes, and nobody would call (RFC 3515 §2.4.2).
+    // Whom the agent talks to is its own decision: without a listener drachtio-srf would say yes, and nobody
+    // would call (RFC 3515 §2.4.2).
     dialog.on('refer', (_request, response) => response.send(603));
     // Said yes to as well, where nobody reads it (RFC 3261 §21.4.6).
-    for (const method of ['message', 'publish']) dialog.on(method as 'message', (_request, response) => response.send(405, { headers: TAKES }));
-    // Like drachtio-srf with everything but INVITE and BYE: whoever waits for the dialog listens to it first, and an ACK before it in the same read is heard before it.
+    for (const method of ['message', 'publish'])
+      dialog.on(method as 'message', (_request, response) => response.send(405, { headers: TAKES }));
+    // Like drachtio-srf with everything but INVITE and BYE: whoever waits for the dialog listens to it first,
+    // and an ACK before it in the same read is heard before it.
     dialog.on('modify', (request, response) => setImmediate(() => this.#modify(dialog, request, response)));
     dialog.on('update', (request: Srf.SrfRequest, response: Srf.SrfResponse) => {
       // Without a description it only says that the other side is still there (RFC 4028 §7.4).
@@ -481,7 +548,11 @@ class DrachtioDialog implements SipDialog {
       return;
     }
     this.#awaitsAnswer = request.body.trim() === '';
-    this.#describe(dialog, { request, response }, this.#awaitsAnswer ? (this.#listener?.makeOffer() ?? null) : this.#answerTo(request.body));
+    this.#describe(
+      dialog,
+      { request, response },
+      this.#awaitsAnswer ? (this.#listener?.makeOffer() ?? null) : this.#answerTo(request.body),
+    );
   }
 
   #answerTo(offer: string): Described {
@@ -495,7 +566,8 @@ class DrachtioDialog implements SipDialog {
   ): void {
     if (sdp instanceof Promise) {
       // The dialog may be over by then.
-      const describe = (described: string | null) => (this.#isOver ? response.send(487) : this.#describe(dialog, { request, response }, described));
+      const describe = (described: string | null) =>
+        this.#isOver ? response.send(487) : this.#describe(dialog, { request, response }, described);
       sdp.then(describe, () => describe(null));
       return;
     }
@@ -558,16 +630,19 @@ interface Resumed {
 }
 
 /**
- * Sends the re-INVITE that takes a dialog over: as an INVITE of its own with both tags, so that a server that never saw the dialog sends it too.
- * drachtio-server, where it keeps a dialog that began with an INVITE of ours, makes no second one of the same name: there the re-INVITE goes into the one it keeps.
+ * Sends the re-INVITE that takes a dialog over: as an INVITE of its own with both tags, so that a server that
+ * never saw the dialog sends it too. drachtio-server, where it keeps a dialog that began with an INVITE of
+ * ours, makes no second one of the same name: there the re-INVITE goes into the one it keeps.
  */
 async function reinvite(srf: Srf, facts: DialogFacts, localSdp: string): Promise<Resumed> {
   const { sipCallId, localParty, remoteParty, localCseq, routeSet, remoteTarget } = facts;
   const route = routeSet.length > 0 ? { route: routeSet.join(', ') } : {};
   const headers = { ...TAKES, 'call-id': sipCallId, from: localParty, to: remoteParty, ...route };
   let cseq = localCseq + CSEQ_LEAP;
-  const inKept = () => inviteInDialog(srf, drachtioName(sipCallId, facts.localTag), { localSdp, cseq: cseq++ });
-  const ofItsOwn = () => createDialog(srf, remoteTarget, { headers: { ...headers, cseq: `${cseq++} INVITE` }, localSdp });
+  const inKept = () =>
+    inviteInDialog(srf, drachtioName(sipCallId, facts.localTag), { localSdp, cseq: cseq++ });
+  const ofItsOwn = () =>
+    createDialog(srf, remoteTarget, { headers: { ...headers, cseq: `${cseq++} INVITE` }, localSdp });
   const kept = await afterGlare(inKept).catch((error: unknown) => {
     // The server keeps no such dialog.
     if (statusOf(error) === 0) return null;
@@ -602,7 +677,9 @@ function asGone(error: unknown): unknown {
 
 /** The other side knows the dialog no more or cannot be reached, or has told the server so already. */
 function isGone(error: unknown): boolean {
-  return isGoneStatus(statusOf(error)) || (error instanceof Error && 'code' in error && error.code === 'ENODIALOG');
+  return (
+    isGoneStatus(statusOf(error)) || (error instanceof Error && 'code' in error && error.code === 'ENODIALOG')
+  );
 }
 
 function isGoneStatus(status: number): boolean {
@@ -614,10 +691,20 @@ function statusOf(error: unknown): number {
   return error instanceof Error && 'status' in error && typeof error.status === 'number' ? error.status : 0;
 }
 
-/** BYE in the dialog of an INVITE that was refused, whatever the server calls it: nobody else would send one. */
-function hangUpRefused(srf: Srf, { sipCallId, localTag, remoteTag, localCseq }: DialogFacts, error: unknown): void {
+/**
+ * BYE in the dialog of an INVITE that was refused, whatever the server calls it: nobody else would send one.
+ */
+function hangUpRefused(
+  srf: Srf,
+  { sipCallId, localTag, remoteTag, localCseq }: DialogFacts,
+  error: unknown,
+): void {
   const { res } = error as { readonly res?: { readonly stackDialogId?: string } };
-  const names = new Set([drachtioName(sipCallId, localTag), drachtioName(sipCallId, remoteTag), ...(res?.stackDialogId ? [res.stackDialogId] : [])]);
+  const names = new Set([
+    drachtioName(sipCallId, localTag),
+    drachtioName(sipCallId, remoteTag),
+    ...(res?.stackDialogId ? [res.stackDialogId] : []),
+  ]);
   for (const stackDialogId of names) {
     const headers = { cseq: `${localCseq + 2 * CSEQ_LEAP} BYE` };
     requestInDialog(srf, { method: 'BYE', stackDialogId, headers }, () => undefined);
@@ -627,11 +714,18 @@ function hangUpRefused(srf: Srf, { sipCallId, localTag, remoteTag, localCseq }: 
 /** A request in a dialog that drachtio-srf made no object of. */
 function requestInDialog(
   srf: Srf,
-  request: { readonly method: string; readonly stackDialogId: string; readonly headers: Record<string, string>; readonly body?: string },
+  request: {
+    readonly method: string;
+    readonly stackDialogId: string;
+    readonly headers: Record<string, string>;
+    readonly body?: string;
+  },
   callback: (error: Error | null, sent: Srf.SrfRequest) => void,
 ): void {
   const { app } = srf as unknown as {
-    readonly app: { request(options: object, callback: (error: Error | null, sent: Srf.SrfRequest) => void): void };
+    readonly app: {
+      request(options: object, callback: (error: Error | null, sent: Srf.SrfRequest) => void): void;
+    };
   };
   app.request({ ...request }, callback);
 }
@@ -643,7 +737,12 @@ function inviteInDialog(
   { localSdp, cseq }: { readonly localSdp: string; readonly cseq: number },
 ): Promise<Srf.Dialog> {
   return new Promise((resolve, reject) => {
-    const request = { method: 'INVITE', stackDialogId, headers: { ...TAKES, cseq: `${cseq} INVITE` }, body: localSdp };
+    const request = {
+      method: 'INVITE',
+      stackDialogId,
+      headers: { ...TAKES, cseq: `${cseq} INVITE` },
+      body: localSdp,
+    };
     requestInDialog(srf, request, (error, sent) => {
       if (error) {
         reject(error);
@@ -655,13 +754,21 @@ function inviteInDialog(
           if (response.status < 200) return;
           acknowledge();
           if (response.status >= 300) {
-            reject(Object.assign(new Error(`the re-INVITE was answered ${response.status}`), { status: response.status }));
+            reject(
+              Object.assign(new Error(`the re-INVITE was answered ${response.status}`), {
+                status: response.status,
+              }),
+            );
             return;
           }
-          const dialog = new (Srf.Dialog as unknown as new (srf: Srf, type: 'uac', of: object) => Srf.Dialog)(srf, 'uac', {
-            req: sent,
-            res: response,
-          });
+          const dialog = new (Srf.Dialog as unknown as new (srf: Srf, type: 'uac', of: object) => Srf.Dialog)(
+            srf,
+            'uac',
+            {
+              req: sent,
+              res: response,
+            },
+          );
           (srf as unknown as { addDialog(dialog: Srf.Dialog): void }).addDialog(dialog);
           resolve(dialog);
         }) as never,
@@ -670,19 +777,31 @@ function inviteInDialog(
   });
 }
 
-/** By callback, as everywhere: what stands behind the answer in the same read must find the dialog's listeners. */
-function createDialog(srf: Srf, uri: string, options: { readonly headers: Record<string, string>; readonly localSdp: string }): Promise<Srf.Dialog> {
+/**
+ * By callback, as everywhere: what stands behind the answer in the same read must find the dialog's
+ * listeners.
+ */
+function createDialog(
+  srf: Srf,
+  uri: string,
+  options: { readonly headers: Record<string, string>; readonly localSdp: string },
+): Promise<Srf.Dialog> {
   return new Promise((resolve, reject) => {
-    srf.createUAC(uri, options as never, {}, (error: unknown, dialog: Srf.Dialog) => (error ? reject(error) : resolve(dialog)));
+    srf.createUAC(uri, options as never, {}, (error: unknown, dialog: Srf.Dialog) =>
+      error ? reject(error) : resolve(dialog),
+    );
   });
 }
 
 /**
- * What the 2xx to a re-INVITE or UPDATE says of the session timer (RFC 4028 §9): the sender goes on to refresh, unless it wants us to.
- * drachtio-server takes its interval from the request and leaves the 2xx to us; the embedded server writes its own.
+ * What the 2xx to a re-INVITE or UPDATE says of the session timer (RFC 4028 §9): the sender goes on to
+ * refresh, unless it wants us to. drachtio-server takes its interval from the request and leaves the 2xx to
+ * us; the embedded server writes its own.
  */
 function refreshed(request: Srf.SrfRequest): Record<string, string> {
-  const asked = /^\s*(\d{1,9})\s*(?:;.*?refresher\s*=\s*(uac|uas))?/i.exec(request.get('Session-Expires') ?? '');
+  const asked = /^\s*(\d{1,9})\s*(?:;.*?refresher\s*=\s*(uac|uas))?/i.exec(
+    request.get('Session-Expires') ?? '',
+  );
   return asked ? { 'Session-Expires': `${asked[1]};refresher=${asked[2] ?? 'uac'}` } : {};
 }
 
@@ -705,7 +824,10 @@ function hasContact(request: Srf.SrfRequest): boolean {
   }
 }
 
-/** A dialog after the re-INVITE that took it over: the parties and the route set stay what they were (RFC 3261 §12.2.1.2). */
+/**
+ * A dialog after the re-INVITE that took it over: the parties and the route set stay what they were (RFC 3261
+ * §12.2.1.2).
+ */
 function continued(before: DialogFacts, dialog: Srf.Dialog): DialogFacts {
   const { localCseq, remoteTarget, localContact, localSdp, remoteSdp } = factsOf(dialog);
   return { ...before, localCseq, remoteTarget, localContact, localSdp, remoteSdp };

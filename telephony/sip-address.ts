@@ -1,6 +1,7 @@
 /**
- * What a SIP or tel URI names, however it was spelt: one reading for the digest, the toll rules and the numbers hosted here (RFC 3261 §19.1, RFC 3966 §5).
- * Two spellings of one address are equal after it; what is no address is null, never a guess.
+ * What a SIP or tel URI names, however it was spelt: one reading for the digest, the toll rules and the
+ * numbers hosted here (RFC 3261 §19.1, RFC 3966 §5). Two spellings of one address are equal after it; what is
+ * no address is null, never a guess.
  */
 import { isIP } from 'node:net';
 import { isPort } from '#config/public-address.ts';
@@ -51,7 +52,8 @@ export function readSipUri(uri: string): SipAddress | null {
 
 /** Reads `host[:port]`, an IPv6 address in brackets; null when it is none. */
 export function readHostPort(text: string): Pick<SipAddress, 'host' | 'port'> | null {
-  const [, bracketed, plain, digits] = /^(?:\[([0-9a-f:.]+)\]|([^:[\]\s<>"@/]+))(?::(\d{1,5}))?$/i.exec(text) ?? [];
+  const [, bracketed, plain, digits] =
+    /^(?:\[([0-9a-f:.]+)\]|([^:[\]\s<>"@/]+))(?::(\d{1,5}))?$/i.exec(text) ?? [];
   const host = (bracketed ?? plain ?? '').toLowerCase().replace(/\.$/, '');
   const port = digits === undefined ? null : Number(digits);
   if (host === '' || (bracketed !== undefined && isIP(host) !== 6)) return null;
@@ -63,14 +65,20 @@ export function portOf({ port, transport }: Pick<SipAddress, 'port' | 'transport
   return port ?? DEFAULT_PORTS[transport === 'tls' ? 'tls' : 'udp'];
 }
 
-/** The E.164 number a user part or a `tel:` number stands for: visual separators left out, a missing `+` supplied; null where it stands for none. */
+/**
+ * The E.164 number a user part or a `tel:` number stands for: visual separators left out, a missing `+`
+ * supplied; null where it stands for none.
+ */
 export function numberOf(user: string): string | null {
   const plain = (decoded(user).split(';', 1)[0] ?? '').replace(/[-.()\s]/g, '');
   const number = plain.startsWith('+') ? plain : `+${plain}`;
   return isE164(number) ? number : null;
 }
 
-/** The number that would be dialled by whoever takes the user part for one; null for a name, and for an extension. */
+/**
+ * The number that would be dialled by whoever takes the user part for one; null for a name, and for an
+ * extension.
+ */
 export function telephoneOf({ user, isPhone }: Pick<SipAddress, 'user' | 'isPhone'>): string | null {
   // An international prefix stands for the plus (ITU-T E.123).
   const number = numberOf(user.replace(/^[-.()\s]*(?:00|011)(?=[-.()\s]*\d)/, '+'));
@@ -80,13 +88,16 @@ export function telephoneOf({ user, isPhone }: Pick<SipAddress, 'user' | 'isPhon
 }
 
 /**
- * True where a URI that was signed names whom another one calls: the same number or user. The place may differ, as proxies on the way rewrite it (RFC 3261 §22.4);
- * a URI without a user part, which older clients sign, must name the place.
+ * True where a URI that was signed names whom another one calls: the same number or user. The place may
+ * differ, as proxies on the way rewrite it (RFC 3261 §22.4); a URI without a user part, which older clients
+ * sign, must name the place.
  */
 export function isForSameUser(signed: string, called: string): boolean {
   const [left, right] = [readSipUri(signed), readSipUri(called)];
   if (!left || !right) return signed === called;
-  return left.user === '' ? left.host === right.host : (numberOf(left.user) ?? left.user) === (numberOf(right.user) ?? right.user);
+  return left.user === ''
+    ? left.host === right.host
+    : (numberOf(left.user) ?? left.user) === (numberOf(right.user) ?? right.user);
 }
 
 function pair(parameter: string): [string, string] {

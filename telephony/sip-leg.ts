@@ -1,4 +1,7 @@
-/** An answered dialog as a `Leg`: the RTP leg with SIP around it. A BYE closes it, closing it sends a BYE, INFO digits and re-INVITEs become the leg's own. */
+/**
+ * An answered dialog as a `Leg`: the RTP leg with SIP around it. A BYE closes it, closing it sends a BYE,
+ * INFO digits and re-INVITEs become the leg's own.
+ */
 import type { Clock } from '#config/clock.ts';
 import type { Leg, LegCommand, LegEvent } from '#media/leg/leg.ts';
 import { type MediaGuard, unguarded } from './media-guard.ts';
@@ -70,11 +73,23 @@ export function createSipLeg(deps: SipLegParts): Leg {
     },
     onInfo({ contentType, body }) {
       const digit = digitOf(contentType, body);
-      if (digit) emit([{ type: 'digit', atMs: clock.now(), digit: digit.digit, durationMs: digit.durationMs, source: 'info' }]);
+      if (digit)
+        emit([
+          {
+            type: 'digit',
+            atMs: clock.now(),
+            digit: digit.digit,
+            durationMs: digit.durationMs,
+            source: 'info',
+          },
+        ]);
     },
   });
 
-  /** The RTP leg closes `local` when the BYE of either side made us close it; a dead stream is hung up properly. */
+  /**
+   * The RTP leg closes `local` when the BYE of either side made us close it; a dead stream is hung up
+   * properly.
+   */
   function closed(event: Extract<LegEvent, { type: 'closed' }>): LegEvent {
     if (isRemoteEnd) return { ...event, reason: 'remote' };
     void dialog.hangUp();

@@ -1,6 +1,8 @@
 /**
- * Hosts that a tenant has named for phone calls: an imported number's trunk, the SIP address of a transfer. They pass the egress guard as URLs do, each server behind
- * a name is resolved once and dialled by the address that was checked, and none of them is the operator's own trunk, which would carry a stranger's calls at the operator's cost.
+ * Hosts that a tenant has named for phone calls: an imported number's trunk, the SIP address of a transfer.
+ * They pass the egress guard as URLs do, each server behind a name is resolved once and dialled by the
+ * address that was checked, and none of them is the operator's own trunk, which would carry a stranger's
+ * calls at the operator's cost.
  */
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
@@ -29,7 +31,10 @@ interface Place {
   readonly addresses: readonly string[];
 }
 
-/** The servers behind a SIP URI that a tenant has named, in the order to try them, by address. Throws `EgressRefused`. */
+/**
+ * The servers behind a SIP URI that a tenant has named, in the order to try them, by address. Throws
+ * `EgressRefused`.
+ */
 export async function tenantHops(uri: string, isIpv6: boolean, deps: TenantHostDeps): Promise<string[]> {
   const places = await checkedPlaces(uri, deps, (host, port) => deps.egress.addressesOf(host, port));
   return places.map(({ host, port, transport, addresses }) => {
@@ -40,7 +45,10 @@ export async function tenantHops(uri: string, isIpv6: boolean, deps: TenantHostD
   });
 }
 
-/** The same check for an address that is only kept: a name that does not resolve yet may do so when it is dialled, and is checked then. Throws `EgressRefused`. */
+/**
+ * The same check for an address that is only kept: a name that does not resolve yet may do so when it is
+ * dialled, and is checked then. Throws `EgressRefused`.
+ */
 export async function checkTenantHost(uri: string, deps: TenantHostDeps): Promise<void> {
   await checkedPlaces(uri, deps, (host, port) =>
     deps.egress.addressesOf(host, port).catch((error: unknown) => {
@@ -69,7 +77,12 @@ async function placeOf(uri: string, addressesOf: AddressesOf): Promise<Place> {
   const address = readSipUri(uri);
   if (!address) throw new EgressRefused('malformed', 'The SIP address is malformed');
   const port = portOf(address);
-  return { host: plain(address.host), port, transport: address.transport, addresses: (await addressesOf(address.host, port)).map(plain) };
+  return {
+    host: plain(address.host),
+    port,
+    transport: address.transport,
+    addresses: (await addressesOf(address.host, port)).map(plain),
+  };
 }
 
 function unchecked(egress: TenantHostDeps['egress']): AddressesOf {
@@ -86,8 +99,12 @@ async function trunkPlaces({ trunk, egress, lookUpSrv }: TenantHostDeps): Promis
   if (trunk === '') return [];
   const own = await placeOf(`sip:${trunk}`, unchecked(egress));
   const services = lookUpSrv && isIP(own.host) === 0 ? ['_sip._udp', '_sip._tcp', '_sips._tcp'] : [];
-  const records = (await Promise.all(services.map((service) => lookUpSrv?.(`${service}.${own.host}`).catch(() => []) ?? []))).flat();
-  const behind = await Promise.all(records.map(({ name, port }) => placeOf(`sip:${name}:${port}`, unchecked(egress)).catch(() => null)));
+  const records = (
+    await Promise.all(services.map((service) => lookUpSrv?.(`${service}.${own.host}`).catch(() => []) ?? []))
+  ).flat();
+  const behind = await Promise.all(
+    records.map(({ name, port }) => placeOf(`sip:${name}:${port}`, unchecked(egress)).catch(() => null)),
+  );
   return [own, ...behind.filter((place) => place !== null)];
 }
 
@@ -97,7 +114,9 @@ function refuseTrunk(place: Place, trunk: readonly Place[], { egress, trusted }:
   const isCarriers = parseAllowList(trusted);
   const isTrunk =
     trunk.some(
-      (each) => (each.host === place.host || each.addresses.some((address) => place.addresses.includes(address))) && !isOtherProgram(place, each),
+      (each) =>
+        (each.host === place.host || each.addresses.some((address) => place.addresses.includes(address))) &&
+        !isOtherProgram(place, each),
     ) || place.addresses.some((address) => isPublicAddress(address) && isCarriers.allowsAddress(address, 0));
   if (isTrunk) throw new EgressRefused('operators_trunk', "The host is the operator's own trunk");
 }

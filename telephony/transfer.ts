@@ -1,6 +1,7 @@
 /**
- * Hands a call over by REFER (RFC 3515): asks the carrier to call somebody else, follows its NOTIFYs, and says how it ended.
- * What a sequence of responses and NOTIFYs means is decided by a pure function; the rest waits.
+ * Hands a call over by REFER (RFC 3515): asks the carrier to call somebody else, follows its NOTIFYs, and
+ * says how it ended. What a sequence of responses and NOTIFYs means is decided by a pure function; the rest
+ * waits.
  */
 import type { Clock } from '#config/clock.ts';
 import type { ReferRequest, SipDialog } from './signalling.ts';
@@ -58,7 +59,9 @@ export function referStep(state: ReferState, input: ReferInput): ReferStep {
       return notified(input.status ?? state.lastStatus, input.isLast);
     case 'ended':
       // Carriers that have taken the caller hang up on us, some of them without a last NOTIFY.
-      return { outcome: state.isAccepted ? { is: 'transferred' } : { is: 'refused', status: REQUEST_TIMEOUT } };
+      return {
+        outcome: state.isAccepted ? { is: 'transferred' } : { is: 'refused', status: REQUEST_TIMEOUT },
+      };
     case 'timeout':
       return { outcome: { is: state.lastStatus === 0 ? 'refused' : 'failed', status: REQUEST_TIMEOUT } };
     default:
@@ -68,7 +71,10 @@ export function referStep(state: ReferState, input: ReferInput): ReferStep {
 
 function responded(state: ReferState, status: number): ReferStep {
   if (status === 0 || status >= 300) return { outcome: { is: 'refused', status } };
-  return { state: { ...state, isAccepted: true }, waitMs: state.lastStatus === 0 ? FIRST_NOTIFY_MS : NEXT_NOTIFY_MS };
+  return {
+    state: { ...state, isAccepted: true },
+    waitMs: state.lastStatus === 0 ? FIRST_NOTIFY_MS : NEXT_NOTIFY_MS,
+  };
 }
 
 function notified(status: number, isLast: boolean): ReferStep {
@@ -79,7 +85,10 @@ function notified(status: number, isLast: boolean): ReferStep {
 }
 
 /** Sends the REFER and follows it to its end; never rejects. The dialog is left to whoever owns it. */
-export function referCall(deps: { readonly clock: Clock; readonly refer: SipDialog['refer'] }, request: ReferRequest): Promise<ReferOutcome> {
+export function referCall(
+  deps: { readonly clock: Clock; readonly refer: SipDialog['refer'] },
+  request: ReferRequest,
+): Promise<ReferOutcome> {
   return new Promise((resolve) => {
     let { state } = SENT;
     let timer = deps.clock.after(SENT.waitMs, () => take({ is: 'timeout' }));

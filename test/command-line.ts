@@ -19,8 +19,14 @@ export interface CommandLineRun {
   readonly interruptAt?: string;
 }
 
-/** Runs `parley ...args` in the folder, with the environment and the `PATH` of the tests, and nothing else of theirs. */
-export async function runParley(args: readonly string[], { folder, environment, interruptAt }: CommandLineRun): Promise<CommandLineResult> {
+/**
+ * Runs `parley ...args` in the folder, with the environment and the `PATH` of the tests, and nothing else of
+ * theirs.
+ */
+export async function runParley(
+  args: readonly string[],
+  { folder, environment, interruptAt }: CommandLineRun,
+): Promise<CommandLineResult> {
   const child = spawn(process.execPath, [PROGRAM, ...args], {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'pipe'],

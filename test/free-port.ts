@@ -20,7 +20,8 @@ export async function freeUdpPort(): Promise<number> {
 
 /**
  * A TCP port of 127.0.0.1 that nobody holds right now. It is not of those the system gives to connections:
- * whoever connects to one of these again and again, while nobody listens, at last connects to itself, and holds it.
+ * whoever connects to one of these again and again, while nobody listens, at last connects to itself, and
+ * holds it.
  */
 export async function freeTcpPort(): Promise<number> {
   for (;;) {
@@ -37,7 +38,10 @@ function isFree(port: number): Promise<boolean> {
   });
 }
 
-/** Waits until a program has taken a UDP port of 127.0.0.1, or has had time to: what is sent there before may be told to be refused. */
+/**
+ * Waits until a program has taken a UDP port of 127.0.0.1, or has had time to: what is sent there before may
+ * be told to be refused.
+ */
 export async function untilUdpTaken(port: number): Promise<void> {
   const local = ` 0100007F:${port.toString(16).toUpperCase().padStart(4, '0')} `;
   for (let tries = 0; tries < 500; tries++) {

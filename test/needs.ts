@@ -1,6 +1,6 @@
 /**
- * What a test needs from the machine beyond Node: `itNeeds(['sipp'])('…', …)` skips by name where a program is missing,
- * and fails instead when `CI=true`, because `.ci/run` installs every one of them.
+ * What a test needs from the machine beyond Node: `itNeeds(['sipp'])('…', …)` skips by name where a program
+ * is missing, and fails instead when `CI=true`, because `.ci/run` installs every one of them.
  */
 import { accessSync, constants } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
@@ -21,14 +21,20 @@ export function describeNeeds(programs: readonly string[]): typeof describe | ty
   return gate(programs) ? describe : describe.skip;
 }
 
-/** `describeNeeds` for programs that not every system has a package of: skipped by name where one is missing, in CI too. */
+/**
+ * `describeNeeds` for programs that not every system has a package of: skipped by name where one is missing,
+ * in CI too.
+ */
 export function describeWhereThere(programs: readonly string[]): typeof describe | typeof describe.skip {
   const absent = missing(programs);
   if (absent.length > 0) console.warn(`skipped, not on this machine: ${absent.join(', ')}`);
   return absent.length === 0 ? describe : describe.skip;
 }
 
-/** `describe` for what is installed otherwise than as a program: `isThere` says whether it is, `name` what it is. */
+/**
+ * `describe` for what is installed otherwise than as a program: `isThere` says whether it is, `name` what it
+ * is.
+ */
 export function describeInstalled(isThere: boolean, name: string): typeof describe | typeof describe.skip {
   return pass(isThere ? [] : [name]) ? describe : describe.skip;
 }
@@ -45,8 +51,11 @@ function pass(absent: readonly string[]): boolean {
 }
 
 function missing(programs: readonly string[]): string[] {
-  const places = (program: string) => (isAbsolute(program) ? [''] : (process.env['PATH'] ?? '').split(delimiter));
-  return programs.filter((program) => !places(program).some((directory) => isExecutable(join(directory, program))));
+  const places = (program: string) =>
+    isAbsolute(program) ? [''] : (process.env['PATH'] ?? '').split(delimiter);
+  return programs.filter(
+    (program) => !places(program).some((directory) => isExecutable(join(directory, program))),
+  );
 }
 
 function isExecutable(path: string): boolean {

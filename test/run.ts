@@ -1,6 +1,8 @@
 /**
- * `npm test`: runs every vitest file and closes with one line for the whole run, `N passed, N failed, N skipped`; skipped tests are listed by name, and last of all the failed ones with what they said.
- * In CI a few failed files are run once more, alone: what passes then needed a quiet machine, counts as passed and is listed by name as flaky, a fault to be found.
+ * `npm test`: runs every vitest file and closes with one line for the whole run, `N passed, N failed, N
+ * skipped`; skipped tests are listed by name, and last of all the failed ones with what they said. In CI a
+ * few failed files are run once more, alone: what passes then needed a quiet machine, counts as passed and is
+ * listed by name as flaky, a fault to be found.
  */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -10,7 +12,11 @@ import { join } from 'node:path';
 interface FileReport {
   readonly name: string;
   readonly status: string;
-  readonly assertionResults: readonly { readonly fullName: string; readonly status: string; readonly failureMessages?: readonly string[] | null }[];
+  readonly assertionResults: readonly {
+    readonly fullName: string;
+    readonly status: string;
+    readonly failureMessages?: readonly string[] | null;
+  }[];
 }
 
 interface Run {
@@ -24,7 +30,9 @@ const MOST_FILES_AGAIN = 5;
 const MOST_LINES_OF_A_FAILURE = 25;
 
 const root = join(import.meta.dirname, '..');
-/** Some hundred processes load the same packages: compiled once, in the place of the product's own (main.ts). */
+/**
+ * Some hundred processes load the same packages: compiled once, in the place of the product's own (main.ts).
+ */
 const compileCache = process.env['NODE_COMPILE_CACHE'] ?? join(root, 'node_modules', '.cache', 'parley');
 const first = await runVitest(process.argv.slice(2));
 const broken = (first.files ?? []).filter(isBroken);
@@ -35,7 +43,8 @@ if (files && process.env['CI'] === 'true' && broken.length > 0 && broken.length 
   console.log(`\nonce more, alone: ${broken.map((file) => file.name.slice(root.length + 1)).join(', ')}\n`);
   const second = await runVitest(['--maxWorkers=1', ...broken.map((file) => file.name)]);
   const again = new Map((second.files ?? []).map((file) => [file.name, file]));
-  for (const file of broken) if (!isBroken(again.get(file.name) ?? file)) flaky.push(...namesOf(file, ['failed']), ...unnamed(file));
+  for (const file of broken)
+    if (!isBroken(again.get(file.name) ?? file)) flaky.push(...namesOf(file, ['failed']), ...unnamed(file));
   files = files.map((file) => again.get(file.name) ?? file);
   exitCode = second.exitCode;
 }
@@ -48,7 +57,8 @@ for (const name of skipped) console.log(`skipped: ${name}`);
 for (const name of flaky) console.log(`flaky: ${name}`);
 for (const failure of files.flatMap(failuresOf)) console.log(failure);
 const passed = files.flatMap((file) => namesOf(file, ['passed'])).length;
-// A file that could not even be loaded has no tests of its own: it counts as one failure. So does an error outside of any test (an unhandled rejection, say).
+// A file that could not even be loaded has no tests of its own: it counts as one failure. So does an error
+// outside of any test (an unhandled rejection, say).
 const failures = files.flatMap((file) => [...namesOf(file, ['failed']), ...unnamed(file)]).length;
 const failed = Math.max(failures, exitCode === 0 ? 0 : 1);
 console.log(`${passed} passed, ${failed} failed, ${skipped.length} skipped`);
@@ -62,10 +72,16 @@ function namesOf(file: FileReport, statuses: readonly string[]): string[] {
   return file.assertionResults.filter((test) => statuses.includes(test.status)).map((test) => test.fullName);
 }
 
-/** What a reader of the last lines alone needs: which tests failed, where they stand, and the beginning of what they said. */
+/**
+ * What a reader of the last lines alone needs: which tests failed, where they stand, and the beginning of
+ * what they said.
+ */
 function failuresOf(file: FileReport): string[] {
   const failed = file.assertionResults.filter((test) => test.status === 'failed');
-  return failed.map((test) => `failed: ${test.fullName} (${file.name.slice(root.length + 1)})\n  ${said(test.failureMessages ?? [])}`);
+  return failed.map(
+    (test) =>
+      `failed: ${test.fullName} (${file.name.slice(root.length + 1)})\n  ${said(test.failureMessages ?? [])}`,
+  );
 }
 
 function said(messages: readonly string[]): string {
@@ -81,13 +97,19 @@ async function runVitest(args: readonly string[]): Promise<Run> {
   const scratch = mkdtempSync(join(tmpdir(), 'parley-test-'));
   const reportFile = join(scratch, 'report.json');
   const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs');
-  const child = spawn(process.execPath, [vitest, 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${reportFile}`, ...args], {
-    stdio: 'inherit',
-    env: { ...process.env, NODE_COMPILE_CACHE: compileCache },
-  });
+  const child = spawn(
+    process.execPath,
+    [vitest, 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${reportFile}`, ...args],
+    {
+      stdio: 'inherit',
+      env: { ...process.env, NODE_COMPILE_CACHE: compileCache },
+    },
+  );
   const exitCode = await new Promise<number>((resolve) => child.on('exit', (code) => resolve(code ?? 1)));
   try {
-    const report = JSON.parse(readFileSync(reportFile, 'utf8')) as { readonly testResults: readonly FileReport[] };
+    const report = JSON.parse(readFileSync(reportFile, 'utf8')) as {
+      readonly testResults: readonly FileReport[];
+    };
     return { files: report.testResults, exitCode };
   } catch {
     return { files: null, exitCode };

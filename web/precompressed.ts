@@ -1,4 +1,7 @@
-/** A Vite plugin: beside every built file of text its Brotli and gzip forms, which the server hands out as they are (control-plane/operations/site). */
+/**
+ * A Vite plugin: beside every built file of text its Brotli and gzip forms, which the server hands out as
+ * they are (control-plane/operations/site).
+ */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -6,7 +9,10 @@ import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { Plugin } from 'vite';
 
 const TEXT = /\.(?:js|css|html)$/;
-/** Larger files are compressed with less effort: the last tenth of their size would cost an installation ten seconds. */
+/**
+ * Larger files are compressed with less effort: the last tenth of their size would cost an installation ten
+ * seconds.
+ */
 const FULL_EFFORT_BYTES = 64 * 1_024;
 const LESS_EFFORT = 9;
 
@@ -21,7 +27,10 @@ export function precompressed(): Plugin {
           const content = Buffer.from(output.type === 'chunk' ? output.code : output.source);
           await Promise.all([
             writeFile(join(dir, `${output.fileName}.br`), await brotli(content)),
-            writeFile(join(dir, `${output.fileName}.gz`), await promisify(gzip)(content, { level: constants.Z_BEST_COMPRESSION })),
+            writeFile(
+              join(dir, `${output.fileName}.gz`),
+              await promisify(gzip)(content, { level: constants.Z_BEST_COMPRESSION }),
+            ),
           ]);
         }),
       );

@@ -1,4 +1,7 @@
-/** Entry of the caller's own process (`place-call.ts`): nothing else runs in it, so that its times are those of the call. */
+/**
+ * Entry of the caller's own process (`place-call.ts`): nothing else runs in it, so that its times are those
+ * of the call.
+ */
 import { callInRoom, type RoomCall, type RoomGrant } from '#caller/room-caller.ts';
 import { type Line, prepareScene, type SceneFile } from '#caller/scene.ts';
 import type { CuedWord } from './recogniser.ts';

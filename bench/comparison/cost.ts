@@ -1,4 +1,7 @@
-/** What a side costs: CPU of all its processes, those that come and go with a call too, and memory with shared pages counted once. */
+/**
+ * What a side costs: CPU of all its processes, those that come and go with a call too, and memory with shared
+ * pages counted once.
+ */
 import { readFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { cpuSeconds, type Process } from '#test/journeys/process-tree.ts';
@@ -20,7 +23,8 @@ export function startCostMeter(processes: () => readonly Process[]): CostMeter {
   let peakBytes = 0;
   const sample = () => {
     const running = processes();
-    for (const item of running) used.set(item.pid, Math.max(used.get(item.pid) ?? 0, cpuSeconds([item]) - (before.get(item.pid) ?? 0)));
+    for (const item of running)
+      used.set(item.pid, Math.max(used.get(item.pid) ?? 0, cpuSeconds([item]) - (before.get(item.pid) ?? 0)));
     peakBytes = Math.max(
       peakBytes,
       running.reduce((sum, { pid }) => sum + proportionalBytes(pid), 0),
@@ -43,7 +47,9 @@ export function startCostMeter(processes: () => readonly Process[]): CostMeter {
 
 function proportionalBytes(pid: number): number {
   try {
-    return Number(/^Pss:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1] ?? 0) * KIB;
+    return (
+      Number(/^Pss:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1] ?? 0) * KIB
+    );
   } catch {
     return 0;
   }

@@ -10,7 +10,8 @@ const PIECE_MS = 15;
 const RECOGNITION_MS = 150;
 
 const openai = await startOpenaiServer({
-  chat: ({ messages }) => say(replyTo(JSON.stringify(messages.findLast(({ role }) => role === 'user')?.content ?? ''))),
+  chat: ({ messages }) =>
+    say(replyTo(JSON.stringify(messages.findLast(({ role }) => role === 'user')?.content ?? ''))),
   wordMs: WORD_MS,
   firstByteMs: FIRST_BYTE_MS,
   pieceMs: PIECE_MS,

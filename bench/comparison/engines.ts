@@ -1,4 +1,7 @@
-/** One side's stand-in engines in a process of their own, so that neither side shares them, and how they are broken. */
+/**
+ * One side's stand-in engines in a process of their own, so that neither side shares them, and how they are
+ * broken.
+ */
 import type { OpenaiFault } from '#test/fakes/openai-server.ts';
 import { type EngineUrls, startEngineProcess } from '../engine-process.ts';
 import type { Cue } from './recogniser.ts';
@@ -23,7 +26,10 @@ export interface Engines {
 /** Every way to fail that is compared. */
 export const FAULTS: readonly EngineFault[] = [
   { name: 'language model answers 500', openai: { status: 500, path: '/chat/completions' } },
-  { name: 'language model accepts and says nothing', openai: { halfOpen: 'headers', path: '/chat/completions' } },
+  {
+    name: 'language model accepts and says nothing',
+    openai: { halfOpen: 'headers', path: '/chat/completions' },
+  },
   { name: 'voice answers 500', openai: { status: 500, path: '/audio/speech' } },
   { name: 'recogniser’s socket is cut', recogniser: 'cut' },
   { name: 'recogniser takes audio and says nothing', recogniser: 'mute' },

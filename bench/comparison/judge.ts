@@ -39,21 +39,28 @@ export interface Heard {
 /** Judges one call; `said` are the agent's own messages, null when it kept none. */
 export function judgeCall(call: RoomCall, said: readonly string[] | null): Heard {
   const { agent, lines } = call;
-  const asks = lines.flatMap((line, index) => (line.means === 'turn' || line.means === 'interruption' ? [{ line, next: lines[index + 1] }] : []));
+  const asks = lines.flatMap((line, index) =>
+    line.means === 'turn' || line.means === 'interruption' ? [{ line, next: lines[index + 1] }] : [],
+  );
   // An answer that is spoken over may have begun before: it is not waited for.
   const replies = asks.map(({ line, next }) => replyAfter(agent, line, next));
-  const interruptions = lines.flatMap((line, index) => (line.means === 'interruption' ? [stopOf(call, line, lines[index - 1])] : []));
+  const interruptions = lines.flatMap((line, index) =>
+    line.means === 'interruption' ? [stopOf(call, line, lines[index - 1])] : [],
+  );
   const stops = interruptions.flatMap(({ stopMs }) => (stopMs === null ? [] : [stopMs]));
   const asides = lines.filter(({ means }) => means === 'backchannel' || means === 'sound');
   const listening = asides.length > 0 ? 1 : 0;
-  const parts = lines.flatMap((line, index) => (line.means === 'part' ? [{ line, next: lines[index + 1] }] : []));
+  const parts = lines.flatMap((line, index) =>
+    line.means === 'part' ? [{ line, next: lines[index + 1] }] : [],
+  );
   return {
     greetingMs: agent[0] ? agent[0].firstMs - call.joinedMs : null,
     replyMs: replies.filter((ms) => ms !== null),
     unanswered: replies.filter((ms) => ms === null).length,
     pauses: parts.length,
-    premature: parts.filter(({ line, next }) => agent.some(({ firstMs }) => firstMs > line.firstMs && firstMs < (next?.lastMs ?? line.lastMs)))
-      .length,
+    premature: parts.filter(({ line, next }) =>
+      agent.some(({ firstMs }) => firstMs > line.firstMs && firstMs < (next?.lastMs ?? line.lastMs)),
+    ).length,
     stopMs: stops,
     interruptions: stops.length,
     missed: stops.filter((ms) => ms > STOP_WITHIN_MS).length,
@@ -68,26 +75,43 @@ export function judgeCall(call: RoomCall, said: readonly string[] | null): Heard
 /** Messages that are none of the script's: apologies, and whatever else an agent says of its own accord. */
 export function ownWords(said: readonly string[]): string[] {
   const scripted = [GREETING, LONG_REPLY, replyTo('')];
-  return said.filter((text) => text.trim() !== '' && !scripted.some((script) => script.startsWith(text.trim().slice(0, 12))));
+  return said.filter(
+    (text) => text.trim() !== '' && !scripted.some((script) => script.startsWith(text.trim().slice(0, 12))),
+  );
 }
 
 /** The answer is the first stretch that begins after the line and before the caller's next one. */
-export function replyAfter(agent: readonly Stretch[], line: TimedLine, next: TimedLine | undefined): number | null {
-  const reply = agent.find(({ firstMs }) => firstMs > line.lastMs && (next === undefined || firstMs < next.firstMs));
+export function replyAfter(
+  agent: readonly Stretch[],
+  line: TimedLine,
+  next: TimedLine | undefined,
+): number | null {
+  const reply = agent.find(
+    ({ firstMs }) => firstMs > line.lastMs && (next === undefined || firstMs < next.firstMs),
+  );
   return reply ? reply.firstMs - line.lastMs : null;
 }
 
-/** When the agent's last sound under the interruption was, and how many words had been heard since the question. Null: it was silent already. */
+/**
+ * When the agent's last sound under the interruption was, and how many words had been heard since the
+ * question. Null: it was silent already.
+ */
 function stopOf({ voicedMs }: RoomCall, line: TimedLine, question: TimedLine | undefined) {
-  const answer = voicedMs.filter((atMs) => question !== undefined && atMs > question.lastMs && atMs <= line.lastMs);
+  const answer = voicedMs.filter(
+    (atMs) => question !== undefined && atMs > question.lastMs && atMs <= line.lastMs,
+  );
   const wasSpeaking = answer.some((atMs) => atMs > line.firstMs - 200 && atMs <= line.firstMs + 50);
-  return { stopMs: wasSpeaking ? (answer.at(-1) ?? line.firstMs) - line.firstMs : null, words: (answer.length * BLOCK_MS) / WORD_MS };
+  return {
+    stopMs: wasSpeaking ? (answer.at(-1) ?? line.firstMs) - line.firstMs : null,
+    words: (answer.length * BLOCK_MS) / WORD_MS,
+  };
 }
 
 /** Both by the agent's own account and in the caller's ear. */
 function isHeardOut({ voicedMs, lines }: RoomCall, said: readonly string[] | null): boolean {
   const question = lines.find(({ means }) => means === 'turn');
-  const heardMs = voicedMs.filter((atMs) => question !== undefined && atMs > question.lastMs).length * BLOCK_MS;
+  const heardMs =
+    voicedMs.filter((atMs) => question !== undefined && atMs > question.lastMs).length * BLOCK_MS;
   const kept = said?.some((text) => wordsOf(text).length >= wordsOf(LONG_REPLY).length) ?? true;
   return kept && heardMs >= wordsOf(LONG_REPLY).length * WORD_MS - EDGE_MS;
 }
@@ -96,15 +120,23 @@ function isHeardOut({ voicedMs, lines }: RoomCall, said: readonly string[] | nul
 function heldAt(voicedMs: readonly number[], line: TimedLine): number[] {
   if (!voicedMs.some((atMs) => atMs > line.firstMs - 200 && atMs <= line.firstMs + 50)) return [];
   const around = voicedMs.filter((atMs) => atMs > line.firstMs - 200);
-  const at = around.findIndex((atMs, index) => (around[index + 1] ?? Number.POSITIVE_INFINITY) - atMs > HELD_MS);
+  const at = around.findIndex(
+    (atMs, index) => (around[index + 1] ?? Number.POSITIVE_INFINITY) - atMs > HELD_MS,
+  );
   const [last = 0, next] = [around[at], around[at + 1]];
   return [next === undefined || last > line.lastMs + STOP_WITHIN_MS ? 0 : next - last];
 }
 
-function wordsOff(interrupted: readonly { readonly stopMs: number | null; readonly words: number }[], said: readonly string[] | null): number[] {
-  const answers = said?.filter((text) => LONG_REPLY.startsWith(text.trim().slice(0, 3)) && text.trim() !== '') ?? [];
+function wordsOff(
+  interrupted: readonly { readonly stopMs: number | null; readonly words: number }[],
+  said: readonly string[] | null,
+): number[] {
+  const answers =
+    said?.filter((text) => LONG_REPLY.startsWith(text.trim().slice(0, 3)) && text.trim() !== '') ?? [];
   if (said === null) return [];
-  return interrupted.flatMap(({ stopMs, words }, index) => (stopMs === null ? [] : [wordsOf(answers[index] ?? '').length - words]));
+  return interrupted.flatMap(({ stopMs, words }, index) =>
+    stopMs === null ? [] : [wordsOf(answers[index] ?? '').length - words],
+  );
 }
 
 function wordsOf(text: string): string[] {

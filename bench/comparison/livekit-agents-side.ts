@@ -1,4 +1,7 @@
-/** The agent of `livekit-agent/`, run in production mode as the framework's documentation says, sent to each room by an explicit dispatch. */
+/**
+ * The agent of `livekit-agent/`, run in production mode as the framework's documentation says, sent to each
+ * room by an explicit dispatch.
+ */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -20,7 +23,10 @@ export function installLivekitAgents(): void {
   if (existsSync(join(FOLDER, 'node_modules/@livekit/agents'))) return;
   console.log('installing @livekit/agents into bench/comparison/livekit-agent (about 500 MB) …');
   // The scripts would fetch libraries for GPUs.
-  const { status } = spawnSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: FOLDER, stdio: ['ignore', 'ignore', 'inherit'] });
+  const { status } = spawnSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], {
+    cwd: FOLDER,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
   if (status !== 0) throw new Error(`npm ci in ${FOLDER} ended with ${status}`);
 }
 
@@ -52,7 +58,9 @@ export async function startLivekitAgents(livekit: Readonly<Record<string, string
     livekit['LIVEKIT_API_KEY'],
     livekit['LIVEKIT_API_SECRET'],
   );
-  const { version } = JSON.parse(readFileSync(join(FOLDER, 'node_modules/@livekit/agents/package.json'), 'utf8')) as { version: string };
+  const { version } = JSON.parse(
+    readFileSync(join(FOLDER, 'node_modules/@livekit/agents/package.json'), 'utf8'),
+  ) as { version: string };
   return {
     name: 'LiveKit Agents',
     version,
@@ -79,7 +87,10 @@ export async function startLivekitAgents(livekit: Readonly<Record<string, string
 }
 
 async function callerToken(livekit: Readonly<Record<string, string>>, room: string): Promise<string> {
-  const token = new AccessToken(livekit['LIVEKIT_API_KEY'], livekit['LIVEKIT_API_SECRET'], { identity: 'caller', ttl: 600 });
+  const token = new AccessToken(livekit['LIVEKIT_API_KEY'], livekit['LIVEKIT_API_SECRET'], {
+    identity: 'caller',
+    ttl: 600,
+  });
   token.addGrant({ roomJoin: true, room });
   return token.toJwt();
 }
@@ -112,6 +123,10 @@ async function kept(file: string): Promise<readonly string[] | null> {
     if (performance.now() > lastMs) return null;
     await new Promise((done) => setTimeout(done, 100));
   }
-  const { items } = JSON.parse(readFileSync(file, 'utf8')) as { items: { type: string; role?: string; content?: unknown[] }[] };
-  return items.filter(({ type, role }) => type === 'message' && role === 'assistant').map(({ content }) => (content ?? []).join(' '));
+  const { items } = JSON.parse(readFileSync(file, 'utf8')) as {
+    items: { type: string; role?: string; content?: unknown[] }[];
+  };
+  return items
+    .filter(({ type, role }) => type === 'message' && role === 'assistant')
+    .map(({ content }) => (content ?? []).join(' '));
 }

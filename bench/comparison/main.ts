@@ -1,6 +1,7 @@
 /**
- * `npm run compare [-- --rounds <n>]`: the neutral caller plays the same scenes to Parley and to an agent of LiveKit's framework, in rooms of one
- * LiveKit server, with engines that answer alike. Writes docs/comparison.md, its plots, and bench/comparison/results.json. Needs livekit-server in the PATH.
+ * `npm run compare [-- --rounds <n>]`: the neutral caller plays the same scenes to Parley and to an agent of
+ * LiveKit's framework, in rooms of one LiveKit server, with engines that answer alike. Writes
+ * docs/comparison.md, its plots, and bench/comparison/results.json. Needs livekit-server in the PATH.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -29,12 +30,16 @@ const LOAD_CALLS = 4;
 const DOCS = new URL('../../docs/', import.meta.url);
 const startedMs = performance.now();
 
-const { values } = parseArgs({ options: { rounds: { type: 'string', default: '3' }, 'fault-rounds': { type: 'string', default: '2' } } });
+const { values } = parseArgs({
+  options: { rounds: { type: 'string', default: '3' }, 'fault-rounds': { type: 'string', default: '2' } },
+});
 installLivekitAgents();
-if (spawnSync('livekit-server', ['--version']).error) throw new Error('livekit-server is not in the PATH (github.com/livekit/livekit)');
+if (spawnSync('livekit-server', ['--version']).error)
+  throw new Error('livekit-server is not in the PATH (github.com/livekit/livekit)');
 const othersShare = await measureBusyShare(QUIET_MS);
 const open: (() => Promise<void>)[] = [];
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void closeAll().then(() => process.exit(1)));
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => void closeAll().then(() => process.exit(1)));
 const server = await startLivekitServer();
 open.push(() => server.close());
 try {
@@ -77,10 +82,22 @@ type Writable = { -readonly [Key in keyof SideResults]: SideResults[Key] } & {
 };
 
 function blank({ name, version }: Side): Writable {
-  return { name, version, calls: [], faults: [], latenessMs: [], failed: 0, idle: { cpuShare: 0, bytes: 0 }, load: null };
+  return {
+    name,
+    version,
+    calls: [],
+    faults: [],
+    latenessMs: [],
+    failed: 0,
+    idle: { cpuShare: 0, bytes: 0 },
+    load: null,
+  };
 }
 
-/** The first call of a process compiles code; it is played and not counted. Throws when the agent is never heard: figures of one that does not run say nothing. */
+/**
+ * The first call of a process compiles code; it is played and not counted. Throws when the agent is never
+ * heard: figures of one that does not run say nothing.
+ */
 async function warmUp(side: Side): Promise<void> {
   for (let attempt = 1; attempt <= WARM_UPS; attempt++) {
     progress(`${side.name}: a first call, not counted`);
@@ -90,7 +107,9 @@ async function warmUp(side: Side): Promise<void> {
     });
     if (call !== null && call.heard.greetingMs !== null && call.heard.unanswered === 0) return;
   }
-  throw new Error(`${side.name} was not heard in ${WARM_UPS} calls: nothing is compared (COMPARISON_LOG=1 shows what LiveKit's framework prints)`);
+  throw new Error(
+    `${side.name} was not heard in ${WARM_UPS} calls: nothing is compared (COMPARISON_LOG=1 shows what LiveKit's framework prints)`,
+  );
 }
 
 async function whileIdle(side: Side) {
@@ -101,7 +120,11 @@ async function whileIdle(side: Side) {
 }
 
 /** Each scene on one side, then on the other, the first one changing with every round. */
-async function playRounds(sides: readonly Side[], of: (side: Side) => Writable, keep: () => void): Promise<void> {
+async function playRounds(
+  sides: readonly Side[],
+  of: (side: Side) => Writable,
+  keep: () => void,
+): Promise<void> {
   const rounds = Number(values.rounds);
   for (let round = 0; round < rounds; round++) {
     for (const scene of SCENES) {
@@ -123,7 +146,9 @@ async function playRounds(sides: readonly Side[], of: (side: Side) => Writable, 
 
 async function played(side: Side, scene: SceneFile) {
   const { grant, said } = await side.prepare();
-  const call = await placeCall({ grant, scene }, (words) => side.engines.order({ cue: { words, isStanding: false } }));
+  const call = await placeCall({ grant, scene }, (words) =>
+    side.engines.order({ cue: { words, isStanding: false } }),
+  );
   return { heard: judgeCall(call, await said()), latenessMs: call.latenessMs };
 }
 
@@ -213,12 +238,17 @@ function write(sides: readonly Writable[]): void {
     new URL('images/comparison/stops.svg', DOCS),
     plot('From the beginning of an interruption to the agent’s last sound, ms', rows('stopMs')),
   );
-  writeFileSync(new URL('images/comparison/held.svg', DOCS), plot('Silence of the agent at a sound that wanted nothing, ms', rows('heldMs')));
+  writeFileSync(
+    new URL('images/comparison/held.svg', DOCS),
+    plot('Silence of the agent at a sound that wanted nothing, ms', rows('heldMs')),
+  );
   writeFileSync(new URL('results.json', import.meta.url), `${JSON.stringify(results, null, 1)}\n`);
   writeFileSync(new URL('comparison.md', DOCS), toMarkdown(results));
 }
 
 function progress(text: string): void {
   const seconds = Math.round((performance.now() - startedMs) / 1_000);
-  console.log(`${String(Math.floor(seconds / 60)).padStart(2)}:${String(seconds % 60).padStart(2, '0')} ${text}`);
+  console.log(
+    `${String(Math.floor(seconds / 60)).padStart(2)}:${String(seconds % 60).padStart(2, '0')} ${text}`,
+  );
 }

@@ -22,12 +22,18 @@ export async function startParley(livekit: Readonly<Record<string, string>>): Pr
   const { agent_id: agentId } = await product.ask('POST', '/v1/agent/agents', { name: 'Compared' });
   await product.ask('PATCH', `/v1/agent/agents/${agentId}/config`, {
     prompt: { system_prompt: INSTRUCTIONS, first_message_mode: 'fixed', first_message: GREETING },
-    conversation: { response_wait_ms: SETTINGS.waitMs, response_max_wait_ms: SETTINGS.maxWaitMs, interruption_sensitivity: 'balanced' },
+    conversation: {
+      response_wait_ms: SETTINGS.waitMs,
+      response_max_wait_ms: SETTINGS.maxWaitMs,
+      interruption_sensitivity: 'balanced',
+    },
   });
   await product.ask('POST', `/v1/agent/agents/${agentId}/publish`, {});
   return {
     name: 'Parley',
-    version: (JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }).version,
+    version: (
+      JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
+    ).version,
     engines,
     async prepare() {
       const grant = await product.ask('POST', '/v1/agent/sessions', { agent_id: agentId });
@@ -35,7 +41,11 @@ export async function startParley(livekit: Readonly<Record<string, string>>): Pr
       return {
         grant: { url: grant.livekit_url, token: grant.token },
         async said() {
-          await product.until('the session is over', async () => ['completed', 'failed'].includes((await session()).status), SETTLED_MS);
+          await product.until(
+            'the session is over',
+            async () => ['completed', 'failed'].includes((await session()).status),
+            SETTLED_MS,
+          );
           const { items } = (await session()) as { items: { role?: string; content?: string }[] };
           return items.filter(({ role }) => role === 'assistant').map(({ content }) => content ?? '');
         },

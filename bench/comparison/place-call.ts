@@ -7,9 +7,18 @@ import type { CuedWord } from './recogniser.ts';
 /** A scene and the room's agent never take this long. */
 const LIMIT_MS = 120_000;
 
-/** Resolves with what the caller heard; `onLine` is told of each line, counted from 0, as it begins. Throws when there was no call. */
-export function placeCall(order: CallOrder, onLine: (words: readonly CuedWord[], index: number) => void): Promise<RoomCall> {
-  const child = fork(new URL('./caller-process.ts', import.meta.url), [], { execArgv: [], stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+/**
+ * Resolves with what the caller heard; `onLine` is told of each line, counted from 0, as it begins. Throws
+ * when there was no call.
+ */
+export function placeCall(
+  order: CallOrder,
+  onLine: (words: readonly CuedWord[], index: number) => void,
+): Promise<RoomCall> {
+  const child = fork(new URL('./caller-process.ts', import.meta.url), [], {
+    execArgv: [],
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
   let lines = 0;
   return new Promise((resolve, reject) => {
     const limit = setTimeout(() => child.kill('SIGKILL'), LIMIT_MS);

@@ -8,7 +8,10 @@ const ROW = 46;
 const COLOURS = ['#2f5bb7', '#c2571a'] as const;
 
 /** Draws it as SVG. */
-export function plot(title: string, rows: readonly { readonly name: string; readonly values: readonly number[] }[]): string {
+export function plot(
+  title: string,
+  rows: readonly { readonly name: string; readonly values: readonly number[] }[],
+): string {
   const most = Math.max(1_000, ...rows.flatMap(({ values }) => values));
   const step = most > 4_000 ? 1_000 : 250;
   const x = (ms: number) => LEFT + (Math.max(0, ms) / most) * WIDTH;
@@ -27,9 +30,12 @@ export function plot(title: string, rows: readonly { readonly name: string; read
       return [
         `<text x="${LEFT - 10}" y="${middle + 4}" text-anchor="end">${name}</text>`,
         ...values.map(
-          (ms, index) => `<circle cx="${x(ms).toFixed(1)}" cy="${middle + 5 * ((index % 5) - 2)}" r="3.5" fill="${colour}" fill-opacity="0.6"/>`,
+          (ms, index) =>
+            `<circle cx="${x(ms).toFixed(1)}" cy="${middle + 5 * ((index % 5) - 2)}" r="3.5" fill="${colour}" fill-opacity="0.6"/>`,
         ),
-        ...(values.length > 0 ? [`<path d="M${median} ${middle - 17}v34" stroke="${colour}" stroke-width="2"/>`] : []),
+        ...(values.length > 0
+          ? [`<path d="M${median} ${middle - 17}v34" stroke="${colour}" stroke-width="2"/>`]
+          : []),
       ];
     }),
   ];

@@ -1,6 +1,7 @@
 /**
- * A stand-in for Deepgram's live recognition that hears what a scene says: it is told each line as the caller begins it, finds the voice in the audio
- * it is sent, and gives the words that have been said by then. It honours `endpointing` and `vad_events` as either side asks for them.
+ * A stand-in for Deepgram's live recognition that hears what a scene says: it is told each line as the caller
+ * begins it, finds the voice in the audio it is sent, and gives the words that have been said by then. It
+ * honours `endpointing` and `vad_events` as either side asks for them.
  */
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
@@ -15,7 +16,10 @@ const INTERIM_EVERY_MS = 200;
 const EARLY_MS = 80;
 /** Voice after this much silence is a standing line from its beginning. */
 const AGAIN_AFTER_MS = 500;
-/** A line told of this much after its voice began is heard from that beginning: on a busy machine the word of it comes later than the voice. */
+/**
+ * A line told of this much after its voice began is heard from that beginning: on a busy machine the word of
+ * it comes later than the voice.
+ */
 const LATE_CUE_MS = 500;
 /** Deepgram's own, when nothing is asked for. */
 const DEFAULT_ENDPOINTING_MS = 10;
@@ -29,7 +33,10 @@ export interface CuedWord {
 /** A running stand-in. */
 export interface CuedRecogniser {
   readonly url: string;
-  /** What the caller begins to say; nothing but a sound when there are no words. A standing cue is what everybody says, again and again. */
+  /**
+   * What the caller begins to say; nothing but a sound when there are no words. A standing cue is what
+   * everybody says, again and again.
+   */
   cue(cue: Cue): void;
   /** While true, audio is taken and nothing is ever said. */
   isMute: boolean;
@@ -45,7 +52,11 @@ export interface Cue {
 }
 
 /** Starts it on a free port; every answer comes `delayMs` after the audio it is about. */
-export async function startCuedRecogniser({ delayMs }: { readonly delayMs: number }): Promise<CuedRecogniser> {
+export async function startCuedRecogniser({
+  delayMs,
+}: {
+  readonly delayMs: number;
+}): Promise<CuedRecogniser> {
   const http = createServer((_request, response) => response.writeHead(404).end());
   // The vendor's voice is not there: whoever asks for it is refused, not kept waiting.
   const sockets = new WebSocketServer({ server: http, path: '/v1/listen' });
@@ -117,7 +128,8 @@ class CuedEar {
     this.#cue = cue;
     this.#blockBytes = (Number(query.get('sample_rate') ?? 16_000) * 2 * BLOCK_MS) / 1_000;
     const endpointing = query.get('endpointing');
-    this.#endpointingMs = endpointing === 'false' ? Number.POSITIVE_INFINITY : Number(endpointing ?? DEFAULT_ENDPOINTING_MS);
+    this.#endpointingMs =
+      endpointing === 'false' ? Number.POSITIVE_INFINITY : Number(endpointing ?? DEFAULT_ENDPOINTING_MS);
     this.#tellsStarts = query.get('vad_events') === 'true';
   }
 
@@ -160,13 +172,20 @@ class CuedEar {
     return this.#result({ is_final: false, speech_final: false });
   }
 
-  #result(flags: { readonly is_final: boolean; readonly speech_final: boolean; readonly from_finalize?: boolean }): object {
+  #result(flags: {
+    readonly is_final: boolean;
+    readonly speech_final: boolean;
+    readonly from_finalize?: boolean;
+  }): object {
     const startMs = this.#line?.startMs ?? 0;
     const saidMs = this.#heardMs - this.#silentMs - startMs + EARLY_MS;
     const given = this.#line?.given ?? 0;
     // A final has a word that has faded out before its end, such as one in s.
-    const isSaid = ({ endMs }: CuedWord, beginMs: number) => (flags.is_final ? (beginMs + endMs) / 2 : endMs) <= saidMs;
-    const words = (this.#line?.cue.words ?? []).filter((word, index, all) => index >= given && isSaid(word, all[index - 1]?.endMs ?? 0));
+    const isSaid = ({ endMs }: CuedWord, beginMs: number) =>
+      (flags.is_final ? (beginMs + endMs) / 2 : endMs) <= saidMs;
+    const words = (this.#line?.cue.words ?? []).filter(
+      (word, index, all) => index >= given && isSaid(word, all[index - 1]?.endMs ?? 0),
+    );
     const body = {
       type: 'Results',
       channel_index: [0, 1],

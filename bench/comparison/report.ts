@@ -14,7 +14,10 @@ const AT_ONCE_MS = 1_500;
 /** What became of a call in which an engine died. */
 export interface FaultOutcome {
   readonly fault: string;
-  /** End of the question that met the fault to the next sound of the agent; null: silence until the next question. */
+  /**
+   * End of the question that met the fault to the next sound of the agent; null: silence until the next
+   * question.
+   */
   readonly heardAfterMs: number | null;
   /** The same for the question after the engine was whole again. */
   readonly nextAnsweredAfterMs: number | null;
@@ -48,7 +51,12 @@ export interface SideResults {
 export interface ComparisonResults {
   readonly at: string;
   readonly command: string;
-  readonly machine: { readonly cpu: string; readonly cores: number; readonly node: string; readonly othersShare: number };
+  readonly machine: {
+    readonly cpu: string;
+    readonly cores: number;
+    readonly node: string;
+    readonly othersShare: number;
+  };
   readonly settings: typeof SETTINGS;
   readonly sides: readonly SideResults[];
 }
@@ -60,16 +68,36 @@ export function toMarkdown(results: ComparisonResults): string {
     '# Parley beside LiveKit Agents',
     'The same caller plays the same scenes to Parley and to an agent of LiveKit’s framework. This page is written by the command it names; every sample is in `bench/comparison/results.json`.',
     provenance(results),
-    ...(sides.some(({ faults }) => faults.length === 0) ? ['**The run was stopped before its end: what has no figure was not reached.**'] : []),
+    ...(sides.some(({ faults }) => faults.length === 0)
+      ? ['**The run was stopped before its end: what has no figure was not reached.**']
+      : []),
     '## What was heard',
     table(sides, [
       ['Calls played (did not come about)', (side) => `${side.calls.length} (${side.failed})`],
-      ['End of the caller’s speech → first sound of the answer, p50 / p95 / worst, ms', (side) => threeOf(all(side, 'replyMs'))],
-      ['Answers within 1.5 s: their questions were taken for finished', (side) => `${atOnce(side).length} of ${all(side, 'replyMs').length}`],
-      ['Questions without an answer', (side) => `${sum(side, 'unanswered')} of ${sum(side, 'unanswered') + all(side, 'replyMs').length}`],
-      ['Premature endpoints: spoke into a pause for thought', (side) => `${sum(side, 'premature')} of ${sum(side, 'pauses')}`],
-      ['Beginning of an interruption → last sound of the agent, p50 / p95 / worst, ms', (side) => threeOf(all(side, 'stopMs'))],
-      ['Missed interruptions (still speaking after 1.5 s)', (side) => `${sum(side, 'missed')} of ${sum(side, 'interruptions')}`],
+      [
+        'End of the caller’s speech → first sound of the answer, p50 / p95 / worst, ms',
+        (side) => threeOf(all(side, 'replyMs')),
+      ],
+      [
+        'Answers within 1.5 s: their questions were taken for finished',
+        (side) => `${atOnce(side).length} of ${all(side, 'replyMs').length}`,
+      ],
+      [
+        'Questions without an answer',
+        (side) => `${sum(side, 'unanswered')} of ${sum(side, 'unanswered') + all(side, 'replyMs').length}`,
+      ],
+      [
+        'Premature endpoints: spoke into a pause for thought',
+        (side) => `${sum(side, 'premature')} of ${sum(side, 'pauses')}`,
+      ],
+      [
+        'Beginning of an interruption → last sound of the agent, p50 / p95 / worst, ms',
+        (side) => threeOf(all(side, 'stopMs')),
+      ],
+      [
+        'Missed interruptions (still speaking after 1.5 s)',
+        (side) => `${sum(side, 'missed')} of ${sum(side, 'interruptions')}`,
+      ],
       [
         'False interruptions: an answer not said to its end over “mhm”, “yeah” and a cough',
         (side) => `${sum(side, 'brokenOff')} of ${sum(side, 'listenedTo')}`,
@@ -78,7 +106,8 @@ export function toMarkdown(results: ComparisonResults): string {
       ['Heard text: words kept as said, less words heard, in interrupted answers, p50 / worst', wordsOf],
       [
         'Joined → greeting heard, p50 / worst, ms',
-        (side) => twoOf(side.calls.flatMap(({ heard }) => (heard.greetingMs === null ? [] : [heard.greetingMs]))),
+        (side) =>
+          twoOf(side.calls.flatMap(({ heard }) => (heard.greetingMs === null ? [] : [heard.greetingMs]))),
       ],
       ['Calls the agent left, or lost, before their end', (side) => String(sum(side, 'lost'))],
     ]),
@@ -91,7 +120,11 @@ export function toMarkdown(results: ComparisonResults): string {
       ['Memory while nobody calls, MiB', (side) => (side.idle.bytes / MIB).toFixed(0)],
       ['Calls at once', (side) => String(side.load?.calls ?? '–')],
       ['CPU seconds per call-minute, the idle share taken off', cpuOf],
-      ['Memory per call, MiB', ({ idle, load }) => (load ? (Math.max(0, load.peakBytes - idle.bytes) / load.calls / MIB).toFixed(1) : '–')],
+      [
+        'Memory per call, MiB',
+        ({ idle, load }) =>
+          load ? (Math.max(0, load.peakBytes - idle.bytes) / load.calls / MIB).toFixed(1) : '–',
+      ],
       ['Answers under that load, p50 / p95 / worst, ms', (side) => threeOf(side.load?.replyMs ?? [])],
     ]),
     '## When an engine dies',
@@ -118,7 +151,10 @@ function provenance({ at, command, machine, settings, sides }: ComparisonResults
 type Row = readonly [string, (side: SideResults) => string];
 
 function table(sides: readonly SideResults[], rows: readonly Row[]): string {
-  return grid([['', ...sides.map(({ name }) => name)], ...rows.map(([title, value]) => [title, ...sides.map(value)])]);
+  return grid([
+    ['', ...sides.map(({ name }) => name)],
+    ...rows.map(([title, value]) => [title, ...sides.map(value)]),
+  ]);
 }
 
 function faultTable(sides: readonly SideResults[]): string {
@@ -126,7 +162,10 @@ function faultTable(sides: readonly SideResults[]): string {
   const rows = names.flatMap((name) => {
     const lists = sides.map(({ faults }) => faults.filter(({ fault }) => fault === name));
     const count = Math.max(...lists.map((list) => list.length));
-    return Array.from({ length: count }, (_, index) => [index === 0 ? name : '', ...lists.map((list) => faultText(list[index]))]);
+    return Array.from({ length: count }, (_, index) => [
+      index === 0 ? name : '',
+      ...lists.map((list) => faultText(list[index])),
+    ]);
   });
   return grid([['Fault', ...sides.map(({ name }) => name)], ...rows]);
 }
@@ -135,7 +174,10 @@ function faultText(outcome: FaultOutcome | undefined): string {
   if (!outcome) return '–';
   const { heardAfterMs, nextAnsweredAfterMs, wasSentAway, ownWords } = outcome;
   const first = heardAfterMs === null ? 'silence' : `heard after ${seconds(heardAfterMs)}`;
-  const next = nextAnsweredAfterMs === null ? 'the next question unanswered' : `the next one answered after ${seconds(nextAnsweredAfterMs)}`;
+  const next =
+    nextAnsweredAfterMs === null
+      ? 'the next question unanswered'
+      : `the next one answered after ${seconds(nextAnsweredAfterMs)}`;
   const own = ownWords.length > 0 ? `; says “${ownWords.join('” “')}”` : '';
   return `${first}; ${next}${wasSentAway ? '; the agent ended the call' : ''}${own}`;
 }
@@ -156,7 +198,15 @@ function atOnce(side: SideResults): number[] {
 
 function sum(
   { calls }: SideResults,
-  count: 'unanswered' | 'pauses' | 'premature' | 'interruptions' | 'missed' | 'listenedTo' | 'brokenOff' | 'lost',
+  count:
+    | 'unanswered'
+    | 'pauses'
+    | 'premature'
+    | 'interruptions'
+    | 'missed'
+    | 'listenedTo'
+    | 'brokenOff'
+    | 'lost',
 ): number {
   return calls.reduce((total, { heard }) => total + heard[count], 0);
 }
@@ -184,7 +234,9 @@ function threeOf(values: readonly number[]): string {
 }
 
 function twoOf(values: readonly number[]): string {
-  return values.length === 0 ? '–' : `${quantile(values, 0.5).toFixed(0)} / ${Math.max(...values).toFixed(0)}`;
+  return values.length === 0
+    ? '–'
+    : `${quantile(values, 0.5).toFixed(0)} / ${Math.max(...values).toFixed(0)}`;
 }
 
 function seconds(ms: number): string {

@@ -26,9 +26,12 @@ const QUESTIONS: SceneFile = {
   name: 'questions',
   steps: [
     listen,
-    ...['What time do you open tomorrow?', 'Is there a place to park my car?', 'Can I bring my dog with me?', 'Do I have to book a table?'].flatMap(
-      (text): Step[] => [breath, { do: 'say', text }, listen],
-    ),
+    ...[
+      'What time do you open tomorrow?',
+      'Is there a place to park my car?',
+      'Can I bring my dog with me?',
+      'Do I have to book a table?',
+    ].flatMap((text): Step[] => [breath, { do: 'say', text }, listen]),
   ],
 };
 
@@ -104,4 +107,7 @@ export const FAULT_LINES = { breaks: 1, mends: 2 } as const;
 
 /** What every caller of the load says: as the recogniser is told of it, each word taking as long. */
 export const LOAD_SCENE: SceneFile = QUESTIONS;
-export const LOAD_WORDS = ['What', 'time', 'do', 'you', 'open', 'tomorrow?'].map((text, index) => ({ text, endMs: 220 * (index + 1) }));
+export const LOAD_WORDS = ['What', 'time', 'do', 'you', 'open', 'tomorrow?'].map((text, index) => ({
+  text,
+  endMs: 220 * (index + 1),
+}));

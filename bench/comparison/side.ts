@@ -8,7 +8,10 @@ import type { Engines } from './engines.ts';
 export const SETTINGS = {
   /** Silence after which a finished sentence is answered, ms. */
   waitMs: 300,
-  /** Silence after which an unfinished one is answered, ms: the framework's own with the end-of-turn model it is given. */
+  /**
+   * Silence after which an unfinished one is answered, ms: the framework's own with the end-of-turn model it
+   * is given.
+   */
   maxWaitMs: 2_500,
   /** Voice that interrupts, ms. */
   interruptMs: 256,
@@ -17,7 +20,10 @@ export const SETTINGS = {
 /** A call to be made. */
 export interface PreparedCall {
   readonly grant: RoomGrant;
-  /** What the agent keeps of its own words once the call is over: its messages, oldest first. Null when nothing was kept. */
+  /**
+   * What the agent keeps of its own words once the call is over: its messages, oldest first. Null when
+   * nothing was kept.
+   */
   said(): Promise<readonly string[] | null>;
 }
 

@@ -1,5 +1,14 @@
-/** By how many words the estimate of what was heard (design §5) is off, of a voice whose true word times are known and kept from it. */
-import { addAudio, completePiece, createPiece, heardText, type VoicePace } from '#runtime/turn/machine/heard.ts';
+/**
+ * By how many words the estimate of what was heard (design §5) is off, of a voice whose true word times are
+ * known and kept from it.
+ */
+import {
+  addAudio,
+  completePiece,
+  createPiece,
+  heardText,
+  type VoicePace,
+} from '#runtime/turn/machine/heard.ts';
 import type { SpeakableText } from '#runtime/turn/text/speakable-text.ts';
 import type { Random } from '#test/simulation/random.ts';
 
@@ -23,7 +32,10 @@ export interface WordsOff {
   readonly edge: number[];
 }
 
-/** How much audio there is beyond a moment that is not at the edge, ms: voices are faster than they are played. */
+/**
+ * How much audio there is beyond a moment that is not at the edge, ms: voices are faster than they are
+ * played.
+ */
 const AHEAD_MS = 1_000;
 /** Audio comes in chunks of about this length, s. */
 const CHUNK_S = [0.1, 0.4] as const;
@@ -35,13 +47,22 @@ interface Moment {
 }
 
 /** The estimate for one sentence, at a moment in each chunk of its audio; the pace learns from it. */
-export function wordsOff({ text, speech, samples, rateHz, words }: VoicedSentence, pace: VoicePace, random: Random): WordsOff {
+export function wordsOff(
+  { text, speech, samples, rateHz, words }: VoicedSentence,
+  pace: VoicePace,
+  random: Random,
+): WordsOff {
   const piece = createPiece(text, speech, pace);
   // A written word is over when all was said that stands for it.
-  const endsMs = speech.words.map(({ spokenEnd }) => words.findLast(({ textEnd }) => textEnd <= spokenEnd)?.endMs ?? 0);
+  const endsMs = speech.words.map(
+    ({ spokenEnd }) => words.findLast(({ textEnd }) => textEnd <= spokenEnd)?.endMs ?? 0,
+  );
   const offAt = ({ playedMs, ...position }: Moment) => {
     const heard = heardText([piece], position).text.length;
-    return speech.words.filter(({ textEnd }) => textEnd <= heard).length - endsMs.filter((endMs) => endMs <= playedMs).length;
+    return (
+      speech.words.filter(({ textEnd }) => textEnd <= heard).length -
+      endsMs.filter((endMs) => endMs <= playedMs).length
+    );
   };
   const off: WordsOff = { whole: [], ahead: [], edge: [] };
   const moments: Moment[] = [];
@@ -68,7 +89,11 @@ export function wordsOff({ text, speech, samples, rateHz, words }: VoicedSentenc
 
 /** The whole of several. */
 export function joined(all: readonly WordsOff[]): WordsOff {
-  return { whole: all.flatMap(({ whole }) => whole), ahead: all.flatMap(({ ahead }) => ahead), edge: all.flatMap(({ edge }) => edge) };
+  return {
+    whole: all.flatMap(({ whole }) => whole),
+    ahead: all.flatMap(({ ahead }) => ahead),
+    edge: all.flatMap(({ edge }) => edge),
+  };
 }
 
 /** The part of the samples that is off by no more than so many words, 0 to 1. */

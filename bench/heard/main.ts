@@ -1,4 +1,7 @@
-/** `npm run bench:heard`: how well the estimate of what was heard knows Flite's voices, and eSpeak's where it is installed. Chance is seeded, so the figures are the code's alone. */
+/**
+ * `npm run bench:heard`: how well the estimate of what was heard knows Flite's voices, and eSpeak's where it
+ * is installed. Chance is seeded, so the figures are the code's alone.
+ */
 
 import { speak } from '#caller/spoken.ts';
 import { quantile } from '#caller/statistics.ts';

@@ -1,4 +1,6 @@
-/** What an agent says in calls, by language: short and long, with numbers, amounts, dates and addresses in it. */
+/**
+ * What an agent says in calls, by language: short and long, with numbers, amounts, dates and addresses in it.
+ */
 
 /** Sentences by language. */
 export const SENTENCES: Readonly<Record<'en' | 'de' | 'fr' | 'es', readonly string[]>> = {

@@ -1,4 +1,7 @@
-/** Are the tracks of a recording where the call was? The time between the agent's first sound and the caller's, in the recording and on the wire. */
+/**
+ * Are the tracks of a recording where the call was? The time between the agent's first sound and the
+ * caller's, in the recording and on the wire.
+ */
 
 import { PACKET_SAMPLES, VOICED_PEAK } from '#caller/rtp.ts';
 import { CALLER_RATE_HZ } from '#caller/scene.ts';
@@ -15,8 +18,15 @@ interface OnWire {
   readonly heard: Int16Array;
 }
 
-/** How much later than on the wire the caller stands behind the agent in the recording, ms; null when one of them was not heard. */
-export async function alignmentMs(product: Product, sessionId: string, { greeting, lineMs, heard }: OnWire): Promise<number | null> {
+/**
+ * How much later than on the wire the caller stands behind the agent in the recording, ms; null when one of
+ * them was not heard.
+ */
+export async function alignmentMs(
+  product: Product,
+  sessionId: string,
+  { greeting, lineMs, heard }: OnWire,
+): Promise<number | null> {
   const first = firstVoiced(heard);
   if (!greeting || lineMs === null || first < 0) return null;
   // Packet times are those of a packet's first sample.

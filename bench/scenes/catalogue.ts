@@ -1,4 +1,7 @@
-/** The scenes: what callers do to a voice agent, and on which lines they do it. Played by `main.ts`, each as often as it is asked. */
+/**
+ * The scenes: what callers do to a voice agent, and on which lines they do it. Played by `main.ts`, each as
+ * often as it is asked.
+ */
 import type { SceneFile } from '#caller/scene.ts';
 
 /** Stands around the reply in an agent's prompt; the stand-in model says what is between. */
@@ -55,9 +58,19 @@ const withSettings = (conversation: Readonly<Record<string, unknown>>, reply = S
 type Steps = SceneFile['steps'];
 const asked = (...steps: Steps): Steps => [GREETING, { do: 'pause', ms: [100, 400] }, ...steps, HEAR_OUT];
 const twoParts = (first: string, pauseMs: number, second: string): Steps =>
-  asked({ do: 'say', text: first, is_unfinished: true }, { do: 'pause', ms: pauseMs }, { do: 'say', text: second });
+  asked(
+    { do: 'say', text: first, is_unfinished: true },
+    { do: 'pause', ms: pauseMs },
+    { do: 'say', text: second },
+  );
 /** Asks, and `step` happens while the long reply is spoken. */
-const during = (step: Steps[number]): Steps => [GREETING, { do: 'pause', ms: [100, 400] }, QUESTION, step, HEAR_OUT];
+const during = (step: Steps[number]): Steps => [
+  GREETING,
+  { do: 'pause', ms: [100, 400] },
+  QUESTION,
+  step,
+  HEAR_OUT,
+];
 const interruption: Steps[number] = { do: 'interrupt', after_ms: [1_500, 3_500], text: STOP };
 
 const LINES: Readonly<Record<string, Partial<SceneFile>>> = {
@@ -65,7 +78,10 @@ const LINES: Readonly<Record<string, Partial<SceneFile>>> = {
   'noise at −10 dB': { background: { sound: 'noise', level_db: -10 } },
   'television at −20 dB': { background: { sound: 'television', level_db: -20 } },
   'quiet speaker, −18 dB': { voice_db: -18 },
-  'quiet speaker, −18 dB, in noise at −36 dB': { voice_db: -18, background: { sound: 'noise', level_db: -36 } },
+  'quiet speaker, −18 dB, in noise at −36 dB': {
+    voice_db: -18,
+    background: { sound: 'noise', level_db: -36 },
+  },
   '5 % loss': { network: { loss: 0.05 } },
   '60 ms of jitter': { network: { jitter_ms: 60 } },
   '5 % loss, 60 ms of jitter': { network: { loss: 0.05, jitter_ms: 60 } },
@@ -85,25 +101,43 @@ const turns: SceneCase[] = [
   web('half-said phone number', 'turns', plain(), {
     steps: twoParts('My number is five five five', 900, 'one two three four five six seven.'),
   }),
-  phone('hesitation', 'turns', plain(), { steps: twoParts('I would like a table for', 900, 'two people tomorrow at seven.') }),
+  phone('hesitation', 'turns', plain(), {
+    steps: twoParts('I would like a table for', 900, 'two people tomorrow at seven.'),
+  }),
   phone('spelling a name', 'turns', plain(), { steps: twoParts('My name is spelled S M I', 800, 'T H.') }),
-  phone('an e-mail address in two parts', 'turns', plain(), { steps: twoParts('My address is anna at', 900, 'example dot com.') }),
-  phone('a resumed question', 'turns', plain(), { steps: twoParts('Do you have a table', 350, 'for two people tonight?') }),
+  phone('an e-mail address in two parts', 'turns', plain(), {
+    steps: twoParts('My address is anna at', 900, 'example dot com.'),
+  }),
+  phone('a resumed question', 'turns', plain(), {
+    steps: twoParts('Do you have a table', 350, 'for two people tonight?'),
+  }),
 ];
 
 const interruptions: SceneCase[] = [
   phone('real interruption', 'interruptions', plain(LONG), { steps: during(interruption) }),
   web('real interruption', 'interruptions', plain(LONG), { steps: during(interruption) }),
-  phone('real interruption, voice with word times', 'interruptions', { ...plain(LONG), voice: 'local:slt' }, { steps: during(interruption) }),
+  phone(
+    'real interruption, voice with word times',
+    'interruptions',
+    { ...plain(LONG), voice: 'local:slt' },
+    { steps: during(interruption) },
+  ),
   phone('two words: stop please', 'interruptions', plain(LONG), {
     steps: during({ do: 'interrupt', after_ms: [1_500, 3_000], text: 'Stop please.' }),
   }),
   phone('one word: stop', 'interruptions', plain(LONG), {
     // The word is over before the agent is silent: that silence is no answer yet.
-    steps: [...during({ do: 'interrupt', after_ms: [1_500, 3_000], text: 'Stop.' }), { do: 'listen', quiet_ms: 1_500, timeout_ms: 20_000 }],
+    steps: [
+      ...during({ do: 'interrupt', after_ms: [1_500, 3_000], text: 'Stop.' }),
+      { do: 'listen', quiet_ms: 1_500, timeout_ms: 20_000 },
+    ],
   }),
   phone('talking at once', 'interruptions', plain(LONG), {
-    steps: during({ do: 'interrupt', after_ms: [300, 600], text: 'Actually I wanted to ask about parking near the harbour.' }),
+    steps: during({
+      do: 'interrupt',
+      after_ms: [300, 600],
+      text: 'Actually I wanted to ask about parking near the harbour.',
+    }),
   }),
 ];
 
@@ -117,11 +151,17 @@ const noises: SceneCase[] = [
   web('backchannel: yeah, okay', 'noises', plain(LONG), {
     steps: during({ do: 'interrupt', after_ms: [1_500, 2_500], text: 'Yeah, okay.', is_backchannel: true }),
   }),
-  phone('cough', 'noises', plain(LONG), { steps: during({ do: 'sound', sound: 'cough', after_ms: [1_500, 2_500] }) }),
-  phone('door', 'noises', plain(LONG), { steps: during({ do: 'sound', sound: 'door', after_ms: [1_500, 2_500] }) }),
+  phone('cough', 'noises', plain(LONG), {
+    steps: during({ do: 'sound', sound: 'cough', after_ms: [1_500, 2_500] }),
+  }),
+  phone('door', 'noises', plain(LONG), {
+    steps: during({ do: 'sound', sound: 'door', after_ms: [1_500, 2_500] }),
+  }),
 ];
 
-const lines = Object.entries(LINES).map(([name, conditions]) => phone(name, 'lines', plain(LONG), { ...conditions, steps: during(interruption) }));
+const lines = Object.entries(LINES).map(([name, conditions]) =>
+  phone(name, 'lines', plain(LONG), { ...conditions, steps: during(interruption) }),
+);
 
 const echoes = Object.entries(ECHOES).flatMap(([name, conditions]) => [
   phone(`${name}, heard out`, 'echo', plain(LONG), { ...conditions, steps: asked(QUESTION) }),
@@ -135,8 +175,12 @@ echoes.push(
 );
 
 const settings: SceneCase[] = [
-  phone('response_wait_ms 300', 'settings', withSettings({ response_wait_ms: 300 }), { steps: asked(QUESTION) }),
-  phone('response_wait_ms 2000', 'settings', withSettings({ response_wait_ms: 2_000 }), { steps: asked(QUESTION) }),
+  phone('response_wait_ms 300', 'settings', withSettings({ response_wait_ms: 300 }), {
+    steps: asked(QUESTION),
+  }),
+  phone('response_wait_ms 2000', 'settings', withSettings({ response_wait_ms: 2_000 }), {
+    steps: asked(QUESTION),
+  }),
   phone('eagerness eager, hesitation', 'settings', withSettings({ eagerness: 'eager' }), {
     steps: twoParts('I would like a table for', 900, 'two people tomorrow at seven.'),
   }),
@@ -149,27 +193,68 @@ const settings: SceneCase[] = [
   phone('response_max_wait_ms 4000, hesitation', 'settings', withSettings({ response_max_wait_ms: 4_000 }), {
     steps: twoParts('I would like a table for', 2_000, 'two people tomorrow at seven.'),
   }),
-  phone('interruption_ignore_phrases with what is said', 'settings', withSettings({ interruption_ignore_phrases: ['good to know'] }, LONG), {
-    steps: during({ do: 'interrupt', after_ms: [1_500, 2_500], text: 'Good to know.', is_backchannel: true }),
+  phone(
+    'interruption_ignore_phrases with what is said',
+    'settings',
+    withSettings({ interruption_ignore_phrases: ['good to know'] }, LONG),
+    {
+      steps: during({
+        do: 'interrupt',
+        after_ms: [1_500, 2_500],
+        text: 'Good to know.',
+        is_backchannel: true,
+      }),
+    },
+  ),
+  phone(
+    'interruption_ignore_phrases empty',
+    'settings',
+    withSettings({ interruption_ignore_phrases: [] }, LONG),
+    {
+      steps: during({ do: 'interrupt', after_ms: [1_500, 2_500], text: 'Good to know.' }),
+    },
+  ),
+  phone(WITHOUT_SPECULATION, 'settings', withSettings({ speculative_response: false }), {
+    steps: asked(QUESTION),
   }),
-  phone('interruption_ignore_phrases empty', 'settings', withSettings({ interruption_ignore_phrases: [] }, LONG), {
-    steps: during({ do: 'interrupt', after_ms: [1_500, 2_500], text: 'Good to know.' }),
+  phone(
+    'interruption_sensitivity high',
+    'settings',
+    withSettings({ interruption_sensitivity: 'high' }, LONG),
+    { steps: during(interruption) },
+  ),
+  phone('interruption_sensitivity low', 'settings', withSettings({ interruption_sensitivity: 'low' }, LONG), {
+    steps: during(interruption),
   }),
-  phone(WITHOUT_SPECULATION, 'settings', withSettings({ speculative_response: false }), { steps: asked(QUESTION) }),
-  phone('interruption_sensitivity high', 'settings', withSettings({ interruption_sensitivity: 'high' }, LONG), { steps: during(interruption) }),
-  phone('interruption_sensitivity low', 'settings', withSettings({ interruption_sensitivity: 'low' }, LONG), { steps: during(interruption) }),
   phone('interruptible false', 'settings', withSettings({ interruptible: false }, LONG), {
     steps: during({ ...interruption, is_backchannel: true }),
   }),
 ];
 
 /** All of them. */
-export const SCENES: readonly SceneCase[] = [...turns, ...interruptions, ...noises, ...lines, ...echoes, ...settings];
+export const SCENES: readonly SceneCase[] = [
+  ...turns,
+  ...interruptions,
+  ...noises,
+  ...lines,
+  ...echoes,
+  ...settings,
+];
 
-function phone(name: string, group: SceneCase['group'], agent: SceneAgent, scene: SceneCase['scene']): SceneCase {
+function phone(
+  name: string,
+  group: SceneCase['group'],
+  agent: SceneAgent,
+  scene: SceneCase['scene'],
+): SceneCase {
   return { name, group, over: 'phone', agent, scene };
 }
 
-function web(name: string, group: SceneCase['group'], agent: SceneAgent, scene: SceneCase['scene']): SceneCase {
+function web(
+  name: string,
+  group: SceneCase['group'],
+  agent: SceneAgent,
+  scene: SceneCase['scene'],
+): SceneCase {
   return { name, group, over: 'web', agent, scene };
 }

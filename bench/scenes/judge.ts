@@ -1,4 +1,7 @@
-/** What went well and what did not in one played scene, from what was heard on the line and what the session says of itself. Pure. */
+/**
+ * What went well and what did not in one played scene, from what was heard on the line and what the session
+ * says of itself. Pure.
+ */
 import type { Stretch, TimedLine, Timeline } from '#caller/timeline.ts';
 
 /** After this much of an interruption the agent should be silent, ms. */
@@ -59,14 +62,18 @@ export interface Verdict {
 /** Judges one call. */
 export function judgeScene({ agent, lines }: Timeline, session: SessionView, expected: Expected): Verdict {
   const answered = lines.flatMap((line, index) =>
-    line.means === 'turn' || line.means === 'interruption' ? [{ line, reply: replyTo(agent, line, lines[index + 1]) }] : [],
+    line.means === 'turn' || line.means === 'interruption'
+      ? [{ line, reply: replyTo(agent, line, lines[index + 1]) }]
+      : [],
   );
   const replyMs = answered.flatMap(({ line, reply }) => (reply ? [reply.firstMs - line.lastMs] : []));
   const stops = lines.filter(({ means }) => means === 'interruption').map((line) => stopAfter(agent, line));
   const reply = wordsOf(expected.reply);
   // Hold lines and greetings are no part of the reply.
   const cut = contentsOf(session, 'assistant').filter((text) => isBeginning(wordsOf(text), reply));
-  const meant = lines.filter(({ means }) => means !== 'sound' && (means !== 'backchannel' || !expected.isInterruptible));
+  const meant = lines.filter(
+    ({ means }) => means !== 'sound' && (means !== 'backchannel' || !expected.isInterruptible),
+  );
   const words = compareWords(meant, contentsOf(session, 'user'));
   return {
     falseInterruptions: Math.max(0, cut.length - stops.length),
@@ -76,17 +83,23 @@ export function judgeScene({ agent, lines }: Timeline, session: SessionView, exp
     unanswered: answered.filter(({ reply }) => reply === null).length,
     ...words,
     silencesOver4s: replyMs.filter((ms) => ms > LONG_SILENCE_MS).length + silencesOfAgent(agent, lines),
-    unattributed: answered.filter(({ line, reply }) => reply !== null && !isExplained(session, line, reply)).length,
+    unattributed: answered.filter(({ line, reply }) => reply !== null && !isExplained(session, line, reply))
+      .length,
     replyMs,
     stopMs: stops.filter((ms) => ms !== null),
-    hesitationMs: lines.filter(({ means }) => means === 'backchannel' || means === 'sound').map((line) => hesitationOver(agent, line)),
+    hesitationMs: lines
+      .filter(({ means }) => means === 'backchannel' || means === 'sound')
+      .map((line) => hesitationOver(agent, line)),
     heardWordsOff: heardWordsOff({ agent, lines }, cut, expected),
   };
 }
 
 /** The reply is the first stretch that begins after the line and before the caller's next one. */
 function replyTo(agent: readonly Stretch[], line: TimedLine, next: TimedLine | undefined): Stretch | null {
-  return agent.find(({ firstMs }) => firstMs > line.lastMs && (next === undefined || firstMs < next.firstMs)) ?? null;
+  return (
+    agent.find(({ firstMs }) => firstMs > line.lastMs && (next === undefined || firstMs < next.firstMs)) ??
+    null
+  );
 }
 
 /** Null: there was nothing to interrupt. */
@@ -100,11 +113,17 @@ function stopAfter(agent: readonly Stretch[], line: TimedLine): number | null {
 
 /** The agent began while the caller was speaking, or was about to go on. */
 function isSpokenInto(agent: readonly Stretch[], line: TimedLine, next: TimedLine | undefined): boolean {
-  if (line.means === 'part') return agent.some(({ firstMs }) => firstMs > line.firstMs && firstMs < (next?.lastMs ?? line.lastMs));
-  return line.means === 'turn' && agent.some(({ firstMs }) => firstMs > line.firstMs && firstMs <= line.lastMs);
+  if (line.means === 'part')
+    return agent.some(({ firstMs }) => firstMs > line.firstMs && firstMs < (next?.lastMs ?? line.lastMs));
+  return (
+    line.means === 'turn' && agent.some(({ firstMs }) => firstMs > line.firstMs && firstMs <= line.lastMs)
+  );
 }
 
-/** Between two stretches of the agent, with no word of the caller in it either: what comes after a line is that line's wait. */
+/**
+ * Between two stretches of the agent, with no word of the caller in it either: what comes after a line is
+ * that line's wait.
+ */
 function silencesOfAgent(agent: readonly Stretch[], lines: readonly TimedLine[]): number {
   return agent.filter((stretch, index) => {
     const next = agent[index + 1];
@@ -117,7 +136,9 @@ function isExplained({ silences }: SessionView, line: TimedLine, reply: Stretch)
   const durationMs = reply.firstMs - line.lastMs;
   if (durationMs <= EXPLAINED_FROM_MS + SILENCE_TOLERANCE_MS) return true;
   return silences.some(({ started_at: startedAt, duration_ms: noted, causes }) => {
-    const isSame = Math.abs(Date.parse(startedAt) - line.lastMs) <= SILENCE_TOLERANCE_MS && Math.abs(noted - durationMs) <= SILENCE_TOLERANCE_MS;
+    const isSame =
+      Math.abs(Date.parse(startedAt) - line.lastMs) <= SILENCE_TOLERANCE_MS &&
+      Math.abs(noted - durationMs) <= SILENCE_TOLERANCE_MS;
     const explained = causes.filter(({ cause }) => cause !== 'tool').reduce((sum, { ms }) => sum + ms, 0);
     return isSame && noted - explained <= SILENCE_TOLERANCE_MS;
   });
@@ -146,15 +167,22 @@ function heardWordsOff({ agent, lines }: Timeline, cut: readonly string[], expec
     const gapMs = firstMs - (spoken[index - 1]?.lastMs ?? firstMs);
     return sum + (gapMs > HESITATION_MS ? gapMs : 0);
   }, 0);
-  return [Math.abs(wordsOf(content).length - expected.wordsHeard(last.lastMs - first.firstMs - stoodStillMs))];
+  return [
+    Math.abs(wordsOf(content).length - expected.wordsHeard(last.lastMs - first.firstMs - stoodStillMs)),
+  ];
 }
 
 function contentsOf({ items }: SessionView, role: 'user' | 'assistant'): string[] {
-  return items.filter((item) => item.type === 'message' && item.role === role).map(({ content = '' }) => content);
+  return items
+    .filter((item) => item.type === 'message' && item.role === role)
+    .map(({ content = '' }) => content);
 }
 
 /** Words meant for the agent, against the turns it took. */
-function compareWords(lines: readonly TimedLine[], turns: readonly string[]): Pick<Verdict, 'wordsSaid' | 'wordsCutOff' | 'strayTurns'> {
+function compareWords(
+  lines: readonly TimedLine[],
+  turns: readonly string[],
+): Pick<Verdict, 'wordsSaid' | 'wordsCutOff' | 'strayTurns'> {
   const said = lines.flatMap(({ text }) => wordsOf(text));
   const left = turns.flatMap(wordsOf);
   const missing = said.filter((word) => {
@@ -162,12 +190,15 @@ function compareWords(lines: readonly TimedLine[], turns: readonly string[]): Pi
     if (at >= 0) left.splice(at, 1);
     return at < 0;
   });
-  const isStray = (turn: string) => wordsOf(turn).filter((word) => !said.includes(word)).length * 2 > wordsOf(turn).length;
+  const isStray = (turn: string) =>
+    wordsOf(turn).filter((word) => !said.includes(word)).length * 2 > wordsOf(turn).length;
   return { wordsSaid: said.length, wordsCutOff: missing.length, strayTurns: turns.filter(isStray).length };
 }
 
 function isBeginning(words: readonly string[], whole: readonly string[]): boolean {
-  return words.length > 0 && words.length < whole.length && words.every((word, index) => word === whole[index]);
+  return (
+    words.length > 0 && words.length < whole.length && words.every((word, index) => word === whole[index])
+  );
 }
 
 function wordsOf(text: string): string[] {

@@ -1,9 +1,9 @@
 /**
- * `npm run scenes`: plays the scenes of `catalogue.ts` to the product as callers do, by telephone and in the browser, and reports how it took its turns:
- * tables and plots into docs/turn-taking.md, the figures into bench/scenes/results.json.
- * A call during which this process itself was late is played again, and left out when it is late every time; a report is written once every scene was
- * played at least once.
- * `-- --only <part of a name>` plays some and writes nothing; `--repeat <times>`, `--lanes <calls at a time>`, `--verbose`.
+ * `npm run scenes`: plays the scenes of `catalogue.ts` to the product as callers do, by telephone and in the
+ * browser, and reports how it took its turns: tables and plots into docs/turn-taking.md, the figures into
+ * bench/scenes/results.json. A call during which this process itself was late is played again, and left out
+ * when it is late every time; a report is written once every scene was played at least once. `-- --only <part
+ * of a name>` plays some and writes nothing; `--repeat <times>`, `--lanes <calls at a time>`, `--verbose`.
  */
 import { parseArgs } from 'node:util';
 import { prepareScene } from '#caller/scene.ts';
@@ -29,18 +29,30 @@ const { values } = parseArgs({
     lanes: { type: 'string', default: String(LANES) },
   },
 });
-const scenes = SCENES.filter(({ name, over }) => values.only === undefined || `${name}, ${over}`.includes(values.only));
+const scenes = SCENES.filter(
+  ({ name, over }) => values.only === undefined || `${name}, ${over}`.includes(values.only),
+);
 /** Every call with its sound made beforehand: making it takes time from the calls under way. */
 const prepared = Array.from({ length: Number(values.repeat) }, (_, run) =>
   scenes.map((item, index) => {
     const number = 100 * run + index;
-    return { item, number, attempts: 0, scene: prepareScene({ ...item.scene, name: `scene${number}`, seed: 1 + number }) };
+    return {
+      item,
+      number,
+      attempts: 0,
+      scene: prepareScene({ ...item.scene, name: `scene${number}`, seed: 1 + number }),
+    };
   }),
 ).flat();
 
 async function main(): Promise<void> {
   const standIns = await startSceneStandIns();
-  const environment = { ...standIns.environment, STARTING_CREDIT: '1000000.00', LOG_LEVEL: 'warn', PUBLIC_RATE_PER_IP: '100000' };
+  const environment = {
+    ...standIns.environment,
+    STARTING_CREDIT: '1000000.00',
+    LOG_LEVEL: 'warn',
+    PUBLIC_RATE_PER_IP: '100000',
+  };
   const product = await startProduct({ environment });
   const observed = new Map<SceneCase, Observed[]>();
   const failures: string[] = [];
@@ -48,10 +60,16 @@ async function main(): Promise<void> {
   let done = 0;
   const play = async (stage: Stage, call: (typeof prepared)[number]) => {
     const { item, scene, number, attempts } = call;
-    const result = await playCase(stage, item, { scene, number: `+155501${String(20_000 + number + 1_000 * attempts)}` });
+    const result = await playCase(stage, item, {
+      scene,
+      number: `+155501${String(20_000 + number + 1_000 * attempts)}`,
+    });
     if (values.verbose) console.log(JSON.stringify(result, null, 1));
     if (result.latenessMs <= LATEST_MS) observed.set(item, [...(observed.get(item) ?? []), result]);
-    else if (attempts + 1 >= ATTEMPTS) throw new Error(`this machine was too busy, the caller itself was ${result.latenessMs.toFixed(0)} ms late`);
+    else if (attempts + 1 >= ATTEMPTS)
+      throw new Error(
+        `this machine was too busy, the caller itself was ${result.latenessMs.toFixed(0)} ms late`,
+      );
     else {
       waiting.push({ ...call, scene: { ...scene, name: `${scene.name}again` }, attempts: attempts + 1 });
       return 'again';
@@ -67,7 +85,9 @@ async function main(): Promise<void> {
       });
       // A call that is played again is one call.
       if (outcome !== 'again') done++;
-      console.log(`${String(done).padStart(3)} of ${prepared.length}  ${name}${outcome === 'done' ? '' : `: ${outcome}`}`);
+      console.log(
+        `${String(done).padStart(3)} of ${prepared.length}  ${name}${outcome === 'done' ? '' : `: ${outcome}`}`,
+      );
     }
   };
   try {

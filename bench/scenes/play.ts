@@ -1,4 +1,7 @@
-/** Plays one scene to the product, over SIP or WebRTC; and judges it, which is for later, as it takes the processor from calls under way. */
+/**
+ * Plays one scene to the product, over SIP or WebRTC; and judges it, which is for later, as it takes the
+ * processor from calls under way.
+ */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startCapture } from '#caller/capture.ts';
@@ -14,7 +17,10 @@ import { judgeScene, type SessionView, type Verdict } from './judge.ts';
 import type { SceneStandIns } from './stand-ins.ts';
 import { piecesOf, wordsHeard } from './voice.ts';
 
-/** Factor of `response_wait_ms` for turns that seem unfinished (design §5), and what a slow speaker adds to it. */
+/**
+ * Factor of `response_wait_ms` for turns that seem unfinished (design §5), and what a slow speaker adds to
+ * it.
+ */
 const LONGEST_WAIT = 3;
 const PORTS_PER_CALL = 2;
 
@@ -28,9 +34,14 @@ export interface Stage {
 
 /** One call of a scene, with what it is judged by. */
 export interface Observed {
-  /** How far the recording's tracks lie apart from what was on the line, ms; null where it was not looked at. */
+  /**
+   * How far the recording's tracks lie apart from what was on the line, ms; null where it was not looked at.
+   */
   readonly alignmentMs: number | null;
-  /** How late our own process was at most while it played, ms: with more than a packet or two the scene was another one. */
+  /**
+   * How late our own process was at most while it played, ms: with more than a packet or two the scene was
+   * another one.
+   */
   readonly latenessMs: number;
   readonly timeline: Timeline;
   readonly session: SessionView;
@@ -43,7 +54,11 @@ export interface Played {
 }
 
 /** Plays a scene once; its name and number are the call's own. Throws when the call did not come about. */
-export async function playCase(stage: Stage, item: SceneCase, call: { readonly scene: Scene; readonly number: string }): Promise<Observed> {
+export async function playCase(
+  stage: Stage,
+  item: SceneCase,
+  call: { readonly scene: Scene; readonly number: string },
+): Promise<Observed> {
   const { product, standIns } = stage;
   const { scene } = call;
   const agentId = await createAgent(product, item, scene.name);
@@ -51,17 +66,26 @@ export async function playCase(stage: Stage, item: SceneCase, call: { readonly s
   lateness.enable();
   const onLine = (line: Line) => {
     const now = Date.now();
-    standIns.hear({ call: scene.name, words: line.words.map(({ text, endMs }) => ({ text, endMs: now + endMs })) });
+    standIns.hear({
+      call: scene.name,
+      words: line.words.map(({ text, endMs }) => ({ text, endMs: now + endMs })),
+    });
   };
   const { timeline, sessionId, recordingMs } =
-    item.over === 'phone' ? await byPhone(stage, { agentId, scene, onLine, number: call.number }) : await byWeb(product, { agentId, scene, onLine });
+    item.over === 'phone'
+      ? await byPhone(stage, { agentId, scene, onLine, number: call.number })
+      : await byWeb(product, { agentId, scene, onLine });
   lateness.disable();
   const session = await settled(product, sessionId);
   return { alignmentMs: recordingMs, latenessMs: lateness.max / 1e6, timeline, session };
 }
 
 /** Judges a call; `spoken` is all that the voice was given. */
-export function judgeCase(item: SceneCase, { timeline, session, alignmentMs: alignment }: Observed, spoken: ReadonlySet<string>): Played {
+export function judgeCase(
+  item: SceneCase,
+  { timeline, session, alignmentMs: alignment }: Observed,
+  spoken: ReadonlySet<string>,
+): Played {
   const { reply, conversation } = item.agent;
   const waitMs = Number(conversation['response_wait_ms'] ?? RESPONSE_WAIT_MS);
   const pieces = piecesOf(reply, spoken);
@@ -86,20 +110,32 @@ interface Heard {
   readonly recordingMs: number | null;
 }
 
-async function byPhone({ product, firstPort }: Stage, { agentId, scene, onLine, number }: Placing & { readonly number: string }): Promise<Heard> {
-  await product.ask('POST', '/v1/agent/phone-numbers', { provider: 'managed', phone_number: number, agent_id: agentId });
+async function byPhone(
+  { product, firstPort }: Stage,
+  { agentId, scene, onLine, number }: Placing & { readonly number: string },
+): Promise<Heard> {
+  await product.ask('POST', '/v1/agent/phone-numbers', {
+    provider: 'managed',
+    phone_number: number,
+    agent_id: agentId,
+  });
   const ports = { first: firstPort, last: firstPort + PORTS_PER_CALL - 1 };
   const capture = await startCapture(ports);
   const record = await new PhoneCaller({ ports }).call({ target: product.sipAddress(number), scene, onLine });
   const datagrams = await capture.stop();
-  if (record.outcome.type !== 'answered') throw new Error(`the call was not answered: ${JSON.stringify(record.outcome)}`);
+  if (record.outcome.type !== 'answered')
+    throw new Error(`the call was not answered: ${JSON.stringify(record.outcome)}`);
   const timeline = timelineOf(datagrams, record);
   const sessionId = await sessionOf(product, agentId);
   await settled(product, sessionId);
   const hasNoise = scene.conditions.background !== null || scene.conditions.echo !== null;
   if (hasNoise) return { timeline, sessionId, recordingMs: null };
   const [line] = record.lines;
-  const onWire = { greeting: timeline.agent[0], lineMs: line ? spokenAt(line, datagrams, record) : null, heard: record.heard };
+  const onWire = {
+    greeting: timeline.agent[0],
+    lineMs: line ? spokenAt(line, datagrams, record) : null,
+    heard: record.heard,
+  };
   return { timeline, sessionId, recordingMs: await alignmentMs(product, sessionId, onWire) };
 }
 
@@ -112,7 +148,11 @@ async function byWeb(product: Product, { agentId, scene, onLine }: Placing): Pro
 async function createAgent(product: Product, { agent }: SceneCase, name: string): Promise<string> {
   const { agent_id: agentId } = await product.ask('POST', '/v1/agent/agents', { name });
   await product.ask('PATCH', `/v1/agent/agents/${agentId}/config`, {
-    prompt: { first_message_mode: 'fixed', first_message: GREETING_TEXT, system_prompt: `${REPLY_MARK}${agent.reply}${REPLY_MARK}` },
+    prompt: {
+      first_message_mode: 'fixed',
+      first_message: GREETING_TEXT,
+      system_prompt: `${REPLY_MARK}${agent.reply}${REPLY_MARK}`,
+    },
     conversation: agent.conversation,
     voice: { voice_id: agent.voice },
     asr: { model: agent.recogniser ?? 'deepgram:nova-3', keyterms: [name] },
@@ -130,7 +170,11 @@ async function sessionOf(product: Product, agentId: string): Promise<string> {
 /** The session once it is over and its last reports are in. */
 async function settled(product: Product, sessionId: string): Promise<SessionView> {
   const session = () => product.ask('GET', `/v1/agent/sessions/${sessionId}`);
-  await product.until('the session is over', async () => ['completed', 'failed'].includes((await session()).status), 20_000);
+  await product.until(
+    'the session is over',
+    async () => ['completed', 'failed'].includes((await session()).status),
+    20_000,
+  );
   await sleep(300);
   return session();
 }

@@ -33,14 +33,17 @@ const COUNTS: readonly (readonly [string, Count])[] = [
   ['unexplained', 'unattributed'],
 ];
 
-const sum = ({ played }: SceneResult, count: Count) => played.reduce((total, { verdict }) => total + verdict[count], 0);
+const sum = ({ played }: SceneResult, count: Count) =>
+  played.reduce((total, { verdict }) => total + verdict[count], 0);
 const all = ({ played }: SceneResult, list: List) => played.flatMap(({ verdict }) => verdict[list]);
 const titleOf = ({ item }: SceneResult) => `${item.name}${item.over === 'web' ? ' (web)' : ''}`;
 
 /** For a terminal: scenes with a fault, and the totals. */
 export function summaryText(results: readonly SceneResult[]): string {
   const rows = results.map((result) => {
-    const faults = COUNTS.filter(([, count]) => sum(result, count) > 0).map(([name, count]) => `${name} ${sum(result, count)}`);
+    const faults = COUNTS.filter(([, count]) => sum(result, count) > 0).map(
+      ([name, count]) => `${name} ${sum(result, count)}`,
+    );
     const times = `reply ${shown(all(result, 'replyMs'))}, stop ${shown(all(result, 'stopMs'))}, breath ${shown(all(result, 'hesitationMs'))}`;
     return `${titleOf(result).padEnd(52)} ${times}  ${faults.join(', ') || 'ok'}`;
   });
@@ -50,12 +53,22 @@ export function summaryText(results: readonly SceneResult[]): string {
 /** Writes table, plots and JSON. */
 export function writeReport(results: readonly SceneResult[]): void {
   mkdirSync(IMAGES, { recursive: true });
-  writeFileSync(new URL('replies.svg', IMAGES), plot('From the end of a caller’s line to the agent’s first sound, ms', results, 'replyMs'));
-  writeFileSync(new URL('interruptions.svg', IMAGES), plot('From the beginning of an interruption to the agent’s last sound, ms', results, 'stopMs'));
+  writeFileSync(
+    new URL('replies.svg', IMAGES),
+    plot('From the end of a caller’s line to the agent’s first sound, ms', results, 'replyMs'),
+  );
+  writeFileSync(
+    new URL('interruptions.svg', IMAGES),
+    plot('From the beginning of an interruption to the agent’s last sound, ms', results, 'stopMs'),
+  );
   const document = readFileSync(DOCUMENT, 'utf8');
   const [begin, end] = [document.indexOf(BEGIN), document.indexOf(END)];
-  if (begin < 0 || end < begin) throw new Error(`docs/turn-taking.md must hold the lines ${BEGIN} and ${END}`);
-  writeFileSync(DOCUMENT, `${document.slice(0, begin)}${BEGIN}\n\n${toMarkdown(results)}\n\n${document.slice(end)}`);
+  if (begin < 0 || end < begin)
+    throw new Error(`docs/turn-taking.md must hold the lines ${BEGIN} and ${END}`);
+  writeFileSync(
+    DOCUMENT,
+    `${document.slice(0, begin)}${BEGIN}\n\n${toMarkdown(results)}\n\n${document.slice(end)}`,
+  );
   const figures = results.map((result) => ({
     scene: result.item.name,
     over: result.item.over,
@@ -67,7 +80,14 @@ export function writeReport(results: readonly SceneResult[]): void {
 
 /** The table with the totals under it. */
 export function toMarkdown(results: readonly SceneResult[]): string {
-  const head = ['Scene', 'calls', ...COUNTS.map(([name]) => name), 'reply p50 / worst', 'stop p50 / worst', 'held its breath'];
+  const head = [
+    'Scene',
+    'calls',
+    ...COUNTS.map(([name]) => name),
+    'reply p50 / worst',
+    'stop p50 / worst',
+    'held its breath',
+  ];
   const rows = results.map((result) => [
     titleOf(result),
     String(result.played.length),
@@ -75,15 +95,28 @@ export function toMarkdown(results: readonly SceneResult[]): string {
     ...(['replyMs', 'stopMs', 'hesitationMs'] as const).map((list) => shown(all(result, list))),
   ]);
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
-  const plots = ['![Replies](images/scenes/replies.svg)', '![Interruptions](images/scenes/interruptions.svg)'];
-  return [line(head), line(head.map(() => '---')), ...rows.map(line), '', ...totals(results).map((text) => `- ${text}`), '', ...plots].join('\n');
+  const plots = [
+    '![Replies](images/scenes/replies.svg)',
+    '![Interruptions](images/scenes/interruptions.svg)',
+  ];
+  return [
+    line(head),
+    line(head.map(() => '---')),
+    ...rows.map(line),
+    '',
+    ...totals(results).map((text) => `- ${text}`),
+    '',
+    ...plots,
+  ].join('\n');
 }
 
 function totals(results: readonly SceneResult[]): string[] {
   const calls = results.reduce((total, { played }) => total + played.length, 0);
   const total = (count: Count) => results.reduce((before, result) => before + sum(result, count), 0);
   const list = (name: List) => results.flatMap((result) => all(result, name));
-  const alignment = results.flatMap(({ played }) => played.flatMap(({ alignmentMs }) => (alignmentMs === null ? [] : [Math.abs(alignmentMs)])));
+  const alignment = results.flatMap(({ played }) =>
+    played.flatMap(({ alignmentMs }) => (alignmentMs === null ? [] : [Math.abs(alignmentMs)])),
+  );
   const off = list('heardWordsOff');
   const load = loadavg()[1] ?? 0;
   return [
@@ -119,7 +152,9 @@ function quantiles(values: readonly number[]): string {
 
 /** One row per scene: a bar from the fastest to the slowest, a mark at the median. */
 function plot(title: string, results: readonly SceneResult[], list: 'replyMs' | 'stopMs'): string {
-  const rows = results.map((result) => ({ title: titleOf(result), values: all(result, list) })).filter(({ values }) => values.length > 0);
+  const rows = results
+    .map((result) => ({ title: titleOf(result), values: all(result, list) }))
+    .filter(({ values }) => values.length > 0);
   const most = Math.max(1_000, ...rows.flatMap(({ values }) => values));
   const x = (ms: number) => BAR.left + (Math.max(0, ms) / most) * BAR.width;
   const y = (row: number) => BAR.axis + 12 + row * (BAR.height + BAR.gap);

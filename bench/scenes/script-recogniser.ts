@@ -1,12 +1,18 @@
 /**
- * A stand-in for Deepgram's live recognition that hears what a scene's script says is being said, when it is said: interims word by word,
- * finals 300 ms after the last word or at `Finalize`. The connection is told apart by its first key term, which names the call.
+ * A stand-in for Deepgram's live recognition that hears what a scene's script says is being said, when it is
+ * said: interims word by word, finals 300 ms after the last word or at `Finalize`. The connection is told
+ * apart by its first key term, which names the call.
  */
 import { startVendorServer, type VendorConnection, type VendorServer } from '#test/fakes/vendor-sockets.ts';
 
-/** From the end of a word in the caller's mouth to its interim: the way there, and what such an engine takes. */
+/**
+ * From the end of a word in the caller's mouth to its interim: the way there, and what such an engine takes.
+ */
 const WORD_DELAY_MS = 180;
-/** The way alone: whoever asks for a final gets every word that has arrived, however long the engine would have thought about it. */
+/**
+ * The way alone: whoever asks for a final gets every word that has arrived, however long the engine would
+ * have thought about it.
+ */
 const WAY_MS = 60;
 /** Until that final is told. */
 const FINALISE_MS = 80;
@@ -37,7 +43,10 @@ export async function startScriptRecogniser(): Promise<ScriptRecogniser> {
   };
   const server = await startVendorServer({
     mayEnter: () => true,
-    accept: (connection) => (connection.path === '/v1/listen' ? listen(connection, queueOf(connection.query.get('keyterm') ?? '')) : null),
+    accept: (connection) =>
+      connection.path === '/v1/listen'
+        ? listen(connection, queueOf(connection.query.get('keyterm') ?? ''))
+        : null,
   });
   return Object.assign(server, {
     hear: (call: string, words: readonly ScriptedWord[]) => void queueOf(call).push(...words),
@@ -82,7 +91,8 @@ function listen(connection: VendorConnection, queue: ScriptedWord[]) {
         [told, lastToldMs] = [words.length, now];
         send(words.join(' '), { is_final: false });
       }
-      if (words.length > 0 && now - lastWordMs >= ENDPOINTING_MS + WORD_DELAY_MS && queue.length === 0) settle(false);
+      if (words.length > 0 && now - lastWordMs >= ENDPOINTING_MS + WORD_DELAY_MS && queue.length === 0)
+        settle(false);
     },
     onJson({ type }: Record<string, unknown>) {
       if (type === 'CloseStream') connection.close(1000);

@@ -1,4 +1,7 @@
-/** Entry of the process `stand-ins.ts` starts: a recogniser that follows the scenes' scripts, a model that says what its prompt tells it, and a real voice. */
+/**
+ * Entry of the process `stand-ins.ts` starts: a recogniser that follows the scenes' scripts, a model that
+ * says what its prompt tells it, and a real voice.
+ */
 import { say, startOpenaiServer } from '#test/fakes/openai-server.ts';
 import type { EngineUrls } from '../engine-process.ts';
 import { FIRST_TOKEN_MS, REPLY_MARK } from './catalogue.ts';

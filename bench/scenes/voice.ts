@@ -1,10 +1,16 @@
-/** The stand-in's voice: Flite at 24 kHz, with the true times of its words, by which the product's estimate of what was heard is judged. */
+/**
+ * The stand-in's voice: Flite at 24 kHz, with the true times of its words, by which the product's estimate of
+ * what was heard is judged.
+ */
 
 import { VOICED_PEAK } from '#caller/rtp.ts';
 import { speak } from '#caller/spoken.ts';
 
 const RATE_HZ = 24_000;
-/** How far the first sound lies in its packet of 20 ms on average, and the last one's packet goes on after it has begun: what is heard between is longer by the difference. */
+/**
+ * How far the first sound lies in its packet of 20 ms on average, and the last one's packet goes on after it
+ * has begun: what is heard between is longer by the difference.
+ */
 const PACKETS_ADD_MS = 10;
 /** Silence left in front of the first sound. */
 const LEAD_IN_MS = 20;
@@ -36,14 +42,22 @@ function speakPiece(text: string): VoicedText {
     const end = Math.round(((endMs - skippedMs) * RATE_HZ) / 1_000);
     return (kept.subarray(0, end).findLastIndex(isAudible) * 1_000) / RATE_HZ;
   });
-  return { samples: kept, durationMs: (kept.length * 1_000) / RATE_HZ, startMs: startMs - skippedMs, wordEndsMs };
+  return {
+    samples: kept,
+    durationMs: (kept.length * 1_000) / RATE_HZ,
+    startMs: startMs - skippedMs,
+    wordEndsMs,
+  };
 }
 
 function isAudible(sample: number): boolean {
   return Math.abs(sample) >= VOICED_PEAK;
 }
 
-/** How many words of a reply were over after `heardMs` from its first audible packet to its last, if it was spoken in these pieces. */
+/**
+ * How many words of a reply were over after `heardMs` from its first audible packet to its last, if it was
+ * spoken in these pieces.
+ */
 export function wordsHeard(pieces: readonly string[], heardMs: number): number {
   const first = pieces[0] === undefined ? 0 : voicePiece(pieces[0]).startMs;
   const playedMs = first + heardMs + PACKETS_ADD_MS;
@@ -60,7 +74,9 @@ export function wordsHeard(pieces: readonly string[], heardMs: number): number {
 export function piecesOf(reply: string, spoken: ReadonlySet<string>): string[] {
   const pieces: string[] = [];
   for (let rest = reply; rest !== ''; ) {
-    const piece = [...spoken].filter((text) => rest.startsWith(text)).sort((one, other) => other.length - one.length)[0];
+    const piece = [...spoken]
+      .filter((text) => rest.startsWith(text))
+      .sort((one, other) => other.length - one.length)[0];
     if (piece === undefined) return pieces;
     pieces.push(piece);
     rest = rest.slice(piece.length).trimStart();

@@ -38,7 +38,12 @@ export function registerOperatorRoutes(app: ApiServer, context: Context): void {
     async (request) => {
       const userId = await existingUser(context, request.params.user_id);
       const micros = parseMoney(request.body.amount) ?? 0;
-      const entry = await context.ledger.post({ userId, key: `top:${request.body.idempotency_key}`, kind: 'top_up', amountMicros: micros });
+      const entry = await context.ledger.post({
+        userId,
+        key: `top:${request.body.idempotency_key}`,
+        kind: 'top_up',
+        amountMicros: micros,
+      });
       if (entry.amountMicros !== micros) throw fault('top_up_key_reused');
       const wallet = await context.ledger.wallet(userId);
       return toWalletRecord(userId, wallet ?? { first: entry, newest: entry });
@@ -59,7 +64,14 @@ function registerUserRoutes(app: ApiServer, context: Context): void {
           beta_access: z.boolean().default(true),
           phone_number_limit: numberLimit.default(5),
         }),
-        response: { 201: z.object({ user_id: z.string(), team_id: z.string(), workspace_id: z.string(), api_key: z.string() }) },
+        response: {
+          201: z.object({
+            user_id: z.string(),
+            team_id: z.string(),
+            workspace_id: z.string(),
+            api_key: z.string(),
+          }),
+        },
       },
     },
     async (request, reply) => {
@@ -70,7 +82,9 @@ function registerUserRoutes(app: ApiServer, context: Context): void {
         betaAccess: beta_access,
         phoneNumberLimit: phone_number_limit,
       });
-      return reply.code(201).send({ user_id: user._id, team_id: user.team_id, workspace_id: user.workspace_id, api_key: apiKey });
+      return reply
+        .code(201)
+        .send({ user_id: user._id, team_id: user.team_id, workspace_id: user.workspace_id, api_key: apiKey });
     },
   );
 
@@ -81,7 +95,14 @@ function registerUserRoutes(app: ApiServer, context: Context): void {
       schema: {
         tags: ['operator'],
         params: userPath,
-        body: z.strictObject({ beta_access: z.boolean(), phone_number_limit: numberLimit, outbound_enabled: z.boolean(), ...limitFields }).partial(),
+        body: z
+          .strictObject({
+            beta_access: z.boolean(),
+            phone_number_limit: numberLimit,
+            outbound_enabled: z.boolean(),
+            ...limitFields,
+          })
+          .partial(),
         response: { 200: accountRecord },
       },
     },
@@ -105,26 +126,50 @@ function registerUserKeyRoutes(app: ApiServer, context: Context): void {
     '/admin/keys',
     {
       config: OPERATOR,
-      schema: { tags: ['operator'], body: z.strictObject({ user_id: z.string(), ...newKeyFields }), response: { 201: createdKey } },
+      schema: {
+        tags: ['operator'],
+        body: z.strictObject({ user_id: z.string(), ...newKeyFields }),
+        response: { 201: createdKey },
+      },
     },
     async (request, reply) => {
       const userId = await existingUser(context, request.body.user_id);
-      const { keyId, apiKey } = await createKey(context, userId, { name: request.body.name, expiresAt: expiryOf(request.body.expires_at) });
+      const { keyId, apiKey } = await createKey(context, userId, {
+        name: request.body.name,
+        expiresAt: expiryOf(request.body.expires_at),
+      });
       return reply.code(201).send({ key_id: keyId, api_key: apiKey });
     },
   );
 
   app.get(
     '/admin/keys',
-    { config: OPERATOR, schema: { tags: ['operator'], querystring: z.strictObject({ user_id: z.string() }), response: { 200: keyList } } },
+    {
+      config: OPERATOR,
+      schema: {
+        tags: ['operator'],
+        querystring: z.strictObject({ user_id: z.string() }),
+        response: { 200: keyList },
+      },
+    },
     async (request) => toKeyList(await listKeys(context, await existingUser(context, request.query.user_id))),
   );
 
   app.delete(
     '/admin/keys/:key_id',
-    { config: OPERATOR, schema: { tags: ['operator'], params: z.object({ key_id: z.string() }), response: { 204: z.undefined() } } },
+    {
+      config: OPERATOR,
+      schema: {
+        tags: ['operator'],
+        params: z.object({ key_id: z.string() }),
+        response: { 204: z.undefined() },
+      },
+    },
     async (request, reply) => {
-      const { deletedCount } = await context.models.keys.deleteOne({ _id: request.params.key_id, is_root: false });
+      const { deletedCount } = await context.models.keys.deleteOne({
+        _id: request.params.key_id,
+        is_root: false,
+      });
       if (deletedCount === 0) throw fault('not_found');
       return reply.code(204).send();
     },

@@ -1,4 +1,7 @@
-/** What a deployment has from its first start on: the operator's account, a published public demo agent, and a test number it answers. Every start repeats it; what stands already stays. */
+/**
+ * What a deployment has from its first start on: the operator's account, a published public demo agent, and a
+ * test number it answers. Every start repeats it; what stands already stays.
+ */
 import { DEMO_KEYTERMS } from '#config/demo-phrases.ts';
 import { DEMO_NUMBER } from '#telephony/carriers/test-catalogue.ts';
 import { postStartingCredit } from '../accounts/keys/accounts.ts';
@@ -40,10 +43,19 @@ export async function seedOperator(context: Context): Promise<void> {
     }),
   );
   await postStartingCredit(context, ROOT.userId, context.settings.STARTING_CREDIT);
-  const key = { user_id: ROOT.userId, name: 'Operator key', hash: hashKey(context.credentials.rootApiKey), is_root: true, expires_at: null };
+  const key = {
+    user_id: ROOT.userId,
+    name: 'Operator key',
+    hash: hashKey(context.credentials.rootApiKey),
+    is_root: true,
+    expires_at: null,
+  };
   await once(() => context.models.keys.create({ _id: ROOT.keyId, ...key, created_at: at }));
   // The key of the settings may be another one than at the last start.
-  await context.models.keys.updateOne({ _id: ROOT.keyId, hash: { $ne: key.hash } }, { $set: { hash: key.hash } });
+  await context.models.keys.updateOne(
+    { _id: ROOT.keyId, hash: { $ne: key.hash } },
+    { $set: { hash: key.hash } },
+  );
 }
 
 /** Makes sure the demo agent and its number stand; called once the server knows its own address. */
@@ -77,11 +89,18 @@ async function seedDemoAgent(context: Context): Promise<void> {
     .lean<AgentDocument>();
   if (!agent) return;
   const { llm, asr } = context.platform;
-  const isOffered = llm.some((model) => model.id === agent.config.llm.model) && asr.some((model) => model.id === agent.config.asr.model);
+  const isOffered =
+    llm.some((model) => model.id === agent.config.llm.model) &&
+    asr.some((model) => model.id === agent.config.asr.model);
   const defaults = platformDefaults(context.platform);
   // A model of a vendor whose key is gone answers nobody.
-  if (!isOffered) await patchDraft(context, agent.team_id, agent._id, { llm: { model: defaults.llmModel }, asr: { model: defaults.asrModel } });
-  if (!isOffered || agent.published === 0) await publishAgent(context, agent.team_id, agent._id, { title: null, description: null });
+  if (!isOffered)
+    await patchDraft(context, agent.team_id, agent._id, {
+      llm: { model: defaults.llmModel },
+      asr: { model: defaults.asrModel },
+    });
+  if (!isOffered || agent.published === 0)
+    await publishAgent(context, agent.team_id, agent._id, { title: null, description: null });
 }
 
 async function seedDemoNumber(context: Context): Promise<string | null> {
@@ -112,7 +131,9 @@ async function seedDemoNumber(context: Context): Promise<string | null> {
 
 /** The seeded number while the demo agent still answers it. */
 export async function findDemoNumber(context: Context): Promise<string | null> {
-  const number = await context.models.numbers.findOne({ _id: DEMO_NUMBER_ID, status: 'active', agent_id: DEMO_AGENT_ID }).lean();
+  const number = await context.models.numbers
+    .findOne({ _id: DEMO_NUMBER_ID, status: 'active', agent_id: DEMO_AGENT_ID })
+    .lean();
   return number?.phone_number ?? null;
 }
 

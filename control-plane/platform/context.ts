@@ -1,6 +1,6 @@
 /**
- * `Context`: what every route and use case of the control plane is handed, as interfaces that other files implement.
- * Built once by `processes/control-plane.ts`; a test builds its own.
+ * `Context`: what every route and use case of the control plane is handed, as interfaces that other files
+ * implement. Built once by `processes/control-plane.ts`; a test builds its own.
  */
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '#config/clock.ts';
@@ -62,7 +62,10 @@ export interface Posting {
 
 /** The wallets: an append-only ledger whose one insert decides everything. */
 export interface Ledger {
-  /** Posts an entry, or returns the one already posted under this key whatever its kind and amount. Throws `Fault('out_of_credit')` at the floor. */
+  /**
+   * Posts an entry, or returns the one already posted under this key whatever its kind and amount. Throws
+   * `Fault('out_of_credit')` at the floor.
+   */
   post(posting: Posting): Promise<LedgerEntry>;
   /** First and newest entry of a user; null for a user that never had any. */
   wallet(userId: string): Promise<{ readonly first: LedgerEntry; readonly newest: LedgerEntry } | null>;

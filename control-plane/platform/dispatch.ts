@@ -1,6 +1,6 @@
 /**
- * `Dispatch`: how the rest of the control plane reaches the workers: it places jobs, hands over plans and passes commands on.
- * Implemented by `worker-hub.ts` over the worker link.
+ * `Dispatch`: how the rest of the control plane reaches the workers: it places jobs, hands over plans and
+ * passes commands on. Implemented by `worker-hub.ts` over the worker link.
  */
 
 import type { AgentTestJob } from '#config/agent-test.ts';
@@ -8,9 +8,19 @@ import type { CallPlan } from '#config/call-plan.ts';
 import type { ReplayOutcome, ReplaySettings } from '#config/replay.ts';
 import type { ParticipantMode } from '#config/session-events.ts';
 import type { EndReason } from '#config/session-record.ts';
-import type { AnalysisJob, ControlRequest, Handover, JobKind, ParticipantChange, ParticipantConnection } from '#config/worker-link.ts';
+import type {
+  AnalysisJob,
+  ControlRequest,
+  Handover,
+  JobKind,
+  ParticipantChange,
+  ParticipantConnection,
+} from '#config/worker-link.ts';
 
-/** How long a worker has to answer: an offer once candidates are gathered, a room once it is joined; a replay starts a thread, and reads a call of an hour. */
+/**
+ * How long a worker has to answer: an offer once candidates are gathered, a room once it is joined; a replay
+ * starts a thread, and reads a call of an hour.
+ */
 export const ANSWER_MS: Readonly<Record<ControlRequest['type'], number>> = {
   'webrtc.offer': 8_000,
   'participant.join': 12_000,
@@ -29,7 +39,10 @@ export interface JobOffer {
 /** The worker that accepted a job. */
 export interface Placement {
   readonly instanceId: string;
-  /** The supervisor that started the worker; a session placed under an earlier run of the same machine is known to be lost. */
+  /**
+   * The supervisor that started the worker; a session placed under an earlier run of the same machine is
+   * known to be lost.
+   */
   readonly supervisorRun: string | null;
   readonly sipTag: string | null;
 }
@@ -56,22 +69,49 @@ export interface WorkerSlots {
   readonly instanceIds: readonly string[];
 }
 
-/** Reaches the workers. Every method that addresses a session's worker throws `Fault('gateway_unreachable')` when its link is down. */
+/**
+ * Reaches the workers. Every method that addresses a session's worker throws `Fault('gateway_unreachable')`
+ * when its link is down.
+ */
 export interface Dispatch {
   /** What the workers that take this kind of job have, as they last said. */
   slots(kind: JobKind): WorkerSlots;
-  /** Offers the job to one worker after another, least loaded first, until one accepts. Throws `Fault('no_capacity')`, or `Fault('draining')` while the program stops. */
+  /**
+   * Offers the job to one worker after another, least loaded first, until one accepts. Throws
+   * `Fault('no_capacity')`, or `Fault('draining')` while the program stops.
+   */
   place(offer: JobOffer): Promise<Placement>;
   /** `handover` is what a call has been so far that another worker began. */
-  assign(placement: Placement, session: { readonly sessionId: string; readonly epoch: number }, plan: CallPlan, handover?: Handover): void;
-  assignAnalysis(placement: Placement, session: { readonly sessionId: string; readonly epoch: number }, job: AnalysisJob): void;
-  assignAgentTest(placement: Placement, session: { readonly sessionId: string; readonly epoch: number }, job: AgentTestJob): void;
+  assign(
+    placement: Placement,
+    session: { readonly sessionId: string; readonly epoch: number },
+    plan: CallPlan,
+    handover?: Handover,
+  ): void;
+  assignAnalysis(
+    placement: Placement,
+    session: { readonly sessionId: string; readonly epoch: number },
+    job: AnalysisJob,
+  ): void;
+  assignAgentTest(
+    placement: Placement,
+    session: { readonly sessionId: string; readonly epoch: number },
+    job: AgentTestJob,
+  ): void;
   /** Frees the slot of an accepted job that is not coming. */
   withdraw(placement: Placement, session: { readonly sessionId: string; readonly epoch: number }): void;
   /** Tells the worker to end the call; the session changes by the worker's own `ended` report. */
-  end(instanceId: string, session: { readonly sessionId: string; readonly epoch: number }, reason: EndReason): void;
+  end(
+    instanceId: string,
+    session: { readonly sessionId: string; readonly epoch: number },
+    reason: EndReason,
+  ): void;
   /** Passes a browser's offer to the session's worker and returns its answer. */
-  offerWebrtc(instanceId: string, session: { readonly sessionId: string; readonly epoch: number }, sdp: string): Promise<{ readonly sdp: string }>;
+  offerWebrtc(
+    instanceId: string,
+    session: { readonly sessionId: string; readonly epoch: number },
+    sdp: string,
+  ): Promise<{ readonly sdp: string }>;
   /** Has the session's worker let a colleague in; an offer is answered. Throws what stands in their way. */
   joinParticipant(
     instanceId: string,
@@ -86,11 +126,15 @@ export interface Dispatch {
     change: ParticipantChange,
   ): Promise<void>;
   /**
-   * Has any worker run a call again from its flight log. Throws `Fault('no_capacity')` when none is there, `Fault('gateway_unreachable')` when the one asked
-   * does not answer, and `Fault('not_replayable')` for a log of another version.
+   * Has any worker run a call again from its flight log. Throws `Fault('no_capacity')` when none is there,
+   * `Fault('gateway_unreachable')` when the one asked does not answer, and `Fault('not_replayable')` for a
+   * log of another version.
    */
   replay(log: string, settings: ReplaySettings): Promise<ReplayOutcome>;
-  /** What has been heard of the reply in progress, as far as this replica was told; null while the agent is silent. */
+  /**
+   * What has been heard of the reply in progress, as far as this replica was told; null while the agent is
+   * silent.
+   */
   heardSoFar(sessionId: string): HeardSoFar | null;
   /** True when a worker is registered (readyz). */
   hasWorker(): boolean;

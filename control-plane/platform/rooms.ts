@@ -1,12 +1,24 @@
-/** `Rooms`: the LiveKit server as the control plane uses it: rooms of sessions, the tokens to them, and its signed webhooks. The only importer of its server SDK. */
-import { AccessToken, RoomServiceClient, TrackSource, type VideoGrant, WebhookReceiver } from 'livekit-server-sdk';
+/**
+ * `Rooms`: the LiveKit server as the control plane uses it: rooms of sessions, the tokens to them, and its
+ * signed webhooks. The only importer of its server SDK.
+ */
+import {
+  AccessToken,
+  RoomServiceClient,
+  TrackSource,
+  type VideoGrant,
+  WebhookReceiver,
+} from 'livekit-server-sdk';
 import type { Settings } from '#config/env.ts';
 import { fault } from '#config/errors.ts';
 import type { Logger } from '#config/log.ts';
 import type { SessionDocument } from './store/models/session-model.ts';
 
 const REQUEST_TIMEOUT_S = 5;
-/** A room nobody is in any more is closed by LiveKit after this long: callers who lost their connection come back to it. */
+/**
+ * A room nobody is in any more is closed by LiveKit after this long: callers who lost their connection come
+ * back to it.
+ */
 const DEPARTURE_S = 30;
 /** The agent's token outlives the longest conversation, so that it can come back to the room. */
 const AGENT_TOKEN_MARGIN_S = 600;
@@ -34,13 +46,20 @@ export interface RoomNews {
 export interface Rooms {
   /** Address clients and workers connect to (ws or wss). */
   readonly url: string;
-  /** Makes a room that waits `emptySeconds` for its first participant. Throws `Fault('gateway_unreachable')`. */
+  /**
+   * Makes a room that waits `emptySeconds` for its first participant. Throws `Fault('gateway_unreachable')`.
+   */
   create(room: string, emptySeconds: number): Promise<void>;
-  /** Sends everybody out and forgets the room; one that is gone already is fine. Throws `Fault('gateway_unreachable')`. */
+  /**
+   * Sends everybody out and forgets the room; one that is gone already is fine. Throws
+   * `Fault('gateway_unreachable')`.
+   */
   remove(room: string): Promise<void>;
   /** Names of the rooms there are, of other applications too. Throws `Fault('gateway_unreachable')`. */
   list(): Promise<readonly string[]>;
-  /** Identities of who is in a room; none where there is no such room. Throws `Fault('gateway_unreachable')`. */
+  /**
+   * Identities of who is in a room; none where there is no such room. Throws `Fault('gateway_unreachable')`.
+   */
   participants(room: string): Promise<readonly string[]>;
   token(options: RoomTokenOptions): Promise<string>;
   /** Reads a webhook; null when it was not signed with our secret. */
@@ -48,7 +67,12 @@ export interface Rooms {
 }
 
 /** Nobody publishes pictures or screens: what is not a microphone is refused by the server. */
-const SPEAKS = { canPublish: true, canPublishSources: [TrackSource.MICROPHONE], canSubscribe: true, canPublishData: true };
+const SPEAKS = {
+  canPublish: true,
+  canPublishSources: [TrackSource.MICROPHONE],
+  canSubscribe: true,
+  canPublishData: true,
+};
 const GRANTS: Record<RoomRole, VideoGrant> = {
   caller: SPEAKS,
   agent: { ...SPEAKS, canUpdateOwnMetadata: true },
@@ -76,7 +100,10 @@ export function sessionOfRoom(room: string): string {
 }
 
 /** Rooms that go with a session. */
-export function roomsOf({ room, participants = [] }: Pick<SessionDocument, 'room' | 'participants'>): string[] {
+export function roomsOf({
+  room,
+  participants = [],
+}: Pick<SessionDocument, 'room' | 'participants'>): string[] {
   return [room, ...participants.map((participant) => participant.room)].filter((name) => name !== null);
 }
 
@@ -89,7 +116,9 @@ export function agentTokenSeconds(joinSeconds: number, maxDurationSeconds: numbe
 export function openRooms(settings: Settings, logger: Logger): Rooms | null {
   const { LIVEKIT_URL, LIVEKIT_API_KEY: key, LIVEKIT_API_SECRET: secret } = settings;
   if (LIVEKIT_URL === undefined || key === undefined || secret === undefined) return null;
-  const service = new RoomServiceClient(LIVEKIT_URL.replace(/^ws/, 'http'), key, secret, { requestTimeout: REQUEST_TIMEOUT_S });
+  const service = new RoomServiceClient(LIVEKIT_URL.replace(/^ws/, 'http'), key, secret, {
+    requestTimeout: REQUEST_TIMEOUT_S,
+  });
   const receiver = new WebhookReceiver(key, secret);
   const reach = async <Value>(request: Promise<Value>): Promise<Value> => {
     try {
@@ -102,11 +131,14 @@ export function openRooms(settings: Settings, logger: Logger): Rooms | null {
   return {
     url: LIVEKIT_URL.replace(/^http/, 'ws'),
     create: async (room, emptySeconds) => {
-      await reach(service.createRoom({ name: room, emptyTimeout: emptySeconds, departureTimeout: DEPARTURE_S }));
+      await reach(
+        service.createRoom({ name: room, emptyTimeout: emptySeconds, departureTimeout: DEPARTURE_S }),
+      );
     },
     remove: (room) => reach(service.deleteRoom(room).catch(unlessGone)),
     list: async () => (await reach(service.listRooms())).map(({ name }) => name),
-    participants: async (room) => ((await reach(service.listParticipants(room).catch(unlessGone))) ?? []).map(({ identity }) => identity),
+    participants: async (room) =>
+      ((await reach(service.listParticipants(room).catch(unlessGone))) ?? []).map(({ identity }) => identity),
     async token({ room, identity, role, ttlSeconds }) {
       const token = new AccessToken(key, secret, { identity, ttl: ttlSeconds });
       token.addGrant({ room, roomJoin: true, ...GRANTS[role] });

@@ -1,8 +1,13 @@
-/** The contract of blobs: bytes by key, for recordings and uploaded samples. A directory and S3 implement it. */
+/**
+ * The contract of blobs: bytes by key, for recordings and uploaded samples. A directory and S3 implement it.
+ */
 
 /** A store of blobs. Keys are paths such as `recordings/<session>/agent-000001.bin`. */
 export interface Blobs {
-  /** Stores bytes under a key, in place of what was there. Durable when it resolves; a reader sees all of it or nothing. */
+  /**
+   * Stores bytes under a key, in place of what was there. Durable when it resolves; a reader sees all of it
+   * or nothing.
+   */
   put(key: string, bytes: Uint8Array): Promise<void>;
   /** The bytes of a key, or null. */
   get(key: string): Promise<Buffer | null>;
@@ -38,5 +43,6 @@ export function isKey(key: string): boolean {
 
 /** Throws `BlobKeyError` unless the prefix is the beginning of a key; an empty one is for listing only. */
 export function requirePrefix(prefix: string): void {
-  if (prefix !== '' && !isKey(prefix.endsWith('/') ? prefix.slice(0, -1) : prefix)) throw new BlobKeyError(prefix);
+  if (prefix !== '' && !isKey(prefix.endsWith('/') ? prefix.slice(0, -1) : prefix))
+    throw new BlobKeyError(prefix);
 }

@@ -6,13 +6,18 @@ import { createS3Blobs, type S3Credentials } from './s3-blobs.ts';
 
 export type { Blobs };
 
-/** Opens a directory (a path or a `file:` url) or `s3://bucket[/prefix][?endpoint=…&region=…]`. Throws when the address is malformed or S3's credentials are missing. */
+/**
+ * Opens a directory (a path or a `file:` url) or `s3://bucket[/prefix][?endpoint=…&region=…]`. Throws when
+ * the address is malformed or S3's credentials are missing.
+ */
 export function openBlobs(url: string, credentials?: S3Credentials): Blobs {
   if (url.startsWith('s3:')) {
-    if (!credentials) throw new Error('BLOBS_URL names an S3 bucket: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY');
+    if (!credentials)
+      throw new Error('BLOBS_URL names an S3 bucket: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY');
     return createS3Blobs(url, credentials);
   }
   if (url.startsWith('file:')) return createDirectoryBlobs(fileURLToPath(url));
-  if (/^[a-z][a-z0-9+.-]+:\/\//i.test(url)) throw new Error('BLOBS_URL must be a directory or s3://bucket?endpoint=…');
+  if (/^[a-z][a-z0-9+.-]+:\/\//i.test(url))
+    throw new Error('BLOBS_URL must be a directory or s3://bucket?endpoint=…');
   return createDirectoryBlobs(url);
 }

@@ -31,7 +31,9 @@ export function createDirectoryBlobs(root: string): Blobs {
       requirePrefix(prefix);
       // A whole directory goes with what an interrupted write left in it.
       if (prefix.endsWith('/')) await rm(join(root, prefix), { recursive: true, force: true });
-      else for (const key of await keysUnder(root, prefix)) await rm(join(root, key), { recursive: true, force: true });
+      else
+        for (const key of await keysUnder(root, prefix))
+          await rm(join(root, key), { recursive: true, force: true });
     },
   };
 }
@@ -56,8 +58,13 @@ async function writeDurably(path: string, bytes: Uint8Array): Promise<void> {
   await syncDirectories(directory, firstMade === undefined ? directory : dirname(firstMade));
 }
 
-/** A new file to write to, and the first of the directories that had to be made for it: of a session's blobs only the first needs one. */
-async function create(path: string): Promise<{ readonly file: FileHandle; readonly firstMade: string | undefined }> {
+/**
+ * A new file to write to, and the first of the directories that had to be made for it: of a session's blobs
+ * only the first needs one.
+ */
+async function create(
+  path: string,
+): Promise<{ readonly file: FileHandle; readonly firstMade: string | undefined }> {
   const file = await orMissing(open(path, 'wx', 0o600), null);
   if (file) return { file, firstMade: undefined };
   const firstMade = await mkdir(dirname(path), { recursive: true, mode: 0o700 });
@@ -83,7 +90,10 @@ async function keysUnder(root: string, prefix: string): Promise<string[]> {
   const base = join(root, start);
   return entries
     .filter((entry) => entry.isFile())
-    .map((entry) => start + join(entry.parentPath, entry.name).slice(base.endsWith('/') ? base.length : base.length + 1))
+    .map(
+      (entry) =>
+        start + join(entry.parentPath, entry.name).slice(base.endsWith('/') ? base.length : base.length + 1),
+    )
     .filter((key) => key.startsWith(prefix) && isKey(key))
     .sort();
 }
@@ -92,7 +102,12 @@ async function orMissing<T, U>(work: Promise<T>, fallback: U): Promise<T | U> {
   try {
     return await work;
   } catch (error) {
-    if (error instanceof Error && 'code' in error && ['ENOENT', 'ENOTDIR', 'EISDIR'].includes(String(error.code))) return fallback;
+    if (
+      error instanceof Error &&
+      'code' in error &&
+      ['ENOENT', 'ENOTDIR', 'EISDIR'].includes(String(error.code))
+    )
+      return fallback;
     throw error;
   }
 }

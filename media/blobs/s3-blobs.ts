@@ -1,4 +1,7 @@
-/** Blobs in an S3 bucket, or anything that speaks its REST protocol (PutObject, GetObject, DeleteObject, ListObjectsV2). */
+/**
+ * Blobs in an S3 bucket, or anything that speaks its REST protocol (PutObject, GetObject, DeleteObject,
+ * ListObjectsV2).
+ */
 import { createHash } from 'node:crypto';
 import { AwsClient } from 'aws4fetch';
 import pRetry, { AbortError } from 'p-retry';
@@ -28,7 +31,10 @@ const FIRST_WAIT_MS = 100;
 /** For one attempt, its body included. */
 const ATTEMPT_MS = 20_000;
 
-/** Opens `s3://bucket[/prefix][?endpoint=https://…][&region=…]`. Buckets of an endpoint are addressed by path, those of AWS by host name. Throws for a malformed url. */
+/**
+ * Opens `s3://bucket[/prefix][?endpoint=https://…][&region=…]`. Buckets of an endpoint are addressed by path,
+ * those of AWS by host name. Throws for a malformed url.
+ */
 export function createS3Blobs(url: string, credentials: S3Credentials): Blobs {
   const { base, region, root } = parseUrl(url);
   const client = new AwsClient({ ...credentials, service: 's3', region, retries: 0 });
@@ -53,7 +59,8 @@ export function createS3Blobs(url: string, credentials: S3Credentials): Blobs {
     deletePrefix: async (prefix) => {
       if (prefix === '') throw new Error('deletePrefix needs a prefix');
       requirePrefix(prefix);
-      for (const key of await listAll(request, root, prefix)) await request.send({ operation: 'delete', method: 'DELETE', path: root + key });
+      for (const key of await listAll(request, root, prefix))
+        await request.send({ operation: 'delete', method: 'DELETE', path: root + key });
     },
   };
 }
@@ -61,11 +68,16 @@ export function createS3Blobs(url: string, credentials: S3Credentials): Blobs {
 function parseUrl(url: string): { readonly base: string; readonly region: string; readonly root: string } {
   const parsed = new URL(url);
   const bucket = parsed.hostname;
-  if (parsed.protocol !== 's3:' || bucket === '') throw new Error('an S3 address looks like s3://bucket?endpoint=https://host&region=name');
+  if (parsed.protocol !== 's3:' || bucket === '')
+    throw new Error('an S3 address looks like s3://bucket?endpoint=https://host&region=name');
   const region = parsed.searchParams.get('region') ?? DEFAULT_REGION;
   const endpoint = parsed.searchParams.get('endpoint');
-  const base = endpoint === null ? `https://${bucket}.s3.${region}.amazonaws.com/` : `${endpoint.replace(/(?<!\/)\/+$/, '')}/${bucket}/`;
-  if (!/^https?:$/.test(new URL(base).protocol)) throw new Error('the endpoint of an S3 address must be http or https');
+  const base =
+    endpoint === null
+      ? `https://${bucket}.s3.${region}.amazonaws.com/`
+      : `${endpoint.replace(/(?<!\/)\/+$/, '')}/${bucket}/`;
+  if (!/^https?:$/.test(new URL(base).protocol))
+    throw new Error('the endpoint of an S3 address must be http or https');
   const path = parsed.pathname.replace(/^\/+|(?<!\/)\/+$/g, '');
   requirePrefix(path);
   return { base, region, root: path === '' ? '' : `${path}/` };
@@ -88,9 +100,17 @@ class Requester {
     this.#base = base;
   }
 
-  /** Sends a request, again on failures that may pass. The body of the answer; null when there is no such object. */
+  /**
+   * Sends a request, again on failures that may pass. The body of the answer; null when there is no such
+   * object.
+   */
   send(request: S3Request): Promise<Buffer | null> {
-    return pRetry(() => this.#attempt(request), { retries: ATTEMPTS - 1, minTimeout: FIRST_WAIT_MS, factor: 3, randomize: true });
+    return pRetry(() => this.#attempt(request), {
+      retries: ATTEMPTS - 1,
+      minTimeout: FIRST_WAIT_MS,
+      factor: 3,
+      randomize: true,
+    });
   }
 
   async #attempt({ operation, method, path, query, body }: S3Request): Promise<Buffer | null> {
@@ -118,8 +138,13 @@ class Requester {
 async function listAll(request: Requester, root: string, prefix: string): Promise<string[]> {
   const keys: string[] = [];
   for (let token: string | undefined; ; ) {
-    const query = { 'list-type': '2', prefix: root + prefix, ...(token !== undefined && { 'continuation-token': token }) };
-    const page = (await request.send({ operation: 'list', method: 'GET', path: '', query }))?.toString('utf8') ?? '';
+    const query = {
+      'list-type': '2',
+      prefix: root + prefix,
+      ...(token !== undefined && { 'continuation-token': token }),
+    };
+    const page =
+      (await request.send({ operation: 'list', method: 'GET', path: '', query }))?.toString('utf8') ?? '';
     const found = tags(page, 'Key').filter((key) => key.startsWith(root));
     // Objects that are not ours may lie in the bucket too.
     keys.push(...found.map((key) => key.slice(root.length)).filter(isKey));
@@ -133,6 +158,11 @@ function tags(xml: string, name: string): string[] {
   return [...xml.matchAll(/<([A-Za-z]+)>([^<]*)<\//g)]
     .filter((match) => match[1] === name)
     .map((match) =>
-      (match[2] ?? '').replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&quot;', '"').replaceAll('&#39;', "'").replaceAll('&amp;', '&'),
+      (match[2] ?? '')
+        .replaceAll('&lt;', '<')
+        .replaceAll('&gt;', '>')
+        .replaceAll('&quot;', '"')
+        .replaceAll('&#39;', "'")
+        .replaceAll('&amp;', '&'),
     );
 }

@@ -26,18 +26,26 @@ export function decodeG711(codec: G711Law, bytes: Uint8Array, samples: Int16Arra
 /** Encodes `samples` into `bytes` from `offset` on; returns the offset after the last byte. */
 export function encodeG711(codec: G711Law, samples: Int16Array, bytes: Uint8Array, offset: number): number {
   const { fromLinear } = LAWS[codec];
-  for (let n = 0; n < samples.length; n++) bytes[offset + n] = fromLinear[(samples[n] as number) & 0xffff] as number;
+  for (let n = 0; n < samples.length; n++)
+    bytes[offset + n] = fromLinear[(samples[n] as number) & 0xffff] as number;
   return offset + samples.length;
 }
 
 function law(decode: (byte: number) => number, silence: number): Law {
   const toLinear = Int16Array.from({ length: 256 }, (_, byte) => decode(byte));
-  // Codes in ascending order of value; each linear sample takes the nearest, which is what the standard's decision levels amount to.
-  const ordered = Array.from({ length: 256 }, (_, byte) => byte).sort((a, b) => (toLinear[a] as number) - (toLinear[b] as number));
+  // Codes in ascending order of value; each linear sample takes the nearest, which is what the standard's
+  // decision levels amount to.
+  const ordered = Array.from({ length: 256 }, (_, byte) => byte).sort(
+    (a, b) => (toLinear[a] as number) - (toLinear[b] as number),
+  );
   const fromLinear = new Uint8Array(65536);
   let index = 0;
   for (let value = -32768; value <= 32767; value++) {
-    while (index < 255 && distance(toLinear, ordered[index + 1], value) <= distance(toLinear, ordered[index], value)) index++;
+    while (
+      index < 255 &&
+      distance(toLinear, ordered[index + 1], value) <= distance(toLinear, ordered[index], value)
+    )
+      index++;
     fromLinear[value & 0xffff] = ordered[index] as number;
   }
   fromLinear[0] = silence;

@@ -1,6 +1,7 @@
 /**
- * G.722 (ITU-T G.722, mode 1, 64 kbit/s): 16 kHz audio in two bands, each adaptively quantised against a prediction of itself.
- * One byte carries two samples. The names in the comments are the blocks of the recommendation; arithmetic is its own, in 16-bit steps.
+ * G.722 (ITU-T G.722, mode 1, 64 kbit/s): 16 kHz audio in two bands, each adaptively quantised against a
+ * prediction of itself. One byte carries two samples. The names in the comments are the blocks of the
+ * recommendation; arithmetic is its own, in 16-bit steps.
  */
 
 const QMF = [3, -11, 12, 32, -210, 951, 3876, -805, 362, -156, 53, -11] as const;
@@ -8,29 +9,39 @@ const QMF_TAPS = 24;
 
 /** Decision levels of the low band's quantiser (Q6). */
 const Q6 = [
-  0, 35, 72, 110, 150, 190, 233, 276, 323, 370, 422, 473, 530, 587, 650, 714, 786, 858, 940, 1023, 1121, 1219, 1339, 1458, 1612, 1765, 1980, 2195,
-  2557, 2919,
+  0, 35, 72, 110, 150, 190, 233, 276, 323, 370, 422, 473, 530, 587, 650, 714, 786, 858, 940, 1023, 1121, 1219,
+  1339, 1458, 1612, 1765, 1980, 2195, 2557, 2919,
 ] as const;
 /** Low-band codes by level, for negative and for positive differences (ILN, ILP). */
-const ILN = [0, 63, 62, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4] as const;
-const ILP = [0, 61, 60, 59, 58, 57, 56, 55, 54, 53, 52, 51, 50, 49, 48, 47, 46, 45, 44, 43, 42, 41, 40, 39, 38, 37, 36, 35, 34, 33, 32] as const;
+const ILN = [
+  0, 63, 62, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7,
+  6, 5, 4,
+] as const;
+const ILP = [
+  0, 61, 60, 59, 58, 57, 56, 55, 54, 53, 52, 51, 50, 49, 48, 47, 46, 45, 44, 43, 42, 41, 40, 39, 38, 37, 36,
+  35, 34, 33, 32,
+] as const;
 const HIGH_DECISION = 564;
 
 /** Inverse quantisers: 6 bits for what is heard, 4 bits for the prediction, 2 bits of the high band. */
 const QM6 = [
-  -136, -136, -136, -136, -24808, -21904, -19008, -16704, -14984, -13512, -12280, -11192, -10232, -9360, -8576, -7856, -7192, -6576, -6000, -5456,
-  -4944, -4464, -4008, -3576, -3168, -2776, -2400, -2032, -1688, -1360, -1040, -728, 24808, 21904, 19008, 16704, 14984, 13512, 12280, 11192, 10232,
-  9360, 8576, 7856, 7192, 6576, 6000, 5456, 4944, 4464, 4008, 3576, 3168, 2776, 2400, 2032, 1688, 1360, 1040, 728, 432, 136, -432, -136,
+  -136, -136, -136, -136, -24808, -21904, -19008, -16704, -14984, -13512, -12280, -11192, -10232, -9360,
+  -8576, -7856, -7192, -6576, -6000, -5456, -4944, -4464, -4008, -3576, -3168, -2776, -2400, -2032, -1688,
+  -1360, -1040, -728, 24808, 21904, 19008, 16704, 14984, 13512, 12280, 11192, 10232, 9360, 8576, 7856, 7192,
+  6576, 6000, 5456, 4944, 4464, 4008, 3576, 3168, 2776, 2400, 2032, 1688, 1360, 1040, 728, 432, 136, -432,
+  -136,
 ] as const;
-const QM4 = [0, -20456, -12896, -8968, -6288, -4240, -2584, -1200, 20456, 12896, 8968, 6288, 4240, 2584, 1200, 0] as const;
+const QM4 = [
+  0, -20456, -12896, -8968, -6288, -4240, -2584, -1200, 20456, 12896, 8968, 6288, 4240, 2584, 1200, 0,
+] as const;
 const QM2 = [-7408, -1616, 7408, 1616] as const;
 
 /** How each code moves the logarithmic scale factor, and the scale factors themselves (ILB). */
 const LOW_STEPS = [0, 3042, 1198, 538, 334, 172, 58, -30, 3042, 1198, 538, 334, 172, 58, -30, -60] as const;
 const HIGH_STEPS = [798, -214, 798, -214] as const;
 const ILB = [
-  2048, 2093, 2139, 2186, 2233, 2282, 2332, 2383, 2435, 2489, 2543, 2599, 2656, 2714, 2774, 2834, 2896, 2960, 3025, 3091, 3158, 3228, 3298, 3371,
-  3444, 3520, 3597, 3676, 3756, 3838, 3922, 4008,
+  2048, 2093, 2139, 2186, 2233, 2282, 2332, 2383, 2435, 2489, 2543, 2599, 2656, 2714, 2774, 2834, 2896, 2960,
+  3025, 3091, 3158, 3228, 3298, 3371, 3444, 3520, 3597, 3676, 3756, 3838, 3922, 4008,
 ] as const;
 
 /** One band's predictor and scale factor; encoder and decoder run it in step. */
@@ -80,7 +91,9 @@ class Band {
     p.copyWithin(1, 0);
     p[0] = partial;
     // FILTEP, FILTEZ, PREDIC.
-    const poles = saturate(scaled(at(this.#a, 0), saturate(2 * at(r, 0))) + scaled(at(this.#a, 1), saturate(2 * at(r, 1))));
+    const poles = saturate(
+      scaled(at(this.#a, 0), saturate(2 * at(r, 0))) + scaled(at(this.#a, 1), saturate(2 * at(r, 1))),
+    );
     let zeros = 0;
     for (let n = 0; n < d.length; n++) zeros += scaled(at(this.#b, n), saturate(2 * at(d, n)));
     this.#zeroPart = saturate(zeros);
@@ -120,7 +133,9 @@ export class G722Encoder {
   readonly #high = highBand();
   readonly #line = new Int32Array(QMF_TAPS);
 
-  /** Encodes an even number of samples into `bytes` from `offset` on; returns the offset after the last byte. */
+  /**
+   * Encodes an even number of samples into `bytes` from `offset` on; returns the offset after the last byte.
+   */
   encode(samples: Int16Array, bytes: Uint8Array, offset: number): number {
     const line = this.#line;
     let end = offset;
@@ -197,7 +212,8 @@ export class G722Decoder {
 /** One phase of the quadrature mirror filter: the even taps (0) or the odd ones in reverse (1). */
 function filtered(line: Int32Array, phase: 0 | 1): number {
   let sum = 0;
-  for (let n = 0; n < QMF.length; n++) sum += (line[2 * n + phase] as number) * (QMF[phase === 0 ? n : QMF.length - 1 - n] as number);
+  for (let n = 0; n < QMF.length; n++)
+    sum += (line[2 * n + phase] as number) * (QMF[phase === 0 ? n : QMF.length - 1 - n] as number);
   return sum;
 }
 

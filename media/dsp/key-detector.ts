@@ -1,7 +1,7 @@
 /**
  * Keys heard as tones in the caller's audio (ITU-T Q.23, Q.24), for phones that send no telephone events.
- * Short blocks are measured at the eight frequencies (Goertzel). A key is two of them, alike in level, with next to nothing beside them:
- * that is what tells it from a voice.
+ * Short blocks are measured at the eight frequencies (Goertzel). A key is two of them, alike in level, with
+ * next to nothing beside them: that is what tells it from a voice.
  */
 import { COLUMNS_HZ, KEYPAD, ROWS_HZ } from './tones.ts';
 
@@ -14,7 +14,10 @@ const PAUSE_BLOCKS = 2;
 const LOST_END_MS = 120;
 /** Least amplitude of each tone: about −28 dBm0. */
 const MIN_AMPLITUDE = 900;
-/** Ratios of power. The high tone may be 8 dB above the low one or 6 below (Q.24 leaves more to the network than to the phone). */
+/**
+ * Ratios of power. The high tone may be 8 dB above the low one or 6 below (Q.24 leaves more to the network
+ * than to the phone).
+ */
 const MAX_TWIST = 10 ** 0.8;
 const MAX_REVERSE_TWIST = 10 ** 0.6;
 /** The strongest tone of a group stands this far above the others of its group. */
@@ -82,7 +85,8 @@ export class KeyDetector {
       return null;
     }
     if (press && press.blocks >= PRESS_BLOCKS && digit === null && ++press.missed < PAUSE_BLOCKS) return null;
-    this.#press = digit === null ? null : { digit, atMs: endMs - BLOCK_MS, blocks: 1, missed: 0, lastMs: endMs };
+    this.#press =
+      digit === null ? null : { digit, atMs: endMs - BLOCK_MS, blocks: 1, missed: 0, lastMs: endMs };
     return press ? heard(press) : null;
   }
 
@@ -110,12 +114,16 @@ export class KeyDetector {
     const power = Math.max(...powers);
     if (power < ((MIN_AMPLITUDE * this.#block.length) / 2) ** 2) return null;
     const index = powers.indexOf(power);
-    return powers.every((other, each) => each === index || other * MIN_LEAD <= power) ? { index, power } : null;
+    return powers.every((other, each) => each === index || other * MIN_LEAD <= power)
+      ? { index, power }
+      : null;
   }
 }
 
 function heard(press: Press): HeardKey | null {
-  return press.blocks < PRESS_BLOCKS ? null : { digit: press.digit, durationMs: press.blocks * BLOCK_MS, atMs: press.atMs };
+  return press.blocks < PRESS_BLOCKS
+    ? null
+    : { digit: press.digit, durationMs: press.blocks * BLOCK_MS, atMs: press.atMs };
 }
 
 function powerOf(block: Float64Array, turn: number): number {

@@ -21,7 +21,13 @@ export interface OpusSettings {
 }
 
 /** Creates an encoder. Throws for a setting that libopus refuses. */
-export function createOpusEncoder({ sampleRateHz, application, bitRate, complexity, expectedLoss }: OpusSettings): Pick<Encoder, 'encode'> {
+export function createOpusEncoder({
+  sampleRateHz,
+  application,
+  bitRate,
+  complexity,
+  expectedLoss,
+}: OpusSettings): Pick<Encoder, 'encode'> {
   const encoder = new Encoder({ channels: 1, sample_rate: sampleRateHz, application });
   encoder.ctl(SET.bitRate, bitRate ?? OPUS_AUTO);
   if (complexity !== undefined) encoder.ctl(SET.complexity, complexity);

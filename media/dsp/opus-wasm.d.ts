@@ -1,4 +1,7 @@
-/** The WebAssembly build of @evan/opus, which the package exports without types of its own. It has none of the native build's properties: settings go through `ctl`. */
+/**
+ * The WebAssembly build of @evan/opus, which the package exports without types of its own. It has none of the
+ * native build's properties: settings go through `ctl`.
+ */
 declare module '@evan/opus/wasm/index.mjs' {
   export interface Rate {
     readonly channels: 1 | 2;
@@ -7,7 +10,10 @@ declare module '@evan/opus/wasm/index.mjs' {
   export class Encoder {
     constructor(options: Rate & { readonly application: 'voip' | 'audio' });
     encode(samples: Int16Array): Uint8Array;
-    /** `opus_encoder_ctl`; answers the value asked for, 0 for one that was set. Throws for what libopus refuses. */
+    /**
+     * `opus_encoder_ctl`; answers the value asked for, 0 for one that was set. Throws for what libopus
+     * refuses.
+     */
     ctl(request: number, value?: number): number;
   }
   export class Decoder {

@@ -7,7 +7,9 @@ import { filterBetween, LONGEST_PIECE, type PolyphaseFilter, type StreamState } 
 /** Level reported for digital silence, dBFS. */
 export const SILENCE_DB = -96;
 
-/** RMS level of a block, or of its samples from `from` up to `to`, in dBFS (a full-scale square wave is 0). */
+/**
+ * RMS level of a block, or of its samples from `from` up to `to`, in dBFS (a full-scale square wave is 0).
+ */
 export function levelDb(samples: Int16Array, from = 0, to = samples.length): number {
   // Two sums, exact as they are of whole numbers: neither addition waits for the other.
   let even = 0;
@@ -33,7 +35,10 @@ export function isQuiet(samples: Int16Array): boolean {
   return samples.every((sample) => Math.abs(sample) <= QUIET_PEAK);
 }
 
-/** Streaming polyphase FIR converter between two integer rates; keeps the history of one stream, so one instance serves one stream only. */
+/**
+ * Streaming polyphase FIR converter between two integer rates; keeps the history of one stream, so one
+ * instance serves one stream only.
+ */
 export class Resampler {
   readonly #filter: PolyphaseFilter;
   readonly #state: StreamState;
@@ -48,7 +53,10 @@ export class Resampler {
     return this.#filter.outputs(inputLength) + 1;
   }
 
-  /** Converts one block; returns how many samples were written to `output`, which must hold `outputCapacity(input.length)`. */
+  /**
+   * Converts one block; returns how many samples were written to `output`, which must hold
+   * `outputCapacity(input.length)`.
+   */
   push(input: Int16Array, output: Int16Array): number {
     let written = 0;
     for (let from = 0; from < input.length; from += LONGEST_PIECE) {
@@ -58,7 +66,10 @@ export class Resampler {
   }
 }
 
-/** Brings the blocks of one stream to a rate, whatever rate they come in: each goes on where the one before it ended. */
+/**
+ * Brings the blocks of one stream to a rate, whatever rate they come in: each goes on where the one before it
+ * ended.
+ */
 export class RateConverter {
   readonly #outRateHz: number;
   #run: { readonly fromHz: number; readonly resampler: Resampler } | null = null;
@@ -70,7 +81,8 @@ export class RateConverter {
   /** The block at the wanted rate: itself where it has it, a new array otherwise. */
   convert(samples: Int16Array, fromHz: number): Int16Array {
     if (fromHz === this.#outRateHz) return samples;
-    if (this.#run?.fromHz !== fromHz) this.#run = { fromHz, resampler: new Resampler(fromHz, this.#outRateHz) };
+    if (this.#run?.fromHz !== fromHz)
+      this.#run = { fromHz, resampler: new Resampler(fromHz, this.#outRateHz) };
     const { resampler } = this.#run;
     const output = new Int16Array(resampler.outputCapacity(samples.length));
     return output.subarray(0, resampler.push(samples, output));

@@ -1,7 +1,13 @@
-/** The polyphase FIR filter between two sample rates: its kernel, and the WebAssembly loop (polyphase.wat) that applies it. */
+/**
+ * The polyphase FIR filter between two sample rates: its kernel, and the WebAssembly loop (polyphase.wat)
+ * that applies it.
+ */
 import { readFileSync } from 'node:fs';
 
-/** Filter length per phase when the rate rises; longer in proportion when it falls, so that the transition band stays the same width. */
+/**
+ * Filter length per phase when the rate rises; longer in proportion when it falls, so that the transition
+ * band stays the same width.
+ */
 const TAPS_PER_PHASE = 24;
 /** A phase's row in the kernel is filled up to a multiple of what the loop takes in one round. */
 const TAPS_PER_ROUND = 8;
@@ -10,12 +16,16 @@ const KAISER_BETA = 7;
 /** Share of the narrower Nyquist band that passes. */
 const PASSBAND = 0.92;
 /**
- * A kernel with more phases is megabytes of factors: rates that share no divisor worth it, as only a damaged or a made-up recording has, are converted by the
- * nearest ratio with no more, off by a thousandth at most. (11,025 Hz to 48,000 has 640.)
+ * A kernel with more phases is megabytes of factors: rates that share no divisor worth it, as only a damaged
+ * or a made-up recording has, are converted by the nearest ratio with no more, off by a thousandth at most.
+ * (11,025 Hz to 48,000 has 640.)
  */
 const MOST_PHASES = 640;
 
-/** Most samples filtered at a time, so that the loop's memory, which can only grow, does not depend on how long a clip is. */
+/**
+ * Most samples filtered at a time, so that the loop's memory, which can only grow, does not depend on how
+ * long a clip is.
+ */
 export const LONGEST_PIECE = 2048;
 
 /** Bytes by which WebAssembly's memory grows. */
@@ -30,11 +40,21 @@ interface Ratio {
 interface Loop {
   readonly memory: { readonly buffer: ArrayBuffer; grow(pages: number): number };
   /** See polyphase.wat. */
-  convert(phaseBytes: number, up: number, down: number, line: number, position: number, output: number, count: number): void;
+  convert(
+    phaseBytes: number,
+    up: number,
+    down: number,
+    line: number,
+    position: number,
+    output: number,
+    count: number,
+  ): void;
 }
 
-const loop = new WebAssembly.Instance(new WebAssembly.Module(readFileSync(new URL('polyphase.wasm', import.meta.url))), {})
-  .exports as unknown as Loop;
+const loop = new WebAssembly.Instance(
+  new WebAssembly.Module(readFileSync(new URL('polyphase.wasm', import.meta.url))),
+  {},
+).exports as unknown as Loop;
 let floats = new Float32Array(loop.memory.buffer);
 let integers = new Int16Array(loop.memory.buffer);
 /** Whose kernel the memory begins with. The line and the output behind it belong to the call under way. */
@@ -46,7 +66,9 @@ const FLOAT_BYTES = Float32Array.BYTES_PER_ELEMENT;
 export interface StreamState {
   /** The filter's `reach` samples before the next piece. */
   readonly history: Float32Array;
-  /** Position of the next output in units of 1/up input samples, relative to the next piece's first sample. */
+  /**
+   * Position of the next output in units of 1/up input samples, relative to the next piece's first sample.
+   */
   position: number;
 }
 
@@ -78,7 +100,10 @@ export class PolyphaseFilter {
     return Math.max(0, Math.ceil((length * this.phases - position) / this.#down));
   }
 
-  /** Writes the outputs of a stream's next piece (at most `LONGEST_PIECE` samples) to `output` from `at` on, and returns how many they were. */
+  /**
+   * Writes the outputs of a stream's next piece (at most `LONGEST_PIECE` samples) to `output` from `at` on,
+   * and returns how many they were.
+   */
   apply(piece: Int16Array, stream: StreamState, output: Int16Array, at: number): number {
     const { history, position } = stream;
     const count = this.outputs(piece.length, position);
@@ -91,7 +116,15 @@ export class PolyphaseFilter {
     floats.set(piece, line + this.reach);
     if (count > 0) {
       const phaseBytes = (this.reach + 1) * FLOAT_BYTES;
-      loop.convert(phaseBytes, this.phases, this.#down, line * FLOAT_BYTES, position, end * FLOAT_BYTES, count);
+      loop.convert(
+        phaseBytes,
+        this.phases,
+        this.#down,
+        line * FLOAT_BYTES,
+        position,
+        end * FLOAT_BYTES,
+        count,
+      );
       output.set(integers.subarray(2 * end, 2 * end + count), at);
     }
     history.set(floats.subarray(next, end));
@@ -125,12 +158,19 @@ export function filterBetween(inRateHz: number, outRateHz: number): PolyphaseFil
   return filter;
 }
 
-/** The rates' ratio, or the nearest one with few enough phases: the last convergent of its continued fraction, or the last fraction between that and the next. */
+/**
+ * The rates' ratio, or the nearest one with few enough phases: the last convergent of its continued fraction,
+ * or the last fraction between that and the next.
+ */
 function ratioOf(inRateHz: number, outRateHz: number): Ratio {
   const errorOf = ({ up, down }: Ratio) => Math.abs(up / down - outRateHz / inRateHz);
   let before: Ratio = { up: 0, down: 1 };
   let last: Ratio = { up: 1, down: 0 };
-  for (let [dividend, divisor] = [outRateHz, inRateHz]; divisor > 0; [dividend, divisor] = [divisor, dividend % divisor]) {
+  for (
+    let [dividend, divisor] = [outRateHz, inRateHz];
+    divisor > 0;
+    [dividend, divisor] = [divisor, dividend % divisor]
+  ) {
     const most = last.up > 0 ? Math.floor((MOST_PHASES - before.up) / last.up) : Number.POSITIVE_INFINITY;
     const whole = Math.floor(dividend / divisor);
     const times = Math.min(whole, most);
@@ -141,7 +181,10 @@ function ratioOf(inRateHz: number, outRateHz: number): Ratio {
   return last;
 }
 
-/** Kaiser-windowed sinc, split into `up` phases of `taps` each, in rows that begin with zeros; `band` is the kept share of the input's Nyquist band. */
+/**
+ * Kaiser-windowed sinc, split into `up` phases of `taps` each, in rows that begin with zeros; `band` is the
+ * kept share of the input's Nyquist band.
+ */
 function polyphaseKernel(up: number, taps: number, row: number, band: number): Float32Array {
   const length = up * taps;
   const cutoff = (0.5 * band * PASSBAND) / up;
@@ -149,7 +192,8 @@ function polyphaseKernel(up: number, taps: number, row: number, band: number): F
   for (let n = 0; n < length; n++) {
     const x = n - (length - 1) / 2;
     const sinc = x === 0 ? 2 * cutoff : Math.sin(2 * Math.PI * cutoff * x) / (Math.PI * x);
-    const window = bessel0(KAISER_BETA * Math.sqrt(1 - ((2 * n) / (length - 1) - 1) ** 2)) / bessel0(KAISER_BETA);
+    const window =
+      bessel0(KAISER_BETA * Math.sqrt(1 - ((2 * n) / (length - 1) - 1) ** 2)) / bessel0(KAISER_BETA);
     const phase = n % up;
     const tap = Math.floor(n / up);
     kernel[phase * row + (row - 1 - tap)] = up * sinc * window;

@@ -1,7 +1,8 @@
 /**
- * Single tones on a phone line: the beep of a mailbox and the answer of a fax machine (ITU-T T.30: 2100 Hz; a calling one 1100 Hz for half a second).
- * Per 20 ms frame the one sinusoid that predicts the samples best is estimated and its share of the energy measured (Goertzel at that frequency).
- * A tone keeps share, frequency and level for many frames; speech, music, key tones and ringing do not.
+ * Single tones on a phone line: the beep of a mailbox and the answer of a fax machine (ITU-T T.30: 2100 Hz; a
+ * calling one 1100 Hz for half a second). Per 20 ms frame the one sinusoid that predicts the samples best is
+ * estimated and its share of the energy measured (Goertzel at that frequency). A tone keeps share, frequency
+ * and level for many frames; speech, music, key tones and ringing do not.
  */
 import { FRAME_MS } from '../leg/leg.ts';
 
@@ -17,7 +18,9 @@ const HIGHEST_HZ = 2_200;
 /** Mailboxes beep for 150 ms to 2 s. */
 const SHORTEST_BEEP_MS = 140;
 const LONGEST_BEEP_MS = 2_200;
-/** How far frequency (Hz) and level (ratio) may move from frame to frame: a whistle or a sung note moves more. */
+/**
+ * How far frequency (Hz) and level (ratio) may move from frame to frame: a whistle or a sung note moves more.
+ */
 const STEADY_HZ = 12;
 const STEADY_LEVEL = 1.5;
 
@@ -49,7 +52,10 @@ export class ToneDetector {
     this.#frame = new Int16Array(Math.round((rateHz * FRAME_MS) / 1_000));
   }
 
-  /** Takes samples in order, of any length; returns the tone that is certain by them. A beep is told at its end: what is said then is recorded. */
+  /**
+   * Takes samples in order, of any length; returns the tone that is certain by them. A beep is told at its
+   * end: what is said then is recorded.
+   */
   push(samples: Int16Array): Tone | null {
     let heard: Tone | null = null;
     for (let at = 0; at < samples.length; ) {
@@ -69,7 +75,8 @@ export class ToneDetector {
     const run = this.#run;
     if (sine && run && Math.abs(sine.hz - run.hz) <= STEADY_HZ && isSteady(sine.rms, run.rms)) {
       const grown = { hz: sine.hz, rms: sine.rms, ms: run.ms + FRAME_MS, isTold: run.isTold };
-      const isFax = !run.isTold && grown.ms >= FAX_ANSWER_FROM_MS && Math.abs(grown.hz - FAX_ANSWER_HZ) <= FAX_WITHIN_HZ;
+      const isFax =
+        !run.isTold && grown.ms >= FAX_ANSWER_FROM_MS && Math.abs(grown.hz - FAX_ANSWER_HZ) <= FAX_WITHIN_HZ;
       this.#run = { ...grown, isTold: run.isTold || isFax };
       return isFax ? 'fax' : null;
     }
@@ -79,7 +86,8 @@ export class ToneDetector {
 }
 
 function endedTone({ hz, ms }: Run): Tone | null {
-  if (Math.abs(hz - FAX_CALL_HZ) <= FAX_WITHIN_HZ && ms + EDGE_MS >= FAX_CALL_MS.from && ms <= FAX_CALL_MS.to) return 'fax';
+  if (Math.abs(hz - FAX_CALL_HZ) <= FAX_WITHIN_HZ && ms + EDGE_MS >= FAX_CALL_MS.from && ms <= FAX_CALL_MS.to)
+    return 'fax';
   return ms >= SHORTEST_BEEP_MS && ms <= LONGEST_BEEP_MS ? 'beep' : null;
 }
 
@@ -87,7 +95,10 @@ function isSteady(rms: number, before: number): boolean {
   return rms < before * STEADY_LEVEL && before < rms * STEADY_LEVEL;
 }
 
-/** The sinusoid a frame is made of, or null: x[n] = 2 cos(ω) x[n−1] − x[n−2] gives ω by least squares, its projection the share. */
+/**
+ * The sinusoid a frame is made of, or null: x[n] = 2 cos(ω) x[n−1] − x[n−2] gives ω by least squares, its
+ * projection the share.
+ */
 function strongestSine(frame: Int16Array, rateHz: number): { hz: number; rms: number } | null {
   let energy = 0;
   let numerator = 0;

@@ -8,13 +8,18 @@ export const KEYPAD = ['123A', '456B', '789C', '*0#D'] as const;
 /** −9 dBm0 for each of the two (Q.24 receivers want −3 to −25). */
 const AMPLITUDE = 8000;
 
-/** Fills `out` with the tone of one key (0–9, *, #, A–D) from its sample `offset` on; any other key gives silence. */
+/**
+ * Fills `out` with the tone of one key (0–9, *, #, A–D) from its sample `offset` on; any other key gives
+ * silence.
+ */
 export function fillKeyTone(key: string, rateHz: number, offset: number, out: Int16Array): void {
   const row = KEYPAD.findIndex((keys) => keys.includes(key));
   const rowHz = ROWS_HZ[row] ?? 0;
   const columnHz = COLUMNS_HZ[KEYPAD[row]?.indexOf(key) ?? -1] ?? 0;
   const step = (2 * Math.PI) / rateHz;
   for (let n = 0; n < out.length; n++) {
-    out[n] = Math.round(AMPLITUDE * (Math.sin(step * rowHz * (offset + n)) + Math.sin(step * columnHz * (offset + n))));
+    out[n] = Math.round(
+      AMPLITUDE * (Math.sin(step * rowHz * (offset + n)) + Math.sin(step * columnHz * (offset + n))),
+    );
   }
 }

@@ -1,4 +1,7 @@
-/** The data channel `events` of a web leg: text messages both ways, kept until the channel opens, bounded both ways. */
+/**
+ * The data channel `events` of a web leg: text messages both ways, kept until the channel opens, bounded both
+ * ways.
+ */
 import type { DataChannel } from '../webrtc/webrtc-api.ts';
 
 /** Name of the channel the client creates in its offer. */

@@ -1,4 +1,7 @@
-/** Music on hold, made here so that nobody's licence hangs on it: slow arpeggios of plucked sines over four chords, the same loop for every call. */
+/**
+ * Music on hold, made here so that nobody's licence hangs on it: slow arpeggios of plucked sines over four
+ * chords, the same loop for every call.
+ */
 
 /** Notes of each chord as semitones above A3, and how long each note waits for the next, ms. */
 const CHORDS = [
@@ -27,18 +30,23 @@ export function holdMusic(rateHz: number): Int16Array {
   const notes = CHORDS.flat();
   const noteSamples = (NOTE_MS * rateHz) / 1_000;
   const loop = new Int16Array(notes.length * noteSamples);
-  for (const [index, semitones] of notes.entries()) addNote(loop, { at: index * noteSamples, hz: A3_HZ * 2 ** (semitones / 12), rateHz });
+  for (const [index, semitones] of notes.entries())
+    addNote(loop, { at: index * noteSamples, hz: A3_HZ * 2 ** (semitones / 12), rateHz });
   loops.set(rateHz, loop);
   return loop;
 }
 
-function addNote(loop: Int16Array, note: { readonly at: number; readonly hz: number; readonly rateHz: number }): void {
+function addNote(
+  loop: Int16Array,
+  note: { readonly at: number; readonly hz: number; readonly rateHz: number },
+): void {
   const { at, hz, rateHz } = note;
   const length = (NOTES_HEARD * NOTE_MS * rateHz) / 1_000;
   for (let n = 0; n < length; n++) {
     const ms = (n * 1_000) / rateHz;
     const strength = Math.min(1, ms / ATTACK_MS) * Math.exp(-ms / DECAY_MS);
     const index = (at + n) % loop.length;
-    loop[index] = (loop[index] ?? 0) + Math.round(AMPLITUDE * strength * Math.sin((2 * Math.PI * hz * n) / rateHz));
+    loop[index] =
+      (loop[index] ?? 0) + Math.round(AMPLITUDE * strength * Math.sin((2 * Math.PI * hz * n) / rateHz));
   }
 }

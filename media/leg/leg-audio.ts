@@ -1,6 +1,7 @@
 /**
- * What every transport on the media thread shares for one leg: the playout queue, the recording tap, speech detection and the way events go up.
- * A transport gives it what was received and asks it, once per slot, for what to send.
+ * What every transport on the media thread shares for one leg: the playout queue, the recording tap, speech
+ * detection and the way events go up. A transport gives it what was received and asks it, once per slot, for
+ * what to send.
  */
 import type { Clock } from '#config/clock.ts';
 import { EchoPath } from '../voice-activity/echo-path.ts';
@@ -86,7 +87,9 @@ export class LegAudio {
     this.#isHuman = options.recording?.of === 'human';
     shared.audios.set(options.leg, this);
     const { inRateHz: userRateHz, outRateHz: agentRateHz, originMs } = options;
-    this.#recorder = options.recording ? new Recorder({ originMs, userRateHz, agentRateHz, ...options.recording }, emit) : null;
+    this.#recorder = options.recording
+      ? new Recorder({ originMs, userRateHz, agentRateHz, ...options.recording }, emit)
+      : null;
   }
 
   /** Sends an event up with the next batch. */
@@ -121,7 +124,11 @@ export class LegAudio {
         this.#isRelaying = command.isOn;
         return true;
       case 'bridge':
-        this.#bridge(command.otherLegId === null ? null : (this.#shared.audios.get(rtpLegNumber(command.otherLegId)) ?? null));
+        this.#bridge(
+          command.otherLegId === null
+            ? null
+            : (this.#shared.audios.get(rtpLegNumber(command.otherLegId)) ?? null),
+        );
         return true;
       case 'holdMusic':
         this.#side.playMusic(command.isOn);
@@ -131,14 +138,20 @@ export class LegAudio {
     }
   }
 
-  /** Takes caller audio for speech detection as it arrives, ahead of any jitter buffer; its first sample was spoken at `atMs`. */
+  /**
+   * Takes caller audio for speech detection as it arrives, ahead of any jitter buffer; its first sample was
+   * spoken at `atMs`.
+   */
   hear(samples: Int16Array, atMs: number): void {
     this.#echo.hear(samples, this.#inRateHz, atMs);
     this.#voice.push(samples, atMs);
     if (this.#shared.detector.hasQueued) this.#shared.pacer.wake();
   }
 
-  /** Fills `sent` with the slot's reply audio and what goes out beside it, or with silence while the transport cannot send; returns the number of reply samples. */
+  /**
+   * Fills `sent` with the slot's reply audio and what goes out beside it, or with silence while the transport
+   * cannot send; returns the number of reply samples.
+   */
   fillSent(atMs: number, canSend: boolean): number {
     const count = canSend ? this.#playout.next(this.sent, atMs) : 0;
     if (!canSend) this.sent.fill(0);
@@ -149,13 +162,15 @@ export class LegAudio {
   }
 
   /**
-   * Ends the slot: reports `received` as caller audio, hands it to the leg it is bridged to, and records both sides.
-   * `lagMs` is how long `received` waited in a jitter buffer: it is recorded where it would have come without.
+   * Ends the slot: reports `received` as caller audio, hands it to the leg it is bridged to, and records both
+   * sides. `lagMs` is how long `received` waited in a jitter buffer: it is recorded where it would have come
+   * without.
    */
   endSlot(slot: number, atMs: number, kind: FrameKind, lagMs = 0): void {
     this.#shared.events.addAudio(this.#leg, { slot, atMs, kind }, this.received);
     if (this.#bridged) this.#bridged.#side.push(BRIDGE, this.#inRateHz, this.received);
-    if (this.#isRelaying) this.emit({ type: 'relayed', voice: this.received.slice(), sent: this.sent.slice() });
+    if (this.#isRelaying)
+      this.emit({ type: 'relayed', voice: this.received.slice(), sent: this.sent.slice() });
     if (!this.isEarly && (!this.#isHuman || this.#bridged || this.#isRelaying)) {
       this.#recorder?.write(slot, this.received, this.#said, Math.round(lagMs / FRAME_MS));
     }

@@ -1,7 +1,8 @@
 /**
- * `Leg`: one media path of a call (a SIP caller's RTP, a browser's WebRTC connection, a LiveKit participant), seen from the call loop.
- * It is message-shaped because its transport lives on the media thread: commands go down and events come up in batches, and no call crosses synchronously.
- * Every transport implements it; nothing above it knows which one is in use.
+ * `Leg`: one media path of a call (a SIP caller's RTP, a browser's WebRTC connection, a LiveKit participant),
+ * seen from the call loop. It is message-shaped because its transport lives on the media thread: commands go
+ * down and events come up in batches, and no call crosses synchronously. Every transport implements it;
+ * nothing above it knows which one is in use.
  */
 
 import type { SrtpKeys } from '../rtp/srtp.ts';
@@ -9,7 +10,10 @@ import type { SrtpKeys } from '../rtp/srtp.ts';
 /** Length of one frame and of one slot of the call's clock, in ms. */
 export const FRAME_MS = 20;
 
-/** What a slot's frame is: received audio, audio made up for a lost packet, a sender's silence (DTX, comfort noise), or nothing at all. */
+/**
+ * What a slot's frame is: received audio, audio made up for a lost packet, a sender's silence (DTX, comfort
+ * noise), or nothing at all.
+ */
 export type FrameKind = 'audio' | 'concealed' | 'silent' | 'absent';
 
 /** `FrameKind` as it travels between the threads: the index in this list. */
@@ -19,8 +23,9 @@ export const FRAME_KINDS = ['audio', 'concealed', 'silent', 'absent'] as const s
 export type LegCommand =
   /**
    * Appends one piece of a reply to the playout queue. `samples` are mono 16-bit at the leg's `outRateHz`.
-   * `marks` are sample offsets within the piece, ascending; each is reported once the sample before it has been sent (word ends).
-   * `last` says that no further piece of the reply follows; a reply may be closed by an empty last piece.
+   * `marks` are sample offsets within the piece, ascending; each is reported once the sample before it has
+   * been sent (word ends). `last` says that no further piece of the reply follows; a reply may be closed by
+   * an empty last piece.
    */
   | {
       readonly do: 'play';
@@ -34,7 +39,10 @@ export type LegCommand =
   | { readonly do: 'pause' }
   /** Goes on from the paused sample. */
   | { readonly do: 'resume' }
-  /** Drops everything queued (also while paused; ends the pause) and reports `playout.cleared` with what had been sent. */
+  /**
+   * Drops everything queued (also while paused; ends the pause) and reports `playout.cleared` with what had
+   * been sent.
+   */
   | { readonly do: 'clear' }
   /** Sends key presses: RFC 4733 telephone events, or tones where the peer takes none (phone legs). */
   | { readonly do: 'sendDigits'; readonly digits: string }
@@ -42,7 +50,8 @@ export type LegCommand =
   | { readonly do: 'sendMessage'; readonly json: string }
   /**
    * Duration of voiced audio within one speech, in ms, at which `voice.reached` is reported; 0 turns it off.
-   * `unsureReachMs` takes its place for speech that begins while our own sound may come back and nothing is known of that echo yet.
+   * `unsureReachMs` takes its place for speech that begins while our own sound may come back and nothing is
+   * known of that echo yet.
    */
   | { readonly do: 'watchVoice'; readonly reachMs: number; readonly unsureReachMs?: number }
   /** Changes where an RTP leg sends to and how (outbound answer, re-INVITE). */
@@ -51,11 +60,17 @@ export type LegCommand =
       readonly remote: RtpRemote /** Before the answer (early media): heard, never recorded. */;
       readonly isEarly?: boolean;
     }
-  /** Plays one slot of another leg's audio beside the replies; what comes from different sources is mixed. At most one frame long. */
+  /**
+   * Plays one slot of another leg's audio beside the replies; what comes from different sources is mixed. At
+   * most one frame long.
+   */
   | { readonly do: 'mix'; readonly source: string; readonly rateHz: number; readonly samples: Int16Array }
   /** Tells, slot by slot, what the far end says and what it is sent (`relayed`), for others to hear. */
   | { readonly do: 'relay'; readonly isOn: boolean }
-  /** Lets the far ends of two RTP legs of one host hear each other, beside what either is played, until one closes; null parts them. */
+  /**
+   * Lets the far ends of two RTP legs of one host hear each other, beside what either is played, until one
+   * closes; null parts them.
+   */
   | { readonly do: 'bridge'; readonly otherLegId: string | null }
   /** Plays music to a far end that waits (RTP legs). */
   | { readonly do: 'holdMusic'; readonly isOn: boolean }
@@ -93,22 +108,47 @@ export interface PlayoutPosition {
   readonly sample: number;
 }
 
-/** Reported by a leg, in order. `atMs` is the clock's monotonic time of the fact itself, not of its report. */
+/**
+ * Reported by a leg, in order. `atMs` is the clock's monotonic time of the fact itself, not of its report.
+ */
 export type LegEvent =
   /** The far end is reachable: first media or ICE connected. */
   | { readonly type: 'connected'; readonly atMs: number }
-  /** Caller audio: `kinds.length` consecutive frames starting at `slot` (slot n begins at the leg's origin + n × 20 ms). */
-  | { readonly type: 'audio'; readonly slot: number; readonly atMs: number; readonly kinds: Uint8Array; readonly samples: Int16Array }
-  /** One slot of both sides while they are relayed: the far end's at `inRateHz`, what it was sent at `outRateHz`. */
+  /**
+   * Caller audio: `kinds.length` consecutive frames starting at `slot` (slot n begins at the leg's origin + n
+   * × 20 ms).
+   */
+  | {
+      readonly type: 'audio';
+      readonly slot: number;
+      readonly atMs: number;
+      readonly kinds: Uint8Array;
+      readonly samples: Int16Array;
+    }
+  /**
+   * One slot of both sides while they are relayed: the far end's at `inRateHz`, what it was sent at
+   * `outRateHz`.
+   */
   | { readonly type: 'relayed'; readonly voice: Int16Array; readonly sent: Int16Array }
   /** Speech began: `atMs` is the start of the first voiced window, `decidedAtMs` when that was certain. */
   | { readonly type: 'voice.onset'; readonly atMs: number; readonly decidedAtMs: number }
   /** The running speech has `voicedMs` of voiced audio (the `watchVoice` threshold). */
   | { readonly type: 'voice.reached'; readonly atMs: number; readonly voicedMs: number }
   /** Speech ended: `atMs` is the end of the last voiced window. */
-  | { readonly type: 'voice.offset'; readonly atMs: number; readonly decidedAtMs: number; readonly voicedMs: number }
+  | {
+      readonly type: 'voice.offset';
+      readonly atMs: number;
+      readonly decidedAtMs: number;
+      readonly voicedMs: number;
+    }
   | { readonly type: 'playout.started'; readonly atMs: number; readonly replyId: string }
-  | { readonly type: 'playout.mark'; readonly atMs: number; readonly replyId: string; readonly pieceId: number; readonly mark: number }
+  | {
+      readonly type: 'playout.mark';
+      readonly atMs: number;
+      readonly replyId: string;
+      readonly pieceId: number;
+      readonly mark: number;
+    }
   | { readonly type: 'playout.paused'; readonly atMs: number; readonly position: PlayoutPosition }
   /** The queue ran empty before the reply's last piece came; sending goes on by itself when more arrives. */
   | { readonly type: 'playout.starved'; readonly atMs: number; readonly replyId: string }
@@ -125,7 +165,10 @@ export type LegEvent =
     }
   /** One text message from the data channel (web legs), unparsed. */
   | { readonly type: 'message'; readonly atMs: number; readonly text: string }
-  /** Five seconds (or the rest at the end) of one recorded track, aligned to the call's clock: `startMs` is monotonic time of its first sample. */
+  /**
+   * Five seconds (or the rest at the end) of one recorded track, aligned to the call's clock: `startMs` is
+   * monotonic time of its first sample.
+   */
   | {
       readonly type: 'recording';
       readonly track: RecordingTrack;
@@ -135,7 +178,12 @@ export type LegEvent =
       readonly samples: Int16Array;
     }
   /** Always the last event of a leg. */
-  | { readonly type: 'closed'; readonly atMs: number; readonly reason: LegCloseReason; readonly stats: LegStats };
+  | {
+      readonly type: 'closed';
+      readonly atMs: number;
+      readonly reason: LegCloseReason;
+      readonly stats: LegStats;
+    };
 
 /** Why a leg closed. `remote`: the far end hung up or left; `media_timeout`: nothing arrived for too long. */
 export type LegCloseReason = 'local' | 'remote' | 'media_timeout' | 'failed';
@@ -154,9 +202,15 @@ export interface LegStats {
   readonly roundTripMs?: number | null;
   /** Delay of the jitter buffer at the end, ms; absent where the transport does not tell. */
   readonly jitterBufferMs?: number;
-  /** Share of the caller's audio that was made up for what was lost or late, 0 to 1; absent where the transport does not tell. */
+  /**
+   * Share of the caller's audio that was made up for what was lost or late, 0 to 1; absent where the
+   * transport does not tell.
+   */
   readonly concealedShare?: number;
-  /** Estimate of how the call sounded, 1 to 4.4 (E-model); null or absent where nothing was received or the transport does not tell. */
+  /**
+   * Estimate of how the call sounded, 1 to 4.4 (E-model); null or absent where nothing was received or the
+   * transport does not tell.
+   */
   readonly mos?: number | null;
 }
 

@@ -1,6 +1,7 @@
 /**
- * `MediaHost`: the call loop's handle on the media thread. It opens legs; everything else goes through the legs themselves.
- * Implemented by `media/thread/start-media-thread.ts` (real) and by the simulated legs of the tests.
+ * `MediaHost`: the call loop's handle on the media thread. It opens legs; everything else goes through the
+ * legs themselves. Implemented by `media/thread/start-media-thread.ts` (real) and by the simulated legs of
+ * the tests.
  */
 import type { Leg, RtpRemote } from './leg.ts';
 
@@ -8,7 +9,10 @@ import type { Leg, RtpRemote } from './leg.ts';
 export interface LegRecording {
   /** Continues the numbering of an earlier leg of the same call. */
   readonly firstSegment: number;
-  /** `human`: only what the far end says, and only while the leg is bridged or relayed. Otherwise both sides, all the time. */
+  /**
+   * `human`: only what the far end says, and only while the leg is bridged or relayed. Otherwise both sides,
+   * all the time.
+   */
   readonly of?: 'human';
 }
 
@@ -18,7 +22,9 @@ export interface LegOptions {
   readonly recording: LegRecording | null;
 }
 
-/** An RTP leg: the socket is bound before the remote is known, so that an offer or answer can name the port. */
+/**
+ * An RTP leg: the socket is bound before the remote is known, so that an offer or answer can name the port.
+ */
 export interface RtpLegOptions extends LegOptions {
   /** Address to bind and to send from. */
   readonly localAddress: string;
@@ -46,7 +52,10 @@ export type Transport = 'rtp' | 'webrtc';
 
 /** Opens legs on the media thread. */
 export interface MediaHost {
-  /** Loads what the first leg of each of these would otherwise wait for: processes, native libraries, the speech detector. Returns at once; a fault shows with the leg. */
+  /**
+   * Loads what the first leg of each of these would otherwise wait for: processes, native libraries, the
+   * speech detector. Returns at once; a fault shows with the leg.
+   */
   warmUp(transports: readonly Transport[]): void;
   /** Throws `Fault('no_media_port')` when the slice of RTP ports is used up. */
   openRtpLeg(options: RtpLegOptions): Promise<{ readonly leg: Leg; readonly localPort: number }>;

@@ -1,6 +1,7 @@
 /**
- * What the call loop's thread and the media thread say to each other: one batched message per 5 ms each way at most.
- * Caller audio of all legs travels in one transferred buffer, five frames at a time; everything rarer travels as the event itself.
+ * What the call loop's thread and the media thread say to each other: one batched message per 5 ms each way
+ * at most. Caller audio of all legs travels in one transferred buffer, five frames at a time; everything
+ * rarer travels as the event itself.
  */
 import type { FaultCode } from '#config/errors.ts';
 import { FRAME_KINDS, FRAME_MS, type FrameKind, type Leg, type LegCommand, type LegEvent } from './leg.ts';
@@ -45,7 +46,12 @@ export type FromMediaThread =
   | { readonly type: 'events'; readonly batch: EventBatch }
   | { readonly type: 'opened'; readonly leg: number; readonly opened: OpenedLeg }
   | { readonly type: 'refused'; readonly leg: number; readonly code: FaultCode; readonly message: string }
-  | { readonly type: 'log'; readonly level: 'info' | 'warn' | 'error'; readonly message: string; readonly detail: string | null }
+  | {
+      readonly type: 'log';
+      readonly level: 'info' | 'warn' | 'error';
+      readonly message: string;
+      readonly detail: string | null;
+    }
   | { readonly type: 'stopped' };
 
 /** What the call loop learns of a leg that was opened. */
@@ -59,9 +65,15 @@ export interface OpenedLeg {
   readonly answerSdp: string | null;
 }
 
-/** One batch of events: `records` keeps their order; caller audio stands in `samples`, every other event in `events`. */
+/**
+ * One batch of events: `records` keeps their order; caller audio stands in `samples`, every other event in
+ * `events`.
+ */
 export interface EventBatch {
-  /** Seven numbers per event: leg, count of frames (0: the next of `events`), their kinds (two bits each), slot, time in ms, offset and length in `samples`. */
+  /**
+   * Seven numbers per event: leg, count of frames (0: the next of `events`), their kinds (two bits each),
+   * slot, time in ms, offset and length in `samples`.
+   */
   readonly records: Float64Array;
   readonly samples: Int16Array;
   readonly events: readonly LegEvent[];
@@ -70,8 +82,9 @@ export interface EventBatch {
 const RECORD_NUMBERS = 7;
 const KIND_BITS = 2;
 /**
- * Caller audio goes up this often, all legs at once: recognisers take it in pieces of this length, and a message, a write and a system call for every
- * frame of every call would cost more than all the rest. Whatever else a leg tells goes at once, and takes the audio before it along.
+ * Caller audio goes up this often, all legs at once: recognisers take it in pieces of this length, and a
+ * message, a write and a system call for every frame of every call would cost more than all the rest.
+ * Whatever else a leg tells goes at once, and takes the audio before it along.
  */
 const AUDIO_FRAMES = 5;
 const AUDIO_MS = AUDIO_FRAMES * FRAME_MS;
@@ -99,13 +112,24 @@ export class EventBatcher {
   #audioDueMs = Number.NEGATIVE_INFINITY;
 
   /** Adds one frame of caller audio; the samples are copied. */
-  addAudio(leg: number, frame: { readonly slot: number; readonly atMs: number; readonly kind: FrameKind }, samples: Int16Array): void {
+  addAudio(
+    leg: number,
+    frame: { readonly slot: number; readonly atMs: number; readonly kind: FrameKind },
+    samples: Int16Array,
+  ): void {
     let audio = this.#waiting.get(leg);
     if (!audio) {
-      audio = { slot: 0, atMs: 0, frames: 0, kinds: 0, samples: new Int16Array(AUDIO_FRAMES * samples.length) };
+      audio = {
+        slot: 0,
+        atMs: 0,
+        frames: 0,
+        kinds: 0,
+        samples: new Int16Array(AUDIO_FRAMES * samples.length),
+      };
       this.#waiting.set(leg, audio);
     }
-    if (audio.frames === AUDIO_FRAMES || frame.slot !== audio.slot + audio.frames) this.#recordAudio(leg, audio);
+    if (audio.frames === AUDIO_FRAMES || frame.slot !== audio.slot + audio.frames)
+      this.#recordAudio(leg, audio);
     if (audio.frames === 0) {
       audio.slot = frame.slot;
       audio.atMs = frame.atMs;
@@ -135,7 +159,8 @@ export class EventBatcher {
     const records = this.#records.slice(0, this.#recorded);
     const samples = this.#samples.slice(0, this.#used);
     const transfer = [records.buffer, samples.buffer];
-    for (const event of this.#events) if (event.type === 'recording') transfer.push(event.samples.buffer as ArrayBuffer);
+    for (const event of this.#events)
+      if (event.type === 'recording') transfer.push(event.samples.buffer as ArrayBuffer);
     const batch = { records, samples, events: this.#events };
     this.#recorded = 0;
     this.#used = 0;
@@ -157,7 +182,17 @@ export class EventBatcher {
     audio.frames = 0;
   }
 
-  #record(...numbers: [leg: number, frames: number, kinds: number, slot: number, atMs: number, offset: number, length: number]): void {
+  #record(
+    ...numbers: [
+      leg: number,
+      frames: number,
+      kinds: number,
+      slot: number,
+      atMs: number,
+      offset: number,
+      length: number,
+    ]
+  ): void {
     if (this.#recorded + RECORD_NUMBERS > this.#records.length) {
       const larger = new Float64Array(this.#records.length * 2);
       larger.set(this.#records);

@@ -1,8 +1,9 @@
 /**
- * One timer wheel for every leg of a media thread: four slots of 5 ms, each leg ticked once per 20 ms at its place on the wheel,
- * so that sends are spread and one timer serves them all. A late wake-up is caught up tick by tick: no slot of any leg is left out,
- * and what was received meanwhile is read before it, so that the slots find it.
- * Ticks nobody has a place on pass without a wake-up, unless one is asked for: a thread without legs sleeps.
+ * One timer wheel for every leg of a media thread: four slots of 5 ms, each leg ticked once per 20 ms at its
+ * place on the wheel, so that sends are spread and one timer serves them all. A late wake-up is caught up
+ * tick by tick: no slot of any leg is left out, and what was received meanwhile is read before it, so that
+ * the slots find it. Ticks nobody has a place on pass without a wake-up, unless one is asked for: a thread
+ * without legs sleeps.
  */
 import type { Clock, Timer } from '#config/clock.ts';
 import { FRAME_MS } from './leg.ts';
@@ -45,7 +46,10 @@ export class Pacer {
     this.#startMs = clock.now();
   }
 
-  /** Puts a thing on the emptiest place of the wheel; returns the time of its slot 0, which is in the future by at most 20 ms. */
+  /**
+   * Puts a thing on the emptiest place of the wheel; returns the time of its slot 0, which is in the future
+   * by at most 20 ms.
+   */
   add(paced: Paced): number {
     const next = this.#futureTick();
     if (this.#nextTaken() === null) this.#tick = next;
@@ -66,7 +70,8 @@ export class Pacer {
 
   /** Takes a thing off the wheel; safe from within its own tick. */
   remove(paced: Paced): void {
-    for (const [index, places] of this.#wheel.entries()) this.#wheel[index] = places.filter((place) => place.paced !== paced);
+    for (const [index, places] of this.#wheel.entries())
+      this.#wheel[index] = places.filter((place) => place.paced !== paced);
   }
 
   /** Stops the timer. */
@@ -86,7 +91,8 @@ export class Pacer {
 
   /** The next tick somebody has a place on. */
   #nextTaken(): number | null {
-    for (let tick = this.#tick; tick < this.#tick + WHEEL_SLOTS; tick++) if (this.#at(tick).length > 0) return tick;
+    for (let tick = this.#tick; tick < this.#tick + WHEEL_SLOTS; tick++)
+      if (this.#at(tick).length > 0) return tick;
     return null;
   }
 
@@ -94,7 +100,10 @@ export class Pacer {
     if (this.#isClosed || (this.#timer && this.#timerTick <= tick)) return;
     this.#timer?.cancel();
     this.#timerTick = tick;
-    this.#timer = this.#clock.after(Math.max(1, this.#startMs + tick * TICK_MS - this.#clock.now()), this.#turn);
+    this.#timer = this.#clock.after(
+      Math.max(1, this.#startMs + tick * TICK_MS - this.#clock.now()),
+      this.#turn,
+    );
   }
 
   #turn = (): void => {

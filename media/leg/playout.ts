@@ -1,7 +1,8 @@
 /**
- * The playout queue of one leg: pieces of replies in, exactly one frame out per slot, and every fact of it (started, marks, paused, starved,
- * finished, cleared) reported with the sample it belongs to. Nothing is buffered behind it, so what it has handed out is what was sent.
- * Pure but for the events it emits; time is handed in.
+ * The playout queue of one leg: pieces of replies in, exactly one frame out per slot, and every fact of it
+ * (started, marks, paused, starved, finished, cleared) reported with the sample it belongs to. Nothing is
+ * buffered behind it, so what it has handed out is what was sent. Pure but for the events it emits; time is
+ * handed in.
  */
 import type { LegCommand, LegEvent, PlayoutPosition } from './leg.ts';
 
@@ -46,7 +47,11 @@ export class Playout {
   pause(atMs: number): void {
     if (this.#isPaused) return;
     this.#isPaused = true;
-    this.#emit({ type: 'playout.paused', atMs, position: this.#position() ?? { replyId: '', pieceId: 0, sample: 0 } });
+    this.#emit({
+      type: 'playout.paused',
+      atMs,
+      position: this.#position() ?? { replyId: '', pieceId: 0, sample: 0 },
+    });
   }
 
   /** Goes on from the sample the pause stopped at. */
@@ -65,7 +70,10 @@ export class Playout {
     if (this.#progress) this.#progress.isOver = true;
   }
 
-  /** Fills `out` with the frame that is sent at `atMs`, silence where there is nothing; returns the number of reply samples in it. */
+  /**
+   * Fills `out` with the frame that is sent at `atMs`, silence where there is nothing; returns the number of
+   * reply samples in it.
+   */
   next(out: Int16Array, atMs: number): number {
     let filled = 0;
     while (!this.#isPaused && this.#queue.length > 0) {
@@ -88,9 +96,15 @@ export class Playout {
   }
 
   #begin(piece: PlayoutPiece, atMs: number): void {
-    const isRunning = this.#progress && !this.#progress.isOver && this.#progress.position.replyId === piece.replyId;
+    const isRunning =
+      this.#progress && !this.#progress.isOver && this.#progress.position.replyId === piece.replyId;
     if (!isRunning) {
-      this.#progress = { position: { replyId: piece.replyId, pieceId: piece.pieceId, sample: 0 }, isOver: false, isStarved: false, atMs };
+      this.#progress = {
+        position: { replyId: piece.replyId, pieceId: piece.pieceId, sample: 0 },
+        isOver: false,
+        isStarved: false,
+        atMs,
+      };
       this.#emit({ type: 'playout.started', atMs, replyId: piece.replyId });
     }
     if (this.#progress) this.#progress.isStarved = false;
@@ -106,7 +120,13 @@ export class Playout {
       // A mark beyond the piece is reached with its end.
       if (offset > this.#sample && !isWhole) break;
       const markMs = this.#timeAt(atMs, Math.max(0, Math.min(offset, this.#sample) - from));
-      this.#emit({ type: 'playout.mark', atMs: markMs, replyId: piece.replyId, pieceId: piece.pieceId, mark: this.#mark });
+      this.#emit({
+        type: 'playout.mark',
+        atMs: markMs,
+        replyId: piece.replyId,
+        pieceId: piece.pieceId,
+        mark: this.#mark,
+      });
     }
     if (count === 0 || !this.#progress) return;
     this.#progress.position = { replyId: piece.replyId, pieceId: piece.pieceId, sample: this.#sample };

@@ -1,6 +1,7 @@
 /**
- * Records the sides of one leg on the call's clock: each track has one frame per slot, silence where nothing was given,
- * and leaves in segments of 4.8 s: with the 0.2 s in which uploads are gathered a lost worker loses at most five seconds.
+ * Records the sides of one leg on the call's clock: each track has one frame per slot, silence where nothing
+ * was given, and leaves in segments of 4.8 s: with the 0.2 s in which uploads are gathered a lost worker
+ * loses at most five seconds.
  */
 import { FRAME_MS, type LegEvent, type RecordingTrack } from './leg.ts';
 
@@ -28,14 +29,15 @@ export class Recorder {
 
   constructor(options: RecorderOptions, emit: (event: RecordingEvent) => void) {
     const { originMs, firstSegment } = options;
-    const track = (name: RecordingTrack, rateHz: number) => new Track({ name, rateHz, originMs, segment: firstSegment }, emit);
+    const track = (name: RecordingTrack, rateHz: number) =>
+      new Track({ name, rateHz, originMs, segment: firstSegment }, emit);
     this.#far = track(options.of ?? 'user', options.userRateHz);
     this.#agent = options.of === 'human' ? null : track('agent', options.agentRateHz);
   }
 
   /**
-   * Adds one slot: what the far end was heard to say and what the agent said to them. Slots ascend; those left out are silent.
-   * `lagSlots` ago `user` would have been here, had it not waited in a jitter buffer.
+   * Adds one slot: what the far end was heard to say and what the agent said to them. Slots ascend; those
+   * left out are silent. `lagSlots` ago `user` would have been here, had it not waited in a jitter buffer.
    */
   write(slot: number, user: Int16Array, agent: Int16Array, lagSlots = 0): void {
     this.#far.begin(slot);
@@ -63,7 +65,10 @@ class Track {
   /** Slots of the running segment up to the last frame written. */
   #slots = 0;
 
-  constructor(options: { name: RecordingTrack; rateHz: number; originMs: number; segment: number }, emit: (event: RecordingEvent) => void) {
+  constructor(
+    options: { name: RecordingTrack; rateHz: number; originMs: number; segment: number },
+    emit: (event: RecordingEvent) => void,
+  ) {
     this.#name = options.name;
     this.#rateHz = options.rateHz;
     this.#originMs = options.originMs;
@@ -98,7 +103,14 @@ class Track {
     const whole = this.#samples ?? new Int16Array(slots * this.#frame);
     const samples = whole.length === slots * this.#frame ? whole : whole.slice(0, slots * this.#frame);
     const startMs = this.#originMs + firstSlot * FRAME_MS;
-    this.#emit({ type: 'recording', track: this.#name, segment: this.#segment, startMs, rateHz: this.#rateHz, samples });
+    this.#emit({
+      type: 'recording',
+      track: this.#name,
+      segment: this.#segment,
+      startMs,
+      rateHz: this.#rateHz,
+      samples,
+    });
     this.#segment++;
     this.#firstSlot = firstSlot + slots;
     this.#samples = null;

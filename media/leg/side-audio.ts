@@ -1,4 +1,7 @@
-/** What goes out on a leg beside the agent's replies: the voices of other legs, mixed, or music while its far end is on hold. */
+/**
+ * What goes out on a leg beside the agent's replies: the voices of other legs, mixed, or music while its far
+ * end is on hold.
+ */
 
 import { Resampler } from '../dsp/pcm.ts';
 import { FrameFifo } from './frame-fifo.ts';
@@ -27,12 +30,16 @@ export class SideAudio {
     this.#frame = new Int16Array(frame);
   }
 
-  /** One frame of another leg, at that leg's rate; `stockFrames` are waited for of what comes by a longer way. */
+  /**
+   * One frame of another leg, at that leg's rate; `stockFrames` are waited for of what comes by a longer way.
+   */
   push(source: string, rateHz: number, frame: Int16Array, stockFrames?: number): void {
     const known = this.#voices.get(source);
     const voice = known?.rateHz === rateHz ? known : this.#open(source, rateHz, stockFrames);
     const { converter, fifo } = voice;
-    fifo.push(converter ? converter.block.subarray(0, converter.resampler.push(frame, converter.block)) : frame);
+    fifo.push(
+      converter ? converter.block.subarray(0, converter.resampler.push(frame, converter.block)) : frame,
+    );
   }
 
   /** Nothing more comes from this source. */
@@ -48,10 +55,12 @@ export class SideAudio {
 
   /** Adds the slot's side audio to what is sent. */
   addTo(sent: Int16Array): void {
-    for (const { fifo } of this.#voices.values()) if (fifo.pull(this.#frame) !== 'absent') add(sent, this.#frame);
+    for (const { fifo } of this.#voices.values())
+      if (fifo.pull(this.#frame) !== 'absent') add(sent, this.#frame);
     const music = this.#music;
     if (!music) return;
-    for (let n = 0; n < this.#frame.length; n++) this.#frame[n] = music[(this.#musicSample + n) % music.length] ?? 0;
+    for (let n = 0; n < this.#frame.length; n++)
+      this.#frame[n] = music[(this.#musicSample + n) % music.length] ?? 0;
     this.#musicSample = (this.#musicSample + this.#frame.length) % music.length;
     add(sent, this.#frame);
   }
@@ -74,5 +83,6 @@ function converter(fromHz: number, toHz: number): NonNullable<Voice['converter']
 
 /** Sums two frames, held within 16 bits. */
 function add(sum: Int16Array, part: Int16Array): void {
-  for (let n = 0; n < sum.length; n++) sum[n] = Math.max(-32_768, Math.min(32_767, (sum[n] ?? 0) + (part[n] ?? 0)));
+  for (let n = 0; n < sum.length; n++)
+    sum[n] = Math.max(-32_768, Math.min(32_767, (sum[n] ?? 0) + (part[n] ?? 0)));
 }

@@ -1,7 +1,8 @@
 /**
- * One caller in a LiveKit room as a leg: the agent's participant joins with its own token, publishes one track, subscribes to the caller's voice
- * and speaks the data topics, text streams and attribute of Parley's rooms (docs/livekit.md). The only file that knows the native LiveKit library,
- * which it loads with the first room.
+ * One caller in a LiveKit room as a leg: the agent's participant joins with its own token, publishes one
+ * track, subscribes to the caller's voice and speaks the data topics, text streams and attribute of Parley's
+ * rooms (docs/livekit.md). The only file that knows the native LiveKit library, which it loads with the first
+ * room.
  */
 import type {
   AudioSource,
@@ -22,16 +23,33 @@ import { LegAudio, type MediaShared, type TransportLeg } from '../leg/leg-audio.
 import type { LivekitLegOptions } from '../leg/media-host.ts';
 import { frameSamples, type OpenedLeg } from '../leg/media-messages.ts';
 import type { Paced } from '../leg/pacer.ts';
-import { BLOCK_SAMPLES, IN_RATE_HZ, MAX_SEND_LATENESS_MS, NO_STATS, OUT_RATE_HZ, STATS_TIMEOUT_MS } from '../leg/web-leg.ts';
+import {
+  BLOCK_SAMPLES,
+  IN_RATE_HZ,
+  MAX_SEND_LATENESS_MS,
+  NO_STATS,
+  OUT_RATE_HZ,
+  STATS_TIMEOUT_MS,
+} from '../leg/web-leg.ts';
 import { RoomInbox } from './room-inbox.ts';
-import { AGENT_EVENTS, CLIENT_EVENTS, type RoomMessage, RoomMessages, segmentAttributes, TRANSCRIPTION } from './room-messages.ts';
+import {
+  AGENT_EVENTS,
+  CLIENT_EVENTS,
+  type RoomMessage,
+  RoomMessages,
+  segmentAttributes,
+  TRANSCRIPTION,
+} from './room-messages.ts';
 
 type Library = typeof import('@livekit/rtc-node');
 
 /** Without a queue of its own the library passes blocks on at once. */
 const NO_QUEUE = 0;
 const JOIN_TIMEOUT_MS = 10_000;
-/** A caller who is in the room but has not subscribed to the agent's voice is greeted after this long all the same. */
+/**
+ * A caller who is in the room but has not subscribed to the agent's voice is greeted after this long all the
+ * same.
+ */
 const AUDIBLE_TIMEOUT_MS = 2_000;
 /** How long a caller who was lost, and did not leave, may take to come back. */
 const RETURN_TIMEOUT_MS = 15_000;
@@ -50,7 +68,10 @@ export interface LivekitSessionOptions extends LivekitLegOptions {
 }
 
 /** Joins the room; throws `Fault('gateway_unreachable')` when that cannot be done. */
-export async function openLivekitSession(options: LivekitSessionOptions, shared: MediaShared): Promise<{ leg: TransportLeg; opened: OpenedLeg }> {
+export async function openLivekitSession(
+  options: LivekitSessionOptions,
+  shared: MediaShared,
+): Promise<{ leg: TransportLeg; opened: OpenedLeg }> {
   const library = await import('@livekit/rtc-node');
   const session = new LivekitSession(library, options, shared);
   try {
@@ -60,7 +81,13 @@ export async function openLivekitSession(options: LivekitSessionOptions, shared:
     // The address that failed may carry the token: only the kind of failure is told.
     throw fault('gateway_unreachable', {}, { cause: error });
   }
-  const opened = { inRateHz: IN_RATE_HZ, outRateHz: OUT_RATE_HZ, originMs: session.originMs, localPort: null, answerSdp: null };
+  const opened = {
+    inRateHz: IN_RATE_HZ,
+    outRateHz: OUT_RATE_HZ,
+    originMs: session.originMs,
+    localPort: null,
+    answerSdp: null,
+  };
   return { leg: session, opened };
 }
 
@@ -99,13 +126,18 @@ class LivekitSession implements TransportLeg, Paced {
     this.#options = options;
     this.#shared = shared;
     this.#outgoing = this.#heard.promise;
-    this.#inbox = new RoomInbox(shared, (text) => this.#audio.emit({ type: 'message', atMs: shared.clock.now(), text }));
+    this.#inbox = new RoomInbox(shared, (text) =>
+      this.#audio.emit({ type: 'message', atMs: shared.clock.now(), text }),
+    );
     this.#source = new library.AudioSource(OUT_RATE_HZ, 1, NO_QUEUE);
     this.#track = library.LocalAudioTrack.createAudioTrack('agent', this.#source);
     this.#room = new library.Room();
     this.originMs = shared.pacer.add(this);
     const rates = { inRateHz: IN_RATE_HZ, outRateHz: OUT_RATE_HZ } as const;
-    this.#audio = new LegAudio({ leg: options.leg, ...rates, originMs: this.originMs, recording: options.recording }, shared);
+    this.#audio = new LegAudio(
+      { leg: options.leg, ...rates, originMs: this.originMs, recording: options.recording },
+      shared,
+    );
     const { RoomEvent } = library;
     this.#room
       .on(RoomEvent.ParticipantConnected, (participant) => this.#came(participant))
@@ -114,7 +146,9 @@ class LivekitSession implements TransportLeg, Paced {
       .on(RoomEvent.TrackUnpublished, (_publication, participant) => this.#subscribeToNewest(participant))
       .on(RoomEvent.TrackSubscribed, (track, _publication, participant) => this.#listenTo(track, participant))
       .on(RoomEvent.LocalTrackSubscribed, () => this.#becameAudible())
-      .on(RoomEvent.DataReceived, (payload, participant, _kind, topic) => this.#receive(payload, participant, topic))
+      .on(RoomEvent.DataReceived, (payload, participant, _kind, topic) =>
+        this.#receive(payload, participant, topic),
+      )
       .on(RoomEvent.Reconnecting, () => this.#reconnecting(true))
       .on(RoomEvent.Reconnected, () => this.#reconnecting(false))
       .on(RoomEvent.Disconnected, (reason) => this.#lost(reason));
@@ -129,7 +163,10 @@ class LivekitSession implements TransportLeg, Paced {
       return;
     }
     const { TrackPublishOptions, TrackSource } = this.#library;
-    await this.#room.localParticipant?.publishTrack(this.#track, new TrackPublishOptions({ source: TrackSource.SOURCE_MICROPHONE }));
+    await this.#room.localParticipant?.publishTrack(
+      this.#track,
+      new TrackPublishOptions({ source: TrackSource.SOURCE_MICROPHONE }),
+    );
     for (const participant of this.#room.remoteParticipants.values()) this.#came(participant);
   }
 
@@ -168,7 +205,10 @@ class LivekitSession implements TransportLeg, Paced {
     void this.#end('failed');
   }
 
-  /** Hands a frame to the library block by block, each after the one before: it does not keep their order by itself. */
+  /**
+   * Hands a frame to the library block by block, each after the one before: it does not keep their order by
+   * itself.
+   */
   #capture(frame: Int16Array): void {
     if (this.#owedBlocks > MAX_OWED_BLOCKS) {
       this.fail(new Error('the library no longer takes audio'));
@@ -176,7 +216,12 @@ class LivekitSession implements TransportLeg, Paced {
     }
     for (let start = 0; start < frame.length; start += BLOCK_SAMPLES) {
       // The library reads the whole buffer behind a block.
-      const block = new this.#library.AudioFrame(frame.slice(start, start + BLOCK_SAMPLES), OUT_RATE_HZ, 1, BLOCK_SAMPLES);
+      const block = new this.#library.AudioFrame(
+        frame.slice(start, start + BLOCK_SAMPLES),
+        OUT_RATE_HZ,
+        1,
+        BLOCK_SAMPLES,
+      );
       this.#owedBlocks++;
       this.#capturing = this.#capturing
         .then(() => this.#source.captureFrame(block))
@@ -199,7 +244,8 @@ class LivekitSession implements TransportLeg, Paced {
     this.#inbox.setOpen(true);
     this.#timer?.cancel();
     this.#timer = null;
-    for (const publication of participant.trackPublications.values()) this.#subscribe(publication, participant);
+    for (const publication of participant.trackPublications.values())
+      this.#subscribe(publication, participant);
     if (this.#isConnected) return;
     if (this.#isAudible) this.#connected();
     else this.#timer = this.#shared.clock.after(AUDIBLE_TIMEOUT_MS, () => this.#connected());
@@ -218,28 +264,42 @@ class LivekitSession implements TransportLeg, Paced {
 
   /** Said goodbye, or was sent away; anything else is a connection that broke. */
   #hasLeftForGood(reason: DisconnectReason | undefined): boolean {
-    const { CLIENT_INITIATED, PARTICIPANT_REMOVED, ROOM_DELETED, ROOM_CLOSED } = this.#library.DisconnectReason;
-    return reason === CLIENT_INITIATED || reason === PARTICIPANT_REMOVED || reason === ROOM_DELETED || reason === ROOM_CLOSED;
+    const { CLIENT_INITIATED, PARTICIPANT_REMOVED, ROOM_DELETED, ROOM_CLOSED } =
+      this.#library.DisconnectReason;
+    return (
+      reason === CLIENT_INITIATED ||
+      reason === PARTICIPANT_REMOVED ||
+      reason === ROOM_DELETED ||
+      reason === ROOM_CLOSED
+    );
   }
 
   #subscribe(publication: RemoteTrackPublication, participant: RemoteParticipant): void {
     if (!this.#isCaller(participant) || publication.kind !== this.#library.TrackKind.KIND_AUDIO) return;
     // One track at a time: a caller may publish any number of them.
-    for (const other of participant.trackPublications.values()) if (other !== publication && other.subscribed) other.setSubscribed(false);
+    for (const other of participant.trackPublications.values())
+      if (other !== publication && other.subscribed) other.setSubscribed(false);
     publication.setSubscribed(true);
   }
 
   /** The track that was listened to is gone: one that was published before it may still be there. */
   #subscribeToNewest(participant: RemoteParticipant): void {
-    const newest = [...participant.trackPublications.values()].findLast(({ kind }) => kind === this.#library.TrackKind.KIND_AUDIO);
+    const newest = [...participant.trackPublications.values()].findLast(
+      ({ kind }) => kind === this.#library.TrackKind.KIND_AUDIO,
+    );
     if (newest && !newest.subscribed) this.#subscribe(newest, participant);
   }
 
   #listenTo(track: RemoteTrack, participant: RemoteParticipant): void {
-    if (this.#ending || !this.#isCaller(participant) || track.kind !== this.#library.TrackKind.KIND_AUDIO) return;
+    if (this.#ending || !this.#isCaller(participant) || track.kind !== this.#library.TrackKind.KIND_AUDIO)
+      return;
     this.#listening?.closeAudioStreams();
     this.#listening = track;
-    const stream = new this.#library.AudioStream(track, { sampleRate: IN_RATE_HZ, numChannels: 1, frameSizeMs: FRAME_MS });
+    const stream = new this.#library.AudioStream(track, {
+      sampleRate: IN_RATE_HZ,
+      numChannels: 1,
+      frameSizeMs: FRAME_MS,
+    });
     this.#read(stream).catch((error: unknown) => this.fail(error));
   }
 
@@ -268,7 +328,8 @@ class LivekitSession implements TransportLeg, Paced {
 
   #reconnecting(isReconnecting: boolean): void {
     this.#isReconnecting = isReconnecting;
-    // A server that was started again knows no attributes; what changes meanwhile waits, as a state tells the client that data will arrive.
+    // A server that was started again knows no attributes; what changes meanwhile waits, as a state tells the
+    // client that data will arrive.
     this.#tellState();
   }
 
@@ -303,7 +364,8 @@ class LivekitSession implements TransportLeg, Paced {
   }
 
   #tellState(): void {
-    if (this.#state && !this.#isReconnecting) this.#deliver(this.#state).catch((error: unknown) => this.#undelivered(error));
+    if (this.#state && !this.#isReconnecting)
+      this.#deliver(this.#state).catch((error: unknown) => this.#undelivered(error));
   }
 
   #undelivered(error: unknown): void {
@@ -317,11 +379,15 @@ class LivekitSession implements TransportLeg, Paced {
       case 'attribute':
         return self.setAttributes({ ...message.attributes });
       case 'data':
-        return self.publishData(new TextEncoder().encode(message.json), { reliable: true, topic: AGENT_EVENTS });
+        return self.publishData(new TextEncoder().encode(message.json), {
+          reliable: true,
+          topic: AGENT_EVENTS,
+        });
       case 'text.part': {
         const { segmentId, text } = message;
         const stream =
-          this.#streams.get(segmentId) ?? (await self.streamText({ topic: TRANSCRIPTION, attributes: segmentAttributes(segmentId, false) }));
+          this.#streams.get(segmentId) ??
+          (await self.streamText({ topic: TRANSCRIPTION, attributes: segmentAttributes(segmentId, false) }));
         this.#streams.set(segmentId, stream);
         return stream.write(text);
       }
@@ -330,7 +396,11 @@ class LivekitSession implements TransportLeg, Paced {
         await this.#streams.get(segmentId)?.close();
         this.#streams.delete(segmentId);
         const sender = role === 'user' ? { senderIdentity: this.#options.callerIdentity } : {};
-        const stream = await self.streamText({ topic: TRANSCRIPTION, attributes: segmentAttributes(segmentId, isFinal), ...sender });
+        const stream = await self.streamText({
+          topic: TRANSCRIPTION,
+          attributes: segmentAttributes(segmentId, isFinal),
+          ...sender,
+        });
         await stream.write(text);
         return stream.close();
       }
@@ -351,9 +421,12 @@ class LivekitSession implements TransportLeg, Paced {
     const atMs = this.#shared.clock.now();
     if (reason === 'local' && this.#isConnected) {
       await within(this.#outgoing, FLUSH_MS, this.#shared).catch(() => undefined);
-      if (this.#isCallerHere) await within(this.#callerGone.promise, LEAVE_MS, this.#shared).catch(() => undefined);
+      if (this.#isCallerHere)
+        await within(this.#callerGone.promise, LEAVE_MS, this.#shared).catch(() => undefined);
     }
-    const stats = this.#room.isConnected ? await within(this.#stats(), STATS_TIMEOUT_MS, this.#shared).catch(() => NO_STATS) : NO_STATS;
+    const stats = this.#room.isConnected
+      ? await within(this.#stats(), STATS_TIMEOUT_MS, this.#shared).catch(() => NO_STATS)
+      : NO_STATS;
     this.#audio.emit({ type: 'closed', atMs, reason, stats });
     await this.#release();
     this.#options.onClosed();
@@ -379,14 +452,19 @@ class LivekitSession implements TransportLeg, Paced {
         stats.packetsLost += Math.max(0, Number(packetsLost ?? 0));
         stats.jitterMs = (jitter ?? 0) * 1000;
       }
-      if (entry.case === 'outboundRtp' && entry.value.stream?.kind === 'audio') stats.packetsSent += Number(entry.value.sent?.packetsSent ?? 0);
+      if (entry.case === 'outboundRtp' && entry.value.stream?.kind === 'audio')
+        stats.packetsSent += Number(entry.value.sent?.packetsSent ?? 0);
     }
     return stats;
   }
 }
 
 /** Rejects when the work takes longer. */
-function within<Value>(work: Promise<Value>, ms: number, { clock }: Pick<MediaShared, 'clock'>): Promise<Value> {
+function within<Value>(
+  work: Promise<Value>,
+  ms: number,
+  { clock }: Pick<MediaShared, 'clock'>,
+): Promise<Value> {
   return new Promise((resolve, reject) => {
     const timer = clock.after(ms, () => reject(new Error(`not within ${ms} ms`)));
     work.then(resolve, reject).finally(() => timer.cancel());

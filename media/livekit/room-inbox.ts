@@ -1,4 +1,7 @@
-/** Messages of the caller in a room on their way to the call loop: as many as may pass, and none before it is known that the caller is there. */
+/**
+ * Messages of the caller in a room on their way to the call loop: as many as may pass, and none before it is
+ * known that the caller is there.
+ */
 import type { MediaShared } from '../leg/leg-audio.ts';
 import { MessageGate } from '../leg/message-gate.ts';
 
@@ -20,7 +23,10 @@ export class RoomInbox {
     if (isOpen) for (const text of this.#kept.splice(0)) this.#onMessage(text);
   }
 
-  /** `isFromCaller` is null while the sender is not known: data may overtake the news of who has come, and nobody but the caller may send data. */
+  /**
+   * `isFromCaller` is null while the sender is not known: data may overtake the news of who has come, and
+   * nobody but the caller may send data.
+   */
   take(payload: Uint8Array, isFromCaller: boolean | null): void {
     if (!(isFromCaller ?? !this.#isOpen) || !this.#gate.passes(payload.length)) return;
     const text = new TextDecoder().decode(payload);

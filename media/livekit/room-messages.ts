@@ -1,6 +1,7 @@
 /**
- * How the messages of a web session travel in a LiveKit room: the agent's state as a participant attribute, transcripts as text streams,
- * everything else on a reliable data topic. Pure: it says what is to be sent, the leg sends it.
+ * How the messages of a web session travel in a LiveKit room: the agent's state as a participant attribute,
+ * transcripts as text streams, everything else on a reliable data topic. Pure: it says what is to be sent,
+ * the leg sends it.
  */
 import type { AgentEvent } from '#config/session-events.ts';
 
@@ -20,7 +21,13 @@ export type RoomMessage =
   /** Opens the stream of an agent segment, or adds to the one that is open. */
   | { readonly as: 'text.part'; readonly segmentId: string; readonly text: string }
   /** A whole segment in a stream of its own: it replaces what was sent of the segment before. */
-  | { readonly as: 'text.whole'; readonly role: 'user' | 'agent'; readonly segmentId: string; readonly text: string; readonly isFinal: boolean };
+  | {
+      readonly as: 'text.whole';
+      readonly role: 'user' | 'agent';
+      readonly segmentId: string;
+      readonly text: string;
+      readonly isFinal: boolean;
+    };
 
 /** Turns the events of one session, in order, into what is sent. */
 export class RoomMessages {

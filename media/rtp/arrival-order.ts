@@ -1,6 +1,6 @@
 /**
- * Puts the packets of one stream back in order by their sequence numbers: one that follows its predecessor passes at once,
- * one that came too early waits for what is missing until its owner gives that up. Pure.
+ * Puts the packets of one stream back in order by their sequence numbers: one that follows its predecessor
+ * passes at once, one that came too early waits for what is missing until its owner gives that up. Pure.
  */
 import { type RtpPacket, unwrap } from './packet.ts';
 
@@ -29,7 +29,10 @@ export class ArrivalOrder {
     this.#pass = pass;
   }
 
-  /** Takes a packet, its payload good only for this call; false when it came behind those that have passed, and so never will. */
+  /**
+   * Takes a packet, its payload good only for this call; false when it came behind those that have passed,
+   * and so never will.
+   */
   push(packet: RtpPacket, arrivedMs: number): boolean {
     const place = this.#next === null ? packet.sequence : unwrap(this.#next, packet.sequence, 16);
     const gap = place - (this.#next ?? place);

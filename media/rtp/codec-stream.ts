@@ -1,4 +1,7 @@
-/** One codec of one RTP stream joined to its leg: payloads to samples at the leg's rate and back, resampled where the two differ. */
+/**
+ * One codec of one RTP stream joined to its leg: payloads to samples at the leg's rate and back, resampled
+ * where the two differ.
+ */
 import { Decoder as OpusDecoder } from '@evan/opus/wasm/index.mjs';
 import { decodeG711, encodeG711 } from '../dsp/g711.ts';
 import { G722Decoder, G722Encoder } from '../dsp/g722.ts';
@@ -44,7 +47,10 @@ export class CodecStream {
     return this.#coder.encode(this.#fromLeg?.convert(samples) ?? samples, bytes, offset);
   }
 
-  /** Decodes one payload to samples at the leg's rate; a view that is good until the next call, empty for what cannot be decoded. */
+  /**
+   * Decodes one payload to samples at the leg's rate; a view that is good until the next call, empty for what
+   * cannot be decoded.
+   */
   decode(payload: Uint8Array): Int16Array {
     const samples = this.#coder.decode(payload);
     return this.#toLeg?.convert(samples) ?? samples;
@@ -107,7 +113,9 @@ function createOpus(): Coder {
   };
 }
 
-/** An empty payload would make the decoder invent audio, and a damaged one makes it throw: both are no audio. */
+/**
+ * An empty payload would make the decoder invent audio, and a damaged one makes it throw: both are no audio.
+ */
 function decodeOpus(decoder: OpusDecoder, payload: Uint8Array): Int16Array {
   if (payload.length === 0) return new Int16Array(0);
   try {

@@ -1,4 +1,7 @@
-/** The codecs an RTP leg can carry, in one table: what session descriptions call them, and at which rates they run. */
+/**
+ * The codecs an RTP leg can carry, in one table: what session descriptions call them, and at which rates they
+ * run.
+ */
 import type { RtpCodec } from '../leg/leg.ts';
 import type { VoiceRateHz } from '../voice-activity/silero.ts';
 

@@ -1,6 +1,7 @@
 /**
- * Telephone events (RFC 4733 §2): a receiver that reports each key press once however its packets are lost or repeated,
- * and a sender that yields one payload per 20 ms slot. Both are pure; durations are in units of the negotiated clock.
+ * Telephone events (RFC 4733 §2): a receiver that reports each key press once however its packets are lost or
+ * repeated, and a sender that yields one payload per 20 ms slot. Both are pure; durations are in units of the
+ * negotiated clock.
  */
 import { FRAME_MS } from '../leg/leg.ts';
 import { unwrap } from './packet.ts';
@@ -10,7 +11,10 @@ const DIGITS = '0123456789*#ABCD';
 export const DIGIT_CLOCK_HZ = 8000;
 /** A press whose end packets were all lost counts as over after this long without another packet of it. */
 const LOST_END_MS = 120;
-/** Length of a press we send and of the pause after it; RFC 4733 §2.5.1.2 leaves both to the sender, 100/60 is what gateways expect. */
+/**
+ * Length of a press we send and of the pause after it; RFC 4733 §2.5.1.2 leaves both to the sender, 100/60 is
+ * what gateways expect.
+ */
 const PRESS_MS = 100;
 const PAUSE_MS = 60;
 /** The final packet is sent three times (RFC 4733 §2.5.1.4). */
@@ -42,7 +46,10 @@ export class DigitReceiver {
     this.#clockHz = clockHz;
   }
 
-  /** Takes one event payload; returns the presses that are over by it (an earlier one whose end was lost, this one, or both). */
+  /**
+   * Takes one event payload; returns the presses that are over by it (an earlier one whose end was lost, this
+   * one, or both).
+   */
   push(timestamp: number, payload: Uint8Array, nowMs: number): ReceivedDigit[] {
     const digit = payload.length >= 4 ? DIGITS[payload[0] as number] : undefined;
     if (digit === undefined || this.#isOver(timestamp)) return [];
@@ -75,9 +82,15 @@ export class DigitReceiver {
 
 /** What goes out in one slot instead of audio. */
 export interface DigitPacket {
-  /** First packet of a press: it has the marker bit, and every later packet of the press repeats its timestamp. */
+  /**
+   * First packet of a press: it has the marker bit, and every later packet of the press repeats its
+   * timestamp.
+   */
   readonly isFirst: boolean;
-  /** The key, and the time since it went down while it is still held (ms), else null: for peers that take tones only. */
+  /**
+   * The key, and the time since it went down while it is still held (ms), else null: for peers that take
+   * tones only.
+   */
   readonly key: string;
   readonly heldMs: number | null;
   readonly payload: Uint8Array;
@@ -102,7 +115,10 @@ export class DigitSender {
     return this.#queue.length > 0;
   }
 
-  /** The packet of this slot, or null in the pause between two presses; only while `isSending`. `clockHz` is what durations count in. */
+  /**
+   * The packet of this slot, or null in the pause between two presses; only while `isSending`. `clockHz` is
+   * what durations count in.
+   */
   next(clockHz = DIGIT_CLOCK_HZ): DigitPacket | null {
     const event = this.#queue[0];
     if (event === undefined) return null;
@@ -116,6 +132,11 @@ export class DigitSender {
     const duration = (Math.min(slot + 1, pressSlots) * FRAME_MS * clockHz) / 1000;
     const end = slot >= pressSlots - 1 ? 0x80 : 0;
     const payload = Uint8Array.of(event, end | VOLUME_DBM0, duration >> 8, duration & 0xff);
-    return { isFirst: slot === 0, key: DIGITS[event] ?? '', heldMs: slot < pressSlots ? slot * FRAME_MS : null, payload };
+    return {
+      isFirst: slot === 0,
+      key: DIGITS[event] ?? '',
+      heldMs: slot < pressSlots ? slot * FRAME_MS : null,
+      payload,
+    };
   }
 }

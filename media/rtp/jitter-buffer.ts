@@ -1,7 +1,8 @@
 /**
- * A small adaptive jitter buffer: packets in as they come, exactly one 20 ms frame out per slot of the call's clock.
- * It is sample-based, so any packet length will do; its delay follows the measured jitter and changes only where nobody hears it.
- * Lost audio is concealed by a fading repetition (at most 60 ms). The clock is handed in: nothing here waits.
+ * A small adaptive jitter buffer: packets in as they come, exactly one 20 ms frame out per slot of the call's
+ * clock. It is sample-based, so any packet length will do; its delay follows the measured jitter and changes
+ * only where nobody hears it. Lost audio is concealed by a fading repetition (at most 60 ms). The clock is
+ * handed in: nothing here waits.
  */
 
 import { isQuiet, QUIET_PEAK } from '../dsp/pcm.ts';
@@ -19,7 +20,9 @@ const HEADROOM_MS = 5;
 const PEAK_DECAY = 0.002;
 /** How far the buffer may run above its wanted delay before audible audio is skipped to catch up. */
 const MAX_EXCESS_MS = 80;
-/** This many packets in a row too late to play mean the sender's timeline moved, not that the network is slow. */
+/**
+ * This many packets in a row too late to play mean the sender's timeline moved, not that the network is slow.
+ */
 const RESYNC_AFTER_LATE = 10;
 /** Gains of the repetitions that conceal a loss (fade within 60 ms). */
 const CONCEALMENT_GAINS: readonly number[] = [0.85, 0.5, 0.2];
@@ -33,7 +36,9 @@ export class JitterBuffer {
   readonly #present: Uint8Array;
   readonly #transit = new TransitFilter();
   readonly #lastFrame: Int16Array;
-  /** Position (unwrapped timestamp, in samples) of the next sample to play; null until the stream has begun. */
+  /**
+   * Position (unwrapped timestamp, in samples) of the next sample to play; null until the stream has begun.
+   */
   #playhead: number | null = null;
   /** Position of the first buffered and of the newest sample's end. */
   #first = 0;
@@ -61,12 +66,18 @@ export class JitterBuffer {
     return Math.min(MAX_DELAY_MS, Math.max(MIN_DELAY_MS, this.#peakMs + HEADROOM_MS));
   }
 
-  /** How long before its slot the last frame would have come if nothing had delayed it, ms; 0 before the stream has begun. */
+  /**
+   * How long before its slot the last frame would have come if nothing had delayed it, ms; 0 before the
+   * stream has begun.
+   */
   get lagMs(): number {
     return this.#lagMs;
   }
 
-  /** Takes one packet's audio; returns the clock time at which its first sample would have been recorded by a sender with no delay. */
+  /**
+   * Takes one packet's audio; returns the clock time at which its first sample would have been recorded by a
+   * sender with no delay.
+   */
   push(timestamp: number, samples: Int16Array, arrivalMs: number): number {
     const start = this.#place(timestamp, samples.length, arrivalMs);
     if (this.#isSenderSilent) this.#silentUntil = start;
@@ -83,7 +94,10 @@ export class JitterBuffer {
     return this.#transit.arrivalOf((start * 1000) / this.#rateHz) - (samples.length * 1000) / this.#rateHz;
   }
 
-  /** The sender said that it is silent from here on (comfort noise, RFC 3389, or a telephone event in place of audio). */
+  /**
+   * The sender said that it is silent from here on (comfort noise, RFC 3389, or a telephone event in place of
+   * audio).
+   */
   pushSilence(timestamp: number, arrivalMs: number): void {
     this.#place(timestamp, 0, arrivalMs);
     this.#isSenderSilent = true;
@@ -107,9 +121,11 @@ export class JitterBuffer {
     const playhead = this.#playhead;
     this.#lagMs = nowMs - this.#transit.arrivalOf((playhead * 1000) / this.#rateHz);
     const found = this.#copy(playhead, out);
-    // More delay is wanted: a missing frame may still come in time if the playhead waits, and a quiet one is not missed.
+    // More delay is wanted: a missing frame may still come in time if the playhead waits, and a quiet one is
+    // not missed.
     const lead = playhead - wanted;
-    if (found === 0 ? lead >= this.#frame / 4 : lead >= this.#frame && isQuiet(out)) return this.#conceal(out);
+    if (found === 0 ? lead >= this.#frame / 4 : lead >= this.#frame && isQuiet(out))
+      return this.#conceal(out);
     this.#forget(playhead);
     this.#playhead = playhead + this.#frame;
     if (found * 2 < this.#frame) return this.#conceal(out);
@@ -121,11 +137,16 @@ export class JitterBuffer {
   /** Unwraps the timestamp, measures its jitter and follows jumps of the sender's timeline. */
   #place(timestamp: number, length: number, arrivalMs: number): number {
     // The line starts one wrap up, so that packets before the first one stay positive.
-    let start = this.#newest === null ? this.#samplesOf(timestamp + 2 ** 32) : this.#unwrapped(this.#newest, timestamp);
+    let start =
+      this.#newest === null ? this.#samplesOf(timestamp + 2 ** 32) : this.#unwrapped(this.#newest, timestamp);
     const isLate = this.#playhead !== null && start + length <= this.#playhead;
     this.#lateInRow = isLate && length > 0 ? this.#lateInRow + 1 : 0;
     const base = this.#playhead ?? this.#first;
-    if (this.#newest === null || start + length > base + this.#ring.length || this.#lateInRow >= RESYNC_AFTER_LATE) {
+    if (
+      this.#newest === null ||
+      start + length > base + this.#ring.length ||
+      this.#lateInRow >= RESYNC_AFTER_LATE
+    ) {
       this.#restart();
       start = this.#samplesOf(timestamp + 2 ** 32);
       this.#first = start;
@@ -157,7 +178,10 @@ export class JitterBuffer {
     this.#peakMs = 0;
   }
 
-  /** Skips one frame when the buffer holds more than it wants to: a quiet one, or any when the excess is large. */
+  /**
+   * Skips one frame when the buffer holds more than it wants to: a quiet one, or any when the excess is
+   * large.
+   */
   #catchUp(wanted: number): void {
     const playhead = this.#playhead ?? 0;
     const excess = wanted - playhead;
@@ -203,8 +227,9 @@ export class JitterBuffer {
   }
 
   /**
-   * Where a position lies in the ring. Asked for once per run of samples: positions are beyond 32 bits, whose remainders cost more than all the rest,
-   * and the result is made a small integer again, so that no step from it makes a number on the heap.
+   * Where a position lies in the ring. Asked for once per run of samples: positions are beyond 32 bits, whose
+   * remainders cost more than all the rest, and the result is made a small integer again, so that no step
+   * from it makes a number on the heap.
    */
   #slotOf(position: number): number {
     return (position % this.#ring.length) | 0;
@@ -212,7 +237,8 @@ export class JitterBuffer {
 
   #conceal(out: Int16Array): FrameKind {
     const gain = CONCEALMENT_GAINS[this.#missedFrames];
-    if (this.#isSenderSilent || (this.#playhead ?? 0) <= this.#silentUntil) return this.#withoutAudio(out, 'silent');
+    if (this.#isSenderSilent || (this.#playhead ?? 0) <= this.#silentUntil)
+      return this.#withoutAudio(out, 'silent');
     if (gain === undefined) return this.#withoutAudio(out, 'absent');
     for (let n = 0; n < this.#frame; n++) out[n] = Math.round((this.#lastFrame[n] as number) * gain);
     this.#missedFrames++;

@@ -1,16 +1,25 @@
 /**
- * Symmetric RTP (RFC 4961) held to the negotiated peer: decides which source address media is taken from and sent to.
- * The negotiated address wins always; another port of it is taken (NAT); another address only where the negotiated one
- * cannot be the real one (a private address in the SDP of a peer behind NAT), and only after several packets of one stream.
+ * Symmetric RTP (RFC 4961) held to the negotiated peer: decides which source address media is taken from and
+ * sent to. The negotiated address wins always; another port of it is taken (NAT); another address only where
+ * the negotiated one cannot be the real one (a private address in the SDP of a peer behind NAT), and only
+ * after several packets of one stream.
  */
 import ipaddr from 'ipaddr.js';
 
-/** A source must send this many packets of one stream before it may replace an unreachable negotiated address. */
+/**
+ * A source must send this many packets of one stream before it may replace an unreachable negotiated address.
+ */
 const PROBATION_PACKETS = 5;
 /** A latched source that has been silent for this long may have moved to another port. */
 const STALE_MS = 2000;
 /** Addresses a peer behind NAT may name though nobody outside can reach it there. */
-const UNREACHABLE_RANGES: ReadonlySet<string> = new Set(['private', 'carrierGradeNat', 'linkLocal', 'uniqueLocal', 'unspecified']);
+const UNREACHABLE_RANGES: ReadonlySet<string> = new Set([
+  'private',
+  'carrierGradeNat',
+  'linkLocal',
+  'uniqueLocal',
+  'unspecified',
+]);
 
 /** Where a datagram came from. */
 export interface Source {
@@ -26,7 +35,10 @@ export class Latch {
   #lastMs = 0;
   #candidate: (Source & { readonly ssrc: number; packets: number }) | null = null;
 
-  /** Takes over the address of the answer or re-offer; with `isHeardFirst` nothing is sent there before something came from there. */
+  /**
+   * Takes over the address of the answer or re-offer; with `isHeardFirst` nothing is sent there before
+   * something came from there.
+   */
   negotiate(remote: Source & { readonly isHeardFirst?: boolean }): void {
     this.#isHeardFirst = remote.isHeardFirst ?? false;
     const canonical = { address: canonicalAddress(remote.address), port: remote.port };
@@ -43,9 +55,12 @@ export class Latch {
 
   /** True when a packet of this source belongs to the call. */
   accepts(from: Source, ssrc: number, nowMs: number): boolean {
-    const source = from.address.includes(':') ? { address: canonicalAddress(from.address), port: from.port } : from;
+    const source = from.address.includes(':')
+      ? { address: canonicalAddress(from.address), port: from.port }
+      : from;
     if (!this.#isAllowed(source, ssrc, nowMs)) return false;
-    if (!this.#latched || !isSame(this.#latched, source)) this.#latched = { address: source.address, port: source.port };
+    if (!this.#latched || !isSame(this.#latched, source))
+      this.#latched = { address: source.address, port: source.port };
     this.#lastMs = nowMs;
     return true;
   }

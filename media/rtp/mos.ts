@@ -1,4 +1,7 @@
-/** How a call sounds, estimated from what happened to its packets: the E-model (ITU-T G.107) with what G.113 says of G.711 with concealment. */
+/**
+ * How a call sounds, estimated from what happened to its packets: the E-model (ITU-T G.107) with what G.113
+ * says of G.711 with concealment.
+ */
 
 const BASE_R = 93.2;
 /** Robustness against lost packets that fall alone (G.113 Appendix I). */
@@ -9,7 +12,11 @@ const EASY_DELAY_MS = 177.3;
 const END_POINTS_MS = 40;
 
 /** Mean opinion score from 1 to 4.4. `lossShare` is 0 to 1; jitter becomes delay in a jitter buffer. */
-export function estimateMos(path: { readonly lossShare: number; readonly roundTripMs: number; readonly jitterMs: number }): number {
+export function estimateMos(path: {
+  readonly lossShare: number;
+  readonly roundTripMs: number;
+  readonly jitterMs: number;
+}): number {
   const delayMs = path.roundTripMs / 2 + 2 * path.jitterMs + END_POINTS_MS;
   const delay = 0.024 * delayMs + (delayMs > EASY_DELAY_MS ? 0.11 * (delayMs - EASY_DELAY_MS) : 0);
   const lossPercent = 100 * path.lossShare;

@@ -37,7 +37,10 @@ export function parseRtp(datagram: Uint8Array): RtpPacket | null {
   };
 }
 
-/** Where the payload of a datagram that has a header begins; null when it is too short to tell. It may lie beyond the end. */
+/**
+ * Where the payload of a datagram that has a header begins; null when it is too short to tell. It may lie
+ * beyond the end.
+ */
 export function rtpPayloadStart(datagram: Uint8Array): number | null {
   const first = datagram[0] as number;
   const start = RTP_HEADER_BYTES + (first & 0x0f) * 4;

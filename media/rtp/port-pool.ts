@@ -1,5 +1,6 @@
 /**
- * The slice of UDP ports a media thread may use for RTP: even ports, each with the odd one above it for RTCP (RFC 3550 §11), handed out in turn so that a port rests before it is used again.
+ * The slice of UDP ports a media thread may use for RTP: even ports, each with the odd one above it for RTCP
+ * (RFC 3550 §11), handed out in turn so that a port rests before it is used again.
  */
 
 /** Hands out and takes back ports; binding may still fail where another program holds one. */

@@ -1,4 +1,7 @@
-/** Counts one received RTP stream: packets, losses (RFC 3550 A.3) and interarrival jitter (A.8), across changes of its source identifier. */
+/**
+ * Counts one received RTP stream: packets, losses (RFC 3550 A.3) and interarrival jitter (A.8), across
+ * changes of its source identifier.
+ */
 import type { RtpPacket } from './packet.ts';
 import { unwrap } from './packet.ts';
 import type { ReceptionReport } from './rtcp.ts';
@@ -23,11 +26,16 @@ export class ReceiveStats {
     const isNew = packet.ssrc !== this.#ssrc;
     if (isNew) this.#restart(packet);
     this.#received++;
-    this.#highestSequence = Math.max(this.#highestSequence, unwrap(this.#highestSequence, packet.sequence, 16));
+    this.#highestSequence = Math.max(
+      this.#highestSequence,
+      unwrap(this.#highestSequence, packet.sequence, 16),
+    );
     return isNew;
   }
 
-  /** Takes the arrival of an audio packet into the jitter estimate; `clockHz` is the rate of its timestamp. */
+  /**
+   * Takes the arrival of an audio packet into the jitter estimate; `clockHz` is the rate of its timestamp.
+   */
   time(timestamp: number, arrivalMs: number, clockHz: number): void {
     const transitMs = arrivalMs - (timestamp * 1000) / clockHz;
     if (this.#transitMs !== null) {
@@ -39,12 +47,23 @@ export class ReceiveStats {
   }
 
   /** Counters so far; duplicates can make more packets received than expected, which counts as none lost. */
-  get totals(): { readonly packetsReceived: number; readonly packetsLost: number; readonly jitterMs: number } {
+  get totals(): {
+    readonly packetsReceived: number;
+    readonly packetsLost: number;
+    readonly jitterMs: number;
+  } {
     const expected = this.#expectedBefore + this.#expectedNow();
-    return { packetsReceived: this.#received, packetsLost: Math.max(0, expected - this.#received), jitterMs: this.#jitterMs };
+    return {
+      packetsReceived: this.#received,
+      packetsLost: Math.max(0, expected - this.#received),
+      jitterMs: this.#jitterMs,
+    };
   }
 
-  /** What a report says of the running stream (RFC 3550 §6.4.1, A.3); the lost share is that since the report before. Null before its first packet. */
+  /**
+   * What a report says of the running stream (RFC 3550 §6.4.1, A.3); the lost share is that since the report
+   * before. Null before its first packet.
+   */
   reception(clockHz: number): Omit<ReceptionReport, 'lastReport' | 'sinceLastReport'> | null {
     if (this.#ssrc === null) return null;
     const counts = { expected: this.#expectedNow(), received: this.#received - this.#receivedBefore };

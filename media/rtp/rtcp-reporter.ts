@@ -1,6 +1,16 @@
-/** The reports of one RTP leg (RFC 3550 §6): when one is due, what came back, and the round trip learned from it. Sends nothing itself. */
+/**
+ * The reports of one RTP leg (RFC 3550 §6): when one is due, what came back, and the round trip learned from
+ * it. Sends nothing itself.
+ */
 import type { Clock } from '#config/clock.ts';
-import { type OwnReport, parseRtcp, type ReceptionReport, roundTripMs, shortSpan, writeRtcp } from './rtcp.ts';
+import {
+  type OwnReport,
+  parseRtcp,
+  type ReceptionReport,
+  roundTripMs,
+  shortSpan,
+  writeRtcp,
+} from './rtcp.ts';
 
 /** Slots between two reports: 5 s. */
 const REPORT_SLOTS = 250;
@@ -33,9 +43,15 @@ export class RtcpReporter {
   }
 
   /** The report to send now. */
-  write(own: Omit<OwnReport, 'reception'>, heard: Omit<ReceptionReport, 'lastReport' | 'sinceLastReport'> | null): Uint8Array {
+  write(
+    own: Omit<OwnReport, 'reception'>,
+    heard: Omit<ReceptionReport, 'lastReport' | 'sinceLastReport'> | null,
+  ): Uint8Array {
     const sinceLastReport = this.#lastReport === 0 ? 0 : shortSpan(this.#clock.now() - this.#lastReportMs);
-    return writeRtcp({ ...own, reception: heard && { ...heard, lastReport: this.#lastReport, sinceLastReport } }, this.#cname);
+    return writeRtcp(
+      { ...own, reception: heard && { ...heard, lastReport: this.#lastReport, sinceLastReport } },
+      this.#cname,
+    );
   }
 
   /** Takes a packet of the far end; `ssrc` is the stream we send. */

@@ -40,7 +40,12 @@ export interface Reports {
 export interface OwnReport {
   readonly ssrc: number;
   /** Null while nothing has been sent. */
-  readonly sent: { readonly wallMs: number; readonly timestamp: number; readonly packets: number; readonly bytes: number } | null;
+  readonly sent: {
+    readonly wallMs: number;
+    readonly timestamp: number;
+    readonly packets: number;
+    readonly bytes: number;
+  } | null;
   /** Null while nothing has been received. */
   readonly reception: ReceptionReport | null;
 }
@@ -61,7 +66,11 @@ export function parseRtcp(datagram: Uint8Array): Reports | null {
     if (end === null) return null;
     const type = view.getUint8(at + 1);
     if (type === SENDER_REPORT) sentAt = view.getUint32(at + HEADER_BYTES + 2);
-    for (let block = blocksStart(at, type); block + REPORT_BLOCK_BYTES <= blocksEnd(view, at); block += REPORT_BLOCK_BYTES) {
+    for (
+      let block = blocksStart(at, type);
+      block + REPORT_BLOCK_BYTES <= blocksEnd(view, at);
+      block += REPORT_BLOCK_BYTES
+    ) {
       receptions.push(parseBlock(view, block));
     }
     at = end;
@@ -69,7 +78,10 @@ export function parseRtcp(datagram: Uint8Array): Reports | null {
   return { sentAt, receptions };
 }
 
-/** Where the packet that begins at `at` ends; null when it does not lie within the datagram, or not what it says it holds within it. */
+/**
+ * Where the packet that begins at `at` ends; null when it does not lie within the datagram, or not what it
+ * says it holds within it.
+ */
 function packetEnd(view: DataView, at: number): number | null {
   if (!isRtcp(new Uint8Array(view.buffer, view.byteOffset + at, view.byteLength - at))) return null;
   const end = at + 4 * (view.getUint16(at + 2) + 1);
@@ -102,7 +114,8 @@ function parseBlock(view: DataView, at: number): ReceptionReport {
 /** Writes a report and the name that must stand beside it (RFC 3550 §6.1). */
 export function writeRtcp(report: OwnReport, cname: string): Uint8Array {
   const name = Buffer.from(cname, 'utf8').subarray(0, 255);
-  const reportBytes = HEADER_BYTES + (report.sent ? SENDER_INFO_BYTES : 0) + (report.reception ? REPORT_BLOCK_BYTES : 0);
+  const reportBytes =
+    HEADER_BYTES + (report.sent ? SENDER_INFO_BYTES : 0) + (report.reception ? REPORT_BLOCK_BYTES : 0);
   // The list of items ends with at least one zero, on a boundary of four bytes.
   const descriptionBytes = HEADER_BYTES + 4 * Math.ceil((name.length + 3) / 4);
   const packet = new Uint8Array(reportBytes + descriptionBytes);
@@ -115,19 +128,34 @@ export function writeRtcp(report: OwnReport, cname: string): Uint8Array {
   });
   if (report.sent) {
     const { seconds, fraction } = ntpTime(report.sent.wallMs);
-    for (const [n, value] of [seconds, fraction, report.sent.timestamp, report.sent.packets, report.sent.bytes].entries()) {
+    for (const [n, value] of [
+      seconds,
+      fraction,
+      report.sent.timestamp,
+      report.sent.packets,
+      report.sent.bytes,
+    ].entries()) {
       view.setUint32(HEADER_BYTES + 4 * n, value >>> 0);
     }
   }
   if (report.reception) writeBlock(view, reportBytes - REPORT_BLOCK_BYTES, report.reception);
-  writeHeader(view, reportBytes, { type: SOURCE_DESCRIPTION, count: 1, bytes: descriptionBytes, ssrc: report.ssrc });
+  writeHeader(view, reportBytes, {
+    type: SOURCE_DESCRIPTION,
+    count: 1,
+    bytes: descriptionBytes,
+    ssrc: report.ssrc,
+  });
   packet[reportBytes + HEADER_BYTES] = CNAME;
   packet[reportBytes + HEADER_BYTES + 1] = name.length;
   packet.set(name, reportBytes + HEADER_BYTES + 2);
   return packet;
 }
 
-function writeHeader(view: DataView, at: number, header: { type: number; count: number; bytes: number; ssrc: number }): void {
+function writeHeader(
+  view: DataView,
+  at: number,
+  header: { type: number; count: number; bytes: number; ssrc: number },
+): void {
   view.setUint8(at, VERSION | header.count);
   view.setUint8(at + 1, header.type);
   view.setUint16(at + 2, header.bytes / 4 - 1);
@@ -145,7 +173,10 @@ function writeBlock(view: DataView, at: number, block: ReceptionReport): void {
 }
 
 function ntpTime(wallMs: number): { readonly seconds: number; readonly fraction: number } {
-  return { seconds: Math.floor(wallMs / 1000) + NTP_EPOCH_SECONDS, fraction: Math.floor(((wallMs % 1000) / 1000) * 2 ** 32) };
+  return {
+    seconds: Math.floor(wallMs / 1000) + NTP_EPOCH_SECONDS,
+    fraction: Math.floor(((wallMs % 1000) / 1000) * 2 ** 32),
+  };
 }
 
 /** The middle 32 bits of NTP time (RFC 3550 §4). */
@@ -159,7 +190,10 @@ export function shortSpan(spanMs: number): number {
   return Math.round(spanMs * SHORT_PER_MS);
 }
 
-/** Time from our report to the one that answers it, less what it lay there, ms (RFC 3550 §6.4.1); null before they have seen one of ours. */
+/**
+ * Time from our report to the one that answers it, less what it lay there, ms (RFC 3550 §6.4.1); null before
+ * they have seen one of ours.
+ */
 export function roundTripMs(report: ReceptionReport, wallMs: number): number | null {
   if (report.lastReport === 0) return null;
   const units = (shortTime(wallMs) - report.lastReport - report.sinceLastReport) | 0;

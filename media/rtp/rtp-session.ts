@@ -1,6 +1,6 @@
 /**
- * One RTP leg on the media thread: a UDP socket held to the negotiated peer, a jitter buffer in, one packet per 20 ms slot out,
- * key presses both ways, and a hang-up when the far end's media stops.
+ * One RTP leg on the media thread: a UDP socket held to the negotiated peer, a jitter buffer in, one packet
+ * per 20 ms slot out, key presses both ways, and a hang-up when the far end's media stops.
  */
 
 import { randomInt } from 'node:crypto';
@@ -30,7 +30,9 @@ import { SRTP_GROWTH_BYTES, type SrtpKeys, SrtpReceiver, SrtpSender } from './sr
 
 /** A call whose far end sends nothing for this long is over, unless we are on hold. */
 const MEDIA_TIMEOUT_MS = 30_000;
-/** A slot served later than this is left out of the stream rather than sent in a burst the far end would drop. */
+/**
+ * A slot served later than this is left out of the stream rather than sent in a burst the far end would drop.
+ */
 const MAX_SEND_LATENESS_MS = 100;
 const MAX_PORT = 65_535;
 /** Rate of a leg whose far end is not known yet: that of nearly every phone. */
@@ -52,11 +54,20 @@ export interface RtpSessionOptions extends RtpLegOptions {
 }
 
 /** Binds a socket and puts the leg on the wheel; throws `Fault('no_media_port')`. */
-export async function openRtpSession(options: RtpSessionOptions, shared: MediaShared): Promise<{ leg: TransportLeg; opened: OpenedLeg }> {
+export async function openRtpSession(
+  options: RtpSessionOptions,
+  shared: MediaShared,
+): Promise<{ leg: TransportLeg; opened: OpenedLeg }> {
   const sockets = await bindRtpSockets(options.localAddress, options.ports);
   const session = new RtpSession(sockets, options, shared);
   const { rateHz } = session;
-  const opened = { inRateHz: rateHz, outRateHz: rateHz, originMs: session.originMs, localPort: sockets.port, answerSdp: null };
+  const opened = {
+    inRateHz: rateHz,
+    outRateHz: rateHz,
+    originMs: session.originMs,
+    localPort: sockets.port,
+    answerSdp: null,
+  };
   return { leg: session, opened };
 }
 
@@ -72,7 +83,10 @@ class RtpSession implements TransportLeg, Paced {
   readonly #stats = new ReceiveStats();
   readonly #reporter: RtcpReporter;
   readonly #digitSender = new DigitSender();
-  readonly #packets = Array.from({ length: SEND_BUFFERS }, () => new Uint8Array(RTP_HEADER_BYTES + MAX_ENCODED_BYTES + SRTP_GROWTH_BYTES));
+  readonly #packets = Array.from(
+    { length: SEND_BUFFERS },
+    () => new Uint8Array(RTP_HEADER_BYTES + MAX_ENCODED_BYTES + SRTP_GROWTH_BYTES),
+  );
   /** Codecs in use, each with what it remembers of the stream. */
   readonly #codecs = new Map<RtpCodec, CodecStream>();
   #ssrc = randomInt(2 ** 32);
@@ -109,7 +123,10 @@ class RtpSession implements TransportLeg, Paced {
     this.#jitter = new JitterBuffer(this.rateHz, this.rateHz);
     this.#order = this.#arrivalOrder();
     const rates = { inRateHz: this.rateHz, outRateHz: this.rateHz };
-    this.#audio = new LegAudio({ leg: options.leg, ...rates, originMs: this.originMs, recording: options.recording }, shared);
+    this.#audio = new LegAudio(
+      { leg: options.leg, ...rates, originMs: this.originMs, recording: options.recording },
+      shared,
+    );
     if (options.remote) this.#setRemote(options.remote);
     sockets.media.on('message', (datagram, from) => this.#receiveSafely(datagram, from));
     sockets.reports.on('message', (datagram, from) => this.#receiveReport(datagram, from));
@@ -147,7 +164,8 @@ class RtpSession implements TransportLeg, Paced {
   }
 
   #setRemote(remote: RtpRemote): void {
-    if (this.#remote?.codec !== remote.codec || this.#remote.digitPayloadType !== remote.digitPayloadType) this.#renegotiate(remote);
+    if (this.#remote?.codec !== remote.codec || this.#remote.digitPayloadType !== remote.digitPayloadType)
+      this.#renegotiate(remote);
     this.#setKeys(this.#remote?.srtp, remote.srtp);
     const hasPort = Number.isInteger(remote.port) && remote.port > 0 && remote.port <= MAX_PORT;
     // Port 0 means that the far end refuses the stream (RFC 3264 §6): nothing can be sent there.
@@ -158,15 +176,21 @@ class RtpSession implements TransportLeg, Paced {
 
   /** A key that stays keeps its place in the stream (RFC 3711 §3.2.1). */
   #setKeys(before: SrtpKeys | undefined, keys: SrtpKeys | undefined): void {
-    if (before?.sendKey !== keys?.sendKey || before?.suite !== keys?.suite) this.#srtpSender = keys ? new SrtpSender(keys.suite, keys.sendKey) : null;
-    if (before?.receiveKey !== keys?.receiveKey || before?.suite !== keys?.suite) this.#srtpReceiver = keys ? new SrtpReceiver(keys) : null;
+    if (before?.sendKey !== keys?.sendKey || before?.suite !== keys?.suite)
+      this.#srtpSender = keys ? new SrtpSender(keys.suite, keys.sendKey) : null;
+    if (before?.receiveKey !== keys?.receiveKey || before?.suite !== keys?.suite)
+      this.#srtpReceiver = keys ? new SrtpReceiver(keys) : null;
   }
 
-  /** Timestamps of another clock need another source identifier (RFC 3550 §5.2), and what was received so far does not go on in them. */
+  /**
+   * Timestamps of another clock need another source identifier (RFC 3550 §5.2), and what was received so far
+   * does not go on in them.
+   */
   #renegotiate(remote: RtpRemote): void {
     const before = this.#remote;
     this.#codecs.clear();
-    if (before && CODECS[before.codec].clockHz !== CODECS[remote.codec].clockHz) this.#ssrc = randomInt(2 ** 32);
+    if (before && CODECS[before.codec].clockHz !== CODECS[remote.codec].clockHz)
+      this.#ssrc = randomInt(2 ** 32);
     this.#startStream(remote);
   }
 
@@ -195,7 +219,8 @@ class RtpSession implements TransportLeg, Paced {
     if (this.#isClosed || !remote) return;
     const plain = this.#srtpReceiver ? this.#srtpReceiver.open(datagram) : datagram;
     const packet = plain && parseRtp(plain);
-    if (!packet || packet.payload.length > MAX_PAYLOAD_BYTES || !isNegotiated(packet.payloadType, remote)) return;
+    if (!packet || packet.payload.length > MAX_PAYLOAD_BYTES || !isNegotiated(packet.payloadType, remote))
+      return;
     const nowMs = this.#shared.clock.now();
     if (!this.#latch.accepts(from, packet.ssrc, nowMs)) return;
     this.#lastMediaMs = nowMs;
@@ -219,8 +244,16 @@ class RtpSession implements TransportLeg, Paced {
     if (!target || !remote.sending || port > MAX_PORT) return;
     const { clockHz } = CODECS[remote.codec];
     const timestamp = this.#timestampOf(slot, remote);
-    const sent = { wallMs: this.#shared.clock.wallTime(), timestamp, packets: this.#packetsSent, bytes: this.#bytesSent };
-    const report = this.#reporter.write({ ssrc: this.#ssrc, sent: this.#packetsSent > 0 ? sent : null }, this.#stats.reception(clockHz));
+    const sent = {
+      wallMs: this.#shared.clock.wallTime(),
+      timestamp,
+      packets: this.#packetsSent,
+      bytes: this.#bytesSent,
+    };
+    const report = this.#reporter.write(
+      { ssrc: this.#ssrc, sent: this.#packetsSent > 0 ? sent : null },
+      this.#stats.reception(clockHz),
+    );
     const socket = isMuxed ? this.#sockets.media : this.#sockets.reports;
     socket.send(this.#srtpSender?.protectReport(report) ?? report, port, target.address, () => undefined);
   }
@@ -245,11 +278,13 @@ class RtpSession implements TransportLeg, Paced {
     const { payload, payloadType, timestamp } = packet;
     const isKey = payloadType === remote.digitPayloadType;
     const isAudio = !isKey && payloadType !== COMFORT_NOISE_PAYLOAD_TYPE;
-    if (isKey) for (const digit of this.#digits.push(timestamp, payload, nowMs)) this.#reportDigit(digit, 'rfc4733');
+    if (isKey)
+      for (const digit of this.#digits.push(timestamp, payload, nowMs)) this.#reportDigit(digit, 'rfc4733');
     if (isAudio) this.#stats.time(timestamp, nowMs, CODECS[codecOf(payloadType, remote)].clockHz);
     const isBehind = !this.#order.push(packet, nowMs);
     // It may still be heard, unless the decoder has gone on without it.
-    if (isBehind && isAudio && !CODECS[codecOf(payloadType, remote)].hasMemory) this.#buffer(packet, remote, nowMs);
+    if (isBehind && isAudio && !CODECS[codecOf(payloadType, remote)].hasMemory)
+      this.#buffer(packet, remote, nowMs);
   }
 
   #takeInOrder(packet: RtpPacket, arrivedMs: number): void {
@@ -262,27 +297,44 @@ class RtpSession implements TransportLeg, Paced {
       const { samples, spokenMs } = this.#buffer(packet, remote, arrivedMs);
       if (samples.length === 0) return;
       this.#audio.hear(samples, spokenMs);
-      if (this.#keys) for (const digit of this.#keys.push(samples, spokenMs)) this.#reportDigit(digit, 'inband');
+      if (this.#keys)
+        for (const digit of this.#keys.push(samples, spokenMs)) this.#reportDigit(digit, 'inband');
     }
   }
 
   /** Decodes a packet into the jitter buffer; its samples are good until the next one. */
-  #buffer({ payload, payloadType, timestamp }: RtpPacket, remote: RtpRemote, arrivedMs: number): { samples: Int16Array; spokenMs: number } {
+  #buffer(
+    { payload, payloadType, timestamp }: RtpPacket,
+    remote: RtpRemote,
+    arrivedMs: number,
+  ): { samples: Int16Array; spokenMs: number } {
     const samples = this.#codec(codecOf(payloadType, remote)).decode(payload);
     return { samples, spokenMs: samples.length > 0 ? this.#jitter.push(timestamp, samples, arrivedMs) : 0 };
   }
 
-  /** What is missing is not waited for when what follows has to be played, nor, where the decoder can do without it, when the detector has waited. */
+  /**
+   * What is missing is not waited for when what follows has to be played, nor, where the decoder can do
+   * without it, when the detector has waited.
+   */
   #giveUpMissing(remote: RtpRemote, nowMs: number): void {
     if (!this.#order.isWaiting) return;
     const waitsMs = CODECS[remote.codec].hasMemory ? Number.POSITIVE_INFINITY : DETECTOR_WAIT_MS;
-    this.#order.giveUp(({ timestamp }, arrivedMs) => nowMs - arrivedMs >= waitsMs || this.#jitter.isDue(timestamp));
+    this.#order.giveUp(
+      ({ timestamp }, arrivedMs) => nowMs - arrivedMs >= waitsMs || this.#jitter.isDue(timestamp),
+    );
   }
 
-  /** A key takes the place of audio. All its packets bear the time it went down: later ones would pass for late. */
+  /**
+   * A key takes the place of audio. All its packets bear the time it went down: later ones would pass for
+   * late.
+   */
   #takeKey(timestamp: number, remote: RtpRemote, arrivedMs: number): void {
     // Events of another clock than the audio's say nothing about where the audio is.
-    if (timestamp === this.#keyTimestamp || (remote.digitClockHz ?? DIGIT_CLOCK_HZ) !== CODECS[remote.codec].clockHz) return;
+    if (
+      timestamp === this.#keyTimestamp ||
+      (remote.digitClockHz ?? DIGIT_CLOCK_HZ) !== CODECS[remote.codec].clockHz
+    )
+      return;
     this.#keyTimestamp = timestamp;
     this.#jitter.pushSilence(timestamp, arrivedMs);
   }
@@ -291,7 +343,10 @@ class RtpSession implements TransportLeg, Paced {
     if (digit) this.#audio.emit({ type: 'digit', source, ...digit });
   }
 
-  /** Sends the slot's packet: a key press where one is due (as a tone where the peer takes no events), else reply audio or silence. */
+  /**
+   * Sends the slot's packet: a key press where one is due (as a tone where the peer takes no events), else
+   * reply audio or silence.
+   */
   #send(slot: number, dueMs: number, isInTime: boolean): void {
     const remote = this.#remote;
     const canSend = isInTime && remote?.sending === true;
@@ -314,7 +369,8 @@ class RtpSession implements TransportLeg, Paced {
       });
       return;
     }
-    if (digit && digit.heldMs !== null) fillKeyTone(digit.key, this.rateHz, digit.heldMs * (this.rateHz / 1000), this.#audio.sent);
+    if (digit && digit.heldMs !== null)
+      fillKeyTone(digit.key, this.rateHz, digit.heldMs * (this.rateHz / 1000), this.#audio.sent);
     const end = this.#codec(remote.codec).encode(this.#audio.sent, packet, RTP_HEADER_BYTES);
     this.#transmit(packet, end, { marker: !this.#isTalkspurt, payloadType: remote.payloadType, timestamp });
     this.#isTalkspurt = true;
@@ -333,7 +389,8 @@ class RtpSession implements TransportLeg, Paced {
     this.#packetsSent++;
     this.#bytesSent += length - RTP_HEADER_BYTES;
     const end = this.#srtpSender?.protect(packet, length) ?? length;
-    // A refused or full send loses one packet, as the network may at any time: nothing to do about it. Without a callback Node tells nobody, and does less.
+    // A refused or full send loses one packet, as the network may at any time: nothing to do about it.
+    // Without a callback Node tells nobody, and does less.
     this.#sockets.media.send(packet.subarray(0, end), target.port, target.address);
   }
 
@@ -348,9 +405,19 @@ class RtpSession implements TransportLeg, Paced {
     const concealedShare = this.#framesConcealed / Math.max(1, this.#framesConcealed + this.#framesHeard);
     // A packet that came too late was as good as lost, and one that came twice makes up for none.
     const lossShare = Math.max(concealedShare, packetsLost / Math.max(1, packetsLost + packetsReceived));
-    const mos = packetsReceived > 0 ? estimateMos({ lossShare, roundTripMs: roundTripMs ?? 0, jitterMs }) : null;
+    const mos =
+      packetsReceived > 0 ? estimateMos({ lossShare, roundTripMs: roundTripMs ?? 0, jitterMs }) : null;
     const jitterBufferMs = this.#jitter.delayMs;
-    return { packetsReceived, packetsLost, jitterMs, packetsSent: this.#packetsSent, roundTripMs, jitterBufferMs, concealedShare, mos };
+    return {
+      packetsReceived,
+      packetsLost,
+      jitterMs,
+      packetsSent: this.#packetsSent,
+      roundTripMs,
+      jitterBufferMs,
+      concealedShare,
+      mos,
+    };
   }
 
   #end(reason: LegCloseReason): void {

@@ -1,4 +1,6 @@
-/** The two UDP sockets of an RTP leg: media on an even port, its reports on the odd one above (RFC 3550 §11). */
+/**
+ * The two UDP sockets of an RTP leg: media on an even port, its reports on the odd one above (RFC 3550 §11).
+ */
 import { createSocket, type Socket } from 'node:dgram';
 import { fault } from '#config/errors.ts';
 import type { PortPool } from './port-pool.ts';
@@ -28,7 +30,10 @@ export async function bindRtpSockets(address: string, ports: PortPool): Promise<
   throw fault('no_media_port', {}, { cause: lastError });
 }
 
-async function bindPair(address: string, port: number): Promise<{ readonly media: Socket; readonly reports: Socket }> {
+async function bindPair(
+  address: string,
+  port: number,
+): Promise<{ readonly media: Socket; readonly reports: Socket }> {
   const media = await bind(address, port);
   try {
     return { media, reports: await bind(address, port + 1) };
@@ -40,9 +45,18 @@ async function bindPair(address: string, port: number): Promise<{ readonly media
 
 function bind(address: string, port: number): Promise<Socket> {
   const family = address.includes(':') ? 6 : 4;
-  // Addresses come out of SDP as literals: there is no name to look up, and a media thread must never wait for one.
-  const lookup = (host: string, _: unknown, callback: (error: null, address: string, family: number) => void) => callback(null, host, family);
-  const socket = createSocket({ type: family === 6 ? 'udp6' : 'udp4', recvBufferSize: RECEIVE_BUFFER_BYTES, lookup: lookup as never });
+  // Addresses come out of SDP as literals: there is no name to look up, and a media thread must never wait
+  // for one.
+  const lookup = (
+    host: string,
+    _: unknown,
+    callback: (error: null, address: string, family: number) => void,
+  ) => callback(null, host, family);
+  const socket = createSocket({
+    type: family === 6 ? 'udp6' : 'udp4',
+    recvBufferSize: RECEIVE_BUFFER_BYTES,
+    lookup: lookup as never,
+  });
   return new Promise((resolve, reject) => {
     socket.once('error', (error) => {
       socket.close();

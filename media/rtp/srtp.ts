@@ -1,6 +1,6 @@
 /**
- * SRTP and SRTCP (RFC 3711) with the keys of a session description (RFC 4568): AES in counter mode, HMAC-SHA1, one master key each way.
- * What does not carry a valid tag, or came before, is dropped.
+ * SRTP and SRTCP (RFC 3711) with the keys of a session description (RFC 4568): AES in counter mode,
+ * HMAC-SHA1, one master key each way. What does not carry a valid tag, or came before, is dropped.
  */
 import { createCipheriv, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { RTP_HEADER_BYTES, rtpPayloadStart, unwrap } from './packet.ts';
@@ -56,7 +56,9 @@ class SessionKeys {
       const iv = Buffer.alloc(16);
       bytes.copy(iv, 0, MASTER_KEY_BYTES);
       iv[7] = (iv[7] ?? 0) ^ label;
-      return createCipheriv('aes-128-ctr', bytes.subarray(0, MASTER_KEY_BYTES), iv).update(Buffer.alloc(length));
+      return createCipheriv('aes-128-ctr', bytes.subarray(0, MASTER_KEY_BYTES), iv).update(
+        Buffer.alloc(length),
+      );
     };
     this.#cipherKey = derive(firstLabel, MASTER_KEY_BYTES);
     this.#authKey = derive(firstLabel + 1, AUTH_KEY_BYTES);
@@ -98,7 +100,10 @@ export class SrtpSender {
     this.#tagBytes = SRTP_SUITES[suite];
   }
 
-  /** Protects the packet (with a plain 12-byte header) in place; returns its new length. `buffer` has `SRTP_GROWTH_BYTES` behind it. */
+  /**
+   * Protects the packet (with a plain 12-byte header) in place; returns its new length. `buffer` has
+   * `SRTP_GROWTH_BYTES` behind it.
+   */
   protect(buffer: Uint8Array, length: number): number {
     const view = new DataView(buffer.buffer, buffer.byteOffset, buffer.byteLength);
     const [sequence, ssrc] = [view.getUint16(2), view.getUint32(8)];
@@ -158,7 +163,10 @@ export class SrtpReceiver {
     this.#mkiBytes = receiveMkiBytes;
   }
 
-  /** The packet as it was before it was protected, decrypted where it stands; null when it is not the far end's, or came before. */
+  /**
+   * The packet as it was before it was protected, decrypted where it stands; null when it is not the far
+   * end's, or came before.
+   */
   open(datagram: Uint8Array): Uint8Array | null {
     const end = datagram.length - this.#tagBytes - this.#mkiBytes;
     if (end < RTP_HEADER_BYTES) return null;
@@ -167,7 +175,9 @@ export class SrtpReceiver {
     if (start === null || start > end) return null;
     const [sequence, ssrc] = [view.getUint16(2), view.getUint32(8)];
     const source = this.#sources.get(ssrc);
-    const index = source ? this.#next(datagram, source, { sequence, end }) : this.#first(datagram, { sequence, end });
+    const index = source
+      ? this.#next(datagram, source, { sequence, end })
+      : this.#first(datagram, { sequence, end });
     if (index === null || !noted(this.#sources, ssrc, index)) return null;
     const packet = datagram.subarray(0, end);
     this.#rtp.crypt(packet.subarray(start), ssrc, index);
@@ -184,7 +194,13 @@ export class SrtpReceiver {
     const index = word & ~ENCRYPTED;
     const source = this.#reportSources.get(ssrc);
     if (source && !source.isNew(index)) return null;
-    if (!isSame(this.#rtcp.tag(datagram.subarray(0, end), null), datagram.subarray(datagram.length - REPORT_TAG_BYTES))) return null;
+    if (
+      !isSame(
+        this.#rtcp.tag(datagram.subarray(0, end), null),
+        datagram.subarray(datagram.length - REPORT_TAG_BYTES),
+      )
+    )
+      return null;
     if (!noted(this.#reportSources, ssrc, index)) return null;
     const report = datagram.subarray(0, bodyEnd);
     if (word & ENCRYPTED) this.#rtcp.crypt(report.subarray(REPORT_HEADER_BYTES), ssrc, index);
@@ -192,12 +208,19 @@ export class SrtpReceiver {
   }
 
   /** The index of a packet of a source that is known (RFC 3711 §3.3.1). */
-  #next(datagram: Uint8Array, source: Replay, { sequence, end }: { sequence: number; end: number }): number | null {
+  #next(
+    datagram: Uint8Array,
+    source: Replay,
+    { sequence, end }: { sequence: number; end: number },
+  ): number | null {
     const index = unwrap(source.highest, sequence, 16);
     return index >= 0 && source.isNew(index) && this.#isAuthentic(datagram, end, index) ? index : null;
   }
 
-  /** The first packet of a source: nobody says how often its sequence has wrapped when a call is taken over, but its tag does. */
+  /**
+   * The first packet of a source: nobody says how often its sequence has wrapped when a call is taken over,
+   * but its tag does.
+   */
   #first(datagram: Uint8Array, { sequence, end }: { sequence: number; end: number }): number | null {
     // Only the very first source is worth the search: anybody may send packets of others.
     const most = this.#sources.size === 0 ? MOST_WRAPS : 1;

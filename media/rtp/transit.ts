@@ -1,12 +1,17 @@
 /**
- * Maps a sender's RTP time onto our clock by a minimum-delay filter: the packets that travelled fastest say when a timestamp was due,
- * and what the others are late by is their jitter.
+ * Maps a sender's RTP time onto our clock by a minimum-delay filter: the packets that travelled fastest say
+ * when a timestamp was due, and what the others are late by is their jitter.
  */
 
-/** Two half-windows: the minimum over the last 5–10 s follows clock drift without forgetting the fast packets. */
+/**
+ * Two half-windows: the minimum over the last 5–10 s follows clock drift without forgetting the fast packets.
+ */
 const HALF_WINDOW_MS = 5000;
 
-/** Smallest transit seen lately; "transit" is arrival time minus RTP time, so only differences of it mean anything. */
+/**
+ * Smallest transit seen lately; "transit" is arrival time minus RTP time, so only differences of it mean
+ * anything.
+ */
 export class TransitFilter {
   #previousMs = Number.POSITIVE_INFINITY;
   #currentMs = Number.POSITIVE_INFINITY;

@@ -1,6 +1,7 @@
 /**
- * Live recognition at AssemblyAI over a WebSocket (`/v3/ws`): turns with interim words, ended by the vendor or by `ForceEndpoint`.
- * The vendor leaves a `ForceEndpoint` unanswered where nothing was said, so an answer is waited for only as long as one can be due.
+ * Live recognition at AssemblyAI over a WebSocket (`/v3/ws`): turns with interim words, ended by the vendor
+ * or by `ForceEndpoint`. The vendor leaves a `ForceEndpoint` unanswered where nothing was said, so an answer
+ * is waited for only as long as one can be due.
  */
 import { z } from 'zod';
 import type { Clock, Timer } from '#config/clock.ts';
@@ -57,7 +58,11 @@ const turn = z.object({
   words: z.array(z.object({ text: z.string(), start: z.number(), end: z.number() })),
 });
 type Turn = z.output<typeof turn>;
-const failure = z.object({ type: z.literal('Error'), error: z.string().optional(), error_code: z.number().optional() });
+const failure = z.object({
+  type: z.literal('Error'),
+  error: z.string().optional(),
+  error_code: z.number().optional(),
+});
 
 /** Creates the recogniser of one of AssemblyAI's streaming models. */
 export function createAssemblyaiRecognizer(model: string, options: AssemblyaiOptions): Recognizer {
@@ -94,7 +99,8 @@ class AssemblyaiStream implements RecognitionStream {
     const isSteered = !recognition.multilingual && !model.startsWith('universal-streaming');
     const url = socketUrl(baseUrl, '/v3/ws', {
       // The English model hears only English.
-      speech_model: model === ENGLISH_ONLY && recognition.language !== 'en' ? 'universal-streaming-multilingual' : model,
+      speech_model:
+        model === ENGLISH_ONLY && recognition.language !== 'en' ? 'universal-streaming-multilingual' : model,
       sample_rate: String(this.#rateHz),
       encoding: 'pcm_s16le',
       format_turns: 'true',
@@ -152,7 +158,9 @@ class AssemblyaiStream implements RecognitionStream {
     const failed = failure.safeParse(message);
     if (failed.success) {
       const { error_code: code = 0, error = 'an error' } = failed.data;
-      this.#socket.fail(new SpeechError(CLOSE_CATEGORIES[code] ?? 'unavailable', `AssemblyAI reported: ${error}`));
+      this.#socket.fail(
+        new SpeechError(CLOSE_CATEGORIES[code] ?? 'unavailable', `AssemblyAI reported: ${error}`),
+      );
       return;
     }
     const parsed = turn.safeParse(message);
@@ -205,7 +213,8 @@ class AssemblyaiStream implements RecognitionStream {
   #awaitAnswer(): Timer {
     return this.#clock.after(this.#isTurnOpen ? FINALISE_MS : UNHEARD_MS, () => {
       if (this.#plainEnd) this.#settle(this.#plainEnd);
-      else if (this.#isTurnOpen) this.#socket.fail(new SpeechError('stalled', 'AssemblyAI did not answer ForceEndpoint'));
+      else if (this.#isTurnOpen)
+        this.#socket.fail(new SpeechError('stalled', 'AssemblyAI did not answer ForceEndpoint'));
       else this.#finalised();
     });
   }

@@ -1,6 +1,7 @@
 /**
- * Cartesia: streamed synthesis with word times (`WS /tts/websocket`). One socket carries every synthesis of the process, each as a context of its own;
- * what still arrives of an aborted one is told by its id and dropped.
+ * Cartesia: streamed synthesis with word times (`WS /tts/websocket`). One socket carries every synthesis of
+ * the process, each as a context of its own; what still arrives of an aborted one is told by its id and
+ * dropped.
  */
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
@@ -8,7 +9,13 @@ import type { Clock, Timer } from '#config/clock.ts';
 import { PROVIDER_VOICES } from '#config/platform-models.ts';
 import { ChunkQueue } from './chunk-queue.ts';
 import { offeredRate, SampleReader } from './pcm-bytes.ts';
-import { type SpeechChunk, SpeechError, type SpokenWord, type SynthesisOptions, type Synthesizer } from './speech.ts';
+import {
+  type SpeechChunk,
+  SpeechError,
+  type SpokenWord,
+  type SynthesisOptions,
+  type Synthesizer,
+} from './speech.ts';
 import { WordTimes } from './spoken-words.ts';
 import { parseMessage, socketUrl, VendorSocket } from './vendor-socket.ts';
 import { categoryOf } from './vendor-status.ts';
@@ -28,7 +35,10 @@ const SLOWEST = 0.6;
 const FASTEST = 1.5;
 /** Unused for longer, the socket is closed before the vendor does it after five minutes. */
 const IDLE_MS = 240_000;
-/** Kept back of the audio until the next message, so that the last word's time never comes without audio to belong to. */
+/**
+ * Kept back of the audio until the next message, so that the last word's time never comes without audio to
+ * belong to.
+ */
 const TAIL_MS = 20;
 
 const seconds = z.array(z.number());
@@ -70,14 +80,18 @@ class CartesiaConnection {
     this.#options = options;
   }
 
-  /** A socket that was open may have died unnoticed: where it fails before its first message, the text is asked for once more on a new one. */
+  /**
+   * A socket that was open may have died unnoticed: where it fails before its first message, the text is
+   * asked for once more on a new one.
+   */
   async *speak(text: string, voiceId: string, synthesis: SynthesisOptions): AsyncGenerator<SpeechChunk> {
     const wasOpen = this.#socket?.isOver === false;
     const context = this.#begin(text, voiceId, synthesis);
     try {
       yield* context.read(synthesis.signal);
     } catch (error) {
-      const isDeadSocket = wasOpen && !context.hasHeard && error instanceof SpeechError && error.category === 'connectivity';
+      const isDeadSocket =
+        wasOpen && !context.hasHeard && error instanceof SpeechError && error.category === 'connectivity';
       if (!isDeadSocket) throw error;
       yield* this.#begin(text, voiceId, synthesis).read(synthesis.signal);
     }
@@ -108,7 +122,10 @@ class CartesiaConnection {
         language: synthesis.language,
         context_id: id,
         output_format: { container: 'raw', encoding: 'pcm_s16le', sample_rate: rateHz },
-        generation_config: { speed: Math.min(FASTEST, Math.max(SLOWEST, synthesis.speed)), emotion: synthesis.emotion ?? undefined },
+        generation_config: {
+          speed: Math.min(FASTEST, Math.max(SLOWEST, synthesis.speed)),
+          emotion: synthesis.emotion ?? undefined,
+        },
         add_timestamps: true,
         continue: false,
       }),
@@ -119,14 +136,23 @@ class CartesiaConnection {
   close(): void {
     this.#idle?.cancel();
     this.#socket?.close();
-    for (const context of [...this.#contexts.values()]) context.fail(new SpeechError('unavailable', 'The engine is closed'));
+    for (const context of [...this.#contexts.values()])
+      context.fail(new SpeechError('unavailable', 'The engine is closed'));
   }
 
   #open(): VendorSocket {
     if (this.#socket && !this.#socket.isOver) return this.#socket;
     const { baseUrl, apiKey, clock } = this.#options;
-    const headers = { 'cartesia-version': API_VERSION, ...(apiKey === undefined ? {} : { 'x-api-key': apiKey }) };
-    const socket = new VendorSocket({ vendor: 'Cartesia', url: socketUrl(baseUrl, '/tts/websocket', {}), headers, clock });
+    const headers = {
+      'cartesia-version': API_VERSION,
+      ...(apiKey === undefined ? {} : { 'x-api-key': apiKey }),
+    };
+    const socket = new VendorSocket({
+      vendor: 'Cartesia',
+      url: socketUrl(baseUrl, '/tts/websocket', {}),
+      headers,
+      clock,
+    });
     socket.listener = {
       onText: (text) => this.#received(text),
       onFailed: (error) => {
@@ -142,7 +168,8 @@ class CartesiaConnection {
     if (!parsed.success) return;
     const { context_id: id } = parsed.data;
     // An error without an id concerns them all.
-    if (parsed.data.type === 'error' && !id) for (const context of [...this.#contexts.values()]) context.receive(parsed.data);
+    if (parsed.data.type === 'error' && !id)
+      for (const context of [...this.#contexts.values()]) context.receive(parsed.data);
     else if (id) this.#contexts.get(id)?.receive(parsed.data);
   }
 
@@ -186,10 +213,16 @@ class CartesiaContext {
     this.hasHeard = true;
     if (type === 'error') {
       const { status_code: status = 500, title, message: text, error } = rest;
-      this.fail(new SpeechError(categoryOf(status), `Cartesia: ${text ?? error ?? title ?? `status ${status}`}`));
+      this.fail(
+        new SpeechError(categoryOf(status), `Cartesia: ${text ?? error ?? title ?? `status ${status}`}`),
+      );
     } else if (type === 'timestamps' && timed) {
       for (const [index, word] of timed.words.entries()) {
-        const placed = this.#times.take(word, (timed.start[index] ?? 0) * 1_000, (timed.end[index] ?? 0) * 1_000);
+        const placed = this.#times.take(
+          word,
+          (timed.start[index] ?? 0) * 1_000,
+          (timed.end[index] ?? 0) * 1_000,
+        );
         if (placed) this.#words.push(placed);
       }
     } else if (type === 'chunk' && data) this.#heard(this.#samples.read(Buffer.from(data, 'base64')));

@@ -1,4 +1,7 @@
-/** Audio between a vendor's socket and whoever reads a synthesis: in order, ended or failed once, and failed as `stalled` when nothing comes for too long. */
+/**
+ * Audio between a vendor's socket and whoever reads a synthesis: in order, ended or failed once, and failed
+ * as `stalled` when nothing comes for too long.
+ */
 import type { Clock, Timer } from '#config/clock.ts';
 import { type SpeechChunk, SpeechError } from './speech.ts';
 
@@ -39,7 +42,9 @@ export class ChunkQueue {
     this.#finish(error);
   }
 
-  /** The chunks as they come; throws what it failed with, and at once the signal's reason. To be read once. */
+  /**
+   * The chunks as they come; throws what it failed with, and at once the signal's reason. To be read once.
+   */
   async *read(signal: AbortSignal): AsyncGenerator<SpeechChunk> {
     const onAbort = () => this.fail(signal.reason);
     signal.addEventListener('abort', onAbort, { once: true });
@@ -71,6 +76,8 @@ export class ChunkQueue {
   }
 
   #arm(): Timer {
-    return this.#clock.after(STALL_MS, () => this.fail(new SpeechError('stalled', `${this.#vendor} sent nothing for ${STALL_MS} ms`)));
+    return this.#clock.after(STALL_MS, () =>
+      this.fail(new SpeechError('stalled', `${this.#vendor} sent nothing for ${STALL_MS} ms`)),
+    );
   }
 }

@@ -1,4 +1,7 @@
-/** Recognition of a whole recording at Deepgram (`POST /v1/listen`): one request, with the speakers told apart where it is asked. */
+/**
+ * Recognition of a whole recording at Deepgram (`POST /v1/listen`): one request, with the speakers told apart
+ * where it is asked.
+ */
 import { z } from 'zod';
 import { authorization, type DeepgramOptions } from './deepgram-access.ts';
 import { type RecordedSpeech, type RecordingRequest, SpeechError } from './speech.ts';
@@ -12,12 +15,23 @@ const LONGEST_MS = 600_000;
 const answer = z.object({
   results: z.object({
     channels: z.array(z.object({ detected_language: z.string().optional() })).min(1),
-    utterances: z.array(z.object({ start: z.number(), end: z.number(), transcript: z.string(), speaker: z.number().int().optional() })),
+    utterances: z.array(
+      z.object({
+        start: z.number(),
+        end: z.number(),
+        transcript: z.string(),
+        speaker: z.number().int().optional(),
+      }),
+    ),
   }),
 });
 
 /** Throws `SpeechError`, or the signal's reason. */
-export async function transcribeRecording(model: string, options: DeepgramOptions, request: RecordingRequest): Promise<RecordedSpeech> {
+export async function transcribeRecording(
+  model: string,
+  options: DeepgramOptions,
+  request: RecordingRequest,
+): Promise<RecordedSpeech> {
   const url = new URL(`${options.baseUrl.replace(/^ws/, 'http')}/v1/listen`);
   const query = {
     model,

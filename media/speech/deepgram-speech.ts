@@ -1,4 +1,7 @@
-/** Streamed synthesis at Deepgram (`WS /v1/speak`). It names no words. A socket serves one text, as no more than twenty may be flushed in a minute. */
+/**
+ * Streamed synthesis at Deepgram (`WS /v1/speak`). It names no words. A socket serves one text, as no more
+ * than twenty may be flushed in a minute.
+ */
 import { z } from 'zod';
 import { PROVIDER_VOICES } from '#config/platform-models.ts';
 import type { ChunkQueue } from './chunk-queue.ts';
@@ -22,7 +25,8 @@ const message = z.object({ type: z.string(), description: z.string().optional() 
 /** Creates the synthesiser. */
 export function createDeepgramSynthesizer(options: DeepgramOptions): Synthesizer {
   const { clock } = options;
-  const connect = (url: URL) => new VendorSocket({ vendor: 'Deepgram', url, headers: authorization(options), clock });
+  const connect = (url: URL) =>
+    new VendorSocket({ vendor: 'Deepgram', url, headers: authorization(options), clock });
   const sockets = new WarmSockets({ clock, idleMs: SPARE_MS, connect });
   const voices = PROVIDER_VOICES.deepgram;
   const urlOf = (outlook: SynthesisOutlook) => {
@@ -43,7 +47,9 @@ export function createDeepgramSynthesizer(options: DeepgramOptions): Synthesizer
       if (text.trim() === '') return;
       const rateHz = offeredRate(RATES_HZ, synthesis.sampleRateHz);
       const pieces = text.match(PIECES) ?? [];
-      const messages = [...pieces.map((piece) => ({ type: 'Speak', text: piece })), { type: 'Flush' }].map((each) => JSON.stringify(each));
+      const messages = [...pieces.map((piece) => ({ type: 'Speak', text: piece })), { type: 'Flush' }].map(
+        (each) => JSON.stringify(each),
+      );
       const farewell = JSON.stringify({ type: 'Close' });
       const speech = {
         vendor: 'Deepgram',
@@ -61,13 +67,17 @@ export function createDeepgramSynthesizer(options: DeepgramOptions): Synthesizer
 function createReader(rateHz: number, queue: ChunkQueue) {
   const samples = new SampleReader();
   return {
-    onBinary: (bytes: Buffer) => queue.push({ samples: samples.read(bytes), sampleRateHz: rateHz, words: null }),
+    onBinary: (bytes: Buffer) =>
+      queue.push({ samples: samples.read(bytes), sampleRateHz: rateHz, words: null }),
     onText(text: string) {
       const parsed = message.safeParse(parseMessage(text));
       if (parsed.data?.type === 'Flushed') queue.end();
-      // A warning says that something asked for is not done: without this text's audio there is nothing to wait for.
+      // A warning says that something asked for is not done: without this text's audio there is nothing to
+      // wait for.
       if (parsed.data?.type === 'Warning' || parsed.data?.type === 'Error')
-        queue.fail(new SpeechError('unavailable', `Deepgram: ${parsed.data.description ?? parsed.data.type}`));
+        queue.fail(
+          new SpeechError('unavailable', `Deepgram: ${parsed.data.description ?? parsed.data.type}`),
+        );
     },
   };
 }

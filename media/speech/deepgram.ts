@@ -1,14 +1,21 @@
 /**
- * Live recognition at Deepgram over a WebSocket (`/v1/listen`): interims as they come, finals on its own or at `Finalize`.
- * Every wait has a deadline: a socket that opens, takes a voice and says nothing fails as `stalled`. Silence proves nothing: Deepgram reports on it,
- * a self-hosted server that speaks its protocol need not.
+ * Live recognition at Deepgram over a WebSocket (`/v1/listen`): interims as they come, finals on its own or
+ * at `Finalize`. Every wait has a deadline: a socket that opens, takes a voice and says nothing fails as
+ * `stalled`. Silence proves nothing: Deepgram reports on it, a self-hosted server that speaks its protocol
+ * need not.
  */
 import { z } from 'zod';
 import type { Clock, Timer } from '#config/clock.ts';
 import { levelDb } from '../dsp/pcm.ts';
 import { authorization, type DeepgramOptions } from './deepgram-access.ts';
 import { transcribeRecording } from './deepgram-recording.ts';
-import { type RecognitionEvent, type RecognitionOptions, type RecognitionStream, type Recognizer, SpeechError } from './speech.ts';
+import {
+  type RecognitionEvent,
+  type RecognitionOptions,
+  type RecognitionStream,
+  type Recognizer,
+  SpeechError,
+} from './speech.ts';
 import { parseMessage, socketUrl, VendorSocket } from './vendor-socket.ts';
 
 /** A voice was written and nothing came back. */
@@ -27,7 +34,9 @@ const results = z.object({
   from_finalize: z.boolean().optional(),
   start: z.number().optional(),
   duration: z.number().optional(),
-  channel: z.object({ alternatives: z.array(z.object({ transcript: z.string(), languages: z.array(z.string()).optional() })) }),
+  channel: z.object({
+    alternatives: z.array(z.object({ transcript: z.string(), languages: z.array(z.string()).optional() })),
+  }),
 });
 const failure = z.object({ type: z.literal('Error') });
 
@@ -40,7 +49,8 @@ export function createDeepgramRecognizer(model: string, options: DeepgramOptions
     id: `deepgram:${model}`,
     givesInterims: true,
     expectedFinalMs: 300,
-    open: (recognition) => new DeepgramStream(listenUrl(options.baseUrl, model, recognition), options, recognition),
+    open: (recognition) =>
+      new DeepgramStream(listenUrl(options.baseUrl, model, recognition), options, recognition),
     transcribe: (request) => transcribeRecording(model, options, request),
   };
 }
@@ -49,7 +59,8 @@ function listenUrl(baseUrl: string, model: string, recognition: RecognitionOptio
   return socketUrl(baseUrl, '/v1/listen', {
     model,
     // A language the multilingual model does not know is better recognised alone.
-    language: recognition.multilingual && MULTILINGUAL.has(recognition.language) ? 'multi' : recognition.language,
+    language:
+      recognition.multilingual && MULTILINGUAL.has(recognition.language) ? 'multi' : recognition.language,
     encoding: 'linear16',
     sample_rate: String(recognition.sampleRateHz),
     channels: '1',
@@ -82,7 +93,12 @@ class DeepgramStream implements RecognitionStream {
     this.#rateHz = recognition.sampleRateHz;
     this.#onEvent = recognition.onEvent;
     this.#keepAlive = options.clock.every(KEEP_ALIVE_MS, () => this.#sendKeepAlive());
-    this.#socket = new VendorSocket({ vendor: 'Deepgram', url, headers: authorization(options), clock: options.clock });
+    this.#socket = new VendorSocket({
+      vendor: 'Deepgram',
+      url,
+      headers: authorization(options),
+      clock: options.clock,
+    });
     this.#socket.listener = {
       onOpen: () => this.#opened(),
       onText: (text) => this.#received(text),
@@ -97,7 +113,8 @@ class DeepgramStream implements RecognitionStream {
     if (this.#socket.isOver) return;
     this.#hasUnsettledAudio = true;
     this.#sentSinceKeepAlive = true;
-    if (levelDb(samples) >= QUIETEST_VOICE_DB) this.#unansweredVoiceMs += (samples.length * 1_000) / this.#rateHz;
+    if (levelDb(samples) >= QUIETEST_VOICE_DB)
+      this.#unansweredVoiceMs += (samples.length * 1_000) / this.#rateHz;
     // The caller may reuse its array, and the socket sends later.
     this.#socket.send(Buffer.from(samples.slice().buffer));
     if (this.#isOpen) this.#awaitProgress();
@@ -149,7 +166,8 @@ class DeepgramStream implements RecognitionStream {
   #heard(heard: z.infer<typeof results>): void {
     const best = heard.channel.alternatives[0];
     const text = best?.transcript.trim() ?? '';
-    if (text !== '' && heard.is_final === true) this.#onEvent({ type: 'final', text, ...times(heard), language: best?.languages?.[0] ?? null });
+    if (text !== '' && heard.is_final === true)
+      this.#onEvent({ type: 'final', text, ...times(heard), language: best?.languages?.[0] ?? null });
     else if (text !== '') this.#onEvent({ type: 'interim', text });
     // A listener may have closed the stream meanwhile.
     if (heard.from_finalize === true && this.#finalisesOpen > 0 && !this.#socket.isOver) this.#finalised();
@@ -162,7 +180,10 @@ class DeepgramStream implements RecognitionStream {
     this.#onEvent({ type: 'finalised' });
   }
 
-  /** Deepgram leaves a `Finalize` unanswered when there is next to nothing left to settle; a voice that nothing answered is a stall. */
+  /**
+   * Deepgram leaves a `Finalize` unanswered when there is next to nothing left to settle; a voice that
+   * nothing answered is a stall.
+   */
   #awaitAnswer(): Timer {
     return this.#clock.after(FINALISE_MS, () => {
       if (this.#unansweredVoiceMs < LEAST_VOICE_MS) this.#finalised();
@@ -172,7 +193,9 @@ class DeepgramStream implements RecognitionStream {
 
   #awaitProgress(): void {
     if (this.#unansweredVoiceMs < LEAST_VOICE_MS) return;
-    this.#progress ??= this.#clock.after(SILENT_MS, () => this.#socket.fail(new SpeechError('stalled', 'Deepgram takes a voice and says nothing')));
+    this.#progress ??= this.#clock.after(SILENT_MS, () =>
+      this.#socket.fail(new SpeechError('stalled', 'Deepgram takes a voice and says nothing')),
+    );
   }
 
   #stop(): void {
@@ -184,5 +207,8 @@ class DeepgramStream implements RecognitionStream {
 
 function times(heard: z.infer<typeof results>): { startMs: number | null; endMs: number | null } {
   if (heard.start === undefined || heard.duration === undefined) return { startMs: null, endMs: null };
-  return { startMs: Math.round(heard.start * 1_000), endMs: Math.round((heard.start + heard.duration) * 1_000) };
+  return {
+    startMs: Math.round(heard.start * 1_000),
+    endMs: Math.round((heard.start + heard.duration) * 1_000),
+  };
 }

@@ -1,6 +1,6 @@
 /**
- * Streamed synthesis at ElevenLabs with the time of every character (`WS /v1/text-to-speech/{voice}/stream-input`).
- * A socket serves one text; the next one is opened ahead of it.
+ * Streamed synthesis at ElevenLabs with the time of every character (`WS
+ * /v1/text-to-speech/{voice}/stream-input`). A socket serves one text; the next one is opened ahead of it.
  */
 import { z } from 'zod';
 import type { Clock } from '#config/clock.ts';
@@ -8,7 +8,13 @@ import { PROVIDER_VOICES } from '#config/platform-models.ts';
 import type { ChunkQueue } from './chunk-queue.ts';
 import { offeredRate, SampleReader } from './pcm-bytes.ts';
 import { speakOverSocket } from './socket-speech.ts';
-import { type SpeechChunk, SpeechError, type SynthesisOptions, type SynthesisOutlook, type Synthesizer } from './speech.ts';
+import {
+  type SpeechChunk,
+  SpeechError,
+  type SynthesisOptions,
+  type SynthesisOutlook,
+  type Synthesizer,
+} from './speech.ts';
 import { CharacterTimes } from './spoken-words.ts';
 import { parseMessage, socketUrl, VendorSocket } from './vendor-socket.ts';
 import { WarmSockets } from './warm-sockets.ts';
@@ -30,34 +36,57 @@ const SLOWEST = 0.7;
 const FASTEST = 1.2;
 
 const numbers = z.array(z.number());
-const alignment = z.object({ chars: z.array(z.string()), charStartTimesMs: numbers, charDurationsMs: numbers });
-const output = z.object({ audio: z.string().nullish(), isFinal: z.boolean().nullish(), alignment: alignment.nullish().catch(null) });
+const alignment = z.object({
+  chars: z.array(z.string()),
+  charStartTimesMs: numbers,
+  charDurationsMs: numbers,
+});
+const output = z.object({
+  audio: z.string().nullish(),
+  isFinal: z.boolean().nullish(),
+  alignment: alignment.nullish().catch(null),
+});
 const failure = z.object({ error: z.string(), message: z.string().optional() });
 
 /** Creates the synthesiser. */
 export function createElevenlabsSynthesizer(options: ElevenlabsOptions): Synthesizer {
   const { clock, apiKey } = options;
   const headers: Record<string, string> = apiKey === undefined ? {} : { 'xi-api-key': apiKey };
-  const sockets = new WarmSockets({ clock, idleMs: SPARE_MS, connect: (url) => new VendorSocket({ vendor: 'ElevenLabs', url, headers, clock }) });
+  const sockets = new WarmSockets({
+    clock,
+    idleMs: SPARE_MS,
+    connect: (url) => new VendorSocket({ vendor: 'ElevenLabs', url, headers, clock }),
+  });
   const voices = PROVIDER_VOICES.elevenlabs;
 
   function urlOf({ voiceId, language, sampleRateHz }: SynthesisOutlook): URL {
-    return socketUrl(options.baseUrl, `/v1/text-to-speech/${encodeURIComponent(voiceId ?? voices[0].id)}/stream-input`, {
-      model_id: MODEL,
-      language_code: language,
-      output_format: `pcm_${offeredRate(RATES_HZ, sampleRateHz)}`,
-      auto_mode: 'true',
-      sync_alignment: 'true',
-      inactivity_timeout: String(INACTIVITY_SECONDS),
-    });
+    return socketUrl(
+      options.baseUrl,
+      `/v1/text-to-speech/${encodeURIComponent(voiceId ?? voices[0].id)}/stream-input`,
+      {
+        model_id: MODEL,
+        language_code: language,
+        output_format: `pcm_${offeredRate(RATES_HZ, sampleRateHz)}`,
+        auto_mode: 'true',
+        sync_alignment: 'true',
+        inactivity_timeout: String(INACTIVITY_SECONDS),
+      },
+    );
   }
 
   function synthesise(text: string, synthesis: SynthesisOptions): AsyncGenerator<SpeechChunk> {
     const rateHz = offeredRate(RATES_HZ, synthesis.sampleRateHz);
     const url = urlOf(synthesis);
     const speed = Math.min(FASTEST, Math.max(SLOWEST, synthesis.speed));
-    const messages = [{ text: ' ', voice_settings: { speed } }, { text: `${text} ` }, { text: '' }].map((message) => JSON.stringify(message));
-    const speech = { vendor: 'ElevenLabs', url, messages, createReader: (queue: ChunkQueue) => createReader(text, rateHz, queue) };
+    const messages = [{ text: ' ', voice_settings: { speed } }, { text: `${text} ` }, { text: '' }].map(
+      (message) => JSON.stringify(message),
+    );
+    const speech = {
+      vendor: 'ElevenLabs',
+      url,
+      messages,
+      createReader: (queue: ChunkQueue) => createReader(text, rateHz, queue),
+    };
     return speakOverSocket(speech, { sockets, clock, signal: synthesis.signal });
   }
 
@@ -85,7 +114,11 @@ function createReader(text: string, rateHz: number, queue: ChunkQueue) {
         queue.fail(errorOf(refused.data));
         return;
       }
-      const { audio, isFinal, alignment: aligned } = output.catch({ audio: null, isFinal: null, alignment: null }).parse(parsed);
+      const {
+        audio,
+        isFinal,
+        alignment: aligned,
+      } = output.catch({ audio: null, isFinal: null, alignment: null }).parse(parsed);
       if (audio) {
         const chunk = samples.read(Buffer.from(audio, 'base64'));
         // Times count from the start of the chunk they come with.

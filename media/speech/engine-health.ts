@@ -1,14 +1,21 @@
 /**
- * Which engines of a process have failed lately; shared by its calls. One that failed is passed over for a while, and tried out in the background as often as
- * it is: it is back as soon as it serves again, and no caller waits to find out.
+ * Which engines of a process have failed lately; shared by its calls. One that failed is passed over for a
+ * while, and tried out in the background as often as it is: it is back as soon as it serves again, and no
+ * caller waits to find out.
  */
 import type { Clock } from '#config/clock.ts';
 
 /** How long an engine that failed is passed over where another one can serve and nobody tries it out, ms. */
 const PASSED_OVER_MS = 30_000;
-/** How long one that was late is not asked first, ms: the line that is to bridge the wait must not wait for it too. */
+/**
+ * How long one that was late is not asked first, ms: the line that is to bridge the wait must not wait for it
+ * too.
+ */
 const LATE_MS = 5_000;
-/** It is tried out this long after its failure, ms, and after twice as long each time until it has done its work again. */
+/**
+ * It is tried out this long after its failure, ms, and after twice as long each time until it has done its
+ * work again.
+ */
 const FIRST_TRIAL_MS = 2_000;
 const LAST_TRIAL_MS = 16_000;
 
@@ -31,7 +38,10 @@ export class EngineHealth {
   }
 
   isWell(engineId: string): boolean {
-    return this.#since(this.#faults.get(engineId)?.atMs) >= PASSED_OVER_MS && this.#since(this.#lateAtMs.get(engineId)) >= LATE_MS;
+    return (
+      this.#since(this.#faults.get(engineId)?.atMs) >= PASSED_OVER_MS &&
+      this.#since(this.#lateAtMs.get(engineId)) >= LATE_MS
+    );
   }
 
   failed(engineId: string): void {
@@ -52,10 +62,18 @@ export class EngineHealth {
     this.#lateAtMs.delete(engineId);
   }
 
-  /** It was passed over: `serves` tries it out, unless that was done lately, and says whether it can be asked again. */
+  /**
+   * It was passed over: `serves` tries it out, unless that was done lately, and says whether it can be asked
+   * again.
+   */
   passedOver(engineId: string, serves: () => Promise<boolean>): void {
     const fault = this.#faults.get(engineId);
-    if (!fault || fault.isTriedOut || this.#since(fault.atMs) < Math.min(LAST_TRIAL_MS, FIRST_TRIAL_MS * 2 ** fault.trials)) return;
+    if (
+      !fault ||
+      fault.isTriedOut ||
+      this.#since(fault.atMs) < Math.min(LAST_TRIAL_MS, FIRST_TRIAL_MS * 2 ** fault.trials)
+    )
+      return;
     this.#faults.set(engineId, { ...fault, trials: fault.trials + 1, isTriedOut: true });
     void serves()
       .catch(() => false)
@@ -63,7 +81,11 @@ export class EngineHealth {
         const now = this.#faults.get(engineId);
         // A call that asked it meanwhile knows better.
         if (!now) return;
-        this.#faults.set(engineId, { ...now, atMs: isServing ? Number.NEGATIVE_INFINITY : this.#clock.now(), isTriedOut: false });
+        this.#faults.set(engineId, {
+          ...now,
+          atMs: isServing ? Number.NEGATIVE_INFINITY : this.#clock.now(),
+          isTriedOut: false,
+        });
         if (isServing) this.#lateAtMs.delete(engineId);
       });
   }

@@ -1,4 +1,7 @@
-/** The speech engines of one worker, as the deployment's settings and machine allow; and what to tell a person about them at the start. */
+/**
+ * The speech engines of one worker, as the deployment's settings and machine allow; and what to tell a person
+ * about them at the start.
+ */
 import type { Clock } from '#config/clock.ts';
 import { isVendorConfigured, type Settings, type Vendor, vendorAccess } from '#config/env.ts';
 import type { Logger } from '#config/log.ts';
@@ -32,13 +35,25 @@ export interface SpeechEnginesOptions {
 
 /** The engines of one process, shared by its calls. */
 export interface SpeechEngines {
-  /** The recogniser of an `asr.model`; an unknown one is replaced by the platform's own. Null when there is none: keypad and typed input remain. */
+  /**
+   * The recogniser of an `asr.model`; an unknown one is replaced by the platform's own. Null when there is
+   * none: keypad and typed input remain.
+   */
   recognizerFor(asrModelId: string): Recognizer | null;
-  /** The synthesiser of a `voice_id`, speaking with that voice unless the options name another; an unknown one is replaced by the platform's own. */
+  /**
+   * The synthesiser of a `voice_id`, speaking with that voice unless the options name another; an unknown one
+   * is replaced by the platform's own.
+   */
   synthesizerFor(voiceId: string): Synthesizer;
-  /** For one call: as `recognizerFor`, with the other configured vendors' engines and a local streaming model behind it. */
+  /**
+   * For one call: as `recognizerFor`, with the other configured vendors' engines and a local streaming model
+   * behind it.
+   */
   callRecognizer(asrModelId: string): Recognizer | null;
-  /** For one call: as `synthesizerFor`, with the other engines behind it that speak the language (ISO 639-1), the local one last. */
+  /**
+   * For one call: as `synthesizerFor`, with the other engines behind it that speak the language (ISO 639-1),
+   * the local one last.
+   */
   callSynthesizer(voiceId: string, language: string): Synthesizer;
   /** Plain lines that say which engines are in use. */
   describe(): string[];
@@ -46,7 +61,10 @@ export interface SpeechEngines {
 }
 
 /** Local recognisers that can run on this machine, best first. Nothing is run or loaded to find out. */
-export function detectLocalRecognition(place: { readonly dataDir: string; readonly searchPath: string }): LocalRecognition[] {
+export function detectLocalRecognition(place: {
+  readonly dataDir: string;
+  readonly searchPath: string;
+}): LocalRecognition[] {
   const found: LocalRecognition[] = [];
   if (findSherpaModel(place.dataDir)) found.push('sherpa');
   if (findPocketsphinx(place.searchPath)) found.push('pocketsphinx');
@@ -60,14 +78,20 @@ export async function openSpeechEngines(options: SpeechEnginesOptions): Promise<
   const { settings, clock, logger } = options;
   const [flite, local] = await Promise.all([openFlite(), openLocalRecognizers(options)]);
   const phrases = new KeptPhrases(clock);
-  const localVoice = phrases.of(localSynthesizer([flite, ...(detectEspeakVoices().length > 0 ? [createEspeak(clock)] : [])]));
+  const localVoice = phrases.of(
+    localSynthesizer([flite, ...(detectEspeakVoices().length > 0 ? [createEspeak(clock)] : [])]),
+  );
   const detected = [...local.keys()].map((id) => id.slice('local:'.length) as LocalRecognition);
   const models = platformModels(settings, { localRecognition: detected });
   const platformAsr = models.asr.find((model) => model.default)?.id ?? '';
   const remote = remoteRecognizers(settings, clock);
-  const find = (id: string) => (id === LOCAL_RECOGNITION_ID ? [...local.values()][0] : local.get(id)) ?? remote(id);
+  const find = (id: string) =>
+    (id === LOCAL_RECOGNITION_ID ? [...local.values()][0] : local.get(id)) ?? remote(id);
   const platformRecognizer = () => find(platformAsr) ?? find(LOCAL_RECOGNITION_ID) ?? null;
-  const synthesizers = new Map<string, Synthesizer>([['local', localVoice], ...remoteSynthesizers(settings, clock, phrases)]);
+  const synthesizers = new Map<string, Synthesizer>([
+    ['local', localVoice],
+    ...remoteSynthesizers(settings, clock, phrases),
+  ]);
   const platformTts = synthesizers.get(settings.TTS_PROVIDER) ?? localVoice;
   const standIns = { health: new EngineHealth(clock), clock, logger };
   const recognizerFor = (asrModelId: string) => {
@@ -76,7 +100,8 @@ export async function openSpeechEngines(options: SpeechEnginesOptions): Promise<
       logger.debug({ asrModelId, used: found?.id ?? null }, 'recognition model replaced');
     return found;
   };
-  // Pocketsphinx hears little beside its keyterms: what it made of a vendor's caller would be worse than silence.
+  // Pocketsphinx hears little beside its keyterms: what it made of a vendor's caller would be worse than
+  // silence.
   const standInsOf = (chosen: Recognizer) =>
     onePerProvider(
       chosen,
@@ -96,18 +121,28 @@ export async function openSpeechEngines(options: SpeechEnginesOptions): Promise<
     },
     callSynthesizer(voiceId, language) {
       const chosen = synthesizerFor(voiceId);
-      const others = chosen.id === 'local' ? [] : [...synthesizers.values()].filter((engine) => speaks(engine, language)).reverse();
+      const others =
+        chosen.id === 'local'
+          ? []
+          : [...synthesizers.values()].filter((engine) => speaks(engine, language)).reverse();
       return failOverSynthesizer([chosen, ...onePerProvider(chosen, others)], standIns);
     },
     describe() {
       const recognizer = platformRecognizer();
-      return [...describe(platformTts, recognizer), ...(recognizer ? describeStandIns(recognizer, standInsOf(recognizer)) : [])];
+      return [
+        ...describe(platformTts, recognizer),
+        ...(recognizer ? describeStandIns(recognizer, standInsOf(recognizer)) : []),
+      ];
     },
     close: () => closeAll([...synthesizers.values(), ...local.values()]),
   };
 }
 
-async function openLocalRecognizers({ settings, searchPath, clock }: SpeechEnginesOptions): Promise<Map<string, LocalRecognizer>> {
+async function openLocalRecognizers({
+  settings,
+  searchPath,
+  clock,
+}: SpeechEnginesOptions): Promise<Map<string, LocalRecognizer>> {
   const recognizers = new Map<string, LocalRecognizer>();
   const model = findSherpaModel(settings.DATA_DIR);
   if (model) recognizers.set('local:sherpa', createSherpa(model, clock));
@@ -129,15 +164,20 @@ const SYNTHESIZERS = {
   deepgram: { at: 'wss://api.deepgram.com', create: createDeepgramSynthesizer },
 } as const;
 
-/** Finds vendors' recognisers by `<provider>:<model>`; any model name of a configured vendor will do. Each is made once, as it learns how fast it is. */
+/**
+ * Finds vendors' recognisers by `<provider>:<model>`; any model name of a configured vendor will do. Each is
+ * made once, as it learns how fast it is.
+ */
 function remoteRecognizers(settings: Settings, clock: Clock): (id: string) => Recognizer | undefined {
   const made = new Map<string, Recognizer>();
   return (id) => {
     const colon = id.indexOf(':');
     const [provider, model] = [id.slice(0, colon), id.slice(colon + 1)];
-    if (!isKeyOf(RECOGNIZERS, provider) || model === '' || !isVendorConfigured(settings, provider)) return undefined;
+    if (!isKeyOf(RECOGNIZERS, provider) || model === '' || !isVendorConfigured(settings, provider))
+      return undefined;
     const { at, create } = RECOGNIZERS[provider];
-    const recognizer = made.get(id) ?? measureFinals(create(model, { ...accessTo(settings, provider, at), clock }), clock);
+    const recognizer =
+      made.get(id) ?? measureFinals(create(model, { ...accessTo(settings, provider, at), clock }), clock);
     made.set(id, recognizer);
     return recognizer;
   };
@@ -151,7 +191,11 @@ function remoteSynthesizers(settings: Settings, clock: Clock, phrases: KeptPhras
   );
 }
 
-function accessTo(settings: Settings, vendor: Vendor, standard: string): { baseUrl: string; apiKey: string | undefined } {
+function accessTo(
+  settings: Settings,
+  vendor: Vendor,
+  standard: string,
+): { baseUrl: string; apiKey: string | undefined } {
   const { apiKey, baseUrl = standard } = vendorAccess(settings, vendor);
   return { apiKey, baseUrl };
 }
@@ -161,10 +205,16 @@ function isKeyOf<T extends object>(table: T, key: string): key is Extract<keyof 
 }
 
 /** The first engine of each provider other than the chosen one's. */
-function onePerProvider<Engine extends { readonly id: string }>(chosen: Engine, others: readonly Engine[]): Engine[] {
+function onePerProvider<Engine extends { readonly id: string }>(
+  chosen: Engine,
+  others: readonly Engine[],
+): Engine[] {
   const providerOf = ({ id }: Engine) => id.split(':')[0];
   const all = [chosen, ...others];
-  return all.filter((engine, index) => index > 0 && all.findIndex((other) => providerOf(other) === providerOf(engine)) === index);
+  return all.filter(
+    (engine, index) =>
+      index > 0 && all.findIndex((other) => providerOf(other) === providerOf(engine)) === index,
+  );
 }
 
 function speaks({ voices }: Synthesizer, language: string): boolean {
@@ -176,10 +226,17 @@ function parseVoice(voiceId: string): { provider: string; voice: string } {
   return { provider: voiceId.slice(0, Math.max(0, colon)), voice: voiceId.slice(colon + 1) };
 }
 
-/** The synthesiser with a voice of its own, which stands in where the options name none or the same one by its full id. */
+/**
+ * The synthesiser with a voice of its own, which stands in where the options name none or the same one by its
+ * full id.
+ */
 function withVoice(synthesizer: Synthesizer, voice: string | null): Synthesizer {
-  const engineVoice = (asked: string | null) => (asked === null || asked === 'default' || asked.includes(':') ? voice : asked);
-  const own = <Asked extends SynthesisOutlook>(asked: Asked): Asked => ({ ...asked, voiceId: engineVoice(asked.voiceId) });
+  const engineVoice = (asked: string | null) =>
+    asked === null || asked === 'default' || asked.includes(':') ? voice : asked;
+  const own = <Asked extends SynthesisOutlook>(asked: Asked): Asked => ({
+    ...asked,
+    voiceId: engineVoice(asked.voiceId),
+  });
   return {
     ...synthesizer,
     prepare: (outlook) => synthesizer.prepare?.(own(outlook)),
@@ -188,11 +245,18 @@ function withVoice(synthesizer: Synthesizer, voice: string | null): Synthesizer 
 }
 
 function describe(synthesizer: Synthesizer, recognizer: Recognizer | null): string[] {
-  const others = detectEspeakVoices().length > 0 ? 'eSpeak NG for other languages' : 'npm run espeak for other languages';
-  const lines = [`Speech synthesis: ${synthesizer.id === 'local' ? `local (Flite for English, ${others})` : synthesizer.id}`];
-  lines.push(`Speech recognition: ${recognizer?.id ?? 'none. Callers can use the keypad, and web callers can type.'}`);
+  const others =
+    detectEspeakVoices().length > 0 ? 'eSpeak NG for other languages' : 'npm run espeak for other languages';
+  const lines = [
+    `Speech synthesis: ${synthesizer.id === 'local' ? `local (Flite for English, ${others})` : synthesizer.id}`,
+  ];
+  lines.push(
+    `Speech recognition: ${recognizer?.id ?? 'none. Callers can use the keypad, and web callers can type.'}`,
+  );
   if (!recognizer)
-    lines.push('To hear callers, install pocketsphinx (Debian: apt-get install pocketsphinx pocketsphinx-en-us), or set ASR_PROVIDER with its key.');
+    lines.push(
+      'To hear callers, install pocketsphinx (Debian: apt-get install pocketsphinx pocketsphinx-en-us), or set ASR_PROVIDER with its key.',
+    );
   return lines;
 }
 
@@ -200,7 +264,9 @@ function describe(synthesizer: Synthesizer, recognizer: Recognizer | null): stri
 function describeStandIns({ id }: Recognizer, others: readonly Recognizer[]): string[] {
   if (id.startsWith('local:')) return [];
   if (others.length > 0) return [`When ${id} fails: ${others.map((other) => other.id).join(', then ')}`];
-  return [`When ${id} fails: nobody hears callers, who are asked to say it again. A second vendor's key or npm run models helps.`];
+  return [
+    `When ${id} fails: nobody hears callers, who are asked to say it again. A second vendor's key or npm run models helps.`,
+  ];
 }
 
 async function closeAll(engines: readonly { close?(): Promise<void> }[]): Promise<void> {

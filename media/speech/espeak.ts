@@ -1,6 +1,7 @@
 /**
- * Local synthesis with eSpeak NG where it is installed (`npm run espeak`): robotic, but it speaks nearly every language an agent can. eSpeak NG is under the GPL
- * and stays out of this program: `espeak/program.ts` is one of its own, spoken to over a pipe, one sentence after the other.
+ * Local synthesis with eSpeak NG where it is installed (`npm run espeak`): robotic, but it speaks nearly
+ * every language an agent can. eSpeak NG is under the GPL and stays out of this program: `espeak/program.ts`
+ * is one of its own, spoken to over a pipe, one sentence after the other.
  */
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -32,7 +33,11 @@ interface EspeakJob {
 
 const place = z.number().int().nonnegative();
 const answer = z.union([
-  z.object({ sampleRateHz: z.number().int().positive(), samples: z.string(), words: z.array(z.tuple([place, place, z.number(), z.number()])) }),
+  z.object({
+    sampleRateHz: z.number().int().positive(),
+    samples: z.string(),
+    words: z.array(z.tuple([place, place, z.number(), z.number()])),
+  }),
   z.object({ error: z.string() }),
 ]);
 type EspeakAnswer = z.output<typeof answer>;
@@ -45,15 +50,20 @@ const STALL_MS = 8_000;
 
 /** eSpeak NG's own codes, where they are not ISO 639-1. */
 const CODES: Readonly<Record<string, string>> = { zh: 'cmn', no: 'nb' };
-/** Languages it has no voice for, or whose usual script it cannot read: it spells Japanese characters, guesses at Thai ones, and leaves out what Hebrew does not write. */
+/**
+ * Languages it has no voice for, or whose usual script it cannot read: it spells Japanese characters, guesses
+ * at Thai ones, and leaves out what Hebrew does not write.
+ */
 const UNSPOKEN = new Set<string>(['tl', 'ja', 'th', 'he']);
 
 const NAMES = new Intl.DisplayNames(['en'], { type: 'language' });
-const VOICES: readonly ProviderVoice[] = SPEAKING_LANGUAGES.filter((language) => !UNSPOKEN.has(language)).map((language) => ({
-  id: `espeak-${language}`,
-  name: `eSpeak (${NAMES.of(language)})`,
-  languages: [language],
-}));
+const VOICES: readonly ProviderVoice[] = SPEAKING_LANGUAGES.filter((language) => !UNSPOKEN.has(language)).map(
+  (language) => ({
+    id: `espeak-${language}`,
+    name: `eSpeak (${NAMES.of(language)})`,
+    languages: [language],
+  }),
+);
 
 /** Its voices where it is installed, or none. Nothing is run to find out. */
 export function detectEspeakVoices(): readonly ProviderVoice[] {
@@ -72,7 +82,11 @@ export function createEspeak(clock: Clock, program: string = `${FOLDER}/program.
   };
 }
 
-async function* speak(queue: EspeakQueue, text: string, options: SynthesisOptions): AsyncGenerator<SpeechChunk> {
+async function* speak(
+  queue: EspeakQueue,
+  text: string,
+  options: SynthesisOptions,
+): AsyncGenerator<SpeechChunk> {
   options.signal.throwIfAborted();
   const voiceId = VOICES.find(({ id }) => id === options.voiceId)?.id ?? voiceFor(VOICES, options.language);
   const language = voiceId.slice('espeak-'.length);
@@ -81,7 +95,11 @@ async function* speak(queue: EspeakQueue, text: string, options: SynthesisOption
   for (const { start, end } of cutSentences(readable)) {
     const sentence = readable.slice(start, end);
     if (!/[\p{L}\p{N}]/u.test(sentence)) continue;
-    const job = { text: sentence, voice: CODES[language] ?? language, wordsPerMinute: Math.round(WORDS_PER_MINUTE * options.speed) };
+    const job = {
+      text: sentence,
+      voice: CODES[language] ?? language,
+      wordsPerMinute: Math.round(WORDS_PER_MINUTE * options.speed),
+    };
     const made = await queue.run(job, options);
     if ('error' in made) throw new SpeechError('unavailable', `eSpeak failed: ${made.error}`);
     const samples = new SampleReader().read(Buffer.from(made.samples, 'base64'));
@@ -100,12 +118,19 @@ async function* speak(queue: EspeakQueue, text: string, options: SynthesisOption
   }
 }
 
-/** The text without markup and emoji, every other character in its place: positions stay those of the text that was asked for. */
+/**
+ * The text without markup and emoji, every other character in its place: positions stay those of the text
+ * that was asked for.
+ */
 function toPlainText(text: string): string {
   return text.replace(/[<>&[\]\s\p{Cc}\u{10000}-\u{10FFFF}]/gu, (character) => ' '.repeat(character.length));
 }
 
-function startProgram(program: string, clock: Clock, reports: SentenceReports<EspeakAnswer>): SentenceEngine<EspeakJob> {
+function startProgram(
+  program: string,
+  clock: Clock,
+  reports: SentenceReports<EspeakAnswer>,
+): SentenceEngine<EspeakJob> {
   // An empty environment: ours holds secrets.
   const child = spawn(execPath, [program], { env: {}, stdio: ['pipe', 'pipe', 'ignore'] });
   // It ends with us, not we with it.

@@ -1,6 +1,7 @@
 /**
- * Engines that stand in for each other in a call: one that failed is passed over by every call until it serves again, and one that refused this call is not asked
- * by it again. A connection that broke while it worked is made anew first. A failure is final only when nobody is left to ask.
+ * Engines that stand in for each other in a call: one that failed is passed over by every call until it
+ * serves again, and one that refused this call is not asked by it again. A connection that broke while it
+ * worked is made anew first. A failure is final only when nobody is left to ask.
  */
 import type { Clock } from '#config/clock.ts';
 import type { Logger } from '#config/log.ts';
@@ -16,7 +17,10 @@ import {
   type Synthesizer,
 } from './speech.ts';
 
-/** Longest wait for an engine's first audio while another one could speak, ms: callers hear no silence of four seconds. */
+/**
+ * Longest wait for an engine's first audio while another one could speak, ms: callers hear no silence of four
+ * seconds.
+ */
 const FIRST_AUDIO_MS = 2_500;
 /** The same for one that stands in: the caller has waited for another one already. */
 const STAND_IN_AUDIO_MS = 1_000;
@@ -42,9 +46,14 @@ class Candidates<Engine extends { readonly id: string }> {
     this.#options = options;
   }
 
-  /** The best one that is well, else the best one that has not refused; null when all have, or were tried already. */
+  /**
+   * The best one that is well, else the best one that has not refused; null when all have, or were tried
+   * already.
+   */
   next(tried: readonly Engine[] = []): Engine | null {
-    const willing = this.#engines.filter((engine) => !this.#refused.has(engine.id) && !tried.includes(engine));
+    const willing = this.#engines.filter(
+      (engine) => !this.#refused.has(engine.id) && !tried.includes(engine),
+    );
     return willing.find(({ id }) => this.#options.health.isWell(id)) ?? willing[0] ?? null;
   }
 
@@ -57,7 +66,8 @@ class Candidates<Engine extends { readonly id: string }> {
     // One with a fault of its own may be mended while the call lasts.
     if (!retryable && category !== 'unavailable') this.#refused.add(id);
     const next = this.next();
-    if (next && next.id !== id) this.#options.logger.warn({ engine: id, category, next: next.id }, 'another speech engine takes over');
+    if (next && next.id !== id)
+      this.#options.logger.warn({ engine: id, category, next: next.id }, 'another speech engine takes over');
     return next !== null;
   }
 
@@ -80,10 +90,14 @@ class LateSpeech extends SpeechError {
 }
 
 /**
- * A recogniser for one call. Its stream fails as it would alone, but retryably while anybody is left: whoever opens the next one gets the next engine, and
- * gives it the audio again. A stream that had given words and lost its connection is opened once more at the same engine.
+ * A recogniser for one call. Its stream fails as it would alone, but retryably while anybody is left: whoever
+ * opens the next one gets the next engine, and gives it the audio again. A stream that had given words and
+ * lost its connection is opened once more at the same engine.
  */
-export function failOverRecognizer(engines: readonly [Recognizer, ...Recognizer[]], options: FailOverOptions): Recognizer {
+export function failOverRecognizer(
+  engines: readonly [Recognizer, ...Recognizer[]],
+  options: FailOverOptions,
+): Recognizer {
   const candidates = new Candidates(engines, options);
   let again: Recognizer | null = null;
   const best = () => again ?? candidates.next() ?? engines[0];
@@ -111,7 +125,10 @@ export function failOverRecognizer(engines: readonly [Recognizer, ...Recognizer[
         const { category, message } = event.error;
         if (hasGivenWords && category === 'connectivity') again = engine;
         const retryable = again !== null || candidates.failed(engine, event.error);
-        recognition.onEvent({ type: 'failed', error: new SpeechError(category, message, { cause: event.error, retryable }) });
+        recognition.onEvent({
+          type: 'failed',
+          error: new SpeechError(category, message, { cause: event.error, retryable }),
+        });
       };
       return engine.open({ ...recognition, onEvent });
     },
@@ -137,8 +154,14 @@ function settlesSilence(engine: Recognizer, recognition: RecognitionOptions, clo
   });
 }
 
-/** A synthesiser for one call. A text whose first audio fails or is late is said by the next engine, in that one's own voice for the language. */
-export function failOverSynthesizer(engines: readonly [Synthesizer, ...Synthesizer[]], options: FailOverOptions): Synthesizer {
+/**
+ * A synthesiser for one call. A text whose first audio fails or is late is said by the next engine, in that
+ * one's own voice for the language.
+ */
+export function failOverSynthesizer(
+  engines: readonly [Synthesizer, ...Synthesizer[]],
+  options: FailOverOptions,
+): Synthesizer {
   const candidates = new Candidates(engines, options);
   const [first] = engines;
 
@@ -146,10 +169,14 @@ export function failOverSynthesizer(engines: readonly [Synthesizer, ...Synthesiz
   async function begin(text: string, synthesis: SynthesisOptions, tried: readonly Synthesizer[] = []) {
     const engine = candidates.next(tried) ?? first;
     const asked = engine === first ? synthesis : { ...synthesis, voiceId: null };
-    if (tried.length === 0) candidates.tryOut(engine, (other) => speaks(other, other === first ? synthesis : asked));
+    if (tried.length === 0)
+      candidates.tryOut(engine, (other) => speaks(other, other === first ? synthesis : asked));
     // The last one may take its time: after it there is nobody.
     const limitMs = engine === first ? FIRST_AUDIO_MS : STAND_IN_AUDIO_MS;
-    const chunks = engine === engines.at(-1) ? engine.synthesise(text, asked) : inTime(engine, text, asked, { clock: options.clock, limitMs });
+    const chunks =
+      engine === engines.at(-1)
+        ? engine.synthesise(text, asked)
+        : inTime(engine, text, asked, { clock: options.clock, limitMs });
     const speech = chunks[Symbol.asyncIterator]();
     try {
       const head = await speech.next();
@@ -166,7 +193,12 @@ export function failOverSynthesizer(engines: readonly [Synthesizer, ...Synthesiz
   /** One word of it, which nobody hears. */
   async function speaks(engine: Synthesizer, asked: SynthesisOptions): Promise<boolean> {
     const { signal } = new AbortController();
-    const speech = inTime(engine, TRIAL_TEXT, { ...asked, isFixed: false, signal }, { clock: options.clock, limitMs: FIRST_AUDIO_MS });
+    const speech = inTime(
+      engine,
+      TRIAL_TEXT,
+      { ...asked, isFixed: false, signal },
+      { clock: options.clock, limitMs: FIRST_AUDIO_MS },
+    );
     const head = await speech.next();
     await speech.return(undefined);
     return !head.done;
@@ -194,7 +226,8 @@ export function failOverSynthesizer(engines: readonly [Synthesizer, ...Synthesiz
       try {
         for (let step = head; !step.done; step = await speech.next()) yield step.value;
       } catch (error) {
-        // What was heard cannot be taken back: the rest is the reply's to say again, by an engine that is well.
+        // What was heard cannot be taken back: the rest is the reply's to say again, by an engine that is
+        // well.
         noteFailure(engine, error, synthesis.signal);
         throw error;
       } finally {
@@ -214,7 +247,10 @@ async function* inTime(
   const late = new AbortController();
   const timer = clock.after(limitMs, () => late.abort(new LateSpeech(engine.id, limitMs)));
   try {
-    for await (const chunk of engine.synthesise(text, { ...synthesis, signal: AbortSignal.any([synthesis.signal, late.signal]) })) {
+    for await (const chunk of engine.synthesise(text, {
+      ...synthesis,
+      signal: AbortSignal.any([synthesis.signal, late.signal]),
+    })) {
       timer.cancel();
       yield chunk;
     }

@@ -1,6 +1,7 @@
 /**
- * Work of several accounts that is done one piece after the other: next is the oldest piece of whoever has had least. Who had nothing to do for a while is owed no
- * more than a head start: a short request goes before what is left of long ones, and nobody is put off for longer than others' head starts take.
+ * Work of several accounts that is done one piece after the other: next is the oldest piece of whoever has
+ * had least. Who had nothing to do for a while is owed no more than a head start: a short request goes before
+ * what is left of long ones, and nobody is put off for longer than others' head starts take.
  */
 
 /** Accounts that are remembered; who is forgotten comes anew. */
@@ -20,7 +21,9 @@ export class FairQueue<Item> {
   /** The most anybody had whose turn it was. */
   #reached = 0;
 
-  /** `headStart`: how much of the work of one account, in the unit of the costs, may go before that of others. */
+  /**
+   * `headStart`: how much of the work of one account, in the unit of the costs, may go before that of others.
+   */
   constructor(headStart: number) {
     this.#headStart = headStart;
   }
@@ -33,7 +36,10 @@ export class FairQueue<Item> {
   }
 
   #begin(account: string): Line<Item> {
-    const idle = this.#lines.size < MOST_ACCOUNTS ? undefined : [...this.#lines].find(([, { waiting }]) => waiting.length === 0);
+    const idle =
+      this.#lines.size < MOST_ACCOUNTS
+        ? undefined
+        : [...this.#lines].find(([, { waiting }]) => waiting.length === 0);
     if (idle) this.#lines.delete(idle[0]);
     const line = { waiting: [], had: Number.NEGATIVE_INFINITY };
     this.#lines.set(account, line);
@@ -52,7 +58,8 @@ export class FairQueue<Item> {
   next(): Item | undefined {
     let least: Line<Item> | null = null;
     for (const [account, line] of this.#lines) {
-      if (line.waiting.length === 0 && line.had <= this.#reached - this.#headStart) this.#lines.delete(account);
+      if (line.waiting.length === 0 && line.had <= this.#reached - this.#headStart)
+        this.#lines.delete(account);
       if (line.waiting.length > 0 && (least === null || line.had < least.had)) least = line;
     }
     const piece = least?.waiting.shift();

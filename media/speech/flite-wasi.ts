@@ -1,6 +1,7 @@
 /**
- * Runs Flite, compiled to WebAssembly, as if it were started from a command line: an in-memory WASI with no files but the one it writes.
- * One run is one instance; an instance can be made ready ahead of time, as copying its voices into memory takes longer than a short sentence.
+ * Runs Flite, compiled to WebAssembly, as if it were started from a command line: an in-memory WASI with no
+ * files but the one it writes. One run is one instance; an instance can be made ready ahead of time, as
+ * copying its voices into memory takes longer than a short sentence.
  */
 
 /** What one run left behind. */
@@ -95,7 +96,12 @@ export class FliteRun {
       fd_fdstat_set_flags: () => ERRNO_SUCCESS,
       fd_fdstat_get: (fd: number, resultAt: number) => {
         this.#bytes.fill(0, resultAt, resultAt + 24);
-        this.#bytes[resultAt] = fd === PREOPENED_FD ? FILETYPE_DIRECTORY : fd < PREOPENED_FD ? FILETYPE_CHARACTER_DEVICE : FILETYPE_REGULAR_FILE;
+        this.#bytes[resultAt] =
+          fd === PREOPENED_FD
+            ? FILETYPE_DIRECTORY
+            : fd < PREOPENED_FD
+              ? FILETYPE_CHARACTER_DEVICE
+              : FILETYPE_REGULAR_FILE;
         this.#view.setBigUint64(resultAt + 8, ALL_RIGHTS, true);
         this.#view.setBigUint64(resultAt + 16, ALL_RIGHTS, true);
         return ERRNO_SUCCESS;
@@ -153,7 +159,8 @@ class MemoryFile {
 
   write(bytes: Uint8Array): void {
     const end = this.#position + bytes.length;
-    if (end > this.#buffer.length) this.#buffer = Buffer.concat([this.#buffer], Math.max(end, 2 * this.#buffer.length));
+    if (end > this.#buffer.length)
+      this.#buffer = Buffer.concat([this.#buffer], Math.max(end, 2 * this.#buffer.length));
     this.#buffer.set(bytes, this.#position);
     this.#position = end;
     this.#length = Math.max(this.#length, end);

@@ -1,6 +1,6 @@
 /**
- * Local synthesis with Flite: English, five voices, nothing to download. Sentences are made one after the other in a worker thread
- * shared by all calls; what is aborted while it waits its turn is never made.
+ * Local synthesis with Flite: English, five voices, nothing to download. Sentences are made one after the
+ * other in a worker thread shared by all calls; what is aborted while it waits its turn is never made.
  */
 import { Worker } from 'node:worker_threads';
 import { PROVIDER_VOICES } from '#config/platform-models.ts';
@@ -39,11 +39,24 @@ const DEFAULT_VOICE = 'slt';
 export async function openFlite(): Promise<FliteSynthesizer> {
   const queue: FliteQueue = new SentenceQueue(startThread);
   const synthesise = (text: string, options: SynthesisOptions) => speak(queue, text, options);
-  await queue.run({ text: 'Ready.', voice: DEFAULT_VOICE, speed: 1 }, { signal: new AbortController().signal });
-  return { id: 'local', voices: PROVIDER_VOICES.local, needsWords: true, synthesise, close: () => queue.close() };
+  await queue.run(
+    { text: 'Ready.', voice: DEFAULT_VOICE, speed: 1 },
+    { signal: new AbortController().signal },
+  );
+  return {
+    id: 'local',
+    voices: PROVIDER_VOICES.local,
+    needsWords: true,
+    synthesise,
+    close: () => queue.close(),
+  };
 }
 
-async function* speak(queue: FliteQueue, text: string, options: SynthesisOptions): AsyncGenerator<SpeechChunk> {
+async function* speak(
+  queue: FliteQueue,
+  text: string,
+  options: SynthesisOptions,
+): AsyncGenerator<SpeechChunk> {
   const voice = PROVIDER_VOICES.local.find((known) => known.id === options.voiceId)?.id ?? DEFAULT_VOICE;
   const readable = toAscii(text);
   let elapsedMs = 0;
@@ -59,13 +72,18 @@ async function* speak(queue: FliteQueue, text: string, options: SynthesisOptions
   }
 }
 
-function toChunk(answer: FliteAnswer, at: { words: string; textStart: number; elapsedMs: number }): SpeechChunk | null {
+function toChunk(
+  answer: FliteAnswer,
+  at: { words: string; textStart: number; elapsedMs: number },
+): SpeechChunk | null {
   if (answer.samples === null) throw new SpeechError('unavailable', `Flite failed: ${answer.error}`);
   const { samples, sampleRateHz } = answer;
   if (samples.length === 0 || sampleRateHz === 0) return null;
   const phones = parsePhones(answer.phones);
-  // The pause before the first sentence is time the caller would wait for nothing; between sentences it is their gap.
-  const pauseMs = at.elapsedMs === 0 && phones[0]?.name === 'pau' ? Math.max(0, phones[0].endMs - LEAD_IN_MS) : 0;
+  // The pause before the first sentence is time the caller would wait for nothing; between sentences it is
+  // their gap.
+  const pauseMs =
+    at.elapsedMs === 0 && phones[0]?.name === 'pau' ? Math.max(0, phones[0].endMs - LEAD_IN_MS) : 0;
   const skipped = Math.min(samples.length, Math.floor((pauseMs * sampleRateHz) / 1_000));
   const shiftMs = at.elapsedMs - (skipped * 1_000) / sampleRateHz;
   const words = alignWords(at.words, phones).map((word) => ({
@@ -79,10 +97,16 @@ function toChunk(answer: FliteAnswer, at: { words: string; textStart: number; el
 
 /** Reads the phones Flite prints. */
 export function parsePhones(printed: string): TimedPhone[] {
-  return [...printed.matchAll(/(?<![^\s:])([^\s:]+):(\d+(?:\.\d+)?)/g)].map((match) => ({ name: match[1] ?? '', endMs: Number(match[2]) * 1_000 }));
+  return [...printed.matchAll(/(?<![^\s:])([^\s:]+):(\d+(?:\.\d+)?)/g)].map((match) => ({
+    name: match[1] ?? '',
+    endMs: Number(match[2]) * 1_000,
+  }));
 }
 
-/** The text in the letters Flite knows, every character in its place, so that positions stay those of the text that was asked for. */
+/**
+ * The text in the letters Flite knows, every character in its place, so that positions stay those of the text
+ * that was asked for.
+ */
 function toAscii(text: string): string {
   return text.replace(/[^\n -~]/g, (character) => {
     if ('‘’'.includes(character)) return "'";

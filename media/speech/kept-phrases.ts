@@ -1,6 +1,7 @@
 /**
- * What voices said of texts that are the same in every call (a greeting, a hold line), kept in memory for the calls that follow: they hear it at once, and nobody
- * makes it again. Only a text that was said whole is kept, under the engine and voice that said it, at the rate of the call it was made for.
+ * What voices said of texts that are the same in every call (a greeting, a hold line), kept in memory for the
+ * calls that follow: they hear it at once, and nobody makes it again. Only a text that was said whole is
+ * kept, under the engine and voice that said it, at the rate of the call it was made for.
  */
 import type { Clock } from '#config/clock.ts';
 import { RateConverter } from '../dsp/pcm.ts';
@@ -30,11 +31,15 @@ export class KeptPhrases {
     this.#clock = clock;
   }
 
-  /** The engine, which is not asked again for a fixed text it has said. Its chunks of such a text have the wanted rate. */
+  /**
+   * The engine, which is not asked again for a fixed text it has said. Its chunks of such a text have the
+   * wanted rate.
+   */
   of(engine: Synthesizer): Synthesizer {
     return {
       ...engine,
-      synthesise: (text, options) => (options.isFixed === true ? this.#say(engine, text, options) : engine.synthesise(text, options)),
+      synthesise: (text, options) =>
+        options.isFixed === true ? this.#say(engine, text, options) : engine.synthesise(text, options),
     };
   }
 
@@ -94,6 +99,10 @@ export class KeptPhrases {
 }
 
 /** Everything a voice's sound depends on. */
-function keyOf({ id }: Synthesizer, text: string, { voiceId, language, speed, emotion = null, sampleRateHz }: SynthesisOptions): string {
+function keyOf(
+  { id }: Synthesizer,
+  text: string,
+  { voiceId, language, speed, emotion = null, sampleRateHz }: SynthesisOptions,
+): string {
   return JSON.stringify([id, voiceId, language, speed, emotion, sampleRateHz, text]);
 }

@@ -1,14 +1,18 @@
 /**
- * A JSGF grammar of an agent's keyterms for pocketsphinx: every keyterm is a whole utterance. Only digits may follow one another:
- * when any keyterm may, short ones are heard in the noise after every sentence (tried: 19 of 30 phrases right, against 28).
- * Terms with a word the pronouncing dictionary lacks are left out, as one such word makes the whole grammar unusable.
+ * A JSGF grammar of an agent's keyterms for pocketsphinx: every keyterm is a whole utterance. Only digits may
+ * follow one another: when any keyterm may, short ones are heard in the noise after every sentence (tried: 19
+ * of 30 phrases right, against 28). Terms with a word the pronouncing dictionary lacks are left out, as one
+ * such word makes the whole grammar unusable.
  */
 import { readFile } from 'node:fs/promises';
 import { setImmediate as nextRound } from 'node:timers/promises';
 
 const DIGITS = ['zero', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine'];
 
-/** Knows which words can be pronounced; a look takes a few milliseconds, and the loop turns between two of them. */
+/**
+ * Knows which words can be pronounced; a look takes a few milliseconds, and the loop turns between two of
+ * them.
+ */
 export interface PronouncingDictionary {
   has(word: string): Promise<boolean>;
 }
@@ -34,9 +38,13 @@ export async function readDictionary(path: string | null): Promise<PronouncingDi
 const LONGEST_DIGIT_STRING = 10;
 
 /** The grammar, or null when no keyterm is left. */
-export async function keytermGrammar(keyterms: readonly string[], dictionary: PronouncingDictionary): Promise<string | null> {
+export async function keytermGrammar(
+  keyterms: readonly string[],
+  dictionary: PronouncingDictionary,
+): Promise<string | null> {
   const usable = new Set<string>();
-  for (const words of keyterms.map(toWords)) if (words.length > 0 && (await hasAll(dictionary, words))) usable.add(words.join(' '));
+  for (const words of keyterms.map(toWords))
+    if (words.length > 0 && (await hasAll(dictionary, words))) usable.add(words.join(' '));
   const phrases = [...usable];
   if (phrases.length === 0) return null;
   const digits = phrases.filter((phrase) => DIGITS.includes(phrase));
@@ -58,7 +66,10 @@ async function hasAll(dictionary: PronouncingDictionary, words: readonly string[
   return true;
 }
 
-/** Words of letters and inner apostrophes only: nothing is left that JSGF gives a meaning. Digits are spelt out. */
+/**
+ * Words of letters and inner apostrophes only: nothing is left that JSGF gives a meaning. Digits are spelt
+ * out.
+ */
 function toWords(keyterm: string): string[] {
   const spelt = keyterm.toLowerCase().replace(/[0-9]/g, (digit) => ` ${DIGITS[Number(digit)]} `);
   return spelt.match(/[a-z]+(?:'[a-z]+)*/g) ?? [];

@@ -1,4 +1,7 @@
-/** A recogniser that learns how long its finals take: the turn loop waits for a late one as long as this engine needs here, not as its file assumes. */
+/**
+ * A recogniser that learns how long its finals take: the turn loop waits for a late one as long as this
+ * engine needs here, not as its file assumes.
+ */
 import type { Clock } from '#config/clock.ts';
 import type { RecognitionStream, Recognizer } from './speech.ts';
 
@@ -17,7 +20,10 @@ export function measureFinals(recognizer: Recognizer, clock: Clock): Recognizer 
     givesInterims: recognizer.givesInterims,
     get expectedFinalMs() {
       if (tookMs.length < LEAST_ANSWERS) return recognizer.expectedFinalMs;
-      return [...tookMs].sort((a, b) => a - b)[Math.floor(PERCENTILE * (tookMs.length - 1))] ?? recognizer.expectedFinalMs;
+      return (
+        [...tookMs].sort((a, b) => a - b)[Math.floor(PERCENTILE * (tookMs.length - 1))] ??
+        recognizer.expectedFinalMs
+      );
     },
     open(options) {
       const askedAt: number[] = [];

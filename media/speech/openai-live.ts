@@ -1,6 +1,7 @@
 /**
- * Live recognition at OpenAI over a WebSocket (`/realtime?intent=transcription`): words as they come, a turn settled by `input_audio_buffer.commit`.
- * The vendor's own detection of turns is off; turns may be settled out of order and are reported in order.
+ * Live recognition at OpenAI over a WebSocket (`/realtime?intent=transcription`): words as they come, a turn
+ * settled by `input_audio_buffer.commit`. The vendor's own detection of turns is off; turns may be settled
+ * out of order and are reported in order.
  */
 import { z } from 'zod';
 import type { Clock, Timer } from '#config/clock.ts';
@@ -24,7 +25,10 @@ const MESSAGE_MS = 60;
 const LEAST_COMMIT_MS = 100;
 /** Longest wait for the text of what was settled. */
 const FINALISE_MS = 4_000;
-/** Audio from this level on may be a voice. Without any nothing is settled: a model makes up words for silence. */
+/**
+ * Audio from this level on may be a voice. Without any nothing is settled: a model makes up words for
+ * silence.
+ */
 const QUIETEST_VOICE_DB = -50;
 
 /** What `error.code` or `error.type` mean; everything else is `unavailable`. */
@@ -37,12 +41,28 @@ const ERROR_CATEGORIES: Readonly<Record<string, SpeechErrorCategory>> = {
   invalid_request_error: 'bad_request',
 };
 
-const fault = z.object({ type: z.string().nullish(), code: z.string().nullish(), message: z.string().nullish() });
+const fault = z.object({
+  type: z.string().nullish(),
+  code: z.string().nullish(),
+  message: z.string().nullish(),
+});
 const message = z.discriminatedUnion('type', [
   z.object({ type: z.literal('input_audio_buffer.committed'), item_id: z.string() }),
-  z.object({ type: z.literal('conversation.item.input_audio_transcription.delta'), item_id: z.string(), delta: z.string().nullish() }),
-  z.object({ type: z.literal('conversation.item.input_audio_transcription.completed'), item_id: z.string(), transcript: z.string() }),
-  z.object({ type: z.literal('conversation.item.input_audio_transcription.failed'), item_id: z.string(), error: fault }),
+  z.object({
+    type: z.literal('conversation.item.input_audio_transcription.delta'),
+    item_id: z.string(),
+    delta: z.string().nullish(),
+  }),
+  z.object({
+    type: z.literal('conversation.item.input_audio_transcription.completed'),
+    item_id: z.string(),
+    transcript: z.string(),
+  }),
+  z.object({
+    type: z.literal('conversation.item.input_audio_transcription.failed'),
+    item_id: z.string(),
+    error: fault,
+  }),
   z.object({ type: z.literal('error'), error: fault }),
 ]);
 
@@ -83,9 +103,17 @@ class OpenaiLiveStream implements RecognitionStream {
   constructor(model: string, options: OpenaiSpeechOptions, recognition: RecognitionOptions) {
     this.#clock = options.clock;
     this.#onEvent = recognition.onEvent;
-    this.#resampler = recognition.sampleRateHz === VENDOR_RATE_HZ ? null : new Resampler(recognition.sampleRateHz, VENDOR_RATE_HZ);
+    this.#resampler =
+      recognition.sampleRateHz === VENDOR_RATE_HZ
+        ? null
+        : new Resampler(recognition.sampleRateHz, VENDOR_RATE_HZ);
     const url = socketUrl(options.baseUrl, '/realtime', { intent: 'transcription' });
-    this.#socket = new VendorSocket({ vendor: 'OpenAI', url, headers: authorization(options), clock: options.clock });
+    this.#socket = new VendorSocket({
+      vendor: 'OpenAI',
+      url,
+      headers: authorization(options),
+      clock: options.clock,
+    });
     this.#socket.listener = {
       onText: (text) => this.#received(text),
       onFailed: (error) => {
@@ -93,7 +121,10 @@ class OpenaiLiveStream implements RecognitionStream {
         this.#onEvent({ type: 'failed', error });
       },
     };
-    this.#send({ type: 'session.update', session: { type: 'transcription', audio: { input: inputOf(model, recognition) } } });
+    this.#send({
+      type: 'session.update',
+      session: { type: 'transcription', audio: { input: inputOf(model, recognition) } },
+    });
   }
 
   write(samples: Int16Array): void {
@@ -183,20 +214,30 @@ class OpenaiLiveStream implements RecognitionStream {
 
   #settle(itemId: string | null, text: string): void {
     if (itemId !== null) this.#heard.delete(itemId);
-    const commit = this.#commits.find((candidate) => candidate.itemId === itemId) ?? this.#commits.find((candidate) => candidate.itemId === null);
+    const commit =
+      this.#commits.find((candidate) => candidate.itemId === itemId) ??
+      this.#commits.find((candidate) => candidate.itemId === null);
     if (!commit) return;
     commit.itemId = itemId ?? '';
     commit.text = text;
     this.#report();
   }
 
-  /** Finals of the turns whose text is known, up to the first that lacks its own. A listener may close the stream in between. */
+  /**
+   * Finals of the turns whose text is known, up to the first that lacks its own. A listener may close the
+   * stream in between.
+   */
   #report(): void {
-    for (let first = this.#commits[0]; first && first.text !== null && !this.#socket.isOver; first = this.#commits[0]) {
+    for (
+      let first = this.#commits[0];
+      first && first.text !== null && !this.#socket.isOver;
+      first = this.#commits[0]
+    ) {
       this.#commits.shift();
       this.#answer?.cancel();
       this.#answer = this.#commits.length > 0 ? this.#awaitAnswer() : null;
-      if (first.text !== '') this.#onEvent({ type: 'final', text: first.text, startMs: null, endMs: null, language: null });
+      if (first.text !== '')
+        this.#onEvent({ type: 'final', text: first.text, startMs: null, endMs: null, language: null });
       this.#finalised(first.finalises);
     }
   }
@@ -211,7 +252,9 @@ class OpenaiLiveStream implements RecognitionStream {
   }
 
   #awaitAnswer(): Timer {
-    return this.#clock.after(FINALISE_MS, () => this.#socket.fail(new SpeechError('stalled', 'OpenAI did not settle what was said')));
+    return this.#clock.after(FINALISE_MS, () =>
+      this.#socket.fail(new SpeechError('stalled', 'OpenAI did not settle what was said')),
+    );
   }
 }
 

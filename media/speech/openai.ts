@@ -1,6 +1,7 @@
 /**
- * Speech engines behind an OpenAI-compatible address: recognition, live with the models that can (`openai-live.ts`) and else of one utterance a request
- * (`/audio/transcriptions`), and streamed synthesis (`/audio/speech`, 24 kHz PCM).
+ * Speech engines behind an OpenAI-compatible address: recognition, live with the models that can
+ * (`openai-live.ts`) and else of one utterance a request (`/audio/transcriptions`), and streamed synthesis
+ * (`/audio/speech`, 24 kHz PCM).
  */
 import { request } from 'undici';
 import { z } from 'zod';
@@ -39,31 +40,61 @@ const transcription = z.object({ text: z.string() });
 /** Recognition: live where the model listens live, else an utterance at a time. */
 export function createOpenaiRecognizer(model: string, options: OpenaiSpeechOptions): Recognizer {
   if (!isLiveRecognitionModel(model))
-    return { id: `openai:${model}`, givesInterims: false, expectedFinalMs: 900, open: (recognition) => listen(model, recognition, options) };
+    return {
+      id: `openai:${model}`,
+      givesInterims: false,
+      expectedFinalMs: 900,
+      open: (recognition) => listen(model, recognition, options),
+    };
   const live = createOpenaiLiveRecognizer(model, options);
   // A recording is no conversation: nobody ends its turns.
   const open = (recognition: RecognitionOptions) =>
-    recognition.deadlineMs === undefined ? live.open(recognition) : listen(RECORDING_MODEL, recognition, options);
+    recognition.deadlineMs === undefined
+      ? live.open(recognition)
+      : listen(RECORDING_MODEL, recognition, options);
   return { ...live, open };
 }
 
-function listen(model: string, recognition: RecognitionOptions, options: OpenaiSpeechOptions): RecognitionStream {
+function listen(
+  model: string,
+  recognition: RecognitionOptions,
+  options: OpenaiSpeechOptions,
+): RecognitionStream {
   const transcribe = (samples: Int16Array, signal: AbortSignal) => {
     const form = new FormData();
     form.set('model', model);
     form.set('response_format', 'json');
-    form.set('file', new Blob([new Uint8Array(toWav(samples, recognition.sampleRateHz))], { type: 'audio/wav' }), 'utterance.wav');
+    form.set(
+      'file',
+      new Blob([new Uint8Array(toWav(samples, recognition.sampleRateHz))], { type: 'audio/wav' }),
+      'utterance.wav',
+    );
     if (!recognition.multilingual) form.set('language', recognition.language);
-    if (recognition.keyterms.length > 0) form.set('prompt', recognition.keyterms.join(', ').slice(0, PROMPT_CHARS));
+    if (recognition.keyterms.length > 0)
+      form.set('prompt', recognition.keyterms.join(', ').slice(0, PROMPT_CHARS));
     return transcribeForm(form, options, signal);
   };
-  return openUtteranceStream({ recognition, transcribe, clock: options.clock, deadlineMs: TRANSCRIPT_DEADLINE_MS });
+  return openUtteranceStream({
+    recognition,
+    transcribe,
+    clock: options.clock,
+    deadlineMs: TRANSCRIPT_DEADLINE_MS,
+  });
 }
 
-async function transcribeForm(body: FormData, options: OpenaiSpeechOptions, signal: AbortSignal): Promise<string> {
+async function transcribeForm(
+  body: FormData,
+  options: OpenaiSpeechOptions,
+  signal: AbortSignal,
+): Promise<string> {
   let response: Response;
   try {
-    response = await fetch(addressOf(options, '/audio/transcriptions'), { method: 'POST', body, headers: authorization(options), signal });
+    response = await fetch(addressOf(options, '/audio/transcriptions'), {
+      method: 'POST',
+      body,
+      headers: authorization(options),
+      signal,
+    });
   } catch (error) {
     throw toSpeechError(error, signal, signal);
   }
@@ -72,19 +103,31 @@ async function transcribeForm(body: FormData, options: OpenaiSpeechOptions, sign
     throw refusal(response.status);
   }
   const parsed = transcription.safeParse(await response.json().catch(() => null));
-  if (!parsed.success) throw new SpeechError('unavailable', 'The transcription is not what the protocol says');
+  if (!parsed.success)
+    throw new SpeechError('unavailable', 'The transcription is not what the protocol says');
   return parsed.data.text.trim();
 }
 
 /** Synthesis, streamed as it is made. */
 export function createOpenaiSynthesizer(options: OpenaiSpeechOptions): Synthesizer {
-  return { id: 'openai', voices: PROVIDER_VOICES.openai, synthesise: (text, synthesis) => speak(text, synthesis, options) };
+  return {
+    id: 'openai',
+    voices: PROVIDER_VOICES.openai,
+    synthesise: (text, synthesis) => speak(text, synthesis, options),
+  };
 }
 
-async function* speak(text: string, synthesis: SynthesisOptions, options: OpenaiSpeechOptions): AsyncGenerator<SpeechChunk> {
+async function* speak(
+  text: string,
+  synthesis: SynthesisOptions,
+  options: OpenaiSpeechOptions,
+): AsyncGenerator<SpeechChunk> {
   if (text.trim() === '') return;
   const stalled = new AbortController();
-  const arm = () => options.clock.after(SPEECH_STALL_MS, () => stalled.abort(new SpeechError('stalled', `No audio for ${SPEECH_STALL_MS} ms`)));
+  const arm = () =>
+    options.clock.after(SPEECH_STALL_MS, () =>
+      stalled.abort(new SpeechError('stalled', `No audio for ${SPEECH_STALL_MS} ms`)),
+    );
   let timer = arm();
   try {
     const body = JSON.stringify({
@@ -94,7 +137,8 @@ async function* speak(text: string, synthesis: SynthesisOptions, options: Openai
       response_format: 'pcm',
       speed: synthesis.speed,
     });
-    // Not `fetch`: its streams and objects cost twice as much as the rest, and this is asked for every piece of every reply.
+    // Not `fetch`: its streams and objects cost twice as much as the rest, and this is asked for every piece
+    // of every reply.
     const response = await request(addressOf(options, '/audio/speech'), {
       method: 'POST',
       body,
@@ -133,5 +177,7 @@ function toSpeechError(error: unknown, caller: AbortSignal, stalled: AbortSignal
   if (stalled.aborted) return stalled.reason;
   return error instanceof SpeechError
     ? error
-    : new SpeechError('connectivity', 'The speech engine could not be reached or broke off', { cause: error });
+    : new SpeechError('connectivity', 'The speech engine could not be reached or broke off', {
+        cause: error,
+      });
 }

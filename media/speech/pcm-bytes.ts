@@ -6,7 +6,8 @@ export class SampleReader {
 
   read(bytes: Uint8Array): Int16Array {
     const length = this.#odd.length + bytes.length;
-    // As they travel so they lie in memory: every machine Node is built for that this program runs on is little-endian.
+    // As they travel so they lie in memory: every machine Node is built for that this program runs on is
+    // little-endian.
     const all = new Uint8Array(length + (length % 2));
     all.set(this.#odd);
     all.set(bytes, this.#odd.length);
@@ -15,7 +16,10 @@ export class SampleReader {
   }
 }
 
-/** The rate to ask a vendor for: the lowest on offer that loses nothing of the wanted one, or its highest. `rates` rise. */
+/**
+ * The rate to ask a vendor for: the lowest on offer that loses nothing of the wanted one, or its highest.
+ * `rates` rise.
+ */
 export function offeredRate(rates: readonly number[], wantedHz: number): number {
   return rates.find((rate) => rate >= wantedHz) ?? rates.at(-1) ?? wantedHz;
 }

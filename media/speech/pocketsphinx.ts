@@ -1,6 +1,7 @@
 /**
- * Local recognition with Debian's pocketsphinx, one process per utterance: with a grammar of the agent's keyterms, or its own language model
- * where there are none. The program is started directly, never through a shell; at most so many run at once, and an aborted one is killed.
+ * Local recognition with Debian's pocketsphinx, one process per utterance: with a grammar of the agent's
+ * keyterms, or its own language model where there are none. The program is started directly, never through a
+ * shell; at most so many run at once, and an aborted one is killed.
  */
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -27,7 +28,11 @@ export function findPocketsphinx(searchPath: string): string | null {
 
 /** Prepares recognition with the program at this path. */
 export async function openPocketsphinx(program: string, clock: Clock): Promise<Recognizer> {
-  const setting = { program, dictionary: await readDictionary(findDictionary(program)), slots: new Slots(MOST_PROCESSES) };
+  const setting = {
+    program,
+    dictionary: await readDictionary(findDictionary(program)),
+    slots: new Slots(MOST_PROCESSES),
+  };
   return {
     id: 'local:pocketsphinx',
     givesInterims: false,
@@ -46,16 +51,27 @@ function openStream(setting: Setting, recognition: RecognitionOptions, clock: Cl
   // Needed with the first utterance, so the caller's connection does not wait for it.
   const making = keytermGrammar(recognition.keyterms, setting.dictionary);
   const transcribe = async (samples: Int16Array, signal: AbortSignal) => {
-    if (recognition.language !== 'en') throw new SpeechError('bad_request', 'pocketsphinx recognises English only');
+    if (recognition.language !== 'en')
+      throw new SpeechError('bad_request', 'pocketsphinx recognises English only');
     const grammar = await making;
     await setting.slots.take(signal);
     try {
-      return await runOnce(setting.program, { samples: toModelRate(samples, recognition.sampleRateHz), grammar, signal });
+      return await runOnce(setting.program, {
+        samples: toModelRate(samples, recognition.sampleRateHz),
+        grammar,
+        signal,
+      });
     } finally {
       setting.slots.release();
     }
   };
-  return openUtteranceStream({ recognition, transcribe, clock, deadlineMs: DEADLINE_MS, knowsPhrasesOnly: recognition.keyterms.length > 0 });
+  return openUtteranceStream({
+    recognition,
+    transcribe,
+    clock,
+    deadlineMs: DEADLINE_MS,
+    knowsPhrasesOnly: recognition.keyterms.length > 0,
+  });
 }
 
 async function runOnce(
@@ -72,7 +88,10 @@ async function runOnce(
   }
 }
 
-/** A file that has lost its name already: whatever becomes of this process, no caller's voice stays on the disk. */
+/**
+ * A file that has lost its name already: whatever becomes of this process, no caller's voice stays on the
+ * disk.
+ */
 async function namelessFile(content: Buffer): Promise<FileHandle> {
   const path = join(tmpdir(), `parley-${randomUUID()}`);
   const file = await open(path, 'wx+', 0o600);
@@ -82,10 +101,23 @@ async function namelessFile(content: Buffer): Promise<FileHandle> {
   return file;
 }
 
-/** What the program prints about its audio and grammar, a line per stretch it heard; rejects when it fails or is aborted. */
-function outputOf(program: string, [audio, grammar]: readonly FileHandle[], signal: AbortSignal): Promise<string> {
+/**
+ * What the program prints about its audio and grammar, a line per stretch it heard; rejects when it fails or
+ * is aborted.
+ */
+function outputOf(
+  program: string,
+  [audio, grammar]: readonly FileHandle[],
+  signal: AbortSignal,
+): Promise<string> {
   const descriptors = [audio, grammar].filter((file) => file !== undefined).map((file) => file.fd);
-  const args = ['-infile', '/dev/fd/3', '-logfn', '/dev/null', ...(grammar === undefined ? [] : ['-jsgf', '/dev/fd/4'])];
+  const args = [
+    '-infile',
+    '/dev/fd/3',
+    '-logfn',
+    '/dev/null',
+    ...(grammar === undefined ? [] : ['-jsgf', '/dev/fd/4']),
+  ];
   return new Promise((resolve, reject) => {
     const stdio = ['ignore' as const, 'pipe' as const, 'ignore' as const, ...descriptors];
     // An empty environment: ours holds secrets.
@@ -95,7 +127,11 @@ function outputOf(program: string, [audio, grammar]: readonly FileHandle[], sign
       if (printed.length < MOST_OUTPUT_CHARS) printed += text;
     });
     child.on('error', (error) =>
-      reject(signal.aborted ? signal.reason : new SpeechError('unavailable', 'pocketsphinx cannot be run', { cause: error })),
+      reject(
+        signal.aborted
+          ? signal.reason
+          : new SpeechError('unavailable', 'pocketsphinx cannot be run', { cause: error }),
+      ),
     );
     child.on('close', (code) => {
       if (code === 0) resolve(printed.replace(/\s+/g, ' ').trim());
@@ -105,12 +141,14 @@ function outputOf(program: string, [audio, grammar]: readonly FileHandle[], sign
 }
 
 /**
- * Samples at the rate of the acoustic model. Telephone audio is doubled by inserting zeros, which mirrors its spectrum into the upper band:
- * the model expects energy there, and recognises far more than with a clean interpolation.
+ * Samples at the rate of the acoustic model. Telephone audio is doubled by inserting zeros, which mirrors its
+ * spectrum into the upper band: the model expects energy there, and recognises far more than with a clean
+ * interpolation.
  */
 function toModelRate(samples: Int16Array, rateHz: number): Int16Array {
   if (rateHz === MODEL_RATE_HZ) return samples;
-  if (rateHz * 2 !== MODEL_RATE_HZ) throw new SpeechError('bad_request', `pocketsphinx takes 8 or 16 kHz, not ${rateHz} Hz`);
+  if (rateHz * 2 !== MODEL_RATE_HZ)
+    throw new SpeechError('bad_request', `pocketsphinx takes 8 or 16 kHz, not ${rateHz} Hz`);
   const doubled = new Int16Array(samples.length * 2);
   for (const [index, sample] of samples.entries()) doubled[2 * index] = sample;
   return doubled;

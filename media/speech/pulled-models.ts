@@ -1,6 +1,7 @@
 /**
- * Models for local speech that are pulled, not installed: what is offered, and how its files come below `DATA_DIR/models`, where the engines look for them.
- * A pull goes on where an earlier one broke off, and a file has its name only once its SHA-256 is right: a half model is none.
+ * Models for local speech that are pulled, not installed: what is offered, and how its files come below
+ * `DATA_DIR/models`, where the engines look for them. A pull goes on where an earlier one broke off, and a
+ * file has its name only once its SHA-256 is right: a half model is none.
  */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -36,10 +37,26 @@ export const PULLED_MODELS: readonly PulledModel[] = [
     licence: 'Apache-2.0',
     path: 'csukuangfj/sherpa-onnx-streaming-zipformer-en-20M-2023-02-17/resolve/d42f2d9f7ca24806fb667456a18a9f1b60f70d16',
     files: [
-      { name: 'encoder-epoch-99-avg-1.int8.onnx', bytes: 42_845_182, sha256: '3810755ce7c3ab26b42a8bcf39d191308fa27fb0f53358823ba46141d03b7eb3' },
-      { name: 'decoder-epoch-99-avg-1.int8.onnx', bytes: 539_499, sha256: '21e2a2acd961b3ac72f55be2f10f1a285e1b0b0ba010d7c0b6eab141411b163c' },
-      { name: 'joiner-epoch-99-avg-1.int8.onnx', bytes: 259_572, sha256: 'e085d73b593cf9b0707f370dbd656d58327d3fe36d80d849202ef81df02cb01e' },
-      { name: 'tokens.txt', bytes: 5_048, sha256: '49e3c2646595fd907228b3c6787069658f67b17377c60aeb8619c4551b2316fb' },
+      {
+        name: 'encoder-epoch-99-avg-1.int8.onnx',
+        bytes: 42_845_182,
+        sha256: '3810755ce7c3ab26b42a8bcf39d191308fa27fb0f53358823ba46141d03b7eb3',
+      },
+      {
+        name: 'decoder-epoch-99-avg-1.int8.onnx',
+        bytes: 539_499,
+        sha256: '21e2a2acd961b3ac72f55be2f10f1a285e1b0b0ba010d7c0b6eab141411b163c',
+      },
+      {
+        name: 'joiner-epoch-99-avg-1.int8.onnx',
+        bytes: 259_572,
+        sha256: 'e085d73b593cf9b0707f370dbd656d58327d3fe36d80d849202ef81df02cb01e',
+      },
+      {
+        name: 'tokens.txt',
+        bytes: 5_048,
+        sha256: '49e3c2646595fd907228b3c6787069658f67b17377c60aeb8619c4551b2316fb',
+      },
     ],
   },
 ];
@@ -70,7 +87,12 @@ export async function pullModel(model: PulledModel, options: PullOptions): Promi
   let before = 0;
   for (const file of model.files) {
     const url = `${options.baseUrl}/${model.path}/${file.name}`;
-    await pullFile(file, { url, directory, retryAfterMs: options.retryAfterMs, onBytes: (here) => options.onProgress(before + here, all) });
+    await pullFile(file, {
+      url,
+      directory,
+      retryAfterMs: options.retryAfterMs,
+      onBytes: (here) => options.onProgress(before + here, all),
+    });
     before += file.bytes;
     options.onProgress(before, all);
   }
@@ -87,7 +109,10 @@ async function pullFile(file: ModelFile, pull: FilePull): Promise<void> {
   const path = join(pull.directory, file.name);
   if ((await digestOf(path)) === file.sha256) return;
   const partial = `${path}.partial`;
-  await pRetry(() => fetchRest(file, partial, pull), { retries: ATTEMPTS - 1, minTimeout: pull.retryAfterMs });
+  await pRetry(() => fetchRest(file, partial, pull), {
+    retries: ATTEMPTS - 1,
+    minTimeout: pull.retryAfterMs,
+  });
   if ((await digestOf(partial)) !== file.sha256) {
     await rm(partial);
     throw new ModelError(`${file.name} is not the file it should be (its SHA-256 differs) and was removed`);
@@ -130,7 +155,9 @@ async function refusalOf(status: number, url: string, partial: string): Promise<
   const message = `${url} answered HTTP ${status}`;
   // There is no such rest: what is here is of another file.
   if (status === 416) await rm(partial, { force: true });
-  return status >= 500 || status === 429 || status === 416 ? new Error(message) : new AbortError(new ModelError(message));
+  return status >= 500 || status === 429 || status === 416
+    ? new Error(message)
+    : new AbortError(new ModelError(message));
 }
 
 async function sizeOf(path: string): Promise<number> {

@@ -1,4 +1,7 @@
-/** Cuts a stream of samples into blocks of one length, as vendors take them; one block is filled again and again. */
+/**
+ * Cuts a stream of samples into blocks of one length, as vendors take them; one block is filled again and
+ * again.
+ */
 export class SampleBlocks {
   readonly #block: Int16Array;
   #filled = 0;

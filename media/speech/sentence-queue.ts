@@ -1,6 +1,7 @@
 /**
- * Sentences on their way to a local engine that makes one at a time: accounts take turns, what is aborted while it waits its turn is never made, and when the
- * engine dies only the sentence it had is lost; the next one starts another.
+ * Sentences on their way to a local engine that makes one at a time: accounts take turns, what is aborted
+ * while it waits its turn is never made, and when the engine dies only the sentence it had is lost; the next
+ * one starts another.
  */
 import { FairQueue } from './fair-queue.ts';
 import { SpeechError, type SynthesisOptions } from './speech.ts';
@@ -112,7 +113,9 @@ export class SentenceQueue<Job extends { readonly text: string }, Answer> {
         if (isGone) return;
         isGone = true;
         this.#engine = null;
-        over((had) => had.reject(new SpeechError('unavailable', 'The speech engine stopped', { cause, retryable: true })));
+        over((had) =>
+          had.reject(new SpeechError('unavailable', 'The speech engine stopped', { cause, retryable: true })),
+        );
       },
     });
   }

@@ -1,4 +1,7 @@
-/** Cuts text into stretches an engine synthesises one after the other, so that the first is heard while the next is made. */
+/**
+ * Cuts text into stretches an engine synthesises one after the other, so that the first is heard while the
+ * next is made.
+ */
 
 /** A stretch of the text. */
 export interface Sentence {

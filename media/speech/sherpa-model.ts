@@ -1,4 +1,7 @@
-/** Finds a streaming model for sherpa-onnx below `DATA_DIR/models`: a directory with tokens, encoder, decoder and joiner. */
+/**
+ * Finds a streaming model for sherpa-onnx below `DATA_DIR/models`: a directory with tokens, encoder, decoder
+ * and joiner.
+ */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 

@@ -1,4 +1,7 @@
-/** The process a streaming model runs in, for all calls of its parent: audio of numbered streams in, their events out, in order; see `sherpa.ts`. */
+/**
+ * The process a streaming model runs in, for all calls of its parent: audio of numbered streams in, their
+ * events out, in order; see `sherpa.ts`.
+ */
 import process from 'node:process';
 import { OnlineRecognizer, type OnlineStream } from 'sherpa-onnx-node';
 import type { SherpaReport, SherpaRequest } from './sherpa.ts';
@@ -24,7 +27,12 @@ const streams = new Map<number, OpenStream>();
 
 process.on('disconnect', () => process.exit(0));
 process.on('message', (request: SherpaRequest) => {
-  if (request.type === 'open') streams.set(request.id, { stream: recognizer.createStream(), sampleRate: request.sampleRateHz, interim: '' });
+  if (request.type === 'open')
+    streams.set(request.id, {
+      stream: recognizer.createStream(),
+      sampleRate: request.sampleRateHz,
+      interim: '',
+    });
   else if (request.type === 'close') streams.delete(request.id);
   else {
     const open = streams.get(request.id);

@@ -1,13 +1,20 @@
 /**
- * Local streaming recognition with sherpa-onnx, where a model stands below `DATA_DIR/models`. The model is loaded once, when the first call
- * opens a stream, in a process of its own: a damaged model file aborts the process it is loaded into, which must not be the calls'.
- * When it dies its streams fail, and the next stream starts another.
+ * Local streaming recognition with sherpa-onnx, where a model stands below `DATA_DIR/models`. The model is
+ * loaded once, when the first call opens a stream, in a process of its own: a damaged model file aborts the
+ * process it is loaded into, which must not be the calls'. When it dies its streams fail, and the next stream
+ * starts another.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { Clock, Timer } from '#config/clock.ts';
 import type { SherpaModel } from './sherpa-model.ts';
-import { type RecognitionEvent, type RecognitionOptions, type RecognitionStream, type Recognizer, SpeechError } from './speech.ts';
+import {
+  type RecognitionEvent,
+  type RecognitionOptions,
+  type RecognitionStream,
+  type Recognizer,
+  SpeechError,
+} from './speech.ts';
 
 /** To the process. */
 export type SherpaRequest =
@@ -52,7 +59,8 @@ export function createSherpa(model: SherpaModel, clock: Clock): SherpaRecognizer
     });
     const lost = (cause: unknown) => {
       if (running === child) running = null;
-      for (const stream of [...streams.values()]) stream.fail(new SpeechError('unavailable', 'The recognition model stopped', { cause }));
+      for (const stream of [...streams.values()])
+        stream.fail(new SpeechError('unavailable', 'The recognition model stopped', { cause }));
     };
     child.on('error', lost);
     child.on('exit', (code) => lost(new Error(`exit status ${code ?? 'killed'}`)));
@@ -134,7 +142,9 @@ class SherpaStream implements RecognitionStream {
   }
 
   #awaitAnswer(): Timer {
-    return this.#context.clock.after(FINALISE_MS, () => this.fail(new SpeechError('stalled', 'The recognition model did not answer')));
+    return this.#context.clock.after(FINALISE_MS, () =>
+      this.fail(new SpeechError('stalled', 'The recognition model did not answer')),
+    );
   }
 
   #stop(): void {

@@ -1,4 +1,7 @@
-/** A synthesis over a socket of its own: everything is said at once, audio is read until the vendor says it is over, and the socket ends with it. */
+/**
+ * A synthesis over a socket of its own: everything is said at once, audio is read until the vendor says it is
+ * over, and the socket ends with it.
+ */
 import type { Clock } from '#config/clock.ts';
 import { ChunkQueue } from './chunk-queue.ts';
 import type { SpeechChunk } from './speech.ts';
@@ -20,7 +23,11 @@ export interface SocketSpeech {
 /** Speaks; throws `SpeechError`, or the signal's reason as soon as it is aborted. */
 export async function* speakOverSocket(
   speech: SocketSpeech,
-  { sockets, clock, signal }: { readonly sockets: WarmSockets; readonly clock: Clock; readonly signal: AbortSignal },
+  {
+    sockets,
+    clock,
+    signal,
+  }: { readonly sockets: WarmSockets; readonly clock: Clock; readonly signal: AbortSignal },
 ): AsyncGenerator<SpeechChunk> {
   signal.throwIfAborted();
   const queue = new ChunkQueue(speech.vendor, clock);

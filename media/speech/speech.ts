@@ -1,24 +1,40 @@
 /**
- * The contracts of speech engines: `Recognizer` (audio to text) and `Synthesizer` (text to audio).
- * One file per vendor implements them; `engines.ts` builds the configured ones. Vendor quirks stay inside the vendor's file.
- * One conformance suite (`test/media/speech/conformance.ts`) is passed by every implementation.
+ * The contracts of speech engines: `Recognizer` (audio to text) and `Synthesizer` (text to audio). One file
+ * per vendor implements them; `engines.ts` builds the configured ones. Vendor quirks stay inside the vendor's
+ * file. One conformance suite (`test/media/speech/conformance.ts`) is passed by every implementation.
  */
 
-/** Why an engine failed, independent of the vendor; `retryable` is decided here, or by who knows of another engine. */
+/**
+ * Why an engine failed, independent of the vendor; `retryable` is decided here, or by who knows of another
+ * engine.
+ */
 export class SpeechError extends Error {
   readonly category: SpeechErrorCategory;
   readonly retryable: boolean;
 
-  constructor(category: SpeechErrorCategory, message: string, options?: { cause?: unknown; retryable?: boolean }) {
+  constructor(
+    category: SpeechErrorCategory,
+    message: string,
+    options?: { cause?: unknown; retryable?: boolean },
+  ) {
     super(message, options);
     this.name = 'SpeechError';
     this.category = category;
-    this.retryable = options?.retryable ?? (category === 'connectivity' || category === 'overloaded' || category === 'stalled');
+    this.retryable =
+      options?.retryable ??
+      (category === 'connectivity' || category === 'overloaded' || category === 'stalled');
   }
 }
 
 /** `stalled`: the engine accepted work and then said nothing within its progress deadline. */
-export type SpeechErrorCategory = 'authentication' | 'quota' | 'overloaded' | 'connectivity' | 'stalled' | 'bad_request' | 'unavailable';
+export type SpeechErrorCategory =
+  | 'authentication'
+  | 'quota'
+  | 'overloaded'
+  | 'connectivity'
+  | 'stalled'
+  | 'bad_request'
+  | 'unavailable';
 
 /** What a recogniser is opened with. */
 export interface RecognitionOptions {
@@ -29,7 +45,10 @@ export interface RecognitionOptions {
   readonly multilingual: boolean;
   /** Words and phrases likely to be said (`asr.keyterms`). */
   readonly keyterms: readonly string[];
-  /** Longest wait for an utterance's text, ms, where nobody is on the line; absent, the engine's own for live calls. */
+  /**
+   * Longest wait for an utterance's text, ms, where nobody is on the line; absent, the engine's own for live
+   * calls.
+   */
   readonly deadlineMs?: number;
   /** Called in order; never after `close`. */
   readonly onEvent: (event: RecognitionEvent) => void;
@@ -68,10 +87,15 @@ export interface Recognizer {
   readonly id: string;
   /** False: only finals come, so an interruption cannot wait for words. */
   readonly givesInterims: boolean;
-  /** Seed for the engine's p99 time from `finalise` to its answer, ms; replaced by what is measured in use. */
+  /**
+   * Seed for the engine's p99 time from `finalise` to its answer, ms; replaced by what is measured in use.
+   */
   readonly expectedFinalMs: number;
   open(options: RecognitionOptions): RecognitionStream;
-  /** Recognises a whole recording at once; absent where the engine only listens live. Throws `SpeechError`, or the signal's reason. */
+  /**
+   * Recognises a whole recording at once; absent where the engine only listens live. Throws `SpeechError`, or
+   * the signal's reason.
+   */
   readonly transcribe?: (request: RecordingRequest) => Promise<RecordedSpeech>;
 }
 
@@ -89,13 +113,27 @@ export interface RecordingRequest {
 
 /** What was heard in a recording. Times are ms from its start. */
 export interface RecordedSpeech {
-  readonly stretches: readonly { readonly text: string; readonly startMs: number; readonly endMs: number; readonly speaker: number | null }[];
+  readonly stretches: readonly {
+    readonly text: string;
+    readonly startMs: number;
+    readonly endMs: number;
+    readonly speaker: number | null;
+  }[];
   /** As the engine detected it, ISO 639-1. */
   readonly language: string | null;
 }
 
 /** How something may be said, where a voice can (`voice.expressive`). */
-export const EMOTIONS = ['happy', 'excited', 'calm', 'curious', 'surprised', 'sympathetic', 'apologetic', 'sad'] as const;
+export const EMOTIONS = [
+  'happy',
+  'excited',
+  'calm',
+  'curious',
+  'surprised',
+  'sympathetic',
+  'apologetic',
+  'sad',
+] as const;
 export type Emotion = (typeof EMOTIONS)[number];
 
 /** What one synthesis is asked for. */
@@ -109,7 +147,9 @@ export interface SynthesisOptions {
   readonly emotion?: Emotion | null;
   /** Wanted rate, Hz; the engine may answer with another and says so in each chunk. */
   readonly sampleRateHz: number;
-  /** The text is said in other calls too, word for word: what was made of it may be kept, and played to them. */
+  /**
+   * The text is said in other calls too, word for word: what was made of it may be kept, and played to them.
+   */
   readonly isFixed?: boolean;
   /** Whose text it is: an engine of this machine lets accounts take turns. Absent, all are one. */
   readonly account?: string;
@@ -123,7 +163,10 @@ export type SynthesisOutlook = Pick<SynthesisOptions, 'voiceId' | 'language' | '
 export interface SpeechChunk {
   readonly samples: Int16Array;
   readonly sampleRateHz: number;
-  /** Words that begin in this chunk, times in ms from the start of the synthesis; null where the engine gives none. */
+  /**
+   * Words that begin in this chunk, times in ms from the start of the synthesis; null where the engine gives
+   * none.
+   */
   readonly words: readonly SpokenWord[] | null;
   /** It was made for an earlier call: the engine has not been asked. */
   readonly isKept?: boolean;
@@ -140,10 +183,20 @@ export interface SpokenWord {
 /** A synthesis engine. */
 export interface Synthesizer {
   readonly id: string;
-  readonly voices: readonly { readonly id: string; readonly name: string; readonly languages: readonly string[] }[];
-  /** True: reads plain words and English numerals only. Dates, times, money, units and other numerals are worded before they reach it. */
+  readonly voices: readonly {
+    readonly id: string;
+    readonly name: string;
+    readonly languages: readonly string[];
+  }[];
+  /**
+   * True: reads plain words and English numerals only. Dates, times, money, units and other numerals are
+   * worded before they reach it.
+   */
   readonly needsWords?: boolean;
-  /** Opens ahead what the first text would wait for; absent where nothing need be opened. What fails then is told by the text that needs it. */
+  /**
+   * Opens ahead what the first text would wait for; absent where nothing need be opened. What fails then is
+   * told by the text that needs it.
+   */
   prepare?(outlook: SynthesisOutlook): void;
   /** Throws `SpeechError`; stops at once when the signal is aborted. */
   synthesise(text: string, options: SynthesisOptions): AsyncIterable<SpeechChunk>;

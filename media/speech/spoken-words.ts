@@ -1,21 +1,31 @@
-/** Finds the words a vendor timed in the text that was asked for. Vendors time characters, or words without a place. */
+/**
+ * Finds the words a vendor timed in the text that was asked for. Vendors time characters, or words without a
+ * place.
+ */
 import type { SpokenWord } from './speech.ts';
 
-/** How far ahead a character or word is looked for where the vendor left something out or worded it otherwise. */
+/**
+ * How far ahead a character or word is looked for where the vendor left something out or worded it otherwise.
+ */
 const MOST_SKIPPED_CHARS = 48;
 
 /** Words from timed characters, which may arrive in pieces that cut a word. */
 export class CharacterTimes {
   readonly #text: string;
   #cursor = 0;
-  #word: { readonly textStart: number; textEnd: number; readonly startMs: number; endMs: number } | null = null;
+  #word: { readonly textStart: number; textEnd: number; readonly startMs: number; endMs: number } | null =
+    null;
 
   constructor(text: string) {
     this.#text = text;
   }
 
   /** Takes the next characters with their times, ms; returns the words they completed. */
-  take(characters: readonly string[], startsMs: readonly number[], durationsMs: readonly number[]): SpokenWord[] {
+  take(
+    characters: readonly string[],
+    startsMs: readonly number[],
+    durationsMs: readonly number[],
+  ): SpokenWord[] {
     const words: SpokenWord[] = [];
     for (const [index, character] of characters.entries()) {
       const startMs = startsMs[index] ?? 0;

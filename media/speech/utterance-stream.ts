@@ -1,12 +1,16 @@
 /**
- * Recognition for engines that want a whole utterance at a time: finds utterances by their energy, has them transcribed one after the other,
- * and answers `finalise` once everything written before it is settled. Silence is never sent: engines invent words for it.
+ * Recognition for engines that want a whole utterance at a time: finds utterances by their energy, has them
+ * transcribed one after the other, and answers `finalise` once everything written before it is settled.
+ * Silence is never sent: engines invent words for it.
  */
 import type { Clock } from '#config/clock.ts';
 import { SampleBlocks } from './sample-blocks.ts';
 import { type RecognitionOptions, type RecognitionStream, SpeechError } from './speech.ts';
 
-/** Transcribes one utterance of mono samples; resolves with '' when nothing was understood, rejects with `SpeechError`, or at once when aborted. */
+/**
+ * Transcribes one utterance of mono samples; resolves with '' when nothing was understood, rejects with
+ * `SpeechError`, or at once when aborted.
+ */
 type Transcribe = (samples: Int16Array, signal: AbortSignal) => Promise<string>;
 
 /** What a stream of utterances is made of. */
@@ -60,22 +64,31 @@ export function openUtteranceStream(options: UtteranceStreamOptions): Recognitio
   function fail(error: unknown) {
     if (closing.signal.aborted) return;
     closing.abort();
-    const known = error instanceof SpeechError ? error : new SpeechError('unavailable', 'Recognition failed', { cause: error });
+    const known =
+      error instanceof SpeechError
+        ? error
+        : new SpeechError('unavailable', 'Recognition failed', { cause: error });
     recognition.onEvent({ type: 'failed', error: known });
   }
   const textOf = ({ samples }: Utterance) =>
-    withDeadline((signal) => options.transcribe(samples, signal), { clock, deadlineMs, signal: closing.signal });
+    withDeadline((signal) => options.transcribe(samples, signal), {
+      clock,
+      deadlineMs,
+      signal: closing.signal,
+    });
   async function recognise(said: Utterance) {
     let heard = said;
     let text = await textOf(said);
-    // Alone first: a noise before a phrase must not spoil it (tried: 41 of 47 phrases behind one right, against 29).
+    // Alone first: a noise before a phrase must not spoil it (tried: 41 of 47 phrases behind one right,
+    // against 29).
     if (text === '' && unheard !== null && areOnePhrase(unheard, said)) {
       heard = { samples: join([unheard.samples, said.samples]), startMs: unheard.startMs, endMs: said.endMs };
       text = await textOf(heard);
     }
     unheard = knowsPhrasesOnly && text === '' ? heard : null;
     const { startMs, endMs } = heard;
-    if (text !== '' && !closing.signal.aborted) recognition.onEvent({ type: 'final', text, startMs, endMs, language: null });
+    if (text !== '' && !closing.signal.aborted)
+      recognition.onEvent({ type: 'final', text, startMs, endMs, language: null });
   }
 
   return {
@@ -94,7 +107,10 @@ export function openUtteranceStream(options: UtteranceStreamOptions): Recognitio
 
 /** The pause between them is none that ends an utterance. */
 function areOnePhrase(before: Utterance, after: Utterance): boolean {
-  return after.startMs - before.endMs < TRAILING_SILENCE_FRAMES * FRAME_MS && after.endMs - before.startMs < LONGEST_PHRASE_MS;
+  return (
+    after.startMs - before.endMs < TRAILING_SILENCE_FRAMES * FRAME_MS &&
+    after.endMs - before.startMs < LONGEST_PHRASE_MS
+  );
 }
 
 /** Runs `work` under a deadline; a late one is aborted and is a `stalled` failure. */
@@ -103,7 +119,9 @@ async function withDeadline<T>(
   { clock, deadlineMs, signal }: { clock: Clock; deadlineMs: number; signal: AbortSignal },
 ): Promise<T> {
   const late = new AbortController();
-  const timer = clock.after(deadlineMs, () => late.abort(new SpeechError('stalled', `No transcript within ${deadlineMs} ms`)));
+  const timer = clock.after(deadlineMs, () =>
+    late.abort(new SpeechError('stalled', `No transcript within ${deadlineMs} ms`)),
+  );
   try {
     return await work(AbortSignal.any([signal, late.signal]));
   } catch (error) {
@@ -140,7 +158,10 @@ class UtteranceCutter {
   flush(): Utterance | null {
     if (this.#loudFrames < LEAST_LOUD_FRAMES) return null;
     const startMs = (this.#frameCount - this.#frames.length) * FRAME_MS;
-    const kept = this.#frames.slice(0, this.#frames.length - Math.max(0, this.#quietFrames - POST_ROLL_FRAMES));
+    const kept = this.#frames.slice(
+      0,
+      this.#frames.length - Math.max(0, this.#quietFrames - POST_ROLL_FRAMES),
+    );
     const utterance = { samples: join(kept), startMs, endMs: startMs + kept.length * FRAME_MS };
     this.#frames = [];
     this.#loudFrames = 0;

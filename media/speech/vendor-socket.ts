@@ -1,6 +1,6 @@
 /**
- * One WebSocket to a speech vendor: what is sent before it opens waits, every failure comes once and as a `SpeechError`,
- * and a socket that was closed is gone after two seconds, whatever the other side does.
+ * One WebSocket to a speech vendor: what is sent before it opens waits, every failure comes once and as a
+ * `SpeechError`, and a socket that was closed is gone after two seconds, whatever the other side does.
  */
 import WebSocket from 'ws';
 import type { Clock, Timer } from '#config/clock.ts';
@@ -28,7 +28,10 @@ export interface SocketListener {
 
 const CONNECT_MS = 3_000;
 const CLOSE_MS = 2_000;
-/** Kept while the socket opens, or a stalled one is found out: all of the audio that is given again after a long failure, in base64. */
+/**
+ * Kept while the socket opens, or a stalled one is found out: all of the audio that is given again after a
+ * long failure, in base64.
+ */
 const MOST_BUFFERED_BYTES = 1024 * 1024;
 /** A second of 48 kHz audio in base64 is 128 KiB. */
 const MOST_MESSAGE_BYTES = 4 * 1024 * 1024;
@@ -47,8 +50,14 @@ export class VendorSocket {
   constructor(options: VendorSocketOptions) {
     const { vendor, clock } = options;
     this.#options = options;
-    this.#socket = new WebSocket(options.url, { headers: { ...options.headers }, maxPayload: MOST_MESSAGE_BYTES, perMessageDeflate: false });
-    this.#connecting = clock.after(CONNECT_MS, () => this.fail(new SpeechError('stalled', `${vendor} did not open the connection`)));
+    this.#socket = new WebSocket(options.url, {
+      headers: { ...options.headers },
+      maxPayload: MOST_MESSAGE_BYTES,
+      perMessageDeflate: false,
+    });
+    this.#connecting = clock.after(CONNECT_MS, () =>
+      this.fail(new SpeechError('stalled', `${vendor} did not open the connection`)),
+    );
     this.#socket.on('open', () => this.#opened());
     this.#socket.on('message', (data: Buffer, isBinary) => {
       if (this.#isOver) return;
@@ -60,7 +69,9 @@ export class VendorSocket {
       const status = response.statusCode ?? 0;
       this.fail(new SpeechError(categoryOf(status), `${vendor} refused the connection with HTTP ${status}`));
     });
-    this.#socket.on('error', (cause) => this.fail(new SpeechError('connectivity', `${vendor} could not be reached`, { cause })));
+    this.#socket.on('error', (cause) =>
+      this.fail(new SpeechError('connectivity', `${vendor} could not be reached`, { cause })),
+    );
     this.#socket.on('close', (code) => {
       const category = options.categoryOfClose?.(code) ?? 'connectivity';
       this.fail(new SpeechError(category, `${vendor} closed the connection (${code})`));
@@ -120,7 +131,11 @@ export class VendorSocket {
 }
 
 /** The address of a vendor's socket: its base in either scheme, a path, and the parameters that are set. */
-export function socketUrl(baseUrl: string, path: string, parameters: Readonly<Record<string, string | readonly string[] | undefined>>): URL {
+export function socketUrl(
+  baseUrl: string,
+  path: string,
+  parameters: Readonly<Record<string, string | readonly string[] | undefined>>,
+): URL {
   const url = new URL(`${baseUrl.replace(/^http/, 'ws')}${path}`);
   for (const [name, value] of Object.entries(parameters)) {
     for (const one of [value ?? []].flat()) url.searchParams.append(name, one);

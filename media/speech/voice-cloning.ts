@@ -1,4 +1,7 @@
-/** Voices made from samples, where the deployment's engine can: ElevenLabs (`POST /v1/voices/add`). Requests only: nothing here needs a thread. */
+/**
+ * Voices made from samples, where the deployment's engine can: ElevenLabs (`POST /v1/voices/add`). Requests
+ * only: nothing here needs a thread.
+ */
 import { z } from 'zod';
 import { type Settings, vendorAccess } from '#config/env.ts';
 import { SpeechError } from './speech.ts';
@@ -35,9 +38,16 @@ export function voiceCloning(settings: Settings): VoiceCloning | null {
     async clone({ name, samples, signal }) {
       const body = new FormData();
       body.set('name', name);
-      for (const [index, sample] of samples.entries()) body.append('files', new Blob([new Uint8Array(sample)]), `sample-${index + 1}`);
+      for (const [index, sample] of samples.entries())
+        body.append('files', new Blob([new Uint8Array(sample)]), `sample-${index + 1}`);
       const limited = AbortSignal.any([signal, AbortSignal.timeout(LONGEST_MS)]);
-      const response = await requestVendor({ ...ask, url: `${base}/add`, method: 'POST', body, signal: limited });
+      const response = await requestVendor({
+        ...ask,
+        url: `${base}/add`,
+        method: 'POST',
+        body,
+        signal: limited,
+      });
       const parsed = added.safeParse(await response.json().catch(() => null));
       if (!parsed.success) throw new SpeechError('unavailable', 'ElevenLabs did not name the voice it made');
       return `${PREFIX}${parsed.data.voice_id}`;
@@ -45,10 +55,12 @@ export function voiceCloning(settings: Settings): VoiceCloning | null {
     async forget(voiceId) {
       if (!voiceId.startsWith(PREFIX)) return;
       const url = `${base}/${encodeURIComponent(voiceId.slice(PREFIX.length))}`;
-      await requestVendor({ ...ask, url, method: 'DELETE', signal: AbortSignal.timeout(LONGEST_MS) }).catch((error: unknown) => {
-        // The vendor answers 400 or 404 for a voice it does not have.
-        if (!(error instanceof SpeechError) || error.category !== 'bad_request') throw error;
-      });
+      await requestVendor({ ...ask, url, method: 'DELETE', signal: AbortSignal.timeout(LONGEST_MS) }).catch(
+        (error: unknown) => {
+          // The vendor answers 400 or 404 for a voice it does not have.
+          if (!(error instanceof SpeechError) || error.category !== 'bad_request') throw error;
+        },
+      );
     },
   };
 }

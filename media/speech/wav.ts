@@ -7,7 +7,8 @@ const UNKNOWN_LENGTH = 0xffff_ffff;
 /** Wraps samples into a WAV file. */
 export function toWav(samples: Int16Array, sampleRateHz: number): Buffer {
   const file = Buffer.concat([wavHeader(sampleRateHz, samples.length * 2), Buffer.alloc(samples.length * 2)]);
-  for (let index = 0; index < samples.length; index++) file.writeInt16LE(samples[index] ?? 0, HEADER_BYTES + 2 * index);
+  for (let index = 0; index < samples.length; index++)
+    file.writeInt16LE(samples[index] ?? 0, HEADER_BYTES + 2 * index);
   return file;
 }
 

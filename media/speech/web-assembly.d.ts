@@ -1,4 +1,7 @@
-/** The few parts of WebAssembly that `flite-wasi.ts` uses: neither the ES library nor Node's types declare them, and the DOM's would bring a browser along. */
+/**
+ * The few parts of WebAssembly that `flite-wasi.ts` uses: neither the ES library nor Node's types declare
+ * them, and the DOM's would bring a browser along.
+ */
 declare namespace WebAssembly {
   type ModuleImports = Record<string, unknown>;
   class Module {

@@ -1,7 +1,7 @@
 /**
- * Where each written word lies in synthesised speech, from the engine's timed phones.
- * The engine does not say which phones belong to which word, so letters and phones are aligned: the cheapest edit path
- * between them (a phone costs nothing against a letter that commonly spells it) gives every word its stretch of phones.
+ * Where each written word lies in synthesised speech, from the engine's timed phones. The engine does not say
+ * which phones belong to which word, so letters and phones are aligned: the cheapest edit path between them
+ * (a phone costs nothing against a letter that commonly spells it) gives every word its stretch of phones.
  */
 import type { SpokenWord } from './speech.ts';
 
@@ -52,7 +52,9 @@ const EXTRA_PHONE_COST = 0.6;
 const MISMATCH_COST = 1.4;
 const NEAR_COST = 0.4;
 
-/** Times of the words of `text`, relative to the phones' own zero. Words without a letter or digit get none. */
+/**
+ * Times of the words of `text`, relative to the phones' own zero. Words without a letter or digit get none.
+ */
 export function alignWords(text: string, phones: readonly TimedPhone[]): SpokenWord[] {
   const words = [...text.matchAll(/\S+/g)].filter((match) => /[\p{L}\p{N}]/u.test(match[0]));
   const voiced = withStarts(phones).filter((phone) => phone.name !== 'pau');
@@ -117,7 +119,8 @@ function alignmentCosts(letters: readonly Letter[], phones: readonly TimedPhone[
         costs[row * width + column] = row * SILENT_LETTER_COST + column * EXTRA_PHONE_COST;
         continue;
       }
-      const diagonal = (costs[(row - 1) * width + column - 1] ?? 0) + matchCost(letters[row - 1], phones[column - 1]);
+      const diagonal =
+        (costs[(row - 1) * width + column - 1] ?? 0) + matchCost(letters[row - 1], phones[column - 1]);
       const silent = (costs[(row - 1) * width + column] ?? 0) + SILENT_LETTER_COST;
       const extra = (costs[row * width + column - 1] ?? 0) + EXTRA_PHONE_COST;
       costs[row * width + column] = Math.min(diagonal, silent, extra);
@@ -130,6 +133,11 @@ function matchCost(letter: Letter | undefined, phone: TimedPhone | undefined): n
   if (!letter || !phone) return MISMATCH_COST;
   const spellings = SPELLINGS[phone.name];
   const isVowelLetter = VOWELS.includes(letter.character);
-  if (spellings === undefined) return isVowelLetter ? 0 : letter.character === 'r' && phone.name === 'er' ? NEAR_COST : MISMATCH_COST;
-  return spellings.startsWith(letter.character) ? 0 : spellings.includes(letter.character) ? NEAR_COST : MISMATCH_COST;
+  if (spellings === undefined)
+    return isVowelLetter ? 0 : letter.character === 'r' && phone.name === 'er' ? NEAR_COST : MISMATCH_COST;
+  return spellings.startsWith(letter.character)
+    ? 0
+    : spellings.includes(letter.character)
+      ? NEAR_COST
+      : MISMATCH_COST;
 }

@@ -1,10 +1,18 @@
-/** What runs on the media thread: opens and closes legs, passes commands to them, and turns the wheel that drives them all. */
+/**
+ * What runs on the media thread: opens and closes legs, passes commands to them, and turns the wheel that
+ * drives them all.
+ */
 import { systemClock } from '#config/clock.ts';
 import { Fault } from '#config/errors.ts';
 import type { LegCommand } from '../leg/leg.ts';
 import type { MediaShared, TransportLeg } from '../leg/leg-audio.ts';
 import type { Transport } from '../leg/media-host.ts';
-import { EventBatcher, type FromMediaThread, type MediaThreadSettings, type ToMediaThread } from '../leg/media-messages.ts';
+import {
+  EventBatcher,
+  type FromMediaThread,
+  type MediaThreadSettings,
+  type ToMediaThread,
+} from '../leg/media-messages.ts';
 import { Pacer } from '../leg/pacer.ts';
 import { openLivekitSession } from '../livekit/livekit-leg.ts';
 import { PortPool } from '../rtp/port-pool.ts';
@@ -30,7 +38,14 @@ export class LegsHost {
     const log: MediaShared['log'] = (level, message, detail) => this.#log(level, message, detail);
     this.#detector = new SpeechDetector(systemClock, log);
     this.#pacer = new Pacer(systemClock, (nowMs) => this.#flush(nowMs));
-    this.#shared = { clock: systemClock, pacer: this.#pacer, events: this.#events, detector: this.#detector, audios: new Map(), log };
+    this.#shared = {
+      clock: systemClock,
+      pacer: this.#pacer,
+      events: this.#events,
+      detector: this.#detector,
+      audios: new Map(),
+      log,
+    };
   }
 
   /** Takes one message of the call loop. */
@@ -94,15 +109,22 @@ export class LegsHost {
     } catch (error) {
       if (!(error instanceof Fault)) this.#log('error', 'leg could not be opened', error);
       const code = error instanceof Fault ? error.code : 'internal';
-      this.#post({ type: 'refused', leg: number, code, message: error instanceof Error ? error.message : String(error) });
+      this.#post({
+        type: 'refused',
+        leg: number,
+        code,
+        message: error instanceof Error ? error.message : String(error),
+      });
     }
   }
 
   #opening(message: OpenMessage) {
     const onClosed = () => void this.#legs.delete(message.leg);
     const { leg } = message;
-    if (message.type === 'openRtp') return openRtpSession({ ...message.options, leg, ports: this.#ports, onClosed }, this.#shared);
-    if (message.type === 'openWebrtc') return openWebrtcSession({ ...message.options, leg, settings: this.#settings, onClosed }, this.#shared);
+    if (message.type === 'openRtp')
+      return openRtpSession({ ...message.options, leg, ports: this.#ports, onClosed }, this.#shared);
+    if (message.type === 'openWebrtc')
+      return openWebrtcSession({ ...message.options, leg, settings: this.#settings, onClosed }, this.#shared);
     return openLivekitSession({ ...message.options, leg, onClosed }, this.#shared);
   }
 
@@ -125,7 +147,12 @@ export class LegsHost {
   }
 
   #log(level: 'info' | 'warn' | 'error', message: string, detail?: unknown): void {
-    const text = detail instanceof Error ? (detail.stack ?? detail.message) : detail === undefined ? null : String(detail);
+    const text =
+      detail instanceof Error
+        ? (detail.stack ?? detail.message)
+        : detail === undefined
+          ? null
+          : String(detail);
     this.#post({ type: 'log', level, message, detail: text });
   }
 }

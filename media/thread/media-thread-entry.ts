@@ -1,6 +1,7 @@
 /**
- * The media thread itself, run by `transport.ts` as a worker thread or as a process. It alone owns sockets, jitter buffers, codecs, pacing,
- * playout and recording taps; everything it learns goes up in one batch per turn of its wheel.
+ * The media thread itself, run by `transport.ts` as a worker thread or as a process. It alone owns sockets,
+ * jitter buffers, codecs, pacing, playout and recording taps; everything it learns goes up in one batch per
+ * turn of its wheel.
  */
 import { flushCompileCache } from 'node:module';
 import process from 'node:process';

@@ -1,6 +1,7 @@
 /**
- * The call loop's side of one media thread or process: starts it, batches commands down to it and hands its events to the legs' listeners.
- * When it dies its legs close as `failed` and another is started, so that later calls are served.
+ * The call loop's side of one media thread or process: starts it, batches commands down to it and hands its
+ * events to the legs' listeners. When it dies its legs close as `failed` and another is started, so that
+ * later calls are served.
  */
 import type { Clock, Timer } from '#config/clock.ts';
 import { Fault, fault } from '#config/errors.ts';
@@ -20,7 +21,10 @@ import type { MediaTransport, RunnerListener } from './transport.ts';
 
 /** Commands are sent down at most this often; the first after a pause goes at once. */
 const COMMAND_BATCH_MS = 5;
-/** One that does not stop by itself within this long is ended; it may have to finish loading its speech detector first. */
+/**
+ * One that does not stop by itself within this long is ended; it may have to finish loading its speech
+ * detector first.
+ */
 const STOP_TIMEOUT_MS = 5000;
 /** Wait before one that died is replaced, so that one that cannot live does not take the processor. */
 const RESTART_DELAY_MS = 200;
@@ -121,7 +125,10 @@ export class RemoteLegs {
   #startRunner(): void {
     this.#restartTimer = null;
     const { run, settings } = this.#options;
-    this.#runner = run({ onMessage: (message) => this.#receive(message), onEnded: (error) => this.#ended(error) });
+    this.#runner = run({
+      onMessage: (message) => this.#receive(message),
+      onEnded: (error) => this.#ended(error),
+    });
     this.#runner.post({ type: 'start', settings });
     if (this.#warmTransport !== null) this.#runner.post({ type: 'warmUp', transport: this.#warmTransport });
   }
@@ -197,7 +204,8 @@ export class RemoteLegs {
     const legs = [...this.#legs.values()];
     this.#legs.clear();
     const stats = { packetsReceived: 0, packetsLost: 0, packetsSent: 0, jitterMs: 0 };
-    for (const leg of legs) leg.deliver([{ type: 'closed', atMs: this.#options.clock.now(), reason: 'failed', stats }]);
+    for (const leg of legs)
+      leg.deliver([{ type: 'closed', atMs: this.#options.clock.now(), reason: 'failed', stats }]);
   }
 
   async #stop(): Promise<void> {
@@ -244,7 +252,8 @@ class ThreadedLeg implements Leg {
       this.#host.command(this.#number, command, []);
       return;
     }
-    // Copied, because the caller's arrays may be views of one larger buffer, which a transfer would take away whole.
+    // Copied, because the caller's arrays may be views of one larger buffer, which a transfer would take away
+    // whole.
     const samples = command.samples.slice();
     const marks = command.marks.slice();
     this.#host.command(this.#number, { ...command, samples, marks }, [samples.buffer, marks.buffer]);

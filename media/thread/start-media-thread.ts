@@ -1,11 +1,18 @@
 /**
- * Starts the media thread and gives the call loop its handle on it. RTP legs live on the thread; web legs in a process of their own
- * (`transport.ts` says why) that is started with the first web call, or ahead of it by `warmUp`.
+ * Starts the media thread and gives the call loop its handle on it. RTP legs live on the thread; web legs in
+ * a process of their own (`transport.ts` says why) that is started with the first web call, or ahead of it by
+ * `warmUp`.
  */
 import type { Clock } from '#config/clock.ts';
 import type { Logger } from '#config/log.ts';
 import type { Leg } from '../leg/leg.ts';
-import type { LivekitLegOptions, MediaHost, RtpLegOptions, Transport, WebrtcLegOptions } from '../leg/media-host.ts';
+import type {
+  LivekitLegOptions,
+  MediaHost,
+  RtpLegOptions,
+  Transport,
+  WebrtcLegOptions,
+} from '../leg/media-host.ts';
 import type { IceServer } from '../leg/media-messages.ts';
 import { RemoteLegs } from './remote-legs.ts';
 import { runAsProcess, runAsThread } from './transport.ts';
@@ -20,7 +27,10 @@ export interface MediaThreadOptions {
   readonly iceServers: readonly IceServer[];
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Told that the thread (or the web calls' process) died and is being replaced; its legs have been closed as `failed`. */
+  /**
+   * Told that the thread (or the web calls' process) died and is being replaced; its legs have been closed as
+   * `failed`.
+   */
   readonly onCrash?: (error: Error) => void;
 }
 
@@ -51,17 +61,29 @@ class ThreadedMediaHost implements MediaHost {
   }
 
   async openRtpLeg(options: RtpLegOptions): Promise<{ leg: Leg; localPort: number }> {
-    const { leg, opened } = await this.#phone.open('rtp', (number) => ({ type: 'openRtp', leg: number, options }));
+    const { leg, opened } = await this.#phone.open('rtp', (number) => ({
+      type: 'openRtp',
+      leg: number,
+      options,
+    }));
     return { leg, localPort: opened.localPort ?? 0 };
   }
 
   async openWebrtcLeg(options: WebrtcLegOptions): Promise<{ leg: Leg; answerSdp: string }> {
-    const { leg, opened } = await this.#webEngine().open('webrtc', (number) => ({ type: 'openWebrtc', leg: number, options }));
+    const { leg, opened } = await this.#webEngine().open('webrtc', (number) => ({
+      type: 'openWebrtc',
+      leg: number,
+      options,
+    }));
     return { leg, answerSdp: opened.answerSdp ?? '' };
   }
 
   async openLivekitLeg(options: LivekitLegOptions): Promise<{ leg: Leg }> {
-    const { leg } = await this.#webEngine().open('livekit', (number) => ({ type: 'openLivekit', leg: number, options }));
+    const { leg } = await this.#webEngine().open('livekit', (number) => ({
+      type: 'openLivekit',
+      leg: number,
+      options,
+    }));
     return { leg };
   }
 
@@ -76,6 +98,12 @@ class ThreadedMediaHost implements MediaHost {
 
   #engine(run: typeof runAsThread): RemoteLegs {
     const { rtpPortMin, rtpPortMax, publicIp, iceServers, clock, logger, onCrash } = this.#options;
-    return new RemoteLegs({ run, settings: { rtpPortMin, rtpPortMax, publicIp: publicIp ?? null, iceServers }, clock, logger, onCrash });
+    return new RemoteLegs({
+      run,
+      settings: { rtpPortMin, rtpPortMax, publicIp: publicIp ?? null, iceServers },
+      clock,
+      logger,
+      onCrash,
+    });
   }
 }

@@ -1,7 +1,8 @@
 /**
- * Two ways to run `media-thread-entry.ts`: as a thread of this process, and as a process of its own.
- * The process is for web calls: the native WebRTC library brings a whole process down when the thread that used it ends,
- * and can be loaded once per process only, and LiveKit's is as native; apart, their faults cost the web calls and nothing else.
+ * Two ways to run `media-thread-entry.ts`: as a thread of this process, and as a process of its own. The
+ * process is for web calls: the native WebRTC library brings a whole process down when the thread that used
+ * it ends, and can be loaded once per process only, and LiveKit's is as native; apart, their faults cost the
+ * web calls and nothing else.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { getCompileCacheDir } from 'node:module';
@@ -35,7 +36,9 @@ export function runAsThread(listener: RunnerListener): MediaTransport {
   worker.on('error', (error) => {
     failure = error instanceof Error ? error : new Error(String(error));
   });
-  worker.on('exit', (code) => listener.onEnded(failure ?? new Error(`the media thread ended with code ${code}`)));
+  worker.on('exit', (code) =>
+    listener.onEnded(failure ?? new Error(`the media thread ended with code ${code}`)),
+  );
   return {
     post: (message, transfer = []) => worker.postMessage(message, transfer),
     kill: async () => {
@@ -45,14 +48,19 @@ export function runAsThread(listener: RunnerListener): MediaTransport {
 }
 
 /**
- * Runs the entry as a child process; without our environment, as it needs none of our secrets. `NODE_ENV` keeps the LiveKit library's debug log off,
- * the cache of compiled code spares it three quarters of its start.
+ * Runs the entry as a child process; without our environment, as it needs none of our secrets. `NODE_ENV`
+ * keeps the LiveKit library's debug log off, the cache of compiled code spares it three quarters of its
+ * start.
  */
 export function runAsProcess(listener: RunnerListener): MediaTransport {
   const ownCache = getCompileCacheDir();
   // Each version of Node has a folder of its own in the place that is named.
   const cache = ownCache === undefined ? {} : { NODE_COMPILE_CACHE: dirname(ownCache) };
-  const child = fork(fileURLToPath(ENTRY), [], { execArgv: [], env: { NODE_ENV: 'production', ...cache }, serialization: 'advanced' });
+  const child = fork(fileURLToPath(ENTRY), [], {
+    execArgv: [],
+    env: { NODE_ENV: 'production', ...cache },
+    serialization: 'advanced',
+  });
   let failure: Error | null = null;
   child.on('message', (message) => listener.onMessage(message as FromMediaThread));
   child.on('error', (error) => {

@@ -1,6 +1,7 @@
 /**
- * Learns how a far end gives back what is played to it (design §5): 10 ms levels of what was played and of what is heard are correlated over 0 to 600 ms,
- * which tells the echo's delay and loss, or that there is none. Pure; nothing is allocated per frame.
+ * Learns how a far end gives back what is played to it (design §5): 10 ms levels of what was played and of
+ * what is heard are correlated over 0 to 600 ms, which tells the echo's delay and loss, or that there is
+ * none. Pure; nothing is allocated per frame.
  */
 import { levelDb } from '../dsp/pcm.ts';
 
@@ -19,17 +20,26 @@ const KEPT_PER_SLOT = 0.995;
 const DECIDE_EVERY_SLOTS = 20;
 /** At first, more often: each moment of an echo is taken for a caller. */
 const FIRST_DECIDE_EVERY_SLOTS = 5;
-/** Loud sound that must have been played before an echo, or its absence, is certain: two people who begin at once look like one for a while. */
+/**
+ * Loud sound that must have been played before an echo, or its absence, is certain: two people who begin at
+ * once look like one for a while.
+ */
 const CERTAIN_FROM_SLOTS = 150;
 /** Correlation of an echo; levels of unrelated speech stay below the second. */
 const ECHO_CORRELATION = 0.7;
 const NO_ECHO_CORRELATION = 0.5;
-/** An echo must not cut off the greeting: a clear one, weak and always as weak, is believed in at once, on trial. */
+/**
+ * An echo must not cut off the greeting: a clear one, weak and always as weak, is believed in at once, on
+ * trial.
+ */
 const EARLY_CORRELATION = 0.9;
 const EARLY_LOSS_DB = 10;
 const EARLY_STEADY_SHARE = 0.7;
 const STEADY_DB = 2;
-/** Audio may be heard this far ahead of its time: arrivals wander. What a burst brings beyond it is not learned from, as nobody knows when it was heard. */
+/**
+ * Audio may be heard this far ahead of its time: arrivals wander. What a burst brings beyond it is not
+ * learned from, as nobody knows when it was heard.
+ */
 const AHEAD_SLOTS = 4;
 /** Levels that vary by less than this (dB²) are the line's own noise. */
 const STEADY_VARIANCE = 4;
@@ -37,7 +47,10 @@ const STEADY_VARIANCE = 4;
 const DOUBTS = 10;
 /** What stands this far above the echo to be expected is somebody. */
 const MARGIN_DB = 9;
-/** The echo of one moment is smeared over its neighbours, slots; and a detector is certain of a voice for a while after it. */
+/**
+ * The echo of one moment is smeared over its neighbours, slots; and a detector is certain of a voice for a
+ * while after it.
+ */
 const SMEAR = 2;
 const TAIL = 20;
 /** New measurements of the loss count for this much. */
@@ -91,7 +104,8 @@ export class EchoPath {
     for (let from = 0; from + block <= samples.length; from += block, slot++) {
       const level = levelDb(samples, from, from + block);
       // Slots that were left out were silent.
-      for (let missed = Math.max(this.#playedSlot + 1, slot - HISTORY); missed < slot; missed++) this.#played[missed & MASK] = 0;
+      for (let missed = Math.max(this.#playedSlot + 1, slot - HISTORY); missed < slot; missed++)
+        this.#played[missed & MASK] = 0;
       this.#played[slot & MASK] = Math.max(0, level - FLOOR_DB);
       this.#playedSlot = slot;
       if (level >= LOUD_DB) this.#lastLoudSlot = slot;
@@ -107,11 +121,15 @@ export class EchoPath {
     for (let from = 0; from + block <= samples.length; from += block, slot++) {
       this.#heardSlot = slot;
       // Nothing is learned while nothing that could come back has been played.
-      if (slot - this.#lastLoudSlot < LAGS) this.#correlate(slot, Math.max(0, levelDb(samples, from, from + block) - FLOOR_DB));
+      if (slot - this.#lastLoudSlot < LAGS)
+        this.#correlate(slot, Math.max(0, levelDb(samples, from, from + block) - FLOOR_DB));
     }
   }
 
-  /** True when sound of this level, heard from `atMs` on for `ms`, is no more than the echo that is to be expected then. */
+  /**
+   * True when sound of this level, heard from `atMs` on for `ms`, is no more than the echo that is to be
+   * expected then.
+   */
   covers(level: number, atMs: number, ms: number): boolean {
     if (this.#echo === 'unknown' || this.#echo === 'none') return false;
     const { delayMs, lossDb } = this.#echo;
@@ -166,7 +184,8 @@ export class EchoPath {
   #correlationAt(lag: number, heardVariance: number): number {
     const mean = (this.#sumPlayed[lag] as number) / this.#count;
     const variance = (this.#sumPlayed2[lag] as number) / this.#count - mean * mean;
-    const covariance = (this.#sumProduct[lag] as number) / this.#count - (mean * this.#sumHeard) / this.#count;
+    const covariance =
+      (this.#sumProduct[lag] as number) / this.#count - (mean * this.#sumHeard) / this.#count;
     return variance < STEADY_VARIANCE ? 0 : covariance / Math.sqrt(variance * heardVariance);
   }
 
@@ -174,7 +193,10 @@ export class EchoPath {
   #try(lag: number, correlation: number): void {
     const lossDb = this.#medianLoss();
     if (lossDb < 0) return;
-    const isClear = correlation >= EARLY_CORRELATION && lossDb >= EARLY_LOSS_DB && this.#steadyShare(lossDb) >= EARLY_STEADY_SHARE;
+    const isClear =
+      correlation >= EARLY_CORRELATION &&
+      lossDb >= EARLY_LOSS_DB &&
+      this.#steadyShare(lossDb) >= EARLY_STEADY_SHARE;
     this.#isOnTrial = isClear || (this.#isOnTrial && correlation >= ECHO_CORRELATION);
     if (isClear) this.#echo = { delayMs: lag * SLOT_MS, lossDb };
     else if (!this.#isOnTrial) this.#echo = 'unknown';
@@ -201,7 +223,10 @@ export class EchoPath {
     }
   }
 
-  /** How much weaker loud sound came back, dB: somebody who speaks over it for less than half of the time changes nothing. Below 0: too little to tell. */
+  /**
+   * How much weaker loud sound came back, dB: somebody who speaks over it for less than half of the time
+   * changes nothing. Below 0: too little to tell.
+   */
   #medianLoss(): number {
     if (this.#measured < LOSS_FROM_SLOTS) return -1;
     let [bin, below] = [0, this.#losses[0] as number];
@@ -212,7 +237,8 @@ export class EchoPath {
   /** How much of it came back as much weaker as that. */
   #steadyShare(lossDb: number): number {
     let count = 0;
-    for (let bin = Math.max(0, lossDb - STEADY_DB); bin <= lossDb + STEADY_DB && bin < LOSS_BINS; bin++) count += this.#losses[bin] as number;
+    for (let bin = Math.max(0, lossDb - STEADY_DB); bin <= lossDb + STEADY_DB && bin < LOSS_BINS; bin++)
+      count += this.#losses[bin] as number;
     return count / this.#measured;
   }
 

@@ -1,5 +1,6 @@
 /**
- * As much of the ONNX file format (onnx.proto3, protocol buffers) as it takes to read the constants of a model and to write a small one. Pure.
+ * As much of the ONNX file format (onnx.proto3, protocol buffers) as it takes to read the constants of a
+ * model and to write a small one. Pure.
  */
 
 /** A tensor of 32-bit floats. */
@@ -35,7 +36,10 @@ const NODE = { input: 1, output: 2, op: 4, attribute: 5 };
 const ATTRIBUTE = { name: 1, int: 3, tensor: 5, graph: 6, type: 20 };
 const TENSOR = { dims: 1, type: 2, name: 8, raw: 9 };
 
-/** The float constants of a model by name, those of its nested graphs too. Throws a RangeError for what is no such file. */
+/**
+ * The float constants of a model by name, those of its nested graphs too. Throws a RangeError for what is no
+ * such file.
+ */
 export function readConstants(file: Uint8Array): Map<string, OnnxTensor> {
   const constants = new Map<string, OnnxTensor>();
   for (const graph of parts(file, MODEL.graph)) collect(graph, constants);
@@ -114,17 +118,34 @@ function bytesOf(value: number | Uint8Array): Uint8Array {
 
 /** The model as a file. */
 export function writeModel(graph: OnnxGraph): Uint8Array {
-  const inputs = Object.entries(graph.inputs).map(([name, dims]) => message(GRAPH.input, batchOf(name, dims)));
-  const outputs = Object.entries(graph.outputs).map(([name, dims]) => message(GRAPH.output, batchOf(name, dims)));
-  const constants = Object.entries(graph.constants).map(([name, tensor]) => message(GRAPH.constant, tensorBytes(name, tensor)));
+  const inputs = Object.entries(graph.inputs).map(([name, dims]) =>
+    message(GRAPH.input, batchOf(name, dims)),
+  );
+  const outputs = Object.entries(graph.outputs).map(([name, dims]) =>
+    message(GRAPH.output, batchOf(name, dims)),
+  );
+  const constants = Object.entries(graph.constants).map(([name, tensor]) =>
+    message(GRAPH.constant, tensorBytes(name, tensor)),
+  );
   const nodes = graph.nodes.map((node) => message(GRAPH.node, nodeBytes(node)));
   const body = Buffer.concat([...nodes, text(GRAPH.name, 'graph'), ...constants, ...inputs, ...outputs]);
-  return Buffer.concat([number(MODEL.irVersion, IR_VERSION), message(MODEL.graph, body), message(MODEL.opset, number(2, OPSET_VERSION))]);
+  return Buffer.concat([
+    number(MODEL.irVersion, IR_VERSION),
+    message(MODEL.graph, body),
+    message(MODEL.opset, number(2, OPSET_VERSION)),
+  ]);
 }
 
 function nodeBytes({ op, inputs, outputs, attributes = {} }: OnnxNode): Buffer {
   const all = Object.entries(attributes).map(([name, value]) =>
-    message(NODE.attribute, Buffer.concat([text(ATTRIBUTE.name, name), number(ATTRIBUTE.int, value), number(ATTRIBUTE.type, INT_ATTRIBUTE)])),
+    message(
+      NODE.attribute,
+      Buffer.concat([
+        text(ATTRIBUTE.name, name),
+        number(ATTRIBUTE.int, value),
+        number(ATTRIBUTE.type, INT_ATTRIBUTE),
+      ]),
+    ),
   );
   return Buffer.concat([
     ...inputs.map((name) => text(NODE.input, name)),
@@ -146,8 +167,14 @@ function tensorBytes(name: string, { dims, data }: OnnxTensor): Buffer {
 
 /** ValueInfoProto of a float tensor. */
 function batchOf(name: string, dims: readonly number[]): Buffer {
-  const shape = Buffer.concat([message(1, text(2, 'batch')), ...dims.map((size) => message(1, number(1, size)))]);
-  return Buffer.concat([text(1, name), message(2, message(1, Buffer.concat([number(1, FLOAT), message(2, shape)])))]);
+  const shape = Buffer.concat([
+    message(1, text(2, 'batch')),
+    ...dims.map((size) => message(1, number(1, size))),
+  ]);
+  return Buffer.concat([
+    text(1, name),
+    message(2, message(1, Buffer.concat([number(1, FLOAT), message(2, shape)]))),
+  ]);
 }
 
 function number(field: number, value: number): Buffer {

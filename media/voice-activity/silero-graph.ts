@@ -1,6 +1,7 @@
 /**
- * Silero v5 for batches: the weights of the published model as a handful of matrices. That model's convolutions run over four places in time, which leaves
- * the runtime a tiny product for every stream of a batch; over so few places a convolution is as well one matrix, and a batch one product with it. The same
+ * Silero v5 for batches: the weights of the published model as a handful of matrices. That model's
+ * convolutions run over four places in time, which leaves the runtime a tiny product for every stream of a
+ * batch; over so few places a convolution is as well one matrix, and a batch one product with it. The same
  * function, rounded differently; about a third of the time.
  */
 import { type OnnxNode, type OnnxTensor, readConstants, writeModel } from './onnx-file.ts';
@@ -15,7 +16,10 @@ export const FRAMES = 4;
 const STRIDES: readonly number[] = [1, 2, 2, 1];
 const KERNEL = 3;
 
-/** The model for one rate as a file: `input` (by frame) and `state` in, `output` and `stateN` out, each by stream. */
+/**
+ * The model for one rate as a file: `input` (by frame) and `state` in, `output` and `stateN` out, each by
+ * stream.
+ */
 export function batchModel(published: Uint8Array, rateHz: 8000 | 16_000): Uint8Array {
   const constants = readConstants(published);
   const weight = (name: string): OnnxTensor => {
@@ -36,7 +40,10 @@ export function batchModel(published: Uint8Array, rateHz: 8000 | 16_000): Uint8A
   ];
   let places = FRAMES;
   for (const [layer, stride] of STRIDES.entries()) {
-    const [kernel, bias] = [weight(`encoder.${layer}.reparam_conv.weight`), weight(`encoder.${layer}.reparam_conv.bias`)];
+    const [kernel, bias] = [
+      weight(`encoder.${layer}.reparam_conv.weight`),
+      weight(`encoder.${layer}.reparam_conv.bias`),
+    ];
     const next = Math.ceil(places / stride);
     used[`kernel${layer}`] = convolutionMatrix(kernel, places, next, stride);
     used[`bias${layer}`] = repeated(bias.data, next);
@@ -82,11 +89,19 @@ export function batchModel(published: Uint8Array, rateHz: 8000 | 16_000): Uint8A
 /** Waves by sample as samples by wave. */
 function transposed({ dims, data }: OnnxTensor): OnnxTensor {
   const [waves = 0, , length = 0] = dims;
-  return { dims: [length, waves], data: Float32Array.from(data, (_, n) => data[(n % waves) * length + Math.floor(n / waves)] ?? 0) };
+  return {
+    dims: [length, waves],
+    data: Float32Array.from(data, (_, n) => data[(n % waves) * length + Math.floor(n / waves)] ?? 0),
+  };
 }
 
 /** A convolution over `places` places as one matrix; channels of one place stand together. */
-function convolutionMatrix({ dims, data }: OnnxTensor, places: number, nextPlaces: number, stride: number): OnnxTensor {
+function convolutionMatrix(
+  { dims, data }: OnnxTensor,
+  places: number,
+  nextPlaces: number,
+  stride: number,
+): OnnxTensor {
   const [to = 0, from = 0] = dims;
   const columns = nextPlaces * to;
   const matrix = new Float32Array(places * from * columns);
@@ -96,7 +111,8 @@ function convolutionMatrix({ dims, data }: OnnxTensor, places: number, nextPlace
       if (place < 0 || place >= places) continue;
       for (let channel = 0; channel < from; channel++) {
         for (let out = 0; out < to; out++) {
-          matrix[(place * from + channel) * columns + next * to + out] = data[(out * from + channel) * KERNEL + tap] ?? 0;
+          matrix[(place * from + channel) * columns + next * to + out] =
+            data[(out * from + channel) * KERNEL + tap] ?? 0;
         }
       }
     }

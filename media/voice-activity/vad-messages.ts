@@ -1,4 +1,7 @@
-/** What the media thread and the speech detector's thread say to each other, and how windows are gathered for it. */
+/**
+ * What the media thread and the speech detector's thread say to each other, and how windows are gathered for
+ * it.
+ */
 import type { VoiceRateHz } from './silero.ts';
 
 /** Media thread → detector. */
@@ -36,8 +39,10 @@ export class WindowBatch {
 
   /** Adds one window; the samples are copied. */
   add(stream: number, window: number, samples: Int16Array): void {
-    if (this.#headNumbers === this.#heads.length) this.#heads = grown(this.#heads, new Int32Array(this.#heads.length * 2));
-    if (this.#sampleCount + samples.length > this.#samples.length) this.#samples = grown(this.#samples, new Int16Array(this.#samples.length * 2));
+    if (this.#headNumbers === this.#heads.length)
+      this.#heads = grown(this.#heads, new Int32Array(this.#heads.length * 2));
+    if (this.#sampleCount + samples.length > this.#samples.length)
+      this.#samples = grown(this.#samples, new Int16Array(this.#samples.length * 2));
     this.#heads[this.#headNumbers] = stream;
     this.#heads[this.#headNumbers + 1] = window;
     this.#heads[this.#headNumbers + 2] = samples.length;
@@ -48,7 +53,10 @@ export class WindowBatch {
 
   /** All of them, in arrays of their own, and empties the batch. */
   take(): { readonly heads: Int32Array<ArrayBuffer>; readonly samples: Int16Array<ArrayBuffer> } {
-    const taken = { heads: this.#heads.slice(0, this.#headNumbers), samples: this.#samples.slice(0, this.#sampleCount) };
+    const taken = {
+      heads: this.#heads.slice(0, this.#headNumbers),
+      samples: this.#samples.slice(0, this.#sampleCount),
+    };
     this.#headNumbers = 0;
     this.#sampleCount = 0;
     return taken;

@@ -1,13 +1,16 @@
 /**
- * The speech detector's thread, started by the media thread: takes whatever windows are waiting, one per stream, as one batch,
- * and answers with their probabilities. A batch never waits to become larger.
+ * The speech detector's thread, started by the media thread: takes whatever windows are waiting, one per
+ * stream, as one batch, and answers with their probabilities. A batch never waits to become larger.
  */
 import { parentPort } from 'node:worker_threads';
 import { favourThisThread } from '../thread-priority.ts';
 import { emptyMemory, loadSilero, type SpeechModel, type VoiceMemory, type VoiceRateHz } from './silero.ts';
 import { type FromDetector, HEAD_NUMBERS, type ToDetector } from './vad-messages.ts';
 
-/** A stream further behind than this (half a second) is served from its newest windows: the others have been judged without us. */
+/**
+ * A stream further behind than this (half a second) is served from its newest windows: the others have been
+ * judged without us.
+ */
 const MAX_WAITING_WINDOWS = 16;
 const MAX_BATCH = 64;
 const RATES: readonly VoiceRateHz[] = [8000, 16000];
@@ -90,7 +93,11 @@ async function judgeBatch(speechModel: SpeechModel, rateHz: VoiceRateHz): Promis
     heads.push(stream, next.window, next.samples.length);
   }
   if (windows.length === 0) return 0;
-  const answer = { type: 'scores', heads: Int32Array.from(heads), probabilities: Float32Array.from(await speechModel.run(windows)) } as const;
+  const answer = {
+    type: 'scores',
+    heads: Int32Array.from(heads),
+    probabilities: Float32Array.from(await speechModel.run(windows)),
+  } as const;
   port.postMessage(answer satisfies FromDetector, [answer.heads.buffer, answer.probabilities.buffer]);
   return windows.length;
 }

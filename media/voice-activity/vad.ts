@@ -1,7 +1,8 @@
 /**
- * Speech detection on the media thread: cuts each leg's audio into 32 ms windows in arrival order, keeps silence back (level gate),
- * has the rest judged by the detector's thread, all legs in one message, and turns the verdicts into voice events.
- * While the detector does not answer, levels alone decide, so that no call ever loses its ears.
+ * Speech detection on the media thread: cuts each leg's audio into 32 ms windows in arrival order, keeps
+ * silence back (level gate), has the rest judged by the detector's thread, all legs in one message, and turns
+ * the verdicts into voice events. While the detector does not answer, levels alone decide, so that no call
+ * ever loses its ears.
  */
 import { Worker } from 'node:worker_threads';
 import type { Clock, Timer } from '#config/clock.ts';
@@ -11,18 +12,29 @@ import type { EchoPath } from './echo-path.ts';
 import { Foreground } from './foreground.ts';
 import { LevelGate } from './level-gate.ts';
 import { type VoiceRateHz, windowSamples } from './silero.ts';
-import { QUIET, type SpeechInput, type SpeechState, STAY_PROBABILITY, step, WINDOW_MS } from './speech-tracker.ts';
+import {
+  QUIET,
+  type SpeechInput,
+  type SpeechState,
+  STAY_PROBABILITY,
+  step,
+  WINDOW_MS,
+} from './speech-tracker.ts';
 import { type FromDetector, HEAD_NUMBERS, type ToDetector, WindowBatch } from './vad-messages.ts';
 
-/** A window not judged within this long is judged by its level: with the 5 ms of a tick it is certain within 200 ms. */
+/**
+ * A window not judged within this long is judged by its level: with the 5 ms of a tick it is certain within
+ * 200 ms.
+ */
 const ANSWER_TIMEOUT_MS = 150;
 /** A detector that died after it had worked is started again after this long. */
 const RESTART_DELAY_MS = 5000;
 /** A turn of the wheel that comes this much after the last one means that our own thread stood still. */
 const STALL_MS = 50;
 /**
- * From this many legs on their windows are gathered for two turns of the wheel, less what a turn may be early: a model run costs so much
- * apart from its windows that 30 legs take a third less. With fewer there is little to gather, and nobody waits.
+ * From this many legs on their windows are gathered for two turns of the wheel, less what a turn may be
+ * early: a model run costs so much apart from its windows that 30 legs take a third less. With fewer there is
+ * little to gather, and nobody waits.
  */
 const GATHER_FROM_LEGS = 4;
 const GATHER_MS = 8;
@@ -78,7 +90,10 @@ export class SpeechDetector {
     this.#log = log;
   }
 
-  /** Opens one leg's tap; the first starts the detector's thread if nothing did before. `echo`: where something is played to the far end. */
+  /**
+   * Opens one leg's tap; the first starts the detector's thread if nothing did before. `echo`: where
+   * something is played to the far end.
+   */
   open(rateHz: VoiceRateHz, emit: (event: VoiceEvent) => void, echo: EchoPath | null = null): VoiceTap {
     const stream = this.#nextStream++;
     const tap = new VoiceTap({ stream, rateHz, emit, echo, detector: this, clock: this.#clock });
@@ -109,13 +124,19 @@ export class SpeechDetector {
     return !this.#queued.isEmpty;
   }
 
-  /** Sends what was queued, many legs' windows together, and judges by level what the detector owes for too long; called once per turn of the wheel. */
+  /**
+   * Sends what was queued, many legs' windows together, and judges by level what the detector owes for too
+   * long; called once per turn of the wheel.
+   */
   flush(nowMs: number): void {
     const isDue = this.#taps.size < GATHER_FROM_LEGS || nowMs - this.#lastSentMs >= GATHER_MS;
     if (this.hasQueued && isDue) {
       this.#lastSentMs = nowMs;
       const { heads, samples } = this.#queued.take();
-      this.#worker?.postMessage({ type: 'windows', heads, samples } satisfies ToDetector, [heads.buffer, samples.buffer]);
+      this.#worker?.postMessage({ type: 'windows', heads, samples } satisfies ToDetector, [
+        heads.buffer,
+        samples.buffer,
+      ]);
     }
     // After a stall of our own its answers may be waiting to be read: they are given one more turn.
     const wasStalled = nowMs - this.#lastFlushMs > STALL_MS;
@@ -136,7 +157,10 @@ export class SpeechDetector {
     this.#log('warn', 'speech detector does not answer in time; levels decide meanwhile');
   }
 
-  /** Ends the detector's thread; resolves when it is gone. It is asked, never terminated: inside the native runtime that would abort the process. */
+  /**
+   * Ends the detector's thread; resolves when it is gone. It is asked, never terminated: inside the native
+   * runtime that would abort the process.
+   */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#restartTimer?.cancel();
@@ -153,7 +177,10 @@ export class SpeechDetector {
 
   #start(): void {
     this.#restartTimer = null;
-    const worker = new Worker(new URL('./vad-thread-entry.ts', import.meta.url), { execArgv: [], name: 'speech-detector' });
+    const worker = new Worker(new URL('./vad-thread-entry.ts', import.meta.url), {
+      execArgv: [],
+      name: 'speech-detector',
+    });
     this.#worker = worker;
     worker.on('message', (message: FromDetector) => this.#receive(message));
     worker.on('error', (error) => this.#ended(error));
@@ -211,7 +238,10 @@ export class VoiceTap {
   #endMs = Number.NEGATIVE_INFINITY;
   #nextWindow = 0;
   #speech: SpeechState = QUIET;
-  /** The `voice.reached` threshold, and the one that takes its place while echo may come of which nothing is known. */
+  /**
+   * The `voice.reached` threshold, and the one that takes its place while echo may come of which nothing is
+   * known.
+   */
   #reachMs = 0;
   #unsureReachMs = 0;
   /** Level of the running speech's loudest window. */
@@ -242,7 +272,10 @@ export class VoiceTap {
     }
   }
 
-  /** Sets the `voice.reached` threshold, and the one for speech that begins while echo may come of which nothing is known. */
+  /**
+   * Sets the `voice.reached` threshold, and the one for speech that begins while echo may come of which
+   * nothing is known.
+   */
   watch(reachMs: number, unsureReachMs = reachMs): void {
     this.#reachMs = reachMs;
     this.#unsureReachMs = unsureReachMs;
@@ -266,7 +299,8 @@ export class VoiceTap {
   /** Judges by level the windows sent at or before `sentMs`; returns how many. */
   judgeOverdue(sentMs: number): number {
     let judged = 0;
-    for (; this.#pending[0] && this.#pending[0].sentMs <= sentMs; judged++) this.#judgeFirst(this.#pending[0].fallback);
+    for (; this.#pending[0] && this.#pending[0].sentMs <= sentMs; judged++)
+      this.#judgeFirst(this.#pending[0].fallback);
     return judged;
   }
 
@@ -313,12 +347,20 @@ export class VoiceTap {
     const { startMs } = window;
     const mayBeVoice = probability >= STAY_PROBABILITY && !window.isEcho;
     const isVoice = mayBeVoice && !this.#foreground.isBehind(window.levelDb, startMs);
-    this.#loudestDb = this.#speech.phase === 'speaking' ? Math.max(this.#loudestDb, window.levelDb) : window.levelDb;
+    this.#loudestDb =
+      this.#speech.phase === 'speaking' ? Math.max(this.#loudestDb, window.levelDb) : window.levelDb;
     const audibleEndMs = startMs + this.#audibleMs(window.samples);
     const nowMs = this.#clock.now();
     const reachMs = window.isUnsure ? this.#unsureReachMs : this.#reachMs;
-    if (this.#speech.phase === 'quiet' && this.#speech.reachMs !== reachMs) this.#step({ type: 'watch.set', reachMs, nowMs });
-    this.#step({ type: 'window.scored', startMs, audibleEndMs, probability: isVoice ? probability : 0, nowMs });
+    if (this.#speech.phase === 'quiet' && this.#speech.reachMs !== reachMs)
+      this.#step({ type: 'watch.set', reachMs, nowMs });
+    this.#step({
+      type: 'window.scored',
+      startMs,
+      audibleEndMs,
+      probability: isVoice ? probability : 0,
+      nowMs,
+    });
     this.#spare.push(window);
   }
 
@@ -340,5 +382,14 @@ export class VoiceTap {
 
 function emptyWindow(rateHz: VoiceRateHz): HeardWindow {
   const samples = new Int16Array(windowSamples(rateHz));
-  return { samples, startMs: 0, levelDb: SILENCE_DB, fallback: 0, isEcho: false, isUnsure: false, window: 0, sentMs: 0 };
+  return {
+    samples,
+    startMs: 0,
+    levelDb: SILENCE_DB,
+    fallback: 0,
+    isEcho: false,
+    isUnsure: false,
+    window: 0,
+    sentMs: 0,
+  };
 }

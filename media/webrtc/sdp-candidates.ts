@@ -1,22 +1,30 @@
-/** Puts the address the outside knows a machine by into the candidates of an SDP description (RFC 8839 §5.1). */
+/**
+ * Puts the address the outside knows a machine by into the candidates of an SDP description (RFC 8839 §5.1).
+ */
 import ipaddr from 'ipaddr.js';
 
 /** Index of the parts of `candidate:foundation component transport priority address port typ type …`. */
 const ADDRESS = 4;
 const TYPE = 7;
 
-/** Replaces the address of every host candidate of the same family as `publicIp`; candidates that become equal are named once. */
+/**
+ * Replaces the address of every host candidate of the same family as `publicIp`; candidates that become equal
+ * are named once.
+ */
 export function announceAddress(sdp: string, publicIp: string): string {
   const family = ipaddr.parse(publicIp).kind();
   const seen = new Set<string>();
-  const lines = sdp.split('\r\n').map((line) => (line.startsWith('a=candidate:') ? rewrite(line, publicIp, family) : line));
+  const lines = sdp
+    .split('\r\n')
+    .map((line) => (line.startsWith('a=candidate:') ? rewrite(line, publicIp, family) : line));
   return lines.filter((line) => !line.startsWith('a=candidate:') || isFirst(line, seen)).join('\r\n');
 }
 
 function rewrite(line: string, publicIp: string, family: string): string {
   const parts = line.split(' ');
   const address = parts[ADDRESS] ?? '';
-  if (parts[TYPE] !== 'host' || !ipaddr.isValid(address) || ipaddr.parse(address).kind() !== family) return line;
+  if (parts[TYPE] !== 'host' || !ipaddr.isValid(address) || ipaddr.parse(address).kind() !== family)
+    return line;
   parts[ADDRESS] = publicIp;
   return parts.join(' ');
 }

@@ -1,6 +1,7 @@
 /**
- * A browser's SDP offer (RFC 8866, RFC 8829) before the native WebRTC library sees it: what browsers do not write can end the library's process,
- * with the calls of everybody else in it. Lines of a known form are kept and all others left out. Linear in the length of the offer.
+ * A browser's SDP offer (RFC 8866, RFC 8829) before the native WebRTC library sees it: what browsers do not
+ * write can end the library's process, with the calls of everybody else in it. Lines of a known form are kept
+ * and all others left out. Linear in the length of the offer.
  */
 
 /** More than any browser's offer has. */
@@ -10,7 +11,8 @@ const MEDIA =
   /^m=(?:(?:audio|video) \d{1,5} (?:(?:UDP|TCP)\/)?(?:TLS\/)?RTP\/S?AVPF?(?: \d{1,3}){1,64}|application \d{1,5} (?:(?:UDP|TCP)\/)?DTLS\/SCTP (?:webrtc-datachannel|\d{1,5}))$/;
 const CANDIDATE =
   /^a=candidate:[\w+/]{1,32} [1-5] (?:udp|tcp|UDP|TCP) \d{1,10} [\w.:-]{1,255} \d{1,5} typ (?:host|srflx|prflx|relay)(?: [\w-]{1,32} [\w.:+/-]{1,255}){0,8}$/;
-const SOURCE = /^a=(?:ssrc:\d{1,10} (?:cname|msid|mslabel|label):[\x20-\x7e]{1,512}|ssrc-group:(?:FID|SIM|FEC-FR)(?: \d{1,10}){1,6})$/;
+const SOURCE =
+  /^a=(?:ssrc:\d{1,10} (?:cname|msid|mslabel|label):[\x20-\x7e]{1,512}|ssrc-group:(?:FID|SIM|FEC-FR)(?: \d{1,10}){1,6})$/;
 const OTHERS: readonly RegExp[] = [
   /^v=0$/,
   /^o=[\w!#$%&*+.^{|}~-]{1,64} \d{1,20} \d{1,20} IN IP[46] [\w.:-]{1,255}$/,
@@ -38,7 +40,10 @@ const OTHERS: readonly RegExp[] = [
   /^a=max-message-size:\d{1,12}$/,
 ];
 
-/** The offer as the library may have it; null where one of its media sections is of no known form, or where there is too much of it. */
+/**
+ * The offer as the library may have it; null where one of its media sections is of no known form, or where
+ * there is too much of it.
+ */
 export function checkedOffer(sdp: string): string | null {
   if (sdp.length > MOST.chars) return null;
   const kept: string[] = [];

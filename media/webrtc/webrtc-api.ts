@@ -1,4 +1,7 @@
-/** The part of the WebRTC API (W3C webrtc-pc, and the audio source and sink of the native library) that a leg uses, as types. */
+/**
+ * The part of the WebRTC API (W3C webrtc-pc, and the audio source and sink of the native library) that a leg
+ * uses, as types.
+ */
 
 /** The library's entry points. */
 export interface WebrtcLibrary {

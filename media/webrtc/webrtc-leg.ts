@@ -1,7 +1,7 @@
 /**
- * One browser's peer connection as a leg: its offer answered with all candidates gathered, 48 kHz blocks in and 24 kHz blocks out in the
- * rhythm of the media thread's wheel, and the data channel `events`. The only file that knows the native WebRTC library, which it loads
- * with the first web call or ahead of it.
+ * One browser's peer connection as a leg: its offer answered with all candidates gathered, 48 kHz blocks in
+ * and 24 kHz blocks out in the rhythm of the media thread's wheel, and the data channel `events`. The only
+ * file that knows the native WebRTC library, which it loads with the first web call or ahead of it.
  */
 import { createRequire } from 'node:module';
 import type { Timer } from '#config/clock.ts';
@@ -15,16 +15,34 @@ import type { WebrtcLegOptions } from '../leg/media-host.ts';
 import { frameSamples, type MediaThreadSettings, type OpenedLeg } from '../leg/media-messages.ts';
 import { MessageGate } from '../leg/message-gate.ts';
 import type { Paced } from '../leg/pacer.ts';
-import { BLOCK_MS, BLOCK_SAMPLES, IN_RATE_HZ, MAX_SEND_LATENESS_MS, NO_STATS, OUT_RATE_HZ, STATS_TIMEOUT_MS } from '../leg/web-leg.ts';
+import {
+  BLOCK_MS,
+  BLOCK_SAMPLES,
+  IN_RATE_HZ,
+  MAX_SEND_LATENESS_MS,
+  NO_STATS,
+  OUT_RATE_HZ,
+  STATS_TIMEOUT_MS,
+} from '../leg/web-leg.ts';
 import { announceAddress } from './sdp-candidates.ts';
 import { checkedOffer } from './sdp-offer.ts';
-import type { AudioBlock, AudioSink, AudioSource, AudioTrack, PeerConnection, WebrtcLibrary } from './webrtc-api.ts';
+import type {
+  AudioBlock,
+  AudioSink,
+  AudioSource,
+  AudioTrack,
+  PeerConnection,
+  WebrtcLibrary,
+} from './webrtc-api.ts';
 
 /** Gathering waits this long for STUN and TURN servers that do not answer; what was found by then is used. */
 const GATHERING_TIMEOUT_MS = 2000;
 /** A browser that was answered but never connects. */
 const CONNECT_TIMEOUT_MS = 20_000;
-/** How long a broken connection may take to mend itself before it is given up; ICE has waited about 8 s before it says so. A caller who is still there offers another one. */
+/**
+ * How long a broken connection may take to mend itself before it is given up; ICE has waited about 8 s before
+ * it says so. A caller who is still there offers another one.
+ */
 const DISCONNECT_TIMEOUT_MS = 5000;
 
 /** What a web leg needs beyond what all legs share. */
@@ -35,7 +53,10 @@ export interface WebrtcSessionOptions extends WebrtcLegOptions {
 }
 
 /** Answers an offer; throws `Fault('sdp_unusable')` when it has no audio that can be answered. */
-export async function openWebrtcSession(options: WebrtcSessionOptions, shared: MediaShared): Promise<{ leg: TransportLeg; opened: OpenedLeg }> {
+export async function openWebrtcSession(
+  options: WebrtcSessionOptions,
+  shared: MediaShared,
+): Promise<{ leg: TransportLeg; opened: OpenedLeg }> {
   const { rtpPortMin: min, rtpPortMax: max, iceServers, publicIp } = options.settings;
   const offer = checkedOffer(options.offerSdp);
   if (offer === null || !hasAudio(offer)) throw fault('sdp_unusable');
@@ -46,7 +67,13 @@ export async function openWebrtcSession(options: WebrtcSessionOptions, shared: M
     const sdp = await session.answer();
     if (!hasAudio(sdp)) throw new Error('no audio codec in common');
     const answerSdp = publicIp === null ? sdp : announceAddress(sdp, publicIp);
-    const opened = { inRateHz: IN_RATE_HZ, outRateHz: OUT_RATE_HZ, originMs: session.originMs, localPort: null, answerSdp };
+    const opened = {
+      inRateHz: IN_RATE_HZ,
+      outRateHz: OUT_RATE_HZ,
+      originMs: session.originMs,
+      localPort: null,
+      answerSdp,
+    };
     return { leg: session, opened };
   } catch (error) {
     session.abandon();
@@ -54,7 +81,10 @@ export async function openWebrtcSession(options: WebrtcSessionOptions, shared: M
   }
 }
 
-/** Loads the library and has it start its threads, as the first connection would. Throws where it cannot be loaded. */
+/**
+ * Loads the library and has it start its threads, as the first connection would. Throws where it cannot be
+ * loaded.
+ */
 export function warmUpWebrtc(): void {
   const library = loadLibrary();
   new library.RTCPeerConnection({ iceServers: [] }).close();
@@ -87,14 +117,21 @@ class WebrtcSession implements TransportLeg, Paced {
   #isConnected = false;
   #ending: Promise<void> | null = null;
 
-  constructor(peer: PeerConnection, library: WebrtcLibrary, options: WebrtcSessionOptions, shared: MediaShared) {
+  constructor(
+    peer: PeerConnection,
+    library: WebrtcLibrary,
+    options: WebrtcSessionOptions,
+    shared: MediaShared,
+  ) {
     this.#peer = peer;
     this.#library = library;
     this.#options = options;
     this.#shared = shared;
     this.#source = new library.nonstandard.RTCAudioSource();
     this.#track = this.#source.createTrack();
-    const gate = new MessageGate(shared.clock, () => shared.log('warn', 'a web client sends more messages than are taken'));
+    const gate = new MessageGate(shared.clock, () =>
+      shared.log('warn', 'a web client sends more messages than are taken'),
+    );
     this.#channel = new EventChannel({
       mayPass: (length) => gate.passes(length),
       onMessage: (text) => this.#audio.emit({ type: 'message', atMs: shared.clock.now(), text }),
@@ -109,7 +146,10 @@ class WebrtcSession implements TransportLeg, Paced {
     peer.onconnectionstatechange = () => this.#follow();
     this.originMs = shared.pacer.add(this);
     const rates = { inRateHz: IN_RATE_HZ, outRateHz: OUT_RATE_HZ } as const;
-    this.#audio = new LegAudio({ leg: options.leg, ...rates, originMs: this.originMs, recording: options.recording }, shared);
+    this.#audio = new LegAudio(
+      { leg: options.leg, ...rates, originMs: this.originMs, recording: options.recording },
+      shared,
+    );
     this.#timer = shared.clock.after(CONNECT_TIMEOUT_MS, () => void this.#end('failed'));
   }
 
@@ -150,7 +190,13 @@ class WebrtcSession implements TransportLeg, Paced {
     for (let start = 0; canSend && start < this.#audio.sent.length; start += BLOCK_SAMPLES) {
       this.#block.set(this.#audio.sent.subarray(start, start + BLOCK_SAMPLES));
       const samples = this.#block;
-      this.#source.onData({ samples, sampleRate: OUT_RATE_HZ, bitsPerSample: 16, channelCount: 1, numberOfFrames: BLOCK_SAMPLES });
+      this.#source.onData({
+        samples,
+        sampleRate: OUT_RATE_HZ,
+        bitsPerSample: 16,
+        channelCount: 1,
+        numberOfFrames: BLOCK_SAMPLES,
+      });
     }
     this.#audio.endSlot(slot, dueMs, kind);
   }
@@ -181,7 +227,9 @@ class WebrtcSession implements TransportLeg, Paced {
     this.#sink.ondata = (block) => this.#hear(block);
   }
 
-  /** Takes one block from the library: to 16 kHz, to speech detection at once, to the slots through the queue. */
+  /**
+   * Takes one block from the library: to 16 kHz, to speech detection at once, to the slots through the queue.
+   */
   #hear(block: AudioBlock): void {
     if (this.#ending || !this.#isConnected) return;
     const mono = block.channelCount === 1 ? block.samples : firstChannel(block);
@@ -194,7 +242,11 @@ class WebrtcSession implements TransportLeg, Paced {
     if (fromHz === IN_RATE_HZ) return samples;
     if (this.#resampler?.fromHz !== fromHz) {
       const run = new Resampler(fromHz, IN_RATE_HZ);
-      this.#resampler = { fromHz, run, output: new Int16Array(run.outputCapacity(fromHz / (1000 / BLOCK_MS))) };
+      this.#resampler = {
+        fromHz,
+        run,
+        output: new Int16Array(run.outputCapacity(fromHz / (1000 / BLOCK_MS))),
+      };
     }
     const { run, output } = this.#resampler;
     return output.subarray(0, run.push(samples, output));
@@ -258,13 +310,17 @@ class WebrtcSession implements TransportLeg, Paced {
 }
 
 function firstChannel(block: AudioBlock): Int16Array {
-  return Int16Array.from({ length: block.numberOfFrames }, (_, frame) => block.samples[frame * block.channelCount] ?? 0);
+  return Int16Array.from(
+    { length: block.numberOfFrames },
+    (_, frame) => block.samples[frame * block.channelCount] ?? 0,
+  );
 }
 
 /** Audio counters out of W3C webrtc-stats; what is missing counts as 0. */
 function summarise(report: Map<string, Readonly<Record<string, unknown>>>): LegStats {
   const count = (type: string, field: string) => {
-    for (const entry of report.values()) if (entry['type'] === type && entry['kind'] === 'audio') return Number(entry[field] ?? 0);
+    for (const entry of report.values())
+      if (entry['type'] === type && entry['kind'] === 'audio') return Number(entry[field] ?? 0);
     return 0;
   };
   return {

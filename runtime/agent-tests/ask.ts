@@ -1,9 +1,18 @@
-/** One question to a model within a test: its whole answer, within a time limit, asked twice where that may help. */
+/**
+ * One question to a model within a test: its whole answer, within a time limit, asked twice where that may
+ * help.
+ */
 import type { z } from 'zod';
 import type { CallPlan } from '#config/call-plan.ts';
 import type { Clock } from '#config/clock.ts';
 import { LIMITS } from '#config/limits.ts';
-import { type ChatMessage, type LanguageModel, ModelError, type ToolCall, type ToolDefinition } from '#runtime/llm/llm.ts';
+import {
+  type ChatMessage,
+  type LanguageModel,
+  ModelError,
+  type ToolCall,
+  type ToolDefinition,
+} from '#runtime/llm/llm.ts';
 
 const ATTEMPTS = 2;
 const ATTEMPT_MS = 60_000;
@@ -43,7 +52,9 @@ export async function ask(model: LanguageModel, question: Question, context: Tes
   }
 }
 
-/** Asks for one JSON object; null when what came back, twice, was not one of that form. Throws as `ask` does. */
+/**
+ * Asks for one JSON object; null when what came back, twice, was not one of that form. Throws as `ask` does.
+ */
 export async function askJson<Schema extends z.ZodType>(
   model: LanguageModel,
   of: { readonly question: Question; readonly schema: Schema },
@@ -57,10 +68,16 @@ export async function askJson<Schema extends z.ZodType>(
   return null;
 }
 
-async function askOnce(model: LanguageModel, question: Question, { plan, clock, signal }: TestContext): Promise<Answer> {
+async function askOnce(
+  model: LanguageModel,
+  question: Question,
+  { plan, clock, signal }: TestContext,
+): Promise<Answer> {
   const late = new AbortController();
   const timer = clock.after(ATTEMPT_MS, () =>
-    late.abort(new ModelError(`The model gave no answer within ${ATTEMPT_MS / 1_000} s`, { retryable: true })),
+    late.abort(
+      new ModelError(`The model gave no answer within ${ATTEMPT_MS / 1_000} s`, { retryable: true }),
+    ),
   );
   const startedMs = clock.now();
   let text = '';

@@ -19,7 +19,9 @@ export function checkAssertions(
   const callsOf = (name: string) => of.calls.filter((call) => of.tools.isNamed(call.tool_name, name));
   const toolCalls = asserted.tool_calls.map((assertion): Assertion => {
     const target = { kind: 'tool_call' as const, target: assertion.tool };
-    const count = callsOf(assertion.tool).filter((call) => argumentsMatch(assertion.params, parsedArguments(call.arguments))).length;
+    const count = callsOf(assertion.tool).filter((call) =>
+      argumentsMatch(assertion.params, parsedArguments(call.arguments)),
+    ).length;
     const { min_calls, max_calls } = assertion;
     const passed = count >= min_calls && (max_calls === null || count <= max_calls);
     const wanted = max_calls === null ? `at least ${min_calls}` : `${min_calls} to ${max_calls}`;
@@ -38,13 +40,17 @@ function endAssertion(expected: Simulation['assertions']['ended_by'], endedBy: E
   return [{ kind: 'ended_by', target: expected, passed, detail: `ended by ${endedBy}` }];
 }
 
-/** A failed assertion or condition fails the run; an unknown verdict and a call without a mock fail it too, and somebody has to look. */
+/**
+ * A failed assertion or condition fails the run; an unknown verdict and a call without a mock fail it too,
+ * and somebody has to look.
+ */
 export function verdictOf(of: {
   readonly assertions: readonly Pick<Assertion, 'passed'>[];
   readonly conditions: readonly { readonly result: 'success' | 'failure' | 'unknown' }[];
   readonly gaps: number;
 }): Pick<AgentTestResult, 'status' | 'needs_review'> {
   const needs_review = of.gaps > 0 || of.conditions.some(({ result }) => result === 'unknown');
-  const isMet = of.assertions.every(({ passed }) => passed) && of.conditions.every(({ result }) => result === 'success');
+  const isMet =
+    of.assertions.every(({ passed }) => passed) && of.conditions.every(({ result }) => result === 'success');
   return { status: isMet && !needs_review ? 'passed' : 'failed', needs_review };
 }

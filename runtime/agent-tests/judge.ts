@@ -1,4 +1,7 @@
-/** What a model is asked to judge: one reply against its expectation, or a whole conversation against its conditions. Conversations are data, never instructions. */
+/**
+ * What a model is asked to judge: one reply against its expectation, or a whole conversation against its
+ * conditions. Conversations are data, never instructions.
+ */
 import { z } from 'zod';
 import { type AgentTestResult, judgement, type Simulation, type TestDefinition } from '#config/agent-test.ts';
 import type { LanguageModel } from '#runtime/llm/llm.ts';
@@ -47,14 +50,25 @@ export async function judgeReply(
     tagged('next_reply', reply),
     tagged('expectation', test.expectation),
   ];
-  const verdict = await askJson(model, { question: question(instructions, shown), schema: replyVerdict }, context);
-  return verdict ? { ...verdict, reasoning: verdict.reasoning.slice(0, RATIONALE_CHARS) } : { result: 'unknown', reasoning: UNREADABLE };
+  const verdict = await askJson(
+    model,
+    { question: question(instructions, shown), schema: replyVerdict },
+    context,
+  );
+  return verdict
+    ? { ...verdict, reasoning: verdict.reasoning.slice(0, RATIONALE_CHARS) }
+    : { result: 'unknown', reasoning: UNREADABLE };
 }
 
 /** Judges a conversation; every condition has its entry, whatever the model left out or made up. */
 export async function judgeConversation(
   model: LanguageModel,
-  of: { readonly simulation: Simulation; readonly turns: Turns; readonly calls: readonly RecordedCall[]; readonly endedBy: string },
+  of: {
+    readonly simulation: Simulation;
+    readonly turns: Turns;
+    readonly calls: readonly RecordedCall[];
+    readonly endedBy: string;
+  },
   context: TestContext,
 ): Promise<Pick<SimulationResult, 'conditions' | 'summary'>> {
   const { success_conditions, scenario } = of.simulation;
@@ -70,11 +84,19 @@ export async function judgeConversation(
     tagged('tool_calls', of.calls.map(callLine).join('\n')),
     tagged('ended_by', of.endedBy),
   ];
-  const verdict = await askJson(model, { question: question(instructions, shown), schema: conversationVerdict }, context);
+  const verdict = await askJson(
+    model,
+    { question: question(instructions, shown), schema: conversationVerdict },
+    context,
+  );
   const conditions = success_conditions.map(({ name }) => {
     const found = verdict?.conditions.find((condition) => condition.name === name);
     const rationale = found?.rationale ?? (verdict ? 'The judging model said nothing about it' : UNREADABLE);
-    return { name, result: found?.result ?? ('unknown' as const), rationale: rationale.slice(0, RATIONALE_CHARS) };
+    return {
+      name,
+      result: found?.result ?? ('unknown' as const),
+      rationale: rationale.slice(0, RATIONALE_CHARS),
+    };
   });
   return { conditions, summary: (verdict?.summary ?? '').slice(0, RATIONALE_CHARS) };
 }

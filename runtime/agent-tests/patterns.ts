@@ -4,13 +4,18 @@ import { compileLinearPattern } from '#config/linear-pattern.ts';
 
 const SUBJECT_CHARS = 2_000;
 
-/** True when every expected argument is there and matches; of a long argument a pattern sees the first 2,000 characters. */
+/**
+ * True when every expected argument is there and matches; of a long argument a pattern sees the first 2,000
+ * characters.
+ */
 export function argumentsMatch(expected: ParamMatchers, given: Readonly<Record<string, unknown>>): boolean {
   return Object.entries(expected).every(([name, { type, value }]) => {
     if (!Object.hasOwn(given, name)) return false;
     const actual = asText(given[name]);
     if (type === 'any') return true;
-    return type === 'exact' ? actual === value : compileLinearPattern(value).matcher(actual.slice(0, SUBJECT_CHARS)).find();
+    return type === 'exact'
+      ? actual === value
+      : compileLinearPattern(value).matcher(actual.slice(0, SUBJECT_CHARS)).find();
   });
 }
 
@@ -24,7 +29,9 @@ export function asText(value: unknown): string {
 export function parsedArguments(input: string): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(input);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : {};
   } catch {
     return {};
   }

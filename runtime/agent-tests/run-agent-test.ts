@@ -1,9 +1,14 @@
 /**
- * Runs one agent test as a text conversation and says what it came to. A run that cannot be judged is an `error` with its cause;
- * no verdict is ever made up.
+ * Runs one agent test as a text conversation and says what it came to. A run that cannot be judged is an
+ * `error` with its cause; no verdict is ever made up.
  */
 import type { AgentConfig } from '#config/agent-config.ts';
-import { type AgentTestJob, type AgentTestResult, type TestDefinition, testError } from '#config/agent-test.ts';
+import {
+  type AgentTestJob,
+  type AgentTestResult,
+  type TestDefinition,
+  testError,
+} from '#config/agent-test.ts';
 import type { Clock } from '#config/clock.ts';
 import type { EgressGuard } from '#config/egress.ts';
 import { DEMO_MODEL_ID } from '#config/language-models.ts';
@@ -43,13 +48,18 @@ export async function runAgentTest(job: AgentTestJob, deps: AgentTestDeps): Prom
     const agent = createTextAgent(model, tools, context);
     const { simulation, test_type } = job.test;
     if (test_type === 'tool') return await testToolChoice(job.test, { agent, tools });
-    if (test_type === 'next_reply') return await testNextReply(job.test, { agent, tools, judge: model }, context);
+    if (test_type === 'next_reply')
+      return await testNextReply(job.test, { agent, tools, judge: model }, context);
     if (simulation === null) return testError('The test has no simulation');
-    const user = simulation.simulated_user_model === null ? model : deps.modelFor({ model: simulation.simulated_user_model, custom: null });
+    const user =
+      simulation.simulated_user_model === null
+        ? model
+        : deps.modelFor({ model: simulation.simulated_user_model, custom: null });
     if (user.id === DEMO_MODEL_ID) return testError(cannotJudge('play a caller'));
     return await simulate({ test: job.test, simulation, agent, tools, judge: model, user }, context);
   } catch (error) {
-    if (error instanceof TestTimeout) return testError(`The test took longer than ${RUN_MS / 60_000} minutes`);
+    if (error instanceof TestTimeout)
+      return testError(`The test took longer than ${RUN_MS / 60_000} minutes`);
     if (error instanceof ModelError) return testError(error.message);
     throw error;
   } finally {
@@ -69,12 +79,20 @@ function cannotJudge(what: string): string {
 
 async function testNextReply(
   test: TestDefinition,
-  { agent, tools, judge }: { readonly agent: TextAgent; readonly tools: TestTools; readonly judge: LanguageModel },
+  {
+    agent,
+    tools,
+    judge,
+  }: { readonly agent: TextAgent; readonly tools: TestTools; readonly judge: LanguageModel },
   context: TestContext,
 ): Promise<AgentTestResult> {
   agent.remember(test.conversation);
   const reply = await agent.reply();
-  const { result, reasoning } = await judgeReply(judge, { test, reply: reply.text, calls: tools.shown(tools.calls) }, context);
+  const { result, reasoning } = await judgeReply(
+    judge,
+    { test, reply: reply.text, calls: tools.shown(tools.calls) },
+    context,
+  );
   return {
     ...settled(reply, tools),
     ...verdictOf({ assertions: [], conditions: [{ result }], gaps: tools.gaps.length }),
@@ -88,14 +106,20 @@ async function testToolChoice(
 ): Promise<AgentTestResult> {
   const wanted = test.referenced_tool;
   const isWanted = (call: ToolCall) =>
-    wanted !== null && (tools.isNamed(call.toolName, wanted.id) || (wanted.type === 'integration' && isHangUpCall(call.toolName)));
+    wanted !== null &&
+    (tools.isNamed(call.toolName, wanted.id) ||
+      (wanted.type === 'integration' && isHangUpCall(call.toolName)));
   agent.remember(test.conversation);
-  const reply = await agent.reply({ until: (calls) => (wanted === null ? calls.length > 0 : calls.some(isWanted)) });
+  const reply = await agent.reply({
+    until: (calls) => (wanted === null ? calls.length > 0 : calls.some(isWanted)),
+  });
   const mustCall = wanted !== null && !test.verify_absence;
   const found = reply.calls.filter(wanted === null ? () => true : isWanted);
   const passed = mustCall ? found.some((call) => hasParameters(test, call)) : found.length === 0;
   const called =
-    reply.calls.length === 0 ? 'No tool was called' : `Called: ${reply.calls.map((call) => `${call.toolName} ${call.input}`).join('; ')}`;
+    reply.calls.length === 0
+      ? 'No tool was called'
+      : `Called: ${reply.calls.map((call) => `${call.toolName} ${call.input}`).join('; ')}`;
   return {
     ...settled(reply, tools),
     ...verdictOf({ assertions: [{ passed }], conditions: [], gaps: tools.gaps.length }),
@@ -105,7 +129,9 @@ async function testToolChoice(
 
 function hasParameters(test: TestDefinition, call: ToolCall): boolean {
   const given = parsedArguments(call.input);
-  return test.tool_parameters.every((parameter) => isSame(parameter, Object.hasOwn(given, parameter.name) ? given[parameter.name] : null));
+  return test.tool_parameters.every((parameter) =>
+    isSame(parameter, Object.hasOwn(given, parameter.name) ? given[parameter.name] : null),
+  );
 }
 
 /** The model fills every argument as text: both sides are compared as the type says. */
@@ -118,7 +144,10 @@ function isSame({ value, type }: TestDefinition['tool_parameters'][number], give
 }
 
 /** What is told of a reply beside its verdict. */
-function settled(reply: AgentReply, tools: TestTools): Omit<AgentTestResult, 'status' | 'needs_review' | 'judge_reasoning'> {
+function settled(
+  reply: AgentReply,
+  tools: TestTools,
+): Omit<AgentTestResult, 'status' | 'needs_review' | 'judge_reasoning'> {
   return {
     error: null,
     agent_replies: 1,

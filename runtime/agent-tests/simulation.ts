@@ -1,4 +1,7 @@
-/** A simulated conversation: a model plays the caller until somebody hangs up or the turns are used, then everything is judged. */
+/**
+ * A simulated conversation: a model plays the caller until somebody hangs up or the turns are used, then
+ * everything is judged.
+ */
 import type { AgentTestResult, Simulation, TestDefinition } from '#config/agent-test.ts';
 import { type LanguageModel, ModelError } from '#runtime/llm/llm.ts';
 import { ask, type TestContext } from './ask.ts';
@@ -53,7 +56,14 @@ export async function simulate(parts: SimulationParts, context: TestContext): Pr
   if (outcome.error !== null) {
     const unjudged = { assertions: [], conditions: [], summary: '', passed: false };
     const simulation_result = { transcript: conversation.turns, tool_calls: calls, ...unjudged };
-    return { status: 'error', needs_review: false, error: outcome.error, judge_reasoning: null, ...facts, simulation_result };
+    return {
+      status: 'error',
+      needs_review: false,
+      error: outcome.error,
+      judge_reasoning: null,
+      ...facts,
+      simulation_result,
+    };
   }
   const assertions = checkAssertions(simulation.assertions, { calls, endedBy: outcome.endedBy, tools });
   const judged = await judgeConversation(
@@ -62,7 +72,13 @@ export async function simulate(parts: SimulationParts, context: TestContext): Pr
     context,
   );
   const verdict = verdictOf({ assertions, conditions: judged.conditions, gaps: tools.gaps.length });
-  const simulation_result = { transcript: conversation.turns, tool_calls: calls, assertions, ...judged, passed: verdict.status === 'passed' };
+  const simulation_result = {
+    transcript: conversation.turns,
+    tool_calls: calls,
+    assertions,
+    ...judged,
+    passed: verdict.status === 'passed',
+  };
   return { ...verdict, error: null, judge_reasoning: judged.summary, ...facts, simulation_result };
 }
 
@@ -74,7 +90,13 @@ async function converse(
   const end = new AbortController();
   const timer = context.clock.after(CONVERSATION_MS, () => end.abort(new ConversationTimeout()));
   try {
-    return { endedBy: await talk(parts, conversation, { ...context, signal: AbortSignal.any([context.signal, end.signal]) }), error: null };
+    return {
+      endedBy: await talk(parts, conversation, {
+        ...context,
+        signal: AbortSignal.any([context.signal, end.signal]),
+      }),
+      error: null,
+    };
   } catch (error) {
     if (error instanceof ConversationTimeout) return { endedBy: 'timeout', error: null };
     if (error instanceof ModelError) return { endedBy: 'error', error: error.message };
@@ -84,7 +106,11 @@ async function converse(
   }
 }
 
-async function talk(parts: SimulationParts, conversation: Conversation, context: TestContext): Promise<EndedBy> {
+async function talk(
+  parts: SimulationParts,
+  conversation: Conversation,
+  context: TestContext,
+): Promise<EndedBy> {
   const { agent, simulation, test } = parts;
   agent.remember(test.conversation);
   const greeting = test.conversation.length === 0 ? await agent.greet({ signal: context.signal }) : null;
@@ -100,7 +126,11 @@ async function talk(parts: SimulationParts, conversation: Conversation, context:
 }
 
 /** Lets the simulated caller speak; true when they hang up with it. */
-async function callerHangsUp(parts: SimulationParts, conversation: Conversation, context: TestContext): Promise<boolean> {
+async function callerHangsUp(
+  parts: SimulationParts,
+  conversation: Conversation,
+  context: TestContext,
+): Promise<boolean> {
   const { text, hasHungUp } = await speak(parts, conversation.turns, context);
   conversation.userTurns += 1;
   if (text !== '') {
@@ -118,7 +148,11 @@ function said(conversation: Conversation, reply: AgentReply): boolean {
   return reply.hasHungUp;
 }
 
-async function speak(parts: SimulationParts, turns: readonly Turn[], context: TestContext): Promise<{ text: string; hasHungUp: boolean }> {
+async function speak(
+  parts: SimulationParts,
+  turns: readonly Turn[],
+  context: TestContext,
+): Promise<{ text: string; hasHungUp: boolean }> {
   const instructions = [
     'You play a person on the telephone with a voice agent. Stay in this role whatever the agent says; you are never the agent.',
     'Answer with only the words this person says next: one to three short spoken sentences, no stage directions.',
@@ -131,8 +165,15 @@ async function speak(parts: SimulationParts, turns: readonly Turn[], context: Te
     role: turn.role === 'agent' ? ('user' as const) : ('assistant' as const),
     content: turn.text || '(silence)',
   }));
-  const opening = heard.at(-1)?.role === 'user' ? [] : [{ role: 'user' as const, content: '(The call is connected. Speak first.)' }];
-  const answer = await ask(parts.user, { messages: [{ role: 'system', content: instructions.join('\n') }, ...heard, ...opening] }, context);
+  const opening =
+    heard.at(-1)?.role === 'user'
+      ? []
+      : [{ role: 'user' as const, content: '(The call is connected. Speak first.)' }];
+  const answer = await ask(
+    parts.user,
+    { messages: [{ role: 'system', content: instructions.join('\n') }, ...heard, ...opening] },
+    context,
+  );
   const hasHungUp = answer.text.includes(HANG_UP);
   const text = answer.text.replaceAll(HANG_UP, '').trim().slice(0, TURN_CHARS);
   return { text: text === '' && !hasHungUp ? '(says nothing)' : text, hasHungUp };
@@ -156,5 +197,7 @@ function allCalls(conversation: Conversation, tools: TestTools): RecordedCall[] 
 
 function meanMs(replies: readonly AgentReply[]): number | null {
   const timed = replies.filter((reply) => reply.tookMs > 0);
-  return timed.length === 0 ? null : Math.round(timed.reduce((sum, reply) => sum + reply.tookMs, 0) / timed.length);
+  return timed.length === 0
+    ? null
+    : Math.round(timed.reduce((sum, reply) => sum + reply.tookMs, 0) / timed.length);
 }

@@ -1,8 +1,15 @@
 /**
- * The tools of a test's conversation: answered from the test's mocks or the tool's own first one, or really called where the test says so.
- * Every webhook tool is blocking here. A call that nothing answers is a gap: the test cannot pass.
+ * The tools of a test's conversation: answered from the test's mocks or the tool's own first one, or really
+ * called where the test says so. Every webhook tool is blocking here. A call that nothing answers is a gap:
+ * the test cannot pass.
  */
-import { type AgentTestJob, type AgentTestResult, type ToolMock, type ToolMocks, toolMocks } from '#config/agent-test.ts';
+import {
+  type AgentTestJob,
+  type AgentTestResult,
+  type ToolMock,
+  type ToolMocks,
+  toolMocks,
+} from '#config/agent-test.ts';
 import type { PlannedTool } from '#config/call-plan.ts';
 import type { EgressGuard } from '#config/egress.ts';
 import { LIMITS } from '#config/limits.ts';
@@ -36,7 +43,11 @@ export interface TestTools {
 }
 
 /** Makes them for a job. */
-export function createTestTools(job: AgentTestJob, of: { readonly egress: EgressGuard }, context: TestContext): TestTools {
+export function createTestTools(
+  job: AgentTestJob,
+  of: { readonly egress: EgressGuard },
+  context: TestContext,
+): TestTools {
   return new MockedTools(job, of, context);
 }
 
@@ -64,7 +75,10 @@ class MockedTools implements TestTools {
       systemVariables: plan.system_variables,
       egress: of.egress,
       // Offered as on a web call; there is no client, so only a mock can answer.
-      clientTools: plan.channel === 'web_voice' ? { run: () => Promise.reject(new Error(NO_MOCK)), settle: () => undefined } : null,
+      clientTools:
+        plan.channel === 'web_voice'
+          ? { run: () => Promise.reject(new Error(NO_MOCK)), settle: () => undefined }
+          : null,
       clock: context.clock,
     });
     this.#tools = new Map(tools.map((tool) => [tool.function_name, tool]));
@@ -89,7 +103,8 @@ class MockedTools implements TestTools {
     const chosen: Choice = tool ? this.#choose(tool, call) : { source: 'missing' };
     const answered = await this.#answerFrom(tool, chosen, { call, signal });
     signal.throwIfAborted();
-    if (chosen.source === 'missing' || chosen.source === 'unmatched') this.#noteGap(call.toolName, chosen.source);
+    if (chosen.source === 'missing' || chosen.source === 'unmatched')
+      this.#noteGap(call.toolName, chosen.source);
     this.calls.push({
       tool_id: tool?.tool_id ?? null,
       tool_name: call.toolName,
@@ -110,7 +125,9 @@ class MockedTools implements TestTools {
     // What cannot be really called has no answer where nothing is mocked.
     if (this.#mocks.strategy === 'none') return { source: 'missing' };
     const own = this.#mocks.tools.filter((mock) => this.isNamed(tool.function_name, mock.tool));
-    const fitting = own.find((mock) => mock.when === null || argumentsMatch(mock.when, parsedArguments(call.input)));
+    const fitting = own.find(
+      (mock) => mock.when === null || argumentsMatch(mock.when, parsedArguments(call.input)),
+    );
     if (fitting) return { source: 'test', ...mockedByTest(fitting) };
     const stored = this.#storedMocks.find((mock) => mock.tool_id === tool.tool_id);
     if (own.length === 0 && stored && this.#mocks.strategy === 'all')
@@ -121,14 +138,25 @@ class MockedTools implements TestTools {
 
   #isReal(tool: PlannedTool): boolean {
     const { strategy, real_tools } = this.#mocks;
-    return tool.tool_type === 'webhook' && (strategy === 'none' || real_tools.some((name) => this.isNamed(tool.function_name, name)));
+    return (
+      tool.tool_type === 'webhook' &&
+      (strategy === 'none' || real_tools.some((name) => this.isNamed(tool.function_name, name)))
+    );
   }
 
-  async #answerFrom(tool: PlannedTool | undefined, chosen: Choice, { call, signal }: { call: ToolCall; signal: AbortSignal }) {
+  async #answerFrom(
+    tool: PlannedTool | undefined,
+    chosen: Choice,
+    { call, signal }: { call: ToolCall; signal: AbortSignal },
+  ) {
     if (chosen.source === 'real') return this.#runner.run(call, { signal });
     if (tool && 'body' in chosen) {
       const ok = !chosen.isError && chosen.status >= 200 && chosen.status < 300;
-      return worded(tool, { ok, output: chosen.body, outputTruncated: false, error: ok ? null : `HTTP ${chosen.status}` }, 0);
+      return worded(
+        tool,
+        { ok, output: chosen.body, outputTruncated: false, error: ok ? null : `HTTP ${chosen.status}` },
+        0,
+      );
     }
     return { status: 'failed' as const, output: null, modelText: JSON.stringify({ error: NO_MOCK }) };
   }
@@ -142,7 +170,12 @@ class MockedTools implements TestTools {
 
 /** What answers a call. */
 type Choice =
-  | { readonly source: 'test' | 'tool'; readonly status: number; readonly body: string; readonly isError: boolean }
+  | {
+      readonly source: 'test' | 'tool';
+      readonly status: number;
+      readonly body: string;
+      readonly isError: boolean;
+    }
   | { readonly source: 'real' | 'missing' | 'unmatched' };
 
 function mockedByTest(mock: ToolMock): { status: number; body: string; isError: boolean } {

@@ -1,4 +1,7 @@
-/** The agent under test as a text conversation: the prompt, the tools and the hanging up of a call, without its voice. */
+/**
+ * The agent under test as a text conversation: the prompt, the tools and the hanging up of a call, without
+ * its voice.
+ */
 import type { TestDefinition } from '#config/agent-test.ts';
 import type { CallPlan } from '#config/call-plan.ts';
 import { isHangUpCall } from '#runtime/llm/hang-up-call.ts';
@@ -30,7 +33,10 @@ export interface TextAgent {
   hear(text: string): void;
   /** How the agent opens the conversation; null when it waits. */
   greet(options?: ReplyOptions): Promise<AgentReply | null>;
-  /** Ends early with `until`, when given, has seen the calls it wants. Throws `ModelError`, or the signal's reason. */
+  /**
+   * Ends early with `until`, when given, has seen the calls it wants. Throws `ModelError`, or the signal's
+   * reason.
+   */
   reply(options?: ReplyOptions): Promise<AgentReply>;
 }
 
@@ -74,7 +80,8 @@ class ModelAgent implements TextAgent {
   }
 
   remember(turns: TestDefinition['conversation']): void {
-    for (const { role, text } of turns) this.#history.push({ role: role === 'agent' ? 'assistant' : 'user', content: text });
+    for (const { role, text } of turns)
+      this.#history.push({ role: role === 'agent' ? 'assistant' : 'user', content: text });
   }
 
   hear(text: string): void {
@@ -82,7 +89,11 @@ class ModelAgent implements TextAgent {
   }
 
   async greet(options?: ReplyOptions): Promise<AgentReply | null> {
-    const { first_message_mode: mode, first_message, first_message_prompt } = this.#context.plan.config.prompt;
+    const {
+      first_message_mode: mode,
+      first_message,
+      first_message_prompt,
+    } = this.#context.plan.config.prompt;
     if (mode === 'prompt') {
       this.hear(`[The call has just begun. ${this.#render(first_message_prompt)}]`);
       return this.reply(options);
@@ -93,7 +104,10 @@ class ModelAgent implements TextAgent {
     return { text, calls: [], hasHungUp: false, tookMs: 0 };
   }
 
-  async reply({ signal = this.#context.signal, until = () => false }: ReplyOptions = {}): Promise<AgentReply> {
+  async reply({
+    signal = this.#context.signal,
+    until = () => false,
+  }: ReplyOptions = {}): Promise<AgentReply> {
     const reply: Reply = { texts: [], calls: [], tookMs: null };
     for (let round = 0; round < TOOL_ROUNDS; round++) {
       const asked = await this.#generate(reply, signal);
@@ -108,11 +122,19 @@ class ModelAgent implements TextAgent {
   async #generate(reply: Reply, signal: AbortSignal): Promise<readonly ToolCall[]> {
     const { plan, clock } = this.#context;
     const messages = [...systemMessages(this.#stablePrompt, plan, clock.wallTime()), ...this.#history];
-    const { text, calls, tookMs } = await ask(this.#model, { messages, tools: this.#definitions, signal }, this.#context);
+    const { text, calls, tookMs } = await ask(
+      this.#model,
+      { messages, tools: this.#definitions, signal },
+      this.#context,
+    );
     reply.tookMs ??= tookMs;
     if (text !== '') reply.texts.push(text);
     reply.calls.push(...calls);
-    this.#history.push({ role: 'assistant', content: text, ...(calls.length > 0 ? { toolCalls: calls } : {}) });
+    this.#history.push({
+      role: 'assistant',
+      content: text,
+      ...(calls.length > 0 ? { toolCalls: calls } : {}),
+    });
     return calls;
   }
 
@@ -131,7 +153,8 @@ class ModelAgent implements TextAgent {
 
   /** As in a call: the fixed words, or the model's own where it has said nothing yet. */
   #farewell(call: ToolCall, said: readonly string[]): string {
-    const { hang_up_call_farewell_mode: mode, hang_up_call_farewell_message: message } = this.#context.plan.config.tools.system_tools;
+    const { hang_up_call_farewell_mode: mode, hang_up_call_farewell_message: message } =
+      this.#context.plan.config.tools.system_tools;
     if (mode === 'fixed') return this.#render(message);
     return mode === 'generated' && said.length === 0 ? asText(parsedArguments(call.input)['farewell']) : '';
   }

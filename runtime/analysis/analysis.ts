@@ -1,6 +1,7 @@
 /**
- * Post-call analysis: a summary, the configured data fields and the criteria, asked of the call's own model in one JSON answer.
- * It never throws: what cannot be judged is `skipped`, what fails is `error` with its cause.
+ * Post-call analysis: a summary, the configured data fields and the criteria, asked of the call's own model
+ * in one JSON answer. It never throws: what cannot be judged is `skipped`, what fails is `error` with its
+ * cause.
  */
 import { z } from 'zod';
 import type { AgentConfig } from '#config/agent-config.ts';
@@ -26,9 +27,13 @@ const TRANSCRIPT_CHARS = 60_000;
 /** An answer longer than this is not what was asked for. */
 const ANSWER_CHARS = 200_000;
 
-/** One entry may be odd without costing the others: what is not text is no rationale, what is no entry is left out. */
+/**
+ * One entry may be odd without costing the others: what is not text is no rationale, what is no entry is left
+ * out.
+ */
 const rationale = z.string().catch('');
-const entries = <T extends z.ZodType>(entry: T) => z.array(z.union([entry, z.unknown().transform(() => null)])).catch([]);
+const entries = <T extends z.ZodType>(entry: T) =>
+  z.array(z.union([entry, z.unknown().transform(() => null)])).catch([]);
 const answerSchema = z.object({
   summary: z.string().nullish().catch(null),
   data: entries(z.object({ name: z.string(), value: z.unknown(), rationale })),
@@ -38,8 +43,12 @@ type Answer = z.output<typeof answerSchema>;
 
 /** What models write for the result of a criterion, in lower case; anything else is `unknown`. */
 const RESULTS: ReadonlyMap<string, 'success' | 'failure'> = new Map([
-  ...['success', 'successful', 'succeeded', 'pass', 'passed', 'met', 'yes', 'true'].map((word) => [word, 'success'] as const),
-  ...['failure', 'fail', 'failed', 'unsuccessful', 'not met', 'unmet', 'no', 'false'].map((word) => [word, 'failure'] as const),
+  ...['success', 'successful', 'succeeded', 'pass', 'passed', 'met', 'yes', 'true'].map(
+    (word) => [word, 'success'] as const,
+  ),
+  ...['failure', 'fail', 'failed', 'unsuccessful', 'not met', 'unmet', 'no', 'false'].map(
+    (word) => [word, 'failure'] as const,
+  ),
 ]);
 
 const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
@@ -55,15 +64,18 @@ export async function analyse(
 ): Promise<AnalysisResult> {
   const { within = nameless } = context;
   const { analysis } = job.plan.config;
-  if (!hasWork(analysis) || !job.items.some(isUserMessage)) return { status: 'skipped', summary: null, data: [], criteria_results: [], error: null };
+  if (!hasWork(analysis) || !job.items.some(isUserMessage))
+    return { status: 'skipped', summary: null, data: [], criteria_results: [], error: null };
   if (model.id === DEMO_MODEL_ID) return extractiveAnalysis(analysis, job.items);
   for (let attempt = 1; ; attempt++) {
     try {
       const answer = await ask(job, model, context);
       return within(() => toResult(analysis, parseAnswer(answer)));
     } catch (error) {
-      const isFinal = attempt >= ATTEMPTS || context.signal.aborted || (error instanceof ModelError && !error.retryable);
-      if (isFinal) return { status: 'error', summary: null, data: [], criteria_results: [], error: causeOf(error) };
+      const isFinal =
+        attempt >= ATTEMPTS || context.signal.aborted || (error instanceof ModelError && !error.retryable);
+      if (isFinal)
+        return { status: 'error', summary: null, data: [], criteria_results: [], error: causeOf(error) };
     }
   }
 }
@@ -82,7 +94,9 @@ async function ask(
   { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
 ): Promise<string> {
   const late = new AbortController();
-  const timer = clock.after(ATTEMPT_MS, () => late.abort(new ModelError(`no answer within ${ATTEMPT_MS / 1_000} s`, { retryable: true })));
+  const timer = clock.after(ATTEMPT_MS, () =>
+    late.abort(new ModelError(`no answer within ${ATTEMPT_MS / 1_000} s`, { retryable: true })),
+  );
   try {
     let text = '';
     const request = {
@@ -97,7 +111,8 @@ async function ask(
     };
     for await (const delta of model.stream(request)) {
       if (delta.type === 'text') text += delta.text;
-      if (text.length > ANSWER_CHARS) throw new ModelError(`the answer is longer than ${ANSWER_CHARS} characters`, { retryable: false });
+      if (text.length > ANSWER_CHARS)
+        throw new ModelError(`the answer is longer than ${ANSWER_CHARS} characters`, { retryable: false });
     }
     return text;
   } finally {
@@ -166,7 +181,8 @@ function parseAnswer(text: string): Answer {
     throw new ModelError('the answer is not JSON', { retryable: true, cause: error });
   }
   const parsed = answerSchema.safeParse(value);
-  if (!parsed.success) throw new ModelError('the answer does not have the form that was asked for', { retryable: true });
+  if (!parsed.success)
+    throw new ModelError('the answer does not have the form that was asked for', { retryable: true });
   return parsed.data;
 }
 
@@ -174,7 +190,12 @@ function parseAnswer(text: string): Answer {
 function toResult(analysis: AnalysisConfig, answer: Answer): AnalysisResult {
   const data = analysis.data_fields.map((field) => {
     const found = answer.data.find((entry) => entry?.name === field.name);
-    return { name: field.name, type: field.type, value: toValue(field, found?.value), rationale: found?.rationale ?? '' };
+    return {
+      name: field.name,
+      type: field.type,
+      value: toValue(field, found?.value),
+      rationale: found?.rationale ?? '',
+    };
   });
   const criteria_results = analysis.criteria.map(({ name }) => {
     const found = answer.criteria.find((entry) => entry?.name === name);
@@ -194,7 +215,9 @@ function toValue(field: DataField, value: unknown): Value {
     case 'number':
       return numberOf(wordOf(value));
     case 'enum':
-      return (field.enum_options ?? []).find((option) => option.trim().toLowerCase() === wordOf(value)) ?? null;
+      return (
+        (field.enum_options ?? []).find((option) => option.trim().toLowerCase() === wordOf(value)) ?? null
+      );
     case 'text':
       return typeof value === 'string' ? value : JSON.stringify(value);
   }

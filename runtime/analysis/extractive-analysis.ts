@@ -1,4 +1,7 @@
-/** The analysis of a demo call: what was said, in its own words. A few rules judge nothing, and the result says so. */
+/**
+ * The analysis of a demo call: what was said, in its own words. A few rules judge nothing, and the result
+ * says so.
+ */
 import type { AgentConfig } from '#config/agent-config.ts';
 import type { AnalysisResult, SessionItem } from '#config/session-record.ts';
 
@@ -7,12 +10,19 @@ const QUOTE_CHARS = 120;
 const RATIONALE = 'The rule-based demo model cannot judge this; choose a language model.';
 
 /** Quotes the caller; every field is null and every criterion unknown. */
-export function extractiveAnalysis(analysis: AgentConfig['analysis'], items: readonly SessionItem[]): AnalysisResult {
+export function extractiveAnalysis(
+  analysis: AgentConfig['analysis'],
+  items: readonly SessionItem[],
+): AnalysisResult {
   return {
     status: 'completed',
     summary: analysis.summary.enabled ? summarise(items) : null,
     data: analysis.data_fields.map(({ name, type }) => ({ name, type, value: null, rationale: RATIONALE })),
-    criteria_results: analysis.criteria.map(({ name }) => ({ name, result: 'unknown', rationale: RATIONALE })),
+    criteria_results: analysis.criteria.map(({ name }) => ({
+      name,
+      result: 'unknown',
+      rationale: RATIONALE,
+    })),
     error: null,
   };
 }

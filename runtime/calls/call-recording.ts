@@ -1,4 +1,7 @@
-/** A call's recording: segments handed on as they come, numbered over all legs of the call, and the report of what there is. */
+/**
+ * A call's recording: segments handed on as they come, numbered over all legs of the call, and the report of
+ * what there is.
+ */
 import type { Clock } from '#config/clock.ts';
 import type { DurableReport } from '#config/worker-link.ts';
 import type { LegEvent, RecordingTrack } from '#media/leg/leg.ts';
@@ -29,13 +32,19 @@ interface Track {
 }
 
 /** Starts a recording; when it is not wanted, what comes is dropped. */
-export function createCallRecording(options: { isWanted: boolean; clock: Clock; save: (segment: RecordingSegment) => void }): CallRecording {
+export function createCallRecording(options: {
+  isWanted: boolean;
+  clock: Clock;
+  save: (segment: RecordingSegment) => void;
+}): CallRecording {
   const { clock, isWanted, save } = options;
   const tracks = new Map<RecordingTrack, Track>();
-  const isoTime = (monotonicMs: number) => new Date(clock.wallTime() - (clock.now() - monotonicMs)).toISOString();
+  const isoTime = (monotonicMs: number) =>
+    new Date(clock.wallTime() - (clock.now() - monotonicMs)).toISOString();
 
   return {
-    // Each leg counts from 0, and one that was replaced still hands over its rest: they are numbered as they come.
+    // Each leg counts from 0, and one that was replaced still hands over its rest: they are numbered as they
+    // come.
     add({ track: side, startMs, rateHz, samples }) {
       if (!isWanted) return;
       const track = tracks.get(side) ?? { segments: 0, rateHz, startMs, endMs: startMs };

@@ -1,6 +1,7 @@
 /**
- * What a worker reports of a call, as spans: its turns, each with the parts of its waterfall one after the other, the tools and searches that ran in it, and what its models used.
- * Nothing that was said stands in them.
+ * What a worker reports of a call, as spans: its turns, each with the parts of its waterfall one after the
+ * other, the tools and searches that ran in it, and what its models used. Nothing that was said stands in
+ * them.
  */
 import type { CallPlan } from '#config/call-plan.ts';
 import type { ModelUsage, SessionItem, TurnLatency } from '#config/session-record.ts';
@@ -29,10 +30,15 @@ export interface CallTrace {
   note(report: DurableReport): void;
 }
 
-/** Traces a call, or nothing where nothing is traced. `startMs` is the wall time at which the worker had its plan. */
+/**
+ * Traces a call, or nothing where nothing is traced. `startMs` is the wall time at which the worker had its
+ * plan.
+ */
 export function traceCall(tracing: Tracing | null, plan: CallPlan, startMs: number): CallTrace {
   const { traceparent } = plan;
-  return tracing && traceparent !== null ? new TracedCall(tracing, { traceparent, plan, startMs }) : { note: () => undefined };
+  return tracing && traceparent !== null
+    ? new TracedCall(tracing, { traceparent, plan, startMs })
+    : { note: () => undefined };
 }
 
 class TracedCall implements CallTrace {
@@ -40,7 +46,10 @@ class TracedCall implements CallTrace {
   readonly #call: { readonly traceparent: string; readonly plan: CallPlan; readonly startMs: number };
   readonly #turns = new Map<number, OpenTurn>();
 
-  constructor(tracing: Tracing, call: { readonly traceparent: string; readonly plan: CallPlan; readonly startMs: number }) {
+  constructor(
+    tracing: Tracing,
+    call: { readonly traceparent: string; readonly plan: CallPlan; readonly startMs: number },
+  ) {
     this.#tracing = tracing;
     this.#call = call;
   }
@@ -56,7 +65,8 @@ class TracedCall implements CallTrace {
         error: status === 'answered' ? null : status,
       });
     } else if (report.type === 'items') for (const item of report.items) this.#noteItem(item);
-    else if (report.type === 'usage' && report.turn_id !== null) this.#turn(report.turn_id).usage.push(report);
+    else if (report.type === 'usage' && report.turn_id !== null)
+      this.#turn(report.turn_id).usage.push(report);
     else if (report.type === 'turn') {
       // A turn that was taken up again is measured again.
       const isAgain = this.#turns.get(report.latency.turn_id)?.latency;
@@ -104,7 +114,10 @@ class TracedCall implements CallTrace {
         'parley.speculative': latency.speculative,
         'parley.asr_model': plan.config.asr.model,
         'parley.tts_voice': plan.config.voice.voice_id,
-        ...Object.fromEntries([...PARTS.map(([field]) => [`parley.${field}`, latency[field]]), ['parley.total_ms', latency.total_ms]]),
+        ...Object.fromEntries([
+          ...PARTS.map(([field]) => [`parley.${field}`, latency[field]]),
+          ['parley.total_ms', latency.total_ms],
+        ]),
         ...usageAttributes(usage),
       },
     });
@@ -134,7 +147,13 @@ function spanOf(item: SessionItem): FinishedSpan | null {
       const attributes = { 'parley.tool': item.tool_name, 'parley.tool_source': item.tool_source };
       // What a tool says of its failure may quote the caller.
       const error = item.status === 'failed' ? 'failed' : null;
-      return { name: `tool ${item.tool_name}`, startMs: endMs - (item.latency_ms ?? 0), endMs, attributes, error };
+      return {
+        name: `tool ${item.tool_name}`,
+        startMs: endMs - (item.latency_ms ?? 0),
+        endMs,
+        attributes,
+        error,
+      };
     }
     case 'knowledge_retrieval':
       return {
@@ -145,7 +164,13 @@ function spanOf(item: SessionItem): FinishedSpan | null {
         error: item.status === 'timeout' ? 'timeout' : null,
       };
     case 'llm.endpoint_error':
-      return { name: 'llm error', startMs: endMs, endMs, attributes: { 'http.response.status_code': item.status }, error: 'llm error' };
+      return {
+        name: 'llm error',
+        startMs: endMs,
+        endMs,
+        attributes: { 'http.response.status_code': item.status },
+        error: 'llm error',
+      };
     case 'message':
     case 'participant':
     case 'tool_call':
@@ -156,8 +181,11 @@ function spanOf(item: SessionItem): FinishedSpan | null {
 }
 
 /** Tokens of a turn's runs together, under the names of the semantic conventions. */
-function usageAttributes(usage: readonly Omit<ModelUsage, 'turn_id'>[]): NonNullable<FinishedSpan['attributes']> {
-  const sum = (field: 'input_tokens' | 'output_tokens' | 'discarded_output_tokens') => usage.reduce((all, run) => all + (run[field] ?? 0), 0);
+function usageAttributes(
+  usage: readonly Omit<ModelUsage, 'turn_id'>[],
+): NonNullable<FinishedSpan['attributes']> {
+  const sum = (field: 'input_tokens' | 'output_tokens' | 'discarded_output_tokens') =>
+    usage.reduce((all, run) => all + (run[field] ?? 0), 0);
   return {
     'gen_ai.request.model': usage.at(-1)?.model ?? null,
     'gen_ai.usage.input_tokens': sum('input_tokens'),

@@ -1,6 +1,7 @@
 /**
- * One call from joined to ended. It joins the turn loop to its leg and its reports, and is the only place that decides an end reason.
- * Called by the worker with a plan and the call's engines; it holds no socket of its own.
+ * One call from joined to ended. It joins the turn loop to its leg and its reports, and is the only place
+ * that decides an end reason. Called by the worker with a plan and the call's engines; it holds no socket of
+ * its own.
  */
 import type { Variables } from '#config/agent-config.ts';
 import type { CallPlan } from '#config/call-plan.ts';
@@ -65,25 +66,38 @@ export interface CallDeps {
   saveFlightLog(chunk: { readonly index: number; readonly bytes: Uint8Array }): void;
   /** Calls the person a caller is transferred to; null or absent where no call can be placed. */
   readonly placeCall?: PlaceCall | null;
-  /** Says whether one more transfer may begin now, where the plan counts them; never rejects. Absent: it may. */
+  /**
+   * Says whether one more transfer may begin now, where the plan counts them; never rejects. Absent: it may.
+   */
   readonly mayTransfer?: () => Promise<boolean>;
-  /** The leg broke, and the call waits for another one: a room can be joined again, a browser comes back by itself. */
+  /**
+   * The leg broke, and the call waits for another one: a room can be joined again, a browser comes back by
+   * itself.
+   */
   readonly onLegLost?: () => void;
   /** What the call has been so far, where another worker began it. */
   readonly handover?: Handover | null;
-  /** Sees every step of the turn machine, for tests: what happened, the state it led to, and what came of it. */
+  /**
+   * Sees every step of the turn machine, for tests: what happened, the state it led to, and what came of it.
+   */
   readonly onStep?: (input: TurnInput, step: Step) => void;
 }
 
 /** A running call. */
 export interface Call {
-  /** The first leg joins the call once it is connected; another one replaces it (a browser that reconnected). `line` is the dialog behind a phone's. */
+  /**
+   * The first leg joins the call once it is connected; another one replaces it (a browser that reconnected).
+   * `line` is the dialog behind a phone's.
+   */
   attach(leg: Leg, line?: PhoneLine): void;
   /** Joins its caller again with the person they talked with when its worker died. */
   rejoin(person: Leg): void;
   /** Colleagues who hear it, or talk in the agent's place. */
   readonly participants: Pick<Participants, 'refusal' | 'join' | 'change'>;
-  /** Ends it from outside: the API, a drain, the worker's end. Idempotent; the first reason stands. Asked again without a goodbye, it ends at once. */
+  /**
+   * Ends it from outside: the API, a drain, the worker's end. Idempotent; the first reason stands. Asked
+   * again without a goodbye, it ends at once.
+   */
   end(reason: EndReason, options?: { readonly sayGoodbye?: boolean }): void;
   /** Settles after the last report. */
   readonly ended: Promise<EndReason>;
@@ -93,7 +107,10 @@ export interface Call {
 const CLOSE_WITHIN_MS = 2_000;
 /** A browser that lost its connection may come back within this time. */
 const RECONNECT_WITHIN_MS = 15_000;
-/** A browser whose worker died may come to its successor within this time: a session that cannot be taken over ends within 20 s. */
+/**
+ * A browser whose worker died may come to its successor within this time: a session that cannot be taken over
+ * ends within 20 s.
+ */
 const RETURN_WITHIN_MS = 10_000;
 
 /** Starts a call; it waits for its first leg. */
@@ -135,14 +152,24 @@ class RunningCall implements Call {
     let variables = plan.variables;
     const render = (text: string) => renderText(text, { ...rules, variables });
     const ownConfig = turnConfig(plan, recognizer, render);
-    const config = deps.handover ? resumedConfig(ownConfig, { ...deps.handover, items: shownItems(plan.tools, deps.handover.items) }) : ownConfig;
-    this.#flightLog = createFlightLog({ sessionId: plan.session_id, seed: random(), config, clock, save: saveFlightLog });
+    const config = deps.handover
+      ? resumedConfig(ownConfig, { ...deps.handover, items: shownItems(plan.tools, deps.handover.items) })
+      : ownConfig;
+    this.#flightLog = createFlightLog({
+      sessionId: plan.session_id,
+      seed: random(),
+      config,
+      clock,
+      save: saveFlightLog,
+    });
     this.#recording = createCallRecording({ isWanted: plan.record_audio, clock, save: saveRecording });
     const tools = deps.createTools({
       send: (event) => this.#leg?.send({ do: 'sendMessage', json: JSON.stringify(event) }),
       variables: () => variables,
     });
-    const callTools = [hangUpCallTool(plan.config), transferCallTool(plan, render)].filter((tool) => tool !== null);
+    const callTools = [hangUpCallTool(plan.config), transferCallTool(plan, render)].filter(
+      (tool) => tool !== null,
+    );
     this.#loop = new TurnLoop({
       ...deps,
       config,
@@ -247,10 +274,23 @@ class RunningCall implements Call {
     if (!this.#leg) return;
     this.#transfersTried += 1;
     if (this.#transfersTried > LIMITS.transfersPerCall) {
-      this.#loop.accept({ type: 'transfer.finished', isDone: false, message: 'Nobody else can be called in this conversation.' });
+      this.#loop.accept({
+        type: 'transfer.finished',
+        isDone: false,
+        message: 'Nobody else can be called in this conversation.',
+      });
       return;
     }
-    const { clock, logger, mayTransfer = null, placeCall = null, plan, recognizer, synthesizer, within } = this.#deps;
+    const {
+      clock,
+      logger,
+      mayTransfer = null,
+      placeCall = null,
+      plan,
+      recognizer,
+      synthesizer,
+      within,
+    } = this.#deps;
     this.#transfer = startTransfer({
       ...{ plan, clock, logger, mayTransfer, placeCall, recognizer, synthesizer, destination, notes, within },
       caller: this.#leg,
@@ -258,7 +298,10 @@ class RunningCall implements Call {
       onRecording: (event) => this.#recording.add(event),
       tell: (fact) => this.#loop.accept(fact),
       onPerson: (person) =>
-        this.#deps.report({ type: 'person', person: person && { dialog: dialogReport(person.dialog), is_joined: person.isJoined } }),
+        this.#deps.report({
+          type: 'person',
+          person: person && { dialog: dialogReport(person.dialog), is_joined: person.isJoined },
+        }),
     });
   }
 
@@ -277,7 +320,8 @@ class RunningCall implements Call {
     }
     // Nothing more comes from it: the end need not wait for it to close.
     this.#leg = null;
-    const mayComeBack = leg.kind !== 'rtp' && event.reason !== 'remote' && (this.#hasJoined || leg.kind === 'livekit');
+    const mayComeBack =
+      leg.kind !== 'rtp' && event.reason !== 'remote' && (this.#hasJoined || leg.kind === 'livekit');
     if (!mayComeBack) {
       this.#loop.onLegEvent(event);
       return;
@@ -303,7 +347,11 @@ class RunningCall implements Call {
       this.#finish(reason);
       return;
     }
-    if (this.#hasJoined) this.#leg.send({ do: 'sendMessage', json: JSON.stringify({ type: 'session.ended', reason } satisfies AgentEvent) });
+    if (this.#hasJoined)
+      this.#leg.send({
+        do: 'sendMessage',
+        json: JSON.stringify({ type: 'session.ended', reason } satisfies AgentEvent),
+      });
     this.#timer = this.#deps.clock.after(CLOSE_WITHIN_MS, () => this.#finish(reason));
     this.#leg.send({ do: 'close' });
   }
@@ -317,7 +365,10 @@ class RunningCall implements Call {
     }
     const limit = new AbortController();
     const tooLong = this.#deps.clock.sleep(CLOSE_WITHIN_MS, limit.signal).catch(() => undefined);
-    const gone = Promise.all([this.#transfer?.stop(), this.participants.close({ type: 'session.ended', reason })]);
+    const gone = Promise.all([
+      this.#transfer?.stop(),
+      this.participants.close({ type: 'session.ended', reason }),
+    ]);
     void Promise.race([gone, tooLong]).then(() => {
       limit.abort();
       this.#complete(reason);

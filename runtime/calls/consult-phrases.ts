@@ -1,4 +1,7 @@
-/** What is said to a person before a caller is connected, and what their words say to it. Languages without texts of their own get English. */
+/**
+ * What is said to a person before a caller is connected, and what their words say to it. Languages without
+ * texts of their own get English.
+ */
 import { consultTextsFor } from '../turn/text/phrases.ts';
 
 /** The lines and words of one language. */
@@ -25,8 +28,14 @@ export function consultPhrases(language: string): ConsultPhrases {
   return { ...lines, yes: yes.split('|'), no: no.split('|'), voicemail: voicemail.split('|') };
 }
 
-/** What a person's words say to being connected. A refusal outweighs a yes in the same breath: "yes, but not now". */
-export function consultAnswer(text: string, { yes, no, voicemail }: ConsultPhrases): 'yes' | 'no' | 'voicemail' | 'unclear' {
+/**
+ * What a person's words say to being connected. A refusal outweighs a yes in the same breath: "yes, but not
+ * now".
+ */
+export function consultAnswer(
+  text: string,
+  { yes, no, voicemail }: ConsultPhrases,
+): 'yes' | 'no' | 'voicemail' | 'unclear' {
   const words = ` ${text
     .normalize('NFC')
     .toLowerCase()
@@ -34,7 +43,8 @@ export function consultAnswer(text: string, { yes, no, voicemail }: ConsultPhras
     .replace(/[^\p{L}\p{M}\p{N}'-]+/gu, ' ')
     .trim()} `;
   const unspaced = words.replaceAll(' ', '');
-  const isSaid = (phrase: string) => (UNSPACED.test(phrase) ? unspaced.includes(phrase) : words.includes(` ${phrase} `));
+  const isSaid = (phrase: string) =>
+    UNSPACED.test(phrase) ? unspaced.includes(phrase) : words.includes(` ${phrase} `);
   const says = (phrases: readonly string[]) => phrases.some((phrase) => isSaid(phrase.normalize('NFC')));
   if (says(voicemail)) return 'voicemail';
   if (says(no)) return 'no';

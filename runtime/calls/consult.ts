@@ -1,6 +1,7 @@
 /**
- * The private word with the person a caller is to be handed to (warm): briefed, asked, and heard. Their own words decide.
- * What follows from what is a pure function; the class gives it a voice and ears on the consult leg.
+ * The private word with the person a caller is to be handed to (warm): briefed, asked, and heard. Their own
+ * words decide. What follows from what is a pure function; the class gives it a voice and ears on the consult
+ * leg.
  */
 import type { Clock, Timer } from '#config/clock.ts';
 import type { Leg, LegEvent } from '#media/leg/leg.ts';
@@ -56,7 +57,8 @@ export function consultStep(rules: ConsultRules, state: ConsultState, input: Con
   const { phrases } = rules;
   if (input.is === 'hung_up') return { state, outcome: state.is === 'closing' ? state.outcome : 'hung_up' };
   if (state.is === 'closing') return input.is === 'said' ? { state, outcome: state.outcome } : { state };
-  if (input.is === 'caller_gone') return { state: { is: 'closing', outcome: 'caller_gone' }, say: phrases.callerGone };
+  if (input.is === 'caller_gone')
+    return { state: { is: 'closing', outcome: 'caller_gone' }, say: phrases.callerGone };
   if (input.is === 'said') return afterLine(rules, state);
   const answer = input.is === 'heard' ? consultAnswer(input.text, phrases) : 'unclear';
   if (answer === 'voicemail') return { state, outcome: 'voicemail' };
@@ -65,7 +67,8 @@ export function consultStep(rules: ConsultRules, state: ConsultState, input: Con
   if (answer === 'yes') return { state, outcome: 'yes' };
   if (answer === 'no') return { state: { is: 'closing', outcome: 'no' }, say: phrases.declined };
   if (state.is === 'asking') return { state };
-  if (state.asked >= TIMES_ASKED) return { state: { is: 'closing', outcome: 'no_answer' }, say: phrases.declined };
+  if (state.asked >= TIMES_ASKED)
+    return { state: { is: 'closing', outcome: 'no_answer' }, say: phrases.declined };
   return { state: { is: 'asking', asked: state.asked + 1 }, say: phrases.question };
 }
 

@@ -1,4 +1,7 @@
-/** Caller and person talk with each other: their legs bridged, keys passed on, the person on record, until one of the two hangs up. */
+/**
+ * Caller and person talk with each other: their legs bridged, keys passed on, the person on record, until one
+ * of the two hangs up.
+ */
 import type { Leg, LegEvent } from '#media/leg/leg.ts';
 
 /** What a talk is made of. */

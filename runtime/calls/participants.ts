@@ -1,6 +1,7 @@
 /**
- * Colleagues in a call: they hear caller and agent, and one of them at a time may talk with the caller in the agent's place.
- * The legs need not be of one kind, nor live in one process: what each side says is passed on slot by slot, and mixed where it is heard.
+ * Colleagues in a call: they hear caller and agent, and one of them at a time may talk with the caller in the
+ * agent's place. The legs need not be of one kind, nor live in one process: what each side says is passed on
+ * slot by slot, and mixed where it is heard.
  */
 import type { CallPlan } from '#config/call-plan.ts';
 import type { Clock, Timer } from '#config/clock.ts';
@@ -20,7 +21,10 @@ export interface Participant {
 }
 
 /** Why somebody cannot come, or do what they want. */
-export type ParticipantRefusal = Extract<FaultCode, 'not_found' | 'call_taken' | 'call_not_takeable' | 'call_not_running' | 'participants_full'>;
+export type ParticipantRefusal = Extract<
+  FaultCode,
+  'not_found' | 'call_taken' | 'call_not_takeable' | 'call_not_running' | 'participants_full'
+>;
 
 /** What the colleagues of a call need from it. */
 export interface ParticipantsDeps {
@@ -100,7 +104,10 @@ export class Participants {
     before?.send({ do: 'close' });
   }
 
-  /** Does what somebody wants; null when it is done. Told again, it is done already, and they hear so once more: a room may lose the first word of it. */
+  /**
+   * Does what somebody wants; null when it is done. Told again, it is done already, and they hear so once
+   * more: a room may lose the first word of it.
+   */
   change(id: string, change: ParticipantChange): ParticipantRefusal | null {
     const member = this.#members.get(id);
     if (!member?.isConnected) return 'not_found';
@@ -123,7 +130,8 @@ export class Participants {
     for (const member of this.#members.values()) {
       if (!member.isConnected) continue;
       member.leg.send({ do: 'mix', source: FROM_CALLER, rateHz: caller.inRateHz, samples: voice });
-      if (member !== this.#talker) member.leg.send({ do: 'mix', source: TO_CALLER, rateHz: caller.outRateHz, samples: sent });
+      if (member !== this.#talker)
+        member.leg.send({ do: 'mix', source: TO_CALLER, rateHz: caller.outRateHz, samples: sent });
     }
   }
 
@@ -147,11 +155,14 @@ export class Participants {
     else if (leg !== member.leg) return;
     else if (event.type === 'connected') this.#onConnected(member);
     else if (event.type === 'closed') this.#onGone(member);
-    else if (event.type === 'message' && parseClientEvent(event.text)?.type === 'user.hangup') leg.send({ do: 'close' });
+    else if (event.type === 'message' && parseClientEvent(event.text)?.type === 'user.hangup')
+      leg.send({ do: 'close' });
     else if (event.type === 'audio') member.feed?.write(event.samples, leg.inRateHz);
     else if (event.type === 'voice.offset') member.feed?.finalise();
     else if (event.type === 'relayed' && isTalking)
-      this.#deps.caller()?.send({ do: 'mix', source: FROM_COLLEAGUE, rateHz: leg.inRateHz, samples: event.voice });
+      this.#deps
+        .caller()
+        ?.send({ do: 'mix', source: FROM_COLLEAGUE, rateHz: leg.inRateHz, samples: event.voice });
   }
 
   #onConnected(member: Member): void {
@@ -239,11 +250,21 @@ export class Participants {
 
   #tellMode(member: Member): void {
     const mode: ParticipantMode = member === this.#talker ? 'take_over' : 'listen';
-    member.leg.send({ do: 'sendMessage', json: JSON.stringify({ type: 'participant.mode', mode } satisfies AgentEvent) });
+    member.leg.send({
+      do: 'sendMessage',
+      json: JSON.stringify({ type: 'participant.mode', mode } satisfies AgentEvent),
+    });
   }
 
   #note({ id, name }: Member, event: ParticipantEvent): void {
     const at = new Date(this.#deps.clock.wallTime()).toISOString();
-    this.#deps.record({ type: 'participant', participant_id: id, name, event, turn_id: null, created_at: at });
+    this.#deps.record({
+      type: 'participant',
+      participant_id: id,
+      name,
+      event,
+      turn_id: null,
+      created_at: at,
+    });
   }
 }

@@ -1,4 +1,7 @@
-/** Asks the control plane whether a caller may be handed on now: transfers from numbers bought here count with the calls their account places (`OUTBOUND_CALLS_PER_MINUTE`). */
+/**
+ * Asks the control plane whether a caller may be handed on now: transfers from numbers bought here count with
+ * the calls their account places (`OUTBOUND_CALLS_PER_MINUTE`).
+ */
 import { request } from 'undici';
 import type { Clock } from '#config/clock.ts';
 import type { Logger } from '#config/log.ts';
@@ -18,8 +21,14 @@ export interface TransferPermissionDeps {
   readonly logger: Logger;
 }
 
-/** True where it may; also where nobody answers in time: a call outlives its control plane, and tries few transfers (`LIMITS.transfersPerCall`). Never rejects. */
-export async function askForTransfer({ url, token, clock, logger }: TransferPermissionDeps, sessionId: string): Promise<boolean> {
+/**
+ * True where it may; also where nobody answers in time: a call outlives its control plane, and tries few
+ * transfers (`LIMITS.transfersPerCall`). Never rejects.
+ */
+export async function askForTransfer(
+  { url, token, clock, logger }: TransferPermissionDeps,
+  sessionId: string,
+): Promise<boolean> {
   const tooLong = new AbortController();
   const timer = clock.after(ANSWER_WITHIN_MS, () => tooLong.abort(new Error('no answer in time')));
   try {

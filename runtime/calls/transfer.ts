@@ -1,6 +1,7 @@
 /**
- * Carries out one transfer. Cold: the carrier is asked to take the caller (REFER); where it will not, the worker dials and joins the two itself.
- * Warm: the person is called and briefed while the caller hears music, and joined when they agree. What it comes to is told as facts of the turn machine.
+ * Carries out one transfer. Cold: the carrier is asked to take the caller (REFER); where it will not, the
+ * worker dials and joins the two itself. Warm: the person is called and briefed while the caller hears music,
+ * and joined when they agree. What it comes to is told as facts of the turn machine.
  */
 import type { AgentConfig } from '#config/agent-config.ts';
 import type { CallPlan, TransferRoute } from '#config/call-plan.ts';
@@ -57,7 +58,10 @@ export interface TransferDeps {
 
 /** A transfer under way. */
 export interface Transfer {
-  /** The caller is gone, or the call ends: whoever was called is told, or hung up on. Resolves when no recording follows. */
+  /**
+   * The caller is gone, or the call ends: whoever was called is told, or hung up on. Resolves when no
+   * recording follows.
+   */
   stop(): Promise<void>;
   /** Hands on a key the caller pressed, once they are joined. */
   press(digit: string): void;
@@ -86,7 +90,8 @@ class RunningTransfer implements Transfer {
     this.#deps = deps;
     const destination = deps.plan.config.conversation.transfer_destinations[deps.destination];
     const route = deps.plan.transfer?.routes[deps.destination];
-    const work = destination && route ? this.#run(destination, route) : Promise.reject(new Error('no such destination'));
+    const work =
+      destination && route ? this.#run(destination, route) : Promise.reject(new Error('no such destination'));
     work.catch((error: unknown) => {
       deps.logger.error({ err: error }, 'transfer failed');
       this.#hangUpHuman();
@@ -109,7 +114,10 @@ class RunningTransfer implements Transfer {
     const { mode } = destination;
     const { logger, mayTransfer, plan } = this.#deps;
     if (plan.transfer?.is_counted && mayTransfer && !(await mayTransfer())) {
-      logger.warn({ label: destination.label }, 'not transferred: too many calls of the account in this minute');
+      logger.warn(
+        { label: destination.label },
+        'not transferred: too many calls of the account in this minute',
+      );
       return this.#failed('Too many people were called in this minute; nobody can be called now.');
     }
     if (this.#abort.signal.aborted) return;
@@ -130,12 +138,17 @@ class RunningTransfer implements Transfer {
     }
   }
 
-  /** Asks the carrier; without a dialog to ask in, or where the carrier is not to be sent, that is a refusal. */
+  /**
+   * Asks the carrier; without a dialog to ask in, or where the carrier is not to be sent, that is a refusal.
+   */
   async #refer(route: TransferRoute): Promise<ReferOutcome> {
     const { clock, line, logger } = this.#deps;
     if (!line || !route.is_referable) return { is: 'refused', status: 0 };
     const target = route.dial_uri || `sip:${route.number}@${hostOf(line.dialog.remoteTarget)}`;
-    const outcome = await referCall({ clock, refer: line.refer }, { target, headers: route.headers, credentials: credentialsOf(route) });
+    const outcome = await referCall(
+      { clock, refer: line.refer },
+      { target, headers: route.headers, credentials: credentialsOf(route) },
+    );
     logger.info({ outcome }, 'referred');
     return outcome;
   }
@@ -143,8 +156,10 @@ class RunningTransfer implements Transfer {
   async #warm(destination: Destination, route: TransferRoute): Promise<void> {
     const confirms = destination.warm_connect === 'confirm';
     const { recognizer } = this.#deps;
-    if (route.dial_uri === '') return this.#failed('This number cannot place calls, so nobody can be asked first.');
-    if (confirms && !recognizer) return this.#failed('Speech cannot be recognised here, so nobody can be asked first.');
+    if (route.dial_uri === '')
+      return this.#failed('This number cannot place calls, so nobody can be asked first.');
+    if (confirms && !recognizer)
+      return this.#failed('Speech cannot be recognised here, so nobody can be asked first.');
     const person = await this.#dial(route);
     if (!person) return;
     const outcome = recognizer ? await this.#confer(destination, { leg: person.leg, recognizer }) : 'yes';
@@ -156,7 +171,10 @@ class RunningTransfer implements Transfer {
     this.#failed(DECLINED[outcome]);
   }
 
-  /** Calls the person while the caller hears music. Null when nobody could be reached, which has been told then. */
+  /**
+   * Calls the person while the caller hears music. Null when nobody could be reached, which has been told
+   * then.
+   */
   async #dial(route: TransferRoute): Promise<Person | null> {
     const { caller, placeCall, plan } = this.#deps;
     if (!placeCall) {
@@ -201,7 +219,10 @@ class RunningTransfer implements Transfer {
     return null;
   }
 
-  async #confer(destination: Destination, { leg, recognizer }: { readonly leg: Leg; readonly recognizer: Recognizer }): Promise<ConsultOutcome> {
+  async #confer(
+    destination: Destination,
+    { leg, recognizer }: { readonly leg: Leg; readonly recognizer: Recognizer },
+  ): Promise<ConsultOutcome> {
     const { clock, notes, plan, synthesizer, within } = this.#deps;
     const { voice } = plan.config;
     const phrases = consultPhrases(voice.speaking_language);
@@ -210,8 +231,13 @@ class RunningTransfer implements Transfer {
       clock,
       leg,
       rules: { confirms, phrases },
-      // The model has written its notes by the destination's own instructions where there are some: they stand for the introduction.
-      briefing: [destination.warm_briefing_instructions === '' || notes === '' ? introduction(plan) : '', notes, confirms ? phrases.question : '']
+      // The model has written its notes by the destination's own instructions where there are some: they
+      // stand for the introduction.
+      briefing: [
+        destination.warm_briefing_instructions === '' || notes === '' ? introduction(plan) : '',
+        notes,
+        confirms ? phrases.question : '',
+      ]
         .filter((part) => part !== '')
         .join(' '),
       synthesizer,
@@ -290,9 +316,13 @@ function credentialsOf({ username, password }: TransferRoute): OutboundCallReque
 }
 
 function introduction(plan: CallPlan): string {
-  const { introduction: full, introductionWithoutNumber } = consultPhrases(plan.config.voice.speaking_language);
+  const { introduction: full, introductionWithoutNumber } = consultPhrases(
+    plan.config.voice.speaking_language,
+  );
   const number = plan.system_variables.caller_number_spoken;
-  return (number === '' ? introductionWithoutNumber : full).replace('{agent}', plan.agent_name).replace('{number}', number);
+  return (number === '' ? introductionWithoutNumber : full)
+    .replace('{agent}', plan.agent_name)
+    .replace('{number}', number);
 }
 
 /** `host[:port]` of a SIP URI. */

@@ -1,4 +1,7 @@
-/** The lexical index of an agent's knowledge: what a call searches when its sources are too large to stand in the prompt. Pure. */
+/**
+ * The lexical index of an agent's knowledge: what a call searches when its sources are too large to stand in
+ * the prompt. Pure.
+ */
 import MiniSearch from 'minisearch';
 import type { CallPlan } from '#config/call-plan.ts';
 import { chunkText } from '#config/knowledge-chunks.ts';
@@ -35,12 +38,18 @@ export function buildKnowledgeIndex(sources: CallPlan['knowledge']): KnowledgeIn
   const passages = sources.flatMap(({ knowledge_source_id, name, content }) =>
     chunkText(content).map((text, chunk): Passage => ({ knowledge_source_id, name, chunk, text })),
   );
-  const index = new MiniSearch<{ id: number; name: string; text: string }>({ fields: ['name', 'text'], processTerm: termOf });
+  const index = new MiniSearch<{ id: number; name: string; text: string }>({
+    fields: ['name', 'text'],
+    processTerm: termOf,
+  });
   index.addAll(passages.map(({ name, text }, id) => ({ id, name, text })));
   return {
     search(query) {
       // Words as recognisers write them: one letter may be wrong in a longer word.
-      const found = index.search(query, { prefix: (term) => term.length > 4, fuzzy: (term) => (term.length > 5 ? 0.2 : false) });
+      const found = index.search(query, {
+        prefix: (term) => term.length > 4,
+        fuzzy: (term) => (term.length > 5 ? 0.2 : false),
+      });
       const best = found[0]?.score ?? 0;
       return found
         .slice(0, PASSAGES)

@@ -1,6 +1,7 @@
 /**
- * Knowledge above 8 KB at run time: before every reply the caller's latest words are searched for, within a fixed time;
- * when that is not enough, the turn is answered without. The index lives on a thread of its own, started by the first call that needs one.
+ * Knowledge above 8 KB at run time: before every reply the caller's latest words are searched for, within a
+ * fixed time; when that is not enough, the turn is answered without. The index lives on a thread of its own,
+ * started by the first call that needs one.
  */
 import { Worker } from 'node:worker_threads';
 import type { CallPlan } from '#config/call-plan.ts';
@@ -40,11 +41,20 @@ export interface KnowledgeSearch {
 
 /** True when the sources of a plan stand in its prompt whole. */
 export function isInlined(knowledge: CallPlan['knowledge']): boolean {
-  return knowledge.reduce((sum, source) => sum + Buffer.byteLength(source.content), 0) <= LIMITS.knowledgeInlineBytes;
+  return (
+    knowledge.reduce((sum, source) => sum + Buffer.byteLength(source.content), 0) <=
+    LIMITS.knowledgeInlineBytes
+  );
 }
 
 /** Creates a worker's knowledge search; the thread comes with its first use. */
-export function createKnowledgeSearch({ clock, logger }: { readonly clock: Clock; readonly logger: Logger }): KnowledgeSearch {
+export function createKnowledgeSearch({
+  clock,
+  logger,
+}: {
+  readonly clock: Clock;
+  readonly logger: Logger;
+}): KnowledgeSearch {
   const waiting = new Map<number, (passages: readonly Passage[] | null) => void>();
   let thread: Worker | null = null;
   let lastCall = 0;
@@ -56,7 +66,10 @@ export function createKnowledgeSearch({ clock, logger }: { readonly clock: Clock
   }
 
   function start(): Worker {
-    const worker = new Worker(new URL('./knowledge-thread-entry.ts', import.meta.url), { execArgv: [], name: 'knowledge' });
+    const worker = new Worker(new URL('./knowledge-thread-entry.ts', import.meta.url), {
+      execArgv: [],
+      name: 'knowledge',
+    });
     worker.on('message', ({ id, passages }: KnowledgeAnswer) => waiting.get(id)?.(passages));
     worker.on('error', (error) => {
       // Running calls go on without their knowledge; the next one gets a new thread.

@@ -1,4 +1,7 @@
-/** The thread that indexes and searches knowledge, so that no call loop ever does. Calls whose sources are the same share one index. */
+/**
+ * The thread that indexes and searches knowledge, so that no call loop ever does. Calls whose sources are the
+ * same share one index.
+ */
 import { createHash } from 'node:crypto';
 import { parentPort } from 'node:worker_threads';
 import { treatThisThreadAsOthers } from '#media/thread-priority.ts';
@@ -39,7 +42,8 @@ parentPort?.on('message', (request: KnowledgeRequest) => {
 
 function open(sources: Extract<KnowledgeRequest, { do: 'open' }>['sources']): Shared {
   const hash = createHash('sha256');
-  for (const { knowledge_source_id, name, content } of sources) hash.update(JSON.stringify([knowledge_source_id, name, content]));
+  for (const { knowledge_source_id, name, content } of sources)
+    hash.update(JSON.stringify([knowledge_source_id, name, content]));
   const key = hash.digest('base64');
   const known = shared.get(key) ?? { key, index: buildKnowledgeIndex(sources), calls: 0 };
   known.calls += 1;

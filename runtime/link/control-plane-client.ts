@@ -1,6 +1,7 @@
 /**
- * The worker's end of the worker link: it registers, keeps the connection, answers offers, and sees every durable report acknowledged.
- * A lost link changes nothing for a running call: reports wait in the spool and go out again on the next connection.
+ * The worker's end of the worker link: it registers, keeps the connection, answers offers, and sees every
+ * durable report acknowledged. A lost link changes nothing for a running call: reports wait in the spool and
+ * go out again on the next connection.
  */
 import { WebSocket } from 'ws';
 import type { Clock, Timer } from '#config/clock.ts';
@@ -21,10 +22,15 @@ import type { Spool } from './spool.ts';
 const HEARTBEAT_MS = 1_000;
 const RECONNECT_FIRST_MS = 100;
 const RECONNECT_MAX_MS = 2_000;
-/** A control plane that starts beside this worker, or again, is there within seconds: until then it is not left waiting for the next attempt. */
+/**
+ * A control plane that starts beside this worker, or again, is there within seconds: until then it is not
+ * left waiting for the next attempt.
+ */
 const EAGER_FOR_MS = 10_000;
 const EAGER_MAX_MS = 200;
-/** The control plane answers heartbeats with pings of its own; silence longer than this is a dead connection. */
+/**
+ * The control plane answers heartbeats with pings of its own; silence longer than this is a dead connection.
+ */
 const SILENCE_MS = 6_000;
 /** A link that has been away this long is worth a line for a person. */
 const COMPLAIN_MS = 3_000;
@@ -205,7 +211,10 @@ class LinkClient implements ControlPlaneClient {
     const aloneMs = clock.now() - this.#lostAtMs;
     if (aloneMs > COMPLAIN_MS && !this.#hasComplained) {
       this.#hasComplained = true;
-      logger.warn({ url: this.#deps.url, cause: this.#lastError }, 'no link to the control plane (CONTROL_PLANE_URL, WORKER_TOKEN); trying on');
+      logger.warn(
+        { url: this.#deps.url, cause: this.#lastError },
+        'no link to the control plane (CONTROL_PLANE_URL, WORKER_TOKEN); trying on',
+      );
     }
     this.#guard(() => this.#deps.onAlone(aloneMs));
     const waitMs = this.#retryMs;
@@ -304,14 +313,18 @@ class LinkClient implements ControlPlaneClient {
   }
 
   #heartbeat(): void {
-    if (this.#socket?.readyState === WebSocket.OPEN && this.#deps.clock.now() - this.#lastHeardMs > SILENCE_MS) {
+    if (
+      this.#socket?.readyState === WebSocket.OPEN &&
+      this.#deps.clock.now() - this.#lastHeardMs > SILENCE_MS
+    ) {
       this.#socket.terminate();
       return;
     }
     if (!this.#isRegistered) return;
     const { calls, freeSlots, loopLagMs } = this.#deps.load();
     this.send({ type: 'heartbeat', calls, free_slots: freeSlots, loop_lag_p95_ms: loopLagMs });
-    // A report whose store failed gets no answer: it is offered again with the next heartbeat that finds it still waiting.
+    // A report whose store failed gets no answer: it is offered again with the next heartbeat that finds it
+    // still waiting.
     this.#sendAll(this.#stuck());
   }
 
@@ -324,7 +337,8 @@ class LinkClient implements ControlPlaneClient {
         const key = keyOf({ sessionId: envelope.session_id, epoch: envelope.epoch });
         const first = current.get(key) ?? envelope.seq;
         current.set(key, first);
-        if (this.#firstWaiting.get(key) === first && envelope.seq < first + RESEND_AT_MOST) stuck.push(envelope);
+        if (this.#firstWaiting.get(key) === first && envelope.seq < first + RESEND_AT_MOST)
+          stuck.push(envelope);
       }
     });
     this.#firstWaiting = current;
@@ -338,7 +352,12 @@ function keyOf(session: { readonly sessionId: string; readonly epoch: number }):
   return `${session.sessionId}:${session.epoch}`;
 }
 
-/** True of figures, which nobody reads before the words they belong to: each on its own would be a trip to the store. */
+/**
+ * True of figures, which nobody reads before the words they belong to: each on its own would be a trip to the
+ * store.
+ */
 function ridesAlong({ type }: DurableReport): boolean {
-  return type === 'turn' || type === 'silence' || type === 'usage' || type === 'recording' || type === 'media';
+  return (
+    type === 'turn' || type === 'silence' || type === 'usage' || type === 'recording' || type === 'media'
+  );
 }

@@ -1,13 +1,17 @@
 /**
- * What a worker tells over its link, on its way into the socket: messages of one moment go in one write, and a caption waits a little for those of other calls.
- * The order is kept, but that a caption gives way to the next one of its call, which says what it said and more.
+ * What a worker tells over its link, on its way into the socket: messages of one moment go in one write, and
+ * a caption waits a little for those of other calls. The order is kept, but that a caption gives way to the
+ * next one of its call, which says what it said and more.
  */
 import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
 import type { Clock, Timer } from '#config/clock.ts';
 import type { WorkerMessage } from '#config/worker-link.ts';
 
-/** A word of the agent is longer than this: should the worker die, the record of what was heard is still right within one. */
+/**
+ * A word of the agent is longer than this: should the worker die, the record of what was heard is still right
+ * within one.
+ */
 const CAPTION_WAIT_MS = 100;
 
 type Live = Extract<WorkerMessage, { type: 'live' }>;
@@ -31,7 +35,10 @@ export class LinkOutbox {
   }
 
   put(message: WorkerMessage): void {
-    if (message.type === 'live') this.#waiting = this.#waiting.filter((other) => !(isPassing(other) && other.session_id === message.session_id));
+    if (message.type === 'live')
+      this.#waiting = this.#waiting.filter(
+        (other) => !(isPassing(other) && other.session_id === message.session_id),
+      );
     this.#waiting.push(message);
     if (isPassing(message)) this.#timer ??= this.#clock.after(CAPTION_WAIT_MS, () => this.flush());
     else if (!this.#isAboutToSend) {

@@ -1,7 +1,7 @@
 /**
- * The spool: durable reports lie here from the moment they are made until the control plane has acknowledged them,
- * so that neither a lost link nor a killed worker loses one. One locked directory per worker instance, one JSON line per report.
- * A worker's successor on the same machine reads what its predecessor left.
+ * The spool: durable reports lie here from the moment they are made until the control plane has acknowledged
+ * them, so that neither a lost link nor a killed worker loses one. One locked directory per worker instance,
+ * one JSON line per report. A worker's successor on the same machine reads what its predecessor left.
  */
 import { type FileHandle, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -23,25 +23,42 @@ interface SessionQueue {
 
 /** The reports of one worker instance. */
 export interface Spool {
-  /** Gives the report its number and appends it; the write is ordered behind earlier ones and not waited for. */
-  append(session: { readonly sessionId: string; readonly epoch: number }, report: DurableReport): ReportEnvelope;
+  /**
+   * Gives the report its number and appends it; the write is ordered behind earlier ones and not waited for.
+   */
+  append(
+    session: { readonly sessionId: string; readonly epoch: number },
+    report: DurableReport,
+  ): ReportEnvelope;
   /** Forgets everything up to `seq`. */
   acknowledge(sessionId: string, epoch: number, seq: number): void;
   /** Forgets a session whose epoch is over. */
   drop(sessionId: string, epoch: number): void;
   /** What waits for its acknowledgement: of one session from `fromSeq`, or of all. */
-  waiting(session?: { readonly sessionId: string; readonly epoch: number; readonly fromSeq: number }): readonly ReportEnvelope[];
+  waiting(session?: {
+    readonly sessionId: string;
+    readonly epoch: number;
+    readonly fromSeq: number;
+  }): readonly ReportEnvelope[];
   /** True when reports wait behind `fromSeq`, and that one is neither here nor acknowledged. */
-  isMissing(session: { readonly sessionId: string; readonly epoch: number; readonly fromSeq: number }): boolean;
+  isMissing(session: {
+    readonly sessionId: string;
+    readonly epoch: number;
+    readonly fromSeq: number;
+  }): boolean;
   /** Waits for the writes so far and lets go of the directory, which is removed when nothing waits. */
   close(): Promise<void>;
 }
 
-/** Opens the spool of a new instance: a directory of its own under `root`, locked for the life of this process. */
+/**
+ * Opens the spool of a new instance: a directory of its own under `root`, locked for the life of this
+ * process.
+ */
 export async function openSpool(root: string, instanceId: string): Promise<Spool> {
   const name = instanceId.replace(/[^\w-]/g, '_');
   const directory = join(root, name);
-  // Under a name of its own until it is locked: a worker that starts at the same moment must not take it for an orphan's.
+  // Under a name of its own until it is locked: a worker that starts at the same moment must not take it for
+  // an orphan's.
   const unlocked = join(root, `${STARTING}${name}`);
   await mkdir(unlocked, { recursive: true, mode: 0o700 });
   const lock = lockDataDir(unlocked);
@@ -87,10 +104,18 @@ class FileSpool implements Spool {
     }
   }
 
-  append(session: { readonly sessionId: string; readonly epoch: number }, report: DurableReport): ReportEnvelope {
+  append(
+    session: { readonly sessionId: string; readonly epoch: number },
+    report: DurableReport,
+  ): ReportEnvelope {
     const queue = this.#queue(session.sessionId, session.epoch);
     queue.lastSeq += 1;
-    const envelope: ReportEnvelope = { session_id: session.sessionId, epoch: session.epoch, seq: queue.lastSeq, report };
+    const envelope: ReportEnvelope = {
+      session_id: session.sessionId,
+      epoch: session.epoch,
+      seq: queue.lastSeq,
+      report,
+    };
     queue.waiting.push(envelope);
     const line = `${JSON.stringify(envelope)}\n`;
     this.#bytes += Buffer.byteLength(line);
@@ -114,15 +139,31 @@ class FileSpool implements Spool {
     this.#truncateWhenIdle();
   }
 
-  waiting(session?: { readonly sessionId: string; readonly epoch: number; readonly fromSeq: number }): readonly ReportEnvelope[] {
+  waiting(session?: {
+    readonly sessionId: string;
+    readonly epoch: number;
+    readonly fromSeq: number;
+  }): readonly ReportEnvelope[] {
     if (!session) return [...this.#sessions.values()].flatMap((queue) => queue.waiting);
-    return (this.#sessions.get(keyOf(session.sessionId, session.epoch))?.waiting ?? []).filter((envelope) => envelope.seq >= session.fromSeq);
+    return (this.#sessions.get(keyOf(session.sessionId, session.epoch))?.waiting ?? []).filter(
+      (envelope) => envelope.seq >= session.fromSeq,
+    );
   }
 
-  isMissing({ sessionId, epoch, fromSeq }: { readonly sessionId: string; readonly epoch: number; readonly fromSeq: number }): boolean {
+  isMissing({
+    sessionId,
+    epoch,
+    fromSeq,
+  }: {
+    readonly sessionId: string;
+    readonly epoch: number;
+    readonly fromSeq: number;
+  }): boolean {
     const queue = this.#sessions.get(keyOf(sessionId, epoch));
     const first = queue?.waiting[0];
-    return queue !== undefined && first !== undefined && fromSeq > queue.acknowledgedSeq && fromSeq < first.seq;
+    return (
+      queue !== undefined && first !== undefined && fromSeq > queue.acknowledgedSeq && fromSeq < first.seq
+    );
   }
 
   async close(): Promise<void> {
@@ -142,7 +183,10 @@ class FileSpool implements Spool {
     return queue;
   }
 
-  /** A failed write (full disk) leaves the report in memory and on the link; the next append tries the file again. */
+  /**
+   * A failed write (full disk) leaves the report in memory and on the link; the next append tries the file
+   * again.
+   */
   #enqueue(write: () => Promise<void>): void {
     this.#writes = this.#writes.then(write).catch(() => undefined);
   }

@@ -1,6 +1,8 @@
 /**
- * Uploads of recording segments and flight logs to the control plane, those of all calls of a worker together: in the background, a few requests at a time,
- * tried again while the control plane is away. A lost worker loses what was not uploaded yet: the running segment of each track (4.8 s) and what is being gathered.
+ * Uploads of recording segments and flight logs to the control plane, those of all calls of a worker
+ * together: in the background, a few requests at a time, tried again while the control plane is away. A lost
+ * worker loses what was not uploaded yet: the running segment of each track (4.8 s) and what is being
+ * gathered.
  */
 import pRetry from 'p-retry';
 import { request } from 'undici';
@@ -16,7 +18,10 @@ const GATHER_MS = 200;
 const FULL_BYTES = 1024 * 1024;
 /** Tried for about ten minutes: 0.2 s doubling up to 15 s. */
 const RETRIES = 45;
-/** Beyond this much waiting the oldest is given up, so that a lost control plane cannot fill the memory: forty seconds of two hundred calls. */
+/**
+ * Beyond this much waiting the oldest is given up, so that a lost control plane cannot fill the memory: forty
+ * seconds of two hundred calls.
+ */
 const MAX_WAITING_BYTES = 256 * 1024 * 1024;
 
 /** Background uploads of one worker. */
@@ -57,7 +62,8 @@ export function createUploads({ url, token, clock, logger }: UploadsOptions): Up
     if (response.statusCode >= 500) throw new Error(`uploads were answered ${response.statusCode}`);
     const { refused } = parseJson(uploadAnswer, answer) ?? { refused: uploads.keys() };
     // The session is gone or the epoch over: nobody wants it any more.
-    for (const index of refused) logger.warn({ upload: uploads[index]?.head, status: response.statusCode }, 'upload refused');
+    for (const index of refused)
+      logger.warn({ upload: uploads[index]?.head, status: response.statusCode }, 'upload refused');
   }
 
   function takeTogether(): Upload[] {
@@ -80,7 +86,9 @@ export function createUploads({ url, token, clock, logger }: UploadsOptions): Up
       running += 1;
       const body = packUploads(uploads);
       pRetry(() => send(uploads, body), { retries: RETRIES, minTimeout: 200, maxTimeout: 15_000, factor: 2 })
-        .catch((error: unknown) => logger.error({ err: error, uploads: uploads.map(({ head }) => head) }, 'uploads given up'))
+        .catch((error: unknown) =>
+          logger.error({ err: error, uploads: uploads.map(({ head }) => head) }, 'uploads given up'),
+        )
         .finally(() => {
           running -= 1;
           sendingBytes -= bytes;
@@ -109,7 +117,9 @@ export function createUploads({ url, token, clock, logger }: UploadsOptions): Up
     },
     flushed() {
       pump();
-      return running === 0 && queue.length === 0 ? Promise.resolve() : new Promise((resolve) => idleWaiters.push(resolve));
+      return running === 0 && queue.length === 0
+        ? Promise.resolve()
+        : new Promise((resolve) => idleWaiters.push(resolve));
     },
   };
 }

@@ -1,6 +1,7 @@
 /**
- * A model's answer as it is handed on: within its limits, and a little at a time. A tenant's own model may send whatever it likes, and the loop that reads it
- * has other calls to serve: one chunk of the network can hold a thousand events.
+ * A model's answer as it is handed on: within its limits, and a little at a time. A tenant's own model may
+ * send whatever it likes, and the loop that reads it has other calls to serve: one chunk of the network can
+ * hold a thousand events.
  */
 import { setImmediate as nextRound } from 'node:timers/promises';
 import { LIMITS } from '#config/limits.ts';

@@ -1,6 +1,8 @@
 /**
- * Keeps a long conversation within its model's window: well before it is full, the older part is summarised in the background, and the summary stands in its place.
- * Cuts only where the person speaks, so that a tool call is never parted from its result. What does not fit before a summary is there is left out, oldest first.
+ * Keeps a long conversation within its model's window: well before it is full, the older part is summarised
+ * in the background, and the summary stands in its place. Cuts only where the person speaks, so that a tool
+ * call is never parted from its result. What does not fit before a summary is there is left out, oldest
+ * first.
  */
 import type { ChatMessage } from './llm.ts';
 
@@ -8,7 +10,9 @@ import type { ChatMessage } from './llm.ts';
 const SUMMARISE_FROM = 0.7;
 /** …down to about this much. */
 const KEEP = 0.4;
-/** Bytes of one token, on the safe side for English and about right for scripts of three bytes a character. */
+/**
+ * Bytes of one token, on the safe side for English and about right for scripts of three bytes a character.
+ */
 const BYTES_PER_TOKEN = 3;
 /** A message's role and separators. */
 const MESSAGE_TOKENS = 4;
@@ -35,11 +39,14 @@ export class ContextWindow {
   }
 
   /**
-   * The conversation as it fits beside the messages that stand before it. `conversation` is always the whole of it: it only grows at its end,
-   * except for the last message of the person and what follows.
+   * The conversation as it fits beside the messages that stand before it. `conversation` is always the whole
+   * of it: it only grows at its end, except for the last message of the person and what follows.
    */
   fit(before: readonly ChatMessage[], conversation: readonly ChatMessage[]): readonly ChatMessage[] {
-    const room = Math.max(ANSWER_TOKENS, this.#options.contextTokens * SAFE - ANSWER_TOKENS - tokensOf(before));
+    const room = Math.max(
+      ANSWER_TOKENS,
+      this.#options.contextTokens * SAFE - ANSWER_TOKENS - tokensOf(before),
+    );
     const shown = this.#summarised(conversation);
     if (tokensOf(shown) <= room * SUMMARISE_FROM) return shown;
     this.#summariseOlder(conversation, room);
@@ -49,7 +56,10 @@ export class ContextWindow {
   #summarised(conversation: readonly ChatMessage[]): readonly ChatMessage[] {
     if (!this.#summary) return conversation;
     const { text, covers } = this.#summary;
-    return [{ role: 'user', content: `[What was said before, in short: ${text}]` }, ...conversation.slice(covers)];
+    return [
+      { role: 'user', content: `[What was said before, in short: ${text}]` },
+      ...conversation.slice(covers),
+    ];
   }
 
   #summariseOlder(conversation: readonly ChatMessage[], room: number): void {
@@ -84,7 +94,9 @@ function trimmed(messages: readonly ChatMessage[], room: number): readonly ChatM
   if (tokensOf(kept) <= room) return kept;
   const results = kept.filter((message) => message.role === 'tool').length;
   const bytes = Math.floor((room * BYTES_PER_TOKEN) / (2 * Math.max(1, results)));
-  return kept.map((message) => (message.role === 'tool' ? { ...message, content: shortened(message.content, bytes) } : message));
+  return kept.map((message) =>
+    message.role === 'tool' ? { ...message, content: shortened(message.content, bytes) } : message,
+  );
 }
 
 function shortened(text: string, bytes: number): string {
@@ -98,11 +110,17 @@ function shortened(text: string, bytes: number): string {
 }
 
 function tokensOf(messages: readonly ChatMessage[]): number {
-  return messages.reduce((sum, message) => sum + MESSAGE_TOKENS + Buffer.byteLength(textOf(message)) / BYTES_PER_TOKEN, 0);
+  return messages.reduce(
+    (sum, message) => sum + MESSAGE_TOKENS + Buffer.byteLength(textOf(message)) / BYTES_PER_TOKEN,
+    0,
+  );
 }
 
 function textOf(message: ChatMessage): string {
-  const calls = message.role === 'assistant' ? (message.toolCalls ?? []).map(({ toolName, input }) => `${toolName} ${input}`) : [];
+  const calls =
+    message.role === 'assistant'
+      ? (message.toolCalls ?? []).map(({ toolName, input }) => `${toolName} ${input}`)
+      : [];
   return [message.content, ...calls].join(' ');
 }
 

@@ -1,4 +1,7 @@
-/** Chooses the language model of one call: the tenant's own endpoint, a vendor's model, or the rule-based demo. */
+/**
+ * Chooses the language model of one call: the tenant's own endpoint, a vendor's model, or the rule-based
+ * demo.
+ */
 import { createAnthropic } from '@ai-sdk/anthropic';
 import { createGoogle } from '@ai-sdk/google';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
@@ -6,7 +9,12 @@ import type { CallPlan } from '#config/call-plan.ts';
 import type { Clock } from '#config/clock.ts';
 import type { EgressGuard } from '#config/egress.ts';
 import { isVendorConfigured, type Settings, vendorAccess } from '#config/env.ts';
-import { DEMO_MODEL_ID, LANGUAGE_MODELS, type LanguageVendor, vendorOfModel } from '#config/language-models.ts';
+import {
+  DEMO_MODEL_ID,
+  LANGUAGE_MODELS,
+  type LanguageVendor,
+  vendorOfModel,
+} from '#config/language-models.ts';
 import type { Logger } from '#config/log.ts';
 import { platformModels } from '#config/platform-models.ts';
 import { createCustomModel } from './custom.ts';
@@ -31,8 +39,9 @@ export interface LanguageModelOptions {
 }
 
 /**
- * The model of one call. A vendor's model that is no longer configured here is replaced by the deployment's default, and logged.
- * A vendor's model that is late or fails is helped out by one of another vendor with a key, if there is one.
+ * The model of one call. A vendor's model that is no longer configured here is replaced by the deployment's
+ * default, and logged. A vendor's model that is late or fails is helped out by one of another vendor with a
+ * key, if there is one.
  */
 export function createLanguageModel(options: LanguageModelOptions): LanguageModel {
   const { settings, plan, egress, clock, logger } = options;
@@ -40,8 +49,11 @@ export function createLanguageModel(options: LanguageModelOptions): LanguageMode
   if (custom) return createCustomModel({ custom, apiKey: plan.llm_api_key, egress, clock });
   const chosen = model === '' ? null : platformModel(settings, clock, model);
   if (chosen) return helpedOut(chosen, settings, clock);
-  const standard = platformModels(settings, { localRecognition: [] }).llm.find((offered) => offered.default)?.id ?? DEMO_MODEL_ID;
-  if (model !== '') logger.warn({ model, fallback: standard }, 'language model is not configured here; using the default');
+  const standard =
+    platformModels(settings, { localRecognition: [] }).llm.find((offered) => offered.default)?.id ??
+    DEMO_MODEL_ID;
+  if (model !== '')
+    logger.warn({ model, fallback: standard }, 'language model is not configured here; using the default');
   return helpedOut(platformModel(settings, clock, standard) ?? createDemoModel(), settings, clock);
 }
 
@@ -51,7 +63,8 @@ function helpedOut(model: LanguageModel, settings: Settings, clock: Clock): Lang
   const other = (Object.keys(LANGUAGE_MODELS) as LanguageVendor[]).find(
     (vendor) => !model.id.startsWith(`${vendor}/`) && vendorAccess(settings, vendor).apiKey !== undefined,
   );
-  const fallback = other === undefined ? null : platformModel(settings, clock, `${other}/${LANGUAGE_MODELS[other][0]}`);
+  const fallback =
+    other === undefined ? null : platformModel(settings, clock, `${other}/${LANGUAGE_MODELS[other][0]}`);
   return withSecondAttempt(model, fallback, clock);
 }
 
@@ -65,18 +78,41 @@ function platformModel(settings: Settings, clock: Clock, id: string): LanguageMo
   // Made by the first request: it costs more than the rest of a call's start, and a caller may never come.
   let model: ReturnType<typeof sdkModel> | null = null;
   const modelFor = () => {
-    model ??= sdkModel({ vendor, name, apiKey, baseUrl, fetch: withProgressDeadline(sendByRequest, clock, STALL_MS) });
+    model ??= sdkModel({
+      vendor,
+      name,
+      apiKey,
+      baseUrl,
+      fetch: withProgressDeadline(sendByRequest, clock, STALL_MS),
+    });
     return model;
   };
-  return createSdkModel({ id, isCustom: false, modelFor, startsWithUser: vendor === 'anthropic' || vendor === 'google' });
+  return createSdkModel({
+    id,
+    isCustom: false,
+    modelFor,
+    startsWithUser: vendor === 'anthropic' || vendor === 'google',
+  });
 }
 
 /** Base addresses follow the vendor's own SDK: OpenAI's ends in /v1, the others carry no path. */
-function sdkModel(at: { vendor: LanguageVendor; name: string; apiKey: string; baseUrl: string | undefined; fetch: typeof globalThis.fetch }) {
+function sdkModel(at: {
+  vendor: LanguageVendor;
+  name: string;
+  apiKey: string;
+  baseUrl: string | undefined;
+  fetch: typeof globalThis.fetch;
+}) {
   const { vendor, name, apiKey, fetch } = at;
   switch (vendor) {
     case 'openai':
-      return createOpenAICompatible({ name: vendor, baseURL: at.baseUrl ?? 'https://api.openai.com/v1', apiKey, fetch, includeUsage: true })(name);
+      return createOpenAICompatible({
+        name: vendor,
+        baseURL: at.baseUrl ?? 'https://api.openai.com/v1',
+        apiKey,
+        fetch,
+        includeUsage: true,
+      })(name);
     case 'groq':
       return createOpenAICompatible({
         name: vendor,
@@ -86,8 +122,14 @@ function sdkModel(at: { vendor: LanguageVendor; name: string; apiKey: string; ba
         includeUsage: true,
       })(name);
     case 'anthropic':
-      return createAnthropic({ baseURL: `${at.baseUrl ?? 'https://api.anthropic.com'}/v1`, apiKey, fetch })(name);
+      return createAnthropic({ baseURL: `${at.baseUrl ?? 'https://api.anthropic.com'}/v1`, apiKey, fetch })(
+        name,
+      );
     case 'google':
-      return createGoogle({ baseURL: `${at.baseUrl ?? 'https://generativelanguage.googleapis.com'}/v1beta`, apiKey, fetch })(name);
+      return createGoogle({
+        baseURL: `${at.baseUrl ?? 'https://generativelanguage.googleapis.com'}/v1beta`,
+        apiKey,
+        fetch,
+      })(name);
   }
 }

@@ -27,7 +27,11 @@ export interface CustomModelOptions {
 /** Creates the model of one call. */
 export function createCustomModel({ custom, apiKey, egress, clock }: CustomModelOptions): LanguageModel {
   // The guard's fetch is undici's own; its types and the platform's differ in name only.
-  const fetch = withProgressDeadline(sendByFetch(egress.fetch as unknown as typeof globalThis.fetch), clock, STALL_MS);
+  const fetch = withProgressDeadline(
+    sendByFetch(egress.fetch as unknown as typeof globalThis.fetch),
+    clock,
+    STALL_MS,
+  );
   const baseURL = custom.base_url.replace(/(?<!\/)\/+$/, '').replace(/\/chat\/completions$/, '');
   const modelFor = (request: ChatRequest) =>
     createOpenAICompatible({

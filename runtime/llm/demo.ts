@@ -1,6 +1,7 @@
 /**
- * `local/demo`: a rule-based model for a first call without any vendor. It says what it is, answers what `config/demo-phrases.ts` lists,
- * and books an imaginary table. It holds no state: everything is read from the conversation it is shown.
+ * `local/demo`: a rule-based model for a first call without any vendor. It says what it is, answers what
+ * `config/demo-phrases.ts` lists, and books an imaginary table. It holds no state: everything is read from
+ * the conversation it is shown.
  */
 import { randomUUID } from 'node:crypto';
 import { DEMO_PHRASES, type DemoIntent } from '#config/demo-phrases.ts';
@@ -8,9 +9,12 @@ import { DEMO_MODEL_ID } from '#config/language-models.ts';
 import { isHangUpCall } from '#runtime/llm/hang-up-call.ts';
 import type { ChatDelta, ChatMessage, ChatRequest, LanguageModel } from './llm.ts';
 
-const GREETING = 'Hello! I am the Parley demo: a few rules, not a large language model. Ask for opening hours, book a table, or say goodbye.';
-const ABILITIES = 'I am a rule-based demo. I can tell you our opening hours, book a table, repeat what I said, and read back what you key in.';
-const FALLBACK = 'I am only a rule-based demo and did not understand that. Try asking for our opening hours, or say: book a table.';
+const GREETING =
+  'Hello! I am the Parley demo: a few rules, not a large language model. Ask for opening hours, book a table, or say goodbye.';
+const ABILITIES =
+  'I am a rule-based demo. I can tell you our opening hours, book a table, repeat what I said, and read back what you key in.';
+const FALLBACK =
+  'I am only a rule-based demo and did not understand that. Try asking for our opening hours, or say: book a table.';
 const GOODBYE = 'Thank you for calling. Goodbye!';
 
 /** Answers that need nothing but the intent. */
@@ -27,7 +31,21 @@ const ANSWERS: Partial<Record<DemoIntent, string>> = {
 
 const EVENT = /^\[(.*)\]$/s;
 const CLOCK_TIME = /\b\d{1,2}:\d{2}(?:\s[AP]M)?/;
-const NUMBER_WORDS = ['zero', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten', 'eleven', 'twelve'];
+const NUMBER_WORDS = [
+  'zero',
+  'one',
+  'two',
+  'three',
+  'four',
+  'five',
+  'six',
+  'seven',
+  'eight',
+  'nine',
+  'ten',
+  'eleven',
+  'twelve',
+];
 const DAYS = /\b(today|tonight|tomorrow|monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b/;
 const HOUR = /\bat (\w+)/;
 const PARTY = /\b(\w+) (?:people|persons|guests)\b/;
@@ -46,7 +64,8 @@ async function* generate(request: ChatRequest): AsyncGenerator<ChatDelta> {
     request.signal.throwIfAborted();
   }
   const hangUp = answer === GOODBYE ? request.tools.find((tool) => isHangUpCall(tool.name)) : undefined;
-  if (hangUp) yield { type: 'tool_call', call: { callId: `call_${randomUUID()}`, toolName: hangUp.name, input: '{}' } };
+  if (hangUp)
+    yield { type: 'tool_call', call: { callId: `call_${randomUUID()}`, toolName: hangUp.name, input: '{}' } };
   yield { type: 'finish', usage: { inputTokens: null, outputTokens: words.length, cachedInputTokens: null } };
 }
 
@@ -88,12 +107,16 @@ function normalise(text: string): string {
     .trim();
 }
 
-/** The intent whose longest phrase stands in the text; farewells last, as they are short words inside other sentences. */
+/**
+ * The intent whose longest phrase stands in the text; farewells last, as they are short words inside other
+ * sentences.
+ */
 function intentOf(text: string): DemoIntent | null {
   let found: { intent: DemoIntent; length: number } | null = null;
   for (const [intent, phrases] of Object.entries(DEMO_PHRASES) as [DemoIntent, readonly string[]][]) {
     for (const phrase of phrases) {
-      if (` ${text} `.includes(` ${phrase} `) && phrase.length > (found?.length ?? 0)) found = { intent, length: phrase.length };
+      if (` ${text} `.includes(` ${phrase} `) && phrase.length > (found?.length ?? 0))
+        found = { intent, length: phrase.length };
     }
   }
   return found?.intent ?? looseIntent(text);
@@ -114,12 +137,18 @@ interface Booking {
   readonly hour: string | null;
 }
 
-/** The next question of a booking, or its read-back; null when no booking is under way or nothing was said for it. */
+/**
+ * The next question of a booking, or its read-back; null when no booking is under way or nothing was said for
+ * it.
+ */
 function bookingAnswer(said: readonly string[], intent: DemoIntent | null): string | null {
   const start = said.findLastIndex((text) => intentOf(text) === 'booking' || /\btable\b/.test(text));
   if (start === -1) return intent === 'yes' ? 'Would you like to book a table?' : null;
   const latest = said.at(-1) ?? '';
-  const isAbout = ['booking', 'party_size', 'day', 'hour', 'digit', 'yes'].includes(intent ?? '') || DAYS.test(latest) || HOUR.test(latest);
+  const isAbout =
+    ['booking', 'party_size', 'day', 'hour', 'digit', 'yes'].includes(intent ?? '') ||
+    DAYS.test(latest) ||
+    HOUR.test(latest);
   if (!isAbout) return null;
   const booking = readBooking(said.slice(start));
   if (booking.party === null) return 'Gladly. For how many people?';
@@ -136,7 +165,10 @@ function readBooking(said: readonly string[]): Booking {
     booking = {
       party: PARTY.exec(text)?.[1] ?? booking.party ?? (HOUR.test(text) ? null : bare),
       day: DAYS.exec(text)?.[1] ?? booking.day,
-      hour: HOUR.exec(text)?.[1] ?? booking.hour ?? (booking.party !== null && booking.day !== null ? bare : null),
+      hour:
+        HOUR.exec(text)?.[1] ??
+        booking.hour ??
+        (booking.party !== null && booking.day !== null ? bare : null),
     };
   }
   return booking;
@@ -154,7 +186,9 @@ function lastAnswer(messages: readonly ChatMessage[]): string | null {
 
 /** Reads the time from the context the prompt carries, as the demo has no clock of its own. */
 function timeAnswer(messages: readonly ChatMessage[]): string {
-  const context = messages.findLast((message) => message.role === 'system' && CLOCK_TIME.test(message.content));
+  const context = messages.findLast(
+    (message) => message.role === 'system' && CLOCK_TIME.test(message.content),
+  );
   const time = context && CLOCK_TIME.exec(context.content)?.[0];
   return time ? `It is ${time}.` : 'I am sorry, I have no clock in this conversation.';
 }

@@ -69,7 +69,10 @@ export class ModelError extends Error {
 export interface LanguageModel {
   /** `<provider>/<model>`, or `custom`. */
   readonly id: string;
-  /** True for `llm.custom`: no hedged second attempt, ten seconds to its first byte, never replaced by another. */
+  /**
+   * True for `llm.custom`: no hedged second attempt, ten seconds to its first byte, never replaced by
+   * another.
+   */
   readonly isCustom: boolean;
   /** Throws `ModelError`. */
   stream(request: ChatRequest): AsyncIterable<ChatDelta>;

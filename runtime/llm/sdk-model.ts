@@ -1,7 +1,8 @@
 /**
- * A `LanguageModel` over the providers of the Vercel AI SDK: our messages and tools in their form, their stream and errors in ours.
- * They are asked directly. The SDK's own layer above them (`streamText`) runs tools, retries and steps, all of which are the turn loop's business here,
- * and cost more of a call's processor time than the request itself.
+ * A `LanguageModel` over the providers of the Vercel AI SDK: our messages and tools in their form, their
+ * stream and errors in ours. They are asked directly. The SDK's own layer above them (`streamText`) runs
+ * tools, retries and steps, all of which are the turn loop's business here, and cost more of a call's
+ * processor time than the request itself.
  */
 import {
   APICallError,
@@ -11,7 +12,14 @@ import {
   type LanguageModelV4StreamPart,
 } from '@ai-sdk/provider';
 import { LIMITS } from '#config/limits.ts';
-import { type ChatDelta, type ChatMessage, type ChatRequest, type LanguageModel, ModelError, type ToolDefinition } from './llm.ts';
+import {
+  type ChatDelta,
+  type ChatMessage,
+  type ChatRequest,
+  type LanguageModel,
+  ModelError,
+  type ToolDefinition,
+} from './llm.ts';
 import { ModelStalled } from './stalled-fetch.ts';
 
 /** How one vendor's model is reached. */
@@ -25,7 +33,10 @@ export interface SdkModelOptions {
   readonly startsWithUser: boolean;
 }
 
-/** Vendors that cache prompts only where they are told to: the first system message stays the same for the whole call (runtime/prompt/prompt.ts). Others ignore it. */
+/**
+ * Vendors that cache prompts only where they are told to: the first system message stays the same for the
+ * whole call (runtime/prompt/prompt.ts). Others ignore it.
+ */
 const CACHED_PREFIX = { anthropic: { cacheControl: { type: 'ephemeral' } } } as const;
 
 /** One for all: a stack of its own would be the dearest part of giving an answer up. */
@@ -36,7 +47,9 @@ export function createSdkModel(options: SdkModelOptions): LanguageModel {
   return { id: options.id, isCustom: options.isCustom, stream: (request) => generate(options, request) };
 }
 
-/** Throws `ModelError`, or the signal's reason when it is aborted. Leaving the iteration aborts the request. */
+/**
+ * Throws `ModelError`, or the signal's reason when it is aborted. Leaving the iteration aborts the request.
+ */
 async function* generate(options: SdkModelOptions, request: ChatRequest): AsyncGenerator<ChatDelta> {
   const left = new AbortController();
   let isWhole = false;
@@ -45,7 +58,9 @@ async function* generate(options: SdkModelOptions, request: ChatRequest): AsyncG
       prompt: toPrompt(request.messages, options.startsWithUser),
       abortSignal: AbortSignal.any([request.signal, left.signal]),
       headers: options.headersFor?.(request) ?? {},
-      ...(request.tools.length === 0 ? {} : { tools: request.tools.map(toSdkTool), toolChoice: { type: 'auto' } }),
+      ...(request.tools.length === 0
+        ? {}
+        : { tools: request.tools.map(toSdkTool), toolChoice: { type: 'auto' } }),
       ...(request.maxOutputTokens === null ? {} : { maxOutputTokens: request.maxOutputTokens }),
     });
     const asked = new ToolsAsked();
@@ -65,7 +80,10 @@ async function* generate(options: SdkModelOptions, request: ChatRequest): AsyncG
   }
 }
 
-/** What an answer asks of tools: every part of it is matched with all of them, and their arguments are read in one go. */
+/**
+ * What an answer asks of tools: every part of it is matched with all of them, and their arguments are read in
+ * one go.
+ */
 class ToolsAsked {
   #calls = 0;
   #chars = 0;
@@ -79,7 +97,10 @@ class ToolsAsked {
   }
 }
 
-/** What a part of a provider's stream means to us; null for the parts we have no use for. Throws what an error part carries. */
+/**
+ * What a part of a provider's stream means to us; null for the parts we have no use for. Throws what an error
+ * part carries.
+ */
 function toDelta(part: LanguageModelV4StreamPart): ChatDelta | null {
   switch (part.type) {
     case 'error':
@@ -87,13 +108,21 @@ function toDelta(part: LanguageModelV4StreamPart): ChatDelta | null {
     case 'text-delta':
       return part.delta === '' ? null : { type: 'text', text: part.delta };
     case 'tool-call':
-      return { type: 'tool_call', call: { callId: part.toolCallId, toolName: part.toolName, input: compactInput(part.input) } };
+      return {
+        type: 'tool_call',
+        call: { callId: part.toolCallId, toolName: part.toolName, input: compactInput(part.input) },
+      };
     case 'finish': {
-      if (part.finishReason.unified === 'error') throw new ModelError('The model ended its answer with an error', { retryable: true });
+      if (part.finishReason.unified === 'error')
+        throw new ModelError('The model ended its answer with an error', { retryable: true });
       const { inputTokens, outputTokens } = part.usage;
       return {
         type: 'finish',
-        usage: { inputTokens: inputTokens.total ?? null, outputTokens: outputTokens.total ?? null, cachedInputTokens: inputTokens.cacheRead ?? null },
+        usage: {
+          inputTokens: inputTokens.total ?? null,
+          outputTokens: outputTokens.total ?? null,
+          cachedInputTokens: inputTokens.cacheRead ?? null,
+        },
       };
     }
     default:
@@ -110,15 +139,26 @@ function toModelError(error: unknown): ModelError {
   }
   if (APICallError.isInstance(error) && error.statusCode !== undefined) {
     const refused = error.statusCode >= 400;
-    const message = refused ? `The model answered HTTP ${error.statusCode}` : 'The model sent something that is not its protocol';
-    return new ModelError(message, { retryable: !refused || error.isRetryable, status: error.statusCode, cause: error });
+    const message = refused
+      ? `The model answered HTTP ${error.statusCode}`
+      : 'The model sent something that is not its protocol';
+    return new ModelError(message, {
+      retryable: !refused || error.isRetryable,
+      status: error.statusCode,
+      cause: error,
+    });
   }
   // The message of a network error may name addresses and is kept as the cause only.
-  return new ModelError('The model could not be reached or broke off its answer', { retryable: true, cause: error });
+  return new ModelError('The model could not be reached or broke off its answer', {
+    retryable: true,
+    cause: error,
+  });
 }
 
 function toSdkTool({ name, description, arguments: args }: ToolDefinition): LanguageModelV4FunctionTool {
-  const properties = Object.fromEntries(args.map((argument) => [argument.name, { type: 'string' as const, description: argument.description }]));
+  const properties = Object.fromEntries(
+    args.map((argument) => [argument.name, { type: 'string' as const, description: argument.description }]),
+  );
   return { type: 'function', name, description, inputSchema: { type: 'object', properties } };
 }
 
@@ -133,7 +173,10 @@ function toPrompt(messages: readonly ChatMessage[], startsWithUser: boolean): La
   if (prompt[0]?.role === 'system') prompt[0].providerOptions = CACHED_PREFIX;
   const first = prompt.findIndex(({ role }) => role !== 'system');
   if (!startsWithUser || prompt[first]?.role === 'user') return prompt;
-  const opening: LanguageModelV4Message = { role: 'user', content: [{ type: 'text', text: '(The call is connected.)' }] };
+  const opening: LanguageModelV4Message = {
+    role: 'user',
+    content: [{ type: 'text', text: '(The call is connected.)' }],
+  };
   return first === -1 ? [...prompt, opening] : prompt.toSpliced(first, 0, opening);
 }
 
@@ -145,7 +188,10 @@ function toSdkMessage(message: ChatMessage): LanguageModelV4Message {
       return { role: 'user', content: [{ type: 'text', text: message.content }] };
     case 'tool': {
       const output = { type: 'text' as const, value: message.content };
-      return { role: 'tool', content: [{ type: 'tool-result', toolCallId: message.callId, toolName: message.toolName, output }] };
+      return {
+        role: 'tool',
+        content: [{ type: 'tool-result', toolCallId: message.callId, toolName: message.toolName, output }],
+      };
     }
     case 'assistant': {
       const calls = (message.toolCalls ?? []).map((call) => ({
@@ -162,7 +208,10 @@ function toSdkMessage(message: ChatMessage): LanguageModelV4Message {
   }
 }
 
-/** The arguments as every model would write them: two calls with the same ones are the same call. What is no JSON stays as it is. */
+/**
+ * The arguments as every model would write them: two calls with the same ones are the same call. What is no
+ * JSON stays as it is.
+ */
 function compactInput(input: string): string {
   if (input.trim() === '') return '{}';
   const parsed = parsedInput(input);

@@ -1,15 +1,18 @@
 /**
- * A platform model that does not keep a caller waiting (design §5): when it has not begun after two seconds, or fails before it began, a second attempt starts
- * beside it, on another vendor's model where one is configured. Whichever begins first is the answer; the other one is abandoned.
- * Where neither begins the generation fails for good: it was asked twice, and the caller has waited long enough to be told.
- * Never used for `llm.custom`, which has its ten seconds and no replacement.
+ * A platform model that does not keep a caller waiting (design §5): when it has not begun after two seconds,
+ * or fails before it began, a second attempt starts beside it, on another vendor's model where one is
+ * configured. Whichever begins first is the answer; the other one is abandoned. Where neither begins the
+ * generation fails for good: it was asked twice, and the caller has waited long enough to be told. Never used
+ * for `llm.custom`, which has its ten seconds and no replacement.
  */
 import type { Clock } from '#config/clock.ts';
 import { type ChatDelta, type ChatRequest, type LanguageModel, ModelError } from './llm.ts';
 
 /** Without a first sign of life for this long, a second attempt starts. */
 const SECOND_AFTER_MS = 2_000;
-/** Neither has begun: a hold line has been said at three seconds, and what follows it must not be another one. */
+/**
+ * Neither has begun: a hold line has been said at three seconds, and what follows it must not be another one.
+ */
 const GIVEN_UP_AFTER_MS = 7_000;
 
 /** One for all, as most attempts end by it. */
@@ -28,15 +31,25 @@ interface Winner {
   readonly isFailover: boolean;
 }
 
-/** Wraps the models of one call. Without a `fallback` the second attempt goes to the same model, and only for lateness: a failure is the turn loop's to retry. */
-export function withSecondAttempt(primary: LanguageModel, fallback: LanguageModel | null, clock: Clock): LanguageModel {
+/**
+ * Wraps the models of one call. Without a `fallback` the second attempt goes to the same model, and only for
+ * lateness: a failure is the turn loop's to retry.
+ */
+export function withSecondAttempt(
+  primary: LanguageModel,
+  fallback: LanguageModel | null,
+  clock: Clock,
+): LanguageModel {
   let order: readonly [LanguageModel, LanguageModel] = [primary, fallback ?? primary];
   return {
     id: primary.id,
     isCustom: false,
     async *stream(request) {
       const race = new Race(order, request);
-      const timers = [clock.after(SECOND_AFTER_MS, () => race.startSecond()), clock.after(GIVEN_UP_AFTER_MS, () => race.giveUp())];
+      const timers = [
+        clock.after(SECOND_AFTER_MS, () => race.startSecond()),
+        clock.after(GIVEN_UP_AFTER_MS, () => race.giveUp()),
+      ];
       const cancelTimers = () => {
         for (const timer of timers) timer.cancel();
       };
@@ -48,7 +61,9 @@ export function withSecondAttempt(primary: LanguageModel, fallback: LanguageMode
         if (isFailover) order = [order[1], order[0]];
         const { deltas, model } = attempt;
         for (let next = first; !next.done; next = await deltas.next())
-          yield next.value.type === 'finish' && model !== primary ? { ...next.value, modelId: model.id } : next.value;
+          yield next.value.type === 'finish' && model !== primary
+            ? { ...next.value, modelId: model.id }
+            : next.value;
       } finally {
         cancelTimers();
         race.abandonAllBut(null);
@@ -80,7 +95,11 @@ class Race {
   }
 
   giveUp(): void {
-    this.#settle.reject(new ModelError(`The model did not begin within ${GIVEN_UP_AFTER_MS / 1_000} s, asked twice`, { retryable: false }));
+    this.#settle.reject(
+      new ModelError(`The model did not begin within ${GIVEN_UP_AFTER_MS / 1_000} s, asked twice`, {
+        retryable: false,
+      }),
+    );
   }
 
   abandonAllBut(winner: Attempt | null): void {
@@ -95,7 +114,11 @@ class Race {
   #begin(model: LanguageModel): void {
     const abort = new AbortController();
     const signal = AbortSignal.any([this.#request.signal, abort.signal]);
-    const attempt = { model, abort, deltas: model.stream({ ...this.#request, signal })[Symbol.asyncIterator]() };
+    const attempt = {
+      model,
+      abort,
+      deltas: model.stream({ ...this.#request, signal })[Symbol.asyncIterator](),
+    };
     this.#attempts.push(attempt);
     attempt.deltas.next().then(
       (first) => this.#settle.resolve({ attempt, first, isFailover: this.#failures.length > 0 }),

@@ -1,4 +1,7 @@
-/** The ways a request reaches a model: by a `fetch` that somebody else guards, or for less by undici's `request`. */
+/**
+ * The ways a request reaches a model: by a `fetch` that somebody else guards, or for less by undici's
+ * `request`.
+ */
 import { request } from 'undici';
 
 /** The body of an answer as it comes. */
@@ -16,7 +19,10 @@ export interface Answer {
 }
 
 type Fetch = typeof globalThis.fetch;
-/** Sends a request; resolves with the head of its answer, rejects when there is none, or with the signal's reason. */
+/**
+ * Sends a request; resolves with the head of its answer, rejects when there is none, or with the signal's
+ * reason.
+ */
 export type SendRequest = (url: Parameters<Fetch>[0], init: RequestInit) => Promise<Answer>;
 
 /** Sends by `fetch`. */
@@ -40,9 +46,13 @@ export function sendByFetch(fetch: Fetch): SendRequest {
 /** What an answer of these has is no body (Fetch standard, "null body status"). */
 const WITHOUT_BODY = new Set([204, 205]);
 
-/** Sends texts by undici's `request`, whose answer costs half of what `fetch` makes of it. A vendor that has moved is followed by `fetch`. */
+/**
+ * Sends texts by undici's `request`, whose answer costs half of what `fetch` makes of it. A vendor that has
+ * moved is followed by `fetch`.
+ */
 export async function sendByRequest(url: Parameters<Fetch>[0], init: RequestInit): Promise<Answer> {
-  if (typeof url !== 'string' || typeof init.body !== 'string') return sendByFetch(globalThis.fetch)(url, init);
+  if (typeof url !== 'string' || typeof init.body !== 'string')
+    return sendByFetch(globalThis.fetch)(url, init);
   const { statusCode, headers, body } = await request(url, {
     method: init.method as 'POST',
     headers: Object.fromEntries(new Headers(init.headers)),
@@ -54,7 +64,8 @@ export async function sendByRequest(url: Parameters<Fetch>[0], init: RequestInit
     return sendByFetch(globalThis.fetch)(url, init);
   }
   const received = new Headers();
-  for (const [name, value] of Object.entries(headers)) for (const one of [value ?? []].flat()) received.append(name, one);
+  for (const [name, value] of Object.entries(headers))
+    for (const one of [value ?? []].flat()) received.append(name, one);
   if (WITHOUT_BODY.has(statusCode)) {
     body.dump().catch(() => undefined);
     return { status: statusCode, headers: received, body: null };

@@ -1,6 +1,7 @@
 /**
- * A `fetch` with progress deadlines: so long to the first byte of the body, so long between any two bytes; and with limits, as an answer has none of its own.
- * A vendor that accepts a request and says nothing must never hold a call.
+ * A `fetch` with progress deadlines: so long to the first byte of the body, so long between any two bytes;
+ * and with limits, as an answer has none of its own. A vendor that accepts a request and says nothing must
+ * never hold a call.
  */
 import type { Clock } from '#config/clock.ts';
 import { answerInTurns, beginningOf } from './answer-in-turns.ts';
@@ -14,8 +15,15 @@ export class ModelStalled extends Error {
   }
 }
 
-/** A `fetch` that sends its requests by `send`, and fails, or the reading of its body does, with `ModelStalled` after `stallMs` without a byte. */
-export function withProgressDeadline(send: SendRequest, clock: Clock, stallMs: number): typeof globalThis.fetch {
+/**
+ * A `fetch` that sends its requests by `send`, and fails, or the reading of its body does, with
+ * `ModelStalled` after `stallMs` without a byte.
+ */
+export function withProgressDeadline(
+  send: SendRequest,
+  clock: Clock,
+  stallMs: number,
+): typeof globalThis.fetch {
   return async (url, init) => {
     const stalled = new AbortController();
     const arm = () => clock.after(stallMs, () => stalled.abort(new ModelStalled(stallMs)));
@@ -43,7 +51,11 @@ export function withProgressDeadline(send: SendRequest, clock: Clock, stallMs: n
 }
 
 /** The same bytes; `onEnd` is called however the reading ends. A read that hangs is broken by the signal. */
-function watch(body: ByteSource, signal: AbortSignal, hooks: { onBytes(): void; onEnd(): void }): ReadableStream<Uint8Array> {
+function watch(
+  body: ByteSource,
+  signal: AbortSignal,
+  hooks: { onBytes(): void; onEnd(): void },
+): ReadableStream<Uint8Array> {
   const aborted = new Promise<never>((_, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason), { once: true });
   });

@@ -4,7 +4,9 @@ import type { TurnConfig } from '../turn/machine/turn-config.ts';
 
 type Settings = Required<ReplaySettings>;
 
-const TO_TURN_CONFIG: { readonly [Name in keyof Settings]: (value: Exclude<Settings[Name], undefined>) => Partial<TurnConfig> } = {
+const TO_TURN_CONFIG: {
+  readonly [Name in keyof Settings]: (value: Exclude<Settings[Name], undefined>) => Partial<TurnConfig>;
+} = {
   response_wait_ms: (responseWaitMs) => ({ responseWaitMs }),
   response_max_wait_ms: (responseMaxWaitMs) => ({ responseMaxWaitMs }),
   eagerness: (eagerness) => ({ eagerness }),
@@ -20,5 +22,10 @@ const TO_TURN_CONFIG: { readonly [Name in keyof Settings]: (value: Exclude<Setti
 /** What the turn machine is told instead. */
 export function turnChanges(settings: ReplaySettings): Partial<TurnConfig> {
   const names = Object.keys(settings) as (keyof Settings)[];
-  return Object.assign({}, ...names.map((name) => (settings[name] === undefined ? {} : TO_TURN_CONFIG[name](settings[name] as never))));
+  return Object.assign(
+    {},
+    ...names.map((name) =>
+      settings[name] === undefined ? {} : TO_TURN_CONFIG[name](settings[name] as never),
+    ),
+  );
 }

@@ -22,10 +22,16 @@ function replayed(parts: readonly ReadFlightLog[]): ReplayOutcome {
   return { divergence: null };
 }
 
-function told({ header, inputs }: ReadFlightLog, { was, wouldBe, judged }: Divergence): ReplayOutcome['divergence'] {
+function told(
+  { header, inputs }: ReadFlightLog,
+  { was, wouldBe, judged }: Divergence,
+): ReplayOutcome['divergence'] {
   // The log counts in its worker's clock; whoever listens to the recording knows the wall's.
   const beganAtMs = Date.parse(header.wall_time) + (inputs[0]?.atMs ?? 0) - header.started_at_ms;
   const moment = (of: Divergence['was']) =>
-    of && { at: new Date(beganAtMs + of.atMs).toISOString(), did: of.did.do === 'hangUp' ? ('hang_up' as const) : of.did.do };
+    of && {
+      at: new Date(beganAtMs + of.atMs).toISOString(),
+      did: of.did.do === 'hangUp' ? ('hang_up' as const) : of.did.do,
+    };
   return { was: moment(was), would_be: moment(wouldBe), judged };
 }

@@ -1,4 +1,7 @@
-/** Runs a flight log through the turn machine again: the same inputs give the same effects, and changed settings show where a call would have gone another way. */
+/**
+ * Runs a flight log through the turn machine again: the same inputs give the same effects, and changed
+ * settings show where a call would have gone another way.
+ */
 import type { ReadFlightLog } from '../turn/loop/flight-log.ts';
 import type { TurnConfig } from '../turn/machine/turn-config.ts';
 import type { Effect } from '../turn/machine/turn-effects.ts';

@@ -1,8 +1,14 @@
-/** From the pauses of many calls to a recommendation: callers cut off against time saved, for every setting that was tried. */
+/**
+ * From the pauses of many calls to a recommendation: callers cut off against time saved, for every setting
+ * that was tried.
+ */
 import type { TurnConfig } from '../turn/machine/turn-config.ts';
 import type { JudgedPauses, PauseOutcome } from './what-if.ts';
 
-/** The agent would have begun to speak about this long after the turn was taken: a caller who goes on by then is cut off. */
+/**
+ * The agent would have begun to speak about this long after the turn was taken: a caller who goes on by then
+ * is cut off.
+ */
 const CUT_OFF_WITHIN_MS = 1_500;
 /** Callers cut off that are taken for as good as none, as a share of the pauses. */
 const TOLERATED = 0.02;
@@ -35,9 +41,13 @@ export const CANDIDATES: readonly Candidate[] = [
 
 /** Adds the calls up for one setting. */
 export function tried(name: string, calls: readonly JudgedPauses[]): Tried {
-  const pairs = calls.flatMap(({ was, wouldBe }) => was.map((before, index) => ({ before, after: wouldBe[index] as PauseOutcome })));
+  const pairs = calls.flatMap(({ was, wouldBe }) =>
+    was.map((before, index) => ({ before, after: wouldBe[index] as PauseOutcome })),
+  );
   const saved = pairs.flatMap(({ before, after }) =>
-    before.takenAfterMs !== null && after.takenAfterMs !== null ? [before.takenAfterMs - after.takenAfterMs] : [],
+    before.takenAfterMs !== null && after.takenAfterMs !== null
+      ? [before.takenAfterMs - after.takenAfterMs]
+      : [],
   );
   return {
     name,
@@ -50,12 +60,17 @@ function isCutOff({ takenAfterMs, wentOnAfterMs }: PauseOutcome): boolean {
   return takenAfterMs !== null && wentOnAfterMs !== null && wentOnAfterMs <= takenAfterMs + CUT_OFF_WITHIN_MS;
 }
 
-/** The quickest setting that cuts off no more callers than the one they had, or hardly any; `rows` begin with that one. */
+/**
+ * The quickest setting that cuts off no more callers than the one they had, or hardly any; `rows` begin with
+ * that one.
+ */
 export function recommended(rows: readonly Tried[]): Tried | null {
   const [own] = rows;
   if (!own) return null;
   const most = Math.max(own.cutOffs, TOLERATED);
-  return rows.filter(({ cutOffs }) => cutOffs <= most).reduce((best, row) => (row.savedMs > best.savedMs ? row : best), own);
+  return rows
+    .filter(({ cutOffs }) => cutOffs <= most)
+    .reduce((best, row) => (row.savedMs > best.savedMs ? row : best), own);
 }
 
 /** Share of all pauses that could be judged. */

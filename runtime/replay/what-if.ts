@@ -1,6 +1,7 @@
 /**
- * What other settings would have made of a recorded call. The machine runs on timers of its own, beside the same facts about caller, engines and leg;
- * from the first thing anybody would have noticed on, those facts are about a call that never was, so nothing is said about what follows.
+ * What other settings would have made of a recorded call. The machine runs on timers of its own, beside the
+ * same facts about caller, engines and leg; from the first thing anybody would have noticed on, those facts
+ * are about a call that never was, so nothing is said about what follows.
  */
 import type { ReadFlightLog } from '../turn/loop/flight-log.ts';
 import type { TurnConfig } from '../turn/machine/turn-config.ts';
@@ -11,8 +12,19 @@ import { initialState, type TurnState } from '../turn/machine/turn-state.ts';
 import type { ReplayedStep } from './replay.ts';
 
 /** What a caller would notice, and what the model would be asked: everything after it may differ. */
-type Noticed = Extract<Effect, { do: 'play' | 'pause' | 'resume' | 'clear' | 'transfer' | 'hangUp' | 'generate' }>;
-const NOTICED: readonly Effect['do'][] = ['play', 'pause', 'resume', 'clear', 'transfer', 'hangUp', 'generate'];
+type Noticed = Extract<
+  Effect,
+  { do: 'play' | 'pause' | 'resume' | 'clear' | 'transfer' | 'hangUp' | 'generate' }
+>;
+const NOTICED: readonly Effect['do'][] = [
+  'play',
+  'pause',
+  'resume',
+  'clear',
+  'transfer',
+  'hangUp',
+  'generate',
+];
 
 /** Where a call would have gone another way; times are ms since its first input. */
 export interface Divergence {
@@ -36,7 +48,9 @@ class FreeRun {
     return this.#timers;
   }
 
-  /** Takes an input of the log, after every timer that falls due before it. The log's own timers are left out. */
+  /**
+   * Takes an input of the log, after every timer that falls due before it. The log's own timers are left out.
+   */
   *take(input: TurnInput): Generator<ReplayedStep> {
     for (let due = this.#nextTimer(); due && due[1] <= input.atMs; due = this.#nextTimer()) {
       this.#timers.delete(due[0]);
@@ -66,9 +80,13 @@ function* freeRun(log: ReadFlightLog, changes: Partial<TurnConfig>): Generator<R
   for (const input of log.inputs) yield* run.take(input);
 }
 
-function* noticed(log: ReadFlightLog, changes: Partial<TurnConfig>): Generator<{ atMs: number; did: Noticed }> {
+function* noticed(
+  log: ReadFlightLog,
+  changes: Partial<TurnConfig>,
+): Generator<{ atMs: number; did: Noticed }> {
   for (const { input, effects } of freeRun(log, changes))
-    for (const effect of effects) if (NOTICED.includes(effect.do)) yield { atMs: input.atMs, did: effect as Noticed };
+    for (const effect of effects)
+      if (NOTICED.includes(effect.do)) yield { atMs: input.atMs, did: effect as Noticed };
 }
 
 /** The first thing that would have been otherwise; null when nothing would. */
@@ -78,10 +96,21 @@ export function firstDivergence(log: ReadFlightLog, changes: Partial<TurnConfig>
   for (;;) {
     const [was, wouldBe] = [before.next().value ?? null, after.next().value ?? null];
     if (!was && !wouldBe) return null;
-    if (was && wouldBe && was.atMs === wouldBe.atMs && was.did.do === wouldBe.did.do && textOf(was.did) === textOf(wouldBe.did)) continue;
+    if (
+      was &&
+      wouldBe &&
+      was.atMs === wouldBe.atMs &&
+      was.did.do === wouldBe.did.do &&
+      textOf(was.did) === textOf(wouldBe.did)
+    )
+      continue;
     const atMs = Math.min(was?.atMs ?? endMs, wouldBe?.atMs ?? endMs);
     const since = (moment: typeof was) => moment && { ...moment, atMs: moment.atMs - originMs };
-    return { was: since(was), wouldBe: since(wouldBe), judged: endMs === originMs ? 1 : (atMs - originMs) / (endMs - originMs) };
+    return {
+      was: since(was),
+      wouldBe: since(wouldBe),
+      judged: endMs === originMs ? 1 : (atMs - originMs) / (endMs - originMs),
+    };
   }
 }
 
@@ -95,7 +124,10 @@ function textOf(effect: Noticed): string {
 export interface PauseOutcome {
   /** From the end of speech to the moment the turn is taken, ms; null when the caller goes on first. */
   readonly takenAfterMs: number | null;
-  /** From the end of speech to the next voice, ms; null when the caller said nothing more before the agent was heard. */
+  /**
+   * From the end of speech to the next voice, ms; null when the caller said nothing more before the agent was
+   * heard.
+   */
   readonly wentOnAfterMs: number | null;
 }
 
@@ -110,7 +142,10 @@ export interface JudgedPauses {
 /** A turn that was not taken this long after the end of speech will not be. */
 const LONGEST_WAIT_MS = 15_000;
 
-/** Judges every pause on its own: each begins in the state the real call was in, so that one difference does not spoil the rest. */
+/**
+ * Judges every pause on its own: each begins in the state the real call was in, so that one difference does
+ * not spoil the rest.
+ */
 export function judgePauses(log: ReadFlightLog, changes: Partial<TurnConfig>): JudgedPauses {
   const run = new FreeRun(initialState(log.header.config));
   const was: PauseOutcome[] = [];
@@ -137,9 +172,11 @@ function pauseFrom(call: FreeRun, rest: readonly TurnInput[], changes: Partial<T
   const endMs = first.speechEndMs;
   let takenAfterMs: number | null = null;
   for (const input of rest) {
-    if (input.atMs > endMs + LONGEST_WAIT_MS || (takenAfterMs !== null && input.type === 'playout.started')) break;
+    if (input.atMs > endMs + LONGEST_WAIT_MS || (takenAfterMs !== null && input.type === 'playout.started'))
+      break;
     for (const step of run.take(input)) takenAfterMs ??= isTaken(step) ? step.input.atMs - endMs : null;
-    if (input.type === 'voice.started') return { takenAfterMs, wentOnAfterMs: Math.max(0, input.speechStartMs - endMs) };
+    if (input.type === 'voice.started')
+      return { takenAfterMs, wentOnAfterMs: Math.max(0, input.speechStartMs - endMs) };
   }
   return { takenAfterMs, wentOnAfterMs: null };
 }

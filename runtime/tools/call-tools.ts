@@ -1,6 +1,6 @@
 /**
- * The built-in tools that act on the call itself. They are only defined here: the turn machine carries them out.
- * Their names live under a leading underscore, which no tool of a tenant can reach.
+ * The built-in tools that act on the call itself. They are only defined here: the turn machine carries them
+ * out. Their names live under a leading underscore, which no tool of a tenant can reach.
  */
 import { z } from 'zod';
 import type { AgentConfig } from '#config/agent-config.ts';
@@ -13,10 +13,15 @@ import type { ToolDefinition } from '#runtime/llm/llm.ts';
 export function hangUpCallTool(config: AgentConfig): ToolDefinition | null {
   const { hang_up_call, hang_up_call_farewell_mode } = config.tools.system_tools;
   if (!config.tools.enabled || !hang_up_call) return null;
-  const farewell = { name: 'farewell', description: 'A short goodbye to say before hanging up. Leave it empty when you have already said goodbye.' };
+  const farewell = {
+    name: 'farewell',
+    description:
+      'A short goodbye to say before hanging up. Leave it empty when you have already said goodbye.',
+  };
   return {
     name: HANG_UP_CALL,
-    description: 'Ends the call. Use it when the conversation is finished or the caller asks to hang up, and never while a question is open.',
+    description:
+      'Ends the call. Use it when the conversation is finished or the caller asks to hang up, and never while a question is open.',
     arguments: hang_up_call_farewell_mode === 'generated' ? [farewell] : [],
   };
 }
@@ -42,15 +47,25 @@ export function isTransferCall(toolName: string): boolean {
   return toolName === TRANSFER_CALL || toolName === TRANSFER_CALL.slice(1);
 }
 
-/** The transfer tool of a phone call whose agent has somebody to transfer to, or null. `render` fills placeholders. */
+/**
+ * The transfer tool of a phone call whose agent has somebody to transfer to, or null. `render` fills
+ * placeholders.
+ */
 export function transferCallTool(plan: CallPlan, render: (text: string) => string): ToolDefinition | null {
   const { transfer } = plan;
   const all = plan.config.conversation.transfer_destinations;
   const open = all.filter((_, index) => transfer?.routes[index]?.error === null);
   if (open.length === 0) return null;
-  const lines = open.map(({ label, description }) => [label, description].filter((part) => part !== '').join(': '));
-  const briefings = open.filter(({ mode }) => mode === 'warm').map((destination) => render(destination.warm_briefing_instructions).trim());
-  const isGenerated = open.some(({ announcement_mode, announcement_message }) => announcement_mode === 'generated' || announcement_message === '');
+  const lines = open.map(({ label, description }) =>
+    [label, description].filter((part) => part !== '').join(': '),
+  );
+  const briefings = open
+    .filter(({ mode }) => mode === 'warm')
+    .map((destination) => render(destination.warm_briefing_instructions).trim());
+  const isGenerated = open.some(
+    ({ announcement_mode, announcement_message }) =>
+      announcement_mode === 'generated' || announcement_message === '',
+  );
   return {
     name: TRANSFER_CALL,
     description: [
@@ -58,12 +73,15 @@ export function transferCallTool(plan: CallPlan, render: (text: string) => strin
       ...lines.filter((line) => line !== ''),
     ].join('\n'),
     arguments: [
-      ...(all.length > 1 ? [{ name: 'destination', description: `One of: ${open.map(({ label }) => label).join(', ')}` }] : []),
+      ...(all.length > 1
+        ? [{ name: 'destination', description: `One of: ${open.map(({ label }) => label).join(', ')}` }]
+        : []),
       ...(isGenerated
         ? [
             {
               name: 'announcement',
-              description: 'One short sentence that tells the caller they are being connected. Leave it empty when you have said so already.',
+              description:
+                'One short sentence that tells the caller they are being connected. Leave it empty when you have said so already.',
             },
           ]
         : []),

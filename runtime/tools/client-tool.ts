@@ -1,6 +1,6 @@
 /**
- * Tools that run in the caller's browser: a `client_tool.call` event goes out, a `client_tool.result` comes back.
- * The deadline is the tool's own and is kept by the tool runner, whose signal ends the wait.
+ * Tools that run in the caller's browser: a `client_tool.call` event goes out, a `client_tool.result` comes
+ * back. The deadline is the tool's own and is kept by the tool runner, whose signal ends the wait.
  */
 import type { PlannedTool } from '#config/call-plan.ts';
 import type { AgentEvent, ClientEvent } from '#config/session-events.ts';
@@ -27,7 +27,13 @@ export function createClientTools(send: (event: AgentEvent) => void): ClientTool
   return {
     run(tool, input, { callId, signal }) {
       signal.throwIfAborted();
-      send({ type: 'client_tool.call', callId, toolName: tool.function_name, params: input, expectsResponse: tool.expects_response });
+      send({
+        type: 'client_tool.call',
+        callId,
+        toolName: tool.function_name,
+        params: input,
+        expectsResponse: tool.expects_response,
+      });
       if (!tool.expects_response) return Promise.resolve(answered(null));
       return new Promise((resolve, reject) => {
         const onAbort = () => {
@@ -52,7 +58,8 @@ export function createClientTools(send: (event: AgentEvent) => void): ClientTool
 
 function outcomeOf(result: Extract<ClientEvent, { type: 'client_tool.result' }>): RawOutcome {
   const output = result.result === undefined ? null : asText(result.result);
-  if (output !== null && Buffer.byteLength(output) > RESULT_BYTES) return failed(null, 'the result is too large');
+  if (output !== null && Buffer.byteLength(output) > RESULT_BYTES)
+    return failed(null, 'the result is too large');
   return result.isError === true ? failed(output, 'the client reported an error') : answered(output);
 }
 

@@ -1,4 +1,7 @@
-/** What one tool call came to on its own transport, before the tool runner words it for the timeline and the model. */
+/**
+ * What one tool call came to on its own transport, before the tool runner words it for the timeline and the
+ * model.
+ */
 
 /** What a tool's own transport came to, before it is worded. */
 export interface RawOutcome {

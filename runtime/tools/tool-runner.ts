@@ -1,7 +1,8 @@
 /**
- * Runs the tools of one conversation: finds the tool, checks its arguments, keeps to the limits of calls in flight and time,
- * and words the outcome for the timeline (always whole) and for the model (as `error_handling` allows).
- * It never decides whether the reply waits: the turn loop does, by the tool's `mode`.
+ * Runs the tools of one conversation: finds the tool, checks its arguments, keeps to the limits of calls in
+ * flight and time, and words the outcome for the timeline (always whole) and for the model (as
+ * `error_handling` allows). It never decides whether the reply waits: the turn loop does, by the tool's
+ * `mode`.
  */
 
 import type { Variables } from '#config/agent-config.ts';
@@ -30,7 +31,10 @@ interface ToolOutcome {
 
 /** How a tool runs and where its timeline entries say it came from. */
 interface ToolTraits {
-  /** `blocking` holds the reply, `fire_and_forget` does not wait, a `background` result comes back as an event. */
+  /**
+   * `blocking` holds the reply, `fire_and_forget` does not wait, a `background` result comes back as an
+   * event.
+   */
   readonly mode: PlannedTool['execution_mode'];
   readonly source: 'webhook' | 'client' | 'background';
 }
@@ -41,7 +45,9 @@ export interface ToolRunner {
   readonly definitions: readonly ToolDefinition[];
   /** Null for a name the model made up. */
   traits(toolName: string): ToolTraits | null;
-  /** Never rejects: an unknown tool, bad arguments, a time-out, an abort and a full house are failed outcomes. */
+  /**
+   * Never rejects: an unknown tool, bad arguments, a time-out, an abort and a full house are failed outcomes.
+   */
   run(call: ToolCall, options: { readonly signal: AbortSignal }): Promise<ToolOutcome>;
   /** Cancels what is in flight (when the conversation ends). */
   close(): void;
@@ -61,7 +67,9 @@ export interface ToolRunnerOptions {
 
 /** Creates the tools of one conversation. */
 export function createToolRunner(options: ToolRunnerOptions): ToolRunner {
-  const offered = options.tools.filter((tool) => tool.tool_type === 'webhook' || options.clientTools !== null);
+  const offered = options.tools.filter(
+    (tool) => tool.tool_type === 'webhook' || options.clientTools !== null,
+  );
   const tools = new Map(offered.map((tool) => [tool.function_name, tool]));
   const closing = new AbortController();
   const inFlight = { foreground: 0, background: 0 };
@@ -81,28 +89,52 @@ export function createToolRunner(options: ToolRunnerOptions): ToolRunner {
   }
 
   /** Runs the tool under its own time-out, the caller's signal and the end of the conversation. */
-  async function guarded(tool: PlannedTool, input: Record<string, unknown>, context: { call: ToolCall; signal: AbortSignal }): Promise<RawOutcome> {
+  async function guarded(
+    tool: PlannedTool,
+    input: Record<string, unknown>,
+    context: { call: ToolCall; signal: AbortSignal },
+  ): Promise<RawOutcome> {
     const timeout = new AbortController();
-    const timer = options.clock.after(tool.timeout_seconds * 1_000, () => timeout.abort(new Error(`timed out after ${tool.timeout_seconds} s`)));
+    const timer = options.clock.after(tool.timeout_seconds * 1_000, () =>
+      timeout.abort(new Error(`timed out after ${tool.timeout_seconds} s`)),
+    );
     const signal = AbortSignal.any([context.signal, closing.signal, timeout.signal]);
     try {
       signal.throwIfAborted();
       return await carryOut(tool, input, { callId: context.call.callId, signal });
     } catch (error) {
-      return { ok: false, output: null, outputTruncated: false, error: timeout.signal.aborted ? messageOf(timeout.signal.reason) : messageOf(error) };
+      return {
+        ok: false,
+        output: null,
+        outputTruncated: false,
+        error: timeout.signal.aborted ? messageOf(timeout.signal.reason) : messageOf(error),
+      };
     } finally {
       timer.cancel();
     }
   }
 
-  function carryOut(tool: PlannedTool, input: Record<string, unknown>, context: { callId: string; signal: AbortSignal }): Promise<RawOutcome> {
-    if (tool.tool_type === 'client' && options.clientTools) return options.clientTools.run(tool, input, context);
-    const values = { variables: options.variables(), systemVariables: options.systemVariables, arguments: input };
+  function carryOut(
+    tool: PlannedTool,
+    input: Record<string, unknown>,
+    context: { callId: string; signal: AbortSignal },
+  ): Promise<RawOutcome> {
+    if (tool.tool_type === 'client' && options.clientTools)
+      return options.clientTools.run(tool, input, context);
+    const values = {
+      variables: options.variables(),
+      systemVariables: options.systemVariables,
+      arguments: input,
+    };
     return runWebhookTool(tool, values, { egress: options.egress, signal: context.signal });
   }
 
   return {
-    definitions: offered.map((tool) => ({ name: tool.function_name, description: tool.description || tool.name, arguments: tool.arguments })),
+    definitions: offered.map((tool) => ({
+      name: tool.function_name,
+      description: tool.description || tool.name,
+      arguments: tool.arguments,
+    })),
     traits: (toolName) => {
       const tool = tools.get(toolName);
       return tool ? traitsOf(tool) : null;
@@ -113,21 +145,34 @@ export function createToolRunner(options: ToolRunnerOptions): ToolRunner {
 }
 
 function traitsOf(tool: PlannedTool): ToolTraits {
-  if (tool.tool_type === 'client') return { mode: tool.expects_response ? 'blocking' : 'fire_and_forget', source: 'client' };
-  return { mode: tool.execution_mode, source: tool.execution_mode === 'background' ? 'background' : 'webhook' };
+  if (tool.tool_type === 'client')
+    return { mode: tool.expects_response ? 'blocking' : 'fire_and_forget', source: 'client' };
+  return {
+    mode: tool.execution_mode,
+    source: tool.execution_mode === 'background' ? 'background' : 'webhook',
+  };
 }
 
 function parseArguments(input: string): Record<string, unknown> | null {
   try {
     const value: unknown = JSON.parse(input.trim() === '' ? '{}' : input);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null;
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : null;
   } catch {
     return null;
   }
 }
 
 function refused(error: string): ToolOutcome {
-  return { status: 'failed', output: null, outputTruncated: false, error, latencyMs: 0, modelText: JSON.stringify({ error }) };
+  return {
+    status: 'failed',
+    output: null,
+    outputTruncated: false,
+    error,
+    latencyMs: 0,
+    modelText: JSON.stringify({ error }),
+  };
 }
 
 /** A raw outcome as the timeline has it and as the model is told it. */
@@ -138,11 +183,15 @@ export function worded(tool: PlannedTool, raw: RawOutcome, latencyMs: number): T
 }
 
 function failureText(tool: PlannedTool, raw: RawOutcome): string {
-  return tool.error_handling === 'hide' ? HIDDEN_FAILURE : JSON.stringify({ error: raw.error, body: raw.output });
+  return tool.error_handling === 'hide'
+    ? HIDDEN_FAILURE
+    : JSON.stringify({ error: raw.error, body: raw.output });
 }
 
 /** The message of anything thrown. */
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  return error.cause instanceof Error && error.message === 'fetch failed' ? error.cause.message : error.message;
+  return error.cause instanceof Error && error.message === 'fetch failed'
+    ? error.cause.message
+    : error.message;
 }

@@ -1,4 +1,7 @@
-/** The call of one job: built of its plan, in its session's name. What it tells goes over the worker link, its recording and its flight log to the uploads. */
+/**
+ * The call of one job: built of its plan, in its session's name. What it tells goes over the worker link, its
+ * recording and its flight log to the uploads.
+ */
 import type { CallPlan } from '#config/call-plan.ts';
 import type { Clock } from '#config/clock.ts';
 import type { Logger } from '#config/log.ts';
@@ -13,7 +16,10 @@ import type { Job } from './job-table.ts';
 import { joinRoom, type RoomCallDeps } from './room-call.ts';
 
 /** What the engines, the model and the tools of a call are. */
-export type CallEquipment = Pick<CallDeps, 'recognizer' | 'synthesizer' | 'model' | 'knowledge' | 'createTools' | 'placeCall' | 'mayTransfer'>;
+export type CallEquipment = Pick<
+  CallDeps,
+  'recognizer' | 'synthesizer' | 'model' | 'knowledge' | 'createTools' | 'placeCall' | 'mayTransfer'
+>;
 
 /** What the call of a job is made with. */
 export interface JobCallDeps {
@@ -61,10 +67,18 @@ export function startJobCall(deps: JobCallDeps, job: Job, { plan, handover, with
         if (isCaption(event)) client.send({ type: 'live', ...ofSession, event });
       },
       saveRecording: ({ track, segment, startMs, rateHz, samples }) => {
-        const head = { type: 'recording', ...ofSession, track, segment, start_ms: Math.round(wallTimeOf(startMs)), rate_hz: rateHz } as const;
+        const head = {
+          type: 'recording',
+          ...ofSession,
+          track,
+          segment,
+          start_ms: Math.round(wallTimeOf(startMs)),
+          rate_hz: rateHz,
+        } as const;
         uploads.put({ head, bytes: new Uint8Array(samples.buffer, samples.byteOffset, samples.byteLength) });
       },
-      saveFlightLog: ({ index, bytes }) => uploads.put({ head: { type: 'flight_log', ...ofSession, chunk: index }, bytes }),
+      saveFlightLog: ({ index, bytes }) =>
+        uploads.put({ head: { type: 'flight_log', ...ofSession, chunk: index }, bytes }),
       onLegLost: () => {
         // Whoever cannot come back ends by the call's own patience.
         if (plan.transport.type === 'livekit') void joinRoom(deps, call, plan);
@@ -74,7 +88,10 @@ export function startJobCall(deps: JobCallDeps, job: Job, { plan, handover, with
   });
 }
 
-/** True of what the agent is heard to say, which would be lost with the worker; the control plane has no use for the other live events. */
+/**
+ * True of what the agent is heard to say, which would be lost with the worker; the control plane has no use
+ * for the other live events.
+ */
 function isCaption(event: Readonly<Record<string, unknown>>): boolean {
   return event['type'] === 'transcript' && event['role'] === 'agent';
 }

@@ -1,4 +1,7 @@
-/** The jobs of one worker: slots reserved by accepted offers, the plans that come for them, and the calls they became. Pure bookkeeping; no I/O. */
+/**
+ * The jobs of one worker: slots reserved by accepted offers, the plans that come for them, and the calls they
+ * became. Pure bookkeeping; no I/O.
+ */
 import type { CallPlan } from '#config/call-plan.ts';
 import type { Clock, Timer } from '#config/clock.ts';
 import type { JobKind } from '#config/worker-link.ts';
@@ -43,14 +46,26 @@ export class JobTable {
   }
 
   /** Reserves a slot; null when the job is already here. */
-  reserve(offer: { readonly sessionId: string; readonly epoch: number; readonly kind: Job['kind']; readonly sipCallId: string | null }): Job | null {
+  reserve(offer: {
+    readonly sessionId: string;
+    readonly epoch: number;
+    readonly kind: Job['kind'];
+    readonly sipCallId: string | null;
+  }): Job | null {
     const key = keyOf(offer.sessionId, offer.epoch);
     if (this.#jobs.has(key)) return null;
     const { promise, resolve, reject } = Promise.withResolvers<CallPlan>();
     // Nobody may be waiting yet when the job is withdrawn.
     promise.catch(() => undefined);
     const timer = this.#clock.after(PLAN_MS, () => this.remove(offer.sessionId, offer.epoch));
-    const entry: Entry = { ...offer, plan: promise, call: null, hasInvite: false, settlePlan: { resolve, reject }, timer };
+    const entry: Entry = {
+      ...offer,
+      plan: promise,
+      call: null,
+      hasInvite: false,
+      settlePlan: { resolve, reject },
+      timer,
+    };
     this.#jobs.set(key, entry);
     return entry;
   }
@@ -100,7 +115,9 @@ export class JobTable {
 
   /** Resolves as soon as no job is left. */
   idle(): Promise<void> {
-    return this.#jobs.size === 0 ? Promise.resolve() : new Promise((resolve) => this.#idleWaiters.push(resolve));
+    return this.#jobs.size === 0
+      ? Promise.resolve()
+      : new Promise((resolve) => this.#idleWaiters.push(resolve));
   }
 }
 

@@ -1,13 +1,22 @@
-/** What becomes of the offers a worker is made: taken while there is room, declined, or held for a moment while the event loop is late. */
+/**
+ * What becomes of the offers a worker is made: taken while there is room, declined, or held for a moment
+ * while the event loop is late.
+ */
 import type { Clock, Timer } from '#config/clock.ts';
 import type { ControlMessage, JobKind } from '#config/worker-link.ts';
 import type { ControlPlaneClient } from '../link/control-plane-client.ts';
 import type { JobTable } from './job-table.ts';
 
-/** A loop this late at the 95th percentile, for this many heartbeats in a row, has no room for another call; one late second is a busy machine. */
+/**
+ * A loop this late at the 95th percentile, for this many heartbeats in a row, has no room for another call;
+ * one late second is a busy machine.
+ */
 const FULL_LAG_MS = 60;
 const FULL_LAG_HEARTBEATS = 3;
-/** While it is late it takes a call in this time, ms: those that come in a burst ring for longer instead of making it later still… */
+/**
+ * While it is late it takes a call in this time, ms: those that come in a burst ring for longer instead of
+ * making it later still…
+ */
 const LATE_PACE_MS = 60;
 /** …and none where it is as late as this: nobody can be talked with then. */
 const HOPELESS_LAG_MS = 1_000;
@@ -33,7 +42,10 @@ export class Offers {
   #isDraining = false;
   #lateHeartbeats = 0;
   #loopLagMs = 0;
-  /** Offers that came while the loop was late, the oldest first: a caller rather hears it ring for some seconds longer than be refused. */
+  /**
+   * Offers that came while the loop was late, the oldest first: a caller rather hears it ring for some
+   * seconds longer than be refused.
+   */
   #held: Offer[] = [];
   #heldTimer: Timer | null = null;
 
@@ -71,7 +83,11 @@ export class Offers {
     this.#lateHeartbeats = loopLagMs > FULL_LAG_MS ? this.#lateHeartbeats + 1 : 0;
     if (!this.#isLate) for (const offer of this.#held.splice(0)) this.#answer(offer);
     const isFull = this.#isDraining || this.#isLate;
-    return { calls: jobs.size, freeSlots: isFull ? 0 : Math.max(0, identity.capacity - jobs.size), loopLagMs };
+    return {
+      calls: jobs.size,
+      freeSlots: isFull ? 0 : Math.max(0, identity.capacity - jobs.size),
+      loopLagMs,
+    };
   }
 
   #answer(offer: Offer): void {
@@ -82,7 +98,12 @@ export class Offers {
       send({ type: 'decline', ...session, reason });
       return;
     }
-    jobs.reserve({ sessionId: offer.session_id, epoch: offer.epoch, kind: offer.kind, sipCallId: offer.sip_call_id });
+    jobs.reserve({
+      sessionId: offer.session_id,
+      epoch: offer.epoch,
+      kind: offer.kind,
+      sipCallId: offer.sip_call_id,
+    });
     send({ type: 'accept', ...session });
   }
 
@@ -93,7 +114,10 @@ export class Offers {
     return jobs.size >= identity.capacity ? 'full' : null;
   }
 
-  /** At their pace, however late this timer itself is. An analysis is nobody who waits: it is taken when the loop is on time again. */
+  /**
+   * At their pace, however late this timer itself is. An analysis is nobody who waits: it is taken when the
+   * loop is on time again.
+   */
   #takeHeldLater(sinceMs = this.#deps.clock.now()): void {
     this.#heldTimer ??= this.#deps.clock.after(LATE_PACE_MS, () => {
       this.#heldTimer = null;
@@ -106,7 +130,10 @@ export class Offers {
     });
   }
 
-  /** A worker without a call has none to protect from another: the first one is better off on a busy machine than refused. */
+  /**
+   * A worker without a call has none to protect from another: the first one is better off on a busy machine
+   * than refused.
+   */
   get #isLate(): boolean {
     return this.#deps.jobs.size > 0 && this.#lateHeartbeats >= FULL_LAG_HEARTBEATS;
   }

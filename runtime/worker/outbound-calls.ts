@@ -1,4 +1,7 @@
-/** A job whose plan dials: the call is made ready while it rings, joined to the leg of whoever answers, and ended when nobody does. */
+/**
+ * A job whose plan dials: the call is made ready while it rings, joined to the leg of whoever answers, and
+ * ended when nobody does.
+ */
 import type { CallPlan } from '#config/call-plan.ts';
 import { EgressRefused } from '#config/egress.ts';
 import type { Logger } from '#config/log.ts';
@@ -17,7 +20,12 @@ export interface OutboundJobDeps extends OutboundCallDeps {
 type Transport = Extract<CallPlan['transport'], { type: 'sip_outbound' }>;
 
 /** Dials for a job; never rejects. A call ended while it rings is given up. */
-export async function dialJob(deps: OutboundJobDeps, job: Job, plan: CallPlan, transport: Transport): Promise<void> {
+export async function dialJob(
+  deps: OutboundJobDeps,
+  job: Job,
+  plan: CallPlan,
+  transport: Transport,
+): Promise<void> {
   const { worker, logger } = deps;
   try {
     // The greeting is made while it rings.
@@ -58,13 +66,30 @@ function settle(deps: OutboundJobDeps, job: Job, result: OutboundCall): void {
       return;
     default:
       if (result.error instanceof EgressRefused)
-        logger.warn({ reason: result.error.reason, sessionId: job.sessionId }, 'a host that may not be dialled (EGRESS_ALLOW)');
-      else logger.info({ err: result.error, sessionId: job.sessionId, dialStatus: result.outcome }, 'not answered');
+        logger.warn(
+          { reason: result.error.reason, sessionId: job.sessionId },
+          'a host that may not be dialled (EGRESS_ALLOW)',
+        );
+      else
+        logger.info(
+          { err: result.error, sessionId: job.sessionId, dialStatus: result.outcome },
+          'not answered',
+        );
       reportDial(deps, job, result.outcome, null);
       job.call?.end('dial_failed');
   }
 }
 
-function reportDial({ worker, clock }: OutboundJobDeps, job: Job, dialStatus: DialStatus, sipCallId: string | null): void {
-  worker.report(job, { type: 'dial', dial_status: dialStatus, at: new Date(clock.wallTime()).toISOString(), sip_call_id: sipCallId });
+function reportDial(
+  { worker, clock }: OutboundJobDeps,
+  job: Job,
+  dialStatus: DialStatus,
+  sipCallId: string | null,
+): void {
+  worker.report(job, {
+    type: 'dial',
+    dial_status: dialStatus,
+    at: new Date(clock.wallTime()).toISOString(),
+    sip_call_id: sipCallId,
+  });
 }

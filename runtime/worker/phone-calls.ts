@@ -1,4 +1,7 @@
-/** An INVITE that admission routed here: matched to the job this worker accepted, answered when its plan has come, and joined to its call. */
+/**
+ * An INVITE that admission routed here: matched to the job this worker accepted, answered when its plan has
+ * come, and joined to its call.
+ */
 import type { Clock } from '#config/clock.ts';
 import type { Logger } from '#config/log.ts';
 import type { MediaHost } from '#media/leg/media-host.ts';
@@ -44,7 +47,10 @@ async function answer(deps: PhoneCallDeps, job: Job): Promise<void> {
       failure = error;
       throw error;
     }
-    return { recordAudio: plan.record_audio, isTenants: plan.transport.type === 'sip_inbound' && plan.transport.is_tenants };
+    return {
+      recordAudio: plan.record_audio,
+      isTenants: plan.transport.type === 'sip_inbound' && plan.transport.is_tenants,
+    };
   });
   const result = await answerInboundCall(deps, invite, ready);
   if (failure !== null) throw failure;

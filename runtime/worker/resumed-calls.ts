@@ -1,6 +1,7 @@
 /**
- * A phone call taken over from a worker that died: its dialog gets this worker's media, and the conversation goes on.
- * Where the caller talked with a person by a transfer, that person's dialog does too, and the two hear each other again.
+ * A phone call taken over from a worker that died: its dialog gets this worker's media, and the conversation
+ * goes on. Where the caller talked with a person by a transfer, that person's dialog does too, and the two
+ * hear each other again.
  */
 import type { CallPlan } from '#config/call-plan.ts';
 import type { Logger } from '#config/log.ts';
@@ -19,15 +20,29 @@ export interface ResumedJobDeps extends ResumedCallDeps {
 /** A person who is still there answers at once, and the caller hears nothing meanwhile. */
 const PERSON_ANSWERS_MS = 3_000;
 
-/** Goes on with the call of a job; never rejects. A call that cannot be gone on with ended when its worker was lost. */
-export async function resumeJob(deps: ResumedJobDeps, job: Job, plan: CallPlan, handover: PhoneHandover): Promise<void> {
+/**
+ * Goes on with the call of a job; never rejects. A call that cannot be gone on with ended when its worker was
+ * lost.
+ */
+export async function resumeJob(
+  deps: ResumedJobDeps,
+  job: Job,
+  plan: CallPlan,
+  handover: PhoneHandover,
+): Promise<void> {
   const { worker, logger } = deps;
   const [caller, person] = await Promise.all([
-    resumeSipCall(deps, dialogFacts(handover.dialog), { recording: plan.record_audio ? { firstSegment: 0 } : null, isTenants: isTenants(plan) }),
+    resumeSipCall(deps, dialogFacts(handover.dialog), {
+      recording: plan.record_audio ? { firstSegment: 0 } : null,
+      isTenants: isTenants(plan),
+    }),
     resumePerson(deps, plan, handover),
   ]);
   if (caller.outcome !== 'answered') {
-    logger.warn({ err: caller.error, sessionId: job.sessionId, outcome: caller.outcome }, 'call not taken over');
+    logger.warn(
+      { err: caller.error, sessionId: job.sessionId, outcome: caller.outcome },
+      'call not taken over',
+    );
     person?.leg.send({ do: 'close' });
     const leftAs = handover.person?.is_joined ? 'escalated' : 'user_hangup';
     worker.reportEnd(job, caller.outcome === 'gone' ? leftAs : 'heartbeat_timeout', handover.lost_at);
@@ -48,8 +63,9 @@ export async function resumeJob(deps: ResumedJobDeps, job: Job, plan: CallPlan, 
 }
 
 /**
- * The person the caller was joined with; null where there was none, or they are gone: then the agent has the caller back, and says so.
- * Whoever was only being asked is hung up on: the agent calls them again, and they must not be busy with a call that nobody has.
+ * The person the caller was joined with; null where there was none, or they are gone: then the agent has the
+ * caller back, and says so. Whoever was only being asked is hung up on: the agent calls them again, and they
+ * must not be busy with a call that nobody has.
  */
 async function resumePerson(
   deps: ResumedJobDeps,
@@ -58,21 +74,32 @@ async function resumePerson(
 ): Promise<Extract<ResumedCall, { outcome: 'answered' }> | null> {
   if (!person) return null;
   if (!person.is_joined) {
-    void resumeSipCall(deps, dialogFacts(person.dialog), { recording: null, isTenants: false }).then((result) => {
-      if (result.outcome === 'answered') result.leg.send({ do: 'close' });
-    });
+    void resumeSipCall(deps, dialogFacts(person.dialog), { recording: null, isTenants: false }).then(
+      (result) => {
+        if (result.outcome === 'answered') result.leg.send({ do: 'close' });
+      },
+    );
     return null;
   }
   const recording = plan.record_audio ? ({ firstSegment: 0, of: 'human' } as const) : null;
-  const result = await resumeSipCall(deps, dialogFacts(person.dialog), { recording, isTenants: mayBeTenants(plan), withinMs: PERSON_ANSWERS_MS });
+  const result = await resumeSipCall(deps, dialogFacts(person.dialog), {
+    recording,
+    isTenants: mayBeTenants(plan),
+    withinMs: PERSON_ANSWERS_MS,
+  });
   if (result.outcome === 'answered') return result;
-  deps.logger.warn({ err: result.error, sessionId: plan.session_id, outcome: result.outcome }, 'a joined person was not taken over');
+  deps.logger.warn(
+    { err: result.error, sessionId: plan.session_id, outcome: result.outcome },
+    'a joined person was not taken over',
+  );
   return null;
 }
 
 /** True for a call over a tenant's own trunk. */
 function isTenants({ transport }: CallPlan): boolean {
-  return transport.type === 'sip_outbound' ? transport.guard !== null : transport.type === 'sip_inbound' && transport.is_tenants;
+  return transport.type === 'sip_outbound'
+    ? transport.guard !== null
+    : transport.type === 'sip_inbound' && transport.is_tenants;
 }
 
 /** Which destination the person is at was not kept: they are a tenant's where any of them could be. */

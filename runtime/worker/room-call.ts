@@ -1,4 +1,7 @@
-/** Brings the agent of a call into its LiveKit room, when the session begins and again when the connection broke for good. */
+/**
+ * Brings the agent of a call into its LiveKit room, when the session begins and again when the connection
+ * broke for good.
+ */
 import type { CallPlan } from '#config/call-plan.ts';
 import type { Clock } from '#config/clock.ts';
 import type { Logger } from '#config/log.ts';
@@ -16,8 +19,15 @@ export interface RoomCallDeps {
   readonly media: Pick<MediaHost, 'openLivekitLeg'>;
 }
 
-/** Joins, trying again for a while; false when the room could not be joined. A call that ended meanwhile leaves it at once. */
-export async function joinRoom(deps: RoomCallDeps, call: Pick<Call, 'attach' | 'ended'>, plan: CallPlan): Promise<boolean> {
+/**
+ * Joins, trying again for a while; false when the room could not be joined. A call that ended meanwhile
+ * leaves it at once.
+ */
+export async function joinRoom(
+  deps: RoomCallDeps,
+  call: Pick<Call, 'attach' | 'ended'>,
+  plan: CallPlan,
+): Promise<boolean> {
   const { transport } = plan;
   if (transport.type !== 'livekit') return false;
   const { clock, logger, media } = deps;
@@ -30,7 +40,12 @@ export async function joinRoom(deps: RoomCallDeps, call: Pick<Call, 'attach' | '
   for (;;) {
     try {
       const { url, token, caller_identity: callerIdentity } = transport;
-      const { leg } = await media.openLivekitLeg({ url, token, callerIdentity, recording: plan.record_audio ? { firstSegment: 0 } : null });
+      const { leg } = await media.openLivekitLeg({
+        url,
+        token,
+        callerIdentity,
+        recording: plan.record_audio ? { firstSegment: 0 } : null,
+      });
       call.attach(leg);
       return true;
     } catch (error) {

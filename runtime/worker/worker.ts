@@ -1,6 +1,7 @@
 /**
- * One worker: takes jobs over the worker link, builds a call of each plan, joins it to its leg, and tells everything back.
- * It holds no database and no secret beyond its running calls. Started by the composition root, which hands it the media thread, the engines and the signalling.
+ * One worker: takes jobs over the worker link, builds a call of each plan, joins it to its leg, and tells
+ * everything back. It holds no database and no secret beyond its running calls. Started by the composition
+ * root, which hands it the media thread, the engines and the signalling.
  */
 import { type AgentTestJob, testError } from '#config/agent-test.ts';
 import type { CallPlan } from '#config/call-plan.ts';
@@ -9,7 +10,15 @@ import { Fault } from '#config/errors.ts';
 import type { Logger } from '#config/log.ts';
 import type { AnalysisResult, EndReason } from '#config/session-record.ts';
 import type { Tracing } from '#config/tracing.ts';
-import type { AnalysisJob, ControlMessage, DurableReport, Handover, JobKind, PhoneHandover, WorkerAnswer } from '#config/worker-link.ts';
+import type {
+  AnalysisJob,
+  ControlMessage,
+  DurableReport,
+  Handover,
+  JobKind,
+  PhoneHandover,
+  WorkerAnswer,
+} from '#config/worker-link.ts';
 import type { MediaHost } from '#media/leg/media-host.ts';
 import type { TestedAgent } from '../agent-tests/metered-test.ts';
 import { nameless, type Within } from '../event-loop/within.ts';
@@ -23,7 +32,10 @@ import { Offers } from './offers.ts';
 import { openParticipantLeg } from './participant-leg.ts';
 import { joinRoom } from './room-call.ts';
 
-/** A worker that has been alone this long ends its calls; the reaper acts after 150 s, so that both never disagree. */
+/**
+ * A worker that has been alone this long ends its calls; the reaper acts after 150 s, so that both never
+ * disagree.
+ */
 const ALONE_MS = 120_000;
 /** How long a goodbye may take once the drain is over. */
 const GOODBYE_MS = 6_000;
@@ -95,7 +107,9 @@ export class Worker {
         ...deps.identity,
         codecs: ['PCMU', 'PCMA'],
         // A web job without a call never got its plan: it is placed again.
-        sessions: this.#jobs.all().filter((job) => job.kind === 'phone' || (job.kind === 'web' && job.call !== null)),
+        sessions: this.#jobs
+          .all()
+          .filter((job) => job.kind === 'phone' || (job.kind === 'web' && job.call !== null)),
       }),
       load: () => this.#offers.load(),
       onMessage: (message) => this.#receive(message),
@@ -116,12 +130,18 @@ export class Worker {
     return this.#deps.identity.kinds;
   }
 
-  /** The job an INVITE belongs to; signalling brought it here because this worker accepted it. Each job is handed out once. */
+  /**
+   * The job an INVITE belongs to; signalling brought it here because this worker accepted it. Each job is
+   * handed out once.
+   */
   takeInvite(sipCallId: string): Job | null {
     return this.#jobs.takeSipCall(sipCallId);
   }
 
-  /** Starts the call of a job whose plan has come, or goes on with one; it waits for its leg. Throws when an engine of the plan cannot be made. */
+  /**
+   * Starts the call of a job whose plan has come, or goes on with one; it waits for its leg. Throws when an
+   * engine of the plan cannot be made.
+   */
   startCall(job: Job, plan: CallPlan, handover: Handover | null = null): void {
     const within = this.#inNameOf(job.sessionId);
     const call = startJobCall({ ...this.#deps, client: this.#client }, job, { plan, handover, within });
@@ -145,11 +165,18 @@ export class Worker {
     this.#free(job);
   }
 
-  /** Declines offers from now on; live calls get `drainMs`, then a goodbye. Resolves when every call has ended and its reports are stored. */
+  /**
+   * Declines offers from now on; live calls get `drainMs`, then a goodbye. Resolves when every call has ended
+   * and its reports are stored.
+   */
   async drain(): Promise<void> {
     this.#offers.drain();
-    const timer = this.#deps.clock.after(this.#deps.drainMs, () => this.#endAll('internal_error', { sayGoodbye: true }));
-    const last = this.#deps.clock.after(this.#deps.drainMs + GOODBYE_MS, () => this.#endAll('internal_error'));
+    const timer = this.#deps.clock.after(this.#deps.drainMs, () =>
+      this.#endAll('internal_error', { sayGoodbye: true }),
+    );
+    const last = this.#deps.clock.after(this.#deps.drainMs + GOODBYE_MS, () =>
+      this.#endAll('internal_error'),
+    );
     await this.#within(this.#deps.drainMs + GOODBYE_MS + HANG_UP_MS, this.#jobs.idle());
     timer.cancel();
     last.cancel();
@@ -194,15 +221,24 @@ export class Worker {
         this.#end(message.session_id, message.epoch, message.end_reason);
         return;
       case 'webrtc.offer':
-        this.#offerOfBrowser(message).catch((error: unknown) => this.#deps.logger.error({ err: error }, 'webrtc offer'));
+        this.#offerOfBrowser(message).catch((error: unknown) =>
+          this.#deps.logger.error({ err: error }, 'webrtc offer'),
+        );
         return;
       case 'participant.join':
-        this.#joinParticipant(message).catch((error: unknown) => this.#deps.logger.error({ err: error }, 'participant'));
+        this.#joinParticipant(message).catch((error: unknown) =>
+          this.#deps.logger.error({ err: error }, 'participant'),
+        );
         return;
       case 'participant.change': {
         const job = this.#jobs.get(message.session_id, message.epoch);
-        const refusal = job?.call ? job.call.participants.change(message.participant_id, message.change) : 'not_found';
-        this.#answer(message.request_id, refusal === null ? { ok: true, value: {} } : { ok: false, code: refusal, message: refusal });
+        const refusal = job?.call
+          ? job.call.participants.change(message.participant_id, message.change)
+          : 'not_found';
+        this.#answer(
+          message.request_id,
+          refusal === null ? { ok: true, value: {} } : { ok: false, code: refusal, message: refusal },
+        );
         return;
       }
       case 'replay':
@@ -217,14 +253,18 @@ export class Worker {
     }
   }
 
-  /** A web call starts at once, so that its greeting is ready when the browser comes; an inbound phone call is started by its INVITE, which waits for this plan. */
+  /**
+   * A web call starts at once, so that its greeting is ready when the browser comes; an inbound phone call is
+   * started by its INVITE, which waits for this plan.
+   */
   #assigned(message: Extract<ControlMessage, { type: 'assign' }>): void {
     const job = this.#jobs.assign(message.session_id, message.epoch, message.plan);
     if (job && !job.call && message.handover?.dialog) {
       this.#deps.resume(job, message.plan, { ...message.handover, dialog: message.handover.dialog });
       return;
     }
-    if (job && !job.call && message.plan.transport.type === 'sip_outbound') this.#deps.dial(job, message.plan);
+    if (job && !job.call && message.plan.transport.type === 'sip_outbound')
+      this.#deps.dial(job, message.plan);
     if (job?.kind !== 'web' || job.call) return;
     try {
       this.startCall(job, message.plan, message.handover);
@@ -257,7 +297,13 @@ export class Worker {
       })
       .then((result) => {
         const error = result.status === 'error' ? 'failed' : null;
-        tracing?.record({ name: 'analysis', startMs, endMs: clock.wallTime(), parent: message.job.plan.traceparent, error });
+        tracing?.record({
+          name: 'analysis',
+          startMs,
+          endMs: clock.wallTime(),
+          parent: message.job.plan.traceparent,
+          error,
+        });
         this.report(job, { type: 'analysis', job_id: message.job.job_id, result });
       })
       .finally(() => this.#free(job))
@@ -274,7 +320,9 @@ export class Worker {
         this.#deps.logger.warn({ err: error, runId: message.job.run_id }, 'agent test failed');
         return { result: testError('The test was broken off by an internal error'), costMicros: 0 };
       })
-      .then(({ result, costMicros }) => this.report(job, { type: 'agent_test', result, cost_micros: costMicros }))
+      .then(({ result, costMicros }) =>
+        this.report(job, { type: 'agent_test', result, cost_micros: costMicros }),
+      )
       .finally(() => this.#free(job))
       .catch((error: unknown) => this.#deps.logger.error({ err: error }, 'agent test report'));
   }
@@ -284,7 +332,11 @@ export class Worker {
       this.#answer(requestId, { ok: true, value: await replayInThread(request) });
     } catch (error) {
       this.#deps.logger.info({ err: error }, 'call could not be replayed');
-      this.#answer(requestId, { ok: false, code: 'not_replayable', message: error instanceof Error ? error.message : 'replay failed' });
+      this.#answer(requestId, {
+        ok: false,
+        code: 'not_replayable',
+        message: error instanceof Error ? error.message : 'replay failed',
+      });
     }
   }
 
@@ -309,7 +361,11 @@ export class Worker {
       answer({ ok: true, value: { sdp: answerSdp } });
     } catch (error) {
       this.#deps.logger.warn({ err: error, sessionId: job.sessionId }, 'browser could not be connected');
-      answer({ ok: false, code: error instanceof Fault ? error.code : 'internal', message: 'the offer could not be answered' });
+      answer({
+        ok: false,
+        code: error instanceof Fault ? error.code : 'internal',
+        message: 'the offer could not be answered',
+      });
     }
   }
 
@@ -329,7 +385,11 @@ export class Worker {
       this.#answer(requestId, { ok: true, value: { sdp } });
     } catch (error) {
       this.#deps.logger.warn({ err: error, sessionId: job.sessionId }, 'a colleague could not be connected');
-      this.#answer(requestId, { ok: false, code: error instanceof Fault ? error.code : 'internal', message: 'the colleague could not be connected' });
+      this.#answer(requestId, {
+        ok: false,
+        code: error instanceof Fault ? error.code : 'internal',
+        message: 'the colleague could not be connected',
+      });
     }
   }
 

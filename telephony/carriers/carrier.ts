@@ -1,4 +1,6 @@
-/** `Carrier`: where phone numbers are searched, bought and given back. One file per carrier beside this one. */
+/**
+ * `Carrier`: where phone numbers are searched, bought and given back. One file per carrier beside this one.
+ */
 
 /** A number on offer, without its price. */
 export interface AvailableNumber {
@@ -22,7 +24,10 @@ export interface NumberSearch {
 /** The path, behind the public address, at which a carrier tells of a call it could not bring here. */
 export const LOST_CALL_PATH = '/carriers/lost-call';
 
-/** A carrier's request about such a call, as it came: whom it asked for (the whole address), its headers by lower-case name, and the fields of its form. */
+/**
+ * A carrier's request about such a call, as it came: whom it asked for (the whole address), its headers by
+ * lower-case name, and the fields of its form.
+ */
 export interface LostCallRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, unknown>>;
@@ -47,14 +52,20 @@ export interface LostCalls {
   readonly apology: { readonly contentType: string; readonly body: string };
 }
 
-/** A seller of phone numbers. Refusals are `Fault('provider_refused')`, failures to reach it `provider_unreachable`; after either, nothing was done. */
+/**
+ * A seller of phone numbers. Refusals are `Fault('provider_refused')`, failures to reach it
+ * `provider_unreachable`; after either, nothing was done.
+ */
 export interface Carrier {
   /** Shown with every number on offer and in messages about refusals. */
   readonly name: string;
   /** Null where it never tells. */
   readonly lostCalls: LostCalls | null;
   search(query: NumberSearch): Promise<readonly AvailableNumber[]>;
-  /** Buys a number; the result is the carrier's own id of it. Throws `provider_silent` when nobody knows whether it was bought: `findBought` tells, a while later. */
+  /**
+   * Buys a number; the result is the carrier's own id of it. Throws `provider_silent` when nobody knows
+   * whether it was bought: `findBought` tells, a while later.
+   */
   buy(phoneNumber: string): Promise<{ readonly carrierNumberId: string }>;
   /** The number if it is ours already: asked about a purchase nobody saw the end of. */
   findBought(phoneNumber: string): Promise<{ readonly carrierNumberId: string } | null>;

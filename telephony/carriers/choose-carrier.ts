@@ -1,4 +1,7 @@
-/** Which carrier this deployment buys its numbers from: Twilio when its account is set, else the test catalogue. */
+/**
+ * Which carrier this deployment buys its numbers from: Twilio when its account is set, else the test
+ * catalogue.
+ */
 import { isIP } from 'node:net';
 import type { Settings } from '#config/env.ts';
 import type { Logger } from '#config/log.ts';
@@ -7,7 +10,8 @@ import type { Carrier } from './carrier.ts';
 import { createTestCatalogue } from './test-catalogue.ts';
 
 type SipSettings = Pick<Settings, 'SIP_HOST' | 'SIP_PORT' | 'SIP_PUBLIC_IP'>;
-type CarrierSettings = SipSettings & Pick<Settings, 'TWILIO_ACCOUNT_SID' | 'TWILIO_AUTH_TOKEN' | 'TWILIO_BASE_URL' | 'PUBLIC_URL'>;
+type CarrierSettings = SipSettings &
+  Pick<Settings, 'TWILIO_ACCOUNT_SID' | 'TWILIO_AUTH_TOKEN' | 'TWILIO_BASE_URL' | 'PUBLIC_URL'>;
 
 /** Makes the carrier; says so when numbers would be bought that no call can reach. */
 export async function chooseCarrier(settings: CarrierSettings, logger: Logger): Promise<Carrier> {
@@ -15,7 +19,9 @@ export async function chooseCarrier(settings: CarrierSettings, logger: Logger): 
   if (accountSid === undefined || authToken === undefined) return createTestCatalogue();
   const sipAddress = publicSipAddress(settings);
   if (sipAddress === undefined)
-    logger.warn('numbers bought at Twilio are connected to no trunk: SIP_PUBLIC_IP or SIP_HOST must be public, and SIP_PORT not 0');
+    logger.warn(
+      'numbers bought at Twilio are connected to no trunk: SIP_PUBLIC_IP or SIP_HOST must be public, and SIP_PORT not 0',
+    );
   // The SDK takes 40 MB and half a second, which only its users should pay.
   const { createTwilioCarrier } = await import('./twilio.ts');
   return createTwilioCarrier({ accountSid, authToken, baseUrl, sipAddress, publicUrl: settings.PUBLIC_URL });

@@ -1,4 +1,7 @@
-/** The carrier of a deployment without one: a hundred thousand test numbers that no telephone network reaches, only this program's own SIP port. */
+/**
+ * The carrier of a deployment without one: a hundred thousand test numbers that no telephone network reaches,
+ * only this program's own SIP port.
+ */
 import { fault } from '#config/errors.ts';
 import type { AvailableNumber, Carrier, NumberSearch } from './carrier.ts';
 
@@ -16,7 +19,8 @@ export function createTestCatalogue(): Carrier {
     lostCalls: null,
     search: async (query) => (matches(query) ? offers(query) : []),
     buy: async (phoneNumber) => {
-      if (!isTestNumber(phoneNumber)) throw fault('provider_refused', { provider: 'Test catalogue', detail: 'the number is not on offer' });
+      if (!isTestNumber(phoneNumber))
+        throw fault('provider_refused', { provider: 'Test catalogue', detail: 'the number is not on offer' });
       return { carrierNumberId: phoneNumber };
     },
     // Nothing is really sold here, so a purchase that was cut short never happened.
@@ -33,7 +37,13 @@ function offers({ exclude, limit }: NumberSearch): AvailableNumber[] {
   const found: AvailableNumber[] = [];
   for (let number = FIRST; number <= LAST && found.length < limit; number++) {
     const phoneNumber = `+${number}`;
-    if (!exclude.has(phoneNumber)) found.push({ phoneNumber, countryCode: 'US', region: 'Test', locality: 'Test number (no telephone network)' });
+    if (!exclude.has(phoneNumber))
+      found.push({
+        phoneNumber,
+        countryCode: 'US',
+        region: 'Test',
+        locality: 'Test number (no telephone network)',
+      });
   }
   return found;
 }

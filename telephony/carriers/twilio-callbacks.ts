@@ -1,4 +1,7 @@
-/** What Twilio asks of us on its own: what to do with a call that its trunk could not bring here (its "disaster recovery URL"), signed with the account's token. */
+/**
+ * What Twilio asks of us on its own: what to do with a call that its trunk could not bring here (its
+ * "disaster recovery URL"), signed with the account's token.
+ */
 import twilio from 'twilio';
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
@@ -7,9 +10,16 @@ import type { LostCalls } from './carrier.ts';
 const APOLOGY = 'Sorry, we cannot take your call at the moment. Please call again in a few minutes.';
 
 const signed = z.object({ 'x-twilio-signature': z.string().min(1).max(128) });
-const voiceRequest = z.object({ CallSid: z.string().max(64), From: z.string().max(64).default(''), To: z.string().max(64).default('') });
+const voiceRequest = z.object({
+  CallSid: z.string().max(64),
+  From: z.string().max(64).default(''),
+  To: z.string().max(64).default(''),
+});
 
-/** Reads such requests of the account with this token. The signature covers the address and every field (www.twilio.com/docs/usage/security). */
+/**
+ * Reads such requests of the account with this token. The signature covers the address and every field
+ * (www.twilio.com/docs/usage/security).
+ */
 export function createTwilioLostCalls(authToken: string): LostCalls {
   const answer = new twilio.twiml.VoiceResponse();
   answer.say(APOLOGY);
@@ -19,7 +29,11 @@ export function createTwilioLostCalls(authToken: string): LostCalls {
     isSigned: (headers) => signed.safeParse(headers).success,
     read({ url, headers, form }) {
       const [head, asked] = [signed.safeParse(headers), voiceRequest.safeParse(form)];
-      if (!head.success || !asked.success || !twilio.validateRequest(authToken, head.data['x-twilio-signature'], url, form))
+      if (
+        !head.success ||
+        !asked.success ||
+        !twilio.validateRequest(authToken, head.data['x-twilio-signature'], url, form)
+      )
         throw fault('callback_not_genuine');
       const { CallSid: carrierCallId, From: callerNumber, To: dialedNumber } = asked.data;
       return { carrierCallId, callerNumber, dialedNumber };

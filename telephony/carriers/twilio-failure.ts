@@ -1,10 +1,14 @@
-/** What went wrong with a request to Twilio, told from whatever its SDK threw, and how a caller is told. Nothing the SDK threw leaves this file: it carries the Authorization header. */
+/**
+ * What went wrong with a request to Twilio, told from whatever its SDK threw, and how a caller is told.
+ * Nothing the SDK threw leaves this file: it carries the Authorization header.
+ */
 import { z } from 'zod';
 import { type Fault, fault } from '#config/errors.ts';
 
 /**
- * `refused`: Twilio said no, nothing was done. `busy`: too many requests, nothing was done. `unsent`: it was never reached.
- * `failed`: it answered with a failure of its own (5xx). `silent`: no answer that can be understood; what was asked may have been done.
+ * `refused`: Twilio said no, nothing was done. `busy`: too many requests, nothing was done. `unsent`: it was
+ * never reached. `failed`: it answered with a failure of its own (5xx). `silent`: no answer that can be
+ * understood; what was asked may have been done.
  */
 export type TwilioFailureKind = 'refused' | 'busy' | 'unsent' | 'failed' | 'silent';
 
@@ -33,7 +37,12 @@ const unanswered = z.object({ code: z.string() });
 export function toTwilioFailure(error: unknown): TwilioFailure {
   if (error instanceof TwilioFailure) return error;
   const answer = answered.safeParse(error).data;
-  if (answer) return new TwilioFailure(kindOfStatus(answer.status), cleaned(answer.detail ?? answer.message), answer.status);
+  if (answer)
+    return new TwilioFailure(
+      kindOfStatus(answer.status),
+      cleaned(answer.detail ?? answer.message),
+      answer.status,
+    );
   const code = unanswered.safeParse(error).data?.code ?? '';
   return new TwilioFailure(UNSENT_CODES.has(code) ? 'unsent' : 'silent', 'no answer');
 }

@@ -1,6 +1,7 @@
 /**
- * Phone numbers of Twilio, through its SDK: searched, bought with their calls already pointed at this deployment's SIP address, given back.
- * A purchase is never sent twice unless it is certain that the first did nothing.
+ * Phone numbers of Twilio, through its SDK: searched, bought with their calls already pointed at this
+ * deployment's SIP address, given back. A purchase is never sent twice unless it is certain that the first
+ * did nothing.
  */
 import pRetry from 'p-retry';
 import twilio from 'twilio';
@@ -16,9 +17,15 @@ export interface TwilioOptions {
   readonly authToken: string;
   /** Instead of `https://*.twilio.com`; paths stay as they are. */
   readonly baseUrl?: string | undefined;
-  /** Where the calls of bought numbers go, `host:port`; without it numbers are bought and connected to nothing. */
+  /**
+   * Where the calls of bought numbers go, `host:port`; without it numbers are bought and connected to
+   * nothing.
+   */
   readonly sipAddress?: string | undefined;
-  /** Where Twilio reaches our API. It is told of it when it is `https`: a call it cannot bring to the SIP address is then told to us, and its caller spoken to. */
+  /**
+   * Where Twilio reaches our API. It is told of it when it is `https`: a call it cannot bring to the SIP
+   * address is then told to us, and its caller spoken to.
+   */
   readonly publicUrl?: string | undefined;
   /** How long one request may take. */
   readonly timeoutMs?: number;
@@ -35,9 +42,22 @@ const PASSING: ReadonlySet<TwilioFailureKind> = new Set(['busy', 'unsent', 'fail
 /** What may be asked again because nothing was done. */
 const HARMLESS: ReadonlySet<TwilioFailureKind> = new Set(['busy', 'unsent']);
 
-const offered = z.object({ phoneNumber: z.string(), isoCountry: z.string(), region: z.string().nullish(), locality: z.string().nullish() });
-const owned = z.object({ sid: z.string().min(1), phoneNumber: z.string(), friendlyName: z.string().nullish() });
-const trunkShape = z.object({ sid: z.string().min(1), friendlyName: z.string().nullish(), disasterRecoveryUrl: z.string().nullish() });
+const offered = z.object({
+  phoneNumber: z.string(),
+  isoCountry: z.string(),
+  region: z.string().nullish(),
+  locality: z.string().nullish(),
+});
+const owned = z.object({
+  sid: z.string().min(1),
+  phoneNumber: z.string(),
+  friendlyName: z.string().nullish(),
+});
+const trunkShape = z.object({
+  sid: z.string().min(1),
+  friendlyName: z.string().nullish(),
+  disasterRecoveryUrl: z.string().nullish(),
+});
 const originationShape = z.object({ sipUrl: z.string() });
 
 type Client = ReturnType<typeof twilio>;
@@ -60,9 +80,19 @@ export function createTwilioCarrier(options: TwilioOptions): Carrier {
   };
 }
 
-async function search(client: Client, { countryCode, areaCode, exclude, limit }: NumberSearch): Promise<AvailableNumber[]> {
-  const filter = { voiceEnabled: true, ...(areaCode !== undefined && { areaCode: Number(areaCode) }), limit, pageSize: limit };
-  const found = await asked(PASSING, async () => z.array(offered).parse(await client.availablePhoneNumbers(countryCode).local.list(filter)));
+async function search(
+  client: Client,
+  { countryCode, areaCode, exclude, limit }: NumberSearch,
+): Promise<AvailableNumber[]> {
+  const filter = {
+    voiceEnabled: true,
+    ...(areaCode !== undefined && { areaCode: Number(areaCode) }),
+    limit,
+    pageSize: limit,
+  };
+  const found = await asked(PASSING, async () =>
+    z.array(offered).parse(await client.availablePhoneNumbers(countryCode).local.list(filter)),
+  );
   return found
     .filter((number) => !exclude.has(number.phoneNumber))
     .map((number) => ({
@@ -73,11 +103,21 @@ async function search(client: Client, { countryCode, areaCode, exclude, limit }:
     }));
 }
 
-async function buy(client: Client, trunk: Trunk | null, phoneNumber: string): Promise<{ carrierNumberId: string }> {
+async function buy(
+  client: Client,
+  trunk: Trunk | null,
+  phoneNumber: string,
+): Promise<{ carrierNumberId: string }> {
   const trunkSid = await trunk?.sid();
   try {
-    const order = { phoneNumber, friendlyName: nameOf(phoneNumber), ...(trunkSid !== undefined && { trunkSid }) };
-    const bought = await asked(HARMLESS, async () => owned.parse(await client.incomingPhoneNumbers.create(order)));
+    const order = {
+      phoneNumber,
+      friendlyName: nameOf(phoneNumber),
+      ...(trunkSid !== undefined && { trunkSid }),
+    };
+    const bought = await asked(HARMLESS, async () =>
+      owned.parse(await client.incomingPhoneNumbers.create(order)),
+    );
     return { carrierNumberId: bought.sid };
   } catch (error) {
     const failure = toTwilioFailure(error);
@@ -94,8 +134,12 @@ async function buy(client: Client, trunk: Trunk | null, phoneNumber: string): Pr
 
 /** Only what was bought here counts: the account may have numbers of other uses. */
 async function findBought(client: Client, phoneNumber: string): Promise<{ carrierNumberId: string } | null> {
-  const numbers = await asked(PASSING, async () => z.array(owned).parse(await client.incomingPhoneNumbers.list({ phoneNumber, limit: 50 })));
-  const ours = numbers.find((number) => number.phoneNumber === phoneNumber && number.friendlyName === nameOf(phoneNumber));
+  const numbers = await asked(PASSING, async () =>
+    z.array(owned).parse(await client.incomingPhoneNumbers.list({ phoneNumber, limit: 50 })),
+  );
+  const ours = numbers.find(
+    (number) => number.phoneNumber === phoneNumber && number.friendlyName === nameOf(phoneNumber),
+  );
   return ours ? { carrierNumberId: ours.sid } : null;
 }
 
@@ -112,7 +156,10 @@ function nameOf(phoneNumber: string): string {
   return `Parley ${phoneNumber}`;
 }
 
-/** The Elastic SIP trunk whose origination is this deployment; made at the first purchase, found again by its name. */
+/**
+ * The Elastic SIP trunk whose origination is this deployment; made at the first purchase, found again by its
+ * name.
+ */
 class Trunk {
   readonly #client: Client;
   readonly #name: string;
@@ -146,19 +193,30 @@ class Trunk {
     const { trunks } = this.#client.trunking.v1;
     const known = z.array(trunkShape).parse(await trunks.list());
     const found = known.find((trunk) => trunk.friendlyName === this.#name);
-    const recovery = this.#lostCallUrl === null ? {} : { disasterRecoveryUrl: this.#lostCallUrl, disasterRecoveryMethod: 'POST' as const };
+    const recovery =
+      this.#lostCallUrl === null
+        ? {}
+        : { disasterRecoveryUrl: this.#lostCallUrl, disasterRecoveryMethod: 'POST' as const };
     const { sid } = found ?? trunkShape.parse(await trunks.create({ friendlyName: this.#name, ...recovery }));
     // Whoever has set one of their own keeps it.
     if (found && !found.disasterRecoveryUrl && this.#lostCallUrl !== null) await trunks(sid).update(recovery);
     const { originationUrls } = trunks(sid);
     const urls = z.array(originationShape).parse(await originationUrls.list());
     if (!urls.some((url) => url.sipUrl === this.#sipUrl))
-      await originationUrls.create({ weight: 1, priority: 1, enabled: true, friendlyName: 'Parley', sipUrl: this.#sipUrl });
+      await originationUrls.create({
+        weight: 1,
+        priority: 1,
+        enabled: true,
+        friendlyName: 'Parley',
+        sipUrl: this.#sipUrl,
+      });
     return sid;
   }
 }
 
-/** The SDK's own client, sending everything to another base address when there is one; answers are bounded. */
+/**
+ * The SDK's own client, sending everything to another base address when there is one; answers are bounded.
+ */
 function requestClient(baseUrl: string | undefined, timeoutMs: number): twilio.RequestClient {
   const client = new twilio.RequestClient({ timeout: timeoutMs });
   client.axios.defaults.maxContentLength = MAX_ANSWER_BYTES;
@@ -181,7 +239,8 @@ function asked<Result>(again: ReadonlySet<TwilioFailureKind>, ask: () => Promise
       throw toTwilioFailure(error);
     }
   };
-  const shouldRetry = ({ error }: { error: Error }) => error instanceof TwilioFailure && again.has(error.kind);
+  const shouldRetry = ({ error }: { error: Error }) =>
+    error instanceof TwilioFailure && again.has(error.kind);
   return pRetry(attempt, { retries: RETRIES, minTimeout: FIRST_WAIT_MS, randomize: true, shouldRetry });
 }
 

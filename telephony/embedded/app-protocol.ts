@@ -1,6 +1,7 @@
 /**
- * drachtio's protocol between a SIP server and its applications, the server's side: length-prefixed frames of `|`-separated tokens, with a SIP message behind an empty line.
- * An application authenticates, names its tags and asks for methods; requests are routed to it and it answers them.
+ * drachtio's protocol between a SIP server and its applications, the server's side: length-prefixed frames of
+ * `|`-separated tokens, with a SIP message behind an empty line. An application authenticates, names its tags
+ * and asks for methods; requests are routed to it and it answers them.
  */
 import { randomUUID, timingSafeEqual } from 'node:crypto';
 import { createServer, type Server, type Socket } from 'node:net';
@@ -81,7 +82,8 @@ function serveApp(socket: Socket, options: AppPortOptions, apps: Set<App>): void
     tags,
     verbs,
     deliver: (tokens, raw) => send([randomUUID(), ...tokens], raw),
-    answer: (messageId, ok, tokens = [], raw) => send([randomUUID(), 'response', messageId, ok ? 'OK' : 'NOK', ...tokens], raw),
+    answer: (messageId, ok, tokens = [], raw) =>
+      send([randomUUID(), 'response', messageId, ok ? 'OK' : 'NOK', ...tokens], raw),
   };
 
   function authenticate(messageId: string, secret: string, given: string): void {
@@ -93,7 +95,11 @@ function serveApp(socket: Socket, options: AppPortOptions, apps: Set<App>): void
     isAuthenticated = true;
     for (const tag of given.split(',')) if (tag !== '') tags.add(tag);
     apps.add(app);
-    app.answer(messageId, true, [options.hostPorts().join(','), PROTOCOL_VERSION, options.hostPorts().join(',')]);
+    app.answer(messageId, true, [
+      options.hostPorts().join(','),
+      PROTOCOL_VERSION,
+      options.hostPorts().join(','),
+    ]);
   }
 
   function receive(text: string): void {
@@ -101,7 +107,8 @@ function serveApp(socket: Socket, options: AppPortOptions, apps: Set<App>): void
     const [messageId = '', command = '', ...tokens] = (split < 0 ? text : text.slice(0, split)).split('|');
     if (command === 'authenticate') authenticate(messageId, tokens[0] ?? '', tokens[1] ?? '');
     else if (!isAuthenticated) socket.destroy();
-    else if (command === 'sip') options.onSip(app, { messageId, tokens, raw: split < 0 ? '' : text.slice(split + CRLF.length) });
+    else if (command === 'sip')
+      options.onSip(app, { messageId, tokens, raw: split < 0 ? '' : text.slice(split + CRLF.length) });
     else control(messageId, command, (tokens[0] ?? '').toLowerCase());
   }
 
@@ -146,7 +153,9 @@ function takeFrame(bytes: Buffer): { readonly text: string; readonly rest: Buffe
   const length = /^\d+$/.test(digits) ? Number(digits) : 0;
   if (length <= 0 || length > MAX_FRAME_BYTES) return 'broken';
   const end = hash + 1 + length;
-  return bytes.length < end ? 'more' : { text: bytes.toString('utf8', hash + 1, end), rest: bytes.subarray(end) };
+  return bytes.length < end
+    ? 'more'
+    : { text: bytes.toString('utf8', hash + 1, end), rest: bytes.subarray(end) };
 }
 
 function isSame(given: string, expected: string): boolean {

@@ -1,4 +1,7 @@
-/** What applications ask of the embedded server: responses to what they were handed, requests inside a dialog, new requests, CANCEL and ACK (drachtio's `sip` command). */
+/**
+ * What applications ask of the embedded server: responses to what they were handed, requests inside a dialog,
+ * new requests, CANCEL and ACK (drachtio's `sip` command).
+ */
 import type { App, AppCommand } from './app-protocol.ts';
 import {
   type Core,
@@ -16,7 +19,16 @@ import {
   startClient,
 } from './core.ts';
 import type { Dialog } from './dialog.ts';
-import { formatMessage, header, headerList, parameter, parseCseq, parseMessage, type SipMessage, type StatusLine } from './message.ts';
+import {
+  formatMessage,
+  header,
+  headerList,
+  parameter,
+  parseCseq,
+  parseMessage,
+  type SipMessage,
+  type StatusLine,
+} from './message.ts';
 import { unanswered } from './network-responses.ts';
 import { sendResponse } from './responses.ts';
 import type { ClientTransaction } from './transaction.ts';
@@ -31,11 +43,21 @@ export function onAppCommand(core: Core, app: App, command: AppCommand): void {
     return;
   }
   const { start } = message;
-  if (start.kind === 'response') respond(core, app, { messageId: command.messageId, transactionId, message, start });
-  else if (start.method === 'CANCEL' && transactionId !== '') cancel(core, app, command.messageId, transactionId);
-  else if (start.method === 'ACK') acknowledge(core, app, { messageId: command.messageId, dialogId, message });
-  else if (dialogId !== '') requestInDialog(core, app, { messageId: command.messageId, dialogId, message, method: start.method });
-  else newRequest(core, app, { messageId: command.messageId, message, method: start.method, uri: proxyUri === '' ? start.uri : proxyUri });
+  if (start.kind === 'response')
+    respond(core, app, { messageId: command.messageId, transactionId, message, start });
+  else if (start.method === 'CANCEL' && transactionId !== '')
+    cancel(core, app, command.messageId, transactionId);
+  else if (start.method === 'ACK')
+    acknowledge(core, app, { messageId: command.messageId, dialogId, message });
+  else if (dialogId !== '')
+    requestInDialog(core, app, { messageId: command.messageId, dialogId, message, method: start.method });
+  else
+    newRequest(core, app, {
+      messageId: command.messageId,
+      message,
+      method: start.method,
+      uri: proxyUri === '' ? start.uri : proxyUri,
+    });
 }
 
 /** drachtio-srf writes `Content-Length: 0` into messages whose body follows; the length is counted anew. */
@@ -43,10 +65,16 @@ function withoutLength(raw: string): string {
   return raw.replace(/\r\ncontent-length[ \t]*:[^\r]*/i, '');
 }
 
-function respond(core: Core, app: App, answer: { messageId: string; transactionId: string; message: SipMessage; start: StatusLine }): void {
+function respond(
+  core: Core,
+  app: App,
+  answer: { messageId: string; transactionId: string; message: SipMessage; start: StatusLine },
+): void {
   const transaction = core.servers.byId.get(answer.transactionId);
   if (!transaction || transaction.isFinal) {
-    app.answer(answer.messageId, false, [transaction ? 'transaction already completed' : 'unknown transaction']);
+    app.answer(answer.messageId, false, [
+      transaction ? 'transaction already completed' : 'unknown transaction',
+    ]);
     return;
   }
   const text = sendResponse(core, transaction, {
@@ -61,7 +89,11 @@ function respond(core: Core, app: App, answer: { messageId: string; transactionI
   app.answer(answer.messageId, true, [...meta, transaction.id, dialog?.id ?? '', '', 'Msg sent:', ''], text);
 }
 
-function requestInDialog(core: Core, app: App, request: { messageId: string; dialogId: string; message: SipMessage; method: string }): void {
+function requestInDialog(
+  core: Core,
+  app: App,
+  request: { messageId: string; dialogId: string; message: SipMessage; method: string },
+): void {
   const dialog = core.dialogs.get(request.dialogId);
   if (!dialog) {
     app.answer(request.messageId, false, ['unknown dialog']);
@@ -74,18 +106,35 @@ function requestInDialog(core: Core, app: App, request: { messageId: string; dia
   }
   const peer = dialogPeer(core, dialog);
   const headers = passedHeaders(request.message, request.method === 'INVITE' ? ['contact'] : []);
-  if (request.method === 'INVITE') headers.push({ name: 'Contact', value: ownContact(core, peer, dialog.target) });
-  const { branch, message } = dialogRequest(core, dialog, { method: request.method, cseq: dialog.localCseq, headers, body: request.message.body });
-  const transaction = send(core, app, { messageId: request.messageId, branch, message, method: request.method, peer, dialog });
+  if (request.method === 'INVITE')
+    headers.push({ name: 'Contact', value: ownContact(core, peer, dialog.target) });
+  const { branch, message } = dialogRequest(core, dialog, {
+    method: request.method,
+    cseq: dialog.localCseq,
+    headers,
+    body: request.message.body,
+  });
+  const transaction = send(core, app, {
+    messageId: request.messageId,
+    branch,
+    message,
+    method: request.method,
+    peer,
+    dialog,
+  });
   if (request.method === 'INVITE') dialog.ownInvite = transaction;
   if (request.method === 'BYE') core.dialogs.remove(dialog);
 }
 
 /**
- * An INVITE with both tags is a re-INVITE of a dialog that another application had, or that an earlier run of this server knew: it is this application's from now on.
- * Null: a new call.
+ * An INVITE with both tags is a re-INVITE of a dialog that another application had, or that an earlier run of
+ * this server knew: it is this application's from now on. Null: a new call.
  */
-function adoptDialog(core: Core, app: App, { message, uri }: { message: SipMessage; uri: string }): Dialog | null {
+function adoptDialog(
+  core: Core,
+  app: App,
+  { message, uri }: { message: SipMessage; uri: string },
+): Dialog | null {
   const [localParty, remoteParty] = [header(message, 'from') ?? '', header(message, 'to') ?? ''];
   const [localTag, remoteTag] = [parameter(localParty, 'tag'), parameter(remoteParty, 'tag')];
   const peer = peerOf(core, uri);
@@ -112,7 +161,11 @@ function adoptDialog(core: Core, app: App, { message, uri }: { message: SipMessa
   });
 }
 
-function newRequest(core: Core, app: App, request: { messageId: string; message: SipMessage; method: string; uri: string }): void {
+function newRequest(
+  core: Core,
+  app: App,
+  request: { messageId: string; message: SipMessage; method: string; uri: string },
+): void {
   const adopted = request.method === 'INVITE' ? adoptDialog(core, app, request) : null;
   if (adopted?.hasLeft) {
     core.dialogs.remove(adopted);
@@ -143,12 +196,25 @@ function newRequest(core: Core, app: App, request: { messageId: string; message:
       { name: 'Call-ID', value: header(request.message, 'call-id') ?? newCallId() },
       // A digest retry brings the CSeq it wants.
       { name: 'CSeq', value: header(request.message, 'cseq') ?? `1 ${request.method}` },
-      { name: 'Contact', value: contact === null ? ownContact(core, peer, request.uri) : secured(party(contact, ownReach(core, peer)), request.uri) },
+      {
+        name: 'Contact',
+        value:
+          contact === null
+            ? ownContact(core, peer, request.uri)
+            : secured(party(contact, ownReach(core, peer)), request.uri),
+      },
       ...passedHeaders(request.message, ['contact']),
     ],
     body: request.message.body,
   };
-  send(core, app, { messageId: request.messageId, branch, message, method: request.method, peer, dialog: null });
+  send(core, app, {
+    messageId: request.messageId,
+    branch,
+    message,
+    method: request.method,
+    peer,
+    dialog: null,
+  });
 }
 
 function send(
@@ -163,14 +229,30 @@ function send(
     readonly dialog: Dialog | null;
   },
 ): ClientTransaction {
-  const transaction = startClient(core, request, { app, dialog: request.dialog, onFailed: (late, status) => unanswered(core, late, status) });
+  const transaction = startClient(core, request, {
+    app,
+    dialog: request.dialog,
+    onFailed: (late, status) => unanswered(core, late, status),
+  });
   const text = formatMessage(request.message);
-  app.answer(request.messageId, true, [...metaTokens(core, 'application', text, request.peer), transaction.id, 'Msg sent:', ''], text);
+  app.answer(
+    request.messageId,
+    true,
+    [...metaTokens(core, 'application', text, request.peer), transaction.id, 'Msg sent:', ''],
+    text,
+  );
   return transaction;
 }
 
-/** drachtio-srf acknowledges every final response; only the ACK of a 2xx is the application's to send (RFC 3261 §13.2.2.4). */
-function acknowledge(core: Core, app: App, ack: { messageId: string; dialogId: string; message: SipMessage }): void {
+/**
+ * drachtio-srf acknowledges every final response; only the ACK of a 2xx is the application's to send (RFC
+ * 3261 §13.2.2.4).
+ */
+function acknowledge(
+  core: Core,
+  app: App,
+  ack: { messageId: string; dialogId: string; message: SipMessage },
+): void {
   const dialog = ack.dialogId === '' ? null : core.dialogs.get(ack.dialogId);
   if (!dialog?.acceptedInvite) {
     const isRefusal = dialog !== null || ack.dialogId === '';
@@ -186,7 +268,12 @@ function acknowledge(core: Core, app: App, ack: { messageId: string; dialogId: s
   });
   const text = formatMessage(message);
   dialog.acceptedInvite.acknowledge(text, peer);
-  app.answer(ack.messageId, true, [...metaTokens(core, 'application', text, peer), ack.dialogId, 'Msg sent:', ''], text);
+  app.answer(
+    ack.messageId,
+    true,
+    [...metaTokens(core, 'application', text, peer), ack.dialogId, 'Msg sent:', ''],
+    text,
+  );
 }
 
 function cancel(core: Core, app: App, messageId: string, transactionId: string): void {
@@ -196,10 +283,18 @@ function cancel(core: Core, app: App, messageId: string, transactionId: string):
     app.answer(messageId, false, ['unknown transaction']);
     return;
   }
-  app.answer(messageId, true, [...metaTokens(core, 'application', text, invite.peer), invite.id, 'Msg sent:', ''], text);
+  app.answer(
+    messageId,
+    true,
+    [...metaTokens(core, 'application', text, invite.peer), invite.id, 'Msg sent:', ''],
+    text,
+  );
 }
 
-/** Gives up an INVITE of ours: its CANCEL (RFC 3261 §9.1), sent as soon as it may be; null where it is no request. */
+/**
+ * Gives up an INVITE of ours: its CANCEL (RFC 3261 §9.1), sent as soon as it may be; null where it is no
+ * request.
+ */
 export function cancelInvite(core: Core, invite: ClientTransaction): string | null {
   if (invite.request.start.kind !== 'request') return null;
   const same = (name: string) => ({ name, value: header(invite.request, name.toLowerCase()) ?? '' });
@@ -218,7 +313,11 @@ export function cancelInvite(core: Core, invite: ClientTransaction): string | nu
   };
   const branch = parameter(headerList(invite.request, 'via')[0] ?? '', 'branch') ?? '';
   invite.whenProceeding(() => {
-    startClient(core, { branch, message, method: 'CANCEL', peer: invite.peer }, { app: null, dialog: null, onFailed: () => undefined });
+    startClient(
+      core,
+      { branch, message, method: 'CANCEL', peer: invite.peer },
+      { app: null, dialog: null, onFailed: () => undefined },
+    );
     invite.cancelled();
   });
   return formatMessage(message);

@@ -1,6 +1,7 @@
 /**
- * The open connections of SIP over TCP and TLS, and which of them must go: strangers who say nothing, or half a message, cannot keep others out.
- * Connections that others opened are limited per address; when all places are taken, the one that was silent for longest makes room.
+ * The open connections of SIP over TCP and TLS, and which of them must go: strangers who say nothing, or half
+ * a message, cannot keep others out. Connections that others opened are limited per address; when all places
+ * are taken, the one that was silent for longest makes room.
  */
 import type { Socket } from 'node:net';
 import type { Clock, Timer } from '#config/clock.ts';
@@ -43,7 +44,9 @@ export class Connections {
     this.#limits = limits;
   }
 
-  /** Takes in a connection somebody else has opened; one too many of its address is closed at once, and false. */
+  /**
+   * Takes in a connection somebody else has opened; one too many of its address is closed at once, and false.
+   */
   admit(key: string, socket: Socket, address: string): boolean {
     // Reset before it was taken in: nobody is there.
     if (address === '') {
@@ -93,7 +96,8 @@ export class Connections {
   }
 
   #hold(key: string, held: Held): void {
-    // Whoever opens a connection from the same port has lost the one before, whether or not we have heard of it.
+    // Whoever opens a connection from the same port has lost the one before, whether or not we have heard of
+    // it.
     const before = this.#held.get(key);
     if (before) this.#end(key, before);
     this.#held.set(key, held);
@@ -115,7 +119,10 @@ export class Connections {
     else this.#perNetwork.delete(held.network);
   }
 
-  /** One that has not said a whole message goes first, then the one that was silent for longest: one of our own is opened again when it is needed. */
+  /**
+   * One that has not said a whole message goes first, then the one that was silent for longest: one of our
+   * own is opened again when it is needed.
+   */
   #makeRoom(): void {
     if (this.#held.size < this.#limits.sipConnections) return;
     const all = [...this.#held];

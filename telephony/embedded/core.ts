@@ -1,4 +1,7 @@
-/** What the two sides of the embedded server share: sockets, transactions, dialogs, counters, and how messages are written and handed to applications. */
+/**
+ * What the two sides of the embedded server share: sockets, transactions, dialogs, counters, and how messages
+ * are written and handed to applications.
+ */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { isIP } from 'node:net';
 import type { Clock, Timer } from '#config/clock.ts';
@@ -48,12 +51,21 @@ export interface Core {
   readonly options: SignallingOptions;
   readonly dialogs: DialogTable;
   readonly apps: ReadonlySet<App>;
-  readonly servers: { readonly byKey: Map<string, ServerTransaction>; readonly byId: Map<string, ServerTransaction> };
-  readonly clients: { readonly byKey: Map<string, ClientTransaction>; readonly byId: Map<string, ClientTransaction> };
+  readonly servers: {
+    readonly byKey: Map<string, ServerTransaction>;
+    readonly byId: Map<string, ServerTransaction>;
+  };
+  readonly clients: {
+    readonly byKey: Map<string, ClientTransaction>;
+    readonly byId: Map<string, ClientTransaction>;
+  };
   /** New INVITEs by what they are, whatever way they came: the same one by another way is refused. */
   readonly invites: Map<string, ServerTransaction>;
   /** The application a server transaction was handed to, and its dialog. */
-  readonly owners: Map<ServerTransaction | ClientTransaction, { readonly app: App | null; dialog: Dialog | null }>;
+  readonly owners: Map<
+    ServerTransaction | ClientTransaction,
+    { readonly app: App | null; dialog: Dialog | null }
+  >;
   /** Run while answered calls wait for a worker. */
   readonly graceTimers: Set<Timer>;
   readonly metrics: SignallingMetrics;
@@ -64,16 +76,33 @@ export interface Core {
 }
 
 /** Headers the server writes itself; what an application says of them is not taken. */
-const OWN_HEADERS = new Set(['via', 'from', 'to', 'call-id', 'cseq', 'content-length', 'max-forwards', 'route', 'record-route', 'session-expires']);
+const OWN_HEADERS = new Set([
+  'via',
+  'from',
+  'to',
+  'call-id',
+  'cseq',
+  'content-length',
+  'max-forwards',
+  'route',
+  'record-route',
+  'session-expires',
+]);
 
 /** Address of this server as the peer sees it, `host:port`. */
 export function ownHostPort(core: Core, peer: Peer): string {
-  const address = localAddressFor(peer.address, { boundHost: core.options.sipHost, publicIp: core.options.publicIp });
+  const address = localAddressFor(peer.address, {
+    boundHost: core.options.sipHost,
+    publicIp: core.options.publicIp,
+  });
   const port = peer.transport === 'tls' ? (core.tlsPort ?? core.sipPort) : core.sipPort;
   return hostPort(address, port);
 }
 
-/** A Contact the peer can reach this server by; a secure one where `uri`, which was dialled, is (RFC 3261 §8.1.1.8). */
+/**
+ * A Contact the peer can reach this server by; a secure one where `uri`, which was dialled, is (RFC 3261
+ * §8.1.1.8).
+ */
 export function ownContact(core: Core, peer: Peer, uri: string): string {
   return `<${/^sips:/i.test(uri) ? 'sips' : 'sip'}:${ownReach(core, peer)}>`;
 }
@@ -86,7 +115,13 @@ export function ownReach(core: Core, peer: Peer): string {
 /** A fresh Via and its branch (RFC 3261 §8.1.1.7). */
 export function newVia(core: Core, peer: Peer): { branch: string; via: SipHeader } {
   const branch = `z9hG4bK${randomBytes(9).toString('hex')}`;
-  return { branch, via: { name: 'Via', value: `SIP/2.0/${peer.transport.toUpperCase()} ${ownHostPort(core, peer)};branch=${branch};rport` } };
+  return {
+    branch,
+    via: {
+      name: 'Via',
+      value: `SIP/2.0/${peer.transport.toUpperCase()} ${ownHostPort(core, peer)};branch=${branch};rport`,
+    },
+  };
 }
 
 export function newTag(): string {
@@ -95,15 +130,17 @@ export function newTag(): string {
 
 /** The headers of an application's message that are passed on. */
 export function passedHeaders(message: SipMessage, alsoOwn: readonly string[] = []): SipHeader[] {
-  const headers = message.headers.filter((entry) => !OWN_HEADERS.has(longName(entry.name)) && !alsoOwn.includes(longName(entry.name)));
+  const headers = message.headers.filter(
+    (entry) => !OWN_HEADERS.has(longName(entry.name)) && !alsoOwn.includes(longName(entry.name)),
+  );
   if (message.body !== '' && !headers.some((entry) => longName(entry.name) === 'content-type'))
     headers.push({ name: 'Content-Type', value: 'application/sdp' });
   return headers;
 }
 
 /**
- * Where a URI is reached; null when it is none, or asks for TLS where that is not spoken. A name stays a name: the socket resolves it.
- * `tls-name`, a parameter of our own, says who must be at an address.
+ * Where a URI is reached; null when it is none, or asks for TLS where that is not spoken. A name stays a
+ * name: the socket resolves it. `tls-name`, a parameter of our own, says who must be at an address.
  */
 export function peerOf(core: Core, uri: string): Peer | null {
   const parsed = parseUri(uri);
@@ -112,19 +149,30 @@ export function peerOf(core: Core, uri: string): Peer | null {
   if (isSecure && core.tlsPort === null) return null;
   const transport = isSecure ? 'tls' : parsed.transport === 'tcp' ? 'tcp' : 'udp';
   const name = isSecure ? /;tls-name=([^;?>\s]+)/i.exec(uri)?.[1] : undefined;
-  return { transport, address: parsed.host, port: parsed.port ?? defaultPort(transport), ...(name === undefined ? {} : { name }) };
+  return {
+    transport,
+    address: parsed.host,
+    port: parsed.port ?? defaultPort(transport),
+    ...(name === undefined ? {} : { name }),
+  };
 }
 
 /**
- * Where a request inside a dialog goes: the first route, or the target; back over the connection it came by where there is one to that address.
- * A name, or what is no address at all, is not looked up: the request goes where the other side was last heard from. So it does where a peer on the public
- * internet names an address that is not public: that is behind its NAT, or a machine of our own network that it has no business with.
+ * Where a request inside a dialog goes: the first route, or the target; back over the connection it came by
+ * where there is one to that address. A name, or what is no address at all, is not looked up: the request
+ * goes where the other side was last heard from. So it does where a peer on the public internet names an
+ * address that is not public: that is behind its NAT, or a machine of our own network that it has no business
+ * with.
  */
 export function dialogPeer(core: Core, dialog: Dialog): Peer {
   const first = dialog.routes[0];
   const next = peerOf(core, first === undefined ? dialog.target : uriOf(first));
-  if (dialog.peer.transport !== 'udp' && (first === undefined || next?.address === dialog.peer.address)) return dialog.peer;
-  const isReachable = next !== null && isIP(next.address) !== 0 && (isPublicAddress(next.address) || !isPublicAddress(dialog.peer.address));
+  if (dialog.peer.transport !== 'udp' && (first === undefined || next?.address === dialog.peer.address))
+    return dialog.peer;
+  const isReachable =
+    next !== null &&
+    isIP(next.address) !== 0 &&
+    (isPublicAddress(next.address) || !isPublicAddress(dialog.peer.address));
   return isReachable ? next : dialog.peer;
 }
 
@@ -157,8 +205,17 @@ export function dialogRequest(
 /** Sends a request in a client transaction of its own. `app` null: nobody is told of its responses. */
 export function startClient(
   core: Core,
-  request: { readonly branch: string; readonly message: SipMessage; readonly method: string; readonly peer: Peer },
-  owner: { readonly app: App | null; readonly dialog: Dialog | null; onFailed(transaction: ClientTransaction, status: 408 | 503): void },
+  request: {
+    readonly branch: string;
+    readonly message: SipMessage;
+    readonly method: string;
+    readonly peer: Peer;
+  },
+  owner: {
+    readonly app: App | null;
+    readonly dialog: Dialog | null;
+    onFailed(transaction: ClientTransaction, status: 408 | 503): void;
+  },
 ): ClientTransaction {
   const transaction: ClientTransaction = new ClientTransaction(
     { clock: core.options.clock, send: (text, peer) => core.send(text, peer) },
@@ -188,7 +245,14 @@ export function startClient(
 /** The tokens that say where a message came from or went to, and when. */
 export function metaTokens(core: Core, source: 'network' | 'application', raw: string, peer: Peer): string[] {
   const time = new Date(core.options.clock.wallTime()).toISOString().slice(11, 23);
-  return [source, String(Buffer.byteLength(raw)), peer.transport, peer.address, String(peer.port), `${time}000`];
+  return [
+    source,
+    String(Buffer.byteLength(raw)),
+    peer.transport,
+    peer.address,
+    String(peer.port),
+    `${time}000`,
+  ];
 }
 
 /** Hands a message from the network to an application; compact header names are written long. */
@@ -196,21 +260,48 @@ export function deliver(
   app: App,
   core: Core,
   message: SipMessage,
-  from: { readonly peer: Peer; readonly transactionId: string; readonly dialogId: string; readonly receivedOn: readonly string[] },
+  from: {
+    readonly peer: Peer;
+    readonly transactionId: string;
+    readonly dialogId: string;
+    readonly receivedOn: readonly string[];
+  },
 ): void {
   const raw = formatMessage({
     ...message,
-    headers: message.headers.map(({ name, value }) => ({ name: name.length === 1 ? capitalised(longName(name)) : name, value })),
+    headers: message.headers.map(({ name, value }) => ({
+      name: name.length === 1 ? capitalised(longName(name)) : name,
+      value,
+    })),
   });
-  app.deliver(['sip', ...metaTokens(core, 'network', raw, from.peer), from.transactionId, from.dialogId, ...from.receivedOn, ''], raw);
+  app.deliver(
+    [
+      'sip',
+      ...metaTokens(core, 'network', raw, from.peer),
+      from.transactionId,
+      from.dialogId,
+      ...from.receivedOn,
+      '',
+    ],
+    raw,
+  );
 }
 
 /** Ends a dialog with a BYE that no application asked for. */
 export function hangUp(core: Core, dialog: Dialog): string {
   dialog.localCseq += 1;
-  const { branch, message } = dialogRequest(core, dialog, { method: 'BYE', cseq: dialog.localCseq, headers: [], body: '' });
+  const { branch, message } = dialogRequest(core, dialog, {
+    method: 'BYE',
+    cseq: dialog.localCseq,
+    headers: [],
+    body: '',
+  });
   core.dialogs.remove(dialog);
-  startClient(core, { branch, message, method: 'BYE', peer: dialogPeer(core, dialog) }, { app: null, dialog: null, onFailed: () => undefined });
+  startClient(
+    core,
+    { branch, message, method: 'BYE', peer: dialogPeer(core, dialog) },
+    { app: null, dialog: null, onFailed: () => undefined },
+  );
   return formatMessage(message);
 }
 
@@ -218,7 +309,10 @@ export function hangUp(core: Core, dialog: Dialog): string {
 export function loseDialog(core: Core, dialog: Dialog): void {
   core.metrics.dialogsLost += 1;
   const text = hangUp(core, dialog);
-  dialog.app.deliver(['sip', ...metaTokens(core, 'application', text, dialog.peer), 'unsolicited', dialog.id, ''], text);
+  dialog.app.deliver(
+    ['sip', ...metaTokens(core, 'application', text, dialog.peer), 'unsolicited', dialog.id, ''],
+    text,
+  );
 }
 
 export function newCallId(): string {

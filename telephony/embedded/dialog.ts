@@ -1,4 +1,7 @@
-/** Dialogs (RFC 3261 §12): what requests inside a call are built from, found by id for the application and by Call-ID and local tag for the network. */
+/**
+ * Dialogs (RFC 3261 §12): what requests inside a call are built from, found by id for the application and by
+ * Call-ID and local tag for the network.
+ */
 import { randomUUID } from 'node:crypto';
 import type { Timer } from '#config/clock.ts';
 import type { App } from './app-protocol.ts';
@@ -74,13 +77,17 @@ export class DialogTable {
   find(callId: string, localTag: string, remoteTag: string | null): Dialog | null {
     const dialogs = [...(this.#byKey.get(keyOf(callId, localTag)) ?? [])];
     return (
-      dialogs.find((dialog) => dialog.remoteTag === remoteTag) ?? dialogs.find((dialog) => dialog.remoteTag === null || remoteTag === null) ?? null
+      dialogs.find((dialog) => dialog.remoteTag === remoteTag) ??
+      dialogs.find((dialog) => dialog.remoteTag === null || remoteTag === null) ??
+      null
     );
   }
 
   /** The dialogs of an INVITE of ours that nobody has answered yet. */
   early(callId: string, localTag: string): Dialog[] {
-    return [...(this.#byKey.get(keyOf(callId, localTag)) ?? [])].filter((dialog) => !dialog.isConfirmed && !dialog.isServer);
+    return [...(this.#byKey.get(keyOf(callId, localTag)) ?? [])].filter(
+      (dialog) => !dialog.isConfirmed && !dialog.isServer,
+    );
   }
 
   remove(dialog: Dialog): void {

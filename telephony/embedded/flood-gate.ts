@@ -1,4 +1,7 @@
-/** Limits what one source may send: a bucket of requests per address that refills with time; beyond it a source gets nothing. */
+/**
+ * Limits what one source may send: a bucket of requests per address that refills with time; beyond it a
+ * source gets nothing.
+ */
 import type { Clock } from '#config/clock.ts';
 import { TokenBucket } from '#config/token-bucket.ts';
 

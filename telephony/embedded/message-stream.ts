@@ -1,4 +1,7 @@
-/** Cuts a byte stream into SIP messages (RFC 3261 §18.3). Each byte is looked at once, however small the pieces are that it comes in. */
+/**
+ * Cuts a byte stream into SIP messages (RFC 3261 §18.3). Each byte is looked at once, however small the
+ * pieces are that it comes in.
+ */
 import { MAX_MESSAGE_BYTES } from './message.ts';
 
 const HEADER_END = Buffer.from('\r\n\r\n');
@@ -40,9 +43,12 @@ export class MessageStream {
   #append(chunk: Uint8Array): void {
     const waiting = this.#to - this.#from;
     if (this.#to + chunk.length > this.#bytes.length) {
-      // What was handed out makes room first; twice the room otherwise, so that each byte is moved once on average.
+      // What was handed out makes room first; twice the room otherwise, so that each byte is moved once on
+      // average.
       const target =
-        waiting + chunk.length > this.#bytes.length / 2 ? Buffer.alloc(Math.max(2 * this.#bytes.length, waiting + chunk.length)) : this.#bytes;
+        waiting + chunk.length > this.#bytes.length / 2
+          ? Buffer.alloc(Math.max(2 * this.#bytes.length, waiting + chunk.length))
+          : this.#bytes;
       this.#bytes.copy(target, 0, this.#from, this.#to);
       this.#bytes = target;
       this.#seen -= this.#from;
@@ -57,16 +63,25 @@ export class MessageStream {
   #cut(): Cut | null {
     if (this.#end === null) {
       // Empty lines between messages keep a NAT binding open (RFC 5626 §3.5.1).
-      while (this.#seen === this.#from && this.#from < this.#to && (this.#bytes[this.#from] === 13 || this.#bytes[this.#from] === 10))
+      while (
+        this.#seen === this.#from &&
+        this.#from < this.#to &&
+        (this.#bytes[this.#from] === 13 || this.#bytes[this.#from] === 10)
+      )
         this.#seen = ++this.#from;
-      const headEnd = this.#bytes.subarray(0, this.#to).indexOf(HEADER_END, Math.max(this.#from, this.#seen - HEADER_END.length + 1));
+      const headEnd = this.#bytes
+        .subarray(0, this.#to)
+        .indexOf(HEADER_END, Math.max(this.#from, this.#seen - HEADER_END.length + 1));
       if (headEnd < 0) {
         this.#seen = this.#to;
-        return this.#to - this.#from > MAX_MESSAGE_BYTES ? this.#handOut(this.#from + MAX_MESSAGE_BYTES, true) : null;
+        return this.#to - this.#from > MAX_MESSAGE_BYTES
+          ? this.#handOut(this.#from + MAX_MESSAGE_BYTES, true)
+          : null;
       }
       const bodyAt = headEnd + HEADER_END.length;
       const length = contentLength(this.#bytes.toString('latin1', this.#from, headEnd));
-      if (length === null || bodyAt + length - this.#from > MAX_MESSAGE_BYTES) return this.#handOut(bodyAt, true);
+      if (length === null || bodyAt + length - this.#from > MAX_MESSAGE_BYTES)
+        return this.#handOut(bodyAt, true);
       this.#end = bodyAt + length;
     }
     return this.#to < this.#end ? null : this.#handOut(this.#end, false);
@@ -83,7 +98,9 @@ export class MessageStream {
 
 /** The one Content-Length of a head; 0 without one, null when it cannot be told. */
 function contentLength(head: string): number | null {
-  const given = [...head.replace(/\r\n[ \t]+/g, ' ').matchAll(/\r\n(?:content-length|l)[ \t]*:([^\r\n]*)/gi)].map((match) => (match[1] ?? '').trim());
+  const given = [
+    ...head.replace(/\r\n[ \t]+/g, ' ').matchAll(/\r\n(?:content-length|l)[ \t]*:([^\r\n]*)/gi),
+  ].map((match) => (match[1] ?? '').trim());
   if (given.length === 0) return 0;
   return given.length === 1 && /^\d{1,6}$/.test(given[0] ?? '') ? Number(given[0]) : null;
 }

@@ -1,6 +1,7 @@
 /**
- * SIP messages as text: a bounds-checked parser and a writer (RFC 3261 §7, §25). It keeps headers in order and as they came,
- * because most of them are passed on untouched; only what routing and transactions need is looked into.
+ * SIP messages as text: a bounds-checked parser and a writer (RFC 3261 §7, §25). It keeps headers in order
+ * and as they came, because most of them are passed on untouched; only what routing and transactions need is
+ * looked into.
  */
 
 /** Largest message taken from the network, bytes: what one UDP datagram can carry. */
@@ -53,7 +54,10 @@ const COMPACT: Readonly<Record<string, string>> = {
   x: 'session-expires',
 };
 
-/** Parses one whole message; null when it is none. A body longer than Content-Length says is cut, a shorter one refused. */
+/**
+ * Parses one whole message; null when it is none. A body longer than Content-Length says is cut, a shorter
+ * one refused.
+ */
 export function parseMessage(text: string): SipMessage | null {
   const trimmed = text.replace(/^(\r?\n)+/, '');
   const end = /\r?\n\r?\n/.exec(trimmed);
@@ -76,7 +80,9 @@ export function header(message: Pick<SipMessage, 'headers'>, name: string): stri
 
 /** Every value of a header that may be a comma list (Via, Route, Record-Route, Contact), in order. */
 export function headerList(message: Pick<SipMessage, 'headers'>, name: string): string[] {
-  return message.headers.filter((entry) => longName(entry.name) === name).flatMap((entry) => splitList(entry.value));
+  return message.headers
+    .filter((entry) => longName(entry.name) === name)
+    .flatMap((entry) => splitList(entry.value));
 }
 
 /** Lower-case long form of a header name. */
@@ -88,14 +94,23 @@ export function longName(name: string): string {
 /** Writes a message; Content-Length is always the body's own. */
 export function formatMessage(message: SipMessage): string {
   const { start } = message;
-  const first = start.kind === 'request' ? `${start.method} ${start.uri} SIP/2.0` : `SIP/2.0 ${start.status} ${start.reason}`;
-  const lines = message.headers.filter((entry) => longName(entry.name) !== 'content-length').map((entry) => `${entry.name}: ${entry.value}`);
-  return [first, ...lines, `Content-Length: ${Buffer.byteLength(message.body)}`, '', message.body].join('\r\n');
+  const first =
+    start.kind === 'request'
+      ? `${start.method} ${start.uri} SIP/2.0`
+      : `SIP/2.0 ${start.status} ${start.reason}`;
+  const lines = message.headers
+    .filter((entry) => longName(entry.name) !== 'content-length')
+    .map((entry) => `${entry.name}: ${entry.value}`);
+  return [first, ...lines, `Content-Length: ${Buffer.byteLength(message.body)}`, '', message.body].join(
+    '\r\n',
+  );
 }
 
 /** Value of a header parameter by its lower-case name, `tag` of a From for one; null when it has none. */
 export function parameter(value: string, name: string): string | null {
-  const outside = value.replace(/<[^<>]*>/g, '<>').replace(/"[^"\\]*(?:\\[\s\S][^"\\]*)*("?)/g, (quoted, end) => (end === '' ? quoted : '""'));
+  const outside = value
+    .replace(/<[^<>]*>/g, '<>')
+    .replace(/"[^"\\]*(?:\\[\s\S][^"\\]*)*("?)/g, (quoted, end) => (end === '' ? quoted : '""'));
   for (const part of outside.split(';').slice(1)) {
     const [, key, given] = /^\s*([^\s=]+)\s*=\s*([^,\s]+)/.exec(part) ?? [];
     if (key?.toLowerCase() === name) return given ?? null;
@@ -108,14 +123,19 @@ export function uriOf(value: string): string {
   return /<([^<>]*)>/.exec(value)?.[1] ?? value.split(';')[0]?.trim() ?? '';
 }
 
-/** Where the sender of a message is reached inside a dialog; null when it has no Contact that could be written into a request line. */
+/**
+ * Where the sender of a message is reached inside a dialog; null when it has no Contact that could be written
+ * into a request line.
+ */
 export function contactUri(message: Pick<SipMessage, 'headers'>): string | null {
   const uri = uriOf(headerList(message, 'contact')[0] ?? '');
   return /^sips?:[^\s<>"]+$/i.test(uri) ? uri : null;
 }
 
 /** Parts of a SIP URI; null when it is none. The port is null when the URI names none. */
-export function parseUri(uri: string): { user: string; host: string; port: number | null; transport: string | null } | null {
+export function parseUri(
+  uri: string,
+): { user: string; host: string; port: number | null; transport: string | null } | null {
   if (/[\r\n]/.test(uri)) return null;
   const match = /^sips?:(?:([^@]*)@)?(\[[0-9a-fA-F:.]+\]|[^:;?>\s[\]]+)(?::(\d{1,5}))?(.*)$/is.exec(uri);
   if (!match) return null;

@@ -1,10 +1,24 @@
-/** Requests from the network: retransmissions absorbed, CANCEL and ACK matched, new INVITEs admitted and routed, the rest handed to the dialog's application (RFC 3261 §8.2, §9.2, §12.2.2). */
+/**
+ * Requests from the network: retransmissions absorbed, CANCEL and ACK matched, new INVITEs admitted and
+ * routed, the rest handed to the dialog's application (RFC 3261 §8.2, §9.2, §12.2.2).
+ */
 import { ALLOW } from '../methods.ts';
 import { admissionRequestOf } from './admission.ts';
 import type { App } from './app-protocol.ts';
 import { type Core, deliver, loseDialog, newTag, ownHostPort } from './core.ts';
 import type { Dialog } from './dialog.ts';
-import { contactUri, formatMessage, header, headerList, longName, parameter, parseCseq, type SipHeader, type SipMessage, uriOf } from './message.ts';
+import {
+  contactUri,
+  formatMessage,
+  header,
+  headerList,
+  longName,
+  parameter,
+  parseCseq,
+  type SipHeader,
+  type SipMessage,
+  uriOf,
+} from './message.ts';
 import { isOwnInvite } from './own-calls.ts';
 import { EXTENSIONS, REASONS, SUPPORTED, sendResponse } from './responses.ts';
 import { isTooShort, MIN_SESSION_SECONDS } from './session-timer.ts';
@@ -31,7 +45,8 @@ export function onRequest(core: Core, received: SipMessage, source: Peer): void 
   if (method === 'ACK') onAck(core, request, { source, known });
   else if (known) known.receiveAgain();
   else if (method === 'CANCEL') onCancel(core, request, { source, key });
-  else if (parameter(header(request, 'to') ?? '', 'tag') !== null) onInDialog(core, request, { source, key, method, cseq: cseq.number });
+  else if (parameter(header(request, 'to') ?? '', 'tag') !== null)
+    onInDialog(core, request, { source, key, method, cseq: cseq.number });
   else onNew(core, request, { source, key, method });
 }
 
@@ -43,9 +58,15 @@ export function refuseUnkept(
 ): void {
   const request = withReceived(received, source);
   const same = (name: string) => request.headers.filter((entry) => longName(entry.name) === name);
-  const to = same('to').map(({ name, value }) => ({ name, value: parameter(value, 'tag') === null ? `${value};tag=${newTag()}` : value }));
+  const to = same('to').map(({ name, value }) => ({
+    name,
+    value: parameter(value, 'tag') === null ? `${value};tag=${newTag()}` : value,
+  }));
   const headers = [...same('via'), ...same('from'), ...to, ...same('call-id'), ...same('cseq')];
-  core.send(formatMessage({ start: { kind: 'response', status, reason: REASONS[status] ?? '' }, headers, body: '' }), replyPeer(request, source));
+  core.send(
+    formatMessage({ start: { kind: 'response', status, reason: REASONS[status] ?? '' }, headers, body: '' }),
+    replyPeer(request, source),
+  );
 }
 
 /** A client of RFC 2543 may leave its Contact out: it is reached by what its From says (§6.22 there). */
@@ -53,13 +74,21 @@ function withContact(request: SipMessage): SipMessage {
   const via = parseVia(headerList(request, 'via')[0] ?? '');
   const isInvite = request.start.kind === 'request' && request.start.method === 'INVITE';
   if (!isInvite || !via || hasCookie(via) || header(request, 'contact') !== null) return request;
-  return { ...request, headers: [...request.headers, { name: 'Contact', value: `<${uriOf(header(request, 'from') ?? '')}>` }] };
+  return {
+    ...request,
+    headers: [...request.headers, { name: 'Contact', value: `<${uriOf(header(request, 'from') ?? '')}>` }],
+  };
 }
 
-function onNew(core: Core, request: SipMessage, from: { readonly source: Peer; readonly key: string; readonly method: string }): void {
+function onNew(
+  core: Core,
+  request: SipMessage,
+  from: { readonly source: Peer; readonly key: string; readonly method: string },
+): void {
   const transaction = openTransaction(core, request, { ...from, app: null, dialog: null });
   const isMerged = from.method === 'INVITE' && !isFirst(core, transaction);
-  // The same request by another way (RFC 3261 §8.2.2.2): whoever forked it gets one answer. One of our own has gone round in a circle.
+  // The same request by another way (RFC 3261 §8.2.2.2): whoever forked it gets one answer. One of our own
+  // has gone round in a circle.
   if (isMerged || (from.method === 'INVITE' && isOwnInvite(core, transaction))) reply(core, transaction, 482);
   else if (isRefused(core, transaction)) return;
   else if (from.method === 'INVITE') onInvite(core, transaction);
@@ -97,7 +126,9 @@ function onInvite(core: Core, transaction: ServerTransaction): void {
     return;
   }
   reply(core, transaction, 100);
-  admitInvite(core, transaction).catch((error: unknown) => core.options.logger.error({ err: error }, 'an INVITE could not be routed'));
+  admitInvite(core, transaction).catch((error: unknown) =>
+    core.options.logger.error({ err: error }, 'an INVITE could not be routed'),
+  );
 }
 
 /** Notes a new INVITE; false when it has come by another way already, and was not refused. */
@@ -126,14 +157,23 @@ function requiredOptions(request: SipMessage): string[] {
 
 /** True when the body of an INVITE or UPDATE is a session description, as it stands (RFC 3261 §8.2.3). */
 function isReadable(request: SipMessage): boolean {
-  if (request.start.kind !== 'request' || !isRefresh(request.start.method) || request.body === '') return true;
+  if (request.start.kind !== 'request' || !isRefresh(request.start.method) || request.body === '')
+    return true;
   const type = (header(request, 'content-type') ?? SDP_TYPE).split(';')[0]?.trim().toLowerCase();
-  return type === SDP_TYPE && (header(request, 'content-encoding') ?? 'identity').trim().toLowerCase() === 'identity';
+  return (
+    type === SDP_TYPE &&
+    (header(request, 'content-encoding') ?? 'identity').trim().toLowerCase() === 'identity'
+  );
 }
 
 /** True unless the sender of an INVITE says that it reads no session description (RFC 3261 §20.1). */
 function takesDescriptions(request: SipMessage): boolean {
-  if (request.start.kind !== 'request' || request.start.method !== 'INVITE' || header(request, 'accept') === null) return true;
+  if (
+    request.start.kind !== 'request' ||
+    request.start.method !== 'INVITE' ||
+    header(request, 'accept') === null
+  )
+    return true;
   const types = headerList(request, 'accept').map((type) => type.split(';')[0]?.trim().toLowerCase() ?? '');
   return types.some((type) => [SDP_TYPE, 'application/*', '*/*'].includes(type));
 }
@@ -143,7 +183,9 @@ function refuseTooShort(core: Core, transaction: ServerTransaction): void {
 }
 
 function refuseRequired(core: Core, transaction: ServerTransaction): void {
-  reply(core, transaction, 420, [{ name: 'Unsupported', value: requiredOptions(transaction.request).join(', ') }]);
+  reply(core, transaction, 420, [
+    { name: 'Unsupported', value: requiredOptions(transaction.request).join(', ') },
+  ]);
 }
 
 /** One question decides everything: admission, and the worker that takes the call. */
@@ -153,7 +195,9 @@ async function admitInvite(core: Core, transaction: ServerTransaction): Promise<
     return null;
   });
   if (answer?.action === 'route') {
-    const app = [...core.apps].find((candidate) => candidate.tags.has(answer.data.tag) && candidate.verbs.has('invite'));
+    const app = [...core.apps].find(
+      (candidate) => candidate.tags.has(answer.data.tag) && candidate.verbs.has('invite'),
+    );
     if (app) {
       hand(core, transaction, app, null);
       // Cancelled meanwhile: the worker that accepted the call is told so, and frees its slot.
@@ -164,7 +208,9 @@ async function admitInvite(core: Core, transaction: ServerTransaction): Promise<
   if (transaction.isFinal) return;
   core.metrics.refused += 1;
   if (answer?.action === 'reject') {
-    const headers = Object.entries(answer.data.headers ?? {}).flatMap(([name, values]) => [values].flat().map((value) => ({ name, value })));
+    const headers = Object.entries(answer.data.headers ?? {}).flatMap(([name, values]) =>
+      [values].flat().map((value) => ({ name, value })),
+    );
     sendResponse(core, transaction, {
       start: { kind: 'response', status: answer.data.status, reason: answer.data.reason },
       headers,
@@ -180,7 +226,11 @@ function onInDialog(
   from: { readonly source: Peer; readonly key: string; readonly method: string; readonly cseq: number },
 ): void {
   const toTag = parameter(header(request, 'to') ?? '', 'tag') ?? '';
-  const dialog = core.dialogs.find(header(request, 'call-id') ?? '', toTag, parameter(header(request, 'from') ?? '', 'tag'));
+  const dialog = core.dialogs.find(
+    header(request, 'call-id') ?? '',
+    toTag,
+    parameter(header(request, 'from') ?? '', 'tag'),
+  );
   const transaction = openTransaction(core, request, { ...from, app: dialog?.app ?? null, dialog });
   if (!dialog) {
     reply(core, transaction, 481);
@@ -208,7 +258,11 @@ function onInDialog(
 }
 
 /** What the rules forbid inside a dialog is answered here, and changes nothing of it. */
-function isRefusedInDialog(core: Core, transaction: ServerTransaction, { dialog, cseq }: { dialog: Dialog; cseq: number }): boolean {
+function isRefusedInDialog(
+  core: Core,
+  transaction: ServerTransaction,
+  { dialog, cseq }: { dialog: Dialog; cseq: number },
+): boolean {
   const { request, method } = transaction;
   if (dialog.remoteCseq !== null && cseq < dialog.remoteCseq) {
     // Overtaken by a later request (RFC 3261 §12.2.2).
@@ -219,17 +273,26 @@ function isRefusedInDialog(core: Core, transaction: ServerTransaction, { dialog,
   else if (method === 'UPDATE' && !dialog.isConfirmed) {
     // The offer of the INVITE has no answer yet (RFC 3311 §5.2).
     reply(core, transaction, 500, [{ name: 'Retry-After', value: '2' }]);
-  } else if (isRefresh(method) && dialog.ownInvite !== null && dialog.ownInvite.state !== 'completed') reply(core, transaction, 491);
-  else if (isRefresh(method) && dialog.theirInvite?.isFinal === false) reply(core, transaction, 500, [{ name: 'Retry-After', value: '2' }]);
+  } else if (isRefresh(method) && dialog.ownInvite !== null && dialog.ownInvite.state !== 'completed')
+    reply(core, transaction, 491);
+  else if (isRefresh(method) && dialog.theirInvite?.isFinal === false)
+    reply(core, transaction, 500, [{ name: 'Retry-After', value: '2' }]);
   else return false;
   return true;
 }
 
-/** The other side has heard a reliable provisional response (RFC 3262 §3); a PRACK of anything else is of no use. */
+/**
+ * The other side has heard a reliable provisional response (RFC 3262 §3); a PRACK of anything else is of no
+ * use.
+ */
 function onPrack(core: Core, transaction: ServerTransaction, dialog: Dialog): void {
   const invite = dialog.unpracked;
   const [rseq, cseq, method] = (header(transaction.request, 'rack') ?? '').trim().split(/\s+/);
-  const isMeant = invite !== null && Number(rseq) === invite.rseq && Number(cseq) === parseCseq(invite.request)?.number && method === 'INVITE';
+  const isMeant =
+    invite !== null &&
+    Number(rseq) === invite.rseq &&
+    Number(cseq) === parseCseq(invite.request)?.number &&
+    method === 'INVITE';
   if (!isMeant) {
     reply(core, transaction, 481);
     return;
@@ -244,7 +307,9 @@ function isRefresh(method: string): boolean {
   return method === 'INVITE' || method === 'UPDATE';
 }
 
-/** The call has lost its worker and waits for another one: the caller may leave, everything else is for later. */
+/**
+ * The call has lost its worker and waits for another one: the caller may leave, everything else is for later.
+ */
 function onInterregnum(core: Core, transaction: ServerTransaction, dialog: Dialog): void {
   if (transaction.method !== 'BYE') {
     reply(core, transaction, 500, [{ name: 'Retry-After', value: '2' }]);
@@ -254,21 +319,42 @@ function onInterregnum(core: Core, transaction: ServerTransaction, dialog: Dialo
   dialog.hasLeft = true;
 }
 
-function onAck(core: Core, request: SipMessage, from: { readonly source: Peer; readonly known: ServerTransaction | undefined }): void {
+function onAck(
+  core: Core,
+  request: SipMessage,
+  from: { readonly source: Peer; readonly known: ServerTransaction | undefined },
+): void {
   if (from.known && from.known.status >= 300) {
     from.known.acknowledge();
     return;
   }
   const toTag = parameter(header(request, 'to') ?? '', 'tag');
-  const dialog = toTag === null ? null : core.dialogs.find(header(request, 'call-id') ?? '', toTag, parameter(header(request, 'from') ?? '', 'tag'));
+  const dialog =
+    toTag === null
+      ? null
+      : core.dialogs.find(
+          header(request, 'call-id') ?? '',
+          toTag,
+          parameter(header(request, 'from') ?? '', 'tag'),
+        );
   if (!dialog) return;
   const isFirst = dialog.pendingInvite !== null;
   dialog.pendingInvite?.acknowledge();
   dialog.pendingInvite = null;
-  if (isFirst) deliver(dialog.app, core, request, { peer: from.source, transactionId: dialog.id, dialogId: dialog.id, receivedOn: [] });
+  if (isFirst)
+    deliver(dialog.app, core, request, {
+      peer: from.source,
+      transactionId: dialog.id,
+      dialogId: dialog.id,
+      receivedOn: [],
+    });
 }
 
-function onCancel(core: Core, request: SipMessage, from: { readonly source: Peer; readonly key: string }): void {
+function onCancel(
+  core: Core,
+  request: SipMessage,
+  from: { readonly source: Peer; readonly key: string },
+): void {
   const transaction = openTransaction(core, request, { ...from, method: 'CANCEL', app: null, dialog: null });
   const invite = core.servers.byKey.get(transactionKey(request, 'INVITE'));
   if (!invite) {
@@ -279,7 +365,12 @@ function onCancel(core: Core, request: SipMessage, from: { readonly source: Peer
   // Both are answered under one tag (RFC 3261 §9.2).
   const toTag = owner?.dialog?.localTag ?? newTag();
   const answer = (asked: ServerTransaction, status: number) =>
-    sendResponse(core, asked, { start: { kind: 'response', status, reason: REASONS[status] ?? '' }, headers: [], body: '', toTag });
+    sendResponse(core, asked, {
+      start: { kind: 'response', status, reason: REASONS[status] ?? '' },
+      headers: [],
+      body: '',
+      toTag,
+    });
   answer(transaction, 200);
   if (invite.isFinal) return;
   answer(invite, 487);
@@ -295,7 +386,11 @@ function deliverCancel(core: Core, invite: ServerTransaction, app: App, cancel: 
 function cancelOf(invite: SipMessage): SipMessage {
   const named = ['via', 'max-forwards', 'from', 'to', 'call-id'];
   return {
-    start: { kind: 'request', method: 'CANCEL', uri: invite.start.kind === 'request' ? invite.start.uri : '' },
+    start: {
+      kind: 'request',
+      method: 'CANCEL',
+      uri: invite.start.kind === 'request' ? invite.start.uri : '',
+    },
     headers: [
       ...invite.headers.filter((entry) => named.includes(longName(entry.name))),
       { name: 'CSeq', value: `${parseCseq(invite)?.number ?? 1} CANCEL` },
@@ -307,7 +402,13 @@ function cancelOf(invite: SipMessage): SipMessage {
 function openTransaction(
   core: Core,
   message: SipMessage,
-  from: { readonly source: Peer; readonly key: string; readonly method: string; readonly app: App | null; readonly dialog: Dialog | null },
+  from: {
+    readonly source: Peer;
+    readonly key: string;
+    readonly method: string;
+    readonly app: App | null;
+    readonly dialog: Dialog | null;
+  },
 ): ServerTransaction {
   const transaction: ServerTransaction = new ServerTransaction(
     { clock: core.options.clock, send: (text, peer) => core.send(text, peer) },
@@ -325,14 +426,19 @@ function openTransaction(
   return transaction;
 }
 
-/** The caller never acknowledged our 2xx: the dialog is ended with a BYE, and its application told (RFC 3261 §13.3.1.4). */
+/**
+ * The caller never acknowledged our 2xx: the dialog is ended with a BYE, and its application told (RFC 3261
+ * §13.3.1.4).
+ */
 function onAckTimeout(core: Core, transaction: ServerTransaction): void {
   const dialog = core.owners.get(transaction)?.dialog;
   if (!dialog || core.dialogs.get(dialog.id) !== dialog) return;
   loseDialog(core, dialog);
 }
 
-/** Refuses an INVITE that its application may still have in hand: it is told as if the caller had cancelled. */
+/**
+ * Refuses an INVITE that its application may still have in hand: it is told as if the caller had cancelled.
+ */
 function giveUp(core: Core, invite: ServerTransaction, status: number): void {
   const app = core.owners.get(invite)?.app;
   reply(core, invite, status);
@@ -364,6 +470,16 @@ function hand(core: Core, transaction: ServerTransaction, app: App, dialog: Dial
   });
 }
 
-function reply(core: Core, transaction: ServerTransaction, status: number, headers: readonly SipHeader[] = []): void {
-  sendResponse(core, transaction, { start: { kind: 'response', status, reason: REASONS[status] ?? '' }, headers, body: '', toTag: null });
+function reply(
+  core: Core,
+  transaction: ServerTransaction,
+  status: number,
+  headers: readonly SipHeader[] = [],
+): void {
+  sendResponse(core, transaction, {
+    start: { kind: 'response', status, reason: REASONS[status] ?? '' },
+    headers,
+    body: '',
+    toTag: null,
+  });
 }

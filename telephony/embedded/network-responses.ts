@@ -1,8 +1,19 @@
-/** Responses from the network, and requests that got none: matched to what was sent, acknowledged where the server must, handed to the application. */
+/**
+ * Responses from the network, and requests that got none: matched to what was sent, acknowledged where the
+ * server must, handed to the application.
+ */
 import type { App } from './app-protocol.ts';
 import { type Core, deliver, dialogPeer, dialogRequest, hangUp, loseDialog } from './core.ts';
 import type { Dialog } from './dialog.ts';
-import { contactUri, formatMessage, header, headerList, parameter, parseCseq, type SipMessage } from './message.ts';
+import {
+  contactUri,
+  formatMessage,
+  header,
+  headerList,
+  parameter,
+  parseCseq,
+  type SipMessage,
+} from './message.ts';
 import { restartTimer, timerOfResponse } from './session-timer.ts';
 import type { ClientTransaction } from './transaction.ts';
 import type { Peer } from './transport.ts';
@@ -17,7 +28,8 @@ export function onResponse(core: Core, message: SipMessage, source: Peer): void 
   }
   const { status } = message.start;
   const transaction = core.clients.byKey.get(`${branch}\n${cseq.method}`);
-  if (transaction?.method === 'INVITE' && isLateAnswer(core, transaction, message)) endOther(core, transaction, { message, source });
+  if (transaction?.method === 'INVITE' && isLateAnswer(core, transaction, message))
+    endOther(core, transaction, { message, source });
   else if (transaction?.receive(status)) onNews(core, transaction, { message, source, status });
 }
 
@@ -30,7 +42,8 @@ function onNews(
   if (transaction.method === 'INVITE' && status >= 300) acknowledgeRefusal(transaction, message);
   if (status === 100) return;
   const owner = core.owners.get(transaction);
-  if (owner && !owner.app && transaction.method === 'UPDATE') onRefreshed(core, owner.dialog, { message, status });
+  if (owner && !owner.app && transaction.method === 'UPDATE')
+    onRefreshed(core, owner.dialog, { message, status });
   if (!owner?.app) return;
   const isAnswer = transaction.method === 'INVITE' && status >= 200 && status < 300;
   // Whoever rang them is gone, and their CANCEL has crossed the answer.
@@ -38,13 +51,26 @@ function onNews(
     endOther(core, transaction, { message, source });
     return;
   }
-  if (transaction.method === 'INVITE') owner.dialog = followInvite(core, transaction, { message, source, status });
+  if (transaction.method === 'INVITE')
+    owner.dialog = followInvite(core, transaction, { message, source, status });
   if (status < 200 && owner.dialog && !isNext(owner.dialog, message)) return;
-  deliver(owner.app, core, message, { peer: source, transactionId: transaction.id, dialogId: owner.dialog?.id ?? '', receivedOn: [] });
+  deliver(owner.app, core, message, {
+    peer: source,
+    transactionId: transaction.id,
+    dialogId: owner.dialog?.id ?? '',
+    receivedOn: [],
+  });
 }
 
-/** The dialog of an INVITE after a response to it. A refusal frees an early one; inside a confirmed one it only refuses the change. */
-function followInvite(core: Core, transaction: ClientTransaction, response: { message: SipMessage; source: Peer; status: number }): Dialog | null {
+/**
+ * The dialog of an INVITE after a response to it. A refusal frees an early one; inside a confirmed one it
+ * only refuses the change.
+ */
+function followInvite(
+  core: Core,
+  transaction: ClientTransaction,
+  response: { message: SipMessage; source: Peer; status: number },
+): Dialog | null {
   if (response.status < 300) return updateDialog(core, transaction, response);
   const dialog = core.owners.get(transaction)?.dialog ?? null;
   if (dialog?.isConfirmed === false) forgetEarly(core, dialog);
@@ -57,7 +83,10 @@ function forgetEarly(core: Core, { callId, localTag }: Dialog, except: Dialog | 
   for (const early of core.dialogs.early(callId, localTag)) if (early !== except) core.dialogs.remove(early);
 }
 
-/** True once for each provisional response, in order: a reliable one comes again until its PRACK has (RFC 3262 §4). */
+/**
+ * True once for each provisional response, in order: a reliable one comes again until its PRACK has (RFC 3262
+ * §4).
+ */
 function isNext(dialog: Dialog, message: SipMessage): boolean {
   const rseq = Number(header(message, 'rseq') ?? Number.NaN);
   if (!Number.isSafeInteger(rseq)) return true;
@@ -66,30 +95,55 @@ function isNext(dialog: Dialog, message: SipMessage): boolean {
   return true;
 }
 
-/** True for a 2xx of somebody else than the one whose answer was taken, or one that comes when there is no call any more (RFC 3261 §13.2.2.4). */
+/**
+ * True for a 2xx of somebody else than the one whose answer was taken, or one that comes when there is no
+ * call any more (RFC 3261 §13.2.2.4).
+ */
 function isLateAnswer(core: Core, transaction: ClientTransaction, { start, headers }: SipMessage): boolean {
-  if (transaction.state !== 'completed' || start.kind !== 'response' || start.status < 200 || start.status >= 300) return false;
+  if (
+    transaction.state !== 'completed' ||
+    start.kind !== 'response' ||
+    start.status < 200 ||
+    start.status >= 300
+  )
+    return false;
   const taken = core.owners.get(transaction)?.dialog;
   return !taken?.isConfirmed || taken.remoteTag !== parameter(header({ headers }, 'to') ?? '', 'tag');
 }
 
 /** Acknowledges such an answer, and hangs up. */
-function endOther(core: Core, transaction: ClientTransaction, { message: answer, source }: Pick<Answer, 'message' | 'source'>): void {
+function endOther(
+  core: Core,
+  transaction: ClientTransaction,
+  { message: answer, source }: Pick<Answer, 'message' | 'source'>,
+): void {
   const app = core.owners.get(transaction)?.app;
   const tag = parameter(header(answer, 'to') ?? '', 'tag') ?? '';
   const known = transaction.otherAcks.get(tag);
   if (known !== undefined) core.send(known, source);
   if (known !== undefined || !app) return;
   const dialog = dialogOf(core, transaction, { app, message: answer, source });
-  const { message } = dialogRequest(core, dialog, { method: 'ACK', cseq: dialog.inviteCseq, headers: [], body: '' });
+  const { message } = dialogRequest(core, dialog, {
+    method: 'ACK',
+    cseq: dialog.inviteCseq,
+    headers: [],
+    body: '',
+  });
   const ack = formatMessage(message);
   transaction.otherAcks.set(tag, ack);
   core.send(ack, dialogPeer(core, dialog));
   hangUp(core, dialog);
 }
 
-/** The answer to a refresh of ours. A refusal leaves the interval to run out, unless the call is unknown there. */
-function onRefreshed(core: Core, dialog: Dialog | null, { message, status }: { message: SipMessage; status: number }): void {
+/**
+ * The answer to a refresh of ours. A refusal leaves the interval to run out, unless the call is unknown
+ * there.
+ */
+function onRefreshed(
+  core: Core,
+  dialog: Dialog | null,
+  { message, status }: { message: SipMessage; status: number },
+): void {
   if (!dialog || core.dialogs.get(dialog.id) !== dialog) return;
   if (status >= 200 && status < 300) restartTimer(core, dialog, timerOfResponse(message));
   else if (isGone(status)) loseDialog(core, dialog);
@@ -108,10 +162,21 @@ export function unanswered(core: Core, transaction: ClientTransaction, status: 4
   const same = (name: string) => ({ name, value: header(transaction.request, name.toLowerCase()) ?? '' });
   const message: SipMessage = {
     start: { kind: 'response', status, reason: status === 408 ? 'Request Timeout' : 'Service Unavailable' },
-    headers: [{ name: 'Via', value: headerList(transaction.request, 'via')[0] ?? '' }, same('From'), same('To'), same('Call-ID'), same('CSeq')],
+    headers: [
+      { name: 'Via', value: headerList(transaction.request, 'via')[0] ?? '' },
+      same('From'),
+      same('To'),
+      same('Call-ID'),
+      same('CSeq'),
+    ],
     body: '',
   };
-  deliver(owner.app, core, message, { peer: transaction.peer, transactionId: transaction.id, dialogId: owner.dialog?.id ?? '', receivedOn: [] });
+  deliver(owner.app, core, message, {
+    peer: transaction.peer,
+    transactionId: transaction.id,
+    dialogId: owner.dialog?.id ?? '',
+    receivedOn: [],
+  });
 }
 
 /** The ACK of a refusal belongs to the INVITE's own transaction (RFC 3261 §17.1.1.3). */
@@ -136,10 +201,16 @@ function acknowledgeRefusal(transaction: ClientTransaction, refusal: SipMessage)
 }
 
 /** The dialog a provisional response or a 2xx makes or moves on (RFC 3261 §12.1.2, §13.2.2.4). */
-function updateDialog(core: Core, transaction: ClientTransaction, response: { message: SipMessage; source: Peer; status: number }): Dialog | null {
+function updateDialog(
+  core: Core,
+  transaction: ClientTransaction,
+  response: { message: SipMessage; source: Peer; status: number },
+): Dialog | null {
   const owner = core.owners.get(transaction);
   if (!owner?.app) return null;
-  const dialog = owner.dialog?.isConfirmed ? owner.dialog : earlyDialog(core, transaction, { app: owner.app, ...response });
+  const dialog = owner.dialog?.isConfirmed
+    ? owner.dialog
+    : earlyDialog(core, transaction, { app: owner.app, ...response });
   dialog.target = contactUri(response.message) ?? dialog.target;
   dialog.peer = response.source;
   if (response.status >= 200) {
@@ -159,13 +230,18 @@ interface Answer {
   readonly source: Peer;
 }
 
-/** The dialog with whoever sent this response: an INVITE that is forked rings several, each under a tag of its own (RFC 3261 §12.1.2). */
+/**
+ * The dialog with whoever sent this response: an INVITE that is forked rings several, each under a tag of its
+ * own (RFC 3261 §12.1.2).
+ */
 function earlyDialog(core: Core, transaction: ClientTransaction, answer: Answer): Dialog {
   const to = header(answer.message, 'to') ?? '';
   const tag = parameter(to, 'tag');
   const localTag = parameter(header(transaction.request, 'from') ?? '', 'tag') ?? '';
   const known = core.dialogs.early(header(transaction.request, 'call-id') ?? '', localTag);
-  const dialog = known.find(({ remoteTag }) => remoteTag === tag || remoteTag === null) ?? dialogOf(core, transaction, answer);
+  const dialog =
+    known.find(({ remoteTag }) => remoteTag === tag || remoteTag === null) ??
+    dialogOf(core, transaction, answer);
   dialog.remoteParty = to;
   dialog.remoteTag = tag;
   dialog.routes = headerList(answer.message, 'record-route').reverse();

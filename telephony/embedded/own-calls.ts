@@ -1,4 +1,7 @@
-/** Calls of this server that have come back to it: a tenant's SIP address that leads here must not ring somebody else's number as if a carrier had called. */
+/**
+ * Calls of this server that have come back to it: a tenant's SIP address that leads here must not ring
+ * somebody else's number as if a carrier had called.
+ */
 import { readSipUri } from '../sip-address.ts';
 import { type Core, ownHostPort } from './core.ts';
 import { contactUri, headerList, parameter } from './message.ts';
@@ -10,10 +13,19 @@ export function isOwnInvite(core: Core, { request, peer }: ServerTransaction): b
   const top = headerList(request, 'via')[0] ?? '';
   const branch = parameter(top, 'branch');
   if (branch !== null && core.clients.byKey.has(`${branch}\nINVITE`)) return true;
-  const own = (['udp', 'tls'] as const).map((transport) => readSipUri(`sip:${ownHostPort(core, { ...peer, transport })}`));
-  const via = parseVia(top);
-  const named = [via && `sip:${via.host}:${via.port ?? defaultPort(peer.transport)}`, contactUri(request)].map((uri) =>
-    uri ? readSipUri(uri) : null,
+  const own = (['udp', 'tls'] as const).map((transport) =>
+    readSipUri(`sip:${ownHostPort(core, { ...peer, transport })}`),
   );
-  return named.some((place) => place && own.some((each) => each?.host === place.host && each.port === (place.port ?? defaultPort(peer.transport))));
+  const via = parseVia(top);
+  const named = [
+    via && `sip:${via.host}:${via.port ?? defaultPort(peer.transport)}`,
+    contactUri(request),
+  ].map((uri) => (uri ? readSipUri(uri) : null));
+  return named.some(
+    (place) =>
+      place &&
+      own.some(
+        (each) => each?.host === place.host && each.port === (place.port ?? defaultPort(peer.transport)),
+      ),
+  );
 }

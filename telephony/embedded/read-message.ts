@@ -1,8 +1,18 @@
 /**
- * What came from the network: a message, a request that is refused as it stands, or nothing that could be answered (RFC 3261 §7, §8.2, RFC 4475).
- * A refusal quotes what could be read of the request; nothing is kept of it.
+ * What came from the network: a message, a request that is refused as it stands, or nothing that could be
+ * answered (RFC 3261 §7, §8.2, RFC 4475). A refusal quotes what could be read of the request; nothing is kept
+ * of it.
  */
-import { header, headerList, longName, parameter, parseCseq, parseMessage, type SipHeader, type SipMessage } from './message.ts';
+import {
+  header,
+  headerList,
+  longName,
+  parameter,
+  parseCseq,
+  parseMessage,
+  type SipHeader,
+  type SipMessage,
+} from './message.ts';
 import { BRANCH_COOKIE, hasCookie, parseVia } from './via.ts';
 
 /** What a text turned out to be. */
@@ -37,7 +47,11 @@ function salvage(text: string): Received {
     const match = /^([A-Za-z0-9.!%*_+`'~-]{1,128})[ \t]*:[ \t]*(.*)$/s.exec(line);
     return match ? [{ name: match[1] ?? '', value: (match[2] ?? '').trim() }] : [];
   });
-  const request: SipMessage = { start: { kind: 'request', method: start.method, uri: start.uri }, headers, body: '' };
+  const request: SipMessage = {
+    start: { kind: 'request', method: start.method, uri: start.uri },
+    headers,
+    body: '',
+  };
   return refused(start.version === '2.0' ? 400 : 505, request);
 }
 
@@ -45,14 +59,18 @@ function salvage(text: string): Received {
 function salvageStart(line: string): { method: string; uri: string; version: string } | null {
   const [opening, method] = /^(\S{1,128})[ \t]+/.exec(line) ?? [];
   const [closing, version] = /(?<=[ \t])SIP\/(\d{1,3}\.\d{1,3})(?=[ \t]*$)/i.exec(line) ?? [];
-  if (opening === undefined || method === undefined || closing === undefined || version === undefined) return null;
+  if (opening === undefined || method === undefined || closing === undefined || version === undefined)
+    return null;
   const uri = line.slice(opening.length, line.lastIndexOf(closing)).trimEnd();
   return uri === '' || uri.length > MAX_URI_CHARS || /\r/.test(uri) ? null : { method, uri, version };
 }
 
 /** An ACK is never answered (RFC 3261 §17), and neither is what does not say whom the answer is for. */
 function refused(status: 400 | 505, request: SipMessage): Received {
-  const isAnswered = request.start.kind === 'request' && request.start.method !== 'ACK' && headerList(request, 'via').length > 0;
+  const isAnswered =
+    request.start.kind === 'request' &&
+    request.start.method !== 'ACK' &&
+    headerList(request, 'via').length > 0;
   return isAnswered ? { is: 'refused', status, request } : NOTHING;
 }
 
@@ -72,7 +90,9 @@ function isWellFormed(request: SipMessage): boolean {
     isUsableUri(uri) &&
     REQUIRED.every((name) => (header(request, name) ?? '') !== '') &&
     SINGLE.every((name) => request.headers.filter((entry) => longName(entry.name) === name).length <= 1) &&
-    request.headers.every((entry) => !NAMED_PARTIES.includes(longName(entry.name)) || hasClosedQuotes(entry.value))
+    request.headers.every(
+      (entry) => !NAMED_PARTIES.includes(longName(entry.name)) || hasClosedQuotes(entry.value),
+    )
   );
 }
 

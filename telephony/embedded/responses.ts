@@ -31,12 +31,16 @@ export interface Response {
   readonly toTag: string | null;
 }
 
-/** Writes and sends a response; a dialog is made by the first one to an INVITE that makes one (RFC 3261 §12.1.1). */
+/**
+ * Writes and sends a response; a dialog is made by the first one to an INVITE that makes one (RFC 3261
+ * §12.1.1).
+ */
 export function sendResponse(core: Core, transaction: ServerTransaction, response: Response): string {
   const { request, method } = transaction;
   const { status } = response.start;
   const side = ownSide(core, transaction, response);
-  const isReliable = method === 'INVITE' && status > 100 && status < 200 && requires(response.headers, '100rel');
+  const isReliable =
+    method === 'INVITE' && status > 100 && status < 200 && requires(response.headers, '100rel');
   if (isReliable) transaction.rseq += 1;
   const isRefreshed = refreshes(method, status);
   const timer = isRefreshed ? agreeTimer(request) : null;
@@ -47,7 +51,9 @@ export function sendResponse(core: Core, transaction: ServerTransaction, respons
     ...(status === 405 && header(response, 'allow') === null ? [{ name: 'Allow', value: ALLOW }] : []),
   ];
   const headers = [...response.headers, ...more];
-  const text = formatMessage(writeResponse(core, transaction, { ...response, headers, localParty: side.localParty }));
+  const text = formatMessage(
+    writeResponse(core, transaction, { ...response, headers, localParty: side.localParty }),
+  );
   const dialog = dialogOf(core, transaction, { ...side, status });
   if (dialog && method === 'INVITE') followAnswer(dialog, transaction, { status, isReliable });
   if (isReliable) transaction.respondReliably(status, text);
@@ -59,11 +65,18 @@ export function sendResponse(core: Core, transaction: ServerTransaction, respons
 }
 
 /** Our tag, and To with it: the request's, the dialog's, the application's, or a new one. */
-function ownSide(core: Core, transaction: ServerTransaction, response: Response): { readonly localTag: string; readonly localParty: string } {
+function ownSide(
+  core: Core,
+  transaction: ServerTransaction,
+  response: Response,
+): { readonly localTag: string; readonly localParty: string } {
   const to = header(transaction.request, 'to') ?? '';
   const given = parameter(to, 'tag');
   const localTag = given ?? core.owners.get(transaction)?.dialog?.localTag ?? response.toTag ?? newTag();
-  return { localTag, localParty: given === null && response.start.status > 100 ? `${to};tag=${localTag}` : to };
+  return {
+    localTag,
+    localParty: given === null && response.start.status > 100 ? `${to};tag=${localTag}` : to,
+  };
 }
 
 /** The dialog a response belongs to, made where it makes one. */
@@ -75,13 +88,22 @@ function dialogOf(
   const owner = core.owners.get(transaction);
   if (owner?.app && transaction.method === 'INVITE' && side.status > 100 && side.status < 300) {
     const routes = headerList(transaction.request, 'record-route');
-    owner.dialog ??= makeServerDialog(core, transaction, { app: owner.app, localParty: side.localParty, localTag: side.localTag, routes });
+    owner.dialog ??= makeServerDialog(core, transaction, {
+      app: owner.app,
+      localParty: side.localParty,
+      localTag: side.localTag,
+      routes,
+    });
   }
   return owner?.dialog ?? null;
 }
 
 /** What the dialog waits for once this is sent: a PRACK, or the ACK of a 2xx. */
-function followAnswer(dialog: Dialog, transaction: ServerTransaction, { status, isReliable }: { status: number; isReliable: boolean }): void {
+function followAnswer(
+  dialog: Dialog,
+  transaction: ServerTransaction,
+  { status, isReliable }: { status: number; isReliable: boolean },
+): void {
   if (isReliable) dialog.unpracked = transaction;
   if (status < 200 || status >= 300) return;
   dialog.isConfirmed = true;
@@ -105,16 +127,25 @@ function refreshes(method: string, status: number): boolean {
   return status >= 200 && status < 300 && (method === 'INVITE' || method === 'UPDATE');
 }
 
-/** What the server adds to an application's response: the request's own headers, and a way back for what makes a dialog. */
+/**
+ * What the server adds to an application's response: the request's own headers, and a way back for what makes
+ * a dialog.
+ */
 function writeResponse(
   core: Core,
   { request, method, peer }: ServerTransaction,
-  response: { readonly start: StatusLine; readonly headers: readonly SipHeader[]; readonly body: string; readonly localParty: string },
+  response: {
+    readonly start: StatusLine;
+    readonly headers: readonly SipHeader[];
+    readonly body: string;
+    readonly localParty: string;
+  },
 ): SipMessage {
   const { status, reason } = response.start;
   const same = (name: string) => ({ name, value: header(request, name.toLowerCase()) ?? '' });
   const all = (name: string) => headerList(request, name.toLowerCase()).map((value) => ({ name, value }));
-  const isDialogMaking = status > 100 && status < 300 && (method === 'INVITE' || method === 'SUBSCRIBE' || method === 'UPDATE');
+  const isDialogMaking =
+    status > 100 && status < 300 && (method === 'INVITE' || method === 'SUBSCRIBE' || method === 'UPDATE');
   const hasContact = response.headers.some((entry) => longName(entry.name) === 'contact');
   return {
     start: { ...response.start, reason: reason === '' ? (REASONS[status] ?? 'Unknown') : reason },
@@ -126,7 +157,12 @@ function writeResponse(
       same('Call-ID'),
       same('CSeq'),
       ...(isDialogMaking && !hasContact
-        ? [{ name: 'Contact', value: ownContact(core, peer, request.start.kind === 'request' ? request.start.uri : '') }]
+        ? [
+            {
+              name: 'Contact',
+              value: ownContact(core, peer, request.start.kind === 'request' ? request.start.uri : ''),
+            },
+          ]
         : []),
       ...response.headers,
     ],

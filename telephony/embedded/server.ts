@@ -1,6 +1,7 @@
 /**
- * The embedded signalling: a SIP server (UDP, TCP and TLS) for applications that speak drachtio's protocol, used where no drachtio-server is set.
- * It owns transactions, retransmissions and dialogs; what a call means is decided by the control plane (admission) and the worker (the application).
+ * The embedded signalling: a SIP server (UDP, TCP and TLS) for applications that speak drachtio's protocol,
+ * used where no drachtio-server is set. It owns transactions, retransmissions and dialogs; what a call means
+ * is decided by the control plane (admission) and the worker (the application).
  */
 import { isDeepStrictEqual } from 'node:util';
 import { type App, openAppPort } from './app-protocol.ts';
@@ -42,8 +43,10 @@ export async function startEmbeddedSignalling(options: SignallingOptions): Promi
       const received = readMessage(text);
       if (received.is !== 'message') metrics.malformed += 1;
       if (received.is === 'refused') refuseUnkept(core, received, source);
-      if (received.is === 'message' && received.message.start.kind === 'request') onRequest(core, received.message, source);
-      if (received.is === 'message' && received.message.start.kind === 'response') onResponse(core, received.message, source);
+      if (received.is === 'message' && received.message.start.kind === 'request')
+        onRequest(core, received.message, source);
+      if (received.is === 'message' && received.message.start.kind === 'response')
+        onResponse(core, received.message, source);
       return received.is === 'message';
     } catch (error) {
       // Whatever a message contains, the next one is served.
@@ -53,7 +56,8 @@ export async function startEmbeddedSignalling(options: SignallingOptions): Promi
     }
   };
   const onUnreachable = (peer: Peer) => {
-    for (const transaction of [...core.clients.byId.values()]) if (isDeepStrictEqual(transaction.peer, peer)) transaction.unreachable();
+    for (const transaction of [...core.clients.byId.values()])
+      if (isDeepStrictEqual(transaction.peer, peer)) transaction.unreachable();
   };
   const { clock, sipHost: host, sipPort: port, tls = null } = options;
   const transports = await openTransports({ host, port, tls, clock, onMessage, onUnreachable });
@@ -93,9 +97,14 @@ export async function startEmbeddedSignalling(options: SignallingOptions): Promi
     sipPort: transports.port,
     tlsPort: transports.tlsPort,
     appPort: appPort.port,
-    metrics: () => ({ ...metrics, dialogs: core.dialogs.size, transactions: core.servers.byId.size + core.clients.byId.size }),
+    metrics: () => ({
+      ...metrics,
+      dialogs: core.dialogs.size,
+      transactions: core.servers.byId.size + core.clients.byId.size,
+    }),
     async close() {
-      for (const transaction of [...core.servers.byId.values(), ...core.clients.byId.values()]) transaction.close();
+      for (const transaction of [...core.servers.byId.values(), ...core.clients.byId.values()])
+        transaction.close();
       await appPort.close();
       for (const timer of core.graceTimers) timer.cancel();
       core.dialogs.close();
@@ -111,8 +120,9 @@ function hostPortOf(core: Core, transport: Peer['transport']): string[] {
 }
 
 /**
- * A worker's connection is gone. Its answered calls wait for whoever takes them over: the same worker when only its connection broke, another one when it died.
- * What nobody takes is hung up on, so that no caller is left on an open line. Whoever was being rung is rung no more: nobody would talk to them.
+ * A worker's connection is gone. Its answered calls wait for whoever takes them over: the same worker when
+ * only its connection broke, another one when it died. What nobody takes is hung up on, so that no caller is
+ * left on an open line. Whoever was being rung is rung no more: nobody would talk to them.
  */
 function releaseApp(core: Core, app: App): void {
   for (const dialog of core.dialogs.of(app)) if (!dialog.isConfirmed) core.dialogs.remove(dialog);
@@ -127,11 +137,21 @@ function releaseApp(core: Core, app: App): void {
   core.graceTimers.add(timer);
   for (const transaction of [...core.clients.byId.values()]) {
     const owner = core.owners.get(transaction);
-    if (transaction.method === 'INVITE' && transaction.state !== 'completed' && owner?.app === app && !owner.dialog?.isConfirmed)
+    if (
+      transaction.method === 'INVITE' &&
+      transaction.state !== 'completed' &&
+      owner?.app === app &&
+      !owner.dialog?.isConfirmed
+    )
       cancelInvite(core, transaction);
   }
   for (const transaction of [...core.servers.byId.values()]) {
     if (core.owners.get(transaction)?.app !== app || transaction.isFinal) continue;
-    sendResponse(core, transaction, { start: { kind: 'response', status: 503, reason: REASONS[503] ?? '' }, headers: [], body: '', toTag: null });
+    sendResponse(core, transaction, {
+      start: { kind: 'response', status: 503, reason: REASONS[503] ?? '' },
+      headers: [],
+      body: '',
+      toTag: null,
+    });
   }
 }

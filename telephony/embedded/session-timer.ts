@@ -1,6 +1,7 @@
 /**
- * Session timers (RFC 4028): a call whose other side has silently gone ends when no refresh comes.
- * The interval is agreed in a request and its 2xx; whoever is to refresh sends a re-INVITE or an UPDATE at half of it, this server always an UPDATE.
+ * Session timers (RFC 4028): a call whose other side has silently gone ends when no refresh comes. The
+ * interval is agreed in a request and its 2xx; whoever is to refresh sends a re-INVITE or an UPDATE at half
+ * of it, this server always an UPDATE.
  */
 import { type Core, dialogPeer, dialogRequest, loseDialog, ownContact, startClient } from './core.ts';
 import type { Dialog } from './dialog.ts';
@@ -20,16 +21,23 @@ export interface SessionTimer {
 }
 
 /** Session-Expires of a message; null when it has none or it is malformed. */
-function sessionExpires(message: SipMessage): { readonly seconds: number; readonly refresher: 'uac' | 'uas' | null } | null {
+function sessionExpires(
+  message: SipMessage,
+): { readonly seconds: number; readonly refresher: 'uac' | 'uas' | null } | null {
   const match = /^\s*(\d{1,9})\s*(?:;(.*))?$/.exec(header(message, 'session-expires') ?? '');
   if (!match) return null;
   const refresher = /(?:^|;)\s*refresher\s*=\s*(uac|uas)\b/i.exec(match[2] ?? '')?.[1]?.toLowerCase();
-  return { seconds: Number(match[1]), refresher: refresher === 'uac' || refresher === 'uas' ? refresher : null };
+  return {
+    seconds: Number(match[1]),
+    refresher: refresher === 'uac' || refresher === 'uas' ? refresher : null,
+  };
 }
 
 /** True for a message whose sender knows session timers. */
 function knowsTimers(message: SipMessage): boolean {
-  return [...headerList(message, 'supported'), ...headerList(message, 'require')].some((option) => option.toLowerCase() === 'timer');
+  return [...headerList(message, 'supported'), ...headerList(message, 'require')].some(
+    (option) => option.toLowerCase() === 'timer',
+  );
 }
 
 /** Whether this server could refresh: its UPDATE must be taken. */
@@ -37,15 +45,17 @@ function takesUpdate(message: SipMessage): boolean {
   return headerList(message, 'allow').some((method) => method.toUpperCase() === 'UPDATE');
 }
 
-/** True for a request that asks for an interval too short; only who knows timers can ask again (RFC 4028 §9). */
+/**
+ * True for a request that asks for an interval too short; only who knows timers can ask again (RFC 4028 §9).
+ */
 export function isTooShort(request: SipMessage): boolean {
   const asked = sessionExpires(request);
   return asked !== null && asked.seconds < MIN_SESSION_SECONDS && knowsTimers(request);
 }
 
 /**
- * What a request asks for and this server agrees to: the sender refreshes unless it wants us to (RFC 4028 §9).
- * Null: no timer, because none is asked for, or nobody is there who could refresh.
+ * What a request asks for and this server agrees to: the sender refreshes unless it wants us to (RFC 4028
+ * §9). Null: no timer, because none is asked for, or nobody is there who could refresh.
  */
 export function agreeTimer(request: SipMessage): SessionTimer | null {
   const asked = sessionExpires(request);
@@ -59,13 +69,18 @@ export function agreeTimer(request: SipMessage): SessionTimer | null {
 export function timerHeaders(timer: SessionTimer | null, request: SipMessage): SipHeader[] {
   if (timer === null) return [];
   const value = `${timer.seconds};refresher=${timer.isOurs ? 'uas' : 'uac'}`;
-  return [{ name: 'Session-Expires', value }, ...(knowsTimers(request) ? [{ name: 'Require', value: 'timer' }] : [])];
+  return [
+    { name: 'Session-Expires', value },
+    ...(knowsTimers(request) ? [{ name: 'Require', value: 'timer' }] : []),
+  ];
 }
 
 /** What the other side's 2xx to a request of ours says (RFC 4028 §7.2). */
 export function timerOfResponse(response: SipMessage): SessionTimer | null {
   const agreed = sessionExpires(response);
-  return agreed && { seconds: Math.max(agreed.seconds, MIN_SESSION_SECONDS), isOurs: agreed.refresher !== 'uas' };
+  return (
+    agreed && { seconds: Math.max(agreed.seconds, MIN_SESSION_SECONDS), isOurs: agreed.refresher !== 'uas' }
+  );
 }
 
 /** Starts the interval anew, as every 2xx to a re-INVITE or UPDATE does; null ends it. */
@@ -76,7 +91,9 @@ export function restartTimer(core: Core, dialog: Dialog, timer: SessionTimer | n
   const { clock } = core.options;
   const margin = Math.min(MAX_MARGIN_SECONDS, timer.seconds / 3);
   const end = clock.after((timer.seconds - margin) * MS, () => loseDialog(core, dialog));
-  const refresh = timer.isOurs ? clock.after((timer.seconds / 2) * MS, () => sendRefresh(core, dialog, timer)) : null;
+  const refresh = timer.isOurs
+    ? clock.after((timer.seconds / 2) * MS, () => sendRefresh(core, dialog, timer))
+    : null;
   dialog.sessionTimers = {
     cancel() {
       end.cancel();
@@ -95,6 +112,15 @@ function sendRefresh(core: Core, dialog: Dialog, timer: SessionTimer): void {
     { name: 'Session-Expires', value: `${timer.seconds};refresher=uac` },
     { name: 'Min-SE', value: String(MIN_SESSION_SECONDS) },
   ];
-  const { branch, message } = dialogRequest(core, dialog, { method: 'UPDATE', cseq: dialog.localCseq, headers, body: '' });
-  startClient(core, { branch, message, method: 'UPDATE', peer }, { app: null, dialog, onFailed: () => undefined });
+  const { branch, message } = dialogRequest(core, dialog, {
+    method: 'UPDATE',
+    cseq: dialog.localCseq,
+    headers,
+    body: '',
+  });
+  startClient(
+    core,
+    { branch, message, method: 'UPDATE', peer },
+    { app: null, dialog, onFailed: () => undefined },
+  );
 }

@@ -1,6 +1,6 @@
 /**
- * The four transaction machines of RFC 3261 §17 (with the 2xx retransmission of §13.3.1.4): what is sent again, until when, and what is absorbed.
- * Time and sending are handed in.
+ * The four transaction machines of RFC 3261 §17 (with the 2xx retransmission of §13.3.1.4): what is sent
+ * again, until when, and what is absorbed. Time and sending are handed in.
  */
 import { randomInt, randomUUID } from 'node:crypto';
 import type { Clock, Timer } from '#config/clock.ts';
@@ -50,7 +50,12 @@ export class ServerTransaction {
 
   constructor(
     deps: TransactionDeps,
-    request: { readonly key: string; readonly message: SipMessage; readonly method: string; readonly peer: Peer },
+    request: {
+      readonly key: string;
+      readonly message: SipMessage;
+      readonly method: string;
+      readonly peer: Peer;
+    },
     hooks: ServerHooks,
   ) {
     this.#deps = deps;
@@ -121,7 +126,8 @@ export class ServerTransaction {
   }
 
   #retransmit(ms: number): void {
-    // A reliable transport carries a refusal once; a 2xx goes again whatever carries it, as its ACK comes end to end.
+    // A reliable transport carries a refusal once; a 2xx goes again whatever carries it, as its ACK comes end
+    // to end.
     if (this.peer.transport !== 'udp' && this.status >= 300) return;
     this.#retransmission = this.#deps.clock.after(ms, () => {
       this.receiveAgain();
@@ -158,7 +164,13 @@ export class ClientTransaction {
 
   constructor(
     deps: TransactionDeps,
-    request: { readonly key: string; readonly message: SipMessage; readonly text: string; readonly method: string; readonly peer: Peer },
+    request: {
+      readonly key: string;
+      readonly message: SipMessage;
+      readonly text: string;
+      readonly method: string;
+      readonly peer: Peer;
+    },
     hooks: ClientHooks,
   ) {
     this.#deps = deps;

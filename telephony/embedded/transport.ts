@@ -1,6 +1,6 @@
 /**
- * SIP over UDP and TCP on one address, and over TLS beside it (RFC 3261 §18): the text of whole messages in, whole messages out.
- * Nothing from the network throws; what a text means is decided above.
+ * SIP over UDP and TCP on one address, and over TLS beside it (RFC 3261 §18): the text of whole messages in,
+ * whole messages out. Nothing from the network throws; what a text means is decided above.
  */
 import { createSocket, type Socket as UdpSocket } from 'node:dgram';
 import { connect, createServer, isIP, type Server, type Socket } from 'node:net';
@@ -63,7 +63,10 @@ const CONNECT_MS = 5_000;
 export async function openTransports(options: TransportOptions): Promise<Transports> {
   const plain = await bindPlain(options);
   try {
-    return new BoundTransports(options, { ...plain, tls: options.tls && (await listenTls(options.host, options.tls)) });
+    return new BoundTransports(options, {
+      ...plain,
+      tls: options.tls && (await listenTls(options.host, options.tls)),
+    });
   } catch (error) {
     plain.tcp.close();
     plain.udp.close();
@@ -72,7 +75,9 @@ export async function openTransports(options: TransportOptions): Promise<Transpo
 }
 
 /** UDP and TCP on one port. */
-async function bindPlain(options: TransportOptions): Promise<{ readonly tcp: Server; readonly udp: UdpSocket; readonly port: number }> {
+async function bindPlain(
+  options: TransportOptions,
+): Promise<{ readonly tcp: Server; readonly udp: UdpSocket; readonly port: number }> {
   for (let attempt = 0; ; attempt++) {
     const tcp = await listenTcp(options);
     const port = portOf(tcp);
@@ -98,7 +103,12 @@ class BoundTransports implements Transports {
 
   constructor(
     options: TransportOptions,
-    bound: { readonly tcp: Server; readonly udp: UdpSocket; readonly tls: Server | null; readonly port: number },
+    bound: {
+      readonly tcp: Server;
+      readonly udp: UdpSocket;
+      readonly tls: Server | null;
+      readonly port: number;
+    },
   ) {
     this.#options = options;
     this.#servers = bound.tls ? [bound.tcp, bound.tls] : [bound.tcp];
@@ -144,7 +154,9 @@ class BoundTransports implements Transports {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#connections.close();
-    const closed = this.#servers.map((server) => new Promise<void>((resolve) => server.close(() => resolve())));
+    const closed = this.#servers.map(
+      (server) => new Promise<void>((resolve) => server.close(() => resolve())),
+    );
     await Promise.all([...closed, new Promise<void>((resolve) => this.#udp.close(resolve))]);
   }
 
@@ -214,7 +226,10 @@ function listenTcp(options: TransportOptions): Promise<Server> {
 
 function listenTls(host: string, { port, certificate, key }: SipTls): Promise<Server> {
   return new Promise((resolve, reject) => {
-    const server = createTlsServer({ cert: certificate, key, handshakeTimeout: CONNECT_MS }).once('error', reject);
+    const server = createTlsServer({ cert: certificate, key, handshakeTimeout: CONNECT_MS }).once(
+      'error',
+      reject,
+    );
     server.on('tlsClientError', () => undefined);
     server.listen(port, host, () => resolve(server));
   });
@@ -227,7 +242,10 @@ function portOf(server: Server): number {
 
 function bindUdp(options: TransportOptions, port: number): Promise<UdpSocket> {
   return new Promise((resolve, reject) => {
-    const socket = createSocket({ type: isIP(options.host) === 6 ? 'udp6' : 'udp4', recvBufferSize: 1 << 20 }).once('error', reject);
+    const socket = createSocket({
+      type: isIP(options.host) === 6 ? 'udp6' : 'udp4',
+      recvBufferSize: 1 << 20,
+    }).once('error', reject);
     socket.bind(port, options.host, () => {
       socket.off('error', reject);
       resolve(socket);
@@ -236,7 +254,11 @@ function bindUdp(options: TransportOptions, port: number): Promise<UdpSocket> {
 }
 
 function peerOf(socket: Socket, transport: Peer['transport']): Peer {
-  return { transport, address: (socket.remoteAddress ?? '').replace(/^::ffff:/, ''), port: socket.remotePort ?? 0 };
+  return {
+    transport,
+    address: (socket.remoteAddress ?? '').replace(/^::ffff:/, ''),
+    port: socket.remotePort ?? 0,
+  };
 }
 
 function keyOf(peer: Peer): string {

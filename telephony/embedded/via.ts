@@ -1,4 +1,7 @@
-/** What the Via of a request says: who sent it, where its responses go, and which transaction it belongs to (RFC 3261 §17.2.3, §18.2, RFC 3581). */
+/**
+ * What the Via of a request says: who sent it, where its responses go, and which transaction it belongs to
+ * (RFC 3261 §17.2.3, §18.2, RFC 3581).
+ */
 import { DEFAULT_PORTS } from '../sip-address.ts';
 import { header, headerList, longName, parameter, parseCseq, type SipMessage } from './message.ts';
 import type { Peer } from './transport.ts';
@@ -25,7 +28,13 @@ const VIA = new RegExp(
 /** Reads a Via value; null when it is malformed (RFC 3261 §20.42). */
 export function parseVia(value: string): Via | null {
   const match = VIA.exec(value);
-  return match && { host: match[1] ?? '', port: match[2] === undefined ? null : Number(match[2]), branch: parameter(value, 'branch') };
+  return (
+    match && {
+      host: match[1] ?? '',
+      port: match[2] === undefined ? null : Number(match[2]),
+      branch: parameter(value, 'branch'),
+    }
+  );
 }
 
 /** True where the branch tells transactions apart. */
@@ -41,7 +50,10 @@ export function withReceived(message: SipMessage, source: Peer): SipMessage {
   return { ...message, headers: [...[marked, ...others].map((value) => ({ name: 'Via', value })), ...rest] };
 }
 
-/** Responses go back where the request came from; without `rport` to the port its Via names (RFC 3261 §18.2.2). */
+/**
+ * Responses go back where the request came from; without `rport` to the port its Via names (RFC 3261
+ * §18.2.2).
+ */
 export function replyPeer(message: SipMessage, source: Peer): Peer {
   if (source.transport !== 'udp') return source;
   const top = headerList(message, 'via')[0] ?? '';
@@ -56,12 +68,23 @@ export function defaultPort(transport: Peer['transport']): number {
   return DEFAULT_PORTS[transport];
 }
 
-/** Names a transaction: branch, sent-by and method, or what a client of RFC 2543 keeps the same between an INVITE, its ACK and its CANCEL (RFC 3261 §17.2.3). */
+/**
+ * Names a transaction: branch, sent-by and method, or what a client of RFC 2543 keeps the same between an
+ * INVITE, its ACK and its CANCEL (RFC 3261 §17.2.3).
+ */
 export function transactionKey(message: SipMessage, method: string): string {
   const via = parseVia(headerList(message, 'via')[0] ?? '');
   const sentBy = via ? `${via.host}:${via.port ?? ''}`.toLowerCase() : '';
   if (via && hasCookie(via)) return `${via.branch}\n${sentBy}\n${method}`;
   const uri = message.start.kind === 'request' ? message.start.uri : '';
   const fromTag = parameter(header(message, 'from') ?? '', 'tag') ?? '';
-  return [uri, fromTag, header(message, 'call-id'), parseCseq(message)?.number, via?.branch ?? '', sentBy, method].join('\n');
+  return [
+    uri,
+    fromTag,
+    header(message, 'call-id'),
+    parseCseq(message)?.number,
+    via?.branch ?? '',
+    sentBy,
+    method,
+  ].join('\n');
 }

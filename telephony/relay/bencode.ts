@@ -1,4 +1,7 @@
-/** Bencode (BEP 3), as rtpengine writes and reads it: dictionaries, lists, whole numbers and byte strings, the latter as text. */
+/**
+ * Bencode (BEP 3), as rtpengine writes and reads it: dictionaries, lists, whole numbers and byte strings, the
+ * latter as text.
+ */
 
 /** What can be written. */
 export type Bencodable = string | number | readonly Bencodable[] | { readonly [key: string]: Bencodable };

@@ -1,4 +1,7 @@
-/** The audio of phone calls through an rtpengine: each session description is exchanged for one that names the relay, so that neither side learns the other's address. */
+/**
+ * The audio of phone calls through an rtpengine: each session description is exchanged for one that names the
+ * relay, so that neither side learns the other's address.
+ */
 import type { Clock } from '#config/clock.ts';
 import { fault } from '#config/errors.ts';
 import type { Logger } from '#config/log.ts';
@@ -18,7 +21,10 @@ export interface MediaRelay {
 
 /** One call's audio at the relay. What is asked is done one after the other. */
 export interface RelayedCall {
-  /** What the other side is given instead of an offer by `side`. Rejects with `Fault('media_relay_unreachable')`. */
+  /**
+   * What the other side is given instead of an offer by `side`. Rejects with
+   * `Fault('media_relay_unreachable')`.
+   */
   offer(side: RelaySide, sdp: string): Promise<string>;
   /** What the offerer is given instead of an answer by `side`. Rejects like `offer`. */
   answer(side: RelaySide, sdp: string): Promise<string>;
@@ -34,18 +40,39 @@ export interface MediaRelayDeps {
   readonly interfaces: Readonly<Record<RelaySide, string>> | null;
   readonly clock: Pick<Clock, 'now'>;
   readonly logger: Logger;
-  /** Names a call to the relay: of our own making, as a Call-ID is the other side's, who might name another's call. */
+  /**
+   * Names a call to the relay: of our own making, as a Call-ID is the other side's, who might name another's
+   * call.
+   */
   readonly callId: () => string;
 }
 
 /** One that did not answer is asked last for so long. */
 const AVOIDED_MS = 10_000;
-/** Suites that nobody here speaks (telephony/sdes.ts): an rtpengine offers all it knows beside ours, the one without encryption included. */
+/**
+ * Suites that nobody here speaks (telephony/sdes.ts): an rtpengine offers all it knows beside ours, the one
+ * without encryption included.
+ */
 const FOREIGN_SUITES = [
-  ...['AES_192_CM_HMAC_SHA1_80', 'AES_192_CM_HMAC_SHA1_32', 'AES_256_CM_HMAC_SHA1_80', 'AES_256_CM_HMAC_SHA1_32'],
-  ...['F8_128_HMAC_SHA1_80', 'F8_128_HMAC_SHA1_32', 'NULL_HMAC_SHA1_80', 'NULL_HMAC_SHA1_32', 'AEAD_AES_128_GCM', 'AEAD_AES_256_GCM'],
+  ...[
+    'AES_192_CM_HMAC_SHA1_80',
+    'AES_192_CM_HMAC_SHA1_32',
+    'AES_256_CM_HMAC_SHA1_80',
+    'AES_256_CM_HMAC_SHA1_32',
+  ],
+  ...[
+    'F8_128_HMAC_SHA1_80',
+    'F8_128_HMAC_SHA1_32',
+    'NULL_HMAC_SHA1_80',
+    'NULL_HMAC_SHA1_32',
+    'AEAD_AES_128_GCM',
+    'AEAD_AES_256_GCM',
+  ],
 ];
-/** Addresses of nobody but the relay: candidates would lead round it. Only whoever was heard first is heard on. */
+/**
+ * Addresses of nobody but the relay: candidates would lead round it. Only whoever was heard first is heard
+ * on.
+ */
 const ALWAYS = {
   ICE: 'remove',
   DTLS: 'off',
@@ -75,8 +102,14 @@ export function createMediaRelay(deps: MediaRelayDeps): MediaRelay {
       return sdp ?? '';
     } catch (error) {
       if (error instanceof NgSilent) silentAt.set(relay, deps.clock.now());
-      const advice = error instanceof NgSilent ? 'does it run, and is its listen-ng what RTPENGINE names?' : 'its log says why';
-      deps.logger.error({ err: error, relay: relay.name, command: command.command }, `the media relay did not do what it was asked: ${advice}`);
+      const advice =
+        error instanceof NgSilent
+          ? 'does it run, and is its listen-ng what RTPENGINE names?'
+          : 'its log says why';
+      deps.logger.error(
+        { err: error, relay: relay.name, command: command.command },
+        `the media relay did not do what it was asked: ${advice}`,
+      );
       throw error;
     }
   }
@@ -105,7 +138,10 @@ export function createMediaRelay(deps: MediaRelayDeps): MediaRelay {
       throw fault('media_relay_unreachable');
     }
 
-    /** An offer moves a call to another relay where its own is gone: both sides are told new addresses then. An answer goes where its offer went. */
+    /**
+     * An offer moves a call to another relay where its own is gone: both sides are told new addresses then.
+     * An answer goes where its offer went.
+     */
     function forOffer(): NgClient[] {
       return relay ? [relay, ...inTurn().filter((each) => each !== relay)] : inTurn();
     }
@@ -120,15 +156,28 @@ export function createMediaRelay(deps: MediaRelayDeps): MediaRelay {
       offer(side, sdp) {
         const { interfaces } = deps;
         const direction = interfaces ? { direction: [interfaces[side], interfaces[other(side)]] } : {};
-        return afterwards(() => exchange(forOffer(), { command: 'offer', 'from-tag': side, sdp: ended(sdp), ...direction }));
+        return afterwards(() =>
+          exchange(forOffer(), { command: 'offer', 'from-tag': side, sdp: ended(sdp), ...direction }),
+        );
       },
       answer: (side, sdp) =>
-        afterwards(() => exchange(relay ? [relay] : [], { command: 'answer', 'from-tag': other(side), 'to-tag': side, sdp: ended(sdp) })),
+        afterwards(() =>
+          exchange(relay ? [relay] : [], {
+            command: 'answer',
+            'from-tag': other(side),
+            'to-tag': side,
+            sdp: ended(sdp),
+          }),
+        ),
       end() {
         if (isOver) return;
         isOver = true;
         // One that cannot be told forgets the call by itself, some time after the last packet.
-        void afterwards(() => Promise.allSettled([...asked].map((each) => each.ask({ command: 'delete', 'call-id': id, 'delete-delay': 0 }))));
+        void afterwards(() =>
+          Promise.allSettled(
+            [...asked].map((each) => each.ask({ command: 'delete', 'call-id': id, 'delete-delay': 0 })),
+          ),
+        );
       },
     };
   }
@@ -137,8 +186,11 @@ export function createMediaRelay(deps: MediaRelayDeps): MediaRelay {
     openCall,
     async check() {
       const found = await Promise.allSettled(deps.relays.map((relay) => ask(relay, { command: 'ping' })));
-      const there = deps.relays.filter((_, index) => found[index]?.status === 'fulfilled').map(({ name }) => name);
-      if (there.length > 0) deps.logger.info({ relays: there }, 'the audio of phone calls goes through rtpengine');
+      const there = deps.relays
+        .filter((_, index) => found[index]?.status === 'fulfilled')
+        .map(({ name }) => name);
+      if (there.length > 0)
+        deps.logger.info({ relays: there }, 'the audio of phone calls goes through rtpengine');
     },
     close() {
       for (const relay of deps.relays) relay.close();

@@ -1,4 +1,7 @@
-/** Asks an rtpengine by its control protocol, `ng`: bencoded commands over UDP, sent again until they are answered. */
+/**
+ * Asks an rtpengine by its control protocol, `ng`: bencoded commands over UDP, sent again until they are
+ * answered.
+ */
 import { createSocket, type Socket } from 'node:dgram';
 import { isIP } from 'node:net';
 import { z } from 'zod';
@@ -38,7 +41,10 @@ export interface NgClient {
 /** What asking needs. */
 export interface NgClientDeps {
   readonly clock: Clock;
-  /** Makes a word nobody else uses: an rtpengine answers the same one the same way, so that a command sent twice is done once. */
+  /**
+   * Makes a word nobody else uses: an rtpengine answers the same one the same way, so that a command sent
+   * twice is done once.
+   */
   readonly cookie: () => string;
 }
 
@@ -64,7 +70,10 @@ const TIMES = 5;
 const SPACE = 0x20;
 
 /** Asks the rtpengine at this address; names are looked up when a command is sent. */
-export function createNgClient({ host, port }: { readonly host: string; readonly port: number }, deps: NgClientDeps): NgClient {
+export function createNgClient(
+  { host, port }: { readonly host: string; readonly port: number },
+  deps: NgClientDeps,
+): NgClient {
   const name = hostPort(host, port);
   const questions = new Map<string, Question>();
   const socket = createSocket(isIP(host) === 6 ? 'udp6' : 'udp4');
@@ -126,15 +135,25 @@ export function createNgClient({ host, port }: { readonly host: string; readonly
   };
 }
 
-/** Only what comes from there is heard. A name that cannot be looked up is an address that does not answer. */
-function connect(socket: Socket, { host, port }: { readonly host: string; readonly port: number }): Promise<void> {
+/**
+ * Only what comes from there is heard. A name that cannot be looked up is an address that does not answer.
+ */
+function connect(
+  socket: Socket,
+  { host, port }: { readonly host: string; readonly port: number },
+): Promise<void> {
   return new Promise((resolve, reject) => {
     socket.connect(port, host, (error?: Error) => (error ? reject(error) : resolve()));
   });
 }
 
 function readReply(body: Uint8Array): NgReply {
-  const { result, sdp, 'error-reason': reason } = replySchema.parse(Object.fromEntries(dictionary.parse(decodeBencode(body))));
-  if (result === 'error') throw new NgRefused(`rtpengine: ${reason?.slice(0, MAX_REASON_CHARS) ?? 'refused without a reason'}`);
+  const {
+    result,
+    sdp,
+    'error-reason': reason,
+  } = replySchema.parse(Object.fromEntries(dictionary.parse(decodeBencode(body))));
+  if (result === 'error')
+    throw new NgRefused(`rtpengine: ${reason?.slice(0, MAX_REASON_CHARS) ?? 'refused without a reason'}`);
   return { result, sdp };
 }

@@ -1,4 +1,7 @@
-/** `Signalling` whose calls have their audio passed on by a relay: whoever takes and places calls sees the relay's addresses, and so does the other side. */
+/**
+ * `Signalling` whose calls have their audio passed on by a relay: whoever takes and places calls sees the
+ * relay's addresses, and so does the other side.
+ */
 import { isAnswerable, isProtected, isProtectedAnswer } from '../sdp.ts';
 import {
   type DialogFacts,
@@ -44,7 +47,10 @@ export function relayedSignalling(signalling: Signalling, relay: MediaRelay): Si
   };
 }
 
-/** An INVITE as the worker is to see it; one whose offer the relay would not take is refused as soon as it rings. */
+/**
+ * An INVITE as the worker is to see it; one whose offer the relay would not take is refused as soon as it
+ * rings.
+ */
 async function relayed(invite: IncomingInvite, call: RelayedCall): Promise<IncomingInvite> {
   const { sdpOffer: offer } = invite;
   // What nobody could answer is the worker's to refuse.
@@ -67,7 +73,11 @@ class RelayedInvite implements IncomingInvite {
 
   constructor(
     invite: IncomingInvite,
-    { call, offer, failure = null }: { readonly call: RelayedCall; readonly offer: string | null; readonly failure?: unknown },
+    {
+      call,
+      offer,
+      failure = null,
+    }: { readonly call: RelayedCall; readonly offer: string | null; readonly failure?: unknown },
   ) {
     this.#invite = invite;
     this.#call = call;
@@ -139,7 +149,9 @@ class RelayedOutgoingInvite implements OutgoingInvite {
       this.#invite = signalling.dial({ ...request, sdpOffer });
       let early: Promise<unknown> = Promise.resolve();
       this.#invite.onEarlyMedia((sdp) => {
-        const told = exchanged(call, request.sdpOffer, sdp).then((description) => this.#onEarlyMedia?.(description));
+        const told = exchanged(call, request.sdpOffer, sdp).then((description) =>
+          this.#onEarlyMedia?.(description),
+        );
         // Without it, it rings in silence, and the answer decides.
         early = told.catch(() => undefined);
       });
@@ -170,8 +182,8 @@ async function answered(dialog: SipDialog, call: RelayedCall, offer: string): Pr
 }
 
 /**
- * An answer by the network as the worker is to see it. The relay would hide that what was offered protected is answered in the clear, or with no key:
- * that the worker sees as it is, and refuses.
+ * An answer by the network as the worker is to see it. The relay would hide that what was offered protected
+ * is answered in the clear, or with no key: that the worker sees as it is, and refuses.
  */
 async function exchanged(call: RelayedCall, offer: string, answer: string): Promise<string> {
   return isProtected(offer) && !isProtectedAnswer(answer) ? answer : call.answer('network', answer);
@@ -187,7 +199,14 @@ class RelayedDialog implements SipDialog {
   /** What the worker offered last. */
   #offered: string;
 
-  constructor(dialog: SipDialog, { call, remoteSdp, offered }: { readonly call: RelayedCall; readonly remoteSdp: string; readonly offered: string }) {
+  constructor(
+    dialog: SipDialog,
+    {
+      call,
+      remoteSdp,
+      offered,
+    }: { readonly call: RelayedCall; readonly remoteSdp: string; readonly offered: string },
+  ) {
     this.#dialog = dialog;
     this.#call = call;
     this.remoteSdp = remoteSdp;
@@ -244,7 +263,8 @@ class RelayedDialog implements SipDialog {
   async #takeAnswer(answer: string): Promise<void> {
     const listener = await this.#listening;
     // What the relay will not take is an answer that cannot be used, as one that is not there.
-    const told = answer.trim() === '' ? '' : await exchanged(this.#call, this.#offered, answer).catch(() => '');
+    const told =
+      answer.trim() === '' ? '' : await exchanged(this.#call, this.#offered, answer).catch(() => '');
     listener.onAnswer(told);
   }
 }

@@ -1,4 +1,6 @@
-/** The comparison's own instruments: what it makes of a call, and the recogniser that hears what a scene says. */
+/**
+ * The comparison's own instruments: what it makes of a call, and the recogniser that hears what a scene says.
+ */
 import { afterEach, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { judgeCall, ownWords } from '#bench/comparison/judge.ts';
@@ -13,8 +15,13 @@ const WORDS = LONG_REPLY.split(' ').length;
 const LONG_MS = WORDS * WORD_MS;
 
 /** A call in which the agent was heard in these spans and these lines were said. */
-function callOf(spans: readonly (readonly [number, number])[], lines: readonly (readonly [Meaning, number, number])[]): RoomCall {
-  const voicedMs = spans.flatMap(([from, to]) => Array.from({ length: (to - from) / 10 }, (_, index) => from + 10 * index));
+function callOf(
+  spans: readonly (readonly [number, number])[],
+  lines: readonly (readonly [Meaning, number, number])[],
+): RoomCall {
+  const voicedMs = spans.flatMap(([from, to]) =>
+    Array.from({ length: (to - from) / 10 }, (_, index) => from + 10 * index),
+  );
   const agent: { firstMs: number; lastMs: number }[] = [];
   for (const atMs of voicedMs) addVoice(agent, atMs);
   return {
@@ -39,7 +46,12 @@ describe('what is made of a call', () => {
         ['turn', 6_000, 7_000],
       ],
     );
-    expect(judgeCall(call, [])).toMatchObject({ greetingMs: 200, replyMs: [600], unanswered: 1, premature: 0 });
+    expect(judgeCall(call, [])).toMatchObject({
+      greetingMs: 200,
+      replyMs: [600],
+      unanswered: 1,
+      premature: 0,
+    });
   });
 
   it('knows a pause for thought the agent spoke into from one it waited out', () => {
@@ -73,7 +85,12 @@ describe('what is made of a call', () => {
       ],
     );
     const heard = judgeCall(call, [GREETING, LONG_REPLY.split(' ').slice(0, 12).join(' ')]);
-    expect(heard).toMatchObject({ interruptions: 1, missed: 0, wordsOff: [2], stopMs: [1_500 + 10 * WORD_MS - 10 - 4_500] });
+    expect(heard).toMatchObject({
+      interruptions: 1,
+      missed: 0,
+      wordsOff: [2],
+      stopMs: [1_500 + 10 * WORD_MS - 10 - 4_500],
+    });
     expect(judgeCall(call, null).wordsOff).toEqual([]);
   });
 
@@ -97,7 +114,11 @@ describe('what is made of a call', () => {
       ['turn', 0, 1_000],
       ['backchannel', 4_000, 4_400],
     ] as const;
-    expect(judgeCall(callOf([[1_500, 1_500 + LONG_MS]], lines), [LONG_REPLY])).toMatchObject({ listenedTo: 1, brokenOff: 0, heldMs: [0] });
+    expect(judgeCall(callOf([[1_500, 1_500 + LONG_MS]], lines), [LONG_REPLY])).toMatchObject({
+      listenedTo: 1,
+      brokenOff: 0,
+      heldMs: [0],
+    });
     const paused = callOf(
       [
         [1_500, 4_300],
@@ -110,7 +131,9 @@ describe('what is made of a call', () => {
   });
 
   it('tells what an agent says of its own accord from the script', () => {
-    expect(ownWords([GREETING, 'Our garden was', 'Sorry, something went wrong.', ''])).toEqual(['Sorry, something went wrong.']);
+    expect(ownWords([GREETING, 'Our garden was', 'Sorry, something went wrong.', ''])).toEqual([
+      'Sorry, something went wrong.',
+    ]);
   });
 });
 
@@ -125,7 +148,13 @@ it('the page holds every figure of both sides, what each did when an engine died
     ),
     [],
   );
-  const fault = { fault: 'voice answers 500', heardAfterMs: null, nextAnsweredAfterMs: 900, wasSentAway: false, ownWords: ['Sorry.'] };
+  const fault = {
+    fault: 'voice answers 500',
+    heardAfterMs: null,
+    nextAnsweredAfterMs: 900,
+    wasSentAway: false,
+    ownWords: ['Sorry.'],
+  };
   const side = (name: string, faults: (typeof fault)[]) => ({
     name,
     version: '1.0.0',
@@ -151,8 +180,12 @@ it('the page holds every figure of both sides, what each did when an engine died
   expect(page).toContain('Memory per call, MiB | 10.0 | 10.0 |');
   expect(page).toContain('| voice answers 500 | silence; the next one answered after 0.9 s; says “Sorry.” |');
   expect(page).not.toMatch(/The machine was busy|stopped before its end/);
-  expect(toMarkdown({ ...run, machine: { ...run.machine, othersShare: 0.4 } })).toContain('The machine was busy');
-  expect(toMarkdown({ ...run, sides: [side('One', []), side('Other', [fault])] })).toContain('stopped before its end');
+  expect(toMarkdown({ ...run, machine: { ...run.machine, othersShare: 0.4 } })).toContain(
+    'The machine was busy',
+  );
+  expect(toMarkdown({ ...run, sides: [side('One', []), side('Other', [fault])] })).toContain(
+    'stopped before its end',
+  );
 });
 
 describe('the recogniser that is told the scene', () => {
@@ -163,7 +196,9 @@ describe('the recogniser that is told the scene', () => {
 
   it('gives the words said by then, and the rest after the silence that was asked for', async () => {
     const recogniser = await startCuedRecogniser({ delayMs: 0 });
-    const socket = new WebSocket(`${recogniser.url}/v1/listen?sample_rate=16000&endpointing=300&vad_events=true`);
+    const socket = new WebSocket(
+      `${recogniser.url}/v1/listen?sample_rate=16000&endpointing=300&vad_events=true`,
+    );
     cleanups.push(
       () => socket.terminate(),
       () => recogniser.close(),
@@ -181,15 +216,21 @@ describe('the recogniser that is told the scene', () => {
       isStanding: false,
     });
     socket.send(audio(400, 3_000));
-    await expect.poll(() => messages.at(-1)?.channel?.alternatives[0].transcript, { timeout: 20_000 }).toBe('Good');
+    await expect
+      .poll(() => messages.at(-1)?.channel?.alternatives[0].transcript, { timeout: 20_000 })
+      .toBe('Good');
     expect(messages[0].type).toBe('SpeechStarted');
     socket.send(audio(400, 3_000));
     socket.send(audio(400, 0));
-    await expect.poll(() => messages.at(-1), { timeout: 20_000 }).toMatchObject({ is_final: true, speech_final: true });
+    await expect
+      .poll(() => messages.at(-1), { timeout: 20_000 })
+      .toMatchObject({ is_final: true, speech_final: true });
     expect(messages.at(-1).channel.alternatives[0].transcript).toBe('Good morning.');
     const finals = messages.length;
     socket.send(JSON.stringify({ type: 'Finalize' }));
-    await expect.poll(() => messages.slice(finals)[0], { timeout: 20_000 }).toMatchObject({ from_finalize: true });
+    await expect
+      .poll(() => messages.slice(finals)[0], { timeout: 20_000 })
+      .toMatchObject({ from_finalize: true });
     expect(messages.at(-1).channel.alternatives[0].transcript).toBe('');
   });
 });
@@ -210,7 +251,9 @@ it('a line told of late is heard from the beginning of its voice, and the vendor
   expect(messages.at(-1).channel.alternatives[0].transcript).toBe('Good');
   socket.terminate();
   const voice = new WebSocket(`${recogniser.url}/v1/speak`);
-  const status = await new Promise((resolve) => voice.once('unexpected-response', (_request, response) => resolve(response.statusCode)));
+  const status = await new Promise((resolve) =>
+    voice.once('unexpected-response', (_request, response) => resolve(response.statusCode)),
+  );
   expect(status).toBe(400);
   voice.on('error', () => undefined).terminate();
   recogniser.close();

@@ -6,7 +6,10 @@ const about = { what: 'reply', load: '1 call', unit: 'ms' };
 const limits = { p95: 50 };
 /** A sample every 100 ms; those of these indexes took 200 ms, the others 20. */
 const samples = (slow: readonly number[], count = 20) =>
-  Array.from({ length: count }, (_, index) => ({ atMs: 100 * index, value: slow.includes(index) ? 200 : 20 }));
+  Array.from({ length: count }, (_, index) => ({
+    atMs: 100 * index,
+    value: slow.includes(index) ? 200 : 20,
+  }));
 const rule = { windowMs: 50, toleranceMs: 5 };
 
 describe('the moments in which the machine stood still', () => {
@@ -29,15 +32,26 @@ describe('the moments in which the machine stood still', () => {
 
 describe('a figure', () => {
   it('missed only by what the machine’s stalls touched is met between stalls, and shows both', () => {
-    const stalls = new MachineStalls([3, 4].map((index) => ({ fromMs: 100 * index, toMs: 100 * index + 30 })));
+    const stalls = new MachineStalls(
+      [3, 4].map((index) => ({ fromMs: 100 * index, toMs: 100 * index + 30 })),
+    );
     const figure = judgedSamples(about, samples([3, 4]), limits, { stalls, ...rule });
-    expect(figure).toMatchObject({ value: 'p95 200.0 ms', undisturbed: 'p95 20.0 ms (n=18)', verdict: 'met between stalls' });
+    expect(figure).toMatchObject({
+      value: 'p95 200.0 ms',
+      undisturbed: 'p95 20.0 ms (n=18)',
+      verdict: 'met between stalls',
+    });
   });
 
   it('missed by samples that were slow on a running machine is missed: being slow is no reason to be left out', () => {
-    const late = new MachineStalls([3, 4].map((index) => ({ fromMs: 100 * index + 60, toMs: 100 * index + 90 })));
+    const late = new MachineStalls(
+      [3, 4].map((index) => ({ fromMs: 100 * index + 60, toMs: 100 * index + 90 })),
+    );
     expect(judgedSamples(about, samples([3, 4]), limits, { stalls: late, ...rule }).verdict).toBe('missed');
-    expect(judgedSamples(about, samples([3, 4]), limits, { stalls: null, ...rule })).toMatchObject({ verdict: 'missed', undisturbed: '' });
+    expect(judgedSamples(about, samples([3, 4]), limits, { stalls: null, ...rule })).toMatchObject({
+      verdict: 'missed',
+      undisturbed: '',
+    });
   });
 
   it('of which hardly a sample was undisturbed is not met by these', () => {

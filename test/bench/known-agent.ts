@@ -1,6 +1,7 @@
 /**
- * A far end whose delays are known: it answers `ringMs` after the INVITE, sends a tone from then on, falls silent `hushMs` after the caller's
- * `hushAfterPackets`-th voiced packet, and sends every later voiced packet back after `echoMs`. It writes down when it did what.
+ * A far end whose delays are known: it answers `ringMs` after the INVITE, sends a tone from then on, falls
+ * silent `hushMs` after the caller's `hushAfterPackets`-th voiced packet, and sends every later voiced packet
+ * back after `echoMs`. It writes down when it did what.
  */
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
@@ -24,7 +25,9 @@ export interface KnownTimes {
   lastToneMs: number;
 }
 
-const TONE = encodeBlock(Int16Array.from({ length: PACKET_SAMPLES }, (_, index) => Math.round(8_000 * Math.sin(index / 3))));
+const TONE = encodeBlock(
+  Int16Array.from({ length: PACKET_SAMPLES }, (_, index) => Math.round(8_000 * Math.sin(index / 3))),
+);
 const SILENCE = Buffer.alloc(PACKET_SAMPLES, ULAW_SILENCE);
 
 export async function startKnownAgent(options: KnownAgentOptions) {
@@ -40,7 +43,14 @@ export async function startKnownAgent(options: KnownAgentOptions) {
   let sequence = 0;
 
   const send = (payload: Buffer) => {
-    const packet = { payloadType: 0, marker: false, sequence, timestamp: sequence * PACKET_SAMPLES, ssrc: 7, payload };
+    const packet = {
+      payloadType: 0,
+      marker: false,
+      sequence,
+      timestamp: sequence * PACKET_SAMPLES,
+      ssrc: 7,
+      payload,
+    };
     sequence = (sequence + 1) % 0x1_0000;
     if (remote) media.send(writeRtp(packet), remote.port, remote.address);
   };
@@ -77,7 +87,8 @@ export async function startKnownAgent(options: KnownAgentOptions) {
   const digits: { event: number; end: boolean }[] = [];
   media.on('message', (datagram) => {
     const packet = parseRtp(datagram);
-    if (packet?.payloadType === 101) digits.push({ event: packet.payload.readUInt8(0), end: packet.payload.readUInt8(1) >= 0x80 });
+    if (packet?.payloadType === 101)
+      digits.push({ event: packet.payload.readUInt8(0), end: packet.payload.readUInt8(1) >= 0x80 });
     if (packet?.payloadType !== 0) return;
     const isSpeech = isVoiced(packet.payload);
     if (isHushed) later(options.echoMs, () => send(isSpeech ? Buffer.from(packet.payload) : SILENCE));
@@ -101,7 +112,12 @@ export async function startKnownAgent(options: KnownAgentOptions) {
   };
 }
 
-function reply(socket: Socket, request: SipMessage, from: { port: number; address: string }, { status, sdp = '' }: { status: string; sdp?: string }) {
+function reply(
+  socket: Socket,
+  request: SipMessage,
+  from: { port: number; address: string },
+  { status, sdp = '' }: { status: string; sdp?: string },
+) {
   const to = header(request, 'to');
   const headers = [
     ...['via', 'from', 'call-id', 'cseq'].map((name) => [name, header(request, name)] as const),

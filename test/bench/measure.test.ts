@@ -11,8 +11,16 @@ import { parseSip } from '#caller/sip-message.ts';
 const CALLER = { signalling: 1000, media: 1002 };
 const AGENT_PORT = 2000;
 
-/** Packets of 20 ms from `atMs` on, voiced or silent as `pattern` says (`#` or `.`), each moved by its entry of `shiftsMs`. */
-function stream(direction: 'sent' | 'received', atMs: number, pattern: string, shiftsMs: readonly number[] = []): CapturedDatagram[] {
+/**
+ * Packets of 20 ms from `atMs` on, voiced or silent as `pattern` says (`#` or `.`), each moved by its entry
+ * of `shiftsMs`.
+ */
+function stream(
+  direction: 'sent' | 'received',
+  atMs: number,
+  pattern: string,
+  shiftsMs: readonly number[] = [],
+): CapturedDatagram[] {
   return [...pattern].map((sign, index) => ({
     atMs: atMs + index * 20 + (shiftsMs[index] ?? 0),
     sourcePort: direction === 'sent' ? CALLER.media : AGENT_PORT,
@@ -29,11 +37,22 @@ function stream(direction: 'sent' | 'received', atMs: number, pattern: string, s
 }
 
 function record(lines: CallRecord['lines']): CallRecord {
-  return { outcome: { type: 'answered', endedBy: 'caller' }, callId: 'a@b', ports: CALLER, lines, heard: new Int16Array() };
+  return {
+    outcome: { type: 'answered', endedBy: 'caller' },
+    callId: 'a@b',
+    ports: CALLER,
+    lines,
+    heard: new Int16Array(),
+  };
 }
 
 function line(firstPacket: number, lastPacket: number, isInterruption = false): CallRecord['lines'][number] {
-  return { text: 'line', means: isInterruption ? 'interruption' : 'turn', firstTimestamp: firstPacket * 160, lastTimestamp: lastPacket * 160 };
+  return {
+    text: 'line',
+    means: isInterruption ? 'interruption' : 'turn',
+    firstTimestamp: firstPacket * 160,
+    lastTimestamp: lastPacket * 160,
+  };
 }
 
 const options = { bargeInWaitMs: 100 };
@@ -105,7 +124,9 @@ describe('what the caller reads', () => {
   it('µ-law keeps every sample within its step', () => {
     fc.assert(
       fc.property(fc.integer({ min: -32_635, max: 32_635 }), (sample) => {
-        expect(Math.abs(decodeUlaw(encodeUlaw(sample)) - sample)).toBeLessThanOrEqual(Math.max(8, Math.abs(sample) / 16));
+        expect(Math.abs(decodeUlaw(encodeUlaw(sample)) - sample)).toBeLessThanOrEqual(
+          Math.max(8, Math.abs(sample) / 16),
+        );
       }),
     );
   });

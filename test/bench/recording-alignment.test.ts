@@ -5,8 +5,16 @@ import { encodeUlaw, ULAW_SILENCE } from '#caller/g711.ts';
 import type { CapturedDatagram } from '#caller/pcap.ts';
 import { writeRtp } from '#caller/rtp.ts';
 
-/** Packets of 20 ms of one worker's stream from `atMs` on, voiced or silent as `pattern` says (`#` or `.`), each late by its entry of `lateMs`. */
-function stream(ssrc: number, atMs: number, pattern: string, lateMs: Readonly<Record<number, number>> = {}): CapturedDatagram[] {
+/**
+ * Packets of 20 ms of one worker's stream from `atMs` on, voiced or silent as `pattern` says (`#` or `.`),
+ * each late by its entry of `lateMs`.
+ */
+function stream(
+  ssrc: number,
+  atMs: number,
+  pattern: string,
+  lateMs: Readonly<Record<number, number>> = {},
+): CapturedDatagram[] {
   return [...pattern].map((sign, index) => ({
     atMs: atMs + index * 20 + (lateMs[index] ?? 0),
     sourcePort: 2_000,

@@ -9,10 +9,17 @@ const expected = { reply: REPLY, longestWaitMs: 1_500, isInterruptible: true, wo
 const START_MS = Date.UTC(2026, 0, 1);
 
 const at = (firstMs: number, lastMs: number) => ({ firstMs: START_MS + firstMs, lastMs: START_MS + lastMs });
-const line = (means: Timeline['lines'][number]['means'], text: string, firstMs: number, lastMs: number) => ({ means, text, ...at(firstMs, lastMs) });
+const line = (means: Timeline['lines'][number]['means'], text: string, firstMs: number, lastMs: number) => ({
+  means,
+  text,
+  ...at(firstMs, lastMs),
+});
 const QUESTION = line('turn', 'When are you open?', 1_000, 2_000);
 
-function session(said: readonly (readonly ['user' | 'assistant', string])[], silences: SessionView['silences'] = []): SessionView {
+function session(
+  said: readonly (readonly ['user' | 'assistant', string])[],
+  silences: SessionView['silences'] = [],
+): SessionView {
   return { items: said.map(([role, content]) => ({ type: 'message', role, content })), silences };
 }
 
@@ -30,22 +37,56 @@ describe('judging a scene', () => {
     ]);
     const verdict = judgeScene({ agent: [at(0, 800), at(2_700, 5_000)], lines: [QUESTION] }, said, expected);
     expect(verdict).toEqual({
-      ...{ falseInterruptions: 0, missedInterruptions: 0, premature: 0, late: 0, unanswered: 0, wordsSaid: 4, wordsCutOff: 0, strayTurns: 0 },
-      ...{ silencesOver4s: 0, unattributed: 0, replyMs: [700], stopMs: [], hesitationMs: [], heardWordsOff: [] },
+      ...{
+        falseInterruptions: 0,
+        missedInterruptions: 0,
+        premature: 0,
+        late: 0,
+        unanswered: 0,
+        wordsSaid: 4,
+        wordsCutOff: 0,
+        strayTurns: 0,
+      },
+      ...{
+        silencesOver4s: 0,
+        unattributed: 0,
+        replyMs: [700],
+        stopMs: [],
+        hesitationMs: [],
+        heardWordsOff: [],
+      },
     });
   });
 
   it('tells an answer that is late, not explained, or never comes', () => {
     const late = { agent: [at(6_500, 7_000)], lines: [QUESTION] };
-    expect(judgeScene(late, session([]), expected)).toMatchObject({ late: 1, silencesOver4s: 1, unattributed: 1, wordsCutOff: 4 });
-    expect(judgeScene(late, session([], [silence(2_000, 4_500)]), expected)).toMatchObject({ unattributed: 0 });
-    expect(judgeScene(late, session([], [silence(2_000, 4_500, 1_000)]), expected)).toMatchObject({ unattributed: 1 });
-    expect(judgeScene({ agent: [], lines: [QUESTION] }, session([]), expected)).toMatchObject({ unanswered: 1, replyMs: [] });
+    expect(judgeScene(late, session([]), expected)).toMatchObject({
+      late: 1,
+      silencesOver4s: 1,
+      unattributed: 1,
+      wordsCutOff: 4,
+    });
+    expect(judgeScene(late, session([], [silence(2_000, 4_500)]), expected)).toMatchObject({
+      unattributed: 0,
+    });
+    expect(judgeScene(late, session([], [silence(2_000, 4_500, 1_000)]), expected)).toMatchObject({
+      unattributed: 1,
+    });
+    expect(judgeScene({ agent: [], lines: [QUESTION] }, session([]), expected)).toMatchObject({
+      unanswered: 1,
+      replyMs: [],
+    });
   });
 
   it('counts the silence after a caller who spoke over the agent from their last word', () => {
-    const over = { agent: [at(2_700, 4_500), at(9_000, 9_500)], lines: [QUESTION, line('interruption', 'Stop please.', 4_000, 7_000)] };
-    expect(judgeScene(over, session([]), expected)).toMatchObject({ silencesOver4s: 0, replyMs: [700, 2_000] });
+    const over = {
+      agent: [at(2_700, 4_500), at(9_000, 9_500)],
+      lines: [QUESTION, line('interruption', 'Stop please.', 4_000, 7_000)],
+    };
+    expect(judgeScene(over, session([]), expected)).toMatchObject({
+      silencesOver4s: 0,
+      replyMs: [700, 2_000],
+    });
     const alone = { agent: [at(2_700, 4_500), at(9_000, 9_500)], lines: [QUESTION] };
     expect(judgeScene(alone, session([]), expected)).toMatchObject({ silencesOver4s: 1 });
   });
@@ -57,7 +98,11 @@ describe('judging a scene', () => {
       ['user', 'Good to know.'],
     ]);
     const verdict = (isInterruptible: boolean, { items }: SessionView) =>
-      judgeScene({ agent: [at(2_700, 5_000)], lines }, { items, silences: [] }, { ...expected, isInterruptible });
+      judgeScene(
+        { agent: [at(2_700, 5_000)], lines },
+        { items, silences: [] },
+        { ...expected, isInterruptible },
+      );
     expect(verdict(true, taken)).toMatchObject({ strayTurns: 1, wordsCutOff: 0 });
     expect(verdict(false, taken)).toMatchObject({ strayTurns: 0, wordsCutOff: 0, wordsSaid: 7 });
     expect(verdict(false, session([['user', 'When are you open?']]))).toMatchObject({ wordsCutOff: 3 });
@@ -65,28 +110,56 @@ describe('judging a scene', () => {
 
   it('tells an agent that begins before the caller is done, and one that answers words nobody said', () => {
     const lines = [line('part', 'My number is five', 1_000, 2_000), line('turn', 'six seven.', 3_000, 3_800)];
-    expect(judgeScene({ agent: [at(2_600, 3_100), at(4_500, 5_000)], lines }, session([]), expected)).toMatchObject({ premature: 1 });
+    expect(
+      judgeScene({ agent: [at(2_600, 3_100), at(4_500, 5_000)], lines }, session([]), expected),
+    ).toMatchObject({ premature: 1 });
     const stray = session([
       ['user', 'My number is five six seven.'],
       ['user', 'open from noon'],
     ]);
-    expect(judgeScene({ agent: [at(4_500, 5_000)], lines }, stray, expected)).toMatchObject({ premature: 0, wordsCutOff: 0, strayTurns: 1 });
+    expect(judgeScene({ agent: [at(4_500, 5_000)], lines }, stray, expected)).toMatchObject({
+      premature: 0,
+      wordsCutOff: 0,
+      strayTurns: 1,
+    });
   });
 
   it('tells interruptions that were missed from those that were none', () => {
     const interruption = line('interruption', 'Stop please.', 4_000, 4_600);
     const cut = session([['assistant', 'We are open from']]);
-    const stopped = judgeScene({ agent: [at(2_700, 4_400), at(5_500, 6_000)], lines: [QUESTION, interruption] }, cut, expected);
-    expect(stopped).toMatchObject({ falseInterruptions: 0, missedInterruptions: 0, stopMs: [400], heardWordsOff: [0] });
-    const missed = judgeScene({ agent: [at(2_700, 6_000)], lines: [QUESTION, interruption] }, session([]), expected);
+    const stopped = judgeScene(
+      { agent: [at(2_700, 4_400), at(5_500, 6_000)], lines: [QUESTION, interruption] },
+      cut,
+      expected,
+    );
+    expect(stopped).toMatchObject({
+      falseInterruptions: 0,
+      missedInterruptions: 0,
+      stopMs: [400],
+      heardWordsOff: [0],
+    });
+    const missed = judgeScene(
+      { agent: [at(2_700, 6_000)], lines: [QUESTION, interruption] },
+      session([]),
+      expected,
+    );
     expect(missed).toMatchObject({ missedInterruptions: 1, stopMs: [2_000] });
-    const cough = judgeScene({ agent: [at(2_700, 4_300), at(5_200, 7_000)], lines: [QUESTION, line('sound', 'cough', 4_000, 4_500)] }, cut, expected);
+    const cough = judgeScene(
+      {
+        agent: [at(2_700, 4_300), at(5_200, 7_000)],
+        lines: [QUESTION, line('sound', 'cough', 4_000, 4_500)],
+      },
+      cut,
+      expected,
+    );
     expect(cough).toMatchObject({ falseInterruptions: 1, hesitationMs: [900] });
     const held = session([
       ['assistant', 'One moment, please.'],
       ['assistant', REPLY],
     ]);
-    expect(judgeScene({ agent: [at(2_700, 4_300)], lines: [QUESTION] }, held, expected)).toMatchObject({ falseInterruptions: 0 });
+    expect(judgeScene({ agent: [at(2_700, 4_300)], lines: [QUESTION] }, held, expected)).toMatchObject({
+      falseInterruptions: 0,
+    });
   });
 
   it('does not count the time in which the agent held its breath as heard', () => {
@@ -94,13 +167,20 @@ describe('judging a scene', () => {
     const cut = session([['assistant', 'We are open from']]);
     const wordsAfter = (heardMs: number) => Math.floor(heardMs / 400);
     const agent = [at(2_700, 3_500), at(4_400, 5_000), at(5_250, 6_200)];
-    const verdict = judgeScene({ agent, lines: [QUESTION, interruption] }, cut, { ...expected, wordsHeard: wordsAfter });
-    // 3,500 ms from the first sound to the last, 900 of them held, a pause of the voice of 250 not: 6 words, not 8.
+    const verdict = judgeScene({ agent, lines: [QUESTION, interruption] }, cut, {
+      ...expected,
+      wordsHeard: wordsAfter,
+    });
+    // 3,500 ms from the first sound to the last, 900 of them held, a pause of the voice of 250 not: 6 words,
+    // not 8.
     expect(verdict.heardWordsOff).toEqual([2]);
   });
 
   it('counts the words of a reply that were over, piece by piece, by the voice itself', () => {
-    const pieces = piecesOf(REPLY, new Set(['We are open', 'We are', 'from noon until ten in the evening.', 'Hello.']));
+    const pieces = piecesOf(
+      REPLY,
+      new Set(['We are open', 'We are', 'from noon until ten in the evening.', 'Hello.']),
+    );
     expect(pieces).toEqual(['We are open', 'from noon until ten in the evening.']);
     expect([0, 100_000].map((ms) => wordsHeard(pieces, ms))).toEqual([0, 10]);
     const counts = Array.from({ length: 30 }, (_, index) => wordsHeard(pieces, 100 * index));

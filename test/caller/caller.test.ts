@@ -24,69 +24,83 @@ afterEach(async () => {
 });
 
 describe('the caller', () => {
-  itNeeds(['tcpdump'])('measures answer, greeting, reply and barge-in of an agent whose delays are known', async () => {
-    const agent = await startKnownAgent({ ringMs: 150, hushAfterPackets: 13, hushMs: 40, echoMs: 2_500 });
-    cleanups.push(() => agent.close());
-    const scene = prepareScene({
-      name: 'known',
-      steps: [
-        { do: 'interrupt', after_ms: 400, text: 'Stop that please.' },
-        { do: 'listen', quiet_ms: 500, timeout_ms: 8_000 },
-        { do: 'press', digits: '5#' },
-      ],
-    });
-    const capture = await startCapture(ports);
-    const lateness = monitorEventLoopDelay({ resolution: 1 });
-    lateness.enable();
-    const record = await new PhoneCaller({ ports }).call({ target: agent.target, scene });
-    lateness.disable();
-    const measures = measureCall(await capture.stop(), record, { bargeInWaitMs: 13 * 20 });
+  itNeeds(['tcpdump'])(
+    'measures answer, greeting, reply and barge-in of an agent whose delays are known',
+    async () => {
+      const agent = await startKnownAgent({ ringMs: 150, hushAfterPackets: 13, hushMs: 40, echoMs: 2_500 });
+      cleanups.push(() => agent.close());
+      const scene = prepareScene({
+        name: 'known',
+        steps: [
+          { do: 'interrupt', after_ms: 400, text: 'Stop that please.' },
+          { do: 'listen', quiet_ms: 500, timeout_ms: 8_000 },
+          { do: 'press', digits: '5#' },
+        ],
+      });
+      const capture = await startCapture(ports);
+      const lateness = monitorEventLoopDelay({ resolution: 1 });
+      lateness.enable();
+      const record = await new PhoneCaller({ ports }).call({ target: agent.target, scene });
+      lateness.disable();
+      const measures = measureCall(await capture.stop(), record, { bargeInWaitMs: 13 * 20 });
 
-    const { times } = agent;
-    // The agent knows its times only as well as its process is let run: the capture has those of the wire.
-    const toleranceMs = CLOCKS_MS + lateness.max / 1e6;
-    expect(record.outcome).toEqual({ type: 'answered', endedBy: 'caller' });
-    expect(measures.inviteToAnswerMs).toBeGreaterThan(times.answeredMs - times.invitedMs - toleranceMs);
-    expect(measures.inviteToAnswerMs).toBeLessThan(times.answeredMs - times.invitedMs + 5 * toleranceMs);
-    expect(distance(measures.answerToGreetingMs, times.firstToneMs - times.answeredMs)).toBeLessThan(toleranceMs);
-    expect(distance(measures.bargeIns[0]?.stoppedAfterMs, times.lastToneMs - times.completingMs)).toBeLessThan(toleranceMs);
-    // The echo of the line's voiced packets that came after the hush begins `echoMs` after the first of them.
-    expect(measures.turns[0]?.replyAfterMs).toBeGreaterThan(1_000);
-    expect(measures.turns[0]?.replyAfterMs).toBeLessThan(2_500);
-    expect(measures.pacing?.lost).toBe(0);
-    expect(agent.digits.filter(({ end }) => end).map(({ event }) => event)).toEqual([5, 5, 5, 11, 11, 11]);
-    expect(agent.methods).toEqual(['INVITE', 'ACK', 'BYE']);
-  });
+      const { times } = agent;
+      // The agent knows its times only as well as its process is let run: the capture has those of the wire.
+      const toleranceMs = CLOCKS_MS + lateness.max / 1e6;
+      expect(record.outcome).toEqual({ type: 'answered', endedBy: 'caller' });
+      expect(measures.inviteToAnswerMs).toBeGreaterThan(times.answeredMs - times.invitedMs - toleranceMs);
+      expect(measures.inviteToAnswerMs).toBeLessThan(times.answeredMs - times.invitedMs + 5 * toleranceMs);
+      expect(distance(measures.answerToGreetingMs, times.firstToneMs - times.answeredMs)).toBeLessThan(
+        toleranceMs,
+      );
+      expect(
+        distance(measures.bargeIns[0]?.stoppedAfterMs, times.lastToneMs - times.completingMs),
+      ).toBeLessThan(toleranceMs);
+      // The echo of the line's voiced packets that came after the hush begins `echoMs` after the first of
+      // them.
+      expect(measures.turns[0]?.replyAfterMs).toBeGreaterThan(1_000);
+      expect(measures.turns[0]?.replyAfterMs).toBeLessThan(2_500);
+      expect(measures.pacing?.lost).toBe(0);
+      expect(agent.digits.filter(({ end }) => end).map(({ event }) => event)).toEqual([5, 5, 5, 11, 11, 11]);
+      expect(agent.methods).toEqual(['INVITE', 'ACK', 'BYE']);
+    },
+  );
 
-  itNeeds(['tcpdump', 'sipp'])('hears its own line back from a sipp that echoes RTP, and tells how evenly the packets came', async () => {
-    const port = await startSipp(['-sn', 'uas', '-rtp_echo']);
-    const scene = prepareScene({
-      name: 'echo',
-      noise_peak: 0,
-      steps: [
-        { do: 'say', text: 'What are your opening hours?' },
-        { do: 'pause', ms: 200 },
-      ],
-    });
-    const capture = await startCapture(ports);
-    const record = await new PhoneCaller({ ports }).call({ target: `sip:agent@127.0.0.1:${port}`, scene });
-    const measures = measureCall(await capture.stop(), record, { bargeInWaitMs: 256 });
+  itNeeds(['tcpdump', 'sipp'])(
+    'hears its own line back from a sipp that echoes RTP, and tells how evenly the packets came',
+    async () => {
+      const port = await startSipp(['-sn', 'uas', '-rtp_echo']);
+      const scene = prepareScene({
+        name: 'echo',
+        noise_peak: 0,
+        steps: [
+          { do: 'say', text: 'What are your opening hours?' },
+          { do: 'pause', ms: 200 },
+        ],
+      });
+      const capture = await startCapture(ports);
+      const record = await new PhoneCaller({ ports }).call({ target: `sip:agent@127.0.0.1:${port}`, scene });
+      const measures = measureCall(await capture.stop(), record, { bargeInWaitMs: 256 });
 
-    expect(record.outcome).toEqual({ type: 'answered', endedBy: 'caller' });
-    const [action] = scene.actions;
-    const said = action?.do === 'say' ? action.line.samples : new Int16Array();
-    const heardMs = voicedMs(record.heard);
-    expect(Math.abs(heardMs - voicedMs(said))).toBeLessThanOrEqual(40);
-    expect(measures.inviteToAnswerMs).toBeGreaterThan(0);
-    expect(measures.pacing).toMatchObject({ lost: 0 });
-    expect(measures.pacing?.packets).toBeGreaterThan(40);
-  });
+      expect(record.outcome).toEqual({ type: 'answered', endedBy: 'caller' });
+      const [action] = scene.actions;
+      const said = action?.do === 'say' ? action.line.samples : new Int16Array();
+      const heardMs = voicedMs(record.heard);
+      expect(Math.abs(heardMs - voicedMs(said))).toBeLessThanOrEqual(40);
+      expect(measures.inviteToAnswerMs).toBeGreaterThan(0);
+      expect(measures.pacing).toMatchObject({ lost: 0 });
+      expect(measures.pacing?.packets).toBeGreaterThan(40);
+    },
+  );
 
   itNeeds(['sipp'])('answers a digest challenge', async () => {
     const port = await startSipp(['-sf', scenario(digestScenario)]);
     const scene = prepareScene({ name: 'digest', steps: [{ do: 'pause', ms: 100 }] });
     const credentials = { username: 'alice', password: 'wonderland' };
-    const record = await new PhoneCaller({ ports, credentials }).call({ target: `sip:agent@127.0.0.1:${port}`, scene });
+    const record = await new PhoneCaller({ ports, credentials }).call({
+      target: `sip:agent@127.0.0.1:${port}`,
+      scene,
+    });
     expect(record.outcome).toEqual({ type: 'answered', endedBy: 'caller' });
   });
 
@@ -105,7 +119,11 @@ describe('the caller', () => {
     const port = await startSipp(['-sf', scenario(ringingScenario)]);
     const stop = new AbortController();
     const scene = prepareScene({ name: 'cancel', steps: [{ do: 'pause', ms: 100 }] });
-    const calling = new PhoneCaller({ ports }).call({ target: `sip:agent@127.0.0.1:${port}`, scene, signal: stop.signal });
+    const calling = new PhoneCaller({ ports }).call({
+      target: `sip:agent@127.0.0.1:${port}`,
+      scene,
+      signal: stop.signal,
+    });
     setTimeout(() => stop.abort(), 300);
     expect((await calling).outcome).toEqual({ type: 'cancelled' });
   });
@@ -126,7 +144,8 @@ function distance(measured: number | null | undefined, known: number): number {
 
 function voicedMs(samples: Int16Array): number {
   let frames = 0;
-  for (let at = 0; at < samples.length; at += 160) if (samples.subarray(at, at + 160).some((sample) => Math.abs(sample) >= 500)) frames++;
+  for (let at = 0; at < samples.length; at += 160)
+    if (samples.subarray(at, at + 160).some((sample) => Math.abs(sample) >= 500)) frames++;
   return frames * 20;
 }
 
@@ -135,10 +154,14 @@ async function startSipp(args: readonly string[]): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'sipp-'));
   const port = await freeUdpPort();
   const mediaPort = await freeUdpPort();
-  const child: ChildProcess = spawn('sipp', ['-i', '127.0.0.1', '-p', String(port), '-mp', String(mediaPort), '-nostdin', '-m', '1', ...args], {
-    cwd: folder,
-    stdio: 'ignore',
-  });
+  const child: ChildProcess = spawn(
+    'sipp',
+    ['-i', '127.0.0.1', '-p', String(port), '-mp', String(mediaPort), '-nostdin', '-m', '1', ...args],
+    {
+      cwd: folder,
+      stdio: 'ignore',
+    },
+  );
   cleanups.push(async () => {
     if (child.exitCode === null) {
       child.kill('SIGKILL');
@@ -154,7 +177,10 @@ function scenario(xml: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'sipp-scenario-'));
   cleanups.push(() => rmSync(folder, { recursive: true, force: true }));
   const file = join(folder, 'scenario.xml');
-  writeFileSync(file, `<?xml version="1.0" encoding="ISO-8859-1" ?>\n<scenario name="test">\n${xml}\n</scenario>\n`);
+  writeFileSync(
+    file,
+    `<?xml version="1.0" encoding="ISO-8859-1" ?>\n<scenario name="test">\n${xml}\n</scenario>\n`,
+  );
   return file;
 }
 

@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { agentFileText, diffOf, fillSecrets, overlay, parseAgentFile, type StoredFile } from '#cli/agent-file.ts';
+import {
+  agentFileText,
+  diffOf,
+  fillSecrets,
+  overlay,
+  parseAgentFile,
+  type StoredFile,
+} from '#cli/agent-file.ts';
 import { growthOf, MOST_GROWTH, repeated } from '../hostile/growth.ts';
 
 const EMPTY: StoredFile = { parley: 1, tools: [], knowledge: [] };
@@ -33,22 +40,32 @@ describe('an agent file', () => {
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
   });
 
-  it.each(['[', '{a: ', '- ', '? '])('levels of %j are at most a hundred, and refused in time linear in their number', (token) => {
-    const run = (text: string) => expect(() => parseAgentFile(text, 'bakery.yaml')).toThrow('more than 100 lists or maps');
-    run(repeated(token, 101 * token.length));
-    expect(() => parseAgentFile(`${token.repeat(100)}\n`, 'bakery.yaml')).not.toThrow('more than 100');
-    expect(growthOf({ make: (size) => repeated(token, size), run, longest: 240_000 }).ratio).toBeLessThanOrEqual(MOST_GROWTH);
-  });
+  it.each(['[', '{a: ', '- ', '? '])(
+    'levels of %j are at most a hundred, and refused in time linear in their number',
+    (token) => {
+      const run = (text: string) =>
+        expect(() => parseAgentFile(text, 'bakery.yaml')).toThrow('more than 100 lists or maps');
+      run(repeated(token, 101 * token.length));
+      expect(() => parseAgentFile(`${token.repeat(100)}\n`, 'bakery.yaml')).not.toThrow('more than 100');
+      expect(
+        growthOf({ make: (size) => repeated(token, size), run, longest: 240_000 }).ratio,
+      ).toBeLessThanOrEqual(MOST_GROWTH);
+    },
+  );
 
   it.each([
     [']', '['],
     ['}', '{a: '],
-  ])('%j before anything is begun makes no room for more levels of %j, however often it comes', (end, start) => {
-    const run = (text: string) => expect(() => parseAgentFile(text, 'bakery.yaml')).toThrow('more than 100 lists or maps');
-    run(end.repeat(101) + start.repeat(101));
-    const make = (size: number) => end.repeat(size) + repeated(start, size);
-    expect(growthOf({ make, run, longest: 120_000 }).ratio).toBeLessThanOrEqual(MOST_GROWTH);
-  });
+  ])(
+    '%j before anything is begun makes no room for more levels of %j, however often it comes',
+    (end, start) => {
+      const run = (text: string) =>
+        expect(() => parseAgentFile(text, 'bakery.yaml')).toThrow('more than 100 lists or maps');
+      run(end.repeat(101) + start.repeat(101));
+      const make = (size: number) => end.repeat(size) + repeated(start, size);
+      expect(growthOf({ make, run, longest: 120_000 }).ratio).toBeLessThanOrEqual(MOST_GROWTH);
+    },
+  );
 
   it('as many lists and maps stand beside each other as one likes', () => {
     const items = Array.from({ length: 300 }, (_, index) => `    k${index}: [{ a: 1 }, "]{[-"]`).join('\n');
@@ -62,10 +79,14 @@ describe('an agent file', () => {
   });
 
   it('a secret stands in the environment, never in the file', () => {
-    const named = read(`config: { llm: { custom: { base_url: "https://llm.example.com", model: m, api_key: "\${KEY}" } } }`);
+    const named = read(
+      `config: { llm: { custom: { base_url: "https://llm.example.com", model: m, api_key: "\${KEY}" } } }`,
+    );
     expect(fillSecrets(named, { KEY: 'k-1' }).config.llm?.custom?.api_key).toBe('k-1');
     expect(() => fillSecrets(named, {})).toThrow('llm.custom: set KEY in the environment');
-    const plain = read('tools: [{ name: t, headers: [{ name: Authorization, kind: authorization_bearer, value: abc }] }]');
+    const plain = read(
+      'tools: [{ name: t, headers: [{ name: Authorization, kind: authorization_bearer, value: abc }] }]',
+    );
     expect(() => fillSecrets(plain, {})).toThrow(`a secret does not belong in a file: write value: \${NAME}`);
   });
 });
@@ -81,7 +102,9 @@ tools: [{ name: order, description: Orders., headers: [] }]`),
   };
 
   it('what the file leaves out stays; lists and variables are replaced, their entries known by name', () => {
-    const file = read('config: { prompt: { system_prompt: New. }, analysis: { criteria: [{ name: polite }] }, variables: { defaults: { a: 3 } } }');
+    const file = read(
+      'config: { prompt: { system_prompt: New. }, analysis: { criteria: [{ name: polite }] }, variables: { defaults: { a: 3 } } }',
+    );
     const { wanted } = overlay(stored, file);
     expect(wanted.config).toMatchObject({
       prompt: { system_prompt: 'New.', first_message_mode: 'prompt' },
@@ -102,18 +125,29 @@ tools: [{ name: order, description: Orders., headers: [] }]`),
       read(`config: { llm: { custom: { base_url: "https://${host}/v1", model: m, has_secret: true } } }
 tools: [{ name: order, url: "https://${host}/order", headers: [{ name: Authorization, kind: authorization_bearer, has_secret: true }] }]`);
     expect(overlay(at('a.example.com'), at('a.example.com')).missing).toEqual([]);
-    expect(overlay(at('a.example.com'), at('b.example.com')).missing).toEqual(['llm.custom', 'tool order, header Authorization']);
+    expect(overlay(at('a.example.com'), at('b.example.com')).missing).toEqual([
+      'llm.custom',
+      'tool order, header Authorization',
+    ]);
   });
 
   it('a stored secret stays while its endpoint does; one the file speaks of and nobody has is missed', () => {
-    const file = read('config: { webhooks: { post_call: [{ url: "https://a.example.com" }, { url: "https://b.example.com", has_secret: true }] } }');
+    const file = read(
+      'config: { webhooks: { post_call: [{ url: "https://a.example.com" }, { url: "https://b.example.com", has_secret: true }] } }',
+    );
     const { wanted, missing } = overlay(stored, file);
-    expect(wanted.config.webhooks?.post_call).toEqual([{ url: 'https://a.example.com', has_secret: true }, { url: 'https://b.example.com' }]);
+    expect(wanted.config.webhooks?.post_call).toEqual([
+      { url: 'https://a.example.com', has_secret: true },
+      { url: 'https://b.example.com' },
+    ]);
     expect(missing).toEqual(['webhooks.post_call https://b.example.com']);
   });
 
   it('the diff shows what changes and never a secret', () => {
-    const file = fillSecrets(read(`config: { webhooks: { post_call: [{ url: "https://b.example.com", secret: "\${S}" }] } }`), { S: 'hidden-value' });
+    const file = fillSecrets(
+      read(`config: { webhooks: { post_call: [{ url: "https://b.example.com", secret: "\${S}" }] } }`),
+      { S: 'hidden-value' },
+    );
     const { full, wanted } = overlay(EMPTY, file);
     expect(full.config.webhooks?.post_call?.[0]?.secret).toBe('hidden-value');
     const diff = diffOf(EMPTY, wanted);

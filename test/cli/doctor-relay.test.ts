@@ -18,7 +18,9 @@ it('the doctor says nothing of relays where none is set', async () => {
 
 it('the doctor asks each relay, and says what to do about one that does not answer', async () => {
   const relay = createSocket('udp4');
-  relay.on('message', (datagram, { port }) => relay.send(`${datagram.toString().split(' ')[0]} d6:result4:ponge`, port, '127.0.0.1'));
+  relay.on('message', (datagram, { port }) =>
+    relay.send(`${datagram.toString().split(' ')[0]} d6:result4:ponge`, port, '127.0.0.1'),
+  );
   relay.bind(0, '127.0.0.1');
   await once(relay, 'listening');
   const silent = await freeUdpPort();

@@ -25,14 +25,20 @@ describeNeeds(['openssl'])('the doctor on SIP over TLS', () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  /** Certificates of tests are good for two days: what is said of a long-lived one is said of the day it expires. */
+  /**
+   * Certificates of tests are good for two days: what is said of a long-lived one is said of the day it
+   * expires.
+   */
   const check = (over: Record<string, string> = {}, { isRunning = true, daysOn = 0, canBind = true } = {}) =>
-    checkSipTls(readSettings({ SIP_TLS_CERT: ours.file, SIP_TLS_KEY: ours.key, SIP_TLS_PORT: String(port), ...over }), {
-      host: '127.0.0.1',
-      isRunning,
-      nowMs: Date.now() + daysOn * DAY_MS,
-      canBind: async () => canBind,
-    });
+    checkSipTls(
+      readSettings({ SIP_TLS_CERT: ours.file, SIP_TLS_KEY: ours.key, SIP_TLS_PORT: String(port), ...over }),
+      {
+        host: '127.0.0.1',
+        isRunning,
+        nowMs: Date.now() + daysOn * DAY_MS,
+        canBind: async () => canBind,
+      },
+    );
 
   it('says nothing where it is not spoken here', async () => {
     expect(await check({ SIP_TLS_CERT: '', SIP_TLS_KEY: '' })).toBeNull();
@@ -40,19 +46,34 @@ describeNeeds(['openssl'])('the doctor on SIP over TLS', () => {
   });
 
   it('finds the certificate shown, one that expires soon, and one that has', async () => {
-    expect(await check({}, { daysOn: -30 })).toMatchObject({ verdict: 'ok', found: expect.stringContaining(`port ${port} shows the certificate`) });
-    expect(await check({}, { daysOn: -30, isRunning: false })).toMatchObject({ verdict: 'ok', found: expect.stringContaining('is free') });
+    expect(await check({}, { daysOn: -30 })).toMatchObject({
+      verdict: 'ok',
+      found: expect.stringContaining(`port ${port} shows the certificate`),
+    });
+    expect(await check({}, { daysOn: -30, isRunning: false })).toMatchObject({
+      verdict: 'ok',
+      found: expect.stringContaining('is free'),
+    });
     expect(await check()).toMatchObject({ verdict: 'note', found: expect.stringContaining('expires on') });
-    expect(await check({}, { daysOn: 3 })).toMatchObject({ verdict: 'failed', found: expect.stringContaining('expired on') });
+    expect(await check({}, { daysOn: 3 })).toMatchObject({
+      verdict: 'failed',
+      found: expect.stringContaining('expired on'),
+    });
     expect(await check({ SIP_TLS_PORT: '0' })).toMatchObject({ verdict: 'note' });
   });
 
   it('finds what is wrong: a key of another certificate, a file that is none, another certificate shown, nobody there, a port that is taken', async () => {
     const other = makeCertificate();
     try {
-      expect((await check({ SIP_TLS_KEY: other.key }))?.found).toBe('SIP_TLS_KEY is not the key of SIP_TLS_CERT');
-      expect((await check({ SIP_TLS_CERT: '/nowhere.pem' }))?.found).toBe('SIP_TLS_CERT: the file it names cannot be read');
-      expect((await check({ SIP_TLS_CERT: other.file, SIP_TLS_KEY: other.key }))?.found).toContain('shows another certificate');
+      expect((await check({ SIP_TLS_KEY: other.key }))?.found).toBe(
+        'SIP_TLS_KEY is not the key of SIP_TLS_CERT',
+      );
+      expect((await check({ SIP_TLS_CERT: '/nowhere.pem' }))?.found).toBe(
+        'SIP_TLS_CERT: the file it names cannot be read',
+      );
+      expect((await check({ SIP_TLS_CERT: other.file, SIP_TLS_KEY: other.key }))?.found).toContain(
+        'shows another certificate',
+      );
       expect((await check({}, { isRunning: false, canBind: false }))?.found).toContain('cannot be had');
       const mute = createPlain((socket) => socket.destroy()).listen(0, '127.0.0.1');
       await once(mute, 'listening');

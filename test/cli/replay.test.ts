@@ -10,7 +10,13 @@ import { simulateCall } from '../simulation/simulate-call.ts';
 
 describe('--set', () => {
   it('takes settings by the names of the API', () => {
-    expect(settingsOf(['conversation.eagerness=eager', 'response_max_wait_ms=null', 'conversation.hangup_after_seconds=30'])).toEqual({
+    expect(
+      settingsOf([
+        'conversation.eagerness=eager',
+        'response_max_wait_ms=null',
+        'conversation.hangup_after_seconds=30',
+      ]),
+    ).toEqual({
       eagerness: 'eager',
       responseMaxWaitMs: null,
       hangupAfterMs: 30_000,
@@ -34,7 +40,14 @@ describe('a call that is over', () => {
     server = createServer(async ({ url = '' }, response) => {
       const [, id] = /sessions\/(\d+)\/flight-log/.exec(url) ?? [];
       if (id) response.end(Buffer.concat([...(await simulateCall(Number(id))).flightLog]));
-      else response.end(JSON.stringify(url.includes('/agents') ? { ...agents[0], agents, next_cursor: null } : { sessions, next_cursor: null }));
+      else
+        response.end(
+          JSON.stringify(
+            url.includes('/agents')
+              ? { ...agents[0], agents, next_cursor: null }
+              : { sessions, next_cursor: null },
+          ),
+        );
     });
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -46,7 +59,10 @@ describe('a call that is over', () => {
     const print = vi.spyOn(console, 'log').mockImplementation((line: string) => void printed.push(line));
     const program = new Command('parley').exitOverride();
     const { port } = server.address() as AddressInfo;
-    addReplayCommands(program, { api: () => new Api({ url: `http://127.0.0.1:${port}`, key: 'key' }), json: false });
+    addReplayCommands(program, {
+      api: () => new Api({ url: `http://127.0.0.1:${port}`, key: 'key' }),
+      json: false,
+    });
     try {
       await program.parseAsync(args, { from: 'user' });
     } finally {
@@ -56,12 +72,16 @@ describe('a call that is over', () => {
   }
 
   it('is shown as it was, input by input', async () => {
-    expect(await parley('replay', '2')).toMatch(/0\.000 {2}call\.started[\s\S]*call\.connected[\s\S]*→ hangUp/);
+    expect(await parley('replay', '2')).toMatch(
+      /0\.000 {2}call\.started[\s\S]*call\.connected[\s\S]*→ hangUp/,
+    );
   });
 
   it('is compared with what another setting would have done', async () => {
     const told = await parley('replay', '1', '--set', 'conversation.hangup_after_seconds=10');
-    expect(told).toMatch(/^As it was +\d+\.\d{3} s {2}\w+[\s\S]*^Would have been +\d+\.\d{3} s {2}\w+[\s\S]*\d+ % of the call was the same/m);
+    expect(told).toMatch(
+      /^As it was +\d+\.\d{3} s {2}\w+[\s\S]*^Would have been +\d+\.\d{3} s {2}\w+[\s\S]*\d+ % of the call was the same/m,
+    );
   });
 
   it('tunes an agent together with its other calls', async () => {

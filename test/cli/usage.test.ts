@@ -13,8 +13,12 @@ let other: Server;
 
 beforeAll(async () => {
   other = createServer((request, response) => {
-    if (request.url?.startsWith('/v1')) response.writeHead(404, { 'content-type': 'application/json' }).end('{"message": "Not found"}');
-    else response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>Somebody else</title>');
+    if (request.url?.startsWith('/v1'))
+      response.writeHead(404, { 'content-type': 'application/json' }).end('{"message": "Not found"}');
+    else
+      response
+        .writeHead(200, { 'content-type': 'text/html' })
+        .end('<!doctype html><title>Somebody else</title>');
   }).listen(0, '127.0.0.1');
   await once(other, 'listening');
 });
@@ -25,14 +29,23 @@ afterAll(() => {
 /** Runs the command line with a key, against the other server. */
 function parley(...args: readonly string[]): Promise<CommandLineResult> {
   const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
-  return runParley(args, { folder: tmpdir(), environment: { PARLEY_URL: url, PARLEY_API_KEY: 'pk_somebody' } });
+  return runParley(args, {
+    folder: tmpdir(),
+    environment: { PARLEY_URL: url, PARLEY_API_KEY: 'pk_somebody' },
+  });
 }
 
 it.each([
   [['walet', 'show'], /Did you mean wallet\?/],
-  [['sessions', 'list', '--limit', 'many'], /--limit.* 'many' is invalid\. It must be a whole number from 1 to 10000/],
+  [
+    ['sessions', 'list', '--limit', 'many'],
+    /--limit.* 'many' is invalid\. It must be a whole number from 1 to 10000/,
+  ],
   [['agents', 'diff', 'nobody.yaml'], /^nobody\.yaml cannot be read: no such file or directory\n$/],
-  [['wallet', 'show'], /answers, but not as Parley does: name the product’s address with --url or PARLEY_URL/],
+  [
+    ['wallet', 'show'],
+    /answers, but not as Parley does: name the product’s address with --url or PARLEY_URL/,
+  ],
   [['sessions', 'show', '0123'], /^Not found: \/v1\/agent\/sessions\/0123 \(HTTP 404\)\n$/],
 ])('parley %j exits with 2 and says what to do', PATIENCE, async (args, said) => {
   const { code, out, err } = await parley(...args);
@@ -43,7 +56,20 @@ it.each([
 it('tells its version, and every command by name', PATIENCE, async () => {
   const [version, help] = await Promise.all([parley('--version'), parley('--help')]);
   expect([version.code, version.out]).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+\n$/)]);
-  for (const command of ['agents', 'sessions', 'call', 'logs', 'import', 'export', 'batch', 'do-not-call', 'wallet', 'erase', 'test'])
+  for (const command of [
+    'agents',
+    'sessions',
+    'call',
+    'logs',
+    'import',
+    'export',
+    'batch',
+    'do-not-call',
+    'wallet',
+    'erase',
+    'test',
+  ])
     expect(help.out).toContain(`  ${command}`);
-  for (const command of ['replay', 'tune', 'backup', 'restore', 'models', 'doctor']) expect(help.out).toContain(`  ${command}`);
+  for (const command of ['replay', 'tune', 'backup', 'restore', 'models', 'doctor'])
+    expect(help.out).toContain(`  ${command}`);
 });

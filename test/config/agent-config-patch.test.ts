@@ -18,21 +18,37 @@ describe('patching a configuration', () => {
         conversation_init: { url: 'https://a.example.com', has_secret: true },
         post_call: [{ url: 'https://b.example.com', has_secret: true }],
       },
-      llm: { model: 'local/demo', custom: { base_url: 'https://c.example.com/v1', model: 'm', has_secret: true } },
+      llm: {
+        model: 'local/demo',
+        custom: { base_url: 'https://c.example.com/v1', model: 'm', has_secret: true },
+      },
       conversation: { ...defaults.conversation, transfer_destinations: [{ phone_number: '+14155550123' }] },
     });
     expect(patchAgentConfig(defaults, agentConfigPatch.parse(structuredClone(config)))).toMatchObject({
       ...config,
       // Whether a secret is kept is for those who keep it to say.
-      webhooks: { conversation_init: { url: 'https://a.example.com' }, post_call: [{ url: 'https://b.example.com' }] },
+      webhooks: {
+        conversation_init: { url: 'https://a.example.com' },
+        post_call: [{ url: 'https://b.example.com' }],
+      },
       llm: { custom: { base_url: 'https://c.example.com/v1', model: 'm' } },
     });
   });
 
   it('an absent field never falls back to its default', () => {
-    const changed = patchAgentConfig(defaults, agentConfigPatch.parse({ conversation: { eagerness: 'eager', keypad_menu: { max_attempts: 4 } } }));
-    const again = patchAgentConfig(changed, agentConfigPatch.parse({ conversation: { interruptible: false, keypad_menu: { prompt: 'x' } } }));
-    expect(again.conversation).toMatchObject({ eagerness: 'eager', interruptible: false, keypad_menu: { max_attempts: 4, prompt: 'x' } });
+    const changed = patchAgentConfig(
+      defaults,
+      agentConfigPatch.parse({ conversation: { eagerness: 'eager', keypad_menu: { max_attempts: 4 } } }),
+    );
+    const again = patchAgentConfig(
+      changed,
+      agentConfigPatch.parse({ conversation: { interruptible: false, keypad_menu: { prompt: 'x' } } }),
+    );
+    expect(again.conversation).toMatchObject({
+      eagerness: 'eager',
+      interruptible: false,
+      keypad_menu: { max_attempts: 4, prompt: 'x' },
+    });
   });
 
   it('elements of a list are whole: what they leave out is its default', () => {
@@ -52,7 +68,9 @@ describe('patching a configuration', () => {
 describe('the system prompt', () => {
   it('is counted in o200k tokens, special tokens as the text they are', async () => {
     expect(await systemPromptProblem(' hello'.repeat(4_000))).toBeNull();
-    expect(await systemPromptProblem(' hello'.repeat(5_001))).toBe('system_prompt exceeds 4000 tokens (got 5001)');
+    expect(await systemPromptProblem(' hello'.repeat(5_001))).toBe(
+      'system_prompt exceeds 4000 tokens (got 5001)',
+    );
     expect(await systemPromptProblem(`<|endoftext|>${' hello'.repeat(3_900)}`)).toBeNull();
   });
 
@@ -73,7 +91,10 @@ describe('time zones', () => {
   it.each(['Europe/Berlin', 'America/Argentina/Buenos_Aires', 'UTC', 'Etc/GMT+5'])('%s is one', (name) => {
     expect(isTimezone(name)).toBe(true);
   });
-  it.each(['', 'Mars/Olympus', '+01:00', 'Europe/Berlin ', 'Europe//Berlin', '../etc'])('%j is none', (name) => {
-    expect(isTimezone(name)).toBe(false);
-  });
+  it.each(['', 'Mars/Olympus', '+01:00', 'Europe/Berlin ', 'Europe//Berlin', '../etc'])(
+    '%j is none',
+    (name) => {
+      expect(isTimezone(name)).toBe(false);
+    },
+  );
 });

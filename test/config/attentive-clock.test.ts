@@ -3,7 +3,10 @@ import { attentiveClock } from '#config/attentive-clock.ts';
 import type { Clock } from '#config/clock.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 
-/** A thread whose timers fire late when it is held up: time passes, and nothing happens until it gets to run again. */
+/**
+ * A thread whose timers fire late when it is held up: time passes, and nothing happens until it gets to run
+ * again.
+ */
 function thread() {
   const timers = new ManualClock();
   let nowMs = 0;

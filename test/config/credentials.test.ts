@@ -11,7 +11,8 @@ describe('credentials', () => {
     directory = mkdtempSync(join(tmpdir(), 'parley-credentials-'));
   });
   afterEach(() => rmSync(directory, { recursive: true, force: true }));
-  const load = (environment: Record<string, string> = {}) => loadCredentials(readSettings({ DATA_DIR: directory, ...environment }));
+  const load = (environment: Record<string, string> = {}) =>
+    loadCredentials(readSettings({ DATA_DIR: directory, ...environment }));
 
   it('are generated once and kept, for their owner only', () => {
     const first = load();

@@ -15,7 +15,9 @@ afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
 
 it('a second program is refused with one line, until the first is killed', async () => {
   const program = `const { lockDataDir } = await import(${JSON.stringify(import.meta.resolve('#config/data-dir-lock.ts'))}); lockDataDir(${JSON.stringify(dataDir)}); console.log('locked'); setInterval(() => {}, 1000);`;
-  const holder = spawn(process.execPath, ['--input-type=module', '-e', program], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const holder = spawn(process.execPath, ['--input-type=module', '-e', program], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   await once(holder.stdout, 'data');
   expect(() => lockDataDir(dataDir)).toThrow(/^DATA_DIR .* is in use by another running Parley$/);
   holder.kill('SIGKILL');

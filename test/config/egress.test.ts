@@ -24,7 +24,8 @@ describe('the egress guard', () => {
   beforeAll(async () => {
     server = createServer((request, response) => {
       hits.push(request.url ?? '');
-      if (request.url === '/moved') response.writeHead(302, { location: `http://127.0.0.1:${port}/target` }).end();
+      if (request.url === '/moved')
+        response.writeHead(302, { location: `http://127.0.0.1:${port}/target` }).end();
       else if (request.url === '/large') response.end('x'.repeat(100_000));
       else if (request.url === '/endless') response.write('y');
       else response.end('hello');
@@ -99,14 +100,22 @@ describe('the egress guard', () => {
     const rebinding = guard([], async () => (asked++ === 0 ? ['8.8.8.8'] : ['127.0.0.1']));
     await rebinding.check(`http://example.com:${port}/`);
     hits = [];
-    const request = rebinding.request(`http://example.com:${port}/`, { method: 'GET', timeoutMs: 2_000, maxBytes: 10 });
+    const request = rebinding.request(`http://example.com:${port}/`, {
+      method: 'GET',
+      timeoutMs: 2_000,
+      maxBytes: 10,
+    });
     expect(await refusal(request)).toBe('not_public');
     expect(hits).toEqual([]);
   });
 
   it('the connection goes to the address that was checked', async () => {
     const pinned = guard(['127.0.0.1'], async () => ['127.0.0.1']);
-    const response = await pinned.request(`http://anything.example:${port}/pinned`, { method: 'GET', timeoutMs: 2_000, maxBytes: 100 });
+    const response = await pinned.request(`http://anything.example:${port}/pinned`, {
+      method: 'GET',
+      timeoutMs: 2_000,
+      maxBytes: 100,
+    });
     expect(response.body.toString()).toBe('hello');
     expect(hits).toContain('/pinned');
   });
@@ -135,15 +144,27 @@ describe('the egress guard', () => {
 
   it('a redirect is an answer, not an instruction', async () => {
     hits = [];
-    const response = await guard(['127.0.0.1']).request(`http://127.0.0.1:${port}/moved`, { method: 'POST', timeoutMs: 2_000, maxBytes: 10 });
+    const response = await guard(['127.0.0.1']).request(`http://127.0.0.1:${port}/moved`, {
+      method: 'POST',
+      timeoutMs: 2_000,
+      maxBytes: 10,
+    });
     expect(response.status).toBe(302);
     expect(hits).toEqual(['/moved']);
   });
 
   it('a body is read up to its cap and a silent server up to its time', async () => {
-    const capped = await guard(['127.0.0.1']).request(`http://127.0.0.1:${port}/large`, { method: 'GET', timeoutMs: 2_000, maxBytes: 1_000 });
+    const capped = await guard(['127.0.0.1']).request(`http://127.0.0.1:${port}/large`, {
+      method: 'GET',
+      timeoutMs: 2_000,
+      maxBytes: 1_000,
+    });
     expect([capped.body.length, capped.isTruncated]).toEqual([1_000, true]);
-    const slow = guard(['127.0.0.1']).request(`http://127.0.0.1:${port}/endless`, { method: 'GET', timeoutMs: 100, maxBytes: 1_000 });
+    const slow = guard(['127.0.0.1']).request(`http://127.0.0.1:${port}/endless`, {
+      method: 'GET',
+      timeoutMs: 100,
+      maxBytes: 1_000,
+    });
     await expect(slow).rejects.toBeInstanceOf(EgressTimeout);
   });
 });

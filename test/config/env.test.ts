@@ -45,7 +45,13 @@ describe('settings', () => {
   });
 
   it('every malformed value is one line that names its setting', () => {
-    const problems = problemsOf({ PORT: 'eighty', MONGODB_URL: 'postgres://x', LOG_LEVEL: 'loud', PRICE_CALL_PER_MINUTE: 'cheap', ICE_SERVERS: '{' });
+    const problems = problemsOf({
+      PORT: 'eighty',
+      MONGODB_URL: 'postgres://x',
+      LOG_LEVEL: 'loud',
+      PRICE_CALL_PER_MINUTE: 'cheap',
+      ICE_SERVERS: '{',
+    });
     expect(problems.map((problem) => problem.split(':')[0]).sort()).toEqual([
       'ICE_SERVERS',
       'LOG_LEVEL',
@@ -89,7 +95,8 @@ describe('settings', () => {
   });
 
   it('a Twilio account is known by its form, which the SDK insists on', () => {
-    const account = (TWILIO_ACCOUNT_SID: string) => problemsOf({ TWILIO_ACCOUNT_SID, TWILIO_AUTH_TOKEN: 'a-secret' });
+    const account = (TWILIO_ACCOUNT_SID: string) =>
+      problemsOf({ TWILIO_ACCOUNT_SID, TWILIO_AUTH_TOKEN: 'a-secret' });
     expect(account('SK0123')).toEqual(['TWILIO_ACCOUNT_SID: must be an account id, starting with AC']);
     expect(account('AC0123')).toEqual([]);
   });
@@ -97,7 +104,8 @@ describe('settings', () => {
   it.each(['ROOT_API_KEY', 'WORKER_TOKEN', 'DRACHTIO_SECRET', 'METRICS_TOKEN', 'SIP_TRUNK_PASSWORD'])(
     'security 17: %s as an example publishes it stops the start with one line that names it',
     (name) => {
-      const others: Record<string, string> = name === 'SIP_TRUNK_PASSWORD' ? { SIP_TRUNK_USERNAME: 'parley' } : {};
+      const others: Record<string, string> =
+        name === 'SIP_TRUNK_PASSWORD' ? { SIP_TRUNK_USERNAME: 'parley' } : {};
       expect(problemsOf({ ...others, [name]: 'change-me-and-everything-behind' })).toEqual([
         `${name}: must be a secret of your own, not the published example`,
       ]);
@@ -117,8 +125,12 @@ describe('settings', () => {
   });
 
   it('settings that only work together are asked for together', () => {
-    expect(problemsOf({ LIVEKIT_URL: 'wss://rooms.example' })).toEqual([expect.stringContaining('LIVEKIT_API_KEY, LIVEKIT_API_SECRET')]);
-    expect(problemsOf({ RTPENGINE_INTERFACES: 'public,private' })).toEqual([expect.stringContaining('RTPENGINE')]);
+    expect(problemsOf({ LIVEKIT_URL: 'wss://rooms.example' })).toEqual([
+      expect.stringContaining('LIVEKIT_API_KEY, LIVEKIT_API_SECRET'),
+    ]);
+    expect(problemsOf({ RTPENGINE_INTERFACES: 'public,private' })).toEqual([
+      expect.stringContaining('RTPENGINE'),
+    ]);
     expect(problemsOf({ RTPENGINE_INTERFACES: 'public,private', RTPENGINE: '10.0.0.5:2223' })).toEqual([]);
     expect(problemsOf({ TLS_CERT: 'cert.pem' })).toEqual([expect.stringContaining('TLS_KEY')]);
   });
@@ -128,16 +140,22 @@ describe('settings', () => {
     ['TTS_PROVIDER', 'cartesia', 'CARTESIA'],
     ['ASR_PROVIDER', 'deepgram', 'DEEPGRAM'],
   ])('%s is taken as %s once the vendor has a key or a base address', (name, value, vendor) => {
-    expect(problemsOf({ [name]: value })).toEqual([`${name}: needs ${vendor}_API_KEY, or ${vendor}_BASE_URL for a server of your own`]);
+    expect(problemsOf({ [name]: value })).toEqual([
+      `${name}: needs ${vendor}_API_KEY, or ${vendor}_BASE_URL for a server of your own`,
+    ]);
     expect(problemsOf({ [name]: value, [`${vendor}_API_KEY`]: 'k' })).toEqual([]);
     expect(problemsOf({ [name]: value, [`${vendor}_BASE_URL`]: 'http://127.0.0.1:1' })).toEqual([]);
   });
 
   it('no given value is ever repeated in a problem', () => {
     fc.assert(
-      fc.property(fc.constantFrom(...SETTING_NAMES), fc.stringMatching(/^[~§]secret[a-z0-9]{12}$/), (name, value) => {
-        for (const problem of problemsOf({ [name]: value })) expect(problem).not.toContain(value);
-      }),
+      fc.property(
+        fc.constantFrom(...SETTING_NAMES),
+        fc.stringMatching(/^[~§]secret[a-z0-9]{12}$/),
+        (name, value) => {
+          for (const problem of problemsOf({ [name]: value })) expect(problem).not.toContain(value);
+        },
+      ),
     );
   });
 

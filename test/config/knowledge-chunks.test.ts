@@ -8,33 +8,46 @@ const paragraph = (char: string, chars: number) => char.repeat(chars);
 
 describe('chunkText', () => {
   it('keeps a short text whole and finds nothing in white space', () => {
-    expect(chunkText('We open at nine.\n\nWe close at five.\n')).toEqual(['We open at nine.\n\nWe close at five.']);
+    expect(chunkText('We open at nine.\n\nWe close at five.\n')).toEqual([
+      'We open at nine.\n\nWe close at five.',
+    ]);
     expect(chunkText(' \n\t\n')).toEqual([]);
   });
 
   it('begins a chunk at a heading, and keeps headings with what follows them', () => {
-    expect(chunkText('# Hotel\n## Hours\nNine to five.\n\nSundays closed.\n## Pets\nWelcome.\n#hashtag')).toEqual([
-      '# Hotel\n\n## Hours\n\nNine to five.\n\nSundays closed.',
-      '## Pets\n\nWelcome.\n#hashtag',
-    ]);
+    expect(
+      chunkText('# Hotel\n## Hours\nNine to five.\n\nSundays closed.\n## Pets\nWelcome.\n#hashtag'),
+    ).toEqual(['# Hotel\n\n## Hours\n\nNine to five.\n\nSundays closed.', '## Pets\n\nWelcome.\n#hashtag']);
   });
 
   it('fills a chunk with whole paragraphs', () => {
     const text = ['a', 'b', 'c', 'd'].map((char) => paragraph(char, 500)).join('\r\n\r\n');
-    expect(chunkText(text)).toEqual([`${paragraph('a', 500)}\n\n${paragraph('b', 500)}`, `${paragraph('c', 500)}\n\n${paragraph('d', 500)}`]);
+    expect(chunkText(text)).toEqual([
+      `${paragraph('a', 500)}\n\n${paragraph('b', 500)}`,
+      `${paragraph('c', 500)}\n\n${paragraph('d', 500)}`,
+    ]);
   });
 
   it('cuts a long paragraph at line ends, else at sentence ends, else at spaces, else anywhere but inside a character', () => {
     const [line, sentence] = [paragraph('a', 1_000), `${paragraph('b', 700)}. ${paragraph('c', 450)} d`];
     expect(chunkText(`${line}\n${sentence}`)).toEqual([line, sentence]);
-    expect(chunkText(`${sentence}${paragraph('e', 300)}`)).toEqual([`${paragraph('b', 700)}.`, `${paragraph('c', 450)} d${paragraph('e', 300)}`]);
-    expect(chunkText(`${paragraph('a', 900)} ${paragraph('b', 900)}`)).toEqual([paragraph('a', 900), paragraph('b', 900)]);
+    expect(chunkText(`${sentence}${paragraph('e', 300)}`)).toEqual([
+      `${paragraph('b', 700)}.`,
+      `${paragraph('c', 450)} d${paragraph('e', 300)}`,
+    ]);
+    expect(chunkText(`${paragraph('a', 900)} ${paragraph('b', 900)}`)).toEqual([
+      paragraph('a', 900),
+      paragraph('b', 900),
+    ]);
     expect(chunkText(`a${'😀'.repeat(1_000)}`)).toEqual([`a${'😀'.repeat(599)}`, '😀'.repeat(401)]);
     expect(chunkText('はい。'.repeat(500))[0]).toMatch(/。$/);
   });
 
   it('leaves nothing out but white space, changes no order, and keeps every chunk short', () => {
-    const word = fc.oneof(fc.string({ unit: 'grapheme', maxLength: 30 }), fc.constantFrom('# Title', '\n', '\n\n', '. ', '\r\n', 'x'.repeat(2_000)));
+    const word = fc.oneof(
+      fc.string({ unit: 'grapheme', maxLength: 30 }),
+      fc.constantFrom('# Title', '\n', '\n\n', '. ', '\r\n', 'x'.repeat(2_000)),
+    );
     const bare = (text: string) => text.replace(/\s+/g, '');
     fc.assert(
       fc.property(fc.array(word, { maxLength: 200 }), (words) => {

@@ -11,23 +11,37 @@ function lineOf(log: (logger: ReturnType<typeof createLogger>) => void): string 
 
 describe('the log', () => {
   it.each([
-    ['a message', (logger: ReturnType<typeof createLogger>) => logger.info('caller said 4111 1111 1111 1111'), '1111'],
+    [
+      'a message',
+      (logger: ReturnType<typeof createLogger>) => logger.info('caller said 4111 1111 1111 1111'),
+      '1111',
+    ],
     ['a message with dashes', (logger) => logger.info('card 4111-1111-1111-1111, please'), '1111'],
-    ['an error', (logger) => logger.error({ err: new Error('cannot dial sip:+4930123456@trunk') }), '4930123456'],
+    [
+      'an error',
+      (logger) => logger.error({ err: new Error('cannot dial sip:+4930123456@trunk') }),
+      '4930123456',
+    ],
     ['a nested field', (logger) => logger.info({ a: { b: { c: ['code 123456'] } } }), '123456'],
     ['a number field', (logger) => logger.info({ account: 4_111_111_111_111_111 }), '4111111111111111'],
     ['a child logger', (logger) => logger.child({ to: '+81 90 1234 5678' }).info('x'), '5678'],
-  ] as [string, (logger: ReturnType<typeof createLogger>) => void, string][])('keeps digits out of %s', (_where, log, planted) => {
-    // The line's own time and process id may have any digits.
-    const { time: _time, pid: _pid, ...logged } = JSON.parse(lineOf(log));
-    expect(JSON.stringify(logged)).not.toContain(planted);
-    expect(JSON.stringify(logged)).toContain('[digits]');
-  });
+  ] as [string, (logger: ReturnType<typeof createLogger>) => void, string][])(
+    'keeps digits out of %s',
+    (_where, log, planted) => {
+      // The line's own time and process id may have any digits.
+      const { time: _time, pid: _pid, ...logged } = JSON.parse(lineOf(log));
+      expect(JSON.stringify(logged)).not.toContain(planted);
+      expect(JSON.stringify(logged)).toContain('[digits]');
+    },
+  );
 
   it('keeps signed tokens out wherever they stand: an error may repeat the one it refuses', () => {
     const token = `${Buffer.from('{"alg":"HS256"}').toString('base64url')}.${Buffer.from('{"video":{"roomAdmin":true}}').toString('base64url')}.Sg5R3FXV-XsRV`;
     const line = lineOf((logger) =>
-      logger.warn({ err: new Error(`invalid token: ${token}, error`), url: `wss://a.example.com/rtc?access_token=${token}` }),
+      logger.warn({
+        err: new Error(`invalid token: ${token}, error`),
+        url: `wss://a.example.com/rtc?access_token=${token}`,
+      }),
     );
     expect(line).not.toContain(token);
     expect(line).toContain('invalid token: [token], error');
@@ -47,7 +61,9 @@ describe('the log', () => {
   });
 
   it('keeps personal and secret fields out by their names', () => {
-    const line = lineOf((logger) => logger.info({ transcript: 'my name is Ada', call: { digits: '12', apiKey: 'pk_1' } }));
+    const line = lineOf((logger) =>
+      logger.info({ transcript: 'my name is Ada', call: { digits: '12', apiKey: 'pk_1' } }),
+    );
     expect(line).not.toMatch(/Ada|"12"|pk_1/);
   });
 });

@@ -5,7 +5,10 @@ import { formatMoney, parseMoney, perMinute } from '#config/money.ts';
 describe('money', () => {
   it('what is written can be read back, to the micro-dollar', () => {
     fc.assert(
-      fc.property(fc.integer({ min: -999_999_999_000_000, max: 999_999_999_000_000 }), (micros) => parseMoney(formatMoney(micros)) === micros),
+      fc.property(
+        fc.integer({ min: -999_999_999_000_000, max: 999_999_999_000_000 }),
+        (micros) => parseMoney(formatMoney(micros)) === micros,
+      ),
     );
   });
 
@@ -13,11 +16,16 @@ describe('money', () => {
     expect(formatMoney(10_000_000)).toBe('10.00');
     expect(formatMoney(1_234_500)).toBe('1.2345');
     expect(formatMoney(-1)).toBe('-0.000001');
-    fc.assert(fc.property(fc.integer({ min: -1e15, max: 1e15 }), (micros) => /^-?\d+\.\d{2,6}$/.test(formatMoney(micros))));
+    fc.assert(
+      fc.property(fc.integer({ min: -1e15, max: 1e15 }), (micros) =>
+        /^-?\d+\.\d{2,6}$/.test(formatMoney(micros)),
+      ),
+    );
   });
 
-  it.each(['', '1.', '.5', '1e3', '1,000', '0.1234567', 'NaN', '12345678901', ' 1'])('%j is not an amount', (text) =>
-    expect(parseMoney(text)).toBeNull(),
+  it.each(['', '1.', '.5', '1e3', '1,000', '0.1234567', 'NaN', '12345678901', ' 1'])(
+    '%j is not an amount',
+    (text) => expect(parseMoney(text)).toBeNull(),
   );
 
   it('a price per minute is charged to the second and rounded to the micro-dollar', () => {

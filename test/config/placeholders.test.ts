@@ -2,19 +2,28 @@ import { describe, expect, it } from 'vitest';
 import { placeholderProblem } from '#config/placeholders.ts';
 
 describe('system variables in a text', () => {
-  it.each(['', 'Hello {{name}}', '{{system.today}}', '{{ system.caller_number }}', '{{system.channel', 'system.nothing', '{{systematic}}'])(
-    '%j is acceptable',
-    (text) => {
-      expect(placeholderProblem(text)).toBeNull();
-    },
-  );
+  it.each([
+    '',
+    'Hello {{name}}',
+    '{{system.today}}',
+    '{{ system.caller_number }}',
+    '{{system.channel',
+    'system.nothing',
+    '{{systematic}}',
+  ])('%j is acceptable', (text) => {
+    expect(placeholderProblem(text)).toBeNull();
+  });
 
-  it.each(['{{system.now}}', '{{ system.session_id }}', 'a {{system.today}} b {{system.}}', '{{system.today.x}}'])(
-    '%j names one that does not exist, and is told which do',
-    (text) => {
-      expect(placeholderProblem(text)).toMatch(/^unknown system variable; the valid names are system\.channel, system\.timezone/);
-    },
-  );
+  it.each([
+    '{{system.now}}',
+    '{{ system.session_id }}',
+    'a {{system.today}} b {{system.}}',
+    '{{system.today.x}}',
+  ])('%j names one that does not exist, and is told which do', (text) => {
+    expect(placeholderProblem(text)).toMatch(
+      /^unknown system variable; the valid names are system\.channel, system\.timezone/,
+    );
+  });
 
   it('an endless placeholder takes no time to read', () => {
     const started = performance.now();

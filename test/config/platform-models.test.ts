@@ -27,11 +27,15 @@ it('a base address alone offers the provider without making it the default', () 
 });
 
 it('LLM_DEFAULT wins and is offered even when nobody listed it', () => {
-  expect(defaults({ OPENAI_API_KEY: 'k', LLM_DEFAULT: 'openai/my-own-model' })[0]).toBe('openai/my-own-model');
+  expect(defaults({ OPENAI_API_KEY: 'k', LLM_DEFAULT: 'openai/my-own-model' })[0]).toBe(
+    'openai/my-own-model',
+  );
 });
 
 it('ASR_PROVIDER decides the recognition model of new agents', () => {
-  expect(defaults({ ASR_PROVIDER: 'deepgram', DEEPGRAM_BASE_URL: 'ws://127.0.0.1:1' })[1]).toBe('deepgram:nova-3');
+  expect(defaults({ ASR_PROVIDER: 'deepgram', DEEPGRAM_BASE_URL: 'ws://127.0.0.1:1' })[1]).toBe(
+    'deepgram:nova-3',
+  );
 });
 
 it('local recognisers that can run here are offered by name', () => {
@@ -48,12 +52,19 @@ it('voices of other languages that are installed are offered as local ones, and 
   const localVoices = [{ id: 'espeak-de', name: 'eSpeak (German)', languages: ['de'] }];
   const { voices } = platformModels(readSettings({}), { ...bare, localVoices });
   expect(voices[0]).toMatchObject({ id: 'default', languages: ['en', 'de'] });
-  expect(voices.at(-1)).toEqual({ id: 'local:espeak-de', name: 'eSpeak (German)', languages: ['de'], default: false });
+  expect(voices.at(-1)).toEqual({
+    id: 'local:espeak-de',
+    name: 'eSpeak (German)',
+    languages: ['de'],
+    default: false,
+  });
 });
 
 it('OpenAI itself listens live by default; a server of one’s own is asked for what such servers have', () => {
   expect(defaults({ ASR_PROVIDER: 'openai', OPENAI_API_KEY: 'k' })[1]).toBe('openai:gpt-live-transcribe');
-  expect(defaults({ ASR_PROVIDER: 'openai', OPENAI_BASE_URL: 'http://127.0.0.1:1/v1' })[1]).toBe('openai:gpt-4o-mini-transcribe');
+  expect(defaults({ ASR_PROVIDER: 'openai', OPENAI_BASE_URL: 'http://127.0.0.1:1/v1' })[1]).toBe(
+    'openai:gpt-4o-mini-transcribe',
+  );
 });
 
 it('the demo agent has no more keyterms than an agent may have', () => {
@@ -63,8 +74,17 @@ it('the demo agent has no more keyterms than an agent may have', () => {
 
 it('security 16: an operator’s list is all that is offered, and names models nobody listed', () => {
   const offered = (allowed: string) =>
-    platformModels(readSettings({ OPENAI_API_KEY: 'k', GROQ_API_KEY: 'k', LLM_ALLOWED: allowed }), bare).llm.map(({ id }) => id);
-  expect(offered('openai/gpt-4o-mini,openai/my-own')).toEqual(['openai/gpt-4o-mini', 'openai/my-own', 'local/demo']);
+    platformModels(
+      readSettings({ OPENAI_API_KEY: 'k', GROQ_API_KEY: 'k', LLM_ALLOWED: allowed }),
+      bare,
+    ).llm.map(({ id }) => id);
+  expect(offered('openai/gpt-4o-mini,openai/my-own')).toEqual([
+    'openai/gpt-4o-mini',
+    'openai/my-own',
+    'local/demo',
+  ]);
   expect(offered('groq/*').every((id) => id.startsWith('groq/') || id === 'local/demo')).toBe(true);
-  expect(() => readSettings({ OPENAI_API_KEY: 'k', LLM_ALLOWED: 'openai/gpt-4.1', LLM_DEFAULT: 'openai/gpt-4o-mini' })).toThrow('LLM_DEFAULT');
+  expect(() =>
+    readSettings({ OPENAI_API_KEY: 'k', LLM_ALLOWED: 'openai/gpt-4.1', LLM_DEFAULT: 'openai/gpt-4o-mini' }),
+  ).toThrow('LLM_DEFAULT');
 });

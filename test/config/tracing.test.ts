@@ -40,7 +40,12 @@ describe('tracing', () => {
 
   it('sends what a span is, under the name of its part of the product', async () => {
     const [sent] = await received((tracing) =>
-      tracing.record({ ...span('work'), kind: 'client', attributes: { a: 'text', b: 2.5, c: true, d: null }, error: 'it failed' }),
+      tracing.record({
+        ...span('work'),
+        kind: 'client',
+        attributes: { a: 'text', b: 2.5, c: true, d: null },
+        error: 'it failed',
+      }),
     );
     expect(sent).toMatchObject({
       service: 'parley-worker',

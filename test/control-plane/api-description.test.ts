@@ -18,11 +18,17 @@ afterAll(() => api.close());
 
 /** Something of everything an example refers to, by the name of its id. */
 async function realThings(): Promise<Record<string, string>> {
-  const create = async (url: string, body: object) => (await api.request('POST', url, { key: user.key, body })).body;
+  const create = async (url: string, body: object) =>
+    (await api.request('POST', url, { key: user.key, body })).body;
   const { agent_id } = await create('/v1/agent/agents', { name: 'a' });
   const { tool_id } = await create('/v1/agent/tools', { name: 't', url: 'https://t.example.com' });
   const simulation = { scenario: 's', success_conditions: [{ name: 'c', description: 'd' }] };
-  const { test_id } = await create('/v1/agent/tests', { name: 't', test_type: 'simulation', agent_ids: [agent_id], simulation });
+  const { test_id } = await create('/v1/agent/tests', {
+    name: 't',
+    test_type: 'simulation',
+    agent_ids: [agent_id],
+    simulation,
+  });
   const trunk = { provider: 'sip', phone_number: '+15550109998', inbound_allowed_addresses: ['203.0.113.1'] };
   const { phone_number_id } = await create('/v1/agent/phone-numbers', trunk);
   return { agent_id, tool_id, test_id, phone_number_id, user_id: user.userId };
@@ -30,16 +36,28 @@ async function realThings(): Promise<Record<string, string>> {
 
 describe('the description of the API', () => {
   it('has an example of every body', () => {
-    const bodies = routes.flatMap(({ name, bodies }) => [...bodies].map(([type, { example }]) => ({ name: `${name} ${type}`, example })));
+    const bodies = routes.flatMap(({ name, bodies }) =>
+      [...bodies].map(([type, { example }]) => ({ name: `${name} ${type}`, example })),
+    );
     expect(bodies.length).toBeGreaterThan(30);
     for (const { name, example } of bodies) expect(Object.keys(example ?? {}), name).not.toEqual([]);
   });
 
   it('has a name of its own for every route', async () => {
-    const { paths } = (await api.request('GET', '/openapi.json')).body as { paths: Record<string, Record<string, { operationId: string }>> };
-    const names = Object.values(paths).flatMap((operations) => Object.values(operations).map(({ operationId }) => operationId));
+    const { paths } = (await api.request('GET', '/openapi.json')).body as {
+      paths: Record<string, Record<string, { operationId: string }>>;
+    };
+    const names = Object.values(paths).flatMap((operations) =>
+      Object.values(operations).map(({ operationId }) => operationId),
+    );
     expect(names).toEqual(
-      expect.arrayContaining(['getAgents', 'getAgentsByAgentIdConfig', 'postTts', 'postAdminUsers', 'getWalletByUserIdApiCredit']),
+      expect.arrayContaining([
+        'getAgents',
+        'getAgentsByAgentIdConfig',
+        'postTts',
+        'postAdminUsers',
+        'getWalletByUserIdApiCredit',
+      ]),
     );
     for (const name of names) expect(name).toMatch(/^[a-z][A-Za-z0-9]+$/);
     expect(new Set(names).size).toBe(names.length);
@@ -47,17 +65,20 @@ describe('the description of the API', () => {
 
   it('has one success of every route, with an example that is one', () => {
     const isSuccess = (status: string) => status.startsWith('2');
-    for (const { name, answers } of routes) expect([name, [...answers.keys()].filter(isSuccess).length]).toEqual([name, 1]);
+    for (const { name, answers } of routes)
+      expect([name, [...answers.keys()].filter(isSuccess).length]).toEqual([name, 1]);
     const media = routes.flatMap(({ name, answers }) =>
-      [...answers].flatMap(([status, types]) => [...types].map(([type, one]): [string, Media] => [`${name} ${status} ${type}`, one])),
+      [...answers].flatMap(([status, types]) =>
+        [...types].map(([type, one]): [string, Media] => [`${name} ${status} ${type}`, one]),
+      ),
     );
     for (const [name, { schema, example }] of media) {
       expect(example, name).toBeDefined();
       if (name.endsWith('application/json'))
-        expect([name, z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]).safeParse(example).error?.issues]).toEqual([
+        expect([
           name,
-          undefined,
-        ]);
+          z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]).safeParse(example).error?.issues,
+        ]).toEqual([name, undefined]);
     }
   });
 
@@ -72,7 +93,10 @@ describe('the description of the API', () => {
 
   it('describes the two forms of a 401: an error body for a bad key, nothing for none', async () => {
     const described = z.fromJSONSchema(schemaIn('GET /v1/agent/agents', '401', 'application/json'));
-    const [bad, none] = [await api.request('GET', '/v1/agent/agents', { key: 'pk_nobody' }), await api.request('GET', '/v1/agent/agents')];
+    const [bad, none] = [
+      await api.request('GET', '/v1/agent/agents', { key: 'pk_nobody' }),
+      await api.request('GET', '/v1/agent/agents'),
+    ];
     expect([bad.status, none.status, none.text]).toEqual([401, 401, '']);
     expect(described.safeParse(bad.body).success).toBe(true);
     expect(described.safeParse(null).success).toBe(true);
@@ -83,13 +107,17 @@ describe('the description of the API', () => {
     const described = z.fromJSONSchema(schemaIn('POST /v1/agent/phone-calls', '422', 'application/json'));
     const entry = { type: 'missing', loc: ['body', 'agent_id'], msg: 'Field required', ctx: {}, in: 'body' };
     expect(described.safeParse([entry]).success).toBe(true);
-    expect(described.safeParse({ status: 422, message: 'm', reason: 'self_call_blocked' }).success).toBe(true);
+    expect(described.safeParse({ status: 422, message: 'm', reason: 'self_call_blocked' }).success).toBe(
+      true,
+    );
     expect(described.safeParse({ status: 422 }).success).toBe(false);
   });
 
   it('describes streams of events and of lines as text, and sound as bytes', () => {
     const streams = routes.flatMap(({ answers }) =>
-      [...answers.values()].flatMap((types) => [...types].filter(([type]) => /event-stream|ndjson/.test(type)).map(([, { schema }]) => schema)),
+      [...answers.values()].flatMap((types) =>
+        [...types].filter(([type]) => /event-stream|ndjson/.test(type)).map(([, { schema }]) => schema),
+      ),
     );
     expect(streams.length).toBeGreaterThan(2);
     for (const schema of streams) expect(schema).toEqual({ type: 'string' });
@@ -103,12 +131,21 @@ describe('the description of the API', () => {
 
   it('has no example of a body that is not accepted', async () => {
     const real = await realThings();
-    const withRealIds = (text: string) => Object.entries(EXAMPLE_IDS).reduce((changed, [name, id]) => changed.replaceAll(id, real[name] ?? id), text);
-    for (const { name, path, method, bodies } of routes.filter(({ bodies, access }) => bodies.size > 0 && access !== 'none')) {
+    const withRealIds = (text: string) =>
+      Object.entries(EXAMPLE_IDS).reduce(
+        (changed, [name, id]) => changed.replaceAll(id, real[name] ?? id),
+        text,
+      );
+    for (const { name, path, method, bodies } of routes.filter(
+      ({ bodies, access }) => bodies.size > 0 && access !== 'none',
+    )) {
       const [type, media] = [...bodies][0] ?? ['', { example: {} }];
       const url = path.replace(/\{([a-z_]+)\}/g, (_, id: string) => real[id] ?? 'missing');
       const key = path.startsWith('/admin') ? api.rootKey : user.key;
-      const answer = await api.request(method, url, { key, ...(await encoded(type, JSON.parse(withRealIds(JSON.stringify(media.example))))) });
+      const answer = await api.request(method, url, {
+        key,
+        ...(await encoded(type, JSON.parse(withRealIds(JSON.stringify(media.example))))),
+      });
       // The text that stands for a sound file is none: that much is refused.
       const isRefused = [400, 415, 422].includes(answer.status) && !/audio/i.test(answer.text);
       expect(isRefused, `${name} ${answer.status} ${answer.text}`).toBe(false);

@@ -16,16 +16,27 @@ async function openAgent(trustProxy: string): Promise<string> {
 /** A visitor's request, as it reaches Parley from the proxy at `remoteAddress`. */
 async function visit(agent_id: string, forwarded: string, remoteAddress = '10.0.0.1'): Promise<number> {
   const headers = { origin: ORIGIN, 'x-forwarded-for': forwarded };
-  return (await api.app.inject({ method: 'POST', url: '/v1/agent/sessions', headers, remoteAddress, payload: { agent_id } })).statusCode;
+  return (
+    await api.app.inject({
+      method: 'POST',
+      url: '/v1/agent/sessions',
+      headers,
+      remoteAddress,
+      payload: { agent_id },
+    })
+  ).statusCode;
 }
 
 describe('a visitor behind a proxy that appends', () => {
-  it.each(['1', '10.0.0.0/8'])('security 19: gets no limit of its own by a forged first entry, with TRUST_PROXY=%s', async (trustProxy) => {
-    const agentId = await openAgent(trustProxy);
-    expect(await visit(agentId, '203.0.113.5')).toBe(201);
-    expect(await visit(agentId, '198.51.100.1, 203.0.113.5')).toBe(429);
-    expect(await visit(agentId, '203.0.113.6')).toBe(201);
-  });
+  it.each(['1', '10.0.0.0/8'])(
+    'security 19: gets no limit of its own by a forged first entry, with TRUST_PROXY=%s',
+    async (trustProxy) => {
+      const agentId = await openAgent(trustProxy);
+      expect(await visit(agentId, '203.0.113.5')).toBe(201);
+      expect(await visit(agentId, '198.51.100.1, 203.0.113.5')).toBe(429);
+      expect(await visit(agentId, '203.0.113.6')).toBe(201);
+    },
+  );
 
   it('security 19: is not believed where it did not come by a proxy that is named', async () => {
     const agentId = await openAgent('10.0.0.0/8');
@@ -43,7 +54,8 @@ describe('/metrics', () => {
     expect(await metrics({}, '127.0.0.1')).toBe(200);
     expect(await metrics({}, '::ffff:127.0.0.1')).toBe(200);
     expect(await metrics({}, '203.0.113.5')).toBe(401);
-    for (const header of ['x-forwarded-for', 'forwarded', 'x-real-ip']) expect(await metrics({ [header]: '127.0.0.1' }, '127.0.0.1')).toBe(401);
+    for (const header of ['x-forwarded-for', 'forwarded', 'x-real-ip'])
+      expect(await metrics({ [header]: '127.0.0.1' }, '127.0.0.1')).toBe(401);
   });
 
   it('security 21: with a token it answers whoever has it', async () => {

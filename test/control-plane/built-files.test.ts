@@ -21,7 +21,8 @@ function build(path: string, content: string): void {
   writeFileSync(join(dist, `${path}.gz`), gzipSync(content));
 }
 
-const ask = (url: string, headers: Record<string, string> = {}, method: 'GET' | 'HEAD' = 'GET') => app.inject({ method, url, headers });
+const ask = (url: string, headers: Record<string, string> = {}, method: 'GET' | 'HEAD' = 'GET') =>
+  app.inject({ method, url, headers });
 
 beforeAll(async () => {
   dist = mkdtempSync(join(tmpdir(), 'parley-built-'));
@@ -43,32 +44,45 @@ afterAll(async () => {
 });
 
 describe('built files', () => {
-  it.each(['/widget.js', '/sdk.js', '/sdk-wire.js', '/assets/app-1.js', '/', '/console', '/console/calls/0123'])(
-    '%s goes out in the best form its reader takes',
-    async (url) => {
-      const content = url.endsWith('.js') ? SCRIPT : PAGE;
-      const type = url.endsWith('.js') ? 'application/javascript; charset=utf-8' : 'text/html; charset=utf-8';
-      for (const [accepts, encoding, read] of [
-        ['gzip, deflate, br, zstd', 'br', brotliDecompressSync],
-        ['gzip, deflate', 'gzip', gunzipSync],
-        ['br;q=0, gzip;q=0.5', 'gzip', gunzipSync],
-        ['identity', undefined, (body: Buffer) => body],
-        ['', undefined, (body: Buffer) => body],
-      ] as const) {
-        const answer = await ask(url, accepts === '' ? {} : { 'accept-encoding': accepts });
-        expect([answer.statusCode, answer.headers['content-encoding'], answer.headers['content-type']], accepts).toEqual([200, encoding, type]);
-        expect(read(answer.rawPayload).toString(), accepts).toBe(content);
-        expect(answer.headers['vary'], accepts).toBe('accept-encoding');
-      }
-    },
-  );
+  it.each([
+    '/widget.js',
+    '/sdk.js',
+    '/sdk-wire.js',
+    '/assets/app-1.js',
+    '/',
+    '/console',
+    '/console/calls/0123',
+  ])('%s goes out in the best form its reader takes', async (url) => {
+    const content = url.endsWith('.js') ? SCRIPT : PAGE;
+    const type = url.endsWith('.js') ? 'application/javascript; charset=utf-8' : 'text/html; charset=utf-8';
+    for (const [accepts, encoding, read] of [
+      ['gzip, deflate, br, zstd', 'br', brotliDecompressSync],
+      ['gzip, deflate', 'gzip', gunzipSync],
+      ['br;q=0, gzip;q=0.5', 'gzip', gunzipSync],
+      ['identity', undefined, (body: Buffer) => body],
+      ['', undefined, (body: Buffer) => body],
+    ] as const) {
+      const answer = await ask(url, accepts === '' ? {} : { 'accept-encoding': accepts });
+      expect(
+        [answer.statusCode, answer.headers['content-encoding'], answer.headers['content-type']],
+        accepts,
+      ).toEqual([200, encoding, type]);
+      expect(read(answer.rawPayload).toString(), accepts).toBe(content);
+      expect(answer.headers['vary'], accepts).toBe('accept-encoding');
+    }
+  });
 
   it('each form has an ETag of its own, and is not sent again to whoever has it', async () => {
     const accepts = { 'accept-encoding': 'br' };
     const [plain, packed] = [await ask('/widget.js'), await ask('/widget.js', accepts)];
     expect(packed.headers.etag).not.toBe(plain.headers.etag);
     const again = await ask('/widget.js', { ...accepts, 'if-none-match': String(packed.headers.etag) });
-    expect([again.statusCode, again.body, again.headers.etag, again.headers['vary']]).toEqual([304, '', packed.headers.etag, 'accept-encoding']);
+    expect([again.statusCode, again.body, again.headers.etag, again.headers['vary']]).toEqual([
+      304,
+      '',
+      packed.headers.etag,
+      'accept-encoding',
+    ]);
     const otherForm = await ask('/widget.js', { ...accepts, 'if-none-match': String(plain.headers.etag) });
     expect(otherForm.statusCode).toBe(200);
   });
@@ -77,7 +91,8 @@ describe('built files', () => {
     const cached = async (url: string) => (await ask(url)).headers['cache-control'];
     expect(await cached('/assets/app-1.js')).toBe('public, max-age=31536000, immutable');
     expect(await cached('/widget.js')).toBe('public, max-age=300');
-    for (const url of ['/sdk.js', '/sdk-wire.js', '/', '/console/calls', '/icon.svg']) expect(await cached(url), url).toBe('public, max-age=0');
+    for (const url of ['/sdk.js', '/sdk-wire.js', '/', '/console/calls', '/icon.svg'])
+      expect(await cached(url), url).toBe('public, max-age=0');
   });
 
   it('HEAD says what GET would, without the body', async () => {
@@ -85,7 +100,14 @@ describe('built files', () => {
       for (const headers of [{}, { 'accept-encoding': 'br' }]) {
         const [got, head] = [await ask(url, headers), await ask(url, headers, 'HEAD')];
         expect(head.body).toBe('');
-        for (const name of ['content-length', 'content-encoding', 'content-type', 'etag', 'cache-control', 'vary'])
+        for (const name of [
+          'content-length',
+          'content-encoding',
+          'content-type',
+          'etag',
+          'cache-control',
+          'vary',
+        ])
           expect(head.headers[name], `${url} ${name}`).toBe(got.headers[name]);
         expect(Number(head.headers['content-length'])).toBe(got.rawPayload.length);
       }
@@ -93,13 +115,21 @@ describe('built files', () => {
 
   it('whoever asks for a part gets all of it', async () => {
     const answer = await ask('/widget.js', { 'accept-encoding': 'gzip', range: 'bytes=4-9' });
-    expect([answer.statusCode, answer.headers['content-range'], answer.headers['accept-ranges']]).toEqual([200, undefined, undefined]);
+    expect([answer.statusCode, answer.headers['content-range'], answer.headers['accept-ranges']]).toEqual([
+      200,
+      undefined,
+      undefined,
+    ]);
     expect(gunzipSync(answer.rawPayload).toString()).toBe(SCRIPT);
   });
 
   it('what was built in one form only goes out in that', async () => {
     const icon = await ask('/icon.svg', { 'accept-encoding': 'br, gzip' });
-    expect([icon.statusCode, icon.headers['content-encoding'], icon.headers['content-type']]).toEqual([200, undefined, 'image/svg+xml']);
+    expect([icon.statusCode, icon.headers['content-encoding'], icon.headers['content-type']]).toEqual([
+      200,
+      undefined,
+      'image/svg+xml',
+    ]);
     expect(icon.body).toContain('<svg');
   });
 });

@@ -55,11 +55,17 @@ export async function describedRoutes(api: Pick<TestApi, 'request'>): Promise<Ro
 /** The routes of a description. */
 export function routesOf({ paths }: Description): Route[] {
   return Object.entries(paths).flatMap(([path, operations]) =>
-    Object.entries(operations).map(([method, operation]) => routeOf(path, method.toUpperCase() as Method, operation as Operation)),
+    Object.entries(operations).map(([method, operation]) =>
+      routeOf(path, method.toUpperCase() as Method, operation as Operation),
+    ),
   );
 }
 
-function routeOf(path: string, method: Method, { security, requestBody, parameters = [], responses }: Operation): Route {
+function routeOf(
+  path: string,
+  method: Method,
+  { security, requestBody, parameters = [], responses }: Operation,
+): Route {
   return {
     name: `${method} ${path}`,
     method,
@@ -67,7 +73,12 @@ function routeOf(path: string, method: Method, { security, requestBody, paramete
     url: path.replace('{index}', '0').replace(/\{[a-z_]+\}/g, 'missing'),
     access: accessOf(path, security),
     bodies: new Map(Object.entries(requestBody?.content ?? {})),
-    answers: new Map(Object.entries(responses).map(([status, { content }]) => [status, new Map(Object.entries(content ?? {}))])),
+    answers: new Map(
+      Object.entries(responses).map(([status, { content }]) => [
+        status,
+        new Map(Object.entries(content ?? {})),
+      ]),
+    ),
     parameters,
   };
 }
@@ -79,13 +90,20 @@ function accessOf(path: string, security: readonly object[] | undefined): Route[
 }
 
 /** A body as the request that carries it: JSON, or a form whose files are given as text. */
-export async function encoded(type: string, body: object): Promise<{ body: object } | { raw: Buffer; headers: Record<string, string> }> {
+export async function encoded(
+  type: string,
+  body: object,
+): Promise<{ body: object } | { raw: Buffer; headers: Record<string, string> }> {
   if (type === 'application/json') return { body };
   const form = new FormData();
   for (const [name, value] of Object.entries(body)) {
-    if (name === 'source' || name === 'voices' || name === 'audio') form.set(name, new File([String(value)], 'menu.md'));
+    if (name === 'source' || name === 'voices' || name === 'audio')
+      form.set(name, new File([String(value)], 'menu.md'));
     else form.set(name, String(value));
   }
   const request = new Request('http://parley', { method: 'POST', body: form });
-  return { raw: Buffer.from(await request.arrayBuffer()), headers: { 'content-type': request.headers.get('content-type') ?? '' } };
+  return {
+    raw: Buffer.from(await request.arrayBuffer()),
+    headers: { 'content-type': request.headers.get('content-type') ?? '' },
+  };
 }

@@ -55,7 +55,8 @@ function goodKey(route: Route): string {
   return route.access === 'operator' ? api.rootKey : user.key;
 }
 
-const jsonRoutes = () => routes.filter((route) => route.bodies.has('application/json') && route.access !== 'none');
+const jsonRoutes = () =>
+  routes.filter((route) => route.bodies.has('application/json') && route.access !== 'none');
 const keyed = () => routes.filter((route) => route.access === 'key' || route.access === 'operator');
 
 /** A JSON null is a value there, and no missing body. */
@@ -70,21 +71,37 @@ function hasQuery(route: Route, name: string): boolean {
 /** Sends the example of a route's body, or nothing where it takes none. */
 async function sendExample(route: Route) {
   const [body] = route.bodies;
-  return api.request(route.method, route.url, { key: goodKey(route), ...(body ? await encoded(body[0], body[1].example as object) : {}) });
+  return api.request(route.method, route.url, {
+    key: goodKey(route),
+    ...(body ? await encoded(body[0], body[1].example as object) : {}),
+  });
 }
 
 describe('"Order of checks" on every route', () => {
   it('finds the routes of the API', () => {
     expect(routes.length).toBeGreaterThan(80);
-    expect(routes.map((route) => route.name)).toEqual(expect.arrayContaining([...BETA, ...BODY_OR_NONE, ...OTHER_CREDENTIALS]));
+    expect(routes.map((route) => route.name)).toEqual(
+      expect.arrayContaining([...BETA, ...BODY_OR_NONE, ...OTHER_CREDENTIALS]),
+    );
   });
 
   it('a missing or malformed Authorization is a bare 401 before anything else is looked at', async () => {
     for (const route of keyed()) {
       for (const authorization of [undefined, 'Basic abc', 'Bearer ', 'Bearer a b', user.key]) {
-        const headers = { 'content-type': 'text/plain', ...(authorization === undefined ? {} : { authorization }) };
-        const answer = await api.request(route.method, route.url, { headers, ...(route.method === 'GET' ? {} : { raw: '{' }) });
-        expect([route.name, answer.status, answer.text, answer.headers['www-authenticate']]).toEqual([route.name, 401, '', 'Bearer']);
+        const headers = {
+          'content-type': 'text/plain',
+          ...(authorization === undefined ? {} : { authorization }),
+        };
+        const answer = await api.request(route.method, route.url, {
+          headers,
+          ...(route.method === 'GET' ? {} : { raw: '{' }),
+        });
+        expect([route.name, answer.status, answer.text, answer.headers['www-authenticate']]).toEqual([
+          route.name,
+          401,
+          '',
+          'Bearer',
+        ]);
         expect(answer.headers['content-type']).toBeUndefined();
       }
     }
@@ -92,22 +109,36 @@ describe('"Order of checks" on every route', () => {
 
   it('a bad or expired key is a 401 with the error body', async () => {
     const expires_at = new Date(api.clock.wallTime() + 1_000).toISOString();
-    const expiring = (await api.request('POST', '/v1/keys', { key: user.key, body: { name: 'short', expires_at } })).body.api_key;
+    const expiring = (
+      await api.request('POST', '/v1/keys', { key: user.key, body: { name: 'short', expires_at } })
+    ).body.api_key;
     await api.clock.advance(1_000);
     for (const route of routes.filter(({ access }) => access !== 'none')) {
       for (const [key, message] of [
         ['pk_unknown', 'Invalid token'],
         [expiring, 'Token expired'],
       ] as const) {
-        const answer = await api.request(route.method, route.url, { key, ...(route.method === 'GET' ? {} : { raw: '{' }) });
-        expect([route.name, answer.status, answer.body]).toEqual([route.name, 401, { status: 401, message, reason: null }]);
+        const answer = await api.request(route.method, route.url, {
+          key,
+          ...(route.method === 'GET' ? {} : { raw: '{' }),
+        });
+        expect([route.name, answer.status, answer.body]).toEqual([
+          route.name,
+          401,
+          { status: 401, message, reason: null },
+        ]);
       }
     }
   });
 
   it('without beta access creation is a 403 before the body is looked at, and nothing else is refused', async () => {
-    for (const route of routes.filter(({ access, name }) => access !== 'none' && access !== 'operator' && name !== ENDLESS)) {
-      const answer = await api.request(route.method, route.url, { key: outsider.key, ...(route.method === 'GET' ? {} : { raw: '{' }) });
+    for (const route of routes.filter(
+      ({ access, name }) => access !== 'none' && access !== 'operator' && name !== ENDLESS,
+    )) {
+      const answer = await api.request(route.method, route.url, {
+        key: outsider.key,
+        ...(route.method === 'GET' ? {} : { raw: '{' }),
+      });
       if (BETA.has(route.name)) expect([route.name, answer.body]).toEqual([route.name, BETA_REFUSAL]);
       else expect([route.name, answer.status]).not.toEqual([route.name, 403]);
     }
@@ -117,7 +148,10 @@ describe('"Order of checks" on every route', () => {
     const operators = routes.filter(({ access }) => access === 'operator');
     expect(operators.length).toBeGreaterThanOrEqual(8);
     for (const route of operators) {
-      const answer = await api.request(route.method, route.url, { key: user.key, ...(route.method === 'GET' ? {} : { raw: '{' }) });
+      const answer = await api.request(route.method, route.url, {
+        key: user.key,
+        ...(route.method === 'GET' ? {} : { raw: '{' }),
+      });
       expect([route.name, answer.status, answer.body]).toEqual([route.name, 403, OPERATOR_REFUSAL]);
     }
   });
@@ -137,7 +171,9 @@ describe('"Order of checks" on every route', () => {
 
   it('"Bodies" nothing is no body, whatever type it is said to be of', async () => {
     const headers = { 'content-type': 'application/x-www-form-urlencoded', 'content-length': '0' };
-    const bodyless = routes.filter(({ name }) => BODY_OR_NONE.has(name) || /^(POST .*\/(end|analysis)|DELETE .*)$/.test(name));
+    const bodyless = routes.filter(
+      ({ name }) => BODY_OR_NONE.has(name) || /^(POST .*\/(end|analysis)|DELETE .*)$/.test(name),
+    );
     expect(bodyless.length).toBeGreaterThan(10);
     for (const route of bodyless) {
       const answer = await api.request(route.method, route.url, { key: goodKey(route), raw: '', headers });
@@ -148,8 +184,15 @@ describe('"Order of checks" on every route', () => {
   it('invalid JSON is a 400 with its message before fields and resources are looked at', async () => {
     for (const route of jsonRoutes()) {
       for (const raw of ['{', '[1,', '{"name":"a",}', "{'name':1}", 'nonsense']) {
-        const answer = await api.request(route.method, route.url, { key: goodKey(route), raw, headers: { 'content-type': 'application/json' } });
-        expect([route.name, answer.body]).toEqual([route.name, { status: 400, message: 'Malformed JSON', reason: null }]);
+        const answer = await api.request(route.method, route.url, {
+          key: goodKey(route),
+          raw,
+          headers: { 'content-type': 'application/json' },
+        });
+        expect([route.name, answer.body]).toEqual([
+          route.name,
+          { status: 400, message: 'Malformed JSON', reason: null },
+        ]);
       }
     }
   });
@@ -165,7 +208,11 @@ describe('"Order of checks" on every route', () => {
         expect([route.name, answer.status]).toEqual([route.name, 422]);
         expect(answer.text).not.toContain(PLANTED);
         expect(answer.body).toEqual([
-          expect.objectContaining({ type: 'extra_forbidden', loc: ['body', expect.stringMatching(/^(surplus|\?)$/)], in: 'body' }),
+          expect.objectContaining({
+            type: 'extra_forbidden',
+            loc: ['body', expect.stringMatching(/^(surplus|\?)$/)],
+            in: 'body',
+          }),
         ]);
       }
     }
@@ -175,7 +222,11 @@ describe('"Order of checks" on every route', () => {
     for (const route of jsonRoutes()) {
       for (const body of [[], 'text', 7, true, ...(takesNull(route) ? [null] : [])]) {
         const answer = await api.request(route.method, route.url, { key: goodKey(route), body });
-        expect([route.name, JSON.stringify(body), answer.status]).toEqual([route.name, JSON.stringify(body), 422]);
+        expect([route.name, JSON.stringify(body), answer.status]).toEqual([
+          route.name,
+          JSON.stringify(body),
+          422,
+        ]);
         for (const entry of answer.body) expect(entry.loc[0]).toBe('body');
       }
     }
@@ -195,7 +246,10 @@ describe('"Order of checks" on every route', () => {
     let counted = 0;
     for (const route of routes.filter(({ path, access }) => path.includes('{') && access !== 'none')) {
       const answer = await sendExample(route);
-      expect([route.name, answer.body]).toEqual([route.name, { status: 404, message: 'Not found', reason: null }]);
+      expect([route.name, answer.body]).toEqual([
+        route.name,
+        { status: 404, message: 'Not found', reason: null },
+      ]);
       counted++;
     }
     expect(counted).toBeGreaterThan(30);

@@ -7,11 +7,41 @@ import type { TestUser } from './test-api.ts';
 import { openTestCalls, type TestCalls } from './test-calls.ts';
 
 const RUNS = { numRuns: 60 };
-const ODD_KEYS = ['$ref', '$id', '$db', '$where', '$set', '_bsontype', '__proto__', 'constructor', 'prototype', 'toJSON', 'toObject', 'toBSON'];
-const ODDER_KEYS = ['length', 'a.b', '.', '', '\u0000', 'a\u0000b', '$', '0', '_id', '__v', '$__', 'hasOwnProperty', '\u202e'];
+const ODD_KEYS = [
+  '$ref',
+  '$id',
+  '$db',
+  '$where',
+  '$set',
+  '_bsontype',
+  '__proto__',
+  'constructor',
+  'prototype',
+  'toJSON',
+  'toObject',
+  'toBSON',
+];
+const ODDER_KEYS = [
+  'length',
+  'a.b',
+  '.',
+  '',
+  '\u0000',
+  'a\u0000b',
+  '$',
+  '0',
+  '_id',
+  '__v',
+  '$__',
+  'hasOwnProperty',
+  '\u202e',
+];
 
 const text = fc.string({ unit: 'binary', maxLength: 12 });
-const key = fc.oneof({ weight: 2, arbitrary: fc.constantFrom(...ODD_KEYS, ...ODDER_KEYS) }, { weight: 1, arbitrary: text });
+const key = fc.oneof(
+  { weight: 2, arbitrary: fc.constantFrom(...ODD_KEYS, ...ODDER_KEYS) },
+  { weight: 1, arbitrary: text },
+);
 const odd = fc.letrec<{ value: unknown; object: Record<string, unknown> }>((tie) => ({
   value: fc.oneof(
     { maxDepth: 4 },
@@ -30,7 +60,10 @@ const object = fc.oneof(
   odd.object.map((inner) => ({ inner })),
 );
 const scalar = fc.oneof(text, fc.integer(), fc.boolean());
-const scalars = fc.dictionary(fc.oneof(key, fc.stringMatching(/^[a-z]{1,6}$/)), scalar, { maxKeys: 3, noNullPrototype: true });
+const scalars = fc.dictionary(fc.oneof(key, fc.stringMatching(/^[a-z]{1,6}$/)), scalar, {
+  maxKeys: 3,
+  noNullPrototype: true,
+});
 /** As JSON carries it: without −0. */
 const sent = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
 
@@ -42,7 +75,10 @@ onEveryDatabase('free JSON', (database) => {
     api.request(method, `/v1/agent/${path}`, { key: user.key, ...(body === undefined ? {} : { body }) });
 
   /** Sends what the arbitrary makes: 422, or 2xx and the same when it is read again. */
-  async function comesBack<T>(values: fc.Arbitrary<T>, send: (value: T) => Promise<{ status: number; read(): Promise<unknown> }>): Promise<void> {
+  async function comesBack<T>(
+    values: fc.Arbitrary<T>,
+    send: (value: T) => Promise<{ status: number; read(): Promise<unknown> }>,
+  ): Promise<void> {
     await fc.assert(
       fc.asyncProperty(values, async (value) => {
         const { status, read } = await send(value);
@@ -70,7 +106,11 @@ onEveryDatabase('free JSON', (database) => {
   beforeEach(async () => {
     api.dispatch.reset();
     user = await api.createUser({ credit: '100000.00', phone_number_limit: 1_000 });
-    agentId = await api.publishAgent(user, {}, { public_enabled: true, allowed_origins: ['https://shop.example.com'] });
+    agentId = await api.publishAgent(
+      user,
+      {},
+      { public_enabled: true, allowed_origins: ['https://shop.example.com'] },
+    );
   });
   afterAll(() => api.close());
 
@@ -122,7 +162,10 @@ onEveryDatabase('free JSON', (database) => {
   it('store 1: default variables of an agent come back as they were sent', async () => {
     await comesBack(scalars, async (defaults) => {
       const { status } = await ask('PATCH', `agents/${agentId}/config`, { variables: { defaults } });
-      return { status, read: async () => (await ask('GET', `agents/${agentId}/config`)).body.variables.defaults };
+      return {
+        status,
+        read: async () => (await ask('GET', `agents/${agentId}/config`)).body.variables.defaults,
+      };
     });
   });
 
@@ -138,7 +181,11 @@ onEveryDatabase('free JSON', (database) => {
         status: created.status,
         read: async () => {
           const tool = (await ask('GET', `tools/${created.body.tool_id}`)).body;
-          return { name: tool.headers[0].name, value: tool.headers[0].value, body: tool.mock_responses[0].body };
+          return {
+            name: tool.headers[0].name,
+            value: tool.headers[0].value,
+            body: tool.mock_responses[0].body,
+          };
         },
       };
     });
@@ -177,18 +224,22 @@ onEveryDatabase('free JSON', (database) => {
   it('store 1: headers of calls that leave by an imported number come back as they were sent', async () => {
     let next = 15550200000;
     const names = fc.oneof(key, fc.constantFrom('X-Order', 'x-__proto__', 'X-constructor', 'X-$ref'));
-    await comesBack(fc.dictionary(names, text, { maxKeys: 3, noNullPrototype: true }), async (termination_headers) => {
-      const created = await ask('POST', 'phone-numbers', {
-        provider: 'sip',
-        phone_number: `+${next++}`,
-        inbound_allowed_addresses: ['203.0.113.1'],
-        termination_headers,
-      });
-      return {
-        status: created.status,
-        read: async () => (await ask('GET', `phone-numbers/${created.body.phone_number_id}`)).body.termination_headers,
-      };
-    });
+    await comesBack(
+      fc.dictionary(names, text, { maxKeys: 3, noNullPrototype: true }),
+      async (termination_headers) => {
+        const created = await ask('POST', 'phone-numbers', {
+          provider: 'sip',
+          phone_number: `+${next++}`,
+          inbound_allowed_addresses: ['203.0.113.1'],
+          termination_headers,
+        });
+        return {
+          status: created.status,
+          read: async () =>
+            (await ask('GET', `phone-numbers/${created.body.phone_number_id}`)).body.termination_headers,
+        };
+      },
+    );
   });
 
   it('store 1: metadata of a batch comes back as it was sent, and a key called __proto__ in its file is refused', async () => {
@@ -200,8 +251,15 @@ onEveryDatabase('free JSON', (database) => {
     });
     const batch = { agent_id: agentId, phone_number_id: number.body.phone_number_id };
     await comesBack(object, async (metadata) => {
-      const created = await ask('POST', 'batch-calls', { ...batch, recipients: [{ to_number: '+14155550123', metadata }] });
-      return { status: created.status, read: async () => (await ask('GET', `batch-calls/${created.body.batch_call_id}/rows`)).body.rows[0].metadata };
+      const created = await ask('POST', 'batch-calls', {
+        ...batch,
+        recipients: [{ to_number: '+14155550123', metadata }],
+      });
+      return {
+        status: created.status,
+        read: async () =>
+          (await ask('GET', `batch-calls/${created.body.batch_call_id}/rows`)).body.rows[0].metadata,
+      };
     });
     const file = 'to_number,metadata\n+14155550123,"{""__proto__"": {""a"": 1}}"\n';
     const form = `--b\r\nContent-Disposition: form-data; name="agent_id"\r\n\r\n${agentId}\r\n--b\r\nContent-Disposition: form-data; name="phone_number_id"\r\n\r\n${batch.phone_number_id}\r\n--b\r\nContent-Disposition: form-data; name="recipients"; filename="a.csv"\r\nContent-Type: text/csv\r\n\r\n${file}\r\n--b--\r\n`;
@@ -213,15 +271,18 @@ onEveryDatabase('free JSON', (database) => {
     expect(refused.status).toBe(422);
   });
 
-  it.each(['metadata', 'llm_extra_body'])('store 1: %s nested a hundred thousand levels deep is refused', async (field) => {
-    const raw = `{"agent_id":"${agentId}","${field}":{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}}`;
-    expect((await api.request('POST', '/v1/agent/sessions', { key: user.key, raw })).status).toBe(422);
-  });
-
-  it.each(['{"name":"a","__proto__":{"b":1}}', '{"name":"a","config":{"variables":{"defaults":{"__proto__":{}}}}}'])(
-    'store 1: the key __proto__ is refused with 422: %s',
-    async (raw) => {
-      expect((await api.request('POST', '/v1/agent/agents', { key: user.key, raw })).status).toBe(422);
+  it.each(['metadata', 'llm_extra_body'])(
+    'store 1: %s nested a hundred thousand levels deep is refused',
+    async (field) => {
+      const raw = `{"agent_id":"${agentId}","${field}":{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}}`;
+      expect((await api.request('POST', '/v1/agent/sessions', { key: user.key, raw })).status).toBe(422);
     },
   );
+
+  it.each([
+    '{"name":"a","__proto__":{"b":1}}',
+    '{"name":"a","config":{"variables":{"defaults":{"__proto__":{}}}}}',
+  ])('store 1: the key __proto__ is refused with 422: %s', async (raw) => {
+    expect((await api.request('POST', '/v1/agent/agents', { key: user.key, raw })).status).toBe(422);
+  });
 });

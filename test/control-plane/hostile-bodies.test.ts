@@ -11,16 +11,24 @@ const MARK = 'sk-planted-5f3a';
 /** Every object of a JSON schema, for the names of its fields. */
 function fieldNames(schema: unknown): string[] {
   if (typeof schema !== 'object' || schema === null) return [];
-  const own = 'properties' in schema && typeof schema.properties === 'object' ? Object.keys(schema.properties ?? {}) : [];
+  const own =
+    'properties' in schema && typeof schema.properties === 'object'
+      ? Object.keys(schema.properties ?? {})
+      : [];
   return [...own, ...Object.values(schema).flatMap(fieldNames)];
 }
 
 beforeAll(async () => {
   api = await openTestApi();
   user = await api.createUser({ phone_number_limit: 100_000, credit: '100000.00' });
-  const agent = (await api.request('POST', '/v1/agent/agents', { key: user.key, body: { name: 'a' } })).body.agent_id;
-  const tool = (await api.request('POST', '/v1/agent/tools', { key: user.key, body: { name: 't', url: 'https://private.example.com' } })).body
-    .tool_id;
+  const agent = (await api.request('POST', '/v1/agent/agents', { key: user.key, body: { name: 'a' } })).body
+    .agent_id;
+  const tool = (
+    await api.request('POST', '/v1/agent/tools', {
+      key: user.key,
+      body: { name: 't', url: 'https://private.example.com' },
+    })
+  ).body.tool_id;
   const number = (
     await api.request('POST', '/v1/agent/phone-numbers', {
       key: user.key,
@@ -29,7 +37,10 @@ beforeAll(async () => {
   ).body.phone_number_id;
   const simulation = { scenario: 's', success_conditions: [{ name: 'c', description: 'd' }] };
   const test = (
-    await api.request('POST', '/v1/agent/tests', { key: user.key, body: { name: 't', test_type: 'simulation', agent_ids: [agent], simulation } })
+    await api.request('POST', '/v1/agent/tests', {
+      key: user.key,
+      body: { name: 't', test_type: 'simulation', agent_ids: [agent], simulation },
+    })
   ).body.test_id;
   const { paths } = (await api.request('GET', '/openapi.json')).body;
   routes = Object.entries(paths as Record<string, Record<string, { requestBody?: unknown }>>)
@@ -37,8 +48,14 @@ beforeAll(async () => {
     .flatMap(([path, methods]) =>
       (['POST', 'PATCH', 'PUT'] as const).flatMap((method) => {
         const operation = methods[method.toLowerCase()];
-        const url = path.replace('{agent_id}', agent).replace('{tool_id}', tool).replace('{phone_number_id}', number).replace('{test_id}', test);
-        return operation?.requestBody ? [{ method, url, fields: [...new Set(fieldNames(operation.requestBody))] }] : [];
+        const url = path
+          .replace('{agent_id}', agent)
+          .replace('{tool_id}', tool)
+          .replace('{phone_number_id}', number)
+          .replace('{test_id}', test);
+        return operation?.requestBody
+          ? [{ method, url, fields: [...new Set(fieldNames(operation.requestBody))] }]
+          : [];
       }),
     )
     .filter((route) => !route.url.includes('preview-sessions'));
@@ -71,9 +88,17 @@ describe('every JSON route', () => {
     );
     const bodyOf = (fields: string[]) =>
       fc.letrec((tie) => ({
-        value: fc.oneof({ depthSize: 'small', withCrossShrink: true }, leaf, fc.array(tie('value'), { maxLength: 3 }), tie('object')),
+        value: fc.oneof(
+          { depthSize: 'small', withCrossShrink: true },
+          leaf,
+          fc.array(tie('value'), { maxLength: 3 }),
+          tie('object'),
+        ),
         object: fc.dictionary(
-          fc.oneof({ weight: 8, arbitrary: fc.constantFrom(...fields) }, { weight: 1, arbitrary: fc.constantFrom('$set', 'a.b', 'x y') }),
+          fc.oneof(
+            { weight: 8, arbitrary: fc.constantFrom(...fields) },
+            { weight: 1, arbitrary: fc.constantFrom('$set', 'a.b', 'x y') },
+          ),
           tie('value'),
           { maxKeys: 6 },
         ),
@@ -83,8 +108,11 @@ describe('every JSON route', () => {
         fc.asyncProperty(bodyOf(fields), async (body) => {
           const { status, text } = await api.request(method, url, { key: user.key, body });
           // 502 is the test catalogue refusing a number it does not have.
-          expect(status === 502 || status < 500, `${method} ${url} ${status} ${JSON.stringify(body)}`).toBe(true);
-          if (status >= 400) expect(text.includes(MARK), `${method} ${url} repeats ${JSON.stringify(body)}`).toBe(false);
+          expect(status === 502 || status < 500, `${method} ${url} ${status} ${JSON.stringify(body)}`).toBe(
+            true,
+          );
+          if (status >= 400)
+            expect(text.includes(MARK), `${method} ${url} repeats ${JSON.stringify(body)}`).toBe(false);
         }),
         { numRuns: 30, seed: 20_261_121 },
       );

@@ -26,30 +26,36 @@ afterAll(async () => {
 describe('a control plane that listens', () => {
   it('on port 0 takes a free one, and the demo agent follows its address', async () => {
     expect(controlPlane.port).toBe(boundPort);
-    const answer = await fetch(`http://127.0.0.1:${boundPort}/v1/agent/agents/${controlPlane.seeded.demoAgentId}`, {
-      headers: { authorization: `Bearer ${api.rootKey}` },
+    const answer = await fetch(
+      `http://127.0.0.1:${boundPort}/v1/agent/agents/${controlPlane.seeded.demoAgentId}`,
+      {
+        headers: { authorization: `Bearer ${api.rootKey}` },
+      },
+    );
+    expect(await answer.json()).toMatchObject({
+      allowed_origins: [`http://127.0.0.1:${boundPort}`, `http://localhost:${boundPort}`],
     });
-    expect(await answer.json()).toMatchObject({ allowed_origins: [`http://127.0.0.1:${boundPort}`, `http://localhost:${boundPort}`] });
     const description = await fetch(`http://127.0.0.1:${boundPort}/openapi.json`);
     expect(await description.json()).toMatchObject({ servers: [{ url: `http://127.0.0.1:${boundPort}` }] });
   });
 
-  it.each(['GARBAGE\r\n\r\n', 'GET / HTTP/1.1\r\nContent-Length: -1\r\n\r\n', `GET / HTTP/1.1\r\nX: ${'y'.repeat(40_000)}\r\n\r\n`])(
-    'answers bytes that are not HTTP and goes on',
-    async (bytes) => {
-      const answer = await new Promise<string>((resolve, reject) => {
-        let text = '';
-        const socket = connect(boundPort, '127.0.0.1', () => socket.write(bytes));
-        socket.on('data', (data) => {
-          text += String(data);
-        });
-        socket.on('close', () => resolve(text));
-        socket.on('error', reject);
+  it.each([
+    'GARBAGE\r\n\r\n',
+    'GET / HTTP/1.1\r\nContent-Length: -1\r\n\r\n',
+    `GET / HTTP/1.1\r\nX: ${'y'.repeat(40_000)}\r\n\r\n`,
+  ])('answers bytes that are not HTTP and goes on', async (bytes) => {
+    const answer = await new Promise<string>((resolve, reject) => {
+      let text = '';
+      const socket = connect(boundPort, '127.0.0.1', () => socket.write(bytes));
+      socket.on('data', (data) => {
+        text += String(data);
       });
-      expect(answer).toMatch(/^HTTP\/1\.1 4\d\d/);
-      expect((await fetch(`http://127.0.0.1:${boundPort}/healthz`)).status).toBe(200);
-    },
-  );
+      socket.on('close', () => resolve(text));
+      socket.on('error', reject);
+    });
+    expect(answer).toMatch(/^HTTP\/1\.1 4\d\d/);
+    expect((await fetch(`http://127.0.0.1:${boundPort}/healthz`)).status).toBe(200);
+  });
 
   it('a POST without body or content type is a bare 415 on the wire', async () => {
     const answer = await fetch(`http://127.0.0.1:${boundPort}/v1/agent/agents`, {
@@ -57,10 +63,13 @@ describe('a control plane that listens', () => {
       headers: { authorization: `Bearer ${api.rootKey}` },
     });
     expect([answer.status, await answer.text()]).toEqual([415, '']);
-    const published = await fetch(`http://127.0.0.1:${boundPort}/v1/agent/agents/${controlPlane.seeded.demoAgentId}/publish`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${api.rootKey}` },
-    });
+    const published = await fetch(
+      `http://127.0.0.1:${boundPort}/v1/agent/agents/${controlPlane.seeded.demoAgentId}/publish`,
+      {
+        method: 'POST',
+        headers: { authorization: `Bearer ${api.rootKey}` },
+      },
+    );
     expect(published.status).toBe(200);
   });
 

@@ -26,7 +26,12 @@ const leaf = fc.oneof(
   fc.date({ noInvalidDate: true }),
 );
 const { value } = fc.letrec((tie) => ({
-  value: fc.oneof({ maxDepth: 5 }, leaf, fc.array(tie('value'), { maxLength: 40 }), fc.dictionary(fc.string(), tie('value'), { maxKeys: 40 })),
+  value: fc.oneof(
+    { maxDepth: 5 },
+    leaf,
+    fc.array(tie('value'), { maxLength: 40 }),
+    fc.dictionary(fc.string(), tie('value'), { maxKeys: 40 }),
+  ),
 }));
 
 it('whatever an encoder writes is taken, and no part of it is', async () => {
@@ -46,7 +51,10 @@ it('whatever an encoder writes is taken, and no part of it is', async () => {
 it.each([
   ['text of every length', 'a'.repeat(70_000)],
   ['bytes of every length', new Uint8Array(70_000)],
-  ['a list of the longest dictionary', Array.from({ length: 5_000 }, (_, index) => ({ key: `k${index}`, value: 'v' }))],
+  [
+    'a list of the longest dictionary',
+    Array.from({ length: 5_000 }, (_, index) => ({ key: `k${index}`, value: 'v' })),
+  ],
   ['big numbers', [2n ** 63n, -(2n ** 40n), 1e300, 70_000, -70_000, 300, -300]],
 ])('%s', (_, written) => {
   expect(isReasonableMsgpack(encode(written, { useBigInt64: true }))).toBe(true);
@@ -55,7 +63,10 @@ it.each([
 it.each([
   ['a list that says it is four thousand million long', Buffer.from([0xdd, 0xff, 0xff, 0xff, 0xff])],
   ['a map that does', Buffer.from([0xdf, 0xff, 0xff, 0xff, 0xff])],
-  ['more values than any request has', encode(Array.from({ length: 60 }, () => Array.from({ length: 2_000 }, () => 1)))],
+  [
+    'more values than any request has',
+    encode(Array.from({ length: 60 }, () => Array.from({ length: 2_000 }, () => 1))),
+  ],
   ['a text longer than any request has', encode('a'.repeat(1_048_577))],
   ['lists in lists', Buffer.alloc(1_000_000, 0x91)],
   ['a head that does not exist', Buffer.from([0xc1])],
@@ -67,7 +78,18 @@ it.each([
 });
 
 it.each([
-  ['a map whose key is nil', [0x83, 0xc0, ...encode('event'), ...encode('text'), ...encode('text'), ...encode('of another'), ...encode('x')]],
+  [
+    'a map whose key is nil',
+    [
+      0x83,
+      0xc0,
+      ...encode('event'),
+      ...encode('text'),
+      ...encode('text'),
+      ...encode('of another'),
+      ...encode('x'),
+    ],
+  ],
   ['a key called __proto__', [0x81, ...encode('__proto__'), 0x01]],
   ['a list that is cut off', [0xdc, 0x27, 0x10, ...Array.from({ length: 999 }, () => 0xc0)]],
 ])('security: %s is refused, and nothing of it is in the next value', async (_, bytes) => {
@@ -85,5 +107,7 @@ it('a long value is read in turns with everything else, an ordinary one at once'
   expect(read).toEqual(decode(bytes));
   expect(turns).toBeGreaterThan(30);
   expect(turns).toBeLessThan(60);
-  expect(await turnsDuring(() => readMsgpack(encode({ text: 'Hello.', audio: new Uint8Array(20_000) })))).toBeLessThanOrEqual(1);
+  expect(
+    await turnsDuring(() => readMsgpack(encode({ text: 'Hello.', audio: new Uint8Array(20_000) }))),
+  ).toBeLessThanOrEqual(1);
 });

@@ -33,7 +33,10 @@ describe('authentication', () => {
 
   it('an expired key says so', async () => {
     const expires_at = new Date(api.clock.wallTime() + 1_000).toISOString();
-    const { body } = await api.request('POST', '/v1/keys', { key: user.key, body: { name: 'short', expires_at } });
+    const { body } = await api.request('POST', '/v1/keys', {
+      key: user.key,
+      body: { name: 'short', expires_at },
+    });
     expect((await api.request('GET', '/v1/keys', { key: body.api_key })).status).toBe(200);
     await api.clock.advance(1_000);
     const expired = await api.request('GET', '/v1/keys', { key: body.api_key });
@@ -48,7 +51,9 @@ describe('"Order of checks"', () => {
     expect((await api.request('POST', '/v1/agent/agents', { key: 'pk_bad', raw: '{' })).status).toBe(401);
     const refused = await api.request('POST', '/v1/agent/agents', { key: outsider.key, raw: '{' });
     expect(refused.status).toBe(403);
-    expect(refused.body.message).toBe('Agent platform is in private beta. Apply for access at http://127.0.0.1:8080/beta');
+    expect(refused.body.message).toBe(
+      'Agent platform is in private beta. Apply for access at http://127.0.0.1:8080/beta',
+    );
     expect((await api.request('GET', '/v1/agent/agents', { key: outsider.key })).status).toBe(200);
   });
 
@@ -69,13 +74,21 @@ describe('"Order of checks"', () => {
   });
 
   it('a field error comes before a missing resource', async () => {
-    const { status } = await api.request('PATCH', '/v1/agent/agents/missing/config', { key: user.key, body: { bogus: 1 } });
+    const { status } = await api.request('PATCH', '/v1/agent/agents/missing/config', {
+      key: user.key,
+      body: { bogus: 1 },
+    });
     expect(status).toBe(422);
-    expect((await api.request('PATCH', '/v1/agent/agents/missing/config', { key: user.key, body: {} })).status).toBe(404);
+    expect(
+      (await api.request('PATCH', '/v1/agent/agents/missing/config', { key: user.key, body: {} })).status,
+    ).toBe(404);
   });
 
   it('a DELETE with a JSON content type and no body is taken', async () => {
-    const { body } = await api.request('POST', '/v1/agent/agents', { key: user.key, body: { name: 'short-lived' } });
+    const { body } = await api.request('POST', '/v1/agent/agents', {
+      key: user.key,
+      body: { name: 'short-lived' },
+    });
     const deleted = await api.request('DELETE', `/v1/agent/agents/${body.agent_id}`, {
       key: user.key,
       headers: { 'content-type': 'application/json' },
@@ -109,12 +122,20 @@ describe('422 lists', () => {
       'body.name',
     ]);
     for (const entry of body)
-      expect(entry).toEqual({ type: expect.any(String), loc: expect.any(Array), msg: expect.any(String), ctx: expect.any(Object), in: 'body' });
+      expect(entry).toEqual({
+        type: expect.any(String),
+        loc: expect.any(Array),
+        msg: expect.any(String),
+        ctx: expect.any(Object),
+        in: 'body',
+      });
   });
 
   it('a missing field is told as missing, a query field as of the query', async () => {
     const missing = await api.request('POST', '/v1/agent/agents', { key: user.key, body: {} });
-    expect(missing.body).toEqual([{ type: 'missing', loc: ['body', 'name'], msg: 'Field required', ctx: {}, in: 'body' }]);
+    expect(missing.body).toEqual([
+      { type: 'missing', loc: ['body', 'name'], msg: 'Field required', ctx: {}, in: 'body' },
+    ]);
     const query = await api.request('GET', '/v1/agent/agents?page_size=101', { key: user.key });
     expect(query.status).toBe(422);
     expect(query.body[0]).toMatchObject({ loc: ['query', 'page_size'], in: 'query' });
@@ -123,10 +144,19 @@ describe('422 lists', () => {
 
 describe('isolation', () => {
   it('a foreign agent, tool, number and wallet answer exactly as missing ones', async () => {
-    const agent = (await api.request('POST', '/v1/agent/agents', { key: user.key, body: { name: 'mine' } })).body;
-    const tool = (await api.request('POST', '/v1/agent/tools', { key: user.key, body: { name: 't', url: 'https://t.example.com' } })).body;
+    const agent = (await api.request('POST', '/v1/agent/agents', { key: user.key, body: { name: 'mine' } }))
+      .body;
+    const tool = (
+      await api.request('POST', '/v1/agent/tools', {
+        key: user.key,
+        body: { name: 't', url: 'https://t.example.com' },
+      })
+    ).body;
     const number = (
-      await api.request('POST', '/v1/agent/phone-numbers', { key: user.key, body: { provider: 'managed', phone_number: '+15550100777' } })
+      await api.request('POST', '/v1/agent/phone-numbers', {
+        key: user.key,
+        body: { provider: 'managed', phone_number: '+15550100777' },
+      })
     ).body;
     const pairs = [
       [`/v1/agent/agents/${agent.agent_id}`, '/v1/agent/agents/missing'],
@@ -151,7 +181,9 @@ describe('every answer', () => {
   });
 
   it('to an unknown path is the 404 body, and no route but the public ones answers CORS', async () => {
-    const { status, body, headers } = await api.request('GET', '/nowhere', { headers: { origin: 'https://a.example.com' } });
+    const { status, body, headers } = await api.request('GET', '/nowhere', {
+      headers: { origin: 'https://a.example.com' },
+    });
     expect(status).toBe(404);
     expect(body).toEqual({ status: 404, message: 'Not found', reason: null });
     expect(headers['access-control-allow-origin']).toBeUndefined();
@@ -163,7 +195,10 @@ describe('every answer', () => {
   });
 
   it('a body beyond the limit is 413', async () => {
-    const { status, body } = await api.request('POST', '/v1/agent/agents', { key: user.key, raw: `{"name":"${'x'.repeat(5 * 1024 * 1024)}"}` });
+    const { status, body } = await api.request('POST', '/v1/agent/agents', {
+      key: user.key,
+      raw: `{"name":"${'x'.repeat(5 * 1024 * 1024)}"}`,
+    });
     expect(status).toBe(413);
     expect(body.status).toBe(413);
   });
@@ -188,7 +223,13 @@ describe('the description of the API', () => {
     const create = body.paths['/v1/agent/agents'].post.requestBody.content['application/json'].schema;
     expect(create.properties.name.maxLength).toBe(120);
     expect(create.additionalProperties).toBe(false);
-    expect(Object.keys(body.paths['/v1/agent/agents'].post.responses).sort()).toEqual(['201', '401', '415', '422', 'default']);
+    expect(Object.keys(body.paths['/v1/agent/agents'].post.responses).sort()).toEqual([
+      '201',
+      '401',
+      '415',
+      '422',
+      'default',
+    ]);
     expect(body.paths['/v1/agent/agents/{agent_id}/widget'].get.security).toEqual([]);
   });
 

@@ -26,12 +26,19 @@ describe('what a deployment starts with', () => {
     expect(config.llm.model).toBe('local/demo');
     expect(config.asr.keyterms).toContain('opening hours');
     const [number] = (await api.request('GET', '/v1/agent/phone-numbers', { key })).body.phone_numbers;
-    expect(number).toMatchObject({ phone_number: '+15550100000', agent_id: agent.agent_id, status: 'active' });
+    expect(number).toMatchObject({
+      phone_number: '+15550100000',
+      agent_id: agent.agent_id,
+      status: 'active',
+    });
   });
 
   it('stays as it is at the next start, but for the address of the program', async () => {
     const { demoAgentId } = await seedDemo(api.context);
-    await api.request('PATCH', `/v1/agent/agents/${demoAgentId}`, { key: api.rootKey, body: { name: 'Mine now' } });
+    await api.request('PATCH', `/v1/agent/agents/${demoAgentId}`, {
+      key: api.rootKey,
+      body: { name: 'Mine now' },
+    });
     const moved = { ...api.context, publicUrl: () => 'https://parley.example.com' };
     await seedOperator(moved);
     const seeded = await seedDemo(moved);
@@ -39,15 +46,20 @@ describe('what a deployment starts with', () => {
     const { agents } = (await api.request('GET', '/v1/agent/agents', { key: api.rootKey })).body;
     expect(agents).toHaveLength(1);
     expect(agents[0]).toMatchObject({ name: 'Mine now', allowed_origins: ['https://parley.example.com'] });
-    const versions = await api.request('GET', `/v1/agent/agents/${demoAgentId}/versions`, { key: api.rootKey });
+    const versions = await api.request('GET', `/v1/agent/agents/${demoAgentId}/versions`, {
+      key: api.rootKey,
+    });
     expect(versions.body.versions).toHaveLength(1);
-    expect((await api.request('GET', '/wallet/self/api-credit', { key: api.rootKey })).body.credit).toBe('10.00');
+    expect((await api.request('GET', '/wallet/self/api-credit', { key: api.rootKey })).body.credit).toBe(
+      '10.00',
+    );
   });
 
   it('follows the model that is offered now', async () => {
     const offered = { ...api.context.platform, llm: [{ id: 'openai/gpt-x', default: true }] };
     const { demoAgentId } = await seedDemo({ ...api.context, platform: offered });
-    const config = (await api.request('GET', `/v1/agent/agents/${demoAgentId}/config`, { key: api.rootKey })).body;
+    const config = (await api.request('GET', `/v1/agent/agents/${demoAgentId}/config`, { key: api.rootKey }))
+      .body;
     expect(config.llm.model).toBe('openai/gpt-x');
   });
 
@@ -55,15 +67,22 @@ describe('what a deployment starts with', () => {
     const rootApiKey = `pk_${randomBytes(24).toString('hex')}`;
     await seedOperator({ ...api.context, credentials: { ...api.context.credentials, rootApiKey } });
     expect((await api.request('GET', '/v1/keys', { key: api.rootKey })).status).toBe(401);
-    expect((await api.request('POST', '/admin/users', { key: rootApiKey, body: { name: 'x' } })).status).toBe(201);
+    expect((await api.request('POST', '/admin/users', { key: rootApiKey, body: { name: 'x' } })).status).toBe(
+      201,
+    );
   });
 
   it('gives the demo number to nobody else, and forgets it when it was released', async () => {
     await seedOperator(api.context);
-    const [number] = (await api.request('GET', '/v1/agent/phone-numbers', { key: api.rootKey })).body.phone_numbers;
+    const [number] = (await api.request('GET', '/v1/agent/phone-numbers', { key: api.rootKey })).body
+      .phone_numbers;
     expect(
-      (await api.request('POST', '/v1/agent/phone-numbers', { key: api.rootKey, body: { provider: 'managed', phone_number: '+15550100000' } }))
-        .status,
+      (
+        await api.request('POST', '/v1/agent/phone-numbers', {
+          key: api.rootKey,
+          body: { provider: 'managed', phone_number: '+15550100000' },
+        })
+      ).status,
     ).toBe(409);
     await api.request('DELETE', `/v1/agent/phone-numbers/${number.phone_number_id}`, { key: api.rootKey });
     expect((await seedDemo(api.context)).demoNumber).toBeNull();

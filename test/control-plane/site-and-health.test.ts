@@ -31,14 +31,20 @@ describe('health', () => {
     expect((await api.request('GET', '/healthz')).status).toBe(200);
     expect((await api.request('GET', '/readyz')).status).toBe(503);
     hasWorker = true;
-    expect((await api.request('GET', '/readyz')).body).toEqual({ status: 'ready', database: true, worker: true });
+    expect((await api.request('GET', '/readyz')).body).toEqual({
+      status: 'ready',
+      database: true,
+      worker: true,
+    });
   });
 
   it('/metrics tells requests by route pattern, never by address', async () => {
     await api.request('GET', '/v1/agent/agents/some-private-id', { key: api.rootKey });
     const { status, text } = await api.request('GET', '/metrics');
     expect(status).toBe(200);
-    expect(text.split('\n')).toContain('parley_http_request_seconds_count{method="GET",route="/v1/agent/agents/:agent_id",status="4xx"} 1');
+    expect(text.split('\n')).toContain(
+      'parley_http_request_seconds_count{method="GET",route="/v1/agent/agents/:agent_id",status="4xx"} 1',
+    );
     expect(text.includes('some-private-id')).toBe(false);
   });
 });
@@ -74,7 +80,11 @@ describe('the site', () => {
       expect(script.headers['content-type']).toContain('javascript');
     }
     expect((await app.inject('/../package.json')).statusCode).toBe(404);
-    expect((await app.inject('/nothing-here')).json()).toEqual({ status: 404, message: 'Not found', reason: null });
+    expect((await app.inject('/nothing-here')).json()).toEqual({
+      status: 404,
+      message: 'Not found',
+      reason: null,
+    });
     await app.close();
   });
 
@@ -92,9 +102,15 @@ describe('the site', () => {
     await app.close();
     expect(policy.get('connect-src')).toEqual([
       "'self'",
-      ...['https://parley.example.com', 'wss://parley.example.com', 'https://rooms.example.com', 'wss://rooms.example.com'],
+      ...[
+        'https://parley.example.com',
+        'wss://parley.example.com',
+        'https://rooms.example.com',
+        'wss://rooms.example.com',
+      ],
     ]);
     expect(policy.get('script-src')).toEqual(["'self'"]);
-    for (const name of ['object-src', 'worker-src', 'frame-src', 'base-uri']) expect([name, policy.get(name)]).toEqual([name, ["'none'"]]);
+    for (const name of ['object-src', 'worker-src', 'frame-src', 'base-uri'])
+      expect([name, policy.get(name)]).toEqual([name, ["'none'"]]);
   });
 });

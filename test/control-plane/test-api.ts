@@ -1,4 +1,7 @@
-/** The API over the embedded database, for tests: real routes, real store, real ledger; requests by injection, no socket. */
+/**
+ * The API over the embedded database, for tests: real routes, real store, real ledger; requests by injection,
+ * no socket.
+ */
 import { randomBytes } from 'node:crypto';
 import { systemClock } from '#config/clock.ts';
 import { createEgressGuard } from '#config/egress.ts';
@@ -57,7 +60,11 @@ export interface TestApi {
   readonly context: Context;
   readonly clock: ManualClock;
   readonly rootKey: string;
-  request(method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE' | 'OPTIONS', url: string, request?: TestRequest): Promise<TestResponse>;
+  request(
+    method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE' | 'OPTIONS',
+    url: string,
+    request?: TestRequest,
+  ): Promise<TestResponse>;
   createUser(account?: Record<string, unknown>): Promise<TestUser>;
   close(): Promise<void>;
 }
@@ -69,7 +76,10 @@ const ADDRESSES: Readonly<Record<string, string>> = {
   'alias-of-the-trunk.example.com': '93.184.215.77',
 };
 
-/** Opens the API with these settings over the defaults, and over this store, which it then closes; names under `.example.com` resolve to a public address, `private.example.com` to a private one. */
+/**
+ * Opens the API with these settings over the defaults, and over this store, which it then closes; names under
+ * `.example.com` resolve to a public address, `private.example.com` to a private one.
+ */
 export async function openTestApi(
   environment: Record<string, string> = {},
   over: Partial<Context> = {},
@@ -103,7 +113,11 @@ export async function openTestApi(
     workSignals: createWorkSignals(),
     turns: new Turns(clock, settings.LIMIT_REQUESTS),
     refusals: new Refusals(clock, settings.LIMIT_REFUSALS_PER_SECOND),
-    ledger: createLedger({ entries: store.models.ledger, clock, posted: (entry) => countPosting(metrics, entry) }),
+    ledger: createLedger({
+      entries: store.models.ledger,
+      clock,
+      posted: (entry) => countPosting(metrics, entry),
+    }),
     dispatch: { hasWorker: () => false } as unknown as Context['dispatch'],
     egress: createEgressGuard({
       allow: settings.EGRESS_ALLOW,
@@ -112,7 +126,12 @@ export async function openTestApi(
     }),
     platform: platformModels(settings, { localRecognition: [] }),
     rooms: null,
-    speech: createSpeechPool({ settings, searchPath: process.env['PATH'] ?? '', cores: 1, clock: systemClock }),
+    speech: createSpeechPool({
+      settings,
+      searchPath: process.env['PATH'] ?? '',
+      cores: 1,
+      clock: systemClock,
+    }),
     carrier: createTestCatalogue(),
     metrics,
     tracing: null,
@@ -150,9 +169,17 @@ export async function openTestApi(
     rootKey,
     request,
     createUser: async (account = {}) => {
-      const { status, body, text } = await request('POST', '/admin/users', { key: rootKey, body: { name: 'Test', ...account } });
+      const { status, body, text } = await request('POST', '/admin/users', {
+        key: rootKey,
+        body: { name: 'Test', ...account },
+      });
       if (status !== 201) throw new Error(`user not created: ${text}`);
-      return { userId: body.user_id, teamId: body.team_id, workspaceId: body.workspace_id, key: body.api_key };
+      return {
+        userId: body.user_id,
+        teamId: body.team_id,
+        workspaceId: body.workspace_id,
+        key: body.api_key,
+      };
     },
     close: async () => {
       await app.close();

@@ -1,4 +1,7 @@
-/** The API with everything calls need, for tests: real store, ledger, outbox and routes; workers pretended, time under control. */
+/**
+ * The API with everything calls need, for tests: real store, ledger, outbox and routes; workers pretended,
+ * time under control.
+ */
 import type { DurableReport } from '#config/worker-link.ts';
 import { createReportSink } from '#control-plane/calls/settlement/settle-call.ts';
 import { jobsOfCalls } from '#control-plane/jobs/of-calls.ts';
@@ -13,8 +16,15 @@ export interface TestCalls extends TestApi {
   readonly dispatch: FakeDispatch;
   readonly sink: ReportSink;
   /** Creates and publishes an agent of a user; `profile` is patched in. */
-  publishAgent(user: TestUser, config?: Record<string, unknown>, profile?: Record<string, unknown>): Promise<string>;
-  /** Sends the next report of a session's current epoch, as its worker would, or another one that holds the worker's spool. */
+  publishAgent(
+    user: TestUser,
+    config?: Record<string, unknown>,
+    profile?: Record<string, unknown>,
+  ): Promise<string>;
+  /**
+   * Sends the next report of a session's current epoch, as its worker would, or another one that holds the
+   * worker's spool.
+   */
   report(sessionId: string, report: DurableReport, instanceId?: string): Promise<ReportOutcome>;
   /** Balance of a user's wallet in micro-dollars. */
   balance(userId: string): Promise<number>;
@@ -36,7 +46,10 @@ export async function openTestCalls(
     dispatch,
     sink,
     publishAgent: async (user, config = {}, profile) => {
-      const created = await api.request('POST', '/v1/agent/agents', { key: user.key, body: { name: 'Ada', config } });
+      const created = await api.request('POST', '/v1/agent/agents', {
+        key: user.key,
+        body: { name: 'Ada', config },
+      });
       if (created.status !== 201) throw new Error(`agent not created: ${created.text}`);
       const id: string = created.body.agent_id;
       if (profile) await api.request('PATCH', `/v1/agent/agents/${id}`, { key: user.key, body: profile });

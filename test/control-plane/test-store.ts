@@ -24,7 +24,8 @@ export async function openTestStore(): Promise<TestStore> {
     // The database is the only part of a test that waits in real time.
     clock: systemClock,
     logger: createLogger({ level: 'silent', name: 'test' }),
-    // What a test writes is dated by its own clock, which stands long past for the machine's: a sweep in between would take it for expired.
+    // What a test writes is dated by its own clock, which stands long past for the machine's: a sweep in
+    // between would take it for expired.
     expiryMs: 24 * 60 * 60 * 1_000,
     onFatal: (error) => {
       throw error;

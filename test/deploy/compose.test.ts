@@ -6,15 +6,24 @@ import { parse } from 'yaml';
 const text = readFileSync(join(import.meta.dirname, '../../docker-compose.yml'), 'utf8');
 
 describe('the compose file', () => {
-  it.each(['ROOT_API_KEY', 'WORKER_TOKEN', 'LIVEKIT_API_SECRET', 'DRACHTIO_SECRET'])('security 17: starts nothing without %s of its own', (name) => {
-    const uses = [...text.matchAll(new RegExp(`\\$\\{${name}(?<otherwise>[^}]*)\\}`, 'g'))].map((match) => match.groups?.['otherwise']);
-    expect(uses.length).toBeGreaterThan(0);
-    expect(uses.filter((otherwise) => !otherwise?.startsWith(':?'))).toEqual([]);
-  });
+  it.each(['ROOT_API_KEY', 'WORKER_TOKEN', 'LIVEKIT_API_SECRET', 'DRACHTIO_SECRET'])(
+    'security 17: starts nothing without %s of its own',
+    (name) => {
+      const uses = [...text.matchAll(new RegExp(`\\$\\{${name}(?<otherwise>[^}]*)\\}`, 'g'))].map(
+        (match) => match.groups?.['otherwise'],
+      );
+      expect(uses.length).toBeGreaterThan(0);
+      expect(uses.filter((otherwise) => !otherwise?.startsWith(':?'))).toEqual([]);
+    },
+  );
 
   it('security 17: names a version of every image it did not build', () => {
-    const { services } = parse(text, { merge: true }) as { services: Record<string, { image: string; build?: unknown }> };
-    const images = Object.values(services).flatMap(({ image, build }) => (build === undefined ? [image] : []));
+    const { services } = parse(text, { merge: true }) as {
+      services: Record<string, { image: string; build?: unknown }>;
+    };
+    const images = Object.values(services).flatMap(({ image, build }) =>
+      build === undefined ? [image] : [],
+    );
     expect(images.length).toBeGreaterThan(0);
     expect(images.filter((image) => !/:v?\d/.test(image))).toEqual([]);
   });

@@ -1,4 +1,7 @@
-/** The documentation reads as one book: every link leads to a file, a heading or a picture that is there, and every page can be reached from the README. */
+/**
+ * The documentation reads as one book: every link leads to a file, a heading or a picture that is there, and
+ * every page can be reached from the README.
+ */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -50,21 +53,33 @@ const fileOf = ({ page, target }: Link) => {
 
 describe('the documentation', () => {
   it('is found, with the links in it', () => {
-    expect(PAGES).toEqual(expect.arrayContaining(['README.md', 'docs/decisions.md', 'docs/guides/twilio.md', 'web/client/README.md']));
+    expect(PAGES).toEqual(
+      expect.arrayContaining([
+        'README.md',
+        'docs/decisions/README.md',
+        'docs/guides/twilio.md',
+        'web/client/README.md',
+      ]),
+    );
     expect(LINKS.length).toBeGreaterThan(50);
   });
 
   it('every link leads to a file that is there, and to a heading where it names one', () => {
     const dead = LINKS.filter((link) => !isOutside(link)).filter((link) => {
       const [file, anchor] = [fileOf(link), link.target.split('#')[1]];
-      return !existsSync(join(ROOT, file)) || (anchor !== undefined && file.endsWith('.md') && !anchorsOf(file).has(anchor));
+      return (
+        !existsSync(join(ROOT, file)) ||
+        (anchor !== undefined && file.endsWith('.md') && !anchorsOf(file).has(anchor))
+      );
     });
     expect(dead).toEqual([]);
   });
 
   it('every page can be reached from the README', () => {
     const reached = new Set(['README.md']);
-    for (const page of reached) for (const link of linksOf(page)) if (!isOutside(link) && PAGES.includes(fileOf(link))) reached.add(fileOf(link));
+    for (const page of reached)
+      for (const link of linksOf(page))
+        if (!isOutside(link) && PAGES.includes(fileOf(link))) reached.add(fileOf(link));
     expect(PAGES.filter((page) => !reached.has(page))).toEqual([]);
   });
 });

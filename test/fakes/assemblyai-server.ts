@@ -1,6 +1,7 @@
 /**
- * A stand-in for AssemblyAI's live recognition (`WS /v3/ws`): turns with interim words, each ended twice (plain, then formatted), `ForceEndpoint`
- * without words unanswered, messages of less than 50 ms or more than a second of audio refused as the vendor refuses them.
+ * A stand-in for AssemblyAI's live recognition (`WS /v3/ws`): turns with interim words, each ended twice
+ * (plain, then formatted), `ForceEndpoint` without words unanswered, messages of less than 50 ms or more than
+ * a second of audio refused as the vendor refuses them.
  */
 import { Ear } from './ear.ts';
 import { startVendorServer, type VendorServer } from './vendor-sockets.ts';
@@ -23,7 +24,10 @@ export interface AssemblyaiServer extends VendorServer {
 }
 
 /** Starts the stand-in. */
-export async function startAssemblyaiServer({ lines = ['hello'], apiKey }: AssemblyaiServerOptions = {}): Promise<AssemblyaiServer> {
+export async function startAssemblyaiServer({
+  lines = ['hello'],
+  apiKey,
+}: AssemblyaiServerOptions = {}): Promise<AssemblyaiServer> {
   const state = { isPlain: false, isEndless: false };
   const server = await startVendorServer({
     mayEnter: (headers) => apiKey === undefined || headers.authorization === apiKey,
@@ -36,11 +40,23 @@ export async function startAssemblyaiServer({ lines = ['hello'], apiKey }: Assem
       const line = () => lines[order % lines.length] ?? '';
       const turn = (flags: { end_of_turn: boolean; turn_is_formatted: boolean }) => {
         const spoken = flags.end_of_turn ? line() : (line().split(' ')[0] ?? '');
-        const words = spoken
-          .split(' ')
-          .map((text, index) => ({ text, start: index * 200, end: index * 200 + 150, confidence: 1, word_is_final: flags.end_of_turn }));
+        const words = spoken.split(' ').map((text, index) => ({
+          text,
+          start: index * 200,
+          end: index * 200 + 150,
+          confidence: 1,
+          word_is_final: flags.end_of_turn,
+        }));
         const transcript = flags.end_of_turn ? spoken : '';
-        connection.say({ type: 'Turn', turn_order: order, end_of_turn_confidence: 0.5, utterance: '', transcript, words, ...flags });
+        connection.say({
+          type: 'Turn',
+          turn_order: order,
+          end_of_turn_confidence: 0.5,
+          utterance: '',
+          transcript,
+          words,
+          ...flags,
+        });
       };
       const end = () => {
         if (state.isEndless) return;

@@ -1,4 +1,7 @@
-/** Runs baresip, a real SIP phone without a screen: it dials or answers, speaks a WAV, presses keys, and keeps what it hears. */
+/**
+ * Runs baresip, a real SIP phone without a screen: it dials or answers, speaks a WAV, presses keys, and keeps
+ * what it hears.
+ */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -34,7 +37,10 @@ export interface Phone {
   close(): Promise<void>;
 }
 
-/** Files of a phone's certificate (with its key) and of the authority it trusts: it speaks TLS and, unless told otherwise, nothing but SRTP. */
+/**
+ * Files of a phone's certificate (with its key) and of the authority it trusts: it speaks TLS and, unless
+ * told otherwise, nothing but SRTP.
+ */
 export interface PhoneSecurity {
   readonly certificate: string;
   readonly authority: string;
@@ -61,7 +67,11 @@ export function answerPhone(microphone: Int16Array, options: PhoneOptions = {}):
   return startListening(microphone, options, []);
 }
 
-async function startListening(microphone: Int16Array, options: PhoneOptions, orders: readonly string[]): Promise<Phone> {
+async function startListening(
+  microphone: Int16Array,
+  options: PhoneOptions,
+  orders: readonly string[],
+): Promise<Phone> {
   for (let left = TRIES; ; left--) {
     const phone = await start(microphone, options, orders);
     try {
@@ -102,13 +112,22 @@ async function start(
     `ctrl_tcp_listen 127.0.0.1:${controlPort}`,
     `module_path ${MODULES}`,
     ...(security ? [`sip_certificate ${security.certificate}`, `sip_cafile ${security.authority}`] : []),
-    ...['stdio', CODEC_MODULES[codec], 'aufile', 'sndfile', 'stun', ...(security ? ['srtp'] : [])].map((name) => `module ${name}.so`),
+    ...['stdio', CODEC_MODULES[codec], 'aufile', 'sndfile', 'stun', ...(security ? ['srtp'] : [])].map(
+      (name) => `module ${name}.so`,
+    ),
     ...['uuid', 'account'].map((name) => `module_tmp ${name}.so`),
     ...['contact', 'debug_cmd', 'menu', 'ctrl_tcp'].map((name) => `module_app ${name}.so`),
   ];
   writeFileSync(join(directory, 'config'), `${config.join('\n')}\n`);
-  const child = spawn('baresip', ['-f', directory, ...options, '-t', '240'], { stdio: ['pipe', 'ignore', 'ignore'] });
-  return new Baresip(child, directory, { user, sip: sipPort, control: controlPort, isSecure: security !== undefined });
+  const child = spawn('baresip', ['-f', directory, ...options, '-t', '240'], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
+  return new Baresip(child, directory, {
+    user,
+    sip: sipPort,
+    control: controlPort,
+    isSecure: security !== undefined,
+  });
 }
 
 class Baresip implements Phone {
@@ -121,7 +140,12 @@ class Baresip implements Phone {
   constructor(
     child: ChildProcess,
     directory: string,
-    ports: { readonly user: string; readonly sip: number; readonly control: number; readonly isSecure: boolean },
+    ports: {
+      readonly user: string;
+      readonly sip: number;
+      readonly control: number;
+      readonly isSecure: boolean;
+    },
   ) {
     this.#child = child;
     this.#directory = directory;
@@ -166,7 +190,9 @@ class Baresip implements Phone {
     if (file.length < WAV_HEADER_BYTES) return new Int16Array(0);
     const [channels, rateHz] = [file.readUInt16LE(WAV_CHANNELS_AT), file.readUInt32LE(WAV_RATE_AT)];
     const bytes = file.subarray(WAV_HEADER_BYTES);
-    const samples = Int16Array.from({ length: Math.floor(bytes.length / 2 / channels) }, (_, index) => bytes.readInt16LE(index * 2 * channels));
+    const samples = Int16Array.from({ length: Math.floor(bytes.length / 2 / channels) }, (_, index) =>
+      bytes.readInt16LE(index * 2 * channels),
+    );
     return resample(samples, rateHz, RATE_HZ);
   }
 

@@ -16,7 +16,9 @@ export class Browsers {
   constructor() {
     const script = fileURLToPath(new URL('./browser-process.ts', import.meta.url));
     this.#process = fork(script, [], { execArgv: [], serialization: 'advanced' });
-    this.#process.on('message', ({ id, news }: { id: number; news: PeerNews }) => this.#peers.get(id)?.learn(news));
+    this.#process.on('message', ({ id, news }: { id: number; news: PeerNews }) =>
+      this.#peers.get(id)?.learn(news),
+    );
   }
 
   /** Another web caller. */
@@ -89,6 +91,8 @@ export class BrowserPeer {
       if (found) return found;
       await systemClock.sleep(5);
     }
-    throw new Error(`the browser did not get there; it told ${JSON.stringify(this.#news.map((news) => news.type))}`);
+    throw new Error(
+      `the browser did not get there; it told ${JSON.stringify(this.#news.map((news) => news.type))}`,
+    );
   }
 }

@@ -1,10 +1,18 @@
 /**
- * The browsers' process of `browser-peer.ts`: peer connections that offer audio and the data channel `events`, told over IPC what to do.
- * A process of its own because the native library can be used by one thread of a process only, and that is the media thread.
+ * The browsers' process of `browser-peer.ts`: peer connections that offer audio and the data channel
+ * `events`, told over IPC what to do. A process of its own because the native library can be used by one
+ * thread of a process only, and that is the media thread.
  */
 import { createRequire } from 'node:module';
 import { systemClock, type Timer } from '#config/clock.ts';
-import type { AudioBlock, AudioSink, AudioTrack, DataChannel, PeerConnection, WebrtcLibrary } from '#media/webrtc/webrtc-api.ts';
+import type {
+  AudioBlock,
+  AudioSink,
+  AudioTrack,
+  DataChannel,
+  PeerConnection,
+  WebrtcLibrary,
+} from '#media/webrtc/webrtc-api.ts';
 
 const RATE_HZ = 48_000;
 const BLOCK_SAMPLES = RATE_HZ / 100;
@@ -45,7 +53,10 @@ class Peer {
 
   constructor(tell: (news: PeerNews) => void) {
     const library = createRequire(import.meta.url)('@roamhq/wrtc') as WebrtcLibrary;
-    this.peer = new library.RTCPeerConnection({ iceServers: [], portRange: { min: 45_000, max: 45_999 } }) as unknown as OfferingPeer;
+    this.peer = new library.RTCPeerConnection({
+      iceServers: [],
+      portRange: { min: 45_000, max: 45_999 },
+    }) as unknown as OfferingPeer;
     this.#source = new library.nonstandard.RTCAudioSource();
     this.#track = this.#source.createTrack();
     this.peer.addTrack(this.#track, new library.MediaStream());
@@ -55,7 +66,8 @@ class Peer {
     this.peer.onconnectionstatechange = () => tell({ type: 'state', state: this.peer.connectionState });
     this.peer.ontrack = ({ track }) => {
       this.#sink = new library.nonstandard.RTCAudioSink(track);
-      this.#sink.ondata = (block: AudioBlock) => tell({ type: 'heard', atMs: systemClock.now(), samples: block.samples.slice() });
+      this.#sink.ondata = (block: AudioBlock) =>
+        tell({ type: 'heard', atMs: systemClock.now(), samples: block.samples.slice() });
     };
     let blocks = 0;
     const startMs = systemClock.now();
@@ -94,7 +106,13 @@ class Peer {
     const samples = new Int16Array(BLOCK_SAMPLES);
     samples.set(this.#speech.subarray(this.#spoken, this.#spoken + BLOCK_SAMPLES));
     this.#spoken += BLOCK_SAMPLES;
-    this.#source.onData({ samples, sampleRate: RATE_HZ, bitsPerSample: 16, channelCount: 1, numberOfFrames: BLOCK_SAMPLES });
+    this.#source.onData({
+      samples,
+      sampleRate: RATE_HZ,
+      bitsPerSample: 16,
+      channelCount: 1,
+      numberOfFrames: BLOCK_SAMPLES,
+    });
   }
 }
 

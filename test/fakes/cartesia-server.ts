@@ -1,22 +1,33 @@
 /**
- * A stand-in for Cartesia (`WS /tts/websocket`): contexts side by side on one socket, their chunks interleaved, word times in messages of their own,
- * the last of them after the audio. What was cancelled still sends a chunk, as the vendor may.
+ * A stand-in for Cartesia (`WS /tts/websocket`): contexts side by side on one socket, their chunks
+ * interleaved, word times in messages of their own, the last of them after the audio. What was cancelled
+ * still sends a chunk, as the vendor may.
  */
 import { startVendorServer, toneFor, type VendorConnection, type VendorServer } from './vendor-sockets.ts';
 
 /** The running stand-in. */
 export interface CartesiaServer extends VendorServer {
   /** Sent instead of audio. */
-  refusal: { readonly status_code: number; readonly title: string; readonly message: string; readonly error_code: string } | null;
+  refusal: {
+    readonly status_code: number;
+    readonly title: string;
+    readonly message: string;
+    readonly error_code: string;
+  } | null;
 }
 
 const CHUNK_MS = 70;
 
 /** Starts the stand-in; another key than this is answered 401. */
-export async function startCartesiaServer({ apiKey }: { readonly apiKey?: string } = {}): Promise<CartesiaServer> {
+export async function startCartesiaServer({
+  apiKey,
+}: {
+  readonly apiKey?: string;
+} = {}): Promise<CartesiaServer> {
   const state = { refusal: null as CartesiaServer['refusal'] };
   const server = await startVendorServer({
-    mayEnter: (headers) => headers['cartesia-version'] !== undefined && (apiKey === undefined || headers['x-api-key'] === apiKey),
+    mayEnter: (headers) =>
+      headers['cartesia-version'] !== undefined && (apiKey === undefined || headers['x-api-key'] === apiKey),
     accept(connection) {
       if (connection.path !== '/tts/websocket') return null;
       const contexts = new Map<string, object[]>();
@@ -26,7 +37,8 @@ export async function startCartesiaServer({ apiKey }: { readonly apiKey?: string
           if (message['cancel'] === true) {
             connection.say(contexts.get(id)?.at(0) ?? chunk(id, new Int16Array(80)));
             contexts.delete(id);
-          } else if (state.refusal) connection.say({ type: 'error', done: true, context_id: id, ...state.refusal });
+          } else if (state.refusal)
+            connection.say({ type: 'error', done: true, context_id: id, ...state.refusal });
           else {
             const rateHz = (message['output_format'] as { sample_rate: number }).sample_rate;
             contexts.set(id, messagesOf(id, String(message['transcript']), rateHz));
@@ -70,7 +82,11 @@ function messagesOf(id: string, text: string, rateHz: number): object[] {
   const half = Math.ceil(words.length / 2);
   const messages: object[] = [timestamps(0, half)];
   for (let at = 0; at < samples.length; at += size) messages.push(chunk(id, samples.slice(at, at + size)));
-  return [...messages, timestamps(half, words.length), { type: 'done', done: true, status_code: 206, context_id: id }];
+  return [
+    ...messages,
+    timestamps(half, words.length),
+    { type: 'done', done: true, status_code: 206, context_id: id },
+  ];
 }
 
 function chunk(id: string, samples: Int16Array): object {

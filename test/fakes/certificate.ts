@@ -14,11 +14,20 @@ export interface TestCertificate {
 
 export function makeCertificate(name = 'localhost'): TestCertificate {
   const directory = mkdtempSync(join(tmpdir(), 'parley-certificate-'));
-  const [cert, key, file] = ['cert.pem', 'key.pem', 'both.pem'].map((name) => join(directory, name)) as [string, string, string];
+  const [cert, key, file] = ['cert.pem', 'key.pem', 'both.pem'].map((name) => join(directory, name)) as [
+    string,
+    string,
+    string,
+  ];
   const about = ['-subj', `/CN=${name}`, '-addext', `subjectAltName=DNS:${name},IP:127.0.0.1`, '-days', '2'];
   const made = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-keyout', key, '-out', cert];
   execFileSync('openssl', [...made, ...about], { stdio: 'ignore' });
   const [certificate, keyText] = [readFileSync(cert, 'utf8'), readFileSync(key, 'utf8')];
   writeFileSync(file, certificate + keyText);
-  return { certificate, key: keyText, file, remove: () => rmSync(directory, { recursive: true, force: true }) };
+  return {
+    certificate,
+    key: keyText,
+    file,
+    remove: () => rmSync(directory, { recursive: true, force: true }),
+  };
 }

@@ -1,7 +1,8 @@
 /**
- * A stand-in for Deepgram's live recognition (`WS /v1/listen`), speaking the real protocol over a real socket.
- * It hears: an energy detector of its own finds speech in the audio, and every time an utterance ends (silence, or `Finalize`)
- * the next scripted line is its transcript. Each connection starts at the first line and goes round.
+ * A stand-in for Deepgram's live recognition (`WS /v1/listen`), speaking the real protocol over a real
+ * socket. It hears: an energy detector of its own finds speech in the audio, and every time an utterance ends
+ * (silence, or `Finalize`) the next scripted line is its transcript. Each connection starts at the first line
+ * and goes round.
  *
  *     const vendor = await startDeepgramServer({ lines: ['hello there', 'book a table'] });
  *     … point DEEPGRAM_BASE_URL at vendor.url …
@@ -13,7 +14,12 @@
  * Without delays it answers at once: the benchmarks measure the product, not the vendor.
  */
 import { Ear } from './ear.ts';
-import { startVendorServer, type VendorConnection, type VendorProtocol, type VendorServer } from './vendor-sockets.ts';
+import {
+  startVendorServer,
+  type VendorConnection,
+  type VendorProtocol,
+  type VendorServer,
+} from './vendor-sockets.ts';
 
 /** How the stand-in behaves. */
 export interface DeepgramServerOptions {
@@ -30,12 +36,16 @@ export interface DeepgramServerOptions {
 /** Starts the stand-in on a free port of 127.0.0.1. */
 export function startDeepgramServer(options: DeepgramServerOptions = {}): Promise<VendorServer> {
   return startVendorServer({
-    mayEnter: ({ authorization }) => options.apiKey === undefined || authorization === `Token ${options.apiKey}`,
+    mayEnter: ({ authorization }) =>
+      options.apiKey === undefined || authorization === `Token ${options.apiKey}`,
     accept: (connection) => (connection.path === '/v1/listen' ? listen(connection, options) : null),
   });
 }
 
-function listen(connection: VendorConnection, options: DeepgramServerOptions): ReturnType<VendorProtocol['accept']> {
+function listen(
+  connection: VendorConnection,
+  options: DeepgramServerOptions,
+): ReturnType<VendorProtocol['accept']> {
   const ear = new Ear(Number(connection.query.get('sample_rate') ?? 16_000), options.endpointingMs ?? 300);
   const lines = options.lines ?? ['hello'];
   let line = 0;
@@ -59,7 +69,8 @@ function listen(connection: VendorConnection, options: DeepgramServerOptions): R
   return {
     onAudio(audio) {
       const event = ear.hear(audio);
-      if (event === 'speaking') send(firstWords(lines[line % lines.length] ?? '', ear.voicedMs), { is_final: false });
+      if (event === 'speaking')
+        send(firstWords(lines[line % lines.length] ?? '', ear.voicedMs), { is_final: false });
       if (event === 'ended') {
         send(takeLine(), { is_final: true });
         ear.reset();

@@ -1,4 +1,7 @@
-/** A stand-in for the rest of Deepgram: `WS /v1/speak`, and `POST /v1/listen` for recordings, answered from a script. */
+/**
+ * A stand-in for the rest of Deepgram: `WS /v1/speak`, and `POST /v1/listen` for recordings, answered from a
+ * script.
+ */
 import { startVendorServer, toneFor, type VendorServer } from './vendor-sockets.ts';
 
 /** An utterance of the transcript every recording gets. */
@@ -31,14 +34,21 @@ export async function startDeepgramSpeechServer({
     mayEnter: (headers) => apiKey === undefined || headers.authorization === `Token ${apiKey}`,
     accept(connection) {
       if (connection.path !== '/v1/speak') return null;
-      connection.say({ type: 'Metadata', request_id: 'r', model_name: connection.query.get('model'), model_version: '1', model_uuid: 'm' });
+      connection.say({
+        type: 'Metadata',
+        request_id: 'r',
+        model_name: connection.query.get('model'),
+        model_version: '1',
+        model_uuid: 'm',
+      });
       let text = '';
       return {
         onJson({ type, text: more }) {
           if (type === 'Speak') text += String(more);
           if (type === 'Close') connection.close(1000);
           if (type !== 'Flush') return;
-          if (state.warning !== null) return connection.say({ type: 'Warning', description: state.warning, code: 'FLUSH_LIMIT' });
+          if (state.warning !== null)
+            return connection.say({ type: 'Warning', description: state.warning, code: 'FLUSH_LIMIT' });
           const samples = toneFor(text, Number(connection.query.get('sample_rate')));
           const bytes = Buffer.from(samples.buffer);
           // An odd number of bytes each: messages may cut a sample.
@@ -56,8 +66,16 @@ export async function startDeepgramSpeechServer({
       const results = {
         channels: [
           {
-            ...(query.get('detect_language') === 'true' ? { detected_language: 'de', language_confidence: 0.9 } : {}),
-            alternatives: [{ transcript: utterances.map(({ transcript }) => transcript).join(' '), confidence: 0.99, words: [] }],
+            ...(query.get('detect_language') === 'true'
+              ? { detected_language: 'de', language_confidence: 0.9 }
+              : {}),
+            alternatives: [
+              {
+                transcript: utterances.map(({ transcript }) => transcript).join(' '),
+                confidence: 0.99,
+                words: [],
+              },
+            ],
           },
         ],
         utterances: utterances.map(({ speaker, ...rest }) => ({
@@ -69,7 +87,9 @@ export async function startDeepgramSpeechServer({
           ...(tellApart ? { speaker } : {}),
         })),
       };
-      response.setHeader('content-type', 'application/json').end(JSON.stringify({ metadata: { request_id: 'r' }, results }));
+      response
+        .setHeader('content-type', 'application/json')
+        .end(JSON.stringify({ metadata: { request_id: 'r' }, results }));
     },
   });
   return Object.defineProperties(server as DeepgramSpeechServer, {

@@ -1,4 +1,7 @@
-/** Runs a real drachtio-server, where the machine has one, with the configuration of docker-compose.yml: it asks about every INVITE over HTTP before it hands it to an application. */
+/**
+ * Runs a real drachtio-server, where the machine has one, with the configuration of docker-compose.yml: it
+ * asks about every INVITE over HTTP before it hands it to an application.
+ */
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -61,11 +64,15 @@ export async function startDrachtioServerAlone(
 /** Starts one. */
 export async function startDrachtioServer(options: DrachtioOptions): Promise<DrachtioServer> {
   const folder = mkdtempSync(join(tmpdir(), 'parley-drachtio-'));
-  const { sipPort, appPort } = options.ports ?? { sipPort: await freeTcpPort(), appPort: await freeTcpPort() };
+  const { sipPort, appPort } = options.ports ?? {
+    sipPort: await freeTcpPort(),
+    appPort: await freeTcpPort(),
+  };
   const file = join(folder, 'drachtio.conf.xml');
   writeFileSync(file, configuration({ ...options, sipPort, appPort }));
   const child = spawn(DRACHTIO_PROGRAM, ['-f', file], { cwd: folder, stdio: ['ignore', logTo(), logTo()] });
-  // Kept open: an answer to a port that is closed would fail whatever the server sends next, to whomever (Linux, IP_RECVERR).
+  // Kept open: an answer to a port that is closed would fail whatever the server sends next, to whomever
+  // (Linux, IP_RECVERR).
   const probe = await openRawCaller(sipPort);
   const server: DrachtioServer = {
     sipPort,
@@ -92,7 +99,12 @@ function logTo(): 'inherit' | 'ignore' {
   return process.env['DRACHTIO_LOG'] === undefined ? 'ignore' : 'inherit';
 }
 
-function configuration(of: { readonly sipPort: number; readonly appPort: number; readonly secret: string; readonly controlPlane: string }): string {
+function configuration(of: {
+  readonly sipPort: number;
+  readonly appPort: number;
+  readonly secret: string;
+  readonly controlPlane: string;
+}): string {
   return `<drachtio>
   <admin port="${of.appPort}" secret="${of.secret}">127.0.0.1</admin>
   <request-handlers>
@@ -108,7 +120,9 @@ function configuration(of: { readonly sipPort: number; readonly appPort: number;
 }
 
 /** Reads the question as the control plane does. */
-async function serveAdmission(admit: (question: AdmissionRequest) => Promise<AdmissionAnswer>): Promise<Server> {
+async function serveAdmission(
+  admit: (question: AdmissionRequest) => Promise<AdmissionAnswer>,
+): Promise<Server> {
   const server = createServer((request, response) => {
     answer(request, admit).then(
       (body) => response.setHeader('content-type', 'application/json').end(JSON.stringify(body)),
@@ -120,19 +134,33 @@ async function serveAdmission(admit: (question: AdmissionRequest) => Promise<Adm
   return server;
 }
 
-async function answer(request: IncomingMessage, admit: (question: AdmissionRequest) => Promise<AdmissionAnswer>): Promise<AdmissionAnswer> {
-  const query = drachtioQuery.parse(Object.fromEntries(new URL(request.url ?? '', 'http://localhost').searchParams));
+async function answer(
+  request: IncomingMessage,
+  admit: (question: AdmissionRequest) => Promise<AdmissionAnswer>,
+): Promise<AdmissionAnswer> {
+  const query = drachtioQuery.parse(
+    Object.fromEntries(new URL(request.url ?? '', 'http://localhost').searchParams),
+  );
   const question = readDrachtioQuestion(await text(request), query);
   if (!question) throw new Error('not an INVITE');
   return admit(question);
 }
 
-/** Asks by OPTIONS until one of these is the answer: its port for applications is open long before it speaks SIP, and before it knows what they take. */
-async function untilAnswered(probe: RawCaller, statuses: readonly number[], hasEnded: () => boolean): Promise<void> {
+/**
+ * Asks by OPTIONS until one of these is the answer: its port for applications is open long before it speaks
+ * SIP, and before it knows what they take.
+ */
+async function untilAnswered(
+  probe: RawCaller,
+  statuses: readonly number[],
+  hasEnded: () => boolean,
+): Promise<void> {
   const untilMs = systemClock.now() + STARTS_WITHIN_MS;
-  const isAnswered = () => probe.heard.some(({ start }) => start.kind === 'response' && statuses.includes(start.status));
+  const isAnswered = () =>
+    probe.heard.some(({ start }) => start.kind === 'response' && statuses.includes(start.status));
   for (let cseq = probe.heard.length + 1; !isAnswered(); cseq++) {
-    if (hasEnded() || systemClock.now() > untilMs) throw new Error(`${DRACHTIO_PROGRAM} did not start, or knows of nobody who answers`);
+    if (hasEnded() || systemClock.now() > untilMs)
+      throw new Error(`${DRACHTIO_PROGRAM} did not start, or knows of nobody who answers`);
     probe.request({ method: 'OPTIONS', cseq, callId: `probe-${randomUUID()}` });
     await systemClock.sleep(50);
   }

@@ -1,6 +1,7 @@
 /**
- * A stand-in for ElevenLabs: `WS /v1/text-to-speech/{voice}/stream-input` with the time of every character, `POST /v1/voices/add` and `DELETE /v1/voices/{id}`.
- * Audio comes in chunks that cut words, times counted from the start of each chunk, as the vendor does it.
+ * A stand-in for ElevenLabs: `WS /v1/text-to-speech/{voice}/stream-input` with the time of every character,
+ * `POST /v1/voices/add` and `DELETE /v1/voices/{id}`. Audio comes in chunks that cut words, times counted
+ * from the start of each chunk, as the vendor does it.
  *
  *     const vendor = await startElevenlabsServer();
  *     vendor.refusal = { error: 'quota_exceeded', message: '…' };   // instead of audio
@@ -20,7 +21,11 @@ export interface ElevenlabsServer extends VendorServer {
 const CHUNK_MS = 70;
 
 /** Starts the stand-in; another key than this is answered 401. */
-export async function startElevenlabsServer({ apiKey }: { readonly apiKey?: string } = {}): Promise<ElevenlabsServer> {
+export async function startElevenlabsServer({
+  apiKey,
+}: {
+  readonly apiKey?: string;
+} = {}): Promise<ElevenlabsServer> {
   const voices = new Map<string, { form: string }>();
   const state = { refusal: null as ElevenlabsServer['refusal'], breaksOff: false };
   const server = await startVendorServer({
@@ -50,7 +55,8 @@ export async function startElevenlabsServer({ apiKey }: { readonly apiKey?: stri
       };
     },
     answer(request, body, response) {
-      const json = (value: object) => response.setHeader('content-type', 'application/json').end(JSON.stringify(value));
+      const json = (value: object) =>
+        response.setHeader('content-type', 'application/json').end(JSON.stringify(value));
       const id = request.url?.split('/').at(-1) ?? '';
       if (request.method === 'POST' && request.url === '/v1/voices/add') {
         const voice_id = `clone${voices.size + 1}`;
@@ -74,7 +80,9 @@ function chunksOf(text: string, rateHz: number): object[] {
   const chunks: object[] = [];
   for (let at = 0; at < samples.length; at += size) {
     const [fromMs, toMs] = [(at * 1_000) / rateHz, ((at + size) * 1_000) / rateHz];
-    const chars = [...text].map((char, index) => ({ char, ms: index * msPerChar })).filter(({ ms }) => ms >= fromMs && ms < toMs);
+    const chars = [...text]
+      .map((char, index) => ({ char, ms: index * msPerChar }))
+      .filter(({ ms }) => ms >= fromMs && ms < toMs);
     const alignment = {
       chars: chars.map(({ char }) => char),
       charStartTimesMs: chars.map(({ ms }) => Math.round(ms - fromMs)),

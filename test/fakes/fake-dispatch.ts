@@ -5,7 +5,14 @@ import { type FaultCode, fault } from '#config/errors.ts';
 import type { ReplayOutcome, ReplaySettings } from '#config/replay.ts';
 import type { EndReason } from '#config/session-record.ts';
 import type { AnalysisJob, Handover, ParticipantChange } from '#config/worker-link.ts';
-import type { Dispatch, HeardSoFar, JobOffer, JoiningParticipant, Placement, WorkerSlots } from '#control-plane/platform/dispatch.ts';
+import type {
+  Dispatch,
+  HeardSoFar,
+  JobOffer,
+  JoiningParticipant,
+  Placement,
+  WorkerSlots,
+} from '#control-plane/platform/dispatch.ts';
 
 type Key = { readonly sessionId: string; readonly epoch: number };
 
@@ -42,7 +49,16 @@ export class FakeDispatch implements Dispatch {
     this.capacity = 0;
     this.unreachable = null;
     this.successorComes = true;
-    for (const list of [this.offers, this.plans, this.analyses, this.tests, this.withdrawn, this.ended, this.sdpOffers, this.replays])
+    for (const list of [
+      this.offers,
+      this.plans,
+      this.analyses,
+      this.tests,
+      this.withdrawn,
+      this.ended,
+      this.sdpOffers,
+      this.replays,
+    ])
       list.length = 0;
     this.joined.length = 0;
     this.changed.length = 0;
@@ -95,14 +111,23 @@ export class FakeDispatch implements Dispatch {
     return { sdp: `answer to ${sdp}` };
   }
 
-  async joinParticipant(_instanceId: string, key: Key, participant: JoiningParticipant): Promise<{ readonly sdp: string | null }> {
+  async joinParticipant(
+    _instanceId: string,
+    key: Key,
+    participant: JoiningParticipant,
+  ): Promise<{ readonly sdp: string | null }> {
     this.#reach();
     this.joined.push({ key, participant });
     const { connection } = participant;
     return { sdp: connection.type === 'webrtc' ? `answer to ${connection.sdp}` : null };
   }
 
-  async changeParticipant(_instanceId: string, key: Key, participantId: string, change: ParticipantChange): Promise<void> {
+  async changeParticipant(
+    _instanceId: string,
+    key: Key,
+    participantId: string,
+    change: ParticipantChange,
+  ): Promise<void> {
     this.#reach();
     if (this.refusal) throw fault(this.refusal);
     this.changed.push({ key, participantId, change });

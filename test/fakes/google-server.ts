@@ -1,17 +1,25 @@
 /**
- * A stand-in for Google's Gemini API, speaking its streaming protocol over a real socket: `POST /v1beta/models/<model>:streamGenerateContent?alt=sse`
- * answered with `GenerateContentResponse` events, text and `functionCall` parts, finish reason and `usageMetadata` in the last one.
+ * A stand-in for Google's Gemini API, speaking its streaming protocol over a real socket: `POST
+ * /v1beta/models/<model>:streamGenerateContent?alt=sse` answered with `GenerateContentResponse` events, text
+ * and `functionCall` parts, finish reason and `usageMetadata` in the last one.
  */
 import type { ChatScript } from './openai-server.ts';
 import { type SseAnswer, type SseServer, startSseServer } from './sse-server.ts';
 
-/** Starts the stand-in; point `GOOGLE_BASE_URL` at its `url`. Scripts are used in order, the last one again and again. */
+/**
+ * Starts the stand-in; point `GOOGLE_BASE_URL` at its `url`. Scripts are used in order, the last one again
+ * and again.
+ */
 export function startGoogleServer(scripts: readonly ChatScript[]): Promise<SseServer> {
-  return startSseServer((_, index) => answerOf(scripts[Math.min(index, scripts.length - 1)] ?? { pieces: [], toolCalls: [] }));
+  return startSseServer((_, index) =>
+    answerOf(scripts[Math.min(index, scripts.length - 1)] ?? { pieces: [], toolCalls: [] }),
+  );
 }
 
 function answerOf({ pieces, toolCalls }: ChatScript): SseAnswer {
-  const calls = toolCalls.map((call) => ({ functionCall: { name: call.name, args: JSON.parse(call.arguments) as unknown } }));
+  const calls = toolCalls.map((call) => ({
+    functionCall: { name: call.name, args: JSON.parse(call.arguments) as unknown },
+  }));
   const parts = [...pieces.map((text) => ({ text })), ...calls];
   const usageMetadata = {
     promptTokenCount: 12,

@@ -1,4 +1,7 @@
-/** Runs Kamailio, the SIP server many sites put in front: phones register with it, and calls to numbers are shared out among the servers behind it. */
+/**
+ * Runs Kamailio, the SIP server many sites put in front: phones register with it, and calls to numbers are
+ * shared out among the servers behind it.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -20,7 +23,11 @@ export async function startKamailio(serverPorts: readonly number[]): Promise<Kam
   const dispatcherList = join(folder, 'dispatcher.list');
   writeFileSync(dispatcherList, serverPorts.map((serverPort) => `1 sip:127.0.0.1:${serverPort}\n`).join(''));
   writeFileSync(join(folder, 'kamailio.cfg'), configuration(port, dispatcherList));
-  const child = spawn('kamailio', ['-f', join(folder, 'kamailio.cfg'), '-DD', '-E', '-Y', folder, '-m', '16', '-M', '4'], { stdio: 'ignore' });
+  const child = spawn(
+    'kamailio',
+    ['-f', join(folder, 'kamailio.cfg'), '-DD', '-E', '-Y', folder, '-m', '16', '-M', '4'],
+    { stdio: 'ignore' },
+  );
   return {
     address: `127.0.0.1:${port}`,
     async close() {
@@ -32,7 +39,11 @@ export async function startKamailio(serverPorts: readonly number[]): Promise<Kam
   };
 }
 
-/** A registrar without passwords and a balancer that stays in the way of each dialog (Record-Route), as Kamailio's own examples have them. A phone is where its Contact says (no GRUU, RFC 5627), so that requests of a dialog need no look-up. */
+/**
+ * A registrar without passwords and a balancer that stays in the way of each dialog (Record-Route), as
+ * Kamailio's own examples have them. A phone is where its Contact says (no GRUU, RFC 5627), so that requests
+ * of a dialog need no look-up.
+ */
 function configuration(port: number, dispatcherList: string): string {
   return `#!KAMAILIO
 debug=0

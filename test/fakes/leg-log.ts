@@ -45,9 +45,15 @@ export class LegLog {
   }
 
   /** The first event of this type that matches, past or future. */
-  async next<T extends LegEvent['type']>(type: T, matches: (event: Of<T>) => boolean = () => true, deadlineMs = DEADLINE_MS): Promise<Of<T>> {
+  async next<T extends LegEvent['type']>(
+    type: T,
+    matches: (event: Of<T>) => boolean = () => true,
+    deadlineMs = DEADLINE_MS,
+  ): Promise<Of<T>> {
     const deadline = new AbortController();
-    const timer = systemClock.after(deadlineMs, () => deadline.abort(new Error(`no ${type} within ${deadlineMs} ms`)));
+    const timer = systemClock.after(deadlineMs, () =>
+      deadline.abort(new Error(`no ${type} within ${deadlineMs} ms`)),
+    );
     try {
       return await new Promise((resolve, reject) => {
         const check = () => {

@@ -1,4 +1,7 @@
-/** A TCP connection that can be cut, held up, or taken to pieces: what is told this address reaches the other one through it. */
+/**
+ * A TCP connection that can be cut, held up, or taken to pieces: what is told this address reaches the other
+ * one through it.
+ */
 import type { AddressInfo } from 'node:net';
 import { connect, createServer, type Socket } from 'node:net';
 import { Transform } from 'node:stream';
@@ -17,7 +20,10 @@ export interface Link {
 }
 
 /** Relays a port of its own to `targetPort`; no more than `pieceBytes` at once, where that is given. */
-export async function openLink(targetPort: number, { pieceBytes }: { readonly pieceBytes?: number } = {}): Promise<Link> {
+export async function openLink(
+  targetPort: number,
+  { pieceBytes }: { readonly pieceBytes?: number } = {},
+): Promise<Link> {
   const sockets = new Set<Socket>();
   let isCut = false;
   const server = createServer((near) => {

@@ -1,4 +1,7 @@
-/** Runs Linphone's console phone without a sound card: it registers, dials, answers whoever calls, speaks a WAV and keeps what it hears. */
+/**
+ * Runs Linphone's console phone without a sound card: it registers, dials, answers whoever calls, speaks a
+ * WAV and keeps what it hears.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -22,25 +25,39 @@ export interface Linphone {
   close(): Promise<void>;
 }
 
-/** Starts a phone as `user` at a registrar (`host:port`); `microphone` is 8 kHz mono. Resolves once it is registered; throws with what it printed when it never is. */
-export async function startLinphone(user: string, registrar: string, microphone: Int16Array): Promise<Linphone> {
+/**
+ * Starts a phone as `user` at a registrar (`host:port`); `microphone` is 8 kHz mono. Resolves once it is
+ * registered; throws with what it printed when it never is.
+ */
+export async function startLinphone(
+  user: string,
+  registrar: string,
+  microphone: Int16Array,
+): Promise<Linphone> {
   const folder = mkdtempSync(join(tmpdir(), 'parley-linphone-'));
   // Where it keeps its database.
   mkdirSync(join(folder, '.local/share/linphone'), { recursive: true });
   const [microphoneFile, heardFile] = [join(folder, 'microphone.wav'), join(folder, 'heard.wav')];
   writeFileSync(microphoneFile, writeWav(microphone, RATE_HZ));
-  writeFileSync(join(folder, 'linphonerc'), configuration({ user, registrar, sipPort: await freeUdpPort(), mediaPort: await freeUdpPort() }));
-  const child = spawn('linphonec', ['-a', '-c', join(folder, 'linphonerc')], { env: { ...process.env, HOME: folder } });
+  writeFileSync(
+    join(folder, 'linphonerc'),
+    configuration({ user, registrar, sipPort: await freeUdpPort(), mediaPort: await freeUdpPort() }),
+  );
+  const child = spawn('linphonec', ['-a', '-c', join(folder, 'linphonerc')], {
+    env: { ...process.env, HOME: folder },
+  });
   const ended = once(child, 'exit');
   let printed = '';
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => (printed += text));
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => (printed += text));
   const tell = (command: string) => child.stdin.write(`${command}\n`);
   const close = async () => {
     child.kill('SIGKILL');
     await ended;
     rmSync(folder, { recursive: true, force: true });
   };
-  for (const command of ['soundcard use files', `play ${microphoneFile}`, `record ${heardFile}`]) tell(command);
+  for (const command of ['soundcard use files', `play ${microphoneFile}`, `record ${heardFile}`])
+    tell(command);
   const deadlineMs = systemClock.now() + REGISTERED_MS;
   while (!printed.includes('registered, identity')) {
     if (systemClock.now() > deadlineMs || child.exitCode !== null) {
@@ -69,7 +86,12 @@ export async function startLinphone(user: string, registrar: string, microphone:
   };
 }
 
-function configuration(of: { readonly user: string; readonly registrar: string; readonly sipPort: number; readonly mediaPort: number }): string {
+function configuration(of: {
+  readonly user: string;
+  readonly registrar: string;
+  readonly sipPort: number;
+  readonly mediaPort: number;
+}): string {
   return `[sip]
 sip_port=${of.sipPort}
 sip_tcp_port=0

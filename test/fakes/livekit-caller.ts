@@ -1,4 +1,7 @@
-/** A caller in a LiveKit room who is not ours: LiveKit's own participant for Node, with a microphone, an ear and the topics of Parley's rooms. */
+/**
+ * A caller in a LiveKit room who is not ours: LiveKit's own participant for Node, with a microphone, an ear
+ * and the topics of Parley's rooms.
+ */
 import {
   AudioFrame,
   AudioSource,
@@ -50,7 +53,11 @@ export class LivekitCaller {
   #keepsAudio = false;
 
   /** Joins with everything subscribed, and a microphone unless told otherwise. */
-  static async join(url: string, token: string, { microphone = true, keepsAudio = false } = {}): Promise<LivekitCaller> {
+  static async join(
+    url: string,
+    token: string,
+    { microphone = true, keepsAudio = false } = {},
+  ): Promise<LivekitCaller> {
     const caller = new LivekitCaller();
     caller.#keepsAudio = keepsAudio;
     await caller.#join(url, token);
@@ -69,18 +76,27 @@ export class LivekitCaller {
 
   /** Sends one message of the client. */
   async send(event: unknown, topic = 'client-event'): Promise<void> {
-    await this.room.localParticipant?.publishData(new TextEncoder().encode(JSON.stringify(event)), { reliable: true, topic });
+    await this.room.localParticipant?.publishData(new TextEncoder().encode(JSON.stringify(event)), {
+      reliable: true,
+      topic,
+    });
   }
 
   /** What the agent has said in whole segments. */
   get agentSaid(): string[] {
-    return this.texts.filter(({ from, isFinal }) => isFinal && from === this.agent?.identity).map(({ text }) => text);
+    return this.texts
+      .filter(({ from, isFinal }) => isFinal && from === this.agent?.identity)
+      .map(({ text }) => text);
   }
 
   async leave(): Promise<void> {
     // LiveKit's own participant may wait for ever for an answer of its native part.
-    const isGone = await Promise.race([this.room.disconnect().then(() => true), systemClock.sleep(LEAVES_WITHIN_MS).then(() => false)]);
-    if (!isGone) throw new Error(`LiveKit's participant did not leave the room within ${LEAVES_WITHIN_MS} ms`);
+    const isGone = await Promise.race([
+      this.room.disconnect().then(() => true),
+      systemClock.sleep(LEAVES_WITHIN_MS).then(() => false),
+    ]);
+    if (!isGone)
+      throw new Error(`LiveKit's participant did not leave the room within ${LEAVES_WITHIN_MS} ms`);
     await this.#microphone.close();
   }
 
@@ -106,7 +122,10 @@ export class LivekitCaller {
   }
 
   async #publish(): Promise<void> {
-    await this.room.localParticipant?.publishTrack(this.#microphone, new TrackPublishOptions({ source: TrackSource.SOURCE_MICROPHONE }));
+    await this.room.localParticipant?.publishTrack(
+      this.#microphone,
+      new TrackPublishOptions({ source: TrackSource.SOURCE_MICROPHONE }),
+    );
   }
 
   async #readText(reader: TextStreamReader, from: string): Promise<void> {

@@ -1,4 +1,7 @@
-/** LiveKit's room service without its media, for tests of who is in which room: its Twirp API (JSON over HTTP), the rooms under the test's control. */
+/**
+ * LiveKit's room service without its media, for tests of who is in which room: its Twirp API (JSON over
+ * HTTP), the rooms under the test's control.
+ */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
@@ -28,13 +31,17 @@ export async function startLivekitRooms(): Promise<LivekitRooms> {
       return {};
     },
     ListRooms: () => ({ rooms: [...rooms.keys()].map((name) => ({ name })) }),
-    ListParticipants: ({ room = '' }) => ({ participants: (rooms.get(room) ?? []).map((identity) => ({ identity })) }),
+    ListParticipants: ({ room = '' }) => ({
+      participants: (rooms.get(room) ?? []).map((identity) => ({ identity })),
+    }),
   };
   const server = createServer(async (request, response) => {
     const method = methods[request.url?.replace('/twirp/livekit.RoomService/', '') ?? ''];
     const isAllowed = request.headers.authorization?.startsWith('Bearer ') ?? false;
     const answer = method && isAllowed ? method((await json(request)) as object) : null;
-    response.writeHead(answer ? 200 : 404, { 'content-type': 'application/json' }).end(JSON.stringify(answer ?? { code: 'bad_route' }));
+    response
+      .writeHead(answer ? 200 : 404, { 'content-type': 'application/json' })
+      .end(JSON.stringify(answer ?? { code: 'bad_route' }));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {

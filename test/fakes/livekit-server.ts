@@ -1,4 +1,7 @@
-/** A LiveKit server of a test's own: the real program in dev mode on loopback ports, its webhooks sent wherever the test says. */
+/**
+ * A LiveKit server of a test's own: the real program in dev mode on loopback ports, its webhooks sent
+ * wherever the test says.
+ */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -46,17 +49,26 @@ async function start(port: number, options: LivekitServerOptions): Promise<Livek
   const config = {
     port,
     bind_addresses: ['127.0.0.1'],
-    rtc: { tcp_port: port + 1, udp_port: port + 2, use_external_ip: false, enable_loopback_candidate: true, node_ip: '127.0.0.1' },
+    rtc: {
+      tcp_port: port + 1,
+      udp_port: port + 2,
+      use_external_ip: false,
+      enable_loopback_candidate: true,
+      node_ip: '127.0.0.1',
+    },
     keys: { [API_KEY]: API_SECRET },
     logging: { level: 'warn' },
-    ...(options.webhookUrl === undefined ? {} : { webhook: { api_key: API_KEY, urls: [options.webhookUrl] } }),
+    ...(options.webhookUrl === undefined
+      ? {}
+      : { webhook: { api_key: API_KEY, urls: [options.webhookUrl] } }),
   };
   const configFile = join(folder, 'livekit.yaml');
   // JSON is YAML.
   writeFileSync(configFile, JSON.stringify(config));
   const child = spawn('livekit-server', ['--config', configFile], { stdio: ['ignore', 'pipe', 'pipe'] });
   const output: string[] = [];
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => output.push(text));
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => output.push(text));
   try {
     await untilItAnswers(child, port);
   } catch (error) {
@@ -66,7 +78,11 @@ async function start(port: number, options: LivekitServerOptions): Promise<Livek
   }
   return {
     port,
-    environment: { LIVEKIT_URL: `ws://127.0.0.1:${port}`, LIVEKIT_API_KEY: API_KEY, LIVEKIT_API_SECRET: API_SECRET },
+    environment: {
+      LIVEKIT_URL: `ws://127.0.0.1:${port}`,
+      LIVEKIT_API_KEY: API_KEY,
+      LIVEKIT_API_SECRET: API_SECRET,
+    },
     async close() {
       if (child.exitCode === null && child.signalCode === null) {
         const ended = once(child, 'exit');

@@ -1,6 +1,7 @@
 /**
- * A bad network: packets are lost, some of these two in a row, each is late by itself, so that they overtake each other, and some come twice.
- * What happens to the nth packet of a direction is the same for the same seed.
+ * A bad network: packets are lost, some of these two in a row, each is late by itself, so that they overtake
+ * each other, and some come twice. What happens to the nth packet of a direction is the same for the same
+ * seed.
  */
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
@@ -26,7 +27,10 @@ export interface LossyPath {
   readonly farPort: number;
   /** Names both ends' own ports; what comes before goes nowhere. */
   connect(ends: { readonly near: number; readonly far: number }): void;
-  /** The longest time for which an end sent nothing since this was last asked, ms: both send without pause, unless the machine stands still. */
+  /**
+   * The longest time for which an end sent nothing since this was last asked, ms: both send without pause,
+   * unless the machine stands still.
+   */
   takeStandstillMs(): number;
   close(): void;
 }
@@ -40,8 +44,16 @@ export async function openLossyPath(conditions: PathConditions): Promise<LossyPa
     farPort: far.address().port,
     connect(ends) {
       directions = [
-        new Direction(near, { over: far, to: ends.far, fateOf: fates({ ...conditions, seed: 2 * conditions.seed }) }),
-        new Direction(far, { over: near, to: ends.near, fateOf: fates({ ...conditions, seed: 2 * conditions.seed + 1 }) }),
+        new Direction(near, {
+          over: far,
+          to: ends.far,
+          fateOf: fates({ ...conditions, seed: 2 * conditions.seed }),
+        }),
+        new Direction(far, {
+          over: near,
+          to: ends.near,
+          fateOf: fates({ ...conditions, seed: 2 * conditions.seed + 1 }),
+        }),
       ];
     },
     takeStandstillMs: () => Math.max(...directions.map((direction) => direction.takeStandstillMs())),
@@ -61,7 +73,13 @@ export function fates({ lossShare, jitterMs, duplicateShare, seed }: PathConditi
   let goesOn = false;
   return () => {
     // All are drawn each time, so that one packet's fate does not change the next one's.
-    const [loss, burst, twice, ...delays] = Array.from({ length: 5 }, random) as [number, number, number, number, number];
+    const [loss, burst, twice, ...delays] = Array.from({ length: 5 }, random) as [
+      number,
+      number,
+      number,
+      number,
+      number,
+    ];
     const isLost = goesOn || loss < beginShare;
     goesOn = isLost && !goesOn && burst < BURST_SHARE;
     if (isLost) return [];
@@ -82,7 +100,10 @@ class Direction {
   #lastMs = performance.now();
   #standstillMs = 0;
 
-  constructor(from: Socket, { over, to, fateOf }: { readonly over: Socket; readonly to: number; readonly fateOf: () => number[] }) {
+  constructor(
+    from: Socket,
+    { over, to, fateOf }: { readonly over: Socket; readonly to: number; readonly fateOf: () => number[] },
+  ) {
     from.on('message', (datagram) => {
       this.#look();
       for (const delayMs of fateOf()) {

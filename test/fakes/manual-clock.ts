@@ -1,4 +1,7 @@
-/** A clock that stands still until a test advances it: timers fire in order of their due time, each seeing its own due time as now. */
+/**
+ * A clock that stands still until a test advances it: timers fire in order of their due time, each seeing its
+ * own due time as now.
+ */
 import type { Clock, Timer } from '#config/clock.ts';
 
 interface Pending {
@@ -88,7 +91,8 @@ export class ManualClock implements Clock {
   #earliest(): Pending | undefined {
     let first: Pending | undefined;
     for (const entry of this.#pending) {
-      if (!first || entry.dueMs < first.dueMs || (entry.dueMs === first.dueMs && entry.order < first.order)) first = entry;
+      if (!first || entry.dueMs < first.dueMs || (entry.dueMs === first.dueMs && entry.order < first.order))
+        first = entry;
     }
     return first;
   }

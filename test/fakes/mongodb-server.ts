@@ -1,4 +1,7 @@
-/** Stands in for a MongoDB over TCP: an embedded database behind a server that can be of another version or set, or stop answering. */
+/**
+ * Stands in for a MongoDB over TCP: an embedded database behind a server that can be of another version or
+ * set, or stop answering.
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { connect, createServer, type Socket } from 'node:net';

@@ -1,6 +1,8 @@
 /**
- * A stand-in for OpenAI's live transcription (`WS /v1/realtime?intent=transcription`): a session must be made a transcription of 24 kHz PCM without detection of
- * turns before audio comes; words are told as deltas while somebody speaks, and a commit is acknowledged, then settled. Too little audio is refused as the vendor does.
+ * A stand-in for OpenAI's live transcription (`WS /v1/realtime?intent=transcription`): a session must be made
+ * a transcription of 24 kHz PCM without detection of turns before audio comes; words are told as deltas while
+ * somebody speaks, and a commit is acknowledged, then settled. Too little audio is refused as the vendor
+ * does.
  */
 import { Ear } from './ear.ts';
 import { startVendorServer, type VendorServer } from './vendor-sockets.ts';
@@ -27,12 +29,16 @@ const LEAST_COMMIT_MS = 100;
 const COMPLETED = 'conversation.item.input_audio_transcription.completed';
 
 /** Starts the stand-in. */
-export async function startOpenaiLiveServer({ lines = ['hello'], apiKey }: OpenaiLiveServerOptions = {}): Promise<OpenaiLiveServer> {
+export async function startOpenaiLiveServer({
+  lines = ['hello'],
+  apiKey,
+}: OpenaiLiveServerOptions = {}): Promise<OpenaiLiveServer> {
   const state = { settlesBackwards: false, isEndless: false };
   const server = await startVendorServer({
     mayEnter: (headers) => apiKey === undefined || headers.authorization === `Bearer ${apiKey}`,
     accept(connection) {
-      if (connection.path !== '/v1/realtime' || connection.query.get('intent') !== 'transcription') return null;
+      if (connection.path !== '/v1/realtime' || connection.query.get('intent') !== 'transcription')
+        return null;
       const ear = new Ear(RATE_HZ, 400);
       let item = 0;
       let events = 0;
@@ -41,19 +47,35 @@ export async function startOpenaiLiveServer({ lines = ['hello'], apiKey }: Opena
       let isReady = false;
       const held: (() => void)[] = [];
       const say = (event: object) => connection.say({ event_id: `event_${++events}`, ...event });
-      const refuse = (code: string, message: string) => say({ type: 'error', error: { type: 'invalid_request_error', code, message, param: null } });
+      const refuse = (code: string, message: string) =>
+        say({ type: 'error', error: { type: 'invalid_request_error', code, message, param: null } });
       say({ type: 'session.created', session: { type: 'transcription', id: 'sess_1' } });
 
       const commit = () => {
         if (bufferedMs < LEAST_COMMIT_MS)
-          return refuse('input_audio_buffer_commit_empty', `Error committing input audio buffer: buffer only has ${bufferedMs} ms of audio.`);
+          return refuse(
+            'input_audio_buffer_commit_empty',
+            `Error committing input audio buffer: buffer only has ${bufferedMs} ms of audio.`,
+          );
         const item_id = `item_${item}`;
-        say({ type: 'input_audio_buffer.committed', item_id, previous_item_id: item === 0 ? null : `item_${item - 1}` });
+        say({
+          type: 'input_audio_buffer.committed',
+          item_id,
+          previous_item_id: item === 0 ? null : `item_${item - 1}`,
+        });
         const transcript = ear.hasSpeech ? (lines[line++ % lines.length] ?? '') : '';
         item++;
         bufferedMs = 0;
         ear.reset();
-        settle(() => say({ type: COMPLETED, item_id, content_index: 0, transcript, usage: { type: 'duration', seconds: 1 } }));
+        settle(() =>
+          say({
+            type: COMPLETED,
+            item_id,
+            content_index: 0,
+            transcript,
+            usage: { type: 'duration', seconds: 1 },
+          }),
+        );
       };
 
       const settle = (tell: () => void) => {
@@ -66,7 +88,13 @@ export async function startOpenaiLiveServer({ lines = ['hello'], apiKey }: Opena
         bufferedMs += audio.length / 2 / (RATE_HZ / 1_000);
         if (ear.hear(audio) !== 'speaking') return;
         const word = (lines[line % lines.length] ?? '').split(' ')[Math.floor(ear.voicedMs / 333)];
-        if (word) say({ type: 'conversation.item.input_audio_transcription.delta', item_id: `item_${item}`, content_index: 0, delta: `${word} ` });
+        if (word)
+          say({
+            type: 'conversation.item.input_audio_transcription.delta',
+            item_id: `item_${item}`,
+            content_index: 0,
+            delta: `${word} `,
+          });
       };
 
       return {
@@ -76,7 +104,8 @@ export async function startOpenaiLiveServer({ lines = ['hello'], apiKey }: Opena
             if (isReady) say({ type: 'session.updated', session: message['session'] });
             else refuse('invalid_value', 'The session must be a transcription of 24 kHz PCM');
           } else if (!isReady) refuse('invalid_value', 'The session is not set up');
-          else if (message['type'] === 'input_audio_buffer.append') takeAudio(Buffer.from(String(message['audio']), 'base64'));
+          else if (message['type'] === 'input_audio_buffer.append')
+            takeAudio(Buffer.from(String(message['audio']), 'base64'));
           else if (message['type'] === 'input_audio_buffer.commit') commit();
           else refuse('unknown_event', String(message['type']));
         },
@@ -84,11 +113,15 @@ export async function startOpenaiLiveServer({ lines = ['hello'], apiKey }: Opena
     },
   });
   return Object.defineProperties(server as OpenaiLiveServer, {
-    settlesBackwards: { get: () => state.settlesBackwards, set: (value) => Object.assign(state, { settlesBackwards: value }) },
+    settlesBackwards: {
+      get: () => state.settlesBackwards,
+      set: (value) => Object.assign(state, { settlesBackwards: value }),
+    },
     isEndless: { get: () => state.isEndless, set: (value) => Object.assign(state, { isEndless: value }) },
     complain: {
       value: (error: object) => {
-        for (const connection of server.connections) connection.say({ type: 'error', event_id: 'event_0', error });
+        for (const connection of server.connections)
+          connection.say({ type: 'error', event_id: 'event_0', error });
       },
     },
   });

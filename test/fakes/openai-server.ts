@@ -1,6 +1,7 @@
 /**
- * A stand-in for an OpenAI-compatible server, speaking the real protocol over a real socket:
- * `POST /v1/chat/completions` (SSE), `POST /v1/audio/speech` (24 kHz PCM) and `POST /v1/audio/transcriptions` (a WAV in, JSON out).
+ * A stand-in for an OpenAI-compatible server, speaking the real protocol over a real socket: `POST
+ * /v1/chat/completions` (SSE), `POST /v1/audio/speech` (24 kHz PCM) and `POST /v1/audio/transcriptions` (a
+ * WAV in, JSON out).
  *
  *     const vendor = await startOpenaiServer({ chat: [say('Hello.'), callTool('book', { day: 'Friday' })], transcripts: ['hi there'] });
  *     … point OPENAI_BASE_URL at vendor.url …
@@ -33,8 +34,12 @@ export function callTool(name: string, args: Readonly<Record<string, string>>, t
 /** What every request meets while it is set, or every one whose path ends in `path`. */
 export type OpenaiFault = { readonly path?: string } & (
   | /** Answers with this status. */ { readonly status: number }
-  | /** Accepts and says nothing: before the headers, or after the first piece. */ { readonly halfOpen: 'headers' | 'body' }
-  | /** Destroys the socket: before answering, or after the first piece. */ { readonly cut: 'headers' | 'body' }
+  | /** Accepts and says nothing: before the headers, or after the first piece. */ {
+      readonly halfOpen: 'headers' | 'body';
+    }
+  | /** Destroys the socket: before answering, or after the first piece. */ {
+      readonly cut: 'headers' | 'body';
+    }
 );
 
 /** How the stand-in behaves. Lists are used in order, their last entry again and again. */
@@ -60,7 +65,11 @@ export interface OpenaiServerOptions {
 /** The parts of a chat request tests look at. */
 interface ChatBody {
   readonly model: string;
-  readonly messages: readonly { readonly role: string; readonly content: unknown; readonly [field: string]: unknown }[];
+  readonly messages: readonly {
+    readonly role: string;
+    readonly content: unknown;
+    readonly [field: string]: unknown;
+  }[];
   readonly [field: string]: unknown;
 }
 
@@ -121,12 +130,29 @@ export async function startOpenaiServer(options: OpenaiServerOptions = {}): Prom
   }
 
   async function chat(body: ChatBody, response: ServerResponse) {
-    const script = typeof options.chat === 'function' ? options.chat(body) : (scripted(options.chat, answered++) ?? say('OK.'));
-    const head = { id: `chatcmpl-${requests.length}`, object: 'chat.completion.chunk', created: 0, model: body.model };
+    const script =
+      typeof options.chat === 'function'
+        ? options.chat(body)
+        : (scripted(options.chat, answered++) ?? say('OK.'));
+    const head = {
+      id: `chatcmpl-${requests.length}`,
+      object: 'chat.completion.chunk',
+      created: 0,
+      model: body.model,
+    };
     const event = (delta: object, finish: string | null = null) =>
       `data: ${JSON.stringify({ ...head, choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
-    const calls = script.toolCalls.map((call, index) => ({ index, id: `call_${requests.length}_${index}`, type: 'function', function: call }));
-    const usage = { prompt_tokens: 10, completion_tokens: script.pieces.length, total_tokens: 10 + script.pieces.length };
+    const calls = script.toolCalls.map((call, index) => ({
+      index,
+      id: `call_${requests.length}_${index}`,
+      type: 'function',
+      function: call,
+    }));
+    const usage = {
+      prompt_tokens: 10,
+      completion_tokens: script.pieces.length,
+      total_tokens: 10 + script.pieces.length,
+    };
     const events = [
       event({ role: 'assistant', content: '' }),
       ...script.pieces.map((content) => event({ content })),
@@ -212,7 +238,8 @@ function tone(hz: number, ms: number): Buffer {
   const known = tones.get(`${hz} ${ms}`);
   if (known) return known;
   const samples = new Int16Array(Math.round((SPEECH_RATE_HZ * ms) / 1_000));
-  for (let index = 0; index < samples.length; index++) samples[index] = Math.round(8_000 * Math.sin((2 * Math.PI * hz * index) / SPEECH_RATE_HZ));
+  for (let index = 0; index < samples.length; index++)
+    samples[index] = Math.round(8_000 * Math.sin((2 * Math.PI * hz * index) / SPEECH_RATE_HZ));
   const made = Buffer.from(samples.buffer);
   tones.set(`${hz} ${ms}`, made);
   return made;

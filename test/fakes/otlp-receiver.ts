@@ -1,6 +1,7 @@
 /**
- * A collector of traces on the loopback: takes OTLP over HTTP in protobuf (opentelemetry-proto v1, `ExportTraceServiceRequest`) and keeps the spans.
- * It reads the wire format by itself, so that it does not believe the library that wrote it.
+ * A collector of traces on the loopback: takes OTLP over HTTP in protobuf (opentelemetry-proto v1,
+ * `ExportTraceServiceRequest`) and keeps the spans. It reads the wire format by itself, so that it does not
+ * believe the library that wrote it.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -41,9 +42,13 @@ export async function openOtlpReceiver(): Promise<OtlpReceiver> {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
-      const isExport = request.method === 'POST' && request.url === '/v1/traces' && request.headers['content-type'] === 'application/x-protobuf';
+      const isExport =
+        request.method === 'POST' &&
+        request.url === '/v1/traces' &&
+        request.headers['content-type'] === 'application/x-protobuf';
       const body = Buffer.concat(chunks);
-      if (isExport) spans.push(...readExport(request.headers['content-encoding'] === 'gzip' ? gunzipSync(body) : body));
+      if (isExport)
+        spans.push(...readExport(request.headers['content-encoding'] === 'gzip' ? gunzipSync(body) : body));
       // An empty `ExportTraceServiceResponse` has no bytes.
       response.writeHead(isExport ? 200 : 400, { 'content-type': 'application/x-protobuf' }).end();
     });
@@ -96,7 +101,9 @@ function fieldsOf(message: Buffer): Field[] {
 }
 
 function bytesOf(message: Buffer, number: number): Buffer[] {
-  return fieldsOf(message).flatMap((field) => (field.number === number && Buffer.isBuffer(field.value) ? [field.value] : []));
+  return fieldsOf(message).flatMap((field) =>
+    field.number === number && Buffer.isBuffer(field.value) ? [field.value] : [],
+  );
 }
 
 function numberOf(message: Buffer, number: number): bigint {
@@ -111,7 +118,9 @@ function textOf(message: Buffer, number: number, encoding: BufferEncoding = 'utf
 function readExport(body: Buffer): ReceivedSpan[] {
   return bytesOf(body, 1).flatMap((resourceSpans) => {
     const resource = attributesOf(bytesOf(resourceSpans, 1)[0] ?? Buffer.alloc(0), 1);
-    return bytesOf(resourceSpans, 2).flatMap((scopeSpans) => bytesOf(scopeSpans, 2).map((span) => readSpan(span, String(resource['service.name']))));
+    return bytesOf(resourceSpans, 2).flatMap((scopeSpans) =>
+      bytesOf(scopeSpans, 2).map((span) => readSpan(span, String(resource['service.name']))),
+    );
   });
 }
 
@@ -134,7 +143,12 @@ function readSpan(span: Buffer, service: string): ReceivedSpan {
 
 /** `KeyValue` entries in a field of a message. */
 function attributesOf(message: Buffer, number: number): ReceivedSpan['attributes'] {
-  return Object.fromEntries(bytesOf(message, number).map((pair) => [textOf(pair, 1), anyValueOf(bytesOf(pair, 2)[0] ?? Buffer.alloc(0))]));
+  return Object.fromEntries(
+    bytesOf(message, number).map((pair) => [
+      textOf(pair, 1),
+      anyValueOf(bytesOf(pair, 2)[0] ?? Buffer.alloc(0)),
+    ]),
+  );
 }
 
 /** `AnyValue`: string, bool, int or double; null for what is not asked about here. */

@@ -1,4 +1,7 @@
-/** A program for the supervisor's tests: lives as the part its argument names, and does what `BEHAVIOUR_<role>` tells it. */
+/**
+ * A program for the supervisor's tests: lives as the part its argument names, and does what
+ * `BEHAVIOUR_<role>` tells it.
+ */
 import { appendFileSync } from 'node:fs';
 import { createLogger } from '#config/log.ts';
 import { type ManagedProcess, runProcess } from '#processes/child-process.ts';

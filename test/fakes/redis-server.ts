@@ -18,9 +18,13 @@ export interface RedisServer {
 export async function startRedisServer(): Promise<RedisServer> {
   const directory = await mkdtemp(join(tmpdir(), 'parley-redis-'));
   const url = join(directory, 'redis.sock');
-  const server = spawn('redis-server', ['--port', '0', '--unixsocket', url, '--save', '', '--appendonly', 'no'], {
-    stdio: ['ignore', 'pipe', 'ignore'],
-  });
+  const server = spawn(
+    'redis-server',
+    ['--port', '0', '--unixsocket', url, '--save', '', '--appendonly', 'no'],
+    {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    },
+  );
   const sockets = new Set<Socket>();
   // A port of its own could be taken between being found free and being bound.
   const door = createServer((client) => {

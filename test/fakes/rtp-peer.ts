@@ -62,10 +62,20 @@ export class RtpPeer {
   /** How an RTP leg reaches this peer. */
   get remote(): RtpRemote {
     const payloadType = CODECS[this.#codec].staticType ?? DYNAMIC_PAYLOAD_TYPE;
-    return { address: '127.0.0.1', port: this.port, codec: this.#codec, payloadType, digitPayloadType: DIGIT_PAYLOAD_TYPE, sending: true };
+    return {
+      address: '127.0.0.1',
+      port: this.port,
+      codec: this.#codec,
+      payloadType,
+      digitPayloadType: DIGIT_PAYLOAD_TYPE,
+      sending: true,
+    };
   }
 
-  /** What was heard, at 8 kHz and without a jitter buffer: each packet where its timestamp says, and once more, fainter, where the next never came. `heard` leaves some out. */
+  /**
+   * What was heard, at 8 kHz and without a jitter buffer: each packet where its timestamp says, and once
+   * more, fainter, where the next never came. `heard` leaves some out.
+   */
   audio(heard: readonly HeardPacket[] = this.heard): Int16Array {
     const decoder = new CodecStream(this.#codec, PHONE_RATE_HZ);
     const packets = new Map<number, HeardPacket>();
@@ -81,11 +91,15 @@ export class RtpPeer {
       at: Math.round((((timestamp - first) | 0) * PHONE_RATE_HZ) / CODECS[this.#codec].clockHz),
       samples: decoder.decode(payload).slice(),
     }));
-    const samples = new Int16Array(placed.reduce((end, packet) => Math.max(end, packet.at + packet.samples.length), 0));
+    const samples = new Int16Array(
+      placed.reduce((end, packet) => Math.max(end, packet.at + packet.samples.length), 0),
+    );
     // Fainter copies first, which what came after the gap covers.
     for (const packet of placed)
       samples.set(
-        packet.samples.map((sample) => sample / 2).subarray(0, samples.length - packet.at - packet.samples.length),
+        packet.samples
+          .map((sample) => sample / 2)
+          .subarray(0, samples.length - packet.at - packet.samples.length),
         packet.at + packet.samples.length,
       );
     for (const packet of placed) samples.set(packet.samples, packet.at);
@@ -93,7 +107,12 @@ export class RtpPeer {
   }
 
   /** Sends one packet at once. */
-  send(port: number, payloadType: number, payload: Uint8Array, header: { marker?: boolean; timestamp?: number; sequence?: number } = {}): void {
+  send(
+    port: number,
+    payloadType: number,
+    payload: Uint8Array,
+    header: { marker?: boolean; timestamp?: number; sequence?: number } = {},
+  ): void {
     const packet = new Uint8Array(RTP_HEADER_BYTES + payload.length);
     writeRtpHeader(packet, {
       marker: header.marker ?? false,
@@ -106,7 +125,10 @@ export class RtpPeer {
     this.#socket.send(packet, port, this.farAddress);
   }
 
-  /** Speaks in real time, one packet per 20 ms, silence where `samples` ends; resolves with the time of the first packet once all is said. */
+  /**
+   * Speaks in real time, one packet per 20 ms, silence where `samples` ends; resolves with the time of the
+   * first packet once all is said.
+   */
   speak(port: number, samples: Int16Array): Promise<number> {
     this.#timer?.cancel();
     return new Promise((resolve) => {
@@ -118,7 +140,11 @@ export class RtpPeer {
           const voice = new Int16Array(length);
           voice.set(samples.subarray(frame * length, (frame + 1) * length));
           const payload = new Uint8Array(MAX_ENCODED_BYTES);
-          this.send(port, this.remote.payloadType, payload.subarray(0, this.#encoder.encode(voice, payload, 0)));
+          this.send(
+            port,
+            this.remote.payloadType,
+            payload.subarray(0, this.#encoder.encode(voice, payload, 0)),
+          );
           this.#timestamp += (CODECS[this.#codec].clockHz * PACKET_MS) / 1_000;
           if ((frame + 1) * length >= samples.length) resolve(startMs);
         }

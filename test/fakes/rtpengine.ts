@@ -1,4 +1,7 @@
-/** Runs rtpengine, the media relay of many SIP sites, without its kernel module: one interface towards the network, another towards workers. */
+/**
+ * Runs rtpengine, the media relay of many SIP sites, without its kernel module: one interface towards the
+ * network, another towards workers.
+ */
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -30,7 +33,14 @@ export async function startRtpengine(): Promise<Rtpengine> {
   const child = spawn(
     'rtpengine',
     [
-      ...['--config-file=none', '--foreground', '--log-stderr', '--log-level=1', '--table=-1', '--num-threads=1'],
+      ...[
+        '--config-file=none',
+        '--foreground',
+        '--log-stderr',
+        '--log-level=1',
+        '--table=-1',
+        '--num-threads=1',
+      ],
       ...[`--listen-ng=${address.host}:${address.port}`, `--listen-http=127.0.0.1:${statistics}`],
       ...(['network', 'worker'] as const).map((side) => `--interface=${INTERFACES[side]}/${ADDRESSES[side]}`),
       ...['--port-min=30000', '--port-max=30999', `--timeout=${FORGETS_AFTER_S}`],
@@ -45,7 +55,8 @@ export async function startRtpengine(): Promise<Rtpengine> {
       () => false,
     );
     if (isThere) break;
-    if (child.exitCode !== null || systemClock.now() - startedAt > STARTS_WITHIN_MS) throw new Error('rtpengine did not start');
+    if (child.exitCode !== null || systemClock.now() - startedAt > STARTS_WITHIN_MS)
+      throw new Error('rtpengine did not start');
   }
   return {
     address,

@@ -53,7 +53,11 @@ export async function startS3Server(): Promise<S3Server> {
   };
 }
 
-function serve(objects: Map<string, Buffer>, request: IncomingMessage, exchange: { response: ServerResponse; body: Buffer }): void {
+function serve(
+  objects: Map<string, Buffer>,
+  request: IncomingMessage,
+  exchange: { response: ServerResponse; body: Buffer },
+): void {
   const { response, body } = exchange;
   const url = new URL(request.url ?? '/', 'http://s3');
   const [, bucket, ...rest] = decodeURIComponent(url.pathname).split('/');
@@ -77,26 +81,37 @@ function list(objects: Map<string, Buffer>, url: URL, response: ServerResponse):
   const keys = [...objects.keys()].filter((key) => key.startsWith(prefix) && key > after).sort();
   const page = keys.slice(0, PAGE_KEYS);
   const isTruncated = keys.length > page.length;
-  const contents = page.map((key) => `<Contents><Key>${key.replaceAll('&', '&amp;')}</Key></Contents>`).join('');
+  const contents = page
+    .map((key) => `<Contents><Key>${key.replaceAll('&', '&amp;')}</Key></Contents>`)
+    .join('');
   const next = isTruncated ? `<NextContinuationToken>${page.at(-1)}</NextContinuationToken>` : '';
-  response.end(`<?xml version="1.0"?><ListBucketResult><IsTruncated>${isTruncated}</IsTruncated>${contents}${next}</ListBucketResult>`);
+  response.end(
+    `<?xml version="1.0"?><ListBucketResult><IsTruncated>${isTruncated}</IsTruncated>${contents}${next}</ListBucketResult>`,
+  );
 }
 
 function refuse(response: ServerResponse, status: number, code: string): void {
-  response.writeHead(status, { 'content-type': 'application/xml' }).end(`<Error><Code>${code}</Code></Error>`);
+  response
+    .writeHead(status, { 'content-type': 'application/xml' })
+    .end(`<Error><Code>${code}</Code></Error>`);
 }
 
 /** AWS Signature Version 4 over the headers the client says it signed. */
 function isSigned(request: IncomingMessage, url: URL, body: Buffer): boolean {
-  const parts = /Credential=([^/]+)\/(\d{8})\/([^/]+)\/s3\/aws4_request, SignedHeaders=([^,]+), Signature=([0-9a-f]{64})/.exec(
-    request.headers.authorization ?? '',
-  );
+  const parts =
+    /Credential=([^/]+)\/(\d{8})\/([^/]+)\/s3\/aws4_request, SignedHeaders=([^,]+), Signature=([0-9a-f]{64})/.exec(
+      request.headers.authorization ?? '',
+    );
   if (!parts) return false;
   const [, keyId, day = '', region = '', names = '', signature] = parts;
   const sha256 = (data: string | Buffer) => createHash('sha256').update(data).digest('hex');
-  if (keyId !== S3_CREDENTIALS.accessKeyId || request.headers['x-amz-content-sha256'] !== sha256(body)) return false;
+  if (keyId !== S3_CREDENTIALS.accessKeyId || request.headers['x-amz-content-sha256'] !== sha256(body))
+    return false;
   const percentEncode = (text: string) =>
-    encodeURIComponent(text).replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
+    encodeURIComponent(text).replace(
+      /[!'()*]/g,
+      (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+    );
   const query = [...url.searchParams]
     .map(([name, value]) => `${percentEncode(name)}=${percentEncode(value)}`)
     .sort()
@@ -107,8 +122,16 @@ function isSigned(request: IncomingMessage, url: URL, body: Buffer): boolean {
     .join('');
   const canonicalPath = decodeURIComponent(url.pathname).split('/').map(percentEncode).join('/');
   const canonical = [request.method, canonicalPath, query, headers, names, sha256(body)].join('\n');
-  const toSign = ['AWS4-HMAC-SHA256', request.headers['x-amz-date'], `${day}/${region}/s3/aws4_request`, sha256(canonical)].join('\n');
+  const toSign = [
+    'AWS4-HMAC-SHA256',
+    request.headers['x-amz-date'],
+    `${day}/${region}/s3/aws4_request`,
+    sha256(canonical),
+  ].join('\n');
   const hmac = (key: string | Buffer, data: string) => createHmac('sha256', key).update(data).digest();
-  const key = ['s3', 'aws4_request'].reduce(hmac, hmac(hmac(`AWS4${S3_CREDENTIALS.secretAccessKey}`, day), region));
+  const key = ['s3', 'aws4_request'].reduce(
+    hmac,
+    hmac(hmac(`AWS4${S3_CREDENTIALS.secretAccessKey}`, day), region),
+  );
   return hmac(key, toSign).toString('hex') === signature;
 }

@@ -28,6 +28,9 @@ export function startTestSignalling(options: Partial<Options> = {}): Promise<Emb
 }
 
 /** Connects a worker to a server. */
-export function connectTestWorker({ appPort }: { readonly appPort: number }, tag = 'worker-1'): Promise<Signalling> {
+export function connectTestWorker(
+  { appPort }: { readonly appPort: number },
+  tag = 'worker-1',
+): Promise<Signalling> {
   return connectSignalling({ host: '127.0.0.1', port: appPort, secret: SECRET, tag, logger });
 }

@@ -1,4 +1,7 @@
-/** A `MediaHost` without sockets: legs that keep what they were told and close when told to, for tests of signalling alone. */
+/**
+ * A `MediaHost` without sockets: legs that keep what they were told and close when told to, for tests of
+ * signalling alone.
+ */
 import type { Clock } from '#config/clock.ts';
 import { fault } from '#config/errors.ts';
 import type { Leg, LegCommand, LegEvent, RtpRemote } from '#media/leg/leg.ts';

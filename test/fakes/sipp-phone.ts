@@ -19,8 +19,16 @@ export type PhoneManner =
   | { readonly does: 'answerTooLate' }
   /** Refuses; `from` is what the From of the call must hold, a regular expression. */
   | { readonly does: 'refuse'; readonly status: number; readonly from?: string }
-  /** Answers, responds to a REFER for `to` with `status`, sends a NOTIFY for each of `notifies`, and is hung up on. */
-  | { readonly does: 'refer'; readonly to: string; readonly status: number; readonly notifies: readonly number[] }
+  /**
+   * Answers, responds to a REFER for `to` with `status`, sends a NOTIFY for each of `notifies`, and is hung
+   * up on.
+   */
+  | {
+      readonly does: 'refer';
+      readonly to: string;
+      readonly status: number;
+      readonly notifies: readonly number[];
+    }
   /** Sends audio before it answers, and is hung up on. */
   | { readonly does: 'earlyMedia'; readonly ringMs: number }
   /** Rings until it is given up. */
@@ -38,12 +46,28 @@ export interface SippPhone {
 
 const DEADLINE_MS = 60_000;
 
-/** Starts one; every INVITE must carry an offer and `X-Service-Session-Id`. Its audio is at `audioPort`, where somebody else may speak for it. */
+/**
+ * Starts one; every INVITE must carry an offer and `X-Service-Session-Id`. Its audio is at `audioPort`, where
+ * somebody else may speak for it.
+ */
 export async function startSippPhone(manner: PhoneManner, audioPort?: number): Promise<SippPhone> {
   const folder = mkdtempSync(join(tmpdir(), 'parley-phone-'));
   writeFileSync(join(folder, 'phone.xml'), scenario(manner, audioPort));
   const [port, mediaPort] = [await freeUdpPort(), await freeUdpPort()];
-  const options = ['-i', '127.0.0.1', '-p', String(port), '-mp', String(mediaPort), '-m', '1', '-nostdin', '-trace_err', '-error_file', 'errors'];
+  const options = [
+    '-i',
+    '127.0.0.1',
+    '-p',
+    String(port),
+    '-mp',
+    String(mediaPort),
+    '-m',
+    '1',
+    '-nostdin',
+    '-trace_err',
+    '-error_file',
+    'errors',
+  ];
   const child = spawn('sipp', ['-sf', 'phone.xml', ...options], { cwd: folder });
   let screen = '';
   child.stdout.on('data', (chunk) => (screen += String(chunk)));
@@ -71,7 +95,9 @@ function scenario(manner: PhoneManner, audioPort: number | undefined): string {
     ...(manner.does === 'refer' ? ['referTo'] : []),
   ];
   const lines = [
-    ...steps(manner).map((line) => (audioPort === undefined ? line : line.replace('[media_port]', String(audioPort)))),
+    ...steps(manner).map((line) =>
+      audioPort === undefined ? line : line.replace('[media_port]', String(audioPort)),
+    ),
     `<Reference variables="${assigned.join()}"/>`,
   ];
   return `<?xml version="1.0" encoding="ISO-8859-1" ?>\n<scenario name="a phone">\n${lines.join('\n')}\n</scenario>\n`;
@@ -91,7 +117,8 @@ function steps(manner: PhoneManner): string[] {
       return [
         ...ringing,
         '<recv request="CANCEL"/>',
-        // In this order: sipp sends one message at a time, and takes an ACK that comes before the second for an unexpected one.
+        // In this order: sipp sends one message at a time, and takes an ACK that comes before the second for
+        // an unexpected one.
         response('200 OK'),
         response('200 OK', { sdp: 0, cseq: '[$cseq] INVITE' }),
         '<recv request="ACK"/>',
@@ -169,10 +196,13 @@ SIP/2.0 ${status} Progress`);
 }
 
 function challenged(status: 401 | 407): string[] {
-  const [challenge, answer] = status === 401 ? ['WWW-Authenticate', 'Authorization'] : ['Proxy-Authenticate', 'Proxy-Authorization'];
+  const [challenge, answer] =
+    status === 401 ? ['WWW-Authenticate', 'Authorization'] : ['Proxy-Authenticate', 'Proxy-Authorization'];
   return [
     received('INVITE'),
-    response(`${status} Unauthorized`, { more: `${challenge}: Digest realm="trunk",nonce="abc",qop="auth",algorithm=MD5\n` }),
+    response(`${status} Unauthorized`, {
+      more: `${challenge}: Digest realm="trunk",nonce="abc",qop="auth",algorithm=MD5\n`,
+    }),
     '<recv request="ACK"/>',
     `<recv request="INVITE"><action><ereg regexp='username="parley"' search_in="hdr" header="${answer}:" check_it="true" assign_to="answer"/></action></recv>`,
   ];
@@ -198,9 +228,17 @@ function sent(text: string): string {
 /** `sdp` is the payload type answered with; the INVITE's CSeq unless another message's is meant. */
 function response(
   status: string,
-  { tag = ';tag=phone[call_number]', sdp, cseq, more = '' }: { tag?: string; sdp?: number; cseq?: string; more?: string } = {},
+  {
+    tag = ';tag=phone[call_number]',
+    sdp,
+    cseq,
+    more = '',
+  }: { tag?: string; sdp?: number; cseq?: string; more?: string } = {},
 ): string {
-  const body = sdp === undefined ? '' : `v=0\no=phone 1 1 IN IP4 127.0.0.1\ns=-\nc=IN IP4 127.0.0.1\nt=0 0\nm=audio [media_port] RTP/AVP ${sdp}\n`;
+  const body =
+    sdp === undefined
+      ? ''
+      : `v=0\no=phone 1 1 IN IP4 127.0.0.1\ns=-\nc=IN IP4 127.0.0.1\nt=0 0\nm=audio [media_port] RTP/AVP ${sdp}\n`;
   return `<send><![CDATA[
 SIP/2.0 ${status}
 [last_Via:]

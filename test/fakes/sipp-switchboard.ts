@@ -1,4 +1,7 @@
-/** The far end of a trunk for many calls: sipp, which looks at the number called and picks up, is busy, or does not answer. */
+/**
+ * The far end of a trunk for many calls: sipp, which looks at the number called and picks up, is busy, or
+ * does not answer.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -16,18 +19,38 @@ export interface SippSwitchboard {
   close(): Promise<void>;
 }
 
-/** Numbers that end in 1 are busy, in 2 are not answered; any other is picked up, and hangs up after `talkMs`. */
-export async function startSippSwitchboard({ talkMs }: { readonly talkMs: number }): Promise<SippSwitchboard> {
+/**
+ * Numbers that end in 1 are busy, in 2 are not answered; any other is picked up, and hangs up after `talkMs`.
+ */
+export async function startSippSwitchboard({
+  talkMs,
+}: {
+  readonly talkMs: number;
+}): Promise<SippSwitchboard> {
   const folder = mkdtempSync(join(tmpdir(), 'parley-switchboard-'));
   await writeFile(join(folder, 'switchboard.xml'), scenario(talkMs));
   const [port, mediaPort] = [await freeUdpPort(), await freeUdpPort()];
-  const options = ['-i', '127.0.0.1', '-p', String(port), '-mp', String(mediaPort), '-nostdin', '-trace_logs', '-log_file', 'called'];
+  const options = [
+    '-i',
+    '127.0.0.1',
+    '-p',
+    String(port),
+    '-mp',
+    String(mediaPort),
+    '-nostdin',
+    '-trace_logs',
+    '-log_file',
+    'called',
+  ];
   const child = spawn('sipp', ['-sf', 'switchboard.xml', ...options], { cwd: folder, stdio: 'ignore' });
   const ended = once(child, 'exit');
   const log = join(folder, 'called');
   return {
     address: `127.0.0.1:${port}`,
-    called: () => (existsSync(log) ? readFileSync(log, 'utf8') : '').split('\n').flatMap((line) => /sip:(\+\d+)@/.exec(line)?.[1] ?? []),
+    called: () =>
+      (existsSync(log) ? readFileSync(log, 'utf8') : '')
+        .split('\n')
+        .flatMap((line) => /sip:(\+\d+)@/.exec(line)?.[1] ?? []),
     close: async () => {
       child.kill('SIGKILL');
       await ended;

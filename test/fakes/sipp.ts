@@ -1,4 +1,7 @@
-/** Runs sipp, the SIP tester, with a scenario of `test/telephony/scenarios`, or one written out step by step, against a server on the loopback. */
+/**
+ * Runs sipp, the SIP tester, with a scenario of `test/telephony/scenarios`, or one written out step by step,
+ * against a server on the loopback.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -15,17 +18,35 @@ export interface SippResult {
 }
 
 /** Runs one scenario; `options` are more of sipp's own. It is ended after `deadlineMs`. */
-export function runSipp(scenario: string, serverPort: number, options: readonly string[] = [], deadlineMs = 20_000): Promise<SippResult> {
-  return run({ file: join(SCENARIOS, `${scenario}.xml`), scratch: newScratch(), serverPort, options, deadlineMs });
+export function runSipp(
+  scenario: string,
+  serverPort: number,
+  options: readonly string[] = [],
+  deadlineMs = 20_000,
+): Promise<SippResult> {
+  return run({
+    file: join(SCENARIOS, `${scenario}.xml`),
+    scratch: newScratch(),
+    serverPort,
+    options,
+    deadlineMs,
+  });
 }
 
 /** Runs one call of a scenario given as the XML of its steps. */
-export function runSippSteps(steps: readonly string[], serverPort: number, options: readonly string[] = []): Promise<SippResult> {
+export function runSippSteps(
+  steps: readonly string[],
+  serverPort: number,
+  options: readonly string[] = [],
+): Promise<SippResult> {
   const scratch = newScratch();
   const file = join(scratch, 'steps.xml');
   const assigned = new Set([...steps.join('').matchAll(/assign_to="(\w+)"/g)].map(([, name]) => name));
   const reference = assigned.size > 0 ? `<Reference variables="${[...assigned].join()}"/>` : '';
-  writeFileSync(file, `<?xml version="1.0" encoding="UTF-8" ?>\n<scenario name="steps">\n${steps.join('\n')}\n${reference}\n</scenario>\n`);
+  writeFileSync(
+    file,
+    `<?xml version="1.0" encoding="UTF-8" ?>\n<scenario name="steps">\n${steps.join('\n')}\n${reference}\n</scenario>\n`,
+  );
   return run({ file, scratch, serverPort, options: ['-m', '1', ...options], deadlineMs: 60_000 });
 }
 
@@ -47,8 +68,22 @@ async function run({
   readonly deadlineMs: number;
 }): Promise<SippResult> {
   const port = await freeUdpPort();
-  const common = ['-i', '127.0.0.1', '-p', String(port), '-s', '+15550100', '-nostdin', '-nd', '-trace_err', '-error_file', 'errors'];
-  const child = spawn('sipp', ['-sf', file, `127.0.0.1:${serverPort}`, ...common, ...options], { cwd: scratch });
+  const common = [
+    '-i',
+    '127.0.0.1',
+    '-p',
+    String(port),
+    '-s',
+    '+15550100',
+    '-nostdin',
+    '-nd',
+    '-trace_err',
+    '-error_file',
+    'errors',
+  ];
+  const child = spawn('sipp', ['-sf', file, `127.0.0.1:${serverPort}`, ...common, ...options], {
+    cwd: scratch,
+  });
   let screen = '';
   child.stdout.on('data', (chunk) => (screen += String(chunk)));
   child.stderr.on('data', (chunk) => (screen += String(chunk)));

@@ -1,6 +1,7 @@
 /**
- * What the stand-ins of language-model vendors share: a server on a real socket that answers a POST with server-sent events,
- * keeps what it was asked, and can be told to refuse, to fall silent or to cut the connection.
+ * What the stand-ins of language-model vendors share: a server on a real socket that answers a POST with
+ * server-sent events, keeps what it was asked, and can be told to refuse, to fall silent or to cut the
+ * connection.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { listenLocally } from './local-server.ts';
@@ -29,7 +30,10 @@ export interface SseServer {
   close(): Promise<void>;
 }
 
-/** An answer as the vendor frames it: `events` are whole SSE events; a fault in the body strikes before the one with the index `faultAt`. */
+/**
+ * An answer as the vendor frames it: `events` are whole SSE events; a fault in the body strikes before the
+ * one with the index `faultAt`.
+ */
 export interface SseAnswer {
   readonly events: readonly string[];
   readonly faultAt: number;
@@ -44,7 +48,9 @@ export interface SseRefusal {
 }
 
 /** Starts a server that frames its answers with `answer`. */
-export async function startSseServer(answer: (request: SseRequest, index: number) => SseAnswer | SseRefusal): Promise<SseServer> {
+export async function startSseServer(
+  answer: (request: SseRequest, index: number) => SseAnswer | SseRefusal,
+): Promise<SseServer> {
   const requests: SseRequest[] = [];
   let fault: SseFault | null = null;
   const server = createServer((request, response) => {
@@ -54,7 +60,11 @@ export async function startSseServer(answer: (request: SseRequest, index: number
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
-    const seen = { path: request.url ?? '', headers: request.headers, json: JSON.parse(Buffer.concat(chunks).toString()) as Record<string, unknown> };
+    const seen = {
+      path: request.url ?? '',
+      headers: request.headers,
+      json: JSON.parse(Buffer.concat(chunks).toString()) as Record<string, unknown>,
+    };
     const index = requests.push(seen) - 1;
     if (strikes('headers', response)) return;
     const answered = fault && 'status' in fault ? fault : answer(seen, index);

@@ -2,7 +2,9 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 
 /** Listens on a free port of the loopback; `close` cuts every connection. */
-export async function listenTcp(serve: (socket: Socket) => void): Promise<{ readonly port: number; close(): void }> {
+export async function listenTcp(
+  serve: (socket: Socket) => void,
+): Promise<{ readonly port: number; close(): void }> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     sockets.add(socket);

@@ -4,7 +4,10 @@ const RATE_HZ = 8_000;
 
 /** A sine of one frequency, loud but not clipped. */
 export function tone(hz: number, ms: number): Int16Array {
-  return Int16Array.from({ length: (ms * RATE_HZ) / 1_000 }, (_, n) => 8_000 * Math.sin((2 * Math.PI * hz * n) / RATE_HZ));
+  return Int16Array.from(
+    { length: (ms * RATE_HZ) / 1_000 },
+    (_, n) => 8_000 * Math.sin((2 * Math.PI * hz * n) / RATE_HZ),
+  );
 }
 
 /** Power of one frequency in samples, per sample (Goertzel). */

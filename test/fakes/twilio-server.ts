@@ -1,13 +1,17 @@
 /**
  * A stand-in for Twilio: the parts of its REST API that numbers and SIP trunks need, over HTTP on loopback.
- * Basic authentication, form bodies, JSON answers, two records a page, its error JSON; it can be told to fail.
+ * Basic authentication, form bodies, JSON answers, two records a page, its error JSON; it can be told to
+ * fail.
  */
 import { createHmac } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /** The account it knows. */
-export const TWILIO_ACCOUNT = { accountSid: `AC${'0123456789abcdef'.repeat(2)}`, authToken: 'a-secret-token-of-tests' };
+export const TWILIO_ACCOUNT = {
+  accountSid: `AC${'0123456789abcdef'.repeat(2)}`,
+  authToken: 'a-secret-token-of-tests',
+};
 
 const PAGE_RECORDS = 2;
 
@@ -42,10 +46,20 @@ export interface TwilioServer {
 
 /** A number on offer. */
 export function offeredNumber(phoneNumber: string, more: Row = {}): Row {
-  return { phone_number: phoneNumber, friendly_name: phoneNumber, iso_country: 'US', region: 'CA', locality: 'San Rafael', ...more };
+  return {
+    phone_number: phoneNumber,
+    friendly_name: phoneNumber,
+    iso_country: 'US',
+    region: 'CA',
+    locality: 'San Rafael',
+    ...more,
+  };
 }
 
-/** The signature Twilio puts on a request it makes: over the address and, by name, every field (its documentation, "Validating requests"). */
+/**
+ * The signature Twilio puts on a request it makes: over the address and, by name, every field (its
+ * documentation, "Validating requests").
+ */
 export function signTwilioRequest(url: string, form: Readonly<Record<string, string>>): string {
   const fields = Object.entries(form).sort(([one], [other]) => (one < other ? -1 : 1));
   return createHmac('sha1', TWILIO_ACCOUNT.authToken)
@@ -55,7 +69,12 @@ export function signTwilioRequest(url: string, form: Readonly<Record<string, str
 
 /** Starts it, with nothing on offer. */
 export async function startTwilioServer(): Promise<TwilioServer> {
-  const state = { available: [] as Row[], owned: [] as Row[], trunks: [] as Row[], originations: [] as Row[] };
+  const state = {
+    available: [] as Row[],
+    owned: [] as Row[],
+    trunks: [] as Row[],
+    originations: [] as Row[],
+  };
   const requests: string[] = [];
   const troubles: Record<string, TwilioTrouble[]> = {};
   const server = createServer((request, response) => {
@@ -112,14 +131,16 @@ function locate(path: string): { resource: string; id: string; parent: string } 
     .slice(1);
   if (parts[0] === '2010-04-01' && parts[1] === 'Accounts' && parts[2] === TWILIO_ACCOUNT.accountSid)
     return { resource: parts[3] ?? '', id: parts[4] ?? '', parent: parts[5] ?? '' };
-  if (parts[0] === 'v1' && parts[1] === 'Trunks') return { resource: parts[3] ?? 'Trunks', id: '', parent: parts[2] ?? '' };
+  if (parts[0] === 'v1' && parts[1] === 'Trunks')
+    return { resource: parts[3] ?? 'Trunks', id: '', parent: parts[2] ?? '' };
   return { resource: path, id: '', parent: '' };
 }
 
 function meet(trouble: TwilioTrouble | undefined, { response }: Exchange, answer: () => void): void {
   if (trouble === undefined) answer();
   else if (typeof trouble === 'object') refuse(response, trouble.status, trouble);
-  else if (trouble === 'not-json') response.writeHead(200, { 'content-type': 'text/html' }).end('<html>Bad gateway</html>');
+  else if (trouble === 'not-json')
+    response.writeHead(200, { 'content-type': 'text/html' }).end('<html>Bad gateway</html>');
   else if (trouble === 'hang-up') response.destroy();
   else if (trouble !== 'silent') {
     // Carried out, but the answer is lost.
@@ -141,9 +162,17 @@ function serve(state: State, seen: string, exchange: Exchange): void {
     'POST IncomingPhoneNumbers': () => sell(state, response, form),
     'DELETE IncomingPhoneNumbers': () => giveBack(state, exchange),
     'GET Trunks': () => sendList(response, 'trunks', paged(state.trunks, url)),
-    'POST Trunks': () => (parent === '' ? create(response, state.trunks, trunkOf(form)) : change(state.trunks, parent, form, response)),
+    'POST Trunks': () =>
+      parent === ''
+        ? create(response, state.trunks, trunkOf(form))
+        : change(state.trunks, parent, form, response),
     'GET OriginationUrls': () => sendList(response, 'origination_urls', paged(ofTrunk(), url)),
-    'POST OriginationUrls': () => create(response, state.originations, { sid: newSid('OU'), trunk_sid: parent, sip_url: form['SipUrl'] ?? null }),
+    'POST OriginationUrls': () =>
+      create(response, state.originations, {
+        sid: newSid('OU'),
+        trunk_sid: parent,
+        sip_url: form['SipUrl'] ?? null,
+      }),
   };
   const resource = resources[seen];
   if (resource) resource();
@@ -156,9 +185,14 @@ function offer(state: State, { response, url, id, parent }: Exchange): void {
     return;
   }
   const areaCode = url.searchParams.get('AreaCode') ?? '';
-  const found = state.available.filter((row) => row['iso_country'] === id && row['phone_number']?.slice(2).startsWith(areaCode));
+  const found = state.available.filter(
+    (row) => row['iso_country'] === id && row['phone_number']?.slice(2).startsWith(areaCode),
+  );
   // This one resource has no pages.
-  send(response, 200, { available_phone_numbers: found.slice(0, Number(url.searchParams.get('PageSize') ?? 50)), uri: url.pathname });
+  send(response, 200, {
+    available_phone_numbers: found.slice(0, Number(url.searchParams.get('PageSize') ?? 50)),
+    uri: url.pathname,
+  });
 }
 
 function listOwned(state: State, { response, url }: Exchange): void {
@@ -199,7 +233,10 @@ function giveBack(state: State, { response, url, id }: Exchange): void {
 function trunkOf(form: Exchange['form']): Row {
   return {
     ...{ sid: newSid('TK'), friendly_name: form['FriendlyName'] ?? null },
-    ...{ disaster_recovery_url: form['DisasterRecoveryUrl'] ?? null, disaster_recovery_method: form['DisasterRecoveryMethod'] ?? null },
+    ...{
+      disaster_recovery_url: form['DisasterRecoveryUrl'] ?? null,
+      disaster_recovery_method: form['DisasterRecoveryMethod'] ?? null,
+    },
   };
 }
 
@@ -225,17 +262,29 @@ function paged(rows: readonly Row[], url: URL): { page: Row[]; next: string | nu
   const hasMore = rows.length > (page + 1) * PAGE_RECORDS;
   const next = new URL(url);
   next.searchParams.set('Page', String(page + 1));
-  return { page: rows.slice(page * PAGE_RECORDS, (page + 1) * PAGE_RECORDS), next: hasMore ? `${next.pathname}${next.search}` : null };
+  return {
+    page: rows.slice(page * PAGE_RECORDS, (page + 1) * PAGE_RECORDS),
+    next: hasMore ? `${next.pathname}${next.search}` : null,
+  };
 }
 
 /** The newer APIs name the whole address of the next page, on Twilio's own host. */
-function sendList(response: ServerResponse, key: string, { page, next }: { page: Row[]; next: string | null }): void {
-  send(response, 200, { [key]: page, meta: { key, next_page_url: next === null ? null : `https://trunking.twilio.com${next}` } });
+function sendList(
+  response: ServerResponse,
+  key: string,
+  { page, next }: { page: Row[]; next: string | null },
+): void {
+  send(response, 200, {
+    [key]: page,
+    meta: { key, next_page_url: next === null ? null : `https://trunking.twilio.com${next}` },
+  });
 }
 
 function isAuthentic(request: IncomingMessage): boolean {
   const { accountSid, authToken } = TWILIO_ACCOUNT;
-  return request.headers.authorization === `Basic ${Buffer.from(`${accountSid}:${authToken}`).toString('base64')}`;
+  return (
+    request.headers.authorization === `Basic ${Buffer.from(`${accountSid}:${authToken}`).toString('base64')}`
+  );
 }
 
 function notFound(url: URL): { code: number; message: string } {
@@ -246,6 +295,10 @@ function send(response: ServerResponse, status: number, body: object): void {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 }
 
-function refuse(response: ServerResponse, status: number, { code = 20001, message = 'Failure' }: { code?: number; message?: string }): void {
+function refuse(
+  response: ServerResponse,
+  status: number,
+  { code = 20001, message = 'Failure' }: { code?: number; message?: string },
+): void {
   send(response, status, { code, message, more_info: `https://www.twilio.com/docs/errors/${code}`, status });
 }

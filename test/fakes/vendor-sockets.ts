@@ -1,5 +1,6 @@
 /**
- * The part stand-ins for speech vendors share: a server for WebSockets and requests on a free port of 127.0.0.1, with the faults every vendor can have.
+ * The part stand-ins for speech vendors share: a server for WebSockets and requests on a free port of
+ * 127.0.0.1, with the faults every vendor can have.
  *
  *     vendor.fault = { status: 429 };           // from now on
  *     vendor.fault = { halfOpen: 'upgrade' };   // the socket opens and nothing is ever said
@@ -32,7 +33,9 @@ export interface VendorConnection {
 /** One vendor's side of the protocol. */
 export interface VendorProtocol {
   /** Accepts a connection; told of every message. Null answers the upgrade with 404. */
-  accept(connection: VendorConnection): { onJson(message: Record<string, unknown>): void; onAudio?(bytes: Buffer): void } | null;
+  accept(
+    connection: VendorConnection,
+  ): { onJson(message: Record<string, unknown>): void; onAudio?(bytes: Buffer): void } | null;
   /** Answers a request; the body has been read. */
   answer?(request: IncomingMessage, body: Buffer, response: ServerResponse): void;
   /** True for headers with the right key. */
@@ -69,7 +72,8 @@ export async function startVendorServer(protocol: VendorProtocol): Promise<Vendo
     socket.on('error', () => {});
     upgraded.add(socket);
     socket.on('close', () => upgraded.delete(socket));
-    const refuse = (status: number) => void socket.end(`HTTP/1.1 ${status} Refused\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`);
+    const refuse = (status: number) =>
+      void socket.end(`HTTP/1.1 ${status} Refused\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`);
     if (fault && 'status' in fault) return refuse(fault.status);
     if (fault?.halfOpen === 'upgrade') return;
     if (!protocol.mayEnter(request.headers)) return refuse(401);
@@ -83,7 +87,8 @@ export async function startVendorServer(protocol: VendorProtocol): Promise<Vendo
         audioBytes: 0,
         isOpen: true,
         say(message) {
-          if (fault === null && accepted.readyState === accepted.OPEN) accepted.send(Buffer.isBuffer(message) ? message : JSON.stringify(message));
+          if (fault === null && accepted.readyState === accepted.OPEN)
+            accepted.send(Buffer.isBuffer(message) ? message : JSON.stringify(message));
         },
         close(code) {
           if (fault === null) accepted.close(code);
@@ -130,5 +135,7 @@ export async function startVendorServer(protocol: VendorProtocol): Promise<Vendo
 /** What a stand-in says for a text: a tone as long as its words, 100 ms each. */
 export function toneFor(text: string, rateHz: number): Int16Array {
   const words = text.match(/\S+/g)?.length ?? 0;
-  return Int16Array.from({ length: (rateHz * words) / 10 }, (_, index) => Math.round(4_000 * Math.sin(index / 5)));
+  return Int16Array.from({ length: (rateHz * words) / 10 }, (_, index) =>
+    Math.round(4_000 * Math.sin(index / 5)),
+  );
 }

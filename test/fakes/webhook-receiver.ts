@@ -12,7 +12,9 @@ export interface ReceivedWebhook {
 }
 
 /** What an endpoint answers; `hang` never does. */
-export type WebhookAnswer = { readonly status: number; readonly body?: string; readonly headers?: Record<string, string> } | 'hang';
+export type WebhookAnswer =
+  | { readonly status: number; readonly body?: string; readonly headers?: Record<string, string> }
+  | 'hang';
 
 /** A running receiver. */
 export interface WebhookReceiver {
@@ -33,11 +35,17 @@ export async function openWebhookReceiver(): Promise<WebhookReceiver> {
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
       const raw = Buffer.concat(chunks);
-      const webhook = { path: request.url ?? '', headers: request.headers, raw, body: JSON.parse(raw.toString('utf8')) };
+      const webhook = {
+        path: request.url ?? '',
+        headers: request.headers,
+        raw,
+        body: JSON.parse(raw.toString('utf8')),
+      };
       receiver.received.push(webhook);
       const answer = receiver.answer(webhook);
       if (answer !== 'hang') response.writeHead(answer.status, answer.headers).end(answer.body ?? '');
-      for (const waiter of waiters) if (receiver.received.length >= waiter.count) waiter.resolve(receiver.received);
+      for (const waiter of waiters)
+        if (receiver.received.length >= waiter.count) waiter.resolve(receiver.received);
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -48,7 +56,10 @@ export async function openWebhookReceiver(): Promise<WebhookReceiver> {
     waitFor: (count) =>
       new Promise((resolve, reject) => {
         if (receiver.received.length >= count) return resolve(receiver.received);
-        const limit = setTimeout(() => reject(new Error(`${receiver.received.length} of ${count} webhooks came`)), 5_000);
+        const limit = setTimeout(
+          () => reject(new Error(`${receiver.received.length} of ${count} webhooks came`)),
+          5_000,
+        );
         waiters.push({
           count,
           resolve: (received) => {

@@ -1,8 +1,14 @@
-/** Values for a JSON schema of the API's description: mostly what it asks for, here and there something hostile in its place. */
+/**
+ * Values for a JSON schema of the API's description: mostly what it asks for, here and there something
+ * hostile in its place.
+ */
 import fc from 'fast-check';
 import type { JsonSchema } from '#control-plane/platform/http/example-of.ts';
 
-/** Stands in every hostile text: no refusal may repeat it. It is no name, as the unknown fields a refusal tells of are. */
+/**
+ * Stands in every hostile text: no refusal may repeat it. It is no name, as the unknown fields a refusal
+ * tells of are.
+ */
 export const MARK = 'sk planted/5f3a';
 
 const HOSTILE: fc.Arbitrary<unknown> = fc.oneof(
@@ -50,7 +56,10 @@ function wellFormed(schema: JsonSchema, depth: number): fc.Arbitrary<unknown> {
   if (schema.enum) return fc.constantFrom(...schema.enum);
   const branches = schema.anyOf ?? schema.oneOf;
   if (branches) return fc.oneof(...branches.map((branch) => arbitraryOf(branch, depth)));
-  if (schema.allOf) return fc.tuple(...schema.allOf.map((part) => wellFormed(part, depth))).map((parts) => Object.assign({}, ...parts));
+  if (schema.allOf)
+    return fc
+      .tuple(...schema.allOf.map((part) => wellFormed(part, depth)))
+      .map((parts) => Object.assign({}, ...parts));
   const types = [schema.type ?? []].flat();
   return types.length === 0 ? HOSTILE : fc.oneof(...types.map((type) => ofType(type, schema, depth)));
 }
@@ -75,21 +84,34 @@ function ofType(type: string, schema: JsonSchema, depth: number): fc.Arbitrary<u
 }
 
 function objectOf(schema: JsonSchema, depth: number): fc.Arbitrary<unknown> {
-  const fields = Object.fromEntries(Object.entries(schema.properties ?? {}).map(([name, field]) => [name, arbitraryOf(field, depth + 1)]));
+  const fields = Object.fromEntries(
+    Object.entries(schema.properties ?? {}).map(([name, field]) => [name, arbitraryOf(field, depth + 1)]),
+  );
   const declared = fc.record(fields, { requiredKeys: [...(schema.required ?? [])] });
-  const surplus = fc.dictionary(fc.constantFrom('$set', 'a.b', 'x y', MARK, 'surplus'), HOSTILE, { maxKeys: 1 });
+  const surplus = fc.dictionary(fc.constantFrom('$set', 'a.b', 'x y', MARK, 'surplus'), HOSTILE, {
+    maxKeys: 1,
+  });
   const isMap = typeof schema.additionalProperties === 'object';
   const entries = isMap
-    ? fc.dictionary(fc.constantFrom('a', 'name_2', 'X-A', '1bad'), arbitraryOf(schema.additionalProperties as JsonSchema, depth + 1))
+    ? fc.dictionary(
+        fc.constantFrom('a', 'name_2', 'X-A', '1bad'),
+        arbitraryOf(schema.additionalProperties as JsonSchema, depth + 1),
+      )
     : fc.constant({});
   return fc
-    .tuple(declared, entries, fc.oneof({ weight: 12, arbitrary: fc.constant({}) }, { weight: 1, arbitrary: surplus }))
+    .tuple(
+      declared,
+      entries,
+      fc.oneof({ weight: 12, arbitrary: fc.constant({}) }, { weight: 1, arbitrary: surplus }),
+    )
     .map(([known, more, odd]) => ({ ...known, ...more, ...odd }));
 }
 
 function textOf({ format, minLength = 0, maxLength = 40, pattern }: JsonSchema): fc.Arbitrary<string> {
-  if (format === 'date-time') return fc.constantFrom('2026-03-02T15:04:05.000Z', '2027-01-01T00:00:00+02:00', '1970-01-01T00:00:00Z');
-  if (pattern !== undefined) return fc.constantFrom('name', 'en', '415', '1', 'X-A', '#', 'trunk.example.com:5060', '203.0.113.7');
+  if (format === 'date-time')
+    return fc.constantFrom('2026-03-02T15:04:05.000Z', '2027-01-01T00:00:00+02:00', '1970-01-01T00:00:00Z');
+  if (pattern !== undefined)
+    return fc.constantFrom('name', 'en', '415', '1', 'X-A', '#', 'trunk.example.com:5060', '203.0.113.7');
   return fc.oneof(
     fc.string({ minLength, maxLength: Math.max(minLength, Math.min(maxLength, 40)) }),
     fc.constantFrom('Ada', 'https://a.example.com/hook', '+15550100077', 'Europe/Rome', '5.00'),

@@ -1,4 +1,7 @@
-/** `npm run fuzz:audio -- [--runs 100000] [--seed n]`: damaged recordings against the decoder, in this process; prints what came of them and what memory did. */
+/**
+ * `npm run fuzz:audio -- [--runs 100000] [--seed n]`: damaged recordings against the decoder, in this
+ * process; prints what came of them and what memory did.
+ */
 import { execFileSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
 import { decodeAudio } from '#media/speech/pool/decode.ts';
@@ -6,7 +9,9 @@ import { SpeechJobError } from '#media/speech/pool/speech-jobs.ts';
 import { createRandom } from '#test/simulation/random.ts';
 import { mutate } from './sip/mutate.ts';
 
-const { values } = parseArgs({ options: { runs: { type: 'string', default: '100000' }, seed: { type: 'string' } } });
+const { values } = parseArgs({
+  options: { runs: { type: 'string', default: '100000' }, seed: { type: 'string' } },
+});
 const seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(values.seed);
 const runs = Number(values.runs);
 const LONGEST_SECONDS = 60;
@@ -22,7 +27,20 @@ const FORMATS = [
 const MB = 1 << 20;
 
 const corpus = FORMATS.map((format) =>
-  execFileSync('ffmpeg', ['-v', 'error', '-f', 'lavfi', '-i', 'sine=frequency=440:duration=0.6', '-ar', '16000', '-ac', '1', ...format, '-']),
+  execFileSync('ffmpeg', [
+    '-v',
+    'error',
+    '-f',
+    'lavfi',
+    '-i',
+    'sine=frequency=440:duration=0.6',
+    '-ar',
+    '16000',
+    '-ac',
+    '1',
+    ...format,
+    '-',
+  ]),
 );
 const random = createRandom(seed);
 const outcomes = new Map<string, number>();
@@ -37,7 +55,9 @@ for (let run = 0; run < runs; run++) {
   if ((run + 1) % Math.ceil(runs / 5) === 0) rss.push(process.memoryUsage.rss());
 }
 console.log([...outcomes].map(([outcome, count]) => `${outcome}: ${count}`).join(', '));
-console.log(`slowest ${Math.round(slowestMs)} ms; memory after each fifth ${rss.map((bytes) => Math.round(bytes / MB)).join(', ')} MB`);
+console.log(
+  `slowest ${Math.round(slowestMs)} ms; memory after each fifth ${rss.map((bytes) => Math.round(bytes / MB)).join(', ')} MB`,
+);
 
 async function outcomeOf(file: Buffer): Promise<string> {
   try {

@@ -1,6 +1,7 @@
 /**
- * `npm run fuzz:sockets -- [--count 100000] [--seed n]`: so many mutated inputs each of MessagePack bodies, messages on WebSockets, and WebSocket frames
- * (RFC 6455 §5.2) against a product of its own; prints what came back and what memory did, and fails on an answer of 500 or a process that was lost.
+ * `npm run fuzz:sockets -- [--count 100000] [--seed n]`: so many mutated inputs each of MessagePack bodies,
+ * messages on WebSockets, and WebSocket frames (RFC 6455 §5.2) against a product of its own; prints what came
+ * back and what memory did, and fails on an answer of 500 or a process that was lost.
  */
 import { readFileSync } from 'node:fs';
 import { Agent, request as httpRequest } from 'node:http';
@@ -12,7 +13,9 @@ import { type Product, startProduct } from '#test/journeys/product.ts';
 import { createRandom } from '#test/simulation/random.ts';
 import { mutate } from './sip/mutate.ts';
 
-const { values } = parseArgs({ options: { count: { type: 'string', default: '100000' }, seed: { type: 'string' } } });
+const { values } = parseArgs({
+  options: { count: { type: 'string', default: '100000' }, seed: { type: 'string' } },
+});
 const seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(values.seed);
 const count = Number(values.count);
 const random = createRandom(seed);
@@ -21,14 +24,26 @@ const PER_SOCKET = 50;
 const AT_ONCE = 4;
 const ANSWER_MS = 30_000;
 
-const START = { event: 'start', request: { text: '', format: 'pcm', reference_id: null, latency: 'low', prosody: { speed: 1, volume: 0 } } };
-const PACKED = [START, { event: 'text', text: 'Hi. ' }, { event: 'flush' }, { event: 'stop' }].map((message) => Buffer.from(encode(message)));
+const START = {
+  event: 'start',
+  request: { text: '', format: 'pcm', reference_id: null, latency: 'low', prosody: { speed: 1, volume: 0 } },
+};
+const PACKED = [START, { event: 'text', text: 'Hi. ' }, { event: 'flush' }, { event: 'stop' }].map(
+  (message) => Buffer.from(encode(message)),
+);
 const JSON_TEXT = [
   {
     type: 'session.update',
-    session: { type: 'realtime', instructions: 'Be brief.', audio: { output: { format: { type: 'audio/pcm', rate: 24_000 } } } },
+    session: {
+      type: 'realtime',
+      instructions: 'Be brief.',
+      audio: { output: { format: { type: 'audio/pcm', rate: 24_000 } } },
+    },
   },
-  { type: 'conversation.item.create', item: { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Hi' }] } },
+  {
+    type: 'conversation.item.create',
+    item: { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Hi' }] },
+  },
   { type: 'input_audio_buffer.append', audio: 'AAAA' },
   { type: 'response.cancel' },
   { text: ' ', voice_settings: { speed: 1 }, try_trigger_generation: false },
@@ -66,11 +81,15 @@ async function run(kind: string, inputs: () => Promise<ReadonlyMap<string, numbe
       .join(', ')}`,
   );
   console.log(`  memory of the control plane before ${before} MB, after ${rssMb(product)} MB`);
-  if ([...came.keys()].some((what) => what.startsWith('5') && what !== '503')) problems.push(`${kind}: a fault of ours`);
+  if ([...came.keys()].some((what) => what.startsWith('5') && what !== '503'))
+    problems.push(`${kind}: a fault of ours`);
 }
 
 /** Runs `once` on a few connections side by side until it has been asked often enough. */
-async function often(times: number, once: (tally: (what: string) => void) => Promise<void>): Promise<ReadonlyMap<string, number>> {
+async function often(
+  times: number,
+  once: (tally: (what: string) => void) => Promise<void>,
+): Promise<ReadonlyMap<string, number>> {
   const came = new Map<string, number>();
   const tally = (what: string) => void came.set(what, (came.get(what) ?? 0) + 1);
   let left = times;
@@ -84,7 +103,14 @@ async function often(times: number, once: (tally: (what: string) => void) => Pro
 function packedBodies(key: string): Promise<ReadonlyMap<string, number>> {
   const agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE });
   const corpus = [
-    Buffer.from(encode({ text: '', format: 'wav', references: [{ audio: new Uint8Array(40), text: 'a' }], prosody: { speed: 1 } })),
+    Buffer.from(
+      encode({
+        text: '',
+        format: 'wav',
+        references: [{ audio: new Uint8Array(40), text: 'a' }],
+        prosody: { speed: 1 },
+      }),
+    ),
     ...PACKED,
   ];
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/msgpack' };
@@ -92,7 +118,12 @@ function packedBodies(key: string): Promise<ReadonlyMap<string, number>> {
     const body = mutate(random.pick(corpus), corpus, random);
     tally(
       await new Promise<string>((resolve, reject) => {
-        const options = { method: 'POST', agent, timeout: ANSWER_MS, headers: { ...headers, 'content-length': body.length } };
+        const options = {
+          method: 'POST',
+          agent,
+          timeout: ANSWER_MS,
+          headers: { ...headers, 'content-length': body.length },
+        };
         const request = httpRequest(`${product.url}/v1/tts`, options, (answer) => {
           answer.resume().on('end', () => resolve(String(answer.statusCode)));
         });
@@ -108,25 +139,31 @@ function messages(key: string): Promise<ReadonlyMap<string, number>> {
     const { path, corpus, isBinary } = random.pick(SOCKETS);
     const socket = await opened(path, key);
     if (typeof socket === 'string') return tally(socket);
-    for (let sent = 0; sent < PER_SOCKET; sent++) socket.send(mutate(random.pick(corpus), corpus, random), { binary: isBinary });
+    for (let sent = 0; sent < PER_SOCKET; sent++)
+      socket.send(mutate(random.pick(corpus), corpus, random), { binary: isBinary });
     tally(await closed(socket));
   });
 }
 
 /** After the handshake everything is written past the client's own framing. */
 function frames(key: string): Promise<ReadonlyMap<string, number>> {
-  const corpus = PACKED.map((payload) => Buffer.concat([Buffer.from([0x82, 0x80 | payload.length, 0, 0, 0, 0]), payload]));
+  const corpus = PACKED.map((payload) =>
+    Buffer.concat([Buffer.from([0x82, 0x80 | payload.length, 0, 0, 0, 0]), payload]),
+  );
   return often(Math.ceil(count / PER_SOCKET), async (tally) => {
     const socket = await opened('/v1/tts/live', key);
     if (typeof socket === 'string') return tally(socket);
     const wire = (socket as unknown as { _socket: Socket })._socket;
-    for (let sent = 0; sent < PER_SOCKET && wire.writable; sent++) wire.write(mutate(random.pick(corpus), corpus, random));
+    for (let sent = 0; sent < PER_SOCKET && wire.writable; sent++)
+      wire.write(mutate(random.pick(corpus), corpus, random));
     tally(await closed(socket));
   });
 }
 
 function opened(path: string, key: string): Promise<WebSocket | string> {
-  const socket = new WebSocket(`${product.url.replace('http', 'ws')}${path}`, { headers: { authorization: `Bearer ${key}`, 'xi-api-key': key } });
+  const socket = new WebSocket(`${product.url.replace('http', 'ws')}${path}`, {
+    headers: { authorization: `Bearer ${key}`, 'xi-api-key': key },
+  });
   return new Promise((resolve) => {
     socket.on('open', () => resolve(socket));
     socket.on('unexpected-response', (_request, answer) => resolve(String(answer.statusCode)));

@@ -11,7 +11,18 @@ export interface HostileRequest {
   readonly body: Buffer | null;
 }
 
-const ODD_IDS = ['missing', '0', '-1', '%00', '%2e%2e%2f', '%F0%9F%98%80', 'a'.repeat(200), '%24where', encodeURIComponent(MARK), '__proto__'];
+const ODD_IDS = [
+  'missing',
+  '0',
+  '-1',
+  '%00',
+  '%2e%2e%2f',
+  '%F0%9F%98%80',
+  'a'.repeat(200),
+  '%24where',
+  encodeURIComponent(MARK),
+  '__proto__',
+];
 const ODD_HEADERS: readonly Readonly<Record<string, string>>[] = [
   {},
   {},
@@ -42,7 +53,10 @@ const CONTENT_TYPES = [
 ];
 
 /** Requests for a route; ids of real things are used where the path names one. */
-export function hostileRequest(route: Route, ids: Readonly<Record<string, string>>): fc.Arbitrary<HostileRequest> {
+export function hostileRequest(
+  route: Route,
+  ids: Readonly<Record<string, string>>,
+): fc.Arbitrary<HostileRequest> {
   return fc
     .record({
       path: pathOf(route, ids),
@@ -50,25 +64,37 @@ export function hostileRequest(route: Route, ids: Readonly<Record<string, string
       headers: fc.constantFrom(...ODD_HEADERS),
       body: route.method === 'GET' ? fc.constant(null) : bodyOf(route),
     })
-    .map(({ path, query, headers, body }) => ({ path: path + query, headers: { ...headers, ...body?.headers }, body: body?.bytes ?? null }));
+    .map(({ path, query, headers, body }) => ({
+      path: path + query,
+      headers: { ...headers, ...body?.headers },
+      body: body?.bytes ?? null,
+    }));
 }
 
 function pathOf(route: Route, ids: Readonly<Record<string, string>>): fc.Arbitrary<string> {
   const parts = route.path.split(/(\{[a-z_]+\})/).map((part) => {
     const id = part.startsWith('{') ? ids[part.slice(1, -1)] : undefined;
     if (!part.startsWith('{')) return fc.constant(part);
-    return fc.oneof({ weight: 4, arbitrary: fc.constant(id ?? 'missing') }, { weight: 1, arbitrary: fc.constantFrom(...ODD_IDS) });
+    return fc.oneof(
+      { weight: 4, arbitrary: fc.constant(id ?? 'missing') },
+      { weight: 1, arbitrary: fc.constantFrom(...ODD_IDS) },
+    );
   });
   return fc.tuple(...parts).map((texts) => texts.join(''));
 }
 
 function queryOf(route: Route): fc.Arbitrary<string> {
   const fields = route.parameters.filter((parameter) => parameter.in === 'query');
-  if (fields.length === 0) return fc.constantFrom('', '', `?surplus=${encodeURIComponent(MARK)}`, '?%zz', '?a[b]=1&a[b]=2');
-  return fc.tuple(...fields.map(({ schema }) => fc.option(arbitraryOf(schema), { freq: 2 }))).map((values) => {
-    const pairs = values.flatMap((value, index) => (value === null ? [] : [[fields[index]?.name ?? '', asText(value)]]));
-    return pairs.length === 0 ? '' : `?${new URLSearchParams(pairs as [string, string][])}`;
-  });
+  if (fields.length === 0)
+    return fc.constantFrom('', '', `?surplus=${encodeURIComponent(MARK)}`, '?%zz', '?a[b]=1&a[b]=2');
+  return fc
+    .tuple(...fields.map(({ schema }) => fc.option(arbitraryOf(schema), { freq: 2 })))
+    .map((values) => {
+      const pairs = values.flatMap((value, index) =>
+        value === null ? [] : [[fields[index]?.name ?? '', asText(value)]],
+      );
+      return pairs.length === 0 ? '' : `?${new URLSearchParams(pairs as [string, string][])}`;
+    });
 }
 
 interface Body {
@@ -84,7 +110,10 @@ function bodyOf(route: Route): fc.Arbitrary<Body> {
     .tuple(fields, fc.constantFrom(...(types.length === 0 ? ['application/json'] : types)))
     .map(([value, type]) => carried(value, type));
   const odd = fc
-    .tuple(fc.constantFrom(...CONTENT_TYPES), fc.oneof(fc.constantFrom('', '{', `{"a":"${MARK}"`, '--x\r\n\r\n', '[]', '\ufeff{}'), fc.string()))
+    .tuple(
+      fc.constantFrom(...CONTENT_TYPES),
+      fc.oneof(fc.constantFrom('', '{', `{"a":"${MARK}"`, '--x\r\n\r\n', '[]', '\ufeff{}'), fc.string()),
+    )
     .map(([type, text]) => ({ headers: { 'content-type': type }, bytes: Buffer.from(text) }));
   const bytes = fc
     .tuple(fc.constantFrom(...CONTENT_TYPES), fc.uint8Array({ maxLength: 200 }))
@@ -99,16 +128,25 @@ function bodyOf(route: Route): fc.Arbitrary<Body> {
 
 function carried(value: unknown, type: string): Body {
   if (type === 'application/msgpack')
-    return { headers: { 'content-type': type }, bytes: Buffer.from(encode(JSON.parse(JSON.stringify(value ?? null)))) };
+    return {
+      headers: { 'content-type': type },
+      bytes: Buffer.from(encode(JSON.parse(JSON.stringify(value ?? null)))),
+    };
   if (type !== 'multipart/form-data')
     return {
       headers: { 'content-type': type },
-      bytes: Buffer.from(type === 'application/x-www-form-urlencoded' ? asText(value) : JSON.stringify(value ?? null)),
+      bytes: Buffer.from(
+        type === 'application/x-www-form-urlencoded' ? asText(value) : JSON.stringify(value ?? null),
+      ),
     };
   const parts = Object.entries(value ?? {}).map(
-    ([name, field]) => `--x\r\ncontent-disposition: form-data; name="${name.replace(/["\r\n]/g, '_')}"; filename="a.md"\r\n\r\n${asText(field)}\r\n`,
+    ([name, field]) =>
+      `--x\r\ncontent-disposition: form-data; name="${name.replace(/["\r\n]/g, '_')}"; filename="a.md"\r\n\r\n${asText(field)}\r\n`,
   );
-  return { headers: { 'content-type': 'multipart/form-data; boundary=x' }, bytes: Buffer.from(`${parts.join('')}--x--\r\n`) };
+  return {
+    headers: { 'content-type': 'multipart/form-data; boundary=x' },
+    bytes: Buffer.from(`${parts.join('')}--x--\r\n`),
+  };
 }
 
 function asText(value: unknown): string {

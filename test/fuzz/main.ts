@@ -1,17 +1,29 @@
-/** `npm run fuzz -- [--runs 500] [--seed n]`: the fuzzer for as long as one likes, against a product of its own; CI runs a short one. */
+/**
+ * `npm run fuzz -- [--runs 500] [--seed n]`: the fuzzer for as long as one likes, against a product of its
+ * own; CI runs a short one.
+ */
 import { parseArgs } from 'node:util';
 import { startProduct } from '#test/journeys/product.ts';
 import { fuzzApi } from './fuzz-api.ts';
 
-const { values } = parseArgs({ options: { runs: { type: 'string', default: '500' }, seed: { type: 'string' } } });
+const { values } = parseArgs({
+  options: { runs: { type: 'string', default: '500' }, seed: { type: 'string' } },
+});
 const seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(values.seed);
 console.log(`seed ${seed}, ${values.runs} requests per route`);
 const product = await startProduct({ environment: { SESSION_JOIN_SECONDS: '2', LOG_LEVEL: 'error' } });
 let findings: readonly string[] = [];
 try {
-  const result = await fuzzApi({ url: product.url, rootKey: product.rootKey, seed, runs: Number(values.runs) });
+  const result = await fuzzApi({
+    url: product.url,
+    rootKey: product.rootKey,
+    seed,
+    runs: Number(values.runs),
+  });
   findings = result.findings;
-  const statuses = [...result.statuses].sort(([a], [b]) => a - b).map(([status, count]) => `${status}: ${count}`);
+  const statuses = [...result.statuses]
+    .sort(([a], [b]) => a - b)
+    .map(([status, count]) => `${status}: ${count}`);
   console.log(`${result.requests} requests; ${statuses.join(', ')}`);
   for (const finding of findings) console.log(finding);
 } finally {

@@ -15,7 +15,9 @@ const SHORT_CHARS = 256;
 const ROUNDS = 8;
 const FEWEST_FIELDS = 80;
 /** Thousands of requests of one account are no fault here. */
-const UNLIMITED = Object.fromEntries(Object.keys(limitSettings).map((name) => [name, name === 'LIMIT_TEST_SPENDING' ? '1000000.00' : 'none']));
+const UNLIMITED = Object.fromEntries(
+  Object.keys(limitSettings).map((name) => [name, name === 'LIMIT_TEST_SPENDING' ? '1000000.00' : 'none']),
+);
 
 let api: TestApi;
 let user: TestUser;
@@ -25,7 +27,8 @@ let ids: Readonly<Record<string, string>>;
 beforeAll(async () => {
   api = await openTestApi(UNLIMITED, { dispatch: new FakeDispatch() });
   user = await api.createUser({ phone_number_limit: 100_000, credit: '100000.00' });
-  const make = async (path: string, body: object) => (await api.request('POST', `/v1/agent/${path}`, { key: user.key, body })).body;
+  const make = async (path: string, body: object) =>
+    (await api.request('POST', `/v1/agent/${path}`, { key: user.key, body })).body;
   const { agent_id } = await make('agents', { name: 'a' });
   const { tool_id } = await make('tools', { name: 't', url: 'https://private.example.com' });
   const { phone_number_id } = await make('phone-numbers', {
@@ -34,20 +37,35 @@ beforeAll(async () => {
     inbound_allowed_addresses: ['203.0.113.1'],
   });
   const simulation = { scenario: 's', success_conditions: [{ name: 'c', description: 'd' }] };
-  const { test_id } = await make('tests', { name: 't', test_type: 'simulation', agent_ids: [agent_id], simulation });
+  const { test_id } = await make('tests', {
+    name: 't',
+    test_type: 'simulation',
+    agent_ids: [agent_id],
+    simulation,
+  });
   ids = { agent_id, tool_id, phone_number_id, test_id, user_id: user.userId };
-  routes = (await describedRoutes(api)).filter(({ bodies, name }) => bodies.has('application/json') && !SPEAKS.test(name));
+  routes = (await describedRoutes(api)).filter(
+    ({ bodies, name }) => bodies.has('application/json') && !SPEAKS.test(name),
+  );
 }, 180_000);
 afterAll(() => api.close());
 
 /** Milliseconds in which this loop did nothing else. */
-async function work(route: Route, { path, longest }: TextField, { token, size = longest }: { token: string; size?: number }): Promise<number> {
+async function work(
+  route: Route,
+  { path, longest }: TextField,
+  { token, size = longest }: { token: string; size?: number },
+): Promise<number> {
   const url = route.path.replace(/\{([a-z_]+)\}/g, (_, name) => ids[name] ?? 'missing');
   const body = withText(route.bodies.get('application/json')?.example, path, repeated(token, size));
   const key = route.access === 'operator' ? api.rootKey : user.key;
   const raw = Buffer.from(JSON.stringify(body));
   const before = performance.eventLoopUtilization();
-  const { status } = await api.request(route.method, url, { key, raw, headers: { 'content-type': 'application/json' } });
+  const { status } = await api.request(route.method, url, {
+    key,
+    raw,
+    headers: { 'content-type': 'application/json' },
+  });
   const { active } = performance.eventLoopUtilization(before);
   expect(status, `${route.name} ${path.join('.')}`).not.toBe(500);
   return active;
@@ -58,7 +76,10 @@ async function growthOfWork(route: Route, field: TextField, token: string): Prom
   let least = Number.POSITIVE_INFINITY;
   for (let round = 0; round < ROUNDS && least > MOST_GROWTH; round++) {
     const size = Math.floor(field.longest / 2);
-    const half = Math.min(await work(route, field, { token, size }), await work(route, field, { token, size }));
+    const half = Math.min(
+      await work(route, field, { token, size }),
+      await work(route, field, { token, size }),
+    );
     const whole = Math.min(await work(route, field, { token }), await work(route, field, { token }));
     least = whole < NOTICEABLE_MS ? 0 : Math.min(least, whole / half);
   }
@@ -71,7 +92,8 @@ async function faultsOf(route: Route, field: TextField): Promise<string[]> {
   for (const [name, token] of Object.entries(HOSTILE_TOKENS)) {
     if ((await work(route, field, { token })) < NOTICEABLE_MS) continue;
     const growth = await growthOfWork(route, field, token);
-    if (growth > MOST_GROWTH) faults.push(`${route.name} ${field.path.join('.')} of ${name}: ${growth.toFixed(1)} times`);
+    if (growth > MOST_GROWTH)
+      faults.push(`${route.name} ${field.path.join('.')} of ${name}: ${growth.toFixed(1)} times`);
   }
   return faults;
 }

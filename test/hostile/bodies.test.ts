@@ -59,6 +59,8 @@ describe('a form', () => {
     }
     const fields = Array.from({ length: 80 }, (_, index) => `f${index}=${'%C3%A9'.repeat(2_000)}`).join('&');
     expect(await turnsDuring(() => inTurns(readingUrlencoded(Buffer.from(fields))))).toBeGreaterThan(5);
-    expect(await turnsDuring(() => inTurns(readingUrlencoded(Buffer.from('model=a&language=de'))))).toBeLessThanOrEqual(1);
+    expect(
+      await turnsDuring(() => inTurns(readingUrlencoded(Buffer.from('model=a&language=de')))),
+    ).toBeLessThanOrEqual(1);
   });
 });

@@ -6,10 +6,18 @@ import { HOSTILE_TOKENS } from './tokens.ts';
 
 const CHARS = 120_000;
 const ROUNDS = 12;
-const TOKENS = { ...HOSTILE_TOKENS, 'names of columns': 'c,', rows: '+1\n', 'quoted cells': '"a",', 'doubled quotes': '""', tabs: '\t' };
+const TOKENS = {
+  ...HOSTILE_TOKENS,
+  'names of columns': 'c,',
+  rows: '+1\n',
+  'quoted cells': '"a",',
+  'doubled quotes': '""',
+  tabs: '\t',
+};
 
 /** Many columns with names of their own, as no token makes them, and as long as each other. */
-const columns = (count: number) => Array.from({ length: count }, (_, index) => `c${100_000 + index}`).join(',');
+const columns = (count: number) =>
+  Array.from({ length: count }, (_, index) => `c${100_000 + index}`).join(',');
 
 /** Whether a file is taken does not matter here. */
 async function readMs(text: string): Promise<number> {
@@ -23,8 +31,14 @@ async function readMs(text: string): Promise<number> {
   return performance.now() - started;
 }
 
-/** How the time grows each time the size is doubled up to the longest, at its least: others use the processor as well. */
-async function growthOf(make: (size: number) => string, { longest = CHARS, doublings = 1 } = {}): Promise<number> {
+/**
+ * How the time grows each time the size is doubled up to the longest, at its least: others use the processor
+ * as well.
+ */
+async function growthOf(
+  make: (size: number) => string,
+  { longest = CHARS, doublings = 1 } = {},
+): Promise<number> {
   let least = Number.POSITIVE_INFINITY;
   for (let round = 0; round < ROUNDS && least > MOST_GROWTH; round++) {
     const short = make(longest / 2 ** doublings);
@@ -37,7 +51,10 @@ async function growthOf(make: (size: number) => string, { longest = CHARS, doubl
 describe('security 8: a list of people to call is read in time linear in its length', () => {
   it.each(Object.entries(TOKENS))('%s', async (_, token) => {
     for (const start of ['', 'to_number\n', '"'])
-      expect(await growthOf((size) => start + repeated(token, size)), `after ${JSON.stringify(start)}`).toBeLessThanOrEqual(MOST_GROWTH);
+      expect(
+        await growthOf((size) => start + repeated(token, size)),
+        `after ${JSON.stringify(start)}`,
+      ).toBeLessThanOrEqual(MOST_GROWTH);
   });
 
   it('columns with names of their own', async () => {

@@ -1,6 +1,7 @@
 /**
- * How work grows with its input: twice the input may be at most 2.6 times the work. The clock never decides by itself, so a slow machine fails nothing:
- * sizes are doubled up to the longest permitted one, and those whose work is too small to be measured are passed over.
+ * How work grows with its input: twice the input may be at most 2.6 times the work. The clock never decides
+ * by itself, so a slow machine fails nothing: sizes are doubled up to the longest permitted one, and those
+ * whose work is too small to be measured are passed over.
  */
 
 /** What linear work with everything around it stays below. */
@@ -48,15 +49,18 @@ export function growthOf<Input>({ make, run, longest }: Work<Input>): Growth {
 }
 
 /**
- * The growth from half the longest size to all of it, of work that is done in turns with everything else; 0 where there is too little of it.
- * The quickest of several times counts, as others use the processor as well.
+ * The growth from half the longest size to all of it, of work that is done in turns with everything else; 0
+ * where there is too little of it. The quickest of several times counts, as others use the processor as well.
  */
 export async function growthInTurns<Input>({ make, run, longest }: Work<Input>): Promise<number> {
   const [half, whole] = [make(Math.floor(longest / 2)), make(longest)];
   let [twiceMs, wholeMs] = [Number.POSITIVE_INFINITY, await timedInTurns(() => run(whole))];
   for (let round = 0; round < ROUNDS; round++) {
     if (wholeMs < MEASURABLE_IN_TURNS_MS) return 0;
-    twiceMs = Math.min(twiceMs, (await timedInTurns(() => run(half))) + (await timedInTurns(() => run(half))));
+    twiceMs = Math.min(
+      twiceMs,
+      (await timedInTurns(() => run(half))) + (await timedInTurns(() => run(half))),
+    );
     wholeMs = Math.min(wholeMs, await timedInTurns(() => run(whole)));
     if (round >= LEAST_ROUNDS && (2 * wholeMs) / twiceMs <= MOST_GROWTH) break;
   }
@@ -77,8 +81,8 @@ function sizesUpTo(longest: number): number[] {
 }
 
 /**
- * Measured again and again while it looks too fast: another program, or the collector, may have had the processor all the while.
- * Fast work looks fast once in so many rounds; work that grows too fast never does.
+ * Measured again and again while it looks too fast: another program, or the collector, may have had the
+ * processor all the while. Fast work looks fast once in so many rounds; work that grows too fast never does.
  */
 function compared(half: () => unknown, whole: () => unknown): { ratio: number; wholeMs: number } {
   let wholeMs = timed(whole);

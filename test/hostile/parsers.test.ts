@@ -22,7 +22,8 @@ import { growthOf, MOST_GROWTH, repeated } from './growth.ts';
 import { HOSTILE_TOKENS, USUAL_CHARS } from './tokens.ts';
 
 const greeting = (text: string) => ({ answeredMs: 0, startMs: 0, endMs: 1, text, tone: null });
-const session = (lines: string) => `v=0\r\no=- 1 1 IN IP4 192.0.2.1\r\ns=-\r\nc=IN IP4 192.0.2.1\r\nt=0 0\r\nm=audio 4000 RTP/AVP 0\r\n${lines}`;
+const session = (lines: string) =>
+  `v=0\r\no=- 1 1 IN IP4 192.0.2.1\r\ns=-\r\nc=IN IP4 192.0.2.1\r\nt=0 0\r\nm=audio 4000 RTP/AVP 0\r\n${lines}`;
 
 /** Without more, and with sources, an extension and padding. */
 const RTP_HEADS = [
@@ -30,21 +31,35 @@ const RTP_HEADS = [
   [0xbf, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1],
 ];
 const PROOF = { username: 'trunk', password: 'secret' };
-const CALL = { phoneNumber: '+15550100001', algorithms: ['MD5', 'SHA-256'] as const, key: new Uint8Array(32), wallTimeMs: 0, requestUri: undefined };
+const CALL = {
+  phoneNumber: '+15550100001',
+  algorithms: ['MD5', 'SHA-256'] as const,
+  key: new Uint8Array(32),
+  wallTimeMs: 0,
+  requestUri: undefined,
+};
 
-/** What reads text and bytes of strangers; those with tests of their own in this folder are not here. What they refuse by an error is refused. */
+/**
+ * What reads text and bytes of strangers; those with tests of their own in this folder are not here. What
+ * they refuse by an error is refused.
+ */
 const PARSERS: Readonly<Record<string, (text: string) => unknown>> = {
   'a session description': isAnswerable,
   'a line of a session description': (text) => isAnswerable(session(`a=crypto:${text}\r\n`)),
-  'attributes of a session description': (text) => isAnswerable(session(text.replace(/.{1,20}/gs, 'a=rtpmap:$&\r\n'))),
+  'attributes of a session description': (text) =>
+    isAnswerable(session(text.replace(/.{1,20}/gs, 'a=rtpmap:$&\r\n'))),
   MessagePack: (text) => [...msgpackParts(Buffer.from(text))],
   'a reply of a media relay': (text) => decodeBencode(Buffer.from(text)),
   'a relay’s text in a dictionary': (text) => decodeBencode(Buffer.from(`d1:a${text}`)),
   RTCP: (text) => parseRtcp(Buffer.from(text)),
-  'an RTP packet': (text) => RTP_HEADS.map((head) => parseRtp(Buffer.concat([Buffer.from(head), Buffer.from(text)]))),
-  'a STUN message where RTP is awaited': (text) => parseRtp(Buffer.from(`\0\x01\0\0\x21\x12\xa4\x42${text}`, 'latin1')),
+  'an RTP packet': (text) =>
+    RTP_HEADS.map((head) => parseRtp(Buffer.concat([Buffer.from(head), Buffer.from(text)]))),
+  'a STUN message where RTP is awaited': (text) =>
+    parseRtp(Buffer.from(`\0\x01\0\0\x21\x12\xa4\x42${text}`, 'latin1')),
   'a digest answer': (text) =>
-    [`Digest ${text}`, `Digest username="${text}`, `Digest nc=1,${text}="`].map((header) => checkDigest(header, PROOF, CALL)),
+    [`Digest ${text}`, `Digest username="${text}`, `Digest nc=1,${text}="`].map((header) =>
+      checkDigest(header, PROOF, CALL),
+    ),
   'a refusal of a carrier': (text) => toFault(toTwilioFailure({ status: 400, message: text })),
   'a WAV file': (text) => [...readWav(Buffer.from(`RIFF\0\0\0\0WAVE${text}`), 60)],
   'a text in a file of an agent': (text) => parseAgentFile(`agent:\n  name: |\n    ${text}`, 'agent.yaml'),
@@ -55,7 +70,11 @@ const PARSERS: Readonly<Record<string, (text: string) => unknown>> = {
   'who answered': (text) => whoAnswered(greeting(text), 10_000),
   'cues of a model': (text) => withoutCues(`[${text}`),
   'what was heard, compared': normalised,
-  'the end of a turn': (text) => [judge(text, 'en'), judge(`my email is ${text}`, 'en'), judge(`${text}at gmail dot`, 'ja')],
+  'the end of a turn': (text) => [
+    judge(text, 'en'),
+    judge(`my email is ${text}`, 'en'),
+    judge(`${text}at gmail dot`, 'ja'),
+  ],
   'how a word sounds': soundsOf,
 };
 /** Nobody says more in one turn. */

@@ -6,7 +6,12 @@ import { renderText } from '#runtime/turn/text/variables.ts';
 import { growthOf, MOST_GROWTH, repeated } from './growth.ts';
 import { HOSTILE_TOKENS } from './tokens.ts';
 
-const TOKENS = { ...HOSTILE_TOKENS, blanks: '  ', placeholders: '{{a}}', 'strings with placeholders': '"{{a}}\\' };
+const TOKENS = {
+  ...HOSTILE_TOKENS,
+  blanks: '  ',
+  placeholders: '{{a}}',
+  'strings with placeholders': '"{{a}}\\',
+};
 const tool = (template: string) => ({
   method: 'POST' as const,
   url: template,
@@ -15,7 +20,11 @@ const tool = (template: string) => ({
   body_template: template,
 });
 const values = { variables: {}, systemVariables: {}, arguments: { a: '"' } };
-const rules = (variables: Record<string, string>) => ({ variables, systemVariables: {}, onMissing: 'keep' as const });
+const rules = (variables: Record<string, string>) => ({
+  variables,
+  systemVariables: {},
+  onMissing: 'keep' as const,
+});
 
 describe('security 3: placeholders are filled in in time linear in the text', () => {
   it.each([
@@ -24,7 +33,11 @@ describe('security 3: placeholders are filled in in time linear in the text', ()
   ])('%s', (_, run) => {
     for (const [name, token] of Object.entries(TOKENS)) {
       for (const start of ['', '{{']) {
-        const growth = growthOf({ make: (size) => start + repeated(token, size), run, longest: LIMITS.bodyTemplateChars });
+        const growth = growthOf({
+          make: (size) => start + repeated(token, size),
+          run,
+          longest: LIMITS.bodyTemplateChars,
+        });
         expect(growth.ratio, `${name} at ${growth.size}`).toBeLessThanOrEqual(MOST_GROWTH);
       }
     }

@@ -7,8 +7,13 @@ const item = (key: string, value = '!', case_sensitive = false) => ({ key, value
 
 describe('security 6: a pronunciation dictionary', () => {
   it('is applied in time linear in its entries, however alike they begin', () => {
-    const make = (size: number) => Array.from({ length: size }, (_, index) => item(`${'a'.repeat(240)}b${index}`));
-    const growth = growthOf({ make, run: (items) => [...pronouncing(repeated('a', 2_000), items)], longest: 5_000 });
+    const make = (size: number) =>
+      Array.from({ length: size }, (_, index) => item(`${'a'.repeat(240)}b${index}`));
+    const growth = growthOf({
+      make,
+      run: (items) => [...pronouncing(repeated('a', 2_000), items)],
+      longest: 5_000,
+    });
     expect(growth.ratio).toBeLessThanOrEqual(MOST_GROWTH);
   });
 

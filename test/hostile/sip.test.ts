@@ -16,7 +16,8 @@ const LINES = {
 const request = (first: string, lines: Readonly<Record<string, string>>) =>
   [first, ...Object.entries(lines).map(([name, value]) => `${name}: ${value}`), '', ''].join('\r\n');
 /** A request one of whose headers is this long text. */
-const withHeader = (name: string, value: string) => request('OPTIONS sip:a@b SIP/2.0', { ...LINES, [name]: value });
+const withHeader = (name: string, value: string) =>
+  request('OPTIONS sip:a@b SIP/2.0', { ...LINES, [name]: value });
 
 const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   'a message': readMessage,
@@ -28,7 +29,10 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   'an address': (text) => [uriOf(text), parseUri(`sip:${text}`)],
   'a Via value': (text) => parseVia(`SIP/2.0/UDP a;b=${text}`),
   'a message as drachtio-server posts it': (text) =>
-    readDrachtioQuestion(request('INVITE sip:a@b SIP/2.0', { ...LINES, From: text }), { source_address: '203.0.113.9', protocol: 'udp' }),
+    readDrachtioQuestion(request('INVITE sip:a@b SIP/2.0', { ...LINES, From: text }), {
+      source_address: '203.0.113.9',
+      protocol: 'udp',
+    }),
 };
 const TOKENS = {
   ...HOSTILE_TOKENS,

@@ -45,7 +45,8 @@ describe('security 24: what a model writes', () => {
   });
 
   it('is worded for a voice in time linear in its length', () => {
-    for (const language of ['en', 'de']) expectLinear((text) => speakable(text, { language, needsWords: true }));
+    for (const language of ['en', 'de'])
+      expectLinear((text) => speakable(text, { language, needsWords: true }));
   });
 
   it('is cut into pieces in time linear in its length, however much of it comes at once', () => {

@@ -16,12 +16,18 @@ export function textFieldsOf(schema: JsonSchema, path: TextField['path'] = []): 
   const branches = [...(schema.anyOf ?? []), ...(schema.oneOf ?? []), ...(schema.allOf ?? [])];
   const within = [
     ...branches.flatMap((branch) => textFieldsOf(branch, path)),
-    ...Object.entries(schema.properties ?? {}).flatMap(([name, property]) => textFieldsOf(property, [...path, name])),
+    ...Object.entries(schema.properties ?? {}).flatMap(([name, property]) =>
+      textFieldsOf(property, [...path, name]),
+    ),
     ...(schema.items ? textFieldsOf(schema.items, [...path, 0]) : []),
-    ...(typeof schema.additionalProperties === 'object' ? textFieldsOf(schema.additionalProperties, [...path, 'key']) : []),
+    ...(typeof schema.additionalProperties === 'object'
+      ? textFieldsOf(schema.additionalProperties, [...path, 'key'])
+      : []),
   ];
   const isText = [schema.type ?? []].flat().includes('string');
-  const all = isText ? [{ path, longest: Math.min(schema.maxLength ?? USUAL_CHARS, 4 * USUAL_CHARS) }, ...within] : within;
+  const all = isText
+    ? [{ path, longest: Math.min(schema.maxLength ?? USUAL_CHARS, 4 * USUAL_CHARS) }, ...within]
+    : within;
   return [...new Map(all.map((field) => [field.path.join('.'), field])).values()];
 }
 

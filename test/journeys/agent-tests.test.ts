@@ -1,4 +1,7 @@
-/** Journey: a tenant tests an agent before publishing it; a language model speaks, calls a tool, plays the caller and judges, over the real protocol through a real worker. */
+/**
+ * Journey: a tenant tests an agent before publishing it; a language model speaks, calls a tool, plays the
+ * caller and judges, over the real protocol through a real worker.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callTool, type OpenaiServer, say, startOpenaiServer } from '#test/fakes/openai-server.ts';
 import { openWebhookReceiver, type WebhookReceiver } from '#test/fakes/webhook-receiver.ts';
@@ -15,17 +18,36 @@ beforeAll(async () => {
     chat: ({ messages }) => {
       const text = messages.map((message) => String(message.content)).join('\n');
       if (text.includes('You judge a test'))
-        return say(JSON.stringify({ result: 'success', reasoning: 'Yes.', conditions: [{ name: 'booked', result: 'success' }], summary: 'Booked.' }));
-      if (text.includes('You play a person')) return say(text.includes('It is booked') ? 'Thanks. [HANG UP]' : 'A table for Friday, please.');
+        return say(
+          JSON.stringify({
+            result: 'success',
+            reasoning: 'Yes.',
+            conditions: [{ name: 'booked', result: 'success' }],
+            summary: 'Booked.',
+          }),
+        );
+      if (text.includes('You play a person'))
+        return say(text.includes('It is booked') ? 'Thanks. [HANG UP]' : 'A table for Friday, please.');
       return text.includes('a free table') ? say('It is booked.') : callTool('book_table', { day: 'Friday' });
     },
   });
   receiver = await openWebhookReceiver();
   receiver.answer = () => ({ status: 200, body: 'a free table' });
-  product = await startProduct({ environment: { OPENAI_BASE_URL: model.url, LLM_DEFAULT: 'openai/test-model' } });
-  const tool = { name: 'Book table', url: `${receiver.url}/book`, body_template: '{"day":"{{day}}"}', arguments: [{ name: 'day' }] };
+  product = await startProduct({
+    environment: { OPENAI_BASE_URL: model.url, LLM_DEFAULT: 'openai/test-model' },
+  });
+  const tool = {
+    name: 'Book table',
+    url: `${receiver.url}/book`,
+    body_template: '{"day":"{{day}}"}',
+    arguments: [{ name: 'day' }],
+  };
   toolId = (await product.ask('POST', '/v1/agent/tools', tool)).tool_id;
-  const config = { tools: { tool_ids: [toolId] }, prompt: { first_message_mode: 'off' }, llm: { model: 'openai/test-model' } };
+  const config = {
+    tools: { tool_ids: [toolId] },
+    prompt: { first_message_mode: 'off' },
+    llm: { model: 'openai/test-model' },
+  };
   agentId = (await product.ask('POST', '/v1/agent/agents', { name: 'Tested', config })).agent_id;
 }, 60_000);
 afterAll(async () => {
@@ -34,7 +56,8 @@ afterAll(async () => {
   await model?.close();
 });
 
-const create = async (test: object): Promise<string> => (await product.ask('POST', '/v1/agent/tests', { agent_ids: [agentId], ...test })).test_id;
+const create = async (test: object): Promise<string> =>
+  (await product.ask('POST', '/v1/agent/tests', { agent_ids: [agentId], ...test })).test_id;
 const conversation = [{ role: 'user', text: 'A table for Friday, please.' }];
 
 /** Runs these tests and waits for the end; the batch and its runs. */
@@ -52,7 +75,9 @@ async function run(testIds: string[], meanwhile: () => Promise<void> = async () 
 }
 
 describe('agent tests', () => {
-  it('of every kind pass through a worker, over the draft, with a mock and with the real tool', { timeout: 60_000 }, async () => {
+  it('of every kind pass through a worker, over the draft, with a mock and with the real tool', {
+    timeout: 60_000,
+  }, async () => {
     const simulation = {
       scenario: 'Wants a table on Friday',
       success_conditions: [{ name: 'booked', description: 'A table is booked' }],
@@ -71,13 +96,21 @@ describe('agent tests', () => {
       await create({ name: 'mocked', test_type: 'simulation', simulation: mocked }),
       await create({ name: 'real', test_type: 'simulation', simulation: real }),
     ]);
-    expect([batch, runs.map((each: { error: string | null }) => each.error)]).toMatchObject([{ passed: 3, pass_rate: 1 }, [null, null, null]]);
+    expect([batch, runs.map((each: { error: string | null }) => each.error)]).toMatchObject([
+      { passed: 3, pass_rate: 1 },
+      [null, null, null],
+    ]);
     // Only the test that says so reaches the real tool.
     expect(receiver.received.map(({ body }) => body)).toEqual([{ day: 'Friday' }]);
   });
 
   it('a run whose worker is killed runs again', { timeout: 60_000 }, async () => {
-    const test = await create({ name: 'lost', test_type: 'tool', conversation, referenced_tool: { id: toolId, type: 'webhook' } });
+    const test = await create({
+      name: 'lost',
+      test_type: 'tool',
+      conversation,
+      referenced_tool: { id: toolId, type: 'webhook' },
+    });
     const before = model.requests.length;
     model.fault = { halfOpen: 'headers' };
     const { batch } = await run([test], async () => {
@@ -90,8 +123,13 @@ describe('agent tests', () => {
 
   it('local/demo cannot judge, and says so instead of a verdict', { timeout: 60_000 }, async () => {
     await product.ask('PATCH', `/v1/agent/agents/${agentId}/config`, { llm: { model: 'local/demo' } });
-    const { batch, runs } = await run([await create({ name: 'demo', test_type: 'next_reply', conversation, expectation: 'Polite' })]);
+    const { batch, runs } = await run([
+      await create({ name: 'demo', test_type: 'next_reply', conversation, expectation: 'Polite' }),
+    ]);
     expect(batch).toMatchObject({ passed: 0, errors: 1, pass_rate: null });
-    expect(runs[0]).toMatchObject({ status: 'error', error: expect.stringContaining('local/demo cannot judge') });
+    expect(runs[0]).toMatchObject({
+      status: 'error',
+      error: expect.stringContaining('local/demo cannot judge'),
+    });
   });
 });

@@ -1,4 +1,7 @@
-/** Clients of the API who go on while parts of the product are killed under them: they create sessions and agents, top up and buy numbers, and write down what was acknowledged. */
+/**
+ * Clients of the API who go on while parts of the product are killed under them: they create sessions and
+ * agents, top up and buy numbers, and write down what was acknowledged.
+ */
 import type { ApiAnswer, Product } from './product.ts';
 
 /** One top-up, dollars. */
@@ -36,7 +39,12 @@ export class ApiClients {
 
   constructor(options: ApiClientsOptions) {
     this.#options = options;
-    this.#done = Promise.all([this.#createSessions(), this.#createAgents(), this.#topUp(), this.#buyNumbers()]);
+    this.#done = Promise.all([
+      this.#createSessions(),
+      this.#createAgents(),
+      this.#topUp(),
+      this.#buyNumbers(),
+    ]);
   }
 
   /** Lets everybody finish what they are at; a top-up is repeated until it is acknowledged. */
@@ -64,7 +72,8 @@ export class ApiClients {
   async #topUp(): Promise<void> {
     for (let index = 0; !this.#isStopping; index++) {
       const body = { amount: TOP_UP, idempotency_key: `run-${this.#options.run}-${index}` };
-      while ((await this.#ask('/admin/wallet/00000000000000000000000000000001/top-up', body))?.status !== 200) await this.#pause(100, 200);
+      while ((await this.#ask('/admin/wallet/00000000000000000000000000000001/top-up', body))?.status !== 200)
+        await this.#pause(100, 200);
       this.topUps += 1;
       await this.#pause(100, 400);
     }
@@ -74,7 +83,11 @@ export class ApiClients {
     for (let index = 0; index < NUMBERS && !this.#isStopping; index++) {
       const phoneNumber = `+1555010${String(1_000 + this.#options.run * NUMBERS + index)}`;
       this.wantedNumbers.push(phoneNumber);
-      const answer = await this.#ask('/v1/agent/phone-numbers', { provider: 'managed', phone_number: phoneNumber, agent_id: this.#options.agentId });
+      const answer = await this.#ask('/v1/agent/phone-numbers', {
+        provider: 'managed',
+        phone_number: phoneNumber,
+        agent_id: this.#options.agentId,
+      });
       if (answer?.status === 201) this.numbers.push(answer.body.phone_number_id);
       await this.#pause(300, 1_200);
     }
@@ -84,7 +97,8 @@ export class ApiClients {
   async #ask(path: string, body: unknown): Promise<ApiAnswer | null> {
     try {
       const answer = await this.#options.product.api('POST', path, body);
-      if (answer.status >= 300 && !AWAY.includes(answer.status)) this.strangeAnswers.push(`${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
+      if (answer.status >= 300 && !AWAY.includes(answer.status))
+        this.strangeAnswers.push(`${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
       return answer;
     } catch {
       return null;

@@ -1,4 +1,6 @@
-/** A phone call by baresip without a sound card: its microphone is a recording, and it keeps what it hears. */
+/**
+ * A phone call by baresip without a sound card: its microphone is a recording, and it keeps what it hears.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -13,16 +15,26 @@ const MODULES = '/usr/lib/baresip/modules';
 const SPARE_SECONDS = 6;
 
 /** Calls and plays the microphone; at its end baresip hangs up. Resolves with what was heard. */
-export async function callWithBaresip(target: string, from: string, utterances: readonly Utterance[]): Promise<Wav> {
+export async function callWithBaresip(
+  target: string,
+  from: string,
+  utterances: readonly Utterance[],
+): Promise<Wav> {
   const folder = mkdtempSync(join(tmpdir(), 'baresip-call-'));
   try {
     const microphone = recordWav(utterances, 8_000);
     writeFileSync(join(folder, 'microphone.wav'), microphone);
     writeFileSync(join(folder, 'contacts'), '');
-    writeFileSync(join(folder, 'accounts'), `<sip:${from}@127.0.0.1>;regint=0;answermode=manual;audio_codecs=PCMU\n`);
+    writeFileSync(
+      join(folder, 'accounts'),
+      `<sip:${from}@127.0.0.1>;regint=0;answermode=manual;audio_codecs=PCMU\n`,
+    );
     writeFileSync(join(folder, 'config'), configuration(folder, await freeUdpPort()));
     const seconds = Math.ceil(microphone.length / 16_000) + SPARE_SECONDS;
-    const child = spawn('baresip', ['-f', folder, '-e', `/dial ${target}`, '-t', String(seconds)], { stdio: 'ignore', cwd: folder });
+    const child = spawn('baresip', ['-f', folder, '-e', `/dial ${target}`, '-t', String(seconds)], {
+      stdio: 'ignore',
+      cwd: folder,
+    });
     await once(child, 'exit');
     const heard = readdirSync(folder).find((name) => name.endsWith('-dec.wav'));
     if (!heard) throw new Error('baresip heard nothing: its call was not answered');

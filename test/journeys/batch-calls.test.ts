@@ -1,4 +1,7 @@
-/** Journey: a list is called over a trunk whose far end picks up, is busy or away; then everything is killed in the middle of another one, and the next start finishes it. */
+/**
+ * Journey: a list is called over a trunk whose far end picks up, is busy or away; then everything is killed
+ * in the middle of another one, and the next start finishes it.
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -24,7 +27,10 @@ let switchboard: SippSwitchboard;
 describeNeeds(NEEDED)('batch calls', () => {
   beforeAll(async () => {
     dataDir = mkdtempSync(join(tmpdir(), 'parley-batch-'));
-    [product, switchboard] = await Promise.all([startProduct({ dataDir }), startSippSwitchboard({ talkMs: 300 })]);
+    [product, switchboard] = await Promise.all([
+      startProduct({ dataDir }),
+      startSippSwitchboard({ talkMs: 300 }),
+    ]);
   });
   afterAll(async () => {
     await product?.close();
@@ -32,20 +38,33 @@ describeNeeds(NEEDED)('batch calls', () => {
     rmSync(dataDir, { recursive: true, force: true });
   });
 
-  itNeeds(NEEDED)('tell of each number whether it was answered, busy or away', { timeout: 120_000 }, async () => {
-    const { batch_call_id: id } = await start(['+4930123450', '+4930123451', '+4930123452']);
-    await untilOver(id);
-    const { rows } = await product.ask('GET', `${URL}/${id}/rows`);
-    expect(rows.map(({ to_number, state }: { to_number: string; state: string }) => [to_number, state])).toEqual([
-      ['+4930123450', 'completed'],
-      ['+4930123451', 'busy'],
-      ['+4930123452', 'no_answer'],
-    ]);
-    expect(await product.ask('GET', `${URL}/${id}`)).toMatchObject({ status: 'completed', counts: { completed: 1, busy: 1, no_answer: 1 } });
-    expect(switchboard.called().toSorted()).toEqual(['+4930123450', '+4930123451', '+4930123452']);
-    const session = await product.ask('GET', `/v1/agent/sessions/${rows[0].session_id}`);
-    expect(session).toMatchObject({ dial_status: 'answered', end_reason: 'user_hangup', metadata: { row: 0 } });
-  });
+  itNeeds(NEEDED)(
+    'tell of each number whether it was answered, busy or away',
+    { timeout: 120_000 },
+    async () => {
+      const { batch_call_id: id } = await start(['+4930123450', '+4930123451', '+4930123452']);
+      await untilOver(id);
+      const { rows } = await product.ask('GET', `${URL}/${id}/rows`);
+      expect(
+        rows.map(({ to_number, state }: { to_number: string; state: string }) => [to_number, state]),
+      ).toEqual([
+        ['+4930123450', 'completed'],
+        ['+4930123451', 'busy'],
+        ['+4930123452', 'no_answer'],
+      ]);
+      expect(await product.ask('GET', `${URL}/${id}`)).toMatchObject({
+        status: 'completed',
+        counts: { completed: 1, busy: 1, no_answer: 1 },
+      });
+      expect(switchboard.called().toSorted()).toEqual(['+4930123450', '+4930123451', '+4930123452']);
+      const session = await product.ask('GET', `/v1/agent/sessions/${rows[0].session_id}`);
+      expect(session).toMatchObject({
+        dial_status: 'answered',
+        end_reason: 'user_hangup',
+        metadata: { row: 0 },
+      });
+    },
+  );
 
   itNeeds([...NEEDED, 'chromium'])(
     'are started from a file in the console, which names its faulty rows first; paused, cancelled and deleted there',
@@ -63,7 +82,9 @@ describeNeeds(NEEDED)('batch calls', () => {
           await person.page.getByRole('option', { name: option }).first().click();
         };
         const upload = (csv: string) =>
-          form.locator('input[type=file]').setInputFiles({ name: 'guests.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) });
+          form
+            .locator('input[type=file]')
+            .setInputFiles({ name: 'guests.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) });
         await upload('to_number,name\n4930123460,Ada\n+4930123461,Bo\n+4930123461,Bo again\n');
         await choose('Agent', /./);
         await choose('Calls from', /4930999000/);
@@ -91,57 +112,93 @@ describeNeeds(NEEDED)('batch calls', () => {
   );
 
   const VOICED = [...NEEDED, 'baresip', 'pocketsphinx_continuous'];
-  itNeeds(VOICED)('call nobody again who says so on the phone: heard, confirmed aloud, and on the list', { timeout: 180_000 }, async () => {
-    const called = '+4930123470';
-    // Said again until it was understood, as people do.
-    const phone = await answerPhone(record([2, ...Array.from({ length: 6 }, () => ['Please stop calling me.', 4]).flat()], RATE_HZ), {
-      user: called,
-    });
-    try {
-      const agent = await product.ask('POST', '/v1/agent/agents', {
-        name: 'Reminder',
-        config: {
-          prompt: { system_prompt: 'You remind.', first_message_mode: 'fixed', first_message: 'Hello, your order is ready.' },
-          asr: { keyterms: ['what are your opening hours', 'thank you goodbye'] },
+  itNeeds(VOICED)(
+    'call nobody again who says so on the phone: heard, confirmed aloud, and on the list',
+    { timeout: 180_000 },
+    async () => {
+      const called = '+4930123470';
+      // Said again until it was understood, as people do.
+      const phone = await answerPhone(
+        record([2, ...Array.from({ length: 6 }, () => ['Please stop calling me.', 4]).flat()], RATE_HZ),
+        {
+          user: called,
         },
-      });
-      await product.ask('POST', `/v1/agent/agents/${agent.agent_id}/publish`, {});
-      const number = { phone_number: '+4930999001', inbound_allowed_addresses: ['127.0.0.1'], termination_uri: phone.address };
-      const { phone_number_id } = await product.ask('POST', '/v1/agent/phone-numbers', { provider: 'sip', ...number });
-      const ids = { agent_id: agent.agent_id, phone_number_id };
-      const list = { recipients: [{ to_number: called }], schedule: { calling_hours: null }, opt_out: OPT_OUT };
-      const { batch_call_id: id } = await product.ask('POST', URL, { ...ids, ...list });
-      await untilOver(id);
-      const { rows } = await product.ask('GET', `${URL}/${id}/rows`);
-      expect(rows).toMatchObject([{ state: 'completed', opted_out: true }]);
-      const { do_not_call } = await product.ask('GET', '/v1/agent/do-not-call');
-      expect(do_not_call).toMatchObject([{ phone_number: called, source: 'voice', session_id: rows[0].session_id }]);
-      expect(await product.ask('GET', `/v1/agent/sessions/${rows[0].session_id}`)).toMatchObject({ end_reason: 'agent_hangup' });
-      expect(await transcribe(phone.heard(), ['hello your order is ready', 'you are off our list goodbye', 'thank you for calling'])).toContain(
-        'you are off our list goodbye',
       );
-    } finally {
-      await phone.close();
-    }
-  });
+      try {
+        const agent = await product.ask('POST', '/v1/agent/agents', {
+          name: 'Reminder',
+          config: {
+            prompt: {
+              system_prompt: 'You remind.',
+              first_message_mode: 'fixed',
+              first_message: 'Hello, your order is ready.',
+            },
+            asr: { keyterms: ['what are your opening hours', 'thank you goodbye'] },
+          },
+        });
+        await product.ask('POST', `/v1/agent/agents/${agent.agent_id}/publish`, {});
+        const number = {
+          phone_number: '+4930999001',
+          inbound_allowed_addresses: ['127.0.0.1'],
+          termination_uri: phone.address,
+        };
+        const { phone_number_id } = await product.ask('POST', '/v1/agent/phone-numbers', {
+          provider: 'sip',
+          ...number,
+        });
+        const ids = { agent_id: agent.agent_id, phone_number_id };
+        const list = {
+          recipients: [{ to_number: called }],
+          schedule: { calling_hours: null },
+          opt_out: OPT_OUT,
+        };
+        const { batch_call_id: id } = await product.ask('POST', URL, { ...ids, ...list });
+        await untilOver(id);
+        const { rows } = await product.ask('GET', `${URL}/${id}/rows`);
+        expect(rows).toMatchObject([{ state: 'completed', opted_out: true }]);
+        const { do_not_call } = await product.ask('GET', '/v1/agent/do-not-call');
+        expect(do_not_call).toMatchObject([
+          { phone_number: called, source: 'voice', session_id: rows[0].session_id },
+        ]);
+        expect(await product.ask('GET', `/v1/agent/sessions/${rows[0].session_id}`)).toMatchObject({
+          end_reason: 'agent_hangup',
+        });
+        expect(
+          await transcribe(phone.heard(), [
+            'hello your order is ready',
+            'you are off our list goodbye',
+            'thank you for calling',
+          ]),
+        ).toContain('you are off our list goodbye');
+      } finally {
+        await phone.close();
+      }
+    },
+  );
 
-  itNeeds(NEEDED)('killed in the middle are finished by the next start: no number twice, none left out', { timeout: 240_000 }, async () => {
-    const numbers = Array.from({ length: 12 }, (_, index) => `+49301235${String(10 + index)}`);
-    const { batch_call_id: id } = await start(numbers, { concurrent_calls: 2, calls_per_minute: 100 });
-    const calledNow = () => switchboard.called().filter((number) => numbers.includes(number));
-    await product.until('some have been called', () => calledNow().length >= 4);
-    product.kill('supervisor');
-    await product.untilGone();
-    product = await startProduct({ dataDir });
-    await untilOver(id);
-    const { rows } = await product.ask('GET', `${URL}/${id}/rows?page_size=100`);
-    const called = calledNow();
-    expect(called.toSorted()).toEqual([...new Set(called)].toSorted());
-    expect(rows).toHaveLength(numbers.length);
-    // What was on its way to its worker when that was killed may have rung: told as not answered, and not dialled again.
-    for (const { to_number, state } of rows) if (!called.includes(to_number)) expect([to_number, state]).toEqual([to_number, 'no_answer']);
-    expect(called.length).toBeGreaterThanOrEqual(numbers.length - 2);
-  });
+  itNeeds(NEEDED)(
+    'killed in the middle are finished by the next start: no number twice, none left out',
+    { timeout: 240_000 },
+    async () => {
+      const numbers = Array.from({ length: 12 }, (_, index) => `+49301235${String(10 + index)}`);
+      const { batch_call_id: id } = await start(numbers, { concurrent_calls: 2, calls_per_minute: 100 });
+      const calledNow = () => switchboard.called().filter((number) => numbers.includes(number));
+      await product.until('some have been called', () => calledNow().length >= 4);
+      product.kill('supervisor');
+      await product.untilGone();
+      product = await startProduct({ dataDir });
+      await untilOver(id);
+      const { rows } = await product.ask('GET', `${URL}/${id}/rows?page_size=100`);
+      const called = calledNow();
+      expect(called.toSorted()).toEqual([...new Set(called)].toSorted());
+      expect(rows).toHaveLength(numbers.length);
+      // What was on its way to its worker when that was killed may have rung: told as not answered, and not
+      // dialled again.
+      for (const { to_number, state } of rows)
+        if (!called.includes(to_number)) expect([to_number, state]).toEqual([to_number, 'no_answer']);
+      expect(called.length).toBeGreaterThanOrEqual(numbers.length - 2);
+    },
+  );
 });
 
 let numberId: Promise<string> | null = null;
@@ -173,5 +230,9 @@ async function start(numbers: readonly string[], pacing: object = {}) {
 }
 
 async function untilOver(id: string): Promise<void> {
-  await product.until('the batch is over', async () => (await product.ask('GET', `${URL}/${id}`)).finished_at !== null, 120_000);
+  await product.until(
+    'the batch is over',
+    async () => (await product.ask('GET', `${URL}/${id}`)).finished_at !== null,
+    120_000,
+  );
 }

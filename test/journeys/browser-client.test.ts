@@ -1,4 +1,7 @@
-/** Journey: a page of one's own on the browser client alone (`/sdk.js`), and on its React entry against a running product. */
+/**
+ * Journey: a page of one's own on the browser client alone (`/sdk.js`), and on its React entry against a
+ * running product.
+ */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -19,7 +22,9 @@ const ANSWER = { timeout: 60_000 };
 const REACT_ENTRY = resolve(import.meta.dirname, '../../web/client/react/index.ts');
 
 /** A hum nobody takes for speech: a microphone that is loud enough to be measured, and says nothing. */
-const HUM = Int16Array.from({ length: 48_000 * 60 }, (_, at) => Math.round(700 * Math.sin((at * 2 * Math.PI * 120) / 48_000)));
+const HUM = Int16Array.from({ length: 48_000 * 60 }, (_, at) =>
+  Math.round(700 * Math.sin((at * 2 * Math.PI * 120) / 48_000)),
+);
 
 /** A React page as somebody would write one. */
 const REACT_PAGE = `
@@ -68,7 +73,10 @@ describeNeeds(NEEDS)('the browser client', () => {
     folder = mkdtempSync(join(tmpdir(), 'client-journey-'));
     const microphone = join(folder, 'microphone.wav');
     writeFileSync(microphone, writeWav(HUM, 48_000));
-    [product, browser] = await Promise.all([startProduct({ environment: { PUBLIC_RATE_PER_IP: '1000' } }), launchBrowser(microphone)]);
+    [product, browser] = await Promise.all([
+      startProduct({ environment: { PUBLIC_RATE_PER_IP: '1000' } }),
+      launchBrowser(microphone),
+    ]);
     site = await Site.serve(product);
     agentId = await demoAgentId(product);
     await product.ask('PATCH', `/v1/agent/agents/${agentId}`, { allowed_origins: [site.origin] });
@@ -81,8 +89,11 @@ describeNeeds(NEEDS)('the browser client', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  itNeeds(NEEDS)('callbacks, levels, devices, muting, transcript and end of a spoken conversation', PATIENCE, async () => {
-    const seen = await run<Record<string, unknown>>(`
+  itNeeds(NEEDS)(
+    'callbacks, levels, devices, muting, transcript and end of a spoken conversation',
+    PATIENCE,
+    async () => {
+      const seen = await run<Record<string, unknown>>(`
       const events = [];
       const callbacks = {
         onConnect: ({ sessionId }) => events.push(['connect', typeof sessionId]),
@@ -120,23 +131,32 @@ describeNeeds(NEEDS)('the browser client', () => {
       const transcript = session.getTranscript().map(({ role }) => role);
       session.end();
       return { sessionId: session.sessionId, status: session.status, endReason: session.endReason, room: session.getRoom(), events, said, bins, wrong, micMuted, transcript };`);
-    expect(seen).toMatchObject({ status: 'ended', endReason: 'user_hangup', room: null, bins: [256, 256], micMuted: true });
-    expect(seen['wrong']).toEqual([
-      expect.objectContaining({ code: 'device_change_failed' }),
-      expect.objectContaining({ code: 'device_change_failed' }),
-    ]);
-    expect(seen['events']).toEqual([
-      ['status', 'connected'],
-      ['connect', 'string'],
-      ['status', 'ended'],
-      ['disconnect', 'user_hangup'],
-    ]);
-    expect(seen['said']).toEqual(expect.arrayContaining([expect.stringContaining('agent: '), 'user: Who are you?']));
-    // On a busy machine a word to bridge the wait may come before the answer.
-    expect((seen['transcript'] as string[]).join(' ')).toMatch(/^agent user agent( agent)?$/);
-    const session = await settled(product, String(seen['sessionId']));
-    expect(session).toMatchObject({ status: 'completed', timezone: 'Europe/Rome' });
-  });
+      expect(seen).toMatchObject({
+        status: 'ended',
+        endReason: 'user_hangup',
+        room: null,
+        bins: [256, 256],
+        micMuted: true,
+      });
+      expect(seen['wrong']).toEqual([
+        expect.objectContaining({ code: 'device_change_failed' }),
+        expect.objectContaining({ code: 'device_change_failed' }),
+      ]);
+      expect(seen['events']).toEqual([
+        ['status', 'connected'],
+        ['connect', 'string'],
+        ['status', 'ended'],
+        ['disconnect', 'user_hangup'],
+      ]);
+      expect(seen['said']).toEqual(
+        expect.arrayContaining([expect.stringContaining('agent: '), 'user: Who are you?']),
+      );
+      // On a busy machine a word to bridge the wait may come before the answer.
+      expect((seen['transcript'] as string[]).join(' ')).toMatch(/^agent user agent( agent)?$/);
+      const session = await settled(product, String(seen['sessionId']));
+      expect(session).toMatchObject({ status: 'completed', timezone: 'Europe/Rome' });
+    },
+  );
 
   itNeeds(NEEDS)('each refusal has its error code', PATIENCE, async () => {
     const codes = await run<unknown[]>(`
@@ -158,7 +178,10 @@ describeNeeds(NEEDS)('the browser client', () => {
       { code: 'mic_permission_denied', statusCode: null },
     ]);
     await product.ask('PATCH', `/v1/agent/agents/${agentId}`, { public_enabled: false });
-    expect(await run('return codeOf(AgentSession.start({ ...publicly, microphone: false }))')).toEqual({ code: 'agent_not_public', statusCode: 403 });
+    expect(await run('return codeOf(AgentSession.start({ ...publicly, microphone: false }))')).toEqual({
+      code: 'agent_not_public',
+      statusCode: 403,
+    });
     await product.ask('PATCH', `/v1/agent/agents/${agentId}`, { public_enabled: true });
   });
 
@@ -174,7 +197,9 @@ describeNeeds(NEEDS)('the browser client', () => {
       .getByRole('listitem')
       .filter({ hasText: `agent: ${GREETING}` })
       .waitFor(ANSWER);
-    await expect.poll(async () => Number(await app.locator('#loudest').textContent()), ANSWER).toBeGreaterThan(0);
+    await expect
+      .poll(async () => Number(await app.locator('#loudest').textContent()), ANSWER)
+      .toBeGreaterThan(0);
     await app.getByRole('button', { name: 'Ask' }).click();
     await app.getByRole('listitem').filter({ hasText: 'user: Who are you?' }).waitFor(ANSWER);
     await app.getByRole('listitem').filter({ hasText: NAME }).waitFor(ANSWER);
@@ -197,7 +222,13 @@ async function bundle(source: string): Promise<string> {
     configFile: false,
     root: resolve(import.meta.dirname, '../..'),
     logLevel: 'error',
-    plugins: [{ name: 'page', resolveId: (name) => (name === id ? id : null), load: (name) => (name === id ? source : null) }],
+    plugins: [
+      {
+        name: 'page',
+        resolveId: (name) => (name === id ? id : null),
+        load: (name) => (name === id ? source : null),
+      },
+    ],
     build: {
       write: false,
       modulePreload: false,

@@ -1,13 +1,27 @@
-/** Journey: visitors open the page in a browser and talk to the demo agent over direct WebRTC, by microphone and in writing, until they hang up, leave, or the server is gone. */
+/**
+ * Journey: visitors open the page in a browser and talk to the demo agent over direct WebRTC, by microphone
+ * and in writing, until they hang up, leave, or the server is gone.
+ */
 import { expect } from 'vitest';
 import { itNeeds } from '#test/needs.ts';
 import { seriousFindings } from './accessibility.ts';
 import { ConsolePage } from './console-page.ts';
 import { launchBrowser, TalkPage } from './talk-page.ts';
 import { demoAgentId } from './tenant.ts';
-import { AUDIBLE, describeConversation, expectTakenOverAtConsole, GREETING, OPENING_HOURS, type Stage, settled } from './web-conversation.ts';
+import {
+  AUDIBLE,
+  describeConversation,
+  expectTakenOverAtConsole,
+  GREETING,
+  OPENING_HOURS,
+  type Stage,
+  settled,
+} from './web-conversation.ts';
 
-/** A client of one's own, in the page: connects without a microphone, asks one thing, and returns the agent's answer to it. */
+/**
+ * A client of one's own, in the page: connects without a microphone, asks one thing, and returns the agent's
+ * answer to it.
+ */
 const CONNECT_AND_ASK = `async (grant) => {
   const connection = new RTCPeerConnection();
   const channel = connection.createDataChannel('events');
@@ -33,109 +47,150 @@ const CONNECT_AND_ASK = `async (grant) => {
 const DIRECT = { needs: [], start: async () => ({}), stop: async () => undefined };
 
 describeConversation('a conversation in the browser', DIRECT, (stage: Stage) => {
-  itNeeds(['chromium'])('can be had in writing, until the agent hangs up, and once more', { timeout: 60_000 }, async () => {
-    const visitor = await TalkPage.open(stage.browser, stage.product);
-    await visitor.press('Type instead');
-    await visitor.line('Agent', GREETING);
-    await visitor.type('What are your opening hours?');
-    await visitor.line('You', 'What are your opening hours?');
-    await visitor.line('Agent', OPENING_HOURS);
-    expect(await visitor.receivedEnergy()).toBeGreaterThan(AUDIBLE);
-    await visitor.type('Goodbye');
-    await visitor.line('Agent', 'Thank you for calling. Goodbye!');
-    await visitor.status('The conversation has ended (agent hangup)');
-    expect(await settled(stage.product, await visitor.sessionId())).toMatchObject({ status: 'completed', end_reason: 'agent_hangup' });
-    await visitor.press('Type instead');
-    await visitor.line('Agent', GREETING);
-    await visitor.close();
-  });
+  itNeeds(['chromium'])(
+    'can be had in writing, until the agent hangs up, and once more',
+    { timeout: 60_000 },
+    async () => {
+      const visitor = await TalkPage.open(stage.browser, stage.product);
+      await visitor.press('Type instead');
+      await visitor.line('Agent', GREETING);
+      await visitor.type('What are your opening hours?');
+      await visitor.line('You', 'What are your opening hours?');
+      await visitor.line('Agent', OPENING_HOURS);
+      expect(await visitor.receivedEnergy()).toBeGreaterThan(AUDIBLE);
+      await visitor.type('Goodbye');
+      await visitor.line('Agent', 'Thank you for calling. Goodbye!');
+      await visitor.status('The conversation has ended (agent hangup)');
+      expect(await settled(stage.product, await visitor.sessionId())).toMatchObject({
+        status: 'completed',
+        end_reason: 'agent_hangup',
+      });
+      await visitor.press('Type instead');
+      await visitor.line('Agent', GREETING);
+      await visitor.close();
+    },
+  );
 
-  itNeeds(['chromium'])('is taken over by a colleague at the console, and handed back', { timeout: 180_000 }, async () => {
-    const visitor = await TalkPage.open(stage.browser, stage.product);
-    await visitor.press('Type instead');
-    await visitor.line('Agent', GREETING);
-    const colleague = await ConsolePage.open(stage.browser, stage.product, { key: stage.product.rootKey });
-    const sessionId = await visitor.sessionId();
-    await expectTakenOverAtConsole(colleague, stage.product, { sessionId, write: (text) => visitor.type(text) });
-    await visitor.press('Hang up');
-    await colleague.see('Completed');
-    await Promise.all([visitor.close(), colleague.close()]);
-  });
+  itNeeds(['chromium'])(
+    'is taken over by a colleague at the console, and handed back',
+    { timeout: 180_000 },
+    async () => {
+      const visitor = await TalkPage.open(stage.browser, stage.product);
+      await visitor.press('Type instead');
+      await visitor.line('Agent', GREETING);
+      const colleague = await ConsolePage.open(stage.browser, stage.product, { key: stage.product.rootKey });
+      const sessionId = await visitor.sessionId();
+      await expectTakenOverAtConsole(colleague, stage.product, {
+        sessionId,
+        write: (text) => visitor.type(text),
+      });
+      await visitor.press('Hang up');
+      await colleague.see('Completed');
+      await Promise.all([visitor.close(), colleague.close()]);
+    },
+  );
 
-  itNeeds(['chromium'])('ends at once when the visitor leaves the page, and a new one can begin', { timeout: 60_000 }, async () => {
-    const visitor = await TalkPage.open(stage.browser, stage.product);
-    await visitor.press('Type instead');
-    await visitor.line('Agent', GREETING);
-    const left = await visitor.sessionId();
-    await visitor.page.reload();
-    expect(await settled(stage.product, left)).toMatchObject({ status: 'completed', end_reason: 'user_hangup' });
-    await visitor.press('Type instead');
-    await visitor.line('Agent', GREETING);
-    expect(await visitor.sessionId()).not.toBe(left);
-    await visitor.close();
-  });
+  itNeeds(['chromium'])(
+    'ends at once when the visitor leaves the page, and a new one can begin',
+    { timeout: 60_000 },
+    async () => {
+      const visitor = await TalkPage.open(stage.browser, stage.product);
+      await visitor.press('Type instead');
+      await visitor.line('Agent', GREETING);
+      const left = await visitor.sessionId();
+      await visitor.page.reload();
+      expect(await settled(stage.product, left)).toMatchObject({
+        status: 'completed',
+        end_reason: 'user_hangup',
+      });
+      await visitor.press('Type instead');
+      await visitor.line('Agent', GREETING);
+      expect(await visitor.sessionId()).not.toBe(left);
+      await visitor.close();
+    },
+  );
 
-  itNeeds(['chromium'])('goes on over a second connection with the same token', { timeout: 60_000 }, async () => {
-    const { product } = stage;
-    const visitor = await TalkPage.open(stage.browser, product);
-    const grant = await product.ask('POST', '/v1/agent/sessions', { agent_id: await demoAgentId(product) });
-    const ask = () => visitor.page.evaluate<string>(`(${CONNECT_AND_ASK})(${JSON.stringify(grant)})`);
-    expect(await ask()).toContain('noon');
-    expect(await ask()).toContain('noon');
-    expect(await product.ask('GET', `/v1/agent/sessions/${grant.session_id}`)).toMatchObject({ status: 'active' });
-    await product.ask('POST', `/v1/agent/sessions/${grant.session_id}/end`);
-    const session = await settled(product, grant.session_id);
-    expect(session).toMatchObject({ status: 'completed', end_reason: 'user_hangup' });
-    await visitor.close();
-  });
+  itNeeds(['chromium'])(
+    'goes on over a second connection with the same token',
+    { timeout: 60_000 },
+    async () => {
+      const { product } = stage;
+      const visitor = await TalkPage.open(stage.browser, product);
+      const grant = await product.ask('POST', '/v1/agent/sessions', { agent_id: await demoAgentId(product) });
+      const ask = () => visitor.page.evaluate<string>(`(${CONNECT_AND_ASK})(${JSON.stringify(grant)})`);
+      expect(await ask()).toContain('noon');
+      expect(await ask()).toContain('noon');
+      expect(await product.ask('GET', `/v1/agent/sessions/${grant.session_id}`)).toMatchObject({
+        status: 'active',
+      });
+      await product.ask('POST', `/v1/agent/sessions/${grant.session_id}/end`);
+      const session = await settled(product, grant.session_id);
+      expect(session).toMatchObject({ status: 'completed', end_reason: 'user_hangup' });
+      await visitor.close();
+    },
+  );
 
   itNeeds(['chromium'])('tells a visitor who has no microphone what to do', async () => {
     const mute = await launchBrowser();
     const visitor = await TalkPage.open(mute, stage.product);
     await visitor.press('Start talking');
-    expect(await visitor.problem()).toBe('No microphone was found; connect one and start again, or type instead');
+    expect(await visitor.problem()).toBe(
+      'No microphone was found; connect one and start again, or type instead',
+    );
     await visitor.press('Type instead');
     await visitor.line('Agent', GREETING);
     await mute.close();
   });
 
-  itNeeds(['chromium'])('can be had by everyone: no serious finding of axe, light or dark', { timeout: 60_000 }, async () => {
-    for (const colorScheme of ['light', 'dark'] as const) {
-      const visitor = await TalkPage.open(stage.browser, stage.product, { colorScheme });
+  itNeeds(['chromium'])(
+    'can be had by everyone: no serious finding of axe, light or dark',
+    { timeout: 60_000 },
+    async () => {
+      for (const colorScheme of ['light', 'dark'] as const) {
+        const visitor = await TalkPage.open(stage.browser, stage.product, { colorScheme });
+        await visitor.status('Ready when you are');
+        expect(await seriousFindings(visitor.page)).toEqual([]);
+        await visitor.press('Type instead');
+        await visitor.line('Agent', GREETING);
+        await visitor.type('Who are you?');
+        await visitor.line('You', 'Who are you?');
+        expect(await seriousFindings(visitor.page)).toEqual([]);
+        await visitor.press('Hang up');
+        await visitor.status('The conversation has ended (user hangup)');
+        expect(await seriousFindings(visitor.page)).toEqual([]);
+        await visitor.close();
+      }
+    },
+  );
+
+  itNeeds(['chromium'])(
+    'says so when the server is away, and works when it is back',
+    { timeout: 60_000 },
+    async () => {
+      const visitor = await TalkPage.open(stage.browser, stage.product);
       await visitor.status('Ready when you are');
-      expect(await seriousFindings(visitor.page)).toEqual([]);
+      await visitor.page.context().setOffline(true);
+      await visitor.press('Type instead');
+      expect(await visitor.problem()).toBe('The server cannot be reached');
+      await visitor.page.context().setOffline(false);
       await visitor.press('Type instead');
       await visitor.line('Agent', GREETING);
-      await visitor.type('Who are you?');
-      await visitor.line('You', 'Who are you?');
-      expect(await seriousFindings(visitor.page)).toEqual([]);
-      await visitor.press('Hang up');
-      await visitor.status('The conversation has ended (user hangup)');
-      expect(await seriousFindings(visitor.page)).toEqual([]);
       await visitor.close();
-    }
-  });
+    },
+  );
 
-  itNeeds(['chromium'])('says so when the server is away, and works when it is back', { timeout: 60_000 }, async () => {
-    const visitor = await TalkPage.open(stage.browser, stage.product);
-    await visitor.status('Ready when you are');
-    await visitor.page.context().setOffline(true);
-    await visitor.press('Type instead');
-    expect(await visitor.problem()).toBe('The server cannot be reached');
-    await visitor.page.context().setOffline(false);
-    await visitor.press('Type instead');
-    await visitor.line('Agent', GREETING);
-    await visitor.close();
-  });
-
-  itNeeds(['chromium'])('becomes possible by itself when the page was opened before the server was ready', { timeout: 60_000 }, async () => {
-    const visitor = await TalkPage.open(stage.browser, stage.product);
-    await visitor.page.route('**/demo.json', (route) => route.abort());
-    await visitor.page.reload();
-    expect(await visitor.problem()).toBe('The server cannot be reached; trying again');
-    await visitor.page.unroute('**/demo.json');
-    await visitor.press('Type instead');
-    await visitor.line('Agent', GREETING);
-    await visitor.close();
-  });
+  itNeeds(['chromium'])(
+    'becomes possible by itself when the page was opened before the server was ready',
+    { timeout: 60_000 },
+    async () => {
+      const visitor = await TalkPage.open(stage.browser, stage.product);
+      await visitor.page.route('**/demo.json', (route) => route.abort());
+      await visitor.page.reload();
+      expect(await visitor.problem()).toBe('The server cannot be reached; trying again');
+      await visitor.page.unroute('**/demo.json');
+      await visitor.press('Type instead');
+      await visitor.line('Agent', GREETING);
+      await visitor.close();
+    },
+  );
 });

@@ -1,6 +1,7 @@
 /**
- * Journey: a colleague in a phone call. They hear the agent and the caller, take the call over while the agent is silent, are heard, and hand it back;
- * over a direct connection, and in a room of a real LiveKit server.
+ * Journey: a colleague in a phone call. They hear the agent and the caller, take the call over while the
+ * agent is silent, are heard, and hand it back; over a direct connection, and in a room of a real LiveKit
+ * server.
  */
 import { afterAll, beforeAll, expect } from 'vitest';
 import { systemClock } from '#config/clock.ts';
@@ -37,7 +38,10 @@ interface Colleague {
 }
 
 const tone = (rateHz: number, hz: number, ms: number) =>
-  Int16Array.from({ length: (rateHz * ms) / 1_000 }, (_, n) => 8_000 * Math.sin((2 * Math.PI * hz * n) / rateHz));
+  Int16Array.from(
+    { length: (rateHz * ms) / 1_000 },
+    (_, n) => 8_000 * Math.sin((2 * Math.PI * hz * n) / rateHz),
+  );
 
 /** Share of a block's energy that is one frequency: 1 for a pure tone. */
 function share({ samples }: HeardBlock, hz: number, rateHz: number): number {
@@ -51,7 +55,8 @@ function share({ samples }: HeardBlock, hz: number, rateHz: number): number {
 }
 
 const isLoud = ({ samples }: HeardBlock) => samples.some((sample) => Math.abs(sample) > LOUD);
-const isTone = (hz: number, rateHz: number) => (block: HeardBlock) => isLoud(block) && share(block, hz, rateHz) > 0.7;
+const isTone = (hz: number, rateHz: number) => (block: HeardBlock) =>
+  isLoud(block) && share(block, hz, rateHz) > 0.7;
 const since = (heard: readonly HeardBlock[], ms: number) => heard.filter(({ atMs }) => atMs >= ms);
 
 let product: Product;
@@ -63,7 +68,9 @@ async function call(): Promise<void> {
   const from = '+15557650009';
   phone = await callLive(product.sipAddress(), from);
   await expect.poll(() => phone.heard().filter(isLoud).length, PATIENCE).toBeGreaterThan(20);
-  const running = async () => (await product.ask('GET', `/v1/agent/sessions?status=active&caller_number=${encodeURIComponent(from)}`)).sessions;
+  const running = async () =>
+    (await product.ask('GET', `/v1/agent/sessions?status=active&caller_number=${encodeURIComponent(from)}`))
+      .sessions;
   await expect.poll(async () => (await running()).length, PATIENCE).toBe(1);
   sessionId = (await running())[0].session_id;
 }
@@ -71,8 +78,11 @@ async function call(): Promise<void> {
 const items = async () => (await product.ask('GET', `/v1/agent/sessions/${sessionId}`)).items;
 /** The transcript, as `role: words`. */
 const said = async (): Promise<string[]> =>
-  (await items()).flatMap(({ role, content }: { role?: string; content?: string }) => (role === undefined ? [] : [`${role}: ${content}`]));
-const change = (id: string, mode: string) => product.api('PATCH', `/v1/agent/sessions/${sessionId}/participants/${id}`, { mode });
+  (await items()).flatMap(({ role, content }: { role?: string; content?: string }) =>
+    role === undefined ? [] : [`${role}: ${content}`],
+  );
+const change = (id: string, mode: string) =>
+  product.api('PATCH', `/v1/agent/sessions/${sessionId}/participants/${id}`, { mode });
 
 /** What every colleague can do, however they come. */
 async function expectTakenOver(join: (grant: Record<string, string>) => Promise<Colleague>): Promise<void> {
@@ -87,10 +97,14 @@ async function expectTakenOver(join: (grant: Record<string, string>) => Promise<
   const takenMs = systemClock.now();
   const byPhone = () => since(phone.heard(), takenMs).filter(isTone(COLLEAGUES_HZ, PHONE_RATE_HZ)).length;
   const byColleague = () => since(colleague.heard(), takenMs).filter(isTone(CALLERS_HZ, WEB_RATE_HZ)).length;
-  // Both at once, and each hears the other; a machine that is busy elsewhere breaks tones, so they are said until enough was whole.
+  // Both at once, and each hears the other; a machine that is busy elsewhere breaks tones, so they are said
+  // until enough was whole.
   const areHeard = async () => byPhone() > 25 && byColleague() > 50;
   for (let times = 0; times < ASKED_TIMES && !(await within(areHeard, 1_000)); times++)
-    await Promise.all([phone.speak(tone(PHONE_RATE_HZ, CALLERS_HZ, 1_500)), colleague.speak(tone(WEB_RATE_HZ, COLLEAGUES_HZ, 1_500))]);
+    await Promise.all([
+      phone.speak(tone(PHONE_RATE_HZ, CALLERS_HZ, 1_500)),
+      colleague.speak(tone(WEB_RATE_HZ, COLLEAGUES_HZ, 1_500)),
+    ]);
   await expect.poll(byPhone, PATIENCE).toBeGreaterThan(25);
   await expect.poll(byColleague, PATIENCE).toBeGreaterThan(50);
   // Nobody hears themselves.
@@ -105,17 +119,24 @@ async function expectTakenOver(join: (grant: Record<string, string>) => Promise<
     async () => (await said()).slice(before),
     /^user: .*opening hours/,
   );
-  // An answer of the agent's is seconds of speech; a tone of the colleague's that comes late on a busy machine is none.
-  const spoken = since(phone.heard(), silentMs).filter((block) => isLoud(block) && share(block, COLLEAGUES_HZ, PHONE_RATE_HZ) < 0.3);
+  // An answer of the agent's is seconds of speech; a tone of the colleague's that comes late on a busy
+  // machine is none.
+  const spoken = since(phone.heard(), silentMs).filter(
+    (block) => isLoud(block) && share(block, COLLEAGUES_HZ, PHONE_RATE_HZ) < 0.3,
+  );
   expect(spoken.length).toBeLessThan(25);
-  const saidSince = (await items()).slice((await items()).findIndex(({ event }: { event?: string }) => event === 'took_over'));
+  const saidSince = (await items()).slice(
+    (await items()).findIndex(({ event }: { event?: string }) => event === 'took_over'),
+  );
   expect(saidSince.filter(({ role }: { role?: string }) => role === 'assistant')).toEqual([]);
   await quiet(phone);
   const backMs = systemClock.now();
   expect((await change(grant['participant_id'] as string, 'listen')).status).toBe(200);
   // The agent has a word again, and the colleague listens.
   await expect.poll(() => since(phone.heard(), backMs).filter(isLoud).length, PATIENCE).toBeGreaterThan(20);
-  await expect.poll(() => since(colleague.heard(), backMs).filter(isLoud).length, PATIENCE).toBeGreaterThan(20);
+  await expect
+    .poll(() => since(colleague.heard(), backMs).filter(isLoud).length, PATIENCE)
+    .toBeGreaterThan(20);
   await colleague.leave();
   await expect
     .poll(async () => (await items()).flatMap((item: { event?: string }) => item.event ?? []), PATIENCE)
@@ -129,8 +150,15 @@ async function expectTakenOver(join: (grant: Record<string, string>) => Promise<
     .toEqual(['agent', 'human', 'user']);
 }
 
-/** Says something until it is on record: again, as people do, where a busy machine's recogniser did not understand. */
-async function ask(speak: () => Promise<unknown>, transcript: () => Promise<string[]>, expected: RegExp): Promise<void> {
+/**
+ * Says something until it is on record: again, as people do, where a busy machine's recogniser did not
+ * understand.
+ */
+async function ask(
+  speak: () => Promise<unknown>,
+  transcript: () => Promise<string[]>,
+  expected: RegExp,
+): Promise<void> {
   await speak();
   const isThere = async () => (await transcript()).some((line) => expected.test(line));
   for (let times = 1; times < ASKED_TIMES && !(await within(isThere, ANSWER_MS)); times++) await speak();
@@ -138,7 +166,8 @@ async function ask(speak: () => Promise<unknown>, transcript: () => Promise<stri
 }
 
 async function within(condition: () => Promise<boolean>, ms: number): Promise<boolean> {
-  for (const untilMs = systemClock.now() + ms; systemClock.now() < untilMs; await systemClock.sleep(200)) if (await condition()) return true;
+  for (const untilMs = systemClock.now() + ms; systemClock.now() < untilMs; await systemClock.sleep(200))
+    if (await condition()) return true;
   return false;
 }
 
@@ -173,7 +202,9 @@ describeNeeds(NEEDS)('a colleague on a direct connection', () => {
       return {
         heard: () => peer.heard,
         speak: (samples) => peer.speak(samples),
-        mode: () => peer.messages.map((text) => JSON.parse(text)).findLast(({ type }) => type === 'participant.mode')?.mode,
+        mode: () =>
+          peer.messages.map((text) => JSON.parse(text)).findLast(({ type }) => type === 'participant.mode')
+            ?.mode,
         leave: async () => peer.close(),
       };
     }),
@@ -198,7 +229,10 @@ describeNeeds(ROOM_NEEDS)('a colleague in a room', () => {
     'that is made when they come: hears a phone call, takes it over and hands it back, and the room goes',
     { timeout: 180_000 },
     async () => {
-      const rooms = openRooms(readSettings(server.environment), createLogger({ level: 'silent', name: 'test' }));
+      const rooms = openRooms(
+        readSettings(server.environment),
+        createLogger({ level: 'silent', name: 'test' }),
+      );
       await expectTakenOver(async ({ livekit_url: url = '', token = '' }) => {
         expect((await rooms?.list())?.filter((room) => room.startsWith(sessionId))).toHaveLength(1);
         const caller = await LivekitCaller.join(url, token, { keepsAudio: true });
@@ -209,7 +243,9 @@ describeNeeds(ROOM_NEEDS)('a colleague in a room', () => {
           leave: () => caller.leave(),
         };
       });
-      await expect.poll(async () => (await rooms?.list())?.filter((room) => room.startsWith(sessionId)), PATIENCE).toEqual([]);
+      await expect
+        .poll(async () => (await rooms?.list())?.filter((room) => room.startsWith(sessionId)), PATIENCE)
+        .toEqual([]);
     },
   );
 });

@@ -1,4 +1,7 @@
-/** The console in headless Chromium, used as somebody who configures agents uses it: by its links, labels and buttons. */
+/**
+ * The console in headless Chromium, used as somebody who configures agents uses it: by its links, labels and
+ * buttons.
+ */
 import type { Browser, Locator, Page } from 'playwright-core';
 import { seriousFindings } from './accessibility.ts';
 import type { Product } from './product.ts';
@@ -24,11 +27,21 @@ export class ConsolePage {
     this.#url = url;
   }
 
-  static async open(browser: Browser, product: Product, { key, ...options }: ConsoleOptions = {}): Promise<ConsolePage> {
-    const context = await browser.newContext({ reducedMotion: 'reduce', timezoneId: 'UTC', locale: 'en-GB', ...options });
+  static async open(
+    browser: Browser,
+    product: Product,
+    { key, ...options }: ConsoleOptions = {},
+  ): Promise<ConsolePage> {
+    const context = await browser.newContext({
+      reducedMotion: 'reduce',
+      timezoneId: 'UTC',
+      locale: 'en-GB',
+      ...options,
+    });
     const page = await context.newPage();
     page.setDefaultTimeout(WAIT_MS);
-    if (key !== undefined) await page.addInitScript((value) => localStorage.setItem('parley.key', value), key);
+    if (key !== undefined)
+      await page.addInitScript((value) => localStorage.setItem('parley.key', value), key);
     return new ConsolePage(page, product.url);
   }
 
@@ -70,7 +83,10 @@ export class ConsolePage {
     return this.page.getByText(text).filter({ visible: true }).first().waitFor();
   }
 
-  /** What axe finds that keeps somebody from using the page, in light and in dark colours; only the contrast depends on them. */
+  /**
+   * What axe finds that keeps somebody from using the page, in light and in dark colours; only the contrast
+   * depends on them.
+   */
   async seriousFindings(): Promise<string[]> {
     const light = await seriousFindings(this.page);
     await this.page.emulateMedia({ colorScheme: 'dark' });

@@ -1,4 +1,7 @@
-/** Journey: somebody signs in to the console, creates an agent, talks to it, publishes it, and answers for a call: transcript, recording, waterfall and the webhook that told of it. */
+/**
+ * Journey: somebody signs in to the console, creates an agent, talks to it, publishes it, and answers for a
+ * call: transcript, recording, waterfall and the webhook that told of it.
+ */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,7 +14,10 @@ import { ASKED, QUESTION, recordWav } from './microphone.ts';
 import { type Product, startProduct } from './product.ts';
 import { launchBrowser, TalkPage } from './talk-page.ts';
 
-/** Hears the greeting out and asks; asks again, as people do, where a busy machine took too long to understand. */
+/**
+ * Hears the greeting out and asks; asks again, as people do, where a busy machine took too long to
+ * understand.
+ */
 const MICROPHONE = [11, QUESTION, 40, QUESTION, 40, QUESTION, 40] as const;
 /** As long as it asks. */
 const ASKED_MS = 120_000;
@@ -29,7 +35,11 @@ describeNeeds(['chromium'])('the console', () => {
     folder = mkdtempSync(join(tmpdir(), 'console-journey-'));
     const microphone = join(folder, 'microphone.wav');
     writeFileSync(microphone, recordWav(MICROPHONE, 48_000));
-    [product, browser, receiver] = await Promise.all([startProduct(), launchBrowser(microphone), openWebhookReceiver()]);
+    [product, browser, receiver] = await Promise.all([
+      startProduct(),
+      launchBrowser(microphone),
+      openWebhookReceiver(),
+    ]);
   });
   afterAll(async () => {
     await browser?.close();
@@ -38,49 +48,61 @@ describeNeeds(['chromium'])('the console', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  itNeeds(['chromium'])('lets in with a key only, says what is wrong with another, and out again', { timeout: 180_000 }, async () => {
-    const visitor = await ConsolePage.open(browser, product);
-    await visitor.go('/calls');
-    await visitor.fill('API key', 'pk_wrong');
-    await visitor.press('Sign in');
-    await visitor.see('Invalid token');
-    await visitor.fill('API key', product.rootKey);
-    await visitor.press('Sign in');
-    await visitor.page.getByRole('heading', { level: 1, name: 'Calls' }).waitFor();
-    await visitor.press('Sign out');
-    await visitor.see('Sign in with an API key of your account.');
-    await visitor.close();
-  });
+  itNeeds(['chromium'])(
+    'lets in with a key only, says what is wrong with another, and out again',
+    { timeout: 180_000 },
+    async () => {
+      const visitor = await ConsolePage.open(browser, product);
+      await visitor.go('/calls');
+      await visitor.fill('API key', 'pk_wrong');
+      await visitor.press('Sign in');
+      await visitor.see('Invalid token');
+      await visitor.fill('API key', product.rootKey);
+      await visitor.press('Sign in');
+      await visitor.page.getByRole('heading', { level: 1, name: 'Calls' }).waitFor();
+      await visitor.press('Sign out');
+      await visitor.see('Sign in with an API key of your account.');
+      await visitor.close();
+    },
+  );
 
-  itNeeds(['chromium'])('says that a key was revoked elsewhere, and goes on where somebody was with another one', { timeout: 180_000 }, async () => {
-    const { key_id, api_key } = await product.ask('POST', '/v1/keys', { name: 'Of somebody who left' });
-    const visitor = await ConsolePage.open(browser, product);
-    await visitor.go('/tools');
-    await visitor.fill('API key', api_key);
-    await visitor.press('Sign in');
-    await visitor.page.getByRole('heading', { level: 1, name: 'Tools' }).waitFor();
-    await product.ask('DELETE', `/v1/keys/${key_id}`);
-    await visitor.page.getByRole('link', { name: 'Phone numbers' }).click();
-    await visitor.see('Your key was revoked or has expired.');
-    await visitor.fill('API key', product.rootKey);
-    await visitor.press('Sign in');
-    await visitor.page.getByRole('heading', { level: 1, name: 'Phone numbers' }).waitFor();
-    await visitor.close();
-  });
+  itNeeds(['chromium'])(
+    'says that a key was revoked elsewhere, and goes on where somebody was with another one',
+    { timeout: 180_000 },
+    async () => {
+      const { key_id, api_key } = await product.ask('POST', '/v1/keys', { name: 'Of somebody who left' });
+      const visitor = await ConsolePage.open(browser, product);
+      await visitor.go('/tools');
+      await visitor.fill('API key', api_key);
+      await visitor.press('Sign in');
+      await visitor.page.getByRole('heading', { level: 1, name: 'Tools' }).waitFor();
+      await product.ask('DELETE', `/v1/keys/${key_id}`);
+      await visitor.page.getByRole('link', { name: 'Phone numbers' }).click();
+      await visitor.see('Your key was revoked or has expired.');
+      await visitor.fill('API key', product.rootKey);
+      await visitor.press('Sign in');
+      await visitor.page.getByRole('heading', { level: 1, name: 'Phone numbers' }).waitFor();
+      await visitor.close();
+    },
+  );
 
-  itNeeds(['chromium'])('says what is not there, and where the others are', { timeout: 180_000 }, async () => {
-    const person = await ConsolePage.open(browser, product, { key: product.rootKey });
-    for (const [path, title, way] of [
-      ['/calls/0123456789abcdef0123456789abcdef', 'There is no such call', 'All calls'],
-      ['/agents/0123456789abcdef0123456789abcdef', 'There is no such agent', 'All agents'],
-      ['/nowhere', 'There is no page at this address', 'Overview'],
-    ] as const) {
-      await person.go(path);
-      await person.page.getByRole('heading', { level: 1, name: title }).waitFor();
-      await person.page.getByRole('main').getByRole('link', { name: way }).waitFor();
-    }
-    await person.close();
-  });
+  itNeeds(['chromium'])(
+    'says what is not there, and where the others are',
+    { timeout: 180_000 },
+    async () => {
+      const person = await ConsolePage.open(browser, product, { key: product.rootKey });
+      for (const [path, title, way] of [
+        ['/calls/0123456789abcdef0123456789abcdef', 'There is no such call', 'All calls'],
+        ['/agents/0123456789abcdef0123456789abcdef', 'There is no such agent', 'All agents'],
+        ['/nowhere', 'There is no page at this address', 'Overview'],
+      ] as const) {
+        await person.go(path);
+        await person.page.getByRole('heading', { level: 1, name: title }).waitFor();
+        await person.page.getByRole('main').getByRole('link', { name: way }).waitFor();
+      }
+      await person.close();
+    },
+  );
 
   itNeeds(['chromium', 'pocketsphinx_continuous'])(
     'takes an agent from nothing to a call that is kept, explained and reported',
@@ -166,7 +188,9 @@ interface TalkedCall {
   readonly asked: string;
 }
 
-/** Talks by voice until the caller hangs up; a microphone plays once, so this caller has a browser of its own. */
+/**
+ * Talks by voice until the caller hangs up; a microphone plays once, so this caller has a browser of its own.
+ */
 async function callFromTheTalkPage(agentId: string): Promise<TalkedCall> {
   await product.ask('PATCH', `/v1/agent/agents/${agentId}`, { allowed_origins: [product.url] });
   const caller = await launchBrowser(join(folder, 'microphone.wav'));
@@ -185,7 +209,10 @@ async function callFromTheTalkPage(agentId: string): Promise<TalkedCall> {
   // The caller says nothing for longer than another setting would have borne.
   await visitor.page.waitForTimeout(SILENCE_MS);
   await visitor.press('Hang up');
-  await product.until('the call is over', async () => (await product.ask('GET', `/v1/agent/sessions/${sessionId}`)).status === 'completed');
+  await product.until(
+    'the call is over',
+    async () => (await product.ask('GET', `/v1/agent/sessions/${sessionId}`)).status === 'completed',
+  );
   await caller.close();
   return { sessionId, asked };
 }
@@ -210,7 +237,9 @@ async function answerForTheCall(person: ConsolePage, { sessionId, asked }: Talke
   await replay.getByLabel('Hang up after silence of').fill('10');
   await person.press('Replay', replay);
   await replay.getByText(/the call would have gone another way/).waitFor();
-  await transcript.getByText('With the other settings the call would have gone another way from here').waitFor();
+  await transcript
+    .getByText('With the other settings the call would have gone another way from here')
+    .waitFor();
   await person.page.getByRole('list', { name: 'What can be heard' }).getByText('Other settings').waitFor();
   const deliveries = person.page.getByRole('region', { name: 'Webhook deliveries' });
   await deliveries.getByText('call.ended').waitFor();
@@ -229,21 +258,38 @@ async function openByLink(person: ConsolePage): Promise<void> {
   await page.goto(new URL((await turn.getAttribute('href')) ?? '', address).href);
   await current.filter({ hasText: 'Caller' }).waitFor();
   await page.getByRole('slider', { name: 'Position in the recording' }).waitFor();
-  await expect.poll(() => page.getByRole('slider').getAttribute('aria-valuenow'), { timeout: 30_000 }).not.toBe('0');
+  await expect
+    .poll(() => page.getByRole('slider').getAttribute('aria-valuenow'), { timeout: 30_000 })
+    .not.toBe('0');
   await page.goto(`${address}?t=600`);
   await current.waitFor();
-  expect(await current.textContent()).toBe(await page.getByRole('list', { name: 'Transcript' }).locator('.line').last().textContent());
+  expect(await current.textContent()).toBe(
+    await page.getByRole('list', { name: 'Transcript' }).locator('.line').last().textContent(),
+  );
 }
 
 /** Every page of the console, with something on it where the journey so far has left something. */
 async function everyPage(): Promise<string[]> {
-  const [{ agents }, { sessions }] = await Promise.all([product.ask('GET', '/v1/agent/agents'), product.ask('GET', '/v1/agent/sessions')]);
+  const [{ agents }, { sessions }] = await Promise.all([
+    product.ask('GET', '/v1/agent/agents'),
+    product.ask('GET', '/v1/agent/sessions'),
+  ]);
   const tool = await product.ask('POST', '/v1/agent/tools', {
     name: 'Find order',
     url: 'https://example.com/orders',
     arguments: [{ name: 'order' }],
   });
-  const tabs = ['prompt', 'voice', 'tools', 'conversation', 'phone', 'analysis', 'test', 'versions', 'access'];
+  const tabs = [
+    'prompt',
+    'voice',
+    'tools',
+    'conversation',
+    'phone',
+    'analysis',
+    'test',
+    'versions',
+    'access',
+  ];
   return [
     '',
     '/agents',

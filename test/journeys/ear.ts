@@ -10,16 +10,33 @@ import { writeWav } from '#caller/wav.ts';
 
 const PHONE_RATE_HZ = 8_000;
 
-/** The sentences of `candidates` heard in a phone call's audio (8 or 16 kHz), in order. Candidates are lower-case words. */
-export async function transcribe(samples: Int16Array, candidates: readonly string[], rateHz = PHONE_RATE_HZ): Promise<string[]> {
+/**
+ * The sentences of `candidates` heard in a phone call's audio (8 or 16 kHz), in order. Candidates are
+ * lower-case words.
+ */
+export async function transcribe(
+  samples: Int16Array,
+  candidates: readonly string[],
+  rateHz = PHONE_RATE_HZ,
+): Promise<string[]> {
   const folder = mkdtempSync(join(tmpdir(), 'ear-'));
   try {
-    writeFileSync(join(folder, 'heard.wav'), writeWav(rateHz === PHONE_RATE_HZ ? withUpperBand(samples) : samples, 2 * PHONE_RATE_HZ));
-    writeFileSync(join(folder, 'sentences.gram'), `#JSGF V1.0;\ngrammar sentences;\npublic <sentence> = ${candidates.join(' | ')};\n`);
-    const child = spawn('pocketsphinx_continuous', ['-infile', 'heard.wav', '-jsgf', 'sentences.gram', '-logfn', '/dev/null'], {
-      cwd: folder,
-      stdio: ['ignore', 'pipe', 'ignore'],
-    });
+    writeFileSync(
+      join(folder, 'heard.wav'),
+      writeWav(rateHz === PHONE_RATE_HZ ? withUpperBand(samples) : samples, 2 * PHONE_RATE_HZ),
+    );
+    writeFileSync(
+      join(folder, 'sentences.gram'),
+      `#JSGF V1.0;\ngrammar sentences;\npublic <sentence> = ${candidates.join(' | ')};\n`,
+    );
+    const child = spawn(
+      'pocketsphinx_continuous',
+      ['-infile', 'heard.wav', '-jsgf', 'sentences.gram', '-logfn', '/dev/null'],
+      {
+        cwd: folder,
+        stdio: ['ignore', 'pipe', 'ignore'],
+      },
+    );
     const printed: string[] = [];
     child.stdout.setEncoding('utf8').on('data', (text: string) => printed.push(text));
     await once(child, 'close');
@@ -35,11 +52,18 @@ export async function transcribe(samples: Int16Array, candidates: readonly strin
 
 /** The agent's audio in a capture, in the order it came to this port. */
 export function heardOn(port: number, datagrams: readonly CapturedDatagram[]): Int16Array {
-  const packets = datagrams.filter((datagram) => datagram.destinationPort === port).map(({ payload }) => parseRtp(payload));
-  return Int16Array.from(packets.flatMap((packet) => (packet?.payloadType === PAYLOAD_PCMU ? [...samplesOf(packet.payload)] : [])));
+  const packets = datagrams
+    .filter((datagram) => datagram.destinationPort === port)
+    .map(({ payload }) => parseRtp(payload));
+  return Int16Array.from(
+    packets.flatMap((packet) => (packet?.payloadType === PAYLOAD_PCMU ? [...samplesOf(packet.payload)] : [])),
+  );
 }
 
-/** Twice the rate by stuffing zeros: the mirror image fills the upper band, without which the 16 kHz model hears nothing. */
+/**
+ * Twice the rate by stuffing zeros: the mirror image fills the upper band, without which the 16 kHz model
+ * hears nothing.
+ */
 function withUpperBand(samples: Int16Array): Int16Array {
   const doubled = new Int16Array(2 * samples.length);
   for (const [index, sample] of samples.entries()) doubled[2 * index] = sample;

@@ -1,7 +1,8 @@
 /**
- * Journey: the worker of many calls is killed, and whatever its callers were doing, each of them is talking again: joined with a person, with that same person;
- * everybody else with the agent, who is heard and answers: in mid-sentence of a call in and of a call out, in hold music, while the person is asked,
- * joined with a person who is gone as well, and talking with a colleague.
+ * Journey: the worker of many calls is killed, and whatever its callers were doing, each of them is talking
+ * again: joined with a person, with that same person; everybody else with the agent, who is heard and
+ * answers: in mid-sentence of a call in and of a call out, in hold music, while the person is asked, joined
+ * with a person who is gone as well, and talking with a colleague.
  */
 import { afterAll, beforeAll, expect } from 'vitest';
 import { voicedSeconds } from '#caller/voiced.ts';
@@ -25,7 +26,10 @@ const [CALLERS_HZ, PERSONS_HZ] = [440, 1_000];
 const HEARD = 100_000;
 /** What was on its way to a phone when the worker died, samples. */
 const LEFT_OVER = 0.4 * RATE_HZ;
-/** A tone would be taken for speech where a busy machine judges by levels: nobody talks but where it is measured. */
+/**
+ * A tone would be taken for speech where a busy machine judges by levels: nobody talks but where it is
+ * measured.
+ */
 const SILENCE: Int16Array = new Int16Array(RATE_HZ * 120);
 const PERSONS_TONE = tone(PERSONS_HZ, 180_000);
 /** Spoken for two minutes: whoever hears it is in the middle of a sentence. */
@@ -55,7 +59,9 @@ describeNeeds(NEEDED)('every call of a worker that is killed', () => {
     browsers = new Browsers();
     [product, model] = await Promise.all([
       startProduct(),
-      startOpenaiServer({ chat: ({ messages }) => answerTo(String(messages.findLast(({ role }) => role === 'user')?.content)) }),
+      startOpenaiServer({
+        chat: ({ messages }) => answerTo(String(messages.findLast(({ role }) => role === 'user')?.content)),
+      }),
     ]);
   });
   afterAll(async () => {
@@ -67,7 +73,11 @@ describeNeeds(NEEDED)('every call of a worker that is killed', () => {
 
   itNeeds(NEEDED)('has somebody again who is heard, hears and answers', { timeout: 240_000 }, async () => {
     const storyteller = await newAgent('Storyteller', { first_message: LONG_STORY });
-    const [silent, talking, vanishing] = await Promise.all([person(SILENCE), person(PERSONS_TONE), person(PERSONS_TONE)]);
+    const [silent, talking, vanishing] = await Promise.all([
+      person(SILENCE),
+      person(PERSONS_TONE),
+      person(PERSONS_TONE),
+    ]);
     const receptionist = await receptionistOf({ silent, talking, vanishing });
     const [pair, ...talkers] = await Promise.all([
       joined(receptionist, '3', talking),
@@ -116,19 +126,39 @@ async function newAgent(
     name,
     config: {
       prompt: { system_prompt: 'You answer the phone.', first_message_mode: 'fixed', first_message },
-      conversation: { keypad_input: { enabled: true, inter_digit_timeout_seconds: 1 }, outbound: { amd_enabled: false }, ...conversation },
+      conversation: {
+        keypad_input: { enabled: true, inter_digit_timeout_seconds: 1 },
+        outbound: { amd_enabled: false },
+        ...conversation,
+      },
       llm: { custom: { base_url: model.url, model: 'stand-in', api_key: 'none' } },
     },
   });
   await product.ask('POST', `/v1/agent/agents/${agent_id}/publish`);
   const number = { provider: 'managed', phone_number: `+1555010${nextNumber++}`, agent_id };
-  return { agentId: agent_id, number: (await product.ask('POST', '/v1/agent/phone-numbers', number)).phone_number };
+  return {
+    agentId: agent_id,
+    number: (await product.ask('POST', '/v1/agent/phone-numbers', number)).phone_number,
+  };
 }
 
-/** An agent that connects its callers: with nobody who answers, with somebody who says nothing, with two who talk. */
-async function receptionistOf(people: { readonly silent: Phone; readonly talking: Phone; readonly vanishing: Phone }): Promise<Agent> {
+/**
+ * An agent that connects its callers: with nobody who answers, with somebody who says nothing, with two who
+ * talk.
+ */
+async function receptionistOf(people: {
+  readonly silent: Phone;
+  readonly talking: Phone;
+  readonly vanishing: Phone;
+}): Promise<Agent> {
   const ringing = await startSippPhone({ does: 'ring' });
-  const to = (label: string, uri: string, warm_connect: string) => ({ label, type: 'sip', sip_uri: uri, mode: 'warm', warm_connect });
+  const to = (label: string, uri: string, warm_connect: string) => ({
+    label,
+    type: 'sip',
+    sip_uri: uri,
+    mode: 'warm',
+    warm_connect,
+  });
   return newAgent('Receptionist', {
     first_message: 'Hello.',
     transfer_destinations: [
@@ -149,9 +179,13 @@ async function caller({ number }: Agent, microphone = SILENCE): Promise<Talker> 
 }
 
 async function activeSession(callerNumber: string): Promise<string> {
-  const found = async () => (await product.ask('GET', `/v1/agent/sessions?caller_number=${encodeURIComponent(callerNumber)}`)).sessions;
+  const found = async () =>
+    (await product.ask('GET', `/v1/agent/sessions?caller_number=${encodeURIComponent(callerNumber)}`))
+      .sessions;
   // A call that has ended instead is told by its reason.
-  await expect.poll(async () => (await found()).map(({ status, end_reason }: Ended) => end_reason ?? status), PATIENCE).toEqual(['active']);
+  await expect
+    .poll(async () => (await found()).map(({ status, end_reason }: Ended) => end_reason ?? status), PATIENCE)
+    .toEqual(['active']);
   return (await found())[0].session_id;
 }
 
@@ -162,11 +196,19 @@ interface Ended {
 
 const hears = (phone: Phone, seconds: number, since = 0) =>
   expect.poll(() => voicedSeconds(phone.heard().subarray(since), RATE_HZ), PATIENCE).toBeGreaterThan(seconds);
-const hearsTone = (phone: Phone, hz: number) => expect.poll(() => power(phone.heard().subarray(-RATE_HZ), hz), PATIENCE).toBeGreaterThan(HEARD);
+const hearsTone = (phone: Phone, hz: number) =>
+  expect.poll(() => power(phone.heard().subarray(-RATE_HZ), hz), PATIENCE).toBeGreaterThan(HEARD);
 
-/** Presses a key until something follows from it: again, as people do, where a busy machine has not noticed. */
-async function pressUntil({ phone, sessionId }: Talker, key: string, follows: (item: { type?: string; content?: string }) => boolean): Promise<void> {
-  const hasFollowed = async () => (await product.ask('GET', `/v1/agent/sessions/${sessionId}`)).items.some(follows);
+/**
+ * Presses a key until something follows from it: again, as people do, where a busy machine has not noticed.
+ */
+async function pressUntil(
+  { phone, sessionId }: Talker,
+  key: string,
+  follows: (item: { type?: string; content?: string }) => boolean,
+): Promise<void> {
+  const hasFollowed = async () =>
+    (await product.ask('GET', `/v1/agent/sessions/${sessionId}`)).items.some(follows);
   for (let times = 0; times < 5; times++) {
     await phone.press(key);
     for (let polls = 0; polls < 40; polls++) {
@@ -187,15 +229,28 @@ async function calledInMidSentence({ agentId }: Agent): Promise<Talker> {
   const user = '+4930123480';
   const phone = await answerPhone(SILENCE, { user });
   phones.push(phone);
-  const trunk = { provider: 'sip', phone_number: '+4930999002', inbound_allowed_addresses: ['127.0.0.1'], termination_uri: phone.address };
+  const trunk = {
+    provider: 'sip',
+    phone_number: '+4930999002',
+    inbound_allowed_addresses: ['127.0.0.1'],
+    termination_uri: phone.address,
+  };
   const { phone_number_id } = await product.ask('POST', '/v1/agent/phone-numbers', trunk);
-  const { session_id: sessionId } = await product.ask('POST', '/v1/agent/phone-calls', { agent_id: agentId, phone_number_id, to_number: user });
+  const { session_id: sessionId } = await product.ask('POST', '/v1/agent/phone-calls', {
+    agent_id: agentId,
+    phone_number_id,
+    to_number: user,
+  });
   await hears(phone, 2);
   return { phone, sessionId };
 }
 
 /** Asks for a person by a key, once the greeting is over. */
-async function asks(agent: Agent, key: string, microphone = SILENCE): Promise<Talker & { readonly before: number }> {
+async function asks(
+  agent: Agent,
+  key: string,
+  microphone = SILENCE,
+): Promise<Talker & { readonly before: number }> {
   const talker = await caller(agent, microphone);
   await hears(talker.phone, 0.2);
   const before = talker.phone.heard().length;
@@ -234,8 +289,16 @@ async function withColleague(agent: Agent): Promise<Talker> {
     body: JSON.stringify({ type: 'offer', sdp: await colleague.offer() }),
   });
   await colleague.connect(((await response.json()) as { sdp: string }).sdp);
-  await expect.poll(async () => (await product.api('PATCH', `${path}/${participant_id}`, { mode: 'take_over' })).status, PATIENCE).toBe(200);
-  const said = Int16Array.from({ length: 60 * WEB_RATE_HZ }, (_, n) => 8_000 * Math.sin((2 * Math.PI * PERSONS_HZ * n) / WEB_RATE_HZ));
+  await expect
+    .poll(
+      async () => (await product.api('PATCH', `${path}/${participant_id}`, { mode: 'take_over' })).status,
+      PATIENCE,
+    )
+    .toBe(200);
+  const said = Int16Array.from(
+    { length: 60 * WEB_RATE_HZ },
+    (_, n) => 8_000 * Math.sin((2 * Math.PI * PERSONS_HZ * n) / WEB_RATE_HZ),
+  );
   await colleague.speak(said);
   await hearsTone(talker.phone, PERSONS_HZ);
   return talker;
@@ -249,7 +312,9 @@ async function expectGoneOnWith({ phone, sessionId }: Talker, killedAt: number):
   const beforeAnswer = phone.heard().length;
   await pressUntil({ phone, sessionId }, '7', ({ content }) => content === ANSWER);
   const said = async (): Promise<string[]> =>
-    (await detail()).items.map(({ role, content }: { role?: string; content?: string }) => `${role}: ${content}`);
+    (await detail()).items.map(
+      ({ role, content }: { role?: string; content?: string }) => `${role}: ${content}`,
+    );
   await hears(phone, 1.5, beforeAnswer);
   expect((await said()).some((line) => line.startsWith('assistant: Sorry, I lost'))).toBe(true);
   const since = phone.heard().subarray(killedAt);
@@ -263,7 +328,10 @@ interface Since {
 }
 
 /** The two hear each other for a second on end, and the agent says nothing. */
-async function expectStillJoined(sessionId: string, { caller, person }: { readonly caller: Since; readonly person: Since }): Promise<void> {
+async function expectStillJoined(
+  sessionId: string,
+  { caller, person }: { readonly caller: Since; readonly person: Since },
+): Promise<void> {
   const hearsSince = ({ phone, from }: Since, hz: number) =>
     expect
       .poll(() => {
@@ -282,7 +350,10 @@ async function expectHandedOver(sessionId: string, person: Phone): Promise<void>
   await person.hangUp();
   expect(await settled(product, sessionId)).toMatchObject({ status: 'completed', end_reason: 'escalated' });
   const path = `/v1/agent/sessions/${sessionId}/recording`;
-  await product.until('the recording is complete', async () => (await product.ask('GET', path)).status === 'complete');
+  await product.until(
+    'the recording is complete',
+    async () => (await product.ask('GET', path)).status === 'complete',
+  );
   const { tracks } = await product.ask('GET', path);
   const human = tracks.find(({ role }: { role: string }) => role === 'human');
   const { samples } = readWav(Buffer.from(await (await fetch(human.url)).arrayBuffer()));

@@ -18,7 +18,12 @@ describe('every described route, driven with hostile requests', () => {
     ['a random seed', Math.floor(Math.random() * 2 ** 31)],
   ])('answers them all as described: %s', { timeout: 240_000 }, async (_name, seed) => {
     console.log(`fuzz seed ${seed}`);
-    const { requests, findings, statuses } = await fuzzApi({ url: product.url, rootKey: product.rootKey, seed, runs: RUNS });
+    const { requests, findings, statuses } = await fuzzApi({
+      url: product.url,
+      rootKey: product.rootKey,
+      seed,
+      runs: RUNS,
+    });
     expect(findings).toEqual([]);
     expect(requests).toBeGreaterThan(80 * RUNS);
     // It gets past the checks at the door, too.

@@ -16,7 +16,10 @@ beforeAll(async () => {
   product = await startProduct({ environment: { LOG_LEVEL: 'error' } });
   const generator = new OpenAPIClientAxios({
     definition: `${product.url}/openapi.json`,
-    axiosConfigDefaults: { headers: { authorization: `Bearer ${product.rootKey}` }, validateStatus: () => true },
+    axiosConfigDefaults: {
+      headers: { authorization: `Bearer ${product.rootKey}` },
+      validateStatus: () => true,
+    },
   });
   const made: unknown = await generator.init();
   client = made as Readonly<Record<string, Operation>>;
@@ -38,12 +41,22 @@ describe('a client generated from /openapi.json', () => {
       url: 'https://tables.example.com/{{guests}}',
       arguments: [{ name: 'guests' }],
     });
-    const agent = await call('postAgents', null, { name: 'Front desk', config: { tools: { tool_ids: [tool.data.tool_id] } } });
+    const agent = await call('postAgents', null, {
+      name: 'Front desk',
+      config: { tools: { tool_ids: [tool.data.tool_id] } },
+    });
     expect([tool.status, agent.status]).toEqual([201, 201]);
     const { agent_id } = agent.data;
-    const patched = await call('patchAgentsByAgentIdConfig', { agent_id }, { prompt: { first_message_mode: 'off' } });
+    const patched = await call(
+      'patchAgentsByAgentIdConfig',
+      { agent_id },
+      { prompt: { first_message_mode: 'off' } },
+    );
     expect([patched.status, patched.data.prompt.first_message_mode]).toEqual([200, 'off']);
-    expect(await call('postAgentsByAgentIdPublish', { agent_id })).toMatchObject({ status: 200, data: { version_number: 1 } });
+    expect(await call('postAgentsByAgentIdPublish', { agent_id })).toMatchObject({
+      status: 200,
+      data: { version_number: 1 },
+    });
     const version = await call('getAgentsByAgentIdVersionsByVersionNumber', { agent_id, version_number: 1 });
     expect(version.data.config.tools.tool_ids).toEqual([tool.data.tool_id]);
     const session = await call('postSessions', null, { agent_id, metadata: { table: 4 } });
@@ -58,14 +71,21 @@ describe('a client generated from /openapi.json', () => {
     const listed = await call('getSessions', { status: 'failed', agent_id, page: 1, include_total: true });
     expect([listed.data.total, listed.data.sessions[0].session_id]).toEqual([1, session_id]);
     expect((await call('deleteAgentsByAgentId', { agent_id })).status).toBe(204);
-    expect(await call('getAgentsByAgentId', { agent_id })).toEqual({ status: 404, data: { status: 404, message: 'Not found', reason: null } });
+    expect(await call('getAgentsByAgentId', { agent_id })).toEqual({
+      status: 404,
+      data: { status: 404, message: 'Not found', reason: null },
+    });
   });
 
   it('reads the wallet, makes a user and a key, and is told what is wrong with a field', async () => {
     const user = await call('postAdminUsers', null, { name: 'Luigi', credit: '3.00' });
     expect(user.status).toBe(201);
     const { user_id } = user.data;
-    const topped = await call('postAdminWalletByUserIdTopUp', { user_id }, { amount: '2.00', idempotency_key: 'a' });
+    const topped = await call(
+      'postAdminWalletByUserIdTopUp',
+      { user_id },
+      { amount: '2.00', idempotency_key: 'a' },
+    );
     expect(topped.data.credit).toBe('5.00');
     expect((await call('getWalletByUserIdApiCredit', { user_id })).data).toEqual(topped.data);
     const key = await call('postKeys', null, { name: 'Website' });

@@ -1,10 +1,20 @@
-/** What must be kept of every conversation that is over: a waterfall that adds up, and a recording of both sides. */
+/**
+ * What must be kept of every conversation that is over: a waterfall that adds up, and a recording of both
+ * sides.
+ */
 import { expect } from 'vitest';
 import { voicedSeconds } from '#caller/voiced.ts';
 import { readWav } from '#caller/wav.ts';
 import type { Product } from './product.ts';
 
-const PARTS = ['endpoint_ms', 'transcript_ms', 'first_token_ms', 'first_sentence_ms', 'first_audio_ms', 'playout_ms'];
+const PARTS = [
+  'endpoint_ms',
+  'transcript_ms',
+  'first_token_ms',
+  'first_sentence_ms',
+  'first_audio_ms',
+  'playout_ms',
+];
 
 /** The parts of a turn's latency sum to the whole. */
 export function expectWaterfall(turn: Record<string, number>): void {
@@ -14,7 +24,11 @@ export function expectWaterfall(turn: Record<string, number>): void {
 }
 
 /** Both tracks can be fetched by their signed addresses and hold so much voice. */
-export async function expectRecorded(product: Product, sessionId: string, seconds: { readonly agent: number; readonly user: number }): Promise<void> {
+export async function expectRecorded(
+  product: Product,
+  sessionId: string,
+  seconds: { readonly agent: number; readonly user: number },
+): Promise<void> {
   const read = () => product.ask('GET', `/v1/agent/sessions/${sessionId}/recording`);
   await product.until('the recording is complete', async () => (await read()).status === 'complete');
   const { tracks } = await read();
@@ -23,6 +37,8 @@ export async function expectRecorded(product: Product, sessionId: string, second
     const response = await fetch(track.url);
     expect(response.status).toBe(200);
     const wav = readWav(Buffer.from(await response.arrayBuffer()));
-    expect(voicedSeconds(wav.samples, wav.rateHz)).toBeGreaterThan(track.role === 'agent' ? seconds.agent : seconds.user);
+    expect(voicedSeconds(wav.samples, wav.rateHz)).toBeGreaterThan(
+      track.role === 'agent' ? seconds.agent : seconds.user,
+    );
   }
 }

@@ -1,6 +1,8 @@
 /**
- * Journey: a process is killed, or a link cut, at a random moment while calls are in flight and clients write. When everything has settled, no acknowledged write,
- * no outcome of a session and no money is lost or doubled. Every run has a seed, which is in its name; `KILL_RUNS` and `KILL_SEED` choose how many and from where.
+ * Journey: a process is killed, or a link cut, at a random moment while calls are in flight and clients
+ * write. When everything has settled, no acknowledged write, no outcome of a session and no money is lost or
+ * doubled. Every run has a seed, which is in its name; `KILL_RUNS` and `KILL_SEED` choose how many and from
+ * where.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -103,13 +105,21 @@ async function setUpAgent(): Promise<void> {
   const created = await product.ask('POST', '/v1/agent/agents', {
     name: 'Survivor',
     config: {
-      prompt: { system_prompt: 'You answer the phone.', first_message_mode: 'fixed', first_message: 'Hello.' },
+      prompt: {
+        system_prompt: 'You answer the phone.',
+        first_message_mode: 'fixed',
+        first_message: 'Hello.',
+      },
       conversation: { keypad_input: { enabled: true } },
     },
   });
   agentId = created.agent_id;
   await tenant.subscribe(product, agentId);
-  const bought = await product.ask('POST', '/v1/agent/phone-numbers', { provider: 'managed', phone_number: '+15550100999', agent_id: agentId });
+  const bought = await product.ask('POST', '/v1/agent/phone-numbers', {
+    provider: 'managed',
+    phone_number: '+15550100999',
+    agent_id: agentId,
+  });
   number = bought.phone_number;
 }
 
@@ -119,7 +129,9 @@ async function run(seed: number, strike: Strike): Promise<void> {
   const before = await balance();
   const startedAt = new Date();
   const hangUp = new AbortController();
-  const calls = Array.from({ length: CALLS }, () => placeCall(random, { stays: LETHAL.includes(strike), signal: hangUp.signal }));
+  const calls = Array.from({ length: CALLS }, () =>
+    placeCall(random, { stays: LETHAL.includes(strike), signal: hangUp.signal }),
+  );
   const clients = new ApiClients({ product, agentId, run: seed, random });
   await pause(between(STRIKE_WITHIN_MS.first, STRIKE_WITHIN_MS.last));
   const struckAt = new Date();
@@ -140,16 +152,25 @@ async function run(seed: number, strike: Strike): Promise<void> {
   const known = new Set(sessions.map(({ session_id }) => session_id));
   expect(clients.sessions.filter((id) => !known.has(id))).toEqual([]);
   await expectNumbers(clients);
-  for (const id of clients.agents) expect((await product.api('GET', `/v1/agent/agents/${id}`)).status).toBe(200);
+  for (const id of clients.agents)
+    expect((await product.api('GET', `/v1/agent/agents/${id}`)).status).toBe(200);
   await expectCalls(records, { sessions, strike, struckAt });
   await expectTold(sessions);
   const bought = (await numbersOf(clients)).filter(({ status }) => status === 'active').length;
   const cost = sessions.reduce((sum, session) => sum + costOf(session), 0);
-  expect(await balance()).toBe(before + clients.topUps * (parseMoney(TOP_UP) ?? 0) - bought * PRICE_NUMBER - cost);
+  expect(await balance()).toBe(
+    before + clients.topUps * (parseMoney(TOP_UP) ?? 0) - bought * PRICE_NUMBER - cost,
+  );
 }
 
-/** One caller: keys something in, waits, keys something else in, hangs up; or stays for as long as something is heard. */
-function placeCall(random: () => number, { signal, stays }: { readonly signal: AbortSignal; readonly stays: boolean }): Promise<CallRecord> {
+/**
+ * One caller: keys something in, waits, keys something else in, hangs up; or stays for as long as something
+ * is heard.
+ */
+function placeCall(
+  random: () => number,
+  { signal, stays }: { readonly signal: AbortSignal; readonly stays: boolean },
+): Promise<CallRecord> {
   const scene = prepareScene({
     name: 'keys',
     seed: Math.floor(random() * 1_000_000),
@@ -192,25 +213,44 @@ async function startAgain(): Promise<void> {
 async function worksAgain(): Promise<void> {
   await product.until('it is ready again', async () => (await fetch(`${product.url}/readyz`)).status === 200);
   const scene = () => prepareScene({ name: 'short', steps: [{ do: 'pause', ms: 200 }] });
-  const call = async () => (await new PhoneCaller({ ports: PORTS }).call({ target: product.sipAddress(number), scene: scene() })).outcome;
+  const call = async () =>
+    (await new PhoneCaller({ ports: PORTS }).call({ target: product.sipAddress(number), scene: scene() }))
+      .outcome;
   await product.until('calls are answered again', async () => (await call()).type === 'answered');
 }
 
 /** Every call of the run before is over, or has an agent again. */
-async function decided({ startedAt, struckAt }: { readonly startedAt: Date; readonly struckAt: Date }): Promise<void> {
+async function decided({
+  startedAt,
+  struckAt,
+}: {
+  readonly startedAt: Date;
+  readonly struckAt: Date;
+}): Promise<void> {
   await product.until('every call is over, or gone on with', async () => {
     const calls = (await sessionsSince(startedAt)).filter(
-      (session) => isLive(session) && session.source === 'phone' && session.started_at !== null && new Date(session.started_at) <= struckAt,
+      (session) =>
+        isLive(session) &&
+        session.source === 'phone' &&
+        session.started_at !== null &&
+        new Date(session.started_at) <= struckAt,
     );
-    const details = await Promise.all(calls.map(({ session_id }) => product.ask('GET', `/v1/agent/sessions/${session_id}`)));
+    const details = await Promise.all(
+      calls.map(({ session_id }) => product.ask('GET', `/v1/agent/sessions/${session_id}`)),
+    );
     return details.every(isGoneOnWith);
   });
 }
 
-/** An agent has spoken since the call was taken over: that it is back, or an answer to the key that interrupted it. */
+/**
+ * An agent has spoken since the call was taken over: that it is back, or an answer to the key that
+ * interrupted it.
+ */
 function isGoneOnWith({ items, takeovers }: Details): boolean {
   const since = takeovers.at(-1)?.taken_over_at;
-  return since !== undefined && items.some(({ role, created_at }) => role === 'assistant' && created_at > since);
+  return (
+    since !== undefined && items.some(({ role, created_at }) => role === 'assistant' && created_at > since)
+  );
 }
 
 function isLive({ status }: Session): boolean {
@@ -218,10 +258,20 @@ function isLive({ status }: Session): boolean {
 }
 
 async function settled(since: Date): Promise<void> {
-  await product.until('every session is over', async () => !(await sessionsSince(since)).some(isLive), SETTLE_MS);
+  await product.until(
+    'every session is over',
+    async () => !(await sessionsSince(since)).some(isLive),
+    SETTLE_MS,
+  );
   const untold = async () =>
-    (await sessionsSince(since)).filter((session) => session.status === 'completed' && tenant.eventsOf(session.session_id).length === 0);
-  await product.until('the tenant was told of every call', async () => (await untold()).length === 0, SETTLE_MS);
+    (await sessionsSince(since)).filter(
+      (session) => session.status === 'completed' && tenant.eventsOf(session.session_id).length === 0,
+    );
+  await product.until(
+    'the tenant was told of every call',
+    async () => (await untold()).length === 0,
+    SETTLE_MS,
+  );
 }
 
 /** Every session ended once, for a reason that fits. */
@@ -229,12 +279,14 @@ function expectLegal(sessions: readonly Session[], strike: Strike): void {
   // A worker may die with a call whose dialog it has not told yet: nobody can take that one over.
   const maySettle = strike === 'worker' || LETHAL.includes(strike);
   const endsJoined = maySettle ? ['user_hangup', 'heartbeat_timeout'] : ['user_hangup'];
-  for (const { status, end_reason } of sessions) expect(status === 'completed' ? endsJoined : ENDS_UNJOINED).toContain(end_reason);
+  for (const { status, end_reason } of sessions)
+    expect(status === 'completed' ? endsJoined : ENDS_UNJOINED).toContain(end_reason);
 }
 
 async function expectNumbers(clients: ApiClients): Promise<void> {
   const numbers = await numbersOf(clients);
-  for (const id of clients.numbers) expect(numbers.find(({ phone_number_id }) => phone_number_id === id)?.status).toBe('active');
+  for (const id of clients.numbers)
+    expect(numbers.find(({ phone_number_id }) => phone_number_id === id)?.status).toBe('active');
   for (const { status } of numbers) expect(['active', 'error']).toContain(status);
 }
 
@@ -249,22 +301,34 @@ async function expectCalls(
     expect(session, `session of the answered call ${callId}`).toBeDefined();
     if (!session?.started_at || new Date(session.started_at) > struckAt) continue;
     const details: Details = await product.ask('GET', `/v1/agent/sessions/${session.session_id}`);
-    if (LETHAL.includes(strike)) expectCalledBack(session, { isGoneOnWith: isGoneOnWith(details), struckAt, hasStayed: outcome.endedBy !== 'lost' });
+    if (LETHAL.includes(strike))
+      expectCalledBack(session, {
+        isGoneOnWith: isGoneOnWith(details),
+        struckAt,
+        hasStayed: outcome.endedBy !== 'lost',
+      });
     else expectTalkedOut(session, details, strike);
   }
 }
 
-/** Whoever stayed hung up on the agent that had come back to them; otherwise the call ended with its worker. */
-function expectCalledBack(session: Session, call: { readonly isGoneOnWith: boolean; readonly struckAt: Date; readonly hasStayed: boolean }): void {
+/**
+ * Whoever stayed hung up on the agent that had come back to them; otherwise the call ended with its worker.
+ */
+function expectCalledBack(
+  session: Session,
+  call: { readonly isGoneOnWith: boolean; readonly struckAt: Date; readonly hasStayed: boolean },
+): void {
   const { hasStayed, struckAt } = call;
   if (hasStayed) expect(session.end_reason).toBe(call.isGoneOnWith ? 'user_hangup' : 'heartbeat_timeout');
-  if (session.end_reason === 'heartbeat_timeout') expect(Date.parse(session.ended_at ?? '') - struckAt.getTime()).toBeLessThan(20_000);
+  if (session.end_reason === 'heartbeat_timeout')
+    expect(Date.parse(session.ended_at ?? '') - struckAt.getTime()).toBeLessThan(20_000);
 }
 
 function expectTalkedOut(session: Session, { items }: Details, strike: Strike): void {
   expect(session).toMatchObject({ status: 'completed', end_reason: 'user_hangup' });
   // Keys pressed while nobody has the call are lost.
-  if (strike !== 'worker') expect(items.map(({ content }) => content)).toContain(`Keypad entry: ${KEYED_AFTER}`);
+  if (strike !== 'worker')
+    expect(items.map(({ content }) => content)).toContain(`Keypad entry: ${KEYED_AFTER}`);
 }
 
 /** The tenant was told of every call, with the same bytes however often, and of nothing else. */
@@ -287,7 +351,11 @@ interface Session {
 }
 
 interface Details {
-  readonly items: readonly { readonly role?: string; readonly content?: string; readonly created_at: string }[];
+  readonly items: readonly {
+    readonly role?: string;
+    readonly content?: string;
+    readonly created_at: string;
+  }[];
   readonly takeovers: readonly { readonly taken_over_at: string }[];
 }
 
@@ -296,20 +364,29 @@ async function sessionsSince(since: Date): Promise<Session[]> {
   const query = `status=pending,active,unknown,completed,failed&page_size=100&created_after=${since.toISOString()}`;
   const found = new Map<string, Session>();
   for (let page = 1, isLast = false; !isLast; page++) {
-    const { sessions, has_more }: { sessions: Session[]; has_more: boolean } = await product.ask('GET', `/v1/agent/sessions?${query}&page=${page}`);
+    const { sessions, has_more }: { sessions: Session[]; has_more: boolean } = await product.ask(
+      'GET',
+      `/v1/agent/sessions?${query}&page=${page}`,
+    );
     for (const session of sessions) found.set(session.session_id, session);
     isLast = !has_more;
   }
   return [...found.values()];
 }
 
-async function numbersOf(clients: ApiClients): Promise<{ phone_number_id: string; phone_number: string; status: string }[]> {
+async function numbersOf(
+  clients: ApiClients,
+): Promise<{ phone_number_id: string; phone_number: string; status: string }[]> {
   const { phone_numbers } = await product.ask('GET', '/v1/agent/phone-numbers?page_size=100');
-  return phone_numbers.filter(({ phone_number }: { phone_number: string }) => clients.wantedNumbers.includes(phone_number));
+  return phone_numbers.filter(({ phone_number }: { phone_number: string }) =>
+    clients.wantedNumbers.includes(phone_number),
+  );
 }
 
 function costOf({ status, source, duration_seconds }: Session): number {
-  return status === 'completed' ? perMinute(source === 'phone' ? PRICE_PHONE : PRICE_WEB, duration_seconds ?? 0) : 0;
+  return status === 'completed'
+    ? perMinute(source === 'phone' ? PRICE_PHONE : PRICE_WEB, duration_seconds ?? 0)
+    : 0;
 }
 
 /** Micro-dollars. */

@@ -1,4 +1,7 @@
-/** A phone that a test speaks with for as long as it likes: INVITE and BYE by the neutral caller, its audio by a plain RTP far end. */
+/**
+ * A phone that a test speaks with for as long as it likes: INVITE and BYE by the neutral caller, its audio by
+ * a plain RTP far end.
+ */
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { addressOf, SipCall } from '#caller/sip-call.ts';
@@ -35,7 +38,8 @@ export async function callLive(target: string, from: string, path?: LossyPath): 
   const answer = await call.invite(
     `v=0\r\no=phone 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio ${mediaPort} RTP/AVP 0\r\na=rtpmap:0 PCMU/8000\r\na=rtcp-mux\r\n`,
   );
-  if (answer.type !== 'answered') throw new Error(`${addressOf(target).host} refused the call with ${answer.status}`);
+  if (answer.type !== 'answered')
+    throw new Error(`${addressOf(target).host} refused the call with ${answer.status}`);
   const answeredPort = Number(/^m=audio (\d+) /m.exec(answer.sdp)?.[1]);
   path?.connect({ near: peer.port, far: answeredPort });
   const port = path?.nearPort ?? answeredPort;

@@ -5,7 +5,10 @@ import { writeWav } from '#caller/wav.ts';
 
 /** What callers ask the demo agent. */
 export const QUESTION = 'What are your opening hours?';
-/** It, as the machine's own recogniser writes it down. What a browser plays on a busy machine stutters, and a word may be another one: "when are you open" is answered as well. */
+/**
+ * It, as the machine's own recogniser writes it down. What a browser plays on a busy machine stutters, and a
+ * word may be another one: "when are you open" is answered as well.
+ */
 export const ASKED = /\bopen/i;
 
 /** What a caller does, in order: stays silent for so many seconds, or says something. */
@@ -13,7 +16,9 @@ export type Utterance = number | string;
 
 /** The recording, at `rateHz`. */
 export function record(utterances: readonly Utterance[], rateHz: number): Int16Array {
-  const parts = utterances.map((item) => (typeof item === 'number' ? new Int16Array(Math.round(item * rateHz)) : speak(item, { rateHz }).samples));
+  const parts = utterances.map((item) =>
+    typeof item === 'number' ? new Int16Array(Math.round(item * rateHz)) : speak(item, { rateHz }).samples,
+  );
   const samples = new Int16Array(parts.reduce((sum, part) => sum + part.length, 0));
   let at = 0;
   for (const part of parts) {
@@ -29,7 +34,10 @@ export function recordWav(utterances: readonly Utterance[], rateHz: number): Buf
 }
 
 /** The recording as raw µ-law at 8 kHz, and how long it is. */
-export function recordUlaw(utterances: readonly Utterance[]): { readonly file: Buffer; readonly seconds: number } {
+export function recordUlaw(utterances: readonly Utterance[]): {
+  readonly file: Buffer;
+  readonly seconds: number;
+} {
   const samples = record(utterances, 8_000);
   return { file: encodeBlock(samples), seconds: samples.length / 8_000 };
 }

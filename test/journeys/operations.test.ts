@@ -1,4 +1,7 @@
-/** Journey: an operator runs the product by its command line: agents as files, money proven right, a backup under load put back, a check-up with a call. */
+/**
+ * Journey: an operator runs the product by its command line: agents as files, money proven right, a backup
+ * under load put back, a check-up with a call.
+ */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -23,7 +26,12 @@ beforeAll(async () => {
   // Nothing that waits for its participant gives its money back during the run.
   [collector, tenant] = await Promise.all([openOtlpReceiver(), openWebhookReceiver()]);
   product = await startProduct({
-    environment: { SESSION_JOIN_SECONDS: '600', LOG_LEVEL: 'warn', DRAIN_SECONDS: '0', OTEL_EXPORTER_OTLP_ENDPOINT: collector.url },
+    environment: {
+      SESSION_JOIN_SECONDS: '600',
+      LOG_LEVEL: 'warn',
+      DRAIN_SECONDS: '0',
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    },
   });
 }, 60_000);
 afterAll(async () => {
@@ -65,12 +73,17 @@ knowledge:
     expect((await parley(['agents', 'show', 'Bakery'])).code).toBe(2);
   });
 
-  it('an import shows its change and makes it; the second one changes nothing and says so', { timeout: 240_000 }, async () => {
+  it('an import shows its change and makes it; the second one changes nothing and says so', {
+    timeout: 240_000,
+  }, async () => {
     const dry = await parley(['import', '--dry-run', file()], secrets);
     expect([dry.code, dry.out]).toEqual([0, expect.stringContaining('+  name: Bakery')]);
     expect((await parley(['agents', 'diff', file()], secrets)).code).toBe(1);
     const first = await parley(['import', '--publish', file()], secrets);
-    expect([first.code, first.out]).toEqual([0, expect.stringMatching(/\+ {2}name: Bakery[\s\S]*imported into agent \w+, published/)]);
+    expect([first.code, first.out]).toEqual([
+      0,
+      expect.stringMatching(/\+ {2}name: Bakery[\s\S]*imported into agent \w+, published/),
+    ]);
     const hash = (await json(['agents', 'show', 'Bakery'])).config.config_hash;
     const second = await parley(['import', '--publish', file()], secrets);
     expect([second.code, second.out.trim()]).toEqual([0, `${file()}: nothing changed`]);
@@ -78,7 +91,9 @@ knowledge:
     expect((await json(['agents', 'show', 'Bakery'])).config.config_hash).toBe(hash);
   });
 
-  it('a secret that became another one is a change, though no diff may show it', { timeout: 240_000 }, async () => {
+  it('a secret that became another one is a change, though no diff may show it', {
+    timeout: 240_000,
+  }, async () => {
     const [result] = await json(['import', file()], { ...secrets, BREAD_TOKEN: 'another token' });
     expect(result).toMatchObject({ changed: true, diff: '' });
   });
@@ -89,8 +104,16 @@ knowledge:
     const text = readFileSync(exported, 'utf8');
     expect(text).not.toMatch(/a secret of the hook|token/);
     expect(parse(text)).toMatchObject({
-      config: { tools: { tools: ['order_bread'] }, webhooks: { post_call: [{ url: 'http://127.0.0.1:9/hook', has_secret: true }] } },
-      tools: [{ name: 'order_bread', headers: [{ name: 'Authorization', kind: 'authorization_bearer', has_secret: true }] }],
+      config: {
+        tools: { tools: ['order_bread'] },
+        webhooks: { post_call: [{ url: 'http://127.0.0.1:9/hook', has_secret: true }] },
+      },
+      tools: [
+        {
+          name: 'order_bread',
+          headers: [{ name: 'Authorization', kind: 'authorization_bearer', has_secret: true }],
+        },
+      ],
       knowledge: [{ name: 'Opening hours', content: 'We open at seven.' }],
     });
     expect((await parley(['import', exported])).out.trim()).toBe(`${exported}: nothing changed`);
@@ -98,7 +121,9 @@ knowledge:
 });
 
 describe('exit codes say what went wrong', () => {
-  it('2 for a key the API does not take, 2 for wrong usage, 3 where nothing answers', { timeout: 240_000 }, async () => {
+  it('2 for a key the API does not take, 2 for wrong usage, 3 where nothing answers', {
+    timeout: 240_000,
+  }, async () => {
     const refused = await parley(['--key', 'wrong', 'wallet', 'show']);
     expect([refused.code, refused.err]).toEqual([2, expect.stringContaining('--key')]);
     expect((await parley(['wallet', 'polish'])).code).toBe(2);
@@ -107,7 +132,9 @@ describe('exit codes say what went wrong', () => {
   });
 });
 
-it(`${ATTEMPTS} sessions at once on credit for ${CREDIT_FOR}: exactly ${CREDIT_FOR}, and the ledgers add up`, { timeout: 240_000 }, async () => {
+it(`${ATTEMPTS} sessions at once on credit for ${CREDIT_FOR}: exactly ${CREDIT_FOR}, and the ledgers add up`, {
+  timeout: 240_000,
+}, async () => {
   const user = await product.ask('POST', '/admin/users', { name: 'Thrifty', credit: '3.00' });
   const ask = (path: string, body: unknown) =>
     fetch(`${product.url}${path}`, {
@@ -115,13 +142,17 @@ it(`${ATTEMPTS} sessions at once on credit for ${CREDIT_FOR}: exactly ${CREDIT_F
       headers: { authorization: `Bearer ${user.api_key}`, 'content-type': 'application/json' },
       body: JSON.stringify(body),
     });
-  const { agent_id } = (await (await ask('/v1/agent/agents', { name: 'Popular' })).json()) as { agent_id: string };
+  const { agent_id } = (await (await ask('/v1/agent/agents', { name: 'Popular' })).json()) as {
+    agent_id: string;
+  };
   expect((await ask(`/v1/agent/agents/${agent_id}/publish`, {})).status).toBe(200);
-  const statuses = await Promise.all(Array.from({ length: ATTEMPTS }, async () => (await ask('/v1/agent/sessions', { agent_id })).status));
-  expect([statuses.filter((status) => status === 201).length, statuses.filter((status) => status === 402).length]).toEqual([
-    CREDIT_FOR,
-    ATTEMPTS - CREDIT_FOR,
-  ]);
+  const statuses = await Promise.all(
+    Array.from({ length: ATTEMPTS }, async () => (await ask('/v1/agent/sessions', { agent_id })).status),
+  );
+  expect([
+    statuses.filter((status) => status === 201).length,
+    statuses.filter((status) => status === 402).length,
+  ]).toEqual([CREDIT_FOR, ATTEMPTS - CREDIT_FOR]);
   expect((await json(['wallet', 'show', user.user_id])).credit).toBe('0.00');
   expect(await parley(['wallet', 'verify'])).toMatchObject({ code: 0, out: expect.stringContaining('✓') });
 });
@@ -136,7 +167,11 @@ it('a backup taken under load, and the product killed under it: nothing acknowle
   expect(await parley(['backup', file])).toMatchObject({ code: 0, err: '' });
   const atBackup = load.acknowledged.length;
   expect(product.kill('control-plane')).toBeGreaterThan(0);
-  await product.until('it is ready again', async () => (await fetch(`${product.url}/readyz`)).status === 200, 60_000);
+  await product.until(
+    'it is ready again',
+    async () => (await fetch(`${product.url}/readyz`)).status === 200,
+    60_000,
+  );
   await product.until('top-ups go on', () => load.acknowledged.length > atBackup + 20, 60_000);
   await load.stop();
   expect((await parley(['wallet', 'verify'])).code).toBe(0);
@@ -165,14 +200,25 @@ it('the doctor calls an agent and finds that each side hears the other', { timeo
   const agent = await product.ask('POST', '/v1/agent/agents', {
     name: 'Patient',
     config: {
-      prompt: { system_prompt: 'You answer.', first_message_mode: 'fixed', first_message: 'Hello, this is the doctor’s patient.' },
+      prompt: {
+        system_prompt: 'You answer.',
+        first_message_mode: 'fixed',
+        first_message: 'Hello, this is the doctor’s patient.',
+      },
       webhooks: { post_call: [{ url: `${tenant.url}/hook` }] },
     },
   });
   await product.ask('POST', `/v1/agent/agents/${agent.agent_id}/publish`);
   const number = '+15550100321';
-  await product.ask('POST', '/v1/agent/phone-numbers', { provider: 'managed', phone_number: number, agent_id: agent.agent_id });
-  const { out } = await parley(['--json', 'doctor', '--sip', `127.0.0.1:${product.sipPort}`, '--number', number], { PORT: '0', SIP_PORT: '0' });
+  await product.ask('POST', '/v1/agent/phone-numbers', {
+    provider: 'managed',
+    phone_number: number,
+    agent_id: agent.agent_id,
+  });
+  const { out } = await parley(
+    ['--json', 'doctor', '--sip', `127.0.0.1:${product.sipPort}`, '--number', number],
+    { PORT: '0', SIP_PORT: '0' },
+  );
   const findings: { what: string; verdict: string; found: string }[] = JSON.parse(out);
   for (const what of ['Settings', 'Product', 'SIP', 'Database', 'Workers', 'Speech synthesis', 'Test call'])
     expect(findings.find((finding) => finding.what === what)).toMatchObject({ verdict: 'ok' });
@@ -182,17 +228,34 @@ it('the doctor calls an agent and finds that each side hears the other', { timeo
   await expectTrace(session.session_id);
 });
 
-/** The call as one trace: its root from the control plane, its parts from the worker, its webhooks; and requests about it linked with it. */
+/**
+ * The call as one trace: its root from the control plane, its parts from the worker, its webhooks; and
+ * requests about it linked with it.
+ */
 async function expectTrace(sessionId: string): Promise<void> {
   const spans = () => collector.spans.filter(({ traceId }) => traceId === sessionId);
   const named = (name: string) => spans().find((span) => span.name === name);
-  await product.until('the call’s trace is whole', () => ['session phone_inbound', 'join', 'webhook call.ended'].every(named), 60_000);
+  await product.until(
+    'the call’s trace is whole',
+    () => ['session phone_inbound', 'join', 'webhook call.ended'].every(named),
+    60_000,
+  );
   const root = named('session phone_inbound');
-  expect(root).toMatchObject({ service: 'parley-control-plane', parentId: null, attributes: { 'parley.status': 'completed' } });
+  expect(root).toMatchObject({
+    service: 'parley-control-plane',
+    parentId: null,
+    attributes: { 'parley.status': 'completed' },
+  });
   expect(named('join')).toMatchObject({ service: 'parley-worker', parentId: root?.spanId });
-  expect(named('webhook call.ended')).toMatchObject({ service: 'parley-control-plane', parentId: root?.spanId, status: 0 });
+  expect(named('webhook call.ended')).toMatchObject({
+    service: 'parley-control-plane',
+    parentId: root?.spanId,
+    status: 0,
+  });
   await product.until('a request about it is linked with it', () =>
-    collector.spans.some(({ name, links }) => name === 'GET /v1/agent/sessions/:session_id' && links.includes(sessionId)),
+    collector.spans.some(
+      ({ name, links }) => name === 'GET /v1/agent/sessions/:session_id' && links.includes(sessionId),
+    ),
   );
   expect(JSON.stringify(collector.spans)).not.toMatch(/doctor’s patient|5550100321/);
 }
@@ -204,8 +267,10 @@ function topUps() {
   const writer = async (name: string) => {
     for (let index = 0; !isStopping; index++) {
       const key = `${name}-${index}`;
-      const post = () => product.api('POST', `/admin/wallet/${OPERATOR}/top-up`, { amount: '1.00', idempotency_key: key });
-      while ((await post().catch(() => null))?.status !== 200) await new Promise((done) => setTimeout(done, 50));
+      const post = () =>
+        product.api('POST', `/admin/wallet/${OPERATOR}/top-up`, { amount: '1.00', idempotency_key: key });
+      while ((await post().catch(() => null))?.status !== 200)
+        await new Promise((done) => setTimeout(done, 50));
       acknowledged.push(key);
     }
   };
@@ -220,7 +285,10 @@ function topUps() {
 }
 
 /** Runs the command line against the product, as a person does. */
-function parley(args: readonly string[], environment: Readonly<Record<string, string>> = {}): Promise<CommandLineResult> {
+function parley(
+  args: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): Promise<CommandLineResult> {
   const own = { HOME: process.env['HOME'], PARLEY_URL: product.url, DATA_DIR: product.dataDir };
   return runParley(args, { folder, environment: { ...own, ...environment } });
 }

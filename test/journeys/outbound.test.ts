@@ -1,4 +1,7 @@
-/** Journey: the product calls phones that are not ours, each over a trunk of its own; every way a dial can end is in the session, in the wallet and in the webhooks. */
+/**
+ * Journey: the product calls phones that are not ours, each over a trunk of its own; every way a dial can end
+ * is in the session, in the wallet and in the webhooks.
+ */
 import { tmpdir } from 'node:os';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { runParley } from '#test/command-line.ts';
@@ -38,38 +41,58 @@ describeNeeds(NEEDED)('an outbound call', { concurrent: true }, () => {
     expect((await phone.ended).code).toBe(0);
   });
 
-  itNeeds(NEEDED)('answered behind a digest is ended by the API with a BYE', { timeout: 120_000 }, async () => {
-    const { sessionId, phone } = await call({ does: 'answer', digest: 407 });
-    await product.until('it is answered', async () => (await session(sessionId)).status === 'active');
-    await product.ask('POST', `/v1/agent/sessions/${sessionId}/end`);
-    await untilTold(sessionId, ['phone_call.dial_finished', 'call.ended', 'call.analyzed']);
-    expect((await phone.ended).code).toBe(0);
-  });
+  itNeeds(NEEDED)(
+    'answered behind a digest is ended by the API with a BYE',
+    { timeout: 120_000 },
+    async () => {
+      const { sessionId, phone } = await call({ does: 'answer', digest: 407 });
+      await product.until('it is answered', async () => (await session(sessionId)).status === 'active');
+      await product.ask('POST', `/v1/agent/sessions/${sessionId}/end`);
+      await untilTold(sessionId, ['phone_call.dial_finished', 'call.ended', 'call.analyzed']);
+      expect((await phone.ended).code).toBe(0);
+    },
+  );
 
-  itNeeds(NEEDED)('of the command line is told as it goes, and Ctrl-C hangs up', { timeout: 120_000 }, async () => {
-    const { number, phone } = await importNumber({ does: 'answer' });
-    const { code, out, err } = await runParley(['call', CALLED, '--agent', agentId, '--from', number.phone_number], {
-      folder: tmpdir(),
-      environment: { PARLEY_URL: product.url, PARLEY_API_KEY: product.rootKey },
-      interruptAt: 'Agent   ',
-    });
-    expect([code, err]).toEqual([0, '']);
-    const [, sessionId, toldAfterwards] =
-      new RegExp(`^Calling \\${CALLED} from \\${number.phone_number} \\(session (\\w+)\\)([\\s\\S]*)$`).exec(out) ?? [];
-    expect(toldAfterwards).toMatch(/Agent {3}[\s\S]*\nHanging up\n/);
-    expect((await phone.ended).code).toBe(0);
-    expect(await session(sessionId as string)).toMatchObject({ status: 'completed', dial_status: 'answered' });
-  });
+  itNeeds(NEEDED)(
+    'of the command line is told as it goes, and Ctrl-C hangs up',
+    { timeout: 120_000 },
+    async () => {
+      const { number, phone } = await importNumber({ does: 'answer' });
+      const { code, out, err } = await runParley(
+        ['call', CALLED, '--agent', agentId, '--from', number.phone_number],
+        {
+          folder: tmpdir(),
+          environment: { PARLEY_URL: product.url, PARLEY_API_KEY: product.rootKey },
+          interruptAt: 'Agent   ',
+        },
+      );
+      expect([code, err]).toEqual([0, '']);
+      const [, sessionId, toldAfterwards] =
+        new RegExp(
+          `^Calling \\${CALLED} from \\${number.phone_number} \\(session (\\w+)\\)([\\s\\S]*)$`,
+        ).exec(out) ?? [];
+      expect(toldAfterwards).toMatch(/Agent {3}[\s\S]*\nHanging up\n/);
+      expect((await phone.ended).code).toBe(0);
+      expect(await session(sessionId as string)).toMatchObject({
+        status: 'completed',
+        dial_status: 'answered',
+      });
+    },
+  );
 
   for (const [status, dialStatus] of [
     [486, 'busy'],
     [480, 'no_answer'],
     [503, 'failed'],
   ] as const)
-    itNeeds(NEEDED)(`refused with ${status} is told once, as ${dialStatus}`, { timeout: 120_000 }, async () => {
-      const { sessionId, phone } = await call({ does: 'refuse', status });
-      await expectUnanswered(sessionId, { end_reason: 'dial_failed', dial_status: dialStatus }, phone);
-    });
+    itNeeds(NEEDED)(
+      `refused with ${status} is told once, as ${dialStatus}`,
+      { timeout: 120_000 },
+      async () => {
+        const { sessionId, phone } = await call({ does: 'refuse', status });
+        await expectUnanswered(sessionId, { end_reason: 'dial_failed', dial_status: dialStatus }, phone);
+      },
+    );
 
   itNeeds(NEEDED)('ended while it rings is cancelled at the phone', { timeout: 120_000 }, async () => {
     const { sessionId, phone } = await call({ does: 'ring' });
@@ -114,11 +137,21 @@ async function untilTold(sessionId: string, events: readonly string[]): Promise<
   expect(tenant.eventsOf(sessionId).map(({ event }) => event)).toEqual(events);
 }
 
-async function expectUnanswered(sessionId: string, expected: Record<string, unknown>, phone: SippPhone): Promise<void> {
+async function expectUnanswered(
+  sessionId: string,
+  expected: Record<string, unknown>,
+  phone: SippPhone,
+): Promise<void> {
   await untilTold(sessionId, ['phone_call.dial_finished']);
   const { code, screen } = await phone.ended;
   expect(code, screen).toBe(0);
   await product.until('the session is over', async () => (await session(sessionId)).status === 'failed');
-  expect(await session(sessionId)).toMatchObject({ ...expected, answered_by: null, sip_call_id: null, duration_seconds: null, analysis: null });
+  expect(await session(sessionId)).toMatchObject({
+    ...expected,
+    answered_by: null,
+    sip_call_id: null,
+    duration_seconds: null,
+    analysis: null,
+  });
   expect(tenant.eventsOf(sessionId).map(({ event }) => event)).toEqual(['phone_call.dial_finished']);
 }

@@ -1,4 +1,7 @@
-/** Journey: phones that are not ours call the number the product prints, hear the demo agent, ask, and hear an answer to what they asked. */
+/**
+ * Journey: phones that are not ours call the number the product prints, hear the demo agent, ask, and hear an
+ * answer to what they asked.
+ */
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { voicedSeconds } from '#caller/voiced.ts';
 import { describeNeeds, itNeeds } from '#test/needs.ts';
@@ -36,21 +39,29 @@ describeNeeds(NEEDED)('a phone call to the demo agent', () => {
   });
 
   describe('placed by several phones at once', { concurrent: true }, () => {
-    itNeeds([...NEEDED, 'sipp', 'tcpdump'])('sipp hears the greeting and an answer to what was asked', { timeout: 180_000 }, async () => {
-      const from = '+15557650001';
-      const { exitStatus, heard } = await callWithSipp(product.sipAddress(), from, MICROPHONE);
-      expect(exitStatus).toBe(0);
-      await expectAnswered(heard, 8_000);
-      await expectSettled(from);
-    });
+    itNeeds([...NEEDED, 'sipp', 'tcpdump'])(
+      'sipp hears the greeting and an answer to what was asked',
+      { timeout: 180_000 },
+      async () => {
+        const from = '+15557650001';
+        const { exitStatus, heard } = await callWithSipp(product.sipAddress(), from, MICROPHONE);
+        expect(exitStatus).toBe(0);
+        await expectAnswered(heard, 8_000);
+        await expectSettled(from);
+      },
+    );
 
-    itNeeds([...NEEDED, 'baresip'])('baresip hears the greeting and an answer to what was asked', { timeout: 180_000 }, async () => {
-      const from = '+15557650002';
-      const { samples, rateHz } = await callWithBaresip(product.sipAddress(), from, MICROPHONE);
-      expect(rateHz).toBe(8_000);
-      await expectAnswered(samples, rateHz);
-      await expectSettled(from);
-    });
+    itNeeds([...NEEDED, 'baresip'])(
+      'baresip hears the greeting and an answer to what was asked',
+      { timeout: 180_000 },
+      async () => {
+        const from = '+15557650002';
+        const { samples, rateHz } = await callWithBaresip(product.sipAddress(), from, MICROPHONE);
+        expect(rateHz).toBe(8_000);
+        await expectAnswered(samples, rateHz);
+        await expectSettled(from);
+      },
+    );
   });
 });
 
@@ -83,7 +94,9 @@ async function expectSettled(callerNumber: string): Promise<void> {
   // Most of 20 s at 50 packets a second.
   expect(session.media_quality.packets_received).toBeGreaterThan(500);
   expect(session.media_quality.packets_sent).toBeGreaterThan(500);
-  const said = session.items.map((item: { role: string; content: string }) => `${item.role}: ${item.content}`);
+  const said = session.items.map(
+    (item: { role: string; content: string }) => `${item.role}: ${item.content}`,
+  );
   expect(said[0]).toMatch(/^assistant: Hello, this is the Parley demo\./);
   expect(said[1]).toBe('user: what are your opening hours');
   expect(said[2]).toMatch(/^assistant: We are open every day from noon until ten in the evening\./);

@@ -1,4 +1,7 @@
-/** The processes of a running product, read from /proc: who they are, the CPU they used and the memory they hold. */
+/**
+ * The processes of a running product, read from /proc: who they are, the CPU they used and the memory they
+ * hold.
+ */
 import { readdirSync, readFileSync } from 'node:fs';
 
 /** Kernel ticks per second of CPU accounting; 100 on every Linux that runs Node. */
@@ -39,7 +42,10 @@ export function cpuSeconds(processes: readonly Process[]): number {
 
 /** Resident memory of these processes, bytes. */
 export function residentBytes(processes: readonly Process[]): number {
-  return processes.reduce((sum, { pid }) => sum + Number(read(`/proc/${pid}/statm`)?.split(' ')[1] ?? 0) * PAGE_BYTES, 0);
+  return processes.reduce(
+    (sum, { pid }) => sum + Number(read(`/proc/${pid}/statm`)?.split(' ')[1] ?? 0) * PAGE_BYTES,
+    0,
+  );
 }
 
 /** True while a process exists and has not merely been left unburied. */

@@ -1,6 +1,7 @@
 /**
- * The whole product, started as a user starts it and told nothing but documented settings: for journeys and benchmarks.
- * It finds a port by what the program prints, talks to it over HTTP with the key the program wrote, and kills its processes by what they are called.
+ * The whole product, started as a user starts it and told nothing but documented settings: for journeys and
+ * benchmarks. It finds a port by what the program prints, talks to it over HTTP with the key the program
+ * wrote, and kills its processes by what they are called.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,7 +12,9 @@ import { z } from 'zod';
 import { isRunning, type Process, processTree } from './process-tree.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
-/** Only what hangs runs into one of these: on a machine with ten times the work it could do a start took 30 s. */
+/**
+ * Only what hangs runs into one of these: on a machine with ten times the work it could do a start took 30 s.
+ */
 const START_MS = 90_000;
 const STOP_MS = 60_000;
 const CONDITION_MS = 60_000;
@@ -65,7 +68,8 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
     },
   });
   const output: string[] = [];
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => output.push(text));
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => output.push(text));
   const printed = await untilPrinted(child, output);
   const product = new Product({
     child,
@@ -77,7 +81,11 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
     sipPort: options.sipPort ?? printed.sipPort ?? 0,
   });
   try {
-    await product.until('it is ready', async () => (await fetch(`${product.url}/readyz`)).status === 200, START_MS);
+    await product.until(
+      'it is ready',
+      async () => (await fetch(`${product.url}/readyz`)).status === 200,
+      START_MS,
+    );
   } catch (error) {
     await product.close();
     throw error;
@@ -120,7 +128,9 @@ export class Product {
     this.#child = started.child;
     this.#output = started.output;
     this.#keepsDataDir = started.keepsDataDir;
-    const credentials = z.object({ root_api_key: z.string() }).parse(JSON.parse(readFileSync(join(started.dataDir, 'credentials.json'), 'utf8')));
+    const credentials = z
+      .object({ root_api_key: z.string() })
+      .parse(JSON.parse(readFileSync(join(started.dataDir, 'credentials.json'), 'utf8')));
     this.rootKey = credentials.root_api_key;
   }
 
@@ -138,7 +148,10 @@ export class Product {
   async api(method: string, path: string, body?: unknown): Promise<ApiAnswer> {
     const response = await fetch(`${this.url}${path}`, {
       method,
-      headers: { authorization: `Bearer ${this.rootKey}`, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+      headers: {
+        authorization: `Bearer ${this.rootKey}`,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       signal: AbortSignal.timeout(15_000),
     });
@@ -150,7 +163,8 @@ export class Product {
   /** Like `api`, and throws unless the answer is a success. */
   async ask(method: string, path: string, body?: unknown): Promise<ApiAnswer['body']> {
     const answer = await this.api(method, path, body);
-    if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
+    if (answer.status >= 300)
+      throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
     return answer.body;
   }
 
@@ -174,8 +188,15 @@ export class Product {
     return victims.length;
   }
 
-  /** Waits until `condition` holds, asking every 50 ms; an error counts as not yet. Throws, with the output's end, when it never does. */
-  async until(what: string, condition: () => boolean | Promise<boolean>, timeoutMs = CONDITION_MS): Promise<void> {
+  /**
+   * Waits until `condition` holds, asking every 50 ms; an error counts as not yet. Throws, with the output's
+   * end, when it never does.
+   */
+  async until(
+    what: string,
+    condition: () => boolean | Promise<boolean>,
+    timeoutMs = CONDITION_MS,
+  ): Promise<void> {
     const deadlineMs = performance.now() + timeoutMs;
     let lastError: unknown;
     for (;;) {
@@ -185,7 +206,10 @@ export class Product {
         lastError = error;
       }
       if (performance.now() > deadlineMs)
-        throw new Error(`${what}: not within ${timeoutMs} ms\n--- the product's output ends:\n${this.log.slice(-4_000)}`, { cause: lastError });
+        throw new Error(
+          `${what}: not within ${timeoutMs} ms\n--- the product's output ends:\n${this.log.slice(-4_000)}`,
+          { cause: lastError },
+        );
       await new Promise((done) => setTimeout(done, 50));
     }
   }
@@ -203,7 +227,9 @@ export class Product {
     return this.#child.exitCode;
   }
 
-  /** Kills what is left of it, waits until it is gone, and deletes its data unless the directory was given. */
+  /**
+   * Kills what is left of it, waits until it is gone, and deletes its data unless the directory was given.
+   */
   async close(): Promise<void> {
     this.processes();
     for (const { pid } of this.#everStarted.values()) signal(pid, 'SIGKILL');
@@ -213,7 +239,11 @@ export class Product {
 
   /** Waits until every process it ever had is gone, by itself. Throws when one stays. */
   untilGone(): Promise<void> {
-    return this.until('its processes are gone', () => ![...this.#everStarted.keys()].some(isRunning), STOP_MS);
+    return this.until(
+      'its processes are gone',
+      () => ![...this.#everStarted.keys()].some(isRunning),
+      STOP_MS,
+    );
   }
 }
 
@@ -238,7 +268,10 @@ function untilPrinted(child: ChildProcess, output: readonly string[]): Promise<z
   });
 }
 
-/** Signals a process that may have ended meanwhile; a number used again by someone else's process is not ours to find here, as they are never reused so soon. */
+/**
+ * Signals a process that may have ended meanwhile; a number used again by someone else's process is not ours
+ * to find here, as they are never reused so soon.
+ */
 function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);

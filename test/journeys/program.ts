@@ -1,10 +1,16 @@
-/** One program of the product as a person starts it: what it prints, and how it ends. For starts that fail and for parts started alone. */
+/**
+ * One program of the product as a person starts it: what it prints, and how it ends. For starts that fail and
+ * for parts started alone.
+ */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join, resolve } from 'node:path';
 
 const ROOT = resolve(import.meta.dirname, '../..');
-/** Only what hangs runs into it: on a machine with ten times the work it could do a start that fails took 20 s. */
+/**
+ * Only what hangs runs into it: on a machine with ten times the work it could do a start that fails took 20
+ * s.
+ */
 const DEADLINE_MS = 90_000;
 
 /** A started program. */
@@ -41,13 +47,17 @@ export class Program {
     return this.output.split('\n').filter((line) => line !== '' && !line.startsWith('{'));
   }
 
-  /** Waits for a line and returns the match. Throws with the output when it does not come, or the program ends without it. */
+  /**
+   * Waits for a line and returns the match. Throws with the output when it does not come, or the program ends
+   * without it.
+   */
   async printed(pattern: RegExp): Promise<RegExpExecArray> {
     const limit = AbortSignal.timeout(DEADLINE_MS);
     for (;;) {
       const found = pattern.exec(this.output);
       if (found) return found;
-      if (this.#isSilent || limit.aborted) throw new Error(`${String(pattern)} was not printed:\n${this.output}`);
+      if (this.#isSilent || limit.aborted)
+        throw new Error(`${String(pattern)} was not printed:\n${this.output}`);
       await once(this.#child, 'printed', { signal: limit }).catch(() => undefined);
     }
   }
@@ -57,7 +67,9 @@ export class Program {
     this.#child.kill(name);
   }
 
-  /** Its exit status, once it has ended; null when a signal ended it. Kills it when it does not end by itself. */
+  /**
+   * Its exit status, once it has ended; null when a signal ended it. Kills it when it does not end by itself.
+   */
   async ended(): Promise<number | null> {
     const limit = setTimeout(() => this.#child.kill('SIGKILL'), DEADLINE_MS);
     await this.#ended;

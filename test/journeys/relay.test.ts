@@ -1,4 +1,7 @@
-/** Journey: the product with an rtpengine in front of its workers (docs/rtpengine.md): a caller asks, is understood and answered, and is joined with a person; every leg's audio goes through the relay. */
+/**
+ * Journey: the product with an rtpengine in front of its workers (docs/rtpengine.md): a caller asks, is
+ * understood and answered, and is joined with a person; every leg's audio goes through the relay.
+ */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { voicedSeconds } from '#caller/voiced.ts';
 import { answerPhone, dial, type Phone } from '#test/fakes/baresip.ts';
@@ -26,12 +29,17 @@ describeWhereThere(['rtpengine', 'baresip'])('the product behind an rtpengine', 
     caller = null;
     rtpengine = await startRtpengine();
     const { host, port } = rtpengine.address;
-    const environment = { RTPENGINE: `${host}:${port}`, RTPENGINE_INTERFACES: `${rtpengine.interfaces.network},${rtpengine.interfaces.worker}` };
+    const environment = {
+      RTPENGINE: `${host}:${port}`,
+      RTPENGINE_INTERFACES: `${rtpengine.interfaces.network},${rtpengine.interfaces.worker}`,
+    };
     [product, model, person] = await Promise.all([
       startProduct({ environment }),
       startOpenaiServer({
         chat: ({ messages }) =>
-          /Keypad entry: 1/.test(JSON.stringify(messages)) ? callTool('_transfer_call', { destination: 'Desk', notes: '' }) : say('Seven it is.'),
+          /Keypad entry: 1/.test(JSON.stringify(messages))
+            ? callTool('_transfer_call', { destination: 'Desk', notes: '' })
+            : say('Seven it is.'),
       }),
       answerPhone(tone(PERSONS_HZ, 120_000)),
     ]);
@@ -44,29 +52,56 @@ describeWhereThere(['rtpengine', 'baresip'])('the product behind an rtpengine', 
     await rtpengine?.close();
   });
 
-  const hears = (phone: Phone, hz: number) => product.until(`${hz} Hz is heard`, () => power(phone.heard().subarray(-RATE_HZ), hz) > HEARD);
+  const hears = (phone: Phone, hz: number) =>
+    product.until(`${hz} Hz is heard`, () => power(phone.heard().subarray(-RATE_HZ), hz) > HEARD);
 
-  it('a call is answered, joined with a person’s, and ends; the relay carries both legs, and nothing afterwards', { timeout: 180_000 }, async () => {
-    const destination = { label: 'Desk', type: 'sip', sip_uri: person.uri, mode: 'warm', warm_connect: 'direct' };
+  it('a call is answered, joined with a person’s, and ends; the relay carries both legs, and nothing afterwards', {
+    timeout: 180_000,
+  }, async () => {
+    const destination = {
+      label: 'Desk',
+      type: 'sip',
+      sip_uri: person.uri,
+      mode: 'warm',
+      warm_connect: 'direct',
+    };
     const { agent_id } = await product.ask('POST', '/v1/agent/agents', {
       name: 'Receptionist',
       config: {
-        prompt: { system_prompt: 'You answer the phone.', first_message_mode: 'fixed', first_message: 'Hello, this is the front desk.' },
-        conversation: { keypad_input: { enabled: true, inter_digit_timeout_seconds: 1 }, transfer_destinations: [destination] },
+        prompt: {
+          system_prompt: 'You answer the phone.',
+          first_message_mode: 'fixed',
+          first_message: 'Hello, this is the front desk.',
+        },
+        conversation: {
+          keypad_input: { enabled: true, inter_digit_timeout_seconds: 1 },
+          transfer_destinations: [destination],
+        },
         llm: { custom: { base_url: model.url, model: 'stand-in', api_key: 'none' } },
       },
     });
     await product.ask('POST', `/v1/agent/agents/${agent_id}/publish`);
     const trunk = { inbound_allowed_addresses: ['127.0.0.1'], termination_uri: person.address };
-    const number = await product.ask('POST', '/v1/agent/phone-numbers', { provider: 'sip', phone_number: '+4930999006', agent_id, ...trunk });
-    const phone = await dial(product.sipAddress(number.phone_number), tone(CALLERS_HZ, 120_000), { user: CALLER });
+    const number = await product.ask('POST', '/v1/agent/phone-numbers', {
+      provider: 'sip',
+      phone_number: '+4930999006',
+      agent_id,
+      ...trunk,
+    });
+    const phone = await dial(product.sipAddress(number.phone_number), tone(CALLERS_HZ, 120_000), {
+      user: CALLER,
+    });
     caller = phone;
     await product.until('the agent is heard', () => voicedSeconds(phone.heard(), RATE_HZ) > 0.5);
     expect(await rtpengine.calls()).toBe(1);
-    const { sessions } = await product.ask('GET', `/v1/agent/sessions?caller_number=${encodeURIComponent(CALLER)}`);
+    const { sessions } = await product.ask(
+      'GET',
+      `/v1/agent/sessions?caller_number=${encodeURIComponent(CALLER)}`,
+    );
     const sessionId: string = sessions[0].session_id;
     await phone.press('7');
-    const items = async () => JSON.stringify((await product.ask('GET', `/v1/agent/sessions/${sessionId}`)).items);
+    const items = async () =>
+      JSON.stringify((await product.ask('GET', `/v1/agent/sessions/${sessionId}`)).items);
     await product.until('the key is answered', async () => (await items()).includes('Seven it is.'));
     await phone.press('1');
     await hears(person, CALLERS_HZ);

@@ -1,4 +1,7 @@
-/** Journey: two control planes in processes of their own, on one store and one Redis, with a worker and a phone at the first: what holds for one holds for both together. */
+/**
+ * Journey: two control planes in processes of their own, on one store and one Redis, with a worker and a
+ * phone at the first: what holds for one holds for both together.
+ */
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -36,7 +39,9 @@ beforeAll(async () => {
   if (!has(NEEDS)) return;
   folder = mkdtempSync(join(tmpdir(), 'parley-replicas-'));
   [redis, tenant] = await Promise.all([startRedisServer(), openWebhookReceiver()]);
-  product = await startProduct({ environment: { ...settings(), REDIS_URL: redis.tcpUrl, DRAIN_SECONDS: '0' } });
+  product = await startProduct({
+    environment: { ...settings(), REDIS_URL: redis.tcpUrl, DRAIN_SECONDS: '0' },
+  });
   second = await startReplica('second', { REDIS_URL: redis.tcpUrl });
 }, 120_000);
 afterAll(async () => {
@@ -49,9 +54,13 @@ afterAll(async () => {
 });
 
 describe('two control planes on one store', () => {
-  itNeeds(NEEDS)('one that shares no Redis with the others does not start, and says what to set', { timeout: 120_000 }, async () => {
-    await expect(startReplica('third', {})).rejects.toThrow('set the same REDIS_URL for every replica');
-  });
+  itNeeds(NEEDS)(
+    'one that shares no Redis with the others does not start, and says what to set',
+    { timeout: 120_000 },
+    async () => {
+      await expect(startReplica('third', {})).rejects.toThrow('set the same REDIS_URL for every replica');
+    },
+  );
 
   itNeeds(NEEDS)('the windows of public rates are one', { timeout: 240_000 }, async () => {
     for (;;) {
@@ -60,7 +69,9 @@ describe('two control planes on one store', () => {
       const statuses: number[] = [];
       for (let attempt = 0; attempt <= RATE; attempt++) {
         const { url } = attempt % 2 === 0 ? product : second;
-        statuses.push(await statusOf({ url, headers: { origin: ORIGIN } }, '/v1/agent/sessions', { agent_id: agentId }));
+        statuses.push(
+          await statusOf({ url, headers: { origin: ORIGIN } }, '/v1/agent/sessions', { agent_id: agentId }),
+        );
       }
       // A new minute is a new window.
       if (Math.floor(Date.now() / MINUTE_MS) !== minute) continue;
@@ -88,9 +99,13 @@ describe('two control planes on one store', () => {
       const count = (status: number) => answers.filter((answer) => answer.status === status).length;
       expect([count(201), count(402)]).toEqual([CREDIT_FOR, ATTEMPTS - CREDIT_FOR]);
       for (const { status, body: session } of answers) {
-        if (status === 201) expect(await statusOf(here, `/v1/agent/sessions/${session.session_id}/end`, {})).toBe(204);
+        if (status === 201)
+          expect(await statusOf(here, `/v1/agent/sessions/${session.session_id}/end`, {})).toBe(204);
       }
-      await product.until('every charge is given back', async () => (await request(here, 'GET', '/wallet/self/api-credit')).body.credit === '0.60');
+      await product.until(
+        'every charge is given back',
+        async () => (await request(here, 'GET', '/wallet/self/api-credit')).body.credit === '0.60',
+      );
       expect((await product.ask('GET', '/admin/wallets/verify')).flaws).toEqual([]);
     },
   );
@@ -102,7 +117,13 @@ describe('two control planes on one store', () => {
       const agentId = await publish({ webhooks: { post_call: [{ url: `${tenant.url}/hook` }] } });
       const number = '+15550100777';
       const here = { url: second.url, headers: { authorization: `Bearer ${product.rootKey}` } };
-      expect(await statusOf(here, '/v1/agent/phone-numbers', { provider: 'managed', phone_number: number, agent_id: agentId })).toBe(201);
+      expect(
+        await statusOf(here, '/v1/agent/phone-numbers', {
+          provider: 'managed',
+          phone_number: number,
+          agent_id: agentId,
+        }),
+      ).toBe(201);
       await callTimes(number, CALLS);
       const ended = () => tenant.received.filter(({ body }) => body.event === 'call.ended');
       const told = () => new Set(ended().map(({ body }) => body.session.id)).size;
@@ -127,7 +148,10 @@ function settings(): Record<string, string> {
   };
 }
 
-/** Starts `npm run start:control-plane` on the product's store, with its secrets. Rejects with what it printed when it ends instead. */
+/**
+ * Starts `npm run start:control-plane` on the product's store, with its secrets. Rejects with what it printed
+ * when it ends instead.
+ */
 async function startReplica(name: string, environment: Readonly<Record<string, string>>): Promise<Replica> {
   const dataDir = join(folder, name);
   mkdirSync(dataDir);
@@ -150,10 +174,16 @@ async function startReplica(name: string, environment: Readonly<Record<string, s
   }
 }
 
-async function publish(config: Record<string, unknown>, profile: Record<string, unknown> = {}): Promise<string> {
+async function publish(
+  config: Record<string, unknown>,
+  profile: Record<string, unknown> = {},
+): Promise<string> {
   const { agent_id: id } = await product.ask('POST', '/v1/agent/agents', {
     name: 'Shared',
-    config: { prompt: { system_prompt: 'You answer.', first_message_mode: 'fixed', first_message: 'Hello.' }, ...config },
+    config: {
+      prompt: { system_prompt: 'You answer.', first_message_mode: 'fixed', first_message: 'Hello.' },
+      ...config,
+    },
   });
   if (Object.keys(profile).length > 0) await product.ask('PATCH', `/v1/agent/agents/${id}`, profile);
   await product.ask('POST', `/v1/agent/agents/${id}/publish`);
@@ -162,7 +192,9 @@ async function publish(config: Record<string, unknown>, profile: Record<string, 
 
 async function callTimes(number: string, times: number): Promise<void> {
   const scene = prepareScene({ name: 'short', steps: [{ do: 'pause', ms: 200 }] });
-  const call = async () => (await new PhoneCaller({ ports: PORTS }).call({ target: product.sipAddress(number), scene })).outcome.type;
+  const call = async () =>
+    (await new PhoneCaller({ ports: PORTS }).call({ target: product.sipAddress(number), scene })).outcome
+      .type;
   for (let calls = 0; calls < times; calls++) expect(await call()).toBe('answered');
 }
 
@@ -176,8 +208,16 @@ async function statusOf(client: Client, path: string, body: unknown): Promise<nu
   return (await request(client, 'POST', path, body)).status;
 }
 
-async function request({ url, headers }: Client, method: string, path: string, body?: unknown): Promise<ApiAnswer> {
-  const sent = body === undefined ? { headers } : { headers: { ...headers, 'content-type': 'application/json' }, body: JSON.stringify(body) };
+async function request(
+  { url, headers }: Client,
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<ApiAnswer> {
+  const sent =
+    body === undefined
+      ? { headers }
+      : { headers: { ...headers, 'content-type': 'application/json' }, body: JSON.stringify(body) };
   const response = await fetch(`${url}${path}`, { method, ...sent });
   const text = await response.text();
   return { status: response.status, body: text === '' ? null : JSON.parse(text) };

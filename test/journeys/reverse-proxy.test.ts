@@ -1,4 +1,7 @@
-/** Journey: Parley behind the reverse proxies of docs/reverse-proxy.md, each set up with the very block that stands there: pages, live events, speech over WebSocket, a web call, and who is believed. */
+/**
+ * Journey: Parley behind the reverse proxies of docs/reverse-proxy.md, each set up with the very block that
+ * stands there: pages, live events, speech over WebSocket, a web call, and who is believed.
+ */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -24,7 +27,9 @@ const PUBLIC_RATE = 5;
 
 /** The block of the documentation that begins with these words. */
 function blockOf(fence: string, start: string): string {
-  const block = [...PAGE.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)].find(([, kind, text]) => kind === fence && text?.startsWith(start));
+  const block = [...PAGE.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)].find(
+    ([, kind, text]) => kind === fence && text?.startsWith(start),
+  );
   if (!block?.[2]) throw new Error(`docs/reverse-proxy.md has no block that begins with ${start}`);
   return block[2];
 }
@@ -53,7 +58,22 @@ const PROXIES = [
       const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost'];
       execFileSync(
         'openssl',
-        ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '1', ...subject, '-keyout', key, '-out', cert],
+        [
+          'req',
+          '-x509',
+          '-newkey',
+          'ec',
+          '-pkeyopt',
+          'ec_paramgen_curve:P-256',
+          '-nodes',
+          '-days',
+          '1',
+          ...subject,
+          '-keyout',
+          key,
+          '-out',
+          cert,
+        ],
         { stdio: 'ignore' },
       );
       const block = fillIn(blockOf('nginx', 'map'), {
@@ -63,12 +83,21 @@ const PROXIES = [
         '/etc/ssl/parley/key.pem': key,
         'http://127.0.0.1:8080': product,
       });
-      const places = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${join(folder, name)};`).join(' ');
+      const places = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
+        .map((name) => `${name}_temp_path ${join(folder, name)};`)
+        .join(' ');
       const file = join(folder, 'nginx.conf');
-      writeFileSync(file, `daemon off; pid ${join(folder, 'pid')}; events {}\nhttp { access_log off; ${places}\n${block}\n}\n`);
-      return spawn('nginx', ['-c', file, '-p', folder, '-e', 'stderr', ...(process.getuid?.() === 0 ? ['-g', 'user root;'] : [])], {
-        stdio: 'inherit',
-      });
+      writeFileSync(
+        file,
+        `daemon off; pid ${join(folder, 'pid')}; events {}\nhttp { access_log off; ${places}\n${block}\n}\n`,
+      );
+      return spawn(
+        'nginx',
+        ['-c', file, '-p', folder, '-e', 'stderr', ...(process.getuid?.() === 0 ? ['-g', 'user root;'] : [])],
+        {
+          stdio: 'inherit',
+        },
+      );
     },
   },
   {
@@ -79,7 +108,10 @@ const PROXIES = [
         '127.0.0.1:8080': new URL(product).host,
       });
       const file = join(folder, 'Caddyfile');
-      writeFileSync(file, `{\n  admin off\n  auto_https disable_redirects\n  skip_install_trust\n  storage file_system ${folder}\n}\n${block}`);
+      writeFileSync(
+        file,
+        `{\n  admin off\n  auto_https disable_redirects\n  skip_install_trust\n  storage file_system ${folder}\n}\n${block}`,
+      );
       return spawn('caddy', ['run', '--adapter', 'caddyfile', '--config', file], {
         stdio: ['ignore', 'ignore', 'ignore'],
         env: { PATH: process.env['PATH'], HOME: folder },
@@ -103,8 +135,10 @@ for (const { program, start } of PROXIES) {
     let proxy: ChildProcess;
     let url: string;
 
-    const ask = (path: string, init: { method?: string; headers?: Record<string, string>; body?: string } = {}) =>
-      fetch(`${url}${path}`, { dispatcher: trusting, ...init });
+    const ask = (
+      path: string,
+      init: { method?: string; headers?: Record<string, string>; body?: string } = {},
+    ) => fetch(`${url}${path}`, { dispatcher: trusting, ...init });
     const key = () => ({ authorization: `Bearer ${product.rootKey}` });
 
     beforeAll(async () => {
@@ -112,7 +146,13 @@ for (const { program, start } of PROXIES) {
       const port = await freeTcpPort();
       url = `https://localhost:${port}`;
       product = await startProduct({
-        environment: { PUBLIC_URL: url, TRUST_PROXY: 'true', PUBLIC_RATE_PER_IP: String(PUBLIC_RATE), LOG_LEVEL: 'warn', DRAIN_SECONDS: '0' },
+        environment: {
+          PUBLIC_URL: url,
+          TRUST_PROXY: 'true',
+          PUBLIC_RATE_PER_IP: String(PUBLIC_RATE),
+          LOG_LEVEL: 'warn',
+          DRAIN_SECONDS: '0',
+        },
       });
       proxy = start({ folder, port, product: product.url });
       await product.until('the proxy answers', async () => (await ask('/readyz')).status === 200);
@@ -126,8 +166,17 @@ for (const { program, start } of PROXIES) {
 
     it('a file goes through in the form it was built in', PATIENCE, async () => {
       // Unlike fetch this leaves the body as it comes.
-      const { headers, body } = await trusting.request({ origin: url, path: '/widget.js', method: 'GET', headers: { 'accept-encoding': 'br' } });
-      expect(headers).toMatchObject({ 'content-encoding': 'br', vary: expect.stringMatching(/accept-encoding/i), etag: expect.any(String) });
+      const { headers, body } = await trusting.request({
+        origin: url,
+        path: '/widget.js',
+        method: 'GET',
+        headers: { 'accept-encoding': 'br' },
+      });
+      expect(headers).toMatchObject({
+        'content-encoding': 'br',
+        vary: expect.stringMatching(/accept-encoding/i),
+        etag: expect.any(String),
+      });
       expect(brotliDecompressSync(await body.arrayBuffer()).toString()).toContain('voice-agent');
     });
 
@@ -135,7 +184,9 @@ for (const { program, start } of PROXIES) {
       const stream = await ask('/v1/agent/events', { headers: key() });
       const events = stream.body!.pipeThrough(new TextDecoderStream())[Symbol.asyncIterator]();
       let seen = '';
-      const { session_id } = await product.ask('POST', '/v1/agent/sessions', { agent_id: await demoAgentId(product) });
+      const { session_id } = await product.ask('POST', '/v1/agent/sessions', {
+        agent_id: await demoAgentId(product),
+      });
       while (!seen.includes(session_id)) {
         const { value, done } = await events.next();
         if (done) throw new Error(`the stream ended before the session was told: ${seen}`);
@@ -145,12 +196,21 @@ for (const { program, start } of PROXIES) {
     });
 
     it('speech comes over a WebSocket', PATIENCE, async () => {
-      const socket = new WebSocket(`${url.replace('https', 'wss')}/v1/tts/live`, { headers: key(), rejectUnauthorized: false });
+      const socket = new WebSocket(`${url.replace('https', 'wss')}/v1/tts/live`, {
+        headers: key(),
+        rejectUnauthorized: false,
+      });
       await once(socket, 'open');
-      for (const message of [{ event: 'start', request: { text: '', format: 'mp3' } }, { event: 'text', text: 'We are open.' }, { event: 'stop' }])
+      for (const message of [
+        { event: 'start', request: { text: '', format: 'mp3' } },
+        { event: 'text', text: 'We are open.' },
+        { event: 'stop' },
+      ])
         socket.send(encode(message));
       const heard: string[] = [];
-      socket.on('message', (data: Buffer) => heard.push((decode(data) as { event: string; reason?: string }).reason ?? 'audio'));
+      socket.on('message', (data: Buffer) =>
+        heard.push((decode(data) as { event: string; reason?: string }).reason ?? 'audio'),
+      );
       await once(socket, 'close');
       expect(heard).toEqual(expect.arrayContaining(['audio', 'stop']));
     });
@@ -168,8 +228,16 @@ for (const { program, start } of PROXIES) {
       const statuses: number[] = [];
       // More than two minutes' worth: a new minute may begin meanwhile.
       for (let last = 1; last <= 2 * PUBLIC_RATE + 2; last++) {
-        const headers = { origin: url, 'content-type': 'application/json', 'x-forwarded-for': `203.0.113.${last}` };
-        const answer = await ask('/v1/agent/sessions', { method: 'POST', headers, body: JSON.stringify({ agent_id }) });
+        const headers = {
+          origin: url,
+          'content-type': 'application/json',
+          'x-forwarded-for': `203.0.113.${last}`,
+        };
+        const answer = await ask('/v1/agent/sessions', {
+          method: 'POST',
+          headers,
+          body: JSON.stringify({ agent_id }),
+        });
         statuses.push(answer.status);
         await answer.text();
       }

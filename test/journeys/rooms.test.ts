@@ -1,4 +1,7 @@
-/** Journey: web sessions in LiveKit rooms of a real server: the conversation in the browser, a caller of LiveKit's own, one who listens in, the widget, and a server that is away. */
+/**
+ * Journey: web sessions in LiveKit rooms of a real server: the conversation in the browser, a caller of
+ * LiveKit's own, one who listens in, the widget, and a server that is away.
+ */
 import { afterAll, beforeAll, expect, vi } from 'vitest';
 import { readSettings } from '#config/env.ts';
 import { createLogger } from '#config/log.ts';
@@ -12,7 +15,14 @@ import { ASKED, QUESTION, record } from './microphone.ts';
 import { type Product, startProduct } from './product.ts';
 import { TalkPage } from './talk-page.ts';
 import { demoAgentId } from './tenant.ts';
-import { AUDIBLE, describeConversation, expectTakenOverAtConsole, GREETING, NAME, settled } from './web-conversation.ts';
+import {
+  AUDIBLE,
+  describeConversation,
+  expectTakenOverAtConsole,
+  GREETING,
+  NAME,
+  settled,
+} from './web-conversation.ts';
 import { Site } from './widget-page.ts';
 
 const NEEDS = ['livekit-server'];
@@ -41,51 +51,64 @@ const ROOMS = {
 };
 
 describeConversation('a conversation in the browser, in a LiveKit room', ROOMS, (stage) => {
-  itNeeds(['chromium', ...NEEDS])('goes on after a restart of the LiveKit server', { timeout: 180_000 }, async () => {
-    const visitor = await TalkPage.open(stage.browser, stage.product);
-    await visitor.press('Type instead');
-    await visitor.line('Agent', GREETING);
-    await server.close();
-    await visitor.status('Connection lost, trying again…');
-    server = await startLivekitServer({ port: server.port });
-    await visitor.status('Listening');
-    await visitor.type('Who are you?');
-    await visitor.line('Agent', NAME);
-    await visitor.press('Hang up');
-    expect(await settled(stage.product, await visitor.sessionId())).toMatchObject({ status: 'completed', end_reason: 'user_hangup' });
-    await visitor.close();
-  });
+  itNeeds(['chromium', ...NEEDS])(
+    'goes on after a restart of the LiveKit server',
+    { timeout: 180_000 },
+    async () => {
+      const visitor = await TalkPage.open(stage.browser, stage.product);
+      await visitor.press('Type instead');
+      await visitor.line('Agent', GREETING);
+      await server.close();
+      await visitor.status('Connection lost, trying again…');
+      server = await startLivekitServer({ port: server.port });
+      await visitor.status('Listening');
+      await visitor.type('Who are you?');
+      await visitor.line('Agent', NAME);
+      await visitor.press('Hang up');
+      expect(await settled(stage.product, await visitor.sessionId())).toMatchObject({
+        status: 'completed',
+        end_reason: 'user_hangup',
+      });
+      await visitor.close();
+    },
+  );
 
-  itNeeds(['chromium', ...NEEDS])('is had through the widget, listened to from the console, and ended there', { timeout: 180_000 }, async () => {
-    const { browser, product } = stage;
-    const site = await Site.serve(product, [server.environment.LIVEKIT_URL]);
-    const agentId = await demoAgentId(product);
-    await product.ask('PATCH', `/v1/agent/agents/${agentId}`, { allowed_origins: [site.origin] });
-    const guest = await site.visit(browser, `<voice-agent agent-id="${agentId}"></voice-agent>`);
-    await guest.press('Talk to Parley demo');
-    await guest.press('Type instead');
-    await guest.line(GREETING);
-    const sessionId = String((await guest.told()).find(({ name }) => name === 'connect')?.['sessionId']);
-    const colleague = await ConsolePage.open(browser, product, { key: product.rootKey });
-    await colleague.page.addInitScript(WATCH_CONNECTIONS);
-    await colleague.go(`/calls/${sessionId}`);
-    await colleague.press('Listen');
-    await colleague.see('You hear both sides; nobody hears you.');
-    await guest.type('Who are you?');
-    await guest.line(NAME);
-    await expect.poll(() => colleague.page.evaluate<number>(RECEIVED_ENERGY), PATIENCE).toBeGreaterThan(AUDIBLE);
-    await colleague.see(NAME);
-    await colleague.press('Stop listening');
-    await expectTakenOverAtConsole(colleague, product, { sessionId, write: (text) => guest.type(text) });
-    await colleague.press('End call');
-    await colleague.press('End call', colleague.page.getByRole('dialog'));
-    await guest.status('The conversation has ended');
-    expect((await guest.told()).map(({ name }) => name)).toEqual(['call', 'connect', 'disconnect']);
-    expect((await settled(product, sessionId)).status).toBe('completed');
-    await colleague.page.getByRole('region', { name: 'Replay with other settings' }).waitFor();
-    await Promise.all([guest.close(), colleague.close()]);
-    await site.close();
-  });
+  itNeeds(['chromium', ...NEEDS])(
+    'is had through the widget, listened to from the console, and ended there',
+    { timeout: 180_000 },
+    async () => {
+      const { browser, product } = stage;
+      const site = await Site.serve(product, [server.environment.LIVEKIT_URL]);
+      const agentId = await demoAgentId(product);
+      await product.ask('PATCH', `/v1/agent/agents/${agentId}`, { allowed_origins: [site.origin] });
+      const guest = await site.visit(browser, `<voice-agent agent-id="${agentId}"></voice-agent>`);
+      await guest.press('Talk to Parley demo');
+      await guest.press('Type instead');
+      await guest.line(GREETING);
+      const sessionId = String((await guest.told()).find(({ name }) => name === 'connect')?.['sessionId']);
+      const colleague = await ConsolePage.open(browser, product, { key: product.rootKey });
+      await colleague.page.addInitScript(WATCH_CONNECTIONS);
+      await colleague.go(`/calls/${sessionId}`);
+      await colleague.press('Listen');
+      await colleague.see('You hear both sides; nobody hears you.');
+      await guest.type('Who are you?');
+      await guest.line(NAME);
+      await expect
+        .poll(() => colleague.page.evaluate<number>(RECEIVED_ENERGY), PATIENCE)
+        .toBeGreaterThan(AUDIBLE);
+      await colleague.see(NAME);
+      await colleague.press('Stop listening');
+      await expectTakenOverAtConsole(colleague, product, { sessionId, write: (text) => guest.type(text) });
+      await colleague.press('End call');
+      await colleague.press('End call', colleague.page.getByRole('dialog'));
+      await guest.status('The conversation has ended');
+      expect((await guest.told()).map(({ name }) => name)).toEqual(['call', 'connect', 'disconnect']);
+      expect((await settled(product, sessionId)).status).toBe('completed');
+      await colleague.page.getByRole('region', { name: 'Replay with other settings' }).waitFor();
+      await Promise.all([guest.close(), colleague.close()]);
+      await site.close();
+    },
+  );
 });
 
 /** Rooms of a session on the server. */
@@ -132,39 +155,72 @@ describeNeeds(NEEDS)('a caller of one’s own in a LiveKit room', () => {
     expect(caller.agentSaid.join(' ')).toContain(answer);
   }
 
-  itNeeds(NEEDS)('the session response names the room’s server and a token, and the record its participants', async () => {
-    const grant = await create();
-    expect(grant).toMatchObject({ transport: 'livekit', livekit_url: server.environment.LIVEKIT_URL, max_duration_seconds: expect.any(Number) });
-    expect(Object.keys(grant).sort()).toEqual(['expires_at', 'livekit_url', 'max_duration_seconds', 'session_id', 'token', 'transport']);
-    const session = await product.ask('GET', `/v1/agent/sessions/${grant.session_id}`);
-    expect(session).toMatchObject({
-      status: 'pending',
-      participant_identity: `user-${grant.session_id}`,
-      agent_participant_identity: `agent-${grant.session_id}`,
-    });
-    await product.ask('POST', `/v1/agent/sessions/${grant.session_id}/end`);
-    expect(await settled(product, grant.session_id)).toMatchObject({ status: 'failed', end_reason: 'cancelled' });
-  });
+  itNeeds(NEEDS)(
+    'the session response names the room’s server and a token, and the record its participants',
+    async () => {
+      const grant = await create();
+      expect(grant).toMatchObject({
+        transport: 'livekit',
+        livekit_url: server.environment.LIVEKIT_URL,
+        max_duration_seconds: expect.any(Number),
+      });
+      expect(Object.keys(grant).sort()).toEqual([
+        'expires_at',
+        'livekit_url',
+        'max_duration_seconds',
+        'session_id',
+        'token',
+        'transport',
+      ]);
+      const session = await product.ask('GET', `/v1/agent/sessions/${grant.session_id}`);
+      expect(session).toMatchObject({
+        status: 'pending',
+        participant_identity: `user-${grant.session_id}`,
+        agent_participant_identity: `agent-${grant.session_id}`,
+      });
+      await product.ask('POST', `/v1/agent/sessions/${grant.session_id}/end`);
+      expect(await settled(product, grant.session_id)).toMatchObject({
+        status: 'failed',
+        end_reason: 'cancelled',
+      });
+    },
+  );
 
-  itNeeds([...NEEDS, 'pocketsphinx_continuous'])('is greeted, understood and answered, and hangs up by leaving', { timeout: 180_000 }, async () => {
-    const { caller, sessionId } = await call();
-    await expect.poll(() => caller.loudBlocks, PATIENCE).toBeGreaterThan(50);
-    await expect.poll(() => caller.states.at(-1), PATIENCE).toBe('listening');
-    await ask(caller, QUESTION, 'We are open every day from noon');
-    const heard = caller.texts.filter(({ from, isFinal }) => isFinal && from === `user-${sessionId}`);
-    expect(heard.map(({ text }) => text)).toContainEqual(expect.stringMatching(ASKED));
-    await caller.leave();
-    expect(await settled(product, sessionId)).toMatchObject({ status: 'completed', end_reason: 'user_hangup' });
-  });
+  itNeeds([...NEEDS, 'pocketsphinx_continuous'])(
+    'is greeted, understood and answered, and hangs up by leaving',
+    { timeout: 180_000 },
+    async () => {
+      const { caller, sessionId } = await call();
+      await expect.poll(() => caller.loudBlocks, PATIENCE).toBeGreaterThan(50);
+      await expect.poll(() => caller.states.at(-1), PATIENCE).toBe('listening');
+      await ask(caller, QUESTION, 'We are open every day from noon');
+      const heard = caller.texts.filter(({ from, isFinal }) => isFinal && from === `user-${sessionId}`);
+      expect(heard.map(({ text }) => text)).toContainEqual(expect.stringMatching(ASKED));
+      await caller.leave();
+      expect(await settled(product, sessionId)).toMatchObject({
+        status: 'completed',
+        end_reason: 'user_hangup',
+      });
+    },
+  );
 
-  itNeeds(NEEDS)('is told when the agent hangs up, and sent out of the room', { timeout: 60_000 }, async () => {
-    const { caller, sessionId } = await call();
-    await caller.send({ type: 'user.message', text: 'Goodbye' });
-    await expect.poll(() => caller.events.at(-1), PATIENCE).toEqual({ type: 'session.ended', reason: 'agent_hangup' });
-    await expect.poll(() => caller.room.isConnected, PATIENCE).toBe(false);
-    expect(await settled(product, sessionId)).toMatchObject({ status: 'completed', end_reason: 'agent_hangup' });
-    await caller.leave();
-  });
+  itNeeds(NEEDS)(
+    'is told when the agent hangs up, and sent out of the room',
+    { timeout: 60_000 },
+    async () => {
+      const { caller, sessionId } = await call();
+      await caller.send({ type: 'user.message', text: 'Goodbye' });
+      await expect
+        .poll(() => caller.events.at(-1), PATIENCE)
+        .toEqual({ type: 'session.ended', reason: 'agent_hangup' });
+      await expect.poll(() => caller.room.isConnected, PATIENCE).toBe(false);
+      expect(await settled(product, sessionId)).toMatchObject({
+        status: 'completed',
+        end_reason: 'agent_hangup',
+      });
+      await caller.leave();
+    },
+  );
 
   itNeeds(NEEDS)('may be listened to, unseen, with a token of the team', { timeout: 60_000 }, async () => {
     const { caller, sessionId } = await call();
@@ -208,17 +264,25 @@ describeNeeds(NEEDS)('a caller of one’s own in a LiveKit room', () => {
       const session = await settled(product, sessionId);
       expect(session).toMatchObject({ status: 'completed', end_reason: 'user_hangup' });
       await expect.poll(() => roomsOf(sessionId), PATIENCE).toEqual([]);
-      await expect.poll(async () => before - (await balance()), PATIENCE).toBe(perMinute(PRICE_WEB, session.duration_seconds));
+      await expect
+        .poll(async () => before - (await balance()), PATIENCE)
+        .toBe(perMinute(PRICE_WEB, session.duration_seconds));
     },
   );
 
-  itNeeds(NEEDS)('without a LiveKit server a session is a 502, and its charge is returned', { timeout: 60_000 }, async () => {
-    const wallet = async () => (await product.ask('GET', '/wallet/self/api-credit')).credit;
-    const before = await wallet();
-    await server.close();
-    const refused = await product.api('POST', '/v1/agent/sessions', { agent_id: await demoAgentId(product) });
-    expect([refused.status, refused.body.message]).toEqual([502, 'Agent gateway is unreachable']);
-    expect(await wallet()).toBe(before);
-    server = await startLivekitServer({ port: server.port });
-  });
+  itNeeds(NEEDS)(
+    'without a LiveKit server a session is a 502, and its charge is returned',
+    { timeout: 60_000 },
+    async () => {
+      const wallet = async () => (await product.ask('GET', '/wallet/self/api-credit')).credit;
+      const before = await wallet();
+      await server.close();
+      const refused = await product.api('POST', '/v1/agent/sessions', {
+        agent_id: await demoAgentId(product),
+      });
+      expect([refused.status, refused.body.message]).toEqual([502, 'Agent gateway is unreachable']);
+      expect(await wallet()).toBe(before);
+      server = await startLivekitServer({ port: server.port });
+    },
+  );
 });

@@ -1,7 +1,9 @@
 /**
- * Journey: a phone behind a network that loses 5 % of the packets both ways, some two in a row, delays each by up to 60 ms, so that they overtake each other, and doubles
- * some. The product's own recogniser hears every word of it, as it does without that network, the agent is understood behind it, and the session tells how rough it was.
- * Each codec is measured to the packet, on a clock of our own, in test/media/rtp/rough-network.test.ts.
+ * Journey: a phone behind a network that loses 5 % of the packets both ways, some two in a row, delays each
+ * by up to 60 ms, so that they overtake each other, and doubles some. The product's own recogniser hears
+ * every word of it, as it does without that network, the agent is understood behind it, and the session tells
+ * how rough it was. Each codec is measured to the packet, on a clock of our own, in
+ * test/media/rtp/rough-network.test.ts.
  */
 import { afterAll, beforeAll, expect } from 'vitest';
 import { systemClock } from '#config/clock.ts';
@@ -24,7 +26,10 @@ const TALK = [
   { line: 'i would like to book a table', answer: 'gladly for how many people' },
   { line: 'thank you very much for your help', answer: 'you are welcome is there anything else' },
 ] as const;
-/** What the recogniser can hear instead when words of a line are lost, and the ear when words of an answer are. */
+/**
+ * What the recogniser can hear instead when words of a line are lost, and the ear when words of an answer
+ * are.
+ */
 const OTHER_LINES = [
   'what are your closing hours',
   'good evening who is there today',
@@ -44,8 +49,9 @@ const OPEN_SECONDS = 1.5;
 const PAUSE_SECONDS = 0.5;
 const ANSWER_MS = 20_000;
 /**
- * A machine that is busy elsewhere breaks words that no network has touched. What was broken while it stood still for this long shows nothing, and is said again;
- * what was broken while it kept up is the product's fault.
+ * A machine that is busy elsewhere breaks words that no network has touched. What was broken while it stood
+ * still for this long shows nothing, and is said again; what was broken while it kept up is the product's
+ * fault.
  */
 const STANDSTILL_MS = 60;
 const SAID_TIMES = 4;
@@ -59,7 +65,12 @@ interface Exchange {
 interface Called {
   /** By line; null where the machine stood still each time it was broken. */
   readonly exchanges: readonly (Exchange | null)[];
-  readonly quality: { readonly packets_received: number; readonly packets_lost: number; readonly jitter_ms: number; readonly mos: number };
+  readonly quality: {
+    readonly packets_received: number;
+    readonly packets_lost: number;
+    readonly jitter_ms: number;
+    readonly mos: number;
+  };
 }
 
 let product: Product;
@@ -83,7 +94,9 @@ describeNeeds(NEEDED)('a phone behind a rough network', () => {
   for (const [n, { line, answer }] of TALK.entries())
     itNeeds(NEEDED)(`is understood, and understands, as without it: "${line}"`, (test) => {
       for (const { exchanges } of [clean, rough]) {
-        const exchange = exchanges[n] ?? test.skip(`the machine stood still for ${STANDSTILL_MS} ms whenever this was broken`);
+        const exchange =
+          exchanges[n] ??
+          test.skip(`the machine stood still for ${STANDSTILL_MS} ms whenever this was broken`);
         expect(exchange.recognised).toEqual([line]);
         expect(exchange.understood).toContain(answer);
       }
@@ -91,7 +104,9 @@ describeNeeds(NEEDED)('a phone behind a rough network', () => {
 
   itNeeds(NEEDED)('has a session that says how rough it was', () => {
     expect(clean.quality.packets_lost).toBe(0);
-    expect(rough.quality.packets_lost / (rough.quality.packets_received + rough.quality.packets_lost)).toBeGreaterThan(0.02);
+    expect(
+      rough.quality.packets_lost / (rough.quality.packets_received + rough.quality.packets_lost),
+    ).toBeGreaterThan(0.02);
     expect(rough.quality.jitter_ms).toBeGreaterThan(clean.quality.jitter_ms);
     expect(rough.quality.mos).toBeLessThan(clean.quality.mos);
   });
@@ -101,20 +116,33 @@ describeNeeds(NEEDED)('a phone behind a rough network', () => {
 async function call(from: string, network: typeof CLEAN): Promise<Called> {
   const path = await openLossyPath(network);
   const phone = await callLive(product.sipAddress(), from, path);
-  const find = async () => (await product.ask('GET', `/v1/agent/sessions?caller_number=${encodeURIComponent(from)}`)).sessions[0];
+  const find = async () =>
+    (await product.ask('GET', `/v1/agent/sessions?caller_number=${encodeURIComponent(from)}`)).sessions[0];
   await product.until('there is a session', async () => (await find()) !== undefined);
   const { session_id: sessionId } = await find();
   const read = () => product.ask('GET', `/v1/agent/sessions/${sessionId}`);
   const wordsOf = async (role: string): Promise<string[]> =>
-    (await read()).items.flatMap((item: { role: string; content: string }) => (item.role === role ? [item.content] : []));
+    (await read()).items.flatMap((item: { role: string; content: string }) =>
+      item.role === role ? [item.content] : [],
+    );
 
   const exchange = async ({ line, answer }: (typeof TALK)[number]): Promise<Exchange | null> => {
     for (let times = 0; times < SAID_TIMES; times++) {
-      const [before, answersBefore, sinceMs] = [await wordsOf('user'), await wordsOf('assistant'), systemClock.now()];
+      const [before, answersBefore, sinceMs] = [
+        await wordsOf('user'),
+        await wordsOf('assistant'),
+        systemClock.now(),
+      ];
       path.takeStandstillMs();
       await phone.speak(record([line, PAUSE_SECONDS], PHONE_RATE_HZ));
       // Whatever is recognised is answered. That nothing is can be seen below.
-      await product.until('it is answered', async () => (await wordsOf('assistant')).length > answersBefore.length, ANSWER_MS).catch(() => undefined);
+      await product
+        .until(
+          'it is answered',
+          async () => (await wordsOf('assistant')).length > answersBefore.length,
+          ANSWER_MS,
+        )
+        .catch(() => undefined);
       await phone.speak(record([PAUSE_SECONDS], PHONE_RATE_HZ));
       const standstillMs = path.takeStandstillMs();
       const recognised = (await wordsOf('user')).slice(before.length);

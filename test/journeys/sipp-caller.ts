@@ -1,4 +1,7 @@
-/** A phone call by sipp: INVITE, a recorded microphone as RTP, BYE. What it hears is taken from a capture of its media port, as sipp keeps nothing. */
+/**
+ * A phone call by sipp: INVITE, a recorded microphone as RTP, BYE. What it hears is taken from a capture of
+ * its media port, as sipp keeps nothing.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -19,17 +22,37 @@ export interface SippCall {
 }
 
 /** Calls, plays the microphone to its end and hangs up. */
-export async function callWithSipp(target: string, from: string, utterances: readonly Utterance[]): Promise<SippCall> {
+export async function callWithSipp(
+  target: string,
+  from: string,
+  utterances: readonly Utterance[],
+): Promise<SippCall> {
   const folder = mkdtempSync(join(tmpdir(), 'sipp-call-'));
   const microphone = recordUlaw(utterances);
   writeFileSync(join(folder, 'microphone.ul'), microphone.file);
-  writeFileSync(join(folder, 'call.xml'), scenario({ target, from, milliseconds: Math.round(microphone.seconds * 1_000) }));
+  writeFileSync(
+    join(folder, 'call.xml'),
+    scenario({ target, from, milliseconds: Math.round(microphone.seconds * 1_000) }),
+  );
   const { host, port } = addressOf(target);
   const mediaPort = await freeUdpPort();
   const capture = await startCapture({ first: mediaPort, last: mediaPort });
   const child = spawn(
     'sipp',
-    ['-sf', 'call.xml', `${host}:${port}`, '-i', '127.0.0.1', '-p', String(await freeUdpPort()), '-mp', String(mediaPort), '-m', '1', '-nostdin'],
+    [
+      '-sf',
+      'call.xml',
+      `${host}:${port}`,
+      '-i',
+      '127.0.0.1',
+      '-p',
+      String(await freeUdpPort()),
+      '-mp',
+      String(mediaPort),
+      '-m',
+      '1',
+      '-nostdin',
+    ],
     { cwd: folder, stdio: 'ignore' },
   );
   const [exitStatus] = (await once(child, 'exit')) as [number | null];
@@ -37,8 +60,20 @@ export async function callWithSipp(target: string, from: string, utterances: rea
   return { exitStatus, heard: heardOn(mediaPort, await capture.stop()) };
 }
 
-function scenario({ target, from, milliseconds }: { target: string; from: string; milliseconds: number }): string {
-  const head = (method: string, sequence: number, toTag: string) => `Via: SIP/2.0/[transport] [local_ip]:[local_port];branch=[branch]
+function scenario({
+  target,
+  from,
+  milliseconds,
+}: {
+  target: string;
+  from: string;
+  milliseconds: number;
+}): string {
+  const head = (
+    method: string,
+    sequence: number,
+    toTag: string,
+  ) => `Via: SIP/2.0/[transport] [local_ip]:[local_port];branch=[branch]
 From: <sip:${from}@[local_ip]:[local_port]>;tag=[call_number]
 To: <${target}>${toTag}
 Call-ID: [call_id]

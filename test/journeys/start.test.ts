@@ -60,14 +60,16 @@ describe('starting and stopping', { timeout: 180_000 }, () => {
       }
       expect(product.log).toContain(`sip:${product.number}@127.0.0.1:${product.sipPort}`);
       // Where no outgoing connection takes them while a part that was killed is started again.
-      for (const port of [Number(new URL(product.url).port), product.sipPort]) expect(port).toBeLessThan(32_768);
+      for (const port of [Number(new URL(product.url).port), product.sipPort])
+        expect(port).toBeLessThan(32_768);
     });
 
     it('keeps its secrets out of what it prints and of command lines, in a file for its owner', () => {
       const file = join(product.dataDir, 'credentials.json');
       const credentials = JSON.parse(readFileSync(file, 'utf8')) as Record<string, string>;
       for (const secret of Object.values(credentials)) expect(product.log).not.toContain(secret);
-      for (const { commandLine } of product.processes()) for (const secret of Object.values(credentials)) expect(commandLine).not.toContain(secret);
+      for (const { commandLine } of product.processes())
+        for (const secret of Object.values(credentials)) expect(commandLine).not.toContain(secret);
       expect(statSync(file).mode & 0o777).toBe(0o600);
     });
 
@@ -81,7 +83,10 @@ describe('starting and stopping', { timeout: 180_000 }, () => {
     it('is not disturbed by another one beside it, which SIGINT, also twice at once, ends with exit status 0', async () => {
       const other = run('all');
       const port = (await other.printed(/^ready \{"port":(\d+)/m))[1];
-      await vi.waitFor(async () => expect((await fetch(`http://127.0.0.1:${port}/readyz`)).status).toBe(200), { timeout: 60_000 });
+      await vi.waitFor(
+        async () => expect((await fetch(`http://127.0.0.1:${port}/readyz`)).status).toBe(200),
+        { timeout: 60_000 },
+      );
       expect(await isReady()).toBe(true);
       await expectEnds(other, 'SIGINT');
       expect(await isReady()).toBe(true);
@@ -91,7 +96,10 @@ describe('starting and stopping', { timeout: 180_000 }, () => {
       await expectWebSession(product.url, product.rootKey);
       process.kill(product.pid, 'SIGTERM');
       const toldMs = performance.now();
-      await product.until('new calls are refused', async () => (await createWebSession(product.url, product.rootKey)).status === 503);
+      await product.until(
+        'new calls are refused',
+        async () => (await createWebSession(product.url, product.rootKey)).status === 503,
+      );
       await product.until('a signal is no longer the same one', () => performance.now() - toldMs > 2_200);
       expect(isRunning(product.pid)).toBe(true);
       process.kill(product.pid, 'SIGTERM');
@@ -102,20 +110,29 @@ describe('starting and stopping', { timeout: 180_000 }, () => {
   it('malformed settings stop the start, one line each', async () => {
     const program = run('all', { PORT: 'eighty', LOG_LEVEL: 'loud', TLS_CERT: 'cert.pem', ICE_SERVERS: '{' });
     expect(await program.ended()).not.toBe(0);
-    expect(program.lines.map((line) => line.split(':')[0]).sort()).toEqual(['ICE_SERVERS', 'LOG_LEVEL', 'PORT']);
+    expect(program.lines.map((line) => line.split(':')[0]).sort()).toEqual([
+      'ICE_SERVERS',
+      'LOG_LEVEL',
+      'PORT',
+    ]);
   });
 
   it.each([
     { what: 'HTTP', setting: 'PORT', named: 'HOST, PORT', occupy: occupyTcp },
     { what: 'SIP over TCP', setting: 'SIP_PORT', named: 'SIP_HOST, SIP_PORT', occupy: occupyTcp },
     { what: 'SIP over UDP', setting: 'SIP_PORT', named: 'SIP_HOST, SIP_PORT', occupy: occupyUdp },
-  ])('a port of $what in use stops the start before any part begins, and the line names the settings', async ({ setting, named, occupy }) => {
-    const occupant = await occupy();
-    const program = run('all', { [setting]: String(occupant.port) });
-    expect(await program.ended()).not.toBe(0);
-    occupant.free();
-    expect(program.output).toBe(`${named}: 127.0.0.1 port ${occupant.port} is in use by another program; set another port, or 0 for a free one\n`);
-  });
+  ])(
+    'a port of $what in use stops the start before any part begins, and the line names the settings',
+    async ({ setting, named, occupy }) => {
+      const occupant = await occupy();
+      const program = run('all', { [setting]: String(occupant.port) });
+      expect(await program.ended()).not.toBe(0);
+      occupant.free();
+      expect(program.output).toBe(
+        `${named}: 127.0.0.1 port ${occupant.port} is in use by another program; set another port, or 0 for a free one\n`,
+      );
+    },
+  );
 
   it('damaged credentials stop the start without being shown', async () => {
     writeFileSync(join(dataDir, 'credentials.json'), '{"root_api_key": "pk_half_of_a_se');
@@ -149,13 +166,17 @@ describe('starting and stopping', { timeout: 180_000 }, () => {
 
     it('is outlived by nothing when its supervisor is killed, and the next start takes over at once', async () => {
       // The process of the web calls is there before the first of them.
-      await killed.until('the worker is warm', () => killed.processes().some(({ commandLine }) => commandLine.includes('media-thread-entry')));
+      await killed.until('the worker is warm', () =>
+        killed.processes().some(({ commandLine }) => commandLine.includes('media-thread-entry')),
+      );
       const parts = killed.processes().filter(({ pid }) => pid !== killed.pid);
       expect(parts.length).toBeGreaterThanOrEqual(4);
       killed.kill('supervisor');
       next = await startProduct({ dataDir: killed.dataDir });
       expect(next.readyAfterMs).toBeLessThan(60_000);
-      await vi.waitFor(() => expect(parts.filter(({ pid }) => isRunning(pid))).toEqual([]), { timeout: 60_000 });
+      await vi.waitFor(() => expect(parts.filter(({ pid }) => isRunning(pid))).toEqual([]), {
+        timeout: 60_000,
+      });
     });
 
     it('has a part that stands still killed and replaced', { timeout: 300_000 }, async () => {
@@ -163,7 +184,10 @@ describe('starting and stopping', { timeout: 180_000 }, () => {
         const [before] = next.parts(part);
         if (!before) throw new Error(`no ${part}`);
         process.kill(before.pid, 'SIGSTOP');
-        await next.until(`another ${part}`, () => next.parts(part).some(({ pid }) => pid !== before.pid) && !isRunning(before.pid));
+        await next.until(
+          `another ${part}`,
+          () => next.parts(part).some(({ pid }) => pid !== before.pid) && !isRunning(before.pid),
+        );
         await next.until('it is ready again', async () => (await fetch(`${next.url}/readyz`)).status === 200);
       }
       expect(await next.stop()).toBe(0);
@@ -175,10 +199,17 @@ describe('starting and stopping', { timeout: 180_000 }, () => {
     const port = (await plane.printed(/^ready \{"port":(\d+)/m))[1] ?? '';
     expect(plane.lines.join('\n')).toContain(`http://127.0.0.1:${port}/`);
     const url = `http://127.0.0.1:${port}`;
-    const credentials = JSON.parse(readFileSync(join(dataDir, 'credentials.json'), 'utf8')) as { worker_token: string; root_api_key: string };
+    const credentials = JSON.parse(readFileSync(join(dataDir, 'credentials.json'), 'utf8')) as {
+      worker_token: string;
+      root_api_key: string;
+    };
     expect((await fetch(`${url}/readyz`)).status).toBe(503);
     const stranger = run('worker', { CONTROL_PLANE_URL: url, WORKER_TOKEN: 'not-the-token-of-the-workers' });
-    const worker = run('worker', { CONTROL_PLANE_URL: url, WORKER_TOKEN: credentials.worker_token, DRAIN_SECONDS: '1' });
+    const worker = run('worker', {
+      CONTROL_PLANE_URL: url,
+      WORKER_TOKEN: credentials.worker_token,
+      DRAIN_SECONDS: '1',
+    });
     await worker.printed(/^Works for .*\d$/m);
     expect((await fetch(`${url}/readyz`)).status).toBe(200);
     await expectWebSession(url, credentials.root_api_key);
@@ -187,7 +218,10 @@ describe('starting and stopping', { timeout: 180_000 }, () => {
     plane.signal('SIGTERM');
     expect(await plane.ended()).toBe(0);
     run('control-plane', { PORT: port });
-    await vi.waitFor(async () => expect((await fetch(`${url}/readyz`)).status).toBe(200), { timeout: 60_000, interval: 100 });
+    await vi.waitFor(async () => expect((await fetch(`${url}/readyz`)).status).toBe(200), {
+      timeout: 60_000,
+      interval: 100,
+    });
     // The control plane that stopped has not taken its workers out of service.
     await expectWebSession(url, credentials.root_api_key);
     const metrics = await (await fetch(`${url}/metrics`)).text();
@@ -202,23 +236,39 @@ describe('starting and stopping', { timeout: 180_000 }, () => {
     expect(worker.lines).toEqual([expect.stringContaining('CONTROL_PLANE_URL, WORKER_TOKEN')]);
   });
 
-  itNeeds(['openssl'])('with a certificate the public side speaks TLS, whatever host it names, and the parts still find each other', async () => {
-    const [cert, key] = [join(dataDir, 'cert.pem'), join(dataDir, 'key.pem')];
-    const subject = ['-subj', '/CN=voice.example.org', '-days', '2'];
-    execFileSync(
-      'openssl',
-      ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', key, '-out', cert, ...subject],
-      {
-        stdio: 'ignore',
-      },
-    );
-    const program = run('all', { TLS_CERT: cert, TLS_KEY: key });
-    const port = Number((await program.printed(/^ready \{"port":(\d+)/m))[1]);
-    expect(program.output).toContain(`https://127.0.0.1:${port}/`);
-    await vi.waitFor(async () => expect(await secureStatus(port)).toBe(200), { timeout: 60_000 });
-    program.signal('SIGTERM');
-    expect(await program.ended()).toBe(0);
-  });
+  itNeeds(['openssl'])(
+    'with a certificate the public side speaks TLS, whatever host it names, and the parts still find each other',
+    async () => {
+      const [cert, key] = [join(dataDir, 'cert.pem'), join(dataDir, 'key.pem')];
+      const subject = ['-subj', '/CN=voice.example.org', '-days', '2'];
+      execFileSync(
+        'openssl',
+        [
+          'req',
+          '-x509',
+          '-newkey',
+          'ec',
+          '-pkeyopt',
+          'ec_paramgen_curve:P-256',
+          '-nodes',
+          '-keyout',
+          key,
+          '-out',
+          cert,
+          ...subject,
+        ],
+        {
+          stdio: 'ignore',
+        },
+      );
+      const program = run('all', { TLS_CERT: cert, TLS_KEY: key });
+      const port = Number((await program.printed(/^ready \{"port":(\d+)/m))[1]);
+      expect(program.output).toContain(`https://127.0.0.1:${port}/`);
+      await vi.waitFor(async () => expect(await secureStatus(port)).toBe(200), { timeout: 60_000 });
+      program.signal('SIGTERM');
+      expect(await program.ended()).toBe(0);
+    },
+  );
 });
 
 /** A web session is created, so there is a worker that takes it. */

@@ -1,4 +1,7 @@
-/** Reads the database a product left behind and checks what nobody can see from outside: every ledger entry, every charge of a session, every delivery. */
+/**
+ * Reads the database a product left behind and checks what nobody can see from outside: every ledger entry,
+ * every charge of a session, every delivery.
+ */
 import { systemClock } from '#config/clock.ts';
 import { createLogger } from '#config/log.ts';
 import { perMinute } from '#config/money.ts';
@@ -21,7 +24,11 @@ export async function findFlaws(dataDir: string): Promise<string[]> {
   });
   try {
     const models = defineModels(database.connection);
-    return [...(await walletFlaws(models)), ...(await sessionFlaws(models)), ...(await deliveryFlaws(models))];
+    return [
+      ...(await walletFlaws(models)),
+      ...(await sessionFlaws(models)),
+      ...(await deliveryFlaws(models)),
+    ];
   } finally {
     await database.close();
   }
@@ -59,7 +66,10 @@ function stateFlaws({ status, billing, outbox }: SessionDocument): string[] {
 }
 
 /** It was charged once, settled once at most, and took from the wallet exactly what it cost. */
-function chargeFlaws({ status, billing, duration_seconds }: SessionDocument, entries: readonly LedgerDocument[]): string[] {
+function chargeFlaws(
+  { status, billing, duration_seconds }: SessionDocument,
+  entries: readonly LedgerDocument[],
+): string[] {
   const holds = entries.filter(({ key }) => key.endsWith(':hold')).length;
   const settles = entries.filter(({ key }) => key.endsWith(':settle')).length;
   const cost = status === 'completed' ? perMinute(billing.price_per_minute, duration_seconds ?? 0) : 0;
@@ -71,6 +81,11 @@ function chargeFlaws({ status, billing, duration_seconds }: SessionDocument, ent
 }
 
 async function deliveryFlaws(models: Models): Promise<string[]> {
-  const undelivered = await models.deliveries.find({ event: 'call.ended', state: { $ne: 'delivered' } }).lean();
-  return undelivered.map(({ _id, state, attempts, last_result }) => `delivery ${_id} is ${state} after ${attempts} attempts (${last_result})`);
+  const undelivered = await models.deliveries
+    .find({ event: 'call.ended', state: { $ne: 'delivered' } })
+    .lean();
+  return undelivered.map(
+    ({ _id, state, attempts, last_result }) =>
+      `delivery ${_id} is ${state} after ${attempts} attempts (${last_result})`,
+  );
 }

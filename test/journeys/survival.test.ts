@@ -1,4 +1,7 @@
-/** Journey: the control plane dies in the middle of a call and comes back; the caller notices nothing, and nothing of the call is missing afterwards. */
+/**
+ * Journey: the control plane dies in the middle of a call and comes back; the caller notices nothing, and
+ * nothing of the call is missing afterwards.
+ */
 import { afterAll, beforeAll, expect } from 'vitest';
 import { PhoneCaller } from '#caller/phone-caller.ts';
 import { prepareScene } from '#caller/scene.ts';
@@ -16,7 +19,11 @@ const KILL_AFTER_MS = 6_000;
 const ANSWER = 'we are open every day from noon until ten in the evening';
 const scene = prepareScene({
   name: 'one question',
-  steps: [{ do: 'listen' }, { do: 'say', text: 'What are your opening hours?' }, { do: 'listen', quiet_ms: 1_500 }],
+  steps: [
+    { do: 'listen' },
+    { do: 'say', text: 'What are your opening hours?' },
+    { do: 'listen', quiet_ms: 1_500 },
+  ],
 });
 
 let product: Product;
@@ -43,13 +50,21 @@ describeNeeds(NEEDED)('a call whose control plane is killed', () => {
     expect(record.outcome).toEqual({ type: 'answered', endedBy: 'caller' });
     expect(product.parts('worker').map(({ pid }) => pid)).toEqual(workers);
     expect(voicedSeconds(record.heard, RATE_HZ)).toBeGreaterThan(9);
-    expect(await transcribe(record.heard, [ANSWER, 'you can ask for our opening hours', 'would you like to book a table'])).toContain(ANSWER);
+    expect(
+      await transcribe(record.heard, [
+        ANSWER,
+        'you can ask for our opening hours',
+        'would you like to book a table',
+      ]),
+    ).toContain(ANSWER);
 
     await product.until('the session is completed', async () => (await sessionsOf('completed')).length === 1);
     const [{ session_id: sessionId }] = await sessionsOf('completed');
     const session = await product.ask('GET', `/v1/agent/sessions/${sessionId}`);
     expect(session).toMatchObject({ end_reason: 'user_hangup', sip_call_id: record.callId });
-    const said = session.items.map((item: { role: string; content: string }) => `${item.role}: ${item.content}`);
+    const said = session.items.map(
+      (item: { role: string; content: string }) => `${item.role}: ${item.content}`,
+    );
     expect(said).toEqual([
       expect.stringMatching(/^assistant: Hello, this is the Parley demo/),
       'user: what are your opening hours',

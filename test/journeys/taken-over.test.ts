@@ -1,4 +1,7 @@
-/** Journey: a worker dies in mid-sentence; another one takes its calls over, phones and browsers, says so, answers what is asked next, and it stays one call with one price. */
+/**
+ * Journey: a worker dies in mid-sentence; another one takes its calls over, phones and browsers, says so,
+ * answers what is asked next, and it stays one call with one price.
+ */
 import { afterAll, beforeAll, expect } from 'vitest';
 import { PhoneCaller } from '#caller/phone-caller.ts';
 import { prepareScene } from '#caller/scene.ts';
@@ -34,99 +37,147 @@ describeNeeds(NEEDED)('a call whose worker is killed', () => {
     await tenant?.close();
   });
 
-  itNeeds(NEEDED)('is taken over in mid-sentence: one session, one price, one story', { timeout: 180_000 }, async () => {
-    const scene = prepareScene({
-      name: 'a question after the gap',
-      steps: [
-        { do: 'listen', quiet_ms: 8_000 },
-        { do: 'say', text: 'What are your opening hours?' },
-        { do: 'listen', quiet_ms: 3_000 },
-      ],
-    });
-    const before = await balance();
-    const calling = new PhoneCaller({ ports: PORTS }).call({ target: product.sipAddress(), scene });
-    await product.until('the call is active', async () => (await sessionsOf('active')).length === 1);
-    await new Promise((resolve) => setTimeout(resolve, KILL_AFTER_MS));
-    expect(product.kill('worker')).toBeGreaterThan(0);
-
-    const record = await calling;
-    expect(record.outcome).toEqual({ type: 'answered', endedBy: 'caller' });
-    expect(await transcribe(record.heard, [ANSWER, 'sorry i lost you for a second', 'you can ask for our opening hours'])).toContain(ANSWER);
-
-    await product.until('the session is completed', async () => (await sessionsOf('completed')).length === 1);
-    const [{ session_id: sessionId }] = await sessionsOf('completed');
-    const session = await product.ask('GET', `/v1/agent/sessions/${sessionId}`);
-    expect(session).toMatchObject({ end_reason: 'user_hangup', sip_call_id: record.callId });
-    const said = session.items.map((item: { role: string; content: string }) => `${item.role}: ${item.content}`);
-    // The greeting as far as it was heard, and what followed on both workers, in one story.
-    expect(said[0]).toMatch(/^assistant: Hello, this is the/);
-    expect(said).toContainEqual(expect.stringMatching(/^assistant: Sorry, I lost/));
-    expect(said.slice(-2)).toEqual(['user: what are your opening hours', expect.stringMatching(/^assistant: We are open every day/)]);
-    // One call, charged once, from its first word to its last.
-    await expect.poll(async () => before - (await balance()), LONG).toBe(perMinute(PRICE_PHONE, session.duration_seconds));
-    await expectWholeRecording(session);
-    await product.until('the tenant was told', () => tenant.eventsOf(sessionId).length >= 2);
-    expect(tenant.eventsOf(sessionId).map(({ event }) => event)).toEqual(['call.ended', 'call.analyzed']);
-  });
-
-  itNeeds(['chromium'])('a browser comes back by itself: it is told, answered in voice, and charged once', { timeout: 180_000 }, async () => {
-    const before = await balance();
-    const browser = await launchBrowser();
-    try {
-      const visitor = await TalkPage.open(browser, product);
-      await visitor.press('Type instead');
-      await visitor.line('Agent', GREETING);
+  itNeeds(NEEDED)(
+    'is taken over in mid-sentence: one session, one price, one story',
+    { timeout: 180_000 },
+    async () => {
+      const scene = prepareScene({
+        name: 'a question after the gap',
+        steps: [
+          { do: 'listen', quiet_ms: 8_000 },
+          { do: 'say', text: 'What are your opening hours?' },
+          { do: 'listen', quiet_ms: 3_000 },
+        ],
+      });
+      const before = await balance();
+      const calling = new PhoneCaller({ ports: PORTS }).call({ target: product.sipAddress(), scene });
+      await product.until('the call is active', async () => (await sessionsOf('active')).length === 1);
+      await new Promise((resolve) => setTimeout(resolve, KILL_AFTER_MS));
       expect(product.kill('worker')).toBeGreaterThan(0);
-      await visitor.line('Agent', 'I lost you for a second');
-      const energy = await visitor.receivedEnergy();
-      await visitor.type('What are your opening hours?');
-      await visitor.line('Agent', OPENING_HOURS);
-      await expect.poll(async () => (await visitor.receivedEnergy()) - energy, LONG).toBeGreaterThan(AUDIBLE);
-      await visitor.press('Hang up');
-      const session = await settled(product, await visitor.sessionId());
-      expect(session).toMatchObject({ status: 'completed', end_reason: 'user_hangup' });
-      await expect.poll(async () => before - (await balance()), LONG).toBe(perMinute(PRICE_WEB, session.duration_seconds));
-      await expectWholeRecording(session);
-      await visitor.close();
-    } finally {
-      await browser.close();
-    }
-  });
 
-  itNeeds(['chromium'])('a browser whose network was gone for long comes back to the same conversation', { timeout: 180_000 }, async () => {
-    const browser = await launchBrowser();
-    try {
-      const visitor = await TalkPage.open(browser, product);
-      const network = await networkOf(visitor);
-      await visitor.press('Type instead');
-      await visitor.line('Agent', GREETING);
-      await network.lose(100);
-      await visitor.status('Connection lost, trying again');
-      await new Promise((resolve) => setTimeout(resolve, NETWORK_GONE_MS));
-      await network.lose(0);
-      await visitor.status(/Listening|Speaking|Thinking/);
-      await visitor.type('What are your opening hours?');
-      await visitor.line('Agent', OPENING_HOURS);
-      await visitor.press('Hang up');
-      expect(await settled(product, await visitor.sessionId())).toMatchObject({ status: 'completed', end_reason: 'user_hangup', takeovers: [] });
-      await visitor.close();
-    } finally {
-      await browser.close();
-    }
-  });
+      const record = await calling;
+      expect(record.outcome).toEqual({ type: 'answered', endedBy: 'caller' });
+      expect(
+        await transcribe(record.heard, [
+          ANSWER,
+          'sorry i lost you for a second',
+          'you can ask for our opening hours',
+        ]),
+      ).toContain(ANSWER);
+
+      await product.until(
+        'the session is completed',
+        async () => (await sessionsOf('completed')).length === 1,
+      );
+      const [{ session_id: sessionId }] = await sessionsOf('completed');
+      const session = await product.ask('GET', `/v1/agent/sessions/${sessionId}`);
+      expect(session).toMatchObject({ end_reason: 'user_hangup', sip_call_id: record.callId });
+      const said = session.items.map(
+        (item: { role: string; content: string }) => `${item.role}: ${item.content}`,
+      );
+      // The greeting as far as it was heard, and what followed on both workers, in one story.
+      expect(said[0]).toMatch(/^assistant: Hello, this is the/);
+      expect(said).toContainEqual(expect.stringMatching(/^assistant: Sorry, I lost/));
+      expect(said.slice(-2)).toEqual([
+        'user: what are your opening hours',
+        expect.stringMatching(/^assistant: We are open every day/),
+      ]);
+      // One call, charged once, from its first word to its last.
+      await expect
+        .poll(async () => before - (await balance()), LONG)
+        .toBe(perMinute(PRICE_PHONE, session.duration_seconds));
+      await expectWholeRecording(session);
+      await product.until('the tenant was told', () => tenant.eventsOf(sessionId).length >= 2);
+      expect(tenant.eventsOf(sessionId).map(({ event }) => event)).toEqual(['call.ended', 'call.analyzed']);
+    },
+  );
+
+  itNeeds(['chromium'])(
+    'a browser comes back by itself: it is told, answered in voice, and charged once',
+    { timeout: 180_000 },
+    async () => {
+      const before = await balance();
+      const browser = await launchBrowser();
+      try {
+        const visitor = await TalkPage.open(browser, product);
+        await visitor.press('Type instead');
+        await visitor.line('Agent', GREETING);
+        expect(product.kill('worker')).toBeGreaterThan(0);
+        await visitor.line('Agent', 'I lost you for a second');
+        const energy = await visitor.receivedEnergy();
+        await visitor.type('What are your opening hours?');
+        await visitor.line('Agent', OPENING_HOURS);
+        await expect
+          .poll(async () => (await visitor.receivedEnergy()) - energy, LONG)
+          .toBeGreaterThan(AUDIBLE);
+        await visitor.press('Hang up');
+        const session = await settled(product, await visitor.sessionId());
+        expect(session).toMatchObject({ status: 'completed', end_reason: 'user_hangup' });
+        await expect
+          .poll(async () => before - (await balance()), LONG)
+          .toBe(perMinute(PRICE_WEB, session.duration_seconds));
+        await expectWholeRecording(session);
+        await visitor.close();
+      } finally {
+        await browser.close();
+      }
+    },
+  );
+
+  itNeeds(['chromium'])(
+    'a browser whose network was gone for long comes back to the same conversation',
+    { timeout: 180_000 },
+    async () => {
+      const browser = await launchBrowser();
+      try {
+        const visitor = await TalkPage.open(browser, product);
+        const network = await networkOf(visitor);
+        await visitor.press('Type instead');
+        await visitor.line('Agent', GREETING);
+        await network.lose(100);
+        await visitor.status('Connection lost, trying again');
+        await new Promise((resolve) => setTimeout(resolve, NETWORK_GONE_MS));
+        await network.lose(0);
+        await visitor.status(/Listening|Speaking|Thinking/);
+        await visitor.type('What are your opening hours?');
+        await visitor.line('Agent', OPENING_HOURS);
+        await visitor.press('Hang up');
+        expect(await settled(product, await visitor.sessionId())).toMatchObject({
+          status: 'completed',
+          end_reason: 'user_hangup',
+          takeovers: [],
+        });
+        await visitor.close();
+      } finally {
+        await browser.close();
+      }
+    },
+  );
 });
 
-/** What becomes of the packets of the page's connections, which are opened after this; what goes over HTTP is left alone. */
+/**
+ * What becomes of the packets of the page's connections, which are opened after this; what goes over HTTP is
+ * left alone.
+ */
 async function networkOf({ page }: TalkPage): Promise<{ lose(percent: number): Promise<unknown> }> {
   const cdp = await page.context().newCDPSession(page);
   await cdp.send('Network.enable');
   const lose = (packetLoss: number) =>
-    cdp.send('Network.emulateNetworkConditions', { offline: false, latency: 1, downloadThroughput: -1, uploadThroughput: -1, packetLoss });
+    cdp.send('Network.emulateNetworkConditions', {
+      offline: false,
+      latency: 1,
+      downloadThroughput: -1,
+      uploadThroughput: -1,
+      packetLoss,
+    });
   await lose(0);
   return { lose };
 }
 
-/** Both tracks last as long as the call, and say that nothing was recorded from the lost worker's last segment on until another one had the call. */
+/**
+ * Both tracks last as long as the call, and say that nothing was recorded from the lost worker's last segment
+ * on until another one had the call.
+ */
 async function expectWholeRecording(session: {
   session_id: string;
   started_at: string;
@@ -134,7 +185,10 @@ async function expectWholeRecording(session: {
   takeovers: Takeover[];
 }): Promise<void> {
   const path = `/v1/agent/sessions/${session.session_id}/recording`;
-  await product.until('the recording is complete', async () => (await product.ask('GET', path)).status === 'complete');
+  await product.until(
+    'the recording is complete',
+    async () => (await product.ask('GET', path)).status === 'complete',
+  );
   const { tracks } = await product.ask('GET', path);
   expect(session.takeovers).toHaveLength(1);
   expect(tracks.map(({ role }: { role: string }) => role).sort()).toEqual(['agent', 'user']);
@@ -146,9 +200,13 @@ async function expectWholeRecording(session: {
     const isTold = ({ lost_at, taken_over_at }: Takeover) =>
       gaps.some(
         (gap: { start_ms: number; duration_ms: number }) =>
-          startMs + gap.start_ms <= Date.parse(lost_at) && startMs + gap.start_ms + gap.duration_ms >= Date.parse(taken_over_at),
+          startMs + gap.start_ms <= Date.parse(lost_at) &&
+          startMs + gap.start_ms + gap.duration_ms >= Date.parse(taken_over_at),
       );
-    expect(session.takeovers.every(isTold), JSON.stringify({ gaps, started_at, takeovers: session.takeovers })).toBe(true);
+    expect(
+      session.takeovers.every(isTold),
+      JSON.stringify({ gaps, started_at, takeovers: session.takeovers }),
+    ).toBe(true);
   }
 }
 

@@ -1,4 +1,7 @@
-/** The page at `/` in headless Chromium, used as a visitor uses it: its buttons, its message line and what is written on it. */
+/**
+ * The page at `/` in headless Chromium, used as a visitor uses it: its buttons, its message line and what is
+ * written on it.
+ */
 import { join } from 'node:path';
 import { type Browser, chromium, type Locator, type Page } from 'playwright-core';
 import type { Product } from './product.ts';
@@ -20,7 +23,10 @@ const RECEIVED_ENERGY = `(async () => {
   return inbound.reduce((sum, item) => sum + item.totalAudioEnergy, 0);
 })()`;
 
-/** Starts Chromium. With a WAV file its microphone plays that once; `blocked` has one that no page is given; without either there is no microphone at all. */
+/**
+ * Starts Chromium. With a WAV file its microphone plays that once; `blocked` has one that no page is given;
+ * without either there is no microphone at all.
+ */
 export function launchBrowser(microphone: string | 'blocked' | null = null): Promise<Browser> {
   return chromium.launch({
     executablePath: microphone === null ? '/usr/bin/chromium' : FAVOURED_CHROMIUM,
@@ -58,7 +64,11 @@ export class TalkPage {
     this.page = page;
   }
 
-  static async open(browser: Browser, product: Pick<Product, 'url'>, options: TalkPageOptions = {}): Promise<TalkPage> {
+  static async open(
+    browser: Browser,
+    product: Pick<Product, 'url'>,
+    options: TalkPageOptions = {},
+  ): Promise<TalkPage> {
     const context = await browser.newContext({ reducedMotion: 'reduce', ...options });
     const page = await context.newPage();
     await page.addInitScript(KEEP_CONNECTIONS);
@@ -76,7 +86,10 @@ export class TalkPage {
     try {
       await this.linesOf(who).filter({ hasText: text }).first().waitFor({ timeout: ANSWER_MS });
     } catch (error) {
-      throw new Error(`no line of ${who} with ${text}; there are: ${(await this.lines.allTextContents()).join(' | ')}`, { cause: error });
+      throw new Error(
+        `no line of ${who} with ${text}; there are: ${(await this.lines.allTextContents()).join(' | ')}`,
+        { cause: error },
+      );
     }
   }
 

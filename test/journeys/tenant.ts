@@ -1,6 +1,13 @@
-/** The tenant of a journey: an endpoint for webhooks that checks every signature, and the demo agent set up to post to it. */
+/**
+ * The tenant of a journey: an endpoint for webhooks that checks every signature, and the demo agent set up to
+ * post to it.
+ */
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { openWebhookReceiver, type ReceivedWebhook, type WebhookReceiver } from '#test/fakes/webhook-receiver.ts';
+import {
+  openWebhookReceiver,
+  type ReceivedWebhook,
+  type WebhookReceiver,
+} from '#test/fakes/webhook-receiver.ts';
 import type { Product } from './product.ts';
 
 const SECRET = 'a secret of the tenant';
@@ -29,10 +36,14 @@ export class Tenant {
     await product.ask('POST', `/v1/agent/agents/${agentId}/publish`, {});
   }
 
-  /** What came about a session, in order. Throws when anything of it was not signed with this tenant's secret. */
+  /**
+   * What came about a session, in order. Throws when anything of it was not signed with this tenant's secret.
+   */
   eventsOf(sessionId: string): (Pick<ReceivedWebhook, 'body' | 'raw'> & { readonly event: CallEvent })[] {
     const about = this.#receiver.received.filter(({ body }) => body.session?.id === sessionId);
-    for (const webhook of about) if (!isSigned(webhook)) throw new Error(`a webhook came with a wrong signature: ${webhook.raw.toString('utf8')}`);
+    for (const webhook of about)
+      if (!isSigned(webhook))
+        throw new Error(`a webhook came with a wrong signature: ${webhook.raw.toString('utf8')}`);
     return about.map(({ body, raw }) => ({ event: body.event, body, raw }));
   }
 
@@ -44,7 +55,9 @@ export class Tenant {
 /** Id of the agent that answers the number the product prints. */
 export async function demoAgentId(product: Product): Promise<string> {
   const list = await product.ask('GET', '/v1/agent/phone-numbers');
-  const number = list.phone_numbers.find((item: { phone_number: string }) => item.phone_number === product.number);
+  const number = list.phone_numbers.find(
+    (item: { phone_number: string }) => item.phone_number === product.number,
+  );
   return number.agent_id;
 }
 

@@ -1,6 +1,7 @@
 /**
- * Journey: callers are handed to people as a customer configures it, each way chosen by its label: by REFER, after a spoken yes, and to somebody who is busy.
- * Caller and person are real phones; what each of them hears is measured, and so is the person's track of the recording.
+ * Journey: callers are handed to people as a customer configures it, each way chosen by its label: by REFER,
+ * after a spoken yes, and to somebody who is busy. Caller and person are real phones; what each of them hears
+ * is measured, and so is the person's track of the recording.
  */
 import { afterAll, beforeAll, expect } from 'vitest';
 import { voicedSeconds } from '#caller/voiced.ts';
@@ -19,7 +20,10 @@ const RATE_HZ = 8_000;
 const [CALLERS_HZ, PERSONS_HZ] = [440, 1_000];
 /** Of a tone of this strength. */
 const HEARD = 100_000;
-/** Says yes again and again, as people do until they are understood; a tone behind each yes tells them from others. */
+/**
+ * Says yes again and again, as people do until they are understood; a tone behind each yes tells them from
+ * others.
+ */
 const AGREES = Array.from({ length: 12 }, () => [
   ...record(['Yes, go ahead.', 0.5], RATE_HZ),
   ...tone(PERSONS_HZ, 3_000),
@@ -55,25 +59,31 @@ describeNeeds(NEEDED)('a caller who asks for a person', { concurrent: true }, ()
     await model?.close();
   });
 
-  itNeeds(NEEDED)('is joined with them after their spoken yes, and both are on record', { timeout: 240_000 }, async () => {
-    const caller = await call('+15557655001', '1');
-    // The agent tells the person who is calling, and what about.
-    await product.until('the person is told', () => voicedSeconds(agreeing.heard(), RATE_HZ) > 2);
-    await hearsTone(agreeing, CALLERS_HZ);
-    await hearsTone(caller, PERSONS_HZ);
-    await caller.hangUp();
-    const session = await settled(product, await sessionOf('+15557655001'));
-    expect(session).toMatchObject({ status: 'completed', end_reason: 'escalated' });
-    expect(results(session)).toMatchObject([{ status: 'completed' }]);
-    const track = async () => {
-      const { tracks } = await product.ask('GET', `/v1/agent/sessions/${session.session_id}/recording`);
-      return tracks.find(({ role, status }: { role: string; status: string }) => role === 'human' && status === 'complete');
-    };
-    await product.until('the person is on record', async () => (await track()) !== undefined);
-    const human = await heardOn(await track());
-    expect(power(human, PERSONS_HZ)).toBeGreaterThan(HEARD / 10);
-    expect(power(human, CALLERS_HZ)).toBeLessThan(power(human, PERSONS_HZ) / 50);
-  });
+  itNeeds(NEEDED)(
+    'is joined with them after their spoken yes, and both are on record',
+    { timeout: 240_000 },
+    async () => {
+      const caller = await call('+15557655001', '1');
+      // The agent tells the person who is calling, and what about.
+      await product.until('the person is told', () => voicedSeconds(agreeing.heard(), RATE_HZ) > 2);
+      await hearsTone(agreeing, CALLERS_HZ);
+      await hearsTone(caller, PERSONS_HZ);
+      await caller.hangUp();
+      const session = await settled(product, await sessionOf('+15557655001'));
+      expect(session).toMatchObject({ status: 'completed', end_reason: 'escalated' });
+      expect(results(session)).toMatchObject([{ status: 'completed' }]);
+      const track = async () => {
+        const { tracks } = await product.ask('GET', `/v1/agent/sessions/${session.session_id}/recording`);
+        return tracks.find(
+          ({ role, status }: { role: string; status: string }) => role === 'human' && status === 'complete',
+        );
+      };
+      await product.until('the person is on record', async () => (await track()) !== undefined);
+      const human = await heardOn(await track());
+      expect(power(human, PERSONS_HZ)).toBeGreaterThan(HEARD / 10);
+      expect(power(human, CALLERS_HZ)).toBeLessThan(power(human, PERSONS_HZ) / 50);
+    },
+  );
 
   itNeeds(NEEDED)('is handed over by REFER, and the session ends there', { timeout: 240_000 }, async () => {
     const caller = await call('+15557655003', '3');
@@ -82,7 +92,10 @@ describeNeeds(NEEDED)('a caller who asks for a person', { concurrent: true }, ()
     expect(session).toMatchObject({ status: 'completed', end_reason: 'escalated' });
     // The phones have each other when the agent has long gone.
     await referredTo.hangUp();
-    await product.until('the caller has heard the person', () => power(caller.heard(), PERSONS_HZ) > HEARD / 10);
+    await product.until(
+      'the caller has heard the person',
+      () => power(caller.heard(), PERSONS_HZ) > HEARD / 10,
+    );
   });
 
   itNeeds(NEEDED)(
@@ -93,12 +106,17 @@ describeNeeds(NEEDED)('a caller who asks for a person', { concurrent: true }, ()
       expect((await busy.ended).code).toBe(0);
       const sessionId = await sessionOf(BUSY_CALLER);
       const hasSaid = async (text: string) =>
-        (await product.ask('GET', `/v1/agent/sessions/${sessionId}`)).items.some(({ content }: { content?: string }) => content === text);
+        (await product.ask('GET', `/v1/agent/sessions/${sessionId}`)).items.some(
+          ({ content }: { content?: string }) => content === text,
+        );
       await product.until('the agent is back', () => hasSaid(SORRY));
       const before = caller.heard().length;
       await caller.press('7');
       await product.until('it answers', () => hasSaid(ANSWER));
-      await product.until('its answer is heard', () => voicedSeconds(caller.heard().subarray(before), RATE_HZ) > 1);
+      await product.until(
+        'its answer is heard',
+        () => voicedSeconds(caller.heard().subarray(before), RATE_HZ) > 1,
+      );
       await caller.hangUp();
       const session = await settled(product, sessionId);
       expect(session).toMatchObject({ status: 'completed', end_reason: 'user_hangup' });
@@ -112,7 +130,8 @@ describeNeeds(NEEDED)('a caller who asks for a person', { concurrent: true }, ()
     async () => {
       const caller = await call('+15557655004', '2', bought);
       const sessionId = await sessionOf('+15557655004');
-      const errors = async () => results(await product.ask('GET', `/v1/agent/sessions/${sessionId}`)).map(({ error }) => error);
+      const errors = async () =>
+        results(await product.ask('GET', `/v1/agent/sessions/${sessionId}`)).map(({ error }) => error);
       await product.until('one is tried', async () => (await errors()).length > 0);
       // A new minute may begin between two tries, but not between all of them.
       const tooMany = 'Too many people were called in this minute; nobody can be called now.';
@@ -135,7 +154,9 @@ function answerTo(messages: readonly { readonly role: string; readonly content: 
   if (last?.role === 'tool') return say(SORRY);
   const key = /Keypad entry: (\d)/.exec(String(last?.content))?.[1] ?? '';
   const destination = { 1: 'Desk', 2: 'Sales', 3: 'Night line' }[key];
-  return destination ? callTool('_transfer_call', { destination, notes: 'They want a refund.' }) : say(ANSWER);
+  return destination
+    ? callTool('_transfer_call', { destination, notes: 'They want a refund.' })
+    : say(ANSWER);
 }
 
 /** An agent with three people to hand callers to, at a number whose trunk is the one who is busy. */
@@ -143,7 +164,11 @@ async function setUp(): Promise<{ readonly number: string; readonly bought: stri
   const { agent_id } = await product.ask('POST', '/v1/agent/agents', {
     name: 'Receptionist',
     config: {
-      prompt: { system_prompt: 'You answer the phone.', first_message_mode: 'fixed', first_message: 'Hello.' },
+      prompt: {
+        system_prompt: 'You answer the phone.',
+        first_message_mode: 'fixed',
+        first_message: 'Hello.',
+      },
       conversation: {
         keypad_input: { enabled: true, inter_digit_timeout_seconds: 1 },
         transfer_destinations: [
@@ -157,8 +182,15 @@ async function setUp(): Promise<{ readonly number: string; readonly bought: stri
   });
   await product.ask('POST', `/v1/agent/agents/${agent_id}/publish`);
   const trunk = { inbound_allowed_addresses: ['127.0.0.1'], termination_uri: busy.address };
-  const imported = await product.ask('POST', '/v1/agent/phone-numbers', { provider: 'sip', phone_number: '+4930999003', agent_id, ...trunk });
-  await product.ask('PATCH', `/v1/agent/phone-numbers/${imported.phone_number_id}`, { transfer_caller_id: 'original_caller' });
+  const imported = await product.ask('POST', '/v1/agent/phone-numbers', {
+    provider: 'sip',
+    phone_number: '+4930999003',
+    agent_id,
+    ...trunk,
+  });
+  await product.ask('PATCH', `/v1/agent/phone-numbers/${imported.phone_number_id}`, {
+    transfer_caller_id: 'original_caller',
+  });
   const managed = { provider: 'managed', phone_number: '+15550100007', agent_id };
   await product.ask('POST', '/v1/agent/phone-numbers', managed);
   return { number: imported.phone_number, bought: managed.phone_number };
@@ -178,14 +210,22 @@ async function call(from: string, key: string, to = number): Promise<Phone> {
   return phone;
 }
 
-const hearsTone = (phone: Phone, hz: number) => product.until(`${hz} Hz is heard`, () => power(phone.heard().subarray(-RATE_HZ), hz) > HEARD);
+const hearsTone = (phone: Phone, hz: number) =>
+  product.until(`${hz} Hz is heard`, () => power(phone.heard().subarray(-RATE_HZ), hz) > HEARD);
 
 async function sessionOf(callerNumber: string): Promise<string> {
-  const { sessions } = await product.ask('GET', `/v1/agent/sessions?caller_number=${encodeURIComponent(callerNumber)}`);
+  const { sessions } = await product.ask(
+    'GET',
+    `/v1/agent/sessions?caller_number=${encodeURIComponent(callerNumber)}`,
+  );
   return sessions[0].session_id;
 }
 
-function results({ items }: { readonly items: readonly { readonly type: string; readonly error?: string }[] }) {
+function results({
+  items,
+}: {
+  readonly items: readonly { readonly type: string; readonly error?: string }[];
+}) {
   return items.filter(({ type }) => type === 'tool_result');
 }
 

@@ -1,6 +1,7 @@
 /**
- * A conversation in the browser as every transport must carry it: by microphone and in writing, until the caller hangs up,
- * and through the death of the control plane. Run over direct connections and over LiveKit rooms.
+ * A conversation in the browser as every transport must carry it: by microphone and in writing, until the
+ * caller hangs up, and through the death of the control plane. Run over direct connections and over LiveKit
+ * rooms.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,7 +16,10 @@ import { type Product, startProduct } from './product.ts';
 import { launchBrowser, TalkPage } from './talk-page.ts';
 import { demoAgentId, Tenant } from './tenant.ts';
 
-/** Hears the greeting out and asks; asks again, as people do, where a busy machine was not connected yet or took too long to understand. */
+/**
+ * Hears the greeting out and asks; asks again, as people do, where a busy machine was not connected yet or
+ * took too long to understand.
+ */
 const MICROPHONE = [11, QUESTION, 30, QUESTION, 30, QUESTION, 30] as const;
 export const GREETING = 'Hello, this is the Parley demo.';
 export const NAME = 'I am the Parley demo, a rule-based model.';
@@ -40,7 +44,11 @@ export interface TransportOfTests {
 const PATIENCE = { timeout: 60_000 };
 
 /** Describes the conversation over one transport, and what `more` adds for it. */
-export function describeConversation(name: string, transport: TransportOfTests, more: (stage: Stage) => void): void {
+export function describeConversation(
+  name: string,
+  transport: TransportOfTests,
+  more: (stage: Stage) => void,
+): void {
   const needs = ['chromium', ...transport.needs];
   const stage = {} as Stage;
   let tenant: Tenant;
@@ -52,7 +60,11 @@ export function describeConversation(name: string, transport: TransportOfTests, 
       const microphone = join(folder, 'microphone.wav');
       writeFileSync(microphone, recordWav(MICROPHONE, 48_000));
       const environment = { PUBLIC_RATE_PER_IP: '1000', ...(await transport.start()) };
-      [stage.product, tenant, stage.browser] = await Promise.all([startProduct({ environment }), Tenant.open(), launchBrowser(microphone)]);
+      [stage.product, tenant, stage.browser] = await Promise.all([
+        startProduct({ environment }),
+        Tenant.open(),
+        launchBrowser(microphone),
+      ]);
       await tenant.subscribe(stage.product, await demoAgentId(stage.product));
     });
     afterAll(async () => {
@@ -63,22 +75,26 @@ export function describeConversation(name: string, transport: TransportOfTests, 
       rmSync(folder, { recursive: true, force: true });
     });
 
-    itNeeds([...needs, 'pocketsphinx_continuous'])('is heard, understood, answered, shown and kept', { timeout: 180_000 }, async () => {
-      const visitor = await TalkPage.open(stage.browser, stage.product);
-      await visitor.press('Start talking');
-      await visitor.status('Speaking');
-      await visitor.line('Agent', GREETING);
-      await visitor.line('You', ASKED);
-      await visitor.line('Agent', OPENING_HOURS);
-      expect(await visitor.receivedEnergy()).toBeGreaterThan(AUDIBLE);
-      await visitor.status('Listening');
-      await visitor.type('Who are you?');
-      await visitor.line('Agent', NAME);
-      await visitor.press('Hang up');
-      await visitor.status('The conversation has ended (user hangup)');
-      await expectKept(stage.product, tenant, await visitor.sessionId());
-      await visitor.close();
-    });
+    itNeeds([...needs, 'pocketsphinx_continuous'])(
+      'is heard, understood, answered, shown and kept',
+      { timeout: 180_000 },
+      async () => {
+        const visitor = await TalkPage.open(stage.browser, stage.product);
+        await visitor.press('Start talking');
+        await visitor.status('Speaking');
+        await visitor.line('Agent', GREETING);
+        await visitor.line('You', ASKED);
+        await visitor.line('Agent', OPENING_HOURS);
+        expect(await visitor.receivedEnergy()).toBeGreaterThan(AUDIBLE);
+        await visitor.status('Listening');
+        await visitor.type('Who are you?');
+        await visitor.line('Agent', NAME);
+        await visitor.press('Hang up');
+        await visitor.status('The conversation has ended (user hangup)');
+        await expectKept(stage.product, tenant, await visitor.sessionId());
+        await visitor.close();
+      },
+    );
 
     itNeeds(needs)('goes on while the control plane dies and comes back', { timeout: 180_000 }, async () => {
       const { product } = stage;
@@ -90,10 +106,19 @@ export function describeConversation(name: string, transport: TransportOfTests, 
       await visitor.line('Agent', NAME);
       await visitor.press('Hang up');
       const sessionId = await visitor.sessionId();
-      await product.until('it is ready again', async () => (await fetch(`${product.url}/readyz`)).status === 200);
-      expect(await settled(product, sessionId)).toMatchObject({ status: 'completed', end_reason: 'user_hangup' });
+      await product.until(
+        'it is ready again',
+        async () => (await fetch(`${product.url}/readyz`)).status === 200,
+      );
+      expect(await settled(product, sessionId)).toMatchObject({
+        status: 'completed',
+        end_reason: 'user_hangup',
+      });
       // What was said while nobody was there to be told is told later than the end.
-      const said = async () => (await product.ask('GET', `/v1/agent/sessions/${sessionId}`)).items.map((item: { content?: string }) => item.content);
+      const said = async () =>
+        (await product.ask('GET', `/v1/agent/sessions/${sessionId}`)).items.map(
+          (item: { content?: string }) => item.content,
+        );
       await expect.poll(said, { timeout: 60_000 }).toContain(NAME);
       await visitor.close();
     });
@@ -102,7 +127,10 @@ export function describeConversation(name: string, transport: TransportOfTests, 
   });
 }
 
-/** A colleague at the console who listens, takes the call over with their microphone, and hands it back; the caller's writing is answered by nobody in between. */
+/**
+ * A colleague at the console who listens, takes the call over with their microphone, and hands it back; the
+ * caller's writing is answered by nobody in between.
+ */
 export async function expectTakenOverAtConsole(
   colleague: ConsolePage,
   product: Product,
@@ -133,22 +161,36 @@ export async function expectTakenOverAtConsole(
   await colleague.press('Stop listening');
   // The connection without a microphone was left for the one with it.
   const since = async () => (await events()).slice(before).sort();
-  await expect.poll(since, PATIENCE).toEqual(['handed_back', 'joined', 'joined', 'left', 'left', 'took_over']);
+  await expect
+    .poll(since, PATIENCE)
+    .toEqual(['handed_back', 'joined', 'joined', 'left', 'left', 'took_over']);
 }
 
 /** The session once it is over. */
 export async function settled(product: Product, sessionId: string) {
   const session = () => product.ask('GET', `/v1/agent/sessions/${sessionId}`);
-  await product.until('the session is over', async () => ['completed', 'failed'].includes((await session()).status));
+  await product.until('the session is over', async () =>
+    ['completed', 'failed'].includes((await session()).status),
+  );
   return session();
 }
 
 /** The session, its recording and its waterfall are there, and the tenant was told. */
 async function expectKept(product: Product, tenant: Tenant, sessionId: string): Promise<void> {
   const session = await settled(product, sessionId);
-  expect(session).toMatchObject({ status: 'completed', end_reason: 'user_hangup', source: 'public', direction: 'inbound', caller_number: null });
-  const said = session.items.map((item: { role?: string; content?: string }) => `${item.role}: ${item.content?.toLowerCase()}`);
-  expect(session.items).toContainEqual(expect.objectContaining({ role: 'user', content: expect.stringMatching(ASKED) }));
+  expect(session).toMatchObject({
+    status: 'completed',
+    end_reason: 'user_hangup',
+    source: 'public',
+    direction: 'inbound',
+    caller_number: null,
+  });
+  const said = session.items.map(
+    (item: { role?: string; content?: string }) => `${item.role}: ${item.content?.toLowerCase()}`,
+  );
+  expect(session.items).toContainEqual(
+    expect.objectContaining({ role: 'user', content: expect.stringMatching(ASKED) }),
+  );
   expect(said).toContain('user: who are you?');
   for (const turn of session.turns) expectWaterfall(turn);
   expect(session.turns.length).toBeGreaterThanOrEqual(1);

@@ -1,4 +1,7 @@
-/** Somebody's own site with the widget on it: another origin than the product's, under a strict content security policy, used in headless Chromium. */
+/**
+ * Somebody's own site with the widget on it: another origin than the product's, under a strict content
+ * security policy, used in headless Chromium.
+ */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -70,7 +73,13 @@ export class Site {
 
   /** Opens the page with these elements and the widget's script in it. */
   async visit(browser: Browser, elements: string, options: TalkPageOptions = {}): Promise<WidgetPage> {
-    return new WidgetPage(await this.open(browser, `${elements}<script src="${this.#product.url}/widget.js" async></script>`, options));
+    return new WidgetPage(
+      await this.open(
+        browser,
+        `${elements}<script src="${this.#product.url}/widget.js" async></script>`,
+        options,
+      ),
+    );
   }
 
   /** Opens a page of any content. */
@@ -112,7 +121,12 @@ export class WidgetPage {
 
   /** Waits for a line of the transcript. */
   line(text: string | RegExp): Promise<void> {
-    return this.page.getByRole('log').getByRole('paragraph').filter({ hasText: text }).first().waitFor(PATIENCE);
+    return this.page
+      .getByRole('log')
+      .getByRole('paragraph')
+      .filter({ hasText: text })
+      .first()
+      .waitFor(PATIENCE);
   }
 
   status(text: string | RegExp): Promise<void> {
@@ -135,7 +149,10 @@ export class WidgetPage {
     return this.page.evaluate<Told[]>('window.told');
   }
 
-  /** Takes the network away: requests fail, and the running connection is told that it is broken, as Chromium tells it after some seconds without an answer. */
+  /**
+   * Takes the network away: requests fail, and the running connection is told that it is broken, as Chromium
+   * tells it after some seconds without an answer.
+   */
   async loseNetwork(): Promise<void> {
     await this.page.context().setOffline(true);
     await this.page.evaluate(`(() => {

@@ -1,4 +1,7 @@
-/** Journey: a restaurant puts the widget on its own site, and guests call from it; by voice, by keyboard alone, in their language, and when something is in the way. */
+/**
+ * Journey: a restaurant puts the widget on its own site, and guests call from it; by voice, by keyboard
+ * alone, in their language, and when something is in the way.
+ */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,7 +18,10 @@ import { Site } from './widget-page.ts';
 
 const NEEDS = ['chromium'];
 const PATIENCE = { timeout: 240_000 };
-/** Hears the greeting out and asks; asks again, as people do, where a busy machine was not connected yet or took too long to understand. */
+/**
+ * Hears the greeting out and asks; asks again, as people do, where a busy machine was not connected yet or
+ * took too long to understand.
+ */
 const MICROPHONE = [11, QUESTION, 20, QUESTION, 20, QUESTION, 30] as const;
 /** What the first widget of the page draws in. */
 const SHADOW = `document.querySelector('voice-agent').shadowRoot`;
@@ -28,13 +34,17 @@ describeNeeds(NEEDS)('the widget on somebody’s site', () => {
   let folder: string;
 
   const element = (attributes = '') => `<voice-agent agent-id="${agentId}" ${attributes}></voice-agent>`;
-  const allow = (origins: readonly string[]) => product.ask('PATCH', `/v1/agent/agents/${agentId}`, { allowed_origins: origins });
+  const allow = (origins: readonly string[]) =>
+    product.ask('PATCH', `/v1/agent/agents/${agentId}`, { allowed_origins: origins });
 
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'widget-journey-'));
     const microphone = join(folder, 'microphone.wav');
     writeFileSync(microphone, recordWav(MICROPHONE, 48_000));
-    [product, browser] = await Promise.all([startProduct({ environment: { PUBLIC_RATE_PER_IP: '1000' } }), launchBrowser(microphone)]);
+    [product, browser] = await Promise.all([
+      startProduct({ environment: { PUBLIC_RATE_PER_IP: '1000' } }),
+      launchBrowser(microphone),
+    ]);
     site = await Site.serve(product);
     agentId = await demoAgentId(product);
     await allow([site.origin]);
@@ -46,42 +56,59 @@ describeNeeds(NEEDS)('the widget on somebody’s site', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  itNeeds([...NEEDS, 'pocketsphinx_continuous'])('takes a spoken call, with no help of the page but a script and an element', PATIENCE, async () => {
-    const guest = await site.visit(browser, element());
-    await guest.press('Talk to Parley demo');
-    await guest.press('Start a call');
-    await guest.line(GREETING);
-    await guest.line('We are open every day from noon');
-    await guest.press('Mute');
-    expect(await guest.button('Mute').getAttribute('aria-pressed')).toBe('true');
-    await guest.press('End call');
-    await guest.status('The conversation has ended');
-    const told = await guest.told();
-    expect(told.map(({ name }) => name)).toEqual(['call', 'connect', 'disconnect']);
-    expect(told[2]).toMatchObject({ reason: 'user_hangup' });
-    const session = await settled(product, String(told[1]?.['sessionId']));
-    expect(session.items).toContainEqual(expect.objectContaining({ role: 'user', content: expect.stringMatching(ASKED) }));
-    expect(session).toMatchObject({
-      status: 'completed',
-      end_reason: 'user_hangup',
-      source: 'public',
-    });
-    await guest.close();
-  });
+  itNeeds([...NEEDS, 'pocketsphinx_continuous'])(
+    'takes a spoken call, with no help of the page but a script and an element',
+    PATIENCE,
+    async () => {
+      const guest = await site.visit(browser, element());
+      await guest.press('Talk to Parley demo');
+      await guest.press('Start a call');
+      await guest.line(GREETING);
+      await guest.line('We are open every day from noon');
+      await guest.press('Mute');
+      expect(await guest.button('Mute').getAttribute('aria-pressed')).toBe('true');
+      await guest.press('End call');
+      await guest.status('The conversation has ended');
+      const told = await guest.told();
+      expect(told.map(({ name }) => name)).toEqual(['call', 'connect', 'disconnect']);
+      expect(told[2]).toMatchObject({ reason: 'user_hangup' });
+      const session = await settled(product, String(told[1]?.['sessionId']));
+      expect(session.items).toContainEqual(
+        expect.objectContaining({ role: 'user', content: expect.stringMatching(ASKED) }),
+      );
+      expect(session).toMatchObject({
+        status: 'completed',
+        end_reason: 'user_hangup',
+        source: 'public',
+      });
+      await guest.close();
+    },
+  );
 
   itNeeds(NEEDS)('leaves the page’s own load alone, and asks once who its agent is', PATIENCE, async () => {
     // This listener comes before any of the widget’s; the load event itself waits for the script.
     const initScript = `addEventListener('load', () => { window.atLoad = { isScriptThere: performance.getEntriesByType('resource').some(({ name }) => name.endsWith('/widget.js')),
       isDefined: customElements.get('voice-agent') !== undefined }; });`;
-    const page = await site.open(browser, `${element()}<script src="${product.url}/widget.js" async></script>`, { initScript });
+    const page = await site.open(
+      browser,
+      `${element()}<script src="${product.url}/widget.js" async></script>`,
+      { initScript },
+    );
     await page.getByRole('button', { name: 'Talk to Parley demo' }).waitFor(PATIENCE);
     expect(await page.evaluate('window.atLoad')).toEqual({ isScriptThere: true, isDefined: false });
-    expect(await page.evaluate(`performance.getEntriesByType('resource').filter(({ name }) => name.endsWith('/widget')).length`)).toBe(1);
+    expect(
+      await page.evaluate(
+        `performance.getEntriesByType('resource').filter(({ name }) => name.endsWith('/widget')).length`,
+      ),
+    ).toBe(1);
     await page.context().close();
   });
 
   itNeeds(NEEDS)('can be had by the keyboard alone, with the terms accepted once', PATIENCE, async () => {
-    const guest = await site.visit(browser, element('consent="true" terms-url="/terms" consent-text="This call may be recorded."'));
+    const guest = await site.visit(
+      browser,
+      element('consent="true" terms-url="/terms" consent-text="This call may be recorded."'),
+    );
     const keys = async (...names: string[]) => {
       for (const name of names) await guest.page.keyboard.press(name);
     };
@@ -89,7 +116,9 @@ describeNeeds(NEEDS)('the widget on somebody’s site', () => {
     await keys('Tab', 'Enter');
     await keys('Tab', 'Enter');
     await guest.page.getByText('This call may be recorded.').waitFor();
-    expect(await guest.page.getByRole('link', { name: 'Terms' }).getAttribute('href')).toBe(`${site.origin}/terms`);
+    expect(await guest.page.getByRole('link', { name: 'Terms' }).getAttribute('href')).toBe(
+      `${site.origin}/terms`,
+    );
     await keys('Enter');
     await guest.line(GREETING);
     await guest.page.getByRole('textbox').focus();
@@ -104,41 +133,57 @@ describeNeeds(NEEDS)('the widget on somebody’s site', () => {
     await guest.close();
   });
 
-  itNeeds(NEEDS)('has no serious finding of axe, light or dark, and violates no policy of the page', PATIENCE, async () => {
-    for (const colorScheme of ['light', 'dark'] as const) {
-      const guest = await site.visit(browser, element('consent="true" greeting="Ask us anything" proactive-message="Hungry?" proactive-delay="0"'), {
-        colorScheme,
-      });
-      await guest.page.getByRole('button', { name: 'Hungry?' }).waitFor();
-      expect(await seriousFindings(guest.page)).toEqual([]);
-      await guest.press('Hungry?');
-      await guest.page.getByText('Ask us anything').waitFor();
-      expect(await seriousFindings(guest.page)).toEqual([]);
-      await guest.press('Type instead');
-      expect(await seriousFindings(guest.page)).toEqual([]);
-      await guest.press('Accept');
-      await guest.line(GREETING);
-      await guest.type('Who are you?');
-      await guest.line('Who are you?');
-      expect(await seriousFindings(guest.page)).toEqual([]);
-      expect((await guest.told()).filter(({ name }) => name === 'violation')).toEqual([]);
-      await guest.close();
-    }
-  });
+  itNeeds(NEEDS)(
+    'has no serious finding of axe, light or dark, and violates no policy of the page',
+    PATIENCE,
+    async () => {
+      for (const colorScheme of ['light', 'dark'] as const) {
+        const guest = await site.visit(
+          browser,
+          element(
+            'consent="true" greeting="Ask us anything" proactive-message="Hungry?" proactive-delay="0"',
+          ),
+          {
+            colorScheme,
+          },
+        );
+        await guest.page.getByRole('button', { name: 'Hungry?' }).waitFor();
+        expect(await seriousFindings(guest.page)).toEqual([]);
+        await guest.press('Hungry?');
+        await guest.page.getByText('Ask us anything').waitFor();
+        expect(await seriousFindings(guest.page)).toEqual([]);
+        await guest.press('Type instead');
+        expect(await seriousFindings(guest.page)).toEqual([]);
+        await guest.press('Accept');
+        await guest.line(GREETING);
+        await guest.type('Who are you?');
+        await guest.line('Who are you?');
+        expect(await seriousFindings(guest.page)).toEqual([]);
+        expect((await guest.told()).filter(({ name }) => name === 'violation')).toEqual([]);
+        await guest.close();
+      }
+    },
+  );
 
   itNeeds(NEEDS)(
     'speaks the visitor’s language from right to left, in the page’s own words where it has some, on a phone too',
     PATIENCE,
     async () => {
       const texts = JSON.stringify({ start: 'اتصل بمطعم لويجي' });
-      const guest = await site.visit(browser, element(`language="ar" text-contents='${texts}' agent-name="لويجي" position="top-left"`), {
-        viewport: { width: 360, height: 640 },
-      });
+      const guest = await site.visit(
+        browser,
+        element(`language="ar" text-contents='${texts}' agent-name="لويجي" position="top-left"`),
+        {
+          viewport: { width: 360, height: 640 },
+        },
+      );
       await guest.press('تحدّث مع لويجي');
       const start = guest.button('اتصل بمطعم لويجي');
       await start.waitFor();
       const panel = (await guest.page.getByRole('dialog', { name: 'لويجي' }).boundingBox())!;
-      const direction = await guest.page.evaluate(`getComputedStyle(${SHADOW}.querySelector('.start')).direction`);
+      const direction = await guest.page.evaluate(
+        `getComputedStyle(${SHADOW}.querySelector('.start')).direction`,
+      );
       expect(direction).toBe('rtl');
       expect([panel.x >= 0, panel.x + panel.width <= 360, panel.y < 100]).toEqual([true, true, true]);
       // The agent does not let a page choose its language: the developer is told which switch that is.
@@ -154,72 +199,110 @@ describeNeeds(NEEDS)('the widget on somebody’s site', () => {
     },
   );
 
-  itNeeds(NEEDS)('tells why a page may not call: another origin, an owner out of credit, a token too old, no agent at all', PATIENCE, async () => {
-    await allow(['https://luigis.example.com']);
-    const refused = await site.visit(browser, element('agent-name="Luigi"'));
-    await refused.press('Talk to Luigi');
-    await refused.press('Type instead');
-    expect(await refused.problem()).toBe('This page may not use this agent.');
-    expect((await refused.told()).at(-1)).toMatchObject({ code: 'origin_forbidden', statusCode: 403, message: 'Origin not allowed' });
-    await allow([site.origin]);
-    await product.ask('PUT', `/v1/agent/agents/${agentId}/limits`, { daily_cap: '0.00', concurrent_calls: null });
-    await refused.press('Type instead');
-    await expect.poll(() => refused.problem()).toBe('Agent is unavailable. Please try again later.');
-    await product.ask('PUT', `/v1/agent/agents/${agentId}/limits`, { daily_cap: null, concurrent_calls: null });
-    const grant = await product.ask('POST', '/v1/agent/sessions', { agent_id: agentId });
-    await product.ask('POST', `/v1/agent/sessions/${grant.session_id}/end`);
-    await refused.page.evaluate(`document.querySelector('voice-agent').sessionTokenProvider = async () => (${JSON.stringify(grant)})`);
-    await refused.press('Type instead');
-    await expect.poll(() => refused.problem()).toBe('The call was not started in time. Please start again.');
-    expect((await refused.told()).at(-1)).toMatchObject({ code: 'session_expired' });
-    await refused.close();
-    const empty = await site.visit(browser, '<voice-agent></voice-agent>');
-    await empty.press('Talk to Agent');
-    await empty.press('Type instead');
-    expect(await empty.problem()).toBe('The call could not be started. Please try again.');
-    expect((await empty.told()).at(-1)).toMatchObject({ message: expect.stringContaining('agent-id') });
-    await empty.close();
-  });
+  itNeeds(NEEDS)(
+    'tells why a page may not call: another origin, an owner out of credit, a token too old, no agent at all',
+    PATIENCE,
+    async () => {
+      await allow(['https://luigis.example.com']);
+      const refused = await site.visit(browser, element('agent-name="Luigi"'));
+      await refused.press('Talk to Luigi');
+      await refused.press('Type instead');
+      expect(await refused.problem()).toBe('This page may not use this agent.');
+      expect((await refused.told()).at(-1)).toMatchObject({
+        code: 'origin_forbidden',
+        statusCode: 403,
+        message: 'Origin not allowed',
+      });
+      await allow([site.origin]);
+      await product.ask('PUT', `/v1/agent/agents/${agentId}/limits`, {
+        daily_cap: '0.00',
+        concurrent_calls: null,
+      });
+      await refused.press('Type instead');
+      await expect.poll(() => refused.problem()).toBe('Agent is unavailable. Please try again later.');
+      await product.ask('PUT', `/v1/agent/agents/${agentId}/limits`, {
+        daily_cap: null,
+        concurrent_calls: null,
+      });
+      const grant = await product.ask('POST', '/v1/agent/sessions', { agent_id: agentId });
+      await product.ask('POST', `/v1/agent/sessions/${grant.session_id}/end`);
+      await refused.page.evaluate(
+        `document.querySelector('voice-agent').sessionTokenProvider = async () => (${JSON.stringify(grant)})`,
+      );
+      await refused.press('Type instead');
+      await expect
+        .poll(() => refused.problem())
+        .toBe('The call was not started in time. Please start again.');
+      expect((await refused.told()).at(-1)).toMatchObject({ code: 'session_expired' });
+      await refused.close();
+      const empty = await site.visit(browser, '<voice-agent></voice-agent>');
+      await empty.press('Talk to Agent');
+      await empty.press('Type instead');
+      expect(await empty.problem()).toBe('The call could not be started. Please try again.');
+      expect((await empty.told()).at(-1)).toMatchObject({ message: expect.stringContaining('agent-id') });
+      await empty.close();
+    },
+  );
 
-  itNeeds(NEEDS)('tells a visitor whose microphone is blocked, or who has none, what to do', PATIENCE, async () => {
-    for (const [microphone, told] of [
-      ['blocked', 'The microphone is blocked. Allow it for this page'],
-      [null, 'No microphone was found. Connect one and start again'],
-    ] as const) {
-      const mute = await launchBrowser(microphone);
-      const guest = await site.visit(mute, element());
-      await guest.press('Talk to Parley demo');
-      await guest.press('Start a call');
-      expect(await guest.problem()).toContain(told);
-      expect((await guest.told()).at(-1)).toMatchObject({ code: 'mic_permission_denied' });
-      await guest.press('Type instead');
+  itNeeds(NEEDS)(
+    'tells a visitor whose microphone is blocked, or who has none, what to do',
+    PATIENCE,
+    async () => {
+      for (const [microphone, told] of [
+        ['blocked', 'The microphone is blocked. Allow it for this page'],
+        [null, 'No microphone was found. Connect one and start again'],
+      ] as const) {
+        const mute = await launchBrowser(microphone);
+        const guest = await site.visit(mute, element());
+        await guest.press('Talk to Parley demo');
+        await guest.press('Start a call');
+        expect(await guest.problem()).toContain(told);
+        expect((await guest.told()).at(-1)).toMatchObject({ code: 'mic_permission_denied' });
+        await guest.press('Type instead');
+        await guest.line(GREETING);
+        await mute.close();
+      }
+    },
+  );
+
+  itNeeds(NEEDS)(
+    'has one conversation at a time on a page, and hangs up when its element is removed',
+    PATIENCE,
+    async () => {
+      const guest = await site.visit(
+        browser,
+        `${element('agent-name="One"')}${element('agent-name="Two" position="bottom-left"')}`,
+      );
+      await guest.press('Talk to One');
+      // Pressed twice, as people do.
+      await guest.page.evaluate(
+        `{ const start = ${SHADOW}.querySelector('.type'); start.click(); start.click(); }`,
+      );
       await guest.line(GREETING);
-      await mute.close();
-    }
-  });
-
-  itNeeds(NEEDS)('has one conversation at a time on a page, and hangs up when its element is removed', PATIENCE, async () => {
-    const guest = await site.visit(browser, `${element('agent-name="One"')}${element('agent-name="Two" position="bottom-left"')}`);
-    await guest.press('Talk to One');
-    // Pressed twice, as people do.
-    await guest.page.evaluate(`{ const start = ${SHADOW}.querySelector('.type'); start.click(); start.click(); }`);
-    await guest.line(GREETING);
-    await guest.press('Talk to Two');
-    await guest.page.getByRole('dialog', { name: 'Two' }).getByRole('button', { name: 'Type instead' }).click();
-    expect(await guest.page.getByRole('dialog', { name: 'Two' }).getByRole('alert').textContent()).toBe(
-      'Another conversation is running on this page. End it first.',
-    );
-    // Moved, it goes on; removed, it is over.
-    await guest.page.evaluate(`document.querySelector('main').append(document.querySelector('voice-agent'))`);
-    await guest.page.getByRole('dialog', { name: 'One' }).getByRole('textbox').fill('Who are you?');
-    await guest.page.getByRole('dialog', { name: 'One' }).getByRole('button', { name: 'Send' }).click();
-    await guest.line(NAME);
-    await guest.page.evaluate(`document.querySelector('main voice-agent').remove()`);
-    const connects = (await guest.told()).filter(({ name }) => name === 'connect');
-    expect(connects).toHaveLength(1);
-    expect(await settled(product, String(connects[0]?.['sessionId']))).toMatchObject({ end_reason: 'user_hangup' });
-    await guest.close();
-  });
+      await guest.press('Talk to Two');
+      await guest.page
+        .getByRole('dialog', { name: 'Two' })
+        .getByRole('button', { name: 'Type instead' })
+        .click();
+      expect(await guest.page.getByRole('dialog', { name: 'Two' }).getByRole('alert').textContent()).toBe(
+        'Another conversation is running on this page. End it first.',
+      );
+      // Moved, it goes on; removed, it is over.
+      await guest.page.evaluate(
+        `document.querySelector('main').append(document.querySelector('voice-agent'))`,
+      );
+      await guest.page.getByRole('dialog', { name: 'One' }).getByRole('textbox').fill('Who are you?');
+      await guest.page.getByRole('dialog', { name: 'One' }).getByRole('button', { name: 'Send' }).click();
+      await guest.line(NAME);
+      await guest.page.evaluate(`document.querySelector('main voice-agent').remove()`);
+      const connects = (await guest.told()).filter(({ name }) => name === 'connect');
+      expect(connects).toHaveLength(1);
+      expect(await settled(product, String(connects[0]?.['sessionId']))).toMatchObject({
+        end_reason: 'user_hangup',
+      });
+      await guest.close();
+    },
+  );
 
   itNeeds(NEEDS)('goes on over a new connection when the network breaks in mid-call', PATIENCE, async () => {
     const guest = await site.visit(browser, element());
@@ -237,7 +320,10 @@ describeNeeds(NEEDS)('the widget on somebody’s site', () => {
     await guest.line(NAME);
     await guest.press('End call');
     const connect = (await guest.told()).find(({ name }) => name === 'connect');
-    expect(await settled(product, String(connect?.['sessionId']))).toMatchObject({ status: 'completed', end_reason: 'user_hangup' });
+    expect(await settled(product, String(connect?.['sessionId']))).toMatchObject({
+      status: 'completed',
+      end_reason: 'user_hangup',
+    });
     await guest.close();
   });
 });

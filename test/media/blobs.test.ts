@@ -23,7 +23,10 @@ const STORES: readonly [string, () => Blobs][] = [
   ['a directory', () => openBlobs(join(directory, 'blobs'))],
   ['a directory as a url', () => openBlobs(pathToFileURL(directory).href)],
   ['S3', () => openBlobs(`s3://calls?endpoint=${s3.endpoint}`, S3_CREDENTIALS)],
-  ['S3 under a prefix', () => openBlobs(`s3://calls/parley/blobs?endpoint=${s3.endpoint}&region=eu-west-1`, S3_CREDENTIALS)],
+  [
+    'S3 under a prefix',
+    () => openBlobs(`s3://calls/parley/blobs?endpoint=${s3.endpoint}&region=eu-west-1`, S3_CREDENTIALS),
+  ],
 ];
 
 for (const [name, open] of STORES) {
@@ -68,7 +71,8 @@ for (const [name, open] of STORES) {
 
     it('deletes everything under a prefix and nothing beside it', async () => {
       const blobs = open();
-      for (const key of ['s/1/a', 's/1/b', 's/1/c/d', 's/10/a', 's/2']) await blobs.put(key, Buffer.from('x'));
+      for (const key of ['s/1/a', 's/1/b', 's/1/c/d', 's/10/a', 's/2'])
+        await blobs.put(key, Buffer.from('x'));
       await blobs.deletePrefix('s/1/');
       expect(await blobs.list('')).toEqual(['s/10/a', 's/2']);
       await blobs.deletePrefix('s/1');
@@ -76,16 +80,26 @@ for (const [name, open] of STORES) {
       await expect(blobs.deletePrefix('')).rejects.toThrow('needs a prefix');
     });
 
-    it.each(['', '..', '../x', 'a/../b', '/etc/passwd', 'a//b', 'a/', '.hidden', 'a\\b', 'a\0b', 'a b', 'x'.repeat(600)])(
-      'refuses the key %j',
-      async (key) => {
-        const blobs = open();
-        await expect(blobs.put(key, Buffer.from('x'))).rejects.toThrow('not a blob key');
-        await expect(blobs.get(key)).rejects.toThrow('not a blob key');
-        await expect(blobs.delete(key)).rejects.toThrow('not a blob key');
-        if (key !== '' && key !== 'a/') await expect(blobs.deletePrefix(key)).rejects.toThrow('not a blob key');
-      },
-    );
+    it.each([
+      '',
+      '..',
+      '../x',
+      'a/../b',
+      '/etc/passwd',
+      'a//b',
+      'a/',
+      '.hidden',
+      'a\\b',
+      'a\0b',
+      'a b',
+      'x'.repeat(600),
+    ])('refuses the key %j', async (key) => {
+      const blobs = open();
+      await expect(blobs.put(key, Buffer.from('x'))).rejects.toThrow('not a blob key');
+      await expect(blobs.get(key)).rejects.toThrow('not a blob key');
+      await expect(blobs.delete(key)).rejects.toThrow('not a blob key');
+      if (key !== '' && key !== 'a/') await expect(blobs.deletePrefix(key)).rejects.toThrow('not a blob key');
+    });
   });
 }
 
@@ -130,7 +144,10 @@ describe('blobs in S3', () => {
   });
 
   it('a refusal is not tried again', async () => {
-    const blobs = openBlobs(`s3://calls?endpoint=${s3.endpoint}`, { ...S3_CREDENTIALS, secretAccessKey: 'wrong' });
+    const blobs = openBlobs(`s3://calls?endpoint=${s3.endpoint}`, {
+      ...S3_CREDENTIALS,
+      secretAccessKey: 'wrong',
+    });
     await expect(blobs.put('a', Buffer.from('x'))).rejects.toThrow('S3 put: 403 SignatureDoesNotMatch');
     expect(s3.requests).toHaveLength(1);
   });

@@ -8,7 +8,10 @@ import { startMediaThread } from '#media/thread/start-media-thread.ts';
 import { LegLog } from '#test/fakes/leg-log.ts';
 import { itNeeds } from '#test/needs.ts';
 
-/** Runs in the page: offers the microphone (Chromium's beeping stand-in) and the channel, and keeps the agent's level and messages. */
+/**
+ * Runs in the page: offers the microphone (Chromium's beeping stand-in) and the channel, and keeps the
+ * agent's level and messages.
+ */
 const OFFER_FROM_PAGE = `(async () => {
   const peer = new RTCPeerConnection();
   const microphone = await navigator.mediaDevices.getUserMedia({ audio: true });
@@ -42,12 +45,25 @@ const PATIENCE = { timeout: 30_000 };
 
 itNeeds(['chromium'])('a real browser hears, is heard and exchanges messages', async () => {
   const logger = createLogger({ level: 'silent', name: 'test' });
-  const host = await startMediaThread({ rtpPortMin: 22_300, rtpPortMax: 22_399, iceServers: [], clock: systemClock, logger });
+  const host = await startMediaThread({
+    rtpPortMin: 22_300,
+    rtpPortMax: 22_399,
+    iceServers: [],
+    clock: systemClock,
+    logger,
+  });
   // The microphone is given to secure origins only, of which the loopback is one.
-  const server = createServer((_, response) => response.setHeader('content-type', 'text/html').end('<!doctype html>')).listen(0, '127.0.0.1');
+  const server = createServer((_, response) =>
+    response.setHeader('content-type', 'text/html').end('<!doctype html>'),
+  ).listen(0, '127.0.0.1');
   const browser = await chromium.launch({
     executablePath: '/usr/bin/chromium',
-    args: ['--no-sandbox', '--use-fake-ui-for-media-stream', '--use-fake-device-for-media-stream', '--autoplay-policy=no-user-gesture-required'],
+    args: [
+      '--no-sandbox',
+      '--use-fake-ui-for-media-stream',
+      '--use-fake-device-for-media-stream',
+      '--autoplay-policy=no-user-gesture-required',
+    ],
   });
   try {
     const page = await browser.newPage();
@@ -55,9 +71,14 @@ itNeeds(['chromium'])('a real browser hears, is heard and exchanges messages', a
     const offerSdp = await page.evaluate<string>(OFFER_FROM_PAGE);
     const { leg, answerSdp } = await host.openWebrtcLeg({ offerSdp, recording: null });
     const log = new LegLog(leg);
-    await page.evaluate(`state.peer.setRemoteDescription({ type: 'answer', sdp: ${JSON.stringify(answerSdp)} })`);
+    await page.evaluate(
+      `state.peer.setRemoteDescription({ type: 'answer', sdp: ${JSON.stringify(answerSdp)} })`,
+    );
     await log.next('connected');
-    const samples = Int16Array.from({ length: TONE_SECONDS * leg.outRateHz }, (_, n) => 12_000 * Math.sin((2 * Math.PI * 440 * n) / leg.outRateHz));
+    const samples = Int16Array.from(
+      { length: TONE_SECONDS * leg.outRateHz },
+      (_, n) => 12_000 * Math.sin((2 * Math.PI * 440 * n) / leg.outRateHz),
+    );
     leg.send({ do: 'play', replyId: 'r', pieceId: 0, samples, marks: Int32Array.of(), last: true });
     leg.send({ do: 'sendMessage', json: '{"type":"state"}' });
     await log.next('audio', (event) => event.samples.some((sample) => Math.abs(sample) > 2000));

@@ -11,7 +11,10 @@ function roundTrip(codec: 'PCMU' | 'PCMA', samples: Int16Array): Int16Array {
 
 describe.each(['PCMU', 'PCMA'] as const)('G.711 %s', (codec) => {
   it('carries a voice-level tone with the 37 dB the standard gives', () => {
-    const tone = Int16Array.from({ length: 8000 }, (_, n) => 6000 * Math.sin((2 * Math.PI * 1020 * n) / 8000));
+    const tone = Int16Array.from(
+      { length: 8000 },
+      (_, n) => 6000 * Math.sin((2 * Math.PI * 1020 * n) / 8000),
+    );
     const decoded = roundTrip(codec, tone);
     let signal = 0;
     let noise = 0;
@@ -33,7 +36,9 @@ describe.each(['PCMU', 'PCMA'] as const)('G.711 %s', (codec) => {
   it('is monotonic over the whole range', () => {
     const ramp = Int16Array.from({ length: 65_536 }, (_, n) => n - 32_768);
     const decoded = roundTrip(codec, ramp);
-    expect(decoded.every((sample, n) => n === 0 || sample >= (decoded[n - 1] ?? 0) || Math.abs(sample) <= 8)).toBe(true);
+    expect(
+      decoded.every((sample, n) => n === 0 || sample >= (decoded[n - 1] ?? 0) || Math.abs(sample) <= 8),
+    ).toBe(true);
     expect(Math.sign(decoded[0] ?? 0)).toBe(-1);
     expect(Math.sign(decoded[65_535] ?? 0)).toBe(1);
   });

@@ -1,4 +1,7 @@
-/** design §5: what is known of a line's echo after the agent has spoken for a while, with real speech on both sides. */
+/**
+ * design §5: what is known of a line's echo after the agent has spoken for a while, with real speech on both
+ * sides.
+ */
 import { describe, expect, it } from 'vitest';
 import { speak } from '#caller/spoken.ts';
 import { levelDb } from '#media/dsp/pcm.ts';
@@ -7,13 +10,19 @@ import { EchoPath } from '#media/voice-activity/echo-path.ts';
 const RATE_HZ = 8_000;
 const FRAME = 160;
 const WINDOW = 256;
-const AGENT = speak('The restaurant at the old harbour opens every day at noon, and the kitchen serves fresh pasta until ten in the evening.', {
-  rateHz: RATE_HZ,
-}).samples;
-const CALLER = speak('Do you have a table for two people on the terrace tomorrow at seven, or is it too cold for that already?', {
-  rateHz: RATE_HZ,
-  voice: 'rms',
-}).samples;
+const AGENT = speak(
+  'The restaurant at the old harbour opens every day at noon, and the kitchen serves fresh pasta until ten in the evening.',
+  {
+    rateHz: RATE_HZ,
+  },
+).samples;
+const CALLER = speak(
+  'Do you have a table for two people on the terrace tomorrow at seven, or is it too cold for that already?',
+  {
+    rateHz: RATE_HZ,
+    voice: 'rms',
+  },
+).samples;
 
 /** What is heard of the agent after `delayMs`, `lossDb` weaker, over noise. */
 function echoOf(samples: Int16Array, delayMs: number, lossDb: number, noisePeak = 10): Int16Array {
@@ -70,18 +79,21 @@ describe('the echo path', () => {
     [200, 25],
     [300, 15],
     [500, 20],
-  ])('believes in a clear echo after half a second of it (%i ms, %i dB): before it could cut off the greeting', (delayMs, lossDb) => {
-    for (const text of ['Hello, this is the agent.', 'Good morning, how can I help you today?']) {
-      const greeting = speak(text, { rateHz: RATE_HZ });
-      const heardOut = greeting.samples.subarray(0, ((greeting.startMs + delayMs + 500) * RATE_HZ) / 1_000);
-      const path = new EchoPath();
-      run(path, heardOut, echoOf(heardOut, delayMs, lossDb));
-      if (typeof path.echo === 'string') throw new Error(`it is ${path.echo}`);
-      // Roughly; later it becomes exact.
-      expect(Math.abs(path.echo.delayMs - delayMs)).toBeLessThanOrEqual(60);
-      expect(Math.abs(path.echo.lossDb - lossDb)).toBeLessThan(5);
-    }
-  });
+  ])(
+    'believes in a clear echo after half a second of it (%i ms, %i dB): before it could cut off the greeting',
+    (delayMs, lossDb) => {
+      for (const text of ['Hello, this is the agent.', 'Good morning, how can I help you today?']) {
+        const greeting = speak(text, { rateHz: RATE_HZ });
+        const heardOut = greeting.samples.subarray(0, ((greeting.startMs + delayMs + 500) * RATE_HZ) / 1_000);
+        const path = new EchoPath();
+        run(path, heardOut, echoOf(heardOut, delayMs, lossDb));
+        if (typeof path.echo === 'string') throw new Error(`it is ${path.echo}`);
+        // Roughly; later it becomes exact.
+        expect(Math.abs(path.echo.delayMs - delayMs)).toBeLessThanOrEqual(60);
+        expect(Math.abs(path.echo.lossDb - lossDb)).toBeLessThan(5);
+      }
+    },
+  );
 
   it('never takes somebody as loud as the agent for its echo, whenever they begin', () => {
     const greeting = speak('Hello, this is the agent.', { rateHz: RATE_HZ }).samples;
@@ -140,7 +152,8 @@ describe('the echo path', () => {
     run(path, AGENT, heard, later);
     // The last two seconds are still remembered, window by window.
     const starts = Array.from({ length: 60 }, (_, index) => AGENT.length - (index + 4) * WINDOW);
-    const isCovered = (sound: Int16Array) => (at: number) => path.covers(levelDb(sound, at, at + WINDOW), later + (at * 1_000) / RATE_HZ, 32);
+    const isCovered = (sound: Int16Array) => (at: number) =>
+      path.covers(levelDb(sound, at, at + WINDOW), later + (at * 1_000) / RATE_HZ, 32);
     const echoes = starts.filter((at) => levelDb(heard, at, at + WINDOW) > -55);
     const spoken = starts.filter((at) => levelDb(CALLER, at, at + WINDOW) > -25);
     expect(Math.min(echoes.length, spoken.length)).toBeGreaterThan(10);
@@ -167,7 +180,8 @@ describe('the echo path', () => {
     const spoken = AGENT.subarray(0, RATE_HZ);
     run(path, spoken, sum(echoOf(spoken, 120, 20), word), lengthMs);
     expect(path.echo).toMatchObject({ delayMs: expect.any(Number) });
-    for (let again = 1; again <= 3; again++) run(path, AGENT, new Int16Array(AGENT.length), again * lengthMs + 1_000);
+    for (let again = 1; again <= 3; again++)
+      run(path, AGENT, new Int16Array(AGENT.length), again * lengthMs + 1_000);
     expect(path.echo).toBe('none');
   });
 });

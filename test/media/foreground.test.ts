@@ -4,13 +4,17 @@ import { Foreground } from '#media/voice-activity/foreground.ts';
 
 const WINDOW_MS = 32;
 
-/** How many windows of each stretch are behind; a stretch is its level and how long it lasts, one after the other. */
+/**
+ * How many windows of each stretch are behind; a stretch is its level and how long it lasts, one after the
+ * other.
+ */
 function behind(...stretches: readonly (readonly [levelDb: number, ms: number])[]): number[] {
   const foreground = new Foreground();
   let atMs = 0;
   return stretches.map(([levelDb, ms]) => {
     let count = 0;
-    for (const endMs = atMs + ms; atMs < endMs; atMs += WINDOW_MS) if (foreground.isBehind(levelDb, atMs)) count++;
+    for (const endMs = atMs + ms; atMs < endMs; atMs += WINDOW_MS)
+      if (foreground.isBehind(levelDb, atMs)) count++;
     return count;
   });
 }

@@ -23,12 +23,18 @@ interface Slot {
 }
 
 /**
- * A source that completes a block every 10 ms, and a slot every 20 ms, on a thread that stands still now and then and reads what came before it serves slots.
- * `isLoud` tells the blocks somebody speaks in; they are told apart by their level.
+ * A source that completes a block every 10 ms, and a slot every 20 ms, on a thread that stands still now and
+ * then and reads what came before it serves slots. `isLoud` tells the blocks somebody speaks in; they are
+ * told apart by their level.
  */
-function run(lengthMs: number, stalls: readonly Stall[], isLoud: (block: number) => boolean = () => true): Slot[] {
+function run(
+  lengthMs: number,
+  stalls: readonly Stall[],
+  isLoud: (block: number) => boolean = () => true,
+): Slot[] {
   const fifo = new FrameFifo(FRAME);
-  const servedMs = (dueMs: number) => stalls.find(({ fromMs, toMs }) => dueMs >= fromMs && dueMs < toMs)?.toMs ?? dueMs;
+  const servedMs = (dueMs: number) =>
+    stalls.find(({ fromMs, toMs }) => dueMs >= fromMs && dueMs < toMs)?.toMs ?? dueMs;
   const work = [
     ...Array.from({ length: lengthMs / 10 }, (_, block) => ({ block, dueMs: block * 10 + 10, order: 0 })),
     ...Array.from({ length: lengthMs / 20 }, (_, slot) => ({ block: null, dueMs: slot * 20 + 7, order: 1 })),
@@ -68,7 +74,10 @@ describe('the queue between a source of blocks and the slots of a leg', () => {
   });
 
   it('plays every word once and in order, however the thread stands still for up to 800 ms at a time', () => {
-    const pauses = fc.array(fc.record({ runMs: fc.integer({ min: 1, max: 400 }), standMs: fc.integer({ min: 1, max: 800 }) }), { maxLength: 20 });
+    const pauses = fc.array(
+      fc.record({ runMs: fc.integer({ min: 1, max: 400 }), standMs: fc.integer({ min: 1, max: 800 }) }),
+      { maxLength: 20 },
+    );
     fc.assert(
       fc.property(pauses, (list) => {
         const stalls: Stall[] = [];
@@ -100,7 +109,8 @@ describe('the queue between a source of blocks and the slots of a leg', () => {
     const fifo = new FrameFifo(FRAME);
     const out = new Int16Array(FRAME);
     const speak = (frames: number, level: number) => {
-      for (let frame = 0; frame < frames; frame++) for (let half = 0; half < 2; half++) fifo.push(new Int16Array(BLOCK).fill(level));
+      for (let frame = 0; frame < frames; frame++)
+        for (let half = 0; half < 2; half++) fifo.push(new Int16Array(BLOCK).fill(level));
     };
     // Half a second too much, and then a second of words: all are played.
     speak(26, LOUD);
@@ -132,9 +142,13 @@ describe('the queue between a source of blocks and the slots of a leg', () => {
       fifo.pull(out);
       numbers.push((out[0] ?? 0) - LOUD);
     }
-    const skips = numbers.flatMap((number, slot) => (slot > 0 && number !== (numbers[slot - 1] ?? 0) + 1 ? [slot] : []));
+    const skips = numbers.flatMap((number, slot) =>
+      slot > 0 && number !== (numbers[slot - 1] ?? 0) + 1 ? [slot] : [],
+    );
     expect(skips.length).toBeGreaterThanOrEqual(15);
-    expect(Math.min(...skips.slice(1).map((slot, index) => slot - (skips[index] ?? 0)))).toBeGreaterThanOrEqual(25);
+    expect(
+      Math.min(...skips.slice(1).map((slot, index) => slot - (skips[index] ?? 0))),
+    ).toBeGreaterThanOrEqual(25);
     // A tenth of a second stays.
     expect(1_025 - (numbers.at(-1) ?? 0)).toBeLessThanOrEqual(8);
   });

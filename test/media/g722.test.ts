@@ -20,13 +20,20 @@ function decode(bytes: Uint8Array): Int16Array {
 }
 
 function ffmpeg(from: readonly string[], to: readonly string[], input: Uint8Array): Buffer {
-  return execFileSync('ffmpeg', ['-loglevel', 'error', ...from, '-i', '-', ...to, '-'], { input, maxBuffer: 1 << 24 });
+  return execFileSync('ffmpeg', ['-loglevel', 'error', ...from, '-i', '-', ...to, '-'], {
+    input,
+    maxBuffer: 1 << 24,
+  });
 }
 
 describe('G.722', () => {
   itNeeds(['ffmpeg'])('encodes to the byte and decodes to the sample as another implementation does', () => {
     const raw = ['-f', 's16le', '-ar', '16000', '-ac', '1'];
-    const theirs = ffmpeg(raw, ['-c:a', 'g722', '-f', 'g722'], new Uint8Array(speech.buffer, speech.byteOffset, speech.byteLength));
+    const theirs = ffmpeg(
+      raw,
+      ['-c:a', 'g722', '-f', 'g722'],
+      new Uint8Array(speech.buffer, speech.byteOffset, speech.byteLength),
+    );
     expect(Buffer.from(encode(speech)).equals(theirs)).toBe(true);
     const decoded = ffmpeg(['-f', 'g722'], ['-f', 's16le', '-ac', '1'], theirs);
     expect(Buffer.from(decode(theirs).buffer).equals(decoded)).toBe(true);

@@ -6,7 +6,10 @@ import { fillKeyTone } from '#media/dsp/tones.ts';
 const KEYS = '0123456789*#ABCD';
 
 /** One press with 100 ms of pause before it and 200 ms after, both tones at these gains. */
-function press(key: string, options: { rateHz: number; ms: number; gain?: number; shift?: number }): Int16Array {
+function press(
+  key: string,
+  options: { rateHz: number; ms: number; gain?: number; shift?: number },
+): Int16Array {
   const { rateHz, ms, gain = 1, shift = 0 } = options;
   const samples = new Int16Array(rateHz * 0.3 + (rateHz * ms) / 1000);
   const tone = new Int16Array((rateHz * ms) / 1000);
@@ -60,7 +63,8 @@ describe.each([8_000, 16_000])('keys heard as tones at %i Hz', (rateHz) => {
       'Eee, see me, please, we need these three keys.',
       'A long aaaaah and a low oooooh, mmmmm, yes indeed.',
     ];
-    for (const [n, text] of texts.entries()) expect(hear(speak(text, { rateHz, voice: n % 2 === 0 ? 'slt' : 'rms' }).samples, rateHz)).toEqual([]);
+    for (const [n, text] of texts.entries())
+      expect(hear(speak(text, { rateHz, voice: n % 2 === 0 ? 'slt' : 'rms' }).samples, rateHz)).toEqual([]);
   });
 });
 

@@ -1,4 +1,7 @@
-/** What a leg does with data that overtakes the news of who is in the room: LiveKit sends the two on different ways, and a fake room decides which comes first. */
+/**
+ * What a leg does with data that overtakes the news of who is in the room: LiveKit sends the two on different
+ * ways, and a fake room decides which comes first.
+ */
 import { EventEmitter } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '#config/clock.ts';
@@ -52,7 +55,14 @@ describe('a leg in a room whose data overtakes its news', () => {
 
   beforeEach(async () => {
     const shared = { clock, pacer, events, detector, audios: new Map(), log: () => undefined };
-    const options = { leg: 1, url: 'ws://nowhere', token: '', callerIdentity: CALLER.identity, recording: null, onClosed: () => undefined };
+    const options = {
+      leg: 1,
+      url: 'ws://nowhere',
+      token: '',
+      callerIdentity: CALLER.identity,
+      recording: null,
+      onClosed: () => undefined,
+    };
     ({ leg } = await openLivekitSession(options, shared));
     room = FakeRoom.last;
   });
@@ -61,7 +71,8 @@ describe('a leg in a room whose data overtakes its news', () => {
     reported.length = 0;
   });
 
-  const send = (text: string, from: unknown) => room.emit('dataReceived', new TextEncoder().encode(text), from, 0, 'client-event');
+  const send = (text: string, from: unknown) =>
+    room.emit('dataReceived', new TextEncoder().encode(text), from, 0, 'client-event');
   const messages = () => {
     const taken = events.take(Number.POSITIVE_INFINITY);
     if (taken) reported.push(...(unpackEvents(taken.batch).get(1) ?? []));
@@ -89,7 +100,8 @@ describe('a leg in a room whose data overtakes its news', () => {
   });
 
   it('tells no state while it reconnects, because to the client a state means that data arrives, and the newest one after it', () => {
-    const tell = (state: string) => leg.command({ do: 'sendMessage', json: JSON.stringify({ type: 'state', state }) });
+    const tell = (state: string) =>
+      leg.command({ do: 'sendMessage', json: JSON.stringify({ type: 'state', state }) });
     tell('speaking');
     room.emit('reconnecting');
     tell('thinking');

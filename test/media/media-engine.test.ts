@@ -1,13 +1,22 @@
 import { describe, expect, it } from 'vitest';
 import { createLogger } from '#config/log.ts';
 import type { LegEvent } from '#media/leg/leg.ts';
-import { EventBatcher, type FromMediaThread, type ToMediaThread, unpackEvents } from '#media/leg/media-messages.ts';
+import {
+  EventBatcher,
+  type FromMediaThread,
+  type ToMediaThread,
+  unpackEvents,
+} from '#media/leg/media-messages.ts';
 import { RemoteLegs } from '#media/thread/remote-legs.ts';
 import type { RunnerListener } from '#media/thread/transport.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 
 const opened = { inRateHz: 8000, outRateHz: 8000, originMs: 0, localPort: 4000, answerSdp: null };
-const openRtp = (leg: number): ToMediaThread => ({ type: 'openRtp', leg, options: { localAddress: '127.0.0.1', remote: null, recording: null } });
+const openRtp = (leg: number): ToMediaThread => ({
+  type: 'openRtp',
+  leg,
+  options: { localAddress: '127.0.0.1', remote: null, recording: null },
+});
 
 /** An engine whose threads are played by the test. */
 function start() {
@@ -53,7 +62,10 @@ describe('the media engine', () => {
     await clock.advance(1);
     leg.send({ do: 'resume' });
     leg.send({ do: 'watchVoice', reachMs: 256 });
-    const commands = () => posted().flatMap((message) => (message.type === 'commands' ? [message.commands.map(({ command }) => command.do)] : []));
+    const commands = () =>
+      posted().flatMap((message) =>
+        message.type === 'commands' ? [message.commands.map(({ command }) => command.do)] : [],
+      );
     expect(commands()).toEqual([['pause', 'clear']]);
     await clock.advance(4);
     expect(commands()).toEqual([
@@ -91,7 +103,11 @@ describe('the media engine', () => {
   it('sends the audio of all legs up five frames at a time, and what a leg tells at once with the audio before it', () => {
     const batcher = new EventBatcher();
     const frame = (leg: number, slot: number) =>
-      batcher.addAudio(leg, { slot, atMs: slot * 20, kind: slot % 2 === 0 ? 'audio' : 'concealed' }, Int16Array.of(slot, leg));
+      batcher.addAudio(
+        leg,
+        { slot, atMs: slot * 20, kind: slot % 2 === 0 ? 'audio' : 'concealed' },
+        Int16Array.of(slot, leg),
+      );
     const at = (nowMs: number) => {
       const taken = batcher.take(nowMs);
       return taken ? Object.fromEntries(unpackEvents(taken.batch)) : null;
@@ -115,7 +131,15 @@ describe('the media engine', () => {
     frame(2, 5);
     expect(at(80)).toBeNull();
     expect(at(100)).toEqual({
-      1: [{ type: 'audio', slot: 1, atMs: 20, kinds: Uint8Array.of(1, 0, 1, 0), samples: Int16Array.of(1, 1, 2, 1, 3, 1, 4, 1) }],
+      1: [
+        {
+          type: 'audio',
+          slot: 1,
+          atMs: 20,
+          kinds: Uint8Array.of(1, 0, 1, 0),
+          samples: Int16Array.of(1, 1, 2, 1, 3, 1, 4, 1),
+        },
+      ],
       2: [{ type: 'audio', slot: 5, atMs: 100, kinds: Uint8Array.of(1), samples: Int16Array.of(5, 2) }],
     });
     // A slot left out begins another piece.
@@ -128,10 +152,20 @@ describe('the media engine', () => {
     const { posted, open } = start();
     const leg = await open();
     const whole = Int16Array.of(1, 2, 3, 4);
-    leg.send({ do: 'play', replyId: 'r', pieceId: 0, samples: whole.subarray(1, 3), marks: Int32Array.of(), last: true });
+    leg.send({
+      do: 'play',
+      replyId: 'r',
+      pieceId: 0,
+      samples: whole.subarray(1, 3),
+      marks: Int32Array.of(),
+      last: true,
+    });
     await Promise.resolve();
     const message = posted().at(-1);
-    expect(message?.type === 'commands' && message.commands[0]?.command).toMatchObject({ do: 'play', samples: Int16Array.of(2, 3) });
+    expect(message?.type === 'commands' && message.commands[0]?.command).toMatchObject({
+      do: 'play',
+      samples: Int16Array.of(2, 3),
+    });
     expect(whole).toEqual(Int16Array.of(1, 2, 3, 4));
   });
 
@@ -168,7 +202,10 @@ describe('the media engine', () => {
     expect(runs).toHaveLength(2);
     successor.send({ do: 'clear' });
     await clock.advance(5);
-    expect(posted().at(-1)).toMatchObject({ type: 'commands', commands: [{ leg: 2, command: { do: 'clear' } }] });
+    expect(posted().at(-1)).toMatchObject({
+      type: 'commands',
+      commands: [{ leg: 2, command: { do: 'clear' } }],
+    });
   });
 
   it('reports a first start that failed, and tries again with the next leg', async () => {

@@ -12,7 +12,8 @@ import { LegLog } from '#test/fakes/leg-log.ts';
 import { openRtpPeer, type RtpPeer } from '#test/fakes/rtp-peer.ts';
 import { power } from '#test/fakes/tone.ts';
 
-const tone = (ms: number, hz = 440) => Int16Array.from({ length: ms * 8 }, (_, n) => 8000 * Math.sin((2 * Math.PI * hz * n) / 8000));
+const tone = (ms: number, hz = 440) =>
+  Int16Array.from({ length: ms * 8 }, (_, n) => 8000 * Math.sin((2 * Math.PI * hz * n) / 8000));
 const play = (leg: Leg, replyId: string, samples: Int16Array, marks: readonly number[] = []) =>
   leg.send({ do: 'play', replyId, pieceId: 1, samples, marks: Int32Array.from(marks), last: true });
 
@@ -35,14 +36,26 @@ describe('the media thread', () => {
 
   beforeAll(async () => {
     const logger = createLogger({ level: 'silent', name: 'test' });
-    host = await startMediaThread({ rtpPortMin: 21_000, rtpPortMax: 21_099, iceServers: [], clock: systemClock, logger });
+    host = await startMediaThread({
+      rtpPortMin: 21_000,
+      rtpPortMax: 21_099,
+      iceServers: [],
+      clock: systemClock,
+      logger,
+    });
   });
   afterAll(() => host.close());
 
   async function openLeg(options: { recording?: true | 'human' } = {}) {
     const peer = await openRtpPeer();
-    const recording = options.recording ? { firstSegment: 3, ...(options.recording === 'human' ? { of: 'human' as const } : {}) } : null;
-    const { leg, localPort } = await host.openRtpLeg({ localAddress: '127.0.0.1', remote: peer.remote, recording });
+    const recording = options.recording
+      ? { firstSegment: 3, ...(options.recording === 'human' ? { of: 'human' as const } : {}) }
+      : null;
+    const { leg, localPort } = await host.openRtpLeg({
+      localAddress: '127.0.0.1',
+      remote: peer.remote,
+      recording,
+    });
     const log = new LegLog(leg);
     const close = async () => {
       leg.send({ do: 'close' });
@@ -63,8 +76,10 @@ describe('the media thread', () => {
     const payload = new Uint8Array(samples.length);
     encodeG711('PCMU', samples, payload, 0);
     expect(Buffer.concat(voiced.map((packet) => packet.payload))).toEqual(Buffer.from(payload));
-    // A slot that was missed by far is left out of the stream, and its timestamp with it: the times told follow the timestamps.
-    const sentAfterMs = (count: number) => ((voiced[count - 1]?.timestamp ?? 0) + 160 - (voiced[0]?.timestamp ?? 0)) / 8;
+    // A slot that was missed by far is left out of the stream, and its timestamp with it: the times told
+    // follow the timestamps.
+    const sentAfterMs = (count: number) =>
+      ((voiced[count - 1]?.timestamp ?? 0) + 160 - (voiced[0]?.timestamp ?? 0)) / 8;
     const sequences = voiced.map((packet) => packet.sequence - (voiced[0]?.sequence ?? 0));
     expect(sequences.map((sequence) => (sequence + 0x1_0000) % 0x1_0000)).toEqual(voiced.map((_, n) => n));
     expect(sentAfterMs(15)).toBeGreaterThanOrEqual(300);
@@ -77,11 +92,16 @@ describe('the media thread', () => {
   it('bridged, each far end hears the other and what it is played, nobody hears themselves, and only the agent is on the agent’s track', async () => {
     const [caller, human] = [await openLeg({ recording: true }), await openLeg({ recording: 'human' })];
     caller.leg.send({ do: 'holdMusic', isOn: true });
-    await expect.poll(() => caller.peer.heard.filter((packet) => packet.peak > 500).length, PATIENTLY).toBeGreaterThan(10);
+    await expect
+      .poll(() => caller.peer.heard.filter((packet) => packet.peak > 500).length, PATIENTLY)
+      .toBeGreaterThan(10);
     caller.leg.send({ do: 'holdMusic', isOn: false });
     caller.leg.send({ do: 'bridge', otherLegId: human.leg.id });
     play(caller.leg, 'goodbye', tone(400, 700));
-    await Promise.all([caller.peer.speak(caller.localPort, tone(1_200, 440)), human.peer.speak(human.localPort, tone(1_200, 1_000))]);
+    await Promise.all([
+      caller.peer.speak(caller.localPort, tone(1_200, 440)),
+      human.peer.speak(human.localPort, tone(1_200, 1_000)),
+    ]);
     await expect.poll(() => power(loudIn(caller.peer), 1_000), PATIENTLY).toBeGreaterThan(100_000);
     await expect.poll(() => power(loudIn(human.peer), 440), PATIENTLY).toBeGreaterThan(100_000);
     expect(power(loudIn(caller.peer), 700)).toBeGreaterThan(1_000);
@@ -98,12 +118,16 @@ describe('the media thread', () => {
     await expect.poll(() => isQuiet(caller), PATIENTLY).toBe(true);
     await caller.close();
     const track = (of: typeof caller, name: string) =>
-      Int16Array.from(of.log.all('recording').flatMap((segment) => (segment.track === name ? [...segment.samples] : [])));
+      Int16Array.from(
+        of.log.all('recording').flatMap((segment) => (segment.track === name ? [...segment.samples] : [])),
+      );
     expect(power(track(human, 'human'), 1_000)).toBeGreaterThan(100_000);
     expect(human.log.all('recording').map(({ track: name }) => name)).toEqual(['human']);
     expect(power(track(caller, 'agent'), 700)).toBeGreaterThan(10_000);
     expect(power(track(caller, 'agent'), 1_000)).toBeLessThan(100);
-    expect(track(caller, 'agent').filter((sample) => Math.abs(sample) > 500).length).toBeLessThan(0.5 * 8_000);
+    expect(track(caller, 'agent').filter((sample) => Math.abs(sample) > 500).length).toBeLessThan(
+      0.5 * 8_000,
+    );
   });
 
   it('bridged, a phone of the wide band hears an ordinary one', async () => {
@@ -129,12 +153,16 @@ describe('the media thread', () => {
   it('sends no voice more than 60 ms after a pause, and goes on from the same sample', async () => {
     const { peer, leg, log, close } = await openLeg();
     play(leg, 'reply', tone(600));
-    await expect.poll(() => peer.heard.filter((packet) => packet.peak > 1000).length, { ...PATIENTLY, interval: 5 }).toBeGreaterThan(5);
+    await expect
+      .poll(() => peer.heard.filter((packet) => packet.peak > 1000).length, { ...PATIENTLY, interval: 5 })
+      .toBeGreaterThan(5);
     const pausedAtMs = systemClock.now();
     leg.send({ do: 'pause' });
     const { position } = await log.next('playout.paused');
     await systemClock.sleep(150);
-    const lastVoiceMs = Math.max(...peer.heard.filter((packet) => packet.peak > 1000).map((packet) => packet.atMs));
+    const lastVoiceMs = Math.max(
+      ...peer.heard.filter((packet) => packet.peak > 1000).map((packet) => packet.atMs),
+    );
     expect(lastVoiceMs - pausedAtMs).toBeLessThan(60);
     expect(peer.heard.filter((packet) => packet.peak > 1000).length * 160).toBe(position.sample);
     leg.send({ do: 'resume' });
@@ -145,7 +173,8 @@ describe('the media thread', () => {
 
   it('reports keys sent as telephone events, and sends them', async () => {
     const { peer, leg, localPort, log, close } = await openLeg();
-    const event = (end: number, duration: number) => Uint8Array.of(5, end | 10, duration >> 8, duration & 0xff);
+    const event = (end: number, duration: number) =>
+      Uint8Array.of(5, end | 10, duration >> 8, duration & 0xff);
     for (const [end, duration] of [
       [0, 160],
       [0, 320],
@@ -157,7 +186,9 @@ describe('the media thread', () => {
     }
     expect(await log.next('digit')).toMatchObject({ digit: '5', durationMs: 60, source: 'rfc4733' });
     leg.send({ do: 'sendDigits', digits: '9' });
-    await expect.poll(() => peer.heard.filter((packet) => packet.payloadType === 101).length, PATIENTLY).toBe(7);
+    await expect
+      .poll(() => peer.heard.filter((packet) => packet.payloadType === 101).length, PATIENTLY)
+      .toBe(7);
     const sent = peer.heard.filter((packet) => packet.payloadType === 101);
     expect(new Set(sent.map((packet) => packet.timestamp)).size).toBe(1);
     expect(sent.map((packet) => packet.marker)).toEqual([true, false, false, false, false, false, false]);
@@ -175,7 +206,9 @@ describe('the media thread', () => {
     await intruder.speak(localPort, tone(400, 1000));
     const since = log.frames().slice(heardBefore + 8);
     // What is concealed goes on with the peer's own voice, as long as it takes to fade.
-    const loud = since.filter(({ kind, samples }) => kind !== 'concealed' && samples.some((sample) => Math.abs(sample) > 500));
+    const loud = since.filter(
+      ({ kind, samples }) => kind !== 'concealed' && samples.some((sample) => Math.abs(sample) > 500),
+    );
     intruder.close();
     expect(since.length).toBeGreaterThan(5);
     expect(loud).toEqual([]);

@@ -7,7 +7,8 @@ function gate() {
   const dropped: number[] = [];
   return { clock, dropped, gate: new MessageGate(clock, () => dropped.push(clock.now())) };
 }
-const passed = (of: MessageGate, count: number, length: number) => Array.from({ length: count }, () => of.passes(length)).filter(Boolean).length;
+const passed = (of: MessageGate, count: number, length: number) =>
+  Array.from({ length: count }, () => of.passes(length)).filter(Boolean).length;
 
 it('passes 200 messages at once, then 20 a second', async () => {
   const { clock, dropped, gate: subject } = gate();

@@ -11,7 +11,9 @@ it('ticks each thing once per 20 ms, spread over the wheel', async () => {
   const clock = new ManualClock();
   const pacer = new Pacer(clock, () => undefined);
   const ticks: [number, number, number][] = [];
-  const origins = [0, 1, 2, 3].map((thing) => pacer.add({ tick: (slot, dueMs) => ticks.push([thing, slot, dueMs]), fail }));
+  const origins = [0, 1, 2, 3].map((thing) =>
+    pacer.add({ tick: (slot, dueMs) => ticks.push([thing, slot, dueMs]), fail }),
+  );
   await clock.advance(60);
   expect([...origins].sort((a, b) => a - b)).toEqual([5, 10, 15, 20]);
   for (const [thing, slot, dueMs] of ticks) expect(dueMs).toBe((origins[thing] ?? 0) + slot * 20);

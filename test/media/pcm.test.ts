@@ -7,10 +7,20 @@ import { PolyphaseFilter } from '#media/dsp/polyphase.ts';
 const { parseWat } = await wabt();
 
 const sine = (rateHz: number, ms: number, hz: number) =>
-  Int16Array.from({ length: (rateHz * ms) / 1000 }, (_, n) => 16_000 * Math.sin((2 * Math.PI * hz * n) / rateHz));
+  Int16Array.from(
+    { length: (rateHz * ms) / 1000 },
+    (_, n) => 16_000 * Math.sin((2 * Math.PI * hz * n) / rateHz),
+  );
 
-/** The best-fitting sine of this frequency and what is left without it, in dB over one unit of power, the edges left out. */
-function fitTone(samples: Int16Array, rateHz: number, hz: number): { readonly signalDb: number; readonly restDb: number } {
+/**
+ * The best-fitting sine of this frequency and what is left without it, in dB over one unit of power, the
+ * edges left out.
+ */
+function fitTone(
+  samples: Int16Array,
+  rateHz: number,
+  hz: number,
+): { readonly signalDb: number; readonly restDb: number } {
   const from = rateHz / 5;
   const to = samples.length - rateHz / 5;
   const [cosine, sine] = [Math.cos, Math.sin].map((wave) => {
@@ -21,7 +31,8 @@ function fitTone(samples: Int16Array, rateHz: number, hz: number): { readonly si
   let signal = 0;
   let rest = 0;
   for (let n = from; n < to; n++) {
-    const model = cosine * Math.cos((2 * Math.PI * hz * n) / rateHz) + sine * Math.sin((2 * Math.PI * hz * n) / rateHz);
+    const model =
+      cosine * Math.cos((2 * Math.PI * hz * n) / rateHz) + sine * Math.sin((2 * Math.PI * hz * n) / rateHz);
     signal += model * model;
     rest += ((samples[n] ?? 0) - model) ** 2;
   }
@@ -34,7 +45,12 @@ const sweep = (rateHz: number, ms: number) => {
   return Int16Array.from({ length }, (_, n) => 16_000 * Math.sin((Math.PI * n * n) / (2 * length)));
 };
 
-function stream(samples: Int16Array, inRateHz: number, outRateHz: number, blockSizes: readonly number[]): Int16Array {
+function stream(
+  samples: Int16Array,
+  inRateHz: number,
+  outRateHz: number,
+  blockSizes: readonly number[],
+): Int16Array {
   const resampler = new Resampler(inRateHz, outRateHz);
   const converted: number[] = [];
   for (let at = 0, block = 0; at < samples.length; block++) {
@@ -80,7 +96,10 @@ describe('the resampler', () => {
   ])('from %i to %i Hz', (inRateHz, outRateHz) => {
     const narrowerHz = Math.min(inRateHz, outRateHz);
     const bandHz = narrowerHz / 2;
-    /** What becomes of a tone at a share of the band: how much louder it is, and how far below it everything else. */
+    /**
+     * What becomes of a tone at a share of the band: how much louder it is, and how far below it everything
+     * else.
+     */
     const response = (share: number) => {
       const hz = 5 * Math.round((share * bandHz) / 5);
       const tone = sine(inRateHz, 1000, hz);
@@ -88,17 +107,25 @@ describe('the resampler', () => {
       return { gainDb: signalDb - fitTone(tone, inRateHz, hz).signalDb, purityDb: signalDb - restDb };
     };
 
-    it.each([0.02, 0.1, 0.3, 0.5, 0.6, 0.7, 0.75])('keeps a tone at %f of the band: its level, and no image of it', (share) => {
-      const { gainDb, purityDb } = response(share);
-      expect(Math.abs(gainDb)).toBeLessThan(0.1);
-      expect(purityDb).toBeGreaterThan(65);
-    });
+    it.each([0.02, 0.1, 0.3, 0.5, 0.6, 0.7, 0.75])(
+      'keeps a tone at %f of the band: its level, and no image of it',
+      (share) => {
+        const { gainDb, purityDb } = response(share);
+        expect(Math.abs(gainDb)).toBeLessThan(0.1);
+        expect(purityDb).toBeGreaterThan(65);
+      },
+    );
 
-    it.each(outRateHz < inRateHz ? [1.11, 1.2, 1.5, 1.8] : [])('removes a tone at %f of it, which the lower rate cannot carry', (share) => {
-      const tone = sine(inRateHz, 1000, share * bandHz);
-      const converted = resample(tone, inRateHz, outRateHz);
-      expect(levelDb(converted, outRateHz / 5, converted.length - outRateHz / 5)).toBeLessThan(levelDb(tone) - 65);
-    });
+    it.each(outRateHz < inRateHz ? [1.11, 1.2, 1.5, 1.8] : [])(
+      'removes a tone at %f of it, which the lower rate cannot carry',
+      (share) => {
+        const tone = sine(inRateHz, 1000, share * bandHz);
+        const converted = resample(tone, inRateHz, outRateHz);
+        expect(levelDb(converted, outRateHz / 5, converted.length - outRateHz / 5)).toBeLessThan(
+          levelDb(tone) - 65,
+        );
+      },
+    );
 
     it('comes twelve samples of the lower rate later', () => {
       const click = new Int16Array(inRateHz / 50);
@@ -143,7 +170,9 @@ describe('the resampler', () => {
       const tone = sine(inRateHz, 1000, 803);
       const converted = resample(tone, inRateHz, outRateHz);
       expect(Math.abs(converted.length / outRateHz - 1)).toBeLessThan(0.001);
-      const crossings = [...converted.keys()].filter((n) => n > outRateHz / 10 && (converted[n] ?? 0) >= 0 && (converted[n - 1] ?? 0) < 0);
+      const crossings = [...converted.keys()].filter(
+        (n) => n > outRateHz / 10 && (converted[n] ?? 0) >= 0 && (converted[n - 1] ?? 0) < 0,
+      );
       const heardHz = ((crossings.length - 1) * outRateHz) / ((crossings.at(-1) ?? 0) - (crossings[0] ?? 0));
       expect(Math.abs(heardHz / 803 - 1)).toBeLessThan(0.001);
       expect(levelDb(converted)).toBeGreaterThan(levelDb(tone) - 0.5);
@@ -155,7 +184,8 @@ describe('the resampler', () => {
     const converted = resample(square, 8000, 16_000);
     // An overshoot that wrapped would stand with the wrong sign in the middle of a half-wave.
     for (let n = 200; n < 1400; n++) {
-      if (Math.abs(converted[n] ?? 0) > 32_000) expect(Math.abs((converted[n] ?? 0) - (converted[n + 1] ?? 0))).toBeLessThan(50_000);
+      if (Math.abs(converted[n] ?? 0) > 32_000)
+        expect(Math.abs((converted[n] ?? 0) - (converted[n + 1] ?? 0))).toBeLessThan(50_000);
     }
     expect(Math.max(...converted)).toBe(32_767);
   });

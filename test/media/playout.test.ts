@@ -18,13 +18,30 @@ function open() {
       expect(out.subarray(filled).every((sample) => sample === 0)).toBe(true);
     }
   };
-  return { playout, events, sent, frames, nowMs: () => slot * 20, types: () => events.map((event) => event.type.slice('playout.'.length)) };
+  return {
+    playout,
+    events,
+    sent,
+    frames,
+    nowMs: () => slot * 20,
+    types: () => events.map((event) => event.type.slice('playout.'.length)),
+  };
 }
 
 /** A piece whose sample n is `from + n`, so that every sample can be told. */
-function piece(pieceId: number, length: number, options: { replyId?: string; from?: number; marks?: number[]; last?: boolean } = {}): PlayoutPiece {
+function piece(
+  pieceId: number,
+  length: number,
+  options: { replyId?: string; from?: number; marks?: number[]; last?: boolean } = {},
+): PlayoutPiece {
   const samples = Int16Array.from({ length }, (_, n) => (options.from ?? 1) + n);
-  return { replyId: options.replyId ?? 'a', pieceId, samples, marks: Int32Array.from(options.marks ?? []), last: options.last ?? false };
+  return {
+    replyId: options.replyId ?? 'a',
+    pieceId,
+    samples,
+    marks: Int32Array.from(options.marks ?? []),
+    last: options.last ?? false,
+  };
 }
 
 describe('playout', () => {
@@ -98,7 +115,11 @@ describe('playout', () => {
     playout.pause(nowMs());
     playout.clear(nowMs());
     frames(2);
-    expect(events.at(-1)).toEqual({ type: 'playout.cleared', atMs: 20, position: { replyId: 'a', pieceId: 2, sample: 60 } });
+    expect(events.at(-1)).toEqual({
+      type: 'playout.cleared',
+      atMs: 20,
+      position: { replyId: 'a', pieceId: 2, sample: 60 },
+    });
     expect(sent.slice(160).every((sample) => sample === 0)).toBe(true);
     playout.play(piece(3, 160, { replyId: 'b', last: true }));
     frames(1);
@@ -114,7 +135,9 @@ describe('playout', () => {
     playout.play(piece(1, 160, { last: true }));
     frames(2);
     playout.clear(nowMs());
-    expect(events.filter((event) => event.type === 'playout.cleared').map((event) => event.position)).toEqual([null, null]);
+    expect(events.filter((event) => event.type === 'playout.cleared').map((event) => event.position)).toEqual(
+      [null, null],
+    );
   });
 
   it('plays two replies one after the other, each with its own start and end', () => {

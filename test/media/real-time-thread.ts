@@ -1,4 +1,7 @@
-/** A thread like that of phone calls: runs in real time, starts another thread, and tells by which rule of the scheduler each of them is run (proc(5), stat: `policy`). */
+/**
+ * A thread like that of phone calls: runs in real time, starts another thread, and tells by which rule of the
+ * scheduler each of them is run (proc(5), stat: `policy`).
+ */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { parentPort, Worker, workerData } from 'node:worker_threads';
@@ -10,7 +13,10 @@ if (workerData?.isStarted) parentPort?.postMessage(ownPolicy());
 else {
   runThisThreadInRealTime();
   const own = ownPolicy();
-  const [started] = await once(new Worker(new URL(import.meta.url), { workerData: { isStarted: true } }), 'message');
+  const [started] = await once(
+    new Worker(new URL(import.meta.url), { workerData: { isStarted: true } }),
+    'message',
+  );
   parentPort?.postMessage({ own, started });
 }
 

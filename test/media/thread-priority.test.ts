@@ -24,9 +24,12 @@ it('the media thread goes before the loops a conversation waits for, and they be
   expect(getPriority()).toBe(others);
 });
 
-it.skipIf(!allowsRealTime)('the thread of phone calls runs in real time, what it starts does not', async () => {
-  const thread = new Worker(new URL('./real-time-thread.ts', import.meta.url));
-  const [policies] = await once(thread, 'message');
-  const [usual, roundRobin] = [0, 2];
-  expect(policies).toEqual({ own: roundRobin, started: usual });
-});
+it.skipIf(!allowsRealTime)(
+  'the thread of phone calls runs in real time, what it starts does not',
+  async () => {
+    const thread = new Worker(new URL('./real-time-thread.ts', import.meta.url));
+    const [policies] = await once(thread, 'message');
+    const [usual, roundRobin] = [0, 2];
+    expect(policies).toEqual({ own: roundRobin, started: usual });
+  },
+);

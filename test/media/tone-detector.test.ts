@@ -12,11 +12,17 @@ const samplesOf = (ms: number) => (RATE_HZ * ms) / 1_000;
 function tone(ms: number, ...hz: readonly number[]): Int16Array {
   const out = new Int16Array(samplesOf(ms + 1_000));
   for (let n = 0; n < samplesOf(ms); n++)
-    out[samplesOf(500) + n] = hz.reduce((sum, each) => sum + (8_000 / hz.length) * Math.sin((2 * Math.PI * each * n) / RATE_HZ), 0);
+    out[samplesOf(500) + n] = hz.reduce(
+      (sum, each) => sum + (8_000 / hz.length) * Math.sin((2 * Math.PI * each * n) / RATE_HZ),
+      0,
+    );
   return out;
 }
 
-/** What is heard of audio that came over a G.711 line with some noise on it, in frames that are no multiple of the detector's. */
+/**
+ * What is heard of audio that came over a G.711 line with some noise on it, in frames that are no multiple of
+ * the detector's.
+ */
 function heard(audio: Int16Array): Tone[] {
   const random = createRandom(7);
   const noisy = audio.map((sample) => Math.max(-32_000, Math.min(32_000, sample + random.between(-60, 60))));
@@ -45,7 +51,9 @@ describe('design §5 tones on the line of an outbound call', () => {
   });
 
   it('the beep after a spoken greeting, once', () => {
-    expect(heard(joined(said('You have reached Ann. Please leave a message after the tone.'), tone(400, 1_000)))).toEqual(['beep']);
+    expect(
+      heard(joined(said('You have reached Ann. Please leave a message after the tone.'), tone(400, 1_000))),
+    ).toEqual(['beep']);
   });
 
   it('a fax machine that answers, and one that calls', () => {
@@ -53,7 +61,14 @@ describe('design §5 tones on the line of an outbound call', () => {
   });
 
   it.each(['slt', 'rms', 'awb', 'kal'])('nothing in what the voice %s says', (voice) => {
-    expect(heard(said('Hello? Who is this, please? Ooh, no, you do not say so! I was in my room, moving a few blue shoes.', voice))).toEqual([]);
+    expect(
+      heard(
+        said(
+          'Hello? Who is this, please? Ooh, no, you do not say so! I was in my room, moving a few blue shoes.',
+          voice,
+        ),
+      ),
+    ).toEqual([]);
   });
 
   it('nothing in ringing, busy tones, keys, chords, warbling, hum, noise or silence', () => {
@@ -65,7 +80,16 @@ describe('design §5 tones on the line of an outbound call', () => {
     );
     const random = createRandom(3);
     const noise = Int16Array.from({ length: samplesOf(2_000) }, () => random.between(-6_000, 6_000));
-    const others = [tone(2_000, 440, 480), tone(500, 480, 620), key, tone(1_000, 440, 554, 659), warble, tone(2_000, 50), noise, tone(0)];
+    const others = [
+      tone(2_000, 440, 480),
+      tone(500, 480, 620),
+      key,
+      tone(1_000, 440, 554, 659),
+      warble,
+      tone(2_000, 50),
+      noise,
+      tone(0),
+    ];
     expect(others.map(heard)).toEqual(others.map(() => []));
   });
 });

@@ -5,11 +5,19 @@ import { levelDb } from '#media/dsp/pcm.ts';
 import type { LegEvent } from '#media/leg/leg.ts';
 import { EchoPath } from '#media/voice-activity/echo-path.ts';
 import { LevelGate } from '#media/voice-activity/level-gate.ts';
-import { emptyMemory, loadSilero, type SpeechModel, type VoiceRateHz, windowSamples } from '#media/voice-activity/silero.ts';
+import {
+  emptyMemory,
+  loadSilero,
+  type SpeechModel,
+  type VoiceRateHz,
+  windowSamples,
+} from '#media/voice-activity/silero.ts';
 import { SpeechDetector } from '#media/voice-activity/vad.ts';
 
 const windows = (spoken: Spoken, length: number) =>
-  Array.from({ length: Math.floor(spoken.samples.length / length) }, (_, n) => spoken.samples.subarray(n * length, (n + 1) * length));
+  Array.from({ length: Math.floor(spoken.samples.length / length) }, (_, n) =>
+    spoken.samples.subarray(n * length, (n + 1) * length),
+  );
 
 /** Steady noise, seeded. */
 function noise(count: number, amplitude: number): Int16Array {
@@ -29,7 +37,8 @@ describe('Silero', () => {
   async function probabilities(spoken: Spoken): Promise<number[]> {
     const memory = emptyMemory(spoken.rateHz as VoiceRateHz);
     const scores: number[] = [];
-    for (const samples of windows(spoken, windowSamples(memory.rateHz))) scores.push((await model.run([{ memory, samples }]))[0] ?? 0);
+    for (const samples of windows(spoken, windowSamples(memory.rateHz)))
+      scores.push((await model.run([{ memory, samples }]))[0] ?? 0);
     return scores;
   }
 
@@ -43,15 +52,24 @@ describe('Silero', () => {
   });
 
   it('judges a window the same alone and in a batch of strangers', async () => {
-    const texts = ['Good morning.', 'I have a question about my bill.', 'Yes, two people, tomorrow at seven.'];
+    const texts = [
+      'Good morning.',
+      'I have a question about my bill.',
+      'Yes, two people, tomorrow at seven.',
+    ];
     const spoken = texts.map((text) => speak(text, { rateHz: 8000, beforeMs: 200, afterMs: 200 }));
     const alone = await Promise.all(spoken.map(probabilities));
     const memories = spoken.map(() => emptyMemory(8000));
     const cut = spoken.map((each) => windows(each, 256));
     for (let n = 0; cut.some((each) => each[n]); n++) {
-      const live = cut.flatMap((each, stream) => each.slice(n, n + 1).map((samples) => ({ stream, samples })));
-      const scores = await model.run(live.map(({ stream, samples }) => ({ memory: memories[stream] ?? emptyMemory(8000), samples })));
-      for (const [index, { stream }] of live.entries()) expect(scores[index]).toBeCloseTo(alone[stream]?.[n] ?? Number.NaN, 3);
+      const live = cut.flatMap((each, stream) =>
+        each.slice(n, n + 1).map((samples) => ({ stream, samples })),
+      );
+      const scores = await model.run(
+        live.map(({ stream, samples }) => ({ memory: memories[stream] ?? emptyMemory(8000), samples })),
+      );
+      for (const [index, { stream }] of live.entries())
+        expect(scores[index]).toBeCloseTo(alone[stream]?.[n] ?? Number.NaN, 3);
     }
   });
 });
@@ -103,13 +121,17 @@ describe('speech detection', () => {
   });
 
   it('hears no echo, and waits longer for a caller while it does not know whether there is one', async () => {
-    const agent = speak('The kitchen serves fresh pasta with grilled vegetables until ten in the evening, and the garden stays open.', {
-      rateHz: 8000,
-    }).samples;
+    const agent = speak(
+      'The kitchen serves fresh pasta with grilled vegetables until ten in the evening, and the garden stays open.',
+      {
+        rateHz: 8000,
+      },
+    ).samples;
     const delay = 960;
     const echo = agent.map((_, index) => Math.round((agent[index - delay] ?? 0) / 10));
     let nowMs = 0;
-    // Its own clock: the detector's thread never answers in it, so levels alone judge, which take every echo for voice.
+    // Its own clock: the detector's thread never answers in it, so levels alone judge, which take every echo
+    // for voice.
     const levels = new SpeechDetector({ ...systemClock, now: () => nowMs }, () => undefined);
     const path = new EchoPath();
     const heardBy = (known: EchoPath | null) => {
@@ -144,14 +166,21 @@ describe('speech detection', () => {
   });
 
   it('hears the end of a caller who has a television behind them, and not the television', async () => {
-    const television = speak('And now the weather for tomorrow, with heavy rain in the north. The minister said that talks will continue.', {
+    const television = speak(
+      'And now the weather for tomorrow, with heavy rain in the north. The minister said that talks will continue.',
+      {
+        rateHz: 8000,
+        voice: 'awb',
+      },
+    ).samples;
+    const caller = speak('What are your opening hours on Sunday, and do you have a terrace?', {
       rateHz: 8000,
-      voice: 'awb',
-    }).samples;
-    const caller = speak('What are your opening hours on Sunday, and do you have a terrace?', { rateHz: 8000 });
+    });
     const beginMs = 2_000;
     const line = Int16Array.from({ length: beginMs * 8 + caller.samples.length + 5 * 8_000 }, (_, index) =>
-      Math.round((television[index % television.length] ?? 0) / 10 + (caller.samples[index - beginMs * 8] ?? 0)),
+      Math.round(
+        (television[index % television.length] ?? 0) / 10 + (caller.samples[index - beginMs * 8] ?? 0),
+      ),
     );
     let nowMs = 0;
     // Its own clock: levels alone judge, which take every sound for voice.
@@ -184,7 +213,11 @@ describe('speech detection', () => {
       nowMs += 20;
       levels.flush(nowMs);
     }
-    expect(events.map(({ type }) => type).slice(-3)).toEqual(['voice.onset', 'voice.reached', 'voice.offset']);
+    expect(events.map(({ type }) => type).slice(-3)).toEqual([
+      'voice.onset',
+      'voice.reached',
+      'voice.offset',
+    ]);
     const reached = events.findLast((event) => event.type === 'voice.reached');
     const beginMs = (question?.samples.length ?? 0) / 8 + (stop?.startMs ?? 0);
     expect((reached?.atMs ?? Number.NaN) - beginMs).toBeLessThan(400);

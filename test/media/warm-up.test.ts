@@ -1,4 +1,7 @@
-/** What the first call would wait for is loaded ahead of it: seen by the native libraries that a process has mapped (`proc(5)`, maps). */
+/**
+ * What the first call would wait for is loaded ahead of it: seen by the native libraries that a process has
+ * mapped (`proc(5)`, maps).
+ */
 import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '#config/clock.ts';
@@ -12,8 +15,14 @@ const PATIENTLY = { timeout: 25_000 };
 
 /** The processes of this test that carry web legs. */
 function webProcesses(): number[] {
-  const children = readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number);
-  return children.filter((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('media-thread-entry'));
+  const children = readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8')
+    .trim()
+    .split(' ')
+    .filter(Boolean)
+    .map(Number);
+  return children.filter((pid) =>
+    readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('media-thread-entry'),
+  );
 }
 
 /** Whether these native libraries are loaded in each process; true of at least one. */
@@ -29,11 +38,19 @@ describe('warming up', () => {
   let host: MediaHost;
   beforeEach(async () => {
     const logger = createLogger({ level: 'silent', name: 'test' });
-    host = await startMediaThread({ rtpPortMin: 22_400, rtpPortMax: 22_499, iceServers: [], clock: systemClock, logger });
+    host = await startMediaThread({
+      rtpPortMin: 22_400,
+      rtpPortMax: 22_499,
+      iceServers: [],
+      clock: systemClock,
+      logger,
+    });
   });
   afterEach(() => host.close());
 
-  it('for web calls starts their process, which the first call then finds, and its successor does the same', { timeout: 90_000 }, async () => {
+  it('for web calls starts their process, which the first call then finds, and its successor does the same', {
+    timeout: 90_000,
+  }, async () => {
     expect(webProcesses()).toEqual([]);
     host.warmUp(['webrtc']);
     await expect.poll(() => haveLoaded(webProcesses(), OF_WEB_CALLS), PATIENTLY).toBe(true);
@@ -50,7 +67,9 @@ describe('warming up', () => {
 
     process.kill(first ?? Number.NaN, 'SIGKILL');
     await log.next('closed');
-    await expect.poll(() => haveLoaded(webProcesses(), OF_WEB_CALLS) && !webProcesses().includes(first ?? 0), PATIENTLY).toBe(true);
+    await expect
+      .poll(() => haveLoaded(webProcesses(), OF_WEB_CALLS) && !webProcesses().includes(first ?? 0), PATIENTLY)
+      .toBe(true);
     browser.close();
     await browsers.close();
   });

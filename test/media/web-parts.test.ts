@@ -51,7 +51,11 @@ describe('the event channel', () => {
   }
 
   it('keeps at most 256 messages until it opens', () => {
-    const events = new EventChannel({ mayPass: () => true, onMessage: () => undefined, onClosed: () => undefined });
+    const events = new EventChannel({
+      mayPass: () => true,
+      onMessage: () => undefined,
+      onClosed: () => undefined,
+    });
     for (let n = 0; n < 300; n++) events.send(String(n));
     const { channel, sent } = fakeChannel();
     events.attach(channel);
@@ -62,7 +66,11 @@ describe('the event channel', () => {
   });
 
   it('does not feed a client that does not read', () => {
-    const events = new EventChannel({ mayPass: () => true, onMessage: () => undefined, onClosed: () => undefined });
+    const events = new EventChannel({
+      mayPass: () => true,
+      onMessage: () => undefined,
+      onClosed: () => undefined,
+    });
     const { channel, sent } = fakeChannel();
     channel.readyState = 'open';
     channel.bufferedAmount = 2 << 20;
@@ -74,7 +82,11 @@ describe('the event channel', () => {
   });
 
   it('is not brought down by a channel that says open while the far end is closing it', () => {
-    const events = new EventChannel({ mayPass: () => true, onMessage: () => undefined, onClosed: () => undefined });
+    const events = new EventChannel({
+      mayPass: () => true,
+      onMessage: () => undefined,
+      onClosed: () => undefined,
+    });
     const { channel } = fakeChannel();
     channel.readyState = 'open';
     channel.send = () => {
@@ -87,7 +99,11 @@ describe('the event channel', () => {
   it('takes text that may pass only, and tells a close by the far end from its own', () => {
     const messages: string[] = [];
     let closes = 0;
-    const events = new EventChannel({ mayPass: (length) => length < 10, onMessage: (text) => messages.push(text), onClosed: () => closes++ });
+    const events = new EventChannel({
+      mayPass: (length) => length < 10,
+      onMessage: (text) => messages.push(text),
+      onClosed: () => closes++,
+    });
     const { channel } = fakeChannel();
     events.attach(channel);
     for (const data of ['ok', new ArrayBuffer(4), 'x'.repeat(10)]) channel.onmessage?.({ data });

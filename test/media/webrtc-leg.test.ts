@@ -11,25 +11,37 @@ import { mutate } from '#test/fuzz/sip/mutate.ts';
 import { createRandom } from '#test/simulation/random.ts';
 
 const tone = (rateHz: number, ms: number, hz: number) =>
-  Int16Array.from({ length: (rateHz * ms) / 1000 }, (_, n) => 8000 * Math.sin((2 * Math.PI * hz * n) / rateHz));
+  Int16Array.from(
+    { length: (rateHz * ms) / 1000 },
+    (_, n) => 8000 * Math.sin((2 * Math.PI * hz * n) / rateHz),
+  );
 
 /** Frequency by zero crossings. */
 function pitchHz(samples: Int16Array, rateHz: number): number {
   let crossings = 0;
-  for (let n = 1; n < samples.length; n++) if ((samples[n - 1] ?? 0) < 0 !== (samples[n] ?? 0) < 0) crossings++;
+  for (let n = 1; n < samples.length; n++)
+    if ((samples[n - 1] ?? 0) < 0 !== (samples[n] ?? 0) < 0) crossings++;
   return (crossings / 2 / samples.length) * rateHz;
 }
 
 /** The child of this test that carries web legs. */
 function webProcess(): number {
-  const children = readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').trim().split(' ').map(Number);
-  return children.find((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('media-thread-entry')) ?? Number.NaN;
+  const children = readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8')
+    .trim()
+    .split(' ')
+    .map(Number);
+  return (
+    children.find((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('media-thread-entry')) ??
+    Number.NaN
+  );
 }
 
 /** UDP ports of our slice that are bound by anyone on this machine. */
 function openPorts(): number[] {
   const tables = ['/proc/net/udp', '/proc/net/udp6'].map((path) => readFileSync(path, 'utf8')).join('\n');
-  const ports = [...tables.matchAll(/^\s*\d+: [0-9A-F]+:([0-9A-F]{4}) /gm)].map((match) => Number.parseInt(match[1] ?? '', 16));
+  const ports = [...tables.matchAll(/^\s*\d+: [0-9A-F]+:([0-9A-F]{4}) /gm)].map((match) =>
+    Number.parseInt(match[1] ?? '', 16),
+  );
   return ports.filter((port) => port >= 22_000 && port <= 22_099);
 }
 
@@ -40,7 +52,13 @@ describe('a web leg', () => {
 
   beforeAll(async () => {
     browsers = new Browsers();
-    host = await startMediaThread({ rtpPortMin: 22_000, rtpPortMax: 22_099, iceServers: [], clock: systemClock, logger });
+    host = await startMediaThread({
+      rtpPortMin: 22_000,
+      rtpPortMax: 22_099,
+      iceServers: [],
+      clock: systemClock,
+      logger,
+    });
   });
   afterAll(async () => {
     await host.close();
@@ -61,7 +79,9 @@ describe('a web leg', () => {
 
   it('answers with all candidates gathered, from its slice of ports', async () => {
     const { browser, leg, log, answerSdp } = await connect();
-    const ports = [...answerSdp.matchAll(/^a=candidate:\S+ 1 udp \d+ \S+ (\d+) typ host/gm)].map((match) => Number(match[1]));
+    const ports = [...answerSdp.matchAll(/^a=candidate:\S+ 1 udp \d+ \S+ (\d+) typ host/gm)].map((match) =>
+      Number(match[1]),
+    );
     expect(ports.length).toBeGreaterThan(0);
     expect(ports.every((port) => port >= 22_000 && port <= 22_099)).toBe(true);
     leg.send({ do: 'close' });
@@ -71,16 +91,30 @@ describe('a web leg', () => {
 
   it('carries voice both ways and records it on one timeline', async () => {
     const { browser, leg, log } = await connect({ recording: true });
-    leg.send({ do: 'play', replyId: 'r', pieceId: 1, samples: tone(leg.outRateHz, 600, 880), marks: Int32Array.of(), last: true });
+    leg.send({
+      do: 'play',
+      replyId: 'r',
+      pieceId: 1,
+      samples: tone(leg.outRateHz, 600, 880),
+      marks: Int32Array.of(),
+      last: true,
+    });
     await browser.speak(tone(48_000, 800, 440));
     await log.next('playout.finished');
-    await log.next('audio', () => log.frames().filter((event) => event.samples.some((sample) => sample > 4000)).length > 20);
+    await log.next(
+      'audio',
+      () => log.frames().filter((event) => event.samples.some((sample) => sample > 4000)).length > 20,
+    );
     const loud = browser.heard.filter((block) => block.samples.some((sample) => sample > 4000));
     expect(loud.length).toBeGreaterThan(45);
     const middle = loud[Math.floor(loud.length / 2)]?.samples ?? new Int16Array(1);
     expect(Math.abs(pitchHz(Int16Array.from([...middle]), 48_000) - 880)).toBeLessThan(60);
     const heard = log.frames().filter((event) => event.samples.some((sample) => sample > 4000));
-    expect(Math.abs(pitchHz(Int16Array.from(heard.slice(5, 15).flatMap((event) => [...event.samples])), 16_000) - 440)).toBeLessThan(20);
+    expect(
+      Math.abs(
+        pitchHz(Int16Array.from(heard.slice(5, 15).flatMap((event) => [...event.samples])), 16_000) - 440,
+      ),
+    ).toBeLessThan(20);
     browser.close();
     expect(await log.next('closed')).toMatchObject({ reason: 'remote' });
     const tracks = log.all('recording').map((event) => [event.track, event.rateHz]);
@@ -114,7 +148,8 @@ describe('a web leg', () => {
     const startMs = await browser.speak(spoken.samples);
     const onset = await log.next('voice.onset');
     const offset = await log.next('voice.offset');
-    // Coding, buffering and a busy sender come on top of the truth; how much they may add is measured by the scenes (npm run scenes).
+    // Coding, buffering and a busy sender come on top of the truth; how much they may add is measured by the
+    // scenes (npm run scenes).
     expect(onset.atMs - (startMs + spoken.startMs)).toBeGreaterThan(-100);
     expect(offset.atMs).toBeGreaterThan(onset.atMs);
     expect(Math.abs(offset.atMs - (startMs + spoken.endMs))).toBeLessThan(1_000);
@@ -123,9 +158,14 @@ describe('a web leg', () => {
   });
 
   it('refuses an offer without audio', async () => {
-    await expect(host.openWebrtcLeg({ offerSdp: 'v=0\r\n', recording: null })).rejects.toMatchObject({ code: 'sdp_unusable' });
-    const offerSdp = 'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\nm=audio 9 RTP/AVP 0\r\nc=IN IP4 0.0.0.0\r\n';
-    await expect(host.openWebrtcLeg({ offerSdp, recording: null })).rejects.toMatchObject({ code: 'sdp_unusable' });
+    await expect(host.openWebrtcLeg({ offerSdp: 'v=0\r\n', recording: null })).rejects.toMatchObject({
+      code: 'sdp_unusable',
+    });
+    const offerSdp =
+      'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\nm=audio 9 RTP/AVP 0\r\nc=IN IP4 0.0.0.0\r\n';
+    await expect(host.openWebrtcLeg({ offerSdp, recording: null })).rejects.toMatchObject({
+      code: 'sdp_unusable',
+    });
   });
 
   it('outlives offers that no browser writes, beside the calls of others', async () => {
@@ -135,12 +175,16 @@ describe('a web leg', () => {
     const random = createRandom(1);
     for (let run = 0; run < 80; run++) {
       const offerSdp = mutate(offer, [offer], random).toString('latin1');
-      const opened = await host.openWebrtcLeg({ offerSdp, recording: null }).catch((error: { code: string }) => error.code);
+      const opened = await host
+        .openWebrtcLeg({ offerSdp, recording: null })
+        .catch((error: { code: string }) => error.code);
       if (typeof opened === 'string') expect(opened).toBe('sdp_unusable');
       else opened.leg.send({ do: 'close' });
     }
     const unknownMedia = offer.toString().replace('m=application', 'm=applikation');
-    await expect(host.openWebrtcLeg({ offerSdp: unknownMedia, recording: null })).rejects.toMatchObject({ code: 'sdp_unusable' });
+    await expect(host.openWebrtcLeg({ offerSdp: unknownMedia, recording: null })).rejects.toMatchObject({
+      code: 'sdp_unusable',
+    });
     expect(webProcess()).toBe(before);
     browser.send('{"type":"still here"}');
     expect(await log.next('message')).toMatchObject({ text: '{"type":"still here"}' });

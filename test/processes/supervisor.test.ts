@@ -57,7 +57,9 @@ describe('supervisor', () => {
   }
 
   const pids = (started: Started, name: Role) =>
-    started.ready.filter((entry) => entry.name === name && entry.facts['pid'] !== undefined).map((entry) => Number(entry.facts['pid']));
+    started.ready
+      .filter((entry) => entry.name === name && entry.facts['pid'] !== undefined)
+      .map((entry) => Number(entry.facts['pid']));
 
   it('starts again what was killed, and tells the control plane which worker died', async () => {
     const started = start(['control-plane', 'worker']);
@@ -78,7 +80,9 @@ describe('supervisor', () => {
   });
 
   it('tells of a worker that cannot start any more that nobody is to wait for its successor', async () => {
-    const started = start(['control-plane', 'worker'], (role, starts) => (role === 'worker' && starts > 1 ? { BEHAVIOUR_worker: 'fail' } : {}));
+    const started = start(['control-plane', 'worker'], (role, starts) =>
+      role === 'worker' && starts > 1 ? { BEHAVIOUR_worker: 'fail' } : {},
+    );
     await vi.waitFor(() => expect(started.ready).toHaveLength(2), { timeout: 10_000 });
     process.kill(pids(started, 'worker')[0]!, 'SIGKILL');
     await vi.waitFor(() => expect(told().length).toBeGreaterThanOrEqual(3), { timeout: 10_000 });
@@ -92,21 +96,35 @@ describe('supervisor', () => {
   it('security 3: kills a process whose event loop stands still, says what it was at, and starts it again', async () => {
     const errors: string[] = [];
     const silent = createLogger({ level: 'silent', name: 'test' });
-    const logger = Object.assign(Object.create(silent), { error: (_: object, text: string) => errors.push(text) });
-    const started = start(['worker'], (_, starts) => ({ BEHAVIOUR_worker: 'hang', ...(starts === 1 ? { HANG_ONCE: '1' } : {}) }), { logger });
+    const logger = Object.assign(Object.create(silent), {
+      error: (_: object, text: string) => errors.push(text),
+    });
+    const started = start(
+      ['worker'],
+      (_, starts) => ({ BEHAVIOUR_worker: 'hang', ...(starts === 1 ? { HANG_ONCE: '1' } : {}) }),
+      { logger },
+    );
     // Time in which a busy machine does not let it run is not counted against it.
     await vi.waitFor(() => expect(pids(started, 'worker')).toHaveLength(2), { timeout: 60_000 });
-    expect(errors[0]).toMatch(/^worker stood still for \d,\d{3} ms in POST \/v1\/agent\/tools \(request 0123\); killing it$/);
+    expect(errors[0]).toMatch(
+      /^worker stood still for \d,\d{3} ms in POST \/v1\/agent\/tools \(request 0123\); killing it$/,
+    );
   }, 70_000);
 
   it.each([
-    ['which session a worker stood still in, whatever it was at before', { HANG_AFTER: '0123', HANG_IN: '4567' }, / in 4567$/],
+    [
+      'which session a worker stood still in, whatever it was at before',
+      { HANG_AFTER: '0123', HANG_IN: '4567' },
+      / in 4567$/,
+    ],
     ['of no session where none was at work', { HANG_AFTER: '0123' }, /^worker-\w+$/],
   ])(
     'security 3: tells the control plane %s',
     async (_what, hangs, expected) => {
       const hanging = { BEHAVIOUR_worker: 'hang', HANG_ONCE: '1', ...hangs };
-      start(['control-plane', 'worker'], (role, starts) => (role === 'worker' && starts === 1 ? (hanging as Record<string, string>) : {}));
+      start(['control-plane', 'worker'], (role, starts) =>
+        role === 'worker' && starts === 1 ? (hanging as Record<string, string>) : {},
+      );
       // Time in which a busy machine does not let it run is not counted against it.
       await vi.waitFor(() => expect(told()).toEqual([expect.stringMatching(expected)]), { timeout: 60_000 });
     },
@@ -129,7 +147,9 @@ describe('supervisor', () => {
   it('leaves a process alone that the machine does not let run', async () => {
     // It stands for 4 s, in which a busy machine would have let it run hardly ever.
     const processorWaitMs = async () => performance.now() * 0.9;
-    const started = start(['worker'], () => ({ BEHAVIOUR_worker: 'hang', HANG_MS: '4000' }), { processorWaitMs });
+    const started = start(['worker'], () => ({ BEHAVIOUR_worker: 'hang', HANG_MS: '4000' }), {
+      processorWaitMs,
+    });
     await vi.waitFor(() => expect(started.ready).toHaveLength(1), { timeout: 15_000 });
     await expect.poll(() => existsSync(toldFile), { timeout: 20_000 }).toBe(true);
     expect(readFileSync(toldFile, 'utf8')).toBe('hung\n');

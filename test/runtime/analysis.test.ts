@@ -10,8 +10,19 @@ import { ManualClock } from '#test/fakes/manual-clock.ts';
 import { callPlanOf, toolOf } from './call-plan-of.ts';
 
 const created_at = '2026-01-01T00:00:00.000Z';
-const said = (role: 'user' | 'assistant', content: string): SessionItem => ({ type: 'message', role, content, turn_id: 1, created_at, id: 'i' });
-const conversation = [said('assistant', 'Hello!'), said('user', 'A table for two, please.'), said('assistant', 'Booked.')];
+const said = (role: 'user' | 'assistant', content: string): SessionItem => ({
+  type: 'message',
+  role,
+  content,
+  turn_id: 1,
+  created_at,
+  id: 'i',
+});
+const conversation = [
+  said('assistant', 'Hello!'),
+  said('user', 'A table for two, please.'),
+  said('assistant', 'Booked.'),
+];
 
 const analysis = {
   data_fields: [
@@ -24,11 +35,17 @@ const analysis = {
 };
 
 function job(items: readonly SessionItem[], over: object = analysis): AnalysisJob {
-  return { job_id: 'j', plan: callPlanOf({ config: agentConfig.parse({ analysis: over }) }), items: [...items] };
+  return {
+    job_id: 'j',
+    plan: callPlanOf({ config: agentConfig.parse({ analysis: over }) }),
+    items: [...items],
+  };
 }
 
 /** A model that answers these texts in order and remembers what it was asked. */
-function scripted(...answers: readonly (string | Error)[]): LanguageModel & { readonly requests: ChatRequest[] } {
+function scripted(
+  ...answers: readonly (string | Error)[]
+): LanguageModel & { readonly requests: ChatRequest[] } {
   const requests: ChatRequest[] = [];
   return {
     id: 'test/scripted',
@@ -43,7 +60,8 @@ function scripted(...answers: readonly (string | Error)[]): LanguageModel & { re
   };
 }
 
-const run = (subject: AnalysisJob, model: LanguageModel) => analyse(subject, model, { clock: systemClock, signal: new AbortController().signal });
+const run = (subject: AnalysisJob, model: LanguageModel) =>
+  analyse(subject, model, { clock: systemClock, signal: new AbortController().signal });
 
 it('gives the summary, every field in its own type and every criterion', async () => {
   const answer = {
@@ -56,7 +74,10 @@ it('gives the summary, every field in its own type and every criterion', async (
     ],
     criteria: [{ name: 'booked', result: 'success', rationale: 'it was' }],
   };
-  const result = await run(job(conversation), scripted(`Here you are:\n\`\`\`json\n${JSON.stringify(answer)}\n\`\`\``));
+  const result = await run(
+    job(conversation),
+    scripted(`Here you are:\n\`\`\`json\n${JSON.stringify(answer)}\n\`\`\``),
+  );
   expect(result).toEqual({
     status: 'completed',
     summary: 'Two people dine.',
@@ -76,11 +97,21 @@ it('gives the summary, every field in its own type and every criterion', async (
 
 it('security 20: shows the model nothing of a failure its tool hides', async () => {
   const failed = (call_id: string, tool_name: string): SessionItem => ({
-    ...{ type: 'tool_result', call_id, tool_name, tool_source: 'webhook', status: 'failed', output: `stack of ${tool_name}` },
+    ...{
+      type: 'tool_result',
+      call_id,
+      tool_name,
+      tool_source: 'webhook',
+      status: 'failed',
+      output: `stack of ${tool_name}`,
+    },
     ...{ output_truncated: false, error: 'HTTP 500', latency_ms: 1, turn_id: 1, created_at },
   });
   const { plan, ...rest } = job([...conversation, failed('1', 'hidden'), failed('2', 'open')]);
-  const tools = [toolOf({ function_name: 'hidden', error_handling: 'hide' }), toolOf({ function_name: 'open' })];
+  const tools = [
+    toolOf({ function_name: 'hidden', error_handling: 'hide' }),
+    toolOf({ function_name: 'open' }),
+  ];
   const model = scripted('{"summary": "x"}');
   await run({ ...rest, plan: { ...plan, tools } }, model);
   const shown = String(model.requests[0]?.messages[1]?.content);
@@ -125,7 +156,11 @@ it('an odd value of a model costs its own entry at most, never the analysis', as
       { value: 'nameless' },
       { name: 'note', value: 'by phone', rationale: ['a'] },
     ],
-    criteria: [{ name: 'polite', result: 'Success', rationale: null }, { name: 'booked', result: 'maybe', rationale: 'not said' }, 'none'],
+    criteria: [
+      { name: 'polite', result: 'Success', rationale: null },
+      { name: 'booked', result: 'maybe', rationale: 'not said' },
+      'none',
+    ],
   };
   const result = await run(job(conversation), scripted(JSON.stringify(answer)));
   expect(result).toMatchObject({ status: 'completed', summary: null, error: null });
@@ -148,7 +183,9 @@ it.each([
   [null, 'unknown'],
 ])('a criterion judged %j is a %s', async (given, result) => {
   const answer = { criteria: [{ name: 'polite', result: given }] };
-  expect((await run(job(conversation), scripted(JSON.stringify(answer)))).criteria_results[0]).toMatchObject({ result });
+  expect((await run(job(conversation), scripted(JSON.stringify(answer)))).criteria_results[0]).toMatchObject({
+    result,
+  });
 });
 
 it('an answer without end is broken off', async () => {
@@ -159,7 +196,10 @@ it('an answer without end is broken off', async () => {
       for (;;) yield { type: 'text', text: '{'.repeat(1_000) };
     },
   };
-  expect(await run(job(conversation), endless)).toMatchObject({ status: 'error', error: 'the answer is longer than 200000 characters' });
+  expect(await run(job(conversation), endless)).toMatchObject({
+    status: 'error',
+    error: 'the answer is longer than 200000 characters',
+  });
 });
 
 it.each([
@@ -167,13 +207,24 @@ it.each([
   ['everything is off', job(conversation, { summary: { enabled: false } })],
 ])('is skipped without asking the model when %s', async (_, subject) => {
   const model = scripted('{}');
-  expect(await run(subject, model)).toEqual({ status: 'skipped', summary: null, data: [], criteria_results: [], error: null });
+  expect(await run(subject, model)).toEqual({
+    status: 'skipped',
+    summary: null,
+    data: [],
+    criteria_results: [],
+    error: null,
+  });
   expect(model.requests).toHaveLength(0);
 });
 
 it('asks once more when the answer is not JSON or the model is briefly down, then settles as an error', async () => {
-  expect(await run(job(conversation), scripted('sorry', '{"summary": "ok"}'))).toMatchObject({ status: 'completed', summary: 'ok' });
-  expect(await run(job(conversation), scripted(new ModelError('down', { retryable: true }), '{"summary": "ok"}'))).toMatchObject({ summary: 'ok' });
+  expect(await run(job(conversation), scripted('sorry', '{"summary": "ok"}'))).toMatchObject({
+    status: 'completed',
+    summary: 'ok',
+  });
+  expect(
+    await run(job(conversation), scripted(new ModelError('down', { retryable: true }), '{"summary": "ok"}')),
+  ).toMatchObject({ summary: 'ok' });
   const model = scripted('sorry', 'still sorry');
   expect(await run(job(conversation), model)).toEqual({
     status: 'error',
@@ -187,7 +238,10 @@ it('asks once more when the answer is not JSON or the model is briefly down, the
 
 it('does not ask again after a refusal', async () => {
   const model = scripted(new ModelError('The model answered HTTP 401', { retryable: false, status: 401 }));
-  expect(await run(job(conversation), model)).toMatchObject({ status: 'error', error: 'The model answered HTTP 401' });
+  expect(await run(job(conversation), model)).toMatchObject({
+    status: 'error',
+    error: 'The model answered HTTP 401',
+  });
   expect(model.requests).toHaveLength(1);
 });
 

@@ -25,7 +25,10 @@ const isLoud = (peer: RtpPeer) => peer.heard.some(({ peak }) => peak > 1_000);
 /** Real time on a busy machine. */
 const WITHIN = { timeout: 60_000 };
 
-/** Real sound over RTP: the media thread finds voice and tones, and nobody recognises words, as with a recogniser that knows the agent's phrases only. */
+/**
+ * Real sound over RTP: the media thread finds voice and tones, and nobody recognises words, as with a
+ * recogniser that knows the agent's phrases only.
+ */
 describe.concurrent('who answers an outbound call, over RTP', () => {
   let media: MediaHost;
   let voice: FliteSynthesizer;
@@ -46,12 +49,17 @@ describe.concurrent('who answers an outbound call, over RTP', () => {
   });
 
   /** Answers a call with this sound, and silence after it. */
-  async function answeredWith(sound: Int16Array): Promise<{ call: Call; peer: RtpPeer; said: () => string[] }> {
+  async function answeredWith(
+    sound: Int16Array,
+  ): Promise<{ call: Call; peer: RtpPeer; said: () => string[] }> {
     const peer = await openRtpPeer();
     const reports: DurableReport[] = [];
     const plan = testPlan({
       prompt: { first_message_mode: 'fixed', first_message: FIRST_MESSAGE },
-      conversation: { record_audio: false, outbound: { amd_enabled: true, voicemail: { action: 'leave_message', message: VOICEMAIL } } },
+      conversation: {
+        record_audio: false,
+        outbound: { amd_enabled: true, voicemail: { action: 'leave_message', message: VOICEMAIL } },
+      },
     });
     const call = startCall({
       plan: { ...plan, channel: 'phone_outbound', record_audio: false },
@@ -69,7 +77,12 @@ describe.concurrent('who answers an outbound call, over RTP', () => {
       },
       knowledge: null,
       createTools: () => ({
-        runner: { definitions: [], traits: () => null, run: () => Promise.reject(new Error('no tools here')), close: () => undefined },
+        runner: {
+          definitions: [],
+          traits: () => null,
+          run: () => Promise.reject(new Error('no tools here')),
+          close: () => undefined,
+        },
         settle: null,
       }),
       report: (report) => reports.push(report),
@@ -77,7 +90,11 @@ describe.concurrent('who answers an outbound call, over RTP', () => {
       saveRecording: () => undefined,
       saveFlightLog: () => undefined,
     });
-    const { leg, localPort } = await media.openRtpLeg({ localAddress: '127.0.0.1', remote: peer.remote, recording: null });
+    const { leg, localPort } = await media.openRtpLeg({
+      localAddress: '127.0.0.1',
+      remote: peer.remote,
+      recording: null,
+    });
     call.attach(leg);
     void peer.speak(localPort, sound);
     const said = () =>
@@ -89,7 +106,9 @@ describe.concurrent('who answers an outbound call, over RTP', () => {
 
   it('a mailbox: the message is left after the beep, and the call ends', WITHIN, async () => {
     const greeting = says('You have reached the Smith family. Please leave a message after the tone.');
-    const { call, peer, said } = await answeredWith(joined(greeting, pause(200), tone(1_000, 600), pause(20_000)));
+    const { call, peer, said } = await answeredWith(
+      joined(greeting, pause(200), tone(1_000, 600), pause(20_000)),
+    );
     expect(await call.ended).toBe('agent_hangup');
     expect(said().at(-1)).toBe(VOICEMAIL);
     peer.close();

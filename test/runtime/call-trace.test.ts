@@ -13,7 +13,14 @@ const ROOT = '00-0123456789abcdef0123456789abcdef-0123456789abcdef-01';
 const latency = (turnId: number, fromMs: number): TurnLatency => ({
   turn_id: turnId,
   speech_ended_at: at(fromMs),
-  ...{ endpoint_ms: 200, transcript_ms: 0, first_token_ms: 300, first_sentence_ms: 40, first_audio_ms: 50, playout_ms: 10 },
+  ...{
+    endpoint_ms: 200,
+    transcript_ms: 0,
+    first_token_ms: 300,
+    first_sentence_ms: 40,
+    first_audio_ms: 50,
+    playout_ms: 10,
+  },
   total_ms: 600,
   endpoint_rule: 'complete',
   speculative: false,
@@ -32,7 +39,13 @@ function traced(reports: readonly DurableReport[], traceparent: string | null = 
   );
   for (const report of reports) trace.note(report);
   const parentOf = ({ parent }: FinishedSpan) => (parent === ROOT ? 'call' : spans[Number(parent) - 1]?.name);
-  return spans.map((span) => ({ name: span.name, of: parentOf(span), from: span.startMs - START, to: span.endMs - START, span }));
+  return spans.map((span) => ({
+    name: span.name,
+    of: parentOf(span),
+    from: span.startMs - START,
+    to: span.endMs - START,
+    span,
+  }));
 }
 
 describe('the trace of a call', () => {
@@ -41,7 +54,14 @@ describe('the trace of a call', () => {
     {
       type: 'items',
       items: [
-        { type: 'message', role: 'user', content: 'my card is 4111 1111 1111 1111', turn_id: 1, created_at: at(900), id: 'm1' },
+        {
+          type: 'message',
+          role: 'user',
+          content: 'my card is 4111 1111 1111 1111',
+          turn_id: 1,
+          created_at: at(900),
+          id: 'm1',
+        },
         {
           ...{
             type: 'tool_result',
@@ -58,9 +78,25 @@ describe('the trace of a call', () => {
     },
     { type: 'turn', latency: latency(1, 1_000) },
     {
-      ...{ type: 'usage', turn_id: 1, model: 'openai/m', input_tokens: 10, cached_input_tokens: null, output_tokens: 5, discarded_output_tokens: 0 },
+      ...{
+        type: 'usage',
+        turn_id: 1,
+        model: 'openai/m',
+        input_tokens: 10,
+        cached_input_tokens: null,
+        output_tokens: 5,
+        discarded_output_tokens: 0,
+      },
     },
-    { type: 'usage', turn_id: 1, model: 'openai/m', input_tokens: 20, cached_input_tokens: null, output_tokens: 7, discarded_output_tokens: 2 },
+    {
+      type: 'usage',
+      turn_id: 1,
+      model: 'openai/m',
+      input_tokens: 20,
+      cached_input_tokens: null,
+      output_tokens: 7,
+      discarded_output_tokens: 2,
+    },
     { type: 'ended', at: at(9_000), end_reason: 'user_hangup' },
   ];
 
@@ -92,7 +128,8 @@ describe('the trace of a call', () => {
   });
 
   it('a turn nobody heard leaves its tools to the call; a dial says how it ended', () => {
-    const { name, of, span } = traced([{ type: 'dial', dial_status: 'busy', at: at(50), sip_call_id: null }])[0] ?? {};
+    const { name, of, span } =
+      traced([{ type: 'dial', dial_status: 'busy', at: at(50), sip_call_id: null }])[0] ?? {};
     expect([name, of, span?.error]).toEqual(['dial', 'call', 'busy']);
     const unheard = reports.filter(({ type }) => type !== 'turn');
     expect(traced(unheard).map(({ name, of }) => [name, of])).toEqual([

@@ -58,7 +58,12 @@ function setUp(
         emotions.push(emotion);
         voices.push(voiceId);
         for (const match of text.matchAll(/\S+/g)) {
-          const word = { textStart: match.index, textEnd: match.index + match[0].length, startMs: 0, endMs: 0 };
+          const word = {
+            textStart: match.index,
+            textEnd: match.index + match[0].length,
+            startMs: 0,
+            endMs: 0,
+          };
           const number = words.add(match[0], 200);
           const position = text.slice(0, word.textEnd).split(' ').length;
           yield {
@@ -75,7 +80,12 @@ function setUp(
     createTools: (link) => {
       toolVariables = link.variables;
       return {
-        runner: { definitions: [], traits: () => null, run: () => Promise.reject(new Error('no tools here')), close: () => undefined },
+        runner: {
+          definitions: [],
+          traits: () => null,
+          run: () => Promise.reject(new Error('no tools here')),
+          close: () => undefined,
+        },
         settle: null,
       };
     },
@@ -127,14 +137,21 @@ describe('a call', () => {
   });
 
   it('what anybody would be told may be kept for other calls; what names the caller or comes from the model may not', async () => {
-    const outreach = { disclosure: 'This is Ann’s bakery, calling by machine.', opt_out: { key: '9', phrases: [], confirmation: 'Goodbye then.' } };
+    const outreach = {
+      disclosure: 'This is Ann’s bakery, calling by machine.',
+      opt_out: { key: '9', phrases: [], confirmation: 'Goodbye then.' },
+    };
     const { call, openLeg, run, world, asked } = setUp({
       ...testPlan({ prompt: { first_message_mode: 'fixed', first_message: 'How are you?' } }),
       outreach,
     });
     const leg = openLeg();
     await run(5_000);
-    leg.tell({ type: 'message', atMs: world.now(), text: JSON.stringify({ type: 'user.message', text: 'hi', audio: true }) });
+    leg.tell({
+      type: 'message',
+      atMs: world.now(),
+      text: JSON.stringify({ type: 'user.message', text: 'hi', audio: true }),
+    });
     await run(3_000);
     leg.tell({ type: 'digit', atMs: world.now(), digit: '9', durationMs: 100, source: 'rfc4733' });
     await run(3_000);
@@ -145,7 +162,10 @@ describe('a call', () => {
       'Goodbye then.',
     ]);
     expect(asked.filter(({ isFixed }) => !isFixed).map(({ text }) => text)).toEqual(['Fine, thank you.']);
-    const named = setUp({ ...testPlan({ prompt: { first_message_mode: 'fixed', first_message: 'Hello {{name}}. How are you?' } }), outreach });
+    const named = setUp({
+      ...testPlan({ prompt: { first_message_mode: 'fixed', first_message: 'Hello {{name}}. How are you?' } }),
+      outreach,
+    });
     named.openLeg();
     await named.run(5_000);
     expect(named.asked.some(({ isFixed }) => isFixed)).toBe(false);
@@ -160,7 +180,11 @@ describe('a call', () => {
     leg.tell({ type: 'digit', atMs: world.now(), digit: '9', durationMs: 100, source: 'rfc4733' });
     await run(3_000);
     expect(await call.ended).toBe('agent_hangup');
-    expect(messages()).toEqual(['assistant: This is Ann. Hello Ann, how are you?', 'user: Keypad entry: 9', 'assistant: Goodbye then.']);
+    expect(messages()).toEqual([
+      'assistant: This is Ann. Hello Ann, how are you?',
+      'user: Keypad entry: 9',
+      'assistant: Goodbye then.',
+    ]);
     expect(reports.filter(({ type }) => type === 'opt_out' || type === 'ended')).toEqual([
       { type: 'opt_out', by: 'key' },
       expect.objectContaining({ type: 'ended', end_reason: 'agent_hangup' }),
@@ -200,11 +224,21 @@ describe('a call', () => {
     const { openLeg, run, world, messages, requests } = setUp();
     const leg = openLeg('webrtc');
     await run(3_000);
-    leg.tell({ type: 'message', atMs: world.now(), text: '{"type":"user.message","text":"how are you","audio":false}' });
+    leg.tell({
+      type: 'message',
+      atMs: world.now(),
+      text: '{"type":"user.message","text":"how are you","audio":false}',
+    });
     await run(500);
     expect(leg.played).toHaveLength(1);
     expect(messages().slice(1)).toEqual(['user: how are you', 'assistant: Fine, thank you.']);
-    expect(leg.messages).toContainEqual({ type: 'transcript', role: 'agent', segmentId: 'r2', text: 'Fine, thank you.', final: true });
+    expect(leg.messages).toContainEqual({
+      type: 'transcript',
+      role: 'agent',
+      segmentId: 'r2',
+      text: 'Fine, thank you.',
+      final: true,
+    });
     expect(requests[0]).toMatchObject({ speculative: false, sessionId: 'session' });
   });
 
@@ -212,7 +246,9 @@ describe('a call', () => {
     const { openLeg, run } = setUp();
     const leg = openLeg('webrtc');
     await run(3_000);
-    const captions = leg.messages.filter((message) => message['type'] === 'transcript').map((message) => [message['text'], message['final']]);
+    const captions = leg.messages
+      .filter((message) => message['type'] === 'transcript')
+      .map((message) => [message['text'], message['final']]);
     expect(captions.slice(0, 2)).toEqual([
       ['Hello', false],
       ['Hello Ann,', false],
@@ -232,14 +268,23 @@ describe('a call', () => {
     });
     const leg = openLeg('webrtc');
     await run(3_000);
-    leg.tell({ type: 'message', atMs: world.now(), text: '{"type":"user.message","text":"how long are you open"}' });
+    leg.tell({
+      type: 'message',
+      atMs: world.now(),
+      text: '{"type":"user.message","text":"how long are you open"}',
+    });
     await run(3_000);
     expect(asked).toEqual(['how long are you open']);
     expect(requests[0]?.messages[1]?.content).toMatch(/# Hours\nOpen until ten\.$/);
     const items = reports.flatMap((report) => (report.type === 'items' ? report.items : []));
     expect(items.slice(1, 3)).toMatchObject([
       { type: 'message', role: 'user', turn_id: 1 },
-      { type: 'knowledge_retrieval', status: 'completed', turn_id: 1, citations: [{ knowledge_source_id: 'k1', name: 'Hours', chunk: 4 }] },
+      {
+        type: 'knowledge_retrieval',
+        status: 'completed',
+        turn_id: 1,
+        citations: [{ knowledge_source_id: 'k1', name: 'Hours', chunk: 4 }],
+      },
     ]);
   });
 
@@ -269,7 +314,11 @@ describe('keypad menu', () => {
   };
   const planWithMenu = (menu: object) =>
     testPlan({
-      prompt: { first_message_mode: 'fixed', first_message: 'This is {{desk}}.', system_prompt: 'You are {{desk}}.' },
+      prompt: {
+        first_message_mode: 'fixed',
+        first_message: 'This is {{desk}}.',
+        system_prompt: 'You are {{desk}}.',
+      },
       conversation: { keypad_menu: { ...MENU, ...menu } },
     });
 
@@ -281,13 +330,19 @@ describe('keypad menu', () => {
     await run(3_000);
     leg.tell({ type: 'message', atMs: world.now(), text: '{"type":"user.message","text":"hi"}' });
     await run(3_000);
-    expect(messages().slice(0, 3)).toEqual(['user: Keypad entry: 1', 'assistant: Press 1', 'assistant: This is the sales desk.']);
+    expect(messages().slice(0, 3)).toEqual([
+      'user: Keypad entry: 1',
+      'assistant: Press 1',
+      'assistant: This is the sales desk.',
+    ]);
     expect(requests[0]?.messages[0]?.content).toContain('You are the sales desk.');
     expect(toolVariables()).toEqual({ name: 'Ann', desk: 'the sales desk' });
   });
 
   it('whoever presses nothing gets the fallback', async () => {
-    const { openLeg, run, messages } = setUp(planWithMenu({ max_attempts: 1, no_input_timeout_seconds: 1, fallback_value: 'the front desk' }));
+    const { openLeg, run, messages } = setUp(
+      planWithMenu({ max_attempts: 1, no_input_timeout_seconds: 1, fallback_value: 'the front desk' }),
+    );
     openLeg();
     await run(4_000);
     expect(messages()).toEqual(['assistant: Press 1 for sales.', 'assistant: This is the front desk.']);
@@ -357,14 +412,21 @@ describe('asr.strict_language', () => {
   ])('strict %s, multilingual %s, an utterance recognised as %s reaches the agent as %s', async (...row) => {
     const [strict_language, multilingual, language, told] = row;
     const opened: RecognitionOptions[] = [];
-    const plan = testPlan({ prompt: { first_message_mode: 'off' }, asr: { strict_language, multilingual, keyterms: ['Parley'] } });
+    const plan = testPlan({
+      prompt: { first_message_mode: 'off' },
+      asr: { strict_language, multilingual, keyterms: ['Parley'] },
+    });
     const { openLeg, run, requests } = setUp(plan, null, listening(opened));
     openLeg();
     await run(100);
     opened[0]?.onEvent({ type: 'final', text: 'bonjour', startMs: null, endMs: null, language });
     await run(3_000);
-    expect(opened).toMatchObject([{ language: 'en', multilingual: strict_language || multilingual, keyterms: ['Parley'] }]);
-    expect(requests[0]?.messages.filter(({ role }) => role === 'user').map(({ content }) => `user: ${content}`)).toEqual([told]);
+    expect(opened).toMatchObject([
+      { language: 'en', multilingual: strict_language || multilingual, keyterms: ['Parley'] },
+    ]);
+    expect(
+      requests[0]?.messages.filter(({ role }) => role === 'user').map(({ content }) => `user: ${content}`),
+    ).toEqual([told]);
   });
 
   it('words whose language is not known yet never become a turn', async () => {
@@ -379,10 +441,17 @@ describe('asr.strict_language', () => {
     await run(500);
     leg.tell({ type: 'voice.offset', atMs: world.now(), decidedAtMs: world.now(), voicedMs: 500 });
     await run(5_000);
-    expect(requests.flatMap(({ messages }) => messages.filter(({ role, content }) => role === 'user' && content.includes('bonjour')))).toEqual([]);
+    expect(
+      requests.flatMap(({ messages }) =>
+        messages.filter(({ role, content }) => role === 'user' && content.includes('bonjour')),
+      ),
+    ).toEqual([]);
     tell({ type: 'final', text: 'bonjour', startMs: null, endMs: null, language: 'fr' });
     await run(3_000);
-    expect(requests.at(-1)?.messages.at(-1)).toMatchObject({ role: 'user', content: '[unintelligible speech]' });
+    expect(requests.at(-1)?.messages.at(-1)).toMatchObject({
+      role: 'user',
+      content: '[unintelligible speech]',
+    });
   });
 });
 
@@ -397,7 +466,9 @@ describe('a browser that comes back', () => {
     second.tell({ type: 'message', atMs: world.now(), text: '{"type":"user.message","text":"back again"}' });
     await run(3_000);
     expect(messages()).toEqual(['assistant: Hello Ann,', 'user: back again', 'assistant: Fine, thank you.']);
-    expect(second.played.map(({ words }) => words.join(' ')).filter((words) => words !== '')).toEqual(['Fine, thank you.']);
+    expect(second.played.map(({ words }) => words.join(' ')).filter((words) => words !== '')).toEqual([
+      'Fine, thank you.',
+    ]);
   });
 
   it('hears the agent go on with what broke off, without having to ask', async () => {
@@ -408,7 +479,9 @@ describe('a browser that comes back', () => {
     await run(6_000);
     const second = openLeg('webrtc');
     await run(3_000);
-    expect(requests.map(({ messages: asked }) => asked.at(-1)?.content)).toEqual([expect.stringContaining('connection broke off')]);
+    expect(requests.map(({ messages: asked }) => asked.at(-1)?.content)).toEqual([
+      expect.stringContaining('connection broke off'),
+    ]);
     expect(messages()).toEqual(['assistant: Hello Ann,', 'assistant: Fine, thank you.']);
     expect(second.played.map(({ words }) => words.join(' '))).toEqual(['Fine, thank you.']);
   });
@@ -447,7 +520,14 @@ describe('recording and flight log', () => {
   it('segments are numbered over all legs of the call, and reported once at the end', async () => {
     const { openLeg, run, world, segments, reports } = setUp();
     const record = (leg: SimulatedLeg, segment: number) =>
-      leg.tell({ type: 'recording', track: 'user', segment, startMs: world.now(), rateHz: 1_000, samples: new Int16Array(500) });
+      leg.tell({
+        type: 'recording',
+        track: 'user',
+        segment,
+        startMs: world.now(),
+        rateHz: 1_000,
+        samples: new Int16Array(500),
+      });
     const first = openLeg('webrtc');
     record(first, 0);
     record(first, 1);
@@ -460,7 +540,9 @@ describe('recording and flight log', () => {
     second.close('remote');
     await run(1_000);
     expect(segments.map(({ segment }) => segment)).toEqual([0, 1, 2, 3]);
-    expect(reports.filter(({ type }) => type === 'recording')).toMatchObject([{ tracks: [{ role: 'user', segments: 4, rate_hz: 1_000 }] }]);
+    expect(reports.filter(({ type }) => type === 'recording')).toMatchObject([
+      { tracks: [{ role: 'user', segments: 4, rate_hz: 1_000 }] },
+    ]);
     expect(reports.at(-1)?.type).toBe('ended');
   });
 
@@ -470,7 +552,14 @@ describe('recording and flight log', () => {
   ])('record_audio %s keeps %i segments', async (record_audio, kept) => {
     const { openLeg, run, world, segments, reports } = setUp({ ...testPlan(FIXED), record_audio });
     const leg = openLeg();
-    leg.tell({ type: 'recording', track: 'user', segment: 0, startMs: world.now(), rateHz: 1_000, samples: new Int16Array(500) });
+    leg.tell({
+      type: 'recording',
+      track: 'user',
+      segment: 0,
+      startMs: world.now(),
+      rateHz: 1_000,
+      samples: new Int16Array(500),
+    });
     leg.close('remote');
     await run(1_000);
     expect(segments).toHaveLength(kept);
@@ -486,14 +575,23 @@ describe('recording and flight log', () => {
     expect(whole.header).toMatchObject({ session_id: 'session', config: { greeting: { mode: 'say' } } });
     expect(readFlightLog([...flightLog, Buffer.from('{"type":"voice.sta')])[0].inputs).toEqual(whole.inputs);
     const text = Buffer.concat(flightLog).toString();
-    expect(() => readFlightLog([Buffer.from(text.replace(/"machine_version":\d+/, '"machine_version":0'))])).toThrow(/machine version 0/);
+    expect(() =>
+      readFlightLog([Buffer.from(text.replace(/"machine_version":\d+/, '"machine_version":0'))]),
+    ).toThrow(/machine version 0/);
   });
 
   it('the log of a call that was taken over has a part for each of its workers, the last line of the lost one torn or not', async () => {
     const lost = setUp();
     lost.openLeg();
     await lost.run(5_100);
-    const handover = { items: [], was_cut_off: false, elapsed_ms: 5_100, lost_at: '2026-01-01T00:00:05.000Z', dialog: null, person: null };
+    const handover = {
+      items: [],
+      was_cut_off: false,
+      elapsed_ms: 5_100,
+      lost_at: '2026-01-01T00:00:05.000Z',
+      dialog: null,
+      person: null,
+    };
     const successor = setUp(testPlan(FIXED), null, null, handover);
     successor.openLeg();
     await successor.run(5_100);
@@ -506,14 +604,40 @@ describe('recording and flight log', () => {
   });
 
   it('security 20: the model of a call that goes on learns nothing of a failure its tool hides', async () => {
-    const about = { call_id: 'c1', tool_name: 'look_up', tool_source: 'webhook', turn_id: 1, created_at: '2026-01-01T00:00:00.000Z' };
+    const about = {
+      call_id: 'c1',
+      tool_name: 'look_up',
+      tool_source: 'webhook',
+      turn_id: 1,
+      created_at: '2026-01-01T00:00:00.000Z',
+    };
     const items: Handover['items'] = [
       { type: 'tool_call', input: '{}', ...about },
-      { type: 'tool_result', status: 'failed', output: 'planted', output_truncated: false, error: 'planted', latency_ms: 1, ...about },
+      {
+        type: 'tool_result',
+        status: 'failed',
+        output: 'planted',
+        output_truncated: false,
+        error: 'planted',
+        latency_ms: 1,
+        ...about,
+      },
     ];
-    const handover = { items, was_cut_off: false, elapsed_ms: 5_100, lost_at: '2026-01-01T00:00:05.000Z', dialog: null, person: null };
+    const handover = {
+      items,
+      was_cut_off: false,
+      elapsed_ms: 5_100,
+      lost_at: '2026-01-01T00:00:05.000Z',
+      dialog: null,
+      person: null,
+    };
     const plan = testPlan(FIXED);
-    const successor = setUp({ ...plan, tools: [toolOf({ function_name: 'look_up', error_handling: 'hide' })] }, null, null, handover);
+    const successor = setUp(
+      { ...plan, tools: [toolOf({ function_name: 'look_up', error_handling: 'hide' })] },
+      null,
+      null,
+      handover,
+    );
     successor.openLeg();
     await successor.run(5_100);
     const [log] = readFlightLog(successor.flightLog);
@@ -525,7 +649,14 @@ describe('recording and flight log', () => {
     const phone = setUp();
     phone.openLeg().close('remote');
     await phone.run(1_000);
-    const quality = { packets_received: 0, packets_lost: 0, packets_sent: 0, jitter_ms: 0, round_trip_ms: null, mos: null };
+    const quality = {
+      packets_received: 0,
+      packets_lost: 0,
+      packets_sent: 0,
+      jitter_ms: 0,
+      round_trip_ms: null,
+      mos: null,
+    };
     expect(phone.reports.slice(-2)).toMatchObject([{ type: 'media', quality }, { type: 'ended' }]);
     const browser = setUp();
     browser.openLeg('webrtc').close('remote');

@@ -20,7 +20,9 @@ async function link() {
   server.on('connection', (peer) => {
     peer.on('message', (data) => {
       const message = JSON.parse(String(data)) as WorkerMessage;
-      arrived.push(message.type === 'live' ? `${message.session_id}: ${message.event['text']}` : message.type);
+      arrived.push(
+        message.type === 'live' ? `${message.session_id}: ${message.event['text']}` : message.type,
+      );
     });
   });
   const clock = new ManualClock();
@@ -32,7 +34,12 @@ async function link() {
 }
 
 function caption(sessionId: string, text: string, final = false): WorkerMessage {
-  return { type: 'live', session_id: sessionId, epoch: 1, event: { type: 'transcript', role: 'agent', text, final } };
+  return {
+    type: 'live',
+    session_id: sessionId,
+    epoch: 1,
+    event: { type: 'transcript', role: 'agent', text, final },
+  };
 }
 const heartbeat: WorkerMessage = { type: 'heartbeat', calls: 1, free_slots: 1, loop_lag_p95_ms: 0 };
 

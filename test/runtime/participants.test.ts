@@ -6,7 +6,10 @@ import { SimulatedClock } from '#test/simulation/simulated-clock.ts';
 import { createSpokenWords, SimulatedLeg } from '#test/simulation/simulated-leg.ts';
 import { testPlan } from './test-plan.ts';
 
-/** A running call with a caller, an agent who yields unless `yields` is false, and ears that hear what the test says. */
+/**
+ * A running call with a caller, an agent who yields unless `yields` is false, and ears that hear what the
+ * test says.
+ */
 function setUp() {
   const world = new SimulatedClock();
   const words = createSpokenWords();
@@ -50,18 +53,21 @@ function setUp() {
     participants.onRelayed({ type: 'relayed', voice: Int16Array.of(1), sent: Int16Array.of(2) });
     await run();
   };
-  const events = () => items.flatMap((item) => (item.type === 'participant' ? [`${item.participant_id} ${item.event}`] : []));
+  const events = () =>
+    items.flatMap((item) => (item.type === 'participant' ? [`${item.participant_id} ${item.event}`] : []));
   return { world, caller, participants, run, join, slot, events, told, agent, ears, openLeg };
 }
 
 const mixed = (leg: SimulatedLeg) => leg.mixed.map(({ source, sample }) => `${source} ${sample}`);
-const mode = (leg: SimulatedLeg) => leg.messages.filter(({ type }) => type === 'participant.mode').at(-1)?.['mode'];
+const mode = (leg: SimulatedLeg) =>
+  leg.messages.filter(({ type }) => type === 'participant.mode').at(-1)?.['mode'];
 
 describe('colleagues in a call', () => {
   it('are told once more what they are when they ask for it again, and nothing else happens', async () => {
     const { participants, join, run, events, told } = setUp();
     const leg = await join('ann', 'take_over');
-    const tellings = () => leg.messages.filter(({ type }) => type === 'participant.mode').map((message) => message['mode']);
+    const tellings = () =>
+      leg.messages.filter(({ type }) => type === 'participant.mode').map((message) => message['mode']);
     participants.change('ann', 'take_over');
     await run();
     expect(tellings()).toEqual(['take_over', 'take_over']);
@@ -134,7 +140,12 @@ describe('colleagues in a call', () => {
     second.tell({ type: 'relayed', voice: Int16Array.of(3), sent: Int16Array.of(4) });
     await run();
     expect(mixed(caller)).toEqual(['colleague 3']);
-    expect([mode(second), second.isRelaying, told, events()]).toEqual(['take_over', true, ['take over'], ['ann joined', 'ann took_over']]);
+    expect([mode(second), second.isRelaying, told, events()]).toEqual([
+      'take_over',
+      true,
+      ['take over'],
+      ['ann joined', 'ann took_over'],
+    ]);
   });
 
   it('what the one who talks says is on record, what listeners say is not even recognised', async () => {
@@ -154,7 +165,10 @@ describe('colleagues in a call', () => {
     const ann = await join('ann', 'take_over');
     expect([mode(ann), participants.change('ann', 'take_over')]).toEqual(['listen', 'call_not_takeable']);
     participants.join({ id: 'bob', name: null, mode: 'listen' }, openLeg());
-    expect([participants.change('bob', 'take_over'), participants.change('eve', 'listen')]).toEqual(['not_found', 'not_found']);
+    expect([participants.change('bob', 'take_over'), participants.change('eve', 'listen')]).toEqual([
+      'not_found',
+      'not_found',
+    ]);
     for (let n = 0; n < 6; n++) participants.join({ id: String(n), name: null, mode: 'listen' }, openLeg());
     expect([participants.refusal('eve'), participants.refusal('ann')]).toEqual(['participants_full', null]);
   });

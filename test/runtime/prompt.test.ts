@@ -23,7 +23,10 @@ describe('placeholders', () => {
   });
 
   it('on_missing empty and reject leave nothing where a value is missing', () => {
-    expect([renderText('a{{x}}b', rules('empty')), renderText('a{{x}}b', rules('reject'))]).toEqual(['ab', 'ab']);
+    expect([renderText('a{{x}}b', rules('empty')), renderText('a{{x}}b', rules('reject'))]).toEqual([
+      'ab',
+      'ab',
+    ]);
   });
 });
 
@@ -38,21 +41,28 @@ describe('the prompt', () => {
   });
 
   it('names the cues of an expressive agent, and of no other', () => {
-    const told = (expressive: boolean) => stablePrompt(testPlan({ voice: { expressive } }), asIs).includes('[sympathetic]');
+    const told = (expressive: boolean) =>
+      stablePrompt(testPlan({ voice: { expressive } }), asIs).includes('[sympathetic]');
     expect([told(true), told(false)]).toEqual([true, false]);
   });
 
   it('world context: the date and zone once, the time before every reply, neither when it is off', () => {
     const plan = testPlan();
-    expect(stablePrompt(plan, asIs)).toContain('Today is Saturday, November 21, 2026. Session timezone: Europe/Berlin (UTC+1).');
-    expect(systemMessages('', plan, Date.UTC(2026, 10, 21, 11, 5))[1]?.content).toMatch(/Saturday, November 21, 2026.*12:05 PM \(Europe\/Berlin\)/);
+    expect(stablePrompt(plan, asIs)).toContain(
+      'Today is Saturday, November 21, 2026. Session timezone: Europe/Berlin (UTC+1).',
+    );
+    expect(systemMessages('', plan, Date.UTC(2026, 10, 21, 11, 5))[1]?.content).toMatch(
+      /Saturday, November 21, 2026.*12:05 PM \(Europe\/Berlin\)/,
+    );
     const without = { ...plan, world_context: false };
     expect(stablePrompt(without, asIs)).not.toContain('Today is');
     expect(systemMessages('', without, 0)).toHaveLength(1);
   });
 
   it('knowledge up to 8 KB together is inlined', () => {
-    const knowledge = (bytes: number) => [{ knowledge_source_id: 'k', name: 'Menu', content: 'x'.repeat(bytes) }];
+    const knowledge = (bytes: number) => [
+      { knowledge_source_id: 'k', name: 'Menu', content: 'x'.repeat(bytes) },
+    ];
     const on = { knowledge_base: { enabled: true, knowledge_source_ids: ['k'] } };
     expect(stablePrompt({ ...testPlan(on), knowledge: knowledge(8_192) }, asIs)).toContain('# Menu');
     expect(stablePrompt({ ...testPlan(on), knowledge: knowledge(8_193) }, asIs)).not.toContain('# Menu');
@@ -60,7 +70,9 @@ describe('the prompt', () => {
   });
 
   it('guardrails add their instructions', () => {
-    const [none, both] = [testPlan(), testPlan({ guardrails: { focus: true, manipulation: true } })].map((plan) => stablePrompt(plan, asIs));
+    const [none, both] = [testPlan(), testPlan({ guardrails: { focus: true, manipulation: true } })].map(
+      (plan) => stablePrompt(plan, asIs),
+    );
     expect(both?.length).toBeGreaterThan((none?.length ?? 0) + 100);
   });
 });

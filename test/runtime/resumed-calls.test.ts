@@ -16,7 +16,8 @@ import { testPlan } from './test-plan.ts';
 const LONG_MS = 10_000;
 const LOST_AT = '2026-01-01T00:00:05.000Z';
 const logger = createLogger({ level: 'silent', name: 'test' });
-const sdp = (port: number) => `v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio ${port} RTP/AVP 0\r\n`;
+const sdp = (port: number) =>
+  `v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio ${port} RTP/AVP 0\r\n`;
 
 /** A call another worker had: both phones write every line themselves. */
 describe('design §2 a caller and the person of a transfer, whose worker died', () => {
@@ -45,18 +46,49 @@ describe('design §2 a caller and the person of a transfer, whose worker died', 
   });
 
   function dialogOf({ port }: RawCaller): ReportedDialog {
-    const [local_party, remote_party] = ['<sip:agent@127.0.0.1>;tag=l', `<sip:phone@127.0.0.1:${port}>;tag=r`];
+    const [local_party, remote_party] = [
+      '<sip:agent@127.0.0.1>;tag=l',
+      `<sip:phone@127.0.0.1:${port}>;tag=r`,
+    ];
     const tags = { local_tag: 'l', remote_tag: 'r', local_party, remote_party };
-    const where = { remote_target: `sip:phone@127.0.0.1:${port}`, local_contact: 'sip:agent@127.0.0.1', route_set: [] };
-    return { sip_call_id: `call-${port}`, ...tags, ...where, local_cseq: 1, local_sdp: sdp(4_000), remote_sdp: sdp(port) };
+    const where = {
+      remote_target: `sip:phone@127.0.0.1:${port}`,
+      local_contact: 'sip:agent@127.0.0.1',
+      route_set: [],
+    };
+    return {
+      sip_call_id: `call-${port}`,
+      ...tags,
+      ...where,
+      local_cseq: 1,
+      local_sdp: sdp(4_000),
+      remote_sdp: sdp(port),
+    };
   }
 
   /** Both are asked by a re-INVITE, and answer with these. */
-  async function takenOver(is_joined: boolean, answers: { readonly caller: number; readonly person: number }): Promise<void> {
+  async function takenOver(
+    is_joined: boolean,
+    answers: { readonly caller: number; readonly person: number },
+  ): Promise<void> {
     const known = { items: [], was_cut_off: false, elapsed_ms: 5_000, lost_at: LOST_AT };
-    const handover: PhoneHandover = { ...known, dialog: dialogOf(caller), person: { dialog: dialogOf(person), is_joined } };
-    const job: Job = { sessionId: 's', epoch: 2, kind: 'phone', sipCallId: null, plan: Promise.resolve(testPlan()), call: null };
-    const call: Pick<Call, 'attach' | 'rejoin'> = { attach: () => undefined, rejoin: (leg) => void rejoined.push(leg) };
+    const handover: PhoneHandover = {
+      ...known,
+      dialog: dialogOf(caller),
+      person: { dialog: dialogOf(person), is_joined },
+    };
+    const job: Job = {
+      sessionId: 's',
+      epoch: 2,
+      kind: 'phone',
+      sipCallId: null,
+      plan: Promise.resolve(testPlan()),
+      call: null,
+    };
+    const call: Pick<Call, 'attach' | 'rejoin'> = {
+      attach: () => undefined,
+      rejoin: (leg) => void rejoined.push(leg),
+    };
     const worker = {
       report: (_: Job, report: DurableReport) => void reports.push(report),
       reportEnd: (_: Job, ...end: unknown[]) => void ended.push(end),
@@ -66,7 +98,16 @@ describe('design §2 a caller and the person of a transfer, whose worker died', 
       },
     };
     const media = new SilentMedia(systemClock);
-    const deps = { clock: systemClock, media, sipHost: '127.0.0.1', sipPublicIp: undefined, random: Math.random, signalling, worker, logger };
+    const deps = {
+      clock: systemClock,
+      media,
+      sipHost: '127.0.0.1',
+      sipPublicIp: undefined,
+      random: Math.random,
+      signalling,
+      worker,
+      logger,
+    };
     const answered = [
       [caller, answers.caller],
       [person, answers.person],

@@ -4,8 +4,11 @@ import { CALL_PLAN_VERSION, type CallPlan } from '#config/call-plan.ts';
 
 /** `changes` are laid over the agent's configuration, section by section. */
 export function testPlan(changes: Readonly<Record<string, object>> = {}): CallPlan {
-  const defaults: Record<string, object> = { ...defaultAgentConfig({ llmModel: 'test/model', asrModel: 'test', voiceId: 'default' }) };
-  for (const [section, fields] of Object.entries(changes)) defaults[section] = { ...defaults[section], ...fields };
+  const defaults: Record<string, object> = {
+    ...defaultAgentConfig({ llmModel: 'test/model', asrModel: 'test', voiceId: 'default' }),
+  };
+  for (const [section, fields] of Object.entries(changes))
+    defaults[section] = { ...defaults[section], ...fields };
   return {
     version: CALL_PLAN_VERSION,
     session_id: 'session',

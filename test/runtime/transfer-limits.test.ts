@@ -1,4 +1,7 @@
-/** How many people one call may ring (docs/limits.md), in virtual time: a caller presses a key, the agent tries to hand them on, the person is busy, and so again. */
+/**
+ * How many people one call may ring (docs/limits.md), in virtual time: a caller presses a key, the agent
+ * tries to hand them on, the person is busy, and so again.
+ */
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import type { DurableReport, Handover } from '#config/worker-link.ts';
@@ -10,7 +13,10 @@ import { transferRoute } from './transfer-route.ts';
 
 const BUSY = 'The person is busy.';
 
-/** What came of each of `tries` transfers, as the model was told, and how often somebody was rung. `earlier` ones were another worker's, which died. */
+/**
+ * What came of each of `tries` transfers, as the model was told, and how often somebody was rung. `earlier`
+ * ones were another worker's, which died.
+ */
 async function tryTransfers(of: {
   readonly tries: number;
   /** Errors of those another worker tried, which died; null: one that was under way. */
@@ -23,7 +29,9 @@ async function tryTransfers(of: {
   const reports: DurableReport[] = [];
   let rung = 0;
   const conversation = {
-    transfer_destinations: [{ label: 'Sales', phone_number: '+14155550123', mode: 'cold', announcement_mode: 'off' }],
+    transfer_destinations: [
+      { label: 'Sales', phone_number: '+14155550123', mode: 'cold', announcement_mode: 'off' },
+    ],
     keypad_input: { enabled: true, inter_digit_timeout_seconds: 1 },
   };
   const plan = testPlan({ conversation, prompt: { first_message_mode: 'fixed', first_message: 'Hello.' } });
@@ -38,7 +46,11 @@ async function tryTransfers(of: {
       id: 'test',
       voices: [],
       async *synthesise(text) {
-        yield { samples: new Int16Array(200).fill(words.add(text, 200)), sampleRateHz: SIMULATED_RATE_HZ, words: null };
+        yield {
+          samples: new Int16Array(200).fill(words.add(text, 200)),
+          sampleRateHz: SIMULATED_RATE_HZ,
+          words: null,
+        };
       },
     },
     model: {
@@ -46,12 +58,21 @@ async function tryTransfers(of: {
       isCustom: false,
       async *stream({ messages }) {
         if (messages.at(-1)?.role === 'tool') yield { type: 'text', text: 'I am sorry.' };
-        else yield { type: 'tool_call', call: { callId: `c${messages.length}`, toolName: '_transfer_call', input: '{}' } };
+        else
+          yield {
+            type: 'tool_call',
+            call: { callId: `c${messages.length}`, toolName: '_transfer_call', input: '{}' },
+          };
         yield { type: 'finish', usage: { inputTokens: 1, outputTokens: 1, cachedInputTokens: null } };
       },
     },
     createTools: () => ({
-      runner: { definitions: [], traits: () => null, run: () => Promise.reject(new Error('no tools here')), close: () => undefined },
+      runner: {
+        definitions: [],
+        traits: () => null,
+        run: () => Promise.reject(new Error('no tools here')),
+        close: () => undefined,
+      },
       settle: null,
     }),
     placeCall: async () => {
@@ -66,7 +87,9 @@ async function tryTransfers(of: {
     saveFlightLog: () => undefined,
   });
   const results = () =>
-    reports.flatMap((report) => (report.type === 'items' ? report.items : [])).flatMap((item) => (item.type === 'tool_result' ? [item.error] : []));
+    reports
+      .flatMap((report) => (report.type === 'items' ? report.items : []))
+      .flatMap((item) => (item.type === 'tool_result' ? [item.error] : []));
   const leg = new SimulatedLeg({ clock: world, words, latencyMs: 1, kind: 'rtp' });
   call.attach(leg);
   leg.tell({ type: 'connected', atMs: world.now() });
@@ -102,7 +125,14 @@ function handoverAfter(errors: readonly (string | null)[]): Handover {
     const asked = { ...about, type: 'tool_call' as const, input: '{}' };
     return error === null ? [asked] : [asked, result];
   });
-  return { items: items.flat(), was_cut_off: false, elapsed_ms: 60_000, lost_at: '2026-01-01T00:01:00.000Z', dialog: null, person: null };
+  return {
+    items: items.flat(),
+    was_cut_off: false,
+    elapsed_ms: 60_000,
+    lost_at: '2026-01-01T00:01:00.000Z',
+    dialog: null,
+    person: null,
+  };
 }
 
 describe('transfers of one call', () => {
@@ -130,8 +160,16 @@ describe('transfers of one call', () => {
 
   it('security 4: from a number bought here begin only while the control plane says that its account may', async () => {
     let asked = 0;
-    const { results, rung } = await tryTransfers({ tries: 3, isCounted: true, mayTransfer: async () => ++asked <= 2 });
-    expect(results).toEqual([BUSY, BUSY, 'Too many people were called in this minute; nobody can be called now.']);
+    const { results, rung } = await tryTransfers({
+      tries: 3,
+      isCounted: true,
+      mayTransfer: async () => ++asked <= 2,
+    });
+    expect(results).toEqual([
+      BUSY,
+      BUSY,
+      'Too many people were called in this minute; nobody can be called now.',
+    ]);
     expect([asked, rung]).toEqual([3, 2]);
   });
 

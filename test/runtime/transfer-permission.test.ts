@@ -43,11 +43,16 @@ describe('the question whether a caller may be transferred', () => {
       's1',
     );
 
-  it.each([true, false])('names the session under the workers’ token, and the answer stands: %s', async (is_allowed) => {
-    answer = { status: 200, body: JSON.stringify({ is_allowed }) };
-    expect(await ask()).toBe(is_allowed);
-    expect(received).toEqual([['POST', '/internal/transfers', 'Bearer secret-of-workers', { session_id: 's1' }]]);
-  });
+  it.each([true, false])(
+    'names the session under the workers’ token, and the answer stands: %s',
+    async (is_allowed) => {
+      answer = { status: 200, body: JSON.stringify({ is_allowed }) };
+      expect(await ask()).toBe(is_allowed);
+      expect(received).toEqual([
+        ['POST', '/internal/transfers', 'Bearer secret-of-workers', { session_id: 's1' }],
+      ]);
+    },
+  );
 
   it('holds no caller up where the control plane cannot say: they may', async () => {
     answer = { status: 503, body: '{}' };

@@ -3,6 +3,15 @@ import type { TransferRoute } from '#config/call-plan.ts';
 
 /** A route nobody has restricted, with these changes. */
 export function transferRoute(changes: Partial<TransferRoute>): TransferRoute {
-  const plain = { number: null, dial_uri: '', guard: null, is_referable: true, headers: {}, username: null, password: null, error: null };
+  const plain = {
+    number: null,
+    dial_uri: '',
+    guard: null,
+    is_referable: true,
+    headers: {},
+    username: null,
+    password: null,
+    error: null,
+  };
   return { ...plain, ...changes };
 }

@@ -47,7 +47,10 @@ const heardBy = (peer: RtpPeer) =>
 const egress = createEgressGuard({ allow: [], clock: systemClock });
 const isLoud = (peer: RtpPeer) => peer.heard.some(({ peak }) => peak > 1_000);
 
-/** An engine that hears one sentence whenever somebody has spoken; the voice itself is found by the real detector. */
+/**
+ * An engine that hears one sentence whenever somebody has spoken; the voice itself is found by the real
+ * detector.
+ */
 const hears = (text: string): Recognizer => ({
   id: 'test',
   givesInterims: false,
@@ -74,7 +77,13 @@ describeNeeds(['sipp'])('a transfer over the embedded signalling', () => {
   let persons: ({ readonly callId: string; readonly isJoined: boolean } | null)[];
 
   beforeAll(async () => {
-    media = await startMediaThread({ rtpPortMin: 24_100, rtpPortMax: 24_139, iceServers: [], clock: systemClock, logger });
+    media = await startMediaThread({
+      rtpPortMin: 24_100,
+      rtpPortMax: 24_139,
+      iceServers: [],
+      clock: systemClock,
+      logger,
+    });
     voice = await openFlite();
     server = await startTestSignalling({
       admit: async () => ({ action: 'reject', data: { status: 404, reason: 'Not Found' } }),
@@ -102,7 +111,15 @@ describeNeeds(['sipp'])('a transfer over the embedded signalling', () => {
 
   const place = (request: OutboundCallRequest, signal: AbortSignal) =>
     dialOutboundCall(
-      { clock: systemClock, media, signalling: worker, egress, sipHost: '127.0.0.1', sipPublicIp: undefined, random: Math.random },
+      {
+        clock: systemClock,
+        media,
+        signalling: worker,
+        egress,
+        sipHost: '127.0.0.1',
+        sipPublicIp: undefined,
+        random: Math.random,
+      },
       request,
       signal,
     );
@@ -157,7 +174,8 @@ describeNeeds(['sipp'])('a transfer over the embedded signalling', () => {
       destination: 0,
       notes: of.notes ?? '',
       tell: (fact) => facts.push(fact),
-      onPerson: (person) => persons.push(person && { callId: person.dialog.sipCallId, isJoined: person.isJoined }),
+      onPerson: (person) =>
+        persons.push(person && { callId: person.dialog.sipCallId, isJoined: person.isJoined }),
       onRecording: (event) => recorded.push(event),
     });
   }
@@ -167,7 +185,10 @@ describeNeeds(['sipp'])('a transfer over the embedded signalling', () => {
     const plan = testPlan({ voice: { speed: 2 } });
     const config = agentConfig.parse({
       ...plan.config,
-      conversation: { ...plan.config.conversation, transfer_destinations: [{ phone_number: SALES, ...destination }] },
+      conversation: {
+        ...plan.config.conversation,
+        transfer_destinations: [{ phone_number: SALES, ...destination }],
+      },
     });
     const route = transferRoute({ number: SALES, headers: { 'X-Service-Session-Id': 's1' }, ...way });
     return { ...plan, config, transfer: { from_number: '+15550100001', is_counted: false, routes: [route] } };
@@ -203,11 +224,21 @@ describeNeeds(['sipp'])('a transfer over the embedded signalling', () => {
 
   /** The caller is off hold: hears the agent again, and nothing else. */
   async function expectWithAgent(): Promise<void> {
-    const isQuiet = () => peers.caller.heard.length > 20 && peers.caller.heard.slice(-10).every(({ peak }) => peak <= 200);
+    const isQuiet = () =>
+      peers.caller.heard.length > 20 && peers.caller.heard.slice(-10).every(({ peak }) => peak <= 200);
     await expect.poll(isQuiet, WITHIN).toBe(true);
     peers.caller.heard.length = 0;
-    callerLeg.send({ do: 'play', replyId: 'r', pieceId: 0, samples: tone(AGENT_HZ, 1_000), marks: Int32Array.of(), last: true });
-    await expect.poll(() => peers.caller.heard.filter(({ peak }) => peak > 1_000).length, WITHIN).toBeGreaterThan(45);
+    callerLeg.send({
+      do: 'play',
+      replyId: 'r',
+      pieceId: 0,
+      samples: tone(AGENT_HZ, 1_000),
+      marks: Int32Array.of(),
+      last: true,
+    });
+    await expect
+      .poll(() => peers.caller.heard.filter(({ peak }) => peak > 1_000).length, WITHIN)
+      .toBeGreaterThan(45);
     expect(power(heardBy(peers.caller), AGENT_HZ)).toBeGreaterThan(HEARD);
     expect(power(heardBy(peers.caller), CALLER_HZ)).toBeLessThan(power(heardBy(peers.caller), AGENT_HZ) / 50);
   }
@@ -223,10 +254,17 @@ describeNeeds(['sipp'])('a transfer over the embedded signalling', () => {
   itNeeds(['baresip'])(
     'cold: a real phone takes the REFER and calls the person itself; the two hear each other',
     async () => {
-      const [caller, human] = [await answerPhone(tone(CALLER_HZ, 60_000)), await answerPhone(tone(HUMAN_HZ, 60_000))];
+      const [caller, human] = [
+        await answerPhone(tone(CALLER_HZ, 60_000)),
+        await answerPhone(tone(HUMAN_HZ, 60_000)),
+      ];
       try {
         // A second of the call with the agent: the phone names its recordings by the second.
-        await transfer({ caller, human, talk: () => expect.poll(() => caller.heard().length, WITHIN).toBeGreaterThan(9_000) });
+        await transfer({
+          caller,
+          human,
+          talk: () => expect.poll(() => caller.heard().length, WITHIN).toBeGreaterThan(9_000),
+        });
         await finished();
         expect(facts).toEqual([{ type: 'transfer.finished', isDone: true, message: '' }]);
         callerLeg.send({ do: 'close' });
@@ -244,7 +282,9 @@ describeNeeds(['sipp'])('a transfer over the embedded signalling', () => {
   );
 
   it('cold: the carrier takes the REFER and the one called answers', async () => {
-    await transfer({ caller: { does: 'refer', to: `sip:\\${SALES}@`, status: 202, notifies: [100, 180, 200] } });
+    await transfer({
+      caller: { does: 'refer', to: `sip:\\${SALES}@`, status: 202, notifies: [100, 180, 200] },
+    });
     await finished();
     expect(facts).toEqual([{ type: 'transfer.finished', isDone: true, message: '' }]);
     await expectOver();
@@ -259,7 +299,10 @@ describeNeeds(['sipp'])('a transfer over the embedded signalling', () => {
   }, 40_000);
 
   it('cold: the carrier refuses the REFER; the worker dials and joins the two, and the human is on record', async () => {
-    const running = await transfer({ caller: { does: 'refer', to: SALES.slice(1), status: 405, notifies: [] }, human: { does: 'answer' } });
+    const running = await transfer({
+      caller: { does: 'refer', to: SALES.slice(1), status: 405, notifies: [] },
+      human: { does: 'answer' },
+    });
     await expectJoined();
     await running.stop();
     expectHumanRecorded();
@@ -267,18 +310,30 @@ describeNeeds(['sipp'])('a transfer over the embedded signalling', () => {
   }, 60_000);
 
   it('security 4: cold, to a host that the carrier is not to be sent to: the carrier is not asked, the worker dials and joins the two', async () => {
-    const running = await transfer({ caller: { does: 'answer' }, human: { does: 'answer' }, route: { is_referable: false } });
+    const running = await transfer({
+      caller: { does: 'answer' },
+      human: { does: 'answer' },
+      route: { is_referable: false },
+    });
     await expectJoined();
     await running.stop();
     await expectOver();
   }, 40_000);
 
   it('security 12: cold, to a host that may not be dialled: nobody is called, the model is told why, and the agent has the caller back', async () => {
-    const route = { dial_uri: 'sip:desk@127.0.0.1:9', is_referable: false, guard: { trunk: '', trusted: [] } };
+    const route = {
+      dial_uri: 'sip:desk@127.0.0.1:9',
+      is_referable: false,
+      guard: { trunk: '', trusted: [] },
+    };
     await transfer({ caller: { does: 'answer' }, route });
     await finished();
     expect(facts).toEqual([
-      { type: 'transfer.finished', isDone: false, message: 'The destination cannot be called: The host is not a public address.' },
+      {
+        type: 'transfer.finished',
+        isDone: false,
+        message: 'The destination cannot be called: The host is not a public address.',
+      },
     ]);
     await expectWithAgent();
     await expectOver();
@@ -287,13 +342,18 @@ describeNeeds(['sipp'])('a transfer over the embedded signalling', () => {
   it('cold: the carrier refuses and no call can be placed', async () => {
     await transfer({ caller: { does: 'refer', to: SALES.slice(1), status: 603, notifies: [] } });
     await finished();
-    expect(facts).toEqual([{ type: 'transfer.finished', isDone: false, message: 'The carrier refused the transfer.' }]);
+    expect(facts).toEqual([
+      { type: 'transfer.finished', isDone: false, message: 'The carrier refused the transfer.' },
+    ]);
     await expectWithAgent();
     await expectOver();
   }, 40_000);
 
   it('cold: the carrier refuses, and the one the worker calls is busy: the agent has the caller back', async () => {
-    await transfer({ caller: { does: 'refer', to: SALES.slice(1), status: 405, notifies: [] }, human: { does: 'refuse', status: 486 } });
+    await transfer({
+      caller: { does: 'refer', to: SALES.slice(1), status: 405, notifies: [] },
+      human: { does: 'refuse', status: 486 },
+    });
     await finished();
     expect(facts).toEqual([{ type: 'transfer.finished', isDone: false, message: 'The person is busy.' }]);
     await expectWithAgent();
@@ -332,7 +392,9 @@ describeNeeds(['sipp'])('a transfer over the embedded signalling', () => {
       await expect.poll(() => isLoud(peers.human), WITHIN).toBe(true);
       answerWhenAsked();
       await finished();
-      expect(facts).toEqual([{ type: 'transfer.finished', isDone: false, message: expect.stringContaining(message) }]);
+      expect(facts).toEqual([
+        { type: 'transfer.finished', isDone: false, message: expect.stringContaining(message) },
+      ]);
       await expect.poll(() => persons.at(-1), WITHIN).toBeNull();
       await expectWithAgent();
       await expectOver();
@@ -341,7 +403,11 @@ describeNeeds(['sipp'])('a transfer over the embedded signalling', () => {
   );
 
   it('warm: the human does not take the phone', async () => {
-    await transfer({ destination: { mode: 'warm' }, human: { does: 'refuse', status: 480 }, recognizer: hears('yes') });
+    await transfer({
+      destination: { mode: 'warm' },
+      human: { does: 'refuse', status: 480 },
+      recognizer: hears('yes'),
+    });
     await finished();
     expect(facts).toEqual([{ type: 'transfer.finished', isDone: false, message: 'Nobody answered.' }]);
     await expectWithAgent();
@@ -349,7 +415,11 @@ describeNeeds(['sipp'])('a transfer over the embedded signalling', () => {
   }, 40_000);
 
   it('warm: a caller who hangs up on hold: the human is told, then hung up on', async () => {
-    const running = await transfer({ destination: { mode: 'warm' }, human: { does: 'answer' }, recognizer: hears('yes') });
+    const running = await transfer({
+      destination: { mode: 'warm' },
+      human: { does: 'answer' },
+      recognizer: hears('yes'),
+    });
     await expect.poll(() => isLoud(peers.human), WITHIN).toBe(true);
     const before = peers.human.heard.length;
     await running.stop();

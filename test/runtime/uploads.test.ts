@@ -41,7 +41,12 @@ describe('uploads', () => {
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     clock = new ManualClock();
-    uploads = createUploads({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, token: 'secret-of-workers', clock, logger });
+    uploads = createUploads({
+      url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      token: 'secret-of-workers',
+      clock,
+      logger,
+    });
   });
   afterEach(() => {
     server.closeAllConnections();
@@ -103,7 +108,16 @@ describe('a body of uploads', () => {
     };
     const entry = { type: 'flight_log', session_id: 's', epoch: 1, chunk: 0, bytes: 3 };
     expect(unpackUploads(whole([entry], 3))).toMatchObject([{ head: { session_id: 's', chunk: 0 } }]);
-    const track = { type: 'recording', session_id: 's', epoch: 1, track: 'nobody', segment: 0, start_ms: 0, rate_hz: 8_000, bytes: 3 };
+    const track = {
+      type: 'recording',
+      session_id: 's',
+      epoch: 1,
+      track: 'nobody',
+      segment: 0,
+      start_ms: 0,
+      rate_hz: 8_000,
+      bytes: 3,
+    };
     for (const body of [
       Buffer.alloc(3),
       Buffer.from([255, 255, 255, 255]),

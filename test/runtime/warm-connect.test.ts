@@ -1,4 +1,7 @@
-/** How a warm transfer joins the two (`warm_connect`), in virtual time: the person called answers and says nothing. */
+/**
+ * How a warm transfer joins the two (`warm_connect`), in virtual time: the person called answers and says
+ * nothing.
+ */
 import { pino } from 'pino';
 import { expect, it } from 'vitest';
 import type { Recognizer } from '#media/speech/speech.ts';
@@ -22,15 +25,20 @@ it.each([
   ['confirm', { type: 'transfer.finished', isDone: false }],
   ['direct', { type: 'transfer.joined' }],
   ['briefing', { type: 'transfer.joined' }],
-])('warm_connect %s: whoever says nothing is joined, or asked and hung up on', async (warm_connect, outcome) => {
-  const { facts, played } = await transferTo(warm_connect, EARS, () => undefined);
-  expect(played).toBeGreaterThan(0);
-  expect(facts).toMatchObject([outcome]);
-});
+])(
+  'warm_connect %s: whoever says nothing is joined, or asked and hung up on',
+  async (warm_connect, outcome) => {
+    const { facts, played } = await transferTo(warm_connect, EARS, () => undefined);
+    expect(played).toBeGreaterThan(0);
+    expect(facts).toMatchObject([outcome]);
+  },
+);
 
 it('the caller is back with the agent where the person hangs up in the moment of their answer', async () => {
   const { facts } = await transferTo('direct', null, (human) => human.close('remote'));
-  expect(facts).toEqual([{ type: 'transfer.finished', isDone: false, message: 'The person was reached and hung up.' }]);
+  expect(facts).toEqual([
+    { type: 'transfer.finished', isDone: false, message: 'The person was reached and hung up.' },
+  ]);
 });
 
 it('the briefing is made for this caller; the question that is put again is the same in every call', async () => {
@@ -85,7 +93,14 @@ async function transferTo(
     line: null,
     mayTransfer: null,
     placeCall: async () => {
-      const party = { localParty: '', remoteParty: '', remoteTarget: '', localContact: '', localSdp: '', remoteSdp: '' };
+      const party = {
+        localParty: '',
+        remoteParty: '',
+        remoteTarget: '',
+        localContact: '',
+        localSdp: '',
+        remoteSdp: '',
+      };
       const dialog = { sipCallId: 'y', localTag: '', remoteTag: '', ...party, routeSet: [], localCseq: 1 };
       onAnswer(human);
       // Whatever the leg tells is there before anybody listens.
@@ -102,7 +117,11 @@ async function transferTo(
       },
       async *synthesise(text, { isFixed }) {
         lines.push({ text, isFixed });
-        yield { samples: new Int16Array(2_000).fill(words.add('briefing', 2_000)), sampleRateHz: SIMULATED_RATE_HZ, words: null };
+        yield {
+          samples: new Int16Array(2_000).fill(words.add('briefing', 2_000)),
+          sampleRateHz: SIMULATED_RATE_HZ,
+          words: null,
+        };
       },
     },
     destination: 0,

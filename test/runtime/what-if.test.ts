@@ -33,7 +33,10 @@ describe('another setting', () => {
       script.after(6_000);
     });
     const divergence = firstDivergence(log, { responseWaitMs: 300 });
-    expect(divergence).toMatchObject({ was: { did: { do: 'generate' } }, wouldBe: { atMs: 1_900, did: { do: 'generate' } } });
+    expect(divergence).toMatchObject({
+      was: { did: { do: 'generate' } },
+      wouldBe: { atMs: 1_900, did: { do: 'generate' } },
+    });
     expect(divergence?.judged).toBeGreaterThan(0.15);
     expect(divergence?.judged).toBeLessThan(0.4);
   });
@@ -44,7 +47,10 @@ describe('another setting', () => {
 
   it('the settings a call had never diverge from it', async () => {
     for (let seed = 1; seed <= 25; seed++)
-      expect(firstDivergence(readFlightLog((await simulateCall(seed)).flightLog)[0], {}), `npm run simulate -- --seed ${seed}`).toBeNull();
+      expect(
+        firstDivergence(readFlightLog((await simulateCall(seed)).flightLog)[0], {}),
+        `npm run simulate -- --seed ${seed}`,
+      ).toBeNull();
   });
 });
 

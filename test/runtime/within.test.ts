@@ -60,7 +60,14 @@ function namedCall() {
           at('tool: asked');
           await world.sleep(300);
           at('tool: answered');
-          return { status: 'completed', output: '1', outputTruncated: false, error: null, latencyMs: 300, modelText: '1' };
+          return {
+            status: 'completed',
+            output: '1',
+            outputTruncated: false,
+            error: null,
+            latencyMs: 300,
+            modelText: '1',
+          };
         },
         close: () => undefined,
       },
@@ -73,17 +80,37 @@ function namedCall() {
   const leg = new SimulatedLeg({ clock: world, words, latencyMs: 1, kind: 'webrtc' });
   call.attach(leg);
   leg.tell({ type: 'connected', atMs: world.now() });
-  return { call, leg, world, run: (ms: number) => world.run(() => false, world.now() + ms), named, nameless, isNamed: () => isNamed };
+  return {
+    call,
+    leg,
+    world,
+    run: (ms: number) => world.run(() => false, world.now() + ms),
+    named,
+    nameless,
+    isNamed: () => isNamed,
+  };
 }
 
 it('security 3: whatever moves a call on runs in its name: what its leg tells, its timers, its model, its tools', async () => {
   const { leg, named, nameless, run, world } = namedCall();
   await run(2_000);
-  leg.tell({ type: 'message', atMs: world.now(), text: JSON.stringify({ type: 'user.message', text: 'look it up', audio: true }) });
+  leg.tell({
+    type: 'message',
+    atMs: world.now(),
+    text: JSON.stringify({ type: 'user.message', text: 'look it up', audio: true }),
+  });
   await run(5_000);
   // Until it has lasted as long as it may.
   await run(400_000);
-  for (const what of ['call.connected', 'user.message', 'reply.tool_called', 'tool.finished', 'reply.piece', 'playout.finished', 'timer.fired'])
+  for (const what of [
+    'call.connected',
+    'user.message',
+    'reply.tool_called',
+    'tool.finished',
+    'reply.piece',
+    'playout.finished',
+    'timer.fired',
+  ])
     expect(named).toContain(`step: ${what}`);
   expect([...nameless].filter((what) => what.startsWith('step'))).toEqual([]);
   expect(named).toContain('tool: asked');
@@ -92,7 +119,11 @@ it('security 3: whatever moves a call on runs in its name: what its leg tells, i
 it('security 3: what goes on after a wait has no name, and neither has what comes between two turns of a call', async () => {
   const { isNamed, leg, nameless, run, world } = namedCall();
   await run(2_000);
-  leg.tell({ type: 'message', atMs: world.now(), text: JSON.stringify({ type: 'user.message', text: 'look it up', audio: true }) });
+  leg.tell({
+    type: 'message',
+    atMs: world.now(),
+    text: JSON.stringify({ type: 'user.message', text: 'look it up', audio: true }),
+  });
   expect(isNamed()).toBe(false);
   await run(3_000);
   expect(nameless).toContain('tool: answered');

@@ -26,7 +26,15 @@ import { callPlanOf } from './call-plan-of.ts';
 
 const TOKEN = 'a-token-of-the-workers';
 const logger = createLogger({ level: 'silent', name: 'test' });
-const SDP_OFFER = ['v=0', 'o=- 1 1 IN IP4 127.0.0.1', 's=-', 'c=IN IP4 127.0.0.1', 't=0 0', 'm=audio 40000 RTP/AVP 0', ''].join('\r\n');
+const SDP_OFFER = [
+  'v=0',
+  'o=- 1 1 IN IP4 127.0.0.1',
+  's=-',
+  'c=IN IP4 127.0.0.1',
+  't=0 0',
+  'm=audio 40000 RTP/AVP 0',
+  '',
+].join('\r\n');
 
 /** Media that also answers browsers, with the same silent legs. */
 class Media extends SilentMedia {
@@ -55,7 +63,9 @@ describe('worker', () => {
     sink = new MemorySink();
     hub = new WorkerHub({ clock: systemClock, logger, sink: () => sink });
     // Recordings and flight logs are taken and thrown away.
-    server = createServer((request, response) => request.resume().on('end', () => response.writeHead(204).end()));
+    server = createServer((request, response) =>
+      request.resume().on('end', () => response.writeHead(204).end()),
+    );
     server.on('connection', (socket) => connections.add(socket));
     closeLink = serveWorkerLink(server, hub, TOKEN).close;
     server.listen(0, '127.0.0.1');
@@ -83,7 +93,13 @@ describe('worker', () => {
     media = new Media(clock);
     spool = await openSpool(directory, 'w');
     worker = new Worker({
-      identity: { instanceId: 'w', supervisorRun: null, kinds: ['phone', 'web', 'analysis'], sipTag: 'w', capacity: options.capacity ?? 2 },
+      identity: {
+        instanceId: 'w',
+        supervisorRun: null,
+        kinds: ['phone', 'web', 'analysis'],
+        sipTag: 'w',
+        capacity: options.capacity ?? 2,
+      },
       controlPlaneUrl: url,
       token: TOKEN,
       clock,
@@ -104,7 +120,12 @@ describe('worker', () => {
           synthesizer: { id: 'hoarse', voices: [], synthesise: () => voice() },
           model: { id: 'test/model', isCustom: false, stream: async function* () {} },
           createTools: () => ({
-            runner: { definitions: [], traits: () => null, run: () => Promise.reject(new Error('none')), close() {} },
+            runner: {
+              definitions: [],
+              traits: () => null,
+              run: () => Promise.reject(new Error('none')),
+              close() {},
+            },
             settle: null,
           }),
         };
@@ -126,14 +147,20 @@ describe('worker', () => {
   const planOf = (sessionId: string): CallPlan => {
     const plan = callPlanOf({ session_id: sessionId });
     const conversation = { ...plan.config.conversation, hangup_after_seconds: 600 };
-    return { ...plan, config: { ...plan.config, conversation, prompt: { ...plan.config.prompt, first_message_mode: 'off' } } };
+    return {
+      ...plan,
+      config: { ...plan.config, conversation, prompt: { ...plan.config.prompt, first_message_mode: 'off' } },
+    };
   };
   const reports = (sessionId: string): DurableReport[] =>
     sink.stored.filter((envelope) => envelope.session_id === sessionId).map((envelope) => envelope.report);
   const types = (sessionId: string) => reports(sessionId).map((report) => report.type);
   const until = (check: () => void) => vi.waitFor(check, { timeout: 5_000 });
 
-  /** Three late heartbeats in a row, while there are calls to protect; one may be a busy moment of the machine. */
+  /**
+   * Three late heartbeats in a row, while there are calls to protect; one may be a busy moment of the
+   * machine.
+   */
   async function makeLate(clock: ManualClock, lagMs = 500): Promise<void> {
     loopLagMs = lagMs;
     await clock.advance(3_000);
@@ -141,7 +168,13 @@ describe('worker', () => {
   }
 
   /** A worker with one job whose event loop is late. */
-  async function startLate({ capacity, lagMs }: { readonly capacity: number; readonly lagMs?: number }): Promise<ManualClock> {
+  async function startLate({
+    capacity,
+    lagMs,
+  }: {
+    readonly capacity: number;
+    readonly lagMs?: number;
+  }): Promise<ManualClock> {
     const clock = new ManualClock();
     await start({ capacity, clock });
     await hub.place(offer('s1'));
@@ -162,13 +195,18 @@ describe('worker', () => {
     await startWebCall('s1');
     await expect(hub.place(offer('s2'))).rejects.toMatchObject({ code: 'no_capacity' });
     hub.end('w', session('s1'), 'user_hangup');
-    await until(() => expect(reports('s1').at(-1)).toMatchObject({ type: 'ended', end_reason: 'user_hangup' }));
+    await until(() =>
+      expect(reports('s1').at(-1)).toMatchObject({ type: 'ended', end_reason: 'user_hangup' }),
+    );
     expect(media.open).toBe(0);
     // At once: what its last heartbeat told does not count.
     await startWebCall('s3');
   });
 
-  /** Resolves when the worker has seen whatever was sent to it before: this is answered behind it, on the same link. */
+  /**
+   * Resolves when the worker has seen whatever was sent to it before: this is answered behind it, on the same
+   * link.
+   */
   const seen = () => expect(hub.offerWebrtc('w', session('nobody'), 'offer')).rejects.toThrow();
 
   it('while its event loop is late it takes offers one after the other, at a pace', async () => {
@@ -188,7 +226,9 @@ describe('worker', () => {
   it('takes no call while its event loop is so late that nobody could be talked with, and all that wait when it is on time again', async () => {
     const clock = await startLate({ capacity: 4, lagMs: 1_500 });
     const placed: string[] = [];
-    const all = ['s2', 's3'].map((sessionId) => hub.place(offer(sessionId)).then(() => placed.push(sessionId)));
+    const all = ['s2', 's3'].map((sessionId) =>
+      hub.place(offer(sessionId)).then(() => placed.push(sessionId)),
+    );
     await seen();
     await clock.advance(900);
     await seen();
@@ -202,7 +242,10 @@ describe('worker', () => {
   it('an analysis waits until the event loop is on time again, and lets calls pass', async () => {
     const clock = await startLate({ capacity: 4 });
     const placed: string[] = [];
-    const all = [hub.place(offer('s2', 'analysis')).then(() => placed.push('s2')), hub.place(offer('s3')).then(() => placed.push('s3'))];
+    const all = [
+      hub.place(offer('s2', 'analysis')).then(() => placed.push('s2')),
+      hub.place(offer('s3')).then(() => placed.push('s3')),
+    ];
     await seen();
     await clock.advance(500);
     await seen();
@@ -236,7 +279,11 @@ describe('worker', () => {
     await start({ capacity: 1 });
     brokenEngines = true;
     hub.assign(await hub.place(offer('s1')), session('s1'), planOf('s1'));
-    await until(() => expect(reports('s1')).toEqual([expect.objectContaining({ type: 'ended', end_reason: 'internal_error' })]));
+    await until(() =>
+      expect(reports('s1')).toEqual([
+        expect.objectContaining({ type: 'ended', end_reason: 'internal_error' }),
+      ]),
+    );
     brokenEngines = false;
     await startWebCall('s2');
   });
@@ -245,14 +292,18 @@ describe('worker', () => {
     await start({ capacity: 1 });
     const placement = await hub.place(offer('s1', 'analysis'));
     hub.assignAnalysis(placement, session('s1'), { job_id: 'j1', plan: planOf('s1'), items: [] });
-    await until(() => expect(reports('s1')).toEqual([expect.objectContaining({ type: 'analysis', job_id: 'j1' })]));
+    await until(() =>
+      expect(reports('s1')).toEqual([expect.objectContaining({ type: 'analysis', job_id: 'j1' })]),
+    );
     expect(reports('s1')[0]).toMatchObject({ result: { status: 'error', error: 'the model is away' } });
     await hub.place(offer('s2'));
   });
 
   it('a browser that offers for a session which is not here is answered at once', async () => {
     await start();
-    await expect(hub.offerWebrtc('w', session('nobody'), 'offer')).rejects.toMatchObject({ code: 'gateway_unreachable' });
+    await expect(hub.offerWebrtc('w', session('nobody'), 'offer')).rejects.toMatchObject({
+      code: 'gateway_unreachable',
+    });
   });
 
   it('a drain ends live calls when their time is over, and frees jobs that never got a plan', async () => {
@@ -349,7 +400,16 @@ describe('worker', () => {
         },
       };
       const take = () =>
-        takeInvite({ worker, invite, clock: systemClock, logger, media, sipHost: '127.0.0.1', sipPublicIp: undefined, random: () => 0.5 });
+        takeInvite({
+          worker,
+          invite,
+          clock: systemClock,
+          logger,
+          media,
+          sipHost: '127.0.0.1',
+          sipPublicIp: undefined,
+          random: () => 0.5,
+        });
       return { seen, take, cancel: () => cancel() };
     }
 
@@ -395,7 +455,9 @@ describe('worker', () => {
       invite.take();
       await until(() => expect(invite.seen).toEqual(['180']));
       invite.cancel();
-      await until(() => expect(reports('s1')).toEqual([expect.objectContaining({ type: 'ended', end_reason: 'cancelled' })]));
+      await until(() =>
+        expect(reports('s1')).toEqual([expect.objectContaining({ type: 'ended', end_reason: 'cancelled' })]),
+      );
       await hub.place(offer('s2'));
     });
 
@@ -406,7 +468,11 @@ describe('worker', () => {
       const invite = inviteOf('s1');
       invite.take();
       hub.assign(placement, session('s1'), planOf('s1'));
-      await until(() => expect(reports('s1')).toEqual([expect.objectContaining({ type: 'ended', end_reason: 'internal_error' })]));
+      await until(() =>
+        expect(reports('s1')).toEqual([
+          expect.objectContaining({ type: 'ended', end_reason: 'internal_error' }),
+        ]),
+      );
       expect(invite.seen).toEqual(['180', '480']);
       await hub.place(offer('s2'));
       expect(types('s1')).toEqual(['ended']);
@@ -425,16 +491,20 @@ describe('worker', () => {
     const patience = { timeout: 60_000 };
     const logOf = async (seed: number) => Buffer.concat([...(await simulateCall(seed)).flightLog]).toString();
 
-    it('is run again with other settings, and the moment it would have gone another way is told in wall time', patience, async () => {
-      await start();
-      const log = await logOf(1);
-      expect(await hub.replay(log, {})).toEqual({ divergence: null });
-      const { divergence } = await hub.replay(log, { hangup_after_seconds: 10 });
-      const began = Date.parse(JSON.parse(log.slice(0, log.indexOf('\n'))).wall_time);
-      expect(Date.parse(divergence?.was?.at ?? divergence?.would_be?.at ?? '')).toBeGreaterThan(began);
-      expect(divergence?.judged).toBeGreaterThan(0);
-      expect(divergence?.judged).toBeLessThan(1);
-    });
+    it(
+      'is run again with other settings, and the moment it would have gone another way is told in wall time',
+      patience,
+      async () => {
+        await start();
+        const log = await logOf(1);
+        expect(await hub.replay(log, {})).toEqual({ divergence: null });
+        const { divergence } = await hub.replay(log, { hangup_after_seconds: 10 });
+        const began = Date.parse(JSON.parse(log.slice(0, log.indexOf('\n'))).wall_time);
+        expect(Date.parse(divergence?.was?.at ?? divergence?.would_be?.at ?? '')).toBeGreaterThan(began);
+        expect(divergence?.judged).toBeGreaterThan(0);
+        expect(divergence?.judged).toBeLessThan(1);
+      },
+    );
 
     it('of another version is refused as such, and what is no log too', patience, async () => {
       await start();

@@ -19,17 +19,33 @@ const isPhase =
     names.includes(phase.is);
 
 const RULES: readonly Rule[] = [
-  { what: 'the agent has the floor', holds: isPhase('answering', 'speaking', 'clearing'), timers: ['progress'] },
+  {
+    what: 'the agent has the floor',
+    holds: isPhase('answering', 'speaking', 'clearing'),
+    timers: ['progress'],
+  },
   { what: 'the agent holds its breath', holds: isPhase('paused'), timers: ['falseInterruption'] },
   { what: 'the call is ending', holds: isPhase('ending'), timers: ['endCap'] },
-  { what: 'a transfer is announced', holds: ({ phase }) => phase.is === 'transferring' && phase.utterance !== null, timers: ['progress'] },
+  {
+    what: 'a transfer is announced',
+    holds: ({ phase }) => phase.is === 'transferring' && phase.utterance !== null,
+    timers: ['progress'],
+  },
   {
     what: 'a menu waits for input',
     holds: ({ phase }) => phase.is === 'menu' && phase.utterance === null && phase.after === 'input',
     timers: ['menu'],
   },
-  { what: 'a mailbox is waited for', holds: ({ phase }) => phase.is === 'voicemail' && !phase.isOpen, timers: ['screening'] },
-  { what: 'the caller talks', holds: (state) => isTalk(state) && state.caller.is === 'talking', timers: ['talk'] },
+  {
+    what: 'a mailbox is waited for',
+    holds: ({ phase }) => phase.is === 'voicemail' && !phase.isOpen,
+    timers: ['screening'],
+  },
+  {
+    what: 'the caller talks',
+    holds: (state) => isTalk(state) && state.caller.is === 'talking',
+    timers: ['talk'],
+  },
   {
     what: 'the caller has stopped',
     holds: (state) => isPhase('listening', 'answering', 'speaking')(state) && state.caller.is === 'stopped',
@@ -41,7 +57,13 @@ const RULES: readonly Rule[] = [
 ];
 
 function isQuiet({ caller, digits, isLegLost, phase, runningTools }: TurnState): boolean {
-  return phase.is === 'listening' && caller.is === 'silent' && digits === '' && !isLegLost && Object.keys(runningTools).length === 0;
+  return (
+    phase.is === 'listening' &&
+    caller.is === 'silent' &&
+    digits === '' &&
+    !isLegLost &&
+    Object.keys(runningTools).length === 0
+  );
 }
 
 /** What could last for ever, as only these timers run. */

@@ -1,6 +1,8 @@
 /**
- * `npm run defects` puts every seeded defect into the turn loop, one at a time, and prints what caught it: first the simulated calls, then, for what they let pass,
- * the tests of the loop, in a copy of the tree. `-- --calls 500` is how many calls each gets, `-- --only <name>,<name>` tries some. Fails when a defect survives.
+ * `npm run defects` puts every seeded defect into the turn loop, one at a time, and prints what caught it:
+ * first the simulated calls, then, for what they let pass, the tests of the loop, in a copy of the tree. `--
+ * --calls 500` is how many calls each gets, `-- --only <name>,<name>` tries some. Fails when a defect
+ * survives.
  */
 import { execFile } from 'node:child_process';
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
@@ -8,14 +10,27 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { DEFECTS, type Defect } from './defects.ts';
+import { DEFECTS, type Defect, placeOf } from './defects.ts';
 import { caughtInSimulation } from './run-defect.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const COPIED = ['config', 'media', 'telephony', 'runtime', 'control-plane', 'docs', 'test', 'package.json', 'tsconfig.json', 'vitest.config.ts'];
+const COPIED = [
+  'config',
+  'media',
+  'telephony',
+  'runtime',
+  'control-plane',
+  'docs',
+  'test',
+  'package.json',
+  'tsconfig.json',
+  'vitest.config.ts',
+];
 const LOOP_TESTS = ['test/runtime/turn', 'test/runtime/call.test.ts', 'test/simulation/orderings.test.ts'];
 
-const { values } = parseArgs({ options: { calls: { type: 'string', default: '300' }, only: { type: 'string' } } });
+const { values } = parseArgs({
+  options: { calls: { type: 'string', default: '300' }, only: { type: 'string' } },
+});
 const all = DEFECTS.filter(({ name }) => values.only === undefined || values.only.split(',').includes(name));
 const waiting = [...all];
 const survivors: string[] = [];
@@ -27,23 +42,26 @@ process.exitCode = survivors.length === 0 ? 0 : 1;
 
 async function work(): Promise<void> {
   for (let defect = waiting.shift(); defect; defect = waiting.shift()) {
-    const caught = (await caughtInSimulation(defect, Number(values.calls))) ?? (await caughtByLoopTests(defect));
+    const caught =
+      (await caughtInSimulation(defect, Number(values.calls))) ?? (await caughtByLoopTests(defect));
     if (caught === null) survivors.push(defect.name);
     tried += 1;
-    console.log(`${tried}/${all.length} | ${defect.name} | ${defect.breaks} | ${caught === null ? 'SURVIVED' : caught.slice(0, 160)}`);
+    console.log(
+      `${tried}/${all.length} | ${defect.name} | ${defect.breaks} | ${caught === null ? 'SURVIVED' : caught.slice(0, 160)}`,
+    );
   }
 }
 
 /** The first test that fails in a copy of the tree that has the defect. */
-async function caughtByLoopTests({ file, find, replace }: Defect): Promise<string | null> {
+async function caughtByLoopTests(defect: Defect): Promise<string | null> {
   const copy = await mkdtemp(join(tmpdir(), 'defect-'));
   try {
     for (const path of COPIED) await cp(join(ROOT, path), join(copy, path), { recursive: true });
     await symlink(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
-    const path = join(copy, 'runtime/turn', file);
+    const path = join(copy, 'runtime/turn/machine', defect.file);
     await writeFile(
       path,
-      (await readFile(path, 'utf8')).replace(find, () => replace),
+      (await readFile(path, 'utf8')).replace(placeOf(defect), () => defect.replace),
     );
     const output = await failedRun(copy);
     return output === null ? null : (/FAIL\s+(.*)/.exec(output)?.[1] ?? 'the tests of the loop');

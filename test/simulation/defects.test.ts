@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { DEFECTS } from './defects.ts';
+import { DEFECTS, placeOf } from './defects.ts';
 import { caughtInSimulation } from './run-defect.ts';
 
 /** `npm run defects` tries all of them; these are three that leave the caller in silence. */
@@ -13,11 +13,17 @@ describe('seeded defects of the turn loop', () => {
     expect(new Set(DEFECTS.map(({ name }) => name)).size).toBe(DEFECTS.length);
   });
 
-  it.each(DEFECTS.map((defect) => [defect.name, defect] as const))('%s has its place in the code', async (_name, { file, find, replace }) => {
-    const source = await readFile(fileURLToPath(new URL(`../../runtime/turn/${file}`, import.meta.url)), 'utf8');
-    expect(source.split(find)).toHaveLength(2);
-    expect(replace).not.toBe(find);
-  });
+  it.each(DEFECTS.map((defect) => [defect.name, defect] as const))(
+    '%s has its place in the code',
+    async (_name, defect) => {
+      const source = await readFile(
+        fileURLToPath(new URL(`../../runtime/turn/machine/${defect.file}`, import.meta.url)),
+        'utf8',
+      );
+      expect(source.split(placeOf(defect))).toHaveLength(2);
+      expect(defect.replace).not.toBe(defect.find);
+    },
+  );
 
   it.each(DEFECTS.filter(({ name }) => IN_CI.includes(name)).map((defect) => [defect.name, defect] as const))(
     'the simulation catches %s',

@@ -1,16 +1,25 @@
-/** Seeded defects of the turn loop: each is a fault somebody could write, as a patch of one file; the tests of the loop must catch them all. */
+/**
+ * Seeded defects of the turn loop: each is a fault somebody could write, as a patch of one file; the tests of
+ * the loop must catch them all.
+ */
 
-/** One defect. `find` stands exactly once in `file`. */
+/** One defect. `find` stands exactly once in `file`, however its lines are broken. */
 export interface Defect {
   readonly name: string;
   readonly breaks: string;
-  /** Within runtime/turn. */
+  /** Within runtime/turn/machine. */
   readonly file: string;
   readonly find: string;
   readonly replace: string;
 }
 
-const LIST: readonly (readonly [name: string, breaks: string, file: string, find: string, replace: string])[] = [
+const LIST: readonly (readonly [
+  name: string,
+  breaks: string,
+  file: string,
+  find: string,
+  replace: string,
+])[] = [
   [
     'no-progress-watch',
     'an answer may hang for ever',
@@ -25,7 +34,13 @@ const LIST: readonly (readonly [name: string, breaks: string, file: string, find
     "if (phase.is !== 'answering' || !phase.answer.turn.wantsAudio) progress(draft);",
     'progress(draft);',
   ],
-  ['no-hold-line', 'a slow model is silence', 'answering.ts', "if (phase.is !== 'answering' || phase.answer.hasHoldLine) return;", 'return;'],
+  [
+    'no-hold-line',
+    'a slow model is silence',
+    'answering.ts',
+    "if (phase.is !== 'answering' || phase.answer.hasHoldLine) return;",
+    'return;',
+  ],
   [
     'no-false-interruption',
     'a cough silences the agent for good',
@@ -47,7 +62,13 @@ const LIST: readonly (readonly [name: string, breaks: string, file: string, find
     'talk(draft, caller.speech);',
     'talk(draft, newSpeech(startMs));',
   ],
-  ['no-finalise', 'the recogniser is not asked for its final', 'listening.ts', "if (isAsked) emit(draft, { do: 'finalise' });", ''],
+  [
+    'no-finalise',
+    'the recogniser is not asked for its final',
+    'listening.ts',
+    "if (isAsked) emit(draft, { do: 'finalise' });",
+    '',
+  ],
   [
     'late-final-twice',
     'a late final becomes a second turn',
@@ -55,7 +76,13 @@ const LIST: readonly (readonly [name: string, breaks: string, file: string, find
     "return endpoint.isSettled ? null : { is: 'committed'",
     "return endpoint.isSettled || true ? null : { is: 'committed'",
   ],
-  ['final-lost', 'finals replace the ones before', 'listening.ts', 'finals: [...speech.finals, text]', 'finals: [text]'],
+  [
+    'final-lost',
+    'finals replace the ones before',
+    'listening.ts',
+    'finals: [...speech.finals, text]',
+    'finals: [text]',
+  ],
   [
     'interim-kept',
     'the words of a final are said twice',
@@ -70,9 +97,27 @@ const LIST: readonly (readonly [name: string, breaks: string, file: string, find
     "emit(draft, { do: 'discard', replyId: answer.generation.replyId });\n  takeTurn(draft, mergedTurn(answer.turn, turn));",
     'takeTurn(draft, mergedTurn(answer.turn, turn));',
   ],
-  ['wait-begun-anew', 'who types while they wait is kept waiting twice', 'merged-turn.ts', "more.source === 'speech' ? more : first", 'more'],
-  ['spoken-answered-in-writing', 'who speaks and types hears no answer', 'merged-turn.ts', 'first.wantsAudio || more.wantsAudio', 'more.wantsAudio'],
-  ['typed-words-lost', 'a late final wipes out what was typed behind its words', 'listening.ts', 'turn.text.slice(at + interim.length)', "''"],
+  [
+    'wait-begun-anew',
+    'who types while they wait is kept waiting twice',
+    'merged-turn.ts',
+    "more.source === 'speech' ? more : first",
+    'more',
+  ],
+  [
+    'spoken-answered-in-writing',
+    'who speaks and types hears no answer',
+    'merged-turn.ts',
+    'first.wantsAudio || more.wantsAudio',
+    'more.wantsAudio',
+  ],
+  [
+    'typed-words-lost',
+    'a late final wipes out what was typed behind its words',
+    'listening.ts',
+    'turn.text.slice(at + interim.length)',
+    "''",
+  ],
   [
     'wait-from-now',
     'deadlines count from now, not from the end of speech',
@@ -94,7 +139,13 @@ const LIST: readonly (readonly [name: string, breaks: string, file: string, find
     'function drop(draft: Draft, rule: string, turn: Turn): void {',
     'function drop(draft: Draft, rule: string, turn: Turn): void {\n  draft.waiting = [...draft.waiting, turn];',
   ],
-  ['speculates-without-end', 'every interim costs a run of the model', 'listening.ts', 'speculations: speech.speculations + 1', 'speculations: 0'],
+  [
+    'speculates-without-end',
+    'every interim costs a run of the model',
+    'listening.ts',
+    'speculations: speech.speculations + 1',
+    'speculations: 0',
+  ],
   [
     'parked-tool-lost',
     'a tool asked for by a speculation never runs',
@@ -109,8 +160,20 @@ const LIST: readonly (readonly [name: string, breaks: string, file: string, find
     "if (answerOf(draft)?.generation.replyId === replyId && draft.phase.is !== 'connecting') runCall(draft, call.callId);",
     "emit(draft, { do: 'runTool', call });\n      if (answerOf(draft)?.generation.replyId === replyId && draft.phase.is !== 'connecting') runCall(draft, call.callId);",
   ],
-  ['tool-runs-twice', 'a repeated call runs again', 'reply-inputs.ts', 'isRepeated(call, generation.calls) ? REPEATED : null', 'null'],
-  ['tools-not-followed', 'the model is not asked to go on after its tools', 'reply-inputs.ts', 'else followTools(draft);', ''],
+  [
+    'tool-runs-twice',
+    'a repeated call runs again',
+    'reply-inputs.ts',
+    'isRepeated(call, generation.calls) ? REPEATED : null',
+    'null',
+  ],
+  [
+    'tools-not-followed',
+    'the model is not asked to go on after its tools',
+    'reply-inputs.ts',
+    'else followTools(draft);',
+    '',
+  ],
   [
     'heard-not-recorded',
     'what was heard is missing from the transcript',
@@ -132,8 +195,20 @@ const LIST: readonly (readonly [name: string, breaks: string, file: string, find
     "if (turn.source !== 'event') recordMessage(",
     "if (turn.source === 'typed') recordMessage(",
   ],
-  ['history-lost', 'the model forgets the turn before', 'floor.ts', 'draft.history = [...draft.history, ...answerMessages(recorded, isCut)];', ''],
-  ['cut-not-told', 'the model is not told that it was cut off', 'generating.ts', 'if (isCut && last', 'if (!isCut && last'],
+  [
+    'history-lost',
+    'the model forgets the turn before',
+    'floor.ts',
+    'draft.history = [...draft.history, ...answerMessages(recorded, isCut)];',
+    '',
+  ],
+  [
+    'cut-not-told',
+    'the model is not told that it was cut off',
+    'generating.ts',
+    'if (isCut && last',
+    'if (!isCut && last',
+  ],
   [
     'results-forgotten',
     'the model is asked with calls whose results are missing',
@@ -141,7 +216,13 @@ const LIST: readonly (readonly [name: string, breaks: string, file: string, find
     "...calls.map(({ call, result }) => ({ role: 'tool'",
     "...calls.slice(1).map(({ call, result }) => ({ role: 'tool'",
   ],
-  ['pause-forgotten', 'the leg stays paused after a cut', 'floor.ts', "if (isPaused) emit(draft, { do: 'resume' });", ''],
+  [
+    'pause-forgotten',
+    'the leg stays paused after a cut',
+    'floor.ts',
+    "if (isPaused) emit(draft, { do: 'resume' });",
+    '',
+  ],
   [
     'resume-forgotten',
     'the agent does not go on after a cough',
@@ -177,7 +258,13 @@ const LIST: readonly (readonly [name: string, breaks: string, file: string, find
     'pauseMs < SHORTEST_PAUSE_MS ? averageMs :',
     'pauseMs < 0 ? averageMs :',
   ],
-  ['waiting-repeated', 'what was said over the agent is answered for ever', 'answering.ts', '  draft.waiting = rest;\n', ''],
+  [
+    'waiting-repeated',
+    'what was said over the agent is answered for ever',
+    'answering.ts',
+    '  draft.waiting = rest;\n',
+    '',
+  ],
   [
     'unprotected',
     'interruptible off is ignored',
@@ -185,8 +272,20 @@ const LIST: readonly (readonly [name: string, breaks: string, file: string, find
     "isInterruptible: draft.config.interruptible && options.kind !== 'farewell'",
     'isInterruptible: true',
   ],
-  ['ignore-all', 'the agent cannot be interrupted by words', 'interruption.ts', "  return 'words';\n}", "  return 'acknowledgement';\n}"],
-  ['acknowledged-cut', 'an "mhm" cuts the agent off', 'interruption.ts', "if (isMadeOf(said, acknowledgements)) return 'acknowledgement';", ''],
+  [
+    'ignore-all',
+    'the agent cannot be interrupted by words',
+    'interruption.ts',
+    "  return 'words';\n}",
+    "  return 'acknowledgement';\n}",
+  ],
+  [
+    'acknowledged-cut',
+    'an "mhm" cuts the agent off',
+    'interruption.ts',
+    "if (isMadeOf(said, acknowledgements)) return 'acknowledgement';",
+    '',
+  ],
   [
     'listener-waited-for',
     'after an "mhm" the agent is silent for as long as it waits before an answer',
@@ -194,9 +293,27 @@ const LIST: readonly (readonly [name: string, breaks: string, file: string, find
     'resumeAfterListening(draft, caller.speech);',
     '',
   ],
-  ['recogniser-left-out', 'who speaks waits for the next attempt at a broken recogniser', 'listening.ts', 'reopenRecognizer(draft);', ''],
-  ['failures-uncounted', 'a dead model keeps the caller for ever', 'answering.ts', 'draft.failedGenerations += 1;\n  const isLast', 'const isLast'],
-  ['no-retry', 'a failed run is not tried again', 'answering.ts', 'generation.attempt < ATTEMPTS', 'generation.attempt < 1'],
+  [
+    'recogniser-left-out',
+    'who speaks waits for the next attempt at a broken recogniser',
+    'listening.ts',
+    'reopenRecognizer(draft);',
+    '',
+  ],
+  [
+    'failures-uncounted',
+    'a dead model keeps the caller for ever',
+    'answering.ts',
+    'draft.failedGenerations += 1;\n  const isLast',
+    'const isLast',
+  ],
+  [
+    'no-retry',
+    'a failed run is not tried again',
+    'answering.ts',
+    'generation.attempt < ATTEMPTS',
+    'generation.attempt < 1',
+  ],
   [
     'idle-forgotten',
     'a silent caller is kept for ever',
@@ -214,7 +331,7 @@ const LIST: readonly (readonly [name: string, breaks: string, file: string, find
   [
     'digits-dropped',
     'keys are forgotten while an entry goes on',
-    'other-inputs.ts',
+    'typed-and-keyed-input.ts',
     'draft.digits = digits;',
     "draft.digits = draft.digits === '' ? digits : draft.digits;",
   ],
@@ -228,4 +345,19 @@ const LIST: readonly (readonly [name: string, breaks: string, file: string, find
 ];
 
 /** The list. */
-export const DEFECTS: readonly Defect[] = LIST.map(([name, breaks, file, find, replace]) => ({ name, breaks, file, find, replace }));
+export const DEFECTS: readonly Defect[] = LIST.map(([name, breaks, file, find, replace]) => ({
+  name,
+  breaks,
+  file,
+  find,
+  replace,
+}));
+
+/** Matches the place of a defect, however the formatter has broken its lines. */
+export function placeOf({ find }: Pick<Defect, 'find'>): RegExp {
+  const tokens = find.match(/'(?:[^'\\]|\\.)*'|[\w$]+|\S/g) ?? [];
+  const parts = tokens.map(
+    (token) => (/^[)\]}]$/.test(token) ? ',?\\s*' : '') + token.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'),
+  );
+  return new RegExp(parts.join('\\s*'));
+}

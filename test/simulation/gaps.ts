@@ -1,10 +1,16 @@
-/** The gaps of a simulated call as the product explains them (over 700 ms): what of them the caller waited for the agent. */
+/**
+ * The gaps of a simulated call as the product explains them (over 700 ms): what of them the caller waited for
+ * the agent.
+ */
 import type { SimulatedCall } from './simulate-call.ts';
 import { SIMULATED_EPOCH_MS } from './simulated-clock.ts';
 
 interface Gap {
   readonly fromMs: number;
-  /** Without the wait for the end of the caller's words, which the agent's settings ask for, and without the caller's own silence. */
+  /**
+   * Without the wait for the end of the caller's words, which the agent's settings ask for, and without the
+   * caller's own silence.
+   */
   readonly awaitedMs: number;
   readonly unattributedMs: number;
   /** The connection was broken, or the process stood still. */
@@ -22,8 +28,11 @@ export function gapsOf({ acts, outages, reports }: SimulatedCall): Gap[] {
     const awaited = parts.filter(({ cause }) => cause !== 'endpoint' && cause !== 'caller_silent');
     const overlaps = (sinceMs: number, untilMs: number) => sinceMs <= fromMs + lastsMs && untilMs >= fromMs;
     const isExcused =
-      outages.some(({ backMs, lostMs }) => overlaps(lostMs, backMs)) || acts.some(({ atMs, what }) => what === 'clock jump' && overlaps(atMs, atMs));
-    return [{ fromMs, awaitedMs: sumOf(awaited), unattributedMs: Math.abs(lastsMs - sumOf(parts)), isExcused }];
+      outages.some(({ backMs, lostMs }) => overlaps(lostMs, backMs)) ||
+      acts.some(({ atMs, what }) => what === 'clock jump' && overlaps(atMs, atMs));
+    return [
+      { fromMs, awaitedMs: sumOf(awaited), unattributedMs: Math.abs(lastsMs - sumOf(parts)), isExcused },
+    ];
   });
 }
 

@@ -42,17 +42,28 @@ function endViolations({ endedMs, pendingTimers, reports }: SimulatedCall): stri
   return found;
 }
 
-/** The agent's messages are the words that were played, each stamped with the moment its first word went out. */
+/**
+ * The agent's messages are the words that were played, each stamped with the moment its first word went out.
+ */
 function transcriptViolations({ isWordTimed, played, reports }: SimulatedCall): string[] {
   const items = reports.flatMap((report): SessionItem[] => (report.type === 'items' ? report.items : []));
-  const messages = items.flatMap((item) => (item.type === 'message' && item.role === 'assistant' ? [item] : []));
-  const found = new Set(messages.map(({ id }) => id)).size === messages.length ? [] : ['a message was written twice'];
+  const messages = items.flatMap((item) =>
+    item.type === 'message' && item.role === 'assistant' ? [item] : [],
+  );
+  const found =
+    new Set(messages.map(({ id }) => id)).size === messages.length ? [] : ['a message was written twice'];
   for (const { replyId, startedMs, words } of played) {
     const heard = words.join(' ');
-    const isThen = ({ created_at: at }: { created_at: string }) => Math.abs(Date.parse(at) - SIMULATED_EPOCH_MS - (startedMs ?? 0)) <= 1;
+    const isThen = ({ created_at: at }: { created_at: string }) =>
+      Math.abs(Date.parse(at) - SIMULATED_EPOCH_MS - (startedMs ?? 0)) <= 1;
     // Announcements and farewells are stamped when they were heard.
-    const written = (messages.find(isThen) ?? messages.find(({ content }) => isSame(content, heard, isWordTimed)))?.content;
-    const isRight = written === undefined ? words.length <= (isWordTimed ? 0 : ESTIMATE_MISSES) : isSame(written, heard, isWordTimed);
+    const written = (
+      messages.find(isThen) ?? messages.find(({ content }) => isSame(content, heard, isWordTimed))
+    )?.content;
+    const isRight =
+      written === undefined
+        ? words.length <= (isWordTimed ? 0 : ESTIMATE_MISSES)
+        : isSame(written, heard, isWordTimed);
     if (!isRight) found.push(`${replyId}: heard "${heard}", written ${JSON.stringify(written)}`);
   }
   return found;
@@ -67,49 +78,92 @@ function isSame(message: string, heard: string, isExact: boolean): boolean {
 function latencyViolations({ reports }: SimulatedCall): string[] {
   return reports.flatMap((report) => {
     if (report.type !== 'turn') return [];
-    const { endpoint_ms, first_audio_ms, first_sentence_ms, first_token_ms, playout_ms, total_ms, transcript_ms, turn_id } = report.latency;
+    const {
+      endpoint_ms,
+      first_audio_ms,
+      first_sentence_ms,
+      first_token_ms,
+      playout_ms,
+      total_ms,
+      transcript_ms,
+      turn_id,
+    } = report.latency;
     const parts = [endpoint_ms, transcript_ms, first_token_ms, first_sentence_ms, first_audio_ms, playout_ms];
     const sum = parts.reduce((total, part) => total + part, 0);
-    return Math.abs(sum - total_ms) <= 1 && parts.every((part) => part >= 0) ? [] : [`turn ${turn_id}: parts sum to ${sum} of ${total_ms}`];
+    return Math.abs(sum - total_ms) <= 1 && parts.every((part) => part >= 0)
+      ? []
+      : [`turn ${turn_id}: parts sum to ${sum} of ${total_ms}`];
   });
 }
 
-/** After a turn is taken the caller hears something, does something, or the call ends. Whoever talks all the while keeps the agent silent themselves. */
+/**
+ * After a turn is taken the caller hears something, does something, or the call ends. Whoever talks all the
+ * while keeps the agent silent themselves.
+ */
 function silenceViolations({ acts, endedMs, live, outages, played }: SimulatedCall): string[] {
-  const taken = live.filter(({ event }) => event['type'] === 'transcript' && event['role'] === 'user' && event['final'] === true);
-  const written = live.filter(({ event }) => event['type'] === 'transcript' && event['role'] === 'agent').map(({ atMs }) => atMs);
+  const taken = live.filter(
+    ({ event }) => event['type'] === 'transcript' && event['role'] === 'user' && event['final'] === true,
+  );
+  const written = live
+    .filter(({ event }) => event['type'] === 'transcript' && event['role'] === 'agent')
+    .map(({ atMs }) => atMs);
   return taken.flatMap(({ atMs, event }) => {
     const isBy = (time: number | null) => time !== null && time >= atMs && time <= atMs + LONGEST_SILENCE_MS;
     const hasActed = acts.some((act) => act.atMs <= atMs + LONGEST_SILENCE_MS && act.untilMs >= atMs);
-    const isAnswered = hasActed || played.some(({ startedMs }) => isBy(startedMs)) || written.some(isBy) || isBy(endedMs);
-    const isAway = outages.some(({ lostMs, backMs }) => lostMs <= atMs + LONGEST_SILENCE_MS && backMs >= atMs);
-    return isAnswered || isAway ? [] : [`nothing followed the turn "${String(event['text'])}" taken at ${atMs}`];
+    const isAnswered =
+      hasActed || played.some(({ startedMs }) => isBy(startedMs)) || written.some(isBy) || isBy(endedMs);
+    const isAway = outages.some(
+      ({ lostMs, backMs }) => lostMs <= atMs + LONGEST_SILENCE_MS && backMs >= atMs,
+    );
+    return isAnswered || isAway
+      ? []
+      : [`nothing followed the turn "${String(event['text'])}" taken at ${atMs}`];
   });
 }
 
-/** Every gap is attributed to its last millisecond, and none in which the agent was waited for is longer than a word may be missing. */
+/**
+ * Every gap is attributed to its last millisecond, and none in which the agent was waited for is longer than
+ * a word may be missing.
+ */
 function gapViolations(call: SimulatedCall): string[] {
   return gapsOf(call).flatMap(({ awaitedMs, fromMs, isExcused, unattributedMs }) => [
-    ...(unattributedMs > ROUNDED_MS ? [`${Math.round(unattributedMs)} ms of the gap at ${fromMs} are not attributed`] : []),
-    ...(awaitedMs > LONGEST_SILENCE_MS && !isExcused ? [`the agent was waited for ${Math.round(awaitedMs)} ms at ${fromMs}`] : []),
+    ...(unattributedMs > ROUNDED_MS
+      ? [`${Math.round(unattributedMs)} ms of the gap at ${fromMs} are not attributed`]
+      : []),
+    ...(awaitedMs > LONGEST_SILENCE_MS && !isExcused
+      ? [`the agent was waited for ${Math.round(awaitedMs)} ms at ${fromMs}`]
+      : []),
   ]);
 }
 
 /** A caller who comes back hears the agent go on, or is answered what they had said before. */
 function returnViolations({ acts, endedMs, live, outages, played }: SimulatedCall): string[] {
   return outages.flatMap(({ backMs, lostMs, wasTalking }) => {
-    const isBy = (time: number | null) => time !== null && time >= backMs && time <= backMs + LONGEST_RETURN_MS;
-    const isFollowed = played.some(({ startedMs }) => isBy(startedMs)) || acts.some(({ atMs }) => isBy(atMs)) || isBy(endedMs);
+    const isBy = (time: number | null) =>
+      time !== null && time >= backMs && time <= backMs + LONGEST_RETURN_MS;
+    const isFollowed =
+      played.some(({ startedMs }) => isBy(startedMs)) || acts.some(({ atMs }) => isBy(atMs)) || isBy(endedMs);
     const last = live.findLast(
-      ({ atMs, event }) => atMs <= lostMs && event['type'] === 'transcript' && event['role'] === 'user' && event['final'] === true,
+      ({ atMs, event }) =>
+        atMs <= lostMs &&
+        event['type'] === 'transcript' &&
+        event['role'] === 'user' &&
+        event['final'] === true,
     );
     const isOwed =
-      wasTalking || (last !== undefined && !played.some(({ startedMs }) => startedMs !== null && startedMs >= last.atMs && startedMs <= lostMs));
-    return isOwed && !isFollowed && backMs !== Number.POSITIVE_INFINITY ? [`nothing followed the caller's return at ${backMs}`] : [];
+      wasTalking ||
+      (last !== undefined &&
+        !played.some(({ startedMs }) => startedMs !== null && startedMs >= last.atMs && startedMs <= lostMs));
+    return isOwed && !isFollowed && backMs !== Number.POSITIVE_INFINITY
+      ? [`nothing followed the caller's return at ${backMs}`]
+      : [];
   });
 }
 
-/** A caller whose call was taken over is told so first, and the successor's story goes on from what was there: no message, turn or tool result stands twice. */
+/**
+ * A caller whose call was taken over is told so first, and the successor's story goes on from what was there:
+ * no message, turn or tool result stands twice.
+ */
 function takeoverViolations({ acts, effects, endedMs, played, reports, takeover }: SimulatedCall): string[] {
   if (!takeover) return [];
   const found: string[] = [];
@@ -118,16 +172,24 @@ function takeoverViolations({ acts, effects, endedMs, played, reports, takeover 
   // Whoever talks over it hears less of it, or nothing.
   const told = effects.find((effect) => effect.do === 'say' || effect.do === 'generate');
   const first = effects.find((effect) => effect.do === 'play');
-  if (told?.do !== 'say' || !told.text.startsWith(BACK)) found.push('the successor does not begin with a word that it is back');
-  else if (first?.do === 'play' && first.replyId !== told.replyId) found.push(`${first.replyId} is played before the word that the agent is back`);
-  const isHeard = played.some(({ startedMs }) => startedMs !== null && startedMs <= takeover.backMs + LONGEST_SILENCE_MS);
-  const isExcused = acts.some(({ atMs, untilMs }) => untilMs >= takeover.backMs && atMs <= takeover.backMs + LONGEST_SILENCE_MS);
-  if (!isHeard && !isExcused && (endedMs ?? 0) > takeover.backMs + LONGEST_SILENCE_MS) found.push('nobody tells the caller that the call goes on');
+  if (told?.do !== 'say' || !told.text.startsWith(BACK))
+    found.push('the successor does not begin with a word that it is back');
+  else if (first?.do === 'play' && first.replyId !== told.replyId)
+    found.push(`${first.replyId} is played before the word that the agent is back`);
+  const isHeard = played.some(
+    ({ startedMs }) => startedMs !== null && startedMs <= takeover.backMs + LONGEST_SILENCE_MS,
+  );
+  const isExcused = acts.some(
+    ({ atMs, untilMs }) => untilMs >= takeover.backMs && atMs <= takeover.backMs + LONGEST_SILENCE_MS,
+  );
+  if (!isHeard && !isExcused && (endedMs ?? 0) > takeover.backMs + LONGEST_SILENCE_MS)
+    found.push('nobody tells the caller that the call goes on');
   const messagesBefore = new Set(before.flatMap((item) => (item.type === 'message' ? [item.id] : [])));
   if (after.some((item) => item.type === 'message' && messagesBefore.has(item.id)))
     found.push('a message of the successor has the name of an earlier one');
   const results = new Set(before.flatMap((item) => (item.type === 'tool_result' ? [item.call_id] : [])));
-  if (after.some((item) => item.type === 'tool_result' && results.has(item.call_id))) found.push('a tool of the dead worker has a second result');
+  if (after.some((item) => item.type === 'tool_result' && results.has(item.call_id)))
+    found.push('a tool of the dead worker has a second result');
   const lastTurn = Math.max(0, ...before.map(({ turn_id: turnId }) => turnId ?? 0));
   if (reports.some((report) => report.type === 'turn' && report.latency.turn_id <= lastTurn))
     found.push('a turn of the successor has the number of an earlier one');

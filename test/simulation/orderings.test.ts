@@ -42,12 +42,14 @@ function wrongAfter(script: TurnScript, facts: readonly Fact[], gapMs: number): 
 }
 
 describe('every ordering of voice, interim, final and end of speech up to six', () => {
-  // Within one breath, and slow enough for a turn to be judged in between. Slower ones meet the hold line: the simulated calls have those.
+  // Within one breath, and slow enough for a turn to be judged in between. Slower ones meet the hold line:
+  // the simulated calls have those.
   it.each([50, 300])('%i ms apart: words are answered once and never lost', (gapMs) => {
     const found: string[] = [];
     for (let length = 1; length <= LONGEST; length++)
       for (const facts of orderings(length)) {
-        for (const wrong of wrongAfter(TurnScript.listening(), facts, gapMs)) found.push(`${facts.join(' ')}: ${wrong}`);
+        for (const wrong of wrongAfter(TurnScript.listening(), facts, gapMs))
+          found.push(`${facts.join(' ')}: ${wrong}`);
         if (found.length > 10) break;
       }
     expect(found).toEqual([]);

@@ -1,4 +1,6 @@
-/** One simulated call from its seed: the whole call of the product, with everything around it made of chance. */
+/**
+ * One simulated call from its seed: the whole call of the product, with everything around it made of chance.
+ */
 import { pino } from 'pino';
 import type { SessionItem } from '#config/session-record.ts';
 import type { DurableReport, Handover } from '#config/worker-link.ts';
@@ -11,7 +13,12 @@ import type { Effect } from '#runtime/turn/machine/turn-effects.ts';
 import { createRandom, type Random } from './random.ts';
 import { type CallerAct, startSimulatedCaller } from './simulated-caller.ts';
 import { SIMULATED_EPOCH_MS, SimulatedClock } from './simulated-clock.ts';
-import { createSimulatedModel, createSimulatedRecognizer, createSimulatedTools, createSimulatedVoice } from './simulated-engines.ts';
+import {
+  createSimulatedModel,
+  createSimulatedRecognizer,
+  createSimulatedTools,
+  createSimulatedVoice,
+} from './simulated-engines.ts';
 import { createSpokenWords, type PlayedReply, SimulatedLeg } from './simulated-leg.ts';
 import { type Outage, SimulatedLine } from './simulated-line.ts';
 import { simulatedPlan } from './simulated-plan.ts';
@@ -32,7 +39,10 @@ export interface SimulatedCall {
   readonly isWordTimed: boolean;
   readonly pendingTimers: number;
   readonly endedMs: number | null;
-  /** Null where its worker lived. Reports, effects, flight log and what was played are those of the successor otherwise. */
+  /**
+   * Null where its worker lived. Reports, effects, flight log and what was played are those of the successor
+   * otherwise.
+   */
   readonly takeover: TakenOver | null;
 }
 
@@ -54,7 +64,10 @@ export interface Given {
   readonly isSpeculative?: boolean;
   /** The model's time to its first token, ms. */
   readonly firstTokenMs?: number;
-  /** The worker dies after so many steps of the turn machine, once somebody has joined, and another one takes the call over. */
+  /**
+   * The worker dies after so many steps of the turn machine, once somebody has joined, and another one takes
+   * the call over.
+   */
   readonly diesAfterSteps?: number;
   /** False: its steps are not checked, to tell what it costs without. */
   readonly isChecked?: boolean;
@@ -71,7 +84,12 @@ export async function simulateCall(seed: number, given: Given = {}): Promise<Sim
   const plan = simulatedPlan(random);
   if (given.isSpeculative !== undefined) plan.config.conversation.speculative_response = given.isSpeculative;
   const isWeb = plan.channel === 'web_voice';
-  const line = new SimulatedLine({ clock: world, words, random, kind: isWeb ? random.pick(['webrtc', 'livekit'] as const) : 'rtp' });
+  const line = new SimulatedLine({
+    clock: world,
+    words,
+    random,
+    kind: isWeb ? random.pick(['webrtc', 'livekit'] as const) : 'rtp',
+  });
   const isWordTimed = random.chance(0.7);
   const faults = random.pick([0, 0, 0.05, 0.3, 0.8]);
   const habits = {
@@ -83,7 +101,9 @@ export async function simulateCall(seed: number, given: Given = {}): Promise<Sim
     ] as const),
     faults: random.pick([0, 0.05, 0.3]),
   };
-  const recognizer = random.chance(0.95) ? createSimulatedRecognizer({ clock: world, random: random.fork(), habits }) : null;
+  const recognizer = random.chance(0.95)
+    ? createSimulatedRecognizer({ clock: world, random: random.fork(), habits })
+    : null;
   const live: { atMs: number; event: Record<string, unknown> }[] = [];
   const stepViolations: string[] = [];
   let endedMs: number | null = null;
@@ -98,10 +118,18 @@ export async function simulateCall(seed: number, given: Given = {}): Promise<Sim
     logger,
     random: () => random.next(),
     recognizer,
-    synthesizer: createSimulatedVoice({ clock: world, random: random.fork(), words, givesWordTimes: isWordTimed }),
+    synthesizer: createSimulatedVoice({
+      clock: world,
+      random: random.fork(),
+      words,
+      givesWordTimes: isWordTimed,
+    }),
     model: random.chance(0.5) ? withSecondAttempt(model, null, world) : model,
     knowledge: random.chance(0.3) ? simulatedKnowledge(world, random.fork()) : null,
-    createTools: () => ({ runner: createSimulatedTools({ clock: world, random: random.fork() }), settle: null }),
+    createTools: () => ({
+      runner: createSimulatedTools({ clock: world, random: random.fork() }),
+      settle: null,
+    }),
     saveRecording: () => undefined,
     placeCall: simulatedPhones(world, random.fork()),
   };
@@ -111,7 +139,13 @@ export async function simulateCall(seed: number, given: Given = {}): Promise<Sim
   /** One worker's part of the call. Once it is dead nobody sees what it still does. */
   function startWorker(handover: Handover | null): SimulatedWorker {
     const invariants = new StepInvariants(stepViolations);
-    const worker = { clock: world.forCall(), reports: [] as DurableReport[], flightLog: [] as Uint8Array[], effects: [] as Effect[], isAlive: true };
+    const worker = {
+      clock: world.forCall(),
+      reports: [] as DurableReport[],
+      flightLog: [] as Uint8Array[],
+      effects: [] as Effect[],
+      isAlive: true,
+    };
     const call = startCall({
       ...shared,
       clock: worker.clock,
@@ -142,7 +176,8 @@ export async function simulateCall(seed: number, given: Given = {}): Promise<Sim
         if (given.isChecked !== false) invariants.observe(input, step);
         worker.effects.push(...step.effects);
         stepsToLive -= 1;
-        if (stepsToLive <= 0 && takeover === null && worker.reports.some(({ type }) => type === 'joined')) die();
+        if (stepsToLive <= 0 && takeover === null && worker.reports.some(({ type }) => type === 'joined'))
+          die();
       },
     });
     void call.ended.then(() => {
@@ -205,7 +240,12 @@ interface SimulatedWorker {
 }
 
 /** What the control plane tells the successor of a worker that reported and showed this. */
-function handoverOf(of: { reports: readonly DurableReport[]; live: SimulatedCall['live']; lostMs: number; nowMs: number }): Handover {
+function handoverOf(of: {
+  reports: readonly DurableReport[];
+  live: SimulatedCall['live'];
+  lostMs: number;
+  nowMs: number;
+}): Handover {
   const items = of.reports.flatMap((report): SessionItem[] => (report.type === 'items' ? report.items : []));
   const captions = of.live.filter(({ event }) => event['type'] === 'transcript' && event['role'] === 'agent');
   const last = captions.at(-1);
@@ -229,7 +269,9 @@ function simulatedKnowledge(world: SimulatedClock, random: Random): CallKnowledg
   return {
     async search() {
       await world.sleep(random.between(1, 30));
-      return random.chance(0.2) ? null : [{ knowledge_source_id: 'k', name: 'Hours', chunk: 0, text: 'Open at nine.' }];
+      return random.chance(0.2)
+        ? null
+        : [{ knowledge_source_id: 'k', name: 'Hours', chunk: 0, text: 'Open at nine.' }];
     },
     close: () => undefined,
   };
@@ -243,10 +285,18 @@ function simulatedPhones(world: SimulatedClock, random: Random): PlaceCall {
     } catch {
       return { outcome: 'cancelled' };
     }
-    if (random.chance(0.5)) return { outcome: random.pick(['busy', 'no_answer', 'failed'] as const), error: null };
+    if (random.chance(0.5))
+      return { outcome: random.pick(['busy', 'no_answer', 'failed'] as const), error: null };
     const leg = new SimulatedLeg({ clock: world, words: createSpokenWords(), latencyMs: 1 });
     world.after(random.between(500, 30_000), () => leg.close('remote'));
-    const party = { localParty: '', remoteParty: '', remoteTarget: '', localContact: '', localSdp: '', remoteSdp: '' };
+    const party = {
+      localParty: '',
+      remoteParty: '',
+      remoteTarget: '',
+      localContact: '',
+      localSdp: '',
+      remoteSdp: '',
+    };
     const dialog = { sipCallId: 'y', localTag: '', remoteTag: '', ...party, routeSet: [], localCseq: 1 };
     return { outcome: 'answered', leg, dialog, refer: () => undefined };
   };

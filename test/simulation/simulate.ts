@@ -1,7 +1,8 @@
 /**
- * `npm run simulate -- --calls 10000 [--from 1]` runs simulated calls on every processor and prints the ones that broke an invariant;
- * `npm run simulate -- --seed 17` shows one call as a timeline: each input of the turn machine and what it led to;
- * with `--dies-after 40` its worker dies after so many steps, and what follows on the next one is shown.
+ * `npm run simulate -- --calls 10000 [--from 1]` runs simulated calls on every processor and prints the ones
+ * that broke an invariant; `npm run simulate -- --seed 17` shows one call as a timeline: each input of the
+ * turn machine and what it led to; with `--dies-after 40` its worker dies after so many steps, and what
+ * follows on the next one is shown.
  */
 import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
@@ -19,7 +20,10 @@ const BATCH = 100;
 const ENOUGH_FAILURES = 20;
 /** Calls after which a word is said of how far it is. */
 const PROGRESS = 1_000;
-/** Of each batch this many calls run again with and without speculation: ten thousand calls give some hundreds of turns to compare. */
+/**
+ * Of each batch this many calls run again with and without speculation: ten thousand calls give some hundreds
+ * of turns to compare.
+ */
 const TWICE = 5;
 
 /** Calls with seeds that follow one another. */
@@ -37,7 +41,11 @@ interface Found {
 }
 
 if (isMainThread) await main();
-else parentPort?.on('message', (batch: Batch) => void runBatch(batch).then((found) => parentPort?.postMessage(found)));
+else
+  parentPort?.on(
+    'message',
+    (batch: Batch) => void runBatch(batch).then((found) => parentPort?.postMessage(found)),
+  );
 
 async function main(): Promise<void> {
   const { values } = parseArgs({
@@ -49,7 +57,11 @@ async function main(): Promise<void> {
     },
   });
   const diesAfterSteps = values['dies-after'];
-  if (values.seed !== undefined) await show(Number(values.seed), diesAfterSteps === undefined ? {} : { diesAfterSteps: Number(diesAfterSteps) });
+  if (values.seed !== undefined)
+    await show(
+      Number(values.seed),
+      diesAfterSteps === undefined ? {} : { diesAfterSteps: Number(diesAfterSteps) },
+    );
   else await runAll(Number(values.from), Number(values.calls));
 }
 
@@ -58,10 +70,14 @@ async function runBatch({ from, calls }: Batch): Promise<Found> {
   const found: Found = { failures: [], awaitedMs: [], answered: [] };
   for (let seed = from; seed < from + calls; seed++) {
     const call = await simulateCall(seed);
-    for (const violation of violations(call)) found.failures.push(`${violation}\n    npm run simulate -- --seed ${seed}`);
-    found.awaitedMs.push(...gapsOf(call).flatMap(({ awaitedMs, isExcused }) => (isExcused ? [] : [awaitedMs])));
+    for (const violation of violations(call))
+      found.failures.push(`${violation}\n    npm run simulate -- --seed ${seed}`);
+    found.awaitedMs.push(
+      ...gapsOf(call).flatMap(({ awaitedMs, isExcused }) => (isExcused ? [] : [awaitedMs])),
+    );
   }
-  for (let seed = from; seed < from + Math.min(TWICE, calls); seed++) found.answered.push(...(await answeredTwice(seed)));
+  for (let seed = from; seed < from + Math.min(TWICE, calls); seed++)
+    found.answered.push(...(await answeredTwice(seed)));
   return found;
 }
 
@@ -83,7 +99,8 @@ async function runAll(from: number, calls: number): Promise<void> {
       all.answered.push(...answered);
       const before = done;
       done += batch.calls;
-      if (Math.floor(before / PROGRESS) < Math.floor(done / PROGRESS)) console.log(`${done} of ${calls} calls in ${secondsSince()} s`);
+      if (Math.floor(before / PROGRESS) < Math.floor(done / PROGRESS))
+        console.log(`${done} of ${calls} calls in ${secondsSince()} s`);
     }
     await thread.terminate();
   };
@@ -91,11 +108,15 @@ async function runAll(from: number, calls: number): Promise<void> {
   const { answered, awaitedMs, failures } = all;
   for (const failure of failures) console.log(failure);
   const longestMs = awaitedMs.reduce((longest, ms) => Math.max(longest, ms), 0);
-  console.log(`${awaitedMs.length} gaps over 700 ms, the longest wait for the agent ${longestMs.toFixed(0)} ms`);
+  console.log(
+    `${awaitedMs.length} gaps over 700 ms, the longest wait for the agent ${longestMs.toFixed(0)} ms`,
+  );
   console.log(
     `speculation: in ${answered.length} turns the median answer came ${medianSaving(answered).toFixed(0)} ms sooner (the model's first token: ${FIRST_TOKEN_MS} ms)`,
   );
-  console.log(`${done} calls in ${secondsSince()} s, ${failures.length === 0 ? 'every invariant held' : `${failures.length} broken invariants`}`);
+  console.log(
+    `${done} calls in ${secondsSince()} s, ${failures.length === 0 ? 'every invariant held' : `${failures.length} broken invariants`}`,
+  );
   process.exitCode = failures.length === 0 ? 0 : 1;
 }
 
@@ -113,9 +134,11 @@ async function show(seed: number, given: Given): Promise<void> {
     const { atMs, type, ...facts } = input;
     console.log(`${atMs.toFixed(0).padStart(7)} ${type} ${JSON.stringify(facts)}`);
     for (const { do: what, ...effect } of effects)
-      if (what !== 'startTimer' && what !== 'stopTimer') console.log(`${' '.repeat(10)}→ ${what} ${JSON.stringify(effect).slice(0, 220)}`);
+      if (what !== 'startTimer' && what !== 'stopTimer')
+        console.log(`${' '.repeat(10)}→ ${what} ${JSON.stringify(effect).slice(0, 220)}`);
   }
-  for (const { replyId, startedMs, words } of call.played) console.log(`played ${replyId} from ${startedMs}: ${words.join(' ')}`);
+  for (const { replyId, startedMs, words } of call.played)
+    console.log(`played ${replyId} from ${startedMs}: ${words.join(' ')}`);
   const broken = violations(call);
   console.log(broken.length === 0 ? 'every invariant held' : broken.join('\n'));
   process.exitCode = broken.length === 0 ? 0 : 1;

@@ -1,6 +1,6 @@
 /**
- * A caller made of chance: speaks, hesitates, interrupts, coughs, presses keys, types, goes quiet, hangs up, loses the connection.
- * Most do not listen, which makes every overlap likely; each has a temper.
+ * A caller made of chance: speaks, hesitates, interrupts, coughs, presses keys, types, goes quiet, hangs up,
+ * loses the connection. Most do not listen, which makes every overlap likely; each has a temper.
  */
 
 import type { Random } from './random.ts';
@@ -8,7 +8,10 @@ import type { SimulatedClock } from './simulated-clock.ts';
 import type { SimulatedRecognizer } from './simulated-engines.ts';
 import type { SimulatedLine } from './simulated-line.ts';
 
-const WORDS = 'book a table for two please tomorrow at seven my number is five five one and then yes okay no wait stop thanks'.split(' ');
+const WORDS =
+  'book a table for two please tomorrow at seven my number is five five one and then yes okay no wait stop thanks'.split(
+    ' ',
+  );
 const ASIDES = ['okay', 'yeah', 'mhm', 'uh huh'];
 
 /** Something the caller did that an answer may wait for, or that excuses it. */
@@ -68,7 +71,8 @@ export function startSimulatedCaller(options: {
 }): CallerAct[] {
   const { canBreak, clock, line, random, recognizer, untilMs } = options;
   const acts: CallerAct[] = [];
-  const note = (what: string, sinceMs = clock.now()) => acts.push({ atMs: sinceMs, untilMs: clock.now(), what });
+  const note = (what: string, sinceMs = clock.now()) =>
+    acts.push({ atMs: sinceMs, untilMs: clock.now(), what });
   const stays = random.chance(0.3);
   const temper = random.pick(TEMPERS);
 
@@ -78,7 +82,9 @@ export function startSimulatedCaller(options: {
   });
 
   function next(): void {
-    const pauseMs = random.chance(temper.hesitates) ? random.between(100, 900) : random.between(...temper.pauseMs);
+    const pauseMs = random.chance(temper.hesitates)
+      ? random.between(100, 900)
+      : random.between(...temper.pauseMs);
     const interrupts = random.chance(temper.interrupts);
     clock.after(pauseMs, () => (interrupts ? whenTalking(act) : act()));
   }
@@ -120,7 +126,9 @@ export function startSimulatedCaller(options: {
   }
 
   function phrase(): string[] {
-    return Array.from({ length: Math.ceil(random.between(0, temper.mostWords)) }, () => random.pick(temper.vocabulary));
+    return Array.from({ length: Math.ceil(random.between(0, temper.mostWords)) }, () =>
+      random.pick(temper.vocabulary),
+    );
   }
 
   function say(words: readonly string[]): void {
@@ -144,7 +152,8 @@ export function startSimulatedCaller(options: {
     clock.after(64, () => line.tell({ type: 'voice.onset', atMs: startMs, decidedAtMs: clock.now() }));
     for (const reachMs of [128, 256, 512, 700].filter((ms) => ms <= voicedMs)) {
       clock.after(reachMs, () => {
-        if (line.reachMs === reachMs) line.tell({ type: 'voice.reached', atMs: clock.now(), voicedMs: reachMs });
+        if (line.reachMs === reachMs)
+          line.tell({ type: 'voice.reached', atMs: clock.now(), voicedMs: reachMs });
       });
     }
     clock.after(Math.max(70, voicedMs + 100), () => {
@@ -162,7 +171,11 @@ export function startSimulatedCaller(options: {
       for (const digit of ['1', '2', '#'].slice(0, Math.ceil(random.between(0, 3))))
         line.tell({ type: 'digit', atMs, digit, durationMs: 80, source: 'rfc4733' });
     else if (what === 'message')
-      line.tell({ type: 'message', atMs, text: JSON.stringify({ type: 'user.message', text: 'typed words', audio: random.chance(0.8) }) });
+      line.tell({
+        type: 'message',
+        atMs,
+        text: JSON.stringify({ type: 'user.message', text: 'typed words', audio: random.chance(0.8) }),
+      });
     else if (what === 'interrupt') line.tell({ type: 'message', atMs, text: '{"type":"user.interrupt"}' });
     else if (what === 'activity') line.tell({ type: 'message', atMs, text: '{"type":"user.activity"}' });
     else line.tell({ type: 'message', atMs, text: '{"type":' });

@@ -10,7 +10,10 @@ interface Pending {
   readonly callback: () => void;
 }
 
-/** The clock of one simulation; `forCall` counts the timers of the product apart from those of the simulated world. */
+/**
+ * The clock of one simulation; `forCall` counts the timers of the product apart from those of the simulated
+ * world.
+ */
 export class SimulatedClock implements Clock {
   #nowMs = 1_000;
   #order = 0;

@@ -15,10 +15,18 @@ import { soundsOf } from '#runtime/turn/text/word-sounds.ts';
 import type { Random } from './random.ts';
 import { SIMULATED_RATE_HZ, type SpokenWords } from './simulated-leg.ts';
 
-const VOCABULARY = 'alpha bravo charlie delta echo foxtrot golf hotel india juliet kilo lima mike november oscar papa'.split(' ');
+const VOCABULARY =
+  'alpha bravo charlie delta echo foxtrot golf hotel india juliet kilo lima mike november oscar papa'.split(
+    ' ',
+  );
 
 /** A voice that numbers its words in the samples; times of words are told or not, as the engine would. */
-export function createSimulatedVoice(options: { clock: Clock; random: Random; words: SpokenWords; givesWordTimes: boolean }): Synthesizer {
+export function createSimulatedVoice(options: {
+  clock: Clock;
+  random: Random;
+  words: SpokenWords;
+  givesWordTimes: boolean;
+}): Synthesizer {
   const { clock, random, words, givesWordTimes } = options;
   return {
     id: 'simulated',
@@ -30,11 +38,18 @@ export function createSimulatedVoice(options: { clock: Clock; random: Random; wo
       for (const match of text.matchAll(/\S+/g)) {
         // A voice without word times is judged by its letters, so it speaks by them.
         const samples = Math.round(
-          givesWordTimes ? random.between(120, 400) : lettersOf([{ sounds: soundsOf(match[0]), mayPause: false }]) * random.between(45, 70),
+          givesWordTimes
+            ? random.between(120, 400)
+            : lettersOf([{ sounds: soundsOf(match[0]), mayPause: false }]) * random.between(45, 70),
         );
         const number = words.add(match[0], samples);
         const audio = new Int16Array(samples).fill(number);
-        const word: SpokenWord = { textStart: match.index, textEnd: match.index + match[0].length, startMs: elapsedMs, endMs: elapsedMs + samples };
+        const word: SpokenWord = {
+          textStart: match.index,
+          textEnd: match.index + match[0].length,
+          startMs: elapsedMs,
+          endMs: elapsedMs + samples,
+        };
         elapsedMs += samples;
         yield { samples: audio, sampleRateHz: SIMULATED_RATE_HZ, words: givesWordTimes ? [word] : null };
         if (random.chance(0.05)) await clock.sleep(random.between(1, 600), signal);
@@ -67,7 +82,10 @@ export function createSimulatedModel(options: {
     if (!toolName) return;
     // Some models ask for the same thing twice in one breath.
     for (let left = random.chance(0.1) ? 2 : 1; left > 0; left--)
-      yield { type: 'tool_call', call: { callId: `c${++calls}`, toolName, input: '{"farewell":"So long.","destination":"Sales"}' } };
+      yield {
+        type: 'tool_call',
+        call: { callId: `c${++calls}`, toolName, input: '{"farewell":"So long.","destination":"Sales"}' },
+      };
   }
 
   async function* sentences(breaks: boolean, signal: AbortSignal): AsyncGenerator<ChatDelta> {
@@ -84,9 +102,15 @@ export function createSimulatedModel(options: {
     id: 'simulated/model',
     isCustom: false,
     async *stream({ signal, messages, tools }): AsyncGenerator<ChatDelta> {
-      const stumble = random.chance(faults) ? random.pick(['throw', 'empty', 'hang', 'slow', 'break'] as const) : 'none';
-      await clock.sleep(stumble === 'slow' ? random.between(2_000, 7_000) : (firstTokenMs ?? random.between(60, 900)), signal);
-      if (stumble === 'throw') throw new ModelError('the model is overloaded', { retryable: random.chance(0.8), status: 503 });
+      const stumble = random.chance(faults)
+        ? random.pick(['throw', 'empty', 'hang', 'slow', 'break'] as const)
+        : 'none';
+      await clock.sleep(
+        stumble === 'slow' ? random.between(2_000, 7_000) : (firstTokenMs ?? random.between(60, 900)),
+        signal,
+      );
+      if (stumble === 'throw')
+        throw new ModelError('the model is overloaded', { retryable: random.chance(0.8), status: 503 });
       if (stumble === 'hang') await clock.sleep(3_600_000, signal);
       if (stumble !== 'empty') yield* sentences(stumble === 'break', signal);
       if (messages.at(-1)?.role !== 'tool' && stumble === 'none' && tools.length > 0) yield* toolCalls();
@@ -104,7 +128,14 @@ const TOOL_TRAITS: Readonly<Record<string, ReturnType<ToolRunner['traits']>>> = 
 /** Tools that take their time. */
 export function createSimulatedTools(options: { clock: Clock; random: Random }): ToolRunner {
   const { clock, random } = options;
-  const failed = (error: string) => ({ status: 'failed' as const, output: null, outputTruncated: false, error, latencyMs: 0, modelText: error });
+  const failed = (error: string) => ({
+    status: 'failed' as const,
+    output: null,
+    outputTruncated: false,
+    error,
+    latencyMs: 0,
+    modelText: error,
+  });
   return {
     definitions: [
       { name: 'look_up', description: '', arguments: [] },
@@ -120,7 +151,14 @@ export function createSimulatedTools(options: { clock: Clock; random: Random }):
         return failed('aborted');
       }
       if (call.toolName === 'invented') return failed('no such tool');
-      return { status: 'completed', output: 'found', outputTruncated: false, error: null, latencyMs, modelText: 'found' };
+      return {
+        status: 'completed',
+        output: 'found',
+        outputTruncated: false,
+        error: null,
+        latencyMs,
+        modelText: 'found',
+      };
     },
     close: () => undefined,
   };
@@ -140,14 +178,19 @@ export interface SimulatedRecognizer extends Recognizer {
 }
 
 /** Creates a recogniser whose words come late, in pieces, or not at all. */
-export function createSimulatedRecognizer(options: { clock: Clock; random: Random; habits: RecognizerHabits }): SimulatedRecognizer {
+export function createSimulatedRecognizer(options: {
+  clock: Clock;
+  random: Random;
+  habits: RecognizerHabits;
+}): SimulatedRecognizer {
   const { clock, habits, random } = options;
   let emit: ((event: RecognitionEvent) => void) | null = null;
   let heard: string[] = [];
   let unsettled = 0;
 
   function settle(): void {
-    if (heard.length > 0) emit?.({ type: 'final', text: heard.join(' '), startMs: null, endMs: null, language: null });
+    if (heard.length > 0)
+      emit?.({ type: 'final', text: heard.join(' '), startMs: null, endMs: null, language: null });
     heard = [];
   }
 
@@ -171,7 +214,10 @@ export function createSimulatedRecognizer(options: { clock: Clock; random: Rando
   function catchWord(text: string): void {
     unsettled -= 1;
     if (random.chance(habits.faults / 10)) {
-      emit?.({ type: 'failed', error: new SpeechError(random.chance(0.9) ? 'connectivity' : 'quota', 'lost') });
+      emit?.({
+        type: 'failed',
+        error: new SpeechError(random.chance(0.9) ? 'connectivity' : 'quota', 'lost'),
+      });
       return;
     }
     heard.push(text);

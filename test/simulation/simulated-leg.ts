@@ -1,6 +1,6 @@
 /**
- * A leg without sound: it plays what it is told in virtual time and keeps the truth of it. Every sample carries the number of its word,
- * so which words were played to their end is known without believing anybody.
+ * A leg without sound: it plays what it is told in virtual time and keeps the truth of it. Every sample
+ * carries the number of its word, so which words were played to their end is known without believing anybody.
  */
 import type { Clock, Timer } from '#config/clock.ts';
 import type { Leg, LegCloseReason, LegCommand, LegEvent } from '#media/leg/leg.ts';
@@ -71,7 +71,13 @@ export class SimulatedLeg implements Leg {
   reachMs = 0;
   readonly #given = new Set<string>();
 
-  constructor(options: { clock: Clock; words: SpokenWords; latencyMs: number; kind?: Leg['kind']; isHeld?: boolean }) {
+  constructor(options: {
+    clock: Clock;
+    words: SpokenWords;
+    latencyMs: number;
+    kind?: Leg['kind'];
+    isHeld?: boolean;
+  }) {
     this.kind = options.kind ?? 'rtp';
     this.#clock = options.clock;
     this.#words = options.words;
@@ -137,7 +143,12 @@ export class SimulatedLeg implements Leg {
     if (this.#isClosed) return;
     this.#stop();
     this.#isClosed = true;
-    this.tell({ type: 'closed', atMs: this.#clock.now(), reason, stats: { packetsReceived: 0, packetsLost: 0, packetsSent: 0, jitterMs: 0 } });
+    this.tell({
+      type: 'closed',
+      atMs: this.#clock.now(),
+      reason,
+      stats: { packetsReceived: 0, packetsLost: 0, packetsSent: 0, jitterMs: 0 },
+    });
   }
 
   #take(command: LegCommand): void {
@@ -149,7 +160,11 @@ export class SimulatedLeg implements Leg {
       case 'pause':
         this.#stop();
         this.#isPaused = true;
-        this.tell({ type: 'playout.paused', atMs: this.#clock.now(), position: this.#where() ?? { replyId: '', pieceId: 0, sample: 0 } });
+        this.tell({
+          type: 'playout.paused',
+          atMs: this.#clock.now(),
+          position: this.#where() ?? { replyId: '', pieceId: 0, sample: 0 },
+        });
         break;
       case 'resume':
         this.#isPaused = false;
@@ -210,7 +225,9 @@ export class SimulatedLeg implements Leg {
 
   #where() {
     const piece = this.#queue[0];
-    return piece ? { replyId: piece.replyId, pieceId: piece.pieceId, sample: this.#position } : this.#lastPosition;
+    return piece
+      ? { replyId: piece.replyId, pieceId: piece.pieceId, sample: this.#position }
+      : this.#lastPosition;
   }
 
   #lastPosition: { replyId: string; pieceId: number; sample: number } | null = null;
@@ -237,7 +254,13 @@ export class SimulatedLeg implements Leg {
   #reach(piece: Play): void {
     this.#stop();
     while (this.#mark < piece.marks.length && (piece.marks[this.#mark] as number) <= this.#position) {
-      this.tell({ type: 'playout.mark', atMs: this.#clock.now(), replyId: piece.replyId, pieceId: piece.pieceId, mark: this.#mark });
+      this.tell({
+        type: 'playout.mark',
+        atMs: this.#clock.now(),
+        replyId: piece.replyId,
+        pieceId: piece.pieceId,
+        mark: this.#mark,
+      });
       this.#mark += 1;
     }
     if (this.#position >= piece.samples.length) this.#endPiece(piece);
@@ -263,7 +286,10 @@ export class SimulatedLeg implements Leg {
     const piece = this.#queue[0];
     if (this.#resumedMs === null || !piece) return;
     // A sample begun is not played yet: its mark has not been told either.
-    const until = Math.min(piece.samples.length, Math.floor(this.#position + this.#clock.now() - this.#resumedMs + 0.001));
+    const until = Math.min(
+      piece.samples.length,
+      Math.floor(this.#position + this.#clock.now() - this.#resumedMs + 0.001),
+    );
     for (let index = this.#position; index < until; index++) this.#count(piece, index);
     this.#position = until;
     this.#resumedMs = null;

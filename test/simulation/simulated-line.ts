@@ -1,4 +1,7 @@
-/** The caller's way to the call over as many legs as it takes: connections break in mid-call and others take their place. */
+/**
+ * The caller's way to the call over as many legs as it takes: connections break in mid-call and others take
+ * their place.
+ */
 import type { Leg, LegCloseReason, LegEvent } from '#media/leg/leg.ts';
 import type { Random } from './random.ts';
 import type { SimulatedClock } from './simulated-clock.ts';
@@ -34,7 +37,13 @@ export class SimulatedLine {
 
   /** Another leg, not yet connected. */
   open(): SimulatedLeg {
-    const leg = new SimulatedLeg({ clock: this.#clock, words: this.#words, latencyMs: this.#latencyMs, kind: this.#kind, isHeld: true });
+    const leg = new SimulatedLeg({
+      clock: this.#clock,
+      words: this.#words,
+      latencyMs: this.#latencyMs,
+      kind: this.#kind,
+      isHeld: true,
+    });
     this.#legs.push(leg);
     return leg;
   }
@@ -86,7 +95,9 @@ export class SimulatedLine {
 
   /** What was played after that moment, on whichever leg, and what never was. */
   playedAfter(momentMs: number): readonly PlayedReply[] {
-    return this.#legs.flatMap(({ played }) => played).filter(({ startedMs }) => startedMs === null || startedMs > momentMs);
+    return this.#legs
+      .flatMap(({ played }) => played)
+      .filter(({ startedMs }) => startedMs === null || startedMs > momentMs);
   }
 
   get violations(): readonly string[] {

@@ -13,13 +13,26 @@ const TRANSPORTS: Readonly<Record<Channel, CallPlan['transport']>> = {
   phone_outbound: {
     type: 'sip_outbound',
     guard: null,
-    ...{ to_uri: 'sip:x@127.0.0.1', from_number: '', to_number: '', username: null, password: null, headers: {}, ring_seconds: 30 },
+    ...{
+      to_uri: 'sip:x@127.0.0.1',
+      from_number: '',
+      to_number: '',
+      username: null,
+      password: null,
+      headers: {},
+      ring_seconds: 30,
+    },
   },
 };
 
 /** Draws a plan. */
 export function simulatedPlan(random: Random): CallPlan {
-  const channel: Channel = random.pick(['phone_inbound', 'phone_inbound', 'web_voice', 'phone_outbound'] as const);
+  const channel: Channel = random.pick([
+    'phone_inbound',
+    'phone_inbound',
+    'web_voice',
+    'phone_outbound',
+  ] as const);
   const canTransfer = channel !== 'web_voice' && random.chance(0.3);
   return {
     version: CALL_PLAN_VERSION,
@@ -63,7 +76,11 @@ export function simulatedPlan(random: Random): CallPlan {
 }
 
 function simulatedConfig(random: Random, canTransfer: boolean): CallPlan['config'] {
-  const config = defaultAgentConfig({ llmModel: 'simulated/model', asrModel: 'simulated', voiceId: 'default' });
+  const config = defaultAgentConfig({
+    llmModel: 'simulated/model',
+    asrModel: 'simulated',
+    voiceId: 'default',
+  });
   const { conversation, tools } = config;
   config.prompt.first_message_mode = random.pick(['off', 'fixed', 'prompt'] as const);
   Object.assign(conversation, {
@@ -113,6 +130,9 @@ function destination(random: Random): CallPlan['config']['conversation']['transf
     ...{ mode: 'cold', warm_connect: 'direct', warm_briefing_instructions: '' },
     announcement_mode: random.pick(['generated', 'fixed', 'off'] as const),
     announcement_message: 'One moment please.',
-    on_failure: { action: random.pick(['return_to_agent', 'end_call'] as const), message: random.pick(['', 'Nobody is there.']) },
+    on_failure: {
+      action: random.pick(['return_to_agent', 'end_call'] as const),
+      message: random.pick(['', 'Nobody is there.']),
+    },
   };
 }

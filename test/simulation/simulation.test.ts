@@ -9,7 +9,8 @@ import { type AnsweredTwice, answeredTwice, FIRST_TOKEN_MS, medianSaving } from 
 /** `SIMULATION_SEED=17` runs that call alone; `SIMULATION_CALLS=10000` runs more of them. */
 const onlySeed = process.env['SIMULATION_SEED'];
 const calls = Number(process.env['SIMULATION_CALLS'] ?? 2_000);
-const seeds = onlySeed === undefined ? Array.from({ length: calls }, (_, index) => index + 1) : [Number(onlySeed)];
+const seeds =
+  onlySeed === undefined ? Array.from({ length: calls }, (_, index) => index + 1) : [Number(onlySeed)];
 
 /** Steps after which the worker of a seed's call dies: from its first to well into it. */
 const deathOf = (seed: number) => 1 + ((seed * 37) % 150);
@@ -29,7 +30,12 @@ describe('simulated calls', () => {
     // The script of chance reaches the ends a call can come to.
     if (seeds.length >= 1_000)
       expect(Object.keys(reasons).sort()).toEqual(
-        expect.arrayContaining(['agent_hangup', 'conversation_timeout', 'llm_endpoint_failure', 'user_hangup']),
+        expect.arrayContaining([
+          'agent_hangup',
+          'conversation_timeout',
+          'llm_endpoint_failure',
+          'user_hangup',
+        ]),
       );
   }, 600_000);
 
@@ -39,7 +45,11 @@ describe('simulated calls', () => {
     for (const seed of seeds.slice(0, 200)) {
       const call = await simulateCall(seed, { diesAfterSteps: deathOf(seed) });
       if (call.takeover) taken += 1;
-      failed.push(...violations(call).map((violation) => `npm run simulate -- --seed ${seed} --dies-after ${deathOf(seed)}: ${violation}`));
+      failed.push(
+        ...violations(call).map(
+          (violation) => `npm run simulate -- --seed ${seed} --dies-after ${deathOf(seed)}: ${violation}`,
+        ),
+      );
       if (failed.length > 20) break;
     }
     expect(failed).toEqual([]);
@@ -65,7 +75,10 @@ describe('simulated calls', () => {
     for (const seed of seeds.slice(0, 25)) {
       const { reports } = await simulateCall(seed);
       for (const report of reports)
-        expect(durableReport.safeParse(report), `SIMULATION_SEED=${seed} ${JSON.stringify(report)}`).toMatchObject({ success: true });
+        expect(
+          durableReport.safeParse(report),
+          `SIMULATION_SEED=${seed} ${JSON.stringify(report)}`,
+        ).toMatchObject({ success: true });
     }
   });
 });

@@ -1,4 +1,7 @@
-/** What beginning a reply early saves: the same calls with and without it, turn by turn. Virtual time makes the comparison exact. */
+/**
+ * What beginning a reply early saves: the same calls with and without it, turn by turn. Virtual time makes
+ * the comparison exact.
+ */
 import { type SimulatedCall, simulateCall } from './simulate-call.ts';
 
 /** Every simulated model takes this long to its first token here, ms. */

@@ -1,6 +1,7 @@
 /**
- * What must be true after every step of a call: checked with each input the turn machine takes, so that a broken call tells the moment it broke.
- * The checker keeps its own account of timers and replies from the effects alone; it believes nothing the state says of them.
+ * What must be true after every step of a call: checked with each input the turn machine takes, so that a
+ * broken call tells the moment it broke. The checker keeps its own account of timers and replies from the
+ * effects alone; it believes nothing the state says of them.
  */
 
 import type { Effect } from '#runtime/turn/machine/turn-effects.ts';
@@ -51,11 +52,17 @@ export class StepInvariants {
     if (this.#hangUps > 0 && effects.length > 0) this.#found('something is done after the end');
     for (const effect of effects) this.#account(effect);
     this.#checkReuse(effects);
-    const isJudged = input.type === 'timer.fired' && input.name === 'judge' && state.caller.is === 'stopped' && state.recognizer.is === 'open';
-    if (isJudged && !effects.some((effect) => effect.do === 'finalise')) this.#found('speech is judged and its words are not asked for');
+    const isJudged =
+      input.type === 'timer.fired' &&
+      input.name === 'judge' &&
+      state.caller.is === 'stopped' &&
+      state.recognizer.is === 'open';
+    if (isJudged && !effects.some((effect) => effect.do === 'finalise'))
+      this.#found('speech is judged and its words are not asked for');
     if (state.caller.is === 'silent') this.#speculations = 0;
     this.violations.push(...withoutDeadline(state, this.#timers));
-    if (this.#isConnected && state.phase.is === 'connecting' && !this.#timers.has('screening')) this.#found('connected, and the call does not begin');
+    if (this.#isConnected && state.phase.is === 'connecting' && !this.#timers.has('screening'))
+      this.#found('connected, and the call does not begin');
     this.#checkState(state);
     for (let index = before; index < this.violations.length; index++)
       this.violations[index] = `${input.atMs.toFixed(0)} ms, at ${input.type}: ${this.violations[index]}`;
@@ -103,7 +110,10 @@ export class StepInvariants {
         if (this.#replies.has(effect.replyId)) this.#found(`two replies are called ${effect.replyId}`);
         this.#replies.set(effect.replyId, {
           isSpeculative: effect.do === 'generate' && effect.isSpeculative,
-          answers: effect.do === 'generate' ? (effect.messages.findLast(({ role }) => role === 'user')?.content ?? '') : '',
+          answers:
+            effect.do === 'generate'
+              ? (effect.messages.findLast(({ role }) => role === 'user')?.content ?? '')
+              : '',
           isGivenUp: false,
         });
         if (effect.do === 'generate') this.#checkRun(effect);
@@ -129,11 +139,15 @@ export class StepInvariants {
   #checkTool(callId: string): void {
     if (this.#results.has(callId)) this.#found(`${callId} runs after its result`);
     if (this.#ran.has(callId)) this.#found(`${callId} runs twice`);
-    if (this.#replies.get(this.#askedBy.get(callId) ?? '')?.isSpeculative) this.#found(`${callId} runs before its turn is taken`);
+    if (this.#replies.get(this.#askedBy.get(callId) ?? '')?.isSpeculative)
+      this.#found(`${callId} runs before its turn is taken`);
     this.#ran.add(callId);
   }
 
-  #changeReply({ do: what, replyId }: Extract<Effect, { do: 'play' | 'hold' | 'commit' | 'discard' | 'clear' }>): void {
+  #changeReply({
+    do: what,
+    replyId,
+  }: Extract<Effect, { do: 'play' | 'hold' | 'commit' | 'discard' | 'clear' }>): void {
     const reply = this.#replies.get(replyId);
     if (!reply) {
       this.#found(`${what} of an unknown reply ${replyId}`);
@@ -163,11 +177,16 @@ export class StepInvariants {
   #checkReuse(effects: readonly Effect[]): void {
     const committed = effects.find((effect) => effect.do === 'commit');
     const taken = effects.find(
-      (effect) => effect.do === 'event' && effect.event.type === 'transcript' && effect.event.role === 'user' && effect.event.final,
+      (effect) =>
+        effect.do === 'event' &&
+        effect.event.type === 'transcript' &&
+        effect.event.role === 'user' &&
+        effect.event.final,
     );
     if (committed?.do !== 'commit' || taken?.do !== 'event' || taken.event.type !== 'transcript') return;
     const answers = this.#replies.get(committed.replyId)?.answers ?? '';
-    if (normalised(answers) !== normalised(taken.event.text)) this.#found(`"${taken.event.text}" gets the answer to "${answers}"`);
+    if (normalised(answers) !== normalised(taken.event.text))
+      this.#found(`"${taken.event.text}" gets the answer to "${answers}"`);
   }
 
   #checkItem(item: Extract<Effect, { do: 'record' }>['item']): void {
@@ -181,10 +200,13 @@ export class StepInvariants {
 
   #checkState({ caller, phase, speculation, waiting }: TurnState): void {
     if (phase.is === 'ended' && this.#hangUps === 0) this.#found('ended without hanging up');
-    if (this.#isLegPaused && phase.is !== 'paused' && phase.is !== 'ended') this.#found(`the leg stays paused while ${phase.is}`);
+    if (this.#isLegPaused && phase.is !== 'paused' && phase.is !== 'ended')
+      this.#found(`the leg stays paused while ${phase.is}`);
     // A turn kept for later is taken as soon as the floor is free.
-    if (phase.is === 'listening' && caller.is === 'silent' && waiting.length > 0) this.#found(`"${waiting[0]?.text}" waits while nobody speaks`);
-    if (speculation && this.#replies.get(speculation.generation.replyId)?.isGivenUp) this.#found('a speculation that was given up is kept');
+    if (phase.is === 'listening' && caller.is === 'silent' && waiting.length > 0)
+      this.#found(`"${waiting[0]?.text}" waits while nobody speaks`);
+    if (speculation && this.#replies.get(speculation.generation.replyId)?.isGivenUp)
+      this.#found('a speculation that was given up is kept');
     if (phase.is !== 'answering') return;
     const { generation } = phase.answer;
     const reply = this.#replies.get(generation.replyId);

@@ -1,4 +1,7 @@
-/** A phone's call, answered as the worker answers it, and heard at both ends: the agent says 440 Hz, the phone 700. */
+/**
+ * A phone's call, answered as the worker answers it, and heard at both ends: the agent says 440 Hz, the phone
+ * 700.
+ */
 import { expect } from 'vitest';
 import type { Leg } from '#media/leg/leg.ts';
 import { answerInboundCall, type InboundCall, type InboundCallDeps } from '#telephony/inbound-call.ts';
@@ -22,7 +25,10 @@ export function answeredCall(worker: Signalling, deps: InboundCallDeps): Promise
   return new Promise((resolve, reject) => {
     worker.onInvite((invite) => {
       answerInboundCall(deps, invite, Promise.resolve({ recordAudio: false })).then(
-        (call) => (call.outcome === 'answered' ? resolve({ ...call, offer: invite.sdpOffer }) : reject(new Error(call.outcome))),
+        (call) =>
+          call.outcome === 'answered'
+            ? resolve({ ...call, offer: invite.sdpOffer })
+            : reject(new Error(call.outcome)),
         reject,
       );
     });
@@ -31,7 +37,14 @@ export function answeredCall(worker: Signalling, deps: InboundCallDeps): Promise
 
 /** Says the agent's tone, and hears the phone's and nothing of its own. */
 export async function expectPhoneHeard(leg: Leg, log: LegLog): Promise<void> {
-  leg.send({ do: 'play', replyId: 'greeting', pieceId: 1, samples: tone(AGENT_HZ, 1_000), marks: new Int32Array(0), last: true });
+  leg.send({
+    do: 'play',
+    replyId: 'greeting',
+    pieceId: 1,
+    samples: tone(AGENT_HZ, 1_000),
+    marks: new Int32Array(0),
+    last: true,
+  });
   const heard = () => Int16Array.from(log.all('audio').flatMap((event) => [...event.samples]));
   await expect.poll(() => power(heard(), PHONE_HZ), PATIENCE).toBeGreaterThan(AUDIBLE);
   expect(power(heard(), AGENT_HZ)).toBeLessThan(power(heard(), PHONE_HZ) / 100);

@@ -19,8 +19,19 @@ describeNeeds(['sipp'])('a flood by sipp', () => {
   });
   afterEach(() => server.close());
 
-  it('is answered up to the share of its source and then gets nothing, while another source is served', { timeout: 60_000 }, async () => {
-    const { screen } = await runSipp('options', server.sipPort, ['-m', '4000', '-r', '2000', '-l', '4000', '-recv_timeout', '1000']);
+  it('is answered up to the share of its source and then gets nothing, while another source is served', {
+    timeout: 60_000,
+  }, async () => {
+    const { screen } = await runSipp('options', server.sipPort, [
+      '-m',
+      '4000',
+      '-r',
+      '2000',
+      '-l',
+      '4000',
+      '-recv_timeout',
+      '1000',
+    ]);
     const answered = Number(/Successful call *\| +\d+ +\| +(\d+)/.exec(screen)?.[1]);
     expect(answered, screen).toBeGreaterThan(0);
     expect(answered).toBeLessThanOrEqual(SHARE);

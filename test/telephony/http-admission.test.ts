@@ -40,8 +40,17 @@ describe('admission over HTTP', () => {
 
   it('asks with the worker token and hands on the answer', async () => {
     reply = { status: 200, body: '{"action":"route","data":{"tag":"worker-1"}}' };
-    expect(await createHttpAdmission(url, 'token-of-workers')(question)).toEqual({ action: 'route', data: { tag: 'worker-1' } });
-    expect(asked).toEqual([{ path: '/internal/sip/admit', authorization: 'Bearer token-of-workers', body: admissionRequest.parse(question) }]);
+    expect(await createHttpAdmission(url, 'token-of-workers')(question)).toEqual({
+      action: 'route',
+      data: { tag: 'worker-1' },
+    });
+    expect(asked).toEqual([
+      {
+        path: '/internal/sip/admit',
+        authorization: 'Bearer token-of-workers',
+        body: admissionRequest.parse(question),
+      },
+    ]);
   });
 
   it.each([

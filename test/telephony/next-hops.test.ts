@@ -9,10 +9,19 @@ import { SilentMedia } from '#test/fakes/silent-media.ts';
 import { type PhoneManner, startSippPhone } from '#test/fakes/sipp-phone.ts';
 import { describeNeeds } from '#test/needs.ts';
 
-const server = (name: string, priority = 10, weight = 1, port = 5060): SrvRecord => ({ name, priority, weight, port });
+const server = (name: string, priority = 10, weight = 1, port = 5060): SrvRecord => ({
+  name,
+  priority,
+  weight,
+  port,
+});
 
 /** The servers of a URI where the domain names these; and what was looked up. */
-async function hops(uri: string, records: readonly SrvRecord[], random = () => 0.5): Promise<{ readonly hops: string[]; readonly asked: string[] }> {
+async function hops(
+  uri: string,
+  records: readonly SrvRecord[],
+  random = () => 0.5,
+): Promise<{ readonly hops: string[]; readonly asked: string[] }> {
   const asked: string[] = [];
   const lookUpSrv = async (name: string) => {
     asked.push(name);
@@ -29,13 +38,19 @@ describe('RFC 3263 §4.2 the servers of a trunk', () => {
       hops: ['sip:a.example:5080;transport=udp', 'sip:b.example:5060;transport=udp'],
       asked: ['_sip._udp.trunk.example'],
     });
-    expect((await hops('sip:+14155550123@trunk.example;transport=tcp', records)).asked).toEqual(['_sip._tcp.trunk.example']);
+    expect((await hops('sip:+14155550123@trunk.example;transport=tcp', records)).asked).toEqual([
+      '_sip._tcp.trunk.example',
+    ]);
   });
 
   it('RFC 2782 of one priority come by their weight', async () => {
     const random = seededRandom(7);
     const firsts = await Promise.all(
-      Array.from({ length: 400 }, async () => (await hops('sip:1@t', [server('often', 1, 3), server('seldom', 1, 1)], random)).hops[0] ?? ''),
+      Array.from(
+        { length: 400 },
+        async () =>
+          (await hops('sip:1@t', [server('often', 1, 3), server('seldom', 1, 1)], random)).hops[0] ?? '',
+      ),
     );
     const often = firsts.filter((hop) => hop.includes('often')).length / firsts.length;
     expect(often).toBeGreaterThan(0.65);
@@ -68,14 +83,28 @@ describeNeeds(['sipp'])('RFC 3263 §4.3 a call through a trunk of two servers', 
     const worker = await connectTestWorker(signalling);
     const phones = await Promise.all(manners.map((manner) => startSippPhone(manner)));
     try {
-      const records = phones.map(({ address }, index) => server('127.0.0.1', index, 1, Number(address.split(':')[1])));
+      const records = phones.map(({ address }, index) =>
+        server('127.0.0.1', index, 1, Number(address.split(':')[1])),
+      );
       const call = await dialOutboundCall(
-        { clock: systemClock, media: new SilentMedia(systemClock), signalling: worker, lookUpSrv: async () => records, ...AT },
-        { toUri: 'sip:+14155550123@trunk.example', fromNumber: '+15550100', headers: { 'X-Service-Session-Id': 's1' }, ...PLAIN },
+        {
+          clock: systemClock,
+          media: new SilentMedia(systemClock),
+          signalling: worker,
+          lookUpSrv: async () => records,
+          ...AT,
+        },
+        {
+          toUri: 'sip:+14155550123@trunk.example',
+          fromNumber: '+15550100',
+          headers: { 'X-Service-Session-Id': 's1' },
+          ...PLAIN,
+        },
         new AbortController().signal,
       );
       if (call.outcome === 'answered') call.leg.send({ do: 'close' });
-      for (const { ended } of phones.slice(0, call.outcome === 'answered' ? 2 : 1)) expect((await ended).code).toBe(0);
+      for (const { ended } of phones.slice(0, call.outcome === 'answered' ? 2 : 1))
+        expect((await ended).code).toBe(0);
       return call.outcome;
     } finally {
       for (const phone of phones) phone.giveUp();
@@ -87,7 +116,9 @@ describeNeeds(['sipp'])('RFC 3263 §4.3 a call through a trunk of two servers', 
   const PLAIN = { credentials: { username: 'parley', password: 'secret' }, recording: null, ringMs: 20_000 };
 
   it('goes on to the second where the first takes no calls, digest and all', async () => {
-    expect(await dialThrough({ does: 'refuse', status: 503 }, { does: 'answer', digest: 407 })).toBe('answered');
+    expect(await dialThrough({ does: 'refuse', status: 503 }, { does: 'answer', digest: 407 })).toBe(
+      'answered',
+    );
   });
 
   it('ends with the first where that has an answer', async () => {

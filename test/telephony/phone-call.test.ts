@@ -20,10 +20,22 @@ itNeeds(['baresip']).each([
   'a real phone that talks %s hears what is played, is heard at %i Hz, presses keys, and hangs up',
   async (codec, rateHz) => {
     const logger = createLogger({ level: 'silent', name: 'test' });
-    const media = await startMediaThread({ rtpPortMin: 23_000, rtpPortMax: 23_019, iceServers: [], clock: systemClock, logger });
+    const media = await startMediaThread({
+      rtpPortMin: 23_000,
+      rtpPortMax: 23_019,
+      iceServers: [],
+      clock: systemClock,
+      logger,
+    });
     const server = await startTestSignalling();
     const worker = await connectTestWorker(server);
-    const deps = { clock: systemClock, media, sipHost: '127.0.0.1', sipPublicIp: undefined, random: Math.random };
+    const deps = {
+      clock: systemClock,
+      media,
+      sipHost: '127.0.0.1',
+      sipPublicIp: undefined,
+      random: Math.random,
+    };
     const answered = answeredCall(worker, deps);
     const phone = await dial(`sip:+15550100@127.0.0.1:${server.sipPort}`, tone(700, 3_000), { codec });
     try {
@@ -41,7 +53,8 @@ itNeeds(['baresip']).each([
       await log.next('playout.finished');
       await phone.press('5');
       expect(await log.next('digit')).toMatchObject({ digit: '5', source: 'rfc4733' });
-      const heardByUs = () => resample(Int16Array.from(log.all('audio').flatMap((event) => [...event.samples])), rateHz, RATE_HZ);
+      const heardByUs = () =>
+        resample(Int16Array.from(log.all('audio').flatMap((event) => [...event.samples])), rateHz, RATE_HZ);
       await expect.poll(() => power(heardByUs(), 700), { timeout: 5_000 }).toBeGreaterThan(100_000);
       expect(power(heardByUs(), 440)).toBeLessThan(power(heardByUs(), 700) / 100);
       await phone.hangUp();

@@ -4,21 +4,44 @@ import { answerAudio, isAnswerable, offerAudio, readAnswer } from '#telephony/sd
 
 const OUR_KEY = Buffer.alloc(30, 1).toString('base64');
 const THEIR_KEY = Buffer.alloc(30, 2).toString('base64');
-const local = { address: '192.0.2.1', port: 20_000, sessionId: 7, version: 1, srtpKey: OUR_KEY, isSecure: false };
+const local = {
+  address: '192.0.2.1',
+  port: 20_000,
+  sessionId: 7,
+  version: 1,
+  srtpKey: OUR_KEY,
+  isSecure: false,
+};
 const offer = (protocol: string, ...lines: string[]) =>
-  ['v=0', 'o=- 1 1 IN IP4 192.0.2.9', 's=-', 'c=IN IP4 192.0.2.9', 't=0 0', `m=audio 4000 ${protocol} 0`, ...lines, ''].join('\r\n');
+  [
+    'v=0',
+    'o=- 1 1 IN IP4 192.0.2.9',
+    's=-',
+    'c=IN IP4 192.0.2.9',
+    't=0 0',
+    `m=audio 4000 ${protocol} 0`,
+    ...lines,
+    '',
+  ].join('\r\n');
 const line = (rest: string) => `a=crypto:1 ${rest}`;
 
 describe('keys of protected media in descriptions (RFC 4568)', () => {
-  it.each(['AES_CM_128_HMAC_SHA1_80', 'AES_CM_128_HMAC_SHA1_32'])('%s is accepted under its own tag, with a key of ours', (suite) => {
-    const { sdp, remote } = answerAudio(
-      offer('RTP/SAVP', 'a=crypto:7 F8_128_HMAC_SHA1_80 inline:AAAA', `a=crypto:9 ${suite} inline:${THEIR_KEY}`),
-      local,
-    );
-    expect(sdp).toContain('m=audio 20000 RTP/SAVP 0\r\n');
-    expect(sdp.match(/^a=crypto:.*$/gm)).toEqual([`a=crypto:9 ${suite} inline:${OUR_KEY}`]);
-    expect(remote.srtp).toEqual({ suite, sendKey: OUR_KEY, receiveKey: THEIR_KEY, receiveMkiBytes: 0 });
-  });
+  it.each(['AES_CM_128_HMAC_SHA1_80', 'AES_CM_128_HMAC_SHA1_32'])(
+    '%s is accepted under its own tag, with a key of ours',
+    (suite) => {
+      const { sdp, remote } = answerAudio(
+        offer(
+          'RTP/SAVP',
+          'a=crypto:7 F8_128_HMAC_SHA1_80 inline:AAAA',
+          `a=crypto:9 ${suite} inline:${THEIR_KEY}`,
+        ),
+        local,
+      );
+      expect(sdp).toContain('m=audio 20000 RTP/SAVP 0\r\n');
+      expect(sdp.match(/^a=crypto:.*$/gm)).toEqual([`a=crypto:9 ${suite} inline:${OUR_KEY}`]);
+      expect(remote.srtp).toEqual({ suite, sendKey: OUR_KEY, receiveKey: THEIR_KEY, receiveMkiBytes: 0 });
+    },
+  );
 
   it.each([
     ['a lifetime', `inline:${THEIR_KEY}|2^31`, 0],
@@ -32,7 +55,10 @@ describe('keys of protected media in descriptions (RFC 4568)', () => {
 
   it.each([
     ['no key at all', []],
-    ['a suite we do not speak', [line(`AES_256_CM_HMAC_SHA1_80 inline:${Buffer.alloc(46).toString('base64')}`)]],
+    [
+      'a suite we do not speak',
+      [line(`AES_256_CM_HMAC_SHA1_80 inline:${Buffer.alloc(46).toString('base64')}`)],
+    ],
     ['a key that is too short', [line('AES_CM_128_HMAC_SHA1_80 inline:AAAA')]],
     ['a wish for no encryption', [line(`AES_CM_128_HMAC_SHA1_80 inline:${THEIR_KEY} UNENCRYPTED_SRTP`)]],
     ['several keys', [line(`AES_CM_128_HMAC_SHA1_80 inline:${THEIR_KEY};inline:${OUR_KEY}`)]],
@@ -57,7 +83,9 @@ describe('keys of protected media in descriptions (RFC 4568)', () => {
   });
 
   it('a key beside plain media is no promise: the media is plain', () => {
-    expect(answerAudio(offer('RTP/AVP', line(`AES_CM_128_HMAC_SHA1_80 inline:${THEIR_KEY}`)), local).remote.srtp).toBeUndefined();
+    expect(
+      answerAudio(offer('RTP/AVP', line(`AES_CM_128_HMAC_SHA1_80 inline:${THEIR_KEY}`)), local).remote.srtp,
+    ).toBeUndefined();
   });
 
   it('a secure offer of ours names one suite and our key, and takes no plain answer', () => {

@@ -3,7 +3,14 @@ import { describe, expect, it } from 'vitest';
 import { Fault } from '#config/errors.ts';
 import { answerAudio, isSameAudio, offerAudio, readRemote } from '#telephony/sdp.ts';
 
-const local = { address: '192.0.2.1', port: 20_000, sessionId: 7, version: 1, srtpKey: 'ownKey', isSecure: false };
+const local = {
+  address: '192.0.2.1',
+  port: 20_000,
+  sessionId: 7,
+  version: 1,
+  srtpKey: 'ownKey',
+  isSecure: false,
+};
 const head = ['v=0', 'o=- 1 1 IN IP4 192.0.2.9', 's=-', 'c=IN IP4 192.0.2.9', 't=0 0'];
 const sdp = (...lines: string[]) => [...head, ...lines, ''].join('\r\n');
 const refusal = (offer: string) => {
@@ -11,17 +18,31 @@ const refusal = (offer: string) => {
     answerAudio(offer, local);
     return null;
   } catch (error) {
-    return error instanceof Fault ? { code: error.code, sip: error.sipStatus } : { code: String(error), sip: 0 };
+    return error instanceof Fault
+      ? { code: error.code, sip: error.sipStatus }
+      : { code: String(error), sip: 0 };
   }
 };
 
 describe('answers to offers (RFC 3264)', () => {
   it('takes the first codec of the offer that both speak, with its own payload types', () => {
     const { sdp: answer, remote } = answerAudio(
-      sdp('m=audio 4000 RTP/AVP 18 8 0 96', 'a=rtpmap:18 G729/8000', 'a=rtpmap:96 telephone-event/8000', 'a=fmtp:96 0-16'),
+      sdp(
+        'm=audio 4000 RTP/AVP 18 8 0 96',
+        'a=rtpmap:18 G729/8000',
+        'a=rtpmap:96 telephone-event/8000',
+        'a=fmtp:96 0-16',
+      ),
       local,
     );
-    expect(remote).toEqual({ address: '192.0.2.9', port: 4000, codec: 'PCMA', payloadType: 8, digitPayloadType: 96, sending: true });
+    expect(remote).toEqual({
+      address: '192.0.2.9',
+      port: 4000,
+      codec: 'PCMA',
+      payloadType: 8,
+      digitPayloadType: 96,
+      sending: true,
+    });
     expect(answer.split('\r\n')).toEqual([
       'v=0',
       'o=parley 7 1 IN IP4 192.0.2.1',
@@ -52,15 +73,27 @@ describe('answers to offers (RFC 3264)', () => {
       'a=rtpmap:98 telephone-event/48000',
     ];
     const { sdp: answer, remote } = answerAudio(sdp('m=audio 4000 RTP/AVP 96 0 97 98', ...lines), local);
-    expect(remote).toMatchObject({ codec: 'opus', payloadType: 96, digitPayloadType: 98, digitClockHz: 48_000 });
+    expect(remote).toMatchObject({
+      codec: 'opus',
+      payloadType: 96,
+      digitPayloadType: 98,
+      digitClockHz: 48_000,
+    });
     expect(answer.split('\r\n')).toEqual(
-      expect.arrayContaining(['m=audio 20000 RTP/AVP 96 98', 'a=rtpmap:96 opus/48000/2', 'a=rtpmap:98 telephone-event/48000']),
+      expect.arrayContaining([
+        'm=audio 20000 RTP/AVP 96 98',
+        'a=rtpmap:96 opus/48000/2',
+        'a=rtpmap:98 telephone-event/48000',
+      ]),
     );
     expect(answer).not.toContain('useinbandfec');
   });
 
   it('takes telephone events of 8 kHz beside Opus where there are no others', () => {
-    const { remote } = answerAudio(sdp('m=audio 4000 RTP/AVP 96 97', 'a=rtpmap:96 OPUS/48000/2', 'a=rtpmap:97 telephone-event/8000'), local);
+    const { remote } = answerAudio(
+      sdp('m=audio 4000 RTP/AVP 96 97', 'a=rtpmap:96 OPUS/48000/2', 'a=rtpmap:97 telephone-event/8000'),
+      local,
+    );
     expect(remote).toMatchObject({ codec: 'opus', digitPayloadType: 97 });
   });
 
@@ -79,12 +112,21 @@ describe('answers to offers (RFC 3264)', () => {
   });
 
   it('does not take telephone-event of another clock rate', () => {
-    expect(answerAudio(sdp('m=audio 4000 RTP/AVP 0 101', 'a=rtpmap:101 telephone-event/48000'), local).remote.digitPayloadType).toBeNull();
+    expect(
+      answerAudio(sdp('m=audio 4000 RTP/AVP 0 101', 'a=rtpmap:101 telephone-event/48000'), local).remote
+        .digitPayloadType,
+    ).toBeNull();
   });
 
   it('answers every section in its place and refuses all but the first usable audio', () => {
     const { sdp: answer } = answerAudio(
-      sdp('m=video 5000 RTP/AVP 31 34', 'm=audio 0 RTP/AVP 0', 'm=audio 5002 RTP/SAVP 0', 'm=audio 5004 RTP/AVP 0', 'm=audio 5006 RTP/AVP 0'),
+      sdp(
+        'm=video 5000 RTP/AVP 31 34',
+        'm=audio 0 RTP/AVP 0',
+        'm=audio 5002 RTP/SAVP 0',
+        'm=audio 5004 RTP/AVP 0',
+        'm=audio 5006 RTP/AVP 0',
+      ),
       local,
     );
     expect(answer.split('\r\n').filter((line) => line.startsWith('m='))).toEqual([
@@ -109,23 +151,34 @@ describe('answers to offers (RFC 3264)', () => {
 
   it('a direction at session level holds where the section names none', () => {
     expect(answerAudio(sdp('a=inactive', 'm=audio 4000 RTP/AVP 0'), local).remote.sending).toBe(false);
-    expect(answerAudio(sdp('a=inactive', 'm=audio 4000 RTP/AVP 0', 'a=sendrecv'), local).remote.sending).toBe(true);
+    expect(answerAudio(sdp('a=inactive', 'm=audio 4000 RTP/AVP 0', 'a=sendrecv'), local).remote.sending).toBe(
+      true,
+    );
   });
 
   it('0.0.0.0 is a hold whatever the direction says', () => {
-    const { sdp: answer, remote } = answerAudio(sdp('m=audio 4000 RTP/AVP 0', 'c=IN IP4 0.0.0.0', 'a=sendrecv'), local);
+    const { sdp: answer, remote } = answerAudio(
+      sdp('m=audio 4000 RTP/AVP 0', 'c=IN IP4 0.0.0.0', 'a=sendrecv'),
+      local,
+    );
     expect(remote.sending).toBe(false);
     expect(answer).toContain('a=recvonly');
   });
 
   it('the section’s own address wins; IPv6 is written as such', () => {
-    const { sdp: answer, remote } = answerAudio(sdp('m=audio 4000 RTP/AVP 0', 'c=IN IP6 2001:db8::1'), { ...local, address: '2001:db8::2' });
+    const { sdp: answer, remote } = answerAudio(sdp('m=audio 4000 RTP/AVP 0', 'c=IN IP6 2001:db8::1'), {
+      ...local,
+      address: '2001:db8::2',
+    });
     expect(remote.address).toBe('2001:db8::1');
     expect(answer).toContain('c=IN IP6 2001:db8::2\r\n');
   });
 
   it('no codec in common is refused with 488', () => {
-    expect(refusal(sdp('m=audio 4000 RTP/AVP 18 112', 'a=rtpmap:112 opus/16000'))).toEqual({ code: 'no_common_codec', sip: 488 });
+    expect(refusal(sdp('m=audio 4000 RTP/AVP 18 112', 'a=rtpmap:112 opus/16000'))).toEqual({
+      code: 'no_common_codec',
+      sip: 488,
+    });
   });
 
   it.each([
@@ -146,8 +199,19 @@ describe('answers to offers (RFC 3264)', () => {
 describe('offers of ours', () => {
   it('an offer of ours is understood by our own answerer, and its answer by us', () => {
     const answered = answerAudio(offerAudio(local), { ...local, address: '192.0.2.5', port: 30_000 });
-    expect(answered.remote).toEqual({ address: '192.0.2.1', port: 20_000, codec: 'PCMU', payloadType: 0, digitPayloadType: 101, sending: true });
-    expect(readRemote(answered.sdp, local)).toEqual({ ...answered.remote, address: '192.0.2.5', port: 30_000 });
+    expect(answered.remote).toEqual({
+      address: '192.0.2.1',
+      port: 20_000,
+      codec: 'PCMU',
+      payloadType: 0,
+      digitPayloadType: 101,
+      sending: true,
+    });
+    expect(readRemote(answered.sdp, local)).toEqual({
+      ...answered.remote,
+      address: '192.0.2.5',
+      port: 30_000,
+    });
   });
 
   it('a refresh is told from a hold and from a new address', () => {
@@ -169,7 +233,9 @@ describe('descriptions from the network', () => {
       'a=sendonly',
       'c=IN IP4 0.0.0.0',
     ),
-    fc.tuple(fc.constantFrom('m=audio ', 'c=IN IP4 ', 'a=rtpmap:', 't='), fc.string({ maxLength: 40 })).map(([start, rest]) => start + rest),
+    fc
+      .tuple(fc.constantFrom('m=audio ', 'c=IN IP4 ', 'a=rtpmap:', 't='), fc.string({ maxLength: 40 }))
+      .map(([start, rest]) => start + rest),
   );
 
   it('whatever comes, it is either answered section by section or refused by a fault', () => {
@@ -178,9 +244,14 @@ describe('descriptions from the network', () => {
         const offer = ['v=0', ...lines].join('\r\n');
         try {
           const { sdp: answer, remote } = answerAudio(offer, local);
-          const sections = (text: string) => text.split(/[\r\n]+/).filter((candidate) => candidate.startsWith('m='));
+          const sections = (text: string) =>
+            text.split(/[\r\n]+/).filter((candidate) => candidate.startsWith('m='));
           expect(sections(answer).length).toBe(sections(offer).length);
-          expect(answer.split('\r\n').every((candidate) => candidate === '' || /^[votscma]=[^\r\n]*$/.test(candidate))).toBe(true);
+          expect(
+            answer
+              .split('\r\n')
+              .every((candidate) => candidate === '' || /^[votscma]=[^\r\n]*$/.test(candidate)),
+          ).toBe(true);
           expect(remote.port).toBeGreaterThan(0);
           expect(remote.payloadType).toBeLessThan(128);
         } catch (error) {

@@ -15,89 +15,142 @@ import { answeredCall, expectCallBothWays, PHONE_HZ } from './call-both-ways.ts'
 
 const PATIENCE = { timeout: 30_000 };
 
-describeNeeds(['baresip', 'openssl'])('SIP over TLS and SRTP with keys of the description (RFC 3711, RFC 4568), with a real phone', () => {
-  const logger = createLogger({ level: 'silent', name: 'test' });
-  let ours: TestCertificate;
-  let theirs: TestCertificate;
-  let media: Awaited<ReturnType<typeof startMediaThread>>;
-  let server: EmbeddedSignalling;
-  let worker: Signalling;
-  let phone: Phone | null;
-  let transports: string[];
+describeNeeds(['baresip', 'openssl'])(
+  'SIP over TLS and SRTP with keys of the description (RFC 3711, RFC 4568), with a real phone',
+  () => {
+    const logger = createLogger({ level: 'silent', name: 'test' });
+    let ours: TestCertificate;
+    let theirs: TestCertificate;
+    let media: Awaited<ReturnType<typeof startMediaThread>>;
+    let server: EmbeddedSignalling;
+    let worker: Signalling;
+    let phone: Phone | null;
+    let transports: string[];
 
-  beforeAll(async () => {
-    [ours, theirs] = [makeCertificate(), makeCertificate()];
-    media = await startMediaThread({ rtpPortMin: 23_200, rtpPortMax: 23_239, iceServers: [], clock: systemClock, logger });
-  });
-  afterAll(async () => {
-    await media.close();
-    ours.remove();
-    theirs.remove();
-  });
-
-  beforeEach(async () => {
-    phone = null;
-    transports = [];
-    server = await startTestSignalling({
-      tls: { port: 0, certificate: ours.certificate, key: ours.key, authorities: theirs.certificate },
-      admit: async ({ transport }) => {
-        transports.push(transport);
-        return { action: 'route', data: { tag: 'worker-1' } };
-      },
+    beforeAll(async () => {
+      [ours, theirs] = [makeCertificate(), makeCertificate()];
+      media = await startMediaThread({
+        rtpPortMin: 23_200,
+        rtpPortMax: 23_239,
+        iceServers: [],
+        clock: systemClock,
+        logger,
+      });
     });
-    worker = await connectTestWorker(server);
-  });
-  afterEach(async () => {
-    await phone?.close();
-    worker.close();
-    await server.close();
-  });
+    afterAll(async () => {
+      await media.close();
+      ours.remove();
+      theirs.remove();
+    });
 
-  const deps = () => ({ clock: systemClock, media, sipHost: '127.0.0.1', sipPublicIp: undefined, random: Math.random });
-  const security = () => ({ certificate: theirs.file, authority: ours.file });
+    beforeEach(async () => {
+      phone = null;
+      transports = [];
+      server = await startTestSignalling({
+        tls: { port: 0, certificate: ours.certificate, key: ours.key, authorities: theirs.certificate },
+        admit: async ({ transport }) => {
+          transports.push(transport);
+          return { action: 'route', data: { tag: 'worker-1' } };
+        },
+      });
+      worker = await connectTestWorker(server);
+    });
+    afterEach(async () => {
+      await phone?.close();
+      worker.close();
+      await server.close();
+    });
 
-  /** Audio and keys both ways, and nothing left behind. */
-  async function expectWholeCall(its: Phone, leg: Leg): Promise<void> {
-    await expectCallBothWays(its, leg);
-    await expect.poll(() => server.metrics().dialogs, PATIENCE).toBe(0);
-  }
+    const deps = () => ({
+      clock: systemClock,
+      media,
+      sipHost: '127.0.0.1',
+      sipPublicIp: undefined,
+      random: Math.random,
+    });
+    const security = () => ({ certificate: theirs.file, authority: ours.file });
 
-  it('in: audio and keys both ways, and the phone’s BYE', async () => {
-    const call = answeredCall(worker, deps());
-    phone = await dial(`sip:+15550100@127.0.0.1:${server.tlsPort};transport=tls`, tone(PHONE_HZ, 5_000), { security: security() });
-    const { leg, offer } = await call;
-    expect(transports).toEqual(['tls']);
-    expect(offer).toMatch(/^m=audio \d+ RTP\/SAVP /m);
-    await expectWholeCall(phone, leg);
-  });
-
-  it('out: a URI that asks for TLS is offered SRTP and nothing else, audio and keys both ways', async () => {
-    phone = await answerPhone(tone(PHONE_HZ, 20_000), { security: security() });
-    const request = { toUri: phone.uri, fromNumber: '+15550100', headers: {}, credentials: null, recording: null, ringMs: 20_000 };
-    const call = await dialOutboundCall({ ...deps(), signalling: worker }, request, new AbortController().signal);
-    if (call.outcome !== 'answered') throw new Error(`${call.outcome}: ${'error' in call ? String(call.error) : ''}`);
-    expect(call.dialog.remoteSdp).toMatch(/^m=audio \d+ RTP\/SAVP /m);
-    await expectWholeCall(phone, call.leg);
-  });
-
-  it('out: a trunk whose certificate nobody vouches for is not called', async () => {
-    const stranger = makeCertificate();
-    try {
-      phone = await answerPhone(tone(PHONE_HZ, 1_000), { security: { certificate: stranger.file, authority: ours.file } });
-      const request = { toUri: phone.uri, fromNumber: '+15550100', headers: {}, credentials: null, recording: null, ringMs: 20_000 };
-      const call = await dialOutboundCall({ ...deps(), signalling: worker }, request, new AbortController().signal);
-      expect(call).toMatchObject({ outcome: 'failed', error: { status: 503 } });
-    } finally {
-      stranger.remove();
+    /** Audio and keys both ways, and nothing left behind. */
+    async function expectWholeCall(its: Phone, leg: Leg): Promise<void> {
+      await expectCallBothWays(its, leg);
+      await expect.poll(() => server.metrics().dialogs, PATIENCE).toBe(0);
     }
-  });
 
-  it('out: with SIP_SRTP=off a call over TLS carries plain RTP', async () => {
-    phone = await answerPhone(tone(PHONE_HZ, 20_000), { security: { ...security(), isMediaPlain: true } });
-    const request = { toUri: phone.uri, fromNumber: '+15550100', headers: {}, credentials: null, recording: null, ringMs: 20_000 };
-    const call = await dialOutboundCall({ ...deps(), signalling: worker, offersSrtp: false }, request, new AbortController().signal);
-    if (call.outcome !== 'answered') throw new Error(call.outcome);
-    expect(call.dialog.remoteSdp).toMatch(/^m=audio \d+ RTP\/AVP /m);
-    await expectWholeCall(phone, call.leg);
-  });
-});
+    it('in: audio and keys both ways, and the phone’s BYE', async () => {
+      const call = answeredCall(worker, deps());
+      phone = await dial(`sip:+15550100@127.0.0.1:${server.tlsPort};transport=tls`, tone(PHONE_HZ, 5_000), {
+        security: security(),
+      });
+      const { leg, offer } = await call;
+      expect(transports).toEqual(['tls']);
+      expect(offer).toMatch(/^m=audio \d+ RTP\/SAVP /m);
+      await expectWholeCall(phone, leg);
+    });
+
+    it('out: a URI that asks for TLS is offered SRTP and nothing else, audio and keys both ways', async () => {
+      phone = await answerPhone(tone(PHONE_HZ, 20_000), { security: security() });
+      const request = {
+        toUri: phone.uri,
+        fromNumber: '+15550100',
+        headers: {},
+        credentials: null,
+        recording: null,
+        ringMs: 20_000,
+      };
+      const call = await dialOutboundCall(
+        { ...deps(), signalling: worker },
+        request,
+        new AbortController().signal,
+      );
+      if (call.outcome !== 'answered')
+        throw new Error(`${call.outcome}: ${'error' in call ? String(call.error) : ''}`);
+      expect(call.dialog.remoteSdp).toMatch(/^m=audio \d+ RTP\/SAVP /m);
+      await expectWholeCall(phone, call.leg);
+    });
+
+    it('out: a trunk whose certificate nobody vouches for is not called', async () => {
+      const stranger = makeCertificate();
+      try {
+        phone = await answerPhone(tone(PHONE_HZ, 1_000), {
+          security: { certificate: stranger.file, authority: ours.file },
+        });
+        const request = {
+          toUri: phone.uri,
+          fromNumber: '+15550100',
+          headers: {},
+          credentials: null,
+          recording: null,
+          ringMs: 20_000,
+        };
+        const call = await dialOutboundCall(
+          { ...deps(), signalling: worker },
+          request,
+          new AbortController().signal,
+        );
+        expect(call).toMatchObject({ outcome: 'failed', error: { status: 503 } });
+      } finally {
+        stranger.remove();
+      }
+    });
+
+    it('out: with SIP_SRTP=off a call over TLS carries plain RTP', async () => {
+      phone = await answerPhone(tone(PHONE_HZ, 20_000), { security: { ...security(), isMediaPlain: true } });
+      const request = {
+        toUri: phone.uri,
+        fromNumber: '+15550100',
+        headers: {},
+        credentials: null,
+        recording: null,
+        ringMs: 20_000,
+      };
+      const call = await dialOutboundCall(
+        { ...deps(), signalling: worker, offersSrtp: false },
+        request,
+        new AbortController().signal,
+      );
+      if (call.outcome !== 'answered') throw new Error(call.outcome);
+      expect(call.dialog.remoteSdp).toMatch(/^m=audio \d+ RTP\/AVP /m);
+      await expectWholeCall(phone, call.leg);
+    });
+  },
+);

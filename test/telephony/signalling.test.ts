@@ -5,7 +5,8 @@ import { type App, type AppCommand, openAppPort } from '#telephony/embedded/app-
 import { connectSignalling, type IncomingInvite, type Signalling } from '#telephony/signalling.ts';
 
 const logger = createLogger({ level: 'silent', name: 'test' });
-const sdp = 'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio 4000 RTP/AVP 0\r\n';
+const sdp =
+  'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio 4000 RTP/AVP 0\r\n';
 const headers = (cseq: string, toTag = '') =>
   `From: <sip:a@127.0.0.1>;tag=a\r\nTo: <sip:b@127.0.0.1>${toTag}\r\nCall-ID: call-1\r\nCSeq: ${cseq}\r\nContact: <sip:a@127.0.0.1:5090>\r\n`;
 const meta = (source: string) => [source, '1', 'udp', '127.0.0.1', '5090', '00:00:00.000000'];
@@ -38,9 +39,17 @@ describe('the worker’s end of signalling', () => {
       },
       onLost: () => undefined,
     });
-    worker = await connectSignalling({ host: '127.0.0.1', port: port.port, secret: 'secret', tag: 'worker-1', logger });
+    worker = await connectSignalling({
+      host: '127.0.0.1',
+      port: port.port,
+      secret: 'secret',
+      tag: 'worker-1',
+      logger,
+    });
     worker.onInvite((next) => invites.push(next));
-    await expect.poll(() => [...port.apps].some((app) => app.verbs.has('invite')), { interval: 5 }).toBe(true);
+    await expect
+      .poll(() => [...port.apps].some((app) => app.verbs.has('invite')), { interval: 5 })
+      .toBe(true);
   });
 
   afterEach(async () => {
@@ -59,34 +68,66 @@ describe('the worker’s end of signalling', () => {
   it('a BYE in the same read as the answer’s receipt ends the call', async () => {
     const { invite: call } = await incoming();
     onCommand = (app, command) => {
-      app.answer(command.messageId, true, [...meta('application'), 'txn-1', 'dialog-1', '', 'Msg sent:', ''], ok);
+      app.answer(
+        command.messageId,
+        true,
+        [...meta('application'), 'txn-1', 'dialog-1', '', 'Msg sent:', ''],
+        ok,
+      );
       app.deliver(['sip', ...meta('network'), 'txn-2', 'dialog-1', ''], bye);
     };
     const dialog = await call.answer(sdp);
     const ended = new Promise<void>((resolve) =>
-      dialog.listen({ onEnded: resolve, onOffer: () => null, makeOffer: () => '', onAnswer: () => undefined, onInfo: () => undefined }),
+      dialog.listen({
+        onEnded: resolve,
+        onOffer: () => null,
+        makeOffer: () => '',
+        onAnswer: () => undefined,
+        onInfo: () => undefined,
+      }),
     );
-    await Promise.race([ended, systemClock.sleep(2000).then(() => Promise.reject(new Error('the BYE was missed')))]);
+    await Promise.race([
+      ended,
+      systemClock.sleep(2000).then(() => Promise.reject(new Error('the BYE was missed'))),
+    ]);
   });
 
   it('a re-INVITE in the same read as the answer’s receipt is answered by whoever listens, not refused', async () => {
     const { invite: call } = await incoming();
     onCommand = (app, command) => {
       onCommand = (_app, { messageId }) => app.answer(messageId, true);
-      app.answer(command.messageId, true, [...meta('application'), 'txn-1', 'dialog-1', '', 'Msg sent:', ''], ok);
+      app.answer(
+        command.messageId,
+        true,
+        [...meta('application'), 'txn-1', 'dialog-1', '', 'Msg sent:', ''],
+        ok,
+      );
       app.deliver(['sip', ...meta('network'), 'dialog-1', 'dialog-1', ''], ack);
       app.deliver(['sip', ...meta('network'), 'txn-2', 'dialog-1', ''], reinvite);
     };
     const dialog = await call.answer(sdp);
-    dialog.listen({ onEnded: () => undefined, onOffer: () => sdp, makeOffer: () => '', onAnswer: () => undefined, onInfo: () => undefined });
-    await expect.poll(() => commands, { timeout: 10_000, interval: 5 }).toEqual(['SIP/2.0 200 OK', 'SIP/2.0 200 OK']);
+    dialog.listen({
+      onEnded: () => undefined,
+      onOffer: () => sdp,
+      makeOffer: () => '',
+      onAnswer: () => undefined,
+      onInfo: () => undefined,
+    });
+    await expect
+      .poll(() => commands, { timeout: 10_000, interval: 5 })
+      .toEqual(['SIP/2.0 200 OK', 'SIP/2.0 200 OK']);
   });
 
   it('a re-INVITE that a BYE overtakes in the same read is terminated (RFC 3261 §15.1.2)', async () => {
     const { invite: call } = await incoming();
     onCommand = (app, command) => {
       onCommand = (_app, { messageId }) => app.answer(messageId, true);
-      app.answer(command.messageId, true, [...meta('application'), 'txn-1', 'dialog-1', '', 'Msg sent:', ''], ok);
+      app.answer(
+        command.messageId,
+        true,
+        [...meta('application'), 'txn-1', 'dialog-1', '', 'Msg sent:', ''],
+        ok,
+      );
       app.deliver(['sip', ...meta('network'), 'txn-2', 'dialog-1', ''], reinvite);
       app.deliver(['sip', ...meta('network'), 'txn-3', 'dialog-1', ''], bye.replace('CSeq: 2', 'CSeq: 3'));
     };
@@ -98,7 +139,10 @@ describe('the worker’s end of signalling', () => {
 
   it('an INVITE without a Contact is refused, never answered', async () => {
     const [app] = [...port.apps];
-    app?.deliver(['sip', ...meta('network'), 'txn-1', '', '127.0.0.1', '5060', ''], invite.replace(/Contact:.*\r\n/, ''));
+    app?.deliver(
+      ['sip', ...meta('network'), 'txn-1', '', '127.0.0.1', '5060', ''],
+      invite.replace(/Contact:.*\r\n/, ''),
+    );
     await expect.poll(() => commands.length, { interval: 5 }).toBe(1);
     expect(commands[0]).toContain('SIP/2.0 400');
     expect(invites).toEqual([]);
@@ -106,7 +150,10 @@ describe('the worker’s end of signalling', () => {
 
   it('a cancelled call is not answered', async () => {
     const { app, invite: call } = await incoming();
-    app.deliver(['sip', ...meta('network'), 'txn-1', '', ''], bye.replaceAll('BYE', 'CANCEL').replace('CSeq: 2', 'CSeq: 1'));
+    app.deliver(
+      ['sip', ...meta('network'), 'txn-1', '', ''],
+      bye.replaceAll('BYE', 'CANCEL').replace('CSeq: 2', 'CSeq: 1'),
+    );
     await new Promise<void>((resolve) => call.onCancel(resolve));
     await expect(call.answer(sdp)).rejects.toThrow();
     expect(commands).toEqual([]);

@@ -7,7 +7,10 @@ describe('a SIP URI', () => {
       'sip:+15550100000@Trunk.Example.:5070;transport=TCP',
       { user: '+15550100000', host: 'trunk.example', port: 5070, transport: 'tcp', isPhone: false },
     ],
-    ['SIP:%2B15550100000:secret@[2001:DB8::1]', { user: '+15550100000', host: '2001:db8::1', port: null, transport: 'udp', isPhone: false }],
+    [
+      'SIP:%2B15550100000:secret@[2001:DB8::1]',
+      { user: '+15550100000', host: '2001:db8::1', port: null, transport: 'udp', isPhone: false },
+    ],
     ['sips:ann;phone-context=x@trunk.example;user=phone?Subject=a@b', null],
     [
       'sips:ann;phone-context=x@trunk.example;user=phone?Subject=a',
@@ -25,20 +28,33 @@ describe('a SIP URI', () => {
 
   it('names the same user however it is spelt, behind a proxy that rewrites the place too', () => {
     const plain = 'sip:+15550100000@trunk.example';
-    for (const same of ['sip:%2B1-555-010-0000:x@TRUNK.example.:5060;user=phone', 'sip:15550100000@other.example:5070', 'sip:trunk.example:5070'])
+    for (const same of [
+      'sip:%2B1-555-010-0000:x@TRUNK.example.:5060;user=phone',
+      'sip:15550100000@other.example:5070',
+      'sip:trunk.example:5070',
+    ])
       expect(isForSameUser(same, plain)).toBe(true);
-    for (const other of ['sip:+15550100001@trunk.example', 'sip:ann@trunk.example', 'sip:other.example', 'nonsense'])
+    for (const other of [
+      'sip:+15550100001@trunk.example',
+      'sip:ann@trunk.example',
+      'sip:other.example',
+      'nonsense',
+    ])
       expect(isForSameUser(other, plain)).toBe(false);
   });
 });
 
 describe('a user part', () => {
-  it.each(['+15550100000', '15550100000', '%2B15550100000', '+1-(555)-010.0000', '+15550100000;phone-context=x', '+1%20555%200100000'])(
-    'security 11: stands for its number, spelt %s',
-    (user) => {
-      expect(numberOf(user)).toBe('+15550100000');
-    },
-  );
+  it.each([
+    '+15550100000',
+    '15550100000',
+    '%2B15550100000',
+    '+1-(555)-010.0000',
+    '+15550100000;phone-context=x',
+    '+1%20555%200100000',
+  ])('security 11: stands for its number, spelt %s', (user) => {
+    expect(numberOf(user)).toBe('+15550100000');
+  });
 
   it.each(['', 'ann', '+', '+0123', '+1234567890123456', '%ZZ'])('stands for no number: %s', (user) => {
     expect(numberOf(user)).toBeNull();
@@ -56,6 +72,9 @@ describe('a user part', () => {
   });
 });
 
-it.each(['', 'a b', 'host:', 'host:0', 'host:65536', 'host:99999', '[::1', 'a@b'])('a host and port is no %j', (text) => {
-  expect(readHostPort(text)).toBeNull();
-});
+it.each(['', 'a b', 'host:', 'host:0', 'host:65536', 'host:99999', '[::1', 'a@b'])(
+  'a host and port is no %j',
+  (text) => {
+    expect(readHostPort(text)).toBeNull();
+  },
+);

@@ -1,4 +1,7 @@
-/** Steps of a sipp scenario in which a caller says more than INVITE and BYE: each function writes the XML of one message sent or awaited. */
+/**
+ * Steps of a sipp scenario in which a caller says more than INVITE and BYE: each function writes the XML of
+ * one message sent or awaited.
+ */
 
 /** What of a request differs from the usual. */
 export interface SentRequest {
@@ -17,7 +20,9 @@ export interface SentRequest {
   readonly sdp?: string;
 }
 
-/** A session description for audio at `port`; `codec` is its payload type and, where it needs one, its rtpmap. */
+/**
+ * A session description for audio at `port`; `codec` is its payload type and, where it needs one, its rtpmap.
+ */
 export function audioAt(port: number, codec = '0 PCMU/8000'): string {
   const [payloadType] = codec.split(' ');
   return [
@@ -34,7 +39,15 @@ export function audioAt(port: number, codec = '0 PCMU/8000'): string {
 
 /** Sends a request: the first INVITE of the call, or, with a peer's tag once it is known, any other. */
 export function send(method: string, request: SentRequest): string {
-  const { cseq, branch = '[branch]', isHasty = false, isFirst = false, lines = [], from = '<sip:sipp@[local_ip]:[local_port]>', sdp = '' } = request;
+  const {
+    cseq,
+    branch = '[branch]',
+    isHasty = false,
+    isFirst = false,
+    lines = [],
+    from = '<sip:sipp@[local_ip]:[local_port]>',
+    sdp = '',
+  } = request;
   const text = [
     `${method} sip:[service]@[remote_ip]:[remote_port] SIP/2.0`,
     `Via: SIP/2.0/[transport] [local_ip]:[local_port];branch=${branch}`,
@@ -54,11 +67,19 @@ export function send(method: string, request: SentRequest): string {
   return `<send${method === 'ACK' || isHasty ? '' : ' retrans="500"'}><![CDATA[\n${text}\n]]></send>`;
 }
 
-/** Awaits a final response, past any provisional ones; each of `has` is a regular expression that must be found in it. */
+/**
+ * Awaits a final response, past any provisional ones; each of `has` is a regular expression that must be
+ * found in it.
+ */
 export function expectResponse(status: number, has: readonly string[] = []): string {
-  const checks = has.map((regexp, index) => `<ereg regexp="${regexp}" search_in="msg" check_it="true" assign_to="found${index}"/>`);
+  const checks = has.map(
+    (regexp, index) => `<ereg regexp="${regexp}" search_in="msg" check_it="true" assign_to="found${index}"/>`,
+  );
   const provisional = [100, 180].map((each) => `<recv response="${each}" optional="true"/>`);
-  return [...provisional, `<recv response="${status}" rrs="true"><action>${checks.join('')}</action></recv>`].join('\n');
+  return [
+    ...provisional,
+    `<recv response="${status}" rrs="true"><action>${checks.join('')}</action></recv>`,
+  ].join('\n');
 }
 
 /** Awaits a request and answers it 200. */

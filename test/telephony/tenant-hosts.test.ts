@@ -31,7 +31,12 @@ const SRV: Readonly<Record<string, readonly SrvRecord[]>> = {
   '_sip._udp.to-trunk.example': [{ name: 'alias.example', port: 5_060, priority: 1, weight: 1 }],
   '_sip._udp.trunk.example': [
     { name: 'gateway.trunk.example', port: 5_060, priority: 1, weight: 1 },
-    ...[1, 2, 3, 4, 5, 6].map((n) => ({ name: `g${n}.trunk.example`, port: 5_060, priority: 1 + n, weight: 1 })),
+    ...[1, 2, 3, 4, 5, 6].map((n) => ({
+      name: `g${n}.trunk.example`,
+      port: 5_060,
+      priority: 1 + n,
+      weight: 1,
+    })),
   ],
   '_sip._tcp.trunk.example': [{ name: 'tcp.trunk.example', port: 5_060, priority: 1, weight: 1 }],
 };
@@ -42,7 +47,13 @@ function guardOf(allow: readonly string[] = [], names = NAMES) {
 
 function deps(trunk = 'trunk.example', allow: readonly string[] = []) {
   const lookUpSrv = async (name: string) => SRV[name] ?? [];
-  return { egress: guardOf(allow), trunk, trusted: ['127.0.0.0/8', '203.0.115.0/24'], lookUpSrv, random: () => 0.5 };
+  return {
+    egress: guardOf(allow),
+    trunk,
+    trusted: ['127.0.0.0/8', '203.0.115.0/24'],
+    lookUpSrv,
+    random: () => 0.5,
+  };
 }
 
 const hops = (uri: string, of = deps()) => tenantHops(uri, false, of);
@@ -59,16 +70,26 @@ describe('a host that a tenant has named', () => {
     else expect(await hops(uri)).toEqual(expected);
   });
 
-  it.each(['127.0.0.1:15999', '10.1.2.3', '169.254.169.254', '[::1]:5060', 'inside.example', 'mixed.example', 'localhost', 'to-inside.example'])(
-    'security 12: is not dialled where it is not public: %s',
-    async (host) => {
-      await expect(hops(`sip:desk@${host}`)).rejects.toThrow('The host is not a public address');
-    },
-  );
+  it.each([
+    '127.0.0.1:15999',
+    '10.1.2.3',
+    '169.254.169.254',
+    '[::1]:5060',
+    'inside.example',
+    'mixed.example',
+    'localhost',
+    'to-inside.example',
+  ])('security 12: is not dialled where it is not public: %s', async (host) => {
+    await expect(hops(`sip:desk@${host}`)).rejects.toThrow('The host is not a public address');
+  });
 
   it('security 12: is dialled where EGRESS_ALLOW lets it', async () => {
-    expect(await hops('sip:desk@127.0.0.1:15999', deps('', ['127.0.0.1']))).toEqual(['sip:127.0.0.1:15999;transport=udp']);
-    expect(await hops('sip:desk@inside.example', deps('', ['inside.example']))).toEqual(['sip:10.0.0.5:5060;transport=udp']);
+    expect(await hops('sip:desk@127.0.0.1:15999', deps('', ['127.0.0.1']))).toEqual([
+      'sip:127.0.0.1:15999;transport=udp',
+    ]);
+    expect(await hops('sip:desk@inside.example', deps('', ['inside.example']))).toEqual([
+      'sip:10.0.0.5:5060;transport=udp',
+    ]);
   });
 
   it.each([
@@ -88,15 +109,22 @@ describe('a host that a tenant has named', () => {
   });
 
   it('security 4: may have its own trunk at the same carrier where the operator names it in EGRESS_ALLOW', async () => {
-    expect(await hops('sip:1@alias.example', deps('trunk.example', ['alias.example']))).toEqual(['sip:203.0.114.9:5060;transport=udp']);
-    const shared = deps('trunk.example', ['trunk.example', 'gateway.trunk.example', ...[1, 2, 3].map((n) => `g${n}.trunk.example`)]);
+    expect(await hops('sip:1@alias.example', deps('trunk.example', ['alias.example']))).toEqual([
+      'sip:203.0.114.9:5060;transport=udp',
+    ]);
+    const shared = deps('trunk.example', [
+      'trunk.example',
+      'gateway.trunk.example',
+      ...[1, 2, 3].map((n) => `g${n}.trunk.example`),
+    ]);
     expect(await hops('sip:1@trunk.example', shared)).toHaveLength(4);
   });
 
   it('security 4: on a machine of one’s own the trunk is told apart by its port', async () => {
     const own = deps('127.0.0.1:5070', ['127.0.0.1']);
     expect(await hops('sip:1@127.0.0.1:5080', own)).toEqual(['sip:127.0.0.1:5080;transport=udp']);
-    for (const same of ['127.0.0.1:5070', 'localhost:5070']) await expect(hops(`sip:1@${same}`, own)).rejects.toThrow('operator');
+    for (const same of ['127.0.0.1:5070', 'localhost:5070'])
+      await expect(hops(`sip:1@${same}`, own)).rejects.toThrow('operator');
   });
 
   it('is kept though it does not resolve yet, and refused when it is dialled', async () => {
@@ -106,57 +134,69 @@ describe('a host that a tenant has named', () => {
     await expect(checkTenantHost('sip:alias.example', deps())).rejects.toThrow('operator');
   });
 
-  itNeeds(['sipp'])('security 12: is resolved once: what its name says later changes nothing of the call', async () => {
-    const signalling = await startTestSignalling({ admit: async () => ({ action: 'reject', data: { status: 404, reason: 'Not Found' } }) });
-    const worker = await connectTestWorker(signalling);
-    const phone = await startSippPhone({ does: 'answer' });
-    const port = phone.address.split(':')[1];
-    const asked: string[] = [];
-    const answers = [['127.0.0.1'], ['192.0.2.1']];
-    const egress = createEgressGuard({
-      allow: ['127.0.0.1'],
-      clock: systemClock,
-      resolve: async (host) => {
-        asked.push(host);
-        return answers.shift() ?? [];
-      },
-    });
-    try {
-      const call = await dialOutboundCall(
-        {
-          clock: systemClock,
-          media: new SilentMedia(systemClock),
-          signalling: worker,
-          sipHost: '127.0.0.1',
-          sipPublicIp: undefined,
-          random: () => 0.5,
-          egress,
+  itNeeds(['sipp'])(
+    'security 12: is resolved once: what its name says later changes nothing of the call',
+    async () => {
+      const signalling = await startTestSignalling({
+        admit: async () => ({ action: 'reject', data: { status: 404, reason: 'Not Found' } }),
+      });
+      const worker = await connectTestWorker(signalling);
+      const phone = await startSippPhone({ does: 'answer' });
+      const port = phone.address.split(':')[1];
+      const asked: string[] = [];
+      const answers = [['127.0.0.1'], ['192.0.2.1']];
+      const egress = createEgressGuard({
+        allow: ['127.0.0.1'],
+        clock: systemClock,
+        resolve: async (host) => {
+          asked.push(host);
+          return answers.shift() ?? [];
         },
-        {
-          toUri: `sip:+4930123456@pbx.example:${port}`,
-          fromNumber: '+15550100',
-          headers: { 'X-Service-Session-Id': 's1' },
-          credentials: null,
-          recording: null,
-          ringMs: 20_000,
-          guard: { trunk: '', trusted: [] },
-        },
-        new AbortController().signal,
-      );
-      expect([call.outcome, asked]).toEqual(['answered', ['pbx.example']]);
-      if (call.outcome === 'answered') call.leg.send({ do: 'close' });
-      expect((await phone.ended).code).toBe(0);
-    } finally {
-      phone.giveUp();
-      worker.close();
-      await signalling.close();
-    }
-  });
+      });
+      try {
+        const call = await dialOutboundCall(
+          {
+            clock: systemClock,
+            media: new SilentMedia(systemClock),
+            signalling: worker,
+            sipHost: '127.0.0.1',
+            sipPublicIp: undefined,
+            random: () => 0.5,
+            egress,
+          },
+          {
+            toUri: `sip:+4930123456@pbx.example:${port}`,
+            fromNumber: '+15550100',
+            headers: { 'X-Service-Session-Id': 's1' },
+            credentials: null,
+            recording: null,
+            ringMs: 20_000,
+            guard: { trunk: '', trusted: [] },
+          },
+          new AbortController().signal,
+        );
+        expect([call.outcome, asked]).toEqual(['answered', ['pbx.example']]);
+        if (call.outcome === 'answered') call.leg.send({ do: 'close' });
+        expect((await phone.ended).code).toBe(0);
+      } finally {
+        phone.giveUp();
+        worker.close();
+        await signalling.close();
+      }
+    },
+  );
 
   it('security 12: is not dialled by whoever has no guard to ask', async () => {
     const signalling = { dial: () => expect.unreachable() };
     const call = await dialOutboundCall(
-      { clock: systemClock, media: new SilentMedia(systemClock), signalling, sipHost: '127.0.0.1', sipPublicIp: undefined, random: () => 0.5 },
+      {
+        clock: systemClock,
+        media: new SilentMedia(systemClock),
+        signalling,
+        sipHost: '127.0.0.1',
+        sipPublicIp: undefined,
+        random: () => 0.5,
+      },
       {
         toUri: 'sip:1@127.0.0.1',
         fromNumber: '+15550100',
@@ -173,12 +213,16 @@ describe('a host that a tenant has named', () => {
 });
 
 describe('the audio of a tenant’s trunk', () => {
-  const remote = (address: string) => ({ address, port: 4_000, codec: 'PCMU', payloadType: 0, digitPayloadType: null, sending: true }) as const;
+  const remote = (address: string) =>
+    ({ address, port: 4_000, codec: 'PCMU', payloadType: 0, digitPayloadType: null, sending: true }) as const;
   const guard = guardMedia(guardOf(['10.9.0.0/16']), '127.0.0.1');
 
-  it.each(['10.0.0.5', '127.0.0.2', '169.254.169.254', '::1'])('security 12: is not sent to %s before something came from there', (address) => {
-    expect(guard(remote(address))).toEqual({ ...remote(address), isHeardFirst: true });
-  });
+  it.each(['10.0.0.5', '127.0.0.2', '169.254.169.254', '::1'])(
+    'security 12: is not sent to %s before something came from there',
+    (address) => {
+      expect(guard(remote(address))).toEqual({ ...remote(address), isHeardFirst: true });
+    },
+  );
 
   it.each(['203.0.114.7', '10.9.1.1', '127.0.0.1'])(
     'goes at once to a public address, an allowed one, and where signalling comes from: %s',
@@ -195,7 +239,9 @@ describe('a request inside a dialog', () => {
 
   it('security 12: goes where a public peer was last heard from, when it names an address that is not public', () => {
     expect(sentTo(dialog('203.0.114.7', 'sip:desk@10.0.0.5:22'))).toBe('203.0.114.7');
-    expect(sentTo(dialog('203.0.114.7', 'sip:desk@203.0.114.8', ['<sip:127.0.0.1:6379;lr>']))).toBe('203.0.114.7');
+    expect(sentTo(dialog('203.0.114.7', 'sip:desk@203.0.114.8', ['<sip:127.0.0.1:6379;lr>']))).toBe(
+      '203.0.114.7',
+    );
   });
 
   it('goes where it is told between machines of one network, and on the public internet', () => {

@@ -20,10 +20,22 @@ function outcomeOf(facts: readonly ReferInput[]): ReferOutcome | null {
 describe('RFC 3515 what becomes of a REFER', () => {
   it.each<[string, ReferInput[], ReferOutcome | null]>([
     ['accepted, trying, ringing', [response(202), notify(100), notify(180)], null],
-    ['accepted and answered', [response(202), notify(100), notify(180), notify(200, true)], { is: 'transferred' }],
+    [
+      'accepted and answered',
+      [response(202), notify(100), notify(180), notify(200, true)],
+      { is: 'transferred' },
+    ],
     ['answered before the response was there', [notify(200, true)], { is: 'transferred' }],
-    ['accepted, and the carrier hangs up on us', [response(202), notify(100), { is: 'ended' }], { is: 'transferred' }],
-    ['accepted without a word, and the carrier hangs up on us', [response(202), { is: 'ended' }], { is: 'transferred' }],
+    [
+      'accepted, and the carrier hangs up on us',
+      [response(202), notify(100), { is: 'ended' }],
+      { is: 'transferred' },
+    ],
+    [
+      'accepted without a word, and the carrier hangs up on us',
+      [response(202), { is: 'ended' }],
+      { is: 'transferred' },
+    ],
     ['not allowed', [response(405)], { is: 'refused', status: 405 }],
     ['forbidden', [response(403)], { is: 'refused', status: 403 }],
     ['not implemented', [response(501)], { is: 'refused', status: 501 }],
@@ -31,11 +43,19 @@ describe('RFC 3515 what becomes of a REFER', () => {
     ['could not be sent', [response(0)], { is: 'refused', status: 0 }],
     ['no response', [{ is: 'timeout' }], { is: 'refused', status: 408 }],
     ['hung up before the response', [{ is: 'ended' }], { is: 'refused', status: 408 }],
-    ['accepted and nothing done about it', [response(202), { is: 'timeout' }], { is: 'refused', status: 408 }],
+    [
+      'accepted and nothing done about it',
+      [response(202), { is: 'timeout' }],
+      { is: 'refused', status: 408 },
+    ],
     ['rang too long', [response(202), notify(180), { is: 'timeout' }], { is: 'failed', status: 408 }],
     ['busy', [response(202), notify(100), notify(486, true)], { is: 'failed', status: 486 }],
     ['declined by the one called', [response(202), notify(603, true)], { is: 'failed', status: 603 }],
-    ['the subscription ended in the middle', [response(202), notify(180), notify(null, true)], { is: 'failed', status: 408 }],
+    [
+      'the subscription ended in the middle',
+      [response(202), notify(180), notify(null, true)],
+      { is: 'failed', status: 408 },
+    ],
   ])('%s', (_, facts, outcome) => {
     expect(outcomeOf(facts)).toEqual(outcome);
   });

@@ -12,7 +12,9 @@ const compressed = (file: string) => read(`${file}.gz`).length;
 
 describe('the built web files', () => {
   it('stand beside their compressed forms', () => {
-    const files = readdirSync(DIST, { recursive: true, encoding: 'utf8' }).filter((file) => /\.(?:js|css|html)$/.test(file));
+    const files = readdirSync(DIST, { recursive: true, encoding: 'utf8' }).filter((file) =>
+      /\.(?:js|css|html)$/.test(file),
+    );
     expect(files).toEqual(expect.arrayContaining(['widget.js', 'sdk.js', join('console', 'index.html')]));
     for (const file of files) {
       const content = read(file);

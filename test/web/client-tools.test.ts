@@ -22,8 +22,12 @@ describe('client tools', () => {
       },
       LONG_MS,
     );
-    expect(await tools.call('broken', {})).toMatchObject({ error: { code: 'tool_failed', message: 'no such table' } });
-    expect(await tools.call('absent', {})).toMatchObject({ error: { code: 'tool_failed', message: expect.stringContaining('absent') } });
+    expect(await tools.call('broken', {})).toMatchObject({
+      error: { code: 'tool_failed', message: 'no such table' },
+    });
+    expect(await tools.call('absent', {})).toMatchObject({
+      error: { code: 'tool_failed', message: expect.stringContaining('absent') },
+    });
   });
 
   it('a tool that takes too long is tool_timeout', async () => {
@@ -38,7 +42,12 @@ describe('client tools', () => {
 });
 
 describe('the transcript', () => {
-  const segment = (text: string, final: boolean) => ({ segmentId: 's1', role: 'agent' as const, text, final });
+  const segment = (text: string, final: boolean) => ({
+    segmentId: 's1',
+    role: 'agent' as const,
+    text,
+    final,
+  });
 
   it('grows by deltas, replaces what was heard differently, and forgets what was not heard at all', () => {
     const transcript = new Transcript();
@@ -55,6 +64,9 @@ describe('the transcript', () => {
     transcript.put({ segmentId: '1', role: 'user', text: 'Hi', final: false });
     transcript.put({ segmentId: '1', role: 'agent', text: 'Hello', final: true });
     transcript.put({ segmentId: '1', role: 'user', text: 'Hi there', final: true });
-    expect(transcript.all().map(({ role, text }) => `${role}: ${text}`)).toEqual(['user: Hi there', 'agent: Hello']);
+    expect(transcript.all().map(({ role, text }) => `${role}: ${text}`)).toEqual([
+      'user: Hi there',
+      'agent: Hello',
+    ]);
   });
 });

@@ -1,4 +1,7 @@
-/** When a visitor's messages leave a page whose room, or whose agent, is away: a fake room decides who is back first. */
+/**
+ * When a visitor's messages leave a page whose room, or whose agent, is away: a fake room decides who is back
+ * first.
+ */
 import { EventEmitter } from 'node:events';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ClientEvent } from '../../config/session-events.ts';
@@ -13,7 +16,9 @@ interface Transport {
   send(event: ClientEvent): void;
 }
 
-/** The room as LiveKit's client for browsers shows it. What is published on a broken connection is forgotten. */
+/**
+ * The room as LiveKit's client for browsers shows it. What is published on a broken connection is forgotten.
+ */
 class FakeRoom extends EventEmitter {
   state = 'connected';
   readonly remoteParticipants = new Map<string, { isAgent: boolean; attributes: Record<string, string> }>();
@@ -25,7 +30,8 @@ class FakeRoom extends EventEmitter {
       const failure = this.failing?.();
       this.failing = null;
       if (failure) throw failure;
-      if (this.state === 'connected') this.arrived.push(JSON.parse(new TextDecoder().decode(data)).text ?? 'no text');
+      if (this.state === 'connected')
+        this.arrived.push(JSON.parse(new TextDecoder().decode(data)).text ?? 'no text');
     },
   };
 

@@ -2,15 +2,41 @@ import { describe, expect, it } from 'vitest';
 import { longestPart, median, slowestTurn, type Turn } from '../../web/console/src/calls/slowest-turn.ts';
 
 const turn = (turn_id: number, parts: Partial<Turn>): Turn => {
-  const all = { endpoint_ms: 0, transcript_ms: 0, first_token_ms: 0, first_sentence_ms: 0, first_audio_ms: 0, playout_ms: 0, ...parts };
-  const total_ms = all.endpoint_ms + all.transcript_ms + all.first_token_ms + all.first_sentence_ms + all.first_audio_ms + all.playout_ms;
-  return { turn_id, speech_ended_at: '2026-11-22T08:00:00.000Z', ...all, total_ms, endpoint_rule: 'plain', speculative: false, explanation: '' };
+  const all = {
+    endpoint_ms: 0,
+    transcript_ms: 0,
+    first_token_ms: 0,
+    first_sentence_ms: 0,
+    first_audio_ms: 0,
+    playout_ms: 0,
+    ...parts,
+  };
+  const total_ms =
+    all.endpoint_ms +
+    all.transcript_ms +
+    all.first_token_ms +
+    all.first_sentence_ms +
+    all.first_audio_ms +
+    all.playout_ms;
+  return {
+    turn_id,
+    speech_ended_at: '2026-11-22T08:00:00.000Z',
+    ...all,
+    total_ms,
+    endpoint_rule: 'plain',
+    speculative: false,
+    explanation: '',
+  };
 };
 
 describe('the slowest turn of a call', () => {
   it('is the one with the longest wait, told by its longest part beside what that takes in the others', () => {
     const slow = turn(2, { endpoint_ms: 550, first_token_ms: 3_400 });
-    const turns = [turn(1, { endpoint_ms: 900, first_token_ms: 300 }), slow, turn(3, { endpoint_ms: 550, first_token_ms: 400 })];
+    const turns = [
+      turn(1, { endpoint_ms: 900, first_token_ms: 300 }),
+      slow,
+      turn(3, { endpoint_ms: 550, first_token_ms: 400 }),
+    ];
     const found = slowestTurn(turns);
     expect(found).toMatchObject({ turn: slow, usualMs: 400 });
     expect(found?.part[1]).toBe('Model’s first word');

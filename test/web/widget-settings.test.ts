@@ -40,8 +40,18 @@ describe('the widget’s attributes', () => {
       'terms-url': '/terms',
       'proactive-delay': '0.5',
     });
-    expect(settings).toMatchObject({ hasTranscript: false, hasTextInput: false, hasMuting: false, proactiveDelayMs: 500 });
-    expect(settings.consent).toEqual({ text: null, termsUrl: 'https://luigis.example.com/terms', privacyUrl: null, key: 'voice-agent-consent' });
+    expect(settings).toMatchObject({
+      hasTranscript: false,
+      hasTextInput: false,
+      hasMuting: false,
+      proactiveDelayMs: 500,
+    });
+    expect(settings.consent).toEqual({
+      text: null,
+      termsUrl: 'https://luigis.example.com/terms',
+      privacyUrl: null,
+      key: 'voice-agent-consent',
+    });
   });
 
   it('what cannot be used is left out, and the developer told', () => {
@@ -71,7 +81,9 @@ describe('the widget’s attributes', () => {
 
 describe('the widget’s texts', () => {
   it('are there for at least ten of the languages an agent can speak, none of them left in English', () => {
-    const spoken = Object.entries(LANGUAGES).filter(([code]) => SPEAKING_LANGUAGES.some((language) => language === code));
+    const spoken = Object.entries(LANGUAGES).filter(([code]) =>
+      SPEAKING_LANGUAGES.some((language) => language === code),
+    );
     expect(spoken.length).toBeGreaterThanOrEqual(10);
     for (const [code, texts] of spoken) {
       expect(texts.open, code).toContain('{name}');
@@ -83,6 +95,9 @@ describe('the widget’s texts', () => {
     expect(textsIn('pt-BR', {}).texts.start).toBe('Iniciar chamada');
     expect(textsIn('xx', {})).toMatchObject({ language: 'en', direction: 'ltr' });
     expect(textsIn('ar', {}).direction).toBe('rtl');
-    expect(textsIn('de', { start: 'Tisch bestellen' }).texts).toMatchObject({ start: 'Tisch bestellen', end: 'Auflegen' });
+    expect(textsIn('de', { start: 'Tisch bestellen' }).texts).toMatchObject({
+      start: 'Tisch bestellen',
+      end: 'Auflegen',
+    });
   });
 });

@@ -1,6 +1,7 @@
 /**
- * `AgentSession`: the browser's side of a conversation. It asks for a session or is handed one, connects the microphone and the agent's voice
- * over the transport the session comes with, and turns the agent's messages into events. Served as an ES module at `/sdk.js`.
+ * `AgentSession`: the browser's side of a conversation. It asks for a session or is handed one, connects the
+ * microphone and the agent's voice over the transport the session comes with, and turns the agent's messages
+ * into events. Served as an ES module at `/sdk.js`.
  */
 import type { AgentEvent, ClientEvent } from '../../config/session-events.ts';
 import { type ClientTool, ClientTools } from './client-tools.ts';
@@ -45,7 +46,10 @@ export class AgentSession extends Emitter {
     this.sessionId = sessionId;
     this.#microphone = microphone;
     this.#speaker = speaker;
-    this.#tools = new ClientTools(options.clientTools ?? {}, options.clientToolTimeoutMs ?? CLIENT_TOOL_TIMEOUT_MS);
+    this.#tools = new ClientTools(
+      options.clientTools ?? {},
+      options.clientToolTimeoutMs ?? CLIENT_TOOL_TIMEOUT_MS,
+    );
     attachCallbacks(this, options.callbacks ?? {});
     this.#transport = open({
       onEvent: (event) => this.#receive(event),
@@ -62,7 +66,9 @@ export class AgentSession extends Emitter {
     const speaker = new Speaker();
     try {
       if (audio.outputDeviceId !== undefined) await changed(speaker.setDevice(audio.outputDeviceId));
-      const grant = options.sessionToken ?? (await requestSession(serverUrl.replace(/\/$/, ''), { ...options, agentId: required(agentId) }));
+      const grant =
+        options.sessionToken ??
+        (await requestSession(serverUrl.replace(/\/$/, ''), { ...options, agentId: required(agentId) }));
       const open = await transportOf(grant);
       const session = new AgentSession(options, { sessionId: grant.session_id, microphone, speaker, open });
       await session.#connect(options.wakeLock !== false);
@@ -106,7 +112,13 @@ export class AgentSession extends Emitter {
     this.#send({ type: 'user.message', text, audio: options.audio ?? false });
     // The agent does not echo it, so it joins the transcript here.
     this.#typedCount += 1;
-    this.#onTranscript({ type: 'transcript', role: 'user', segmentId: `typed-${this.#typedCount}`, text, final: true });
+    this.#onTranscript({
+      type: 'transcript',
+      role: 'user',
+      segmentId: `typed-${this.#typedCount}`,
+      text,
+      final: true,
+    });
   }
 
   /** Tells the agent that the user is busy on the page, so that it does not ask whether anyone is there. */
@@ -133,10 +145,14 @@ export class AgentSession extends Emitter {
     this.#speaker.setVolume(volume);
   }
 
-  /** Speaks through another microphone from now on. Throws `SessionError` `device_change_failed`; the one before then stays in use. */
+  /**
+   * Speaks through another microphone from now on. Throws `SessionError` `device_change_failed`; the one
+   * before then stays in use.
+   */
   async setInputDevice(deviceId: string): Promise<void> {
     const microphone = this.#microphone;
-    if (!microphone) throw new SessionError('device_change_failed', 'The conversation was started without a microphone');
+    if (!microphone)
+      throw new SessionError('device_change_failed', 'The conversation was started without a microphone');
     await changed(microphone.change(deviceId, (stream) => this.#transport.setMicrophone(stream)));
     this.#levels.watch('input', microphone.stream);
   }
@@ -176,7 +192,9 @@ export class AgentSession extends Emitter {
     return this.#transcript.all();
   }
 
-  /** The LiveKit room of the conversation, for what this client does not cover; null on a direct connection. */
+  /**
+   * The LiveKit room of the conversation, for what this client does not cover; null on a direct connection.
+   */
   getRoom(): object | null {
     return this.#transport.room;
   }
@@ -212,7 +230,8 @@ export class AgentSession extends Emitter {
     else if (event.type === 'client_tool.call') void this.#callTool(event);
     else if (event.type === 'participant.mode') this.emit('participantMode', { mode: event.mode });
     else if (event.type === 'session.ended') this.#close(event.reason);
-    else if (event.type === 'error') this.emit('error', new SessionError(event.code, 'The agent reported a problem'));
+    else if (event.type === 'error')
+      this.emit('error', new SessionError(event.code, 'The agent reported a problem'));
     else this.#onTool(event);
   }
 
@@ -236,18 +255,32 @@ export class AgentSession extends Emitter {
   #onTool(event: Extract<AgentEvent, { type: `tool.${string}` }>): void {
     const call = { callId: event.callId, toolName: event.toolName, source: event.toolSource };
     if (event.type === 'tool.started')
-      this.emit('toolCallStarted', { ...call, input: event.input, ...(event.inputTruncated ? { inputTruncated: true } : {}) });
+      this.emit('toolCallStarted', {
+        ...call,
+        input: event.input,
+        ...(event.inputTruncated ? { inputTruncated: true } : {}),
+      });
     else if (event.type === 'tool.completed')
-      this.emit('toolCallCompleted', { ...call, output: event.output, ...(event.outputTruncated ? { outputTruncated: true } : {}) });
+      this.emit('toolCallCompleted', {
+        ...call,
+        output: event.output,
+        ...(event.outputTruncated ? { outputTruncated: true } : {}),
+      });
     else if (event.type === 'tool.failed') this.emit('toolCallFailed', { ...call, error: event.error });
   }
 
-  async #callTool({ callId, toolName, params, expectsResponse }: Extract<AgentEvent, { type: 'client_tool.call' }>): Promise<void> {
+  async #callTool({
+    callId,
+    toolName,
+    params,
+    expectsResponse,
+  }: Extract<AgentEvent, { type: 'client_tool.call' }>): Promise<void> {
     const outcome = await this.#tools.call(toolName, params);
     const failure = 'error' in outcome ? outcome.error : null;
     if (failure) this.emit('error', failure);
     if (!expectsResponse) return;
-    const answer = 'result' in outcome ? { result: outcome.result } : { result: outcome.error.message, isError: true };
+    const answer =
+      'result' in outcome ? { result: outcome.result } : { result: outcome.error.message, isError: true };
     this.#send({ type: 'client_tool.result', callId, ...answer });
   }
 
@@ -278,7 +311,11 @@ export class AgentSession extends Emitter {
 async function transportOf(grant: SessionGrant): Promise<(listener: TransportListener) => Transport> {
   const { transport } = grant;
   if (transport === 'webrtc') return (listener) => createDirectTransport(grant, listener);
-  if (transport !== 'livekit') throw new SessionError('unsupported_transport', `This client cannot use the transport ${String(transport)}`);
+  if (transport !== 'livekit')
+    throw new SessionError(
+      'unsupported_transport',
+      `This client cannot use the transport ${String(transport)}`,
+    );
   const { createLivekitTransport } = await import('./livekit-transport.ts');
   return (listener) => createLivekitTransport(grant, listener);
 }
@@ -293,6 +330,7 @@ async function changed(change: Promise<void>): Promise<void> {
 }
 
 function required(agentId: string | undefined): string {
-  if (agentId === undefined) throw new SessionError('session_request_failed', 'Give agentId, or sessionToken from your backend');
+  if (agentId === undefined)
+    throw new SessionError('session_request_failed', 'Give agentId, or sessionToken from your backend');
   return agentId;
 }

@@ -28,22 +28,37 @@ export class ClientTools {
   async call(name: string, params: Readonly<Record<string, unknown>>): Promise<ToolOutcome> {
     const tool = this.#tools.get(name);
     if (!tool)
-      return { error: new SessionError('tool_failed', `The page has no tool named ${name}; pass it in clientTools or to registerClientTool`) };
+      return {
+        error: new SessionError(
+          'tool_failed',
+          `The page has no tool named ${name}; pass it in clientTools or to registerClientTool`,
+        ),
+      };
     try {
       const result = await within(this.#timeoutMs, name, async () => tool({ ...params }));
       if ((JSON.stringify(result)?.length ?? 0) > MAX_RESULT_CHARS)
-        return { error: new SessionError('tool_failed', `The result of ${name} has more than ${MAX_RESULT_CHARS} characters; return less`) };
+        return {
+          error: new SessionError(
+            'tool_failed',
+            `The result of ${name} has more than ${MAX_RESULT_CHARS} characters; return less`,
+          ),
+        };
       return { result };
     } catch (error) {
       if (error instanceof SessionError) return { error };
-      return { error: new SessionError('tool_failed', error instanceof Error ? error.message : String(error)) };
+      return {
+        error: new SessionError('tool_failed', error instanceof Error ? error.message : String(error)),
+      };
     }
   }
 }
 
 function within<Value>(ms: number, name: string, work: () => Promise<Value>): Promise<Value> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new SessionError('tool_timeout', `${name} gave no result within ${ms} ms`)), ms);
+    const timer = setTimeout(
+      () => reject(new SessionError('tool_timeout', `${name} gave no result within ${ms} ms`)),
+      ms,
+    );
     work()
       .then(resolve, reject)
       .finally(() => clearTimeout(timer));

@@ -1,6 +1,7 @@
 /**
  * A direct WebRTC connection to the agent: offer and answer over HTTP, messages on the data channel `events`.
- * When it breaks, or nothing is heard on it any more, a new one is offered with the same token, until the server says that the session is over.
+ * When it breaks, or nothing is heard on it any more, a new one is offered with the same token, until the
+ * server says that the session is over.
  */
 import type { ClientEvent } from '../../config/session-events.ts';
 import { SessionError } from './events.ts';
@@ -11,7 +12,10 @@ const GATHER_MS = 2_000;
 /** A connection that only stumbled is given this long to stand up by itself. */
 const STUMBLE_MS = 1_000;
 const BETWEEN_ATTEMPTS_MS = 500;
-/** The agent's packets come every 20 ms, its silence too: without one for this long whoever sent them is gone. ICE says so seconds later. */
+/**
+ * The agent's packets come every 20 ms, its silence too: without one for this long whoever sent them is gone.
+ * ICE says so seconds later.
+ */
 const UNHEARD_MS = 2_000;
 const LISTEN_EVERY_MS = 250;
 /** How long a broken connection is mended before it is given up. */
@@ -76,15 +80,25 @@ class DirectTransport implements Transport {
     setTimeout(() => connection?.close(), LINGER_MS);
   }
 
-  /** Opens a connection and puts it in place of the one before, which is kept until then: closed, it would be a hang-up to the server. Throws `SessionError`. */
+  /**
+   * Opens a connection and puts it in place of the one before, which is kept until then: closed, it would be
+   * a hang-up to the server. Throws `SessionError`.
+   */
   async #open(): Promise<void> {
     const connection = new RTCPeerConnection({ iceServers: this.#grant.ice_servers ?? [] });
-    const link = { connection, channel: connection.createDataChannel('events', { ordered: true }), packets: 0, heardMs: performance.now() };
+    const link = {
+      connection,
+      channel: connection.createDataChannel('events', { ordered: true }),
+      packets: 0,
+      heardMs: performance.now(),
+    };
     try {
       this.#join(link);
       await connection.setLocalDescription(await connection.createOffer());
       await gathered(connection);
-      await connection.setRemoteDescription(await exchangeOffer(this.#grant, connection.localDescription?.sdp ?? ''));
+      await connection.setRemoteDescription(
+        await exchangeOffer(this.#grant, connection.localDescription?.sdp ?? ''),
+      );
       await opened(link.channel);
     } catch (error) {
       connection.close();
@@ -97,9 +111,12 @@ class DirectTransport implements Transport {
   }
 
   #join({ connection, channel }: Link): void {
-    if (this.#microphone) for (const track of this.#microphone.getAudioTracks()) connection.addTrack(track, this.#microphone);
+    if (this.#microphone)
+      for (const track of this.#microphone.getAudioTracks()) connection.addTrack(track, this.#microphone);
     else connection.addTransceiver('audio', { direction: 'recvonly' });
-    connection.addEventListener('track', (event) => this.#listener.onVoice(event.streams[0] ?? new MediaStream([event.track])));
+    connection.addEventListener('track', (event) =>
+      this.#listener.onVoice(event.streams[0] ?? new MediaStream([event.track])),
+    );
     connection.addEventListener('connectionstatechange', () => this.#follow(connection));
     channel.addEventListener('message', (message) => {
       const event = parseAgentEvent(message.data);
@@ -180,7 +197,10 @@ function pause(ms: number): Promise<void> {
 function opened(channel: RTCDataChannel): Promise<void> {
   if (channel.readyState === 'open') return Promise.resolve();
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new SessionError('connection_failed', 'The agent could not be reached in time')), JOIN_MS);
+    const timer = setTimeout(
+      () => reject(new SessionError('connection_failed', 'The agent could not be reached in time')),
+      JOIN_MS,
+    );
     channel.addEventListener('open', () => {
       clearTimeout(timer);
       resolve();

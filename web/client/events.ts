@@ -9,7 +9,13 @@ export type SessionStatus = 'connecting' | 'connected' | 'reconnecting' | 'ended
 export type AgentMode = 'listening' | 'thinking' | 'speaking';
 
 /** Why a session ended, as far as the client knows. An open set: unknown values are informational. */
-export type EndReason = 'user_hangup' | 'agent_hangup' | 'conversation_timeout' | 'escalated' | 'connection_lost' | (string & {});
+export type EndReason =
+  | 'user_hangup'
+  | 'agent_hangup'
+  | 'conversation_timeout'
+  | 'escalated'
+  | 'connection_lost'
+  | (string & {});
 
 /** Stable codes of the errors a page can react to. */
 export type SessionErrorCode =
@@ -31,7 +37,12 @@ export class SessionError extends Error {
   readonly code: SessionErrorCode;
   readonly statusCode: number | null;
 
-  constructor(code: SessionErrorCode, message: string, statusCode: number | null = null, options: ErrorOptions = {}) {
+  constructor(
+    code: SessionErrorCode,
+    message: string,
+    statusCode: number | null = null,
+    options: ErrorOptions = {},
+  ) {
     super(message, options);
     this.name = 'SessionError';
     this.code = code;
@@ -50,7 +61,13 @@ export interface SessionEvents {
   agentResponse: { segmentId: string; text: string };
   message: { role: 'user' | 'agent'; text: string };
   toolCallStarted: { callId: string; toolName: string; source: string; input: string; inputTruncated?: true };
-  toolCallCompleted: { callId: string; toolName: string; source: string; output: string; outputTruncated?: true };
+  toolCallCompleted: {
+    callId: string;
+    toolName: string;
+    source: string;
+    output: string;
+    outputTruncated?: true;
+  };
   toolCallFailed: { callId: string; toolName: string; source: string; error: string };
   /** Told to a colleague in a call: whether they only hear it, or talk in the agent's place. */
   participantMode: { mode: ParticipantMode };

@@ -8,7 +8,10 @@ const NO_FREQUENCIES = new Uint8Array(0);
 /** Watches streams; silence where there is none. */
 export class Levels {
   #context: AudioContext | null = null;
-  readonly #watched = new Map<Direction, { readonly source: MediaStreamAudioSourceNode; readonly analyser: AnalyserNode }>();
+  readonly #watched = new Map<
+    Direction,
+    { readonly source: MediaStreamAudioSourceNode; readonly analyser: AnalyserNode }
+  >();
 
   /** Watches this stream from now on, instead of the one before. */
   watch(direction: Direction, stream: MediaStream): void {

@@ -1,6 +1,6 @@
 /**
- * A LiveKit room with the agent in it: data topics, transcripts as text streams, the agent's state as its participant attribute.
- * It is loaded, with LiveKit's client, when the first session comes with a room.
+ * A LiveKit room with the agent in it: data topics, transcripts as text streams, the agent's state as its
+ * participant attribute. It is loaded, with LiveKit's client, when the first session comes with a room.
  */
 import {
   ConnectionError,
@@ -38,10 +38,14 @@ class LivekitTransport implements Transport {
     this.#listener = listener;
     this.room
       .on(RoomEvent.TrackSubscribed, (track, _publication, participant) => {
-        if (participant.isAgent && track.kind === Track.Kind.Audio) listener.onVoice(new MediaStream([track.mediaStreamTrack]));
+        if (participant.isAgent && track.kind === Track.Kind.Audio)
+          listener.onVoice(new MediaStream([track.mediaStreamTrack]));
       })
       .on(RoomEvent.DataReceived, (payload, participant, _kind, topic) => {
-        const event = participant?.isAgent && topic === AGENT_EVENTS ? parseAgentEvent(new TextDecoder().decode(payload)) : null;
+        const event =
+          participant?.isAgent && topic === AGENT_EVENTS
+            ? parseAgentEvent(new TextDecoder().decode(payload))
+            : null;
         if (event) listener.onEvent(event);
       })
       .on(RoomEvent.ParticipantAttributesChanged, (_changed, participant) => {
@@ -89,7 +93,9 @@ class LivekitTransport implements Transport {
     setTimeout(() => void this.room.disconnect(), LINGER_MS);
   }
 
-  /** Publishes once the agent can be reached, and again where the connection broke before anything had left. */
+  /**
+   * Publishes once the agent can be reached, and again where the connection broke before anything had left.
+   */
   async #deliver(data: Uint8Array<ArrayBuffer>): Promise<void> {
     for (;;) {
       await this.#until(() => this.#reachableAgent());
@@ -104,7 +110,9 @@ class LivekitTransport implements Transport {
 
   /** Both sides are back: without the agent the connection is of no use. A colleague's tells no state. */
   async #becomeWhole(): Promise<void> {
-    const { attributes } = await this.#until(() => (this.room.state === ConnectionState.Connected ? this.#agent() : undefined));
+    const { attributes } = await this.#until(() =>
+      this.room.state === ConnectionState.Connected ? this.#agent() : undefined,
+    );
     this.#tellState(attributes);
     this.#listener.onReconnecting(false);
   }
@@ -112,7 +120,10 @@ class LivekitTransport implements Transport {
   /** The agent, once it is in the room. */
   #joinedAgent(): Promise<RemoteParticipant> {
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => reject(new SessionError('connection_failed', 'The agent could not be reached in time')), JOIN_MS);
+      const timer = setTimeout(
+        () => reject(new SessionError('connection_failed', 'The agent could not be reached in time')),
+        JOIN_MS,
+      );
       void this.#until(() => this.#agent()).then((agent) => {
         clearTimeout(timer);
         resolve(agent);
@@ -125,8 +136,9 @@ class LivekitTransport implements Transport {
   }
 
   /**
-   * The agent, if what is sent now gets to it. While our own connection is being mended the room still lists who was there before, and what LiveKit's client
-   * is given then is forgotten. To one who is merely listed the server drops what is sent; one who has told its state has a connection that carries data.
+   * The agent, if what is sent now gets to it. While our own connection is being mended the room still lists
+   * who was there before, and what LiveKit's client is given then is forgotten. To one who is merely listed
+   * the server drops what is sent; one who has told its state has a connection that carries data.
    */
   #reachableAgent(): RemoteParticipant | undefined {
     const agent = this.room.state === ConnectionState.Connected ? this.#agent() : undefined;
@@ -136,7 +148,11 @@ class LivekitTransport implements Transport {
   /** Resolves with what is looked for as soon as the room has it. */
   #until<Found>(find: () => Found | undefined): Promise<Found> {
     return new Promise((resolve) => {
-      const events = [RoomEvent.ParticipantConnected, RoomEvent.ParticipantAttributesChanged, RoomEvent.Reconnected] as const;
+      const events = [
+        RoomEvent.ParticipantConnected,
+        RoomEvent.ParticipantAttributesChanged,
+        RoomEvent.Reconnected,
+      ] as const;
       const look = () => {
         const found = find();
         if (found === undefined) return;
@@ -169,6 +185,10 @@ class LivekitTransport implements Transport {
 
 function failure(error: unknown): SessionError {
   if (error instanceof ConnectionError && error.reason === ConnectionErrorReason.NotAllowed)
-    return new SessionError('session_expired', 'The session has ended or its token is no longer valid', error.status ?? null);
+    return new SessionError(
+      'session_expired',
+      'The session has ended or its token is no longer valid',
+      error.status ?? null,
+    );
   return new SessionError('connection_failed', 'The server cannot be reached');
 }

@@ -12,7 +12,10 @@ export class Microphone {
     this.#stream = stream;
   }
 
-  /** Asks for the microphone, the device's own choice without an id. Throws `SessionError` `mic_permission_denied`. */
+  /**
+   * Asks for the microphone, the device's own choice without an id. Throws `SessionError`
+   * `mic_permission_denied`.
+   */
   static async open(deviceId?: string): Promise<Microphone> {
     try {
       return new Microphone(await capture(deviceId));
@@ -34,7 +37,10 @@ export class Microphone {
     for (const track of this.#stream.getAudioTracks()) track.enabled = !isMuted;
   }
 
-  /** Changes to another device once `use` has taken its stream; the one before is then given back. Rejects with what went wrong, the one before still in use. */
+  /**
+   * Changes to another device once `use` has taken its stream; the one before is then given back. Rejects
+   * with what went wrong, the one before still in use.
+   */
   async change(deviceId: string, use: (stream: MediaStream) => Promise<void>): Promise<void> {
     const next = await capture(deviceId);
     for (const track of next.getAudioTracks()) track.enabled = !this.#isMuted;
@@ -54,7 +60,9 @@ export class Microphone {
 }
 
 function capture(deviceId: string | undefined): Promise<MediaStream> {
-  return navigator.mediaDevices.getUserMedia({ audio: { ...PROCESSING, ...(deviceId === undefined ? {} : { deviceId: { exact: deviceId } }) } });
+  return navigator.mediaDevices.getUserMedia({
+    audio: { ...PROCESSING, ...(deviceId === undefined ? {} : { deviceId: { exact: deviceId } }) },
+  });
 }
 
 function stop(stream: MediaStream): void {
@@ -63,9 +71,12 @@ function stop(stream: MediaStream): void {
 
 /** By what the browser names it (W3C mediacapture-streams, getUserMedia). */
 function whyNoMicrophone(error: unknown): string {
-  if (!isSecureContext) return 'Browsers give no microphone to pages without https; serve the page with TLS, or type instead';
+  if (!isSecureContext)
+    return 'Browsers give no microphone to pages without https; serve the page with TLS, or type instead';
   const { name } = (error ?? {}) as { readonly name?: string };
-  if (name === 'NotFoundError' || name === 'OverconstrainedError') return 'No microphone was found; connect one and start again, or type instead';
-  if (name === 'NotReadableError') return 'Another program uses the microphone; close that and start again, or type instead';
+  if (name === 'NotFoundError' || name === 'OverconstrainedError')
+    return 'No microphone was found; connect one and start again, or type instead';
+  if (name === 'NotReadableError')
+    return 'Another program uses the microphone; close that and start again, or type instead';
   return 'The microphone is blocked; allow it for this page in your browser and start again, or type instead';
 }

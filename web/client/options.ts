@@ -4,9 +4,14 @@ import type { Emitter, SessionEvents } from './events.ts';
 import type { SessionGrant, SessionRequest } from './wire.ts';
 
 /** One function per event, named `on` and the event: `onConnect`, `onMessage`, `onError` and so on. */
-export type Callbacks = { [Name in keyof SessionEvents as `on${Capitalize<Name>}`]?: (payload: SessionEvents[Name]) => void };
+export type Callbacks = {
+  [Name in keyof SessionEvents as `on${Capitalize<Name>}`]?: (payload: SessionEvents[Name]) => void;
+};
 
-/** With a public agent's id, or with the answer of your own backend's session request; what concerns the request is sent with an `agentId` only. */
+/**
+ * With a public agent's id, or with the answer of your own backend's session request; what concerns the
+ * request is sent with an `agentId` only.
+ */
 export interface StartOptions extends Omit<SessionRequest, 'agentId'> {
   agentId?: string;
   /** The answer of `POST /v1/agent/sessions`, as it came. */
@@ -20,7 +25,10 @@ export interface StartOptions extends Omit<SessionRequest, 'agentId'> {
   /** False: the screen may go dark while the conversation runs. */
   wakeLock?: boolean;
   clientTools?: Record<string, ClientTool>;
-  /** How long a client tool may take, ms; 15,000 by default. The tool's own deadline on the server holds as well. */
+  /**
+   * How long a client tool may take, ms; 15,000 by default. The tool's own deadline on the server holds as
+   * well.
+   */
   clientToolTimeoutMs?: number;
   callbacks?: Callbacks;
 }

@@ -13,7 +13,10 @@ export interface TranscriptSegment {
 export class Transcript {
   readonly #segments = new Map<string, TranscriptSegment>();
 
-  /** Puts a segment in place of its earlier state and returns what was added to its text; one that is final and empty (nothing of it was heard) goes. */
+  /**
+   * Puts a segment in place of its earlier state and returns what was added to its text; one that is final
+   * and empty (nothing of it was heard) goes.
+   */
   put(segment: TranscriptSegment): string {
     const key = `${segment.role} ${segment.segmentId}`;
     const before = this.#segments.get(key)?.text ?? '';

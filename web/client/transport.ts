@@ -1,4 +1,7 @@
-/** `Transport`: how a conversation's voice and messages travel; one implementation for a direct connection, one for LiveKit rooms. */
+/**
+ * `Transport`: how a conversation's voice and messages travel; one implementation for a direct connection,
+ * one for LiveKit rooms.
+ */
 import type { AgentEvent, ClientEvent } from '../../config/session-events.ts';
 
 /** What a transport tells the session. */
@@ -14,7 +17,10 @@ export interface TransportListener {
 
 /** A connection to the agent. */
 export interface Transport {
-  /** Connects, with the microphone where there is one; resolves once messages can be sent. Throws `SessionError`. */
+  /**
+   * Connects, with the microphone where there is one; resolves once messages can be sent. Throws
+   * `SessionError`.
+   */
   connect(microphone: MediaStream | null): Promise<void>;
   /** Sends another microphone's sound from now on. Rejects where none is sent. */
   setMicrophone(microphone: MediaStream): Promise<void>;
@@ -26,7 +32,10 @@ export interface Transport {
   readonly room: object | null;
 }
 
-/** Said once and meant to be heard: it waits for a connection that is being mended, and is sent once. The others are about the moment they are sent in. */
+/**
+ * Said once and meant to be heard: it waits for a connection that is being mended, and is sent once. The
+ * others are about the moment they are sent in.
+ */
 export const WAITING: ReadonlySet<ClientEvent['type']> = new Set(['user.message', 'client_tool.result']);
 /** How long the agent is waited for, ms. */
 export const JOIN_MS = 15_000;

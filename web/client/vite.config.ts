@@ -1,7 +1,10 @@
 import { defineConfig } from 'vite';
 import { precompressed } from '../precompressed.ts';
 
-/** Builds the browser client as an ES module, `/sdk.js`, and beside it what it loads only for sessions in LiveKit rooms, `/sdk-….js`. */
+/**
+ * Builds the browser client as an ES module, `/sdk.js`, and beside it what it loads only for sessions in
+ * LiveKit rooms, `/sdk-….js`.
+ */
 export default defineConfig({
   root: import.meta.dirname,
   logLevel: 'warn',

@@ -1,6 +1,11 @@
-/** Keeps the screen on while a conversation runs, where the browser can; a locked phone would take the microphone away. */
+/**
+ * Keeps the screen on while a conversation runs, where the browser can; a locked phone would take the
+ * microphone away.
+ */
 
-/** Holds the screen on; returns what lets it go. A page that was hidden gets it back when it is shown again. */
+/**
+ * Holds the screen on; returns what lets it go. A page that was hidden gets it back when it is shown again.
+ */
 export function keepScreenOn(): () => void {
   let lock: WakeLockSentinel | null = null;
   let isOver = false;

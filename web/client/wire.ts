@@ -1,8 +1,14 @@
-/** What travels between the browser and Parley: the session request, its answer, and the messages of the data channel. Malformed and unknown messages are ignored. */
+/**
+ * What travels between the browser and Parley: the session request, its answer, and the messages of the data
+ * channel. Malformed and unknown messages are ignored.
+ */
 import type { AgentEvent, ClientEvent } from '../../config/session-events.ts';
 import { SessionError } from './events.ts';
 
-/** What one conversation changes of the agent's settings. Without a key only `voiceId` and `language`, where the agent allows them. */
+/**
+ * What one conversation changes of the agent's settings. Without a key only `voiceId` and `language`, where
+ * the agent allows them.
+ */
 export interface Overrides {
   firstMessage?: string;
   firstMessagePrompt?: string;
@@ -71,7 +77,10 @@ export async function requestSession(serverUrl: string, request: SessionRequest)
   return (await response.json()) as SessionGrant;
 }
 
-function overridesOf({ overrides = {}, language = overrides.language }: SessionRequest): Record<string, string | undefined> | undefined {
+function overridesOf({
+  overrides = {},
+  language = overrides.language,
+}: SessionRequest): Record<string, string | undefined> | undefined {
   const { firstMessage, firstMessagePrompt, systemPrompt, voiceId } = overrides;
   const given = {
     first_message: firstMessage,
@@ -87,7 +96,11 @@ function overridesOf({ overrides = {}, language = overrides.language }: SessionR
 export async function exchangeOffer(grant: DirectGrant, sdp: string): Promise<RTCSessionDescriptionInit> {
   const response = await post(grant.webrtc_url, JSON.stringify({ sdp, type: 'offer' }), grant.token);
   if (response.status === 401 || response.status === 409)
-    throw new SessionError('session_expired', 'The session has ended or its token is no longer valid', response.status);
+    throw new SessionError(
+      'session_expired',
+      'The session has ended or its token is no longer valid',
+      response.status,
+    );
   if (!response.ok) throw await refusal(response);
   return (await response.json()) as RTCSessionDescriptionInit;
 }
@@ -97,7 +110,9 @@ export function parseAgentEvent(data: unknown): AgentEvent | null {
   if (typeof data !== 'string') return null;
   try {
     const value: unknown = JSON.parse(data);
-    return typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string' ? (value as AgentEvent) : null;
+    return typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string'
+      ? (value as AgentEvent)
+      : null;
   } catch {
     return null;
   }
@@ -112,7 +127,10 @@ async function post(url: string, body: string, token: string | null): Promise<Re
   try {
     return await fetch(url, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', ...(token === null ? {} : { authorization: `Bearer ${token}` }) },
+      headers: {
+        'content-type': 'application/json',
+        ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+      },
       body,
       credentials: 'omit',
       signal: AbortSignal.timeout(ANSWER_MS),
@@ -125,7 +143,9 @@ async function post(url: string, body: string, token: string | null): Promise<Re
 async function refusal(response: Response): Promise<SessionError> {
   const problem = (await response.json().catch(() => null)) as { message?: string } | null;
   const message = problem?.message ?? `The server answered ${response.status}`;
-  if (response.status === 403 && message === 'Agent is not public') return new SessionError('agent_not_public', message, 403);
-  if (response.status === 403 && message.includes('Origin')) return new SessionError('origin_forbidden', message, 403);
+  if (response.status === 403 && message === 'Agent is not public')
+    return new SessionError('agent_not_public', message, 403);
+  if (response.status === 403 && message.includes('Origin'))
+    return new SessionError('origin_forbidden', message, 403);
   return new SessionError('session_request_failed', message, response.status);
 }

@@ -1,4 +1,7 @@
-/** Whether a visitor has accepted the terms: remembered by the browser, or for this page alone where the browser keeps nothing. */
+/**
+ * Whether a visitor has accepted the terms: remembered by the browser, or for this page alone where the
+ * browser keeps nothing.
+ */
 
 const acceptedHere = new Set<string>();
 

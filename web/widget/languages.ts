@@ -1,4 +1,7 @@
-/** The widget's texts by language code (config/languages.ts): the ten most common, and two more. A language that is not here is shown in English. */
+/**
+ * The widget's texts by language code (config/languages.ts): the ten most common, and two more. A language
+ * that is not here is shown in English.
+ */
 
 /** Every text, by the name `text-contents` knows it by. `{name}` stands for the agent's name. */
 export interface Texts {
@@ -67,7 +70,8 @@ export const LANGUAGES: Readonly<Record<string, Texts>> = {
     accept: 'Accept',
     terms: 'Terms',
     privacy: 'Privacy',
-    microphoneBlocked: 'The microphone is blocked. Allow it for this page in your browser and start again, or type instead.',
+    microphoneBlocked:
+      'The microphone is blocked. Allow it for this page in your browser and start again, or type instead.',
     microphoneMissing: 'No microphone was found. Connect one and start again, or type instead.',
     connectionLost: 'The connection was lost. Check your network and start again.',
     unreachable: 'The service cannot be reached. Check your network and try again.',
@@ -178,7 +182,8 @@ export const LANGUAGES: Readonly<Record<string, Texts>> = {
     accept: 'Aceptar',
     terms: 'Condiciones',
     privacy: 'Privacidad',
-    microphoneBlocked: 'El micrófono está bloqueado. Permítelo para esta página en el navegador y empieza de nuevo, o escribe.',
+    microphoneBlocked:
+      'El micrófono está bloqueado. Permítelo para esta página en el navegador y empieza de nuevo, o escribe.',
     microphoneMissing: 'No se ha encontrado ningún micrófono. Conecta uno y empieza de nuevo, o escribe.',
     connectionLost: 'Se perdió la conexión. Comprueba la red y empieza de nuevo.',
     unreachable: 'No se puede acceder al servicio. Comprueba la red e inténtalo de nuevo.',
@@ -215,7 +220,8 @@ export const LANGUAGES: Readonly<Record<string, Texts>> = {
     accept: 'Accepter',
     terms: 'Conditions',
     privacy: 'Confidentialité',
-    microphoneBlocked: 'Le micro est bloqué. Autorisez-le pour cette page dans le navigateur et recommencez, ou écrivez.',
+    microphoneBlocked:
+      'Le micro est bloqué. Autorisez-le pour cette page dans le navigateur et recommencez, ou écrivez.',
     microphoneMissing: 'Aucun micro n’a été trouvé. Branchez-en un et recommencez, ou écrivez.',
     connectionLost: 'La connexion a été perdue. Vérifiez le réseau et recommencez.',
     unreachable: 'Le service est injoignable. Vérifiez le réseau et réessayez.',
@@ -289,7 +295,8 @@ export const LANGUAGES: Readonly<Record<string, Texts>> = {
     accept: 'Aceitar',
     terms: 'Termos',
     privacy: 'Privacidade',
-    microphoneBlocked: 'O microfone está bloqueado. Permita-o para esta página no navegador e comece de novo, ou escreva.',
+    microphoneBlocked:
+      'O microfone está bloqueado. Permita-o para esta página no navegador e comece de novo, ou escreva.',
     microphoneMissing: 'Nenhum microfone foi encontrado. Ligue um e comece de novo, ou escreva.',
     connectionLost: 'A conexão foi perdida. Verifique a rede e comece de novo.',
     unreachable: 'O serviço está inacessível. Verifique a rede e tente de novo.',
@@ -326,7 +333,8 @@ export const LANGUAGES: Readonly<Record<string, Texts>> = {
     accept: 'Принять',
     terms: 'Условия',
     privacy: 'Конфиденциальность',
-    microphoneBlocked: 'Микрофон заблокирован. Разрешите его для этой страницы в браузере и начните снова или пишите.',
+    microphoneBlocked:
+      'Микрофон заблокирован. Разрешите его для этой страницы в браузере и начните снова или пишите.',
     microphoneMissing: 'Микрофон не найден. Подключите его и начните снова или пишите.',
     connectionLost: 'Связь прервалась. Проверьте сеть и начните снова.',
     unreachable: 'Сервис недоступен. Проверьте сеть и попробуйте снова.',
@@ -363,7 +371,8 @@ export const LANGUAGES: Readonly<Record<string, Texts>> = {
     accept: '同意する',
     terms: '利用規約',
     privacy: 'プライバシー',
-    microphoneBlocked: 'マイクがブロックされています。ブラウザーでこのページに許可してやり直すか、文字で入力してください。',
+    microphoneBlocked:
+      'マイクがブロックされています。ブラウザーでこのページに許可してやり直すか、文字で入力してください。',
     microphoneMissing: 'マイクが見つかりません。接続してやり直すか、文字で入力してください。',
     connectionLost: '接続が切れました。ネットワークを確認してやり直してください。',
     unreachable: 'サービスに接続できません。ネットワークを確認してもう一度お試しください。',
@@ -396,12 +405,15 @@ export const LANGUAGES: Readonly<Record<string, Texts>> = {
     thinking: 'Denkt nach',
     speaking: 'Spricht',
     ended: 'Das Gespräch ist beendet',
-    consent: 'Sie sprechen gleich mit einem automatischen Assistenten. Das Gespräch kann aufgezeichnet werden.',
+    consent:
+      'Sie sprechen gleich mit einem automatischen Assistenten. Das Gespräch kann aufgezeichnet werden.',
     accept: 'Zustimmen',
     terms: 'Bedingungen',
     privacy: 'Datenschutz',
-    microphoneBlocked: 'Das Mikrofon ist gesperrt. Erlauben Sie es im Browser für diese Seite und starten Sie neu, oder tippen Sie.',
-    microphoneMissing: 'Es wurde kein Mikrofon gefunden. Schließen Sie eines an und starten Sie neu, oder tippen Sie.',
+    microphoneBlocked:
+      'Das Mikrofon ist gesperrt. Erlauben Sie es im Browser für diese Seite und starten Sie neu, oder tippen Sie.',
+    microphoneMissing:
+      'Es wurde kein Mikrofon gefunden. Schließen Sie eines an und starten Sie neu, oder tippen Sie.',
     connectionLost: 'Die Verbindung ist abgerissen. Prüfen Sie das Netz und starten Sie neu.',
     unreachable: 'Der Dienst ist nicht erreichbar. Prüfen Sie das Netz und versuchen Sie es erneut.',
     notAllowed: 'Diese Seite darf diesen Agenten nicht benutzen.',
@@ -437,7 +449,8 @@ export const LANGUAGES: Readonly<Record<string, Texts>> = {
     accept: 'Accetta',
     terms: 'Condizioni',
     privacy: 'Privacy',
-    microphoneBlocked: 'Il microfono è bloccato. Consentilo per questa pagina nel browser e riavvia, oppure scrivi.',
+    microphoneBlocked:
+      'Il microfono è bloccato. Consentilo per questa pagina nel browser e riavvia, oppure scrivi.',
     microphoneMissing: 'Nessun microfono trovato. Collegane uno e riavvia, oppure scrivi.',
     connectionLost: 'La connessione è caduta. Controlla la rete e riavvia.',
     unreachable: 'Il servizio non è raggiungibile. Controlla la rete e riprova.',
@@ -474,7 +487,8 @@ export const LANGUAGES: Readonly<Record<string, Texts>> = {
     accept: '동의',
     terms: '약관',
     privacy: '개인정보',
-    microphoneBlocked: '마이크가 차단되었습니다. 브라우저에서 이 페이지에 허용한 뒤 다시 시작하거나 글로 입력하세요.',
+    microphoneBlocked:
+      '마이크가 차단되었습니다. 브라우저에서 이 페이지에 허용한 뒤 다시 시작하거나 글로 입력하세요.',
     microphoneMissing: '마이크를 찾을 수 없습니다. 마이크를 연결한 뒤 다시 시작하거나 글로 입력하세요.',
     connectionLost: '연결이 끊겼습니다. 네트워크를 확인하고 다시 시작하세요.',
     unreachable: '서비스에 연결할 수 없습니다. 네트워크를 확인하고 다시 시도하세요.',

@@ -1,4 +1,7 @@
-/** Fetches the browser client (`/sdk.js`) when the first call starts, so that a page which nobody calls from loads the widget alone. */
+/**
+ * Fetches the browser client (`/sdk.js`) when the first call starts, so that a page which nobody calls from
+ * loads the widget alone.
+ */
 import type * as Client from '../client/sdk.ts';
 
 /** Where this script came from; the client comes from there too, past any cache-busting query. */
@@ -15,6 +18,8 @@ export async function loadClient(): Promise<typeof Client> {
   try {
     return (await import(/* @vite-ignore */ address)) as typeof Client;
   } catch (error) {
-    throw new Error(`${address} could not be loaded; a Content-Security-Policy must allow it in script-src`, { cause: error });
+    throw new Error(`${address} could not be loaded; a Content-Security-Policy must allow it in script-src`, {
+      cause: error,
+    });
   }
 }

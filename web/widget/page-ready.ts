@@ -1,4 +1,7 @@
-/** When the page the widget stands on is done with its own work: what somebody puts on their page must not make it slower. */
+/**
+ * When the page the widget stands on is done with its own work: what somebody puts on their page must not
+ * make it slower.
+ */
 
 /** How long a page may take to load before it is not waited for any longer: some never finish. */
 const LOAD_PATIENCE_MS = 5_000;

@@ -31,7 +31,9 @@ export function problemOf(error: unknown): Problem {
 
 /** True where there is no microphone that could be allowed. */
 export function lacksMicrophone(error: unknown): boolean {
-  return error instanceof Error && error.cause instanceof DOMException && error.cause.name === 'NotFoundError';
+  return (
+    error instanceof Error && error.cause instanceof DOMException && error.cause.name === 'NotFoundError'
+  );
 }
 
 /** Which text tells the visitor. */
@@ -45,7 +47,9 @@ export function visitorText({ code, statusCode }: Problem): keyof Texts {
 /** What whoever built the page can do about it; empty where the message says it all. */
 export function developerHint({ code }: Problem, origin: string): string {
   if (code === 'origin_forbidden') return `Add "${origin}" to the agent's allowed_origins.`;
-  if (code === 'agent_not_public') return 'Set public_enabled on the agent, or give the element a sessionTokenProvider.';
-  if (code === 'session_expired') return 'Have sessionTokenProvider ask for a new session each time it is called.';
+  if (code === 'agent_not_public')
+    return 'Set public_enabled on the agent, or give the element a sessionTokenProvider.';
+  if (code === 'session_expired')
+    return 'Have sessionTokenProvider ask for a new session each time it is called.';
   return '';
 }

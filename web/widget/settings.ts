@@ -1,4 +1,7 @@
-/** What the attributes of `<voice-agent>` say; a value that cannot be used is told on the browser's console and left out. */
+/**
+ * What the attributes of `<voice-agent>` say; a value that cannot be used is told on the browser's console
+ * and left out.
+ */
 
 const POSITIONS = ['bottom-right', 'bottom-left', 'top-right', 'top-left'] as const;
 /** Where on the window the widget stands. */
@@ -58,10 +61,15 @@ export interface Settings {
 }
 
 /** Reads the attributes; addresses may be relative to `base`, and `warn` is told what cannot be used. */
-export function readSettings(attribute: (name: Attribute) => string | null, base: string, warn: (message: string) => void): Settings {
+export function readSettings(
+  attribute: (name: Attribute) => string | null,
+  base: string,
+  warn: (message: string) => void,
+): Settings {
   const address = (name: Attribute) => webAddress(name, attribute(name), base, warn);
   const isOn = (name: Attribute) => attribute(name) !== 'false';
-  const oneOf = (name: Attribute) => POSITIONS.find((position) => position === (attribute(name) ?? POSITIONS[0]));
+  const oneOf = (name: Attribute) =>
+    POSITIONS.find((position) => position === (attribute(name) ?? POSITIONS[0]));
   const position = oneOf('position');
   if (!position) warn(`position must be one of ${POSITIONS.join(', ')}`);
   return {
@@ -87,7 +95,12 @@ export function readSettings(attribute: (name: Attribute) => string | null, base
     dynamicVariables: record('dynamic-variables', attribute('dynamic-variables'), isVariable, warn),
     userId: attribute('user-id'),
     serverUrl: address('server-url')?.replace(/\/$/, '') ?? null,
-    textContents: record('text-contents', attribute('text-contents'), (value) => typeof value === 'string', warn),
+    textContents: record(
+      'text-contents',
+      attribute('text-contents'),
+      (value) => typeof value === 'string',
+      warn,
+    ),
   };
 }
 
@@ -99,7 +112,12 @@ function seconds(text: string | null, warn: (message: string) => void): number {
 }
 
 /** An address of the web, relative ones included: never `javascript:` and its like. */
-function webAddress(name: Attribute, text: string | null, base: string, warn: (message: string) => void): string | null {
+function webAddress(
+  name: Attribute,
+  text: string | null,
+  base: string,
+  warn: (message: string) => void,
+): string | null {
   if (text === null) return null;
   const url = URL.parse(text, base);
   if (url && (url.protocol === 'https:' || url.protocol === 'http:')) return url.href;

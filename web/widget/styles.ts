@@ -1,4 +1,7 @@
-/** How the widget looks. A constructed style sheet: content security policies that forbid inline styles let it pass. */
+/**
+ * How the widget looks. A constructed style sheet: content security policies that forbid inline styles let it
+ * pass.
+ */
 
 /** Put on the element by `adoptedStyleSheets`. Pages set the custom properties named first. */
 export const STYLES = `

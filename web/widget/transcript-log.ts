@@ -31,7 +31,11 @@ export class TranscriptLog {
     if (hasGrown) this.node.lastElementChild?.scrollIntoView({ block: 'nearest' });
   }
 
-  #append(key: string, role: 'user' | 'agent', texts: Texts): { readonly item: HTMLParagraphElement; readonly text: Text } {
+  #append(
+    key: string,
+    role: 'user' | 'agent',
+    texts: Texts,
+  ): { readonly item: HTMLParagraphElement; readonly text: Text } {
     const text = new Text();
     const name = element('span', { class: 'name' }, `${role === 'user' ? texts.you : texts.agent}: `);
     const item = element('p', { class: role, part: `line ${role}`, dir: 'auto' }, name, text);

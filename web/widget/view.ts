@@ -14,7 +14,12 @@ export class View {
   readonly #bubble: HTMLElement;
   readonly #message: HTMLButtonElement;
   readonly #dismiss: HTMLButtonElement;
-  readonly #panel = element('section', { class: 'panel', part: 'panel', role: 'dialog', 'aria-labelledby': 'title' });
+  readonly #panel = element('section', {
+    class: 'panel',
+    part: 'panel',
+    role: 'dialog',
+    'aria-labelledby': 'title',
+  });
   readonly #orb = element('div', { class: 'orb', part: 'orb', 'aria-hidden': 'true' });
   readonly #title = element('h2', { id: 'title' });
   readonly #status = element('p', { class: 'status', part: 'status', role: 'status' });
@@ -77,9 +82,30 @@ export class View {
   }
 
   #assemble(): void {
-    const header = element('header', {}, this.#orb, element('div', { class: 'who' }, this.#title, this.#status), this.#minimise);
-    const body = element('div', { class: 'body' }, this.#greeting, this.#consent, this.#log.node, this.#problem);
-    const controls = element('div', { class: 'controls' }, this.#start, this.#accept, this.#typed, this.#mute, this.#end);
+    const header = element(
+      'header',
+      {},
+      this.#orb,
+      element('div', { class: 'who' }, this.#title, this.#status),
+      this.#minimise,
+    );
+    const body = element(
+      'div',
+      { class: 'body' },
+      this.#greeting,
+      this.#consent,
+      this.#log.node,
+      this.#problem,
+    );
+    const controls = element(
+      'div',
+      { class: 'controls' },
+      this.#start,
+      this.#accept,
+      this.#typed,
+      this.#mute,
+      this.#end,
+    );
     this.#form.append(this.#input, this.#send);
     this.#form.addEventListener('submit', (event) => this.#submit(event));
     this.#input.addEventListener('input', () => this.#actions.type());
@@ -122,8 +148,14 @@ export class View {
     this.#consent.hidden = state.stage !== 'consent';
     if (state.stage === 'consent' && settings.consent) {
       const { text, termsUrl, privacyUrl } = settings.consent;
-      const links = [...(termsUrl === null ? [] : [link(termsUrl, texts.terms)]), ...(privacyUrl === null ? [] : [link(privacyUrl, texts.privacy)])];
-      this.#consent.replaceChildren(element('p', {}, text ?? texts.consent), element('p', { class: 'links' }, ...links));
+      const links = [
+        ...(termsUrl === null ? [] : [link(termsUrl, texts.terms)]),
+        ...(privacyUrl === null ? [] : [link(privacyUrl, texts.privacy)]),
+      ];
+      this.#consent.replaceChildren(
+        element('p', {}, text ?? texts.consent),
+        element('p', { class: 'links' }, ...links),
+      );
     }
   }
 
@@ -136,13 +168,16 @@ export class View {
     put(this.#typed, texts.type);
     this.#accept.hidden = state.stage !== 'consent';
     put(this.#accept, texts.accept);
-    this.#mute.hidden = !running || !settings.hasMuting || !state.hasMicrophone || state.stage === 'connecting';
+    this.#mute.hidden =
+      !running || !settings.hasMuting || !state.hasMicrophone || state.stage === 'connecting';
     this.#mute.setAttribute('aria-pressed', String(state.isMuted));
     this.#muteText.data = texts.mute;
     this.#end.hidden = !running;
     this.#endText.data = state.stage === 'connecting' ? texts.cancel : texts.end;
     // Without a microphone typing is the only way, whatever the page wants.
-    this.#form.hidden = !(state.stage === 'connected' || state.stage === 'reconnecting') || (!settings.hasTextInput && state.hasMicrophone);
+    this.#form.hidden =
+      !(state.stage === 'connected' || state.stage === 'reconnecting') ||
+      (!settings.hasTextInput && state.hasMicrophone);
     this.#input.setAttribute('aria-label', texts.message);
     this.#input.placeholder = texts.message;
     this.#send.setAttribute('aria-label', texts.send);

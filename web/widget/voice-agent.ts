@@ -28,7 +28,8 @@ export class VoiceAgent extends HTMLElement {
   static readonly observedAttributes: readonly string[] = ATTRIBUTES;
 
   /** For agents that are not public. May be set before this script is there. */
-  sessionTokenProvider: SessionTokenProvider | null = (this as Partial<VoiceAgent>).sessionTokenProvider ?? null;
+  sessionTokenProvider: SessionTokenProvider | null =
+    (this as Partial<VoiceAgent>).sessionTokenProvider ?? null;
   readonly #view: View;
   #state: WidgetState = FRESH;
   #settings: Settings = NO_ATTRIBUTES;
@@ -37,7 +38,10 @@ export class VoiceAgent extends HTMLElement {
   /** Counts the starts, so that one that was called off is known when it is ready. */
   #attempt = 0;
   #wantsMicrophone = true;
-  /** An element that was on the page before this script is told of each of its attributes first, and only then that it is there. */
+  /**
+   * An element that was on the page before this script is told of each of its attributes first, and only then
+   * that it is there.
+   */
   #isThere = false;
   #inviting: ReturnType<typeof setTimeout> | undefined;
   readonly #onExpand = (event: Event) => {
@@ -118,7 +122,13 @@ export class VoiceAgent extends HTMLElement {
     this.#attempt += 1;
     const attempt = this.#attempt;
     const isCalledOff = () => attempt !== this.#attempt;
-    this.#change({ stage: 'connecting', problem: null, lines: [], isMuted: false, hasMicrophone: microphone });
+    this.#change({
+      stage: 'connecting',
+      problem: null,
+      lines: [],
+      isMuted: false,
+      hasMicrophone: microphone,
+    });
     try {
       const client = await loadClient();
       const options = await this.#options(microphone);
@@ -172,7 +182,10 @@ export class VoiceAgent extends HTMLElement {
   #failed(error: unknown): void {
     const problem = problemOf(error);
     this.#free();
-    this.#change({ stage: 'idle', problem: lacksMicrophone(error) ? 'microphoneMissing' : visitorText(problem) });
+    this.#change({
+      stage: 'idle',
+      problem: lacksMicrophone(error) ? 'microphoneMissing' : visitorText(problem),
+    });
     this.#report(problem);
   }
 
@@ -193,7 +206,10 @@ export class VoiceAgent extends HTMLElement {
   #invite(): void {
     clearTimeout(this.#inviting);
     const { proactiveMessage, proactiveDelayMs } = this.#settings;
-    const invite = () => this.#change({ isInviting: proactiveMessage !== null && this.#state.stage === 'idle' && !this.#state.isOpen });
+    const invite = () =>
+      this.#change({
+        isInviting: proactiveMessage !== null && this.#state.stage === 'idle' && !this.#state.isOpen,
+      });
     this.#inviting = setTimeout(invite, proactiveMessage === null ? 0 : proactiveDelayMs);
   }
 
@@ -229,7 +245,11 @@ export class VoiceAgent extends HTMLElement {
   #surroundings(): Surroundings {
     const settings = this.#settings;
     const language = settings.language ?? this.closest<HTMLElement>('[lang]')?.lang ?? navigator.language;
-    return { settings, ...textsIn(language, settings.textContents), agentName: settings.agentName ?? this.#fetchedName };
+    return {
+      settings,
+      ...textsIn(language, settings.textContents),
+      agentName: settings.agentName ?? this.#fetchedName,
+    };
   }
 
   #tell(name: 'call' | 'connect' | 'disconnect' | 'error', detail: object): void {

@@ -1,4 +1,7 @@
-/** `/widget.js`: makes `<voice-agent>` known to the page, once the page itself has loaded. A second copy of the script changes nothing. */
+/**
+ * `/widget.js`: makes `<voice-agent>` known to the page, once the page itself has loaded. A second copy of
+ * the script changes nothing.
+ */
 import { whenPageIsReady } from './page-ready.ts';
 import { VoiceAgent } from './voice-agent.ts';
 

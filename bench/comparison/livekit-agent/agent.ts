@@ -1,12 +1,20 @@
 /**
- * An agent as the documentation of `@livekit/agents` builds one: AgentSession with Silero VAD loaded in `prewarm`, the end-of-turn model that runs
- * on the machine, and the plugins for Deepgram and OpenAI, pointed at the same engines as the other side. What it keeps as said is written to
- * a file when the session closes.
+ * An agent as the documentation of `@livekit/agents` builds one: AgentSession with Silero VAD loaded in
+ * `prewarm`, the end-of-turn model that runs on the machine, and the plugins for Deepgram and OpenAI, pointed
+ * at the same engines as the other side. What it keeps as said is written to a file when the session closes.
  */
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { cli, defineAgent, inference, type JobContext, type JobProcess, ServerOptions, voice } from '@livekit/agents';
+import {
+  cli,
+  defineAgent,
+  inference,
+  type JobContext,
+  type JobProcess,
+  ServerOptions,
+  voice,
+} from '@livekit/agents';
 import * as deepgram from '@livekit/agents-plugin-deepgram';
 import * as openai from '@livekit/agents-plugin-openai';
 import * as silero from '@livekit/agents-plugin-silero';
@@ -44,7 +52,10 @@ export default defineAgent({
     const historyFile = join(historyFolder, `${context.job.room?.name}.json`);
     session.on(voice.AgentSessionEventTypes.Close, () => {
       // Whole or not at all: somebody waits for the file.
-      writeFileSync(`${historyFile}.part`, JSON.stringify(session.history.toJSON({ excludeTimestamp: false })));
+      writeFileSync(
+        `${historyFile}.part`,
+        JSON.stringify(session.history.toJSON({ excludeTimestamp: false })),
+      );
       renameSync(`${historyFile}.part`, historyFile);
     });
     await session.start({ agent: new voice.Agent({ instructions }), room: context.room });
@@ -60,7 +71,8 @@ if (process.argv[1] === fileURLToPath(import.meta.url))
       agentName: 'comparison',
       host: '127.0.0.1',
       port: 0,
-      // A crowded machine takes longer than ten seconds to start a process, and the caller and the engines would count as the agent's own load.
+      // A crowded machine takes longer than ten seconds to start a process, and the caller and the engines
+      // would count as the agent's own load.
       initializeProcessTimeout: 60_000,
       loadThreshold: Number.POSITIVE_INFINITY,
     }),

@@ -18,5 +18,14 @@ export const accountRecord = z.object({
 /** Shows an account. */
 export function toAccountRecord(user: UserDocument): z.output<typeof accountRecord> {
   const { _id, name, team_id, workspace_id, beta_access, phone_number_limit, outbound_enabled } = user;
-  return { user_id: _id, name, team_id, workspace_id, beta_access, phone_number_limit, outbound_enabled, ...toLimitRecord(user) };
+  return {
+    user_id: _id,
+    name,
+    team_id,
+    workspace_id,
+    beta_access,
+    phone_number_limit,
+    outbound_enabled,
+    ...toLimitRecord(user),
+  };
 }

@@ -19,10 +19,22 @@ const ownAccount = accountRecord.extend({
 
 /** Registers the route of a caller's own account. */
 export function registerAccountRoutes(app: ApiServer, context: Context): void {
-  app.get('/v1/account', { schema: { tags: ['keys'], summary: 'Whose key this is', response: { 200: ownAccount } } }, async (request) => {
-    const { userId, keyId, isOperator } = callerOf(request);
-    const [user, wallet] = await Promise.all([context.models.users.findById(userId).lean<UserDocument>(), context.ledger.wallet(userId)]);
-    if (!user) throw fault('not_found');
-    return { ...toAccountRecord(user), is_operator: isOperator, key_id: keyId, low_credit: isLowCredit(wallet?.newest.balanceMicros ?? 0) };
-  });
+  app.get(
+    '/v1/account',
+    { schema: { tags: ['keys'], summary: 'Whose key this is', response: { 200: ownAccount } } },
+    async (request) => {
+      const { userId, keyId, isOperator } = callerOf(request);
+      const [user, wallet] = await Promise.all([
+        context.models.users.findById(userId).lean<UserDocument>(),
+        context.ledger.wallet(userId),
+      ]);
+      if (!user) throw fault('not_found');
+      return {
+        ...toAccountRecord(user),
+        is_operator: isOperator,
+        key_id: keyId,
+        low_credit: isLowCredit(wallet?.newest.balanceMicros ?? 0),
+      };
+    },
+  );
 }

@@ -1,4 +1,7 @@
-/** Accounts and their keys: a user gets a team, a workspace and a wallet of its own; of a key only the hash is kept. */
+/**
+ * Accounts and their keys: a user gets a team, a workspace and a wallet of its own; of a key only the hash is
+ * kept.
+ */
 import { randomBytes } from 'node:crypto';
 import { type Context, newId, now } from '../../platform/context.ts';
 import { hashKey } from '../../platform/http/auth.ts';
@@ -18,7 +21,10 @@ export interface NewAccount {
 export const START_KEY = 'start';
 
 /** Creates a user with its wallet and a first key, which is shown only now. */
-export async function createAccount(context: Context, account: NewAccount): Promise<{ user: UserDocument; apiKey: string }> {
+export async function createAccount(
+  context: Context,
+  account: NewAccount,
+): Promise<{ user: UserDocument; apiKey: string }> {
   const user: UserDocument = {
     _id: newId(),
     name: account.name,
@@ -58,11 +64,16 @@ export async function createKey(
     expires_at: key.expiresAt,
     created_at: now(context),
   };
-  await withinQuota(context, { kind: 'keys', owner: userId, id: keyId }, () => context.models.keys.create(stored));
+  await withinQuota(context, { kind: 'keys', owner: userId, id: keyId }, () =>
+    context.models.keys.create(stored),
+  );
   return { keyId, apiKey };
 }
 
 /** Keys of a user, newest first. */
 export async function listKeys(context: Context, userId: string): Promise<KeyDocument[]> {
-  return context.models.keys.find({ user_id: userId }).sort({ created_at: -1, _id: -1 }).lean<KeyDocument[]>();
+  return context.models.keys
+    .find({ user_id: userId })
+    .sort({ created_at: -1, _id: -1 })
+    .lean<KeyDocument[]>();
 }

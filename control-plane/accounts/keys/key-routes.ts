@@ -10,11 +10,18 @@ import { createdKey, expiryOf, keyList, newKeyFields, toKeyList } from './key-re
 
 /** Registers the routes of a caller's own keys. */
 export function registerKeyRoutes(app: ApiServer, context: Context): void {
-  app.post('/v1/keys', { schema: { tags: ['keys'], body: z.strictObject(newKeyFields), response: { 201: createdKey } } }, async (request, reply) => {
-    const { name, expires_at } = request.body;
-    const { keyId, apiKey } = await createKey(context, callerOf(request).userId, { name, expiresAt: expiryOf(expires_at) });
-    return reply.code(201).send({ key_id: keyId, api_key: apiKey });
-  });
+  app.post(
+    '/v1/keys',
+    { schema: { tags: ['keys'], body: z.strictObject(newKeyFields), response: { 201: createdKey } } },
+    async (request, reply) => {
+      const { name, expires_at } = request.body;
+      const { keyId, apiKey } = await createKey(context, callerOf(request).userId, {
+        name,
+        expiresAt: expiryOf(expires_at),
+      });
+      return reply.code(201).send({ key_id: keyId, api_key: apiKey });
+    },
+  );
 
   app.get('/v1/keys', { schema: { tags: ['keys'], response: { 200: keyList } } }, async (request) =>
     toKeyList(await listKeys(context, callerOf(request).userId)),
@@ -22,12 +29,18 @@ export function registerKeyRoutes(app: ApiServer, context: Context): void {
 
   app.delete(
     '/v1/keys/:key_id',
-    { schema: { tags: ['keys'], params: z.object({ key_id: z.string() }), response: { 204: z.undefined() } } },
+    {
+      schema: { tags: ['keys'], params: z.object({ key_id: z.string() }), response: { 204: z.undefined() } },
+    },
     async (request, reply) => {
       // The operator's own key comes from the settings and goes with them.
       const [id, owner] = [request.params.key_id, callerOf(request).userId];
       await leavingQuota(context, { kind: 'keys', owner, id }, async () => {
-        const { deletedCount } = await context.models.keys.deleteOne({ _id: id, user_id: owner, is_root: false });
+        const { deletedCount } = await context.models.keys.deleteOne({
+          _id: id,
+          user_id: owner,
+          is_root: false,
+        });
         if (deletedCount === 0) throw fault('not_found');
       });
       return reply.code(204).send();

@@ -1,4 +1,7 @@
-/** Spend guards as callers write them and as the API shows them: dollars as text outside, micro-dollars inside. */
+/**
+ * Spend guards as callers write them and as the API shows them: dollars as text outside, micro-dollars
+ * inside.
+ */
 import { z } from 'zod';
 import { formatMoney, parseMoney } from '#config/money.ts';
 import type { SpendLimits } from '../../platform/store/models/user-model.ts';
@@ -11,7 +14,10 @@ export const limitFields = {
 };
 
 /** The limits given, as stored; what is absent stays absent. */
-export function toStoredLimits(given: { daily_cap?: string | null | undefined; concurrent_calls?: number | null | undefined }): Partial<SpendLimits> {
+export function toStoredLimits(given: {
+  daily_cap?: string | null | undefined;
+  concurrent_calls?: number | null | undefined;
+}): Partial<SpendLimits> {
   const { daily_cap: cap, concurrent_calls: calls } = given;
   return {
     ...(cap === undefined ? {} : { daily_cap: cap === null ? null : parseMoney(cap) }),
@@ -20,7 +26,10 @@ export function toStoredLimits(given: { daily_cap?: string | null | undefined; c
 }
 
 /** Shows limits. */
-export function toLimitRecord(limits: Partial<SpendLimits>): { daily_cap: string | null; concurrent_calls: number | null } {
+export function toLimitRecord(limits: Partial<SpendLimits>): {
+  daily_cap: string | null;
+  concurrent_calls: number | null;
+} {
   const { daily_cap: cap = null, concurrent_calls: calls = null } = limits;
   return { daily_cap: cap === null ? null : formatMoney(cap), concurrent_calls: calls };
 }

@@ -1,10 +1,16 @@
-/** How many of each thing an account may have stored: counted by the store, so that creations at the same moment do not pass together. */
+/**
+ * How many of each thing an account may have stored: counted by the store, so that creations at the same
+ * moment do not pass together.
+ */
 import { fault } from '#config/errors.ts';
 import type { Context } from '../../platform/context.ts';
 import { idsOf } from '../../platform/store/ids-of.ts';
 import { freePlace, takePlace } from '../../platform/store/places.ts';
 
-/** What is counted: how it is called, the setting of its limit, where it is stored, and the field that says whose it is. */
+/**
+ * What is counted: how it is called, the setting of its limit, where it is stored, and the field that says
+ * whose it is.
+ */
 const COUNTED = {
   agents: { what: 'agents', setting: 'LIMIT_AGENTS', model: 'agents', owner: 'team_id' },
   tools: { what: 'tools', setting: 'LIMIT_TOOLS', model: 'tools', owner: 'team_id' },
@@ -24,14 +30,22 @@ interface Counted {
 
 type Parts = Pick<Context, 'models' | 'clock' | 'settings'>;
 
-/** Stores one more, whose id is `id`. Throws `quota_reached`, and what `store` throws; nothing is counted then. */
-export async function withinQuota<Stored>(context: Parts, of: Counted, store: () => Promise<Stored>): Promise<Stored> {
+/**
+ * Stores one more, whose id is `id`. Throws `quota_reached`, and what `store` throws; nothing is counted
+ * then.
+ */
+export async function withinQuota<Stored>(
+  context: Parts,
+  of: Counted,
+  store: () => Promise<Stored>,
+): Promise<Stored> {
   const { what, setting, model, owner: field } = COUNTED[of.kind];
   const limit = context.settings[setting];
   const places = {
     id: `${of.kind}:${of.owner}`,
     limit,
-    statesOf: async (ids: readonly string[]) => new Map((await idsOf(context.models, model, { _id: { $in: ids } })).map((id) => [id, true])),
+    statesOf: async (ids: readonly string[]) =>
+      new Map((await idsOf(context.models, model, { _id: { $in: ids } })).map((id) => [id, true])),
     earlier: () => idsOf(context.models, model, { [field]: of.owner }),
   };
   if (!(await takePlace(context, places, of.id))) throw fault('quota_reached', { limit, what, setting });
@@ -43,7 +57,10 @@ export async function withinQuota<Stored>(context: Parts, of: Counted, store: ()
   }
 }
 
-/** Deletes one that was stored, and makes room for another at once. Throws what `remove` throws; it counts on then. */
+/**
+ * Deletes one that was stored, and makes room for another at once. Throws what `remove` throws; it counts on
+ * then.
+ */
 export async function leavingQuota<Removed>(
   context: Pick<Parts, 'models' | 'clock'>,
   { kind, owner, id }: Counted,

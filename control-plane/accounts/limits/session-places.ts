@@ -13,7 +13,10 @@ export type CountedSessions = Pick<CountedPlaces, 'id' | 'limit' | 'earlier'> & 
   readonly refusal: Fault;
 };
 
-/** Creates a session that holds a place of each. Throws the refusal of the first that is full, and what `create` throws; no place stays taken then. */
+/**
+ * Creates a session that holds a place of each. Throws the refusal of the first that is full, and what
+ * `create` throws; no place stays taken then.
+ */
 export async function holdingPlaces<Created>(
   context: Parts,
   of: { readonly counted: readonly CountedSessions[]; readonly sessionId: string },
@@ -24,7 +27,14 @@ export async function holdingPlaces<Created>(
   try {
     for (const places of counted) {
       const { statuses, refusal, ...rest } = places;
-      if (!(await takePlace(context, { ...rest, statesOf: (ids) => statesOf(context, ids, statuses) }, sessionId))) throw refusal;
+      if (
+        !(await takePlace(
+          context,
+          { ...rest, statesOf: (ids) => statesOf(context, ids, statuses) },
+          sessionId,
+        ))
+      )
+        throw refusal;
       taken.push(places.id);
     }
     return await create();
@@ -35,14 +45,20 @@ export async function holdingPlaces<Created>(
   }
 }
 
-/** Creates a session that nothing refuses and that counts for those who have a limit, if anybody counts. Throws what `create` throws; nothing is counted then. */
+/**
+ * Creates a session that nothing refuses and that counts for those who have a limit, if anybody counts.
+ * Throws what `create` throws; nothing is counted then.
+ */
 export async function countedIn<Created>(
   context: Parts,
   of: { readonly places: Pick<CountedSessions, 'id' | 'statuses'>; readonly sessionId: string },
   create: () => Promise<Created>,
 ): Promise<Created> {
   const { places, sessionId } = of;
-  const counted = { id: places.id, statesOf: (ids: readonly string[]) => statesOf(context, ids, places.statuses) };
+  const counted = {
+    id: places.id,
+    statesOf: (ids: readonly string[]) => statesOf(context, ids, places.statuses),
+  };
   await addHolder(context, counted, sessionId);
   try {
     const created = await create();
@@ -56,7 +72,13 @@ export async function countedIn<Created>(
   }
 }
 
-async function statesOf({ models }: Parts, ids: readonly string[], statuses: readonly StoredStatus[]): Promise<ReadonlyMap<string, boolean>> {
-  const sessions = await models.sessions.find({ _id: { $in: ids } }, { status: 1 }).lean<Pick<SessionDocument, '_id' | 'status'>[]>();
+async function statesOf(
+  { models }: Parts,
+  ids: readonly string[],
+  statuses: readonly StoredStatus[],
+): Promise<ReadonlyMap<string, boolean>> {
+  const sessions = await models.sessions
+    .find({ _id: { $in: ids } }, { status: 1 })
+    .lean<Pick<SessionDocument, '_id' | 'status'>[]>();
   return new Map(sessions.map(({ _id, status }) => [_id, statuses.includes(status)]));
 }

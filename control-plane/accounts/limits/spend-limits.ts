@@ -1,6 +1,8 @@
 /**
- * Spend guards: daily caps and limits of concurrent calls, of an account and of an agent, looked at before a session is created, admitted or dialled.
- * Concurrent calls are counted exactly. Caps hold spending back, they do not account for it: creations at the same moment may pass together, and calls that run are not cut off.
+ * Spend guards: daily caps and limits of concurrent calls, of an account and of an agent, looked at before a
+ * session is created, admitted or dialled. Concurrent calls are counted exactly. Caps hold spending back,
+ * they do not account for it: creations at the same moment may pass together, and calls that run are not cut
+ * off.
  */
 import { fault } from '#config/errors.ts';
 import type { Context } from '../../platform/context.ts';
@@ -28,18 +30,37 @@ export interface LimitedCall {
   readonly sessionId: string;
 }
 
-/** Creates a call within the limits of its agent and of whoever pays. Throws `daily_cap_reached`, `concurrent_calls_reached`, and what `create` throws; no place stays taken then. */
-export async function withinLimits<Created>(context: Parts, call: LimitedCall, create: () => Promise<Created>): Promise<Created> {
+/**
+ * Creates a call within the limits of its agent and of whoever pays. Throws `daily_cap_reached`,
+ * `concurrent_calls_reached`, and what `create` throws; no place stays taken then.
+ */
+export async function withinLimits<Created>(
+  context: Parts,
+  call: LimitedCall,
+  create: () => Promise<Created>,
+): Promise<Created> {
   const { agent, payer, sessionId } = call;
   const owner = payer.userId;
-  const account = payer.spendLimits ?? (await context.models.users.findById(owner, { daily_cap: 1, concurrent_calls: 1 }).lean());
+  const account =
+    payer.spendLimits ??
+    (await context.models.users.findById(owner, { daily_cap: 1, concurrent_calls: 1 }).lean());
   await Promise.all([
     requireSpend({ of: 'agent', cap: agent.limits?.daily_cap }, () => spentByAgent(context, agent)),
     requireSpend({ of: 'account', cap: account?.daily_cap }, () => spentByAccount(context, owner)),
   ]);
   const counted = [
-    ...callsOf(context, { id: agentCalls(agent._id), whose: { agent_id: agent._id }, of: 'agent', limit: agent.limits?.concurrent_calls }),
-    ...callsOf(context, { id: accountCalls(owner), whose: { user_id: owner }, of: 'account', limit: account?.concurrent_calls }),
+    ...callsOf(context, {
+      id: agentCalls(agent._id),
+      whose: { agent_id: agent._id },
+      of: 'agent',
+      limit: agent.limits?.concurrent_calls,
+    }),
+    ...callsOf(context, {
+      id: accountCalls(owner),
+      whose: { user_id: owner },
+      of: 'account',
+      limit: account?.concurrent_calls,
+    }),
   ];
   return holdingPlaces(context, { counted, sessionId }, create);
 }
@@ -66,8 +87,18 @@ function callsOf(
   const { id, whose, of, limit } = counting;
   if (limit === null || limit === undefined) return [];
   const earlier = async () =>
-    (await models.sessions.find({ ...whose, status: { $in: [...UNDER_WAY_STATUSES] } }, { _id: 1 }).lean()).map(({ _id }) => _id);
-  return [{ id, limit, statuses: UNDER_WAY_STATUSES, earlier, refusal: fault('concurrent_calls_reached', { of, limit }) }];
+    (
+      await models.sessions.find({ ...whose, status: { $in: [...UNDER_WAY_STATUSES] } }, { _id: 1 }).lean()
+    ).map(({ _id }) => _id);
+  return [
+    {
+      id,
+      limit,
+      statuses: UNDER_WAY_STATUSES,
+      earlier,
+      refusal: fault('concurrent_calls_reached', { of, limit }),
+    },
+  ];
 }
 
 async function requireSpend(
@@ -94,7 +125,10 @@ function spentUpTo(entry: LedgerDocument | null): number {
   return entry ? entry.cumulative_top_up - entry.balance : 0;
 }
 
-/** What the agent's calls that began since midnight (UTC) cost, micro-dollars; of one that runs, its first minute. A capped agent has few. */
+/**
+ * What the agent's calls that began since midnight (UTC) cost, micro-dollars; of one that runs, its first
+ * minute. A capped agent has few.
+ */
 async function spentByAgent({ models, clock }: Parts, agent: LimitedAgent): Promise<number> {
   const [sum] = await models.sessions.aggregate<{ held: number; due: number }>([
     { $match: { team_id: agent.team_id, agent_id: agent._id, created_at: { $gte: midnight(clock) } } },

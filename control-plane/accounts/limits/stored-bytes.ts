@@ -1,6 +1,7 @@
 /**
- * Bytes a team keeps in voices and knowledge: every voice and every revision holds its own, in one document that also has their sum.
- * As with places, nobody has to give bytes back: whoever finds too few left lets go of what is gone. What was stored before bytes were counted is not.
+ * Bytes a team keeps in voices and knowledge: every voice and every revision holds its own, in one document
+ * that also has their sum. As with places, nobody has to give bytes back: whoever finds too few left lets go
+ * of what is gone. What was stored before bytes were counted is not.
  */
 import { fault } from '#config/errors.ts';
 import type { Context } from '../../platform/context.ts';
@@ -28,7 +29,10 @@ export async function takeBytes(context: Parts, stored: StoredBytesOf): Promise<
   for (let round = 0; stored.bytes <= limit && round < ROUNDS; round++) {
     const holder = { id: stored.id, at: new Date(context.clock.wallTime()), bytes: stored.bytes };
     const guard = { _id: id, total: { $lte: limit - stored.bytes }, 'holders.id': { $ne: stored.id } };
-    const { modifiedCount } = await collection.updateOne(guard as never, { $push: { holders: holder }, $inc: { total: stored.bytes } } as never);
+    const { modifiedCount } = await collection.updateOne(
+      guard as never,
+      { $push: { holders: holder }, $inc: { total: stored.bytes } } as never,
+    );
     if (modifiedCount === 1) return;
     const isBegun = await beginList(context.models, id, async () => ({ holders: [], total: 0 }));
     if (!isBegun && !(await letGo(context, id, limit - stored.bytes))) break;
@@ -36,7 +40,10 @@ export async function takeBytes(context: Parts, stored: StoredBytesOf): Promise<
   throw fault('storage_full', { limit, remedy, setting });
 }
 
-/** Gives back at once the bytes of `ids` and of their parts, such as those of what was deleted, or not stored after all; with `replacedBy`, those taken before it. */
+/**
+ * Gives back at once the bytes of `ids` and of their parts, such as those of what was deleted, or not stored
+ * after all; with `replacedBy`, those taken before it.
+ */
 export async function freeBytes(
   { models }: Pick<Context, 'models'>,
   teamId: string,
@@ -52,7 +59,8 @@ export async function freeBytes(
 
 /** Whether it is one of these, or a part of one. */
 function isOneOf(ids: ReadonlySet<string>, id: string): boolean {
-  for (let end = id.length; end > 0; end = id.lastIndexOf(':', end - 1)) if (ids.has(id.slice(0, end))) return true;
+  for (let end = id.length; end > 0; end = id.lastIndexOf(':', end - 1))
+    if (ids.has(id.slice(0, end))) return true;
   return false;
 }
 
@@ -70,11 +78,15 @@ async function free(
     const bytes = freed.reduce((sum, holder) => sum + (holder.bytes ?? 0), 0);
     const guard = { _id: id, 'holders.id': { $all: ids } };
     const update = { $pull: { holders: { id: { $in: ids } } }, $inc: { total: -bytes } };
-    if ((await models.places.collection.updateOne(guard as never, update as never)).modifiedCount === 1) return;
+    if ((await models.places.collection.updateOne(guard as never, update as never)).modifiedCount === 1)
+      return;
   }
 }
 
-/** An account has paid once anything but its starting credit was put into its wallet, whatever that credit is today. */
+/**
+ * An account has paid once anything but its starting credit was put into its wallet, whatever that credit is
+ * today.
+ */
 async function limitOf({ ledger, settings }: Parts, userId: string) {
   const { LIMIT_STORED_BYTES: paid, LIMIT_STORED_BYTES_UNPAID: unpaid } = settings;
   const wallet = await ledger.wallet(userId);
@@ -94,7 +106,9 @@ async function letGo({ models, clock }: Parts, id: string, mostBytes: number): P
   ]);
   const there = new Set([...voices, ...revisions].map(({ _id }) => _id));
   const before = clock.wallTime() - ON_ITS_WAY_MS;
-  const gone = holders.filter((holder) => !there.has(holder.id.split(':')[0] ?? '') && holder.at.getTime() <= before);
+  const gone = holders.filter(
+    (holder) => !there.has(holder.id.split(':')[0] ?? '') && holder.at.getTime() <= before,
+  );
   const ofGone = new Set(gone.map((holder) => holder.id));
   if (gone.length > 0) await free({ models }, id, (now) => now.filter((holder) => ofGone.has(holder.id)));
   return gone.length > 0 || total <= mostBytes;

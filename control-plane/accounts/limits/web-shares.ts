@@ -1,4 +1,7 @@
-/** What one account may take of the workers with web sessions that cost it nothing: live previews, sessions nobody has joined yet, and how fast it creates either. */
+/**
+ * What one account may take of the workers with web sessions that cost it nothing: live previews, sessions
+ * nobody has joined yet, and how fast it creates either.
+ */
 import { Fault, fault } from '#config/errors.ts';
 import type { Context } from '../../platform/context.ts';
 import { requireRate } from '../../platform/limits/rate.ts';
@@ -17,16 +20,30 @@ export interface SharedSession {
   readonly kind: 'preview' | 'own' | 'visitor';
 }
 
-/** Creates a session within the account's share. Throws `too_many_at_once`, `too_many_a_minute`, and what `create` throws. A visitor's sessions use up nothing of the account's own. */
-export async function withinShare<Created>(context: Parts, session: SharedSession, create: () => Promise<Created>): Promise<Created> {
+/**
+ * Creates a session within the account's share. Throws `too_many_at_once`, `too_many_a_minute`, and what
+ * `create` throws. A visitor's sessions use up nothing of the account's own.
+ */
+export async function withinShare<Created>(
+  context: Parts,
+  session: SharedSession,
+  create: () => Promise<Created>,
+): Promise<Created> {
   try {
     const share = session.kind === 'preview' ? previews(context, session) : unjoined(context, session);
-    await requireRate(context, { key: `${session.kind}-sessions:${session.userId}`, limit: share.perMinute, what: share.what });
+    await requireRate(context, {
+      key: `${session.kind}-sessions:${session.userId}`,
+      limit: share.perMinute,
+      what: share.what,
+    });
     return await holdingPlaces(context, { counted: [share.places], sessionId: session.sessionId }, create);
   } catch (error) {
     // How busy its owner is, is none of a visitor's business.
-    const isRefused = error instanceof Fault && (error.code === 'too_many_at_once' || error.code === 'too_many_a_minute');
-    throw isRefused && session.kind === 'visitor' ? fault('rate_limited', { seconds: error.retryAfterSeconds ?? 1 }) : error;
+    const isRefused =
+      error instanceof Fault && (error.code === 'too_many_at_once' || error.code === 'too_many_a_minute');
+    throw isRefused && session.kind === 'visitor'
+      ? fault('rate_limited', { seconds: error.retryAfterSeconds ?? 1 })
+      : error;
   }
 }
 
@@ -38,7 +55,12 @@ interface Share {
 
 function previews({ settings }: Parts, { userId }: SharedSession): Share {
   const { LIMIT_PREVIEWS: limit, LIMIT_PREVIEWS_PER_MINUTE: perMinute } = settings;
-  const refusal = fault('too_many_at_once', { limit, what: 'live previews', remedy: 'end one', seconds: PREVIEW_RETRY_SECONDS });
+  const refusal = fault('too_many_at_once', {
+    limit,
+    what: 'live previews',
+    remedy: 'end one',
+    seconds: PREVIEW_RETRY_SECONDS,
+  });
   return {
     places: { id: `previews:${userId}`, limit, statuses: UNDER_WAY_STATUSES, refusal },
     perMinute,
@@ -47,7 +69,20 @@ function previews({ settings }: Parts, { userId }: SharedSession): Share {
 }
 
 function unjoined({ settings }: Parts, { userId, kind }: SharedSession): Share {
-  const { LIMIT_UNJOINED_SESSIONS: limit, LIMIT_SESSIONS_PER_MINUTE: perMinute, SESSION_JOIN_SECONDS: seconds } = settings;
-  const refusal = fault('too_many_at_once', { limit, what: 'sessions nobody has joined yet', remedy: 'join or end some', seconds });
-  return { places: { id: `unjoined:${kind}:${userId}`, limit, statuses: ['creating', 'pending'], refusal }, perMinute, what: 'new sessions' };
+  const {
+    LIMIT_UNJOINED_SESSIONS: limit,
+    LIMIT_SESSIONS_PER_MINUTE: perMinute,
+    SESSION_JOIN_SECONDS: seconds,
+  } = settings;
+  const refusal = fault('too_many_at_once', {
+    limit,
+    what: 'sessions nobody has joined yet',
+    remedy: 'join or end some',
+    seconds,
+  });
+  return {
+    places: { id: `unjoined:${kind}:${userId}`, limit, statuses: ['creating', 'pending'], refusal },
+    perMinute,
+    what: 'new sessions',
+  };
 }

@@ -54,7 +54,8 @@ export function registerLedgerRoutes(app: ApiServer, context: Context): void {
         entries: rows.map(toEntryRecord),
         has_more: hasMore,
         next_cursor: hasMore && last ? encodeCursor({ at: last.at, id: String(last.seq) }) : null,
-        total: 'skip' in start || query.include_total ? await ledger.countDocuments({ user_id: userId }) : null,
+        total:
+          'skip' in start || query.include_total ? await ledger.countDocuments({ user_id: userId }) : null,
       };
     },
   );

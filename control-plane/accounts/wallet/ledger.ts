@@ -1,6 +1,7 @@
 /**
- * The ledger: a wallet is its entries, and one insert under two unique indexes decides a posting, so there is nothing to recover.
- * Postings of one user wait for each other inside a process; between processes the indexes make the loser look again.
+ * The ledger: a wallet is its entries, and one insert under two unique indexes decides a posting, so there is
+ * nothing to recover. Postings of one user wait for each other inside a process; between processes the
+ * indexes make the loser look again.
  */
 import type { Clock } from '#config/clock.ts';
 import { fault } from '#config/errors.ts';
@@ -10,7 +11,10 @@ import { insertWhole } from '../../platform/store/insert-whole.ts';
 import type { LedgerDocument } from '../../platform/store/models/ledger-model.ts';
 import type { Models } from '../../platform/store/models.ts';
 
-/** Processes that post to one wallet at the same moment are few; more rounds than this mean something is broken. */
+/**
+ * Processes that post to one wallet at the same moment are few; more rounds than this mean something is
+ * broken.
+ */
 const MAX_ROUNDS = 200;
 /** Wallets whose newest entry is remembered, so that a posting is one insert and no read. */
 const MAX_KNOWN = 10_000;
@@ -46,7 +50,10 @@ export function createLedger(deps: LedgerDeps): Ledger {
     wallet: async (userId) => {
       const newest = await newestEntry(deps, userId);
       if (!newest) return null;
-      const first = newest.seq === 1 ? newest : await deps.entries.findOne({ user_id: userId, seq: 1 }).lean<LedgerDocument>();
+      const first =
+        newest.seq === 1
+          ? newest
+          : await deps.entries.findOne({ user_id: userId, seq: 1 }).lean<LedgerDocument>();
       return { first: view(first ?? newest), newest: view(newest) };
     },
     verify: (userId) => verify(deps, userId),
@@ -55,13 +62,20 @@ export function createLedger(deps: LedgerDeps): Ledger {
 
 async function postOnce(deps: LedgerDeps, newestKnown: NewestKnown, posting: Posting): Promise<LedgerEntry> {
   const { userId, key } = posting;
-  if (!Number.isSafeInteger(posting.amountMicros)) throw new Error('an amount must be an integer of micro-dollars');
+  if (!Number.isSafeInteger(posting.amountMicros))
+    throw new Error('an amount must be an integer of micro-dollars');
   const known = newestKnown.get(userId);
   // What we remember may be old, which the insert finds out; but nobody is refused on a memory.
-  const first = known && isAboveFloor(known, posting) ? await insert(deps, newestKnown, entryAfter(known, posting, deps.clock)) : null;
+  const first =
+    known && isAboveFloor(known, posting)
+      ? await insert(deps, newestKnown, entryAfter(known, posting, deps.clock))
+      : null;
   if (first) return first;
   for (let round = 0; round < MAX_ROUNDS; round++) {
-    const [posted, newest] = await Promise.all([deps.entries.findOne({ user_id: userId, key }).lean<LedgerDocument>(), newestEntry(deps, userId)]);
+    const [posted, newest] = await Promise.all([
+      deps.entries.findOne({ user_id: userId, key }).lean<LedgerDocument>(),
+      newestEntry(deps, userId),
+    ]);
     if (posted) return view(posted);
     if (!isAboveFloor(newest, posting)) throw fault('out_of_credit');
     const entry = await insert(deps, newestKnown, entryAfter(newest, posting, deps.clock));
@@ -71,7 +85,11 @@ async function postOnce(deps: LedgerDeps, newestKnown: NewestKnown, posting: Pos
 }
 
 /** Inserts an entry; null when somebody else's took its seq, or this very posting is already there. */
-async function insert(deps: LedgerDeps, newestKnown: NewestKnown, entry: LedgerDocument): Promise<LedgerEntry | null> {
+async function insert(
+  deps: LedgerDeps,
+  newestKnown: NewestKnown,
+  entry: LedgerDocument,
+): Promise<LedgerEntry | null> {
   newestKnown.delete(entry.user_id);
   try {
     await insertWhole(deps.entries, entry);
@@ -116,13 +134,19 @@ async function verify(deps: LedgerDeps, userId: string): Promise<LedgerFlaw | nu
   let balance = 0;
   let topUps = 0;
   let seq = 0;
-  for await (const entry of deps.entries.find({ user_id: userId }).sort({ seq: 1 }).lean<LedgerDocument[]>().cursor()) {
+  for await (const entry of deps.entries
+    .find({ user_id: userId })
+    .sort({ seq: 1 })
+    .lean<LedgerDocument[]>()
+    .cursor()) {
     seq += 1;
     balance += entry.amount;
     if (entry.kind === 'top_up') topUps += entry.amount;
     if (entry.seq !== seq) return { userId, seq: entry.seq, problem: `follows entry ${seq - 1}` };
-    if (entry.balance !== balance) return { userId, seq, problem: `balance ${entry.balance} is not the sum ${balance}` };
-    if (entry.cumulative_top_up !== topUps) return { userId, seq, problem: `top-ups ${entry.cumulative_top_up} are not the sum ${topUps}` };
+    if (entry.balance !== balance)
+      return { userId, seq, problem: `balance ${entry.balance} is not the sum ${balance}` };
+    if (entry.cumulative_top_up !== topUps)
+      return { userId, seq, problem: `top-ups ${entry.cumulative_top_up} are not the sum ${topUps}` };
   }
   return null;
 }

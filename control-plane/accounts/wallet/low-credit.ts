@@ -9,7 +9,11 @@ export function isLowCredit(balanceMicros: number): boolean {
 }
 
 /** Counts a new ledger entry; a wallet that fell low counts once for each fall. */
-export function countPosting({ postings, lowCredit }: Metrics, entry: { kind: string; amountMicros: number; balanceMicros: number }): void {
+export function countPosting(
+  { postings, lowCredit }: Metrics,
+  entry: { kind: string; amountMicros: number; balanceMicros: number },
+): void {
   postings.inc({ kind: entry.kind });
-  if (isLowCredit(entry.balanceMicros) && !isLowCredit(entry.balanceMicros - entry.amountMicros)) lowCredit.inc();
+  if (isLowCredit(entry.balanceMicros) && !isLowCredit(entry.balanceMicros - entry.amountMicros))
+    lowCredit.inc();
 }

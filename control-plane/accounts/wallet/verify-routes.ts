@@ -1,4 +1,7 @@
-/** The proof that the books are right: every user's ledger read from its first entry, each balance the sum of the amounts up to it, without a gap. */
+/**
+ * The proof that the books are right: every user's ledger read from its first entry, each balance the sum of
+ * the amounts up to it, without a gap.
+ */
 import { z } from 'zod';
 import type { Context } from '../../platform/context.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
@@ -16,7 +19,11 @@ export function registerVerifyRoutes(app: ApiServer, context: Context): void {
     '/admin/wallets/verify',
     {
       config: { access: 'operator' },
-      schema: { tags: ['operator'], summary: 'Reads every ledger and names what does not add up', response: { 200: proof } },
+      schema: {
+        tags: ['operator'],
+        summary: 'Reads every ledger and names what does not add up',
+        response: { 200: proof },
+      },
     },
     async () => {
       const { ledger } = context.models;

@@ -23,7 +23,10 @@ export const amount = z
   .refine((text) => (parseMoney(text) ?? -1) >= 0, 'must be a decimal amount of dollars such as "5.00"');
 
 /** Shows a wallet. */
-export function toWalletRecord(userId: string, wallet: { readonly first: LedgerEntry; readonly newest: LedgerEntry }): z.output<typeof walletRecord> {
+export function toWalletRecord(
+  userId: string,
+  wallet: { readonly first: LedgerEntry; readonly newest: LedgerEntry },
+): z.output<typeof walletRecord> {
   const { first, newest } = wallet;
   return {
     _id: userId,

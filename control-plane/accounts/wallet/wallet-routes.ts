@@ -66,21 +66,25 @@ export function registerWalletRoutes(app: ApiServer, context: Context): void {
     },
   );
 
-  app.get('/wallet/:user_id/package', { schema: { tags: ['wallet'], params: userPath, response: { 200: packageRecord } } }, async (request) => {
-    const userId = readableUser(callerOf(request), request.params.user_id);
-    const { first, newest } = await walletOf(context, userId);
-    return {
-      _id: userId,
-      user_id: userId,
-      type: 'none',
-      total: 0,
-      balance: 0,
-      created_at: first.at.toISOString(),
-      updated_at: newest.at.toISOString(),
-      finished_at: null,
-      ...NO_SUBSCRIPTION,
-    };
-  });
+  app.get(
+    '/wallet/:user_id/package',
+    { schema: { tags: ['wallet'], params: userPath, response: { 200: packageRecord } } },
+    async (request) => {
+      const userId = readableUser(callerOf(request), request.params.user_id);
+      const { first, newest } = await walletOf(context, userId);
+      return {
+        _id: userId,
+        user_id: userId,
+        type: 'none',
+        total: 0,
+        balance: 0,
+        created_at: first.at.toISOString(),
+        updated_at: newest.at.toISOString(),
+        finished_at: null,
+        ...NO_SUBSCRIPTION,
+      };
+    },
+  );
 }
 
 /** The user a wallet address names, for a caller who may read it. Throws `not_found`. */

@@ -1,6 +1,7 @@
 /**
- * Admission of an inbound phone call: asked by signalling before a worker is chosen.
- * The order of checks is fixed: number 404, source 403, digest 407, agent 486, limits 486 or 503, credit and capacity 503, then 488 where signalling can tell. An admitted call is charged, placed, and planned once its init webhook is done.
+ * Admission of an inbound phone call: asked by signalling before a worker is chosen. The order of checks is
+ * fixed: number 404, source 403, digest 407, agent 486, limits 486 or 503, credit and capacity 503, then 488
+ * where signalling can tell. An admitted call is charged, placed, and planned once its init webhook is done.
  */
 import { Fault, fault } from '#config/errors.ts';
 import { networkOf } from '#config/network-of.ts';
@@ -19,7 +20,12 @@ import { planTransfers } from '../outbound/transfer-plan.ts';
 import { buildPlan } from '../plans/build-plan.ts';
 import { sessionTimezone } from '../plans/session-timezone.ts';
 import { keepPlan, sessionDraft } from '../sessions/new-session.ts';
-import { assignSession, openPlacedSession, type PlacedSession, refuseSession } from '../sessions/place-session.ts';
+import {
+  assignSession,
+  openPlacedSession,
+  type PlacedSession,
+  refuseSession,
+} from '../sessions/place-session.ts';
 import { loadSession } from '../sessions/session-store.ts';
 import { findAddressee } from './addressee.ts';
 import { askInitWebhook } from './init-webhook.ts';
@@ -54,10 +60,15 @@ interface Callee {
 }
 
 /**
- * Admits or refuses an INVITE; only programming errors and a lost database are thrown. `isAwaited` says whether signalling still waits for the answer:
- * a call it has refused meanwhile must not cost the next one its time, nor keep a charge and a worker's slot.
+ * Admits or refuses an INVITE; only programming errors and a lost database are thrown. `isAwaited` says
+ * whether signalling still waits for the answer: a call it has refused meanwhile must not cost the next one
+ * its time, nor keep a charge and a worker's slot.
  */
-export async function admitCall(context: Context, request: AdmissionRequest, isAwaited: () => boolean = () => true): Promise<Admission> {
+export async function admitCall(
+  context: Context,
+  request: AdmissionRequest,
+  isAwaited: () => boolean = () => true,
+): Promise<Admission> {
   const addressee = await findAddressee(context, request);
   switch (addressee.is) {
     case 'nobody':
@@ -85,7 +96,9 @@ async function admitTo(
   try {
     const callee = await findCallee(context, number);
     const call = { agent: callee.agent, payer: { userId: number.user_id }, sessionId: newId() };
-    const { placed, tag } = await withinLimits(context, call, () => place(context, { request, callee, isAwaited, sessionId: call.sessionId }));
+    const { placed, tag } = await withinLimits(context, call, () =>
+      place(context, { request, callee, isAwaited, sessionId: call.sessionId }),
+    );
     context.logger.info({ sessionId: placed.session._id, agentId: callee.agent._id }, 'call admitted');
     const planned = plan(context, { request, callee, placed }).catch((error: unknown) => {
       context.logger.error({ err: error, sessionId: placed.session._id }, 'admitted call got no plan');
@@ -93,11 +106,19 @@ async function admitTo(
     return { answer: { action: 'route', data: { tag } }, planned };
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
-    return refuseCall(context, { request, number }, error, error.sipStatus === 503 ? { 'Retry-After': RETRY_AFTER } : undefined);
+    return refuseCall(
+      context,
+      { request, number },
+      error,
+      error.sipStatus === 503 ? { 'Retry-After': RETRY_AFTER } : undefined,
+    );
   }
 }
 
-/** Refusals go out at a limited pace: callers who try again at once would take the loop from everybody else's calls. */
+/**
+ * Refusals go out at a limited pace: callers who try again at once would take the loop from everybody else's
+ * calls.
+ */
 async function refuseCall(
   context: Context,
   { request, number }: { request: AdmissionRequest; number: NumberDocument | null },
@@ -106,7 +127,12 @@ async function refuseCall(
 ): Promise<Admission> {
   await context.refusals.takeForCall(number?.user_id ?? networkOf(request.source_address));
   if (!number) return refusal(reason.sipStatus, headers);
-  const call = { agentId: number.agent_id, callerNumber: request.from_user, dialedNumber: number.phone_number, sipCallId: request.call_id };
+  const call = {
+    agentId: number.agent_id,
+    callerNumber: request.from_user,
+    dialedNumber: number.phone_number,
+    sipCallId: request.call_id,
+  };
   logRefusal(context, { kind: 'inbound_call', teamId: number.team_id, ...call }, reason);
   return refusal(reason.sipStatus, headers);
 }
@@ -176,17 +202,32 @@ async function giveUp(context: Context, { session, placement }: PlacedSession): 
 
 function timezoneOf(request: AdmissionRequest, version: VersionDocument): string | null {
   const phoneNumber = isE164(request.from_user) ? request.from_user : '';
-  return sessionTimezone({ requested: null, agent: version.config.conversation.timezone, client: null, phoneNumber });
+  return sessionTimezone({
+    requested: null,
+    agent: version.config.conversation.timezone,
+    client: null,
+    phoneNumber,
+  });
 }
 
-/** Asks the init webhook, then hands the plan to the worker that is ringing; a caller who has hung up meanwhile needs none. */
-async function plan(context: Context, of: { request: AdmissionRequest; callee: Callee; placed: PlacedSession }): Promise<void> {
+/**
+ * Asks the init webhook, then hands the plan to the worker that is ringing; a caller who has hung up
+ * meanwhile needs none.
+ */
+async function plan(
+  context: Context,
+  of: { request: AdmissionRequest; callee: Callee; placed: PlacedSession },
+): Promise<void> {
   const { request, callee, placed } = of;
   const { number, agent, version } = callee;
   const [variables, knowledge, transfer] = await Promise.all([
     initVariables(context, request, callee),
     plannedKnowledge(context, version),
-    planTransfers(context, number, { sessionId: placed.session._id, config: version.config, callerNumber: request.from_user }),
+    planTransfers(context, number, {
+      sessionId: placed.session._id,
+      config: version.config,
+      callerNumber: request.from_user,
+    }),
   ]);
   const session = await loadSession(context, placed.session._id);
   if (!session || !isLive(session.status)) return;
@@ -220,7 +261,11 @@ async function plan(context: Context, of: { request: AdmissionRequest; callee: C
   await assignSession(context, { session, placement: placed.placement }, made);
 }
 
-async function initVariables(context: Context, request: AdmissionRequest, { number, agent, version }: Callee) {
+async function initVariables(
+  context: Context,
+  request: AdmissionRequest,
+  { number, agent, version }: Callee,
+) {
   const init = version.config.webhooks.conversation_init;
   if (!init) return {};
   const secret = version.secrets.conversation_init.find((key) => key.url === init.url)?.sealed ?? null;

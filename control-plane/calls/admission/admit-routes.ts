@@ -1,4 +1,7 @@
-/** What signalling asks about a new INVITE (config/sip-admission.ts): `POST /internal/sip/admit`, and the same question as drachtio-server puts it. */
+/**
+ * What signalling asks about a new INVITE (config/sip-admission.ts): `POST /internal/sip/admit`, and the same
+ * question as drachtio-server puts it.
+ */
 import type { IncomingMessage } from 'node:http';
 import { fault } from '#config/errors.ts';
 import { admissionAnswer, admissionRequest } from '#config/sip-admission.ts';
@@ -30,15 +33,23 @@ export function registerAdmitRoutes(app: ApiServer, context: Context): void {
   });
 }
 
-/** In a scope of its own, as it alone takes plain text. Its address ends in a slash: drachtio-server adds one to what its configuration says, before the query. */
+/**
+ * In a scope of its own, as it alone takes plain text. Its address ends in a slash: drachtio-server adds one
+ * to what its configuration says, before the query.
+ */
 function registerDrachtioRoute(app: ApiServer, context: Context): void {
-  app.addContentTypeParser('text/plain', { parseAs: 'string', bodyLimit: MAX_INVITE_BYTES }, (_request, body, done) => done(null, body));
+  app.addContentTypeParser(
+    'text/plain',
+    { parseAs: 'string', bodyLimit: MAX_INVITE_BYTES },
+    (_request, body, done) => done(null, body),
+  );
   app.post(
     '/internal/sip/drachtio/',
     {
       config: { access: 'none', bodyOptional: true },
       onRequest: async (request, reply) => {
-        if (isBearer(bearerOfBasic(request.headers.authorization), context.credentials.workerToken)) return undefined;
+        if (isBearer(bearerOfBasic(request.headers.authorization), context.credentials.workerToken))
+          return undefined;
         sendBare(reply, 401);
         return reply;
       },

@@ -1,11 +1,15 @@
 /**
- * Admission as drachtio-server asks for it: its HTTP request handler posts the INVITE itself as text, says in the query where it came from,
- * and carries its password in the address. Read into the same question the embedded signalling asks.
+ * Admission as drachtio-server asks for it: its HTTP request handler posts the INVITE itself as text, says in
+ * the query where it came from, and carries its password in the address. Read into the same question the
+ * embedded signalling asks.
  */
 import { z } from 'zod';
 import { type AdmissionRequest, admissionHeaders, admissionRequest } from '#config/sip-admission.ts';
 
-/** What drachtio-server adds to the handler's address about the request it posts; it says more, which is ignored. */
+/**
+ * What drachtio-server adds to the handler's address about the request it posts; it says more, which is
+ * ignored.
+ */
 export const drachtioQuery = z.object({
   source_address: z.union([z.ipv4(), z.ipv6()]),
   protocol: z.enum(['udp', 'tcp', 'tls']).catch('udp'),
@@ -16,8 +20,13 @@ const USER = /sips?:([^@;?>\s]*)(@?)/gi;
 const TEL = /tel:([^;?>\s]*)/i;
 
 /** Reads an INVITE. Null when it is none, or holds what admission would not take. */
-export function readDrachtioQuestion(invite: string, query: z.output<typeof drachtioQuery>): AdmissionRequest | null {
-  const [requestLine = '', ...lines] = (invite.split(/\r?\n\r?\n/, 1)[0] ?? '').replace(/\r?\n[ \t]+/g, ' ').split(/\r?\n/);
+export function readDrachtioQuestion(
+  invite: string,
+  query: z.output<typeof drachtioQuery>,
+): AdmissionRequest | null {
+  const [requestLine = '', ...lines] = (invite.split(/\r?\n\r?\n/, 1)[0] ?? '')
+    .replace(/\r?\n[ \t]+/g, ' ')
+    .split(/\r?\n/);
   const requestUri = /^INVITE (\S+) SIP\/2\.0$/.exec(requestLine)?.[1];
   if (requestUri === undefined) return null;
   const headers = lines.map((line) => {
@@ -40,7 +49,10 @@ export function readDrachtioQuestion(invite: string, query: z.output<typeof drac
   return question.success ? question.data : null;
 }
 
-/** The password of a Basic authorization (RFC 7617) as the Bearer value it stands for; undefined for anything else. */
+/**
+ * The password of a Basic authorization (RFC 7617) as the Bearer value it stands for; undefined for anything
+ * else.
+ */
 export function bearerOfBasic(authorization: string | undefined): string | undefined {
   const encoded = /^Basic ([A-Za-z0-9+/=]+)$/.exec(authorization ?? '')?.[1];
   if (encoded === undefined) return undefined;

@@ -1,6 +1,7 @@
 /**
- * The inbound call webhook: asked once before the agent answers, it may fill in variables and can never hold a call up.
- * One POST, signed, through the egress guard, never retried; an entry of the answer that breaks a rule is dropped alone.
+ * The inbound call webhook: asked once before the agent answers, it may fill in variables and can never hold
+ * a call up. One POST, signed, through the egress guard, never retried; an entry of the answer that breaks a
+ * rule is dropped alone.
  */
 import type { Variables } from '#config/agent-config.ts';
 import { LIMITS } from '#config/limits.ts';
@@ -32,7 +33,9 @@ export async function askInitWebhook(
       headers: {
         'content-type': 'application/json',
         'user-agent': 'Parley-Webhooks/1',
-        ...(secret === null ? {} : { [SIGNATURE_HEADER]: signPayload(secret, body, context.clock.wallTime()) }),
+        ...(secret === null
+          ? {}
+          : { [SIGNATURE_HEADER]: signPayload(secret, body, context.clock.wallTime()) }),
       },
       body,
       timeoutMs: endpoint.timeoutSeconds * 1000,
@@ -41,7 +44,10 @@ export async function askInitWebhook(
     if (response.status < 200 || response.status > 299) throw new Error(`answered ${response.status}`);
     return readVariables(JSON.parse(response.body.toString('utf8')));
   } catch (error) {
-    context.logger.warn({ agentId: event.call.agent_id, problem: error instanceof Error ? error.name : 'unknown' }, 'init webhook gave no variables');
+    context.logger.warn(
+      { agentId: event.call.agent_id, problem: error instanceof Error ? error.name : 'unknown' },
+      'init webhook gave no variables',
+    );
     return {};
   }
 }

@@ -1,6 +1,7 @@
 /**
- * Digest authentication of callers (RFC 3261 §22, RFC 7616, RFC 8760): the challenges and the check of an answer.
- * A nonce is random, carries its own age and proof, and is bound to the number that was called: nothing is stored for a challenge, and no two callers share one.
+ * Digest authentication of callers (RFC 3261 §22, RFC 7616, RFC 8760): the challenges and the check of an
+ * answer. A nonce is random, carries its own age and proof, and is bound to the number that was called:
+ * nothing is stored for a challenge, and no two callers share one.
  */
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { isForSameUser } from '#telephony/sip-address.ts';
@@ -8,7 +9,10 @@ import { isForSameUser } from '#telephony/sip-address.ts';
 const REALM = 'parley';
 /** Longer than a caller takes to answer a challenge. */
 const NONCE_SECONDS = 60;
-/** A nonce is taken at most this long after it was made, or before it by a replica whose clock is behind; so long its uses are kept. */
+/**
+ * A nonce is taken at most this long after it was made, or before it by a replica whose clock is behind; so
+ * long its uses are kept.
+ */
 export const NONCE_USE_MS = 2 * NONCE_SECONDS * 1000;
 const NONCE_BYTES = 8;
 
@@ -32,32 +36,66 @@ export interface DigestScope {
   readonly wallTimeMs: number;
 }
 
-/** The `Proxy-Authenticate` values of a fresh challenge, one row each (RFC 3261 §7.3.1). `isStale`: the password was right, its nonce was not (RFC 7616 §3.3). */
+/**
+ * The `Proxy-Authenticate` values of a fresh challenge, one row each (RFC 3261 §7.3.1). `isStale`: the
+ * password was right, its nonce was not (RFC 7616 §3.3).
+ */
 export function digestChallenges(scope: DigestScope, isStale = false): string[] {
   const nonce = newNonce(scope);
   const stale = isStale ? ', stale=true' : '';
-  return scope.algorithms.map((name) => `Digest realm="${REALM}", nonce="${nonce}", algorithm=${name}, qop="auth"${stale}`);
+  return scope.algorithms.map(
+    (name) => `Digest realm="${REALM}", nonce="${nonce}", algorithm=${name}, qop="auth"${stale}`,
+  );
 }
 
-/** What an answer is worth. `use` names this one use of a nonce, for whoever keeps it from being replayed; `stale` is a right password with a nonce that is too old or not ours. */
-export type DigestVerdict = { readonly is: 'right'; readonly use: string } | { readonly is: 'stale' } | { readonly is: 'wrong' };
+/**
+ * What an answer is worth. `use` names this one use of a nonce, for whoever keeps it from being replayed;
+ * `stale` is a right password with a nonce that is too old or not ours.
+ */
+export type DigestVerdict =
+  | { readonly is: 'right'; readonly use: string }
+  | { readonly is: 'stale' }
+  | { readonly is: 'wrong' };
 
-/** Checks a `Proxy-Authorization` value of an INVITE to `requestUri`; undefined where whoever asks was not told it. */
+/**
+ * Checks a `Proxy-Authorization` value of an INVITE to `requestUri`; undefined where whoever asks was not
+ * told it.
+ */
 export function checkDigest(
   header: string | undefined,
   credentials: DigestCredentials,
   call: DigestScope & { readonly requestUri: string | undefined },
 ): DigestVerdict {
-  const { username, realm, nonce, uri, response, nc, cnonce, qop, algorithm = 'MD5' } = parseDigest(header ?? '');
+  const {
+    username,
+    realm,
+    nonce,
+    uri,
+    response,
+    nc,
+    cnonce,
+    qop,
+    algorithm = 'MD5',
+  } = parseDigest(header ?? '');
   const used = call.algorithms.find((name) => name.toLowerCase() === algorithm.toLowerCase());
-  const isAnswer = username === credentials.username && realm === REALM && qop === 'auth' && nonce && uri && response && nc && cnonce;
+  const isAnswer =
+    username === credentials.username &&
+    realm === REALM &&
+    qop === 'auth' &&
+    nonce &&
+    uri &&
+    response &&
+    nc &&
+    cnonce;
   if (!isAnswer || !used) return { is: 'wrong' };
   const digest = (text: string) => createHash(HASHES[used]).update(text).digest('hex');
   const secret = digest(`${username}:${REALM}:${credentials.password}`);
   const expected = digest(`${secret}:${nonce}:${nc}:${cnonce}:auth:${digest(`INVITE:${uri}`)}`);
   if (!equal(expected, response.toLowerCase())) return { is: 'wrong' };
   if (call.requestUri !== undefined && !isForSameUser(uri, call.requestUri)) return { is: 'wrong' };
-  return isFresh(nonce, call) ? { is: 'right', use: [call.phoneNumber, nonce, nc, cnonce].join(':') } : { is: 'stale' };
+  return isFresh(nonce, call)
+    ? { is: 'right', use: [call.phoneNumber, nonce, nc, cnonce].join(':') }
+    : { is: 'stale' };
 }
 
 /** The comma list of `name=value` and `name="value"` after the word Digest, as far as it is one. */
@@ -65,14 +103,20 @@ function parseDigest(header: string): Record<string, string | undefined> {
   const list = /^\s*Digest\s(.*)$/is.exec(header)?.[1] ?? '';
   const fields: Record<string, string> = {};
   // Sticky, so that each character is looked at once.
-  for (const [, name = '', quoted, plain = ''] of list.matchAll(/\s*(\w+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))\s*(?:,|$)/gy)) {
+  for (const [, name = '', quoted, plain = ''] of list.matchAll(
+    /\s*(\w+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))\s*(?:,|$)/gy,
+  )) {
     fields[name.toLowerCase()] = quoted === undefined ? plain : quoted.replace(/\\(.)/g, '$1');
   }
   return fields;
 }
 
 function newNonce(scope: DigestScope): string {
-  return nonceOf(scope, Math.floor(scope.wallTimeMs / 1000).toString(36), randomBytes(NONCE_BYTES).toString('base64url'));
+  return nonceOf(
+    scope,
+    Math.floor(scope.wallTimeMs / 1000).toString(36),
+    randomBytes(NONCE_BYTES).toString('base64url'),
+  );
 }
 
 function nonceOf({ key, phoneNumber }: DigestScope, stamp: string, random: string): string {

@@ -1,6 +1,7 @@
 /**
- * Keeps rooms and sessions in step where no worker watches: a room whose session is over is closed, and a session we lost sight of ends
- * once its caller has left the room. Runs every half minute, and at once when LiveKit's webhooks say that somebody left or came into a room that is over.
+ * Keeps rooms and sessions in step where no worker watches: a room whose session is over is closed, and a
+ * session we lost sight of ends once its caller has left the room. Runs every half minute, and at once when
+ * LiveKit's webhooks say that somebody left or came into a room that is over.
  */
 import { type ChoreLoop, startChoreLoop } from '../../platform/background/chore-loop.ts';
 import { type Context, now } from '../../platform/context.ts';
@@ -23,12 +24,18 @@ export function startRoomKeeper(context: Context): ChoreLoop {
   });
 }
 
-/** Closes a room if its session is over: a token outlives the call it was made for, and LiveKit makes a room for whoever joins. */
+/**
+ * Closes a room if its session is over: a token outlives the call it was made for, and LiveKit makes a room
+ * for whoever joins.
+ */
 export async function closeIfOver(context: Context, rooms: Rooms, room: string): Promise<void> {
   await closeRoomsOfEnded(context, rooms, [room]);
 }
 
-/** Rooms of other applications on the same server are none of ours: only those of sessions that are over are touched. */
+/**
+ * Rooms of other applications on the same server are none of ours: only those of sessions that are over are
+ * touched.
+ */
 async function closeForgottenRooms(context: Context, rooms: Rooms): Promise<void> {
   const names = await rooms.list();
   for (let start = 0; start < names.length; start += BATCH) {
@@ -39,7 +46,10 @@ async function closeForgottenRooms(context: Context, rooms: Rooms): Promise<void
 
 async function closeRoomsOfEnded(context: Context, rooms: Rooms, names: readonly string[]): Promise<void> {
   const sessions = await context.models.sessions
-    .find({ _id: { $in: names.map(sessionOfRoom) }, status: { $in: ['completed', 'failed'] } }, { _id: 1, room: 1, participants: 1 })
+    .find(
+      { _id: { $in: names.map(sessionOfRoom) }, status: { $in: ['completed', 'failed'] } },
+      { _id: 1, room: 1, participants: 1 },
+    )
     .lean<Pick<SessionDocument, '_id' | 'room' | 'participants'>[]>();
   const over = new Set(sessions.flatMap(roomsOf));
   for (const room of names.filter((name) => over.has(name))) {
@@ -52,7 +62,10 @@ async function closeRoomsOfEnded(context: Context, rooms: Rooms, names: readonly
 async function endDesertedSessions(context: Context, rooms: Rooms): Promise<void> {
   const before = new Date(now(context).getTime() - GRACE_MS);
   const unseen = await context.models.sessions
-    .find({ status: 'unknown', room: { $ne: null }, status_at: { $lte: before } }, { _id: 1, room: 1, status_at: 1 })
+    .find(
+      { status: 'unknown', room: { $ne: null }, status_at: { $lte: before } },
+      { _id: 1, room: 1, status_at: 1 },
+    )
     .limit(BATCH)
     .lean<Pick<SessionDocument, '_id' | 'room' | 'status_at'>[]>();
   for (const { _id, room, status_at } of unseen) {

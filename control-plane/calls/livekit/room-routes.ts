@@ -1,4 +1,7 @@
-/** What LiveKit tells (`POST /webhooks/livekit`, signed), and the token with which a team member listens in on a web session's room. */
+/**
+ * What LiveKit tells (`POST /webhooks/livekit`, signed), and the token with which a team member listens in on
+ * a web session's room.
+ */
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
 import { type Context, newId } from '../../platform/context.ts';
@@ -11,9 +14,18 @@ import { closeIfOver } from './keep-rooms.ts';
 const MONITOR_TOKEN_SECONDS = 60;
 const BODY_LIMIT_BYTES = 256 * 1024;
 /** After these somebody may be gone. */
-const DEPARTURES: ReadonlySet<string> = new Set(['participant_left', 'participant_connection_aborted', 'room_finished']);
+const DEPARTURES: ReadonlySet<string> = new Set([
+  'participant_left',
+  'participant_connection_aborted',
+  'room_finished',
+]);
 
-const monitorGrant = z.object({ livekit_url: z.string(), token: z.string(), room: z.string(), identity: z.string() });
+const monitorGrant = z.object({
+  livekit_url: z.string(),
+  token: z.string(),
+  room: z.string(),
+  identity: z.string(),
+});
 
 /** Registers the routes around rooms. */
 export async function registerRoomRoutes(app: ApiServer, context: Context): Promise<void> {
@@ -25,18 +37,26 @@ export async function registerRoomRoutes(app: ApiServer, context: Context): Prom
       { parseAs: 'string', bodyLimit: BODY_LIMIT_BYTES },
       (_request, body, parsed) => parsed(null, body),
     );
-    scope.post('/webhooks/livekit', { config: { access: 'none' }, schema: { hide: true } }, async (request, reply) => {
-      const body = typeof request.body === 'string' ? request.body : '';
-      const news = await context.rooms?.readNews(body, request.headers.authorization);
-      if (!context.rooms || !news) {
-        sendBare(reply, 401);
-        return reply;
-      }
-      context.logger.debug({ event: news.event, room: news.room, identity: news.identity }, 'LiveKit tells');
-      if (DEPARTURES.has(news.event)) context.workSignals.notify('rooms');
-      if (news.event === 'participant_joined' && news.room !== null) await closeIfOver(context, context.rooms, news.room);
-      return reply.code(200).send();
-    });
+    scope.post(
+      '/webhooks/livekit',
+      { config: { access: 'none' }, schema: { hide: true } },
+      async (request, reply) => {
+        const body = typeof request.body === 'string' ? request.body : '';
+        const news = await context.rooms?.readNews(body, request.headers.authorization);
+        if (!context.rooms || !news) {
+          sendBare(reply, 401);
+          return reply;
+        }
+        context.logger.debug(
+          { event: news.event, room: news.room, identity: news.identity },
+          'LiveKit tells',
+        );
+        if (DEPARTURES.has(news.event)) context.workSignals.notify('rooms');
+        if (news.event === 'participant_joined' && news.room !== null)
+          await closeIfOver(context, context.rooms, news.room);
+        return reply.code(200).send();
+      },
+    );
     done();
   });
 
@@ -56,7 +76,12 @@ export async function registerRoomRoutes(app: ApiServer, context: Context): Prom
       if (context.rooms === null || session.room === null) throw fault('not_found');
       if (session.status !== 'active' && session.status !== 'unknown') throw fault('session_ended');
       const identity = `monitor-${newId()}`;
-      const token = await context.rooms.token({ room: session.room, identity, role: 'monitor', ttlSeconds: MONITOR_TOKEN_SECONDS });
+      const token = await context.rooms.token({
+        room: session.room,
+        identity,
+        role: 'monitor',
+        ttlSeconds: MONITOR_TOKEN_SECONDS,
+      });
       return reply.code(201).send({ livekit_url: context.rooms.url, token, room: session.room, identity });
     },
   );

@@ -1,6 +1,6 @@
 /**
- * Who may call whom: the checks of an outbound call in their fixed order, agent and publication before the number, the number before its destination.
- * Every refusal has a reason that clients can act on.
+ * Who may call whom: the checks of an outbound call in their fixed order, agent and publication before the
+ * number, the number before its destination. Every refusal has a reason that clients can act on.
  */
 import { fault } from '#config/errors.ts';
 import { countryOf, isE164, isPremium, withoutTrunkZero } from '#telephony/e164.ts';
@@ -27,7 +27,11 @@ export interface AllowedCall {
 export type OutboundCaller = Pick<Caller, 'userId' | 'teamId' | 'outboundEnabled' | 'spendLimits'>;
 
 /** Checks a request; throws the first `Fault` that stands in its way. */
-export async function checkOutbound(context: Context, caller: OutboundCaller, request: PhoneCallRequest): Promise<AllowedCall> {
+export async function checkOutbound(
+  context: Context,
+  caller: OutboundCaller,
+  request: PhoneCallRequest,
+): Promise<AllowedCall> {
   const { agent, version } = await findCallingAgent(context, caller, request);
   const number = await findCallingNumber(context, caller, request);
   const toNumber = await checkDestination(context, number, request.to_number);
@@ -40,9 +44,13 @@ export async function findCallingAgent(
   caller: OutboundCaller,
   request: Pick<PhoneCallRequest, 'agent_id' | 'overrides'>,
 ): Promise<Pick<AllowedCall, 'agent' | 'version'>> {
-  const agent = await context.models.agents.findOne({ _id: request.agent_id, team_id: caller.teamId }).lean<AgentDocument>();
+  const agent = await context.models.agents
+    .findOne({ _id: request.agent_id, team_id: caller.teamId })
+    .lean<AgentDocument>();
   if (!agent) throw fault('agent_not_found');
-  const refused = overrideFields(request.overrides ?? {}).find((field) => !agent.overrides_allowed.includes(field));
+  const refused = overrideFields(request.overrides ?? {}).find(
+    (field) => !agent.overrides_allowed.includes(field),
+  );
   if (refused) throw fault('override_not_allowed', { field: refused });
   if (!caller.outboundEnabled) throw fault('outbound_disabled');
   const version = await newestVersion(context, agent._id);
@@ -85,8 +93,15 @@ export async function refuseHostedNumber(
   if (await isHosted(context, team_id, phoneNumber)) throw fault('self_call_blocked');
 }
 
-/** The number to dial, for a call or a transfer. Managed numbers go out on the platform's own account, which countries and premium ranges could empty; an imported one is its owner's. */
-export async function checkDestination(context: Pick<Context, 'settings' | 'models'>, number: NumberDocument, wanted: string): Promise<string> {
+/**
+ * The number to dial, for a call or a transfer. Managed numbers go out on the platform's own account, which
+ * countries and premium ranges could empty; an imported one is its owner's.
+ */
+export async function checkDestination(
+  context: Pick<Context, 'settings' | 'models'>,
+  number: NumberDocument,
+  wanted: string,
+): Promise<string> {
   const toNumber = dialledNumber(number, wanted);
   await refuseHostedNumber(context, number, toNumber);
   refuseDearDestination(context, number, toNumber);
@@ -99,9 +114,17 @@ export function dialledNumber(number: Pick<NumberDocument, 'provider'>, wanted: 
   return number.provider === 'managed' ? withoutTrunkZero(wanted) : wanted;
 }
 
-/** Throws `destination_not_allowed` or `premium_destination_blocked` for what the platform's own account is not to pay for. */
-export function refuseDearDestination({ settings }: Pick<Context, 'settings'>, number: Pick<NumberDocument, 'provider'>, toNumber: string): void {
+/**
+ * Throws `destination_not_allowed` or `premium_destination_blocked` for what the platform's own account is
+ * not to pay for.
+ */
+export function refuseDearDestination(
+  { settings }: Pick<Context, 'settings'>,
+  number: Pick<NumberDocument, 'provider'>,
+  toNumber: string,
+): void {
   if (number.provider !== 'managed') return;
-  if (!settings.OUTBOUND_COUNTRIES.includes(countryOf(toNumber) ?? '')) throw fault('destination_not_allowed');
+  if (!settings.OUTBOUND_COUNTRIES.includes(countryOf(toNumber) ?? ''))
+    throw fault('destination_not_allowed');
   if (isPremium(toNumber)) throw fault('premium_destination_blocked');
 }

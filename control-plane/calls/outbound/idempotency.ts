@@ -1,6 +1,7 @@
 /**
- * One call per Idempotency-Key: the key is claimed, with the id of the session to be, before anything else is written.
- * Whoever finds a key whose attempt died looks at what became of that session and goes on from there.
+ * One call per Idempotency-Key: the key is claimed, with the id of the session to be, before anything else is
+ * written. Whoever finds a key whose attempt died looks at what became of that session and goes on from
+ * there.
  */
 import { createHash } from 'node:crypto';
 import { Fault, fault } from '#config/errors.ts';
@@ -34,10 +35,14 @@ interface Claim {
 }
 
 /**
- * Places a call unless this key stands for one already; returns its session. A refused attempt leaves the key unused.
- * Throws `idempotency_key_reuse`, `idempotency_key_conflict`, and whatever `place` throws.
+ * Places a call unless this key stands for one already; returns its session. A refused attempt leaves the key
+ * unused. Throws `idempotency_key_reuse`, `idempotency_key_conflict`, and whatever `place` throws.
  */
-export async function oncePerKey(context: Context, request: KeyedRequest, place: (sessionId: string) => Promise<void>): Promise<string> {
+export async function oncePerKey(
+  context: Context,
+  request: KeyedRequest,
+  place: (sessionId: string) => Promise<void>,
+): Promise<string> {
   const { idempotencyKeys } = context.models;
   const id = `${request.teamId}:${request.key}`;
   const claim = await claimKey(context, id, hashOf(request.body));
@@ -48,7 +53,8 @@ export async function oncePerKey(context: Context, request: KeyedRequest, place:
     } catch (error) {
       // The attempt that was taken for dead is still at work.
       if (isDuplicateKey(error)) throw fault('idempotency_key_conflict');
-      if (error instanceof Fault || error instanceof InvalidRequest) await idempotencyKeys.deleteOne({ ...mine, state: 'in_flight' });
+      if (error instanceof Fault || error instanceof InvalidRequest)
+        await idempotencyKeys.deleteOne({ ...mine, state: 'in_flight' });
       throw error;
     }
   }
@@ -69,7 +75,8 @@ async function claimKey(context: Context, id: string, bodyHash: string): Promise
     const stored = await idempotencyKeys.findById(id).lean<IdempotencyDocument>();
     if (!stored) continue;
     // The index forgets keys up to a minute late.
-    if (stored.expires_at <= now(context)) await idempotencyKeys.deleteOne({ _id: id, expires_at: stored.expires_at });
+    if (stored.expires_at <= now(context))
+      await idempotencyKeys.deleteOne({ _id: id, expires_at: stored.expires_at });
     else return takeStored(context, stored, bodyHash);
   }
   throw fault('idempotency_key_conflict');
@@ -89,8 +96,14 @@ async function takeStored(context: Context, stored: IdempotencyDocument, bodyHas
   return { sessionId, isPlaced: found === 'placed' };
 }
 
-/** What a dead attempt left: a call that was placed, nothing at all, or a session that is given up now and its charge returned. */
-export async function lookAfter(context: Context, sessionId: string): Promise<'placed' | 'nothing' | 'given_up'> {
+/**
+ * What a dead attempt left: a call that was placed, nothing at all, or a session that is given up now and its
+ * charge returned.
+ */
+export async function lookAfter(
+  context: Context,
+  sessionId: string,
+): Promise<'placed' | 'nothing' | 'given_up'> {
   const session = await loadSession(context, sessionId);
   if (!session) return 'nothing';
   if (session.status === 'creating') await voidHold(context, session);
@@ -100,7 +113,14 @@ export async function lookAfter(context: Context, sessionId: string): Promise<'p
 
 function freshKey(context: Context, id: string, bodyHash: string): IdempotencyDocument {
   const expiresAt = new Date(context.clock.wallTime() + KEPT_MS);
-  return { _id: id, body_hash: bodyHash, state: 'in_flight', session_id: newId(), lease_until: leaseFrom(context), expires_at: expiresAt };
+  return {
+    _id: id,
+    body_hash: bodyHash,
+    state: 'in_flight',
+    session_id: newId(),
+    lease_until: leaseFrom(context),
+    expires_at: expiresAt,
+  };
 }
 
 function leaseFrom(context: Context): Date {

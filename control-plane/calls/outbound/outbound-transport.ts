@@ -1,4 +1,7 @@
-/** Where an outbound call is dialled and what its INVITE carries: the platform's trunk for managed numbers, the owner's for imported ones. */
+/**
+ * Where an outbound call is dialled and what its INVITE carries: the platform's trunk for managed numbers,
+ * the owner's for imported ones.
+ */
 
 import type { CallPlan } from '#config/call-plan.ts';
 import { tenantGuard } from '../../catalogue/numbers/tenant-guard.ts';
@@ -30,7 +33,10 @@ export function outboundTransport(
     guard: guardOf(context, number),
     from_number: number.phone_number,
     to_number: toNumber,
-    headers: { ...merged(number.sip?.termination_headers ?? {}, call.sipHeaders), [SESSION_HEADER]: call.sessionId },
+    headers: {
+      ...merged(number.sip?.termination_headers ?? {}, call.sipHeaders),
+      [SESSION_HEADER]: call.sessionId,
+    },
     username,
     password,
     ring_seconds: call.ringSeconds,
@@ -38,7 +44,10 @@ export function outboundTransport(
 }
 
 /** What a host its owner has named is held to; the platform's own trunk is the operator's. */
-export function guardOf(context: Pick<Context, 'settings'>, { provider }: Pick<NumberDocument, 'provider'>): OutboundTransport['guard'] {
+export function guardOf(
+  context: Pick<Context, 'settings'>,
+  { provider }: Pick<NumberDocument, 'provider'>,
+): OutboundTransport['guard'] {
   return provider === 'managed' ? null : tenantGuard(context);
 }
 
@@ -60,7 +69,12 @@ export interface Trunk {
 function platformTrunk({ settings }: Pick<Context, 'settings'>): Trunk {
   const { SIP_TRUNK_URI = '', SIP_TRUNK_USERNAME = null, SIP_TRUNK_PASSWORD = null } = settings;
   const [address = '', ...parameters] = SIP_TRUNK_URI.split(/(?=;)/);
-  return { address, parameters: parameters.join(''), username: SIP_TRUNK_USERNAME, password: SIP_TRUNK_PASSWORD };
+  return {
+    address,
+    parameters: parameters.join(''),
+    username: SIP_TRUNK_USERNAME,
+    password: SIP_TRUNK_PASSWORD,
+  };
 }
 
 function ownTrunk({ secretBox }: Pick<Context, 'secretBox'>, sip: NumberSip): Trunk {
@@ -74,7 +88,13 @@ function ownTrunk({ secretBox }: Pick<Context, 'secretBox'>, sip: NumberSip): Tr
 }
 
 /** A call's own headers over its number's; header names know no case. */
-function merged(ofNumber: Readonly<Record<string, string>>, ofCall: Readonly<Record<string, string>>): Record<string, string> {
+function merged(
+  ofNumber: Readonly<Record<string, string>>,
+  ofCall: Readonly<Record<string, string>>,
+): Record<string, string> {
   const own = new Set(Object.keys(ofCall).map((name) => name.toLowerCase()));
-  return { ...Object.fromEntries(Object.entries(ofNumber).filter(([name]) => !own.has(name.toLowerCase()))), ...ofCall };
+  return {
+    ...Object.fromEntries(Object.entries(ofNumber).filter(([name]) => !own.has(name.toLowerCase()))),
+    ...ofCall,
+  };
 }

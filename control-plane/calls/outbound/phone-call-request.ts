@@ -1,4 +1,7 @@
-/** What an outbound call can be asked for with. Whether the numbers may be used is not for the schema to say: those refusals carry a reason. */
+/**
+ * What an outbound call can be asked for with. Whether the numbers may be used is not for the schema to say:
+ * those refusals carry a reason.
+ */
 import { z } from 'zod';
 import { sessionFields } from '../sessions/session-request.ts';
 
@@ -16,10 +19,19 @@ const sipHeaders = z
       .regex(/^[\x20-\x7e]+$/),
   )
   .refine((headers) => Object.keys(headers).length <= MAX_HEADERS, `at most ${MAX_HEADERS} headers`)
-  .refine((headers) => new Set(lowerNames(headers)).size === Object.keys(headers).length, 'names must be unique')
-  .refine((headers) => !lowerNames(headers).some((name) => name.startsWith('x-service-')), 'names must not start with X-Service-')
   .refine(
-    (headers) => Object.entries(headers).every(([name, value]) => name.toLowerCase() !== USER_TO_USER || value.length <= USER_TO_USER_CHARS),
+    (headers) => new Set(lowerNames(headers)).size === Object.keys(headers).length,
+    'names must be unique',
+  )
+  .refine(
+    (headers) => !lowerNames(headers).some((name) => name.startsWith('x-service-')),
+    'names must not start with X-Service-',
+  )
+  .refine(
+    (headers) =>
+      Object.entries(headers).every(
+        ([name, value]) => name.toLowerCase() !== USER_TO_USER || value.length <= USER_TO_USER_CHARS,
+      ),
     `User-to-User has at most ${USER_TO_USER_CHARS} characters`,
   );
 

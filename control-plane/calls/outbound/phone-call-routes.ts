@@ -31,10 +31,18 @@ export function registerPhoneCallRoutes(app: ApiServer, context: Context): void 
       const { body } = request;
       const caller = callerOf(request);
       await checkPromptLength(body);
-      const attempt = { kind: 'outbound_call', teamId: caller.teamId, agentId: body.agent_id, dialedNumber: body.to_number } as const;
+      const attempt = {
+        kind: 'outbound_call',
+        teamId: caller.teamId,
+        agentId: body.agent_id,
+        dialedNumber: body.to_number,
+      } as const;
       const key = request.headers['idempotency-key'];
       const sessionId = await loggingRefusals(context, attempt, async () => {
-        if (key !== undefined) return oncePerKey(context, { teamId: caller.teamId, key, body }, (id) => placeCall(context, caller, id, body));
+        if (key !== undefined)
+          return oncePerKey(context, { teamId: caller.teamId, key, body }, (id) =>
+            placeCall(context, caller, id, body),
+          );
         const id = newId();
         await placeCall(context, caller, id, body);
         return id;

@@ -1,4 +1,7 @@
-/** Places an outbound call: checks, charge, worker, plan. The worker dials; how that ended comes back as a report. */
+/**
+ * Places an outbound call: checks, charge, worker, plan. The worker dials; how that ended comes back as a
+ * report.
+ */
 import type { CallPlan } from '#config/call-plan.ts';
 import { Fault, fault } from '#config/errors.ts';
 import { withinLimits } from '../../accounts/limits/spend-limits.ts';
@@ -35,24 +38,47 @@ export type CallRequest = PhoneCallRequest & { readonly batch?: BatchTerms };
 const SINGLE_CALL: BatchTerms = { endUserId: null, outreach: null };
 
 /**
- * Places the call under this session id. Throws `InvalidRequest` and the `Fault`s of `checkOutbound`, the spend limits, the trunk's and the account's, `insufficient_credit`, `no_capacity`, `draining`, `gateway_unreachable`;
- * nothing stays charged then.
+ * Places the call under this session id. Throws `InvalidRequest` and the `Fault`s of `checkOutbound`, the
+ * spend limits, the trunk's and the account's, `insufficient_credit`, `no_capacity`, `draining`,
+ * `gateway_unreachable`; nothing stays charged then.
  */
-export async function placeCall(context: Context, caller: OutboundCaller, sessionId: string, request: CallRequest): Promise<void> {
+export async function placeCall(
+  context: Context,
+  caller: OutboundCaller,
+  sessionId: string,
+  request: CallRequest,
+): Promise<void> {
   const allowed = await checkOutbound(context, caller, request);
-  await withinLimits(context, { agent: allowed.agent, payer: caller, sessionId }, () => place(context, { caller, sessionId, request, allowed }));
+  await withinLimits(context, { agent: allowed.agent, payer: caller, sessionId }, () =>
+    place(context, { caller, sessionId, request, allowed }),
+  );
 }
 
 async function place(
   context: Context,
-  of: { readonly caller: OutboundCaller; readonly sessionId: string; readonly request: CallRequest; readonly allowed: AllowedCall },
+  of: {
+    readonly caller: OutboundCaller;
+    readonly sessionId: string;
+    readonly request: CallRequest;
+    readonly allowed: AllowedCall;
+  },
 ): Promise<void> {
   const { caller, sessionId, request, allowed } = of;
   const terms = request.batch ?? SINGLE_CALL;
-  const transport = outboundTransport(context, { ...allowed, sessionId, sipHeaders: request.sip_headers ?? {}, ringSeconds: RING_SECONDS });
+  const transport = outboundTransport(context, {
+    ...allowed,
+    sessionId,
+    sipHeaders: request.sip_headers ?? {},
+    ringSeconds: RING_SECONDS,
+  });
   const { agent, version, toNumber } = allowed;
   await requireModestRate(context, caller, allowed.number);
-  const timezone = sessionTimezone({ requested: null, agent: version.config.conversation.timezone, client: null, phoneNumber: toNumber });
+  const timezone = sessionTimezone({
+    requested: null,
+    agent: version.config.conversation.timezone,
+    client: null,
+    phoneNumber: toNumber,
+  });
   const plan = await planOf(context, { sessionId, request, allowed, transport, timezone, terms });
   refuseMissingVariables(plan);
   const draft = {
@@ -78,9 +104,12 @@ async function place(
     }),
     expires_at: new Date(context.clock.wallTime() + (RING_SECONDS + OVERDUE_SECONDS) * 1000),
   };
-  if (transport.to_uri === '') return failWithoutTrunk(context, await refusedForCredit(openSession(context, draft)));
+  if (transport.to_uri === '')
+    return failWithoutTrunk(context, await refusedForCredit(openSession(context, draft)));
   const call = { number: allowed.number, sessionId };
-  const placed = await placeOnTrunk(context, call, () => refusedForCredit(openPlacedSession(context, draft, { kind: 'phone', plan })));
+  const placed = await placeOnTrunk(context, call, () =>
+    refusedForCredit(openPlacedSession(context, draft, { kind: 'phone', plan })),
+  );
   await assignSession(context, placed, plan);
   context.logger.info({ sessionId, agentId: agent._id }, 'call placed');
 }
@@ -117,7 +146,11 @@ async function planOf(
     worldContext: true,
     isPreview: false,
     outreach: terms.outreach,
-    transfer: await planTransfers(context, number, { sessionId, config: version.config, callerNumber: toNumber }),
+    transfer: await planTransfers(context, number, {
+      sessionId,
+      config: version.config,
+      callerNumber: toNumber,
+    }),
   });
 }
 
@@ -130,9 +163,16 @@ async function refusedForCredit<Opened>(opening: Promise<Opened>): Promise<Opene
   }
 }
 
-/** A deployment without a trunk has nowhere to dial: the call fails as one the trunk refused (`SIP_TRUNK_URI`). */
+/**
+ * A deployment without a trunk has nowhere to dial: the call fails as one the trunk refused
+ * (`SIP_TRUNK_URI`).
+ */
 async function failWithoutTrunk(context: Context, session: SessionDocument): Promise<void> {
   context.logger.warn({ sessionId: session._id }, 'no SIP_TRUNK_URI to dial through');
-  const ended = await changeKnownSession(context, session, { type: 'ended', at: now(context), reason: 'dial_failed' });
+  const ended = await changeKnownSession(context, session, {
+    type: 'ended',
+    at: now(context),
+    reason: 'dial_failed',
+  });
   if (ended) await runFollowUps(context, ended);
 }

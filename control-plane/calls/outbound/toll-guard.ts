@@ -1,7 +1,8 @@
 /**
- * Holds back who suddenly places many calls on the platform's own account, as toll fraud with a stolen key does: managed numbers of one account together dial so many times a minute,
- * transfers of their calls included.
- * Where they may dial is decided before (`check-outbound.ts`); an imported number dials at its owner's cost and has the limits of its trunk.
+ * Holds back who suddenly places many calls on the platform's own account, as toll fraud with a stolen key
+ * does: managed numbers of one account together dial so many times a minute, transfers of their calls
+ * included. Where they may dial is decided before (`check-outbound.ts`); an imported number dials at its
+ * owner's cost and has the limits of its trunk.
  */
 import { fault } from '#config/errors.ts';
 import type { Context } from '../../platform/context.ts';
@@ -11,7 +12,10 @@ import type { OutboundCaller } from './check-outbound.ts';
 
 const MINUTE_MS = 60_000;
 
-/** Throws `rate_limited` when the account has placed its calls of this minute; a batch then goes on in the next. */
+/**
+ * Throws `rate_limited` when the account has placed its calls of this minute; a batch then goes on in the
+ * next.
+ */
 export async function requireModestRate(
   context: Pick<Context, 'coordination' | 'settings'>,
   { userId }: Pick<OutboundCaller, 'userId'>,
@@ -22,7 +26,10 @@ export async function requireModestRate(
   if (!allowed) throw fault('rate_limited', { seconds: Math.ceil(resetMs / 1000) });
 }
 
-/** Counts one call or transfer of an account's managed numbers, and says whether it is still one of this minute's. */
+/**
+ * Counts one call or transfer of an account's managed numbers, and says whether it is still one of this
+ * minute's.
+ */
 export function countDialled(
   { coordination, settings }: Pick<Context, 'coordination' | 'settings'>,
   userId: string,

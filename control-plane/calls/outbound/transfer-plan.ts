@@ -1,4 +1,7 @@
-/** What a phone call can be transferred with: for each destination of its agent the way there, or the reason why there is none. */
+/**
+ * What a phone call can be transferred with: for each destination of its agent the way there, or the reason
+ * why there is none.
+ */
 import type { AgentConfig } from '#config/agent-config.ts';
 import type { CallPlan, TransferRoute } from '#config/call-plan.ts';
 import { Fault, fault } from '#config/errors.ts';
@@ -16,7 +19,11 @@ type Destination = AgentConfig['conversation']['transfer_destinations'][number];
 export async function planTransfers(
   context: Pick<Context, 'settings' | 'secretBox' | 'models'>,
   number: NumberDocument,
-  call: { readonly sessionId: string; readonly config: AgentConfig /** As the carrier gave it. */; readonly callerNumber: string },
+  call: {
+    readonly sessionId: string;
+    readonly config: AgentConfig /** As the carrier gave it. */;
+    readonly callerNumber: string;
+  },
 ): Promise<CallPlan['transfer']> {
   const destinations = call.config.conversation.transfer_destinations;
   if (destinations.length === 0) return null;
@@ -25,7 +32,9 @@ export async function planTransfers(
   return {
     is_counted: number.provider === 'managed',
     from_number: showsCaller ? call.callerNumber : number.phone_number,
-    routes: await Promise.all(destinations.map((destination) => routeTo(context, number, { destination, sessionId: call.sessionId }))),
+    routes: await Promise.all(
+      destinations.map((destination) => routeTo(context, number, { destination, sessionId: call.sessionId })),
+    ),
   };
 }
 
@@ -45,7 +54,8 @@ async function routeTo(
         guard: tenantGuard(context),
         // The platform's carrier would go there at the platform's cost, past every rule for what it may dial.
         is_referable: number.provider !== 'managed',
-        // Whoever is named by a URI is none of the trunk's: neither its password nor its headers are theirs to see.
+        // Whoever is named by a URI is none of the trunk's: neither its password nor its headers are theirs
+        // to see.
         headers: session,
         username: null,
         password: null,
@@ -66,13 +76,28 @@ async function routeTo(
     };
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
-    const nowhere = { number: null, dial_uri: '', guard: null, is_referable: false, headers: {}, username: null, password: null };
+    const nowhere = {
+      number: null,
+      dial_uri: '',
+      guard: null,
+      is_referable: false,
+      headers: {},
+      username: null,
+      password: null,
+    };
     return { ...nowhere, error: `${error.code}: ${error.message}` };
   }
 }
 
-/** A SIP address is held to the rules of the number it stands for, however that is spelt. Throws `destination_invalid` and what `checkDestination` does. */
-async function checkAddress(context: Pick<Context, 'settings' | 'models'>, number: NumberDocument, uri: string): Promise<void> {
+/**
+ * A SIP address is held to the rules of the number it stands for, however that is spelt. Throws
+ * `destination_invalid` and what `checkDestination` does.
+ */
+async function checkAddress(
+  context: Pick<Context, 'settings' | 'models'>,
+  number: NumberDocument,
+  uri: string,
+): Promise<void> {
   const address = readSipUri(uri);
   if (!address) throw fault('destination_invalid');
   const itsNumber = numberOf(address.user);

@@ -1,4 +1,7 @@
-/** What workers ask before a transfer from a managed number (config/transfer-permission.ts): it is dialled at the platform's cost, as the calls of its account are, and counts with them. */
+/**
+ * What workers ask before a transfer from a managed number (config/transfer-permission.ts): it is dialled at
+ * the platform's cost, as the calls of its account are, and counts with them.
+ */
 import { transferPermission, transferQuestion } from '#config/transfer-permission.ts';
 import type { Context } from '../../platform/context.ts';
 import { workersOnly } from '../../platform/http/internal-access.ts';
@@ -16,7 +19,9 @@ export function registerTransferRoutes(app: ApiServer, context: Context): void {
       schema: { hide: true, body: transferQuestion, response: { 200: transferPermission } },
     },
     async (request) => {
-      const session = await context.models.sessions.findById(request.body.session_id, { user_id: 1 }).lean<Pick<SessionDocument, 'user_id'>>();
+      const session = await context.models.sessions
+        .findById(request.body.session_id, { user_id: 1 })
+        .lean<Pick<SessionDocument, 'user_id'>>();
       return { is_allowed: session !== null && (await countDialled(context, session.user_id)).allowed };
     },
   );

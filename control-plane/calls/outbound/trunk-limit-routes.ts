@@ -1,4 +1,7 @@
-/** `GET` and `PUT /v1/agent/phone-numbers/{phone_number_id}/limits`: what may leave by the trunk behind a number, beside its record. */
+/**
+ * `GET` and `PUT /v1/agent/phone-numbers/{phone_number_id}/limits`: what may leave by the trunk behind a
+ * number, beside its record.
+ */
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
 import { findNumber } from '../../catalogue/numbers/number-store.ts';
@@ -19,7 +22,14 @@ export function registerTrunkLimitRoutes(app: ApiServer, context: Context): void
 
   app.get(
     url,
-    { schema: { tags: ['phone numbers'], summary: 'The limits of the number’s trunk', params: numberPath, response: { 200: trunkLimits } } },
+    {
+      schema: {
+        tags: ['phone numbers'],
+        summary: 'The limits of the number’s trunk',
+        params: numberPath,
+        response: { 200: trunkLimits },
+      },
+    },
     async (request) => {
       const number = await findNumber(context, callerOf(request).teamId, request.params.phone_number_id);
       return number.trunk_limits ?? NO_LIMITS;
@@ -31,7 +41,8 @@ export function registerTrunkLimitRoutes(app: ApiServer, context: Context): void
     {
       schema: {
         tags: ['phone numbers'],
-        summary: 'Replaces how many calls may leave by the number’s trunk at once and a minute; null lifts a limit',
+        summary:
+          'Replaces how many calls may leave by the number’s trunk at once and a minute; null lifts a limit',
         params: numberPath,
         body: trunkLimits,
         response: { 200: trunkLimits },

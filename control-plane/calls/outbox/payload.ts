@@ -1,5 +1,10 @@
 /** A session as webhooks tell it, and the payload of each event. */
-import { type WebhookAnalysis, type WebhookEvent, type WebhookSession, webhookEvent } from '#config/webhook-events.ts';
+import {
+  type WebhookAnalysis,
+  type WebhookEvent,
+  type WebhookSession,
+  webhookEvent,
+} from '#config/webhook-events.ts';
 import { fromJsonText } from '../../platform/store/json-text.ts';
 import type { OutboxEvent, SessionDocument } from '../../platform/store/models/session-model.ts';
 
@@ -10,12 +15,23 @@ export function rankOf(event: OutboxEvent['event'], analysisRuns: number): numbe
   return RANKS[event] + (event === 'call.analyzed' ? analysisRuns : 0);
 }
 
-/** The payload of an event about the session as it now is; the bytes are made once and repeated at every attempt. */
-export function payloadOf(event: OutboxEvent['event'], session: SessionDocument, analysis: WebhookAnalysis | null): Buffer {
+/**
+ * The payload of an event about the session as it now is; the bytes are made once and repeated at every
+ * attempt.
+ */
+export function payloadOf(
+  event: OutboxEvent['event'],
+  session: SessionDocument,
+  analysis: WebhookAnalysis | null,
+): Buffer {
   return Buffer.from(JSON.stringify(webhookEvent.parse(eventOf(event, session, analysis))));
 }
 
-function eventOf(event: OutboxEvent['event'], session: SessionDocument, analysis: WebhookAnalysis | null): WebhookEvent {
+function eventOf(
+  event: OutboxEvent['event'],
+  session: SessionDocument,
+  analysis: WebhookAnalysis | null,
+): WebhookEvent {
   const facts = sessionFacts(session);
   switch (event) {
     case 'phone_call.dial_finished':

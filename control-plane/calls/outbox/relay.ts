@@ -1,4 +1,7 @@
-/** Hands a session's outbox to the deliveries: one per event and endpoint, under ids that make a second hand-over the same. */
+/**
+ * Hands a session's outbox to the deliveries: one per event and endpoint, under ids that make a second
+ * hand-over the same.
+ */
 import { type Context, now } from '../../platform/context.ts';
 import { isDuplicateKey } from '../../platform/store/duplicate-key.ts';
 import { insertNew } from '../../platform/store/insert-whole.ts';
@@ -28,37 +31,67 @@ export async function relayOutbox(context: Parts, session: SessionDocument): Pro
   context.workSignals.notify('deliveries');
 }
 
-/** Makes an endpoint's next event of a session due, unless an earlier one is still on its way: a unique index decides, however many try. True when it did. */
-export async function promoteNext(context: Pick<Context, 'models' | 'clock'>, sessionId: string, url: string): Promise<boolean> {
+/**
+ * Makes an endpoint's next event of a session due, unless an earlier one is still on its way: a unique index
+ * decides, however many try. True when it did.
+ */
+export async function promoteNext(
+  context: Pick<Context, 'models' | 'clock'>,
+  sessionId: string,
+  url: string,
+): Promise<boolean> {
   const next = { session_id: sessionId, url, state: 'queued' };
   const due = { $set: { state: 'pending', next_at: now(context) } };
   try {
-    return (await context.models.deliveries.collection.findOneAndUpdate(next, due, { sort: { rank: 1 }, projection: { _id: 1 } })) !== null;
+    return (
+      (await context.models.deliveries.collection.findOneAndUpdate(next, due, {
+        sort: { rank: 1 },
+        projection: { _id: 1 },
+      })) !== null
+    );
   } catch (error) {
     if (!isDuplicateKey(error)) throw error;
     return false;
   }
 }
 
-/** Endpoints which an event of the session is on its way to, or waits for. What is behind none is due at once. */
+/**
+ * Endpoints which an event of the session is on its way to, or waits for. What is behind none is due at once.
+ */
 async function busyUrls(context: Parts, sessionId: string): Promise<Set<string>> {
   const unfinished = { session_id: sessionId, state: { $in: ['queued', 'pending'] as const } };
-  const rows = await context.models.deliveries.find(unfinished, { url: 1 }).lean<Pick<DeliveryDocument, 'url'>[]>();
+  const rows = await context.models.deliveries
+    .find(unfinished, { url: 1 })
+    .lean<Pick<DeliveryDocument, 'url'>[]>();
   return new Set(rows.map(({ url }) => url));
 }
 
-/** Inserts what is not there yet; one that turns out not to be its endpoint's only one on its way is queued. Returns the endpoints of those queued. */
-async function insertOnce({ models: { deliveries } }: Parts, documents: readonly DeliveryDocument[]): Promise<string[]> {
+/**
+ * Inserts what is not there yet; one that turns out not to be its endpoint's only one on its way is queued.
+ * Returns the endpoints of those queued.
+ */
+async function insertOnce(
+  { models: { deliveries } }: Parts,
+  documents: readonly DeliveryDocument[],
+): Promise<string[]> {
   const refused = await insertNew(deliveries, documents);
   // Already there, or behind another: queued, only the first is refused again.
-  const behind = refused.filter(({ state }) => state === 'pending').map((document) => ({ ...document, state: 'queued' as const }));
+  const behind = refused
+    .filter(({ state }) => state === 'pending')
+    .map((document) => ({ ...document, state: 'queued' as const }));
   await insertNew(deliveries, behind);
   return [...documents.filter(({ state }) => state === 'queued'), ...behind].map(({ url }) => url);
 }
 
 function delivery(
   context: Parts,
-  of: { session: SessionDocument; event: OutboxEvent; endpoint: SessionDocument['endpoints'][number]; index: number; state: DeliveryState },
+  of: {
+    session: SessionDocument;
+    event: OutboxEvent;
+    endpoint: SessionDocument['endpoints'][number];
+    index: number;
+    state: DeliveryState;
+  },
 ): DeliveryDocument {
   const at = now(context);
   return {

@@ -1,4 +1,7 @@
-/** Builds the `CallPlan` of a session from a version's frozen configuration: overrides applied, variables merged, secrets it needs opened. */
+/**
+ * Builds the `CallPlan` of a session from a version's frozen configuration: overrides applied, variables
+ * merged, secrets it needs opened.
+ */
 import { type AgentConfig, agentConfig, type Variables } from '#config/agent-config.ts';
 import { CALL_PLAN_VERSION, type CallPlan, type SystemVariables } from '#config/call-plan.ts';
 import { callTraceparent } from '#config/tracing.ts';
@@ -52,11 +55,18 @@ export interface PlanInput {
 /** The allow-list entries a set of overrides needs; `first_message_prompt` is governed by `first_message`. */
 export function overrideFields(overrides: Overrides): OverrideField[] {
   const fields = Object.entries(overrides).flatMap(([field, value]) => (value === undefined ? [] : [field]));
-  return [...new Set(fields.map((field) => (field === 'first_message_prompt' ? 'first_message' : (field as OverrideField))))];
+  return [
+    ...new Set(
+      fields.map((field) => (field === 'first_message_prompt' ? 'first_message' : (field as OverrideField))),
+    ),
+  ];
 }
 
 /** Makes the plan. */
-export function buildPlan(context: Pick<Context, 'secretBox' | 'clock' | 'tracing'>, input: PlanInput): CallPlan {
+export function buildPlan(
+  context: Pick<Context, 'secretBox' | 'clock' | 'tracing'>,
+  input: PlanInput,
+): CallPlan {
   const config = withOverrides(parsedConfig(input.version.config), input.overrides);
   return {
     version: CALL_PLAN_VERSION,
@@ -91,11 +101,16 @@ export function sessionSeconds(config: AgentConfig, isPreview: boolean): number 
   return isPreview ? Math.min(PREVIEW_SECONDS, seconds) : seconds;
 }
 
-/** Throws `InvalidRequest` when `variables.on_missing` is `reject` and a text of the call names a variable without a value. */
+/**
+ * Throws `InvalidRequest` when `variables.on_missing` is `reject` and a text of the call names a variable
+ * without a value.
+ */
 export function refuseMissingVariables(plan: CallPlan): void {
   if (plan.config.variables.on_missing !== 'reject') return;
   const missing = spokenTexts(plan).some((text) =>
-    [...text.matchAll(/\{\{\s*([A-Za-z][A-Za-z0-9_]*)\s*\}\}/g)].some(([, name]) => !Object.hasOwn(plan.variables, name ?? '')),
+    [...text.matchAll(/\{\{\s*([A-Za-z][A-Za-z0-9_]*)\s*\}\}/g)].some(
+      ([, name]) => !Object.hasOwn(plan.variables, name ?? ''),
+    ),
   );
   if (missing) throw invalidField(['dynamic_variables'], 'a variable the agent requires has no value');
 }
@@ -104,7 +119,10 @@ export function refuseMissingVariables(plan: CallPlan): void {
 export function spokenNumber(number: string): string {
   if (!isE164(number)) return '';
   const digits = number.slice(1);
-  const [country, rest] = digits.startsWith('1') && digits.length === 11 ? ['1', digits.slice(1)] : [digits.slice(0, 2), digits.slice(2)];
+  const [country, rest] =
+    digits.startsWith('1') && digits.length === 11
+      ? ['1', digits.slice(1)]
+      : [digits.slice(0, 2), digits.slice(2)];
   const groups: string[] = [];
   for (let at = 0; at < rest.length; ) {
     const left = rest.length - at;
@@ -117,7 +135,10 @@ export function spokenNumber(number: string): string {
 
 const parsedConfigs = new WeakMap<object, AgentConfig>();
 
-/** Stored configurations as this release reads them; the live version of an agent is the same object for every call. */
+/**
+ * Stored configurations as this release reads them; the live version of an agent is the same object for every
+ * call.
+ */
 function parsedConfig(stored: AgentConfig): AgentConfig {
   const known = parsedConfigs.get(stored);
   if (known) return known;
@@ -134,7 +155,9 @@ function withOverrides(config: AgentConfig, overrides: Overrides): AgentConfig {
       ...config.prompt,
       ...(system_prompt === undefined ? {} : { system_prompt }),
       ...(first_message === undefined ? {} : { first_message, first_message_mode: 'fixed' as const }),
-      ...(first_message_prompt === undefined ? {} : { first_message_prompt, first_message_mode: 'prompt' as const }),
+      ...(first_message_prompt === undefined
+        ? {}
+        : { first_message_prompt, first_message_mode: 'prompt' as const }),
     },
     voice: {
       ...config.voice,
@@ -144,7 +167,11 @@ function withOverrides(config: AgentConfig, overrides: Overrides): AgentConfig {
   };
 }
 
-function systemVariablesOf(context: Pick<Context, 'clock'>, input: PlanInput, config: AgentConfig): SystemVariables {
+function systemVariablesOf(
+  context: Pick<Context, 'clock'>,
+  input: PlanInput,
+  config: AgentConfig,
+): SystemVariables {
   const timezone = input.timezone ?? 'UTC';
   // History keeps what the carrier said; the agent is only told what is a number.
   const caller = isE164(input.callerNumber) ? input.callerNumber : '';
@@ -159,14 +186,21 @@ function systemVariablesOf(context: Pick<Context, 'clock'>, input: PlanInput, co
   };
 }
 
-/** The texts that are rendered when a call begins; a tool's missing value is empty whatever `on_missing` says. */
+/**
+ * The texts that are rendered when a call begins; a tool's missing value is empty whatever `on_missing` says.
+ */
 function spokenTexts(plan: CallPlan): string[] {
   const { prompt, conversation } = plan.config;
-  const opening = { off: [], fixed: [prompt.first_message], prompt: [prompt.first_message_prompt] }[prompt.first_message_mode];
+  const opening = { off: [], fixed: [prompt.first_message], prompt: [prompt.first_message_prompt] }[
+    prompt.first_message_mode
+  ];
   const phone =
     plan.channel === 'web_voice'
       ? []
-      : conversation.transfer_destinations.flatMap((destination) => [destination.announcement_message, destination.warm_briefing_instructions]);
+      : conversation.transfer_destinations.flatMap((destination) => [
+          destination.announcement_message,
+          destination.warm_briefing_instructions,
+        ]);
   const voicemail = plan.channel === 'phone_outbound' ? [conversation.outbound.voicemail.message] : [];
   const disclosure = plan.outreach ? [plan.outreach.disclosure] : [];
   return [prompt.system_prompt, ...disclosure, ...opening, ...phone, ...voicemail];

@@ -13,7 +13,9 @@ export interface TimezoneSources {
 
 /** The session's zone; null when none of the sources names one, which reads as UTC. */
 export function sessionTimezone(sources: TimezoneSources): string | null {
-  const named = [sources.requested, sources.agent, sources.client].find((zone) => zone !== null && zone !== '' && isTimezone(zone));
+  const named = [sources.requested, sources.agent, sources.client].find(
+    (zone) => zone !== null && zone !== '' && isTimezone(zone),
+  );
   return named ?? onlyZoneOf(sources.phoneNumber);
 }
 
@@ -24,7 +26,12 @@ const dateFormats = new Map<string, Intl.DateTimeFormat>();
 export function dateIn(timezone: string, wallTimeMs: number): string {
   let format = dateFormats.get(timezone);
   if (!format) {
-    format = new Intl.DateTimeFormat('en-CA', { timeZone: timezone, year: 'numeric', month: '2-digit', day: '2-digit' });
+    format = new Intl.DateTimeFormat('en-CA', {
+      timeZone: timezone,
+      year: 'numeric',
+      month: '2-digit',
+      day: '2-digit',
+    });
     dateFormats.set(timezone, format);
   }
   return format.format(wallTimeMs);

@@ -1,4 +1,7 @@
-/** A session's flight log for its owner: every input of its turn machine, to keep or to run again with other settings (`parley replay`). Sealed at rest with the session's key. */
+/**
+ * A session's flight log for its owner: every input of its turn machine, to keep or to run again with other
+ * settings (`parley replay`). Sealed at rest with the session's key.
+ */
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
 import { replayOutcome, replaySettings } from '#config/replay.ts';
@@ -13,19 +16,24 @@ const sessionPath = z.object({ session_id: z.string() });
 
 /** Registers the routes; 404 when nothing was kept, or its time is over. */
 export function registerFlightLogRoutes(app: ApiServer, context: Context): void {
-  app.get('/v1/agent/sessions/:session_id/flight-log', { schema: { tags: ['sessions'], params: sessionPath } }, async (request, reply) => {
-    const session = await findSession(context, callerOf(request).teamId, request.params.session_id);
-    const log = await readFlightLog(context, session);
-    if (log.length === 0) throw fault('not_found');
-    return reply.type('application/x-ndjson').send(log);
-  });
+  app.get(
+    '/v1/agent/sessions/:session_id/flight-log',
+    { schema: { tags: ['sessions'], params: sessionPath } },
+    async (request, reply) => {
+      const session = await findSession(context, callerOf(request).teamId, request.params.session_id);
+      const log = await readFlightLog(context, session);
+      if (log.length === 0) throw fault('not_found');
+      return reply.type('application/x-ndjson').send(log);
+    },
+  );
 
   app.post(
     '/v1/agent/sessions/:session_id/replay',
     {
       schema: {
         tags: ['sessions'],
-        summary: 'Where a call that is over would first have gone another way with other settings of `conversation`',
+        summary:
+          'Where a call that is over would first have gone another way with other settings of `conversation`',
         params: sessionPath,
         body: z.strictObject({ conversation: replaySettings }),
         response: { 200: replayOutcome },
@@ -33,7 +41,8 @@ export function registerFlightLogRoutes(app: ApiServer, context: Context): void 
     },
     async (request, reply) => {
       const session = await findSession(context, callerOf(request).teamId, request.params.session_id);
-      if (isLive(session.status)) throw fault('conflict', { detail: 'The call is still running; it can be run again once it is over' });
+      if (isLive(session.status))
+        throw fault('conflict', { detail: 'The call is still running; it can be run again once it is over' });
       const log = await readFlightLog(context, session);
       if (log.length === 0) throw fault('not_found');
       return reply.send(await context.dispatch.replay(log.toString('utf8'), request.body.conversation));

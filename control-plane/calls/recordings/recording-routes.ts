@@ -1,4 +1,7 @@
-/** A session's recording: its tracks with signed addresses that expire, and the audio behind them as WAV, ranges included. */
+/**
+ * A session's recording: its tracks with signed addresses that expire, and the audio behind them as WAV,
+ * ranges included.
+ */
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { z } from 'zod';
@@ -28,7 +31,10 @@ const trackRecord = z.object({
   duration_ms: z.number().int().nullable(),
   started_at: timestamp,
   ended_at: timestamp,
-  /** Stretches nothing was recorded of, silent in the file, in ms from its start: a worker that died took its last seconds with it, and nobody had the call for a moment. */
+  /**
+   * Stretches nothing was recorded of, silent in the file, in ms from its start: a worker that died took its
+   * last seconds with it, and nobody had the call for a moment.
+   */
   gaps: z.array(z.object({ start_ms: z.number().int(), duration_ms: z.number().int() })),
   error: text,
   error_code: text,
@@ -44,7 +50,10 @@ const recordingRecord = z.object({
 });
 
 const sessionPath = z.object({ session_id: z.string() });
-const trackPath = z.object({ session_id: z.string(), file: z.templateLiteral([z.enum(TRACK_ROLES), '.wav']) });
+const trackPath = z.object({
+  session_id: z.string(),
+  file: z.templateLiteral([z.enum(TRACK_ROLES), '.wav']),
+});
 const signedQuery = z.object({ expires: z.coerce.number().int(), signature: z.string().max(128) });
 
 /** Registers the recording of a session and the signed audio addresses. */
@@ -63,7 +72,10 @@ export function registerRecordingRoutes(app: ApiServer, context: Context): void 
 
   app.get(
     '/v1/agent/sessions/:session_id/recording/:file',
-    { config: { access: 'none' }, schema: { tags: ['sessions'], security: [], params: trackPath, querystring: signedQuery } },
+    {
+      config: { access: 'none' },
+      schema: { tags: ['sessions'], security: [], params: trackPath, querystring: signedQuery },
+    },
     async (request, reply) => {
       const { session_id: sessionId, file } = request.params;
       const role = file.replace('.wav', '') as TrackRole;
@@ -88,7 +100,11 @@ export function registerRecordingRoutes(app: ApiServer, context: Context): void 
   );
 }
 
-function toRecording(context: Context, session: SessionDocument, segments: readonly Segment[]): z.output<typeof recordingRecord> {
+function toRecording(
+  context: Context,
+  session: SessionDocument,
+  segments: readonly Segment[],
+): z.output<typeof recordingRecord> {
   const isOver = !isLive(session.status) && !isAwaited(context, session, segments);
   const tracks = TRACK_ROLES.flatMap((role) => {
     const layout = layOut(session, segments, role);
@@ -99,28 +115,52 @@ function toRecording(context: Context, session: SessionDocument, segments: reado
       {
         role,
         status: isOver ? ('complete' as const) : ('active' as const),
-        url: isOver ? signedUrl(context, { sessionId: session._id, role }, Math.floor(expiresAtMs / 1000)) : null,
+        url: isOver
+          ? signedUrl(context, { sessionId: session._id, role }, Math.floor(expiresAtMs / 1000))
+          : null,
         expires_at: isOver ? new Date(Math.floor(expiresAtMs / 1000) * 1000).toISOString() : null,
         duration_ms: durationMs,
         started_at: new Date(layout.startMs).toISOString(),
         ended_at: isOver ? new Date(layout.startMs + durationMs).toISOString() : null,
-        gaps: gapsOf(layout).map(({ startMs, durationMs }) => ({ start_ms: startMs, duration_ms: durationMs })),
+        gaps: gapsOf(layout).map(({ startMs, durationMs }) => ({
+          start_ms: startMs,
+          duration_ms: durationMs,
+        })),
         error: null,
         error_code: null,
       },
     ];
   });
-  return { session_id: session._id, status: isOver ? 'complete' : 'processing', tracks, error: null, error_code: null, error_message: null };
+  return {
+    session_id: session._id,
+    status: isOver ? 'complete' : 'processing',
+    tracks,
+    error: null,
+    error_code: null,
+    error_message: null,
+  };
 }
 
-/** True while its worker still hands over what it said it had recorded: the call is over, its last seconds are on their way. */
-function isAwaited(context: Context, { status, ended_at: endedAt, tracks }: SessionDocument, segments: readonly Segment[]): boolean {
-  if (isLive(status) || !endedAt || context.clock.wallTime() - endedAt.getTime() > UPLOADS_END_MS) return false;
-  const stored = ({ role, epoch }: RecordedTrack) => segments.filter((segment) => segment.role === role && segment.epoch === epoch).length;
+/**
+ * True while its worker still hands over what it said it had recorded: the call is over, its last seconds are
+ * on their way.
+ */
+function isAwaited(
+  context: Context,
+  { status, ended_at: endedAt, tracks }: SessionDocument,
+  segments: readonly Segment[],
+): boolean {
+  if (isLive(status) || !endedAt || context.clock.wallTime() - endedAt.getTime() > UPLOADS_END_MS)
+    return false;
+  const stored = ({ role, epoch }: RecordedTrack) =>
+    segments.filter((segment) => segment.role === role && segment.epoch === epoch).length;
   return tracks.some((track) => track.epoch !== undefined && stored(track) < track.segments);
 }
 
-/** One side of a call. Where the first worker's part is lost with it, the track begins with the call all the same. */
+/**
+ * One side of a call. Where the first worker's part is lost with it, the track begins with the call all the
+ * same.
+ */
 function layOut(session: SessionDocument, all: readonly Segment[], role: TrackRole): TrackLayout | null {
   const segments = all.filter((segment) => segment.role === role);
   const isHeadLost = role !== 'human' && (segments[0]?.epoch ?? 0) > 1;
@@ -138,19 +178,31 @@ function signedUrl(context: Context, track: Track, expires: number): string {
 }
 
 function signatureOf(context: Context, { sessionId, role }: Track, expires: number): string {
-  const key = Buffer.from(hkdfSync('sha256', context.credentials.masterKey, 'parley', 'recording addresses', 32));
+  const key = Buffer.from(
+    hkdfSync('sha256', context.credentials.masterKey, 'parley', 'recording addresses', 32),
+  );
   return createHmac('sha256', key).update(`${sessionId}/${role}/${expires}`).digest('base64url');
 }
 
 /** An address that was not signed here, or has expired, leads nowhere. */
-function requireSignature(context: Context, track: Track, { expires, signature }: z.output<typeof signedQuery>): void {
+function requireSignature(
+  context: Context,
+  track: Track,
+  { expires, signature }: z.output<typeof signedQuery>,
+): void {
   const [expected, given] = [Buffer.from(signatureOf(context, track, expires)), Buffer.from(signature)];
   const isGenuine = expected.length === given.length && timingSafeEqual(expected, given);
   if (!isGenuine || expires * 1000 <= context.clock.wallTime()) throw fault('recording_not_found');
 }
 
-/** One range of RFC 9110 §14.2; null when the whole is wanted, or several ranges, which may be answered with the whole. */
-export function parseRange(header: string | undefined, size: number): { from: number; to: number } | 'unsatisfiable' | null {
+/**
+ * One range of RFC 9110 §14.2; null when the whole is wanted, or several ranges, which may be answered with
+ * the whole.
+ */
+export function parseRange(
+  header: string | undefined,
+  size: number,
+): { from: number; to: number } | 'unsatisfiable' | null {
   const match = /^bytes=(\d*)-(\d*)$/.exec(header ?? '');
   if (!match || (match[1] === '' && match[2] === '')) return null;
   if (match[1] === '') {

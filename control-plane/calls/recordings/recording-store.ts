@@ -1,6 +1,6 @@
 /**
- * Where a session's recording and flight log lie: sealed blobs whose names carry everything a reader needs before it opens one.
- * A segment is a few seconds of one side, 16-bit mono; writing it again changes nothing.
+ * Where a session's recording and flight log lie: sealed blobs whose names carry everything a reader needs
+ * before it opens one. A segment is a few seconds of one side, 16-bit mono; writing it again changes nothing.
  */
 import type { Context } from '../../platform/context.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
@@ -24,8 +24,15 @@ export interface Segment {
 type Owner = Pick<SessionDocument, '_id' | 'wrapped_key'>;
 type Parts = Pick<Context, 'blobs' | 'dataKeys'>;
 
-/** Stores a segment; `pcm` is 16-bit little-endian. Does nothing once the session's key has been destroyed. */
-export async function putSegment(context: Parts, session: Owner, segment: Segment, pcm: Uint8Array): Promise<void> {
+/**
+ * Stores a segment; `pcm` is 16-bit little-endian. Does nothing once the session's key has been destroyed.
+ */
+export async function putSegment(
+  context: Parts,
+  session: Owner,
+  segment: Segment,
+  pcm: Uint8Array,
+): Promise<void> {
   const name = segmentName(segment);
   const sealed = sealerOf(context, session)?.seal(pcm, name);
   if (sealed) await context.blobs.put(`${recordingPrefix(session._id)}${name}`, sealed);
@@ -46,7 +53,12 @@ export async function listSegments(context: Pick<Context, 'blobs'>, sessionId: s
 }
 
 /** Stores one chunk of a session's flight log. */
-export async function putFlightLog(context: Parts, session: Owner, at: { epoch: number; index: number }, bytes: Uint8Array): Promise<void> {
+export async function putFlightLog(
+  context: Parts,
+  session: Owner,
+  at: { epoch: number; index: number },
+  bytes: Uint8Array,
+): Promise<void> {
   const name = chunkName(at);
   const sealed = sealerOf(context, session)?.seal(bytes, name);
   if (sealed) await context.blobs.put(`${flightLogPrefix(session._id)}${name}`, sealed);
@@ -56,11 +68,17 @@ export async function putFlightLog(context: Parts, session: Owner, at: { epoch: 
 export async function readFlightLog(context: Parts, session: Owner): Promise<Buffer> {
   const prefix = flightLogPrefix(session._id);
   const keys = [...(await context.blobs.list(prefix))].sort();
-  const chunks = await Promise.all(keys.map((key) => open(context, session, { key, seal: key.slice(prefix.length) })));
+  const chunks = await Promise.all(
+    keys.map((key) => open(context, session, { key, seal: key.slice(prefix.length) })),
+  );
   return Buffer.concat(chunks.filter((chunk) => chunk !== null));
 }
 
-async function open(context: Parts, session: Owner, of: { key: string; seal: string }): Promise<Buffer | null> {
+async function open(
+  context: Parts,
+  session: Owner,
+  of: { key: string; seal: string },
+): Promise<Buffer | null> {
   const sealer = sealerOf(context, session);
   const sealed = sealer && (await context.blobs.get(of.key));
   return sealer && sealed ? sealer.open(sealed, of.seal) : null;

@@ -15,13 +15,19 @@ const MAX_UPLOAD_BYTES = 4 * 1024 * 1024;
 export async function registerUploadRoutes(app: ApiServer, context: Context): Promise<void> {
   await app.register((plain, _options, done) => {
     const scope = plain as unknown as ApiServer;
-    scope.addContentTypeParser('application/octet-stream', { parseAs: 'buffer', bodyLimit: MAX_UPLOAD_BYTES }, (_request, body, done) =>
-      done(null, body),
+    scope.addContentTypeParser(
+      'application/octet-stream',
+      { parseAs: 'buffer', bodyLimit: MAX_UPLOAD_BYTES },
+      (_request, body, done) => done(null, body),
     );
     scope.post(
       '/internal/uploads',
       {
-        ...{ config: { access: 'none' as const }, onRequest: workersOnly(context), bodyLimit: MAX_UPLOAD_BYTES },
+        ...{
+          config: { access: 'none' as const },
+          onRequest: workersOnly(context),
+          bodyLimit: MAX_UPLOAD_BYTES,
+        },
         schema: { hide: true, body: z.instanceof(Buffer), response: { 200: uploadAnswer } },
       },
       async (request) => {

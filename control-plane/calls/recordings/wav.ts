@@ -1,9 +1,15 @@
-/** One recorded track as a WAV file: where each segment lies in it, and any range of its bytes without holding the whole. */
+/**
+ * One recorded track as a WAV file: where each segment lies in it, and any range of its bytes without holding
+ * the whole.
+ */
 import type { Segment } from './recording-store.ts';
 
 const HEADER_BYTES = 44;
 const BYTES_PER_SAMPLE = 2;
-/** Start times are rounded and drift a little; only more than this between two segments is a gap. A track keeps to the call's clock within it. */
+/**
+ * Start times are rounded and drift a little; only more than this between two segments is a gap. A track
+ * keeps to the call's clock within it.
+ */
 const JOIN_MS = 20;
 
 /** A segment and the sample of the track at which it begins. */
@@ -27,7 +33,10 @@ export interface TrackLayout {
  * Lays a track's segments out by their start times, gaps left as silence; null when there are none.
  * `beginMs` is when the track began where its first segments are lost (wall time, ms).
  */
-export function layOutTrack(segments: readonly Segment[], beginMs = Number.POSITIVE_INFINITY): TrackLayout | null {
+export function layOutTrack(
+  segments: readonly Segment[],
+  beginMs = Number.POSITIVE_INFINITY,
+): TrackLayout | null {
   const first = segments[0];
   if (!first) return null;
   const { rateHz } = first;
@@ -45,7 +54,10 @@ export function layOutTrack(segments: readonly Segment[], beginMs = Number.POSIT
 }
 
 /** Stretches of a track that nothing was recorded of, ms from its start. */
-export function gapsOf({ rateHz, segments }: TrackLayout): { readonly startMs: number; readonly durationMs: number }[] {
+export function gapsOf({
+  rateHz,
+  segments,
+}: TrackLayout): { readonly startMs: number; readonly durationMs: number }[] {
   const toMs = (samples: number) => Math.round((samples * 1000) / rateHz);
   return segments.flatMap(({ startSample }, index) => {
     const before = segments[index - 1];
@@ -59,7 +71,10 @@ export function wavBytes(layout: TrackLayout): number {
   return HEADER_BYTES + layout.samples * BYTES_PER_SAMPLE;
 }
 
-/** Yields the bytes `from` to `to` (exclusive) of a track's WAV file; `read` gives a segment's samples, null reads as silence. */
+/**
+ * Yields the bytes `from` to `to` (exclusive) of a track's WAV file; `read` gives a segment's samples, null
+ * reads as silence.
+ */
 export async function* readWav(
   layout: TrackLayout,
   range: { readonly from: number; readonly to: number },
@@ -78,7 +93,10 @@ export async function* readWav(
     if (start > at) yield* silence(start - at);
     at = Math.max(at, start);
     const stop = Math.min(end, range.to);
-    const pcm = atRate((await read(placed.segment)) ?? Buffer.alloc(placed.segment.samples * BYTES_PER_SAMPLE), placed);
+    const pcm = atRate(
+      (await read(placed.segment)) ?? Buffer.alloc(placed.segment.samples * BYTES_PER_SAMPLE),
+      placed,
+    );
     yield pcm.subarray(at - start, stop - start);
     at = stop;
   }
@@ -109,17 +127,22 @@ function atRate(pcm: Buffer, placed: PlacedSegment): Buffer {
   if (placed.samples * BYTES_PER_SAMPLE === pcm.length) return pcm;
   const source = placed.segment.samples;
   const out = Buffer.alloc(placed.samples * BYTES_PER_SAMPLE);
-  const sampleAt = (index: number) => (index * BYTES_PER_SAMPLE + 1 < pcm.length ? pcm.readInt16LE(index * BYTES_PER_SAMPLE) : 0);
+  const sampleAt = (index: number) =>
+    index * BYTES_PER_SAMPLE + 1 < pcm.length ? pcm.readInt16LE(index * BYTES_PER_SAMPLE) : 0;
   for (let index = 0; index < placed.samples; index++) {
     const position = (index * source) / placed.samples;
     const whole = Math.floor(position);
     const here = sampleAt(whole);
-    out.writeInt16LE(Math.round(here + (sampleAt(Math.min(whole + 1, source - 1)) - here) * (position - whole)), index * BYTES_PER_SAMPLE);
+    out.writeInt16LE(
+      Math.round(here + (sampleAt(Math.min(whole + 1, source - 1)) - here) * (position - whole)),
+      index * BYTES_PER_SAMPLE,
+    );
   }
   return out;
 }
 
 function* silence(bytes: number): Generator<Buffer> {
   const block = Buffer.alloc(Math.min(bytes, 64 * 1024));
-  for (let left = bytes; left > 0; left -= block.length) yield left >= block.length ? block : block.subarray(0, left);
+  for (let left = bytes; left > 0; left -= block.length)
+    yield left >= block.length ? block : block.subarray(0, left);
 }

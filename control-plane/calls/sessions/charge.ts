@@ -1,11 +1,17 @@
-/** The money of a session: intent first, then the charge, then the session; at its end the rest is settled. Every step can be repeated. */
+/**
+ * The money of a session: intent first, then the charge, then the session; at its end the rest is settled.
+ * Every step can be repeated.
+ */
 import { type Fault, fault } from '#config/errors.ts';
 import { type Context, now } from '../../platform/context.ts';
 import type { SessionBilling, SessionDocument } from '../../platform/store/models/session-model.ts';
 import type { TakenBy } from './session-machine.ts';
 import { changeKnownSession, changeNewSession, changeSession, loadSession } from './session-store.ts';
 
-/** What a new session of this kind is charged: the price of its first minute, phone surcharge included; previews are free. */
+/**
+ * What a new session of this kind is charged: the price of its first minute, phone surcharge included;
+ * previews are free.
+ */
 export function openingBilling(
   context: Pick<Context, 'settings' | 'clock'>,
   channel: SessionDocument['channel'],
@@ -14,7 +20,13 @@ export function openingBilling(
   const { PRICE_CALL_PER_MINUTE, PRICE_PHONE_PER_MINUTE } = context.settings;
   const price = PRICE_CALL_PER_MINUTE + (channel === 'web_voice' ? 0 : PRICE_PHONE_PER_MINUTE);
   const isFree = isPreview || price === 0;
-  return { state: isFree ? 'free' : 'hold_due', at: now(context), price_per_minute: isFree ? 0 : price, hold: isFree ? 0 : price, due: 0 };
+  return {
+    state: isFree ? 'free' : 'hold_due',
+    at: now(context),
+    price_per_minute: isFree ? 0 : price,
+    hold: isFree ? 0 : price,
+    due: 0,
+  };
 }
 
 /**
@@ -33,14 +45,26 @@ export async function postHold(context: Context, draft: SessionDocument): Promis
     });
     if (entry.kind === 'void') throw fault('database_unavailable');
   } catch (error) {
-    if (isOutOfCredit(error)) await context.models.sessions.deleteOne({ _id: draft._id, 'billing.state': 'hold_due' });
+    if (isOutOfCredit(error))
+      await context.models.sessions.deleteOne({ _id: draft._id, 'billing.state': 'hold_due' });
     throw error;
   }
 }
 
-/** Says that a session is charged, and which worker has it when one does. Throws `database_unavailable` when it was swept meanwhile, its charge given back. */
-export async function confirmSession(context: Context, draft: SessionDocument, taken?: TakenBy): Promise<SessionDocument> {
-  const opened = await changeNewSession(context, draft, { type: 'hold.posted', at: now(context), ...(taken && { taken }) });
+/**
+ * Says that a session is charged, and which worker has it when one does. Throws `database_unavailable` when
+ * it was swept meanwhile, its charge given back.
+ */
+export async function confirmSession(
+  context: Context,
+  draft: SessionDocument,
+  taken?: TakenBy,
+): Promise<SessionDocument> {
+  const opened = await changeNewSession(context, draft, {
+    type: 'hold.posted',
+    at: now(context),
+    ...(taken && { taken }),
+  });
   if (!opened) throw fault('database_unavailable');
   context.metrics.callsCreated.inc({ channel: opened.channel });
   return opened;
@@ -54,19 +78,34 @@ export async function settleSession(
   const session = await loadSession(context, sessionId);
   if (session?.billing.state !== 'settle_due') return;
   if (session.billing.due !== 0) {
-    await context.ledger.post({ userId: session.user_id, key: `s:${sessionId}:settle`, kind: 'settle', amountMicros: session.billing.due });
+    await context.ledger.post({
+      userId: session.user_id,
+      key: `s:${sessionId}:settle`,
+      kind: 'settle',
+      amountMicros: session.billing.due,
+    });
   }
   await changeKnownSession(context, session, { type: 'settled', at: now(context) });
 }
 
-/** Gives back the charge of a creation that nobody finished: a zero entry under the hold's key keeps a late hold out, or finds the one that is there. */
+/**
+ * Gives back the charge of a creation that nobody finished: a zero entry under the hold's key keeps a late
+ * hold out, or finds the one that is there.
+ */
 export async function voidHold(
   context: Pick<Context, 'models' | 'clock' | 'coordination' | 'dataKeys' | 'ledger' | 'metrics' | 'tracing'>,
   session: SessionDocument,
 ): Promise<void> {
   const held =
     session.billing.state === 'hold_due'
-      ? -(await context.ledger.post({ userId: session.user_id, key: holdKey(session._id), kind: 'void', amountMicros: 0 })).amountMicros
+      ? -(
+          await context.ledger.post({
+            userId: session.user_id,
+            key: holdKey(session._id),
+            kind: 'void',
+            amountMicros: 0,
+          })
+        ).amountMicros
       : 0;
   await changeSession(context, session._id, { type: 'hold.voided', at: now(context), held });
   await settleSession(context, session._id);

@@ -1,4 +1,7 @@
-/** `POST /v1/agent/sessions`, by key and by public pages without one (4.4), and the exchange of offer and answer of a web session. */
+/**
+ * `POST /v1/agent/sessions`, by key and by public pages without one (4.4), and the exchange of offer and
+ * answer of a web session.
+ */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { Fault, type FaultCode, fault } from '#config/errors.ts';
@@ -30,7 +33,10 @@ const PUBLIC_OVERRIDES = new Set<string>(['language', 'voice_id']);
 
 const sessionPath = z.object({ session_id: z.string() });
 /** A browser's offer. */
-export const offerBody = z.strictObject({ sdp: z.string().min(1).max(MAX_SDP_CHARS), type: z.literal('offer') });
+export const offerBody = z.strictObject({
+  sdp: z.string().min(1).max(MAX_SDP_CHARS),
+  type: z.literal('offer'),
+});
 
 /** Registers session creation and the WebRTC exchange. */
 export function registerCreateSessionRoutes(app: ApiServer, context: Context): void {
@@ -62,7 +68,12 @@ export function registerCreateSessionRoutes(app: ApiServer, context: Context): v
     '/v1/agent/sessions/:session_id/webrtc',
     {
       config: { access: 'none', anyOrigin: true },
-      onRequest: (request, reply) => authenticateClient(context, request as FastifyRequest<{ Params: z.output<typeof sessionPath> }>, reply),
+      onRequest: (request, reply) =>
+        authenticateClient(
+          context,
+          request as FastifyRequest<{ Params: z.output<typeof sessionPath> }>,
+          reply,
+        ),
       schema: {
         tags: ['sessions'],
         params: sessionPath,
@@ -81,17 +92,36 @@ export function registerCreateSessionRoutes(app: ApiServer, context: Context): v
   );
 }
 
-async function createByKey(context: Context, caller: Caller, agentId: string, request: SessionRequest): Promise<WebSession> {
-  const [agent, version] = await Promise.all([findCalledAgent(context, caller.teamId, agentId), newestVersion(context, agentId)]);
+async function createByKey(
+  context: Context,
+  caller: Caller,
+  agentId: string,
+  request: SessionRequest,
+): Promise<WebSession> {
+  const [agent, version] = await Promise.all([
+    findCalledAgent(context, caller.teamId, agentId),
+    newestVersion(context, agentId),
+  ]);
   return loggingRefusals(context, { kind: 'session', teamId: agent.team_id, agentId }, async () => {
     requireAllowed(agent, request.overrides ?? {});
     requireServing(agent, version);
-    return createWebSession(context, { agent, version, payer: caller, source: 'api_key', isPreview: false, request });
+    return createWebSession(context, {
+      agent,
+      version,
+      payer: caller,
+      source: 'api_key',
+      isPreview: false,
+      request,
+    });
   });
 }
 
 /** Why an owner cannot serve. */
-const OWNERS_REASONS: ReadonlySet<FaultCode> = new Set(['out_of_credit', 'daily_cap_reached', 'concurrent_calls_reached']);
+const OWNERS_REASONS: ReadonlySet<FaultCode> = new Set([
+  'out_of_credit',
+  'daily_cap_reached',
+  'concurrent_calls_reached',
+]);
 
 /** Whoever opens a public page. */
 interface Visitor {
@@ -99,9 +129,16 @@ interface Visitor {
   readonly ip: string;
 }
 
-async function createPublicly(context: Context, client: Visitor, agentId: string, request: SessionRequest): Promise<WebSession> {
+async function createPublicly(
+  context: Context,
+  client: Visitor,
+  agentId: string,
+  request: SessionRequest,
+): Promise<WebSession> {
   if (typeof request.name === 'string') throw fault('name_not_allowed');
-  const forbidden = Object.entries(request.overrides ?? {}).find(([field, value]) => value !== undefined && !PUBLIC_OVERRIDES.has(field));
+  const forbidden = Object.entries(request.overrides ?? {}).find(
+    ([field, value]) => value !== undefined && !PUBLIC_OVERRIDES.has(field),
+  );
   if (forbidden) throw fault('override_not_allowed', { field: forbidden[0] });
   const published = await loadPublished(context, agentId);
   if (!published) throw fault('not_found');
@@ -110,17 +147,31 @@ async function createPublicly(context: Context, client: Visitor, agentId: string
   );
 }
 
-async function createForVisitor(context: Context, client: Visitor, { agent, version }: PublishedAgent, request: SessionRequest): Promise<WebSession> {
+async function createForVisitor(
+  context: Context,
+  client: Visitor,
+  { agent, version }: PublishedAgent,
+  request: SessionRequest,
+): Promise<WebSession> {
   requirePublicOrigin(agent, client.origin);
   await countAttempt(context, agent._id, client.ip);
   requireAllowed(agent, request.overrides ?? {});
   requireServing(agent, version);
   try {
-    return await createWebSession(context, { agent, version, payer: { userId: agent.user_id }, source: 'public', isPreview: false, request });
+    return await createWebSession(context, {
+      agent,
+      version,
+      payer: { userId: agent.user_id },
+      source: 'public',
+      isPreview: false,
+      request,
+    });
   } catch (error) {
-    if (error instanceof Fault && error.code === 'share_of_workers') throw fault('no_capacity', {}, { cause: error });
+    if (error instanceof Fault && error.code === 'share_of_workers')
+      throw fault('no_capacity', {}, { cause: error });
     // Why the owner cannot serve is none of the visitor's business.
-    if (error instanceof Fault && OWNERS_REASONS.has(error.code)) throw fault('agent_unavailable', {}, { cause: error });
+    if (error instanceof Fault && OWNERS_REASONS.has(error.code))
+      throw fault('agent_unavailable', {}, { cause: error });
     throw error;
   }
 }
@@ -141,7 +192,10 @@ function requireAllowed(agent: AgentDocument, overrides: Overrides): void {
   if (refused) throw fault('override_not_allowed', { field: refused });
 }
 
-function requireServing(agent: AgentDocument, version: VersionDocument | null): asserts version is VersionDocument {
+function requireServing(
+  agent: AgentDocument,
+  version: VersionDocument | null,
+): asserts version is VersionDocument {
   if (!version) throw fault('agent_not_published');
   if (agent.status === 'archived') throw fault('agent_archived');
 }

@@ -1,4 +1,7 @@
-/** Creates a web session: plan, charge, worker, transport. Called for keys, public pages and previews; the differences are theirs, not here. */
+/**
+ * Creates a web session: plan, charge, worker, transport. Called for keys, public pages and previews; the
+ * differences are theirs, not here.
+ */
 import { z } from 'zod';
 import { type Payer, withinLimits } from '../../accounts/limits/spend-limits.ts';
 import { withinShare } from '../../accounts/limits/web-shares.ts';
@@ -24,18 +27,31 @@ export interface WebSessionInput {
   readonly request: SessionRequest;
 }
 
-const joining = { session_id: z.string(), expires_at: z.iso.datetime(), max_duration_seconds: z.number().int() };
+const joining = {
+  session_id: z.string(),
+  expires_at: z.iso.datetime(),
+  max_duration_seconds: z.number().int(),
+};
 /** What a client needs to connect. */
-export const webSessionRecord = z.discriminatedUnion('transport', [webGrant.options[0].extend(joining), webGrant.options[1].extend(joining)]);
+export const webSessionRecord = z.discriminatedUnion('transport', [
+  webGrant.options[0].extend(joining),
+  webGrant.options[1].extend(joining),
+]);
 export type WebSession = z.output<typeof webSessionRecord>;
 
-/** Creates the session. Throws `InvalidRequest`, `too_many_at_once`, `too_many_a_minute`, `daily_cap_reached`, `concurrent_calls_reached`, `out_of_credit`, `no_capacity`, `draining`, `gateway_unreachable`; nothing stays charged then. */
+/**
+ * Creates the session. Throws `InvalidRequest`, `too_many_at_once`, `too_many_a_minute`, `daily_cap_reached`,
+ * `concurrent_calls_reached`, `out_of_credit`, `no_capacity`, `draining`, `gateway_unreachable`; nothing
+ * stays charged then.
+ */
 export async function createWebSession(context: Context, input: WebSessionInput): Promise<WebSession> {
   const { agent, payer } = input;
   const sessionId = newId();
   const kind = input.isPreview ? 'preview' : input.source === 'public' ? 'visitor' : 'own';
   return withinShare(context, { sessionId, userId: payer.userId, kind }, () =>
-    input.isPreview ? create(context, sessionId, input) : withinLimits(context, { agent, payer, sessionId }, () => create(context, sessionId, input)),
+    input.isPreview
+      ? create(context, sessionId, input)
+      : withinLimits(context, { agent, payer, sessionId }, () => create(context, sessionId, input)),
   );
 }
 
@@ -89,7 +105,12 @@ async function create(context: Context, sessionId: string, input: WebSessionInpu
     tokenHash: transport.tokenHash,
     room: transport.room,
   });
-  await assignSession(context, await openPlacedSession(context, draft, { kind: 'web', plan }), plan, transport.prepare);
+  await assignSession(
+    context,
+    await openPlacedSession(context, draft, { kind: 'web', plan }),
+    plan,
+    transport.prepare,
+  );
   context.logger.info({ sessionId, agentId: agent._id, source: input.source }, 'session created');
   return {
     session_id: sessionId,

@@ -3,7 +3,9 @@ import { z } from 'zod';
 import { type SessionItem, type TurnLatency, turnLatency } from '#config/session-record.ts';
 import { meaningOf } from './silences.ts';
 
-/** The waterfall with its sentence, such as `the model’s first word took 3,412 ms (model error: HTTP 503)`. */
+/**
+ * The waterfall with its sentence, such as `the model’s first word took 3,412 ms (model error: HTTP 503)`.
+ */
 export const explainedTurn = turnLatency.extend({ explanation: z.string() });
 
 const PARTS = {
@@ -18,7 +20,10 @@ const NAMES = Object.keys(PARTS) as (keyof typeof PARTS)[];
 const NOTICED_MS = 100;
 
 /** Adds the sentence; `items` is the timeline of the session. */
-export function explainTurn(turn: TurnLatency, items: readonly SessionItem[]): z.output<typeof explainedTurn> {
+export function explainTurn(
+  turn: TurnLatency,
+  items: readonly SessionItem[],
+): z.output<typeof explainedTurn> {
   const longest = NAMES.reduce((most, name) => (turn[name] > turn[most] ? name : most));
   const explanation =
     turn.endpoint_ms >= turn[longest]
@@ -30,12 +35,15 @@ export function explainTurn(turn: TurnLatency, items: readonly SessionItem[]): z
 /** What ran for the turn, or failed in it, before its first sound. */
 function because({ turn_id, speech_ended_at, total_ms }: TurnLatency, items: readonly SessionItem[]): string {
   const heardMs = Date.parse(speech_ended_at) + total_ms;
-  const reasons = items.filter((item) => item.turn_id === turn_id && Date.parse(item.created_at) <= heardMs).flatMap(reasonsOf);
+  const reasons = items
+    .filter((item) => item.turn_id === turn_id && Date.parse(item.created_at) <= heardMs)
+    .flatMap(reasonsOf);
   return reasons.length === 0 ? '' : ` (${reasons.join(', ')})`;
 }
 
 function reasonsOf(item: SessionItem): string[] {
-  if (item.type === 'llm.endpoint_error') return [`model error: ${item.status === null ? item.message : `HTTP ${item.status}`}`];
+  if (item.type === 'llm.endpoint_error')
+    return [`model error: ${item.status === null ? item.message : `HTTP ${item.status}`}`];
   const isNoticed = 'latency_ms' in item && item.latency_ms !== null && item.latency_ms >= NOTICED_MS;
   if (!isNoticed) return [];
   if (item.type === 'tool_result') return [`tool ${item.tool_name} ${milliseconds(item.latency_ms ?? 0)}`];

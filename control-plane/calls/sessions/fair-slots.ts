@@ -7,7 +7,10 @@ import { isLastTenth, mayTakeLast } from '../workers/slots.ts';
 
 /** A session is stored with its worker long before that. */
 const STORED_AFTER_MS = 10_000;
-/** How long a count of everybody's slots stands: whoever is refused asks often, and a count reads every session that holds one. */
+/**
+ * How long a count of everybody's slots stands: whoever is refused asks often, and a count reads every
+ * session that holds one.
+ */
 const TALLY_MS = 1_000;
 const RETRY_SECONDS = 10;
 
@@ -34,7 +37,10 @@ interface Known {
 
 const knownOf = new WeakMap<Context['models'], Known>();
 
-/** Throws `share_of_workers` when a session of this account would be refused now. Cheaper than `placeFairly`, as nothing is stored and charged yet; it decides nothing for later. */
+/**
+ * Throws `share_of_workers` when a session of this account would be refused now. Cheaper than `placeFairly`,
+ * as nothing is stored and charged yet; it decides nothing for later.
+ */
 export async function requireShare(context: Parts, kind: JobOffer['kind'], userId: string): Promise<void> {
   const known = knownIn(context);
   await refuseLastTenth(context, known, { kind, userId, others: [...known.placing.values()] });
@@ -59,7 +65,10 @@ export async function placeFairly(context: Parts, offer: JobOffer, userId: strin
 }
 
 function knownIn({ models, clock }: Parts): Known {
-  const known = knownOf.get(models) ?? { placing: new Map<string, Placing>(), tallies: new Map<string, Tally>() };
+  const known = knownOf.get(models) ?? {
+    placing: new Map<string, Placing>(),
+    tallies: new Map<string, Tally>(),
+  };
   knownOf.set(models, known);
   forgetOld(known, clock.now());
   return known;
@@ -74,7 +83,11 @@ interface Asking {
   readonly own?: Placing;
 }
 
-async function refuseLastTenth(context: Parts, known: Known, { kind, userId, others, own }: Asking): Promise<void> {
+async function refuseLastTenth(
+  context: Parts,
+  known: Known,
+  { kind, userId, others, own }: Asking,
+): Promise<void> {
   const { capacity, free, instanceIds } = context.dispatch.slots(kind);
   const asking = others.filter(({ takenMs }) => takenMs === null).length;
   // Whoever holds none may always.
@@ -84,7 +97,8 @@ async function refuseLastTenth(context: Parts, known: Known, { kind, userId, oth
 }
 
 function forgetOld({ placing, tallies }: Known, nowMs: number): void {
-  for (const [id, { takenMs }] of placing) if (takenMs !== null && nowMs - takenMs > STORED_AFTER_MS) placing.delete(id);
+  for (const [id, { takenMs }] of placing)
+    if (takenMs !== null && nowMs - takenMs > STORED_AFTER_MS) placing.delete(id);
   for (const [workers, { atMs }] of tallies) if (nowMs - atMs >= TALLY_MS) tallies.delete(workers);
 }
 
@@ -106,7 +120,8 @@ async function heldSlots(context: Parts, known: Known, { instanceIds, except }: 
   const { slots, accounts } = await stored;
   const held = new Map(slots);
   for (const other of known.placing.values()) {
-    if (other !== except && isMissingIn(atMs, other)) held.set(other.userId, (held.get(other.userId) ?? 0) + 1);
+    if (other !== except && isMissingIn(atMs, other))
+      held.set(other.userId, (held.get(other.userId) ?? 0) + 1);
   }
   return { held, accounts };
 }
@@ -132,10 +147,20 @@ function isMissingIn(tallyMs: number, { takenMs }: Placing): boolean {
   return takenMs === null || takenMs > tallyMs - STORED_AFTER_MS + TALLY_MS;
 }
 
-async function countStored({ models }: Parts, instanceIds: readonly string[], leftOut: readonly string[]): Promise<Awaited<Tally['stored']>> {
+async function countStored(
+  { models }: Parts,
+  instanceIds: readonly string[],
+  leftOut: readonly string[],
+): Promise<Awaited<Tally['stored']>> {
   const [slots, accounts] = await Promise.all([
     models.sessions.aggregate<{ _id: string; slots: number }>([
-      { $match: { 'worker.instance_id': { $in: instanceIds }, status: { $in: [...LIVE_STATUSES] }, _id: { $nin: leftOut } } },
+      {
+        $match: {
+          'worker.instance_id': { $in: instanceIds },
+          status: { $in: [...LIVE_STATUSES] },
+          _id: { $nin: leftOut },
+        },
+      },
       { $group: { _id: '$user_id', slots: { $sum: 1 } } },
     ]),
     models.users.estimatedDocumentCount(),

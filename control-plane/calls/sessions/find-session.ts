@@ -1,10 +1,17 @@
-/** Sessions in the store, found with their team in the query; previews and refused creations are in no one's history. */
+/**
+ * Sessions in the store, found with their team in the query; previews and refused creations are in no one's
+ * history.
+ */
 import { fault } from '#config/errors.ts';
 import type { Context } from '../../platform/context.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
 
 /** Finds a session of a team's history. Throws `not_found`. */
-export async function findSession(context: Context, teamId: string, sessionId: string): Promise<SessionDocument> {
+export async function findSession(
+  context: Context,
+  teamId: string,
+  sessionId: string,
+): Promise<SessionDocument> {
   const session = await context.models.sessions
     .findOne({ _id: sessionId, team_id: teamId, is_listed: true, status: { $ne: 'creating' } })
     .lean<SessionDocument>();
@@ -13,7 +20,10 @@ export async function findSession(context: Context, teamId: string, sessionId: s
 }
 
 /** Finds a preview of an agent. Throws `not_found`. */
-export async function findPreview(context: Context, of: { teamId: string; agentId: string; sessionId: string }): Promise<SessionDocument> {
+export async function findPreview(
+  context: Context,
+  of: { teamId: string; agentId: string; sessionId: string },
+): Promise<SessionDocument> {
   const session = await context.models.sessions
     .findOne({ _id: of.sessionId, team_id: of.teamId, agent_id: of.agentId, is_preview: true })
     .lean<SessionDocument>();

@@ -1,4 +1,7 @@
-/** What the language model of a session took: tokens and list price, turn by turn (`llm_usage`). Informative: conversations are charged by the minute. */
+/**
+ * What the language model of a session took: tokens and list price, turn by turn (`llm_usage`). Informative:
+ * conversations are charged by the minute.
+ */
 import { z } from 'zod';
 import { formatMoney } from '#config/money.ts';
 import { priceOf } from '#config/platform-models.ts';
@@ -49,7 +52,10 @@ function usageOf(turnId: number | null, runs: readonly ModelUsage[]): TurnUsage 
     usage_complete: kept.every((run) => run.input_tokens !== null && run.output_tokens !== null),
     cost_usd: costs.includes(null) || costs.length === 0 ? null : formatMoney(sum(costs)),
     discarded_output_tokens: sum(runs.map((run) => run.discarded_output_tokens)),
-    tokens: tokens.map(({ micros, ...entry }) => ({ ...entry, cost_usd: micros === null ? null : formatMoney(micros) })),
+    tokens: tokens.map(({ micros, ...entry }) => ({
+      ...entry,
+      cost_usd: micros === null ? null : formatMoney(micros),
+    })),
   };
 }
 
@@ -57,7 +63,11 @@ function entriesOf(model: string, runs: readonly ModelUsage[]) {
   const price = priceOf(model);
   const cached = sum(runs.map((run) => run.cached_input_tokens));
   const counts = [
-    { category: 'input', tokens: Math.max(0, sum(runs.map((run) => run.input_tokens)) - cached), rate: price?.input },
+    {
+      category: 'input',
+      tokens: Math.max(0, sum(runs.map((run) => run.input_tokens)) - cached),
+      rate: price?.input,
+    },
     { category: 'cache_read', tokens: cached, rate: price?.cached },
     { category: 'output', tokens: sum(runs.map((run) => run.output_tokens)), rate: price?.output },
   ] as const;

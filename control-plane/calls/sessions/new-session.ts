@@ -3,7 +3,11 @@ import { type CallPlan, callPlan } from '#config/call-plan.ts';
 import { type Context, now } from '../../platform/context.ts';
 import { toJsonText } from '../../platform/store/json-text.ts';
 import type { AgentDocument } from '../../platform/store/models/agent-model.ts';
-import { type SessionAttachment, type SessionDocument, toBuffer } from '../../platform/store/models/session-model.ts';
+import {
+  type SessionAttachment,
+  type SessionDocument,
+  toBuffer,
+} from '../../platform/store/models/session-model.ts';
 import type { VersionDocument } from '../../platform/store/models/version-model.ts';
 import { openingBilling } from './charge.ts';
 import { sealerOf } from './session-store.ts';
@@ -96,24 +100,36 @@ export function sessionDraft(context: Context, input: NewSession): SessionDocume
   };
 }
 
-/** Keeps a session's plan, sealed; its knowledge stays with the version, and `llm_extra_body` is not stored. */
+/**
+ * Keeps a session's plan, sealed; its knowledge stays with the version, and `llm_extra_body` is not stored.
+ */
 export async function keepPlan(context: Context, session: SessionDocument, plan: CallPlan): Promise<void> {
-  const sealed = sealerOf(context, session)?.seal(JSON.stringify({ ...plan, knowledge: [], llm_extra_body: null }), 'plan');
+  const sealed = sealerOf(context, session)?.seal(
+    JSON.stringify({ ...plan, knowledge: [], llm_extra_body: null }),
+    'plan',
+  );
   if (sealed) await attach(context, { _id: planId(session._id), session_id: session._id, sealed });
 }
 
 /** Reads a session's plan; null once its key has been destroyed. */
 export async function readPlan(context: Context, session: SessionDocument): Promise<CallPlan | null> {
-  const kept = await context.models.sessionAttachments.findById(planId(session._id)).lean<SessionAttachment>();
+  const kept = await context.models.sessionAttachments
+    .findById(planId(session._id))
+    .lean<SessionAttachment>();
   const sealer = sealerOf(context, session);
-  return kept && sealer ? callPlan.parse(JSON.parse(sealer.open(toBuffer(kept.sealed), 'plan').toString('utf8'))) : null;
+  return kept && sealer
+    ? callPlan.parse(JSON.parse(sealer.open(toBuffer(kept.sealed), 'plan').toString('utf8')))
+    : null;
 }
 
 function planId(sessionId: string): string {
   return `${sessionId}:plan`;
 }
 
-/** The version's endpoints with their sealed secrets: what a session's webhooks go to, whatever becomes of the agent. */
+/**
+ * The version's endpoints with their sealed secrets: what a session's webhooks go to, whatever becomes of the
+ * agent.
+ */
 function endpointsOf(version: VersionDocument): SessionDocument['endpoints'] {
   return version.config.webhooks.post_call.map(({ url }) => ({
     url,

@@ -1,6 +1,8 @@
 /**
- * Colleagues in a running call: let in with a token of their own, hearing caller and agent, and talking with the caller in the agent's place when they want to.
- * Whatever carries the call, a colleague comes as web clients do: in a LiveKit room they share with the worker where a server is configured, over a direct connection otherwise.
+ * Colleagues in a running call: let in with a token of their own, hearing caller and agent, and talking with
+ * the caller in the agent's place when they want to. Whatever carries the call, a colleague comes as web
+ * clients do: in a LiveKit room they share with the worker where a server is configured, over a direct
+ * connection otherwise.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
@@ -11,7 +13,11 @@ import { bearerToken, callerOf } from '../../platform/http/auth.ts';
 import { sendBare } from '../../platform/http/problems.ts';
 import { type ApiServer, answerPreflight } from '../../platform/http/server.ts';
 import { agentIdentity, agentTokenSeconds, participantRoom, type Rooms } from '../../platform/rooms.ts';
-import type { SessionDocument, SessionParticipant, SessionWorker } from '../../platform/store/models/session-model.ts';
+import type {
+  SessionDocument,
+  SessionParticipant,
+  SessionWorker,
+} from '../../platform/store/models/session-model.ts';
 import { offerBody } from './create-session-routes.ts';
 import { findSession } from './find-session.ts';
 import { loadSessionHead, type SessionHead } from './session-store.ts';
@@ -34,7 +40,10 @@ const joinBody = z
   })
   .optional();
 const identity = { session_id: z.string(), participant_id: z.string() };
-const participantGrant = z.discriminatedUnion('transport', [webGrant.options[0].extend(identity), webGrant.options[1].extend(identity)]);
+const participantGrant = z.discriminatedUnion('transport', [
+  webGrant.options[0].extend(identity),
+  webGrant.options[1].extend(identity),
+]);
 type ParticipantGrant = z.output<typeof participantGrant>;
 
 /** A session that somebody is connected to, and the worker that has it. */
@@ -55,17 +64,22 @@ function registerJoining(app: ApiServer, context: Context): void {
       config: { bodyOptional: true },
       schema: {
         tags: ['sessions'],
-        summary: 'Lets a colleague into a running call: a token with which they hear caller and agent, and may take the call over',
+        summary:
+          'Lets a colleague into a running call: a token with which they hear caller and agent, and may take the call over',
         params: sessionPath,
         body: joinBody,
         response: { 201: participantGrant },
       },
     },
     async (request, reply) => {
-      const session = runningSession(await findSession(context, callerOf(request).teamId, request.params.session_id));
+      const session = runningSession(
+        await findSession(context, callerOf(request).teamId, request.params.session_id),
+      );
       if ((session.participants?.length ?? 0) >= MOST_PARTICIPANTS) throw fault('participants_full');
       const wanted = request.body ?? { name: null, mode: 'listen' };
-      const grant = context.rooms ? await joinInRoom(context, context.rooms, session, wanted) : await joinDirectly(context, session, wanted);
+      const grant = context.rooms
+        ? await joinInRoom(context, context.rooms, session, wanted)
+        : await joinDirectly(context, session, wanted);
       return reply.code(201).send(grant);
     },
   );
@@ -90,7 +104,12 @@ function registerJoining(app: ApiServer, context: Context): void {
       if (!participant) throw fault('session_ended');
       const { name, mode } = participant;
       const connection = { type: 'webrtc' as const, sdp: request.body.sdp };
-      const { sdp } = await context.dispatch.joinParticipant(session.worker.instance_id, keyOf(session), { id, name, mode, connection });
+      const { sdp } = await context.dispatch.joinParticipant(session.worker.instance_id, keyOf(session), {
+        id,
+        name,
+        mode,
+        connection,
+      });
       if (sdp === null) throw fault('gateway_unreachable');
       return { sdp, type: 'answer' as const };
     },
@@ -103,7 +122,8 @@ function registerChanges(app: ApiServer, context: Context): void {
     {
       schema: {
         tags: ['sessions'],
-        summary: 'Has a connected colleague take the call over from the agent (`take_over`), or hand it back (`listen`)',
+        summary:
+          'Has a connected colleague take the call over from the agent (`take_over`), or hand it back (`listen`)',
         params: participantPath,
         body: z.strictObject({ mode: participantMode }),
         response: { 200: z.object({ participant_id: z.string(), mode: participantMode }) },
@@ -115,7 +135,10 @@ function registerChanges(app: ApiServer, context: Context): void {
       const session = runningSession(await findSession(context, callerOf(request).teamId, sessionId));
       await context.dispatch.changeParticipant(session.worker.instance_id, keyOf(session), id, mode);
       // Whoever comes back over a new connection does what they did last.
-      await context.models.sessions.updateOne({ _id: sessionId, 'participants.id': id }, { $set: { 'participants.$.mode': mode } });
+      await context.models.sessions.updateOne(
+        { _id: sessionId, 'participants.id': id },
+        { $set: { 'participants.$.mode': mode } },
+      );
       return { participant_id: id, mode };
     },
   );
@@ -137,7 +160,10 @@ function registerChanges(app: ApiServer, context: Context): void {
       if (!participant) throw fault('not_found');
       await context.models.sessions.updateOne({ _id: sessionId }, { $pull: { participants: { id } } });
       // One who is not connected any more has left already.
-      if (isRunning(session)) await context.dispatch.changeParticipant(session.worker.instance_id, keyOf(session), id, 'leave').catch(unlessGone);
+      if (isRunning(session))
+        await context.dispatch
+          .changeParticipant(session.worker.instance_id, keyOf(session), id, 'leave')
+          .catch(unlessGone);
       if (participant.room !== null) await context.rooms?.remove(participant.room);
       return reply.code(204).send();
     },
@@ -147,8 +173,16 @@ function registerChanges(app: ApiServer, context: Context): void {
 type Wanted = NonNullable<z.output<typeof joinBody>>;
 type ParticipantRequest = FastifyRequest<{ Params: z.output<typeof participantPath> }>;
 
-/** The colleague's room: the worker joins it before anybody is told of it. Nothing of it stays when that fails. */
-async function joinInRoom(context: Context, rooms: Rooms, session: RunningSession, { name, mode }: Wanted): Promise<ParticipantGrant> {
+/**
+ * The colleague's room: the worker joins it before anybody is told of it. Nothing of it stays when that
+ * fails.
+ */
+async function joinInRoom(
+  context: Context,
+  rooms: Rooms,
+  session: RunningSession,
+  { name, mode }: Wanted,
+): Promise<ParticipantGrant> {
   const id = newId();
   const room = participantRoom(session._id, id);
   const theirs = `colleague-${id}`;
@@ -165,7 +199,12 @@ async function joinInRoom(context: Context, rooms: Rooms, session: RunningSessio
   try {
     await rooms.create(room, JOIN_SECONDS);
     const connection = { type: 'livekit' as const, url: rooms.url, token: workersToken, identity: theirs };
-    await context.dispatch.joinParticipant(session.worker.instance_id, keyOf(session), { id, name, mode, connection });
+    await context.dispatch.joinParticipant(session.worker.instance_id, keyOf(session), {
+      id,
+      name,
+      mode,
+      connection,
+    });
   } catch (error) {
     await context.models.sessions.updateOne({ _id: session._id }, { $pull: { participants: { id } } });
     await rooms.remove(room).catch(() => undefined);
@@ -174,7 +213,11 @@ async function joinInRoom(context: Context, rooms: Rooms, session: RunningSessio
   return { transport: 'livekit', livekit_url: rooms.url, token, session_id: session._id, participant_id: id };
 }
 
-async function joinDirectly(context: Context, session: RunningSession, { name, mode }: Wanted): Promise<ParticipantGrant> {
+async function joinDirectly(
+  context: Context,
+  session: RunningSession,
+  { name, mode }: Wanted,
+): Promise<ParticipantGrant> {
   const id = newId();
   const token = newToken();
   await keepParticipant(context, session, { id, name, mode, token_hash: hashToken(token), room: null });
@@ -189,7 +232,11 @@ async function joinDirectly(context: Context, session: RunningSession, { name, m
 }
 
 /** A session that ends meanwhile takes nobody in. */
-async function keepParticipant(context: Context, session: RunningSession, participant: SessionParticipant): Promise<void> {
+async function keepParticipant(
+  context: Context,
+  session: RunningSession,
+  participant: SessionParticipant,
+): Promise<void> {
   const { matchedCount } = await context.models.sessions.updateOne(
     { _id: session._id, status: { $in: ['active', 'unknown'] } },
     { $push: { participants: participant } },
@@ -217,7 +264,11 @@ function unlessGone(error: unknown): void {
 }
 
 /** The token is the key; an unknown session or participant and a wrong token look the same. */
-async function authenticateParticipant(context: Context, request: ParticipantRequest, reply: FastifyReply): Promise<FastifyReply | undefined> {
+async function authenticateParticipant(
+  context: Context,
+  request: ParticipantRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply | undefined> {
   const token = bearerToken(request.headers.authorization);
   if (token === null) {
     sendBare(reply, 401);

@@ -1,4 +1,7 @@
-/** Opens a session on a worker: intent first, then its charge and a worker's yes side by side. When none takes it the charge goes back (503 without a free worker, 502 when one cannot be reached). */
+/**
+ * Opens a session on a worker: intent first, then its charge and a worker's yes side by side. When none takes
+ * it the charge goes back (503 without a free worker, 502 when one cannot be reached).
+ */
 import type { CallPlan } from '#config/call-plan.ts';
 import { type Context, now } from '../../platform/context.ts';
 import type { JobOffer, Placement } from '../../platform/dispatch.ts';
@@ -22,7 +25,10 @@ export async function openSession(context: Context, draft: SessionDocument): Pro
   return confirmSession(context, draft);
 }
 
-/** Stores a session, charged and accepted by a worker, with its plan where there is one by now. Throws `out_of_credit`, `share_of_workers`, `no_capacity` or `draining`; nothing stays charged then. */
+/**
+ * Stores a session, charged and accepted by a worker, with its plan where there is one by now. Throws
+ * `out_of_credit`, `share_of_workers`, `no_capacity` or `draining`; nothing stays charged then.
+ */
 export async function openPlacedSession(
   context: Context,
   draft: SessionDocument,
@@ -33,7 +39,10 @@ export async function openPlacedSession(
   // Before anything is stored: a refusal after that costs eight commands of the store.
   await requireShare(context, kind, draft.user_id);
   await insertWhole(context.models.sessions, draft);
-  const [held, accepted] = await Promise.allSettled([postHold(context, draft), placeFairly(context, offer, draft.user_id)]);
+  const [held, accepted] = await Promise.allSettled([
+    postHold(context, draft),
+    placeFairly(context, offer, draft.user_id),
+  ]);
   if (accepted.status === 'rejected') {
     if (held.status === 'rejected') throw held.reason;
     await confirmSession(context, draft);
@@ -52,8 +61,16 @@ export async function openPlacedSession(
   }
 }
 
-/** Hands the plan to the session's worker, once what both need is prepared. Throws `gateway_unreachable` after giving the charge back. */
-export async function assignSession(context: Context, placed: PlacedSession, plan: CallPlan, prepare?: () => Promise<void>): Promise<void> {
+/**
+ * Hands the plan to the session's worker, once what both need is prepared. Throws `gateway_unreachable` after
+ * giving the charge back.
+ */
+export async function assignSession(
+  context: Context,
+  placed: PlacedSession,
+  plan: CallPlan,
+  prepare?: () => Promise<void>,
+): Promise<void> {
   const { session, placement } = placed;
   const key = { sessionId: session._id, epoch: session.epoch };
   try {
@@ -68,10 +85,15 @@ export async function assignSession(context: Context, placed: PlacedSession, pla
 
 /** What is stored of the worker that took a job. */
 export function workerOf(placement: Placement): SessionWorker {
-  return { instance_id: placement.instanceId, supervisor_run: placement.supervisorRun, sip_tag: placement.sipTag };
+  return {
+    instance_id: placement.instanceId,
+    supervisor_run: placement.supervisorRun,
+    sip_tag: placement.sipTag,
+  };
 }
 
 /** Gives up a session whose creation cannot be completed. */
 export async function refuseSession(context: Context, sessionId: string): Promise<void> {
-  if (await changeSession(context, sessionId, { type: 'creation.refused', at: now(context) })) await settleSession(context, sessionId);
+  if (await changeSession(context, sessionId, { type: 'creation.refused', at: now(context) }))
+    await settleSession(context, sessionId);
 }

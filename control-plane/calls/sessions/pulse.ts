@@ -1,4 +1,7 @@
-/** The pulse of a control plane: when it was last alive, known to its successor however it ended, so that no call is charged for the time in which nobody saw it. */
+/**
+ * The pulse of a control plane: when it was last alive, known to its successor however it ended, so that no
+ * call is charged for the time in which nobody saw it.
+ */
 import { closeSync, openSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 

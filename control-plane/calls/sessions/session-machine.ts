@@ -1,12 +1,18 @@
 /**
- * A session's life as one pure function: status × event → what changes, what it costs, what is told to the world.
- * Nothing else changes a session's status. The caller stores the change with a compare-and-set on status, epoch and last_seq.
+ * A session's life as one pure function: status × event → what changes, what it costs, what is told to the
+ * world. Nothing else changes a session's status. The caller stores the change with a compare-and-set on
+ * status, epoch and last_seq.
  */
 
 import { perMinute } from '#config/money.ts';
 import type { AnalysisResult, DialStatus, EndReason } from '#config/session-record.ts';
 import { type Loss, withLoss } from '../../platform/store/losses.ts';
-import type { OutboxEvent, SessionBilling, SessionDocument, SessionWorker } from '../../platform/store/models/session-model.ts';
+import type {
+  OutboxEvent,
+  SessionBilling,
+  SessionDocument,
+  SessionWorker,
+} from '../../platform/store/models/session-model.ts';
 import { isLive } from '../../platform/store/session-status.ts';
 
 /** What the machine looks at. */
@@ -23,7 +29,10 @@ export interface TakenBy {
 
 /** A fact about a session, in the past tense. */
 export type SessionEvent =
-  /** The charge of the first minute is in the ledger (or there is nothing to charge); a worker may have accepted it by then. */
+  /**
+   * The charge of the first minute is in the ledger (or there is nothing to charge); a worker may have
+   * accepted it by then.
+   */
   | { readonly type: 'hold.posted'; readonly at: Date; readonly taken?: TakenBy }
   /** A creation nobody finished was swept; `held` is what its hold took, 0 when it never came to be. */
   | { readonly type: 'hold.voided'; readonly at: Date; readonly held: number }
@@ -42,11 +51,22 @@ export type SessionEvent =
   /** Somebody asked for the analysis again. */
   | { readonly type: 'analysis.requested'; readonly at: Date }
   /** A worker has taken the analysis; its reports carry this epoch. */
-  | { readonly type: 'analysis.started'; readonly at: Date; readonly worker: SessionWorker; readonly epoch: number; readonly jobId: string }
+  | {
+      readonly type: 'analysis.started';
+      readonly at: Date;
+      readonly worker: SessionWorker;
+      readonly epoch: number;
+      readonly jobId: string;
+    }
   /** Its worker is gone, or has been silent for too long. */
   | { readonly type: 'analysis.lost'; readonly at: Date; readonly loss: Loss }
   /** `result` is sealed. */
-  | { readonly type: 'analysis.finished'; readonly at: Date; readonly outcome: AnalysisResult['status']; readonly result: Buffer | null };
+  | {
+      readonly type: 'analysis.finished';
+      readonly at: Date;
+      readonly outcome: AnalysisResult['status'];
+      readonly result: Buffer | null;
+    };
 
 /** What an event does to a session. */
 export interface SessionChange {
@@ -97,7 +117,9 @@ export function step(session: SessionFacts, event: SessionEvent): SessionChange 
     case 'settled':
       return when(billing.state === 'settle_due', { billing: { ...billing, state: 'settled', at } });
     case 'analysis.requested':
-      return when(isRerunnable(analysis.state), { analysis: { ...analysis, state: 'queued', at, losses: {} } });
+      return when(isRerunnable(analysis.state), {
+        analysis: { ...analysis, state: 'queued', at, losses: {} },
+      });
     case 'analysis.started':
       return analysisStarted(session, event);
     case 'analysis.lost':
@@ -137,14 +159,22 @@ function givenUp(session: SessionFacts, at: Date, held: number): Partial<Session
 }
 
 /**
- * A dial resolves once; what comes after its first word is not news. Ringing is free: the call begins with the answer.
- * One that was not answered is told with its end, so that the only event of such a call has its end reason.
+ * A dial resolves once; what comes after its first word is not news. Ringing is free: the call begins with
+ * the answer. One that was not answered is told with its end, so that the only event of such a call has its
+ * end reason.
  */
-function dialled(session: SessionFacts, { at, dialStatus }: Extract<SessionEvent, { type: 'dialled' }>): SessionChange | null {
-  if (session.direction !== 'outbound' || session.dial_status !== null || !isLive(session.status)) return null;
+function dialled(
+  session: SessionFacts,
+  { at, dialStatus }: Extract<SessionEvent, { type: 'dialled' }>,
+): SessionChange | null {
+  if (session.direction !== 'outbound' || session.dial_status !== null || !isLive(session.status))
+    return null;
   const begins = dialStatus === 'answered' && session.status === 'pending';
   return {
-    set: { ...dialFields(dialStatus), ...(begins ? { status: 'active', status_at: at, started_at: at } : {}) },
+    set: {
+      ...dialFields(dialStatus),
+      ...(begins ? { status: 'active', status_at: at, started_at: at } : {}),
+    },
     events: dialStatus === 'answered' ? tell(session, ['phone_call.dial_finished']) : [],
   };
 }
@@ -164,7 +194,9 @@ function ended(session: SessionFacts, event: Extract<SessionEvent, { type: 'ende
 function givenUpAfterDeaths(session: SessionFacts, at: Date): SessionChange | null {
   if (!isLive(session.status)) return null;
   const event = { at, reason: 'internal_error' } as const;
-  return session.started_at === null ? neverJoined(session, at, event.reason) : joinedAndEnded(session, event);
+  return session.started_at === null
+    ? neverJoined(session, at, event.reason)
+    : joinedAndEnded(session, event);
 }
 
 function neverJoined(session: SessionFacts, at: Date, reason: EndReason): SessionChange {
@@ -176,14 +208,22 @@ function neverJoined(session: SessionFacts, at: Date, reason: EndReason): Sessio
       end_reason: reason,
       ended_at: at,
       billing: dueBilling(session.billing, at, session.billing.hold),
-      ...(isUnresolvedDial ? dialFields(reason === 'dial_failed' || reason === 'internal_error' ? 'failed' : 'no_answer') : {}),
+      ...(isUnresolvedDial
+        ? dialFields(reason === 'dial_failed' || reason === 'internal_error' ? 'failed' : 'no_answer')
+        : {}),
     },
-    events: session.direction === 'outbound' && session.dial_status !== 'answered' ? tell(session, ['phone_call.dial_finished']) : [],
+    events:
+      session.direction === 'outbound' && session.dial_status !== 'answered'
+        ? tell(session, ['phone_call.dial_finished'])
+        : [],
   };
 }
 
 /** Somebody was there: charged to the second, told to the webhooks, to be analysed. */
-function joinedAndEnded(session: SessionFacts, event: { readonly at: Date; readonly reason: EndReason }): SessionChange {
+function joinedAndEnded(
+  session: SessionFacts,
+  event: { readonly at: Date; readonly reason: EndReason },
+): SessionChange {
   const startedAt = session.started_at ?? event.at;
   const endedAt = new Date(Math.max(event.at.getTime(), startedAt.getTime()));
   const seconds = Math.ceil((endedAt.getTime() - startedAt.getTime()) / 1000);
@@ -203,7 +243,10 @@ function joinedAndEnded(session: SessionFacts, event: { readonly at: Date; reado
   };
 }
 
-function analysisStarted(session: SessionFacts, event: Extract<SessionEvent, { type: 'analysis.started' }>): SessionChange | null {
+function analysisStarted(
+  session: SessionFacts,
+  event: Extract<SessionEvent, { type: 'analysis.started' }>,
+): SessionChange | null {
   const { at, worker, epoch, jobId } = event;
   const { analysis } = session;
   return when(analysis.state === 'queued' && epoch > session.epoch, {
@@ -214,11 +257,23 @@ function analysisStarted(session: SessionFacts, event: Extract<SessionEvent, { t
   });
 }
 
-function analysisFinished(session: SessionFacts, event: Extract<SessionEvent, { type: 'analysis.finished' }>): SessionChange | null {
+function analysisFinished(
+  session: SessionFacts,
+  event: Extract<SessionEvent, { type: 'analysis.finished' }>,
+): SessionChange | null {
   if (session.analysis.state !== 'queued' && session.analysis.state !== 'running') return null;
   const { at, outcome, result } = event;
   return {
-    set: { analysis: { ...session.analysis, state: outcome, at, finished_at: at, result, runs: session.analysis.runs + 1 } },
+    set: {
+      analysis: {
+        ...session.analysis,
+        state: outcome,
+        at,
+        finished_at: at,
+        result,
+        runs: session.analysis.runs + 1,
+      },
+    },
     events: tell(session, ['call.analyzed']),
   };
 }
@@ -228,6 +283,9 @@ function dueBilling(billing: SessionBilling, at: Date, due: number): SessionBill
 }
 
 /** Previews never trigger webhooks. */
-function tell(session: SessionFacts, events: readonly OutboxEvent['event'][]): readonly OutboxEvent['event'][] {
+function tell(
+  session: SessionFacts,
+  events: readonly OutboxEvent['event'][],
+): readonly OutboxEvent['event'][] {
   return session.is_preview ? [] : events;
 }

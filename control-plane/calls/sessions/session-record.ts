@@ -1,6 +1,13 @@
 /** A session as the API shows it: list row, detail, and its analysis. */
 import { z } from 'zod';
-import { analysisResult, dialStatus, endReason, mediaQuality, sessionItem, sessionStatus } from '#config/session-record.ts';
+import {
+  analysisResult,
+  dialStatus,
+  endReason,
+  mediaQuality,
+  sessionItem,
+  sessionStatus,
+} from '#config/session-record.ts';
 import type { Context } from '../../platform/context.ts';
 import { agentIdentity, callerIdentity } from '../../platform/rooms.ts';
 import { fromJsonText } from '../../platform/store/json-text.ts';
@@ -59,7 +66,10 @@ export const sessionDetail = sessionRecord.extend({
   takeovers: z.array(z.object({ lost_at: timestamp, taken_over_at: timestamp })),
   /** Of a phone call that is over; null otherwise. */
   media_quality: mediaQuality.nullable(),
-  /** What the INVITE of an inbound call said beside its numbers: P-Asserted-Identity, Privacy, Diversion and every X- header, as they came; names in lower case. Null on other sessions. */
+  /**
+   * What the INVITE of an inbound call said beside its numbers: P-Asserted-Identity, Privacy, Diversion and
+   * every X- header, as they came; names in lower case. Null on other sessions.
+   */
   sip_headers: z.record(z.string(), z.string()).nullable(),
 });
 
@@ -98,7 +108,10 @@ export function toSessionRecord(session: SessionDocument): z.output<typeof sessi
 }
 
 /** Shows a session with all that is stored of it. */
-export async function toSessionDetail(context: Context, session: SessionDocument): Promise<z.output<typeof sessionDetail>> {
+export async function toSessionDetail(
+  context: Context,
+  session: SessionDocument,
+): Promise<z.output<typeof sessionDetail>> {
   const items = await readTimeline(context, session);
   return {
     ...toSessionRecord(session),
@@ -120,7 +133,9 @@ export async function toSessionDetail(context: Context, session: SessionDocument
 function readSipHeaders(context: Context, session: SessionDocument): Record<string, string> | null {
   const sealer = sealerOf(context, session);
   if (!session.sip_headers || !sealer) return null;
-  return z.record(z.string(), z.string()).parse(JSON.parse(sealer.open(toBuffer(session.sip_headers), 'sip_headers').toString('utf8')));
+  return z
+    .record(z.string(), z.string())
+    .parse(JSON.parse(sealer.open(toBuffer(session.sip_headers), 'sip_headers').toString('utf8')));
 }
 
 function toAnalysis(context: Context, session: SessionDocument): z.output<typeof sessionAnalysis> | null {
@@ -128,7 +143,10 @@ function toAnalysis(context: Context, session: SessionDocument): z.output<typeof
   if (state === 'none') return null;
   const isResult = state !== 'queued' && state !== 'running';
   const sealer = sealerOf(context, session);
-  if (!isResult || !result || !sealer) return { status: state, summary: null, data: [], criteria_results: [] };
-  const { summary, data, criteria_results } = analysisResult.parse(JSON.parse(sealer.open(toBuffer(result), 'analysis').toString('utf8')));
+  if (!isResult || !result || !sealer)
+    return { status: state, summary: null, data: [], criteria_results: [] };
+  const { summary, data, criteria_results } = analysisResult.parse(
+    JSON.parse(sealer.open(toBuffer(result), 'analysis').toString('utf8')),
+  );
   return { status: state, summary, data, criteria_results };
 }

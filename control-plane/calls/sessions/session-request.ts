@@ -1,4 +1,7 @@
-/** What a session can be asked for with: one schema for keys, public pages and previews, and the checks no schema can make. */
+/**
+ * What a session can be asked for with: one schema for keys, public pages and previews, and the checks no
+ * schema can make.
+ */
 import { z } from 'zod';
 import { variables } from '#config/agent-config.ts';
 import { freeJson } from '#config/free-json.ts';
@@ -26,8 +29,14 @@ function jsonObject(maxBytes: number) {
 
 /** Dynamic variables of a request. */
 const requestVariables = variables
-  .refine((value) => Object.keys(value).length <= LIMITS.variableEntries, `at most ${LIMITS.variableEntries} entries`)
-  .refine((value) => Buffer.byteLength(JSON.stringify(value)) <= LIMITS.variableBytes, 'at most 1 MiB in total');
+  .refine(
+    (value) => Object.keys(value).length <= LIMITS.variableEntries,
+    `at most ${LIMITS.variableEntries} entries`,
+  )
+  .refine(
+    (value) => Buffer.byteLength(JSON.stringify(value)) <= LIMITS.variableBytes,
+    'at most 1 MiB in total',
+  );
 
 const overrides = z
   .strictObject({

@@ -13,7 +13,13 @@ import { isLive } from '../../platform/store/session-status.ts';
 import { runFollowUps } from './after-session-change.ts';
 import { createWebSession, webSessionRecord } from './create-session.ts';
 import { findPreview, findSession } from './find-session.ts';
-import { DETAIL_FIELDS, sessionDetail, sessionRecord, toSessionDetail, toSessionRecord } from './session-record.ts';
+import {
+  DETAIL_FIELDS,
+  sessionDetail,
+  sessionRecord,
+  toSessionDetail,
+  toSessionRecord,
+} from './session-record.ts';
 import { checkPromptLength, PLAIN_REQUEST, previewBody } from './session-request.ts';
 import { changeSession } from './session-store.ts';
 
@@ -44,7 +50,13 @@ const sessionsQuery = z.strictObject({
 export function registerSessionRoutes(app: ApiServer, context: Context): void {
   app.get(
     '/v1/agent/sessions',
-    { schema: { tags: ['sessions'], querystring: sessionsQuery, response: { 200: listOf('sessions', sessionRecord) } } },
+    {
+      schema: {
+        tags: ['sessions'],
+        querystring: sessionsQuery,
+        response: { 200: listOf('sessions', sessionRecord) },
+      },
+    },
     async (request) => {
       const { query } = request;
       const { rows, ...page } = await findPage(context.models.sessions, {
@@ -59,14 +71,24 @@ export function registerSessionRoutes(app: ApiServer, context: Context): void {
   app.get(
     '/v1/agent/sessions/:session_id',
     { schema: { tags: ['sessions'], params: sessionPath, response: { 200: sessionDetail } } },
-    async (request) => toSessionDetail(context, await findSession(context, callerOf(request).teamId, request.params.session_id)),
+    async (request) =>
+      toSessionDetail(
+        context,
+        await findSession(context, callerOf(request).teamId, request.params.session_id),
+      ),
   );
 
   app.post(
     '/v1/agent/sessions/:session_id/end',
-    { config: { bodyOptional: true }, schema: { tags: ['sessions'], params: sessionPath, response: { 204: z.undefined() } } },
+    {
+      config: { bodyOptional: true },
+      schema: { tags: ['sessions'], params: sessionPath, response: { 204: z.undefined() } },
+    },
     async (request, reply) => {
-      await endSession(context, await findSession(context, callerOf(request).teamId, request.params.session_id));
+      await endSession(
+        context,
+        await findSession(context, callerOf(request).teamId, request.params.session_id),
+      );
       return reply.code(204).send();
     },
   );
@@ -75,7 +97,12 @@ export function registerSessionRoutes(app: ApiServer, context: Context): void {
     '/v1/agent/agents/:agent_id/preview-sessions',
     {
       config: { access: 'beta', bodyOptional: true },
-      schema: { tags: ['sessions'], params: agentPath, body: previewBody, response: { 201: webSessionRecord } },
+      schema: {
+        tags: ['sessions'],
+        params: agentPath,
+        body: previewBody,
+        response: { 201: webSessionRecord },
+      },
     },
     async (request, reply) => {
       const caller = callerOf(request);
@@ -107,7 +134,10 @@ export function registerSessionRoutes(app: ApiServer, context: Context): void {
     },
     async (request) => {
       const { agent_id: agentId, session_id: sessionId } = request.params;
-      return toSessionDetail(context, await findPreview(context, { teamId: callerOf(request).teamId, agentId, sessionId }));
+      return toSessionDetail(
+        context,
+        await findPreview(context, { teamId: callerOf(request).teamId, agentId, sessionId }),
+      );
     },
   );
 }
@@ -123,7 +153,10 @@ async function endSession(context: Context, session: SessionDocument): Promise<v
   const reason = session.status === 'pending' ? 'cancelled' : 'user_hangup';
   const ended = await changeSession(context, session._id, { type: 'ended', at: now(context), reason });
   if (!ended) return;
-  if (session.worker) tellWorker(context, session.worker.instance_id, () => context.dispatch.end(session.worker?.instance_id ?? '', key, reason));
+  if (session.worker)
+    tellWorker(context, session.worker.instance_id, () =>
+      context.dispatch.end(session.worker?.instance_id ?? '', key, reason),
+    );
   await runFollowUps(context, ended);
 }
 

@@ -1,11 +1,15 @@
 /**
- * Applies the session machine's changes to stored sessions: one guarded update holds new status, money due and events to send.
- * The guard is status, epoch and last_seq: whoever comes second looks again.
+ * Applies the session machine's changes to stored sessions: one guarded update holds new status, money due
+ * and events to send. The guard is status, epoch and last_seq: whoever comes second looks again.
  */
 import type { WebhookAnalysis } from '#config/webhook-events.ts';
 import type { Context } from '../../platform/context.ts';
 import type { Sealer } from '../../platform/secrets/secret-box.ts';
-import { type OutboxEvent, type SessionDocument, toBuffer } from '../../platform/store/models/session-model.ts';
+import {
+  type OutboxEvent,
+  type SessionDocument,
+  toBuffer,
+} from '../../platform/store/models/session-model.ts';
 import { payloadOf, rankOf } from '../outbox/payload.ts';
 import { publishSessionChange } from './publish-session-change.ts';
 import { type SessionChange, type SessionEvent, step } from './session-machine.ts';
@@ -29,17 +33,30 @@ export const WITHOUT_LISTS = { timeline: 0, turns: 0, silences: 0, usage: 0 } as
 export type SessionHead = Omit<SessionDocument, keyof typeof WITHOUT_LISTS>;
 
 /** Reads a session without the lists that grow with it. */
-export function loadSessionHead(context: Pick<Context, 'models'>, sessionId: string): Promise<SessionHead | null> {
+export function loadSessionHead(
+  context: Pick<Context, 'models'>,
+  sessionId: string,
+): Promise<SessionHead | null> {
   return context.models.sessions.findById(sessionId, WITHOUT_LISTS).lean<SessionHead>();
 }
 
 /** Reads a session as stored. */
-export function loadSession(context: Pick<Context, 'models'>, sessionId: string): Promise<SessionDocument | null> {
+export function loadSession(
+  context: Pick<Context, 'models'>,
+  sessionId: string,
+): Promise<SessionDocument | null> {
   return context.models.sessions.findById(sessionId).lean<SessionDocument>();
 }
 
-/** Applies an event, looking again whenever somebody else was first; null when the session is not there or the event changes nothing in its state. */
-export async function changeSession(context: Parts, sessionId: string, event: SessionEvent): Promise<SessionDocument | null> {
+/**
+ * Applies an event, looking again whenever somebody else was first; null when the session is not there or the
+ * event changes nothing in its state.
+ */
+export async function changeSession(
+  context: Parts,
+  sessionId: string,
+  event: SessionEvent,
+): Promise<SessionDocument | null> {
   for (;;) {
     const session = await loadSession(context, sessionId);
     const change = session && step(session, event);
@@ -49,19 +66,35 @@ export async function changeSession(context: Parts, sessionId: string, event: Se
   }
 }
 
-/** As `changeSession`, from a session that was just read or written: one trip to the database where nobody was in between. */
-export async function changeKnownSession(context: Parts, session: SessionDocument, event: SessionEvent): Promise<SessionDocument | null> {
+/**
+ * As `changeSession`, from a session that was just read or written: one trip to the database where nobody was
+ * in between.
+ */
+export async function changeKnownSession(
+  context: Parts,
+  session: SessionDocument,
+  event: SessionEvent,
+): Promise<SessionDocument | null> {
   const change = step(session, event);
   const changed = change && (await storeChange(context, session, change));
   return changed ?? changeSession(context, session._id, event);
 }
 
-/** As `changeKnownSession`, for the first change of a session this process has inserted: past its guard it is known what is stored then, so nothing is read back. */
-export async function changeNewSession(context: Parts, draft: SessionDocument, event: SessionEvent): Promise<SessionDocument | null> {
+/**
+ * As `changeKnownSession`, for the first change of a session this process has inserted: past its guard it is
+ * known what is stored then, so nothing is read back.
+ */
+export async function changeNewSession(
+  context: Parts,
+  draft: SessionDocument,
+  event: SessionEvent,
+): Promise<SessionDocument | null> {
   const change = step(draft, event);
   if (change && change.events.length === 0) {
     const guarded = { _id: draft._id, ...guardOf(draft) };
-    const { matchedCount } = await context.models.sessions.collection.updateOne(guarded as never, { $set: change.set });
+    const { matchedCount } = await context.models.sessions.collection.updateOne(guarded as never, {
+      $set: change.set,
+    });
     const stored = { ...draft, ...change.set };
     if (matchedCount === 1) {
       publishSessionChange(context, stored);
@@ -86,7 +119,11 @@ export async function storeChange(
       ? { $set: { ...set, ...(amendment.lastSeq === undefined ? {} : { last_seq: amendment.lastSeq }) } }
       : {}),
     ...(Object.keys(push).length > 0
-      ? { $push: Object.fromEntries(Object.entries(push).map(([field, entries]) => [field, { $each: entries }])) }
+      ? {
+          $push: Object.fromEntries(
+            Object.entries(push).map(([field, entries]) => [field, { $each: entries }]),
+          ),
+        }
       : {}),
   };
   const stored = await context.models.sessions
@@ -101,10 +138,15 @@ export async function storeChange(
 }
 
 /**
- * Stores what a report adds to a session it changes in nothing else; returns it as it now is, or null when it has changed since it was read.
- * Past its guard it is known what is stored then, so nothing is read back, and the update goes to the driver as it is: several come for every turn of every call.
+ * Stores what a report adds to a session it changes in nothing else; returns it as it now is, or null when it
+ * has changed since it was read. Past its guard it is known what is stored then, so nothing is read back, and
+ * the update goes to the driver as it is: several come for every turn of every call.
  */
-export async function storeAddition(context: Parts, session: SessionHead, { set, push = {}, lastSeq }: Amendment): Promise<SessionHead | null> {
+export async function storeAddition(
+  context: Parts,
+  session: SessionHead,
+  { set, push = {}, lastSeq }: Amendment,
+): Promise<SessionHead | null> {
   const changed = { ...set, ...(lastSeq === undefined ? {} : { last_seq: lastSeq }) };
   const lists = Object.entries(push).map(([field, entries]) => [field, { $each: entries }]);
   const update = { $set: changed, ...(lists.length > 0 ? { $push: Object.fromEntries(lists) } : {}) };
@@ -117,7 +159,10 @@ export async function storeAddition(context: Parts, session: SessionHead, { set,
 }
 
 /** What seals this session's data; null once its key has been destroyed. */
-export function sealerOf(context: Pick<Context, 'dataKeys'>, session: Pick<SessionDocument, '_id' | 'wrapped_key'>): Sealer | null {
+export function sealerOf(
+  context: Pick<Context, 'dataKeys'>,
+  session: Pick<SessionDocument, '_id' | 'wrapped_key'>,
+): Sealer | null {
   return session.wrapped_key ? context.dataKeys.open(session._id, toBuffer(session.wrapped_key)) : null;
 }
 
@@ -148,7 +193,10 @@ function outboxEntries(
   const sealer = sealerOf(context, session);
   if (!sealer) return [];
   return events.map((event) => {
-    const id = event === 'call.analyzed' ? `${session._id}:${event}:${session.analysis.runs}` : `${session._id}:${event}`;
+    const id =
+      event === 'call.analyzed'
+        ? `${session._id}:${event}:${session.analysis.runs}`
+        : `${session._id}:${event}`;
     return {
       id,
       event,

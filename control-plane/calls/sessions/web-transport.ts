@@ -1,15 +1,27 @@
-/** How the client of a web session and its worker find each other: a LiveKit room where a server is configured, a direct WebRTC connection otherwise. */
+/**
+ * How the client of a web session and its worker find each other: a LiveKit room where a server is
+ * configured, a direct WebRTC connection otherwise.
+ */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import type { CallPlan } from '#config/call-plan.ts';
 import type { Context } from '../../platform/context.ts';
 import { agentIdentity, agentTokenSeconds, callerIdentity } from '../../platform/rooms.ts';
 
-const iceServer = z.object({ urls: z.union([z.string(), z.array(z.string())]), username: z.string().optional(), credential: z.string().optional() });
+const iceServer = z.object({
+  urls: z.union([z.string(), z.array(z.string())]),
+  username: z.string().optional(),
+  credential: z.string().optional(),
+});
 
 /** What a client is told of the transport; a discriminated union on `transport`. */
 export const webGrant = z.discriminatedUnion('transport', [
-  z.object({ transport: z.literal('webrtc'), webrtc_url: z.string(), token: z.string(), ice_servers: z.array(iceServer) }),
+  z.object({
+    transport: z.literal('webrtc'),
+    webrtc_url: z.string(),
+    token: z.string(),
+    ice_servers: z.array(iceServer),
+  }),
   z.object({ transport: z.literal('livekit'), livekit_url: z.string(), token: z.string() }),
 ]);
 type WebGrant = z.output<typeof webGrant>;
@@ -28,12 +40,21 @@ export interface WebTransport {
 }
 
 /** Chooses the transport of a new session. */
-export async function chooseTransport(context: Context, sessionId: string, maxDurationSeconds: number): Promise<WebTransport> {
+export async function chooseTransport(
+  context: Context,
+  sessionId: string,
+  maxDurationSeconds: number,
+): Promise<WebTransport> {
   const { rooms, settings } = context;
   if (rooms === null) return directTransport(context, sessionId);
   const joinSeconds = settings.SESSION_JOIN_SECONDS;
   const [token, agentToken] = await Promise.all([
-    rooms.token({ room: sessionId, identity: callerIdentity(sessionId), role: 'caller', ttlSeconds: joinSeconds }),
+    rooms.token({
+      room: sessionId,
+      identity: callerIdentity(sessionId),
+      role: 'caller',
+      ttlSeconds: joinSeconds,
+    }),
     rooms.token({
       room: sessionId,
       identity: agentIdentity(sessionId),

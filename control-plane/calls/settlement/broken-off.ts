@@ -1,4 +1,7 @@
-/** What the caller had heard of a reply when its worker died, as an entry of the timeline. Pure, so that the simulation hands calls over by the same rule. */
+/**
+ * What the caller had heard of a reply when its worker died, as an entry of the timeline. Pure, so that the
+ * simulation hands calls over by the same rule.
+ */
 import type { SessionItem } from '#config/session-record.ts';
 import type { HeardSoFar } from '../../platform/dispatch.ts';
 
@@ -10,5 +13,12 @@ export function brokenOffItem(items: readonly SessionItem[], heard: HeardSoFar |
   const id = `m${messages.length + 1}`;
   return isTold
     ? null
-    : { type: 'message', role: 'assistant', content: heard.text, turn_id: null, id, created_at: new Date(heard.atMs).toISOString() };
+    : {
+        type: 'message',
+        role: 'assistant',
+        content: heard.text,
+        turn_id: null,
+        id,
+        created_at: new Date(heard.atMs).toISOString(),
+      };
 }

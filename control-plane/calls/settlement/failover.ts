@@ -1,11 +1,18 @@
 /**
- * Gives the call of a dead worker to another one: the same session under a new epoch, so that whatever the dead one still had on its way changes nothing.
- * The successor gets the frozen plan and what has been said; a phone call's dialog too, a browser comes back by itself.
- * A web session nobody has joined yet is placed again as it was created: its caller never learns of it.
+ * Gives the call of a dead worker to another one: the same session under a new epoch, so that whatever the
+ * dead one still had on its way changes nothing. The successor gets the frozen plan and what has been said; a
+ * phone call's dialog too, a browser comes back by itself. A web session nobody has joined yet is placed
+ * again as it was created: its caller never learns of it.
  */
 import type { CallPlan } from '#config/call-plan.ts';
 import { Fault } from '#config/errors.ts';
-import { type Handover, type ReportedDialog, type ReportedPerson, reportedDialog, reportedPerson } from '#config/worker-link.ts';
+import {
+  type Handover,
+  type ReportedDialog,
+  type ReportedPerson,
+  reportedDialog,
+  reportedPerson,
+} from '#config/worker-link.ts';
 import { plannedKnowledge } from '../../catalogue/knowledge/planned-knowledge.ts';
 import { type Context, now } from '../../platform/context.ts';
 import { type SessionDocument, type Takeover, toBuffer } from '../../platform/store/models/session-model.ts';
@@ -19,7 +26,10 @@ import { brokenOffItem } from './broken-off.ts';
 
 /** A caller who has heard nothing for this long has hung up, and is not called back. */
 const LOST_FOR_MS = 20_000;
-/** A successor may still be starting, on a busy machine for long; a caller does not wait longer for a word (20 s in all). Where none is being started nobody waits. */
+/**
+ * A successor may still be starting, on a busy machine for long; a caller does not wait longer for a word (20
+ * s in all). Where none is being started nobody waits.
+ */
 const SEARCH_MS = 12_000;
 const SEARCH_AGAIN_MS = 100;
 
@@ -55,7 +65,8 @@ async function findSuccessor(
       context.logger.warn({ sessionId }, 'call given to another worker');
       return true;
     } catch (error) {
-      if (!(error instanceof Fault) || error.code === 'draining' || !context.dispatch.expectsWorker()) return false;
+      if (!(error instanceof Fault) || error.code === 'draining' || !context.dispatch.expectsWorker())
+        return false;
       await context.clock.sleep(SEARCH_AGAIN_MS);
     }
   }
@@ -70,8 +81,15 @@ interface LeftCall {
   readonly lostAt: Date;
 }
 
-/** What the successor of a running call needs; null when the call has not begun, or not everything of it is known. */
-async function runningCall(context: Context, session: SessionDocument, diedAt: Date): Promise<LeftCall | null> {
+/**
+ * What the successor of a running call needs; null when the call has not begun, or not everything of it is
+ * known.
+ */
+async function runningCall(
+  context: Context,
+  session: SessionDocument,
+  diedAt: Date,
+): Promise<LeftCall | null> {
   const isRunning = session.status === 'active' || session.status === 'unknown';
   // A session nobody saw was lost when it was last seen.
   const lostAt = session.status === 'unknown' ? session.status_at : diedAt;
@@ -91,9 +109,17 @@ function reported(context: Context, session: SessionDocument, field: 'dialog' | 
   return plain ? JSON.parse(plain.toString('utf8')) : null;
 }
 
-/** What is placed again; null when nobody may join any more. A ringing phone belonged to the lost worker and is not rung a second time. */
-async function awaitedCall(context: Context, session: SessionDocument, diedAt: Date): Promise<LeftCall | null> {
-  if (session.status !== 'pending' || session.channel !== 'web_voice' || session.expires_at <= now(context)) return null;
+/**
+ * What is placed again; null when nobody may join any more. A ringing phone belonged to the lost worker and
+ * is not rung a second time.
+ */
+async function awaitedCall(
+  context: Context,
+  session: SessionDocument,
+  diedAt: Date,
+): Promise<LeftCall | null> {
+  if (session.status !== 'pending' || session.channel !== 'web_voice' || session.expires_at <= now(context))
+    return null;
   const plan = await wholePlan(context, session);
   return plan && { plan, dialog: null, person: null, lostAt: diedAt };
 }
@@ -106,16 +132,27 @@ async function wholePlan(context: Context, session: SessionDocument): Promise<Ca
   return { ...plan, knowledge: version ? await plannedKnowledge(context, version) : [] };
 }
 
-/** Places the call and hands it over; false when the session changed meanwhile. Throws a `Fault` when no worker takes it. */
-async function hand(context: Context, session: SessionDocument, call: LeftCall & { readonly epoch: number }): Promise<boolean> {
+/**
+ * Places the call and hands it over; false when the session changed meanwhile. Throws a `Fault` when no
+ * worker takes it.
+ */
+async function hand(
+  context: Context,
+  session: SessionDocument,
+  call: LeftCall & { readonly epoch: number },
+): Promise<boolean> {
   const { plan, dialog, person, epoch, lostAt } = call;
   const key = { sessionId: session._id, epoch };
   const placement = await context.dispatch.place({ ...key, kind: dialog ? 'phone' : 'web', sipCallId: null });
-  const brokenOff = brokenOffItem(await readTimeline(context, session), context.dispatch.heardSoFar(session._id));
+  const brokenOff = brokenOffItem(
+    await readTimeline(context, session),
+    context.dispatch.heardSoFar(session._id),
+  );
   const at = now(context);
   const change = step(session, { type: 'taken_over', at, taken: { worker: workerOf(placement), epoch } });
   const sealer = sealerOf(context, session);
-  const timeline = brokenOff && sealer ? [await sealItems(context, sealer, { ...key, seq: 0 }, [brokenOff])] : [];
+  const timeline =
+    brokenOff && sealer ? [await sealItems(context, sealer, { ...key, seq: 0 }, [brokenOff])] : [];
   const takeovers: Takeover[] = session.started_at === null ? [] : [{ lost_at: lostAt, taken_over_at: at }];
   const stored = change && (await storeChange(context, session, change, { push: { timeline, takeovers } }));
   if (!stored) {
@@ -139,9 +176,18 @@ async function hand(context: Context, session: SessionDocument, call: LeftCall &
   return true;
 }
 
-/** Who listened or talked in a room with the dead worker is alone there: they come again. Those on a direct connection do so by themselves. */
-async function sendColleaguesAway({ rooms, logger }: Context, { _id, participants = [] }: SessionDocument): Promise<void> {
+/**
+ * Who listened or talked in a room with the dead worker is alone there: they come again. Those on a direct
+ * connection do so by themselves.
+ */
+async function sendColleaguesAway(
+  { rooms, logger }: Context,
+  { _id, participants = [] }: SessionDocument,
+): Promise<void> {
   for (const { room } of participants) {
-    if (room !== null) await rooms?.remove(room).catch((error: unknown) => logger.warn({ err: error, sessionId: _id }, 'a colleague’s room stays'));
+    if (room !== null)
+      await rooms
+        ?.remove(room)
+        .catch((error: unknown) => logger.warn({ err: error, sessionId: _id }, 'a colleague’s room stays'));
   }
 }

@@ -1,8 +1,14 @@
-/** Sessions as their last report left them, so that the next one need not read them again; losing one costs a read. */
+/**
+ * Sessions as their last report left them, so that the next one need not read them again; losing one costs a
+ * read.
+ */
 import type { ReportEnvelope } from '#config/worker-link.ts';
 import type { SessionHead } from '../sessions/session-store.ts';
 
-/** Calls of one control plane that are worth remembering; beyond, the one longest without a report is read again. */
+/**
+ * Calls of one control plane that are worth remembering; beyond, the one longest without a report is read
+ * again.
+ */
 const MOST = 1_000;
 
 /** What is remembered of the sessions that report. */

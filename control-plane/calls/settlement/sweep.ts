@@ -16,7 +16,10 @@ import type { Pulse } from '../sessions/pulse.ts';
 import { changeSession, loadSession, WITHOUT_LISTS } from '../sessions/session-store.ts';
 import { giveUp, replaceOrGiveUp } from './worker-presence.ts';
 
-/** A worker that lost its link ends its calls after 120 s alone; only then does the control plane end them too. */
+/**
+ * A worker that lost its link ends its calls after 120 s alone; only then does the control plane end them
+ * too.
+ */
 const UNKNOWN_MS = 150_000;
 /** What another process may still be doing is left alone for this long. */
 const GRACE_MS = 30_000;
@@ -50,7 +53,10 @@ interface SweepOptions {
   readonly graceMs: number;
   /** When this process began to see its workers. */
   readonly startedAtMs: number;
-  /** An earlier pass has found nothing left of earlier runs, and nothing more comes of them: the live sessions need not be read through again. */
+  /**
+   * An earlier pass has found nothing left of earlier runs, and nothing more comes of them: the live sessions
+   * need not be read through again.
+   */
   readonly isEarlierRunOver?: boolean;
 }
 
@@ -58,16 +64,24 @@ interface SweepOptions {
 export async function sweep(context: Context, options: SweepOptions): Promise<boolean> {
   const wallTime = context.clock.wallTime();
   const before = new Date(wallTime - options.graceMs);
-  for (const session of await find(context, { status: 'creating', status_at: { $lte: before } })) await voidHold(context, session);
+  for (const session of await find(context, { status: 'creating', status_at: { $lte: before } }))
+    await voidHold(context, session);
   await endUnjoined(context, await find(context, { status: 'pending', expires_at: { $lte: now(context) } }));
-  for (const { _id } of await find(context, { 'billing.state': 'settle_due', 'billing.at': { $lte: before } })) await settleSession(context, _id);
+  for (const { _id } of await find(context, {
+    'billing.state': 'settle_due',
+    'billing.at': { $lte: before },
+  }))
+    await settleSession(context, _id);
   for (const { _id } of await find(context, { 'outbox.at': { $lte: before } })) {
     const session = await loadSession(context, _id);
     if (session) await relayOutbox(context, session);
   }
   await promoteStranded(context, before);
   if (wallTime - options.startedAtMs >= UNKNOWN_MS) {
-    const unseen = await find(context, { status: 'unknown', status_at: { $lte: new Date(wallTime - UNKNOWN_MS) } });
+    const unseen = await find(context, {
+      status: 'unknown',
+      status_at: { $lte: new Date(wallTime - UNKNOWN_MS) },
+    });
     for (const { _id, epoch } of unseen) await giveUp(context, _id, epoch);
   }
   if (options.isEarlierRunOver) return true;
@@ -75,8 +89,9 @@ export async function sweep(context: Context, options: SweepOptions): Promise<bo
 }
 
 /**
- * At a start no worker is connected yet: live sessions read `unknown` until theirs is. Only when no other replica may be seeing them.
- * They were last seen when this machine last had a control plane, which may have been yesterday.
+ * At a start no worker is connected yet: live sessions read `unknown` until theirs is. Only when no other
+ * replica may be seeing them. They were last seen when this machine last had a control plane, which may have
+ * been yesterday.
  */
 async function loseSight(context: Context, lastBeat: Date | null): Promise<void> {
   const at = new Date(Math.min(now(context).getTime(), lastBeat?.getTime() ?? Number.POSITIVE_INFINITY));
@@ -87,18 +102,27 @@ async function loseSight(context: Context, lastBeat: Date | null): Promise<void>
   }
 }
 
-/** Sessions whose join deadline has passed: nobody came, or a caller waits in a room which no agent has come to. */
+/**
+ * Sessions whose join deadline has passed: nobody came, or a caller waits in a room which no agent has come
+ * to.
+ */
 async function endUnjoined(context: Context, sessions: readonly SessionDocument[]): Promise<void> {
-  const seen = await Promise.all(sessions.map(async (session) => ({ session, ...(await inRoom(context, session)) })));
+  const seen = await Promise.all(
+    sessions.map(async (session) => ({ session, ...(await inRoom(context, session)) })),
+  );
   for (const { session, hasCaller, hasAgent } of seen) {
     // They are talking: the worker that says so is out of reach, and has its time to be back.
-    if (hasCaller && hasAgent && context.clock.wallTime() < session.expires_at.getTime() + UNKNOWN_MS) continue;
+    if (hasCaller && hasAgent && context.clock.wallTime() < session.expires_at.getTime() + UNKNOWN_MS)
+      continue;
     await endPending(context, session, hasCaller ? 'agent_join_timeout' : 'room_join_timeout');
   }
 }
 
 /** Who is in a session's room; nobody where there is none, or LiveKit cannot be asked. */
-async function inRoom({ rooms, logger }: Context, { _id, room }: SessionDocument): Promise<{ hasCaller: boolean; hasAgent: boolean }> {
+async function inRoom(
+  { rooms, logger }: Context,
+  { _id, room }: SessionDocument,
+): Promise<{ hasCaller: boolean; hasAgent: boolean }> {
   if (rooms === null || room === null) return { hasCaller: false, hasAgent: false };
   const present = await rooms.participants(room).catch((error: unknown): readonly string[] => {
     logger.debug({ err: error, sessionId: _id }, 'room not seen');
@@ -107,12 +131,21 @@ async function inRoom({ rooms, logger }: Context, { _id, room }: SessionDocument
   return { hasCaller: present.includes(callerIdentity(_id)), hasAgent: present.includes(agentIdentity(_id)) };
 }
 
-async function endPending(context: Context, session: SessionDocument, reason: 'agent_join_timeout' | 'room_join_timeout'): Promise<void> {
+async function endPending(
+  context: Context,
+  session: SessionDocument,
+  reason: 'agent_join_timeout' | 'room_join_timeout',
+): Promise<void> {
   const ended = await changeSession(context, session._id, { type: 'ended', at: now(context), reason });
   if (!ended) return;
   context.logger.info({ sessionId: session._id, reason }, 'join deadline passed');
   try {
-    if (session.worker) context.dispatch.end(session.worker.instance_id, { sessionId: session._id, epoch: session.epoch }, reason);
+    if (session.worker)
+      context.dispatch.end(
+        session.worker.instance_id,
+        { sessionId: session._id, epoch: session.epoch },
+        reason,
+      );
   } catch (error) {
     context.logger.debug({ err: error, sessionId: session._id }, 'worker not reached');
   }
@@ -120,8 +153,8 @@ async function endPending(context: Context, session: SessionDocument, reason: 'a
 }
 
 /**
- * Every worker an earlier supervisor of this machine had started is certainly dead. With a database of its own, this machine is the only one.
- * Returns how many sessions were still with them.
+ * Every worker an earlier supervisor of this machine had started is certainly dead. With a database of its
+ * own, this machine is the only one. Returns how many sessions were still with them.
  */
 async function endEarlierRuns(context: Context): Promise<number> {
   const { SUPERVISOR_RUN, MONGODB_URL } = context.settings;
@@ -131,8 +164,12 @@ async function endEarlierRuns(context: Context): Promise<number> {
     'worker.supervisor_run': { $nin: [null, SUPERVISOR_RUN] },
   });
   await Promise.all(orphans.map(({ _id, epoch }) => replaceOrGiveUp(context, _id, epoch)));
-  const analyses = await find(context, { 'analysis.state': 'running', 'worker.supervisor_run': { $nin: [null, SUPERVISOR_RUN] } });
-  for (const { _id } of analyses) await changeSession(context, _id, { type: 'analysis.lost', at: now(context), loss: 'silent' });
+  const analyses = await find(context, {
+    'analysis.state': 'running',
+    'worker.supervisor_run': { $nin: [null, SUPERVISOR_RUN] },
+  });
+  for (const { _id } of analyses)
+    await changeSession(context, _id, { type: 'analysis.lost', at: now(context), loss: 'silent' });
   return orphans.length + analyses.length;
 }
 

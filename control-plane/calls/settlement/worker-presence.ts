@@ -1,4 +1,7 @@
-/** What becomes of the calls of a worker that is out of reach, is back, or is dead: they are lost sight of, seen again, given to another worker, or ended. */
+/**
+ * What becomes of the calls of a worker that is out of reach, is back, or is dead: they are lost sight of,
+ * seen again, given to another worker, or ended.
+ */
 import { type Context, now } from '../../platform/context.ts';
 import { isLostForGood, lossOf } from '../../platform/store/losses.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
@@ -8,7 +11,10 @@ import { changeSession, loadSession } from '../sessions/session-store.ts';
 import { type Left, placeAgain, takeOver } from './failover.ts';
 import type { JobsOfCalls } from './jobs.ts';
 
-/** A worker that is back gets this long to send what it had spooled before a session it no longer runs is given up. */
+/**
+ * A worker that is back gets this long to send what it had spooled before a session it no longer runs is
+ * given up.
+ */
 const SPOOL_GRACE_MS = 3_000;
 
 type SessionKey = { readonly sessionId: string; readonly epoch: number };
@@ -16,18 +22,24 @@ type SessionKey = { readonly sessionId: string; readonly epoch: number };
 /** Its link is gone; it may go on all the same. */
 export async function workerLost(context: Context, instanceId: string): Promise<void> {
   for (const { _id } of await sessionsOf(context, instanceId, ['active'])) {
-    if (await changeSession(context, _id, { type: 'link.lost', at: now(context) })) context.logger.warn({ sessionId: _id }, 'session unknown');
+    if (await changeSession(context, _id, { type: 'link.lost', at: now(context) }))
+      context.logger.warn({ sessionId: _id }, 'session unknown');
   }
 }
 
 /** It is connected and runs these sessions; those it no longer runs are lost. */
-export async function workerBack(context: Context, instanceId: string, sessions: readonly SessionKey[]): Promise<void> {
+export async function workerBack(
+  context: Context,
+  instanceId: string,
+  sessions: readonly SessionKey[],
+): Promise<void> {
   const stored = await sessionsOf(context, instanceId, [...LIVE_STATUSES]);
   // Looked at after the store: what was placed meanwhile was accepted, and is in the list.
   const running = new Set(sessions.map((session) => `${session.sessionId}:${session.epoch}`));
   const lost = stored.filter((session) => !running.has(`${session._id}:${session.epoch}`));
   for (const session of stored) {
-    if (!lost.includes(session)) await changeSession(context, session._id, { type: 'link.back', at: now(context) });
+    if (!lost.includes(session))
+      await changeSession(context, session._id, { type: 'link.back', at: now(context) });
   }
   await endForgotten(context, instanceId, sessions);
   if (lost.length === 0) return;
@@ -42,14 +54,25 @@ interface Death {
 }
 
 /** Its process has ended. */
-export async function workerDead(context: Context & { readonly jobs: JobsOfCalls }, instanceId: string, { diedAt, stoodIn }: Death): Promise<void> {
+export async function workerDead(
+  context: Context & { readonly jobs: JobsOfCalls },
+  instanceId: string,
+  { diedAt, stoodIn }: Death,
+): Promise<void> {
   await context.jobs.workerGone(instanceId, stoodIn);
   const sessions = await sessionsOf(context, instanceId, [...LIVE_STATUSES]);
-  await Promise.all(sessions.map(({ _id, epoch }) => handOn(context, { sessionId: _id, epoch, diedAt }, stoodIn)));
+  await Promise.all(
+    sessions.map(({ _id, epoch }) => handOn(context, { sessionId: _id, epoch, diedAt }, stoodIn)),
+  );
   const analyses = await context.models.sessions
     .find({ 'worker.instance_id': instanceId, status: 'completed', 'analysis.state': 'running' }, { _id: 1 })
     .lean();
-  for (const { _id } of analyses) await changeSession(context, _id, { type: 'analysis.lost', at: now(context), loss: lossOf(_id, stoodIn) });
+  for (const { _id } of analyses)
+    await changeSession(context, _id, {
+      type: 'analysis.lost',
+      at: now(context),
+      loss: lossOf(_id, stoodIn),
+    });
   if (analyses.length > 0) context.workSignals.notify('analysis');
 }
 
@@ -67,16 +90,28 @@ interface Deaths {
 }
 
 /** The deaths of workers with a session, this one included, however often it is told. */
-async function countDeath({ models }: Context, { sessionId, epoch }: Left, stoodIn: string | null): Promise<Deaths> {
+async function countDeath(
+  { models }: Context,
+  { sessionId, epoch }: Left,
+  stoodIn: string | null,
+): Promise<Deaths> {
   const list = lossOf(sessionId, stoodIn) === 'beside' ? 'died_beside_epochs' : 'died_epochs';
   const projection = { died_epochs: 1, died_beside_epochs: 1 };
   const session = await models.sessions
-    .findOneAndUpdate({ _id: sessionId, epoch }, { $addToSet: { [list]: epoch } }, { returnDocument: 'after', projection })
+    .findOneAndUpdate(
+      { _id: sessionId, epoch },
+      { $addToSet: { [list]: epoch } },
+      { returnDocument: 'after', projection },
+    )
     .lean<Pick<SessionDocument, 'died_epochs' | 'died_beside_epochs'>>();
   return { suspected: session?.died_epochs?.length ?? 0, beside: session?.died_beside_epochs?.length ?? 0 };
 }
 
-async function giveUpForGood(context: Context, { sessionId }: Left, { suspected, beside }: Deaths): Promise<void> {
+async function giveUpForGood(
+  context: Context,
+  { sessionId }: Left,
+  { suspected, beside }: Deaths,
+): Promise<void> {
   const ended = await changeSession(context, sessionId, { type: 'given_up', at: now(context) });
   if (!ended) return;
   context.metrics.sessionsGivenUp.inc();
@@ -89,7 +124,11 @@ async function giveUpForGood(context: Context, { sessionId }: Left, { suspected,
 }
 
 /** A session that was settled while its worker was out of reach is over: the worker is told so. */
-async function endForgotten(context: Context, instanceId: string, sessions: readonly SessionKey[]): Promise<void> {
+async function endForgotten(
+  context: Context,
+  instanceId: string,
+  sessions: readonly SessionKey[],
+): Promise<void> {
   for (const key of sessions) {
     const session = await loadSession(context, key.sessionId);
     if (
@@ -103,12 +142,26 @@ async function endForgotten(context: Context, instanceId: string, sessions: read
 }
 
 /** Places a session whose worker is gone again while nobody has joined it, or ends it. */
-export async function replaceOrGiveUp(context: Context, sessionId: string, epoch: number, lostAt = now(context)): Promise<void> {
-  if (!(await placeAgain(context, { sessionId, epoch, diedAt: lostAt }))) await giveUp(context, sessionId, epoch, lostAt);
+export async function replaceOrGiveUp(
+  context: Context,
+  sessionId: string,
+  epoch: number,
+  lostAt = now(context),
+): Promise<void> {
+  if (!(await placeAgain(context, { sessionId, epoch, diedAt: lostAt })))
+    await giveUp(context, sessionId, epoch, lostAt);
 }
 
-/** Ends a session whose worker is gone, unless it has moved on: `heartbeat_timeout`, or failed when nobody had joined. */
-export async function giveUp(context: Context, sessionId: string, epoch: number, lostAt = now(context)): Promise<void> {
+/**
+ * Ends a session whose worker is gone, unless it has moved on: `heartbeat_timeout`, or failed when nobody had
+ * joined.
+ */
+export async function giveUp(
+  context: Context,
+  sessionId: string,
+  epoch: number,
+  lostAt = now(context),
+): Promise<void> {
   const session = await loadSession(context, sessionId);
   if (!session || session.epoch !== epoch) return;
   // An unknown session was last seen when its link was lost; what came after is not charged.
@@ -119,7 +172,11 @@ export async function giveUp(context: Context, sessionId: string, epoch: number,
   await runFollowUps(context, ended);
 }
 
-function sessionsOf(context: Context, instanceId: string, statuses: SessionDocument['status'][]): Promise<Pick<SessionDocument, '_id' | 'epoch'>[]> {
+function sessionsOf(
+  context: Context,
+  instanceId: string,
+  statuses: SessionDocument['status'][],
+): Promise<Pick<SessionDocument, '_id' | 'epoch'>[]> {
   return context.models.sessions
     .find({ 'worker.instance_id': instanceId, status: { $in: statuses } }, { _id: 1, epoch: 1 })
     .lean<Pick<SessionDocument, '_id' | 'epoch'>[]>();

@@ -1,6 +1,7 @@
 /**
- * Sends webhooks: due deliveries are leased, each team a share of the places, posted through the egress guard and signed afresh at each attempt;
- * a failed one is tried again after 1 s and 5 s, then dropped. A lease that runs out, because its holder was killed, is simply due again.
+ * Sends webhooks: due deliveries are leased, each team a share of the places, posted through the egress guard
+ * and signed afresh at each attempt; a failed one is tried again after 1 s and 5 s, then dropped. A lease
+ * that runs out, because its holder was killed, is simply due again.
  */
 import { randomUUID } from 'node:crypto';
 import type { Timer } from '#config/clock.ts';
@@ -45,7 +46,9 @@ export function startDeliverer(context: Context): ChoreLoop {
     inFlight.add(attempt);
   }
 
-  /** An equal share of the places to each team, for as long as there is one with a delivery that may be sent. */
+  /**
+   * An equal share of the places to each team, for as long as there is one with a delivery that may be sent.
+   */
   async function beginDue(): Promise<void> {
     let teams = startingAfter(await waitingTeams(context), lastServed);
     while (teams.length > 0) {
@@ -76,10 +79,15 @@ export function startDeliverer(context: Context): ChoreLoop {
     const since = now(context);
     await beginDue();
     const later = { state: 'pending' as const, next_at: { $gt: since } };
-    const next = await context.models.deliveries.findOne(later, { next_at: 1 }).sort({ next_at: 1 }).lean<Pick<DeliveryDocument, 'next_at'>>();
+    const next = await context.models.deliveries
+      .findOne(later, { next_at: 1 })
+      .sort({ next_at: 1 })
+      .lean<Pick<DeliveryDocument, 'next_at'>>();
     const waitMs = next ? next.next_at.getTime() - clock.wallTime() : MAX_SLEEP_MS;
     alarm?.cancel();
-    alarm = closing.signal.aborted ? null : clock.after(Math.min(Math.max(waitMs, 1), MAX_SLEEP_MS), loop.kick);
+    alarm = closing.signal.aborted
+      ? null
+      : clock.after(Math.min(Math.max(waitMs, 1), MAX_SLEEP_MS), loop.kick);
   });
 
   const stopListening = context.workSignals.on('deliveries', loop.kick);
@@ -123,17 +131,29 @@ function startingAfter(teams: readonly string[], last: string): string[] {
 /** A team's deliveries that are due, the longest first. */
 function dueOf(
   { models, clock }: Pick<Context, 'models' | 'clock'>,
-  { teamId, most, except }: { readonly teamId: string; readonly most: number; readonly except: readonly string[] },
+  {
+    teamId,
+    most,
+    except,
+  }: { readonly teamId: string; readonly most: number; readonly except: readonly string[] },
 ): Promise<DeliveryDocument[]> {
   return models.deliveries
-    .find({ state: 'pending', team_id: teamId, next_at: { $lte: now({ clock }) }, ...(except.length > 0 && { url: { $nin: except } }) })
+    .find({
+      state: 'pending',
+      team_id: teamId,
+      next_at: { $lte: now({ clock }) },
+      ...(except.length > 0 && { url: { $nin: except } }),
+    })
     .sort({ next_at: 1 })
     .limit(most)
     .lean<DeliveryDocument[]>();
 }
 
 /** Leases these deliveries as they were read; returns those nobody else has taken since. */
-async function claim(context: Pick<Context, 'models' | 'clock'>, due: readonly DeliveryDocument[]): Promise<DeliveryDocument[]> {
+async function claim(
+  context: Pick<Context, 'models' | 'clock'>,
+  due: readonly DeliveryDocument[],
+): Promise<DeliveryDocument[]> {
   if (due.length === 0) return [];
   const { deliveries } = context.models;
   const lease = { lease: randomUUID(), next_at: new Date(now(context).getTime() + LEASE_MS) };
@@ -156,14 +176,22 @@ async function claim(context: Pick<Context, 'models' | 'clock'>, due: readonly D
 /** What opens the payloads of a session, as stored. */
 type SessionKeys = ReadonlyMap<string, Pick<SessionDocument, '_id' | 'wrapped_key'>>;
 
-async function keysOf({ models }: Pick<Context, 'models'>, deliveries: readonly DeliveryDocument[]): Promise<SessionKeys> {
+async function keysOf(
+  { models }: Pick<Context, 'models'>,
+  deliveries: readonly DeliveryDocument[],
+): Promise<SessionKeys> {
   const ids = [...new Set(deliveries.map((delivery) => delivery.session_id))];
   if (ids.length === 0) return new Map();
-  const sessions = await models.sessions.find({ _id: { $in: ids } }, { wrapped_key: 1 }).lean<Pick<SessionDocument, '_id' | 'wrapped_key'>[]>();
+  const sessions = await models.sessions
+    .find({ _id: { $in: ids } }, { wrapped_key: 1 })
+    .lean<Pick<SessionDocument, '_id' | 'wrapped_key'>[]>();
   return new Map(sessions.map((session) => [session._id, session]));
 }
 
-/** Makes an attempt; returns whether there is one to make after it, of this delivery or of the next to its endpoint. */
+/**
+ * Makes an attempt; returns whether there is one to make after it, of this delivery or of the next to its
+ * endpoint.
+ */
 async function attemptDelivery(
   context: Context,
   { delivery, keys }: { readonly delivery: DeliveryDocument; readonly keys: Promise<SessionKeys> },
@@ -171,7 +199,9 @@ async function attemptDelivery(
 ): Promise<boolean> {
   const payload = openPayload(context, delivery, await keys);
   const startMs = context.clock.wallTime();
-  const outcome = payload ? await post(context, { delivery, payload }, closing) : { isDelivered: false, result: 'payload was erased' };
+  const outcome = payload
+    ? await post(context, { delivery, payload }, closing)
+    : { isDelivered: false, result: 'payload was erased' };
   if (closing.aborted && !outcome.isDelivered) {
     // Cut off by the end of the program, not by the endpoint: it does not count, and is due at once.
     const giveBack = { $set: { lease: null, next_at: now(context) }, $inc: { attempts: -1 } };
@@ -184,22 +214,36 @@ async function attemptDelivery(
     startMs,
     endMs: context.clock.wallTime(),
     parent: callTraceparent(delivery.session_id),
-    attributes: { 'server.address': new URL(delivery.url).host, 'parley.attempt': delivery.attempts, 'parley.result': outcome.result },
+    attributes: {
+      'server.address': new URL(delivery.url).host,
+      'parley.attempt': delivery.attempts,
+      'parley.result': outcome.result,
+    },
     error: outcome.isDelivered ? null : outcome.result,
   });
   const isOver = outcome.isDelivered || !payload || delivery.attempts >= LIMITS.webhookAttempts;
   const at = now(context);
   const backoffMs = LIMITS.webhookBackoffMs[delivery.attempts - 1] ?? 0;
-  await context.models.deliveries.collection.updateOne({ _id: delivery._id, lease: delivery.lease } as never, {
-    $set: {
-      lease: null,
-      last_result: outcome.result,
-      last_attempt_at: at,
-      ...(isOver ? { state: outcome.isDelivered ? 'delivered' : 'dropped', finished_at: at } : { next_at: new Date(at.getTime() + backoffMs) }),
+  await context.models.deliveries.collection.updateOne(
+    { _id: delivery._id, lease: delivery.lease } as never,
+    {
+      $set: {
+        lease: null,
+        last_result: outcome.result,
+        last_attempt_at: at,
+        ...(isOver
+          ? { state: outcome.isDelivered ? 'delivered' : 'dropped', finished_at: at }
+          : { next_at: new Date(at.getTime() + backoffMs) }),
+      },
     },
-  });
+  );
   context.logger[isOver && !outcome.isDelivered ? 'warn' : 'debug'](
-    { sessionId: delivery.session_id, event: delivery.event, attempt: delivery.attempts, result: outcome.result },
+    {
+      sessionId: delivery.session_id,
+      event: delivery.event,
+      attempt: delivery.attempts,
+      result: outcome.result,
+    },
     'webhook attempt',
   );
   if (!isOver) return true;
@@ -229,7 +273,9 @@ async function post(
       headers: {
         'content-type': 'application/json',
         'user-agent': 'Parley-Webhooks/1',
-        ...(secret === null ? {} : { [SIGNATURE_HEADER]: signPayload(secret, payload, context.clock.wallTime()) }),
+        ...(secret === null
+          ? {}
+          : { [SIGNATURE_HEADER]: signPayload(secret, payload, context.clock.wallTime()) }),
       },
       body: payload,
       timeoutMs: LIMITS.webhookAttemptMs,

@@ -1,4 +1,7 @@
-/** The delivery log: what became of each webhook, of a session or of the whole team, and sending one again. Payloads and signing secrets are never shown. */
+/**
+ * The delivery log: what became of each webhook, of a session or of the whole team, and sending one again.
+ * Payloads and signing secrets are never shown.
+ */
 import { z } from 'zod';
 import type { Context } from '../../platform/context.ts';
 import { callerOf } from '../../platform/http/auth.ts';
@@ -72,7 +75,10 @@ export function registerDeliveryRoutes(app: ApiServer, context: Context): void {
     async (request) => {
       const { query } = request;
       const { rows, ...page } = await findPage(context.models.deliveries, {
-        filter: { team_id: callerOf(request).teamId, ...(query.state === undefined ? {} : { state: query.state }) },
+        filter: {
+          team_id: callerOf(request).teamId,
+          ...(query.state === undefined ? {} : { state: query.state }),
+        },
         query,
         without: NOT_SHOWN,
       });
@@ -93,7 +99,10 @@ export function registerDeliveryRoutes(app: ApiServer, context: Context): void {
     },
     async (request, reply) => {
       const session = await findSession(context, callerOf(request).teamId, request.params.session_id);
-      const delivery = await resendDelivery(context, { sessionId: session._id, deliveryId: request.params.delivery_id });
+      const delivery = await resendDelivery(context, {
+        sessionId: session._id,
+        deliveryId: request.params.delivery_id,
+      });
       return reply.code(202).send(toDeliveryRecord(delivery));
     },
   );

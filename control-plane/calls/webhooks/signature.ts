@@ -1,4 +1,7 @@
-/** The signature of a webhook: HMAC-SHA256 over the send time and the raw body, keyed with the endpoint's secret. */
+/**
+ * The signature of a webhook: HMAC-SHA256 over the send time and the raw body, keyed with the endpoint's
+ * secret.
+ */
 import { createHmac } from 'node:crypto';
 
 /** Value of the signature header for a body sent at `wallTimeMs`. */

@@ -1,4 +1,7 @@
-/** Whose webhooks may be sent next: an endpoint that hangs holds up its own, an account with many such its own, and nobody else's. Pure bookkeeping. */
+/**
+ * Whose webhooks may be sent next: an endpoint that hangs holds up its own, an account with many such its
+ * own, and nobody else's. Pure bookkeeping.
+ */
 
 /** Attempts under way at once, each of which may take ten seconds. */
 const MOST = { inAll: 256, ofTeam: 16, ofEndpoint: 4 } as const;
@@ -24,7 +27,10 @@ export class Turns {
     return Math.min(this.places, MOST.ofTeam - this.#countOf(teamId));
   }
 
-  /** Those of these deliveries, of one team and no more than it has places, which their endpoints have places for. */
+  /**
+   * Those of these deliveries, of one team and no more than it has places, which their endpoints have places
+   * for.
+   */
   fitting<Delivery extends Addressed>(deliveries: readonly Delivery[]): Delivery[] {
     const begun: Delivery[] = [];
     for (const delivery of deliveries) {
@@ -38,7 +44,9 @@ export class Turns {
 
   /** Endpoints of a team that have as many attempts under way as one may have. */
   busyEndpoints(teamId: string): string[] {
-    return [...(this.#byTeam.get(teamId) ?? [])].filter(([, count]) => count >= MOST.ofEndpoint).map(([url]) => url);
+    return [...(this.#byTeam.get(teamId) ?? [])]
+      .filter(([, count]) => count >= MOST.ofEndpoint)
+      .map(([url]) => url);
   }
 
   begin({ team_id: teamId, url }: Addressed): void {
@@ -51,7 +59,8 @@ export class Turns {
   end({ team_id: teamId, url }: Addressed): boolean {
     const endpoints = this.#byTeam.get(teamId);
     const count = endpoints?.get(url) ?? 1;
-    const wasAwaited = this.#inAll >= MOST.inAll || this.#countOf(teamId) >= MOST.ofTeam || count >= MOST.ofEndpoint;
+    const wasAwaited =
+      this.#inAll >= MOST.inAll || this.#countOf(teamId) >= MOST.ofTeam || count >= MOST.ofEndpoint;
     if (count > 1) endpoints?.set(url, count - 1);
     else endpoints?.delete(url);
     if (endpoints?.size === 0) this.#byTeam.delete(teamId);

@@ -1,14 +1,22 @@
 /**
- * The workers of the other replicas: every replica tells the others once a second which workers hang on it and what room they have,
- * and passes on what one of them wants of such a worker. Over `Coordination`, so nothing of it is durable: lost news is told again,
- * a lost request is one that nobody answered, and what a session is stays in the database.
+ * The workers of the other replicas: every replica tells the others once a second which workers hang on it
+ * and what room they have, and passes on what one of them wants of such a worker. Over `Coordination`, so
+ * nothing of it is durable: lost news is told again, a lost request is one that nobody answered, and what a
+ * session is stays in the database.
  */
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { Clock } from '#config/clock.ts';
 import { fault } from '#config/errors.ts';
 import type { Logger } from '#config/log.ts';
-import { type ControlMessage, type ControlRequest, controlMessage, jobKind, type WorkerAnswer, workerAnswer } from '#config/worker-link.ts';
+import {
+  type ControlMessage,
+  type ControlRequest,
+  controlMessage,
+  jobKind,
+  type WorkerAnswer,
+  workerAnswer,
+} from '#config/worker-link.ts';
 import { ANSWER_MS, type JobOffer, type Placement } from '../../platform/dispatch.ts';
 import type { Coordination, Json } from '../../platform/store/coordination.ts';
 
@@ -22,17 +30,39 @@ const PLACE_MS = 3_000;
 const ASK_MARGIN_MS = 1_000;
 const NEWS_CHANNEL = 'replicas';
 
-const offerSchema = z.object({ sessionId: z.string(), epoch: z.number().int(), kind: jobKind, sipCallId: z.string().nullable() });
-const placementSchema = z.object({ instanceId: z.string(), supervisorRun: z.string().nullable(), sipTag: z.string().nullable() });
+const offerSchema = z.object({
+  sessionId: z.string(),
+  epoch: z.number().int(),
+  kind: jobKind,
+  sipCallId: z.string().nullable(),
+});
+const placementSchema = z.object({
+  instanceId: z.string(),
+  supervisorRun: z.string().nullable(),
+  sipTag: z.string().nullable(),
+});
 const newsSchema = z.object({
   replica: z.string(),
-  workers: z.array(z.object({ instanceId: z.string(), kinds: z.array(jobKind), freeSlots: z.number(), capacity: z.number().default(0) })),
+  workers: z.array(
+    z.object({
+      instanceId: z.string(),
+      kinds: z.array(jobKind),
+      freeSlots: z.number(),
+      capacity: z.number().default(0),
+    }),
+  ),
 });
 const letterSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('tell'), instanceId: z.string(), message: controlMessage }),
   z.object({ type: z.literal('place'), request: z.string(), from: z.string(), offer: offerSchema }),
   z.object({ type: z.literal('placed'), request: z.string(), placement: placementSchema.nullable() }),
-  z.object({ type: z.literal('ask'), request: z.string(), from: z.string(), instanceId: z.string(), message: controlMessage }),
+  z.object({
+    type: z.literal('ask'),
+    request: z.string(),
+    from: z.string(),
+    instanceId: z.string(),
+    message: controlMessage,
+  }),
   z.object({ type: z.literal('answered'), request: z.string(), answer: workerAnswer.nullable() }),
 ]);
 
@@ -58,11 +88,17 @@ export interface OtherReplicas {
   instanceIds(): readonly string[];
   /** What each of those has, as its replica last said. */
   workers(): News['workers'];
-  /** Offers a job to the workers of one replica after another, the one with most room first; null when none takes it. */
+  /**
+   * Offers a job to the workers of one replica after another, the one with most room first; null when none
+   * takes it.
+   */
   place(offer: JobOffer): Promise<Placement | null>;
   /** Passes a message on to a worker. Throws `gateway_unreachable` when no replica holds it. */
   tell(instanceId: string, message: ControlMessage): void;
-  /** Passes a request on and resolves with its answer, or null. Throws `gateway_unreachable` when no replica holds it. */
+  /**
+   * Passes a request on and resolves with its answer, or null. Throws `gateway_unreachable` when no replica
+   * holds it.
+   */
   ask(instanceId: string, message: ControlRequest): Promise<WorkerAnswer | null>;
   /** This replica's workers have changed: the others are told at once. */
   changed(): void;
@@ -120,13 +156,21 @@ class Replicas implements OtherReplicas {
 
   async place(offer: JobOffer): Promise<Placement | null> {
     const room = (workers: News['workers']) =>
-      Math.max(-1, ...workers.flatMap(({ kinds, freeSlots }) => (kinds.includes(offer.kind) ? freeSlots : [])));
+      Math.max(
+        -1,
+        ...workers.flatMap(({ kinds, freeSlots }) => (kinds.includes(offer.kind) ? freeSlots : [])),
+      );
     const candidates = this.#others()
       .map(({ replica, workers }) => ({ replica, room: room(workers) }))
       .filter((candidate) => candidate.room >= 0)
       .sort((a, b) => b.room - a.room);
     for (const { replica } of candidates) {
-      const letter = await this.#request(replica, PLACE_MS, (request) => ({ type: 'place', request, from: this.#id, offer }));
+      const letter = await this.#request(replica, PLACE_MS, (request) => ({
+        type: 'place',
+        request,
+        from: this.#id,
+        offer,
+      }));
       if (letter?.type === 'placed' && letter.placement) return letter.placement;
     }
     return null;
@@ -177,7 +221,8 @@ class Replicas implements OtherReplicas {
     }
     const letter = parsed.data;
     const { own, logger } = this.#deps;
-    const failed = (error: unknown) => logger.error({ err: error, letter: letter.type }, 'request of another replica');
+    const failed = (error: unknown) =>
+      logger.error({ err: error, letter: letter.type }, 'request of another replica');
     switch (letter.type) {
       case 'tell':
         own.tellHere(letter.instanceId, letter.message);
@@ -233,7 +278,8 @@ class Replicas implements OtherReplicas {
   }
 
   #holderOf(instanceId: string): string | undefined {
-    return this.#others().find(({ workers }) => workers.some((worker) => worker.instanceId === instanceId))?.replica;
+    return this.#others().find(({ workers }) => workers.some((worker) => worker.instanceId === instanceId))
+      ?.replica;
   }
 
   #needHolder(instanceId: string): string {

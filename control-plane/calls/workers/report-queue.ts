@@ -1,6 +1,7 @@
 /**
- * Reports wait here for their turn: those of one session are stored strictly one after another, and what is told of it within a moment is stored together.
- * Nothing is acknowledged before it is stored, so what waits here is still in its worker's spool.
+ * Reports wait here for their turn: those of one session are stored strictly one after another, and what is
+ * told of it within a moment is stored together. Nothing is acknowledged before it is stored, so what waits
+ * here is still in its worker's spool.
  */
 import type { Clock, Timer } from '#config/clock.ts';
 import type { DurableReport, ReportEnvelope } from '#config/worker-link.ts';
@@ -38,7 +39,8 @@ export class ReportQueue {
     const session = this.#sessions.get(sessionId) ?? { waiting: [], timer: null, stored: Promise.resolve() };
     this.#sessions.set(sessionId, session);
     session.waiting.push(report);
-    if (mayWait(report.envelope.report)) session.timer ??= this.#clock.after(HOLD_MS, () => this.#storeWaiting(sessionId, session));
+    if (mayWait(report.envelope.report))
+      session.timer ??= this.#clock.after(HOLD_MS, () => this.#storeWaiting(sessionId, session));
     else this.#storeWaiting(sessionId, session);
   }
 
@@ -66,12 +68,23 @@ export class ReportQueue {
       const reports = session.waiting;
       session.waiting = [];
       if (reports.length > 0) await this.#store(reports);
-      if (session.waiting.length === 0 && this.#sessions.get(sessionId) === session) this.#sessions.delete(sessionId);
+      if (session.waiting.length === 0 && this.#sessions.get(sessionId) === session)
+        this.#sessions.delete(sessionId);
     });
   }
 }
 
-/** True of what is only read later; what moves a session on, or lets another worker take it over, is stored at once. */
+/**
+ * True of what is only read later; what moves a session on, or lets another worker take it over, is stored at
+ * once.
+ */
 function mayWait({ type }: DurableReport): boolean {
-  return type === 'items' || type === 'turn' || type === 'silence' || type === 'usage' || type === 'recording' || type === 'media';
+  return (
+    type === 'items' ||
+    type === 'turn' ||
+    type === 'silence' ||
+    type === 'usage' ||
+    type === 'recording' ||
+    type === 'media'
+  );
 }

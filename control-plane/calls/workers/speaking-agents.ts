@@ -1,10 +1,18 @@
-/** What has been heard so far of the replies that agents are giving, by session, out of the live captions: all that is known of a reply should its worker die. */
+/**
+ * What has been heard so far of the replies that agents are giving, by session, out of the live captions: all
+ * that is known of a reply should its worker die.
+ */
 import { z } from 'zod';
 import type { Clock } from '#config/clock.ts';
 import type { HeardSoFar } from '../../platform/dispatch.ts';
 
 /** A caption of what the agent says, among the live events. */
-const agentCaption = z.object({ type: z.literal('transcript'), role: z.literal('agent'), text: z.string(), final: z.boolean() });
+const agentCaption = z.object({
+  type: z.literal('transcript'),
+  role: z.literal('agent'),
+  text: z.string(),
+  final: z.boolean(),
+});
 
 /** The replies under way. */
 export class SpeakingAgents {
@@ -21,7 +29,11 @@ export class SpeakingAgents {
     if (!caption.success) return;
     const { text, final } = caption.data;
     if (final || text === '') this.#speaking.delete(sessionId);
-    else this.#speaking.set(sessionId, { text, atMs: this.#speaking.get(sessionId)?.atMs ?? this.#clock.wallTime() });
+    else
+      this.#speaking.set(sessionId, {
+        text,
+        atMs: this.#speaking.get(sessionId)?.atMs ?? this.#clock.wallTime(),
+      });
   }
 
   heardSoFar(sessionId: string): HeardSoFar | null {

@@ -1,4 +1,7 @@
-/** Hands reports to the `ReportSink`, one session and epoch after another, and answers the worker that told them: stored, one is missing, or its time is over. */
+/**
+ * Hands reports to the `ReportSink`, one session and epoch after another, and answers the worker that told
+ * them: stored, one is missing, or its time is over.
+ */
 import type { Logger } from '#config/log.ts';
 import type { ReportEnvelope } from '#config/worker-link.ts';
 import type { ReportSink } from '../../platform/report-sink.ts';
@@ -17,7 +20,9 @@ interface StoringDeps {
 export async function storeReports(deps: StoringDeps, reports: readonly ToldReport[]): Promise<void> {
   for (let rest = reports; rest[0]; ) {
     const { worker, envelope } = rest[0];
-    const end = rest.findIndex((report) => report.worker !== worker || report.envelope.epoch !== envelope.epoch);
+    const end = rest.findIndex(
+      (report) => report.worker !== worker || report.envelope.epoch !== envelope.epoch,
+    );
     const same = end < 0 ? rest : rest.slice(0, end);
     rest = rest.slice(same.length);
     await apply(
@@ -29,13 +34,18 @@ export async function storeReports(deps: StoringDeps, reports: readonly ToldRepo
 }
 
 /** Applies reports of one session and epoch. */
-async function apply({ sink, logger, onEnded }: StoringDeps, worker: WorkerConnection, envelopes: readonly ReportEnvelope[]): Promise<void> {
+async function apply(
+  { sink, logger, onEnded }: StoringDeps,
+  worker: WorkerConnection,
+  envelopes: readonly ReportEnvelope[],
+): Promise<void> {
   const { session_id, epoch } = envelopes[0] as ReportEnvelope;
   try {
     const result = await sink().apply(envelopes, worker.registration.instance_id);
     if (envelopes.some(({ report }) => report.type === 'ended')) onEnded(session_id);
     if (result.outcome === 'stored') worker.send({ type: 'ack', session_id, epoch, seq: result.seq });
-    else if (result.outcome === 'gap') worker.send({ type: 'resend', session_id, epoch, from_seq: result.fromSeq });
+    else if (result.outcome === 'gap')
+      worker.send({ type: 'resend', session_id, epoch, from_seq: result.fromSeq });
     else worker.send({ type: 'stale', session_id, epoch });
   } catch (error) {
     // Not acknowledged, so the worker keeps them and sends them again.

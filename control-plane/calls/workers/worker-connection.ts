@@ -1,4 +1,7 @@
-/** One connected worker: its socket, what it registered, its load, and the answers somebody waits for. Every frame is parsed by the link's schema; what does not fit is dropped and logged. */
+/**
+ * One connected worker: its socket, what it registered, its load, and the answers somebody waits for. Every
+ * frame is parsed by the link's schema; what does not fit is dropped and logged.
+ */
 import type { WebSocket } from 'ws';
 import type { Clock, Timer } from '#config/clock.ts';
 import type { Logger } from '#config/log.ts';
@@ -7,8 +10,15 @@ import { type ControlMessage, type WorkerMessage, workerMessage } from '#config/
 
 type Registration = Extract<WorkerMessage, { type: 'register' }>;
 type Answer = Extract<WorkerMessage, { type: 'answer' }>['result'];
-/** What became of an offer: `late` is a worker that had not answered at its deadline, `lost` one whose link broke; the others are why it was declined. */
-export type OfferVerdict = 'accepted' | 'late' | 'lost' | Extract<WorkerMessage, { type: 'decline' }>['reason'];
+/**
+ * What became of an offer: `late` is a worker that had not answered at its deadline, `lost` one whose link
+ * broke; the others are why it was declined.
+ */
+export type OfferVerdict =
+  | 'accepted'
+  | 'late'
+  | 'lost'
+  | Extract<WorkerMessage, { type: 'decline' }>['reason'];
 
 /** What a connection is opened with. */
 export interface WorkerConnectionOptions {
@@ -28,7 +38,10 @@ export interface WorkerConnection {
   readonly load: { readonly calls: number; readonly freeSlots: number; readonly loopLagMs: number };
   send(message: ControlMessage): void;
   /** Resolves with the worker's word on an offer, `late` after `ms`. */
-  waitForVerdict(offer: { readonly sessionId: string; readonly epoch: number }, ms: number): Promise<OfferVerdict>;
+  waitForVerdict(
+    offer: { readonly sessionId: string; readonly epoch: number },
+    ms: number,
+  ): Promise<OfferVerdict>;
   /** Resolves with the answer to a request, or null after `ms` or when the link is lost. */
   waitForAnswer(requestId: string, ms: number): Promise<Answer | null>;
   close(): void;
@@ -79,14 +92,21 @@ class SocketWorker implements WorkerConnection {
     this.#socket = socket;
     this.#clock = clock;
     this.registration = registration;
-    this.load = { calls: registration.sessions.length, freeSlots: registration.capacity - registration.sessions.length, loopLagMs: 0 };
+    this.load = {
+      calls: registration.sessions.length,
+      freeSlots: registration.capacity - registration.sessions.length,
+      loopLagMs: 0,
+    };
   }
 
   send(message: ControlMessage): void {
     this.#socket.send(JSON.stringify(message));
   }
 
-  waitForVerdict(offer: { readonly sessionId: string; readonly epoch: number }, ms: number): Promise<OfferVerdict> {
+  waitForVerdict(
+    offer: { readonly sessionId: string; readonly epoch: number },
+    ms: number,
+  ): Promise<OfferVerdict> {
     return this.#waitFor(this.#verdicts, key(offer.sessionId, offer.epoch), { ms, otherwise: 'late' });
   }
 

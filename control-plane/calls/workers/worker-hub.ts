@@ -1,7 +1,8 @@
 /**
- * The control plane's end of the worker link: it knows which workers are connected, offers them jobs, hands over plans,
- * and passes what they report to the `ReportSink`, one report after another for each session.
- * It keeps nothing durable: sessions say which worker has them, and workers say again what they run whenever they connect.
+ * The control plane's end of the worker link: it knows which workers are connected, offers them jobs, hands
+ * over plans, and passes what they report to the `ReportSink`, one report after another for each session. It
+ * keeps nothing durable: sessions say which worker has them, and workers say again what they run whenever
+ * they connect.
  */
 import { randomUUID } from 'node:crypto';
 import type { WebSocket } from 'ws';
@@ -43,7 +44,10 @@ import { type OfferVerdict, openWorkerConnection, type WorkerConnection } from '
 
 /** How long a worker has to take an offer. */
 const ACCEPT_MS = 500;
-/** Where no other is left it has longer: a caller who waits some seconds is better off than one who is refused. Signalling waits for 12 s in all (http-admission.ts). */
+/**
+ * Where no other is left it has longer: a caller who waits some seconds is better off than one who is
+ * refused. Signalling waits for 12 s in all (http-admission.ts).
+ */
 const LAST_ACCEPT_MS = 6_000;
 /** A worker that has said nothing for this long has lost its link; heartbeats come every second. */
 const SILENCE_MS = 5_000;
@@ -84,7 +88,11 @@ export class WorkerHub implements Dispatch, OwnWorkers {
   constructor(deps: WorkerHubDeps) {
     this.#deps = deps;
     this.#speaking = new SpeakingAgents(deps.clock);
-    const storing = { logger: deps.logger, sink: deps.sink, onEnded: (sessionId: string) => this.#speaking.forget(sessionId) };
+    const storing = {
+      logger: deps.logger,
+      sink: deps.sink,
+      onEnded: (sessionId: string) => this.#speaking.forget(sessionId),
+    };
     this.#reports = new ReportQueue(deps.clock, (reports) => storeReports(storing, reports));
   }
 
@@ -114,17 +122,28 @@ export class WorkerHub implements Dispatch, OwnWorkers {
   }
 
   /** Workers and what they carry, for metrics and the operator. */
-  describe(): { instanceId: string; kinds: JobKind[]; capacity: number; calls: number; freeSlots: number; loopLagMs: number }[] {
-    return [...this.#workers.values()].map(({ registration: { instance_id: instanceId, kinds, capacity }, load }) => {
-      return { instanceId, kinds, capacity, ...load };
-    });
+  describe(): {
+    instanceId: string;
+    kinds: JobKind[];
+    capacity: number;
+    calls: number;
+    freeSlots: number;
+    loopLagMs: number;
+  }[] {
+    return [...this.#workers.values()].map(
+      ({ registration: { instance_id: instanceId, kinds, capacity }, load }) => {
+        return { instanceId, kinds, capacity, ...load };
+      },
+    );
   }
 
   slots(kind: JobKind): WorkerSlots {
     return slotsOf([...this.describe(), ...(this.#others?.workers() ?? [])], kind);
   }
 
-  /** From now on no call is placed. Running calls are their workers' business: those may outlive this process. */
+  /**
+   * From now on no call is placed. Running calls are their workers' business: those may outlive this process.
+   */
   drain(): void {
     this.#draining = true;
   }
@@ -148,13 +167,20 @@ export class WorkerHub implements Dispatch, OwnWorkers {
       verdicts.set(worker, verdict);
       return verdict === 'accepted';
     };
-    for (const worker of candidates) if (await ask(worker, candidates.length > 1 ? ACCEPT_MS : LAST_ACCEPT_MS)) return placementAt(worker);
-    // One that did not answer is waiting for its own event loop, which is late: where nobody else has room, the least late gets the time for it.
-    const [late] = candidates.filter((worker) => verdicts.get(worker) === 'late').sort((a, b) => a.load.loopLagMs - b.load.loopLagMs);
+    for (const worker of candidates)
+      if (await ask(worker, candidates.length > 1 ? ACCEPT_MS : LAST_ACCEPT_MS)) return placementAt(worker);
+    // One that did not answer is waiting for its own event loop, which is late: where nobody else has room,
+    // the least late gets the time for it.
+    const [late] = candidates
+      .filter((worker) => verdicts.get(worker) === 'late')
+      .sort((a, b) => a.load.loopLagMs - b.load.loopLagMs);
     if (late && candidates.length > 1 && (await ask(late, LAST_ACCEPT_MS))) return placementAt(late);
     // An analysis waits for its turn; a call is somebody who is turned away.
     if (offer.kind !== 'analysis' && candidates.length > 0)
-      this.#deps.logger.warn({ sessionId: offer.sessionId, kind: offer.kind, refusals: refusalsOf(verdicts) }, 'no worker took it');
+      this.#deps.logger.warn(
+        { sessionId: offer.sessionId, kind: offer.kind, refusals: refusalsOf(verdicts) },
+        'no worker took it',
+      );
     return null;
   }
 
@@ -201,14 +227,29 @@ export class WorkerHub implements Dispatch, OwnWorkers {
     return { sdp: value.sdp };
   }
 
-  async joinParticipant(instanceId: string, session: SessionKey, participant: JoiningParticipant): Promise<{ readonly sdp: string | null }> {
+  async joinParticipant(
+    instanceId: string,
+    session: SessionKey,
+    participant: JoiningParticipant,
+  ): Promise<{ readonly sdp: string | null }> {
     const { id: participantId, name, mode, connection } = participant;
     const about = { ...wire(session), request_id: randomUUID(), participant_id: participantId };
-    const result = await this.#ask(instanceId, { type: 'participant.join', ...about, name, mode, connection });
+    const result = await this.#ask(instanceId, {
+      type: 'participant.join',
+      ...about,
+      name,
+      mode,
+      connection,
+    });
     return joinedParticipant.parse(answered(result));
   }
 
-  async changeParticipant(instanceId: string, session: SessionKey, participantId: string, change: ParticipantChange): Promise<void> {
+  async changeParticipant(
+    instanceId: string,
+    session: SessionKey,
+    participantId: string,
+    change: ParticipantChange,
+  ): Promise<void> {
     const about = { ...wire(session), request_id: randomUUID(), participant_id: participantId };
     answered(await this.#ask(instanceId, { type: 'participant.change', ...about, change }));
   }
@@ -225,10 +266,14 @@ export class WorkerHub implements Dispatch, OwnWorkers {
   }
 
   /**
-   * The supervisor saw this worker's process end: its sessions are settled as soon as its spool has been read, or after a moment,
-   * which nobody waits for where no successor comes (`isReplaced` false). `stoodIn` is the session it was killed in for standing still.
+   * The supervisor saw this worker's process end: its sessions are settled as soon as its spool has been
+   * read, or after a moment, which nobody waits for where no successor comes (`isReplaced` false). `stoodIn`
+   * is the session it was killed in for standing still.
    */
-  async workerDied(instanceId: string, options: { readonly isReplaced: boolean; readonly stoodIn?: string | null }): Promise<void> {
+  async workerDied(
+    instanceId: string,
+    options: { readonly isReplaced: boolean; readonly stoodIn?: string | null },
+  ): Promise<void> {
     // Once it is closed the store is gone, and the next start looks after what is left.
     if (this.#isClosed || this.#dead.has(instanceId)) return;
     const settled = this.#settleWhenRead(instanceId, options);
@@ -245,7 +290,11 @@ export class WorkerHub implements Dispatch, OwnWorkers {
     this.#workers.get(instanceId)?.close();
     this.#awaitsSuccessor = isReplaced;
     if (!this.expectsWorker()) for (const waiter of this.#spoolWaiters.values()) waiter();
-    else await Promise.race([new Promise<void>((resolve) => this.#spoolWaiters.set(instanceId, resolve)), this.#deps.clock.sleep(SPOOL_GRACE_MS)]);
+    else
+      await Promise.race([
+        new Promise<void>((resolve) => this.#spoolWaiters.set(instanceId, resolve)),
+        this.#deps.clock.sleep(SPOOL_GRACE_MS),
+      ]);
     this.#spoolWaiters.delete(instanceId);
     await this.#settleDead(instanceId, diedAt, stoodIn);
   }
@@ -268,7 +317,8 @@ export class WorkerHub implements Dispatch, OwnWorkers {
     const verdict = await waiting;
     // An accept that comes after its deadline must not keep a slot of a call that went elsewhere.
     if (verdict === 'late') worker.send({ type: 'withdraw', ...wire(offer) });
-    if (verdict === 'accepted') this.#settling.get(worker)?.push({ sessionId: offer.sessionId, epoch: offer.epoch });
+    if (verdict === 'accepted')
+      this.#settling.get(worker)?.push({ sessionId: offer.sessionId, epoch: offer.epoch });
     return verdict;
   }
 
@@ -325,12 +375,19 @@ export class WorkerHub implements Dispatch, OwnWorkers {
   }
 
   /** What a dead worker told stands before its sessions go to another one. */
-  async #settleDead(instanceId: string, diedAt = new Date(this.#deps.clock.wallTime()), stoodIn?: string | null): Promise<void> {
+  async #settleDead(
+    instanceId: string,
+    diedAt = new Date(this.#deps.clock.wallTime()),
+    stoodIn?: string | null,
+  ): Promise<void> {
     await this.#reports.settled();
     await this.#deps.sink().workerDead(instanceId, diedAt, stoodIn);
   }
 
-  /** A link that is back within milliseconds must not be overtaken by the news that it was lost: its sessions would stay unknown. */
+  /**
+   * A link that is back within milliseconds must not be overtaken by the news that it was lost: its sessions
+   * would stay unknown.
+   */
   #tellInOrder(instanceId: string, tell: () => Promise<void>): void {
     inTurn(this.#linkNews, instanceId, () => tell().catch((error: unknown) => this.#failed(error)));
   }
@@ -373,19 +430,36 @@ export class WorkerHub implements Dispatch, OwnWorkers {
 }
 
 function placementAt({ registration }: WorkerConnection): Placement {
-  return { instanceId: registration.instance_id, supervisorRun: registration.supervisor_run, sipTag: registration.sip_tag };
+  return {
+    instanceId: registration.instance_id,
+    supervisorRun: registration.supervisor_run,
+    sipTag: registration.sip_tag,
+  };
 }
 
 /** For the log. */
 function refusalsOf(verdicts: ReadonlyMap<WorkerConnection, OfferVerdict>): readonly object[] {
   return [...verdicts].map(([{ registration, load }, verdict]) => {
     const { instance_id, capacity } = registration;
-    return { instanceId: instance_id, verdict, calls: load.calls, capacity, loopLagMs: Math.round(load.loopLagMs) };
+    return {
+      instanceId: instance_id,
+      verdict,
+      calls: load.calls,
+      capacity,
+      loopLagMs: Math.round(load.loopLagMs),
+    };
   });
 }
 
 const joinedParticipant = z.object({ sdp: z.string().nullable() });
-const PARTICIPANT_FAULTS = z.enum(['not_found', 'call_taken', 'call_not_takeable', 'call_not_running', 'participants_full', 'sdp_unusable']);
+const PARTICIPANT_FAULTS = z.enum([
+  'not_found',
+  'call_taken',
+  'call_not_takeable',
+  'call_not_running',
+  'participants_full',
+  'sdp_unusable',
+]);
 
 /** What a worker answered about a colleague. Throws what it refused, or that it cannot be reached. */
 function answered(result: WorkerAnswer | null): unknown {

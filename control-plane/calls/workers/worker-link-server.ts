@@ -8,11 +8,19 @@ import type { WorkerHub } from './worker-hub.ts';
 
 const PATH = '/internal/worker-link';
 
-/** Serves the worker link on an HTTP server; returns what closes it, and resolves when nothing is being stored for it any more. */
-export function serveWorkerLink(server: Server, hub: WorkerHub, workerToken: string): { close(): Promise<void> } {
+/**
+ * Serves the worker link on an HTTP server; returns what closes it, and resolves when nothing is being stored
+ * for it any more.
+ */
+export function serveWorkerLink(
+  server: Server,
+  hub: WorkerHub,
+  workerToken: string,
+): { close(): Promise<void> } {
   const sockets = new WebSocketServer({ noServer: true, maxPayload: MAX_LINK_FRAME_BYTES });
   const unclaim = claimUpgrade(server, PATH, (request, socket, head) => {
-    if (!isBearer(request.headers.authorization, workerToken)) refuseUpgrade(socket, 401, { headers: { 'WWW-Authenticate': 'Bearer' } });
+    if (!isBearer(request.headers.authorization, workerToken))
+      refuseUpgrade(socket, 401, { headers: { 'WWW-Authenticate': 'Bearer' } });
     else sockets.handleUpgrade(request, socket, head, (connection) => hub.accept(connection));
   });
   return {

@@ -5,8 +5,16 @@ import type { WorkerHub } from './worker-hub.ts';
 /** Adds the workers' meters to a registry. */
 export function addWorkerMetrics(registry: Registry, hub: Pick<WorkerHub, 'describe'>): void {
   const meters = [
-    { name: 'parley_worker_calls', help: 'Jobs a worker runs: calls and analyses.', read: (load: Load) => load.calls },
-    { name: 'parley_worker_free_slots', help: 'Jobs a worker would still take.', read: (load: Load) => load.freeSlots },
+    {
+      name: 'parley_worker_calls',
+      help: 'Jobs a worker runs: calls and analyses.',
+      read: (load: Load) => load.calls,
+    },
+    {
+      name: 'parley_worker_free_slots',
+      help: 'Jobs a worker would still take.',
+      read: (load: Load) => load.freeSlots,
+    },
     {
       name: 'parley_worker_loop_lag_seconds',
       help: 'Lateness of a worker’s event loop, 95th percentile of its last second.',

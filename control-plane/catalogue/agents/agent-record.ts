@@ -16,7 +16,13 @@ export const profileFields = {
   public_enabled: z.boolean(),
   allowed_origins: z
     .array(
-      z.string().max(512).refine(isOrigin, 'must be an origin such as https://www.example.com; each is listed by itself, there are no wildcards'),
+      z
+        .string()
+        .max(512)
+        .refine(
+          isOrigin,
+          'must be an origin such as https://www.example.com; each is listed by itself, there are no wildcards',
+        ),
     )
     .max(LIMITS.allowedOrigins),
   overrides_allowed: z.array(z.enum(OVERRIDE_FIELDS)).max(8),
@@ -35,7 +41,11 @@ export const agentRecord = z.object({
 });
 
 /** A configuration as read: with whose it is, its hash and when it was last changed. */
-export const configRecord = agentConfig.extend({ agent_id: z.string(), config_hash: z.string(), updated_at: timestamp });
+export const configRecord = agentConfig.extend({
+  agent_id: z.string(),
+  config_hash: z.string(),
+  updated_at: timestamp,
+});
 
 /** A row of the list of versions. */
 export const versionSummary = z.object({
@@ -69,7 +79,12 @@ export function toAgentRecord(agent: AgentDocument, draftHash: string): z.output
 
 /** Shows a draft's configuration. */
 export function toConfigRecord(agent: AgentDocument, draftHash: string): z.output<typeof configRecord> {
-  return { agent_id: agent._id, config_hash: draftHash, updated_at: agent.config_updated_at.toISOString(), ...agent.config };
+  return {
+    agent_id: agent._id,
+    config_hash: draftHash,
+    updated_at: agent.config_updated_at.toISOString(),
+    ...agent.config,
+  };
 }
 
 /** Shows a row of the list of versions. */
@@ -86,5 +101,8 @@ export function toVersionSummary(version: VersionDocument): z.output<typeof vers
 /** Shows a version with its configuration. */
 export function toVersionRecord(version: VersionDocument): z.output<typeof versionRecord> {
   const { agent_id, config_hash, config, config_updated_at } = version;
-  return { ...toVersionSummary(version), config: { agent_id, config_hash, updated_at: config_updated_at.toISOString(), ...config } };
+  return {
+    ...toVersionSummary(version),
+    config: { agent_id, config_hash, updated_at: config_updated_at.toISOString(), ...config },
+  };
 }

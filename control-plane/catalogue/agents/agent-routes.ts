@@ -32,31 +32,51 @@ const agentsQuery = z.strictObject({
 
 /** Registers the routes of agent profiles. */
 export function registerAgentRoutes(app: ApiServer, context: Context): void {
-  const record = async (agent: AgentDocument) => toAgentRecord(agent, (await draftHashes(context, [agent]))[0] ?? '');
+  const record = async (agent: AgentDocument) =>
+    toAgentRecord(agent, (await draftHashes(context, [agent]))[0] ?? '');
 
   app.post(
     '/v1/agent/agents',
-    { config: { access: 'beta' }, schema: { tags: ['agents'], body: createBody, response: { 201: agentRecord } } },
+    {
+      config: { access: 'beta' },
+      schema: { tags: ['agents'], body: createBody, response: { 201: agentRecord } },
+    },
     async (request, reply) => {
       const { name, description, config } = request.body;
-      const agent = await createAgent(context, { owner: callerOf(request), name, description, config: config ?? {} });
+      const agent = await createAgent(context, {
+        owner: callerOf(request),
+        name,
+        description,
+        config: config ?? {},
+      });
       return reply.code(201).send(await record(agent));
     },
   );
 
   app.get(
     '/v1/agent/agents',
-    { schema: { tags: ['agents'], querystring: agentsQuery, response: { 200: listOf('agents', agentRecord) } } },
+    {
+      schema: {
+        tags: ['agents'],
+        querystring: agentsQuery,
+        response: { 200: listOf('agents', agentRecord) },
+      },
+    },
     async (request) => {
       const { query } = request;
-      const { rows, ...page } = await findPage(context.models.agents, { filter: agentsFilter(callerOf(request).teamId, query), query });
+      const { rows, ...page } = await findPage(context.models.agents, {
+        filter: agentsFilter(callerOf(request).teamId, query),
+        query,
+      });
       const hashes = await draftHashes(context, rows);
       return { agents: rows.map((agent, index) => toAgentRecord(agent, hashes[index] ?? '')), ...page };
     },
   );
 
-  app.get('/v1/agent/agents/:agent_id', { schema: { tags: ['agents'], params: agentPath, response: { 200: agentRecord } } }, async (request) =>
-    record(await findAgent(context, callerOf(request).teamId, request.params.agent_id)),
+  app.get(
+    '/v1/agent/agents/:agent_id',
+    { schema: { tags: ['agents'], params: agentPath, response: { 200: agentRecord } } },
+    async (request) => record(await findAgent(context, callerOf(request).teamId, request.params.agent_id)),
   );
 
   app.patch(
@@ -88,16 +108,24 @@ export function registerAgentRoutes(app: ApiServer, context: Context): void {
 function agentsFilter(teamId: string, query: z.output<typeof agentsQuery>): Record<string, unknown> {
   const filter: Record<string, unknown> = { team_id: teamId };
   if (!query.include_archived) filter['status'] = 'active';
-  if (query.publication_state !== 'all') filter['published'] = query.publication_state === 'live' ? { $gt: 0 } : 0;
-  if (query.search) filter['$or'] = [{ name: searchPattern(query.search) }, { description: searchPattern(query.search) }];
+  if (query.publication_state !== 'all')
+    filter['published'] = query.publication_state === 'live' ? { $gt: 0 } : 0;
+  if (query.search)
+    filter['$or'] = [{ name: searchPattern(query.search) }, { description: searchPattern(query.search) }];
   return filter;
 }
 
 /** The agent goes last, so that a deletion that was cut short can be asked for again. Sessions stay. */
 async function deleteAgent(context: Context, teamId: string, agentId: string): Promise<void> {
   await findAgent(context, teamId, agentId);
-  await context.models.numbers.updateMany({ agent_id: agentId }, { $set: { agent_id: null, updated_at: now(context) } });
-  await context.models.agentTests.updateMany({ team_id: teamId, agent_ids: agentId }, { $pull: { agent_ids: agentId }, $inc: { rev: 1 } });
+  await context.models.numbers.updateMany(
+    { agent_id: agentId },
+    { $set: { agent_id: null, updated_at: now(context) } },
+  );
+  await context.models.agentTests.updateMany(
+    { team_id: teamId, agent_ids: agentId },
+    { $pull: { agent_ids: agentId }, $inc: { rev: 1 } },
+  );
   await context.models.versions.deleteMany({ agent_id: agentId });
   await leavingQuota(context, { kind: 'agents', owner: teamId, id: agentId }, () =>
     context.models.agents.deleteOne({ _id: agentId, team_id: teamId }),

@@ -1,4 +1,7 @@
-/** Agents in the store: found with their team in the query, so that a foreign one cannot be told from a missing one; drafts changed under their `rev`. */
+/**
+ * Agents in the store: found with their team in the query, so that a foreign one cannot be told from a
+ * missing one; drafts changed under their `rev`.
+ */
 import type { AgentConfigPatch } from '#config/agent-config-patch.ts';
 import { patchAgentConfig } from '#config/agent-config-patch.ts';
 import { fault } from '#config/errors.ts';
@@ -20,15 +23,29 @@ export async function findAgent(context: Context, teamId: string, agentId: strin
   return agent;
 }
 
-/** As `findAgent`, for a call that is to begin: what it returns is shared, and nobody changes it. Throws `not_found`. */
-export async function findCalledAgent(context: Context, teamId: string, agentId: string): Promise<AgentDocument> {
-  const agent = await context.remembered.agents(`${teamId}/${agentId}`, () => findAgent(context, teamId, agentId));
+/**
+ * As `findAgent`, for a call that is to begin: what it returns is shared, and nobody changes it. Throws
+ * `not_found`.
+ */
+export async function findCalledAgent(
+  context: Context,
+  teamId: string,
+  agentId: string,
+): Promise<AgentDocument> {
+  const agent = await context.remembered.agents(`${teamId}/${agentId}`, () =>
+    findAgent(context, teamId, agentId),
+  );
   if (!agent) throw fault('not_found');
   return agent;
 }
 
 /** Applies a patch to a draft and returns the agent as it is then. Throws `InvalidRequest`, `not_found`. */
-export async function patchDraft(context: Context, teamId: string, agentId: string, patch: AgentConfigPatch): Promise<AgentDocument> {
+export async function patchDraft(
+  context: Context,
+  teamId: string,
+  agentId: string,
+  patch: AgentConfigPatch,
+): Promise<AgentDocument> {
   for (let attempt = 0; attempt < DRAFT_ATTEMPTS; attempt++) {
     const agent = await findAgent(context, teamId, agentId);
     const { config, secrets } = await patchedDraft(context, agent, patch);
@@ -73,7 +90,9 @@ async function snapshotsOf(context: Context, agents: readonly AgentDocument[]): 
   const toolIds = [...new Set(agents.flatMap((agent) => agent.config.tools.tool_ids))];
   const sourceIds = [...new Set(agents.flatMap((agent) => agent.config.knowledge_base.knowledge_source_ids))];
   const tools = new Map((await attachedTools(context, toolIds)).map((tool) => [tool.tool_id, tool]));
-  const sources = new Map((await attachedKnowledge(context, sourceIds)).map((source) => [source.knowledge_source_id, source]));
+  const sources = new Map(
+    (await attachedKnowledge(context, sourceIds)).map((source) => [source.knowledge_source_id, source]),
+  );
   return agents.map(({ config, secrets }) => ({
     config,
     secrets,

@@ -1,4 +1,7 @@
-/** The hash that tells one configuration from another: over its canonical form, its secrets, its tools and the revisions of its knowledge. */
+/**
+ * The hash that tells one configuration from another: over its canonical form, its secrets, its tools and the
+ * revisions of its knowledge.
+ */
 import { createHash } from 'node:crypto';
 import type { AgentConfig } from '#config/agent-config.ts';
 import type { SealedAgentSecrets } from '../../platform/store/models/agent-model.ts';

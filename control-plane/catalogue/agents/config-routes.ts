@@ -8,26 +8,39 @@ import { listOf, listQuery } from '../../platform/http/lists.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
 import { findPage } from '../../platform/store/find-page.ts';
 import type { AgentDocument } from '../../platform/store/models/agent-model.ts';
-import { configRecord, toConfigRecord, toVersionRecord, toVersionSummary, versionRecord, versionSummary } from './agent-record.ts';
+import {
+  configRecord,
+  toConfigRecord,
+  toVersionRecord,
+  toVersionSummary,
+  versionRecord,
+  versionSummary,
+} from './agent-record.ts';
 import { draftHashes, findAgent, patchDraft } from './agent-store.ts';
 import { publishAgent } from './publish.ts';
 
 const agentPath = z.object({ agent_id: z.string() });
 
 const publishBody = z
-  .strictObject({ version_title: z.string().max(120).nullable().default(null), version_description: z.string().max(2_000).nullable().default(null) })
+  .strictObject({
+    version_title: z.string().max(120).nullable().default(null),
+    version_description: z.string().max(2_000).nullable().default(null),
+  })
   .optional();
 
 const offered = z.object({ id: z.string(), default: z.boolean() });
 const modelsRecord = z.object({
   llm: z.array(offered),
   asr: z.array(offered),
-  voices: z.array(z.object({ id: z.string(), name: z.string(), languages: z.array(z.string()), default: z.boolean() })),
+  voices: z.array(
+    z.object({ id: z.string(), name: z.string(), languages: z.array(z.string()), default: z.boolean() }),
+  ),
 });
 
 /** Registers the routes of configurations and versions. */
 export function registerConfigRoutes(app: ApiServer, context: Context): void {
-  const record = async (agent: AgentDocument) => toConfigRecord(agent, (await draftHashes(context, [agent]))[0] ?? '');
+  const record = async (agent: AgentDocument) =>
+    toConfigRecord(agent, (await draftHashes(context, [agent]))[0] ?? '');
 
   app.get('/v1/agent/models', { schema: { tags: ['agents'], response: { 200: modelsRecord } } }, () => ({
     llm: [...context.platform.llm],
@@ -43,23 +56,44 @@ export function registerConfigRoutes(app: ApiServer, context: Context): void {
 
   app.patch(
     '/v1/agent/agents/:agent_id/config',
-    { schema: { tags: ['agents'], params: agentPath, body: agentConfigPatch, response: { 200: configRecord } } },
-    async (request) => record(await patchDraft(context, callerOf(request).teamId, request.params.agent_id, request.body)),
+    {
+      schema: {
+        tags: ['agents'],
+        params: agentPath,
+        body: agentConfigPatch,
+        response: { 200: configRecord },
+      },
+    },
+    async (request) =>
+      record(await patchDraft(context, callerOf(request).teamId, request.params.agent_id, request.body)),
   );
 
   app.post(
     '/v1/agent/agents/:agent_id/publish',
-    { config: { bodyOptional: true }, schema: { tags: ['agents'], params: agentPath, body: publishBody, response: { 200: versionRecord } } },
+    {
+      config: { bodyOptional: true },
+      schema: { tags: ['agents'], params: agentPath, body: publishBody, response: { 200: versionRecord } },
+    },
     async (request) => {
-      const labels = { title: request.body?.version_title ?? null, description: request.body?.version_description ?? null };
-      return toVersionRecord(await publishAgent(context, callerOf(request).teamId, request.params.agent_id, labels));
+      const labels = {
+        title: request.body?.version_title ?? null,
+        description: request.body?.version_description ?? null,
+      };
+      return toVersionRecord(
+        await publishAgent(context, callerOf(request).teamId, request.params.agent_id, labels),
+      );
     },
   );
 
   app.get(
     '/v1/agent/agents/:agent_id/versions',
     {
-      schema: { tags: ['agents'], params: agentPath, querystring: z.strictObject(listQuery), response: { 200: listOf('versions', versionSummary) } },
+      schema: {
+        tags: ['agents'],
+        params: agentPath,
+        querystring: z.strictObject(listQuery),
+        response: { 200: listOf('versions', versionSummary) },
+      },
     },
     async (request) => {
       const agent = await findAgent(context, callerOf(request).teamId, request.params.agent_id);
@@ -75,12 +109,22 @@ export function registerConfigRoutes(app: ApiServer, context: Context): void {
 
   app.get(
     '/v1/agent/agents/:agent_id/versions/:version_number',
-    { schema: { tags: ['agents'], params: agentPath.extend({ version_number: z.string() }), response: { 200: versionRecord } } },
+    {
+      schema: {
+        tags: ['agents'],
+        params: agentPath.extend({ version_number: z.string() }),
+        response: { 200: versionRecord },
+      },
+    },
     async (request) => {
       const agent = await findAgent(context, callerOf(request).teamId, request.params.agent_id);
       // What is not written as an integer is no version's number: 404, not 422.
-      const number = /^[1-9]\d{0,8}$/.test(request.params.version_number) ? Number(request.params.version_number) : -1;
-      const version = await context.models.versions.findOne({ agent_id: agent._id, version_number: number }).lean();
+      const number = /^[1-9]\d{0,8}$/.test(request.params.version_number)
+        ? Number(request.params.version_number)
+        : -1;
+      const version = await context.models.versions
+        .findOne({ agent_id: agent._id, version_number: number })
+        .lean();
       if (!version) throw fault('not_found');
       return toVersionRecord(version);
     },

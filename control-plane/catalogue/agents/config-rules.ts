@@ -1,6 +1,6 @@
 /**
- * What a configuration must satisfy beyond its schema before it is saved: rules across fields, and everything that has to be looked up.
- * Texts of problems never repeat what was sent.
+ * What a configuration must satisfy beyond its schema before it is saved: rules across fields, and everything
+ * that has to be looked up. Texts of problems never repeat what was sent.
  */
 import type { AgentConfig } from '#config/agent-config.ts';
 import type { AgentConfigPatch } from '#config/agent-config-patch.ts';
@@ -44,7 +44,8 @@ export async function checkDraft(context: Context, change: DraftChange): Promise
     ...(await endpointProblems(context, change)),
     ...(await referenceProblems(context, change)),
   ];
-  if (problems.length > 0) throw new InvalidRequest(problems.flatMap(({ loc, text }) => invalidField(loc, text).entries));
+  if (problems.length > 0)
+    throw new InvalidRequest(problems.flatMap(({ loc, text }) => invalidField(loc, text).entries));
   if (change.patch.tools?.tool_ids) await refuseTwinClientTools(context, change);
 }
 
@@ -57,10 +58,19 @@ function textProblems(config: AgentConfig): Problem[] {
     [['conversation', 'outbound', 'voicemail', 'message'], conversation.outbound.voicemail.message],
     [['conversation', 'keypad_menu', 'prompt'], conversation.keypad_menu.prompt],
     [['conversation', 'keypad_menu', 'retry_message'], conversation.keypad_menu.retry_message],
-    [['tools', 'system_tools', 'hang_up_call_farewell_message'], tools.system_tools.hang_up_call_farewell_message],
+    [
+      ['tools', 'system_tools', 'hang_up_call_farewell_message'],
+      tools.system_tools.hang_up_call_farewell_message,
+    ],
     ...conversation.transfer_destinations.flatMap((destination, index): [Problem['loc'], string][] => [
-      [['conversation', 'transfer_destinations', index, 'announcement_message'], destination.announcement_message],
-      [['conversation', 'transfer_destinations', index, 'warm_briefing_instructions'], destination.warm_briefing_instructions],
+      [
+        ['conversation', 'transfer_destinations', index, 'announcement_message'],
+        destination.announcement_message,
+      ],
+      [
+        ['conversation', 'transfer_destinations', index, 'warm_briefing_instructions'],
+        destination.warm_briefing_instructions,
+      ],
     ]),
   ];
   return texts.flatMap(([loc, text]) => problemIf(loc, placeholderProblem(text)));
@@ -69,16 +79,21 @@ function textProblems(config: AgentConfig): Problem[] {
 function conversationProblems(context: Context, { patch, after }: DraftChange): Problem[] {
   const { timezone, keypad_menu: menu, transfer_destinations: destinations } = after.conversation;
   const problems: Problem[] = [];
-  if (timezone !== '' && !isTimezone(timezone)) problems.push({ loc: ['conversation', 'timezone'], text: 'must be an IANA time zone' });
+  if (timezone !== '' && !isTimezone(timezone))
+    problems.push({ loc: ['conversation', 'timezone'], text: 'must be an IANA time zone' });
   if (menu.enabled && menu.options.length === 0)
-    problems.push({ loc: ['conversation', 'keypad_menu', 'options'], text: 'an enabled keypad menu needs 1 to 12 options' });
+    problems.push({
+      loc: ['conversation', 'keypad_menu', 'options'],
+      text: 'an enabled keypad menu needs 1 to 12 options',
+    });
   if (!patch.conversation?.transfer_destinations) return problems;
   const labels = destinations.map((destination) => destination.label.trim().toLowerCase());
   for (const [index, destination] of destinations.entries()) {
     const loc = ['conversation', 'transfer_destinations', index];
     if (destinations.length > 1 && labels[index] === '')
       problems.push({ loc: [...loc, 'label'], text: 'is required when there are several destinations' });
-    else if (labels.indexOf(labels[index] ?? '') !== index) problems.push({ loc: [...loc, 'label'], text: 'labels must be unique' });
+    else if (labels.indexOf(labels[index] ?? '') !== index)
+      problems.push({ loc: [...loc, 'label'], text: 'labels must be unique' });
     problems.push(...addressProblems(context, destination, loc));
   }
   return problems;
@@ -94,7 +109,8 @@ function addressProblems(
       ? []
       : [{ loc: [...loc, 'sip_uri'], text: 'must be a SIP URI such as sip:desk@example.com' }];
   }
-  if (!isE164(destination.phone_number)) return [{ loc: [...loc, 'phone_number'], text: 'must be an E.164 number such as +14155550123' }];
+  if (!isE164(destination.phone_number))
+    return [{ loc: [...loc, 'phone_number'], text: 'must be an E.164 number such as +14155550123' }];
   const allowed = context.settings.OUTBOUND_COUNTRIES;
   return allowed.includes(countryOf(destination.phone_number) ?? '')
     ? []
@@ -112,7 +128,8 @@ function analysisProblems(analysis: AgentConfig['analysis']): Problem[] {
   for (const [index, field] of analysis.data_fields.entries()) {
     const loc = ['analysis', 'data_fields', index, 'enum_options'];
     const count = field.enum_options?.length ?? 0;
-    if (field.type === 'enum' && count < 2) problems.push({ loc, text: 'an enum field needs 2 to 20 options' });
+    if (field.type === 'enum' && count < 2)
+      problems.push({ loc, text: 'an enum field needs 2 to 20 options' });
     if (field.type !== 'enum' && count > 0) problems.push({ loc, text: 'only an enum field has options' });
   }
   return problems;
@@ -121,16 +138,28 @@ function analysisProblems(analysis: AgentConfig['analysis']): Problem[] {
 function modelProblems(context: Context, { patch, before }: DraftChange): Problem[] {
   const isOffered = (list: readonly OfferedModel[], separator: string, id: string) => {
     // A vendor that is set up serves models this list cannot know.
-    const vendors = new Set(list.map((model) => model.id.split(separator)[0]).filter((vendor) => vendor !== 'local'));
+    const vendors = new Set(
+      list.map((model) => model.id.split(separator)[0]).filter((vendor) => vendor !== 'local'),
+    );
     const [vendor, ...rest] = id.split(separator);
     return list.some((model) => model.id === id) || (vendors.has(vendor) && rest.join(separator) !== '');
   };
   const { llm, asr } = context.platform;
   const problems: Problem[] = [];
   const isNewModel = patch.llm?.model !== undefined && patch.llm.model !== before.llm.model;
-  if (isNewModel && !(isOffered(llm, '/', patch.llm?.model ?? '') && isModelAllowed(context.settings.LLM_ALLOWED, patch.llm?.model ?? '')))
+  if (
+    isNewModel &&
+    !(
+      isOffered(llm, '/', patch.llm?.model ?? '') &&
+      isModelAllowed(context.settings.LLM_ALLOWED, patch.llm?.model ?? '')
+    )
+  )
     problems.push({ loc: ['llm', 'model'], text: 'is not offered here; see GET /v1/agent/models' });
-  if (patch.asr?.model !== undefined && patch.asr.model !== before.asr.model && !isOffered(asr, ':', patch.asr.model))
+  if (
+    patch.asr?.model !== undefined &&
+    patch.asr.model !== before.asr.model &&
+    !isOffered(asr, ':', patch.asr.model)
+  )
     problems.push({ loc: ['asr', 'model'], text: 'is not offered here; see GET /v1/agent/models' });
   return problems;
 }
@@ -140,10 +169,13 @@ function customModelProblems({ patch, before, after }: DraftChange): Problem[] {
   if (!sent || !after.llm.custom) return [];
   const problems: Problem[] = [];
   // A snapshot that is put back names both; a person means one of them.
-  if (patch.llm?.model !== undefined && sent.has_secret === undefined) problems.push({ loc: ['llm'], text: 'model and custom exclude each other' });
-  if (after.llm.custom.base_url === '') problems.push({ loc: ['llm', 'custom', 'base_url'], text: 'is required' });
+  if (patch.llm?.model !== undefined && sent.has_secret === undefined)
+    problems.push({ loc: ['llm'], text: 'model and custom exclude each other' });
+  if (after.llm.custom.base_url === '')
+    problems.push({ loc: ['llm', 'custom', 'base_url'], text: 'is required' });
   if (after.llm.custom.model === '') problems.push({ loc: ['llm', 'custom', 'model'], text: 'is required' });
-  if (!before.llm.custom && !sent.api_key && sent.has_secret === undefined) problems.push({ loc: ['llm', 'custom', 'api_key'], text: 'is required' });
+  if (!before.llm.custom && !sent.api_key && sent.has_secret === undefined)
+    problems.push({ loc: ['llm', 'custom', 'api_key'], text: 'is required' });
   return problems;
 }
 
@@ -155,20 +187,36 @@ async function promptProblems(patch: AgentConfigPatch): Promise<Problem[]> {
 async function endpointProblems(context: Context, { patch, after }: DraftChange): Promise<Problem[]> {
   const checks: Promise<Problem[]>[] = [];
   if (patch.webhooks?.post_call) {
-    checks.push(...after.webhooks.post_call.map((entry, index) => urlProblems(context, entry.url, ['webhooks', 'post_call', index, 'url'])));
+    checks.push(
+      ...after.webhooks.post_call.map((entry, index) =>
+        urlProblems(context, entry.url, ['webhooks', 'post_call', index, 'url']),
+      ),
+    );
   }
   if (patch.webhooks?.conversation_init) {
-    checks.push(urlProblems(context, after.webhooks.conversation_init?.url ?? '', ['webhooks', 'conversation_init', 'url']));
+    checks.push(
+      urlProblems(context, after.webhooks.conversation_init?.url ?? '', [
+        'webhooks',
+        'conversation_init',
+        'url',
+      ]),
+    );
   }
   if (patch.conversation?.transfer_destinations) {
-    checks.push(...after.conversation.transfer_destinations.map((destination, index) => sipHostProblems(context, destination, index)));
+    checks.push(
+      ...after.conversation.transfer_destinations.map((destination, index) =>
+        sipHostProblems(context, destination, index),
+      ),
+    );
   }
   const baseUrl = after.llm.custom?.base_url ?? '';
   if (patch.llm?.custom && baseUrl !== '') checks.push(baseUrlProblems(context, baseUrl));
   return (await Promise.all(checks)).flat();
 }
 
-/** A destination by SIP address must not be the operator's own trunk, nor a machine of the operator's network. */
+/**
+ * A destination by SIP address must not be the operator's own trunk, nor a machine of the operator's network.
+ */
 async function sipHostProblems(
   context: Context,
   { type, sip_uri: uri }: AgentConfig['conversation']['transfer_destinations'][number],
@@ -185,7 +233,9 @@ async function baseUrlProblems(context: Context, baseUrl: string): Promise<Probl
   if (problems.length > 0) return problems;
   const url = new URL(baseUrl);
   if (url.search !== '' || url.hash !== '') return [{ loc, text: 'must have no query and no fragment' }];
-  return url.protocol === 'https:' || (await context.egress.allowsPlainHttp(baseUrl)) ? [] : [{ loc, text: 'must be https' }];
+  return url.protocol === 'https:' || (await context.egress.allowsPlainHttp(baseUrl))
+    ? []
+    : [{ loc, text: 'must be https' }];
 }
 
 async function urlProblems(context: Context, url: string, loc: Problem['loc']): Promise<Problem[]> {
@@ -202,18 +252,38 @@ async function referenceProblems(context: Context, { teamId, patch }: DraftChang
   const problems: Problem[] = [];
   const { tool_ids: toolIds = [] } = patch.tools ?? {};
   const { knowledge_source_ids: sourceIds = [] } = patch.knowledge_base ?? {};
-  const [tools, sources] = await Promise.all([attachable(context, 'tools', teamId, toolIds), attachable(context, 'knowledge', teamId, sourceIds)]);
+  const [tools, sources] = await Promise.all([
+    attachable(context, 'tools', teamId, toolIds),
+    attachable(context, 'knowledge', teamId, sourceIds),
+  ]);
   problems.push(
     ...unknownEntries(['tools', 'tool_ids'], toolIds, tools, 'unknown tool'),
-    ...unknownEntries(['knowledge_base', 'knowledge_source_ids'], sourceIds, sources, 'unknown knowledge source'),
+    ...unknownEntries(
+      ['knowledge_base', 'knowledge_source_ids'],
+      sourceIds,
+      sources,
+      'unknown knowledge source',
+    ),
   );
   const defaults = patch.variables?.defaults;
-  if (defaults && (Object.keys(defaults).length > LIMITS.variableEntries || Buffer.byteLength(JSON.stringify(defaults)) > LIMITS.variableBytes))
-    problems.push({ loc: ['variables', 'defaults'], text: `at most ${LIMITS.variableEntries} entries and ${LIMITS.variableBytes} bytes` });
+  if (
+    defaults &&
+    (Object.keys(defaults).length > LIMITS.variableEntries ||
+      Buffer.byteLength(JSON.stringify(defaults)) > LIMITS.variableBytes)
+  )
+    problems.push({
+      loc: ['variables', 'defaults'],
+      text: `at most ${LIMITS.variableEntries} entries and ${LIMITS.variableBytes} bytes`,
+    });
   return problems;
 }
 
-function unknownEntries(loc: readonly string[], ids: readonly string[], known: ReadonlySet<string>, text: string): Problem[] {
+function unknownEntries(
+  loc: readonly string[],
+  ids: readonly string[],
+  known: ReadonlySet<string>,
+  text: string,
+): Problem[] {
   return ids.flatMap((id, index) => {
     if (!known.has(id)) return [{ loc: [...loc, index], text }];
     return ids.indexOf(id) === index ? [] : [{ loc: [...loc, index], text: 'is listed twice' }];
@@ -221,7 +291,9 @@ function unknownEntries(loc: readonly string[], ids: readonly string[], known: R
 }
 
 async function refuseTwinClientTools(context: Context, { teamId, after }: DraftChange): Promise<void> {
-  const tools = await context.models.tools.find({ team_id: teamId, _id: { $in: after.tools.tool_ids }, tool_type: 'client' }, { name: 1 }).lean();
+  const tools = await context.models.tools
+    .find({ team_id: teamId, _id: { $in: after.tools.tool_ids }, tool_type: 'client' }, { name: 1 })
+    .lean();
   const names = tools.map((tool) => tool.name);
   const twin = names.find((name, index) => names.indexOf(name) !== index);
   if (twin !== undefined) throw fault('duplicate_client_tool', { name: twin });

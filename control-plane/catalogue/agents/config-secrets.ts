@@ -1,4 +1,7 @@
-/** The secrets of a draft: taken out of a patch, sealed beside the configuration, and told only as `has_secret`. */
+/**
+ * The secrets of a draft: taken out of a patch, sealed beside the configuration, and told only as
+ * `has_secret`.
+ */
 import type { AgentConfig } from '#config/agent-config.ts';
 import type { AgentConfigPatch } from '#config/agent-config-patch.ts';
 import { isOtherHost } from '#config/credential-host.ts';
@@ -10,7 +13,10 @@ type KeyByUrl = SealedAgentSecrets['post_call'];
 /** The secrets of a new agent. */
 export const NO_SECRETS: SealedAgentSecrets = { post_call: [], conversation_init: [], llm_api_key: null };
 
-/** Applies a patch's secrets; the result's `has_secret` tells what is kept. A custom model's key is for the host it was given for. */
+/**
+ * Applies a patch's secrets; the result's `has_secret` tells what is kept. A custom model's key is for the
+ * host it was given for.
+ */
 export function applySecrets(
   box: SecretBox,
   draft: { readonly config: AgentConfig; readonly secrets: SealedAgentSecrets },
@@ -23,9 +29,13 @@ export function applySecrets(
   const sentInit = patch.webhooks?.conversation_init;
   const sentByUrl = new Map(patch.webhooks?.post_call?.map((entry) => [entry.url, entry.secret]));
   const secrets: SealedAgentSecrets = {
-    post_call: config.webhooks.post_call.flatMap(({ url }) => keep(box, stored.post_call, url, sentByUrl.get(url))),
+    post_call: config.webhooks.post_call.flatMap(({ url }) =>
+      keep(box, stored.post_call, url, sentByUrl.get(url)),
+    ),
     conversation_init: init ? keep(box, stored.conversation_init, init.url, sentInit?.secret) : [],
-    llm_api_key: custom && keptOrSealed(box, modelKeyFor(custom.base_url, draft), patch.llm?.custom?.api_key ?? undefined),
+    llm_api_key:
+      custom &&
+      keptOrSealed(box, modelKeyFor(custom.base_url, draft), patch.llm?.custom?.api_key ?? undefined),
   };
   const hasKey = (keys: KeyByUrl, url: string) => keys.some((key) => key.url === url);
   return {
@@ -34,7 +44,10 @@ export function applySecrets(
       ...config,
       webhooks: {
         conversation_init: init && { ...init, has_secret: hasKey(secrets.conversation_init, init.url) },
-        post_call: config.webhooks.post_call.map((entry) => ({ ...entry, has_secret: hasKey(secrets.post_call, entry.url) })),
+        post_call: config.webhooks.post_call.map((entry) => ({
+          ...entry,
+          has_secret: hasKey(secrets.post_call, entry.url),
+        })),
       },
       llm: { ...config.llm, custom: custom && { ...custom, has_secret: secrets.llm_api_key !== null } },
     },
@@ -42,7 +55,10 @@ export function applySecrets(
 }
 
 /** The key that is stored, where it was given for the host of this address. */
-function modelKeyFor(baseUrl: string, { config, secrets }: { readonly config: AgentConfig; readonly secrets: SealedAgentSecrets }): string | null {
+function modelKeyFor(
+  baseUrl: string,
+  { config, secrets }: { readonly config: AgentConfig; readonly secrets: SealedAgentSecrets },
+): string | null {
   return isOtherHost(config.llm.custom?.base_url ?? '', baseUrl) ? null : secrets.llm_api_key;
 }
 

@@ -23,7 +23,11 @@ export interface NewAgent {
 /** Creates an agent. Throws `quota_reached`, and `InvalidRequest` when the patch is not acceptable. */
 export async function createAgent(context: Context, request: NewAgent): Promise<AgentDocument> {
   const { owner } = request;
-  const start = { team_id: owner.teamId, config: defaultAgentConfig(platformDefaults(context.platform)), secrets: NO_SECRETS };
+  const start = {
+    team_id: owner.teamId,
+    config: defaultAgentConfig(platformDefaults(context.platform)),
+    secrets: NO_SECRETS,
+  };
   const draft = await patchedDraft(context, start, request.config).catch((error: unknown) => {
     throw error instanceof InvalidRequest ? asFieldConfig(error) : error;
   });
@@ -58,11 +62,17 @@ export async function createAgent(context: Context, request: NewAgent): Promise<
 
 /** A creation carries the patch in its field `config`; that is where its problems are. */
 function asFieldConfig({ entries }: InvalidRequest): InvalidRequest {
-  return new InvalidRequest(entries.map((entry) => ({ ...entry, loc: ['body', 'config', ...entry.loc.slice(1)] })));
+  return new InvalidRequest(
+    entries.map((entry) => ({ ...entry, loc: ['body', 'config', ...entry.loc.slice(1)] })),
+  );
 }
 
 /** Models and voice a new agent starts with here. */
 export function platformDefaults(platform: PlatformModels): PlatformDefaults {
   const defaultOf = (list: PlatformModels['llm']) => list.find((offered) => offered.default)?.id ?? '';
-  return { llmModel: defaultOf(platform.llm), asrModel: defaultOf(platform.asr), voiceId: defaultOf(platform.voices) };
+  return {
+    llmModel: defaultOf(platform.llm),
+    asrModel: defaultOf(platform.asr),
+    voiceId: defaultOf(platform.voices),
+  };
 }

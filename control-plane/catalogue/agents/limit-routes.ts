@@ -17,8 +17,13 @@ const limitRecord = z.strictObject(limitFields);
 export function registerLimitRoutes(app: ApiServer, context: Context): void {
   const url = '/v1/agent/agents/:agent_id/limits';
 
-  app.get(url, { schema: { tags: ['agents'], params: agentPath, response: { 200: limitRecord } } }, async (request) =>
-    toLimitRecord((await findAgent(context, callerOf(request).teamId, request.params.agent_id)).limits ?? {}),
+  app.get(
+    url,
+    { schema: { tags: ['agents'], params: agentPath, response: { 200: limitRecord } } },
+    async (request) =>
+      toLimitRecord(
+        (await findAgent(context, callerOf(request).teamId, request.params.agent_id)).limits ?? {},
+      ),
   );
 
   app.put(

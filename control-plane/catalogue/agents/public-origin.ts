@@ -3,11 +3,15 @@ import { fault } from '#config/errors.ts';
 import type { AgentDocument } from '../../platform/store/models/agent-model.ts';
 
 /** Throws a 403 unless a page of this origin may use the agent without a key. */
-export function requirePublicOrigin(agent: Pick<AgentDocument, 'public_enabled' | 'allowed_origins' | 'status'>, origin: string | undefined): void {
+export function requirePublicOrigin(
+  agent: Pick<AgentDocument, 'public_enabled' | 'allowed_origins' | 'status'>,
+  origin: string | undefined,
+): void {
   if (!agent.public_enabled || agent.status === 'archived') throw fault('agent_not_public');
   if (origin === undefined || origin === '') throw fault('origin_required');
   const caller = normalOrigin(origin);
-  if (caller === null || !agent.allowed_origins.some((allowed) => normalOrigin(allowed) === caller)) throw fault('origin_not_allowed');
+  if (caller === null || !agent.allowed_origins.some((allowed) => normalOrigin(allowed) === caller))
+    throw fault('origin_not_allowed');
 }
 
 /** True for one origin; a wildcard is none: it would match nothing (the exact scheme, host and port). */

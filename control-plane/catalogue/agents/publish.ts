@@ -1,6 +1,7 @@
 /**
- * Publishing: a draft frozen into an immutable version with its tools, secrets and knowledge revisions.
- * One insert under the unique index {agent, version_number} decides; the agent's pointer to it follows and may be repeated.
+ * Publishing: a draft frozen into an immutable version with its tools, secrets and knowledge revisions. One
+ * insert under the unique index {agent, version_number} decides; the agent's pointer to it follows and may be
+ * repeated.
  */
 import { fault } from '#config/errors.ts';
 import { type Context, newId, now } from '../../platform/context.ts';
@@ -19,8 +20,16 @@ export interface VersionLabels {
   readonly description: string | null;
 }
 
-/** Publishes an agent's draft; a draft equal to the live version returns that version. Throws `not_found`, `agent_archived`, `versions_reached`, `publish_conflict`. */
-export async function publishAgent(context: Context, teamId: string, agentId: string, labels: VersionLabels): Promise<VersionDocument> {
+/**
+ * Publishes an agent's draft; a draft equal to the live version returns that version. Throws `not_found`,
+ * `agent_archived`, `versions_reached`, `publish_conflict`.
+ */
+export async function publishAgent(
+  context: Context,
+  teamId: string,
+  agentId: string,
+  labels: VersionLabels,
+): Promise<VersionDocument> {
   for (let attempt = 0; attempt < PUBLISH_ATTEMPTS; attempt++) {
     const agent = await findAgent(context, teamId, agentId);
     if (agent.status === 'archived') throw fault('agent_archived');

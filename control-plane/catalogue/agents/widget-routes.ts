@@ -14,7 +14,11 @@ export function registerWidgetRoutes(app: ApiServer, context: Context): void {
     WIDGET_PATH,
     {
       config: { access: 'none', anyOrigin: true },
-      schema: { tags: ['agents'], params: z.object({ agent_id: z.string() }), response: { 200: z.object({ agent_name: z.string() }) } },
+      schema: {
+        tags: ['agents'],
+        params: z.object({ agent_id: z.string() }),
+        response: { 200: z.object({ agent_name: z.string() }) },
+      },
     },
     async (request) => {
       const agent = await context.models.agents.findById(request.params.agent_id).lean();

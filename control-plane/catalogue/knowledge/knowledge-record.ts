@@ -10,13 +10,27 @@ export interface UploadedText {
 }
 
 const upload = z
-  .custom<UploadedText>((value) => typeof value === 'object' && value !== null && 'content' in value, 'must be one file')
-  .meta({ type: 'string', format: 'binary', description: 'A .md or .txt file of UTF-8 plain text, at most 1,048,576 bytes' });
+  .custom<UploadedText>(
+    (value) => typeof value === 'object' && value !== null && 'content' in value,
+    'must be one file',
+  )
+  .meta({
+    type: 'string',
+    format: 'binary',
+    description: 'A .md or .txt file of UTF-8 plain text, at most 1,048,576 bytes',
+  });
 
-const fields = { name: z.string().min(1).max(LIMITS.knowledgeNameChars), description: z.string().max(LIMITS.knowledgeDescriptionChars) };
+const fields = {
+  name: z.string().min(1).max(LIMITS.knowledgeNameChars),
+  description: z.string().max(LIMITS.knowledgeDescriptionChars),
+};
 
 /** Form of a creation; `name` defaults to the file's. */
-export const knowledgeCreate = z.strictObject({ source: upload, name: fields.name.optional(), description: fields.description.default('') });
+export const knowledgeCreate = z.strictObject({
+  source: upload,
+  name: fields.name.optional(),
+  description: fields.description.default(''),
+});
 export type KnowledgeInput = z.output<typeof knowledgeCreate>;
 
 /** Form of a change; what is left out stays. */

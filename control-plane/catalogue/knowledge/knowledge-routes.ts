@@ -5,8 +5,22 @@ import { callerOf } from '../../platform/http/auth.ts';
 import { dependentsList, listOf, listQuery, searchPattern } from '../../platform/http/lists.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
 import { findPage } from '../../platform/store/find-page.ts';
-import { knowledgeCreate, knowledgePatch, knowledgeRecord, knowledgeSummary, toKnowledgeSummary } from './knowledge-record.ts';
-import { createSource, deleteSource, dependentsOf, findSource, type KnowledgeWithContent, patchSource, withContent } from './knowledge-store.ts';
+import {
+  knowledgeCreate,
+  knowledgePatch,
+  knowledgeRecord,
+  knowledgeSummary,
+  toKnowledgeSummary,
+} from './knowledge-record.ts';
+import {
+  createSource,
+  deleteSource,
+  dependentsOf,
+  findSource,
+  type KnowledgeWithContent,
+  patchSource,
+  withContent,
+} from './knowledge-store.ts';
 import { acceptFormsOnly } from './upload-form.ts';
 
 const URL = '/v1/agent/knowledge-sources';
@@ -22,18 +36,33 @@ export async function registerKnowledgeRoutes(app: ApiServer, context: Context):
 
   app.get(
     URL,
-    { schema: { tags: ['knowledge'], querystring: sourcesQuery, response: { 200: listOf('knowledge_sources', knowledgeSummary) } } },
+    {
+      schema: {
+        tags: ['knowledge'],
+        querystring: sourcesQuery,
+        response: { 200: listOf('knowledge_sources', knowledgeSummary) },
+      },
+    },
     async (request) => {
       const { query } = request;
       const filter: Record<string, unknown> = { team_id: callerOf(request).teamId };
-      if (query.search) filter['$or'] = [{ name: searchPattern(query.search) }, { file_name: searchPattern(query.search) }];
+      if (query.search)
+        filter['$or'] = [{ name: searchPattern(query.search) }, { file_name: searchPattern(query.search) }];
       const { rows, ...page } = await findPage(context.models.knowledge, { filter, query });
       return { knowledge_sources: rows.map(toKnowledgeSummary), ...page };
     },
   );
 
-  app.get(`${URL}/:source_id`, { schema: { tags: ['knowledge'], params: sourcePath, response: { 200: knowledgeRecord } } }, async (request) =>
-    record(await withContent(context, await findSource(context, callerOf(request).teamId, request.params.source_id))),
+  app.get(
+    `${URL}/:source_id`,
+    { schema: { tags: ['knowledge'], params: sourcePath, response: { 200: knowledgeRecord } } },
+    async (request) =>
+      record(
+        await withContent(
+          context,
+          await findSource(context, callerOf(request).teamId, request.params.source_id),
+        ),
+      ),
   );
 
   app.delete(
@@ -45,28 +74,43 @@ export async function registerKnowledgeRoutes(app: ApiServer, context: Context):
     },
   );
 
-  app.get(`${URL}/:source_id/agents`, { schema: { tags: ['knowledge'], params: sourcePath, response: { 200: dependentsList } } }, async (request) => {
-    const source = await findSource(context, callerOf(request).teamId, request.params.source_id);
-    const agents = await dependentsOf(context, source._id);
-    return { agents, total: agents.length };
-  });
+  app.get(
+    `${URL}/:source_id/agents`,
+    { schema: { tags: ['knowledge'], params: sourcePath, response: { 200: dependentsList } } },
+    async (request) => {
+      const source = await findSource(context, callerOf(request).teamId, request.params.source_id);
+      const agents = await dependentsOf(context, source._id);
+      return { agents, total: agents.length };
+    },
+  );
 }
 
-/** The routes that take a form, in a scope where nothing else is a body; `bodyOptional` because that scope looks for itself. */
+/**
+ * The routes that take a form, in a scope where nothing else is a body; `bodyOptional` because that scope
+ * looks for itself.
+ */
 function registerUploads(scope: ApiServer, context: Context): void {
   acceptFormsOnly(scope);
   const form = { tags: ['knowledge'], consumes: ['multipart/form-data'] };
 
   scope.post(
     URL,
-    { config: { access: 'beta', bodyOptional: true }, schema: { ...form, body: knowledgeCreate, response: { 201: knowledgeRecord } } },
-    async (request, reply) => reply.code(201).send(record(await createSource(context, callerOf(request), request.body))),
+    {
+      config: { access: 'beta', bodyOptional: true },
+      schema: { ...form, body: knowledgeCreate, response: { 201: knowledgeRecord } },
+    },
+    async (request, reply) =>
+      reply.code(201).send(record(await createSource(context, callerOf(request), request.body))),
   );
 
   scope.patch(
     `${URL}/:source_id`,
-    { config: { bodyOptional: true }, schema: { ...form, params: sourcePath, body: knowledgePatch, response: { 200: knowledgeRecord } } },
-    async (request) => record(await patchSource(context, callerOf(request), request.params.source_id, request.body)),
+    {
+      config: { bodyOptional: true },
+      schema: { ...form, params: sourcePath, body: knowledgePatch, response: { 200: knowledgeRecord } },
+    },
+    async (request) =>
+      record(await patchSource(context, callerOf(request), request.params.source_id, request.body)),
   );
 }
 

@@ -1,6 +1,7 @@
 /**
- * Knowledge sources in the store. A content is written before the source points to it, and outlives that by at least
- * `REVISION_GRACE_MS`, so that a version that is being published or a call that is being planned never finds its revision gone.
+ * Knowledge sources in the store. A content is written before the source points to it, and outlives that by
+ * at least `REVISION_GRACE_MS`, so that a version that is being published or a call that is being planned
+ * never finds its revision gone.
  */
 import { fault } from '#config/errors.ts';
 import { inTurns } from '#config/in-turns.ts';
@@ -16,7 +17,10 @@ import type { KnowledgeDocument } from '../../platform/store/models/knowledge-mo
 import { deleteReferred } from '../agents/references.ts';
 import type { KnowledgeInput, KnowledgePatch, UploadedText } from './knowledge-record.ts';
 
-/** How long a replaced content is kept without a version that pins it; far longer than a publication or the planning of a call takes. */
+/**
+ * How long a replaced content is kept without a version that pins it; far longer than a publication or the
+ * planning of a call takes.
+ */
 const REVISION_GRACE_MS = 10 * 60_000;
 
 /** A source with its newest content. */
@@ -26,14 +30,23 @@ export interface KnowledgeWithContent {
 }
 
 /** Finds a source of a team. Throws `not_found`. */
-export async function findSource(context: Context, teamId: string, sourceId: string): Promise<KnowledgeDocument> {
-  const source = await context.models.knowledge.findOne({ _id: sourceId, team_id: teamId }).lean<KnowledgeDocument>();
+export async function findSource(
+  context: Context,
+  teamId: string,
+  sourceId: string,
+): Promise<KnowledgeDocument> {
+  const source = await context.models.knowledge
+    .findOne({ _id: sourceId, team_id: teamId })
+    .lean<KnowledgeDocument>();
   if (!source) throw fault('not_found');
   return source;
 }
 
 /** Reads the newest content of a source. Throws `not_found` when the source has been deleted meanwhile. */
-export async function withContent(context: Context, source: KnowledgeDocument): Promise<KnowledgeWithContent> {
+export async function withContent(
+  context: Context,
+  source: KnowledgeDocument,
+): Promise<KnowledgeWithContent> {
   const revision = await context.models.knowledgeRevisions.findById(source.revision_id).lean();
   if (!revision) throw fault('not_found');
   return { source, content: revision.content };
@@ -58,16 +71,18 @@ export async function createSource(
     created_at: at,
     updated_at: at,
   };
-  await withinQuota(context, { kind: 'knowledge', owner: owner.teamId, id }, () => context.models.knowledge.create(source)).catch(
-    async (error: unknown) => {
-      await dropRevisions(context, owner.teamId, { knowledge_source_id: id });
-      throw error;
-    },
-  );
+  await withinQuota(context, { kind: 'knowledge', owner: owner.teamId, id }, () =>
+    context.models.knowledge.create(source),
+  ).catch(async (error: unknown) => {
+    await dropRevisions(context, owner.teamId, { knowledge_source_id: id });
+    throw error;
+  });
   return { source, content: input.source.content };
 }
 
-/** Changes a source; a new content is a new revision. Throws `not_found`, `storage_full`, `too_many_a_minute`. */
+/**
+ * Changes a source; a new content is a new revision. Throws `not_found`, `storage_full`, `too_many_a_minute`.
+ */
 export async function patchSource(
   context: Context,
   owner: { readonly userId: string; readonly teamId: string },
@@ -79,16 +94,27 @@ export async function patchSource(
   const before = await findSource(context, teamId, sourceId);
   if (uploaded) {
     const limit = context.settings.LIMIT_CONTENTS_PER_MINUTE;
-    await requireRate(context, { key: `contents:${teamId}`, limit, what: 'new contents of knowledge sources' });
+    await requireRate(context, {
+      key: `contents:${teamId}`,
+      limit,
+      what: 'new contents of knowledge sources',
+    });
     // Their bytes make room for the new content's.
     await dropUnusedRevisions(context, before);
   }
   const kept = uploaded && (await keepContent(context, owner, sourceId, uploaded));
-  if (kept) await context.models.knowledgeRevisions.updateOne({ _id: before.revision_id }, { $set: { unused_since: now(context) } });
+  if (kept)
+    await context.models.knowledgeRevisions.updateOne(
+      { _id: before.revision_id },
+      { $set: { unused_since: now(context) } },
+    );
   const saved = await context.models.knowledge
     .findOneAndUpdate(
       { _id: sourceId, team_id: teamId },
-      { $set: { ...fields, ...kept, updated_at: now(context) }, ...(kept ? { $inc: { revision_number: 1 } } : {}) },
+      {
+        $set: { ...fields, ...kept, updated_at: now(context) },
+        ...(kept ? { $inc: { revision_number: 1 } } : {}),
+      },
       { returnDocument: 'after' },
     )
     .lean<KnowledgeDocument>();
@@ -100,7 +126,10 @@ export async function patchSource(
   return { source: saved, content: uploaded.content };
 }
 
-/** Deletes a source with all its revisions. Throws `not_found`, or `knowledge_attached` while an agent refers to it. */
+/**
+ * Deletes a source with all its revisions. Throws `not_found`, or `knowledge_attached` while an agent refers
+ * to it.
+ */
 export async function deleteSource(context: Context, teamId: string, sourceId: string): Promise<void> {
   await findSource(context, teamId, sourceId);
   await leavingQuota(context, { kind: 'knowledge', owner: teamId, id: sourceId }, () =>
@@ -113,11 +142,16 @@ export async function deleteSource(context: Context, teamId: string, sourceId: s
 }
 
 /** Agents that refer to a source in their draft or in their published version, newest first. */
-export async function dependentsOf(context: Context, sourceId: string): Promise<{ agent_id: string; name: string }[]> {
+export async function dependentsOf(
+  context: Context,
+  sourceId: string,
+): Promise<{ agent_id: string; name: string }[]> {
   const places = ['config.knowledge_base.knowledge_source_ids', 'published_knowledge_source_ids'];
   // One query for each index; a source's agents are all of its own team.
   const found = await Promise.all(
-    places.map((place) => context.models.agents.find({ [place]: sourceId }, { name: 1, created_at: 1 }).lean<AgentDocument[]>()),
+    places.map((place) =>
+      context.models.agents.find({ [place]: sourceId }, { name: 1, created_at: 1 }).lean<AgentDocument[]>(),
+    ),
   );
   const agents = [...new Map(found.flat().map((agent) => [agent._id, agent])).values()];
   agents.sort((a, b) => b.created_at.getTime() - a.created_at.getTime() || (a._id < b._id ? 1 : -1));
@@ -134,8 +168,18 @@ async function keepContent(
   const revisionId = newId();
   const chunks = await inTurns(chunking(content));
   await takeBytes(context, { userId, teamId, id: revisionId, bytes: Buffer.byteLength(content) });
-  await context.models.knowledgeRevisions.create({ _id: revisionId, knowledge_source_id: sourceId, content, unused_since: now(context) });
-  return { file_name, size_bytes: Buffer.byteLength(content), chunk_count: chunks.length, revision_id: revisionId };
+  await context.models.knowledgeRevisions.create({
+    _id: revisionId,
+    knowledge_source_id: sourceId,
+    content,
+    unused_since: now(context),
+  });
+  return {
+    file_name,
+    size_bytes: Buffer.byteLength(content),
+    chunk_count: chunks.length,
+    revision_id: revisionId,
+  };
 }
 
 /** Deletes the replaced contents no version pins. */
@@ -143,7 +187,10 @@ async function dropUnusedRevisions(context: Context, source: KnowledgeDocument):
   const { knowledgeRevisions, versions } = context.models;
   const before = new Date(context.clock.wallTime() - REVISION_GRACE_MS);
   const replaced = await knowledgeRevisions
-    .find({ knowledge_source_id: source._id, unused_since: { $lt: before }, _id: { $ne: source.revision_id } }, { _id: 1 })
+    .find(
+      { knowledge_source_id: source._id, unused_since: { $lt: before }, _id: { $ne: source.revision_id } },
+      { _id: 1 },
+    )
     .lean();
   if (replaced.length === 0) return;
   const ids = replaced.map((revision) => revision._id);
@@ -153,7 +200,11 @@ async function dropUnusedRevisions(context: Context, source: KnowledgeDocument):
 }
 
 /** Deletes contents of a team and gives their bytes back. */
-async function dropRevisions({ models }: Context, teamId: string, which: Readonly<Record<string, unknown>>): Promise<void> {
+async function dropRevisions(
+  { models }: Context,
+  teamId: string,
+  which: Readonly<Record<string, unknown>>,
+): Promise<void> {
   const ids = await idsOf(models, 'knowledgeRevisions', which);
   await models.knowledgeRevisions.deleteMany({ _id: { $in: ids } });
   await freeBytes({ models }, teamId, ids);

@@ -6,16 +6,24 @@ import type { Context } from '../../platform/context.ts';
 import type { PinnedKnowledge, VersionDocument } from '../../platform/store/models/version-model.ts';
 
 /** A version, as far as its knowledge goes. */
-type KnowingVersion = Pick<VersionDocument, 'agent_id' | 'knowledge'> & { readonly config: Pick<AgentConfig, 'knowledge_base'> };
+type KnowingVersion = Pick<VersionDocument, 'agent_id' | 'knowledge'> & {
+  readonly config: Pick<AgentConfig, 'knowledge_base'>;
+};
 
 /**
- * Reads the pinned contents, in the order of attachment; nothing where knowledge is switched off. What would make the plan too large for
- * one frame of the worker link is left out from the end, and a source that was deleted meanwhile; both are logged.
+ * Reads the pinned contents, in the order of attachment; nothing where knowledge is switched off. What would
+ * make the plan too large for one frame of the worker link is left out from the end, and a source that was
+ * deleted meanwhile; both are logged.
  */
-export async function plannedKnowledge(context: Pick<Context, 'models' | 'logger'>, version: KnowingVersion): Promise<CallPlan['knowledge']> {
+export async function plannedKnowledge(
+  context: Pick<Context, 'models' | 'logger'>,
+  version: KnowingVersion,
+): Promise<CallPlan['knowledge']> {
   if (!version.config.knowledge_base.enabled || version.knowledge.length === 0) return [];
   const wanted = fitting(version.knowledge);
-  const found = await context.models.knowledgeRevisions.find({ _id: { $in: wanted.map((pinned) => pinned.revision_id) } }).lean();
+  const found = await context.models.knowledgeRevisions
+    .find({ _id: { $in: wanted.map((pinned) => pinned.revision_id) } })
+    .lean();
   const contents = new Map(found.map((revision) => [revision._id, revision.content]));
   const planned = wanted.flatMap(({ knowledge_source_id, name, revision_id }) => {
     const content = contents.get(revision_id);

@@ -1,6 +1,6 @@
 /**
- * Reads the multipart form of a knowledge upload into a body the route's schema can check.
- * What is wrong with the file itself is refused here with 400: too large, not UTF-8 plain text, a form that cannot be read.
+ * Reads the multipart form of a knowledge upload into a body the route's schema can check. What is wrong with
+ * the file itself is refused here with 400: too large, not UTF-8 plain text, a form that cannot be read.
  */
 import fastifyMultipart, { type Multipart } from '@fastify/multipart';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -28,19 +28,25 @@ async function readForm(request: FastifyRequest, reply: FastifyReply): Promise<F
     sendBare(reply, 415);
     return reply;
   }
-  if (Number(request.headers['content-length'] ?? 0) > LIMITS.uploadBytes + FORM_BYTES) throw fault('upload_too_large');
+  if (Number(request.headers['content-length'] ?? 0) > LIMITS.uploadBytes + FORM_BYTES)
+    throw fault('upload_too_large');
   const form = new Map<string, unknown>();
   try {
     for await (const part of request.parts()) {
-      // Read in any case: a part that nobody reads holds up the rest. A repeated one becomes a list, which no field of the schema is.
+      // Read in any case: a part that nobody reads holds up the rest. A repeated one becomes a list, which no
+      // field of the schema is.
       const value = await readPart(part);
       form.set(part.fieldname, form.has(part.fieldname) ? [] : value);
     }
   } catch (error) {
-    throw isTooLarge(error) ? fault('upload_too_large') : fault('bad_request', { detail: 'Malformed multipart form' }, { cause: error });
+    throw isTooLarge(error)
+      ? fault('upload_too_large')
+      : fault('bad_request', { detail: 'Malformed multipart form' }, { cause: error });
   }
   // Files are looked at once the form is whole: a form that is cut short is malformed, whatever its file was.
-  request.body = Object.fromEntries([...form].map(([name, value]) => [name, value instanceof UploadedFile ? textOf(value) : value]));
+  request.body = Object.fromEntries(
+    [...form].map(([name, value]) => [name, value instanceof UploadedFile ? textOf(value) : value]),
+  );
   return undefined;
 }
 
@@ -62,7 +68,10 @@ function isTooLarge(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'FST_REQ_FILE_TOO_LARGE';
 }
 
-/** A file name says what it is or nothing at all; its text is UTF-8 without control characters, and not only white space. */
+/**
+ * A file name says what it is or nothing at all; its text is UTF-8 without control characters, and not only
+ * white space.
+ */
 function textOf({ name, bytes }: UploadedFile): UploadedText {
   const ending = /\.([^.]*)$/.exec(name)?.[1]?.toLowerCase();
   if (ending !== undefined && ending !== 'md' && ending !== 'txt') throw fault('upload_not_text');

@@ -1,4 +1,7 @@
-/** What numbers need without anyone asking: purchases that a crash cut short are brought to an end, and each day's rent is taken. */
+/**
+ * What numbers need without anyone asking: purchases that a crash cut short are brought to an end, and each
+ * day's rent is taken.
+ */
 import { type ChoreLoop, startChoreLoop } from '../../platform/background/chore-loop.ts';
 import { type Context, now } from '../../platform/context.ts';
 import type { NumberDocument } from '../../platform/store/models/number-model.ts';
@@ -35,7 +38,10 @@ export async function keepNumbers(context: Context, before: Date): Promise<void>
       await (number.is_abandoned ? finishAbandoned(context, number) : finishProvisioning(context, number));
     } catch (error) {
       // A carrier that cannot be asked today must not hold up the others, nor the rent.
-      context.logger.warn({ err: error, phone_number_id: number._id }, 'an unfinished purchase could not be settled');
+      context.logger.warn(
+        { err: error, phone_number_id: number._id },
+        'an unfinished purchase could not be settled',
+      );
     }
   }
   const today = dayOf(now(context));
@@ -49,8 +55,17 @@ export async function keepNumbers(context: Context, before: Date): Promise<void>
 /** Rent has no floor: a number is not lost because a wallet ran empty. */
 async function takeRent(context: Context, number: NumberDocument, day: string): Promise<void> {
   const price = context.settings.PRICE_NUMBER_PER_DAY;
-  if (price > 0) await context.ledger.post({ userId: number.user_id, key: rentKey(number._id, day), kind: 'settle', amountMicros: -price });
+  if (price > 0)
+    await context.ledger.post({
+      userId: number.user_id,
+      key: rentKey(number._id, day),
+      kind: 'settle',
+      amountMicros: -price,
+    });
   // Bought by a replica of an older release, it was not counted.
   await countHolder(context, numberPlacesOf(number.team_id), number._id);
-  await context.models.numbers.updateOne({ _id: number._id, rent_day: number.rent_day }, { $set: { rent_day: day } });
+  await context.models.numbers.updateOne(
+    { _id: number._id, rent_day: number.rent_day },
+    { $set: { rent_day: day } },
+  );
 }

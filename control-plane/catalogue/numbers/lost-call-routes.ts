@@ -1,4 +1,7 @@
-/** Calls that the carrier could not bring to the SIP address: kept among the refused ones of the number's team, while the carrier tells the caller to try again. */
+/**
+ * Calls that the carrier could not bring to the SIP address: kept among the refused ones of the number's
+ * team, while the carrier tells the caller to try again.
+ */
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
 import { LOST_CALL_PATH } from '#telephony/carriers/carrier.ts';
@@ -31,13 +34,20 @@ export async function registerLostCallRoutes(app: ApiServer, context: Context): 
         const url = `${context.publicUrl()}${request.url}`;
         const call = lostCalls.read({ url, headers: request.headers, form: request.body });
         const [number] = await findCalledNumbers(context, call.dialedNumber);
-        context.logger.error({ carrier: carrier.name, carrierCallId: call.carrierCallId }, 'the carrier could not bring a call to the SIP address');
+        context.logger.error(
+          { carrier: carrier.name, carrierCallId: call.carrierCallId },
+          'the carrier could not bring a call to the SIP address',
+        );
         if (number)
           logRefusal(
             context,
             {
               ...{ kind: 'inbound_call', teamId: number.team_id, agentId: number.agent_id },
-              ...{ callerNumber: call.callerNumber, dialedNumber: call.dialedNumber, sipCallId: call.carrierCallId },
+              ...{
+                callerNumber: call.callerNumber,
+                dialedNumber: call.dialedNumber,
+                sipCallId: call.carrierCallId,
+              },
             },
             fault('call_lost_at_carrier', { provider: carrier.name }),
           );

@@ -21,8 +21,15 @@ const terminationHeaders = z
       .regex(/^[\x20-\x7e]+$/),
   )
   .refine((headers) => Object.keys(headers).length <= 20, 'at most 20 headers')
-  .refine((headers) => new Set(Object.keys(headers).map((name) => name.toLowerCase())).size === Object.keys(headers).length, 'names must be unique')
-  .refine((headers) => !Object.keys(headers).some((name) => name.toLowerCase().startsWith('x-service-')), 'names must not start with X-Service-');
+  .refine(
+    (headers) =>
+      new Set(Object.keys(headers).map((name) => name.toLowerCase())).size === Object.keys(headers).length,
+    'names must be unique',
+  )
+  .refine(
+    (headers) => !Object.keys(headers).some((name) => name.toLowerCase().startsWith('x-service-')),
+    'names must not start with X-Service-',
+  );
 
 const sipFields = {
   inbound_auth_username: credential.nullable().default(null),
@@ -32,7 +39,10 @@ const sipFields = {
     .string()
     .max(256)
     .regex(/^([A-Za-z0-9._-]+(:\d{1,5})?|\[[0-9A-Fa-f:.]+\](:\d{1,5})?)?$/)
-    .refine((value) => value === '' || readHostPort(value) !== null, 'must be host or host:port with a port from 1 to 65535')
+    .refine(
+      (value) => value === '' || readHostPort(value) !== null,
+      'must be host or host:port with a port from 1 to 65535',
+    )
     .nullable()
     .default(null),
   termination_transport: z.enum(['auto', 'udp', 'tcp', 'tls']).default('auto'),
@@ -55,7 +65,12 @@ export const numberCreate = z.discriminatedUnion('provider', [
 
 /** Body of a change; a null `agent_id` unbinds. */
 export const numberPatch = z
-  .strictObject({ label, agent_id: agentId, transfer_caller_id: z.enum(['agent_number', 'original_caller']), retry_caller_id_sync: z.boolean() })
+  .strictObject({
+    label,
+    agent_id: agentId,
+    transfer_caller_id: z.enum(['agent_number', 'original_caller']),
+    retry_caller_id_sync: z.boolean(),
+  })
   .partial();
 
 /** The phone number record. */

@@ -46,7 +46,10 @@ export function registerNumberRoutes(app: ApiServer, context: Context): void {
 
   app.post(
     '/v1/agent/phone-numbers',
-    { config: { access: 'beta' }, schema: { tags: ['phone numbers'], body: numberCreate, response: { 201: numberRecord } } },
+    {
+      config: { access: 'beta' },
+      schema: { tags: ['phone numbers'], body: numberCreate, response: { 201: numberRecord } },
+    },
     async (request, reply) => {
       const { body } = request;
       const caller = callerOf(request);
@@ -55,7 +58,12 @@ export function registerNumberRoutes(app: ApiServer, context: Context): void {
         body.provider === 'managed'
           ? await loggingRefusals(
               context,
-              { kind: 'phone_number', teamId: caller.teamId, agentId: body.agent_id, dialedNumber: body.phone_number },
+              {
+                kind: 'phone_number',
+                teamId: caller.teamId,
+                agentId: body.agent_id,
+                dialedNumber: body.phone_number,
+              },
               () => buyNumber(context, caller, wanted),
             )
           : await importNumber(context, caller, wanted, await checkedSip(context, body, null));
@@ -86,9 +94,16 @@ function registerNumberSearch(app: ApiServer, context: Context): void {
     async (request) => {
       const { country_code, area_code, number_type } = request.query;
       if (number_type !== 'local') throw fault('bad_request', { detail: 'Only local numbers are offered' });
-      const taken = await context.models.numbers.find({ status: { $in: [...OCCUPYING_STATUSES] }, provider: 'managed' }, { phone_number: 1 }).lean();
+      const taken = await context.models.numbers
+        .find({ status: { $in: [...OCCUPYING_STATUSES] }, provider: 'managed' }, { phone_number: 1 })
+        .lean();
       const exclude = new Set(taken.map((number) => number.phone_number));
-      const found = await context.carrier.search({ countryCode: country_code, areaCode: area_code, exclude, limit: OFFERED });
+      const found = await context.carrier.search({
+        countryCode: country_code,
+        areaCode: area_code,
+        exclude,
+        limit: OFFERED,
+      });
       const price = context.settings.PRICE_NUMBER_PER_DAY;
       return {
         available_phone_numbers: found.map((number) => ({
@@ -112,13 +127,20 @@ function registerNumberRecords(app: ApiServer, context: Context): void {
     {
       schema: {
         tags: ['phone numbers'],
-        querystring: z.strictObject({ ...listQuery, phone_number: z.string().max(32).optional(), agent_id: z.string().max(64).optional() }),
+        querystring: z.strictObject({
+          ...listQuery,
+          phone_number: z.string().max(32).optional(),
+          agent_id: z.string().max(64).optional(),
+        }),
         response: { 200: listOf('phone_numbers', numberRecord) },
       },
     },
     async (request) => {
       const { query } = request;
-      const filter: Record<string, unknown> = { team_id: callerOf(request).teamId, status: { $ne: 'released' } };
+      const filter: Record<string, unknown> = {
+        team_id: callerOf(request).teamId,
+        status: { $ne: 'released' },
+      };
       // A plus sign in a query string reads as a space.
       if (query.phone_number !== undefined) filter['phone_number'] = query.phone_number.replace(/^ /, '+');
       if (query.agent_id !== undefined) filter['agent_id'] = query.agent_id;
@@ -130,12 +152,20 @@ function registerNumberRecords(app: ApiServer, context: Context): void {
   app.get(
     '/v1/agent/phone-numbers/:phone_number_id',
     { schema: { tags: ['phone numbers'], params: numberPath, response: { 200: numberRecord } } },
-    async (request) => toNumberRecord(await findNumber(context, callerOf(request).teamId, request.params.phone_number_id)),
+    async (request) =>
+      toNumberRecord(await findNumber(context, callerOf(request).teamId, request.params.phone_number_id)),
   );
 
   app.patch(
     '/v1/agent/phone-numbers/:phone_number_id',
-    { schema: { tags: ['phone numbers'], params: numberPath, body: numberPatch, response: { 200: numberRecord } } },
+    {
+      schema: {
+        tags: ['phone numbers'],
+        params: numberPath,
+        body: numberPatch,
+        response: { 200: numberRecord },
+      },
+    },
     async (request) => {
       const { teamId } = callerOf(request);
       // Caller ids here are never out of step, so there is nothing to retry.
@@ -148,11 +178,21 @@ function registerNumberRecords(app: ApiServer, context: Context): void {
 
   app.put(
     '/v1/agent/phone-numbers/:phone_number_id/sip-config',
-    { schema: { tags: ['phone numbers'], params: numberPath, body: sipConfig, response: { 200: numberRecord } } },
+    {
+      schema: {
+        tags: ['phone numbers'],
+        params: numberPath,
+        body: sipConfig,
+        response: { 200: numberRecord },
+      },
+    },
     async (request) => {
       const number = await findNumber(context, callerOf(request).teamId, request.params.phone_number_id);
-      if (number.provider !== 'sip') throw invalidField(['provider'], 'only imported numbers have a SIP configuration');
-      return toNumberRecord(await changeNumber(context, number, { sip: await checkedSip(context, request.body, number.sip) }));
+      if (number.provider !== 'sip')
+        throw invalidField(['provider'], 'only imported numbers have a SIP configuration');
+      return toNumberRecord(
+        await changeNumber(context, number, { sip: await checkedSip(context, request.body, number.sip) }),
+      );
     },
   );
 }

@@ -1,13 +1,17 @@
 /**
- * Phone numbers in the store: bought, imported, bound and given back.
- * A purchase writes its intent first (status `provisioning` under the unique index of occupied numbers), then takes the first day, then buys.
+ * Phone numbers in the store: bought, imported, bound and given back. A purchase writes its intent first
+ * (status `provisioning` under the unique index of occupied numbers), then takes the first day, then buys.
  */
 import { Fault, fault } from '#config/errors.ts';
 import { numberOf } from '#telephony/sip-address.ts';
 import { type Context, newId, now } from '../../platform/context.ts';
 import type { Caller } from '../../platform/http/auth.ts';
 import { isDuplicateKey } from '../../platform/store/duplicate-key.ts';
-import { type NumberDocument, type NumberSip, OCCUPYING_STATUSES } from '../../platform/store/models/number-model.ts';
+import {
+  type NumberDocument,
+  type NumberSip,
+  OCCUPYING_STATUSES,
+} from '../../platform/store/models/number-model.ts';
 import { type CountedPlaces, freePlace, takePlace } from '../../platform/store/places.ts';
 
 /** Nobody is still buying a number for longer. */
@@ -26,45 +30,86 @@ export interface WantedNumber {
 }
 
 /** Finds a number of a team that was not released. Throws `not_found`. */
-export async function findNumber(context: Context, teamId: string, numberId: string): Promise<NumberDocument> {
-  const number = await context.models.numbers.findOne({ _id: numberId, team_id: teamId, status: { $ne: 'released' } }).lean<NumberDocument>();
+export async function findNumber(
+  context: Context,
+  teamId: string,
+  numberId: string,
+): Promise<NumberDocument> {
+  const number = await context.models.numbers
+    .findOne({ _id: numberId, team_id: teamId, status: { $ne: 'released' } })
+    .lean<NumberDocument>();
   if (!number) throw fault('not_found');
   return number;
 }
 
 /**
- * Finds the numbers a call may be to, however they were dialled; none where nobody has it. Who has proved it has it alone;
- * of those who have not, whoever imported it first comes first.
+ * Finds the numbers a call may be to, however they were dialled; none where nobody has it. Who has proved it
+ * has it alone; of those who have not, whoever imported it first comes first.
  */
-export async function findCalledNumbers(context: Pick<Context, 'models' | 'remembered'>, dialed: string): Promise<readonly NumberDocument[]> {
+export async function findCalledNumbers(
+  context: Pick<Context, 'models' | 'remembered'>,
+  dialed: string,
+): Promise<readonly NumberDocument[]> {
   const phoneNumber = numberOf(dialed);
   if (phoneNumber === null) return [];
-  return (await context.remembered.calledNumbers(phoneNumber, () => readCalledNumbers(context, phoneNumber))) ?? [];
+  return (
+    (await context.remembered.calledNumbers(phoneNumber, () => readCalledNumbers(context, phoneNumber))) ?? []
+  );
 }
 
-async function readCalledNumbers({ models }: Pick<Context, 'models'>, phoneNumber: string): Promise<NumberDocument[]> {
+async function readCalledNumbers(
+  { models }: Pick<Context, 'models'>,
+  phoneNumber: string,
+): Promise<NumberDocument[]> {
   const called = { phone_number: phoneNumber, status: 'active' } as const;
-  const held = await models.numbers.find(called).sort({ created_at: 1, _id: 1 }).limit(MOST_HOLDERS).lean<NumberDocument[]>();
+  const held = await models.numbers
+    .find(called)
+    .sort({ created_at: 1, _id: 1 })
+    .limit(MOST_HOLDERS)
+    .lean<NumberDocument[]>();
   const isBeyond = held.length === MOST_HOLDERS && !held.some(({ is_proven }) => is_proven);
-  const later = isBeyond ? await models.numbers.findOne({ ...called, is_proven: true }).lean<NumberDocument>() : null;
+  const later = isBeyond
+    ? await models.numbers.findOne({ ...called, is_proven: true }).lean<NumberDocument>()
+    : null;
   const proven = later ?? held.find(({ is_proven }) => is_proven);
   return proven ? [proven] : held;
 }
 
-/** Those of these numbers that are hosted here as far as a team can tell: proven by whoever holds them, or its own. A stranger's word for a number closes it to nobody. */
-export async function hostedNumbers({ models }: Pick<Context, 'models'>, teamId: string, phoneNumbers: readonly string[]): Promise<Set<string>> {
+/**
+ * Those of these numbers that are hosted here as far as a team can tell: proven by whoever holds them, or its
+ * own. A stranger's word for a number closes it to nobody.
+ */
+export async function hostedNumbers(
+  { models }: Pick<Context, 'models'>,
+  teamId: string,
+  phoneNumbers: readonly string[],
+): Promise<Set<string>> {
   const occupied = { phone_number: { $in: [...phoneNumbers] }, status: { $in: [...OCCUPYING_STATUSES] } };
-  const found = await models.numbers.find({ ...occupied, $or: [{ is_proven: true }, { team_id: teamId }] }, { phone_number: 1 }).lean();
+  const found = await models.numbers
+    .find({ ...occupied, $or: [{ is_proven: true }, { team_id: teamId }] }, { phone_number: 1 })
+    .lean();
   return new Set(found.map(({ phone_number }) => phone_number));
 }
 
 /** `hostedNumbers` for one. */
-export async function isHosted(context: Pick<Context, 'models'>, teamId: string, phoneNumber: string): Promise<boolean> {
+export async function isHosted(
+  context: Pick<Context, 'models'>,
+  teamId: string,
+  phoneNumber: string,
+): Promise<boolean> {
   return (await hostedNumbers(context, teamId, [phoneNumber])).size > 0;
 }
 
-/** Buys a number and charges its first day. Throws `not_found`, `number_limit`, `number_taken`, `out_of_credit`, `provider_refused`, `provider_unreachable`, `provider_silent` (the number stays in provisioning). */
-export async function buyNumber(context: Context, caller: Caller, wanted: WantedNumber): Promise<NumberDocument> {
+/**
+ * Buys a number and charges its first day. Throws `not_found`, `number_limit`, `number_taken`,
+ * `out_of_credit`, `provider_refused`, `provider_unreachable`, `provider_silent` (the number stays in
+ * provisioning).
+ */
+export async function buyNumber(
+  context: Context,
+  caller: Caller,
+  wanted: WantedNumber,
+): Promise<NumberDocument> {
   const number = await occupy(context, caller, { wanted, provider: 'managed', sip: null });
   try {
     await chargeFirstDay(context, number);
@@ -77,14 +122,20 @@ export async function buyNumber(context: Context, caller: Caller, wanted: Wanted
   try {
     ({ carrierNumberId } = await context.carrier.buy(wanted.phoneNumber));
   } catch (error) {
-    // Refunded now, it could turn out to be bought: it is settled as a purchase cut short, when the carrier can tell.
+    // Refunded now, it could turn out to be bought: it is settled as a purchase cut short, when the carrier
+    // can tell.
     if (error instanceof Fault && error.code === 'provider_silent') throw error;
     await failPurchase(context, number, error instanceof Fault ? error.message : 'the purchase failed');
     throw error;
   }
-  const bought = await settle(context, number, { status: 'active', carrier_number_id: carrierNumberId, rent_day: dayOf(number.created_at) });
+  const bought = await settle(context, number, {
+    status: 'active',
+    carrier_number_id: carrierNumberId,
+    rent_day: dayOf(number.created_at),
+  });
   if (bought) return bought;
-  // It took so long that the purchase was taken for interrupted: found at the carrier and finished, or not found yet and refunded.
+  // It took so long that the purchase was taken for interrupted: found at the carrier and finished, or not
+  // found yet and refunded.
   const finished = await context.models.numbers
     .findOne({ _id: number._id, status: 'active', carrier_number_id: carrierNumberId })
     .lean<NumberDocument>();
@@ -100,7 +151,12 @@ export async function finishProvisioning(context: Context, number: NumberDocumen
     return;
   }
   const bought = await context.carrier.findBought(number.phone_number);
-  if (bought) await settle(context, number, { status: 'active', carrier_number_id: bought.carrierNumberId, rent_day: dayOf(number.created_at) });
+  if (bought)
+    await settle(context, number, {
+      status: 'active',
+      carrier_number_id: bought.carrierNumberId,
+      rent_day: dayOf(number.created_at),
+    });
   else await failPurchase(context, number, 'the purchase was interrupted');
 }
 
@@ -119,7 +175,13 @@ async function chargeFirstDay(context: Context, number: NumberDocument): Promise
   // With a price of 0 nothing is ever refused, whatever the balance.
   if (price === 0) return;
   const key = rentKey(number._id, dayOf(number.created_at));
-  const entry = await context.ledger.post({ userId: number.user_id, key, kind: 'hold', amountMicros: -price, floorMicros: 0 });
+  const entry = await context.ledger.post({
+    userId: number.user_id,
+    key,
+    kind: 'hold',
+    amountMicros: -price,
+    floorMicros: 0,
+  });
   if (entry.kind === 'void') throw fault('database_unavailable');
 }
 
@@ -131,40 +193,77 @@ async function failPurchase(context: Context, number: NumberDocument, detail: st
 /** A zero entry under the charge's key keeps a late charge out, or finds the one to be given back. */
 async function refundFirstDay(context: Context, number: NumberDocument): Promise<void> {
   const key = rentKey(number._id, dayOf(number.created_at));
-  const { amountMicros } = await context.ledger.post({ userId: number.user_id, key, kind: 'void', amountMicros: 0 });
-  if (amountMicros < 0) await context.ledger.post({ userId: number.user_id, key: `${key}:refund`, kind: 'refund', amountMicros: -amountMicros });
+  const { amountMicros } = await context.ledger.post({
+    userId: number.user_id,
+    key,
+    kind: 'void',
+    amountMicros: 0,
+  });
+  if (amountMicros < 0)
+    await context.ledger.post({
+      userId: number.user_id,
+      key: `${key}:refund`,
+      kind: 'refund',
+      amountMicros: -amountMicros,
+    });
 }
 
-/** Takes in a number that is reached over a SIP trunk of the caller's own. Throws `not_found`, `number_limit`, `number_taken`. */
-export async function importNumber(context: Context, caller: Caller, wanted: WantedNumber, sip: NumberSip): Promise<NumberDocument> {
+/**
+ * Takes in a number that is reached over a SIP trunk of the caller's own. Throws `not_found`, `number_limit`,
+ * `number_taken`.
+ */
+export async function importNumber(
+  context: Context,
+  caller: Caller,
+  wanted: WantedNumber,
+  sip: NumberSip,
+): Promise<NumberDocument> {
   const number = await occupy(context, caller, { wanted, provider: 'sip', sip });
   return (await settle(context, number, { status: 'active' })) ?? number;
 }
 
-/** Gives a number back; when the carrier refuses it stays what it was and can be released again. Throws `not_found`, `conflict`, `provider_refused`, `provider_unreachable`. */
+/**
+ * Gives a number back; when the carrier refuses it stays what it was and can be released again. Throws
+ * `not_found`, `conflict`, `provider_refused`, `provider_unreachable`.
+ */
 export async function releaseNumber(context: Context, teamId: string, numberId: string): Promise<void> {
   const number = await findNumber(context, teamId, numberId);
   if (number.status === 'provisioning') {
     // Forgotten now, a purchase in progress would leave a number at the carrier that nobody gives back.
     const leftMs = number.created_at.getTime() + PURCHASE_MS - context.clock.wallTime();
-    if (leftMs > 0) throw fault('conflict', { detail: `The purchase of this number is not finished; try again in ${Math.ceil(leftMs / 1_000)} s` });
+    if (leftMs > 0)
+      throw fault('conflict', {
+        detail: `The purchase of this number is not finished; try again in ${Math.ceil(leftMs / 1_000)} s`,
+      });
     return abandonPurchase(context, number);
   }
   if (number.carrier_number_id !== '') await context.carrier.release(number.carrier_number_id);
-  await context.models.numbers.updateOne({ _id: numberId }, { $set: { status: 'released', agent_id: null, updated_at: now(context) } });
+  await context.models.numbers.updateOne(
+    { _id: numberId },
+    { $set: { status: 'released', agent_id: null, updated_at: now(context) } },
+  );
 }
 
-/** Gives up a purchase the carrier has never answered: refunded now, and given back at the carrier should it turn out to be bought. Throws `conflict` when it has just been settled. */
+/**
+ * Gives up a purchase the carrier has never answered: refunded now, and given back at the carrier should it
+ * turn out to be bought. Throws `conflict` when it has just been settled.
+ */
 async function abandonPurchase(context: Context, number: NumberDocument): Promise<void> {
   if (!(await settle(context, number, { status: 'released', agent_id: null, is_abandoned: true })))
     throw fault('conflict', { detail: 'The purchase of this number has just been settled; read it again' });
   await refundFirstDay(context, number);
   await finishAbandoned(context, number).catch((error: unknown) => {
-    context.logger.warn({ err: error, phone_number_id: number._id }, 'an abandoned purchase is looked at again later');
+    context.logger.warn(
+      { err: error, phone_number_id: number._id },
+      'an abandoned purchase is looked at again later',
+    );
   });
 }
 
-/** Asks the carrier about a purchase that was given up, again and again for a while: it may book what it sold only later. Every step can be repeated. */
+/**
+ * Asks the carrier about a purchase that was given up, again and again for a while: it may book what it sold
+ * only later. Every step can be repeated.
+ */
 export async function finishAbandoned(context: Context, number: NumberDocument): Promise<void> {
   await refundFirstDay(context, number);
   const bought = await context.carrier.findBought(number.phone_number);
@@ -181,13 +280,18 @@ export async function finishAbandoned(context: Context, number: NumberDocument):
 
 /** Throws `not_found` unless the agent is one of the team's. */
 export async function requireAgent(context: Context, teamId: string, agentId: string | null): Promise<void> {
-  if (agentId !== null && !(await context.models.agents.exists({ _id: agentId, team_id: teamId }))) throw fault('not_found');
+  if (agentId !== null && !(await context.models.agents.exists({ _id: agentId, team_id: teamId })))
+    throw fault('not_found');
 }
 
 async function occupy(
   context: Context,
   caller: Caller,
-  { wanted, provider, sip }: { wanted: WantedNumber; provider: NumberDocument['provider']; sip: NumberSip | null },
+  {
+    wanted,
+    provider,
+    sip,
+  }: { wanted: WantedNumber; provider: NumberDocument['provider']; sip: NumberSip | null },
 ): Promise<NumberDocument> {
   await requireAgent(context, caller.teamId, wanted.agentId);
   if (await isHosted(context, caller.teamId, wanted.phoneNumber)) throw fault('number_taken');
@@ -213,7 +317,8 @@ async function occupy(
     updated_at: at,
   };
   const places = numberPlaces(context, caller);
-  if (!(await takePlace(context, places, number._id))) throw fault('number_limit', { limit: caller.phoneNumberLimit });
+  if (!(await takePlace(context, places, number._id)))
+    throw fault('number_limit', { limit: caller.phoneNumberLimit });
   try {
     await context.models.numbers.create(number);
   } catch (error) {
@@ -234,16 +339,28 @@ function numberPlaces({ models }: Context, { teamId, phoneNumberLimit }: Caller)
     id: numberPlacesOf(teamId),
     limit: phoneNumberLimit,
     statesOf: async (ids) => {
-      const stored = await models.numbers.find({ _id: { $in: ids } }, { status: 1 }).lean<Pick<NumberDocument, '_id' | 'status'>[]>();
-      return new Map(stored.map(({ _id, status }) => [_id, (OCCUPYING_STATUSES as readonly string[]).includes(status)]));
+      const stored = await models.numbers
+        .find({ _id: { $in: ids } }, { status: 1 })
+        .lean<Pick<NumberDocument, '_id' | 'status'>[]>();
+      return new Map(
+        stored.map(({ _id, status }) => [_id, (OCCUPYING_STATUSES as readonly string[]).includes(status)]),
+      );
     },
     earlier: async () => (await models.numbers.find(occupying, { _id: 1 }).lean()).map(({ _id }) => _id),
   };
 }
 
 /** Ends the provisioning of a number; null when that was done by somebody else. */
-async function settle(context: Context, number: NumberDocument, change: Partial<NumberDocument>): Promise<NumberDocument | null> {
+async function settle(
+  context: Context,
+  number: NumberDocument,
+  change: Partial<NumberDocument>,
+): Promise<NumberDocument | null> {
   return context.models.numbers
-    .findOneAndUpdate({ _id: number._id, status: 'provisioning' }, { $set: { ...change, updated_at: now(context) } }, { returnDocument: 'after' })
+    .findOneAndUpdate(
+      { _id: number._id, status: 'provisioning' },
+      { $set: { ...change, updated_at: now(context) } },
+      { returnDocument: 'after' },
+    )
     .lean<NumberDocument>();
 }

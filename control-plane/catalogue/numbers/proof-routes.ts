@@ -1,6 +1,7 @@
 /**
- * `PUT /admin/numbers/{phone_number_id}/proof`: the operator says that an imported number is its holder's. No call over a holder's own trunk could show it, as whoever
- * claims a number can make one; the operator rings the number over a trunk of its own, or sees the carrier's invoice.
+ * `PUT /admin/numbers/{phone_number_id}/proof`: the operator says that an imported number is its holder's. No
+ * call over a holder's own trunk could show it, as whoever claims a number can make one; the operator rings
+ * the number over a trunk of its own, or sees the carrier's invoice.
  */
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
@@ -19,14 +20,19 @@ export function registerProofRoutes(app: ApiServer, context: Context): void {
       config: { access: 'operator' },
       schema: {
         tags: ['operator'],
-        summary: 'Says whether an imported number is proven: then it has its calls alone, and nobody else may import or call it',
+        summary:
+          'Says whether an imported number is proven: then it has its calls alone, and nobody else may import or call it',
         params: z.object({ phone_number_id: z.string() }),
         body: z.strictObject({ is_proven: z.boolean() }),
         response: { 200: z.object(proof) },
       },
     },
     async (request) => {
-      const imported = { _id: request.params.phone_number_id, provider: 'sip', status: { $in: [...OCCUPYING_STATUSES] } } as const;
+      const imported = {
+        _id: request.params.phone_number_id,
+        provider: 'sip',
+        status: { $in: [...OCCUPYING_STATUSES] },
+      } as const;
       const change = { $set: { is_proven: request.body.is_proven, updated_at: now(context) } };
       const number = await context.models.numbers
         .findOneAndUpdate(imported, change, { returnDocument: 'after' })
@@ -35,7 +41,11 @@ export function registerProofRoutes(app: ApiServer, context: Context): void {
           throw isDuplicateKey(error) ? fault('number_taken') : error;
         });
       if (!number) throw fault('not_found');
-      return { phone_number_id: number._id, phone_number: number.phone_number, is_proven: number.is_proven ?? false };
+      return {
+        phone_number_id: number._id,
+        phone_number: number.phone_number,
+        is_proven: number.is_proven ?? false,
+      };
     },
   );
 }

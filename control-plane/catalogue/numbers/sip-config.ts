@@ -10,20 +10,27 @@ import type { NumberSip } from '../../platform/store/models/number-model.ts';
 import type { SipConfigInput } from './number-record.ts';
 import { tenantGuard } from './tenant-guard.ts';
 
-/** Turns what was sent into what is stored, once its host may be dialled. Throws `InvalidRequest` naming what is wrong. */
+/**
+ * Turns what was sent into what is stored, once its host may be dialled. Throws `InvalidRequest` naming what
+ * is wrong.
+ */
 export async function checkedSip(
   context: Pick<Context, 'secretBox' | 'egress' | 'settings'>,
   input: SipConfigInput,
   stored: NumberSip | null,
 ): Promise<NumberSip> {
   const sip = toStoredSip(context.secretBox, input, stored);
-  const problem = sip.termination_uri === null ? null : await tenantHostProblem(context, `sip:${sip.termination_uri}`);
+  const problem =
+    sip.termination_uri === null ? null : await tenantHostProblem(context, `sip:${sip.termination_uri}`);
   if (problem !== null) throw invalidField(['termination_uri'], problem);
   return sip;
 }
 
 /** Why a SIP address that a tenant has named cannot be kept; null when it can. */
-export async function tenantHostProblem({ egress, settings }: Pick<Context, 'egress' | 'settings'>, uri: string): Promise<string | null> {
+export async function tenantHostProblem(
+  { egress, settings }: Pick<Context, 'egress' | 'settings'>,
+  uri: string,
+): Promise<string | null> {
   try {
     await checkTenantHost(uri, { ...tenantGuard({ settings }), egress, random: Math.random });
     return null;
@@ -33,19 +40,37 @@ export async function tenantHostProblem({ egress, settings }: Pick<Context, 'egr
   }
 }
 
-/** Turns what was sent into what is stored; an empty password beside a set username keeps the stored one, a termination's while its host stays. Throws `InvalidRequest` naming what is missing. */
+/**
+ * Turns what was sent into what is stored; an empty password beside a set username keeps the stored one, a
+ * termination's while its host stays. Throws `InvalidRequest` naming what is missing.
+ */
 function toStoredSip(box: SecretBox, input: SipConfigInput, stored: NumberSip | null): NumberSip {
   const terminationUri = input.termination_uri || null;
-  const inbound = credentials(box, input.inbound_auth_username, input.inbound_auth_password, stored?.inbound_auth_password ?? null);
+  const inbound = credentials(
+    box,
+    input.inbound_auth_username,
+    input.inbound_auth_password,
+    stored?.inbound_auth_password ?? null,
+  );
   const kept = keptForTrunk(stored, terminationUri);
-  const termination = credentials(box, input.termination_auth_username, input.termination_auth_password, kept.password);
+  const termination = credentials(
+    box,
+    input.termination_auth_username,
+    input.termination_auth_password,
+    kept.password,
+  );
   const problems: [string, string][] = [];
   if (!inbound.isPair) problems.push(['inbound_auth_password', 'username and password come as a pair']);
   if (!termination.isPair) problems.push(['termination_auth_password', kept.problem]);
   if (inbound.username === null && input.inbound_allowed_addresses.length === 0)
-    problems.push(['inbound_allowed_addresses', 'at least one inbound factor is required: credentials or allowed addresses']);
-  if (termination.username !== null && terminationUri === null) problems.push(['termination_uri', 'is required with termination credentials']);
-  if (problems.length > 0) throw new InvalidRequest(problems.flatMap(([field, text]) => invalidField([field], text).entries));
+    problems.push([
+      'inbound_allowed_addresses',
+      'at least one inbound factor is required: credentials or allowed addresses',
+    ]);
+  if (termination.username !== null && terminationUri === null)
+    problems.push(['termination_uri', 'is required with termination credentials']);
+  if (problems.length > 0)
+    throw new InvalidRequest(problems.flatMap(([field, text]) => invalidField([field], text).entries));
   return {
     inbound_auth_username: inbound.username,
     inbound_auth_password: inbound.sealed,
@@ -59,13 +84,24 @@ function toStoredSip(box: SecretBox, input: SipConfigInput, stored: NumberSip | 
 }
 
 /** The stored password of a trunk is for its host only. */
-function keptForTrunk(stored: NumberSip | null, uri: string | null): { readonly password: string | null; readonly problem: string } {
+function keptForTrunk(
+  stored: NumberSip | null,
+  uri: string | null,
+): { readonly password: string | null; readonly problem: string } {
   if (stored === null || !isOtherHost(stored.termination_uri ?? '', uri ?? ''))
-    return { password: stored?.termination_auth_password ?? null, problem: 'username and password come as a pair' };
+    return {
+      password: stored?.termination_auth_password ?? null,
+      problem: 'username and password come as a pair',
+    };
   return { password: null, problem: 'must be given again for another termination_uri' };
 }
 
-function credentials(box: SecretBox, sentUsername: string | null, sentPassword: string | null, stored: string | null) {
+function credentials(
+  box: SecretBox,
+  sentUsername: string | null,
+  sentPassword: string | null,
+  stored: string | null,
+) {
   const username = sentUsername || null;
   const sealed = sentPassword ? box.seal(sentPassword) : username === null ? null : stored;
   return { username, sealed, isPair: (username === null) === (sealed === null) };

@@ -1,4 +1,7 @@
-/** One real request of a webhook tool, to see what its endpoint answers: the URL as saved, headers and body filled in from the given arguments. */
+/**
+ * One real request of a webhook tool, to see what its endpoint answers: the URL as saved, headers and body
+ * filled in from the given arguments.
+ */
 import { z } from 'zod';
 import type { PlannedTool } from '#config/call-plan.ts';
 import { EgressRefused, EgressTimeout } from '#config/egress.ts';
@@ -13,7 +16,10 @@ import { plannedTools } from './planned-tools.ts';
 
 /** Body of a test; `arguments.system` stands for the variables of the platform. */
 export const toolTestBody = z.strictObject({
-  arguments: z.record(z.string(), z.unknown()).superRefine(freeJson(LIMITS.toolTestArgumentBytes)).default({}),
+  arguments: z
+    .record(z.string(), z.unknown())
+    .superRefine(freeJson(LIMITS.toolTestArgumentBytes))
+    .default({}),
 });
 
 /** What came of it; without an answer `error` says why and the rest is empty. */
@@ -26,7 +32,10 @@ export const toolTestRecord = z.object({
   error: z.string().nullable(),
 });
 
-/** Sends the request. Throws `InvalidRequest` for a client tool, which only a browser can run, and for arguments that fill in too much. */
+/**
+ * Sends the request. Throws `InvalidRequest` for a client tool, which only a browser can run, and for
+ * arguments that fill in too much.
+ */
 export async function testTool(
   context: Context,
   tool: ToolDocument,
@@ -54,14 +63,28 @@ export async function testTool(
       error: null,
     };
   } catch (error) {
-    return { status_code: null, ...latency(), headers: {}, body: '', response_truncated: false, error: wordsFor(error) };
+    return {
+      status_code: null,
+      ...latency(),
+      headers: {},
+      body: '',
+      response_truncated: false,
+      error: wordsFor(error),
+    };
   }
 }
 
 /** Throws `InvalidRequest` when the arguments make a text too long. */
-function rendered(planned: PlannedTool, given: Readonly<Record<string, unknown>>): ReturnType<typeof renderRequest> {
+function rendered(
+  planned: PlannedTool,
+  given: Readonly<Record<string, unknown>>,
+): ReturnType<typeof renderRequest> {
   try {
-    return renderRequest(planned, { variables: {}, systemVariables: objectOr(given['system']), arguments: given });
+    return renderRequest(planned, {
+      variables: {},
+      systemVariables: objectOr(given['system']),
+      arguments: given,
+    });
   } catch (error) {
     if (error instanceof FilledTooLong) throw invalidField(['arguments'], error.message);
     throw error;

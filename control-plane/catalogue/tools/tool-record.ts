@@ -30,7 +30,10 @@ const fields = {
   arguments: z
     .array(toolArgument)
     .max(100)
-    .refine((list) => new Set(list.map((argument) => argument.name)).size === list.length, 'names must be unique'),
+    .refine(
+      (list) => new Set(list.map((argument) => argument.name)).size === list.length,
+      'names must be unique',
+    ),
   method: z.enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']),
   url: z.string().max(LIMITS.urlChars),
   content_type: z.string().max(128),
@@ -100,8 +103,12 @@ export const toolRecord = toolSummary.extend({
   error_handling: fields.error_handling,
   arguments: z.array(z.object({ name: z.string(), description: z.string() })),
   body_template: z.string(),
-  headers: z.array(z.object({ name: z.string(), kind: headerKind, value: z.string().nullable(), has_secret: z.boolean() })),
-  mock_responses: z.array(z.object({ name: z.string(), status_code: z.number(), content_type: z.string(), body: z.string() })),
+  headers: z.array(
+    z.object({ name: z.string(), kind: headerKind, value: z.string().nullable(), has_secret: z.boolean() }),
+  ),
+  mock_responses: z.array(
+    z.object({ name: z.string(), status_code: z.number(), content_type: z.string(), body: z.string() }),
+  ),
   expects_response: z.boolean(),
   execution_mode: fields.execution_mode,
 });
@@ -124,7 +131,15 @@ export function toToolSummary(tool: ToolDocument, usedBy: number): z.output<type
 
 /** Shows a whole tool. */
 export function toToolRecord(tool: ToolDocument, usedBy: number): z.output<typeof toolRecord> {
-  const { content_type, timeout_seconds, error_handling, body_template, mock_responses, expects_response, execution_mode } = tool;
+  const {
+    content_type,
+    timeout_seconds,
+    error_handling,
+    body_template,
+    mock_responses,
+    expects_response,
+    execution_mode,
+  } = tool;
   return {
     ...toToolSummary(tool, usedBy),
     content_type,

@@ -9,20 +9,36 @@ import { findPage } from '../../platform/store/find-page.ts';
 import type { ToolDocument } from '../../platform/store/models/tool-model.ts';
 import { findAgent } from '../agents/agent-store.ts';
 import { testTool, toolTestBody, toolTestRecord } from './test-tool.ts';
-import { toolCreate, toolPatch, toolRecord, toolSummary, toToolRecord, toToolSummary } from './tool-record.ts';
+import {
+  toolCreate,
+  toolPatch,
+  toolRecord,
+  toolSummary,
+  toToolRecord,
+  toToolSummary,
+} from './tool-record.ts';
 import { countUses, createTool, deleteTool, dependentsOf, findTool, patchTool } from './tool-store.ts';
 
 const toolPath = z.object({ tool_id: z.string() });
-const toolsQuery = z.strictObject({ ...listQuery, search: z.string().max(200).optional(), agent_id: z.string().max(64).optional() });
+const toolsQuery = z.strictObject({
+  ...listQuery,
+  search: z.string().max(200).optional(),
+  agent_id: z.string().max(64).optional(),
+});
 
 /** Registers the routes of tools. */
 export function registerToolRoutes(app: ApiServer, context: Context): void {
-  const record = async (tool: ToolDocument) => toToolRecord(tool, (await countUses(context, tool.team_id, [tool._id])).get(tool._id) ?? 0);
+  const record = async (tool: ToolDocument) =>
+    toToolRecord(tool, (await countUses(context, tool.team_id, [tool._id])).get(tool._id) ?? 0);
 
   app.post(
     '/v1/agent/tools',
-    { config: { access: 'beta' }, schema: { tags: ['tools'], body: toolCreate, response: { 201: toolRecord } } },
-    async (request, reply) => reply.code(201).send(await record(await createTool(context, callerOf(request), request.body))),
+    {
+      config: { access: 'beta' },
+      schema: { tags: ['tools'], body: toolCreate, response: { 201: toolRecord } },
+    },
+    async (request, reply) =>
+      reply.code(201).send(await record(await createTool(context, callerOf(request), request.body))),
   );
 
   app.get(
@@ -33,7 +49,8 @@ export function registerToolRoutes(app: ApiServer, context: Context): void {
       const { teamId } = callerOf(request);
       const filter: Record<string, unknown> = { team_id: teamId };
       if (query.search) filter['name'] = searchPattern(query.search);
-      if (query.agent_id !== undefined) filter['_id'] = { $in: (await findAgent(context, teamId, query.agent_id)).config.tools.tool_ids };
+      if (query.agent_id !== undefined)
+        filter['_id'] = { $in: (await findAgent(context, teamId, query.agent_id)).config.tools.tool_ids };
       const { rows, ...page } = await findPage(context.models.tools, { filter, query });
       const uses = await countUses(
         context,
@@ -44,14 +61,17 @@ export function registerToolRoutes(app: ApiServer, context: Context): void {
     },
   );
 
-  app.get('/v1/agent/tools/:tool_id', { schema: { tags: ['tools'], params: toolPath, response: { 200: toolRecord } } }, async (request) =>
-    record(await findTool(context, callerOf(request).teamId, request.params.tool_id)),
+  app.get(
+    '/v1/agent/tools/:tool_id',
+    { schema: { tags: ['tools'], params: toolPath, response: { 200: toolRecord } } },
+    async (request) => record(await findTool(context, callerOf(request).teamId, request.params.tool_id)),
   );
 
   app.patch(
     '/v1/agent/tools/:tool_id',
     { schema: { tags: ['tools'], params: toolPath, body: toolPatch, response: { 200: toolRecord } } },
-    async (request) => record(await patchTool(context, callerOf(request).teamId, request.params.tool_id, request.body)),
+    async (request) =>
+      record(await patchTool(context, callerOf(request).teamId, request.params.tool_id, request.body)),
   );
 
   app.delete(

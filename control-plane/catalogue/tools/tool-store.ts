@@ -1,4 +1,7 @@
-/** Tools in the store: created, changed under their `rev`, deleted when no draft refers to them; credential values sealed on the way in. */
+/**
+ * Tools in the store: created, changed under their `rev`, deleted when no draft refers to them; credential
+ * values sealed on the way in.
+ */
 
 import { isOtherHost } from '#config/credential-host.ts';
 import { fault } from '#config/errors.ts';
@@ -21,7 +24,11 @@ export async function findTool(context: Context, teamId: string, toolId: string)
 }
 
 /** Creates a tool. Throws `InvalidRequest`, `quota_reached`. */
-export async function createTool(context: Context, owner: { teamId: string; workspaceId: string }, input: ToolInput): Promise<ToolDocument> {
+export async function createTool(
+  context: Context,
+  owner: { teamId: string; workspaceId: string },
+  input: ToolInput,
+): Promise<ToolDocument> {
   checkTool(context.egress, input);
   const at = now(context);
   const tool: ToolDocument = {
@@ -34,16 +41,30 @@ export async function createTool(context: Context, owner: { teamId: string; work
     created_at: at,
     updated_at: at,
   };
-  await withinQuota(context, { kind: 'tools', owner: owner.teamId, id: tool._id }, () => context.models.tools.create(tool));
+  await withinQuota(context, { kind: 'tools', owner: owner.teamId, id: tool._id }, () =>
+    context.models.tools.create(tool),
+  );
   return tool;
 }
 
-/** Changes a tool; rules across fields see the whole of it, and its credentials are forgotten when its url names another host. Throws `not_found`, `InvalidRequest`, `duplicate_client_tool`. */
-export async function patchTool(context: Context, teamId: string, toolId: string, patch: ToolPatch): Promise<ToolDocument> {
-  const given = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined)) as Partial<ToolDefinition>;
+/**
+ * Changes a tool; rules across fields see the whole of it, and its credentials are forgotten when its url
+ * names another host. Throws `not_found`, `InvalidRequest`, `duplicate_client_tool`.
+ */
+export async function patchTool(
+  context: Context,
+  teamId: string,
+  toolId: string,
+  patch: ToolPatch,
+): Promise<ToolDocument> {
+  const given = Object.fromEntries(
+    Object.entries(patch).filter(([, value]) => value !== undefined),
+  ) as Partial<ToolDefinition>;
   for (let attempt = 0; attempt < CHANGE_ATTEMPTS; attempt++) {
     const tool = await findTool(context, teamId, toolId);
-    const open = tool.headers.map((header) => (header.kind === 'custom' ? header : { ...header, value: 'kept' }));
+    const open = tool.headers.map((header) =>
+      header.kind === 'custom' ? header : { ...header, value: 'kept' },
+    );
     checkTool(context.egress, { ...tool, headers: open, ...given });
     if (tool.tool_type === 'client' && given.name !== undefined) await refuseTwin(context, tool, given.name);
     const saved = await context.models.tools
@@ -52,8 +73,12 @@ export async function patchTool(context: Context, teamId: string, toolId: string
         {
           $set: {
             ...given,
-            ...(given.headers ? { headers: sealHeaders(context.secretBox, given.headers, tool.headers) } : {}),
-            ...(!given.headers && isOtherHost(tool.url, given.url ?? tool.url) ? { headers: tool.headers.map(forgotten) } : {}),
+            ...(given.headers
+              ? { headers: sealHeaders(context.secretBox, given.headers, tool.headers) }
+              : {}),
+            ...(!given.headers && isOtherHost(tool.url, given.url ?? tool.url)
+              ? { headers: tool.headers.map(forgotten) }
+              : {}),
             updated_at: now(context),
           },
           $inc: { rev: 1 },
@@ -78,7 +103,11 @@ export async function deleteTool(context: Context, teamId: string, toolId: strin
 }
 
 /** Agents whose draft refers to a tool. */
-export async function dependentsOf(context: Context, teamId: string, toolId: string): Promise<{ agent_id: string; name: string }[]> {
+export async function dependentsOf(
+  context: Context,
+  teamId: string,
+  toolId: string,
+): Promise<{ agent_id: string; name: string }[]> {
   const agents = await context.models.agents
     .find({ team_id: teamId, 'config.tools.tool_ids': toolId }, { name: 1 })
     .sort({ created_at: -1, _id: -1 })
@@ -87,15 +116,23 @@ export async function dependentsOf(context: Context, teamId: string, toolId: str
 }
 
 /** How many drafts refer to each tool. */
-export async function countUses(context: Context, teamId: string, toolIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
+export async function countUses(
+  context: Context,
+  teamId: string,
+  toolIds: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
   const agents =
     toolIds.length === 0
       ? []
       : await context.models.agents
-          .find({ team_id: teamId, 'config.tools.tool_ids': { $in: toolIds } }, { 'config.tools.tool_ids': 1 })
+          .find(
+            { team_id: teamId, 'config.tools.tool_ids': { $in: toolIds } },
+            { 'config.tools.tool_ids': 1 },
+          )
           .lean<Pick<AgentDocument, 'config'>[]>();
   const counts = new Map<string, number>();
-  for (const id of agents.flatMap((agent) => agent.config.tools.tool_ids)) counts.set(id, (counts.get(id) ?? 0) + 1);
+  for (const id of agents.flatMap((agent) => agent.config.tools.tool_ids))
+    counts.set(id, (counts.get(id) ?? 0) + 1);
   return counts;
 }
 
@@ -104,8 +141,11 @@ async function refuseTwin(context: Context, tool: ToolDocument, name: string): P
   const agents = await context.models.agents
     .find({ team_id: tool.team_id, 'config.tools.tool_ids': tool._id }, { 'config.tools.tool_ids': 1 })
     .lean<Pick<AgentDocument, 'config'>[]>();
-  const others = [...new Set(agents.flatMap((agent) => agent.config.tools.tool_ids))].filter((id) => id !== tool._id);
-  if (await context.models.tools.exists({ _id: { $in: others }, tool_type: 'client', name })) throw fault('duplicate_client_tool', { name });
+  const others = [...new Set(agents.flatMap((agent) => agent.config.tools.tool_ids))].filter(
+    (id) => id !== tool._id,
+  );
+  if (await context.models.tools.exists({ _id: { $in: others }, tool_type: 'client', name }))
+    throw fault('duplicate_client_tool', { name });
 }
 
 /** A credential header without its value, which is not sent until it is given again. */
@@ -113,9 +153,17 @@ function forgotten(header: ToolDefinition['headers'][number]): ToolDefinition['h
   return header.kind === 'custom' ? header : { ...header, value: '' };
 }
 
-function sealHeaders(box: SecretBox, headers: ToolDefinition['headers'], stored: ToolDefinition['headers']): ToolDefinition['headers'] {
-  const sealed = new Map(stored.filter(({ kind }) => kind !== 'custom').map(({ name, value }) => [name, value]));
+function sealHeaders(
+  box: SecretBox,
+  headers: ToolDefinition['headers'],
+  stored: ToolDefinition['headers'],
+): ToolDefinition['headers'] {
+  const sealed = new Map(
+    stored.filter(({ kind }) => kind !== 'custom').map(({ name, value }) => [name, value]),
+  );
   return headers.map((header) =>
-    header.kind === 'custom' ? header : { ...header, value: resealed(box, sealed.get(header.name) || null, header.value) },
+    header.kind === 'custom'
+      ? header
+      : { ...header, value: resealed(box, sealed.get(header.name) || null, header.value) },
   );
 }

@@ -1,4 +1,6 @@
-/** Runs of agent tests: start a batch, watch it, read what its runs came to, and the tools a test may name. */
+/**
+ * Runs of agent tests: start a batch, watch it, read what its runs came to, and the tools a test may name.
+ */
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';
@@ -38,7 +40,14 @@ const runsQuery = z.strictObject({
 });
 
 const testTools = z.object({
-  tools: z.array(z.object({ id: z.string(), name: z.string(), type: z.enum(['webhook', 'client', 'integration']), description: z.string() })),
+  tools: z.array(
+    z.object({
+      id: z.string(),
+      name: z.string(),
+      type: z.enum(['webhook', 'client', 'integration']),
+      description: z.string(),
+    }),
+  ),
 });
 
 /** Registers the routes of batches and runs. */
@@ -49,16 +58,30 @@ export function registerTestRunRoutes(app: ApiServer, context: Context): void {
     '/v1/agent/agents/:agent_id/test-tools',
     { schema: { tags: ['tests'], params: agentPath, response: { 200: testTools } } },
     async (request) => ({
-      tools: await toolsOf(context, await findAgent(context, callerOf(request).teamId, request.params.agent_id)),
+      tools: await toolsOf(
+        context,
+        await findAgent(context, callerOf(request).teamId, request.params.agent_id),
+      ),
     }),
   );
 
   app.get(
     '/v1/agent/test-runs',
-    { schema: { tags: ['tests'], querystring: runsQuery, response: { 200: listOf('test_runs', runSummary) } } },
+    {
+      schema: { tags: ['tests'], querystring: runsQuery, response: { 200: listOf('test_runs', runSummary) } },
+    },
     async (request) => {
-      const { cursor: _cursor, page: _page, page_size: _size, include_total: _total, ...wanted } = request.query;
-      const filter = { team_id: callerOf(request).teamId, ...Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined)) };
+      const {
+        cursor: _cursor,
+        page: _page,
+        page_size: _size,
+        include_total: _total,
+        ...wanted
+      } = request.query;
+      const filter = {
+        team_id: callerOf(request).teamId,
+        ...Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined)),
+      };
       const { rows, ...page } = await findPage(context.models.testRuns, { filter, query: request.query });
       return { test_runs: rows.map(toRunRecord), ...page };
     },
@@ -94,18 +117,32 @@ function registerBatches(app: ApiServer, context: Context): void {
   app.get(
     '/v1/agent/agents/:agent_id/test-batches',
     {
-      schema: { tags: ['tests'], params: agentPath, querystring: z.strictObject(listQuery), response: { 200: listOf('test_batches', batchRecord) } },
+      schema: {
+        tags: ['tests'],
+        params: agentPath,
+        querystring: z.strictObject(listQuery),
+        response: { 200: listOf('test_batches', batchRecord) },
+      },
     },
     async (request) => {
       const agent = await findAgent(context, callerOf(request).teamId, request.params.agent_id);
-      const { rows, ...page } = await findPage(context.models.testBatches, { filter: { agent_id: agent._id }, query: request.query });
+      const { rows, ...page } = await findPage(context.models.testBatches, {
+        filter: { agent_id: agent._id },
+        query: request.query,
+      });
       return { test_batches: await Promise.all(rows.map(record)), ...page };
     },
   );
 
   app.get(
     '/v1/agent/agents/:agent_id/test-batches/:batch_id',
-    { schema: { tags: ['tests'], params: agentPath.extend({ batch_id: z.string() }), response: { 200: batchRecord } } },
+    {
+      schema: {
+        tags: ['tests'],
+        params: agentPath.extend({ batch_id: z.string() }),
+        response: { 200: batchRecord },
+      },
+    },
     async (request) => {
       const agent = await findAgent(context, callerOf(request).teamId, request.params.agent_id);
       const batch = await findBatch(context, agent._id, request.params.batch_id);
@@ -119,7 +156,15 @@ async function toolsOf(context: Context, agent: AgentDocument): Promise<z.output
   const { enabled, system_tools } = agent.config.tools;
   if (!enabled) return [];
   const { tools } = await snapshotOf(context, agent);
-  const attached = tools.map(({ tool_id, name, tool_type, description }) => ({ id: tool_id, name, type: tool_type, description }));
+  const attached = tools.map(({ tool_id, name, tool_type, description }) => ({
+    id: tool_id,
+    name,
+    type: tool_type,
+    description,
+  }));
   if (!system_tools.hang_up_call) return attached;
-  return [...attached, { id: HANG_UP_TOOL, name: HANG_UP_TOOL, type: 'integration' as const, description: 'Ends the call.' }];
+  return [
+    ...attached,
+    { id: HANG_UP_TOOL, name: HANG_UP_TOOL, type: 'integration' as const, description: 'Ends the call.' },
+  ];
 }

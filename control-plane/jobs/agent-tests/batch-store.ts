@@ -1,4 +1,7 @@
-/** Batches of agent tests: started from the draft as it is then, counted, and completed when their last run is over. */
+/**
+ * Batches of agent tests: started from the draft as it is then, counted, and completed when their last run is
+ * over.
+ */
 import type { TestDefinition } from '#config/agent-test.ts';
 import { fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';
@@ -6,7 +9,12 @@ import { findAgent } from '../../catalogue/agents/agent-store.ts';
 import { draftVersion } from '../../catalogue/agents/publish.ts';
 import { type Context, newId, now } from '../../platform/context.ts';
 import { invalidField } from '../../platform/http/problems.ts';
-import type { AgentTestDocument, RunCounts, TestBatchDocument, TestRunDocument } from '../../platform/store/models/agent-test-model.ts';
+import type {
+  AgentTestDocument,
+  RunCounts,
+  TestBatchDocument,
+  TestRunDocument,
+} from '../../platform/store/models/agent-test-model.ts';
 import type { VersionDocument } from '../../platform/store/models/version-model.ts';
 import { definitionOf } from './test-record.ts';
 import { requireTestShare } from './test-shares.ts';
@@ -25,7 +33,10 @@ export interface BatchDraft {
   readonly version: VersionDocument;
 }
 
-/** Starts a batch over an agent's draft. Throws the refusals of `requireTestShare`, `not_found`, `InvalidRequest`, and `conflict` for a custom language model. */
+/**
+ * Starts a batch over an agent's draft. Throws the refusals of `requireTestShare`, `not_found`,
+ * `InvalidRequest`, and `conflict` for a custom language model.
+ */
 export async function startBatch(
   context: Context,
   owner: { readonly userId: string; readonly teamId: string },
@@ -34,13 +45,20 @@ export async function startBatch(
 ): Promise<TestBatchDocument> {
   const { teamId } = owner;
   const agent = await findAgent(context, teamId, agentId);
-  const tests = await testsToRun(context, { teamId, agentId, workspaceId: agent.workspace_id }, request.test_ids);
+  const tests = await testsToRun(
+    context,
+    { teamId, agentId, workspaceId: agent.workspace_id },
+    request.test_ids,
+  );
   const draft = await draftVersion(context, agent);
-  if (draft.config.llm.custom !== null) throw fault('conflict', { detail: 'Agent tests are not available with a custom language model' });
+  if (draft.config.llm.custom !== null)
+    throw fault('conflict', { detail: 'Agent tests are not available with a custom language model' });
   const definitions = new Map(tests.map((test) => [test._id, definitionOf(test)]));
-  const repeats = (test: AgentTestDocument) => request.repeat_count ?? definitions.get(test._id)?.simulation?.repeat_count ?? 1;
+  const repeats = (test: AgentTestDocument) =>
+    request.repeat_count ?? definitions.get(test._id)?.simulation?.repeat_count ?? 1;
   const runCount = tests.reduce((sum, test) => sum + repeats(test), 0);
-  if (runCount > LIMITS.testRunsPerBatch) throw invalidField(['test_ids'], `a batch has at most ${LIMITS.testRunsPerBatch} runs`);
+  if (runCount > LIMITS.testRunsPerBatch)
+    throw invalidField(['test_ids'], `a batch has at most ${LIMITS.testRunsPerBatch} runs`);
   await requireTestShare(context, owner, runCount);
   const batch: TestBatchDocument = {
     _id: newId(),
@@ -55,14 +73,21 @@ export async function startBatch(
     finished_at: null,
   };
   const runs = tests.flatMap((test) =>
-    Array.from({ length: repeats(test) }, (_, index) => queuedRun(batch, test, { definition: definitions.get(test._id), index })),
+    Array.from({ length: repeats(test) }, (_, index) =>
+      queuedRun(batch, test, { definition: definitions.get(test._id), index }),
+    ),
   );
   const input: BatchDraft = { agent_name: agent.name, version: draft };
   await context.models.testInputs.insertMany([
     { _id: draftInputId(batch._id), batch_id: batch._id, content: JSON.stringify(input) },
-    ...tests.map((test) => ({ _id: testInputId(batch._id, test._id), batch_id: batch._id, content: test.definition })),
+    ...tests.map((test) => ({
+      _id: testInputId(batch._id, test._id),
+      batch_id: batch._id,
+      content: test.definition,
+    })),
   ]);
-  // The runs before their batch: one that is cut short here has runs nobody sees, never a batch that waits for runs it does not have.
+  // The runs before their batch: one that is cut short here has runs nobody sees, never a batch that waits
+  // for runs it does not have.
   await context.models.testRuns.insertMany(runs);
   await context.models.testBatches.create(batch);
   context.workSignals.notify('agent-tests');
@@ -70,8 +95,14 @@ export async function startBatch(
 }
 
 /** Finds a batch of an agent. Throws `not_found`. */
-export async function findBatch(context: Context, agentId: string, batchId: string): Promise<TestBatchDocument> {
-  const batch = await context.models.testBatches.findOne({ _id: batchId, agent_id: agentId }).lean<TestBatchDocument>();
+export async function findBatch(
+  context: Context,
+  agentId: string,
+  batchId: string,
+): Promise<TestBatchDocument> {
+  const batch = await context.models.testBatches
+    .findOne({ _id: batchId, agent_id: agentId })
+    .lean<TestBatchDocument>();
   if (!batch) throw fault('not_found');
   return batch;
 }
@@ -83,7 +114,8 @@ export async function countsOf(context: Context, batch: TestBatchDocument): Prom
 
 /** Completes a batch whose last run is over; what it was started with is no longer needed then. */
 export async function completeBatch(context: Context, batchId: string): Promise<void> {
-  if (await context.models.testRuns.exists({ batch_id: batchId, status: { $in: ['queued', 'running'] } })) return;
+  if (await context.models.testRuns.exists({ batch_id: batchId, status: { $in: ['queued', 'running'] } }))
+    return;
   const counts = await countRuns(context, batchId);
   await context.models.testBatches.updateOne(
     { _id: batchId, status: 'running' },
@@ -94,7 +126,9 @@ export async function completeBatch(context: Context, batchId: string): Promise<
 
 async function countRuns({ models }: Context, batchId: string): Promise<RunCounts> {
   const [passed, failed, error] = await Promise.all(
-    (['passed', 'failed', 'error'] as const).map((status) => models.testRuns.countDocuments({ batch_id: batchId, status })),
+    (['passed', 'failed', 'error'] as const).map((status) =>
+      models.testRuns.countDocuments({ batch_id: batchId, status }),
+    ),
   );
   return { passed: passed ?? 0, failed: failed ?? 0, error: error ?? 0 };
 }
@@ -124,7 +158,9 @@ async function testsToRun(
     if (attached.length === 0) throw invalidField(['test_ids'], 'the agent has no tests');
     return attached;
   }
-  const found = await agentTests.find({ _id: { $in: testIds }, team_id: of.teamId, workspace_id: of.workspaceId }).lean<AgentTestDocument[]>();
+  const found = await agentTests
+    .find({ _id: { $in: testIds }, team_id: of.teamId, workspace_id: of.workspaceId })
+    .lean<AgentTestDocument[]>();
   const byId = new Map(found.map((test) => [test._id, test]));
   return testIds.map((id, index) => {
     const test = byId.get(id);

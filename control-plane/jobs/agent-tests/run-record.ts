@@ -1,7 +1,11 @@
 /** Batches and runs of agent tests as the API shows them. */
 import { z } from 'zod';
 import { agentTestResult, testEndedBy, testType } from '#config/agent-test.ts';
-import type { RunCounts, TestBatchDocument, TestRunDocument } from '../../platform/store/models/agent-test-model.ts';
+import type {
+  RunCounts,
+  TestBatchDocument,
+  TestRunDocument,
+} from '../../platform/store/models/agent-test-model.ts';
 
 /** Statuses of a run. */
 export const runStatus = z.enum(['queued', 'running', 'passed', 'failed', 'error']);

@@ -1,4 +1,6 @@
-/** The job of one run: the draft and the test its batch was started with, as a plan of a text conversation. */
+/**
+ * The job of one run: the draft and the test its batch was started with, as a plan of a text conversation.
+ */
 import { type AgentTestJob, testDefinition } from '#config/agent-test.ts';
 import { buildPlan, refuseMissingVariables } from '../../calls/plans/build-plan.ts';
 import { sessionTimezone } from '../../calls/plans/session-timezone.ts';
@@ -7,7 +9,10 @@ import type { Context } from '../../platform/context.ts';
 import type { TestInputDocument, TestRunDocument } from '../../platform/store/models/agent-test-model.ts';
 import { type BatchDraft, draftInputId, testInputId } from './batch-store.ts';
 
-/** Makes the job; null when what the batch was started with is gone. Throws `InvalidRequest` when a variable the agent requires has no value. */
+/**
+ * Makes the job; null when what the batch was started with is gone. Throws `InvalidRequest` when a variable
+ * the agent requires has no value.
+ */
 export async function testJob(context: Context, run: TestRunDocument): Promise<AgentTestJob | null> {
   const ids = [draftInputId(run.batch_id), testInputId(run.batch_id, run.test_id)];
   const inputs = await context.models.testInputs.find({ _id: { $in: ids } }).lean<TestInputDocument[]>();
@@ -23,7 +28,12 @@ export async function testJob(context: Context, run: TestRunDocument): Promise<A
     channel: run.channel,
     // Nothing is connected in a text conversation.
     transport: { type: 'webrtc' },
-    timezone: sessionTimezone({ requested: null, agent: version.config.conversation.timezone, client: null, phoneNumber: '' }),
+    timezone: sessionTimezone({
+      requested: null,
+      agent: version.config.conversation.timezone,
+      client: null,
+      phoneNumber: '',
+    }),
     callerNumber: '',
     dialedNumber: '',
     overrides: {},

@@ -18,7 +18,10 @@ export type TestInput = z.output<typeof testCreate>;
 
 const { assertions, tool_mocks } = simulation.shape;
 
-/** Body of a change; `test_type` stays what it was. Lists and `dynamic_variables` are replaced as a whole, `simulation` is merged. */
+/**
+ * Body of a change; `test_type` stays what it was. Lists and `dynamic_variables` are replaced as a whole,
+ * `simulation` is merged.
+ */
 export const testPatch = z
   .strictObject({
     name,
@@ -78,6 +81,8 @@ export function definitionOf(test: Pick<AgentTestDocument, 'definition'>): z.out
 
 /** Every field may be left out, and what is left out has no default. */
 function partialOf<Shape extends Record<string, z.ZodDefault>>(object: z.ZodObject<Shape>) {
-  const bare = Object.fromEntries(Object.entries(object.shape).map(([field, schema]) => [field, schema.unwrap()]));
+  const bare = Object.fromEntries(
+    Object.entries(object.shape).map(([field, schema]) => [field, schema.unwrap()]),
+  );
   return z.strictObject(bare as { [Field in keyof Shape]: ReturnType<Shape[Field]['unwrap']> }).partial();
 }

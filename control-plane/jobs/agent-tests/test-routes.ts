@@ -22,8 +22,12 @@ const testsQuery = z.strictObject({
 export function registerTestRoutes(app: ApiServer, context: Context): void {
   app.post(
     '/v1/agent/tests',
-    { config: { access: 'beta' }, schema: { tags: ['tests'], body: testCreate, response: { 201: testRecord } } },
-    async (request, reply) => reply.code(201).send(toTestRecord(await createTest(context, callerOf(request), request.body))),
+    {
+      config: { access: 'beta' },
+      schema: { tags: ['tests'], body: testCreate, response: { 201: testRecord } },
+    },
+    async (request, reply) =>
+      reply.code(201).send(toTestRecord(await createTest(context, callerOf(request), request.body))),
   );
 
   app.get(
@@ -40,14 +44,18 @@ export function registerTestRoutes(app: ApiServer, context: Context): void {
     },
   );
 
-  app.get('/v1/agent/tests/:test_id', { schema: { tags: ['tests'], params: testPath, response: { 200: testRecord } } }, async (request) =>
-    toTestRecord(await findTest(context, callerOf(request).teamId, request.params.test_id)),
+  app.get(
+    '/v1/agent/tests/:test_id',
+    { schema: { tags: ['tests'], params: testPath, response: { 200: testRecord } } },
+    async (request) =>
+      toTestRecord(await findTest(context, callerOf(request).teamId, request.params.test_id)),
   );
 
   app.patch(
     '/v1/agent/tests/:test_id',
     { schema: { tags: ['tests'], params: testPath, body: testPatch, response: { 200: testRecord } } },
-    async (request) => toTestRecord(await patchTest(context, callerOf(request).teamId, request.params.test_id, request.body)),
+    async (request) =>
+      toTestRecord(await patchTest(context, callerOf(request).teamId, request.params.test_id, request.body)),
   );
 
   app.delete(

@@ -1,4 +1,7 @@
-/** What an agent test must satisfy beyond its schema: fields that its kind needs, and everything that has to be looked up. */
+/**
+ * What an agent test must satisfy beyond its schema: fields that its kind needs, and everything that has to
+ * be looked up.
+ */
 import { setImmediate as nextRound } from 'node:timers/promises';
 import type { Simulation } from '#config/agent-test.ts';
 import { isModelAllowed } from '#config/language-models.ts';
@@ -35,7 +38,8 @@ export async function checkTest(context: Context, owner: TestOwner, test: TestIn
     ...(await agentProblems(context, owner, test.agent_ids)),
     ...(await toolProblems(context, owner, test)),
   ];
-  if (problems.length > 0) throw new InvalidRequest(problems.flatMap(({ loc, text }) => invalidField(loc, text).entries));
+  if (problems.length > 0)
+    throw new InvalidRequest(problems.flatMap(({ loc, text }) => invalidField(loc, text).entries));
 }
 
 function kindProblems(test: TestInput): Problem[] {
@@ -44,65 +48,125 @@ function kindProblems(test: TestInput): Problem[] {
   if (test_type === 'simulation') {
     if (simulation === null) problems.push({ loc: ['simulation'], text: 'is required for simulation tests' });
     if (conversation.length > SIMULATION_TURNS)
-      problems.push({ loc: ['conversation'], text: `a simulation starts from at most ${SIMULATION_TURNS} turns` });
+      problems.push({
+        loc: ['conversation'],
+        text: `a simulation starts from at most ${SIMULATION_TURNS} turns`,
+      });
     return problems;
   }
   if (simulation !== null) problems.push({ loc: ['simulation'], text: 'is for simulation tests only' });
-  if (!conversation.some((turn) => turn.role === 'user')) problems.push({ loc: ['conversation'], text: 'needs at least one turn of the user' });
-  if (test_type === 'next_reply' && expectation.trim() === '') problems.push({ loc: ['expectation'], text: 'is required for next_reply tests' });
+  if (!conversation.some((turn) => turn.role === 'user'))
+    problems.push({ loc: ['conversation'], text: 'needs at least one turn of the user' });
+  if (test_type === 'next_reply' && expectation.trim() === '')
+    problems.push({ loc: ['expectation'], text: 'is required for next_reply tests' });
   return problems;
 }
 
 function variableProblems({ dynamic_variables: given }: TestInput): Problem[] {
-  const isTooMuch = Object.keys(given).length > LIMITS.variableEntries || Buffer.byteLength(JSON.stringify(given)) > LIMITS.variableBytes;
-  return isTooMuch ? [{ loc: ['dynamic_variables'], text: `at most ${LIMITS.variableEntries} entries and ${LIMITS.variableBytes} bytes` }] : [];
+  const isTooMuch =
+    Object.keys(given).length > LIMITS.variableEntries ||
+    Buffer.byteLength(JSON.stringify(given)) > LIMITS.variableBytes;
+  return isTooMuch
+    ? [
+        {
+          loc: ['dynamic_variables'],
+          text: `at most ${LIMITS.variableEntries} entries and ${LIMITS.variableBytes} bytes`,
+        },
+      ]
+    : [];
 }
 
 function modelProblems({ platform, settings }: Context, { simulation }: TestInput): Problem[] {
   const id = simulation?.simulated_user_model ?? null;
   const provider = id?.split('/')[0];
   // A provider serves more models than are listed.
-  const isOffered = id === null || platform.llm.some((model) => model.id === id || (provider !== 'local' && model.id.split('/')[0] === provider));
+  const isOffered =
+    id === null ||
+    platform.llm.some(
+      (model) => model.id === id || (provider !== 'local' && model.id.split('/')[0] === provider),
+    );
   return isOffered && (id === null || isModelAllowed(settings.LLM_ALLOWED, id))
     ? []
-    : [{ loc: ['simulation', 'simulated_user_model'], text: 'is not offered here; see GET /v1/agent/models' }];
+    : [
+        {
+          loc: ['simulation', 'simulated_user_model'],
+          text: 'is not offered here; see GET /v1/agent/models',
+        },
+      ];
 }
 
 /** A pattern takes milliseconds to read: everything else has its turn in between. */
 async function patternProblems({ simulation }: TestInput): Promise<Problem[]> {
   const patterns = simulation === null ? [] : patternsOf(simulation);
-  if (patterns.length > LIMITS.testPatterns) return [{ loc: ['simulation'], text: `at most ${LIMITS.testPatterns} regular expressions` }];
+  if (patterns.length > LIMITS.testPatterns)
+    return [{ loc: ['simulation'], text: `at most ${LIMITS.testPatterns} regular expressions` }];
   const problems: Problem[] = [];
   for (const { loc, value } of patterns) {
     await nextRound();
-    if (!isLinearPattern(value)) problems.push({ loc, text: 'is not a regular expression of the RE2 syntax' });
+    if (!isLinearPattern(value))
+      problems.push({ loc, text: 'is not a regular expression of the RE2 syntax' });
   }
   return problems;
 }
 
-function patternsOf({ assertions, tool_mocks }: Simulation): { readonly loc: Problem['loc']; readonly value: string }[] {
+function patternsOf({
+  assertions,
+  tool_mocks,
+}: Simulation): { readonly loc: Problem['loc']; readonly value: string }[] {
   const places = [
-    ...assertions.tool_calls.map(({ params }, index) => ({ loc: ['simulation', 'assertions', 'tool_calls', index, 'params'], matchers: params })),
-    ...tool_mocks.tools.map(({ when }, index) => ({ loc: ['simulation', 'tool_mocks', 'tools', index, 'when'], matchers: when ?? {} })),
+    ...assertions.tool_calls.map(({ params }, index) => ({
+      loc: ['simulation', 'assertions', 'tool_calls', index, 'params'],
+      matchers: params,
+    })),
+    ...tool_mocks.tools.map(({ when }, index) => ({
+      loc: ['simulation', 'tool_mocks', 'tools', index, 'when'],
+      matchers: when ?? {},
+    })),
   ];
   return places.flatMap(({ loc, matchers }) =>
-    Object.entries(matchers).flatMap(([name, { type, value }]) => (type === 'regex' ? [{ loc: [...loc, safeKey(name)], value }] : [])),
+    Object.entries(matchers).flatMap(([name, { type, value }]) =>
+      type === 'regex' ? [{ loc: [...loc, safeKey(name)], value }] : [],
+    ),
   );
 }
 
-async function agentProblems({ models }: Context, { teamId, workspaceId }: TestOwner, agentIds: readonly string[]): Promise<Problem[]> {
+async function agentProblems(
+  { models }: Context,
+  { teamId, workspaceId }: TestOwner,
+  agentIds: readonly string[],
+): Promise<Problem[]> {
   if (agentIds.length === 0) return [];
-  const found = await models.agents.find({ _id: { $in: agentIds }, team_id: teamId, workspace_id: workspaceId }, { _id: 1 }).lean();
+  const found = await models.agents
+    .find({ _id: { $in: agentIds }, team_id: teamId, workspace_id: workspaceId }, { _id: 1 })
+    .lean();
   const known = new Set(found.map((agent) => agent._id));
-  return agentIds.flatMap((id, index) => (known.has(id) ? [] : [{ loc: ['agent_ids', index], text: 'unknown agent' }]));
+  return agentIds.flatMap((id, index) =>
+    known.has(id) ? [] : [{ loc: ['agent_ids', index], text: 'unknown agent' }],
+  );
 }
 
-async function toolProblems({ models }: Context, { teamId, workspaceId }: TestOwner, test: TestInput): Promise<Problem[]> {
+async function toolProblems(
+  { models }: Context,
+  { teamId, workspaceId }: TestOwner,
+  test: TestInput,
+): Promise<Problem[]> {
   const referenced = test.referenced_tool;
   if (referenced === null) return [];
   const isKnown =
     referenced.type === 'integration'
       ? referenced.id === HANG_UP_TOOL
-      : await models.tools.exists({ _id: referenced.id, team_id: teamId, workspace_id: workspaceId, tool_type: referenced.type });
-  return isKnown ? [] : [{ loc: ['referenced_tool', 'id'], text: 'unknown tool; see GET /v1/agent/agents/{agent_id}/test-tools' }];
+      : await models.tools.exists({
+          _id: referenced.id,
+          team_id: teamId,
+          workspace_id: workspaceId,
+          tool_type: referenced.type,
+        });
+  return isKnown
+    ? []
+    : [
+        {
+          loc: ['referenced_tool', 'id'],
+          text: 'unknown tool; see GET /v1/agent/agents/{agent_id}/test-tools',
+        },
+      ];
 }

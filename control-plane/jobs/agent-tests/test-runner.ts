@@ -1,6 +1,6 @@
 /**
- * Agent tests in the background: queued runs are placed on workers, oldest first, a few of each team at a time;
- * one whose workers die or fall silent too often (`losses.ts`) is an `error`.
+ * Agent tests in the background: queued runs are placed on workers, oldest first, a few of each team at a
+ * time; one whose workers die or fall silent too often (`losses.ts`) is an `error`.
  */
 import { type AgentTestResult, testError } from '#config/agent-test.ts';
 import { Fault } from '#config/errors.ts';
@@ -26,11 +26,17 @@ const OPEN_AT_ONCE = 100;
 
 /** Starts the runner of a process. */
 export function startTestRunner(context: Context): ChoreLoop {
-  return startChoreLoop(context, { name: 'agent-tests', everyMs: TICK_MS, chore: 'agent-tests' }, () => work(context));
+  return startChoreLoop(context, { name: 'agent-tests', everyMs: TICK_MS, chore: 'agent-tests' }, () =>
+    work(context),
+  );
 }
 
 /** Takes the result of a run. A run that was given up meanwhile, and not started again, takes it too. */
-export async function applyTestReport(context: Context, envelope: ReportEnvelope, report: TestReport): Promise<ReportOutcome> {
+export async function applyTestReport(
+  context: Context,
+  envelope: ReportEnvelope,
+  report: TestReport,
+): Promise<ReportOutcome> {
   const { result, cost_micros: micros = 0 } = report;
   const run = { _id: envelope.session_id, epoch: envelope.epoch };
   const finished = await finishRun(context, run, result);
@@ -39,19 +45,35 @@ export async function applyTestReport(context: Context, envelope: ReportEnvelope
   return { outcome: 'stored', seq: envelope.seq };
 }
 
-/** The runs of a worker that is gone wait for another; `stoodIn` is the run or session it was killed in for standing still. */
-export async function loseTestRuns(context: Context, instanceId: string, stoodIn: string | null): Promise<void> {
+/**
+ * The runs of a worker that is gone wait for another; `stoodIn` is the run or session it was killed in for
+ * standing still.
+ */
+export async function loseTestRuns(
+  context: Context,
+  instanceId: string,
+  stoodIn: string | null,
+): Promise<void> {
   const { testRuns } = context.models;
   const lost = { instance_id: instanceId, status: 'running' as const };
-  const runs = await testRuns.find(lost, { _id: 1, epoch: 1 }).lean<Pick<TestRunDocument, '_id' | 'epoch'>[]>();
-  for (const run of runs) await testRuns.updateOne({ ...run, ...lost }, { $set: requeued(context), ...plusOne(lossOf(run._id, stoodIn)) });
+  const runs = await testRuns
+    .find(lost, { _id: 1, epoch: 1 })
+    .lean<Pick<TestRunDocument, '_id' | 'epoch'>[]>();
+  for (const run of runs)
+    await testRuns.updateOne(
+      { ...run, ...lost },
+      { $set: requeued(context), ...plusOne(lossOf(run._id, stoodIn)) },
+    );
   if (runs.length > 0) context.workSignals.notify('agent-tests');
 }
 
 async function work(context: Context): Promise<void> {
   const { testRuns, testBatches } = context.models;
   const silentSince = new Date(context.clock.wallTime() - DEADLINE_MS);
-  await testRuns.updateMany({ status: 'running', status_at: { $lte: silentSince } }, { $set: requeued(context), ...plusOne('silent') });
+  await testRuns.updateMany(
+    { status: 'running', status_at: { $lte: silentSince } },
+    { $set: requeued(context), ...plusOne('silent') },
+  );
   // A batch that a crash kept from being completed.
   const open = await testBatches
     .find({ status: 'running' }, { _id: 1 })
@@ -61,9 +83,14 @@ async function work(context: Context): Promise<void> {
   for (const { _id } of open) await completeBatch(context, _id);
   const running = new Map<string, number>();
   const count = (teamId: string) => running.set(teamId, (running.get(teamId) ?? 0) + 1);
-  for (const run of await testRuns.find({ status: 'running' }, { team_id: 1 }).lean<Pick<TestRunDocument, 'team_id'>[]>()) count(run.team_id);
+  for (const run of await testRuns
+    .find({ status: 'running' }, { team_id: 1 })
+    .lean<Pick<TestRunDocument, 'team_id'>[]>())
+    count(run.team_id);
   for (let placed = 0; placed < PLACED_AT_ONCE; placed++) {
-    const busy = [...running].filter(([, runs]) => runs >= context.settings.LIMIT_TEST_RUNS).map(([teamId]) => teamId);
+    const busy = [...running]
+      .filter(([, runs]) => runs >= context.settings.LIMIT_TEST_RUNS)
+      .map(([teamId]) => teamId);
     const run = await testRuns
       .findOne({ status: 'queued', team_id: { $nin: busy } })
       .sort({ status_at: 1 })
@@ -92,7 +119,10 @@ async function start(context: Context, run: TestRunDocument): Promise<boolean> {
     throw error;
   });
   if (job === null || job instanceof InvalidRequest) {
-    const cause = job === null ? 'What the batch was started with is gone' : 'A variable the agent requires has no value in dynamic_variables';
+    const cause =
+      job === null
+        ? 'What the batch was started with is gone'
+        : 'A variable the agent requires has no value in dynamic_variables';
     await finishRun(context, run, testError(cause));
     return true;
   }
@@ -102,7 +132,15 @@ async function start(context: Context, run: TestRunDocument): Promise<boolean> {
     const at = now(context);
     const { modifiedCount } = await context.models.testRuns.updateOne(
       { _id: run._id, status: 'queued', epoch: run.epoch },
-      { $set: { status: 'running', epoch: key.epoch, instance_id: placement.instanceId, started_at: at, status_at: at } },
+      {
+        $set: {
+          status: 'running',
+          epoch: key.epoch,
+          instance_id: placement.instanceId,
+          started_at: at,
+          status_at: at,
+        },
+      },
     );
     if (modifiedCount === 0) context.dispatch.withdraw(placement, key);
     else context.dispatch.assignAgentTest(placement, key, job);
@@ -110,17 +148,32 @@ async function start(context: Context, run: TestRunDocument): Promise<boolean> {
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     // Started and not handed over: it waits again.
-    await context.models.testRuns.updateOne({ _id: run._id, status: 'running', epoch: key.epoch }, { $set: requeued(context) });
+    await context.models.testRuns.updateOne(
+      { _id: run._id, status: 'running', epoch: key.epoch },
+      { $set: requeued(context) },
+    );
     return false;
   }
 }
 
-async function finishRun(context: Context, of: Pick<TestRunDocument, '_id' | 'epoch'>, result: AgentTestResult): Promise<TestRunDocument | null> {
+async function finishRun(
+  context: Context,
+  of: Pick<TestRunDocument, '_id' | 'epoch'>,
+  result: AgentTestResult,
+): Promise<TestRunDocument | null> {
   const at = now(context);
   const run = await context.models.testRuns
     .findOneAndUpdate(
       { _id: of._id, epoch: of.epoch, status: { $in: ['queued', 'running'] } },
-      { $set: { status: result.status, result: JSON.stringify(result), instance_id: null, status_at: at, finished_at: at } },
+      {
+        $set: {
+          status: result.status,
+          result: JSON.stringify(result),
+          instance_id: null,
+          status_at: at,
+          finished_at: at,
+        },
+      },
     )
     .lean<TestRunDocument>();
   if (!run) return null;

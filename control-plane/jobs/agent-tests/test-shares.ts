@@ -9,14 +9,27 @@ const DAY_MS = 24 * 60 * 60_000;
 /** A run takes from seconds to minutes. */
 const RETRY_SECONDS = 30;
 
-/** Throws `overdrawn`, `too_many_a_minute`, `too_many_at_once` or `test_spending_reached` when an account may not start a batch of so many runs now. */
-export async function requireTestShare(context: Context, owner: { readonly userId: string; readonly teamId: string }, runs: number): Promise<void> {
+/**
+ * Throws `overdrawn`, `too_many_a_minute`, `too_many_at_once` or `test_spending_reached` when an account may
+ * not start a batch of so many runs now.
+ */
+export async function requireTestShare(
+  context: Context,
+  owner: { readonly userId: string; readonly teamId: string },
+  runs: number,
+): Promise<void> {
   const { LIMIT_TEST_BATCHES_PER_MINUTE: perMinute, LIMIT_WAITING_TEST_RUNS: limit } = context.settings;
   await requireNotOverdrawn(context, owner.userId);
   await requireTestSpending(context, owner.teamId);
-  await requireRate(context, { key: `test-batches:${owner.teamId}`, limit: perMinute, what: 'batches of agent tests' });
+  await requireRate(context, {
+    key: `test-batches:${owner.teamId}`,
+    limit: perMinute,
+    what: 'batches of agent tests',
+  });
   if (limit === Number.POSITIVE_INFINITY) return;
-  const waiting = await context.models.testRuns.countDocuments({ team_id: owner.teamId, status: { $in: ['queued', 'running'] } }).limit(limit);
+  const waiting = await context.models.testRuns
+    .countDocuments({ team_id: owner.teamId, status: { $in: ['queued', 'running'] } })
+    .limit(limit);
   if (waiting + runs > limit)
     throw fault('too_many_at_once', {
       ...{ limit, what: 'runs of agent tests that wait or run' },
@@ -24,7 +37,9 @@ export async function requireTestShare(context: Context, owner: { readonly userI
     });
 }
 
-/** Throws `test_spending_reached` for an account whose tests have spent their day's worth of language models. */
+/**
+ * Throws `test_spending_reached` for an account whose tests have spent their day's worth of language models.
+ */
 export async function requireTestSpending(context: Context, teamId: string): Promise<void> {
   const limit = context.settings.LIMIT_TEST_SPENDING;
   if (limit === Number.POSITIVE_INFINITY) return;
@@ -37,7 +52,11 @@ export async function requireTestSpending(context: Context, teamId: string): Pro
 /** Adds what a run's language models cost. */
 export async function countTestSpending(context: Context, teamId: string, micros: number): Promise<void> {
   if (micros === 0) return;
-  await context.models.spending.updateOne({ _id: dayOf(context, teamId) }, { $inc: { micros }, $set: { at: now(context) } }, { upsert: true });
+  await context.models.spending.updateOne(
+    { _id: dayOf(context, teamId) },
+    { $inc: { micros }, $set: { at: now(context) } },
+    { upsert: true },
+  );
 }
 
 function dayOf(context: Context, teamId: string): string {

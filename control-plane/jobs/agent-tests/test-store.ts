@@ -14,13 +14,19 @@ const CHANGE_ATTEMPTS = 10;
 
 /** Finds a test of a team. Throws `not_found`. */
 export async function findTest(context: Context, teamId: string, testId: string): Promise<AgentTestDocument> {
-  const test = await context.models.agentTests.findOne({ _id: testId, team_id: teamId }).lean<AgentTestDocument>();
+  const test = await context.models.agentTests
+    .findOne({ _id: testId, team_id: teamId })
+    .lean<AgentTestDocument>();
   if (!test) throw fault('not_found');
   return test;
 }
 
 /** Creates a test. Throws `InvalidRequest`, `quota_reached`. */
-export async function createTest(context: Context, owner: TestOwner, input: TestInput): Promise<AgentTestDocument> {
+export async function createTest(
+  context: Context,
+  owner: TestOwner,
+  input: TestInput,
+): Promise<AgentTestDocument> {
   await checkTest(context, owner, input);
   const at = now(context);
   const test: AgentTestDocument = {
@@ -32,12 +38,19 @@ export async function createTest(context: Context, owner: TestOwner, input: Test
     created_at: at,
     updated_at: at,
   };
-  await withinQuota(context, { kind: 'tests', owner: owner.teamId, id: test._id }, () => context.models.agentTests.create(test));
+  await withinQuota(context, { kind: 'tests', owner: owner.teamId, id: test._id }, () =>
+    context.models.agentTests.create(test),
+  );
   return test;
 }
 
 /** Changes a test; the rules see the whole of it. Throws `not_found`, `InvalidRequest`. */
-export async function patchTest(context: Context, teamId: string, testId: string, patch: TestPatch): Promise<AgentTestDocument> {
+export async function patchTest(
+  context: Context,
+  teamId: string,
+  testId: string,
+  patch: TestPatch,
+): Promise<AgentTestDocument> {
   for (let attempt = 0; attempt < CHANGE_ATTEMPTS; attempt++) {
     const test = await findTest(context, teamId, testId);
     const input = await patched(test, patch);
@@ -62,9 +75,19 @@ export async function deleteTest(context: Context, teamId: string, testId: strin
   });
 }
 
-/** Attaches a test to an agent of its workspace, if it is not attached yet. Throws `not_found`, `conflict` at the limit of agents. */
-export async function attachTest(context: Context, teamId: string, of: { agentId: string; testId: string }): Promise<AgentTestDocument> {
-  const [agent, test] = await Promise.all([findAgent(context, teamId, of.agentId), findTest(context, teamId, of.testId)]);
+/**
+ * Attaches a test to an agent of its workspace, if it is not attached yet. Throws `not_found`, `conflict` at
+ * the limit of agents.
+ */
+export async function attachTest(
+  context: Context,
+  teamId: string,
+  of: { agentId: string; testId: string },
+): Promise<AgentTestDocument> {
+  const [agent, test] = await Promise.all([
+    findAgent(context, teamId, of.agentId),
+    findTest(context, teamId, of.testId),
+  ]);
   if (agent.workspace_id !== test.workspace_id) throw fault('not_found');
   if (test.agent_ids.includes(agent._id)) return test;
   const saved = await context.models.agentTests
@@ -74,12 +97,17 @@ export async function attachTest(context: Context, teamId: string, of: { agentId
       { returnDocument: 'after' },
     )
     .lean<AgentTestDocument>();
-  if (!saved) throw fault('conflict', { detail: `A test is attached to at most ${LIMITS.testAgents} agents` });
+  if (!saved)
+    throw fault('conflict', { detail: `A test is attached to at most ${LIMITS.testAgents} agents` });
   return saved;
 }
 
 /** Detaches a test from an agent; nothing happens where it is not attached. Throws `not_found`. */
-export async function detachTest(context: Context, teamId: string, of: { agentId: string; testId: string }): Promise<void> {
+export async function detachTest(
+  context: Context,
+  teamId: string,
+  of: { agentId: string; testId: string },
+): Promise<void> {
   await Promise.all([findAgent(context, teamId, of.agentId), findTest(context, teamId, of.testId)]);
   await context.models.agentTests.updateOne(
     { _id: of.testId, team_id: teamId, agent_ids: of.agentId },
@@ -87,12 +115,16 @@ export async function detachTest(context: Context, teamId: string, of: { agentId
   );
 }
 
-function storedFields(input: TestInput): Pick<AgentTestDocument, 'name' | 'test_type' | 'agent_ids' | 'definition'> {
+function storedFields(
+  input: TestInput,
+): Pick<AgentTestDocument, 'name' | 'test_type' | 'agent_ids' | 'definition'> {
   const { name, agent_ids, ...definition } = input;
   return { name, test_type: input.test_type, agent_ids, definition: JSON.stringify(definition) };
 }
 
-/** A large test takes long to check: everything else has its turn between what is stored and what comes of it. */
+/**
+ * A large test takes long to check: everything else has its turn between what is stored and what comes of it.
+ */
 async function patched(test: AgentTestDocument, patch: TestPatch): Promise<TestInput> {
   await nextRound();
   const before = definitionOf(test);
@@ -107,7 +139,13 @@ async function patched(test: AgentTestDocument, patch: TestPatch): Promise<TestI
           assertions: { ...before.simulation?.assertions, ...given(changes.assertions ?? {}) },
           tool_mocks: { ...before.simulation?.tool_mocks, ...given(changes.tool_mocks ?? {}) },
         };
-  const merged = testCreate.safeParse({ name: test.name, agent_ids: test.agent_ids, ...before, ...fields, simulation });
+  const merged = testCreate.safeParse({
+    name: test.name,
+    agent_ids: test.agent_ids,
+    ...before,
+    ...fields,
+    simulation,
+  });
   if (!merged.success) throw invalidFrom(merged.error, 'body');
   await nextRound();
   return merged.data;

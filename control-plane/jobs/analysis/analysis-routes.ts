@@ -16,12 +16,19 @@ export function registerAnalysisRoutes(app: ApiServer, context: Context): void {
     '/v1/agent/sessions/:session_id/analysis',
     {
       config: { bodyOptional: true },
-      schema: { tags: ['sessions'], params: sessionPath, response: { 202: z.object({ status: z.literal('queued') }) } },
+      schema: {
+        tags: ['sessions'],
+        params: sessionPath,
+        response: { 202: z.object({ status: z.literal('queued') }) },
+      },
     },
     async (request, reply) => {
       const session = await findSession(context, callerOf(request).teamId, request.params.session_id);
       if (isLive(session.status)) throw fault('not_found');
-      const requested = await changeSession(context, session._id, { type: 'analysis.requested', at: now(context) });
+      const requested = await changeSession(context, session._id, {
+        type: 'analysis.requested',
+        at: now(context),
+      });
       if (!requested) throw fault('analysis_not_rerunnable');
       context.workSignals.notify('analysis');
       return reply.code(202).send({ status: 'queued' as const });

@@ -1,6 +1,7 @@
 /**
- * Post-call analysis, the control plane's half: queued analyses are placed on workers one after another; one whose workers die
- * or fall silent too often (`losses.ts`) is an `error`. A call with nothing to analyse is `skipped` without asking a model.
+ * Post-call analysis, the control plane's half: queued analyses are placed on workers one after another; one
+ * whose workers die or fall silent too often (`losses.ts`) is an `error`. A call with nothing to analyse is
+ * `skipped` without asking a model.
  */
 
 import type { CallPlan } from '#config/call-plan.ts';
@@ -25,7 +26,9 @@ const BATCH = 200;
 
 /** Starts the runner of a process: places queued analyses in the background. */
 export function startAnalysisRunner(context: Context): ChoreLoop {
-  return startChoreLoop(context, { name: 'analysis', everyMs: TICK_MS, chore: 'analysis' }, () => placeQueued(context));
+  return startChoreLoop(context, { name: 'analysis', everyMs: TICK_MS, chore: 'analysis' }, () =>
+    placeQueued(context),
+  );
 }
 
 async function placeQueued(context: Context): Promise<void> {
@@ -33,7 +36,8 @@ async function placeQueued(context: Context): Promise<void> {
     'analysis.state': 'running',
     'analysis.at': { $lte: new Date(context.clock.wallTime() - DEADLINE_MS) },
   });
-  for (const { _id } of overdue) await changeSession(context, _id, { type: 'analysis.lost', at: now(context), loss: 'silent' });
+  for (const { _id } of overdue)
+    await changeSession(context, _id, { type: 'analysis.lost', at: now(context), loss: 'silent' });
   for (const { _id } of await sessionsIn(context, { 'analysis.state': 'queued' })) {
     const session = await loadSession(context, _id);
     if (session?.analysis.state !== 'queued') continue;
@@ -44,13 +48,18 @@ async function placeQueued(context: Context): Promise<void> {
 /** Settles or places one analysis; false when no worker is free. */
 async function analyse(context: Context, session: SessionDocument): Promise<boolean> {
   const [plan, items] = await Promise.all([readPlan(context, session), readTimeline(context, session)]);
-  if (isLostForGood(session.analysis.losses ?? {})) await finish(context, session, emptyResult('error', 'The analysis could not be completed'));
+  if (isLostForGood(session.analysis.losses ?? {}))
+    await finish(context, session, emptyResult('error', 'The analysis could not be completed'));
   else if (!plan || hasNothingToDo(plan, items)) await finish(context, session, emptyResult('skipped', null));
   else return place(context, session, { plan, items });
   return true;
 }
 
-async function place(context: Context, session: SessionDocument, of: { plan: CallPlan; items: SessionItem[] }): Promise<boolean> {
+async function place(
+  context: Context,
+  session: SessionDocument,
+  of: { plan: CallPlan; items: SessionItem[] },
+): Promise<boolean> {
   const epoch = session.epoch + 1;
   const key = { sessionId: session._id, epoch };
   const jobId = newId();
@@ -84,13 +93,23 @@ async function finish(context: Context, session: SessionDocument, result: Analys
 function hasNothingToDo({ config }: CallPlan, items: readonly SessionItem[]): boolean {
   const { summary, data_fields: dataFields, criteria } = config.analysis;
   const isDisabled = !summary.enabled && dataFields.length === 0 && criteria.length === 0;
-  return isDisabled || !items.some((item) => item.type === 'message' && item.role === 'user' && item.content.trim() !== '');
+  return (
+    isDisabled ||
+    !items.some((item) => item.type === 'message' && item.role === 'user' && item.content.trim() !== '')
+  );
 }
 
 function emptyResult(status: 'skipped' | 'error', error: string | null): AnalysisResult {
   return { status, summary: null, data: [], criteria_results: [], error };
 }
 
-function sessionsIn(context: Context, filter: Record<string, unknown>): Promise<Pick<SessionDocument, '_id'>[]> {
-  return context.models.sessions.find(filter, { _id: 1 }).sort({ 'analysis.at': 1 }).limit(BATCH).lean<Pick<SessionDocument, '_id'>[]>();
+function sessionsIn(
+  context: Context,
+  filter: Record<string, unknown>,
+): Promise<Pick<SessionDocument, '_id'>[]> {
+  return context.models.sessions
+    .find(filter, { _id: 1 })
+    .sort({ 'analysis.at': 1 })
+    .limit(BATCH)
+    .lean<Pick<SessionDocument, '_id'>[]>();
 }

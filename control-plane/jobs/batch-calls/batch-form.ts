@@ -1,4 +1,7 @@
-/** A new batch as a form: `recipients` is a CSV file, objects are JSON, everything else is text; the body its schema checks comes of it. */
+/**
+ * A new batch as a form: `recipients` is a CSV file, objects are JSON, everything else is text; the body its
+ * schema checks comes of it.
+ */
 import type { FastifyRequest } from 'fastify';
 import { LIMITS } from '#config/limits.ts';
 import type { Context } from '../../platform/context.ts';
@@ -17,22 +20,37 @@ declare module 'fastify' {
 
 const JSON_FIELDS = new Set(['schedule', 'pacing', 'retry', 'opt_out']);
 
-/** Has the routes of this scope take forms beside JSON; `bodyOptional` is theirs, because the scope looks for itself. */
+/**
+ * Has the routes of this scope take forms beside JSON; `bodyOptional` is theirs, because the scope looks for
+ * itself.
+ */
 export function acceptForms(scope: ApiServer, context: Context): void {
-  acceptBodies(scope, { kinds: ['multipart'], json: true, mostBytes: LIMITS.batchUploadBytes, mostFieldBytes: LIMITS.batchUploadBytes });
+  acceptBodies(scope, {
+    kinds: ['multipart'],
+    json: true,
+    mostBytes: LIMITS.batchUploadBytes,
+    mostFieldBytes: LIMITS.batchUploadBytes,
+  });
   scope.decorateRequest('recipientList', null);
   scope.addHook('preValidation', async (request, reply) => {
     // A long list is work, also where it is refused; creating its batch is another turn's.
-    await workInTurn(context, { request, reply }, () => (request.isMultipart() ? readForm(request) : readJson(request)));
+    await workInTurn(context, { request, reply }, () =>
+      request.isMultipart() ? readForm(request) : readJson(request),
+    );
   });
 }
 
-/** A long list of JSON is checked in turns with everything else; what is no such list is for the schema to refuse. */
+/**
+ * A long list of JSON is checked in turns with everything else; what is no such list is for the schema to
+ * refuse.
+ */
 async function readJson(request: FastifyRequest): Promise<void> {
   const { body } = request;
-  if (typeof body !== 'object' || body === null || !('recipients' in body) || !Array.isArray(body.recipients)) return;
+  if (typeof body !== 'object' || body === null || !('recipients' in body) || !Array.isArray(body.recipients))
+    return;
   const { recipients } = body;
-  if (recipients.length > LIMITS.batchRows) throw invalidField(['recipients'], `at most ${LIMITS.batchRows} rows: split them into several batches`);
+  if (recipients.length > LIMITS.batchRows)
+    throw invalidField(['recipients'], `at most ${LIMITS.batchRows} rows: split them into several batches`);
   if (recipients.length === 0) return;
   const list = await checkedList(recipients);
   request.recipientList = list;
@@ -41,10 +59,16 @@ async function readJson(request: FastifyRequest): Promise<void> {
 
 async function readForm(request: FastifyRequest): Promise<void> {
   const { recipients, ...fields } = request.body as Record<string, unknown>;
-  const body = Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, JSON_FIELDS.has(name) ? jsonOf(name, value) : textOf(value)]));
+  const body = Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [
+      name,
+      JSON_FIELDS.has(name) ? jsonOf(name, value) : textOf(value),
+    ]),
+  );
   request.body = body;
   if (recipients === undefined) return;
-  if (Array.isArray(recipients)) throw invalidField(['recipients'], 'there is more than one list: send them as one file');
+  if (Array.isArray(recipients))
+    throw invalidField(['recipients'], 'there is more than one list: send them as one file');
   const list = await readRecipientList(Buffer.from(recipients as string | Uint8Array));
   request.recipientList = list;
   // All of them are checked already: one stands for the list.
@@ -62,7 +86,9 @@ function jsonOf(name: string, value: unknown): unknown {
   }
 }
 
-/** A part may be sent as a file all the same. What came twice is a list, which is for the schema to refuse. */
+/**
+ * A part may be sent as a file all the same. What came twice is a list, which is for the schema to refuse.
+ */
 function textOf(value: unknown): unknown {
   return value instanceof Uint8Array ? Buffer.from(value).toString('utf8') : value;
 }

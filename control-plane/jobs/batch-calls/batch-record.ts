@@ -2,7 +2,12 @@
 import { z } from 'zod';
 import { LIMITS } from '#config/limits.ts';
 import { sessionFields, template } from '../../calls/sessions/session-request.ts';
-import { type BatchCallDocument, type BatchRowDocument, ROW_STATES, type RowCounts } from '../../platform/store/models/batch-call-model.ts';
+import {
+  type BatchCallDocument,
+  type BatchRowDocument,
+  ROW_STATES,
+  type RowCounts,
+} from '../../platform/store/models/batch-call-model.ts';
 import { isOpen, minutesOf, nextOpening, WEEKDAYS } from './calling-hours.ts';
 
 const time = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$|^24:00$/, 'must be HH:MM');
@@ -48,13 +53,18 @@ const optOut = z
       .regex(/^[0-9*#]$/, 'must be one key of the phone')
       .nullable()
       .default(null),
-    phrases: z.array(z.string().trim().min(2).max(LIMITS.optOutPhraseChars)).max(LIMITS.optOutPhrases).default([]),
+    phrases: z
+      .array(z.string().trim().min(2).max(LIMITS.optOutPhraseChars))
+      .max(LIMITS.optOutPhrases)
+      .default([]),
     /** Said before the call ends; empty: a goodbye in the agent's language. */
     confirmation: z.string().max(LIMITS.disclosureChars).default(''),
   })
   .refine(({ key, phrases }) => key !== null || phrases.length > 0, 'name a key, a phrase, or both');
 
-/** Whom to call, as a row of JSON or of a file. Whether the number can be called is not for the schema to say. */
+/**
+ * Whom to call, as a row of JSON or of a file. Whether the number can be called is not for the schema to say.
+ */
 export const recipient = z.strictObject({
   to_number: z.string().max(64),
   dynamic_variables: sessionFields.dynamic_variables,
@@ -105,12 +115,20 @@ export const batchRecord = z.object({
   }),
   schedule: z.object({
     start_at: z.iso.datetime().nullable(),
-    calling_hours: z.object({ start: z.string(), end: z.string(), days: z.array(z.enum(WEEKDAYS)) }).nullable(),
+    calling_hours: z
+      .object({ start: z.string(), end: z.string(), days: z.array(z.enum(WEEKDAYS)) })
+      .nullable(),
   }),
   pacing: z.object({ concurrent_calls: count, calls_per_minute: count }),
-  retry: z.object({ on: z.array(z.enum(['busy', 'no_answer', 'failed'])), max_attempts: count, delay_seconds: count }),
+  retry: z.object({
+    on: z.array(z.enum(['busy', 'no_answer', 'failed'])),
+    max_attempts: count,
+    delay_seconds: count,
+  }),
   disclosure: z.string(),
-  opt_out: z.object({ key: z.string().nullable(), phrases: z.array(z.string()), confirmation: z.string() }).nullable(),
+  opt_out: z
+    .object({ key: z.string().nullable(), phrases: z.array(z.string()), confirmation: z.string() })
+    .nullable(),
   /** While it is no hour to call in any of its time zones: when it is next. */
   opens_at: z.iso.datetime().nullable(),
   created_at: z.iso.datetime(),
@@ -138,7 +156,11 @@ export const rowRecord = z.object({
 });
 
 /** Shows a batch as it is at `nowMs`. */
-export function toBatchRecord(batch: BatchCallDocument, counts: RowCounts, nowMs: number): z.output<typeof batchRecord> {
+export function toBatchRecord(
+  batch: BatchCallDocument,
+  counts: RowCounts,
+  nowMs: number,
+): z.output<typeof batchRecord> {
   return {
     batch_call_id: batch._id,
     agent_id: batch.agent_id,
@@ -161,7 +183,11 @@ export function toBatchRecord(batch: BatchCallDocument, counts: RowCounts, nowMs
 }
 
 /** Shows rows of a batch as they are at `nowMs`. */
-export function toRowRecords(rows: readonly BatchRowDocument[], batch: BatchCallDocument, nowMs: number): z.output<typeof rowRecord>[] {
+export function toRowRecords(
+  rows: readonly BatchRowDocument[],
+  batch: BatchCallDocument,
+  nowMs: number,
+): z.output<typeof rowRecord>[] {
   // Looking for an opening walks through days of quarters of an hour, and most rows share their zones.
   const openings = new Map<string, number | null>();
   const openingFromNow = (zones: string) => {
@@ -173,7 +199,10 @@ export function toRowRecords(rows: readonly BatchRowDocument[], batch: BatchCall
     if (row.state !== 'waiting') return toRowRecord(row, dueMs);
     const openMs = openingFromNow(row.zones);
     // Due after the hours have opened: they may be closed again by then.
-    const nextMs = openMs >= dueMs ? openMs : (nextOpening(batch.calling_hours, zonesOf(row.zones), Math.max(dueMs, nowMs)) ?? dueMs);
+    const nextMs =
+      openMs >= dueMs
+        ? openMs
+        : (nextOpening(batch.calling_hours, zonesOf(row.zones), Math.max(dueMs, nowMs)) ?? dueMs);
     return toRowRecord(row, nextMs > Math.max(dueMs, nowMs) ? nextMs : dueMs);
   });
 }
@@ -184,8 +213,13 @@ function toRowRecord(row: BatchRowDocument, nextMs: number): z.output<typeof row
     line: row.line,
     to_number: row.to_number,
     state: row.state,
-    session_id: row.state === 'calling' && row.is_placed ? row.session_id : (row.attempts.at(-1)?.session_id ?? null),
-    attempts: row.attempts.map(({ session_id, dialled_at, outcome }) => ({ session_id, dialled_at: dialled_at.toISOString(), outcome })),
+    session_id:
+      row.state === 'calling' && row.is_placed ? row.session_id : (row.attempts.at(-1)?.session_id ?? null),
+    attempts: row.attempts.map(({ session_id, dialled_at, outcome }) => ({
+      session_id,
+      dialled_at: dialled_at.toISOString(),
+      outcome,
+    })),
     next_at: row.state === 'waiting' ? new Date(nextMs).toISOString() : null,
     time_zones: zonesOf(row.zones),
     dynamic_variables: JSON.parse(row.variables),
@@ -206,7 +240,8 @@ function opensAt(
   nowMs: number,
 ): string | null {
   const fromMs = Math.max(nowMs, startAt?.getTime() ?? nowMs);
-  if (finishedAt !== null || hours === null || sets.some((set) => isOpen(hours, zonesOf(set), fromMs))) return null;
+  if (finishedAt !== null || hours === null || sets.some((set) => isOpen(hours, zonesOf(set), fromMs)))
+    return null;
   const openings = sets.map((set) => nextOpening(hours, zonesOf(set), fromMs)).filter((at) => at !== null);
   return openings.length === 0 ? null : new Date(Math.min(...openings)).toISOString();
 }

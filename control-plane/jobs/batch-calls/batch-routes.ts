@@ -7,14 +7,33 @@ import type { ApiServer } from '../../platform/http/server.ts';
 import { findPage } from '../../platform/store/find-page.ts';
 import type { BatchCallDocument } from '../../platform/store/models/batch-call-model.ts';
 import { acceptForms } from './batch-form.ts';
-import { batchCreate, batchRecord, batchStatus, rowRecord, rowState, toBatchRecord, toRowRecords } from './batch-record.ts';
-import { type BatchChange, changeBatch, countsOf, createBatch, deleteBatch, findBatch } from './batch-store.ts';
+import {
+  batchCreate,
+  batchRecord,
+  batchStatus,
+  rowRecord,
+  rowState,
+  toBatchRecord,
+  toRowRecords,
+} from './batch-record.ts';
+import {
+  type BatchChange,
+  changeBatch,
+  countsOf,
+  createBatch,
+  deleteBatch,
+  findBatch,
+} from './batch-store.ts';
 import type { RecipientList } from './recipient-list.ts';
 
 const URL = '/v1/agent/batch-calls';
 const tags = ['batch calls'];
 const batchPath = z.object({ batch_call_id: z.string() });
-const batchesQuery = z.strictObject({ ...listQuery, agent_id: z.string().max(64).optional(), status: batchStatus.optional() });
+const batchesQuery = z.strictObject({
+  ...listQuery,
+  agent_id: z.string().max(64).optional(),
+  status: batchStatus.optional(),
+});
 const rowsQuery = z.strictObject({ ...listQuery, state: rowState.optional() });
 
 /** A request without a list does not come as far as its handler. */
@@ -22,7 +41,8 @@ const NOBODY: RecipientList = { rows: [], faulty: [] };
 
 /** Registers the routes. */
 export async function registerBatchCallRoutes(app: ApiServer, context: Context): Promise<void> {
-  const record = async (batch: BatchCallDocument) => toBatchRecord(batch, await countsOf(context, batch), context.clock.wallTime());
+  const record = async (batch: BatchCallDocument) =>
+    toBatchRecord(batch, await countsOf(context, batch), context.clock.wallTime());
 
   await app.register((scope, _options, done) => {
     registerCreation(scope as unknown as ApiServer, context, record);
@@ -31,10 +51,20 @@ export async function registerBatchCallRoutes(app: ApiServer, context: Context):
 
   app.get(
     URL,
-    { schema: { tags, summary: 'Batches, newest first', querystring: batchesQuery, response: { 200: listOf('batch_calls', batchRecord) } } },
+    {
+      schema: {
+        tags,
+        summary: 'Batches, newest first',
+        querystring: batchesQuery,
+        response: { 200: listOf('batch_calls', batchRecord) },
+      },
+    },
     async (request) => {
       const { agent_id, status } = request.query;
-      const wanted = { ...(agent_id === undefined ? {} : { agent_id }), status: status ?? { $ne: 'creating' } };
+      const wanted = {
+        ...(agent_id === undefined ? {} : { agent_id }),
+        status: status ?? { $ne: 'creating' },
+      };
       const { rows, ...page } = await findPage(context.models.batchCalls, {
         filter: { team_id: callerOf(request).teamId, ...wanted },
         query: request.query,
@@ -45,8 +75,16 @@ export async function registerBatchCallRoutes(app: ApiServer, context: Context):
 
   app.get(
     `${URL}/:batch_call_id`,
-    { schema: { tags, summary: 'A batch, and how many rows are in which state', params: batchPath, response: { 200: batchRecord } } },
-    async (request) => record(await findBatch(context, callerOf(request).teamId, request.params.batch_call_id)),
+    {
+      schema: {
+        tags,
+        summary: 'A batch, and how many rows are in which state',
+        params: batchPath,
+        response: { 200: batchRecord },
+      },
+    },
+    async (request) =>
+      record(await findBatch(context, callerOf(request).teamId, request.params.batch_call_id)),
   );
 
   app.get(
@@ -70,8 +108,11 @@ export async function registerBatchCallRoutes(app: ApiServer, context: Context):
   );
 
   const change = (change: BatchChange, summary: string) =>
-    app.post(`${URL}/:batch_call_id/${change}`, { schema: { tags, summary, params: batchPath, response: { 200: batchRecord } } }, async (request) =>
-      record(await changeBatch(context, callerOf(request).teamId, request.params.batch_call_id, change)),
+    app.post(
+      `${URL}/:batch_call_id/${change}`,
+      { schema: { tags, summary, params: batchPath, response: { 200: batchRecord } } },
+      async (request) =>
+        record(await changeBatch(context, callerOf(request).teamId, request.params.batch_call_id, change)),
     );
   change('pause', 'Dials nobody more until it is resumed; calls that have begun go on');
   change('resume', 'Goes on with a batch that is paused');
@@ -79,7 +120,14 @@ export async function registerBatchCallRoutes(app: ApiServer, context: Context):
 
   app.delete(
     `${URL}/:batch_call_id`,
-    { schema: { tags, summary: 'Deletes a batch that is over, with its rows', params: batchPath, response: { 204: z.undefined() } } },
+    {
+      schema: {
+        tags,
+        summary: 'Deletes a batch that is over, with its rows',
+        params: batchPath,
+        response: { 204: z.undefined() },
+      },
+    },
     async (request, reply) => {
       await deleteBatch(context, callerOf(request).teamId, request.params.batch_call_id);
       return reply.code(204).send();
@@ -88,7 +136,11 @@ export async function registerBatchCallRoutes(app: ApiServer, context: Context):
 }
 
 /** Beside JSON it takes a form, whose file is the list. */
-function registerCreation(scope: ApiServer, context: Context, record: (batch: BatchCallDocument) => Promise<z.output<typeof batchRecord>>): void {
+function registerCreation(
+  scope: ApiServer,
+  context: Context,
+  record: (batch: BatchCallDocument) => Promise<z.output<typeof batchRecord>>,
+): void {
   acceptForms(scope, context);
   scope.post(
     URL,
@@ -106,6 +158,12 @@ function registerCreation(scope: ApiServer, context: Context, record: (batch: Ba
       },
     },
     async (request, reply) =>
-      reply.code(201).send(await record(await createBatch(context, callerOf(request), request.body, request.recipientList ?? NOBODY))),
+      reply
+        .code(201)
+        .send(
+          await record(
+            await createBatch(context, callerOf(request), request.body, request.recipientList ?? NOBODY),
+          ),
+        ),
   );
 }

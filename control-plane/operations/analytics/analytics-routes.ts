@@ -1,6 +1,7 @@
 /**
- * `GET /v1/agent/analytics`: how a team's calls went over a time: how many, how long, what they cost, how fast the agent answered and why they ended.
- * The range is bounded, the newest calls of it are read through the list's own index, and memory does not grow with them.
+ * `GET /v1/agent/analytics`: how a team's calls went over a time: how many, how long, what they cost, how
+ * fast the agent answered and why they ended. The range is bounded, the newest calls of it are read through
+ * the list's own index, and memory does not grow with them.
  */
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
@@ -102,11 +103,18 @@ function rangeOf(query: z.output<typeof analyticsQuery>, at: Date): Range {
   if (fromMs >= toMs) throw fault('bad_request', { detail: 'from must be before to' });
   const steps = (toMs - fromMs) / STEP_MS[interval];
   if (steps > MAX_STEPS[interval])
-    throw fault('bad_request', { detail: `The range is too long: at most ${MAX_STEPS[interval]} ${interval}s, or ask by the day` });
+    throw fault('bad_request', {
+      detail: `The range is too long: at most ${MAX_STEPS[interval]} ${interval}s, or ask by the day`,
+    });
   return { fromMs, toMs, interval };
 }
 
-async function summarise(context: Context, teamId: string, range: Range, agentId: string | undefined): Promise<z.output<typeof analyticsRecord>> {
+async function summarise(
+  context: Context,
+  teamId: string,
+  range: Range,
+  agentId: string | undefined,
+): Promise<z.output<typeof analyticsRecord>> {
   const stepMs = STEP_MS[range.interval];
   const total = new Tally();
   const buckets = new TallyMap<number>();
@@ -142,7 +150,10 @@ async function summarise(context: Context, teamId: string, range: Range, agentId
     interval: range.interval,
     truncated: seen > MAX_CALLS,
     totals: toRecord(total.sums()),
-    buckets: stepsOf(range).map((step) => ({ start: new Date(step * stepMs).toISOString(), ...toRecord(buckets.sums(step)) })),
+    buckets: stepsOf(range).map((step) => ({
+      start: new Date(step * stepMs).toISOString(),
+      ...toRecord(buckets.sums(step)),
+    })),
     agents: agents
       .entries()
       .sort(([, a], [, b]) => b.calls - a.calls)
@@ -157,7 +168,15 @@ function stepsOf({ fromMs, toMs, interval }: Range): number[] {
   return Array.from({ length: end - first }, (_, index) => first + index);
 }
 
-function toRecord({ calls, answered, live, seconds, costMicros, latency, endReasons }: CallSums): z.output<typeof sums> {
+function toRecord({
+  calls,
+  answered,
+  live,
+  seconds,
+  costMicros,
+  latency,
+  endReasons,
+}: CallSums): z.output<typeof sums> {
   const over = answered - live;
   return {
     calls,

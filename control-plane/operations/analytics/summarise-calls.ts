@@ -1,4 +1,7 @@
-/** Call statistics, added up one call at a time in constant memory: totals, a bucket per hour or day, end reasons, agents, and latency percentiles from histograms. */
+/**
+ * Call statistics, added up one call at a time in constant memory: totals, a bucket per hour or day, end
+ * reasons, agents, and latency percentiles from histograms.
+ */
 
 /** What is counted of a call. */
 export interface CountedCall {
@@ -13,7 +16,10 @@ export interface CountedCall {
   readonly turns?: readonly { readonly total_ms: number }[];
 }
 
-/** Percentiles of what callers waited from their end of speech to the agent's first sound, ms; null without a turn. */
+/**
+ * Percentiles of what callers waited from their end of speech to the agent's first sound, ms; null without a
+ * turn.
+ */
 export interface LatencySummary {
   readonly turns: number;
   readonly p50_ms: number | null;
@@ -54,7 +60,8 @@ export class Tally {
     if (call.status === 'active' || call.status === 'unknown') this.#live += 1;
     this.#seconds += call.duration_seconds ?? 0;
     this.#costMicros += costOf(call.billing);
-    if (call.end_reason) this.#endReasons.set(call.end_reason, (this.#endReasons.get(call.end_reason) ?? 0) + 1);
+    if (call.end_reason)
+      this.#endReasons.set(call.end_reason, (this.#endReasons.get(call.end_reason) ?? 0) + 1);
     for (const { total_ms } of call.turns ?? []) this.#addLatency(total_ms);
   }
 
@@ -65,7 +72,12 @@ export class Tally {
       live: this.#live,
       seconds: this.#seconds,
       costMicros: this.#costMicros,
-      latency: { turns: this.#turns, p50_ms: this.#percentile(0.5), p95_ms: this.#percentile(0.95), p99_ms: this.#percentile(0.99) },
+      latency: {
+        turns: this.#turns,
+        p50_ms: this.#percentile(0.5),
+        p95_ms: this.#percentile(0.95),
+        p99_ms: this.#percentile(0.99),
+      },
       endReasons: Object.fromEntries(this.#endReasons),
     };
   }

@@ -31,9 +31,16 @@ export function registerAuditRoutes(app: ApiServer, context: Context): void {
       },
     },
     async (request) => {
-      const { rows, ...page } = await findPage(context.models.auditLog, { filter: { team_id: callerOf(request).teamId }, query: request.query });
+      const { rows, ...page } = await findPage(context.models.auditLog, {
+        filter: { team_id: callerOf(request).teamId },
+        query: request.query,
+      });
       return {
-        entries: rows.map(({ _id, team_id: _team, created_at, ...entry }) => ({ entry_id: _id, ...entry, created_at: created_at.toISOString() })),
+        entries: rows.map(({ _id, team_id: _team, created_at, ...entry }) => ({
+          entry_id: _id,
+          ...entry,
+          created_at: created_at.toISOString(),
+        })),
         ...page,
       };
     },

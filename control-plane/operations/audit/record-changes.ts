@@ -1,13 +1,15 @@
 /**
- * Writes the audit log: every request that changed something with a key is a change of configuration, unless its route is about calls.
- * A new route is in the log without anyone thinking of it. Field names are kept, values never.
+ * Writes the audit log: every request that changed something with a key is a change of configuration, unless
+ * its route is about calls. A new route is in the log without anyone thinking of it. Field names are kept,
+ * values never.
  */
 import type { FastifyRequest } from 'fastify';
 import { type Context, newId, now } from '../../platform/context.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
 
 /** Calls and test runs make records of their own. */
-const NOT_CONFIGURATION = /^\/v1\/agent\/(sessions|phone-calls|batch-calls)(\/|$)|\/(preview-sessions|test|run|test-runs|test-batches)(\/|$)/;
+const NOT_CONFIGURATION =
+  /^\/v1\/agent\/(sessions|phone-calls|batch-calls)(\/|$)|\/(preview-sessions|test|run|test-runs|test-batches)(\/|$)/;
 const READS = new Set(['GET', 'HEAD', 'OPTIONS']);
 const MAX_FIELDS = 100;
 const MAX_DEPTH = 4;
@@ -35,7 +37,12 @@ export function recordChanges(app: ApiServer, context: Context): void {
 
 function isChange(request: FastifyRequest): boolean {
   const route = request.routeOptions.url;
-  return request.caller !== null && route !== undefined && !READS.has(request.method) && !NOT_CONFIGURATION.test(route);
+  return (
+    request.caller !== null &&
+    route !== undefined &&
+    !READS.has(request.method) &&
+    !NOT_CONFIGURATION.test(route)
+  );
 }
 
 async function record(context: Context, request: FastifyRequest): Promise<void> {
@@ -62,7 +69,9 @@ async function record(context: Context, request: FastifyRequest): Promise<void> 
   }
 }
 
-/** Paths of an object's leaves; a list is one, and names that look like anything but names are not repeated. */
+/**
+ * Paths of an object's leaves; a list is one, and names that look like anything but names are not repeated.
+ */
 function fieldPaths(value: unknown, path = '', depth = 0): string[] {
   if (!isPlainObject(value) || depth === MAX_DEPTH) return path === '' ? [] : [path];
   return Object.entries(value).flatMap(([name, inner]) => {
@@ -78,6 +87,7 @@ function isPlainObject(value: unknown): value is Record<string, unknown> {
 
 function idIn(payload: unknown): string | null {
   if (!isPlainObject(payload)) return null;
-  const [, id] = Object.entries(payload).find(([name, value]) => name.endsWith('_id') && typeof value === 'string') ?? [];
+  const [, id] =
+    Object.entries(payload).find(([name, value]) => name.endsWith('_id') && typeof value === 'string') ?? [];
   return typeof id === 'string' ? id : null;
 }

@@ -1,4 +1,7 @@
-/** A backup of the whole deployment, taken while it runs (docs/operations.md): one tar over HTTP, for the operator only, as the keys to everything are in it. */
+/**
+ * A backup of the whole deployment, taken while it runs (docs/operations.md): one tar over HTTP, for the
+ * operator only, as the keys to everything are in it.
+ */
 
 import { Readable } from 'node:stream';
 import { deploymentOf } from '#config/credentials.ts';
@@ -8,9 +11,14 @@ import type { ApiServer } from '../../platform/http/server.ts';
 import { type SessionDocument, toBuffer } from '../../platform/store/models/session-model.ts';
 import { packBackup } from './pack-backup.ts';
 
-/** One line for each session: its id, and its key in base64; null of one that was erased, which is another thing than one this deployment never had. */
+/**
+ * One line for each session: its id, and its key in base64; null of one that was erased, which is another
+ * thing than one this deployment never had.
+ */
 async function* keyLines({ models }: Context): AsyncGenerator<string> {
-  const all = models.sessions.find({}, { wrapped_key: 1 }).lean<Pick<SessionDocument, '_id' | 'wrapped_key'>[]>();
+  const all = models.sessions
+    .find({}, { wrapped_key: 1 })
+    .lean<Pick<SessionDocument, '_id' | 'wrapped_key'>[]>();
   for await (const { _id, wrapped_key } of all.cursor())
     yield `${JSON.stringify({ session_id: _id, wrapped_key: wrapped_key ? toBuffer(wrapped_key).toString('base64') : null })}\n`;
 }
@@ -21,7 +29,10 @@ export function registerBackupRoutes(app: ApiServer, context: Context): void {
     '/admin/backup',
     {
       config: { access: 'operator' },
-      schema: { tags: ['operator'], summary: 'The database, the recordings and the secrets as they are now, as application/x-tar' },
+      schema: {
+        tags: ['operator'],
+        summary: 'The database, the recordings and the secrets as they are now, as application/x-tar',
+      },
     },
     async (_request, reply) => {
       const { copyTo } = context.database;
@@ -41,7 +52,8 @@ export function registerBackupRoutes(app: ApiServer, context: Context): void {
       config: { access: 'operator' },
       schema: {
         tags: ['operator'],
-        summary: 'The wrapped data keys of all sessions, null of those that were erased, as application/x-ndjson: what a backup leaves out',
+        summary:
+          'The wrapped data keys of all sessions, null of those that were erased, as application/x-ndjson: what a backup leaves out',
       },
     },
     (_request, reply) =>

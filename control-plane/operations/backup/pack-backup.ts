@@ -1,6 +1,7 @@
 /**
- * What a backup is made of: `manifest.json`, `credentials.json` (with the master key, without which nothing sealed can be read), the database as it was at one moment, without the keys of its
- * sessions, and the blobs. Blobs written while the tar goes out may be in it too; one erased meanwhile is not.
+ * What a backup is made of: `manifest.json`, `credentials.json` (with the master key, without which nothing
+ * sealed can be read), the database as it was at one moment, without the keys of its sessions, and the blobs.
+ * Blobs written while the tar goes out may be in it too; one erased meanwhile is not.
  */
 import { createReadStream } from 'node:fs';
 import { mkdtemp, rm, stat } from 'node:fs/promises';
@@ -14,7 +15,10 @@ import { runThread } from './run-thread.ts';
 
 type Parts = Pick<Context, 'settings' | 'credentials' | 'blobs' | 'clock' | 'logger'>;
 
-/** The tar; the database is copied when this resolves. Rejects when there is no room for the copy. The stream fails when anything cannot be read. */
+/**
+ * The tar; the database is copied when this resolves. Rejects when there is no room for the copy. The stream
+ * fails when anything cannot be read.
+ */
 export async function packBackup(context: Parts, copyTo: (file: string) => Promise<void>): Promise<Readable> {
   const scratch = await mkdtemp(join(context.settings.DATA_DIR, 'backup-'));
   const copy = join(scratch, 'database.sqlite');
@@ -22,7 +26,10 @@ export async function packBackup(context: Parts, copyTo: (file: string) => Promi
   try {
     await copyTo(copy);
     // On a thread of its own: every session of the copy is rewritten.
-    await runThread(new URL('./withhold-thread.ts', import.meta.url), { file: copy, masterKey: context.credentials.masterKey });
+    await runThread(new URL('./withhold-thread.ts', import.meta.url), {
+      file: copy,
+      masterKey: context.credentials.masterKey,
+    });
   } catch (error) {
     await removeScratch();
     throw error;
@@ -34,27 +41,42 @@ export async function packBackup(context: Parts, copyTo: (file: string) => Promi
       tar.destroy(error instanceof Error ? error : new Error(String(error)));
     })
     .finally(removeScratch)
-    .catch((error: unknown) => context.logger.warn({ err: error, scratch }, 'copy of the database left behind'));
+    .catch((error: unknown) =>
+      context.logger.warn({ err: error, scratch }, 'copy of the database left behind'),
+    );
   return Readable.from(tar, { objectMode: false });
 }
 
 async function fill(tar: Pack, context: Parts, database: string): Promise<void> {
   const { settings, credentials, blobs } = context;
   // When the reader goes away the tar ends, and nobody calls back any more.
-  const gone = new Promise<never>((_resolve, reject) => tar.once('close', () => reject(new Error('the reader went away'))));
+  const gone = new Promise<never>((_resolve, reject) =>
+    tar.once('close', () => reject(new Error('the reader went away'))),
+  );
   gone.catch(() => undefined);
   const add = (name: string, bytes: Buffer) =>
     Promise.race([
       gone,
-      new Promise<void>((resolve, reject) => tar.entry({ name, mode: 0o600 }, bytes, (error) => (error ? reject(error) : resolve()))),
+      new Promise<void>((resolve, reject) =>
+        tar.entry({ name, mode: 0o600 }, bytes, (error) => (error ? reject(error) : resolve())),
+      ),
     ]);
   // A bucket is backed up by whoever keeps it.
   const hasBlobs = !settings.BLOBS_URL.startsWith('s3:');
-  const manifest = { format: 'parley-backup', version: 2, created_at: now(context).toISOString(), has_blobs: hasBlobs, data_dir: settings.DATA_DIR };
+  const manifest = {
+    format: 'parley-backup',
+    version: 2,
+    created_at: now(context).toISOString(),
+    has_blobs: hasBlobs,
+    data_dir: settings.DATA_DIR,
+  };
   await add('manifest.json', Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`));
   await add('credentials.json', Buffer.from(credentialsText(credentials)));
   const { size } = await stat(database);
-  await Promise.race([gone, pipeline(createReadStream(database), tar.entry({ name: 'database/database.sqlite', size, mode: 0o600 }))]);
+  await Promise.race([
+    gone,
+    pipeline(createReadStream(database), tar.entry({ name: 'database/database.sqlite', size, mode: 0o600 })),
+  ]);
   for (const key of hasBlobs ? await blobs.list('') : []) {
     const bytes = await blobs.get(key);
     if (bytes) await add(`blobs/${key}`, bytes);

@@ -1,11 +1,16 @@
 /** A thread that does one thing and ends. */
 import { Worker } from 'node:worker_threads';
 
-/** Resolves when the thread ended well. Rejects with what it threw, or when it ended with an exit code other than 0. */
+/**
+ * Resolves when the thread ended well. Rejects with what it threw, or when it ended with an exit code other
+ * than 0.
+ */
 export function runThread(entry: URL, workerData: unknown): Promise<void> {
   const thread = new Worker(entry, { workerData });
   return new Promise((resolve, reject) => {
     thread.once('error', reject);
-    thread.once('exit', (code) => (code === 0 ? resolve() : reject(new Error(`the thread ended with exit code ${code}`))));
+    thread.once('exit', (code) =>
+      code === 0 ? resolve() : reject(new Error(`the thread ended with exit code ${code}`)),
+    );
   });
 }

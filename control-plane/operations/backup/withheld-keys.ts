@@ -1,7 +1,8 @@
 /**
  * The data keys of sessions in a database file that nobody serves (docs/operations.md, "Backup and restore").
- * A backup is a copy without them: what of a session tells of a person is sealed in it, and the keys are handed out apart, so that a session
- * erased later is erased in every older backup as soon as the newer keys have replaced the older ones.
+ * A backup is a copy without them: what of a session tells of a person is sealed in it, and the keys are
+ * handed out apart, so that a session erased later is erased in every older backup as soon as the newer keys
+ * have replaced the older ones.
  */
 import type { DataKeys } from '../../platform/secrets/secret-box.ts';
 import type { Document } from '../../platform/store/embedded/bson-values.ts';
@@ -14,7 +15,13 @@ import { fromJsonText, type JsonText, toJsonText } from '../../platform/store/js
 export type WrappedKeys = ReadonlyMap<string, Uint8Array>;
 
 /** What of a session stands in the clear while it has its key, as it is without. */
-const UNKNOWN = { name: null, caller_number: null, sip_call_id: null, end_user_id: null, metadata: '{}' } as const;
+const UNKNOWN = {
+  name: null,
+  caller_number: null,
+  sip_call_id: null,
+  end_user_id: null,
+  metadata: '{}',
+} as const;
 const CONTEXT = 'withheld';
 const ROWS_AT_ONCE = 500;
 
@@ -23,14 +30,21 @@ export function withholdKeys(file: string, keys: DataKeys): void {
   changeSessions(file, (session) => {
     const wrapped = bytesOf(session['wrapped_key']);
     if (!wrapped) return null;
-    const known = { ...Object.fromEntries(Object.keys(UNKNOWN).map((field) => [field, session[field] ?? null])), metadata: metadataOf(session) };
+    const known = {
+      ...Object.fromEntries(Object.keys(UNKNOWN).map((field) => [field, session[field] ?? null])),
+      metadata: metadataOf(session),
+    };
     const sealed = keys.open(String(session['_id']), wrapped).seal(JSON.stringify(known), CONTEXT);
     return { ...session, ...UNKNOWN, wrapped_key: null, withheld: sealed };
   });
 }
 
 /** Puts keys back into a copy; says how many of its sessions have theirs again, and how many have none. */
-export function returnKeys(file: string, wrapped: WrappedKeys, keys: DataKeys): { readonly opened: number; readonly closed: number } {
+export function returnKeys(
+  file: string,
+  wrapped: WrappedKeys,
+  keys: DataKeys,
+): { readonly opened: number; readonly closed: number } {
   const count = { opened: 0, closed: 0 };
   changeSessions(file, ({ withheld, ...session }) => {
     const sealed = bytesOf(withheld);
@@ -41,7 +55,9 @@ export function returnKeys(file: string, wrapped: WrappedKeys, keys: DataKeys): 
       return null;
     }
     count.opened += 1;
-    const known = JSON.parse(keys.open(String(session['_id']), key).open(sealed, CONTEXT).toString('utf8')) as object;
+    const known = JSON.parse(
+      keys.open(String(session['_id']), key).open(sealed, CONTEXT).toString('utf8'),
+    ) as object;
     return { ...session, ...known, wrapped_key: Buffer.from(key) };
   });
   return count;
@@ -83,7 +99,11 @@ function* sessionsIn(store: Store) {
   const collection = store.catalogue.all().find(({ namespace }) => namespace.endsWith('.sessions'));
   if (!collection) return;
   for (let after = 0; ; ) {
-    const rows = store.sqlite.all(`SELECT rid, doc FROM ${collection.table} WHERE rid>? ORDER BY rid LIMIT ?`, after, ROWS_AT_ONCE);
+    const rows = store.sqlite.all(
+      `SELECT rid, doc FROM ${collection.table} WHERE rid>? ORDER BY rid LIMIT ?`,
+      after,
+      ROWS_AT_ONCE,
+    );
     for (const found of rows) {
       const row = { rid: Number(found['rid']), bytes: found['doc'] as Uint8Array };
       yield { collection, row, session: decode(row.bytes) };

@@ -1,6 +1,7 @@
 /**
- * `GET /v1/agent/events`: a team's sessions as they change, as Server-Sent Events. Each `session` event is the row the list of sessions would show.
- * News come over the coordination of the replicas; a stream ends after a while, so that a key that was withdrawn is asked for again.
+ * `GET /v1/agent/events`: a team's sessions as they change, as Server-Sent Events. Each `session` event is
+ * the row the list of sessions would show. News come over the coordination of the replicas; a stream ends
+ * after a while, so that a key that was withdrawn is asked for again.
  */
 import type { ServerResponse } from 'node:http';
 import { fault } from '#config/errors.ts';
@@ -28,7 +29,12 @@ export function registerEventRoutes(app: ApiServer, context: Context): void {
 
   app.get(
     '/v1/agent/events',
-    { schema: { tags: ['sessions'], summary: 'Server-Sent Events: `session`, a row of the list of sessions, whenever one changes' } },
+    {
+      schema: {
+        tags: ['sessions'],
+        summary: 'Server-Sent Events: `session`, a row of the list of sessions, whenever one changes',
+      },
+    },
     async (request, reply) => {
       const { teamId } = callerOf(request);
       const open = streams.get(teamId) ?? new Set();
@@ -84,7 +90,9 @@ class EventStream {
       for (const timer of [end, heartbeat, gather]) timer.cancel();
     });
     try {
-      const stop = await onSessionChange(coordination, this.#teamId, (sessionId) => this.#changed.add(sessionId));
+      const stop = await onSessionChange(coordination, this.#teamId, (sessionId) =>
+        this.#changed.add(sessionId),
+      );
       signal.addEventListener('abort', () => void stop().catch(() => undefined));
       if (signal.aborted) await stop();
       else this.#write('event: ready\ndata: {}\n\n');
@@ -110,7 +118,8 @@ class EventStream {
         Object.fromEntries(DETAIL_FIELDS.map((field) => [field, 0])),
       )
       .lean<SessionDocument[]>();
-    for (const session of sessions) this.#write(`event: session\ndata: ${JSON.stringify(toSessionRecord(session))}\n\n`);
+    for (const session of sessions)
+      this.#write(`event: session\ndata: ${JSON.stringify(toSessionRecord(session))}\n\n`);
   }
 
   #write(text: string): void {

@@ -7,7 +7,14 @@ import { sendBare } from '../../platform/http/problems.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
 
 /** What a proxy adds: the connection is the proxy's then, whoever asks. */
-const FORWARDED = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip', 'via'];
+const FORWARDED = [
+  'forwarded',
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-proto',
+  'x-real-ip',
+  'via',
+];
 
 /** Registers the health and metrics routes. */
 export function registerHealthRoutes(app: ApiServer, context: Context): void {
@@ -19,7 +26,9 @@ export function registerHealthRoutes(app: ApiServer, context: Context): void {
     const database = await context.database.ping();
     const worker = context.dispatch.hasWorker();
     const isReady = database && worker;
-    return reply.code(isReady ? 200 : 503).send({ status: isReady ? 'ready' : 'not ready', database, worker });
+    return reply
+      .code(isReady ? 200 : 503)
+      .send({ status: isReady ? 'ready' : 'not ready', database, worker });
   });
 
   app.get('/metrics', open, async (request, reply) => {

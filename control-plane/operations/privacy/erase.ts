@@ -1,6 +1,8 @@
 /**
- * Erasing one person, known by the id a team gave them or by their phone number: the keys of all their sessions are destroyed first, then what was sealed with them is removed, and the link to the person
- * goes last: an erasure that was cut short is completed by asking again. A call still running goes on and leaves nothing behind.
+ * Erasing one person, known by the id a team gave them or by their phone number: the keys of all their
+ * sessions are destroyed first, then what was sealed with them is removed, and the link to the person goes
+ * last: an erasure that was cut short is completed by asking again. A call still running goes on and leaves
+ * nothing behind.
  */
 import { isE164 } from '#telephony/e164.ts';
 import { flightLogPrefix, recordingPrefix } from '../../calls/recordings/recording-store.ts';
@@ -19,7 +21,13 @@ export interface Erased {
 
 type Parts = Pick<Context, 'models' | 'blobs'>;
 
-const NOTHING: Erased = { sessions: 0, recording_segments: 0, flight_log_chunks: 0, attachments: 0, deliveries: 0 };
+const NOTHING: Erased = {
+  sessions: 0,
+  recording_segments: 0,
+  flight_log_chunks: 0,
+  attachments: 0,
+  deliveries: 0,
+};
 
 /** Everything of a session that tells of a person, emptied. */
 const FORGOTTEN = {
@@ -52,7 +60,9 @@ export async function erasePerson(context: Parts, teamId: string, person: Person
     ...(numbers.length === 0 ? [] : [{ team_id: teamId, [field]: { $in: numbers, $type: 'string' } }]),
   ];
   const theirs = { $or: isTheirs('caller_number') };
-  const sessions = await context.models.sessions.find(theirs, { caller_number: 1 }).lean<Pick<SessionDocument, '_id' | 'caller_number'>[]>();
+  const sessions = await context.models.sessions
+    .find(theirs, { caller_number: 1 })
+    .lean<Pick<SessionDocument, '_id' | 'caller_number'>[]>();
   const called = sessions.flatMap(({ caller_number: number }) => spellingsOf(number ?? ''));
   await eraseRefusals(context, teamId, [...numbers, ...called]);
   let total = NOTHING;
@@ -68,8 +78,9 @@ function formsOf(phoneNumber: string): string[] {
 }
 
 /**
- * What a carrier gave as the caller, in all spellings that mean the same person; none when it is no number of one person, such as `anonymous`. Without the
- * international prefix it may be a national number, which with a plus would be somebody else's.
+ * What a carrier gave as the caller, in all spellings that mean the same person; none when it is no number of
+ * one person, such as `anonymous`. Without the international prefix it may be a national number, which with a
+ * plus would be somebody else's.
  */
 function spellingsOf(given: string): string[] {
   if (!/^\+?\d+$/.test(given) || !/[1-9]/.test(given)) return [];
@@ -79,13 +90,19 @@ function spellingsOf(given: string): string[] {
 
 /** Calls of theirs that were refused. */
 async function eraseRefusals({ models }: Parts, teamId: string, numbers: readonly string[]): Promise<void> {
-  if (numbers.length > 0) await models.refusals.deleteMany({ team_id: teamId, numbers: { $in: [...new Set(numbers)] } });
+  if (numbers.length > 0)
+    await models.refusals.deleteMany({ team_id: teamId, numbers: { $in: [...new Set(numbers)] } });
 }
 
-/** Rows of batches: one that waits is not called any more. What says that somebody is not to be called stays: it is theirs. */
+/**
+ * Rows of batches: one that waits is not called any more. What says that somebody is not to be called stays:
+ * it is theirs.
+ */
 async function eraseRows({ models }: Parts, theirs: object): Promise<void> {
   await models.batchRows.updateMany({ ...theirs, state: 'waiting' }, { $set: { state: 'cancelled' } });
-  await models.batchRows.updateMany(theirs, { $set: { to_number: '', variables: '{}', metadata: '{}', end_user_id: null } });
+  await models.batchRows.updateMany(theirs, {
+    $set: { to_number: '', variables: '{}', metadata: '{}', end_user_id: null },
+  });
 }
 
 async function eraseSession(context: Parts, id: string): Promise<Erased> {

@@ -1,4 +1,7 @@
-/** A team's privacy: how long what is kept (`/v1/agent/privacy`), and the erasure of one person (`/v1/agent/erasures`). */
+/**
+ * A team's privacy: how long what is kept (`/v1/agent/privacy`), and the erasure of one person
+ * (`/v1/agent/erasures`).
+ */
 import { z } from 'zod';
 import { LIMITS } from '#config/limits.ts';
 import { isE164 } from '#telephony/e164.ts';
@@ -22,29 +25,47 @@ const retention = z.strictObject({
 const person = z
   .strictObject({
     end_user_id: z.string().min(1).max(LIMITS.endUserIdChars).optional(),
-    phone_number: z.string().max(32).refine(isE164, 'must be an E.164 number such as +14155550123').optional(),
+    phone_number: z
+      .string()
+      .max(32)
+      .refine(isE164, 'must be an E.164 number such as +14155550123')
+      .optional(),
   })
-  .refine((given) => given.end_user_id !== undefined || given.phone_number !== undefined, 'end_user_id or phone_number is required');
+  .refine(
+    (given) => given.end_user_id !== undefined || given.phone_number !== undefined,
+    'end_user_id or phone_number is required',
+  );
 const count = z.number().int();
 
 /** Registers the routes of privacy. */
 export function registerPrivacyRoutes(app: ApiServer, context: Context): void {
   app.get(
     '/v1/agent/privacy',
-    { schema: { tags: ['privacy'], summary: 'Days each kind of data is kept; null keeps it', response: { 200: retention } } },
-    async (request) => toRecord(await context.models.privacy.findById(callerOf(request).teamId).lean<PrivacyDocument>()),
+    {
+      schema: {
+        tags: ['privacy'],
+        summary: 'Days each kind of data is kept; null keeps it',
+        response: { 200: retention },
+      },
+    },
+    async (request) =>
+      toRecord(await context.models.privacy.findById(callerOf(request).teamId).lean<PrivacyDocument>()),
   );
 
-  app.patch('/v1/agent/privacy', { schema: { tags: ['privacy'], body: retention.partial(), response: { 200: retention } } }, async (request) => {
-    const settings = await context.models.privacy
-      .findOneAndUpdate(
-        { _id: callerOf(request).teamId },
-        { $set: request.body },
-        { upsert: true, setDefaultsOnInsert: true, returnDocument: 'after' },
-      )
-      .lean<PrivacyDocument>();
-    return toRecord(settings);
-  });
+  app.patch(
+    '/v1/agent/privacy',
+    { schema: { tags: ['privacy'], body: retention.partial(), response: { 200: retention } } },
+    async (request) => {
+      const settings = await context.models.privacy
+        .findOneAndUpdate(
+          { _id: callerOf(request).teamId },
+          { $set: request.body },
+          { upsert: true, setDefaultsOnInsert: true, returnDocument: 'after' },
+        )
+        .lean<PrivacyDocument>();
+      return toRecord(settings);
+    },
+  );
 
   app.post(
     '/v1/agent/erasures',
@@ -55,7 +76,13 @@ export function registerPrivacyRoutes(app: ApiServer, context: Context): void {
           'Erases every session of the team with this person, by the id it gave them or by phone number, and calls of theirs that were refused; says what was removed',
         body: person,
         response: {
-          200: z.object({ sessions: count, recording_segments: count, flight_log_chunks: count, attachments: count, deliveries: count }),
+          200: z.object({
+            sessions: count,
+            recording_segments: count,
+            flight_log_chunks: count,
+            attachments: count,
+            deliveries: count,
+          }),
         },
       },
     },
@@ -70,9 +97,23 @@ export function registerPrivacyRoutes(app: ApiServer, context: Context): void {
 }
 
 function toRecord(settings: PrivacyDocument | null): z.output<typeof retention> {
-  const { recordings_days, transcripts_days, flight_logs_days, deliveries_days, test_runs_days, batch_calls_days } = {
+  const {
+    recordings_days,
+    transcripts_days,
+    flight_logs_days,
+    deliveries_days,
+    test_runs_days,
+    batch_calls_days,
+  } = {
     ...DEFAULT_RETENTION,
     ...settings,
   };
-  return { recordings_days, transcripts_days, flight_logs_days, deliveries_days, test_runs_days, batch_calls_days };
+  return {
+    recordings_days,
+    transcripts_days,
+    flight_logs_days,
+    deliveries_days,
+    test_runs_days,
+    batch_calls_days,
+  };
 }

@@ -1,10 +1,17 @@
-/** Removes what a team's retention settings no longer allow: an hourly chore that goes on where the last one stopped, so that nothing old is looked at twice. */
+/**
+ * Removes what a team's retention settings no longer allow: an hourly chore that goes on where the last one
+ * stopped, so that nothing old is looked at twice.
+ */
 
 import { flightLogPrefix, recordingPrefix } from '../../calls/recordings/recording-store.ts';
 import { removeBatch } from '../../jobs/batch-calls/batch-store.ts';
 import { type ChoreLoop, startChoreLoop } from '../../platform/background/chore-loop.ts';
 import type { Context } from '../../platform/context.ts';
-import { DEFAULT_RETENTION, type PrivacyDocument, type Retained } from '../../platform/store/models/privacy-model.ts';
+import {
+  DEFAULT_RETENTION,
+  type PrivacyDocument,
+  type Retained,
+} from '../../platform/store/models/privacy-model.ts';
 import type { UserDocument } from '../../platform/store/models/user-model.ts';
 
 const TICK_MS = 60 * 60 * 1000;
@@ -24,7 +31,10 @@ const REMOVERS: Readonly<Record<OfSession, (context: Parts, sessionId: string) =
     await models.sessions.updateOne({ _id: id }, { $set: { tracks: [] } });
   },
   transcripts: async ({ models }, id) => {
-    await models.sessions.updateOne({ _id: id }, { $set: { timeline: [], dialog: null, person: null, sip_headers: null, 'analysis.result': null } });
+    await models.sessions.updateOne(
+      { _id: id },
+      { $set: { timeline: [], dialog: null, person: null, sip_headers: null, 'analysis.result': null } },
+    );
     await models.sessionAttachments.deleteMany({ session_id: id });
   },
   flight_logs: ({ blobs }, id) => blobs.deletePrefix(flightLogPrefix(id)),
@@ -54,7 +64,11 @@ export async function enforceRetention(context: Parts): Promise<void> {
 
 async function enforceFor(context: Parts, settings: PrivacyDocument): Promise<void> {
   const deliveriesUntil = cutoff(context, settings.deliveries_days);
-  if (deliveriesUntil) await context.models.deliveries.deleteMany({ team_id: settings._id, finished_at: { $lte: deliveriesUntil } });
+  if (deliveriesUntil)
+    await context.models.deliveries.deleteMany({
+      team_id: settings._id,
+      finished_at: { $lte: deliveriesUntil },
+    });
   const testsUntil = cutoff(context, settings.test_runs_days);
   if (testsUntil) await removeTestRuns(context, settings._id, testsUntil);
   const batchesUntil = cutoff(context, settings.batch_calls_days);
@@ -66,9 +80,13 @@ async function enforceFor(context: Parts, settings: PrivacyDocument): Promise<vo
   }
 }
 
-async function removeEnded(context: Parts, of: { settings: PrivacyDocument; kind: OfSession; done: Date; until: Date }): Promise<void> {
+async function removeEnded(
+  context: Parts,
+  of: { settings: PrivacyDocument; kind: OfSession; done: Date; until: Date },
+): Promise<void> {
   const { settings, kind, until } = of;
-  const note = (done: Date) => context.models.privacy.updateOne({ _id: settings._id }, { $set: { [`done.${kind}`]: done } });
+  const note = (done: Date) =>
+    context.models.privacy.updateOne({ _id: settings._id }, { $set: { [`done.${kind}`]: done } });
   let rest: object = { ended_at: { $gt: of.done, $lte: until } };
   for (;;) {
     const ended = await context.models.sessions
@@ -79,14 +97,20 @@ async function removeEnded(context: Parts, of: { settings: PrivacyDocument; kind
     for (const { _id } of ended) await REMOVERS[kind](context, _id);
     const last = ended.at(-1);
     if (!last || ended.length < PAGE) break;
-    rest = { ended_at: { $gte: last.ended_at, $lte: until }, $or: [{ ended_at: { $gt: last.ended_at } }, { _id: { $gt: last._id } }] };
+    rest = {
+      ended_at: { $gte: last.ended_at, $lte: until },
+      $or: [{ ended_at: { $gt: last.ended_at } }, { _id: { $gt: last._id } }],
+    };
     // Others may have ended in the same millisecond.
     await note(new Date(last.ended_at.getTime() - 1));
   }
   await note(until);
 }
 
-/** Batches that are over go with all their runs, so that no batch is ever seen with half of them; the runs first, so that what is cut off is found again. */
+/**
+ * Batches that are over go with all their runs, so that no batch is ever seen with half of them; the runs
+ * first, so that what is cut off is found again.
+ */
 async function removeTestRuns({ models }: Parts, teamId: string, until: Date): Promise<void> {
   const finished = () =>
     models.testBatches
@@ -102,7 +126,10 @@ async function removeTestRuns({ models }: Parts, teamId: string, until: Date): P
   }
 }
 
-/** Batches of calls that are over, with their rows; whom nobody may call stays on that list, and the sessions age by themselves. */
+/**
+ * Batches of calls that are over, with their rows; whom nobody may call stays on that list, and the sessions
+ * age by themselves.
+ */
 async function removeBatchCalls(context: Parts, teamId: string, until: Date): Promise<void> {
   const { batchCalls } = context.models;
   const finished = () =>

@@ -1,4 +1,7 @@
-/** What the console's page may load and connect to (CSP Level 3): the program that serves it, the address its links name, and the rooms of its web calls. Pure. */
+/**
+ * What the console's page may load and connect to (CSP Level 3): the program that serves it, the address its
+ * links name, and the rooms of its web calls. Pure.
+ */
 
 /** The value of `Content-Security-Policy`; `livekitUrl` where web calls run in LiveKit rooms. */
 export function consolePolicy(publicUrl: string, livekitUrl: string | undefined): string {

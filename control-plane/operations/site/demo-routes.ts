@@ -1,4 +1,7 @@
-/** `GET /demo.json`: what the page at `/` shows a visitor who has no key: the demo agent, how to phone it, and which engines are in use. */
+/**
+ * `GET /demo.json`: what the page at `/` shows a visitor who has no key: the demo agent, how to phone it, and
+ * which engines are in use.
+ */
 import { z } from 'zod';
 import { DEMO_PHRASES } from '#config/demo-phrases.ts';
 import { LOCAL_RECOGNITION_ID, type PlatformModels } from '#config/platform-models.ts';
@@ -17,33 +20,49 @@ const demoRecord = z.object({
 });
 
 /** What a visitor may try to say, one of each kind. */
-const SUGGESTIONS = [DEMO_PHRASES.opening_hours, DEMO_PHRASES.booking, DEMO_PHRASES.abilities, DEMO_PHRASES.name, DEMO_PHRASES.goodbye].map(
-  ([first]) => first,
-);
+const SUGGESTIONS = [
+  DEMO_PHRASES.opening_hours,
+  DEMO_PHRASES.booking,
+  DEMO_PHRASES.abilities,
+  DEMO_PHRASES.name,
+  DEMO_PHRASES.goodbye,
+].map(([first]) => first);
 
 /** Registers the route. */
 export function registerDemoRoutes(app: ApiServer, context: Context): void {
-  app.get('/demo.json', { config: { access: 'none' as const }, schema: { hide: true, response: { 200: demoRecord } } }, async () => {
-    const agent = await context.models.agents.findOne({ _id: DEMO_AGENT_ID }).lean();
-    const number = await findDemoNumber(context);
-    const { settings, platform } = context;
-    const host = settings.SIP_PUBLIC_IP ?? (settings.SIP_HOST === '0.0.0.0' ? '127.0.0.1' : settings.SIP_HOST);
-    const recognition = recognitionInUse(platform);
-    const voice = platform.voices.find((candidate) => candidate.default);
-    return {
-      agent_id: DEMO_AGENT_ID,
-      agent_name: agent?.name ?? 'Parley demo',
-      sip_uri: number === null ? null : `sip:${number}@${host}:${settings.SIP_PORT}`,
-      hears_speech: recognition !== null,
-      engines: [`Model ${agent?.config.llm.model ?? 'none'}`, `Voice ${voice?.name ?? 'none'}`, `Recognition ${recognition ?? 'none'}`],
-      phrases: SUGGESTIONS,
-    };
-  });
+  app.get(
+    '/demo.json',
+    { config: { access: 'none' as const }, schema: { hide: true, response: { 200: demoRecord } } },
+    async () => {
+      const agent = await context.models.agents.findOne({ _id: DEMO_AGENT_ID }).lean();
+      const number = await findDemoNumber(context);
+      const { settings, platform } = context;
+      const host =
+        settings.SIP_PUBLIC_IP ?? (settings.SIP_HOST === '0.0.0.0' ? '127.0.0.1' : settings.SIP_HOST);
+      const recognition = recognitionInUse(platform);
+      const voice = platform.voices.find((candidate) => candidate.default);
+      return {
+        agent_id: DEMO_AGENT_ID,
+        agent_name: agent?.name ?? 'Parley demo',
+        sip_uri: number === null ? null : `sip:${number}@${host}:${settings.SIP_PORT}`,
+        hears_speech: recognition !== null,
+        engines: [
+          `Model ${agent?.config.llm.model ?? 'none'}`,
+          `Voice ${voice?.name ?? 'none'}`,
+          `Recognition ${recognition ?? 'none'}`,
+        ],
+        phrases: SUGGESTIONS,
+      };
+    },
+  );
 }
 
 /** The recogniser new agents use; null when the local one is meant and the machine has none. */
 function recognitionInUse(platform: PlatformModels): string | null {
   const chosen = platform.asr.find((model) => model.default)?.id ?? LOCAL_RECOGNITION_ID;
   if (chosen !== LOCAL_RECOGNITION_ID) return chosen;
-  return platform.asr.find((model) => model.id.startsWith('local:') && model.id !== LOCAL_RECOGNITION_ID)?.id ?? null;
+  return (
+    platform.asr.find((model) => model.id.startsWith('local:') && model.id !== LOCAL_RECOGNITION_ID)?.id ??
+    null
+  );
 }

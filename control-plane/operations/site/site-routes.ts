@@ -1,4 +1,7 @@
-/** What the server shows a browser: the console at `/`, the browser client and the widget, all built by `npm run prepare`. */
+/**
+ * What the server shows a browser: the console at `/`, the browser client and the widget, all built by `npm
+ * run prepare`.
+ */
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import fastifyStatic from '@fastify/static';
@@ -11,13 +14,23 @@ const OPEN = { config: { access: 'none' as const }, schema: { hide: true } };
 /** The scripts other sites load, by names that never change. */
 const SCRIPT = /^(?:widget|sdk(?:-[a-z-]+)?)\.js$/;
 
-/** Names in `/assets` carry a hash of their content. Everything else is asked for again, by its ETag: the parts of the browser client must be of one build. */
+/**
+ * Names in `/assets` carry a hash of their content. Everything else is asked for again, by its ETag: the
+ * parts of the browser client must be of one build.
+ */
 const FOR_EVER = { 'Cache-Control': 'public, max-age=31536000, immutable' };
 /** The widget is loaded with every page of a site, and talks to the rest through public names only. */
 const WIDGET_MAX_AGE = '5m';
 
-/** Registers the console, `/sdk.js` with its parts and `/widget.js` from the folder of built web files, which has each also compressed (web/precompressed.ts). */
-export async function registerSiteRoutes(app: ApiServer, context: Pick<Context, 'publicUrl' | 'settings'>, distDirectory: string): Promise<void> {
+/**
+ * Registers the console, `/sdk.js` with its parts and `/widget.js` from the folder of built web files, which
+ * has each also compressed (web/precompressed.ts).
+ */
+export async function registerSiteRoutes(
+  app: ApiServer,
+  context: Pick<Context, 'publicUrl' | 'settings'>,
+  distDirectory: string,
+): Promise<void> {
   const consoleDirectory = join(distDirectory, 'console');
   const hasConsole = existsSync(join(consoleDirectory, 'index.html'));
   app.addHook('onRoute', (route) => {
@@ -26,7 +39,8 @@ export async function registerSiteRoutes(app: ApiServer, context: Pick<Context, 
   await app.register(fastifyStatic, {
     ...(hasConsole ? { root: consoleDirectory, wildcard: true } : { serve: false }),
     preCompressed: true,
-    // Whoever asks for a part gets all of it, as any server may answer (RFC 9110 §14.2): these files are small.
+    // Whoever asks for a part gets all of it, as any server may answer (RFC 9110 §14.2): these files are
+    // small.
     acceptRanges: false,
     setHeaders: (reply, path) => {
       if (!path.startsWith(consoleDirectory)) return;
@@ -37,7 +51,8 @@ export async function registerSiteRoutes(app: ApiServer, context: Pick<Context, 
   });
   // Deep links into the console are the page's own to resolve.
   if (hasConsole)
-    for (const url of ['/console', '/console/*']) app.get(url, OPEN, (_request, reply) => reply.sendFile('index.html', consoleDirectory));
+    for (const url of ['/console', '/console/*'])
+      app.get(url, OPEN, (_request, reply) => reply.sendFile('index.html', consoleDirectory));
   else app.get('/', OPEN, (_request, reply) => reply.type('text/html; charset=utf-8').send(NOT_BUILT));
   serveScripts(app, distDirectory);
 }
@@ -46,11 +61,19 @@ function serveScripts(app: ApiServer, directory: string): void {
   const built = existsSync(directory) ? readdirSync(directory).filter((file) => SCRIPT.test(file)) : [];
   for (const file of new Set(['sdk.js', 'widget.js', ...built])) {
     answerPreflight(app, `/${file}`, 'GET');
-    app.get(`/${file}`, { config: { access: 'none', anyOrigin: true }, schema: { hide: true } }, (_request, reply) => {
-      reply.header('Cross-Origin-Resource-Policy', 'cross-origin');
-      if (built.includes(file)) return reply.sendFile(file, directory, { maxAge: file === 'widget.js' ? WIDGET_MAX_AGE : 0 });
-      return reply.code(404).type('text/javascript; charset=utf-8').send('// Not built: run "npm run prepare" and start again.\n');
-    });
+    app.get(
+      `/${file}`,
+      { config: { access: 'none', anyOrigin: true }, schema: { hide: true } },
+      (_request, reply) => {
+        reply.header('Cross-Origin-Resource-Policy', 'cross-origin');
+        if (built.includes(file))
+          return reply.sendFile(file, directory, { maxAge: file === 'widget.js' ? WIDGET_MAX_AGE : 0 });
+        return reply
+          .code(404)
+          .type('text/javascript; charset=utf-8')
+          .send('// Not built: run "npm run prepare" and start again.\n');
+      },
+    );
   }
 }
 

@@ -1,4 +1,7 @@
-/** `ChoreLoop`: background work that never runs twice at once and never misses a call: kicked while it runs, it runs again. */
+/**
+ * `ChoreLoop`: background work that never runs twice at once and never misses a call: kicked while it runs,
+ * it runs again.
+ */
 import type { Clock } from '#config/clock.ts';
 import type { Logger } from '#config/log.ts';
 import type { Chore, WorkSignals } from './work-signals.ts';
@@ -51,7 +54,9 @@ export function createChoreLoop(name: string, logger: Logger, work: () => Promis
   };
 }
 
-/** Makes a loop that runs at once, then every `everyMs`, and when `chore` is signalled, until it is closed. */
+/**
+ * Makes a loop that runs at once, then every `everyMs`, and when `chore` is signalled, until it is closed.
+ */
 export function startChoreLoop(
   context: { readonly clock: Clock; readonly logger: Logger; readonly workSignals: WorkSignals },
   options: { readonly name: string; readonly everyMs: number; readonly chore?: Chore },

@@ -1,4 +1,7 @@
-/** Tells the background loops of one control plane that there may be work, so that none waits for its next sweep. Losing a signal costs time, never work. */
+/**
+ * Tells the background loops of one control plane that there may be work, so that none waits for its next
+ * sweep. Losing a signal costs time, never work.
+ */
 
 /** What there may be work for. */
 export type Chore = 'deliveries' | 'analysis' | 'agent-tests' | 'batch-calls' | 'rooms';

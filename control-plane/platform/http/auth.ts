@@ -27,8 +27,9 @@ export interface Caller {
 }
 
 /**
- * What a route needs: `key` any key (the default), `beta` a key of an account with beta access, `operator` the root key,
- * `optional` a key or none at all (a malformed or bad one is refused), `own` a key that the route's part reads itself, `none` nothing.
+ * What a route needs: `key` any key (the default), `beta` a key of an account with beta access, `operator`
+ * the root key, `optional` a key or none at all (a malformed or bad one is refused), `own` a key that the
+ * route's part reads itself, `none` nothing.
  */
 type Access = 'key' | 'beta' | 'operator' | 'optional' | 'own' | 'none';
 
@@ -52,12 +53,20 @@ export function callerOf(request: FastifyRequest): Caller {
 }
 
 /** The `onRequest` hook that lets a request through or refuses it. */
-export function createAuthentication(context: Context): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply | undefined> {
+export function createAuthentication(
+  context: Context,
+): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply | undefined> {
   return async (request, reply) => {
     request.caller = null;
     const access = request.routeOptions.config.access ?? 'key';
     const header = request.headers.authorization;
-    if (request.is404 || access === 'none' || access === 'own' || (access === 'optional' && header === undefined)) return undefined;
+    if (
+      request.is404 ||
+      access === 'none' ||
+      access === 'own' ||
+      (access === 'optional' && header === undefined)
+    )
+      return undefined;
     const caller = await callerOfHeader(context, header);
     if (caller === null) {
       sendBare(reply, 401);
@@ -72,15 +81,22 @@ export function createAuthentication(context: Context): (request: FastifyRequest
 
 /** Throws `beta_required` unless the caller's account has beta access. */
 export function requireBeta(context: Context, caller: Caller): void {
-  if (!caller.betaAccess) throw fault('beta_required', { url: context.settings.SIGNUP_URL ?? `${context.publicUrl()}/beta` });
+  if (!caller.betaAccess)
+    throw fault('beta_required', { url: context.settings.SIGNUP_URL ?? `${context.publicUrl()}/beta` });
 }
 
-/** Reads `Authorization: Bearer <token>`; null when it is missing or malformed (RFC 6750 §2.1; an operator may choose a key of other characters). */
+/**
+ * Reads `Authorization: Bearer <token>`; null when it is missing or malformed (RFC 6750 §2.1; an operator may
+ * choose a key of other characters).
+ */
 export function bearerToken(header: string | undefined): string | null {
   return /^Bearer +(\S+) *$/i.exec(header ?? '')?.[1] ?? null;
 }
 
-/** Whom an `Authorization` header stands for; null when it is missing or malformed. Throws `invalid_token` or `token_expired`. */
+/**
+ * Whom an `Authorization` header stands for; null when it is missing or malformed. Throws `invalid_token` or
+ * `token_expired`.
+ */
 export async function callerOfHeader(context: Context, header: string | undefined): Promise<Caller | null> {
   const token = bearerToken(header);
   return token === null ? null : callerOfKey(context, token);

@@ -16,7 +16,13 @@ import { exampleOf, type JsonSchema } from './example-of.ts';
 import { errorBody, validationEntry } from './problems.ts';
 import { REQUEST_EXAMPLES } from './request-examples.ts';
 
-type Server = FastifyInstance<RawServerDefault, RawRequestDefaultExpression, RawReplyDefaultExpression, FastifyBaseLogger, ZodTypeProvider>;
+type Server = FastifyInstance<
+  RawServerDefault,
+  RawRequestDefaultExpression,
+  RawReplyDefaultExpression,
+  FastifyBaseLogger,
+  ZodTypeProvider
+>;
 
 /** How every route refuses; the same for all, so no route says it. */
 const REFUSALS = {
@@ -34,17 +40,24 @@ const REFUSALS = {
 
 /** Refusals without a body. */
 const REFUSAL_401 = {
-  description: 'No or a malformed Authorization, without a body (null here); a bad or expired key, with the error body',
+  description:
+    'No or a malformed Authorization, without a body (null here); a bad or expired key, with the error body',
   anyOf: [z.toJSONSchema(errorBody), { type: 'null' }],
   examples: [{ status: 401, message: 'Invalid token', reason: null }],
 };
 /** A call may be refused for what its fields say, or for a rule that has a reason. */
 const REFUSAL_422_OF_CALLS = {
-  description: 'Fields that are not acceptable, as a list; a call that is not allowed, as the error body with its reason',
+  description:
+    'Fields that are not acceptable, as a list; a call that is not allowed, as the error body with its reason',
   anyOf: [z.toJSONSchema(z.array(validationEntry)), z.toJSONSchema(errorBody)],
-  examples: [{ status: 422, message: 'Calls to this country are not enabled', reason: 'destination_not_allowed' }],
+  examples: [
+    { status: 422, message: 'Calls to this country are not enabled', reason: 'destination_not_allowed' },
+  ],
 };
-const BARE_415 = { type: 'null', description: 'No body, or one of another Content-Type; answered without a body' };
+const BARE_415 = {
+  type: 'null',
+  description: 'No body, or one of another Content-Type; answered without a body',
+};
 
 /** Answers that are no JSON, which no schema of a route describes. */
 const BYTES = { type: 'string', format: 'binary' };
@@ -52,15 +65,27 @@ const TEXT = { type: 'string' };
 
 /** Events and lines are text. */
 function schemaOf(type: string): typeof BYTES | typeof TEXT {
-  return type === 'text/event-stream' || type === 'application/x-ndjson' || type === 'text/plain' ? TEXT : BYTES;
+  return type === 'text/event-stream' || type === 'application/x-ndjson' || type === 'text/plain'
+    ? TEXT
+    : BYTES;
 }
 
-const OTHER_ANSWERS: Readonly<Record<string, { readonly description: string; readonly types: readonly string[]; readonly example: string }>> = {
-  'POST /v1/tts': { description: 'Audio', types: ['audio/mpeg', 'audio/wav', 'audio/ogg', 'application/octet-stream'], example: '(audio)' },
+const OTHER_ANSWERS: Readonly<
+  Record<
+    string,
+    { readonly description: string; readonly types: readonly string[]; readonly example: string }
+  >
+> = {
+  'POST /v1/tts': {
+    description: 'Audio',
+    types: ['audio/mpeg', 'audio/wav', 'audio/ogg', 'application/octet-stream'],
+    example: '(audio)',
+  },
   'POST /v1/tts/stream/with-timestamp': {
     description: 'Server-sent events',
     types: ['text/event-stream'],
-    example: 'event: message\ndata: {"audio_base64":"…","content":"Your table","alignment":null,"chunk_seq":0,"chunk_audio_offset_sec":0}\n\n',
+    example:
+      'event: message\ndata: {"audio_base64":"…","content":"Your table","alignment":null,"chunk_seq":0,"chunk_audio_offset_sec":0}\n\n',
   },
   'GET /v1/agent/events': {
     description: 'Server-sent events',
@@ -72,10 +97,26 @@ const OTHER_ANSWERS: Readonly<Record<string, { readonly description: string; rea
     types: ['application/x-ndjson'],
     example: '{"version":3}\n',
   },
-  'GET /v1/agent/sessions/:session_id/recording/:file': { description: 'One speaker’s track', types: ['audio/wav'], example: '(audio)' },
-  'GET /model/:id/samples/:index': { description: 'A sample as it was sent', types: ['application/octet-stream'], example: '(audio)' },
-  'GET /model/:id/cover_image': { description: 'The image as it was sent', types: ['application/octet-stream'], example: '(image)' },
-  'POST /admin/backup': { description: 'A tar of database, secrets and blobs', types: ['application/x-tar'], example: '(tar)' },
+  'GET /v1/agent/sessions/:session_id/recording/:file': {
+    description: 'One speaker’s track',
+    types: ['audio/wav'],
+    example: '(audio)',
+  },
+  'GET /model/:id/samples/:index': {
+    description: 'A sample as it was sent',
+    types: ['application/octet-stream'],
+    example: '(audio)',
+  },
+  'GET /model/:id/cover_image': {
+    description: 'The image as it was sent',
+    types: ['application/octet-stream'],
+    example: '(image)',
+  },
+  'POST /admin/backup': {
+    description: 'A tar of database, secrets and blobs',
+    types: ['application/x-tar'],
+    example: '(tar)',
+  },
   'POST /admin/backup/session-keys': {
     description: 'One JSON value per line; the key of a session that was erased is null',
     types: ['application/x-ndjson'],
@@ -97,24 +138,41 @@ export interface CompatAnswers {
 export type CompatAnswersOf = (name: string) => CompatAnswers | null;
 
 /** Registers the description; before any route it is to describe. */
-export async function describeApi(app: Server, context: Context, compatAnswersOf: CompatAnswersOf): Promise<void> {
+export async function describeApi(
+  app: Server,
+  context: Context,
+  compatAnswersOf: CompatAnswersOf,
+): Promise<void> {
   await app.register(fastifySwagger, {
     openapi: {
       openapi: '3.1.0',
-      info: { title: 'Parley', description: 'Real-time voice agents: agents, sessions, phone calls, tools, numbers, wallet.', version: '1' },
+      info: {
+        title: 'Parley',
+        description: 'Real-time voice agents: agents, sessions, phone calls, tools, numbers, wallet.',
+        version: '1',
+      },
       components: { securitySchemes: { key: { type: 'http', scheme: 'bearer' } } },
       security: [{ key: [] }],
     },
     transform: (route) => {
       const { schema, url } = jsonSchemaTransform(route);
-      return { schema: schema?.['hide'] === true ? schema : describedRoute((schema ?? {}) as RouteSchema, route.route, compatAnswersOf), url };
+      return {
+        schema:
+          schema?.['hide'] === true
+            ? schema
+            : describedRoute((schema ?? {}) as RouteSchema, route.route, compatAnswersOf),
+        url,
+      };
     },
   });
   app.addHook('onRoute', (route) => {
     if (route.url.startsWith('/docs')) route.config = { ...route.config, access: 'none' };
   });
   // The bar at the top is for choosing between descriptions; there is one.
-  const theme = { title: 'Parley API', css: [{ filename: 'parley.css', content: '.swagger-ui .topbar { display: none; }' }] };
+  const theme = {
+    title: 'Parley API',
+    css: [{ filename: 'parley.css', content: '.swagger-ui .topbar { display: none; }' }],
+  };
   await app.register(fastifySwaggerUi, { routePrefix: '/docs', staticCSP: true, theme });
   let text: string | null = null;
   app.get('/openapi.json', { config: { access: 'none' }, schema: { hide: true } }, (_request, reply) => {
@@ -124,9 +182,15 @@ export async function describeApi(app: Server, context: Context, compatAnswersOf
   });
 }
 
-type RouteSchema = Record<string, unknown> & { readonly response?: Readonly<Record<string, JsonSchema>>; readonly body?: JsonSchema };
+type RouteSchema = Record<string, unknown> & {
+  readonly response?: Readonly<Record<string, JsonSchema>>;
+  readonly body?: JsonSchema;
+};
 
-/** What the description says of a route beside its schemas: who may call it, an example of each body and answer, and the refusals. */
+/**
+ * What the description says of a route beside its schemas: who may call it, an example of each body and
+ * answer, and the refusals.
+ */
 function describedRoute(
   schema: RouteSchema,
   route: Pick<RouteOptions, 'method' | 'url' | 'config'>,
@@ -142,7 +206,9 @@ function describedRoute(
     status,
     hasBody(answer) ? withExample(answer, exampleOf(answer)) : answer,
   ]);
-  const content = other && Object.fromEntries(other.types.map((type) => [type, { schema: schemaOf(type), example: other.example }]));
+  const content =
+    other &&
+    Object.fromEntries(other.types.map((type) => [type, { schema: schemaOf(type), example: other.example }]));
   return {
     ...schema,
     operationId: operationId(name),
@@ -160,8 +226,15 @@ function describedRoute(
 }
 
 /** A route in another vendor's protocol: it answers and refuses as that vendor does. */
-function describedCompat(schema: RouteSchema, compat: CompatAnswers, { name, isOpen }: { name: string; isOpen: boolean }): Record<string, unknown> {
-  const content = compat.types.map((type) => [type, { schema: typeof compat.answer === 'string' ? schemaOf(type) : {}, example: compat.answer }]);
+function describedCompat(
+  schema: RouteSchema,
+  compat: CompatAnswers,
+  { name, isOpen }: { name: string; isOpen: boolean },
+): Record<string, unknown> {
+  const content = compat.types.map((type) => [
+    type,
+    { schema: typeof compat.answer === 'string' ? schemaOf(type) : {}, example: compat.answer },
+  ]);
   return {
     ...schema,
     operationId: operationId(name),
@@ -169,12 +242,17 @@ function describedCompat(schema: RouteSchema, compat: CompatAnswers, { name, isO
     ...(isOpen ? { security: [] } : {}),
     response: {
       200: { description: compat.description, content: Object.fromEntries(content) },
-      default: { description: 'A refusal, as the vendor tells it', content: { 'application/json': { schema: {}, example: compat.refusal } } },
+      default: {
+        description: 'A refusal, as the vendor tells it',
+        content: { 'application/json': { schema: {}, example: compat.refusal } },
+      },
     },
   };
 }
 
-/** What generated clients call a route: `GET /v1/agent/agents/:agent_id/config` is `getAgentsByAgentIdConfig`. */
+/**
+ * What generated clients call a route: `GET /v1/agent/agents/:agent_id/config` is `getAgentsByAgentIdConfig`.
+ */
 function operationId(name: string): string {
   const [method = '', path = ''] = name.split(' ');
   const words = path
@@ -184,11 +262,19 @@ function operationId(name: string): string {
   return method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
 }
 
-function withExample(schema: JsonSchema, example: unknown): JsonSchema & { readonly examples: readonly unknown[] } {
+function withExample(
+  schema: JsonSchema,
+  example: unknown,
+): JsonSchema & { readonly examples: readonly unknown[] } {
   return { ...schema, examples: [example] };
 }
 
 /** An answer of nothing at all is described as such. */
 function hasBody(schema: JsonSchema): boolean {
-  return schema.type !== undefined || schema.anyOf !== undefined || schema.oneOf !== undefined || schema.allOf !== undefined;
+  return (
+    schema.type !== undefined ||
+    schema.anyOf !== undefined ||
+    schema.oneOf !== undefined ||
+    schema.allOf !== undefined
+  );
 }

@@ -1,4 +1,7 @@
-/** Examples of what the API answers, put together from the schema of the answer: one value for each kind of field, the same everywhere. */
+/**
+ * Examples of what the API answers, put together from the schema of the answer: one value for each kind of
+ * field, the same everywhere.
+ */
 
 /** As much of JSON Schema as the routes' schemas become. */
 export interface JsonSchema {
@@ -109,14 +112,17 @@ export function exampleOf(schema: JsonSchema, name = ''): unknown {
 }
 
 function objectExample(schema: JsonSchema): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(schema.properties ?? {}).map(([name, field]) => [name, exampleOf(field, name)]));
+  return Object.fromEntries(
+    Object.entries(schema.properties ?? {}).map(([name, field]) => [name, exampleOf(field, name)]),
+  );
 }
 
 function stringExample(schema: JsonSchema, name: string): string {
   if (schema.format === 'date-time') return TIMESTAMP;
   if (typeof schema.default === 'string') return schema.default;
   const named = BY_NAME[name];
-  if (typeof named === 'string' && (schema.pattern === undefined || new RegExp(schema.pattern).test(named))) return named;
+  if (typeof named === 'string' && (schema.pattern === undefined || new RegExp(schema.pattern).test(named)))
+    return named;
   if (name.endsWith('_id')) return OTHER_ID;
   if (name.endsWith('_at')) return TIMESTAMP;
   if (name.endsWith('_url')) return 'https://voice.example.com/';

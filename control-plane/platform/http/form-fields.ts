@@ -13,5 +13,7 @@ export function byName(fields: Iterable<readonly [string, unknown]>): Record<str
     if (values) values.push(value);
     else form.set(name, [value]);
   }
-  return Object.fromEntries([...form].map(([name, values]) => [name, values.length === 1 ? values[0] : values]));
+  return Object.fromEntries(
+    [...form].map(([name, values]) => [name, values.length === 1 ? values[0] : values]),
+  );
 }

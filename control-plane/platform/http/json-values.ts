@@ -1,4 +1,7 @@
-/** Counts the values of a JSON text without parsing it: parsed, a few bytes of brackets take fifty times their size, and a large body must not. Pure. */
+/**
+ * Counts the values of a JSON text without parsing it: parsed, a few bytes of brackets take fifty times their
+ * size, and a large body must not. Pure.
+ */
 
 const [QUOTE, COMMA, OPEN_LIST, BACKSLASH, OPEN_OBJECT] = [0x22, 0x2c, 0x5b, 0x5c, 0x7b];
 

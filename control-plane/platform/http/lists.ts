@@ -35,7 +35,10 @@ export function listOf<Name extends string, Row extends z.ZodType>(name: Name, r
 }
 
 /** Schema of a dependents list, which has no pages. */
-export const dependentsList = z.object({ agents: z.array(z.object({ agent_id: z.string(), name: z.string() })), total: z.number().int() });
+export const dependentsList = z.object({
+  agents: z.array(z.object({ agent_id: z.string(), name: z.string() })),
+  total: z.number().int(),
+});
 
 /** A row's place in its list. */
 export interface Position {
@@ -49,7 +52,8 @@ export type ListStart = { readonly skip: number } | { readonly after: Position |
 /** Reads a list query's start. Throws `page_and_cursor`, `page_too_deep`, `cursor_undecodable`. */
 export function listStart(query: ListQuery): ListStart {
   if (query.page !== undefined && query.cursor !== undefined) throw fault('page_and_cursor');
-  if (query.page === undefined) return { after: query.cursor === undefined ? null : decodeCursor(query.cursor) };
+  if (query.page === undefined)
+    return { after: query.cursor === undefined ? null : decodeCursor(query.cursor) };
   const skip = (query.page - 1) * query.page_size;
   if (skip > LIMITS.pageOffsetRows) throw fault('page_too_deep');
   return { skip };

@@ -7,7 +7,9 @@ import type { Refusals } from '../limits/refusals.ts';
 const STATUS: Readonly<Record<string, number>> = { ERR_HTTP_REQUEST_TIMEOUT: 408, HPE_HEADER_OVERFLOW: 431 };
 
 /** The handler of `clientError`: answers once for each connection, at the pace of refusals, and closes it. */
-export function refuseMalformed(refusals: Pick<Refusals, 'takeFor'>): (error: ConnectionError, socket: Socket) => void {
+export function refuseMalformed(
+  refusals: Pick<Refusals, 'takeFor'>,
+): (error: ConnectionError, socket: Socket) => void {
   const refused = new WeakSet<Socket>();
   return (error, socket) => {
     // The parser reports again for every piece that comes after.

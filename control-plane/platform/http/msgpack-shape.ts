@@ -1,6 +1,7 @@
 /**
- * Looks a MessagePack value over before it is decoded: a list says how long it is before its items come, and the decoder makes room for them at once, so that
- * a few bytes could ask for gigabytes. Nothing is allocated here. Pure.
+ * Looks a MessagePack value over before it is decoded: a list says how long it is before its items come, and
+ * the decoder makes room for them at once, so that a few bytes could ask for gigabytes. Nothing is allocated
+ * here. Pure.
  */
 
 /** Items of one list or map: more than any request has. */
@@ -17,7 +18,9 @@ const LONG_TEXT = 219;
 const PART_VALUES = 1_000;
 const PART_BYTES = 64 * 1_024;
 
-/** Bytes that follow a head of 0xc0 and above, its length included; the lengths of the others are in the data. */
+/**
+ * Bytes that follow a head of 0xc0 and above, its length included; the lengths of the others are in the data.
+ */
 const FIXED: Readonly<Record<number, number>> = {
   192: 0, // nil
   194: 0, // false
@@ -61,8 +64,8 @@ const CONTAINERS: Readonly<Record<number, { readonly width: 2 | 4; readonly valu
 };
 
 /**
- * The bytes of one value in parts that are decoded quickly, each looked over before it is handed out. Returns false where they are not one whole value, or
- * one that is deeper or longer than a request can be.
+ * The bytes of one value in parts that are decoded quickly, each looked over before it is handed out. Returns
+ * false where they are not one whole value, or one that is deeper or longer than a request can be.
  */
 export function* msgpackParts(bytes: Uint8Array): Generator<Uint8Array, boolean> {
   const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -115,5 +118,7 @@ function readHead(view: Buffer, at: number): Head | null {
   const { width, values = 0, extra = 0 } = { ...COUNTED[head], ...CONTAINERS[head] };
   if (width === undefined || end + width > view.length) return null;
   const length = view.readUIntBE(end, width);
-  return values > 0 ? { end: end + width, values: values * length } : { end: end + width + extra + length, values: 0 };
+  return values > 0
+    ? { end: end + width, values: values * length }
+    : { end: end + width + extra + length, values: 0 };
 }

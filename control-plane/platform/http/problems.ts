@@ -13,7 +13,11 @@ import { isDatabaseAway } from '../store/database-away.ts';
 const CHUNK_ENTRIES = 500;
 
 /** Error body of every JSON error but 422. */
-export const errorBody = z.object({ status: z.number().int(), message: z.string(), reason: z.string().nullable() });
+export const errorBody = z.object({
+  status: z.number().int(),
+  message: z.string(),
+  reason: z.string().nullable(),
+});
 
 /** One entry of a 422. */
 export const validationEntry = z.object({
@@ -36,7 +40,10 @@ export class InvalidRequest extends Error {
   }
 }
 
-/** A problem of one body field that no schema can see, such as an unknown tool id; `text` must not repeat the value. */
+/**
+ * A problem of one body field that no schema can see, such as an unknown tool id; `text` must not repeat the
+ * value.
+ */
 export function invalidField(loc: readonly (string | number)[], text: string): InvalidRequest {
   return new InvalidRequest([valueError(['body', ...loc.map(String)], text, 'body')]);
 }
@@ -71,7 +78,10 @@ export function sendProblem(error: FastifyError | Error, request: FastifyRequest
   }
   const known = faultOf(error);
   if (known.status >= 500 && known.status !== 503) request.log.error({ err: error }, 'request failed');
-  reply.code(known.status).headers(retryAfter(known)).send({ status: known.status, message: known.message, reason: known.reason });
+  reply
+    .code(known.status)
+    .headers(retryAfter(known))
+    .send({ status: known.status, message: known.message, reason: known.reason });
 }
 
 /** The faulty rows of a long list take long to write: everything else has its turn in between. */
@@ -89,7 +99,10 @@ export function retryAfter({ retryAfterSeconds: seconds }: Fault): Record<string
   return seconds === null ? {} : { 'Retry-After': String(seconds) };
 }
 
-/** A refusal without a body: 401 for a missing or malformed Authorization, 415 for a missing body or a wrong Content-Type. */
+/**
+ * A refusal without a body: 401 for a missing or malformed Authorization, 415 for a missing body or a wrong
+ * Content-Type.
+ */
 export function sendBare(reply: FastifyReply, status: 401 | 415): void {
   if (status === 401) reply.header('WWW-Authenticate', 'Bearer');
   reply.code(status).removeHeader('content-type').send();
@@ -100,7 +113,8 @@ function knownFault(error: Error, code: unknown): Fault {
   if (error instanceof SyntaxError) return fault('malformed_json');
   if (isDatabaseAway(error)) return fault('database_unavailable');
   const status = 'statusCode' in error ? error.statusCode : undefined;
-  if (typeof status === 'number' && status >= 400 && status < 500) return fault('bad_request', { detail: 'Bad request' });
+  if (typeof status === 'number' && status >= 400 && status < 500)
+    return fault('bad_request', { detail: 'Bad request' });
   return fault('internal');
 }
 
@@ -108,9 +122,15 @@ function valueError(loc: readonly string[], text: string, place: ValidationEntry
   return { type: 'value_error', loc: [...loc], msg: `Value error, ${text}`, ctx: { error: text }, in: place };
 }
 
-function entriesOf(issue: z.core.$ZodIssue, before: readonly string[], place: ValidationEntry['in']): ValidationEntry[] {
+function entriesOf(
+  issue: z.core.$ZodIssue,
+  before: readonly string[],
+  place: ValidationEntry['in'],
+): ValidationEntry[] {
   const loc = [...before, ...issue.path.map((part) => safeKey(String(part)))];
-  const entry = (type: string, msg: string, ctx: Record<string, unknown> = {}): ValidationEntry[] => [{ type, loc, msg, ctx, in: place }];
+  const entry = (type: string, msg: string, ctx: Record<string, unknown> = {}): ValidationEntry[] => [
+    { type, loc, msg, ctx, in: place },
+  ];
   switch (issue.code) {
     case 'unrecognized_keys':
       return issue.keys.map((key) => ({
@@ -123,15 +143,25 @@ function entriesOf(issue: z.core.$ZodIssue, before: readonly string[], place: Va
     case 'invalid_type':
       return issue.message.endsWith('received undefined')
         ? entry('missing', 'Field required')
-        : entry(`${issue.expected}_type`, `Input should be a valid ${issue.expected}`, { expected: issue.expected });
+        : entry(`${issue.expected}_type`, `Input should be a valid ${issue.expected}`, {
+            expected: issue.expected,
+          });
     case 'too_big':
-      return entry(`too_big_${issue.origin}`, `Input is above the maximum of ${String(issue.maximum)}`, { maximum: Number(issue.maximum) });
+      return entry(`too_big_${issue.origin}`, `Input is above the maximum of ${String(issue.maximum)}`, {
+        maximum: Number(issue.maximum),
+      });
     case 'too_small':
-      return entry(`too_small_${issue.origin}`, `Input is below the minimum of ${String(issue.minimum)}`, { minimum: Number(issue.minimum) });
+      return entry(`too_small_${issue.origin}`, `Input is below the minimum of ${String(issue.minimum)}`, {
+        minimum: Number(issue.minimum),
+      });
     case 'invalid_value':
-      return entry('enum', `Input should be one of ${issue.values.map(String).join(', ')}`, { expected: issue.values.map(String) });
+      return entry('enum', `Input should be one of ${issue.values.map(String).join(', ')}`, {
+        expected: issue.values.map(String),
+      });
     case 'invalid_format':
-      return entry('format', `Input is not of the required format (${issue.format})`, { format: issue.format });
+      return entry('format', `Input is not of the required format (${issue.format})`, {
+        format: issue.format,
+      });
     case 'invalid_key':
       return entry('invalid_key', 'Name is not allowed here');
     case 'invalid_union':
@@ -143,9 +173,18 @@ function entriesOf(issue: z.core.$ZodIssue, before: readonly string[], place: Va
   }
 }
 
-/** Where a discriminated or single sensible branch of a union failed deeper than its root, that is what helps. */
-function unionEntries(issue: z.core.$ZodIssueInvalidUnion, loc: readonly string[], place: ValidationEntry['in']): ValidationEntry[] | null {
-  const deep = issue.errors.find((issues) => issues.length > 0 && issues.every((inner) => inner.path.length > 0 || inner.code !== 'invalid_type'));
+/**
+ * Where a discriminated or single sensible branch of a union failed deeper than its root, that is what helps.
+ */
+function unionEntries(
+  issue: z.core.$ZodIssueInvalidUnion,
+  loc: readonly string[],
+  place: ValidationEntry['in'],
+): ValidationEntry[] | null {
+  const deep = issue.errors.find(
+    (issues) =>
+      issues.length > 0 && issues.every((inner) => inner.path.length > 0 || inner.code !== 'invalid_type'),
+  );
   return deep ? deep.flatMap((inner) => entriesOf(inner, loc, place)) : null;
 }
 

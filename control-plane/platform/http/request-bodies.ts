@@ -1,4 +1,7 @@
-/** Bodies that need not be JSON: MessagePack, forms and multipart forms, all as the plain object a route's schema checks (4.11, 4.12). */
+/**
+ * Bodies that need not be JSON: MessagePack, forms and multipart forms, all as the plain object a route's
+ * schema checks (4.11, 4.12).
+ */
 import { setImmediate as nextRound } from 'node:timers/promises';
 import fastifyMultipart, { type Multipart } from '@fastify/multipart';
 import { decodeAsync } from '@msgpack/msgpack';
@@ -32,26 +35,41 @@ const FIELD_BYTES = 64 * 1_024;
 const URLENCODED_BYTES = 2 * 1_048_576;
 
 /** Makes a scope take these kinds of body up to a size. */
-export function acceptBodies(scope: ApiServer, { kinds, json, mostBytes, mostFieldBytes = FIELD_BYTES, mayMiss = false }: BodyRules): void {
+export function acceptBodies(
+  scope: ApiServer,
+  { kinds, json, mostBytes, mostFieldBytes = FIELD_BYTES, mayMiss = false }: BodyRules,
+): void {
   if (!json) scope.removeContentTypeParser('application/json');
   if (kinds.includes('msgpack')) {
     const types = ['application/msgpack', 'application/x-msgpack', 'application/vnd.msgpack'];
-    scope.addContentTypeParser(types, { parseAs: 'buffer', bodyLimit: mostBytes }, async (_request: FastifyRequest, body: Buffer) =>
-      body.length === 0 ? undefined : readMsgpack(body),
+    scope.addContentTypeParser(
+      types,
+      { parseAs: 'buffer', bodyLimit: mostBytes },
+      async (_request: FastifyRequest, body: Buffer) => (body.length === 0 ? undefined : readMsgpack(body)),
     );
   }
   if (kinds.includes('urlencoded')) {
     const bodyLimit = Math.min(mostBytes, URLENCODED_BYTES);
     const type = 'application/x-www-form-urlencoded';
-    scope.addContentTypeParser(type, { parseAs: 'buffer', bodyLimit }, async (_request: FastifyRequest, body: Buffer) => {
-      // A route's own limit stands above that of the parser.
-      if (body.length > bodyLimit) throw fault('too_large');
-      return body.length === 0 ? undefined : inTurns(readingUrlencoded(body));
-    });
+    scope.addContentTypeParser(
+      type,
+      { parseAs: 'buffer', bodyLimit },
+      async (_request: FastifyRequest, body: Buffer) => {
+        // A route's own limit stands above that of the parser.
+        if (body.length > bodyLimit) throw fault('too_large');
+        return body.length === 0 ? undefined : inTurns(readingUrlencoded(body));
+      },
+    );
   }
   if (kinds.includes('multipart')) {
     scope.register(fastifyMultipart, {
-      limits: { fileSize: mostBytes, files: FORM_FILES, fields: FORM_FIELDS, parts: MOST_PARTS, fieldSize: mostFieldBytes },
+      limits: {
+        fileSize: mostBytes,
+        files: FORM_FILES,
+        fields: FORM_FIELDS,
+        parts: MOST_PARTS,
+        fieldSize: mostFieldBytes,
+      },
     });
     // Routes of such a scope say `bodyOptional`: their body is not there before this has read it.
     scope.addHook('preValidation', async (request, reply) => {
@@ -87,7 +105,10 @@ async function* soundParts(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 
 /** Bytes as they come in a form or in MessagePack. */
 export const bytes = z
-  .custom<Uint8Array>((value) => value instanceof Uint8Array && value.length > 0, 'must be one file that is not empty')
+  .custom<Uint8Array>(
+    (value) => value instanceof Uint8Array && value.length > 0,
+    'must be one file that is not empty',
+  )
   .meta({ type: 'string', format: 'binary' });
 
 async function readForm(request: FastifyRequest, mostBytes: number): Promise<Record<string, unknown>> {

@@ -18,12 +18,21 @@ export const REQUEST_EXAMPLES: Readonly<Record<string, object>> = {
   'POST /v1/agent/agents': {
     name: 'Front desk',
     description: 'Answers the phone of the restaurant',
-    config: { prompt: { system_prompt: 'You take table reservations for Luigi’s. Today is {{system.today}}.' } },
+    config: {
+      prompt: { system_prompt: 'You take table reservations for Luigi’s. Today is {{system.today}}.' },
+    },
   },
-  'PATCH /v1/agent/agents/:agent_id': { public_enabled: true, allowed_origins: ['https://luigis.example.com'], overrides_allowed: ['language'] },
+  'PATCH /v1/agent/agents/:agent_id': {
+    public_enabled: true,
+    allowed_origins: ['https://luigis.example.com'],
+    overrides_allowed: ['language'],
+  },
   'PATCH /v1/agent/agents/:agent_id/config': {
     prompt: { first_message_mode: 'fixed', first_message: 'Luigi’s, good evening!' },
-    conversation: { timezone: 'America/Los_Angeles', transfer_destinations: [{ label: 'Kitchen', phone_number: '+14155550123' }] },
+    conversation: {
+      timezone: 'America/Los_Angeles',
+      transfer_destinations: [{ label: 'Kitchen', phone_number: '+14155550123' }],
+    },
     webhooks: { post_call: [{ url: 'https://crm.example.com/hooks/calls', secret: 'a signing key' }] },
     analysis: { data_fields: [{ name: 'guests', type: 'number', description: 'How many people come' }] },
   },
@@ -41,11 +50,24 @@ export const REQUEST_EXAMPLES: Readonly<Record<string, object>> = {
   },
   'PATCH /v1/agent/tools/:tool_id': { timeout_seconds: 10, error_handling: 'hide' },
   'POST /v1/agent/tools/:tool_id/test': { arguments: { guests: '2' } },
-  'POST /v1/agent/tests': { name: 'Books a table', test_type: 'simulation', agent_ids: [EXAMPLE_IDS.agent_id], simulation: SIMULATION },
+  'POST /v1/agent/tests': {
+    name: 'Books a table',
+    test_type: 'simulation',
+    agent_ids: [EXAMPLE_IDS.agent_id],
+    simulation: SIMULATION,
+  },
   'PATCH /v1/agent/tests/:test_id': { name: 'Books a table for two' },
   'POST /v1/agent/agents/:agent_id/tests/run': { test_ids: [EXAMPLE_IDS.test_id], repeat_count: 3 },
-  'POST /v1/agent/phone-numbers': { provider: 'managed', phone_number: '+15550100042', label: 'Reservations', agent_id: EXAMPLE_IDS.agent_id },
-  'PATCH /v1/agent/phone-numbers/:phone_number_id': { agent_id: EXAMPLE_IDS.agent_id, transfer_caller_id: 'original_caller' },
+  'POST /v1/agent/phone-numbers': {
+    provider: 'managed',
+    phone_number: '+15550100042',
+    label: 'Reservations',
+    agent_id: EXAMPLE_IDS.agent_id,
+  },
+  'PATCH /v1/agent/phone-numbers/:phone_number_id': {
+    agent_id: EXAMPLE_IDS.agent_id,
+    transfer_caller_id: 'original_caller',
+  },
   'PUT /v1/agent/phone-numbers/:phone_number_id/sip-config': SIP_TRUNK,
   'POST /v1/agent/sessions': {
     agent_id: EXAMPLE_IDS.agent_id,
@@ -54,14 +76,19 @@ export const REQUEST_EXAMPLES: Readonly<Record<string, object>> = {
     dynamic_variables: { guest: 'Ada' },
     timezone: 'America/Los_Angeles',
   },
-  'POST /v1/agent/sessions/:session_id/webrtc': { type: 'offer', sdp: 'v=0\r\no=- 0 0 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\n' },
+  'POST /v1/agent/sessions/:session_id/webrtc': {
+    type: 'offer',
+    sdp: 'v=0\r\no=- 0 0 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\n',
+  },
   'POST /v1/agent/sessions/:session_id/participants': { name: 'Ada', mode: 'listen' },
   'PATCH /v1/agent/sessions/:session_id/participants/:participant_id': { mode: 'take_over' },
   'POST /v1/agent/sessions/:session_id/participants/:participant_id/webrtc': {
     type: 'offer',
     sdp: 'v=0\r\no=- 0 0 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\n',
   },
-  'POST /v1/agent/sessions/:session_id/replay': { conversation: { eagerness: 'eager', response_wait_ms: 400 } },
+  'POST /v1/agent/sessions/:session_id/replay': {
+    conversation: { eagerness: 'eager', response_wait_ms: 400 },
+  },
   'POST /v1/agent/phone-calls': {
     agent_id: EXAMPLE_IDS.agent_id,
     phone_number_id: EXAMPLE_IDS.phone_number_id,
@@ -86,8 +113,19 @@ export const REQUEST_EXAMPLES: Readonly<Record<string, object>> = {
   'POST /v1/agent/erasures': { end_user_id: 'guest-17' },
   'POST /v1/tts': { text: 'Your table is ready.', format: 'mp3' },
   'POST /v1/tts/stream/with-timestamp': { text: 'Your table is ready.', format: 'wav' },
-  'POST /v1/asr': { audio: '(the bytes of a WAV, MP3, FLAC, Ogg or WebM file)', language: 'en', ignore_timestamps: 'false' },
-  'POST /model': { type: 'tts', title: 'Warm alto', train_mode: 'fast', visibility: 'private', voices: '(the bytes of a sample)', texts: 'Hello!' },
+  'POST /v1/asr': {
+    audio: '(the bytes of a WAV, MP3, FLAC, Ogg or WebM file)',
+    language: 'en',
+    ignore_timestamps: 'false',
+  },
+  'POST /model': {
+    type: 'tts',
+    title: 'Warm alto',
+    train_mode: 'fast',
+    visibility: 'private',
+    voices: '(the bytes of a sample)',
+    texts: 'Hello!',
+  },
   'PATCH /model/:id': { title: 'Warm alto', visibility: 'private' },
   'POST /v1/keys': { name: 'Website', expires_at: null },
   'POST /admin/users': { name: 'Luigi', credit: '10.00', beta_access: true, phone_number_limit: 5 },

@@ -1,6 +1,7 @@
 /**
- * The HTTP server without its routes: validation by the zod schemas of the routes, authentication, the error handler, request ids, body rules and the API description.
- * Routes are added by `register<Resource>Routes(app, context)` (routes.ts).
+ * The HTTP server without its routes: validation by the zod schemas of the routes, authentication, the error
+ * handler, request ids, body rules and the API description. Routes are added by
+ * `register<Resource>Routes(app, context)` (routes.ts).
  */
 import { randomBytes } from 'node:crypto';
 import Fastify, {
@@ -23,7 +24,14 @@ import { createAuthentication } from './auth.ts';
 import { type CompatAnswersOf, describeApi } from './describe-api.ts';
 import { hasMoreValuesThan } from './json-values.ts';
 import { refuseMalformed } from './malformed-http.ts';
-import { InvalidRequest, invalidField, invalidFrom, sendBare, sendProblem, type ValidationEntry } from './problems.ts';
+import {
+  InvalidRequest,
+  invalidField,
+  invalidFrom,
+  sendBare,
+  sendProblem,
+  type ValidationEntry,
+} from './problems.ts';
 import { traceRequest } from './trace-request.ts';
 
 /** Largest JSON body: session variables (1 MiB) with room for their escapes. */
@@ -35,7 +43,13 @@ const LARGE_BODY_VALUES = 100_000;
 const REQUEST_TIMEOUT_MS = 120_000;
 
 /** A Fastify application whose handlers are typed by their zod schemas. */
-export type ApiServer = FastifyInstance<RawServerDefault, RawRequestDefaultExpression, RawReplyDefaultExpression, FastifyBaseLogger, ZodTypeProvider>;
+export type ApiServer = FastifyInstance<
+  RawServerDefault,
+  RawRequestDefaultExpression,
+  RawReplyDefaultExpression,
+  FastifyBaseLogger,
+  ZodTypeProvider
+>;
 
 /** How the server is opened. */
 export interface ServerOptions {
@@ -56,7 +70,8 @@ export async function createServer(context: Context, options: ServerOptions = {}
     bodyLimit: BODY_LIMIT_BYTES,
     genReqId: () => randomBytes(8).toString('hex'),
     routerOptions: { maxParamLength: 256 },
-    // A caller that only holds a connection open must not hold up the end of the program; one that waits for an answer gets it.
+    // A caller that only holds a connection open must not hold up the end of the program; one that waits for
+    // an answer gets it.
     forceCloseConnections: 'idle',
     requestTimeout: REQUEST_TIMEOUT_MS,
     // What never reaches a route, such as an address that cannot be decoded.
@@ -65,7 +80,9 @@ export async function createServer(context: Context, options: ServerOptions = {}
   }).withTypeProvider<ZodTypeProvider>() as unknown as ApiServer;
   // A body that is absent reaches the compiler as null.
   app.setValidatorCompiler(({ schema, httpPart }) => (data: unknown) => {
-    const parsed = (schema as unknown as z.ZodType).safeParse(httpPart === 'body' && data === null ? undefined : data);
+    const parsed = (schema as unknown as z.ZodType).safeParse(
+      httpPart === 'body' && data === null ? undefined : data,
+    );
     return parsed.success ? { value: parsed.data } : { error: invalidFrom(parsed.error, placeOf(httpPart)) };
   });
   app.setSerializerCompiler(serializerCompiler);
@@ -87,7 +104,8 @@ function addHooks(app: ApiServer, context: Context): void {
   app.decorateRequest('createdSession', null);
   const authenticate = createAuthentication(context);
   // Told again where a body has been read meanwhile: other requests have begun since then.
-  const tellDoing = (request: FastifyRequest) => context.doing(`${request.method} ${request.routeOptions.url ?? 'no route'} (request ${request.id})`);
+  const tellDoing = (request: FastifyRequest) =>
+    context.doing(`${request.method} ${request.routeOptions.url ?? 'no route'} (request ${request.id})`);
   app.addHook('preParsing', async (request) => tellDoing(request));
   app.addHook('preValidation', async (request) => tellDoing(request));
   app.addHook('preHandler', async (request) => tellDoing(request));
@@ -127,7 +145,10 @@ function addHooks(app: ApiServer, context: Context): void {
     const status = `${Math.floor(reply.statusCode / 100)}xx`;
     context.metrics.requests.observe({ method: request.method, route, status }, reply.elapsedTime / 1000);
     traceRequest(context, request, reply);
-    request.log.debug({ method: request.method, route, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, 'request');
+    request.log.debug(
+      { method: request.method, route, status: reply.statusCode, ms: Math.round(reply.elapsedTime) },
+      'request',
+    );
   });
 }
 
@@ -139,14 +160,18 @@ function allowAnyOrigin(reply: { header(name: string, value: string): unknown })
 
 /** Answers the preflight of a route whose `config.anyOrigin` is set; needs no key. */
 export function answerPreflight(app: ApiServer, url: string, methods: string): void {
-  app.options(url, { config: { access: 'none', anyOrigin: true }, schema: { hide: true } }, (_request, reply) => {
-    reply
-      .header('Access-Control-Allow-Methods', methods)
-      .header('Access-Control-Allow-Headers', 'Authorization, Content-Type')
-      .header('Access-Control-Max-Age', '600')
-      .code(204)
-      .send();
-  });
+  app.options(
+    url,
+    { config: { access: 'none', anyOrigin: true }, schema: { hide: true } },
+    (_request, reply) => {
+      reply
+        .header('Access-Control-Allow-Methods', methods)
+        .header('Access-Control-Allow-Headers', 'Authorization, Content-Type')
+        .header('Access-Control-Max-Age', '600')
+        .code(204)
+        .send();
+    },
+  );
 }
 
 function parseJsonBodies(app: ApiServer): void {
@@ -155,8 +180,12 @@ function parseJsonBodies(app: ApiServer): void {
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
     // An empty body is no body: a bare 415 where one is needed, nothing where it is not.
     if (body.length === 0) done(null, undefined);
-    else if (body.length > BODY_LIMIT_BYTES && hasMoreValuesThan(String(body), LARGE_BODY_VALUES)) done(new SyntaxError('too many values'));
-    else void parse(request, String(body), (error, value) => done(error ? refusalOf(String(body)) : null, value));
+    else if (body.length > BODY_LIMIT_BYTES && hasMoreValuesThan(String(body), LARGE_BODY_VALUES))
+      done(new SyntaxError('too many values'));
+    else
+      void parse(request, String(body), (error, value) =>
+        done(error ? refusalOf(String(body)) : null, value),
+      );
   });
 }
 

@@ -1,4 +1,7 @@
-/** The span of an answered HTTP request: part of the client's own trace where it named one, and linked with the trace of the call it was about. */
+/**
+ * The span of an answered HTTP request: part of the client's own trace where it named one, and linked with
+ * the trace of the call it was about.
+ */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { callTraceparent } from '#config/tracing.ts';
 import type { Context } from '../context.ts';
@@ -15,7 +18,11 @@ const UNTRACED = new Set(['/healthz', '/readyz', '/metrics']);
 const SESSION_ID = /^[0-9a-f]{32}$/;
 
 /** Records it; the route's pattern stands for the address, which may carry numbers or tokens. */
-export function traceRequest({ clock, tracing }: Pick<Context, 'clock' | 'tracing'>, request: FastifyRequest, reply: FastifyReply): void {
+export function traceRequest(
+  { clock, tracing }: Pick<Context, 'clock' | 'tracing'>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
   const route = request.routeOptions.url;
   if (!tracing || route === undefined || UNTRACED.has(route)) return;
   const endMs = clock.wallTime();

@@ -1,4 +1,7 @@
-/** WebSockets on an HTTP server, by path: each part claims the paths it serves, every other upgrade is refused with 404. */
+/**
+ * WebSockets on an HTTP server, by path: each part claims the paths it serves, every other upgrade is refused
+ * with 404.
+ */
 import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 
@@ -7,7 +10,10 @@ type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
 
 const claims = new WeakMap<Server, Map<string, Upgrade>>();
 
-/** Serves upgrades of this path, query aside, in which `*` stands for any one segment; returns what gives the path back. */
+/**
+ * Serves upgrades of this path, query aside, in which `*` stands for any one segment; returns what gives the
+ * path back.
+ */
 export function claimUpgrade(server: Server, path: string, upgrade: Upgrade): () => void {
   const byPath = claims.get(server) ?? listen(server);
   byPath.set(path, upgrade);
@@ -28,7 +34,10 @@ export function refuseUpgrade(
     'Content-Length': String(Buffer.byteLength(content)),
   };
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}`);
-  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('\r\n')}\r\n\r\n${content}`, () => socket.destroy());
+  socket.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('\r\n')}\r\n\r\n${content}`,
+    () => socket.destroy(),
+  );
 }
 
 function listen(server: Server): Map<string, Upgrade> {
@@ -47,5 +56,8 @@ function listen(server: Server): Map<string, Upgrade> {
 
 function matches(pattern: string, path: string): boolean {
   const [wanted, asked] = [pattern.split('/'), path.split('/')];
-  return wanted.length === asked.length && wanted.every((segment, index) => segment === '*' || segment === asked[index]);
+  return (
+    wanted.length === asked.length &&
+    wanted.every((segment, index) => segment === '*' || segment === asked[index])
+  );
 }

@@ -1,4 +1,7 @@
-/** Reads forms that are one text, `a=1&b=2` (URL standard, "application/x-www-form-urlencoded parsing"), in steps: a long one takes tens of milliseconds. */
+/**
+ * Reads forms that are one text, `a=1&b=2` (URL standard, "application/x-www-form-urlencoded parsing"), in
+ * steps: a long one takes tens of milliseconds.
+ */
 import { fault } from '#config/errors.ts';
 import { byName, MOST_PARTS } from './form-fields.ts';
 
@@ -16,7 +19,8 @@ export function* readingUrlencoded(bytes: Uint8Array): Generator<void, Record<st
     if (parts > MOST_PARTS) throw fault('too_large');
     const equals = field.indexOf(EQUALS);
     const name = equals === -1 ? field : field.subarray(0, equals);
-    if (field.length > 0) fields.push([yield* decoding(name), yield* decoding(field.subarray(name.length + 1))]);
+    if (field.length > 0)
+      fields.push([yield* decoding(name), yield* decoding(field.subarray(name.length + 1))]);
     from += field.length + 1;
     if (from - steppedAt < STEP_BYTES) continue;
     steppedAt = from;

@@ -38,7 +38,10 @@ export function onceLarge(request: FastifyRequest, tell: () => void): void {
   raw.on('data', look);
 }
 
-/** What a request keeps of its body: what it says, or else what has come of it; an upload's is bounded by its place. */
+/**
+ * What a request keeps of its body: what it says, or else what has come of it; an upload's is bounded by its
+ * place.
+ */
 export function keptBytes(request: FastifyRequest): number {
   const bytes = announcedBytes(request) ?? comeBytes(request).bytes;
   return bytes > SMALL_BYTES ? 0 : bytes;

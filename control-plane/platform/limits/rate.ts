@@ -11,5 +11,6 @@ export async function requireRate(
 ): Promise<void> {
   const { key, limit, what } = rate;
   const window = await coordination.countInWindow(key, limit, MINUTE_MS);
-  if (!window.allowed) throw fault('too_many_a_minute', { limit, what, seconds: Math.ceil(window.resetMs / 1_000) });
+  if (!window.allowed)
+    throw fault('too_many_a_minute', { limit, what, seconds: Math.ceil(window.resetMs / 1_000) });
 }

@@ -1,6 +1,6 @@
 /**
- * Refusals go out at a limited pace to each address, or to each account that is known: a client that sends nothing but garbage
- * takes a connection, not the event loop. Answers other than refusals never wait here.
+ * Refusals go out at a limited pace to each address, or to each account that is known: a client that sends
+ * nothing but garbage takes a connection, not the event loop. Answers other than refusals never wait here.
  */
 import type { Clock } from '#config/clock.ts';
 import { networkOf } from '#config/network-of.ts';
@@ -11,7 +11,10 @@ const BURST_SECONDS = 4;
 /** Seconds' worth of refusals that may wait; the connections of further ones are closed. */
 const WAIT_SECONDS = 10;
 
-/** A refused call costs the store several reads and the signalling a transaction: as much as so many refused requests. */
+/**
+ * A refused call costs the store several reads and the signalling a transaction: as much as so many refused
+ * requests.
+ */
 const CALL_COST = 10;
 /** Signalling waits for an answer a little longer than that. */
 const CALL_WAIT_MS = 2_000;
@@ -39,7 +42,10 @@ export class Refusals {
     return this.take(networkOf(address));
   }
 
-  /** Null when a refusal may go to `client` now. Otherwise resolves when it may, or at once with false when too many wait: the connection should be closed. */
+  /**
+   * Null when a refusal may go to `client` now. Otherwise resolves when it may, or at once with false when
+   * too many wait: the connection should be closed.
+   */
   take(client: string): Promise<boolean> | null {
     return this.#take(client, 1, WAIT_SECONDS * 1_000);
   }
@@ -52,7 +58,8 @@ export class Refusals {
   #take(client: string, cost: number, mostMs: number): Promise<boolean> | null {
     if (this.#perSecond === Number.POSITIVE_INFINITY) return null;
     const burst = BURST_SECONDS * this.#perSecond;
-    const bucket = this.#buckets.get(client) ?? new TokenBucket(this.#clock, { perSecond: this.#perSecond, burst });
+    const bucket =
+      this.#buckets.get(client) ?? new TokenBucket(this.#clock, { perSecond: this.#perSecond, burst });
     // A full bucket is forgotten: it is what a new one would be.
     this.#buckets.delete(client);
     for (const [other, rested] of this.#buckets) {

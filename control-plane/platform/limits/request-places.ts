@@ -1,6 +1,7 @@
 /**
- * Places of requests that cost memory or a speech engine, taken by account before their body is read and held until they are answered:
- * uploads in progress, their bytes, and speech requests. Counted in this process, as it is its memory and its engines.
+ * Places of requests that cost memory or a speech engine, taken by account before their body is read and held
+ * until they are answered: uploads in progress, their bytes, and speech requests. Counted in this process, as
+ * it is its memory and its engines.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { fault } from '#config/errors.ts';
@@ -53,8 +54,15 @@ function inProgress({ ledger, clock, settings }: Parts): InProgress {
   return known;
 }
 
-/** Takes what a request with a body needs, until it is answered or given up. Throws `too_many_at_once`, `too_many_a_minute`, `speech_busy`, `overdrawn`. */
-export async function takeRequestPlaces(context: Parts, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+/**
+ * Takes what a request with a body needs, until it is answered or given up. Throws `too_many_at_once`,
+ * `too_many_a_minute`, `speech_busy`, `overdrawn`.
+ */
+export async function takeRequestPlaces(
+  context: Parts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
   const { caller } = request;
   const bytes = announcedBytes(request);
   const isSpeech = request.routeOptions.config.isSpeech === true;
@@ -84,7 +92,8 @@ export async function takeRequestPlaces(context: Parts, request: FastifyRequest,
       // Neither its reader nor its handler goes on before it is known whether it may.
       request.raw.pause();
       const admit = async () => {
-        if (!isSpeech) untilAnswered(await takeUpload(context, caller, request.routeOptions.bodyLimit ?? SMALL_BYTES));
+        if (!isSpeech)
+          untilAnswered(await takeUpload(context, caller, request.routeOptions.bodyLimit ?? SMALL_BYTES));
         await pace(context, { request, reply, caller, bytes: UNSTATED_BYTES });
         request.raw.resume();
       };
@@ -97,49 +106,83 @@ export async function takeRequestPlaces(context: Parts, request: FastifyRequest,
   else if (!isSpeech) await pace(context, { request, reply, caller, bytes });
 }
 
-/** Takes an account's place for a speech request; `release` is called once or more. Throws `speech_busy`, `overdrawn`. */
-export async function takeSpeechPlace(context: Parts, caller: Pick<Caller, 'userId' | 'teamId'>): Promise<() => void> {
+/**
+ * Takes an account's place for a speech request; `release` is called once or more. Throws `speech_busy`,
+ * `overdrawn`.
+ */
+export async function takeSpeechPlace(
+  context: Parts,
+  caller: Pick<Caller, 'userId' | 'teamId'>,
+): Promise<() => void> {
   return inProgress(context).admitted.has(caller) ? () => undefined : takeSpeech(context, caller);
 }
 
-/** Sends a test request of a tool in one of its account's places. Throws `too_many_at_once`, `too_many_a_minute`, and what `send` throws. */
-export async function testingTool<Answer>(context: Parts, { userId }: Caller, send: () => Promise<Answer>): Promise<Answer> {
+/**
+ * Sends a test request of a tool in one of its account's places. Throws `too_many_at_once`,
+ * `too_many_a_minute`, and what `send` throws.
+ */
+export async function testingTool<Answer>(
+  context: Parts,
+  { userId }: Caller,
+  send: () => Promise<Answer>,
+): Promise<Answer> {
   const { LIMIT_TOOL_TESTS: limit, LIMIT_TOOL_TESTS_PER_MINUTE: perMinute } = context.settings;
   await requireRate(context, { key: `tool-tests:${userId}`, limit: perMinute, what: 'tool tests' });
   const { toolTests } = inProgress(context);
   if ((toolTests.get(userId) ?? 0) >= limit)
-    throw fault('too_many_at_once', { limit, what: 'tool tests in progress', remedy: 'wait until one is over', seconds: BUSY_SECONDS });
+    throw fault('too_many_at_once', {
+      limit,
+      what: 'tool tests in progress',
+      remedy: 'wait until one is over',
+      seconds: BUSY_SECONDS,
+    });
   const leave = add(toolTests, userId, 1);
   return send().finally(leave);
 }
 
 /** Throws `overdrawn` for an account that is further below zero than the operator allows. */
 export async function requireNotOverdrawn({ ledger, settings }: Parts, userId: string): Promise<void> {
-  if (settings.OVERDRAFT_LIMIT !== undefined) refuseOverdrawn(settings.OVERDRAFT_LIMIT, (await ledger.wallet(userId))?.newest.balanceMicros ?? 0);
+  if (settings.OVERDRAFT_LIMIT !== undefined)
+    refuseOverdrawn(settings.OVERDRAFT_LIMIT, (await ledger.wallet(userId))?.newest.balanceMicros ?? 0);
 }
 
 function refuseOverdrawn(limitMicros: number, balanceMicros: number): void {
   if (balanceMicros < -limitMicros) throw fault('overdrawn');
 }
 
-async function takeSpeech(context: Parts, { userId, teamId }: Pick<Caller, 'userId' | 'teamId'>): Promise<() => void> {
+async function takeSpeech(
+  context: Parts,
+  { userId, teamId }: Pick<Caller, 'userId' | 'teamId'>,
+): Promise<() => void> {
   const newest = (await context.ledger.wallet(userId))?.newest;
-  if (context.settings.OVERDRAFT_LIMIT !== undefined) refuseOverdrawn(context.settings.OVERDRAFT_LIMIT, newest?.balanceMicros ?? 0);
+  if (context.settings.OVERDRAFT_LIMIT !== undefined)
+    refuseOverdrawn(context.settings.OVERDRAFT_LIMIT, newest?.balanceMicros ?? 0);
   const paid = newest?.cumulativeTopUpMicros ?? 0;
   const limit = LIMITS.speechConcurrency.find(({ belowMicros }) => paid < belowMicros)?.requests ?? 0;
   const { speech } = inProgress(context);
-  if ((speech.get(teamId) ?? 0) >= limit) throw fault('speech_busy', { limit, of: 'account', seconds: BUSY_SECONDS });
+  if ((speech.get(teamId) ?? 0) >= limit)
+    throw fault('speech_busy', { limit, of: 'account', seconds: BUSY_SECONDS });
   return add(speech, teamId, 1);
 }
 
 async function takeUpload(context: Parts, { userId }: Caller, bytes: number): Promise<() => void> {
   const { uploads, uploadBytes: held } = inProgress(context);
-  const { LIMIT_UPLOADS: limit, LIMIT_UPLOAD_BYTES: mostBytes, LIMIT_UPLOADS_PER_MINUTE: perMinute } = context.settings;
+  const {
+    LIMIT_UPLOADS: limit,
+    LIMIT_UPLOAD_BYTES: mostBytes,
+    LIMIT_UPLOADS_PER_MINUTE: perMinute,
+  } = context.settings;
   await requireRate(context, { key: `uploads:${userId}`, limit: perMinute, what: 'uploads' });
   if ((uploads.get(userId) ?? 0) >= limit)
-    throw fault('too_many_at_once', { limit, what: 'uploads in progress', remedy: 'wait until one is over', seconds: BUSY_SECONDS });
+    throw fault('too_many_at_once', {
+      limit,
+      what: 'uploads in progress',
+      remedy: 'wait until one is over',
+      seconds: BUSY_SECONDS,
+    });
   const others = held.get(userId) ?? 0;
-  if (others > 0 && others + bytes > mostBytes) throw fault('too_many_bytes_at_once', { limit: mostBytes, seconds: BUSY_SECONDS });
+  if (others > 0 && others + bytes > mostBytes)
+    throw fault('too_many_bytes_at_once', { limit: mostBytes, seconds: BUSY_SECONDS });
   const [over, gone] = [add(uploads, userId, 1), add(held, userId, bytes)];
   return () => {
     over();
@@ -148,12 +191,18 @@ async function takeUpload(context: Parts, { userId }: Caller, bytes: number): Pr
 }
 
 /**
- * Waits before an upload is read while its account has sent more than it may and others ask, too. It counts for what is expected of it until it is over.
- * Throws `too_many_bytes_a_second`, and `bad_request` when the client leaves meanwhile.
+ * Waits before an upload is read while its account has sent more than it may and others ask, too. It counts
+ * for what is expected of it until it is over. Throws `too_many_bytes_a_second`, and `bad_request` when the
+ * client leaves meanwhile.
  */
 async function pace(
   context: Parts,
-  { request, reply, caller, bytes }: { request: FastifyRequest; reply: FastifyReply; caller: Caller; bytes: number },
+  {
+    request,
+    reply,
+    caller,
+    bytes,
+  }: { request: FastifyRequest; reply: FastifyReply; caller: Caller; bytes: number },
 ): Promise<void> {
   if (bytes <= SMALL_BYTES || !context.turns.hasOthers(caller.userId)) return;
   const come = comeBytes(request);

@@ -4,7 +4,10 @@ import type { Context } from '../context.ts';
 import { keptBytes } from './body-size.ts';
 import type { Turn } from './turns.ts';
 
-/** An answer that waiting or paying would have spared: its request's place stays taken so long, so that whoever asks on regardless takes less of the loop. */
+/**
+ * An answer that waiting or paying would have spared: its request's place stays taken so long, so that
+ * whoever asks on regardless takes less of the loop.
+ */
 const REFUSALS: ReadonlySet<number> = new Set([402, 403, 429]);
 export const REFUSED_MS = 500;
 
@@ -18,8 +21,15 @@ export function decideFirst(request: FastifyRequest, decided: Promise<void>): vo
   undecided.set(request, decided);
 }
 
-/** Waits until the request is one of those of its account that are worked on; once for each request. Throws what was decided, and `too_many_at_once`. */
-export async function takeTurn({ turns }: Pick<Context, 'turns'>, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+/**
+ * Waits until the request is one of those of its account that are worked on; once for each request. Throws
+ * what was decided, and `too_many_at_once`.
+ */
+export async function takeTurn(
+  { turns }: Pick<Context, 'turns'>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
   const { caller } = request;
   if (!caller || waited.has(request)) return;
   await undecided.get(request);
@@ -30,8 +40,9 @@ export async function takeTurn({ turns }: Pick<Context, 'turns'>, request: Fasti
 }
 
 /**
- * Does a part of a request's work that comes before its handler, in a turn of its own which lasts as long as the work, also where the client leaves.
- * Throws as `takeTurn` does, and what `work` throws: that is a refusal.
+ * Does a part of a request's work that comes before its handler, in a turn of its own which lasts as long as
+ * the work, also where the client leaves. Throws as `takeTurn` does, and what `work` throws: that is a
+ * refusal.
  */
 export async function workInTurn(
   { turns }: Pick<Context, 'turns'>,
@@ -63,7 +74,9 @@ export function hasTakenTurn(request: FastifyRequest): boolean {
   return waited.has(request);
 }
 
-/** Calls `then` when a request is answered or given up, which it may be by now; `then` is called once or more. */
+/**
+ * Calls `then` when a request is answered or given up, which it may be by now; `then` is called once or more.
+ */
 export function onceOver({ raw }: FastifyReply, then: () => void): void {
   raw.once('close', then);
   if (raw.destroyed || raw.writableFinished) then();
@@ -72,7 +85,11 @@ export function onceOver({ raw }: FastifyReply, then: () => void): void {
 /** Throws `too_many_at_once`. */
 function turnOf(
   turns: Context['turns'],
-  { request, userId, isWork = false }: { readonly request: FastifyRequest; readonly userId: string; readonly isWork?: boolean },
+  {
+    request,
+    userId,
+    isWork = false,
+  }: { readonly request: FastifyRequest; readonly userId: string; readonly isWork?: boolean },
 ): Turn {
   try {
     return turns.take(userId, { bytes: keptBytes(request), isWork });

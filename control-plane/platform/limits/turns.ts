@@ -1,15 +1,20 @@
 /**
- * Accounts take turns: while several ask, only so many requests of each are worked on at once, and its others wait for them, oldest first.
- * Without this whoever asks most has most of the event loop and of the store.
+ * Accounts take turns: while several ask, only so many requests of each are worked on at once, and its others
+ * wait for them, oldest first. Without this whoever asks most has most of the event loop and of the store.
  */
 import type { Clock, Timer } from '#config/clock.ts';
 import { fault } from '#config/errors.ts';
 
 /** An account that asked so recently shares with others. */
 const RECENT_MS = 10_000;
-/** A request that takes longer waits for somebody else, such as a tool's endpoint: it makes room meanwhile. */
+/**
+ * A request that takes longer waits for somebody else, such as a tool's endpoint: it makes room meanwhile.
+ */
 const HOLD_MS = 250;
-/** Requests of one account that may wait, and the bytes of their bodies: each keeps what was read of its body, which takes many times the memory. */
+/**
+ * Requests of one account that may wait, and the bytes of their bodies: each keeps what was read of its body,
+ * which takes many times the memory.
+ */
 const MOST_WAITING = 200;
 const MOST_WAITING_BYTES = 4 * 1_048_576;
 const RETRY_SECONDS = 1;

@@ -35,7 +35,8 @@ export class UploadPaces {
     if (this.#perSecond === Number.POSITIVE_INFINITY) return { waitMs: 0, end: () => undefined };
     for (const [id, rested] of this.#buckets) if (rested.has(BURST_BYTES)) this.#buckets.delete(id);
     const waitMs = this.#bucket(account).waitMs(0);
-    if (waitMs > MOST_WAIT_MS) throw fault('too_many_bytes_a_second', { limit: this.#perSecond, seconds: Math.ceil(waitMs / 1_000) });
+    if (waitMs > MOST_WAIT_MS)
+      throw fault('too_many_bytes_a_second', { limit: this.#perSecond, seconds: Math.ceil(waitMs / 1_000) });
     const counted = Math.min(bytes, MOST_ANNOUNCED_BYTES);
     this.#bucket(account).take(counted);
     let isOver = false;
@@ -47,7 +48,9 @@ export class UploadPaces {
   }
 
   #bucket(account: string): TokenBucket {
-    const bucket = this.#buckets.get(account) ?? new TokenBucket(this.#clock, { perSecond: this.#perSecond, burst: BURST_BYTES });
+    const bucket =
+      this.#buckets.get(account) ??
+      new TokenBucket(this.#clock, { perSecond: this.#perSecond, burst: BURST_BYTES });
     this.#buckets.set(account, bucket);
     return bucket;
   }

@@ -1,4 +1,7 @@
-/** "Why was my call refused?": every refusal of a call is kept with its reason for the team to read. The refused one never waits for it, and it never fails. */
+/**
+ * "Why was my call refused?": every refusal of a call is kept with its reason for the team to read. The
+ * refused one never waits for it, and it never fails.
+ */
 import { Fault } from '#config/errors.ts';
 import { type Context, newId, now } from '../context.ts';
 import type { RefusalKind } from '../store/models/refusal-model.ts';
@@ -22,7 +25,11 @@ export interface Attempt {
 type Parts = Pick<Context, 'models' | 'clock' | 'coordination' | 'metrics' | 'logger'>;
 
 /** Runs an attempt; when it is refused, the refusal is logged and thrown on. */
-export async function loggingRefusals<Result>(context: Parts, attempt: Attempt, run: () => Promise<Result>): Promise<Result> {
+export async function loggingRefusals<Result>(
+  context: Parts,
+  attempt: Attempt,
+  run: () => Promise<Result>,
+): Promise<Result> {
   try {
     return await run();
   } catch (error) {
@@ -31,17 +38,30 @@ export async function loggingRefusals<Result>(context: Parts, attempt: Attempt, 
   }
 }
 
-/** Logs a refusal in the background. Where the answer hides the owner's reason, the reason behind it is kept. */
+/**
+ * Logs a refusal in the background. Where the answer hides the owner's reason, the reason behind it is kept.
+ */
 export function logRefusal(context: Parts, attempt: Attempt, answered: Fault): void {
   const reason = answered.cause instanceof Fault ? answered.cause : answered;
   context.metrics.refusals.inc({ kind: attempt.kind, reason: reason.code });
-  keep(context, attempt, { reason, status: attempt.kind === 'inbound_call' ? answered.sipStatus : answered.status }).catch((error: unknown) =>
+  keep(context, attempt, {
+    reason,
+    status: attempt.kind === 'inbound_call' ? answered.sipStatus : answered.status,
+  }).catch((error: unknown) =>
     context.logger.warn({ err: error, reason: reason.code }, 'refusal not logged'),
   );
 }
 
-async function keep(context: Parts, attempt: Attempt, of: { readonly reason: Fault; readonly status: number }): Promise<void> {
-  const { allowed } = await context.coordination.countInWindow(`refusals:${attempt.teamId}`, KEPT_PER_MINUTE, MINUTE_MS);
+async function keep(
+  context: Parts,
+  attempt: Attempt,
+  of: { readonly reason: Fault; readonly status: number },
+): Promise<void> {
+  const { allowed } = await context.coordination.countInWindow(
+    `refusals:${attempt.teamId}`,
+    KEPT_PER_MINUTE,
+    MINUTE_MS,
+  );
   if (!allowed) return;
   const [caller, dialed] = [short(attempt.callerNumber), short(attempt.dialedNumber)];
   await context.models.refusals.create({

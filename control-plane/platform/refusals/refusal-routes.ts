@@ -1,4 +1,7 @@
-/** `GET /v1/agent/refusals`: the calls a team's agents and numbers were refused, newest first, with the reason. */
+/**
+ * `GET /v1/agent/refusals`: the calls a team's agents and numbers were refused, newest first, with the
+ * reason.
+ */
 import { z } from 'zod';
 import type { Context } from '../context.ts';
 import { callerOf } from '../http/auth.ts';

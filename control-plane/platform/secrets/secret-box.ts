@@ -1,7 +1,8 @@
 /**
- * Encryption at rest: AES-256-GCM. The master key seals secrets tenants store and wraps one data key per session,
- * which seals that session's timeline, recording, flight log and payloads. Erasing a session is forgetting its wrapped key;
- * backups leave the keys out (control-plane/operations/backup/withheld-keys.ts), so that an older one does not open it.
+ * Encryption at rest: AES-256-GCM. The master key seals secrets tenants store and wraps one data key per
+ * session, which seals that session's timeline, recording, flight log and payloads. Erasing a session is
+ * forgetting its wrapped key; backups leave the keys out (control-plane/operations/backup/withheld-keys.ts),
+ * so that an older one does not open it.
  */
 import { createCipheriv, createDecipheriv, createSecretKey, randomBytes } from 'node:crypto';
 
@@ -90,7 +91,10 @@ function createSealer(bytes: Uint8Array): Sealer {
   };
 }
 
-/** Seals a secret; the one that is stored already keeps its sealed form, so that it does not look like a change. */
+/**
+ * Seals a secret; the one that is stored already keeps its sealed form, so that it does not look like a
+ * change.
+ */
 export function resealed(box: SecretBox, stored: string | null, secret: string): string {
   return stored !== null && box.open(stored) === secret ? stored : box.seal(secret);
 }

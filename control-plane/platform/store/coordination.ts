@@ -1,7 +1,8 @@
 /**
- * Coordination between the replicas of the control plane: rate windows, claims, presence, messages. Nothing durable: money, idempotency and
- * delivery leases live in the database, and a flushed Redis loses at most one rate window and one heartbeat of presence.
- * One replica coordinates with itself in memory; more than one share a Redis (`shared.ts`). One test suite runs against both.
+ * Coordination between the replicas of the control plane: rate windows, claims, presence, messages. Nothing
+ * durable: money, idempotency and delivery leases live in the database, and a flushed Redis loses at most one
+ * rate window and one heartbeat of presence. One replica coordinates with itself in memory; more than one
+ * share a Redis (`shared.ts`). One test suite runs against both.
  */
 import type { Clock } from '#config/clock.ts';
 
@@ -93,7 +94,8 @@ class MemoryCoordination implements Coordination {
 
   async publish(channel: string, message: Json): Promise<void> {
     const text = JSON.stringify(message);
-    for (const listener of this.#listeners.get(channel) ?? []) queueMicrotask(() => listener(JSON.parse(text) as Json));
+    for (const listener of this.#listeners.get(channel) ?? [])
+      queueMicrotask(() => listener(JSON.parse(text) as Json));
   }
 
   async subscribe(channel: string, listener: (message: Json) => void): Promise<() => Promise<void>> {

@@ -1,4 +1,7 @@
-/** The database behind every model: a MongoDB when one is set, the embedded one otherwise. Both are reached through the same driver. */
+/**
+ * The database behind every model: a MongoDB when one is set, the embedded one otherwise. Both are reached
+ * through the same driver.
+ */
 import { join } from 'node:path';
 import mongoose, { type Connection } from 'mongoose';
 import type { Clock } from '#config/clock.ts';
@@ -10,9 +13,15 @@ import { type EmbeddedDatabase, startEmbeddedDatabase } from './embedded/embedde
 export interface Database {
   readonly connection: Connection;
   readonly kind: 'embedded' | 'mongodb';
-  /** Copies the embedded database as it is at one moment into a new file, while it serves; null for a MongoDB, which has tools of its own. */
+  /**
+   * Copies the embedded database as it is at one moment into a new file, while it serves; null for a MongoDB,
+   * which has tools of its own.
+   */
   readonly copyTo: ((file: string) => Promise<void>) | null;
-  /** Has what was deleted disappear from the embedded database's files soon; a MongoDB has rules of its own for its files. */
+  /**
+   * Has what was deleted disappear from the embedded database's files soon; a MongoDB has rules of its own
+   * for its files.
+   */
   scrub(): void;
   /** Whether the database answers within two seconds. Never rejects. */
   ping(): Promise<boolean>;
@@ -29,7 +38,10 @@ export interface DatabaseOptions {
   readonly logger: Logger;
   /** The embedded database's thread crashed: end the process. */
   onFatal(error: Error): void;
-  /** Time between two sweeps of the embedded database's TTL indexes, by the machine's own clock; its default otherwise. */
+  /**
+   * Time between two sweeps of the embedded database's TTL indexes, by the machine's own clock; its default
+   * otherwise.
+   */
   readonly expiryMs?: number;
 }
 
@@ -88,12 +100,19 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   };
 }
 
-/** Two programs must not serve one file: the directory is locked, also where no supervisor has locked DATA_DIR. */
+/**
+ * Two programs must not serve one file: the directory is locked, also where no supervisor has locked
+ * DATA_DIR.
+ */
 async function startEmbedded({ dataDir, onFatal, expiryMs }: DatabaseOptions): Promise<EmbeddedDatabase> {
   const directory = join(dataDir, 'database');
   const lock = lockDataDir(directory);
   try {
-    const { close, ...embedded } = await startEmbeddedDatabase({ directory, onFatal, ...(expiryMs !== undefined && { expiryMs }) });
+    const { close, ...embedded } = await startEmbeddedDatabase({
+      directory,
+      onFatal,
+      ...(expiryMs !== undefined && { expiryMs }),
+    });
     return { ...embedded, close: () => close().finally(lock.release) };
   } catch (error) {
     lock.release();
@@ -118,7 +137,9 @@ async function checkMongodb(connection: Connection, logger: Logger): Promise<voi
 /** The address is a secret, and what the driver says of it is not repeated. */
 function startProblem(error: unknown): Error {
   const reason = error instanceof Error ? (error.message.split('\n')[0] ?? error.name) : String(error);
-  return new Error(`MONGODB_URL: the database cannot be used: ${reason.replaceAll(/\/\/[^/@\s]*@/g, '//')}`, { cause: error });
+  return new Error(`MONGODB_URL: the database cannot be used: ${reason.replaceAll(/\/\/[^/@\s]*@/g, '//')}`, {
+    cause: error,
+  });
 }
 
 /** `mongodb://hosts/name?…` names a database; without a name the driver would use `test`. */

@@ -1,4 +1,7 @@
-/** One page of a list, newest first, by the shared list rules; the index is {…filter, <time>: -1, _id: -1} of the model. */
+/**
+ * One page of a list, newest first, by the shared list rules; the index is {…filter, <time>: -1, _id: -1} of
+ * the model.
+ */
 import type { Model } from 'mongoose';
 import { LIMITS } from '#config/limits.ts';
 import { encodeCursor, type ListQuery, listStart, type Position } from '../http/lists.ts';
@@ -23,14 +26,18 @@ export interface PageRequest {
 }
 
 /** Finds a page. Throws the faults of `listStart`. */
-export async function findPage<Row extends { _id: string }>(model: Model<Row>, request: PageRequest): Promise<Page<Row>> {
+export async function findPage<Row extends { _id: string }>(
+  model: Model<Row>,
+  request: PageRequest,
+): Promise<Page<Row>> {
   const { filter, query } = request;
   const timeField = request.timeField ?? 'created_at';
   const start = listStart(query);
   const after = 'after' in start ? start.after : null;
   const projection = Object.fromEntries((request.without ?? []).map((field) => [field, 0]));
   const found = await model
-    // The cursor stands first: of two upper bounds on the time it is the narrower one, and the embedded planner goes by the first.
+    // The cursor stands first: of two upper bounds on the time it is the narrower one, and the embedded
+    // planner goes by the first.
     .find(after ? { $and: [rowsAfter(timeField, after), filter] } : filter, projection)
     .sort({ [timeField]: -1, _id: -1 })
     .skip('skip' in start ? start.skip : 0)
@@ -43,12 +50,18 @@ export async function findPage<Row extends { _id: string }>(model: Model<Row>, r
   return {
     rows,
     has_more: hasMore,
-    next_cursor: hasMore && last ? encodeCursor({ at: (last as unknown as Record<string, Date>)[timeField] as Date, id: last._id }) : null,
+    next_cursor:
+      hasMore && last
+        ? encodeCursor({ at: (last as unknown as Record<string, Date>)[timeField] as Date, id: last._id })
+        : null,
     total: wantsTotal ? await model.countDocuments(filter).limit(LIMITS.countedRows) : null,
   };
 }
 
 /** The outer bound keeps the index scan from starting at the newest row again. */
 function rowsAfter(timeField: string, after: Position): Record<string, unknown> {
-  return { [timeField]: { $lte: after.at }, $or: [{ [timeField]: { $lt: after.at } }, { _id: { $lt: after.id } }] };
+  return {
+    [timeField]: { $lte: after.at },
+    $or: [{ [timeField]: { $lt: after.at } }, { _id: { $lt: after.id } }],
+  };
 }

@@ -1,13 +1,16 @@
 /**
- * Work on many documents, a few at a time with a rest between them: the embedded database does one command after another,
- * so one over thousands of documents would hold up everybody's.
+ * Work on many documents, a few at a time with a rest between them: the embedded database does one command
+ * after another, so one over thousands of documents would hold up everybody's.
  */
 import type { Model } from 'mongoose';
 import type { Clock } from '#config/clock.ts';
 
 /** Documents of one command that writes: 1 ms of the embedded database, many times that on a busy machine. */
 const PART = 10;
-/** Rest after a part for each millisecond it took: other requests take several commands each, one after another. */
+/**
+ * Rest after a part for each millisecond it took: other requests take several commands each, one after
+ * another.
+ */
 const REST = 3;
 
 /** Hands `work` the items in order, a part at a time, and rests after each. */
@@ -25,7 +28,10 @@ export async function inParts<Item>(
   }
 }
 
-/** Hands `work` the ids of what matches, a part at a time, until nothing does: what is done to a document must make it match no more. */
+/**
+ * Hands `work` the ids of what matches, a part at a time, until nothing does: what is done to a document must
+ * make it match no more.
+ */
 export async function whileMatching<Stored extends { readonly _id: string }>(
   clock: Pick<Clock, 'now' | 'sleep'>,
   { model, filter }: { readonly model: Model<Stored>; readonly filter: object },
@@ -33,7 +39,9 @@ export async function whileMatching<Stored extends { readonly _id: string }>(
 ): Promise<void> {
   for (;;) {
     const startMs = clock.now();
-    const found = (await model.find(filter, { _id: 1 }).limit(PART).lean()) as unknown as { readonly _id: string }[];
+    const found = (await model.find(filter, { _id: 1 }).limit(PART).lean()) as unknown as {
+      readonly _id: string;
+    }[];
     if (found.length > 0) await work(found.map(({ _id }) => _id));
     if (found.length < PART) return;
     const tookMs = clock.now() - startMs;

@@ -1,6 +1,7 @@
 /**
- * Free JSON of tenants and visitors as the store keeps it: as text. As an object its keys would mean something to the database and its driver
- * (`$ref` with `$id` comes back as a reference, `_bsontype` and NUL cannot be written at all).
+ * Free JSON of tenants and visitors as the store keeps it: as text. As an object its keys would mean
+ * something to the database and its driver (`$ref` with `$id` comes back as a reference, `_bsontype` and NUL
+ * cannot be written at all).
  */
 
 /** Text; an object in what an earlier version stored. */

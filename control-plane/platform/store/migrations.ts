@@ -1,8 +1,14 @@
-/** The version of what is stored, and the steps from one version to the next; they run at the start, before any index is built or anything is read. */
+/**
+ * The version of what is stored, and the steps from one version to the next; they run at the start, before
+ * any index is built or anything is read.
+ */
 import type { Connection } from 'mongoose';
 import { isDuplicateKey } from './duplicate-key.ts';
 
-/** One step. It may be cut short and run again, or run on two replicas at once, so it must come to the same however often it runs. */
+/**
+ * One step. It may be cut short and run again, or run on two replicas at once, so it must come to the same
+ * however often it runs.
+ */
 export interface Migration {
   /** Counts from 1, without gaps. */
   readonly version: number;
@@ -12,7 +18,8 @@ export interface Migration {
 
 /** Every step, in order; a released one is never changed. */
 export const MIGRATIONS: readonly Migration[] = [
-  // What the first release stores is what this version is: stores from before it was written down are given their number.
+  // What the first release stores is what this version is: stores from before it was written down are given
+  // their number.
   { version: 1, name: 'first release', run: async () => undefined },
   {
     version: 2,
@@ -38,10 +45,14 @@ interface Applied {
 }
 
 /**
- * Brings a store up to the newest version and returns that version; every step done is written down in `schema_versions`.
- * Throws one line for a person when a newer program wrote the store: it is left untouched.
+ * Brings a store up to the newest version and returns that version; every step done is written down in
+ * `schema_versions`. Throws one line for a person when a newer program wrote the store: it is left untouched.
  */
-export async function migrate(connection: Connection, at: Date, migrations: readonly Migration[] = MIGRATIONS): Promise<number> {
+export async function migrate(
+  connection: Connection,
+  at: Date,
+  migrations: readonly Migration[] = MIGRATIONS,
+): Promise<number> {
   const applied = connection.collection<Applied>('schema_versions');
   const [newest] = await applied.find({}).sort({ _id: -1 }).limit(1).toArray();
   const known = migrations.at(-1)?.version ?? 0;

@@ -1,8 +1,16 @@
-/** Every mongoose model of the product on one connection; a resource's model stands in `models/<name>-model.ts`. */
+/**
+ * Every mongoose model of the product on one connection; a resource's model stands in
+ * `models/<name>-model.ts`.
+ */
 import type { Connection } from 'mongoose';
 import { repeatManyChanges } from './database-away.ts';
 import { defineAgents } from './models/agent-model.ts';
-import { defineAgentTests, defineTestBatches, defineTestInputs, defineTestRuns } from './models/agent-test-model.ts';
+import {
+  defineAgentTests,
+  defineTestBatches,
+  defineTestInputs,
+  defineTestRuns,
+} from './models/agent-test-model.ts';
 import { defineAuditLog } from './models/audit-model.ts';
 import { defineBatchCalls, defineBatchRows, defineDoNotCall } from './models/batch-call-model.ts';
 import { defineDeliveries } from './models/delivery-model.ts';
@@ -61,7 +69,10 @@ export type Models = ReturnType<typeof defineModels>;
 /** An index stands there with other options, or under another name. */
 const CONFLICTS = new Set<unknown>([85, 86]);
 
-/** Builds every index, in place of one an earlier version had with other options; resolves when the store can serve. */
+/**
+ * Builds every index, in place of one an earlier version had with other options; resolves when the store can
+ * serve.
+ */
 export async function buildIndexes(models: Models): Promise<void> {
   for (const { collection, schema } of Object.values(models)) {
     for (const [key, given] of schema.indexes()) {
@@ -76,7 +87,11 @@ export async function buildIndexes(models: Models): Promise<void> {
   }
 }
 
-async function dropConflicting(collection: ReturnType<Connection['collection']>, key: Record<string, unknown>): Promise<void> {
+async function dropConflicting(
+  collection: ReturnType<Connection['collection']>,
+  key: Record<string, unknown>,
+): Promise<void> {
   for (const index of await collection.indexes())
-    if (JSON.stringify(index.key) === JSON.stringify(key) && index.name) await collection.dropIndex(index.name);
+    if (JSON.stringify(index.key) === JSON.stringify(key) && index.name)
+      await collection.dropIndex(index.name);
 }

@@ -1,7 +1,8 @@
 /**
- * Memory of what every creation of a session reads again: the key with its account, the agent, its newest version, the number that was called.
- * It is kept only where nobody but this process can write (the embedded database), and forgotten before a write to what it was read from
- * begins and again when that has ended: a revoked key is refused from the moment its revocation is answered.
+ * Memory of what every creation of a session reads again: the key with its account, the agent, its newest
+ * version, the number that was called. It is kept only where nobody but this process can write (the embedded
+ * database), and forgotten before a write to what it was read from begins and again when that has ended: a
+ * revoked key is refused from the moment its revocation is answered.
  */
 import type { Model } from 'mongoose';
 import type { AgentDocument } from './models/agent-model.ts';
@@ -11,7 +12,10 @@ import type { UserDocument } from './models/user-model.ts';
 import type { VersionDocument } from './models/version-model.ts';
 import type { Models } from './models.ts';
 
-/** What is remembered under one name, or read when it is not; shared by all who ask, so nobody changes it. What is not there is not remembered. */
+/**
+ * What is remembered under one name, or read when it is not; shared by all who ask, so nobody changes it.
+ * What is not there is not remembered.
+ */
 export type ReadMemory<Known> = (name: string, read: () => Promise<Known | null>) => Promise<Known | null>;
 
 /** An API key with the account it stands for. */
@@ -32,9 +36,15 @@ export interface ReadMemories {
 /** Entries of one memory; the one read first is forgotten first. */
 const MAX_ENTRIES = 2_000;
 
-/** Makes the memories over the models; `isOnlyWriter` says that no other process can write to their database. */
-export function createReadMemories(models: Pick<Models, 'keys' | 'users' | 'agents' | 'versions' | 'numbers'>, isOnlyWriter: boolean): ReadMemories {
-  if (!isOnlyWriter) return { keys: readAlways, agents: readAlways, newestVersions: readAlways, calledNumbers: readAlways };
+/**
+ * Makes the memories over the models; `isOnlyWriter` says that no other process can write to their database.
+ */
+export function createReadMemories(
+  models: Pick<Models, 'keys' | 'users' | 'agents' | 'versions' | 'numbers'>,
+  isOnlyWriter: boolean,
+): ReadMemories {
+  if (!isOnlyWriter)
+    return { keys: readAlways, agents: readAlways, newestVersions: readAlways, calledNumbers: readAlways };
   return {
     keys: memoryOf([models.keys, models.users]),
     agents: memoryOf([models.agents]),

@@ -1,6 +1,7 @@
 /**
- * The roll of replicas on one database: a control plane that coordinates only with itself must be the only one (`REDIS_URL`).
- * Every replica tells that it is there; one that starts looks whether anybody else still tells, and refuses where the two would not know of each other.
+ * The roll of replicas on one database: a control plane that coordinates only with itself must be the only
+ * one (`REDIS_URL`). Every replica tells that it is there; one that starts looks whether anybody else still
+ * tells, and refuses where the two would not know of each other.
  */
 import type { Clock } from '#config/clock.ts';
 import type { Logger } from '#config/log.ts';
@@ -27,7 +28,10 @@ export interface Self {
   readonly isShared: boolean;
 }
 
-/** Enters this replica. Throws with one line for a person when another one works on the database and the two share no Redis. */
+/**
+ * Enters this replica. Throws with one line for a person when another one works on the database and the two
+ * share no Redis.
+ */
 export async function enrol(
   { models, clock, logger }: { models: Pick<Models, 'replicas'>; clock: Clock; logger: Logger },
   self: Self,
@@ -36,10 +40,16 @@ export async function enrol(
   const wallTime = () => new Date(clock.wallTime());
   const startedAt = wallTime();
   const tell = () =>
-    replicas.updateOne({ _id: self.id }, { $set: { is_shared: self.isShared, started_at: startedAt, seen_at: wallTime() } }, { upsert: true });
+    replicas.updateOne(
+      { _id: self.id },
+      { $set: { is_shared: self.isShared, started_at: startedAt, seen_at: wallTime() } },
+      { upsert: true },
+    );
   await tell();
   const ticking = clock.every(TELL_MS, () => {
-    tell().catch((error: unknown) => logger.warn({ err: error }, 'this replica could not tell that it is there'));
+    tell().catch((error: unknown) =>
+      logger.warn({ err: error }, 'this replica could not tell that it is there'),
+    );
   });
   const close = async () => {
     ticking.cancel();
@@ -52,11 +62,15 @@ export async function enrol(
     `REDIS_URL: ${self.isShared ? 'a control plane without it' : 'another control plane'} works on this database (${stranger._id}): set the same REDIS_URL for every replica`,
   );
 
-  /** A replica that is there and cannot be coordinated with; of two that start together the later one gives way. */
+  /**
+   * A replica that is there and cannot be coordinated with; of two that start together the later one gives
+   * way.
+   */
   async function findStranger(): Promise<ReplicaDocument | null> {
     const watchedFromMs = clock.now();
     const before = await others();
-    const isAlive = (replica: ReplicaDocument) => before.some(({ _id, seen_at }) => _id === replica._id && seen_at < replica.seen_at);
+    const isAlive = (replica: ReplicaDocument) =>
+      before.some(({ _id, seen_at }) => _id === replica._id && seen_at < replica.seen_at);
     for (let now = before; now.length > 0; now = await others()) {
       const alive = now.find(isAlive);
       if (alive || clock.now() - watchedFromMs > WATCH_MS) return alive ?? null;
@@ -66,9 +80,14 @@ export async function enrol(
   }
 
   async function others(): Promise<ReplicaDocument[]> {
-    const found = await replicas.find({ seen_at: { $gt: new Date(clock.wallTime() - STALE_MS) } }).lean<ReplicaDocument[]>();
+    const found = await replicas
+      .find({ seen_at: { $gt: new Date(clock.wallTime() - STALE_MS) } })
+      .lean<ReplicaDocument[]>();
     const isEarlier = (other: ReplicaDocument) =>
-      other.started_at < startedAt || (other.started_at.getTime() === startedAt.getTime() && other._id < self.id);
-    return found.filter((other) => other._id !== self.id && isEarlier(other) && !(other.is_shared && self.isShared));
+      other.started_at < startedAt ||
+      (other.started_at.getTime() === startedAt.getTime() && other._id < self.id);
+    return found.filter(
+      (other) => other._id !== self.id && isEarlier(other) && !(other.is_shared && self.isShared),
+    );
   }
 }

@@ -20,7 +20,8 @@ const MAX_RECONNECT_MS = 2_000;
 const CLOCK_SKEW_MS = 1_000;
 
 /** Counts in a window that ends by itself. */
-const HIT = "local c = redis.call('INCR', KEYS[1]) if c == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end return c";
+const HIT =
+  "local c = redis.call('INCR', KEYS[1]) if c == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end return c";
 
 /** Connects to a Redis; rejects when it cannot be reached. Later losses mend themselves. */
 export async function connectSharedCoordination(deps: SharedCoordinationDeps): Promise<Coordination> {
@@ -39,15 +40,20 @@ export async function connectSharedCoordination(deps: SharedCoordinationDeps): P
     connection.on('close', () => deps.logger.warn('redis connection lost'));
   }
   const limit = new AbortController();
-  const late = deps.clock.sleep(START_MS, limit.signal).then(() => Promise.reject(new Error(`no Redis has answered within ${START_MS / 1_000} s`)));
+  const late = deps.clock
+    .sleep(START_MS, limit.signal)
+    .then(() => Promise.reject(new Error(`no Redis has answered within ${START_MS / 1_000} s`)));
   try {
     await Promise.race([late, Promise.all([commands.connect(), messages.connect()])]);
   } catch (error) {
     commands.disconnect();
     messages.disconnect();
-    throw new Error(`REDIS_URL: the Redis cannot be used: ${error instanceof Error ? (error.message.split('\n')[0] ?? '') : 'no answer'}`, {
-      cause: error,
-    });
+    throw new Error(
+      `REDIS_URL: the Redis cannot be used: ${error instanceof Error ? (error.message.split('\n')[0] ?? '') : 'no answer'}`,
+      {
+        cause: error,
+      },
+    );
   } finally {
     late.catch(() => undefined);
     limit.abort();
@@ -82,7 +88,9 @@ class RedisCoordination implements Coordination {
     const window = Math.floor(nowMs / windowMs);
     const resetMs = (window + 1) * windowMs - nowMs;
     try {
-      const count = Number(await commands.eval(HIT, 1, `${PREFIX}window:${key}:${window}`, Math.ceil(resetMs) + CLOCK_SKEW_MS));
+      const count = Number(
+        await commands.eval(HIT, 1, `${PREFIX}window:${key}:${window}`, Math.ceil(resetMs) + CLOCK_SKEW_MS),
+      );
       if (!Number.isSafeInteger(count)) throw new Error('the count is no number');
       return { allowed: count <= limit, count, resetMs };
     } catch (error) {
@@ -93,11 +101,16 @@ class RedisCoordination implements Coordination {
   }
 
   async claim(key: string, ttlMs: number): Promise<boolean> {
-    return (await asked(() => this.#connections.commands.set(`${PREFIX}claim:${key}`, '', 'PX', ttlMs, 'NX'))) === 'OK';
+    return (
+      (await asked(() => this.#connections.commands.set(`${PREFIX}claim:${key}`, '', 'PX', ttlMs, 'NX'))) ===
+      'OK'
+    );
   }
 
   async announce(key: string, value: Json, ttlMs: number): Promise<void> {
-    await asked(() => this.#connections.commands.set(`${PREFIX}value:${key}`, JSON.stringify(value), 'PX', ttlMs));
+    await asked(() =>
+      this.#connections.commands.set(`${PREFIX}value:${key}`, JSON.stringify(value), 'PX', ttlMs),
+    );
   }
 
   async find(key: string): Promise<Json> {

@@ -36,7 +36,10 @@ export class CharacterTimes {
       this.#words++;
       const at = chunk.text.indexOf(word.text, this.#told);
       if (at === -1) continue;
-      const [start, end] = [Math.max(this.#end, chunk.offsetSeconds + word.start), chunk.offsetSeconds + word.end];
+      const [start, end] = [
+        Math.max(this.#end, chunk.offsetSeconds + word.start),
+        chunk.offsetSeconds + word.end,
+      ];
       // What stands between two words fills the time between them.
       const before = this.#between + chunk.text.slice(this.#told, at);
       settled.push(...spread(before, this.#end, start), ...spread(word.text, start, Math.max(start, end)));
@@ -49,7 +52,8 @@ export class CharacterTimes {
 }
 
 /** Scripts that put no blank between sentences. */
-const UNSPACED = /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Mymr}\u3000-\u303F\uFF00-\uFF60]/u;
+const UNSPACED =
+  /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Mymr}\u3000-\u303F\uFF00-\uFF60]/u;
 
 function isBlankBetween(before: string, after: string): boolean {
   const [last, next] = [before.at(-1) ?? ' ', after[0] ?? ' '];
@@ -59,7 +63,11 @@ function isBlankBetween(before: string, after: string): boolean {
 function spread(text: string, start: number, end: number): TimedCharacter[] {
   const characters = [...text];
   const each = (end - start) / characters.length;
-  return characters.map((character, index) => ({ character, start: start + index * each, end: start + (index + 1) * each }));
+  return characters.map((character, index) => ({
+    character,
+    start: start + index * each,
+    end: start + (index + 1) * each,
+  }));
 }
 
 /** As the HTTP answers tell it; null where nothing is timed. */

@@ -10,7 +10,9 @@ export function compatFault(thrown: unknown): Fault {
   if (error instanceof SpeechJobError) return speechFault(error) as Fault;
   if (error instanceof InvalidRequest) return fault('bad_request', { detail: firstProblem(error) });
   if ('code' in error && error.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE')
-    return fault('media_type', { types: 'application/json, or multipart/form-data where a file is uploaded' });
+    return fault('media_type', {
+      types: 'application/json, or multipart/form-data where a file is uploaded',
+    });
   return faultOf(error);
 }
 

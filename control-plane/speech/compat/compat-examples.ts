@@ -1,4 +1,7 @@
-/** Examples of what the compatible surfaces take and answer, for the description of the API; a test sends each of them and compares the answers. */
+/**
+ * Examples of what the compatible surfaces take and answer, for the description of the API; a test sends each
+ * of them and compares the answers.
+ */
 import type { CompatAnswers } from '../../platform/http/describe-api.ts';
 import { vendorUser } from './vendor-user.ts';
 
@@ -20,7 +23,13 @@ const MODEL = {
   name: 'Parley S2.1 Pro',
   description: 'Speech synthesis; recommended',
   context_length: null,
-  architecture: { modality: 'text->audio', input_modalities: ['text'], output_modalities: ['speech'], tokenizer: 'Other', instruct_type: null },
+  architecture: {
+    modality: 'text->audio',
+    input_modalities: ['text'],
+    output_modalities: ['speech'],
+    tokenizer: 'Other',
+    instruct_type: null,
+  },
   pricing: { prompt: '0', completion: '0' },
   top_provider: { context_length: null, max_completion_tokens: null, is_moderated: false },
   per_request_limits: null,
@@ -33,7 +42,12 @@ const MODEL = {
 /** Below each address of the general vendor. */
 const GENERAL: Readonly<Record<string, CompatExample>> = {
   'POST /audio/speech': {
-    body: { model: 'parley/s2.1-pro', input: 'Your table is ready.', voice: 'default', response_format: 'mp3' },
+    body: {
+      model: 'parley/s2.1-pro',
+      input: 'Your table is ready.',
+      voice: 'default',
+      response_format: 'mp3',
+    },
     types: AUDIO_TYPES,
     ...AUDIO,
   },
@@ -64,7 +78,12 @@ const GENERAL: Readonly<Record<string, CompatExample>> = {
             role: 'assistant',
             content: null,
             refusal: null,
-            audio: { id: 'audio_c9ee9b59e455428f', expires_at: 1_767_229_200, data: MPEG_BASE64, transcript: 'Your table is ready.' },
+            audio: {
+              id: 'audio_c9ee9b59e455428f',
+              expires_at: 1_767_229_200,
+              data: MPEG_BASE64,
+              transcript: 'Your table is ready.',
+            },
           },
           finish_reason: 'stop',
           logprobs: null,
@@ -73,11 +92,19 @@ const GENERAL: Readonly<Record<string, CompatExample>> = {
       usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 },
     },
   },
-  'GET /models': { description: 'The models', types: [JSON_TYPE], answer: { object: 'list', data: [MODEL], total_count: 1, links: { next: null } } },
+  'GET /models': {
+    description: 'The models',
+    types: [JSON_TYPE],
+    answer: { object: 'list', data: [MODEL], total_count: 1, links: { next: null } },
+  },
 };
 
 const SAID = { text: 'Your table is ready.', model_id: 'eleven_flash_v2_5', voice_settings: { speed: 1 } };
-const ALIGNMENT = { characters: ['Y', 'o'], character_start_times_seconds: [0.02, 0.074], character_end_times_seconds: [0.074, 0.128] };
+const ALIGNMENT = {
+  characters: ['Y', 'o'],
+  character_start_times_seconds: [0.02, 0.074],
+  character_end_times_seconds: [0.074, 0.128],
+};
 const TIMED = { audio_base64: MPEG_BASE64, alignment: ALIGNMENT, normalized_alignment: ALIGNMENT };
 const VOICE = {
   voice_id: 'default',
@@ -91,8 +118,16 @@ const VOICE = {
 
 /** Below the voice vendor's. */
 const VOICE_VENDOR: Readonly<Record<string, CompatExample>> = {
-  'POST /v1/text-to-speech/:voice_id': { body: SAID, types: ['audio/mpeg', 'audio/wav', 'audio/pcm', 'audio/ogg; codecs=opus'], ...AUDIO },
-  'POST /v1/text-to-speech/:voice_id/stream': { body: SAID, types: ['audio/mpeg', 'audio/wav', 'audio/pcm', 'audio/ogg; codecs=opus'], ...AUDIO },
+  'POST /v1/text-to-speech/:voice_id': {
+    body: SAID,
+    types: ['audio/mpeg', 'audio/wav', 'audio/pcm', 'audio/ogg; codecs=opus'],
+    ...AUDIO,
+  },
+  'POST /v1/text-to-speech/:voice_id/stream': {
+    body: SAID,
+    types: ['audio/mpeg', 'audio/wav', 'audio/pcm', 'audio/ogg; codecs=opus'],
+    ...AUDIO,
+  },
   'POST /v1/text-to-speech/:voice_id/with-timestamps': {
     body: SAID,
     description: 'The audio with the time of every character',
@@ -148,18 +183,28 @@ const VOICE_VENDOR: Readonly<Record<string, CompatExample>> = {
   'GET /v1/user': {
     description: 'The account a key stands for',
     types: [JSON_TYPE],
-    answer: vendorUser({ userId: '3d6b9f1e0c8a4275b1e4d7f92a50c863', workspaceId: '7d572aef7d49ca656b36a75b79008a10', name: 'Luigi' }),
+    answer: vendorUser({
+      userId: '3d6b9f1e0c8a4275b1e4d7f92a50c863',
+      workspaceId: '7d572aef7d49ca656b36a75b79008a10',
+      name: 'Luigi',
+    }),
   },
 };
 
 const GENERAL_REFUSAL = {
-  error: { code: 404, message: 'Not found', type: 'invalid_request_error', metadata: { reason: 'not_found' } },
+  error: {
+    code: 404,
+    message: 'Not found',
+    type: 'invalid_request_error',
+    metadata: { reason: 'not_found' },
+  },
 };
 const VOICE_VENDOR_REFUSAL = { detail: { status: 'not_found', message: 'Not found' } };
 
 /** The examples of a route by `METHOD /path` as routes are written; null for a route of our own. */
 export function compatAnswersOf(name: string): CompatAnswers | null {
-  const [, method, vendor, path] = /^(\w+) \/compat(\/elevenlabs|\/api\/v1|\/openai\/v1|\/v1)(\/.*)$/.exec(name) ?? [];
+  const [, method, vendor, path] =
+    /^(\w+) \/compat(\/elevenlabs|\/api\/v1|\/openai\/v1|\/v1)(\/.*)$/.exec(name) ?? [];
   const isVoiceVendor = vendor === '/elevenlabs';
   const example = (isVoiceVendor ? VOICE_VENDOR : GENERAL)[`${method} ${path}`];
   return example ? { ...example, refusal: isVoiceVendor ? VOICE_VENDOR_REFUSAL : GENERAL_REFUSAL } : null;

@@ -1,4 +1,7 @@
-/** Model names on the compatible surfaces: the platform's own, and the vendors', which stand for the default. Any other is refused. */
+/**
+ * Model names on the compatible surfaces: the platform's own, and the vendors', which stand for the default.
+ * Any other is refused.
+ */
 import { fault } from '#config/errors.ts';
 import { SYNTHESIS_MODELS, type SynthesisModel, synthesisModel } from '../requests/speech-models.ts';
 
@@ -31,11 +34,31 @@ export function requireListeningModel(name: string | null | undefined): void {
 
 /** The models as they are listed, the recommended one first. */
 export const LISTED_MODELS = [
-  { id: 'parley/s2.1-pro', name: 'Parley S2.1 Pro', description: 'Speech synthesis; recommended', speaks: true },
-  { id: 'parley/s2.1-pro-free', name: 'Parley S2.1 Pro (free)', description: 'Speech synthesis, free, without a promise of latency', speaks: true },
+  {
+    id: 'parley/s2.1-pro',
+    name: 'Parley S2.1 Pro',
+    description: 'Speech synthesis; recommended',
+    speaks: true,
+  },
+  {
+    id: 'parley/s2.1-pro-free',
+    name: 'Parley S2.1 Pro (free)',
+    description: 'Speech synthesis, free, without a promise of latency',
+    speaks: true,
+  },
   { id: 'parley/s2-pro', name: 'Parley S2 Pro', description: 'Speech synthesis', speaks: true },
-  { id: 'parley/s1', name: 'Parley S1', description: 'Speech synthesis; deprecated, served by S2.1 Pro after 31 December 2026', speaks: true },
-  { id: 'parley/transcribe-1', name: 'Parley Transcribe 1', description: 'Speech recognition with times of words', speaks: false },
+  {
+    id: 'parley/s1',
+    name: 'Parley S1',
+    description: 'Speech synthesis; deprecated, served by S2.1 Pro after 31 December 2026',
+    speaks: true,
+  },
+  {
+    id: 'parley/transcribe-1',
+    name: 'Parley Transcribe 1',
+    description: 'Speech recognition with times of words',
+    speaks: false,
+  },
 ] as const;
 
 function withoutPrefix(name: string): string {

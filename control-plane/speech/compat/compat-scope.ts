@@ -1,4 +1,7 @@
-/** A part of the API that speaks another vendor's protocol: keys, refusals and unknown paths are told in that vendor's way. */
+/**
+ * A part of the API that speaks another vendor's protocol: keys, refusals and unknown paths are told in that
+ * vendor's way.
+ */
 import type { IncomingHttpHeaders } from 'node:http';
 import { type Fault, fault } from '#config/errors.ts';
 import type { Context } from '../../platform/context.ts';
@@ -25,7 +28,8 @@ export const GENERAL_MANNER: Manner = {
 /** The voice vendor's; a bearer key is as good. */
 export const VOICE_VENDOR_MANNER: Manner = {
   keyHeader: 'xi-api-key',
-  keyOf: (headers) => (typeof headers['xi-api-key'] === 'string' ? headers['xi-api-key'] : bearerToken(headers.authorization)),
+  keyOf: (headers) =>
+    typeof headers['xi-api-key'] === 'string' ? headers['xi-api-key'] : bearerToken(headers.authorization),
   errorBody: voiceVendorError,
 };
 
@@ -48,7 +52,11 @@ export async function registerCompatScope(
         const problem = compatFault(error);
         if (problem.status === 500) request.log.error({ err: error }, 'request failed');
         if (problem.status === 401) reply.header('WWW-Authenticate', 'Bearer');
-        return reply.code(problem.status).headers(retryAfter(problem)).type('application/json').send(manner.errorBody(problem));
+        return reply
+          .code(problem.status)
+          .headers(retryAfter(problem))
+          .type('application/json')
+          .send(manner.errorBody(problem));
       });
       const unknown = () => {
         throw fault('not_found');

@@ -1,4 +1,7 @@
-/** WebSockets of the compatible surfaces: whoever may not come in is refused with an HTTP answer in the vendor's form, and none stays for ever. */
+/**
+ * WebSockets of the compatible surfaces: whoever may not come in is refused with an HTTP answer in the
+ * vendor's form, and none stays for ever.
+ */
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
@@ -43,7 +46,9 @@ export function registerSocket<Asked>(app: ApiServer, context: Context, route: S
       ({ caller, slot, asked }) => {
         // One that went away meanwhile never becomes a session.
         if (socket.destroyed) return slot.release();
-        sockets.handleUpgrade(request, socket, head, (connection) => route.serve(seatOf(context, connection, { caller, slot }), asked));
+        sockets.handleUpgrade(request, socket, head, (connection) =>
+          route.serve(seatOf(context, connection, { caller, slot }), asked),
+        );
       },
       (error: unknown) => refuse(context, { socket, manner: route.manner }, error),
     );
@@ -56,14 +61,20 @@ export function registerSocket<Asked>(app: ApiServer, context: Context, route: S
 
 async function letIn<Asked>(context: Context, route: SocketRoute<Asked>, request: IncomingMessage) {
   const { pathname, searchParams } = new URL(request.url ?? '', 'http://parley');
-  const caller = await requireCaller(context, route.manner, route.manner.keyOf(request.headers) ?? route.keyOf?.(searchParams) ?? null);
+  const caller = await requireCaller(
+    context,
+    route.manner,
+    route.manner.keyOf(request.headers) ?? route.keyOf?.(searchParams) ?? null,
+  );
   const asked = await route.read(searchParams, pathname.split('/').map(decodeSegment), caller);
   return { caller, asked, slot: await admit(context, caller, 'synthesis') };
 }
 
 function seatOf(context: Context, socket: WebSocket, { caller, slot }: Pick<Seat, 'caller' | 'slot'>): Seat {
   const closed = new AbortController();
-  const longest = context.clock.after(LIMITS.compatConnectionMs, () => socket.close(1000, 'The connection has lasted an hour'));
+  const longest = context.clock.after(LIMITS.compatConnectionMs, () =>
+    socket.close(1000, 'The connection has lasted an hour'),
+  );
   socket.on('error', () => socket.terminate());
   socket.on('close', () => {
     longest.cancel();
@@ -73,7 +84,11 @@ function seatOf(context: Context, socket: WebSocket, { caller, slot }: Pick<Seat
   return { socket, caller, slot, closed: closed.signal };
 }
 
-function refuse(context: Context, { socket, manner }: { socket: Duplex; manner: Manner }, error: unknown): void {
+function refuse(
+  context: Context,
+  { socket, manner }: { socket: Duplex; manner: Manner },
+  error: unknown,
+): void {
   const problem = compatFault(error);
   if (problem.status === 500) context.logger.error({ err: error }, 'a compatible socket was not admitted');
   const headers = retryAfter(problem);
@@ -119,6 +134,9 @@ const MOST_UNSENT_BYTES = 512 * 1_024;
 const UNSENT_CHECK_MS = 20;
 
 /** Waits for a reader that is behind; throws when the socket closes. */
-export async function roomFor(context: Context, { socket, closed }: Pick<Seat, 'socket' | 'closed'>): Promise<void> {
+export async function roomFor(
+  context: Context,
+  { socket, closed }: Pick<Seat, 'socket' | 'closed'>,
+): Promise<void> {
   while (socket.bufferedAmount > MOST_UNSENT_BYTES) await context.clock.sleep(UNSENT_CHECK_MS, closed);
 }

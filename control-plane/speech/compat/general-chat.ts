@@ -1,4 +1,7 @@
-/** `POST …/chat/completions` for speech alone: text in and audio out, or audio in and its text out; never both, and no language model answers. */
+/**
+ * `POST …/chat/completions` for speech alone: text in and audio out, or audio in and its text out; never
+ * both, and no language model answers.
+ */
 import type { IncomingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
@@ -17,10 +20,16 @@ import { generalRequest, voiceField, voiceId } from './general-speech.ts';
 import { checkedAudio, fromBase64 } from './general-transcription.ts';
 import { refuseNative } from './native-options.ts';
 
-const part = z.looseObject({ type: z.string(), text: z.string().optional(), input_audio: z.looseObject({ data: z.string() }).optional() });
+const part = z.looseObject({
+  type: z.string(),
+  text: z.string().optional(),
+  input_audio: z.looseObject({ data: z.string() }).optional(),
+});
 const chatBody = z.looseObject({
   model: z.string(),
-  messages: z.array(z.looseObject({ role: z.string(), content: z.union([z.string(), z.array(part)]).nullish() })).min(1),
+  messages: z
+    .array(z.looseObject({ role: z.string(), content: z.union([z.string(), z.array(part)]).nullish() }))
+    .min(1),
   modalities: z.array(z.enum(['text', 'audio'])).nullish(),
   audio: z
     .looseObject({ voice: voiceField, format: z.string().nullish() })
@@ -43,22 +52,37 @@ export function registerGeneralChat(scope: ApiServer, context: Context): void {
       'Speech by way of chat completions: the last user message is spoken as it is (modalities text and audio), or its input_audio is transcribed.',
     body: chatBody,
   };
-  scope.post('/chat/completions', { bodyLimit: LIMITS.compatSpeechBodyBytes, config: OWN_KEY, schema }, async (request, reply) => {
-    const { text, audio } = lastWords(request.body);
-    const wantsAudio = request.body.modalities?.includes('audio') ?? false;
-    if (audio !== null && wantsAudio)
-      throw fault('bad_request', { detail: 'Audio goes one way in a request: send text for speech, or audio for its text' });
-    if (audio === null && !wantsAudio)
-      throw fault('bad_request', { detail: 'Only speech is served here: ask for modalities ["text","audio"], or send an input_audio part' });
-    const asked: ChatAsked = {
-      body: request.body,
-      headers: request.headers,
-      caller: callerOf(request),
-      requestId: request.id,
-      told: { id: `chatcmpl-${request.id}`, created: Math.floor(context.clock.wallTime() / 1_000), model: request.body.model },
-    };
-    return audio === null ? sayInChat(context, reply, asked, text) : hearInChat(context, reply, asked, audio);
-  });
+  scope.post(
+    '/chat/completions',
+    { bodyLimit: LIMITS.compatSpeechBodyBytes, config: OWN_KEY, schema },
+    async (request, reply) => {
+      const { text, audio } = lastWords(request.body);
+      const wantsAudio = request.body.modalities?.includes('audio') ?? false;
+      if (audio !== null && wantsAudio)
+        throw fault('bad_request', {
+          detail: 'Audio goes one way in a request: send text for speech, or audio for its text',
+        });
+      if (audio === null && !wantsAudio)
+        throw fault('bad_request', {
+          detail:
+            'Only speech is served here: ask for modalities ["text","audio"], or send an input_audio part',
+        });
+      const asked: ChatAsked = {
+        body: request.body,
+        headers: request.headers,
+        caller: callerOf(request),
+        requestId: request.id,
+        told: {
+          id: `chatcmpl-${request.id}`,
+          created: Math.floor(context.clock.wallTime() / 1_000),
+          model: request.body.model,
+        },
+      };
+      return audio === null
+        ? sayInChat(context, reply, asked, text)
+        : hearInChat(context, reply, asked, audio);
+    },
+  );
 }
 
 interface ChatAsked {
@@ -69,32 +93,61 @@ interface ChatAsked {
   readonly told: Told;
 }
 
-async function hearInChat(context: Context, reply: FastifyReply, { body, headers, told, ...asked }: ChatAsked, audio: Buffer) {
+async function hearInChat(
+  context: Context,
+  reply: FastifyReply,
+  { body, headers, told, ...asked }: ChatAsked,
+  audio: Buffer,
+) {
   requireListeningModel(body.model);
   refuseNative({ headers, body });
-  const transcript = await hearRecording(context, reply, { ...asked, audio: checkedAudio(audio), language: null });
+  const transcript = await hearRecording(context, reply, {
+    ...asked,
+    audio: checkedAudio(audio),
+    language: null,
+  });
   if (body.stream) return sendEvents(reply, heardEvents(told, transcript.text));
   return completion(told, { role: 'assistant', content: transcript.text, refusal: null });
 }
 
-async function sayInChat(context: Context, reply: FastifyReply, { body, headers, told, ...asked }: ChatAsked, text: string) {
-  const spoken = generalRequest({ text, voice: voiceId(body.audio?.voice), format: body.audio?.format ?? 'pcm16' }, { headers, body });
-  const pieces = await startSpeech(context, reply, { ...asked, model: speakingModel(body.model, context.clock.wallTime()), request: spoken });
+async function sayInChat(
+  context: Context,
+  reply: FastifyReply,
+  { body, headers, told, ...asked }: ChatAsked,
+  text: string,
+) {
+  const spoken = generalRequest(
+    { text, voice: voiceId(body.audio?.voice), format: body.audio?.format ?? 'pcm16' },
+    { headers, body },
+  );
+  const pieces = await startSpeech(context, reply, {
+    ...asked,
+    model: speakingModel(body.model, context.clock.wallTime()),
+    request: spoken,
+  });
   const made = { id: `audio_${asked.requestId}`, expires_at: told.created + AUDIO_EXPIRES_SECONDS };
   if (body.stream) return sendEvents(reply, spokenEvents(told, made, text, pieces));
   const audio: Uint8Array[] = [];
   for await (const piece of pieces) audio.push(piece.bytes);
   const data = Buffer.concat(audio).toString('base64');
-  return completion(told, { role: 'assistant', content: null, refusal: null, audio: { ...made, data, transcript: text } });
+  return completion(told, {
+    role: 'assistant',
+    content: null,
+    refusal: null,
+    audio: { ...made, data, transcript: text },
+  });
 }
 
 /** What the last message of the user says. */
 function lastWords({ messages }: ChatBody): { text: string; audio: Buffer | null } {
   const content = messages.findLast(({ role }) => role === 'user')?.content ?? '';
   const parts = typeof content === 'string' ? [{ type: 'text', text: content }] : content;
-  const text = parts.flatMap((one) => (one.type === 'text' && one.text !== undefined ? [one.text] : [])).join('\n');
+  const text = parts
+    .flatMap((one) => (one.type === 'text' && one.text !== undefined ? [one.text] : []))
+    .join('\n');
   const heard = parts.filter(({ type }) => type === 'input_audio');
-  if (heard.length > 1) throw fault('bad_request', { detail: 'One input_audio part is transcribed at a time' });
+  if (heard.length > 1)
+    throw fault('bad_request', { detail: 'One input_audio part is transcribed at a time' });
   const [sent] = heard;
   if (!sent) return { text, audio: null };
   const audio = fromBase64('input_audio' in sent ? sent.input_audio?.data : undefined);
@@ -109,7 +162,12 @@ interface Told {
 }
 
 function completion(told: Told, message: object) {
-  return { ...told, object: 'chat.completion', choices: [{ index: 0, message, finish_reason: 'stop', logprobs: null }], usage: NO_TOKENS };
+  return {
+    ...told,
+    object: 'chat.completion',
+    choices: [{ index: 0, message, finish_reason: 'stop', logprobs: null }],
+    usage: NO_TOKENS,
+  };
 }
 
 function sendEvents(reply: FastifyReply, events: AsyncIterable<string>) {
@@ -126,9 +184,15 @@ async function* heardEvents(told: Told, text: string) {
   yield 'data: [DONE]\n\n';
 }
 
-async function* spokenEvents(told: Told, { id, expires_at }: { id: string; expires_at: number }, text: string, pieces: AsyncIterable<AudioPiece>) {
+async function* spokenEvents(
+  told: Told,
+  { id, expires_at }: { id: string; expires_at: number },
+  text: string,
+  pieces: AsyncIterable<AudioPiece>,
+) {
   yield event(told, { role: 'assistant', audio: { id, transcript: text } });
-  for await (const { bytes } of pieces) if (bytes.length > 0) yield event(told, { audio: { id, data: Buffer.from(bytes).toString('base64') } });
+  for await (const { bytes } of pieces)
+    if (bytes.length > 0) yield event(told, { audio: { id, data: Buffer.from(bytes).toString('base64') } });
   yield event(told, { audio: { id, expires_at } }, 'stop');
   yield 'data: [DONE]\n\n';
 }

@@ -1,4 +1,7 @@
-/** `GET …/models` of the general surfaces: open to all, the fields of both the general vendor and the model router. */
+/**
+ * `GET …/models` of the general surfaces: open to all, the fields of both the general vendor and the model
+ * router.
+ */
 import type { Context } from '../../platform/context.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
 import { LISTED_MODELS } from './compat-models.ts';

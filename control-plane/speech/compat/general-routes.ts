@@ -1,4 +1,7 @@
-/** The general vendor's surface below each of the addresses its clients are given, the model router's among them. */
+/**
+ * The general vendor's surface below each of the addresses its clients are given, the model router's among
+ * them.
+ */
 
 import { LIMITS } from '#config/limits.ts';
 import type { Context } from '../../platform/context.ts';
@@ -20,7 +23,12 @@ export async function registerGeneralRoutes(app: ApiServer, context: Context): P
       prefix,
       manner: GENERAL_MANNER,
       routes: (scope) => {
-        acceptBodies(scope, { kinds: ['multipart'], json: true, mostBytes: LIMITS.compatVendorBodyBytes, mayMiss: true });
+        acceptBodies(scope, {
+          kinds: ['multipart'],
+          json: true,
+          mostBytes: LIMITS.compatVendorBodyBytes,
+          mayMiss: true,
+        });
         registerGeneralSpeech(scope, context);
         registerGeneralTranscription(scope, context);
         registerGeneralChat(scope, context);

@@ -26,37 +26,70 @@ export function voiceId(voice: z.output<typeof voiceField>): string | null {
 }
 
 const speechBody = z.looseObject({
-  model: z.string().meta({ examples: ['parley/s2.1-pro'], description: "One of …/models, or a vendor's name for one that speaks" }),
+  model: z.string().meta({
+    examples: ['parley/s2.1-pro'],
+    description: "One of …/models, or a vendor's name for one that speaks",
+  }),
   input: z
     .string()
     .max(LIMITS.spokenChars)
     .meta({ examples: ['Hello, and welcome.'] }),
   voice: voiceField,
-  response_format: z.string().nullish().meta({ description: 'pcm (the default, 44.1 kHz), pcm16 (24 kHz), wav, mp3 or opus' }),
-  speed: z.number().min(0.25).max(4).nullish().meta({ description: 'Values beyond 0.5 to 2 are served as 0.5 or 2' }),
+  response_format: z
+    .string()
+    .nullish()
+    .meta({ description: 'pcm (the default, 44.1 kHz), pcm16 (24 kHz), wav, mp3 or opus' }),
+  speed: z
+    .number()
+    .min(0.25)
+    .max(4)
+    .nullish()
+    .meta({ description: 'Values beyond 0.5 to 2 are served as 0.5 or 2' }),
   sample_rate: z.number().int().nullish(),
 });
 
 /** Registers it. */
 export function registerGeneralSpeech(scope: ApiServer, context: Context): void {
-  const schema = { tags: ['compatible'], description: "Speech in the general AI vendor's protocol.", body: speechBody };
-  scope.post('/audio/speech', { bodyLimit: LIMITS.compatSpeechBodyBytes, config: OWN_KEY_SPEECH, schema }, async (request, reply) => {
-    const { body, headers } = request;
-    if (!isUnset(body['stream_format']) && body['stream_format'] !== 'audio')
-      throw fault('bad_request', { detail: 'stream_format must be audio: the answer is the audio itself, sent while it is made' });
-    refuseOptions(body, ['instructions', 'input_references']);
-    const spoken = generalRequest(
-      { text: body.input, voice: voiceId(body.voice), format: body.response_format ?? 'pcm', speed: body.speed },
-      { headers, body },
-    );
-    const model = speakingModel(body.model, context.clock.wallTime());
-    const pieces = await startSpeech(context, reply, { caller: callerOf(request), requestId: request.id, model, request: spoken });
-    reply.type(CONTENT_TYPES[spoken.format]).header('X-Service-Model', model);
-    return sendPieces(reply, pieces, (piece) => piece.bytes);
-  });
+  const schema = {
+    tags: ['compatible'],
+    description: "Speech in the general AI vendor's protocol.",
+    body: speechBody,
+  };
+  scope.post(
+    '/audio/speech',
+    { bodyLimit: LIMITS.compatSpeechBodyBytes, config: OWN_KEY_SPEECH, schema },
+    async (request, reply) => {
+      const { body, headers } = request;
+      if (!isUnset(body['stream_format']) && body['stream_format'] !== 'audio')
+        throw fault('bad_request', {
+          detail: 'stream_format must be audio: the answer is the audio itself, sent while it is made',
+        });
+      refuseOptions(body, ['instructions', 'input_references']);
+      const spoken = generalRequest(
+        {
+          text: body.input,
+          voice: voiceId(body.voice),
+          format: body.response_format ?? 'pcm',
+          speed: body.speed,
+        },
+        { headers, body },
+      );
+      const model = speakingModel(body.model, context.clock.wallTime());
+      const pieces = await startSpeech(context, reply, {
+        caller: callerOf(request),
+        requestId: request.id,
+        model,
+        request: spoken,
+      });
+      reply.type(CONTENT_TYPES[spoken.format]).header('X-Service-Model', model);
+      return sendPieces(reply, pieces, (piece) => piece.bytes);
+    },
+  );
 }
 
-/** What the vendor's options of a synthesis come to. Throws `bad_request` for a format that is not made here. */
+/**
+ * What the vendor's options of a synthesis come to. Throws `bad_request` for a format that is not made here.
+ */
 export function generalRequest(
   asked: { text: string; voice: string | null; format: string; speed?: number | null | undefined },
   sources: OptionSources,

@@ -1,4 +1,7 @@
-/** `POST …/audio/transcriptions` in the general vendor's protocol: a form with a file, or JSON with the audio in base64. */
+/**
+ * `POST …/audio/transcriptions` in the general vendor's protocol: a form with a file, or JSON with the audio
+ * in base64.
+ */
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
@@ -17,7 +20,10 @@ import { toSrt, toVerbose, toVtt, usageOf } from './transcript-forms.ts';
 const transcriptionBody = z.looseObject({
   model: z.string().meta({ examples: ['parley/transcribe-1'] }),
   file: bytes.optional(),
-  input_audio: z.looseObject({ data: z.string() }).optional().meta({ description: 'Instead of file: {data: base64, format}' }),
+  input_audio: z
+    .looseObject({ data: z.string() })
+    .optional()
+    .meta({ description: 'Instead of file: {data: base64, format}' }),
   language: z.string().nullish().meta({ description: 'ISO 639-1; the answer repeats it' }),
   response_format: z.enum(['json', 'verbose_json', 'text', 'srt', 'vtt']).nullish(),
 });
@@ -40,29 +46,47 @@ export function registerGeneralTranscription(scope: ApiServer, context: Context)
     consumes: ['multipart/form-data', 'application/json'],
     body: transcriptionBody,
   };
-  scope.post('/audio/transcriptions', { bodyLimit: LIMITS.compatVendorBodyBytes, config: OWN_KEY_SPEECH, schema }, async (request, reply) => {
-    const { body, headers } = request;
-    requireListeningModel(body.model);
-    refuseNative({ headers, body });
-    refuseOptions(body, REFUSED);
-    const audio = body.file ?? fromBase64(body.input_audio?.data);
-    if (!audio) throw fault('bad_request', { detail: 'file is missing: send the audio as a file of the form, or as input_audio in JSON' });
-    const language = languageCode(body.language);
-    const asked = { caller: callerOf(request), requestId: request.id, audio: checkedAudio(audio), language };
-    const transcript = await hearRecording(context, reply, asked);
-    const granularities = [body['timestamp_granularities[]'] ?? body['timestamp_granularities'] ?? []].flat();
-    return tell(reply, transcript, {
-      form: body.response_format ?? 'json',
-      language: body.language ?? '',
-      withWords: granularities.includes('word'),
-    });
-  });
+  scope.post(
+    '/audio/transcriptions',
+    { bodyLimit: LIMITS.compatVendorBodyBytes, config: OWN_KEY_SPEECH, schema },
+    async (request, reply) => {
+      const { body, headers } = request;
+      requireListeningModel(body.model);
+      refuseNative({ headers, body });
+      refuseOptions(body, REFUSED);
+      const audio = body.file ?? fromBase64(body.input_audio?.data);
+      if (!audio)
+        throw fault('bad_request', {
+          detail: 'file is missing: send the audio as a file of the form, or as input_audio in JSON',
+        });
+      const language = languageCode(body.language);
+      const asked = {
+        caller: callerOf(request),
+        requestId: request.id,
+        audio: checkedAudio(audio),
+        language,
+      };
+      const transcript = await hearRecording(context, reply, asked);
+      const granularities = [
+        body['timestamp_granularities[]'] ?? body['timestamp_granularities'] ?? [],
+      ].flat();
+      return tell(reply, transcript, {
+        form: body.response_format ?? 'json',
+        language: body.language ?? '',
+        withWords: granularities.includes('word'),
+      });
+    },
+  );
 }
 
 function tell(
   reply: FastifyReply,
   transcript: Transcript,
-  { form, language, withWords }: { form: 'json' | 'verbose_json' | 'text' | 'srt' | 'vtt'; language: string; withWords: boolean },
+  {
+    form,
+    language,
+    withWords,
+  }: { form: 'json' | 'verbose_json' | 'text' | 'srt' | 'vtt'; language: string; withWords: boolean },
 ) {
   switch (form) {
     case 'json':

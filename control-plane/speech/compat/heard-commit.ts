@@ -1,4 +1,7 @@
-/** Raw audio a client sent over a socket and then committed: gathered within its bound, recognised as one recording. */
+/**
+ * Raw audio a client sent over a socket and then committed: gathered within its bound, recognised as one
+ * recording.
+ */
 import { fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';
 import type { Transcript } from '#media/speech/pool/speech-jobs.ts';
@@ -38,7 +41,10 @@ export class AudioBuffer {
   }
 }
 
-/** Recognises 16-bit little-endian mono audio. The seat counts for the account; the pool must have a place besides. Throws `speech_busy` and what `recognise` throws. */
+/**
+ * Recognises 16-bit little-endian mono audio. The seat counts for the account; the pool must have a place
+ * besides. Throws `speech_busy` and what `recognise` throws.
+ */
 export async function hearCommit(
   context: Context,
   { caller, closed }: Pick<Seat, 'caller' | 'closed'>,
@@ -47,7 +53,11 @@ export async function hearCommit(
   const slot = context.speech.take('recognition', caller.teamId);
   if (!slot) throw fault('speech_busy', { limit: 'the', of: 'server' });
   try {
-    const options = { language, longestSeconds: LIMITS.transcribeMinutes * 60, shortestSeconds: LIMITS.transcribeSeconds };
+    const options = {
+      language,
+      longestSeconds: LIMITS.transcribeMinutes * 60,
+      shortestSeconds: LIMITS.transcribeSeconds,
+    };
     const audio = new Uint8Array(Buffer.concat([wavHeader(rateHz, pcm.length), pcm]));
     return await recognise(context, { caller, requestId: newId(), slot }, { audio, options, signal: closed });
   } finally {

@@ -1,6 +1,7 @@
 /**
- * Options of the compatible surfaces: what a vendor's own options come to, and over them the native parameters, which a client may set at the
- * top of its body, in `provider.options.parley`, or in `X-Service-<Param>` headers, each winning over the one before. Pure.
+ * Options of the compatible surfaces: what a vendor's own options come to, and over them the native
+ * parameters, which a client may set at the top of its body, in `provider.options.parley`, or in
+ * `X-Service-<Param>` headers, each winning over the one before. Pure.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { fault } from '#config/errors.ts';
@@ -29,20 +30,36 @@ export function isUnset(value: unknown): boolean {
 /** Throws `bad_request` for the first of these options that is set. */
 export function refuseOptions(body: Readonly<Record<string, unknown>>, names: readonly string[]): void {
   const refused = names.find((name) => !isUnset(body[name]));
-  if (refused !== undefined) throw fault('bad_request', { detail: `${refused} is not supported here: leave it out` });
+  if (refused !== undefined)
+    throw fault('bad_request', { detail: `${refused} is not supported here: leave it out` });
 }
 
 /** Throws `bad_request` where native parameters come with a transcription, which has none. */
 export function refuseNative(sources: OptionSources): void {
   if (Object.keys({ ...fromHeaders(sources.headers), ...fromProvider(sources.body) }).length > 0)
-    throw fault('bad_request', { detail: 'Native parameters (provider.options, X-Service-…) do not apply to transcription: leave them out' });
+    throw fault('bad_request', {
+      detail:
+        'Native parameters (provider.options, X-Service-…) do not apply to transcription: leave them out',
+    });
 }
 
-/** The synthesis request that the vendor's options, `mapped`, and the native parameters come to. Throws `InvalidRequest`. */
-export function nativeRequest(mapped: Readonly<Record<string, unknown>>, { headers, body }: OptionSources): TtsRequest {
+/**
+ * The synthesis request that the vendor's options, `mapped`, and the native parameters come to. Throws
+ * `InvalidRequest`.
+ */
+export function nativeRequest(
+  mapped: Readonly<Record<string, unknown>>,
+  { headers, body }: OptionSources,
+): TtsRequest {
   const top = Object.fromEntries(Object.entries(body).filter(([name]) => PARAMETERS.includes(name)));
-  const { prosody, ...merged } = [mapped, top, fromProvider(body), fromHeaders(headers)].map(normalised).reduce(over, {});
-  const parsed = ttsRequest.safeParse({ latency: 'low', ...merged, ...(prosody === undefined ? {} : { prosody }) });
+  const { prosody, ...merged } = [mapped, top, fromProvider(body), fromHeaders(headers)]
+    .map(normalised)
+    .reduce(over, {});
+  const parsed = ttsRequest.safeParse({
+    latency: 'low',
+    ...merged,
+    ...(prosody === undefined ? {} : { prosody }),
+  });
   if (!parsed.success) throw invalidFrom(parsed.error, 'body');
   return parsed.data;
 }
@@ -54,13 +71,17 @@ function normalised(level: Parameters): Parameters {
   const said = Object.entries(level).filter(([, value]) => value !== null && value !== undefined);
   const alone = Object.fromEntries(said.filter(([name]) => PROSODY.includes(name)));
   const others = Object.fromEntries(said.filter(([name]) => !PROSODY.includes(name)));
-  return Object.keys(alone).length === 0 ? others : { ...others, prosody: { ...asRecord(others['prosody']), ...alone } };
+  return Object.keys(alone).length === 0
+    ? others
+    : { ...others, prosody: { ...asRecord(others['prosody']), ...alone } };
 }
 
 function over(below: Parameters, above: Parameters): Parameters {
   const merged = { ...below, ...above };
   const both = below['prosody'] !== undefined && above['prosody'] !== undefined;
-  return both ? { ...merged, prosody: { ...asRecord(below['prosody']), ...asRecord(above['prosody']) } } : merged;
+  return both
+    ? { ...merged, prosody: { ...asRecord(below['prosody']), ...asRecord(above['prosody']) } }
+    : merged;
 }
 
 function fromProvider(body: Readonly<Record<string, unknown>>): Record<string, unknown> {
@@ -71,7 +92,9 @@ function fromProvider(body: Readonly<Record<string, unknown>>): Record<string, u
 function fromHeaders(headers: IncomingHttpHeaders): Record<string, unknown> {
   const found: Record<string, unknown> = {};
   for (const [header, value] of Object.entries(headers)) {
-    const name = header.startsWith('x-service-') ? header.slice('x-service-'.length).replaceAll('-', '_') : '';
+    const name = header.startsWith('x-service-')
+      ? header.slice('x-service-'.length).replaceAll('-', '_')
+      : '';
     if (isParameter(name) && typeof value === 'string') found[name] = fromText(name, value);
   }
   return found;
@@ -93,5 +116,7 @@ function fromText(name: string, text: string): unknown {
 }
 
 function asRecord(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : {};
 }

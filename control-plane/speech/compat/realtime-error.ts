@@ -13,7 +13,8 @@ export class ProtocolError extends Error {
 
 /** An error as an event tells it. */
 export function told(error: unknown): { type: string; code: string; message: string } {
-  if (error instanceof ProtocolError) return { type: 'invalid_request_error', code: error.code, message: error.message };
+  if (error instanceof ProtocolError)
+    return { type: 'invalid_request_error', code: error.code, message: error.message };
   const problem = compatFault(error);
   return { type: generalError(problem).error.type, code: problem.code, message: problem.message };
 }

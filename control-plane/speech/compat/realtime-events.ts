@@ -17,9 +17,14 @@ export const CLIENT_EVENTS = [
 ] as const;
 
 const rate = z.number().int().min(8_000).max(48_000);
-const format = z.union([z.looseObject({ type: z.literal('audio/pcm'), rate: rate.optional() }), z.literal('pcm16')]);
+const format = z.union([
+  z.looseObject({ type: z.literal('audio/pcm'), rate: rate.optional() }),
+  z.literal('pcm16'),
+]);
 const detection = z.looseObject({ type: z.string().nullish() }).nullish();
-const transcription = z.looseObject({ model: z.string().nullish(), language: z.string().nullish() }).nullish();
+const transcription = z
+  .looseObject({ model: z.string().nullish(), language: z.string().nullish() })
+  .nullish();
 
 /** The settings of a session that matter here; all else has no effect. */
 export const sessionPatch = z.looseObject({
@@ -57,7 +62,11 @@ export type ConversationItem = z.output<typeof conversationItem>;
 export const clientEvent = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('session.update'), session: sessionPatch }),
   z.looseObject({ type: z.literal('transcription_session.update'), session: sessionPatch }),
-  z.looseObject({ type: z.literal('conversation.item.create'), item: conversationItem, previous_item_id: z.string().nullish() }),
+  z.looseObject({
+    type: z.literal('conversation.item.create'),
+    item: conversationItem,
+    previous_item_id: z.string().nullish(),
+  }),
   z.looseObject({ type: z.literal('conversation.item.delete'), item_id: z.string() }),
   z.looseObject({
     type: z.literal('conversation.item.truncate'),
@@ -68,7 +77,10 @@ export const clientEvent = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('input_audio_buffer.append'), audio: z.string() }),
   z.looseObject({ type: z.literal('input_audio_buffer.commit') }),
   z.looseObject({ type: z.literal('input_audio_buffer.clear') }),
-  z.looseObject({ type: z.literal('response.create'), response: z.looseObject({ input: z.array(conversationItem).nullish() }).nullish() }),
+  z.looseObject({
+    type: z.literal('response.create'),
+    response: z.looseObject({ input: z.array(conversationItem).nullish() }).nullish(),
+  }),
   z.looseObject({ type: z.literal('response.cancel') }),
 ]);
 export type ClientEvent = z.output<typeof clientEvent>;

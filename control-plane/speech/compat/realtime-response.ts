@@ -49,13 +49,20 @@ export async function speakResponse(deps: ResponseDeps, asked: ResponseAsked): P
     usage: status === 'in_progress' ? null : { total_tokens: 0, input_tokens: 0, output_tokens: 0 },
   });
   send({ type: 'response.created', response: response('in_progress', null, []) });
-  send({ type: 'response.output_item.added', response_id: id, output_index: 0, item: item('in_progress', []) });
+  send({
+    type: 'response.output_item.added',
+    response_id: id,
+    output_index: 0,
+    item: item('in_progress', []),
+  });
   send({ type: 'conversation.item.added', previous_item_id: previousItemId, item: item('in_progress', []) });
   send({ type: 'response.content_part.added', ...inItem, part: { type: 'audio', transcript: '' } });
   send({ type: 'response.output_audio_transcript.delta', ...inItem, delta: text });
   let failure: unknown = null;
   try {
-    await speakAudio(deps, asked, (audio) => send({ type: 'response.output_audio.delta', ...inItem, delta: audio.toString('base64') }));
+    await speakAudio(deps, asked, (audio) =>
+      send({ type: 'response.output_audio.delta', ...inItem, delta: audio.toString('base64') }),
+    );
   } catch (error) {
     failure = error;
   }
@@ -66,9 +73,11 @@ export async function speakResponse(deps: ResponseDeps, asked: ResponseAsked): P
   send({ type: 'response.content_part.done', ...inItem, part: { type: 'audio', transcript: text } });
   send({ type: 'response.output_item.done', response_id: id, output_index: 0, item: whole });
   send({ type: 'conversation.item.done', previous_item_id: previousItemId, item: whole });
-  const details = { completed: null, cancelled: { type: 'cancelled', reason: 'client_cancelled' }, failed: { type: 'failed', error: told(failure) } }[
-    status
-  ];
+  const details = {
+    completed: null,
+    cancelled: { type: 'cancelled', reason: 'client_cancelled' },
+    failed: { type: 'failed', error: told(failure) },
+  }[status];
   deps.over();
   send({ type: 'response.done', response: response(status, details, [whole]) });
 }
@@ -81,7 +90,12 @@ async function speakAudio(
   const voices = await resolveVoices(context, seat.caller, request.reference_id);
   const options = speakOptions(request, languageOf(context, voices[0] ?? null));
   const segments = await new Script(voices, request.pronunciation_dictionary).pronounced(text);
-  const pieces = synthesise(context, { caller: seat.caller, requestId: newId(), model, slot: seat.slot }, { options, segments }, signal);
+  const pieces = synthesise(
+    context,
+    { caller: seat.caller, requestId: newId(), model, slot: seat.slot },
+    { options, segments },
+    signal,
+  );
   for await (const { bytes } of pieces) {
     if (bytes.length > 0) send(Buffer.from(bytes));
     await roomFor(context, seat);

@@ -1,4 +1,7 @@
-/** `WS …/realtime?model=…` of the general surfaces; `?intent=transcription` only listens. The key comes as a bearer, or as `?api_key=`. */
+/**
+ * `WS …/realtime?model=…` of the general surfaces; `?intent=transcription` only listens. The key comes as a
+ * bearer, or as `?api_key=`.
+ */
 import type { Context } from '../../platform/context.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
 import { isListeningModel, speakingModel } from './compat-models.ts';
@@ -17,7 +20,11 @@ export function registerRealtime(app: ApiServer, context: Context, path: string)
       const isListening = query.get('intent') === 'transcription' || isListeningModel(modelName);
       const wallTime = context.clock.wallTime();
       const model = speakingModel(isListening ? null : modelName, wallTime);
-      return { kind: isListening ? ('transcription' as const) : ('realtime' as const), modelName: modelName || 'parley/s2.1-pro', model };
+      return {
+        kind: isListening ? ('transcription' as const) : ('realtime' as const),
+        modelName: modelName || 'parley/s2.1-pro',
+        model,
+      };
     },
     serve: (seat, asked) => serveRealtime({ context, seat, ...asked }),
   });

@@ -1,6 +1,6 @@
 /**
- * One socket of the realtime protocol, for speech alone: messages are gathered and a response speaks them as they are; committed audio is
- * transcribed. No turn is ever detected here: the client commits.
+ * One socket of the realtime protocol, for speech alone: messages are gathered and a response speaks them as
+ * they are; committed audio is transcribed. No turn is ever detected here: the client commits.
  */
 import { fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';
@@ -48,7 +48,13 @@ class RealtimeSession {
   /** Messages no response has spoken yet. */
   readonly #unspoken = new Set<string>();
   readonly #input = new AudioBuffer();
-  #settings: Settings = { inputRateHz: 24_000, outputRateHz: 24_000, voice: null, speed: null, language: null };
+  #settings: Settings = {
+    inputRateHz: 24_000,
+    outputRateHz: 24_000,
+    voice: null,
+    speed: null,
+    language: null,
+  };
   #response: { readonly id: string; readonly abort: AbortController } | null = null;
   /** Commits are heard one after the other. */
   #heard: Promise<void> = Promise.resolve();
@@ -67,7 +73,8 @@ class RealtimeSession {
       if (isBinary) throw fault('bad_request', { detail: 'Events are JSON in text messages' });
       const sent = readJson(data);
       eventId = sent['event_id'];
-      if (!CLIENT_EVENTS.some((name) => name === sent['type'])) throw new ProtocolError('unknown_event_type', 'The event type is not known here');
+      if (!CLIENT_EVENTS.some((name) => name === sent['type']))
+        throw new ProtocolError('unknown_event_type', 'The event type is not known here');
       const parsed = clientEvent.safeParse(sent);
       if (!parsed.success) throw invalidFrom(parsed.error, 'body');
       this.#take(parsed.data);
@@ -87,7 +94,8 @@ class RealtimeSession {
         this.#add(event.item);
         return;
       case 'conversation.item.delete':
-        if (!this.#items.delete(event.item_id)) throw new ProtocolError('item_not_found', 'There is no item of this id');
+        if (!this.#items.delete(event.item_id))
+          throw new ProtocolError('item_not_found', 'There is no item of this id');
         this.#unspoken.delete(event.item_id);
         this.#send({ type: 'conversation.item.deleted', item_id: event.item_id });
         return;
@@ -112,7 +120,8 @@ class RealtimeSession {
         this.#respond(event.response?.input ?? null);
         return;
       case 'response.cancel':
-        if (!this.#response) throw new ProtocolError('response_cancel_not_active', 'No response is in progress');
+        if (!this.#response)
+          throw new ProtocolError('response_cancel_not_active', 'No response is in progress');
         this.#response.abort.abort(new Error('cancelled'));
     }
   }
@@ -120,7 +129,11 @@ class RealtimeSession {
   #update(patch: SessionPatch): void {
     const { audio, turn_detection, input_audio_transcription } = patch;
     const detection = audio?.input?.turn_detection ?? turn_detection;
-    if (detection?.type) throw new ProtocolError('unsupported_turn_detection', 'Turns are not detected here: send turn_detection null and commit');
+    if (detection?.type)
+      throw new ProtocolError(
+        'unsupported_turn_detection',
+        'Turns are not detected here: send turn_detection null and commit',
+      );
     const language = (audio?.input?.transcription ?? input_audio_transcription)?.language;
     const next: Settings = {
       inputRateHz: audio?.input?.format ? rateOf(audio.input.format) : this.#settings.inputRateHz,
@@ -135,7 +148,10 @@ class RealtimeSession {
 
   #add(item: ConversationItem): void {
     if (this.#items.size + this.#unheardItems >= LIMITS.compatPendingItems)
-      throw new ProtocolError('too_many_items', `A session holds ${LIMITS.compatPendingItems} items: delete some, or let a response speak them`);
+      throw new ProtocolError(
+        'too_many_items',
+        `A session holds ${LIMITS.compatPendingItems} items: delete some, or let a response speak them`,
+      );
     if (Buffer.byteLength(textOf(item)) > LIMITS.compatItemBytes) throw fault('too_large');
     const id = item.id ?? `item_${newId()}`;
     if (this.#items.has(id)) throw new ProtocolError('item_exists', 'There is an item of this id already');
@@ -153,9 +169,13 @@ class RealtimeSession {
   }
 
   #commit(): void {
-    if (this.#input.bytes === 0) throw new ProtocolError('input_audio_buffer_commit_empty', 'The audio buffer is empty');
+    if (this.#input.bytes === 0)
+      throw new ProtocolError('input_audio_buffer_commit_empty', 'The audio buffer is empty');
     if (this.#items.size + this.#unheardItems >= LIMITS.compatPendingItems)
-      throw new ProtocolError('too_many_items', `${LIMITS.compatPendingItems} items are waiting: commit more slowly`);
+      throw new ProtocolError(
+        'too_many_items',
+        `${LIMITS.compatPendingItems} items are waiting: commit more slowly`,
+      );
     const pcm = this.#input.take();
     const item_id = `item_${newId()}`;
     this.#unheardItems++;
@@ -174,11 +194,21 @@ class RealtimeSession {
     this.#heard = this.#heard.then(async () => {
       try {
         const { text, durationSeconds } = await hearCommit(this.#deps.context, this.#deps.seat, asked);
-        if (text !== '') this.#send({ type: 'conversation.item.input_audio_transcription.delta', ...place, delta: text });
+        if (text !== '')
+          this.#send({ type: 'conversation.item.input_audio_transcription.delta', ...place, delta: text });
         const usage = { type: 'duration', seconds: durationSeconds };
-        this.#send({ type: 'conversation.item.input_audio_transcription.completed', ...place, transcript: text, usage });
+        this.#send({
+          type: 'conversation.item.input_audio_transcription.completed',
+          ...place,
+          transcript: text,
+          usage,
+        });
       } catch (error) {
-        this.#send({ type: 'conversation.item.input_audio_transcription.failed', ...place, error: told(error) });
+        this.#send({
+          type: 'conversation.item.input_audio_transcription.failed',
+          ...place,
+          error: told(error),
+        });
       } finally {
         this.#unheardItems--;
         this.#unheardBytes -= pcm.length;
@@ -187,11 +217,17 @@ class RealtimeSession {
   }
 
   #respond(input: readonly ConversationItem[] | null): void {
-    if (this.#deps.kind === 'transcription') throw new ProtocolError('unsupported_event', 'A transcription session makes no responses');
-    if (this.#response) throw new ProtocolError('response_already_active', 'A response is in progress: cancel it, or wait for response.done');
+    if (this.#deps.kind === 'transcription')
+      throw new ProtocolError('unsupported_event', 'A transcription session makes no responses');
+    if (this.#response)
+      throw new ProtocolError(
+        'response_already_active',
+        'A response is in progress: cancel it, or wait for response.done',
+      );
     const items = input ?? [...this.#unspoken].flatMap((id) => this.#items.get(id) ?? []);
     const text = items.map(textOf).join('\n');
-    if (text.trim() === '') throw new ProtocolError('nothing_to_say', 'No message is waiting to be spoken: create an item first');
+    if (text.trim() === '')
+      throw new ProtocolError('nothing_to_say', 'No message is waiting to be spoken: create an item first');
     const request = synthesisOf(text, this.#settings);
     // What a response has spoken is gone: a session can go on for its hour.
     if (input === null) {
@@ -206,7 +242,14 @@ class RealtimeSession {
     const previousItemId = this.#lastItemId;
     const itemId = `item_${newId()}`;
     this.#lastItemId = itemId;
-    const deps = { context, seat, signal, model, send: (event: RealtimeEvent) => this.#send(event), over: () => (this.#response = null) };
+    const deps = {
+      context,
+      seat,
+      signal,
+      model,
+      send: (event: RealtimeEvent) => this.#send(event),
+      over: () => (this.#response = null),
+    };
     void speakResponse(deps, { id: response.id, itemId, previousItemId, text, request });
   }
 
@@ -218,9 +261,21 @@ class RealtimeSession {
       transcription: { model: 'parley/transcribe-1', language },
       turn_detection: null,
     };
-    if (kind === 'transcription') return { id: this.#id, object: 'realtime.transcription_session', type: kind, audio: { input } };
-    const output = { format: { type: 'audio/pcm', rate: outputRateHz }, voice: voice ?? 'default', speed: speed ?? 1 };
-    return { id: this.#id, object: 'realtime.session', type: kind, model: modelName, output_modalities: ['audio'], audio: { input, output } };
+    if (kind === 'transcription')
+      return { id: this.#id, object: 'realtime.transcription_session', type: kind, audio: { input } };
+    const output = {
+      format: { type: 'audio/pcm', rate: outputRateHz },
+      voice: voice ?? 'default',
+      speed: speed ?? 1,
+    };
+    return {
+      id: this.#id,
+      object: 'realtime.session',
+      type: kind,
+      model: modelName,
+      output_modalities: ['audio'],
+      audio: { input, output },
+    };
   }
 
   #refuse(error: unknown, eventId: string | null): void {
@@ -245,5 +300,8 @@ interface Settings {
 
 /** How a text is spoken with these settings. Throws `InvalidRequest` for a rate that is not made here. */
 function synthesisOf(text: string, { outputRateHz, voice, speed }: Settings) {
-  return generalRequest({ text, voice, format: 'pcm16', speed }, { headers: {}, body: { sample_rate: outputRateHz } });
+  return generalRequest(
+    { text, voice, format: 'pcm16', speed },
+    { headers: {}, body: { sample_rate: outputRateHz } },
+  );
 }

@@ -1,7 +1,12 @@
-/** A transcript as the vendors tell it: words with times, subtitles, the general vendor's verbose form. Pure. */
+/**
+ * A transcript as the vendors tell it: words with times, subtitles, the general vendor's verbose form. Pure.
+ */
 import type { TimedText, Transcript } from '#media/speech/pool/speech-jobs.ts';
 
-/** Words with their times in seconds. Engines tell those of whole stretches of speech; within one, a word lasts as long as its share of the characters. */
+/**
+ * Words with their times in seconds. Engines tell those of whole stretches of speech; within one, a word
+ * lasts as long as its share of the characters.
+ */
 export function wordsOf({ segments }: Pick<Transcript, 'segments'>): TimedText[] {
   return segments.flatMap(({ text, start, end }) => {
     const words = [...text.matchAll(/\S+/g)];
@@ -16,7 +21,11 @@ export function wordsOf({ segments }: Pick<Transcript, 'segments'>): TimedText[]
 
 /** SubRip. */
 export function toSrt({ segments }: Pick<Transcript, 'segments'>): string {
-  return segments.map(({ text, start, end }, index) => `${index + 1}\n${time(start, ',')} --> ${time(end, ',')}\n${text}\n\n`).join('');
+  return segments
+    .map(
+      ({ text, start, end }, index) => `${index + 1}\n${time(start, ',')} --> ${time(end, ',')}\n${text}\n\n`,
+    )
+    .join('');
 }
 
 /** WebVTT. */
@@ -24,8 +33,14 @@ export function toVtt({ segments }: Pick<Transcript, 'segments'>): string {
   return `WEBVTT\n\n${segments.map(({ text, start, end }) => `${time(start, '.')} --> ${time(end, '.')}\n${text}\n\n`).join('')}`;
 }
 
-/** The verbose form; `language` is what was sent. What the vendor's own engine would tell of itself is constant. */
-export function toVerbose(transcript: Transcript, { language, withWords }: { language: string; withWords: boolean }) {
+/**
+ * The verbose form; `language` is what was sent. What the vendor's own engine would tell of itself is
+ * constant.
+ */
+export function toVerbose(
+  transcript: Transcript,
+  { language, withWords }: { language: string; withWords: boolean },
+) {
   return {
     task: 'transcribe',
     language,
@@ -43,7 +58,9 @@ export function toVerbose(transcript: Transcript, { language, withWords }: { lan
       compression_ratio: 1,
       no_speech_prob: 0,
     })),
-    ...(withWords ? { words: wordsOf(transcript).map(({ text, start, end }) => ({ word: text, start, end })) } : {}),
+    ...(withWords
+      ? { words: wordsOf(transcript).map(({ text, start, end }) => ({ word: text, start, end })) }
+      : {}),
     usage: usageOf(transcript),
   };
 }

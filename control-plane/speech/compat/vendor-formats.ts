@@ -1,4 +1,7 @@
-/** The voice vendor's `output_format` names and what each comes to here: bit rates snap up to the next that is made, MP3 rates too. Pure. */
+/**
+ * The voice vendor's `output_format` names and what each comes to here: bit rates snap up to the next that is
+ * made, MP3 rates too. Pure.
+ */
 import { fault } from '#config/errors.ts';
 
 /** Native parameters of a format. */
@@ -18,10 +21,19 @@ export function outputFormat(name: string): MappedFormat {
   const [, kind, rateText, bitRateText] = /^(mp3|pcm|wav|opus)_(\d{4,5})(?:_(\d{2,3}))?$/.exec(name) ?? [];
   const [rate, bitRate] = [Number(rateText), Number(bitRateText ?? 128)];
   if (kind === 'mp3' && [22_050, 24_000, 32_000, 44_100].includes(rate))
-    return { format: kind, sample_rate: rate <= 32_000 ? 32_000 : 44_100, mp3_bitrate: snapUp(bitRate, [64, 128, 192]) };
+    return {
+      format: kind,
+      sample_rate: rate <= 32_000 ? 32_000 : 44_100,
+      mp3_bitrate: snapUp(bitRate, [64, 128, 192]),
+    };
   if (kind === 'opus' && rate === 48_000)
-    return { format: kind, sample_rate: rate, opus_bitrate: snapUp(bitRate * 1_000, [24_000, 32_000, 48_000, 64_000]) };
-  if ((kind === 'pcm' || kind === 'wav') && RAW_RATES.includes(rate)) return { format: kind, sample_rate: rate };
+    return {
+      format: kind,
+      sample_rate: rate,
+      opus_bitrate: snapUp(bitRate * 1_000, [24_000, 32_000, 48_000, 64_000]),
+    };
+  if ((kind === 'pcm' || kind === 'wav') && RAW_RATES.includes(rate))
+    return { format: kind, sample_rate: rate };
   throw fault('bad_request', {
     detail:
       'output_format must be mp3_<22050|24000|32000|44100>_<kbit/s>, opus_48000_<kbit/s>, or pcm_<rate> or wav_<rate> of 8000, 16000, 24000, 32000 or 44100 Hz',

@@ -1,4 +1,7 @@
-/** `WS /v1/text-to-speech/{voice_id}/stream-input` of the voice vendor's protocol: text as it comes, audio as it is made. */
+/**
+ * `WS /v1/text-to-speech/{voice_id}/stream-input` of the voice vendor's protocol: text as it comes, audio as
+ * it is made.
+ */
 import { z } from 'zod';
 import { Fault, fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';
@@ -100,10 +103,20 @@ class VendorInput {
     const asked = { caller, slot, requestId: newId(), model: this.#asked.model };
     const times = new CharacterTimes();
     try {
-      for await (const piece of synthesise(this.#context, asked, { options: speakOptions(request, language), segments: this.#segments }, closed)) {
+      for await (const piece of synthesise(
+        this.#context,
+        asked,
+        { options: speakOptions(request, language), segments: this.#segments },
+        closed,
+      )) {
         const alignment = this.#asked.withAlignment ? inMilliseconds(times.take(piece)) : null;
         const aligned = this.#asked.withAlignment ? { alignment, normalizedAlignment: alignment } : {};
-        if (piece.bytes.length > 0) sendJson(this.#seat, { audio: Buffer.from(piece.bytes).toString('base64'), isFinal: null, ...aligned });
+        if (piece.bytes.length > 0)
+          sendJson(this.#seat, {
+            audio: Buffer.from(piece.bytes).toString('base64'),
+            isFinal: null,
+            ...aligned,
+          });
         await roomFor(this.#context, this.#seat);
       }
       sendJson(this.#seat, { audio: null, isFinal: true });
@@ -117,7 +130,8 @@ class VendorInput {
     this.#isOver = true;
     this.#segments.end();
     const problem = compatFault(error);
-    if (!(error instanceof Fault) && problem.status === 500) this.#context.logger.error({ err: error }, 'stream input failed');
+    if (!(error instanceof Fault) && problem.status === 500)
+      this.#context.logger.error({ err: error }, 'stream input failed');
     const { status, message: told } = voiceVendorError(problem).detail;
     sendJson(this.#seat, { message: told, error: status, code: 1008 });
     this.#seat.socket.close(1008, status);

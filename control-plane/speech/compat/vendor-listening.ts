@@ -1,4 +1,7 @@
-/** `WS /v1/speech-to-text/realtime` of the voice vendor's protocol: audio in pieces, committed by the client, its text back. */
+/**
+ * `WS /v1/speech-to-text/realtime` of the voice vendor's protocol: audio in pieces, committed by the client,
+ * its text back.
+ */
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';
@@ -10,7 +13,11 @@ import { languageCode } from './general-transcription.ts';
 import { AudioBuffer, hearCommit } from './heard-commit.ts';
 import { vendorWords } from './vendor-transcription.ts';
 
-const message = z.looseObject({ message_type: z.literal('input_audio_chunk'), audio_base_64: z.string(), commit: z.boolean().default(false) });
+const message = z.looseObject({
+  message_type: z.literal('input_audio_chunk'),
+  audio_base_64: z.string(),
+  commit: z.boolean().default(false),
+});
 
 /** How the address asks for it. */
 export interface ListeningAsked {
@@ -30,11 +37,13 @@ export function serveVendorListening(context: Context, seat: Seat, asked: Listen
   const tell = (error: unknown) => {
     const problem = compatFault(error);
     if (problem.status === 500) context.logger.error({ err: error }, 'realtime transcription failed');
-    const message_type = problem.status === 429 ? 'rate_limited' : problem.status >= 500 ? 'transcriber_error' : 'input_error';
+    const message_type =
+      problem.status === 429 ? 'rate_limited' : problem.status >= 500 ? 'transcriber_error' : 'input_error';
     sendJson(seat, { message_type, error: problem.message });
   };
   const commit = () => {
-    if (unheard >= LIMITS.compatPendingItems) throw fault('bad_request', { detail: 'Too many commits are waiting: send them more slowly' });
+    if (unheard >= LIMITS.compatPendingItems)
+      throw fault('bad_request', { detail: 'Too many commits are waiting: send them more slowly' });
     const pcm = buffer.take();
     unheard++;
     unheardBytes += pcm.length;
@@ -44,7 +53,12 @@ export function serveVendorListening(context: Context, seat: Seat, asked: Listen
         sendJson(seat, { message_type: 'committed_transcript', text: transcript.text });
         if (!withTimestamps) return;
         const words = vendorWords(transcript);
-        sendJson(seat, { message_type: 'committed_transcript_with_timestamps', text: transcript.text, language_code: language ?? '', words });
+        sendJson(seat, {
+          message_type: 'committed_transcript_with_timestamps',
+          text: transcript.text,
+          language_code: language ?? '',
+          words,
+        });
       } catch (error) {
         if (!seat.closed.aborted) tell(error);
       } finally {
@@ -64,6 +78,16 @@ export function serveVendorListening(context: Context, seat: Seat, asked: Listen
       tell(error);
     }
   });
-  const config = { model_id: modelId, sample_rate: rateHz, audio_format: `pcm_${rateHz}`, commit_strategy: 'manual', language_code: language };
-  sendJson(seat, { message_type: 'session_started', session_id: newId(), config: { ...config, include_timestamps: withTimestamps } });
+  const config = {
+    model_id: modelId,
+    sample_rate: rateHz,
+    audio_format: `pcm_${rateHz}`,
+    commit_strategy: 'manual',
+    language_code: language,
+  };
+  sendJson(seat, {
+    message_type: 'session_started',
+    session_id: newId(),
+    config: { ...config, include_timestamps: withTimestamps },
+  });
 }

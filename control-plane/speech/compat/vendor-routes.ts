@@ -25,7 +25,12 @@ export async function registerVendorRoutes(app: ApiServer, context: Context): Pr
     prefix: PREFIX,
     manner: VOICE_VENDOR_MANNER,
     routes: (scope) => {
-      acceptBodies(scope, { kinds: ['multipart'], json: true, mostBytes: LIMITS.compatVendorBodyBytes, mayMiss: true });
+      acceptBodies(scope, {
+        kinds: ['multipart'],
+        json: true,
+        mostBytes: LIMITS.compatVendorBodyBytes,
+        mayMiss: true,
+      });
       registerVendorSpeech(scope, context);
       registerVendorTranscription(scope, context);
       registerVendorCatalogue(scope, context);
@@ -57,12 +62,21 @@ export async function registerVendorRoutes(app: ApiServer, context: Context): Pr
       requireListeningModel(query.get('model_id'));
       if ((query.get('commit_strategy') ?? 'manual') !== 'manual')
         throw fault('bad_request', { detail: 'commit_strategy must be manual: turns are not detected here' });
-      const rateHz = Number(/^pcm_(8000|16000|22050|24000|44100|48000)$/.exec(query.get('audio_format') ?? 'pcm_16000')?.[1] ?? 0);
+      const rateHz = Number(
+        /^pcm_(8000|16000|22050|24000|44100|48000)$/.exec(query.get('audio_format') ?? 'pcm_16000')?.[1] ?? 0,
+      );
       if (rateHz === 0)
-        throw fault('bad_request', { detail: 'audio_format must be pcm_ and a rate of 8000, 16000, 22050, 24000, 44100 or 48000 Hz' });
+        throw fault('bad_request', {
+          detail: 'audio_format must be pcm_ and a rate of 8000, 16000, 22050, 24000, 44100 or 48000 Hz',
+        });
       const language = query.get('language_code');
       languageCode(language);
-      return { modelId: query.get('model_id') ?? 'parley/transcribe-1', rateHz, language, withTimestamps: !isUnset(query.get('include_timestamps')) };
+      return {
+        modelId: query.get('model_id') ?? 'parley/transcribe-1',
+        rateHz,
+        language,
+        withTimestamps: !isUnset(query.get('include_timestamps')),
+      };
     },
     serve: (seat, asked) => serveVendorListening(context, seat, asked),
   });

@@ -1,4 +1,7 @@
-/** `POST /v1/text-to-speech/{voice_id}` of the voice vendor's protocol in its four forms: whole or streamed, with times of characters or without. */
+/**
+ * `POST /v1/text-to-speech/{voice_id}` of the voice vendor's protocol in its four forms: whole or streamed,
+ * with times of characters or without.
+ */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { LIMITS } from '#config/limits.ts';
@@ -16,7 +19,9 @@ import { isUnset, nativeRequest, type OptionSources } from './native-options.ts'
 import { DEFAULT_FORMAT, outputFormat } from './vendor-formats.ts';
 
 /** Settings of a voice; those not named have no effect. */
-export const voiceSettings = z.looseObject({ stability: z.number().min(0).max(1).nullish(), speed: z.number().min(0.5).max(2).nullish() }).nullish();
+export const voiceSettings = z
+  .looseObject({ stability: z.number().min(0).max(1).nullish(), speed: z.number().min(0.5).max(2).nullish() })
+  .nullish();
 
 const vendorBody = z.looseObject({
   text: z
@@ -31,24 +36,40 @@ const vendorBody = z.looseObject({
   voice_settings: voiceSettings,
   apply_text_normalization: z.enum(['auto', 'on', 'off']).nullish(),
 });
-const voicePath = z.object({ voice_id: z.string().meta({ description: 'A voice of /v1/voices; default or - is the default voice' }) });
+const voicePath = z.object({
+  voice_id: z.string().meta({ description: 'A voice of /v1/voices; default or - is the default voice' }),
+});
 const formatQuery = z.looseObject({ output_format: z.string().default(DEFAULT_FORMAT) });
 const schema = { tags: ['compatible'], params: voicePath, querystring: formatQuery, body: vendorBody };
 
-type Asked = FastifyRequest<{ Body: z.output<typeof vendorBody>; Params: z.output<typeof voicePath>; Querystring: z.output<typeof formatQuery> }>;
+type Asked = FastifyRequest<{
+  Body: z.output<typeof vendorBody>;
+  Params: z.output<typeof voicePath>;
+  Querystring: z.output<typeof formatQuery>;
+}>;
 
 /** Registers the four. */
 export function registerVendorSpeech(scope: ApiServer, context: Context): void {
   const options = { bodyLimit: LIMITS.compatVendorBodyBytes, config: OWN_KEY_SPEECH };
   const path = '/v1/text-to-speech/:voice_id';
   for (const end of ['', '/stream'])
-    scope.post(path + end, { ...options, schema: { ...schema, description: "Speech in the voice vendor's protocol." } }, async (request, reply) => {
-      const { pieces, spoken } = await begin(context, request as Asked, reply);
-      reply.type(CONTENT_TYPES[spoken.format]);
-      return sendPieces(reply, pieces, (piece) => piece.bytes);
-    });
+    scope.post(
+      path + end,
+      { ...options, schema: { ...schema, description: "Speech in the voice vendor's protocol." } },
+      async (request, reply) => {
+        const { pieces, spoken } = await begin(context, request as Asked, reply);
+        reply.type(CONTENT_TYPES[spoken.format]);
+        return sendPieces(reply, pieces, (piece) => piece.bytes);
+      },
+    );
 
-  const timed = { ...options, schema: { ...schema, description: "Speech with the times of its characters in the voice vendor's protocol." } };
+  const timed = {
+    ...options,
+    schema: {
+      ...schema,
+      description: "Speech with the times of its characters in the voice vendor's protocol.",
+    },
+  };
   scope.post(`${path}/with-timestamps`, timed, async (request, reply) => {
     const { pieces } = await begin(context, request as Asked, reply);
     const [audio, characters]: [Uint8Array[], TimedCharacter[]] = [[], []];
@@ -63,23 +84,38 @@ export function registerVendorSpeech(scope: ApiServer, context: Context): void {
     const { pieces } = await begin(context, request as Asked, reply);
     reply.type('application/json');
     const times = new CharacterTimes();
-    const toLine = (piece: AudioPiece) => Buffer.from(`${JSON.stringify(timedAudio(Buffer.from(piece.bytes), times.take(piece)))}\n`);
+    const toLine = (piece: AudioPiece) =>
+      Buffer.from(`${JSON.stringify(timedAudio(Buffer.from(piece.bytes), times.take(piece)))}\n`);
     return sendPieces(reply, pieces, toLine);
   });
 }
 
 async function begin(context: Context, request: Asked, reply: FastifyReply) {
   const { body, headers, params, query } = request;
-  const asked = { text: body.text, voiceId: params.voice_id, format: query.output_format, settings: body.voice_settings };
+  const asked = {
+    text: body.text,
+    voiceId: params.voice_id,
+    format: query.output_format,
+    settings: body.voice_settings,
+  };
   const spoken = vendorRequest({ ...asked, normalization: body.apply_text_normalization }, { headers, body });
   const model = speakingModel(body.model_id, context.clock.wallTime());
   const language = languageCode(body.language_code);
-  const pieces = await startSpeech(context, reply, { caller: callerOf(request), requestId: request.id, model, request: spoken, language });
+  const pieces = await startSpeech(context, reply, {
+    caller: callerOf(request),
+    requestId: request.id,
+    model,
+    request: spoken,
+    language,
+  });
   reply.header('X-Service-Model', model);
   return { pieces, spoken };
 }
 
-/** What the vendor's options of a synthesis come to; stability is the opposite of temperature. Throws `bad_request`, `InvalidRequest`. */
+/**
+ * What the vendor's options of a synthesis come to; stability is the opposite of temperature. Throws
+ * `bad_request`, `InvalidRequest`.
+ */
 export function vendorRequest(
   asked: {
     text: string;

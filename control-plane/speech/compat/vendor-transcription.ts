@@ -48,17 +48,29 @@ export function registerVendorTranscription(scope: ApiServer, context: Context):
     consumes: ['multipart/form-data'],
     body: transcriptionBody,
   };
-  const options = { bodyLimit: LIMITS.compatVendorBodyBytes, config: OWN_KEY_SPEECH, schema, preValidation: dropNulls };
+  const options = {
+    bodyLimit: LIMITS.compatVendorBodyBytes,
+    config: OWN_KEY_SPEECH,
+    schema,
+    preValidation: dropNulls,
+  };
   scope.post('/v1/speech-to-text', options, async (request, reply) => {
     const { body, headers } = request;
     requireListeningModel(body.model_id);
     refuseNative({ headers, body });
     refuseOptions(body, REFUSED);
-    if (body.timestamps_granularity === 'character') throw fault('bad_request', { detail: 'timestamps_granularity must be word or none' });
+    if (body.timestamps_granularity === 'character')
+      throw fault('bad_request', { detail: 'timestamps_granularity must be word or none' });
     const file = checkedAudio(body.file);
-    const audio = body.file_format === 'pcm_s16le_16' ? Buffer.concat([wavHeader(16_000, file.length), file]) : file;
+    const audio =
+      body.file_format === 'pcm_s16le_16' ? Buffer.concat([wavHeader(16_000, file.length), file]) : file;
     const language = languageCode(body.language_code);
-    const transcript = await hearRecording(context, reply, { caller: callerOf(request), requestId: request.id, audio, language });
+    const transcript = await hearRecording(context, reply, {
+      caller: callerOf(request),
+      requestId: request.id,
+      audio,
+      language,
+    });
     return {
       language_code: body.language_code ?? '',
       // Never a detection: certain of what was sent, of nothing else.
@@ -74,7 +86,9 @@ export function registerVendorTranscription(scope: ApiServer, context: Context):
 /** The vendor's client for Python writes `null` into the fields of a form that are not set. */
 async function dropNulls(request: FastifyRequest): Promise<void> {
   if (!request.isMultipart()) return;
-  request.body = Object.fromEntries(Object.entries(request.body as Record<string, unknown>).filter(([, value]) => value !== 'null'));
+  request.body = Object.fromEntries(
+    Object.entries(request.body as Record<string, unknown>).filter(([, value]) => value !== 'null'),
+  );
 }
 
 /** Words and what stands between them, with their times in seconds. */

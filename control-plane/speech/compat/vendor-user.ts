@@ -3,7 +3,10 @@
 /** Most models of a team in one list without pages. */
 export const MOST_LISTED = 1_000;
 
-/** The wallet, not a number of characters, bounds what an account may say: what the vendor counts is not counted here. */
+/**
+ * The wallet, not a number of characters, bounds what an account may say: what the vendor counts is not
+ * counted here.
+ */
 const UNTRACKED_SUBSCRIPTION = {
   tier: 'pay_as_you_go',
   character_count: 0,
@@ -36,6 +39,20 @@ const UNTRACKED_USER = {
 };
 
 /** The record of an account. */
-export function vendorUser({ userId, workspaceId, name }: { readonly userId: string; readonly workspaceId: string; readonly name: string }) {
-  return { ...UNTRACKED_USER, user_id: userId, workspace_id: workspaceId, first_name: name, subscription: UNTRACKED_SUBSCRIPTION };
+export function vendorUser({
+  userId,
+  workspaceId,
+  name,
+}: {
+  readonly userId: string;
+  readonly workspaceId: string;
+  readonly name: string;
+}) {
+  return {
+    ...UNTRACKED_USER,
+    user_id: userId,
+    workspace_id: workspaceId,
+    first_name: name,
+    subscription: UNTRACKED_SUBSCRIPTION,
+  };
 }

@@ -1,4 +1,6 @@
-/** `POST /v1/asr`: a recording in, its text out. The pro model's refusals carry a code and the request's id. */
+/**
+ * `POST /v1/asr`: a recording in, its text out. The pro model's refusals carry a code and the request's id.
+ */
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { Fault, fault } from '#config/errors.ts';
@@ -13,7 +15,11 @@ import { hearRecording } from './heard-recording.ts';
 import { type RecognitionModel, recognitionModel } from './speech-models.ts';
 
 /** A form has only text: what is not `true` is false. Null is not sent. */
-const formFlag = z.union([z.boolean(), z.string().transform((text) => text === 'true'), z.null().transform(() => true)]);
+const formFlag = z.union([
+  z.boolean(),
+  z.string().transform((text) => text === 'true'),
+  z.null().transform(() => true),
+]);
 const count = z.coerce.number().int().min(1).nullable().default(null);
 
 const basic = {
@@ -27,17 +33,23 @@ const basic = {
 };
 const pro = {
   tag_audio_events: formFlag.default(true),
-  diarize: z.union([z.literal('auto'), z.enum(['true', 'false']).transform((text) => text === 'true'), z.boolean()]).default('auto'),
+  diarize: z
+    .union([z.literal('auto'), z.enum(['true', 'false']).transform((text) => text === 'true'), z.boolean()])
+    .default('auto'),
   num_speakers: count,
   min_speakers: count,
   max_speakers: count,
 };
 const asrRequest = z.strictObject({ ...basic, ...pro }).superRefine((request, refinement) => {
   const { diarize, num_speakers: exact, min_speakers: least, max_speakers: most } = request;
-  const problem = (path: string, message: string) => refinement.addIssue({ code: 'custom', path: [path], message });
-  if (exact !== null && (least !== null || most !== null)) problem('num_speakers', 'excludes min_speakers and max_speakers');
-  if (diarize === false && [exact, least, most].some((value) => value !== null)) problem('diarize', 'must not be false where speakers are counted');
-  if (least !== null && most !== null && least > most) problem('min_speakers', 'must not be above max_speakers');
+  const problem = (path: string, message: string) =>
+    refinement.addIssue({ code: 'custom', path: [path], message });
+  if (exact !== null && (least !== null || most !== null))
+    problem('num_speakers', 'excludes min_speakers and max_speakers');
+  if (diarize === false && [exact, least, most].some((value) => value !== null))
+    problem('diarize', 'must not be false where speakers are counted');
+  if (least !== null && most !== null && least > most)
+    problem('min_speakers', 'must not be above max_speakers');
 });
 
 const segment = z.object({ text: z.string(), start: z.number(), end: z.number() });
@@ -60,9 +72,15 @@ export async function registerAsrRoutes(app: ApiServer, context: Context): Promi
       if (!refusal) return sendProblem(error as Error, request, reply);
       const { status, message, code } = refusal;
       const isPro = modelOf(request) === 'transcribe-1-pro';
-      return reply.code(status).send(isPro ? { status, message, code, request_id: request.id } : { status, message, reason: null });
+      return reply
+        .code(status)
+        .send(isPro ? { status, message, code, request_id: request.id } : { status, message, reason: null });
     });
-    acceptBodies(scope, { kinds: ['multipart', 'msgpack'], json: false, mostBytes: LIMITS.transcribeProBytes });
+    acceptBodies(scope, {
+      kinds: ['multipart', 'msgpack'],
+      json: false,
+      mostBytes: LIMITS.transcribeProBytes,
+    });
     scope.post(
       '/v1/asr',
       {
@@ -70,7 +88,8 @@ export async function registerAsrRoutes(app: ApiServer, context: Context): Promi
         config: { bodyOptional: true, isSpeech: true },
         schema: {
           tags: ['speech'],
-          description: 'The text of a recording. The header `model` chooses transcribe-1 or transcribe-1-pro.',
+          description:
+            'The text of a recording. The header `model` chooses transcribe-1 or transcribe-1-pro.',
           consumes: ['multipart/form-data', 'application/msgpack'],
           body: asrRequest,
           response: { 200: asrResponse },
@@ -82,9 +101,23 @@ export async function registerAsrRoutes(app: ApiServer, context: Context): Promi
         if (model === 'transcribe-1' && audio.length > LIMITS.transcribeBytes)
           throw new Refusal(413, 'request_too_large', 'The audio is larger than 50 MiB');
         const isDiarized = model === 'transcribe-1-pro' && diarize !== false;
-        const speakers = isDiarized ? { speakers: diarize === true ? ('required' as const) : ('where_possible' as const) } : {};
-        const transcript = await hearRecording(context, reply, { caller: callerOf(request), requestId: request.id, audio, language, ...speakers });
-        return answer(transcript, { model, language, withTimes: !ignore_timestamps, requestId: request.id, isDiarized });
+        const speakers = isDiarized
+          ? { speakers: diarize === true ? ('required' as const) : ('where_possible' as const) }
+          : {};
+        const transcript = await hearRecording(context, reply, {
+          caller: callerOf(request),
+          requestId: request.id,
+          audio,
+          language,
+          ...speakers,
+        });
+        return answer(transcript, {
+          model,
+          language,
+          withTimes: !ignore_timestamps,
+          requestId: request.id,
+          isDiarized,
+        });
       },
     );
     done();
@@ -93,14 +126,26 @@ export async function registerAsrRoutes(app: ApiServer, context: Context): Promi
 
 function answer(
   transcript: Transcript,
-  asked: { model: RecognitionModel; language: string | null; withTimes: boolean; requestId: string; isDiarized: boolean },
+  asked: {
+    model: RecognitionModel;
+    language: string | null;
+    withTimes: boolean;
+    requestId: string;
+    isDiarized: boolean;
+  },
 ): z.output<typeof asrResponse> {
   const code = transcript.language ?? asked.language;
   const name = code === null ? undefined : new Intl.DisplayNames('en', { type: 'language' }).of(code);
   // An engine that tells nobody apart has no turns to report: none are invented.
-  const turns = (transcript.speakerTurns ?? []).map((turn) => ({ ...turn, speaker: `speaker:${turn.speaker}` }));
+  const turns = (transcript.speakerTurns ?? []).map((turn) => ({
+    ...turn,
+    speaker: `speaker:${turn.speaker}`,
+  }));
   return {
-    text: turns.length > 0 ? turns.map(({ speaker, text }) => `<|${speaker}|>${text}`).join(' ') : transcript.text,
+    text:
+      turns.length > 0
+        ? turns.map(({ speaker, text }) => `<|${speaker}|>${text}`).join(' ')
+        : transcript.text,
     duration: transcript.durationSeconds,
     segments: asked.withTimes ? [...transcript.segments] : [],
     ...(code === null ? {} : { language_code: code }),
@@ -145,7 +190,12 @@ function refusalOf(error: unknown): Refusal | null {
     return new Refusal(status, code, error.message);
   }
   if (error instanceof InvalidRequest) return new Refusal(400, 'invalid_parameter', firstProblem(error));
-  if (error instanceof Error && 'code' in error && error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') return refusalOf(fault('too_large'));
+  if (error instanceof Error && 'code' in error && error.code === 'FST_ERR_CTP_BODY_TOO_LARGE')
+    return refusalOf(fault('too_large'));
   if (!(error instanceof Fault)) return null;
-  return new Refusal(error.status, error.status === 413 ? 'request_too_large' : error.status === 400 ? 'invalid_request' : null, error.message);
+  return new Refusal(
+    error.status,
+    error.status === 413 ? 'request_too_large' : error.status === 400 ? 'invalid_request' : null,
+    error.message,
+  );
 }

@@ -1,4 +1,7 @@
-/** A recording that came in a request is recognised: admitted, worked on while whoever asked is there, and charged. */
+/**
+ * A recording that came in a request is recognised: admitted, worked on while whoever asked is there, and
+ * charged.
+ */
 import { finished } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import { LIMITS } from '#config/limits.ts';
@@ -20,7 +23,11 @@ export interface RecordingAsked {
 }
 
 /** Recognises the recording of a request. Throws what `admit` and `recognise` throw. */
-export async function hearRecording(context: Context, reply: FastifyReply, asked: RecordingAsked): Promise<Transcript> {
+export async function hearRecording(
+  context: Context,
+  reply: FastifyReply,
+  asked: RecordingAsked,
+): Promise<Transcript> {
   const { caller, requestId, audio, language, speakers } = asked;
   const slot = await admit(context, caller, 'recognition');
   const gone = new AbortController();
@@ -32,7 +39,11 @@ export async function hearRecording(context: Context, reply: FastifyReply, asked
       shortestSeconds: LIMITS.transcribeSeconds,
       ...(speakers ? { speakers } : {}),
     };
-    return await recognise(context, { caller, requestId, slot }, { audio: new Uint8Array(audio), options, signal: gone.signal });
+    return await recognise(
+      context,
+      { caller, requestId, slot },
+      { audio: new Uint8Array(audio), options, signal: gone.signal },
+    );
   } finally {
     slot.release();
   }

@@ -1,4 +1,7 @@
-/** `WS /v1/tts/live` and `WS /v1/tts/live/with-timestamp`: whoever may not come in is refused with an HTTP answer. */
+/**
+ * `WS /v1/tts/live` and `WS /v1/tts/live/with-timestamp`: whoever may not come in is refused with an HTTP
+ * answer.
+ */
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
@@ -23,7 +26,12 @@ export function registerLiveRoutes(app: ApiServer, context: Context): void {
         // One that went away meanwhile never becomes a session.
         if (!caller || socket.destroyed) return;
         sockets.handleUpgrade(request, socket, head, (connection) =>
-          serveLiveSession(connection, { context, caller, model: String(request.headers['model'] ?? ''), withTimestamps }),
+          serveLiveSession(connection, {
+            context,
+            caller,
+            model: String(request.headers['model'] ?? ''),
+            withTimestamps,
+          }),
         );
       },
       (error: unknown) => refuse(context, socket, error),
@@ -37,13 +45,17 @@ export function registerLiveRoutes(app: ApiServer, context: Context): void {
   });
 }
 
-async function admitUpgrade(context: Context, { request, socket }: { request: IncomingMessage; socket: Duplex }) {
+async function admitUpgrade(
+  context: Context,
+  { request, socket }: { request: IncomingMessage; socket: Duplex },
+) {
   const caller = await callerOfHeader(context, request.headers.authorization);
   if (!caller) {
     refuseUpgrade(socket, 401, { headers: { 'WWW-Authenticate': 'Bearer' } });
     return null;
   }
-  // A place is held only while there is speech; whoever would find none is told so while it can be said with a status.
+  // A place is held only while there is speech; whoever would find none is told so while it can be said with
+  // a status.
   (await admit(context, caller, 'synthesis')).release();
   return caller;
 }

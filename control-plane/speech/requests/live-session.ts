@@ -55,7 +55,10 @@ interface Synthesis {
   said: Promise<void>;
 }
 
-/** Serves the socket until it closes. Only while it is spoken for does it hold a place: from `start` to the end of the speech. */
+/**
+ * Serves the socket until it closes. Only while it is spoken for does it hold a place: from `start` to the
+ * end of the speech.
+ */
 export function serveLiveSession(socket: WebSocket, deps: LiveSessionDeps): void {
   const session = new LiveSession(socket, deps);
   socket.on('message', (data: Buffer, isBinary) => session.received(data, isBinary));
@@ -135,8 +138,15 @@ class LiveSession {
     this.#hold(place, async (slot) => {
       const [voice] = await voices;
       const options = speakOptions(request, languageOf(context, voice ?? null));
-      const asked = { caller, requestId: newId(), model: synthesisModel(this.#deps.model, context.clock.wallTime()), slot };
-      await this.#speak(synthesise(context, asked, { options, segments: synthesis.segments }, this.#closed.signal));
+      const asked = {
+        caller,
+        requestId: newId(),
+        model: synthesisModel(this.#deps.model, context.clock.wallTime()),
+        slot,
+      };
+      await this.#speak(
+        synthesise(context, asked, { options, segments: synthesis.segments }, this.#closed.signal),
+      );
     }).catch(() => {}); // Why there is no place, or no voice, is told above.
     this.#say(synthesis, text.add(request.text));
   }
@@ -186,23 +196,36 @@ class LiveSession {
   #send(piece: AudioPiece): void {
     const { withTimestamps } = this.#deps;
     if (piece.bytes.length === 0 && !withTimestamps) return;
-    this.#socket.send(encode({ event: 'audio', audio: piece.bytes, time: piece.durationMs, ...(withTimestamps ? timedPiece(piece) : {}) }));
+    this.#socket.send(
+      encode({
+        event: 'audio',
+        audio: piece.bytes,
+        time: piece.durationMs,
+        ...(withTimestamps ? timedPiece(piece) : {}),
+      }),
+    );
   }
 
   /** Waits for a slow reader. */
   async #room(): Promise<void> {
-    while (this.#socket.bufferedAmount > MOST_UNSENT_BYTES) await this.#deps.context.clock.sleep(UNSENT_CHECK_MS, this.#closed.signal);
+    while (this.#socket.bufferedAmount > MOST_UNSENT_BYTES)
+      await this.#deps.context.clock.sleep(UNSENT_CHECK_MS, this.#closed.signal);
   }
 
-  /** The last message of a synthesis; why it failed goes with it, as the HTTP status it would have had, and when trying again may help. */
+  /**
+   * The last message of a synthesis; why it failed goes with it, as the HTTP status it would have had, and
+   * when trying again may help.
+   */
   #finish(reason: 'stop' | 'error', error?: unknown): void {
     const { context, withTimestamps } = this.#deps;
     if (this.#closed.signal.aborted || this.#socket.readyState !== this.#socket.OPEN) return;
-    if (error !== undefined && !(error instanceof Fault)) context.logger.error({ err: error }, 'live synthesis failed');
+    if (error !== undefined && !(error instanceof Fault))
+      context.logger.error({ err: error }, 'live synthesis failed');
     const problem = error === undefined || error instanceof Fault ? error : fault('internal');
     this.#socket.send(encode({ event: 'finish', reason, ...(problem && toldOf(problem)) }));
     this.#running = null;
-    if (reason === 'error' || !withTimestamps) this.#socket.close(problem?.status === 429 ? TRY_AGAIN_LATER : NORMAL);
+    if (reason === 'error' || !withTimestamps)
+      this.#socket.close(problem?.status === 429 ? TRY_AGAIN_LATER : NORMAL);
   }
 }
 

@@ -1,4 +1,7 @@
-/** Text that comes piece by piece, given on in stretches worth speaking: whole sentences of some length, everything at a flush. Pure. */
+/**
+ * Text that comes piece by piece, given on in stretches worth speaking: whole sentences of some length,
+ * everything at a flush. Pure.
+ */
 
 /** The end of a sentence that something follows, so that `3.` of `3.5` is none. */
 const SENTENCE_END = /[.!?;:。！？]["')\]]*\s|\n/g;
@@ -9,7 +12,10 @@ export class LiveText {
   readonly #most: number;
   #buffer = '';
 
-  /** `least`: characters below which a sentence waits for more; `most`: characters beyond which a sentence without an end is spoken up to its last space. */
+  /**
+   * `least`: characters below which a sentence waits for more; `most`: characters beyond which a sentence
+   * without an end is spoken up to its last space.
+   */
   constructor({ least, most }: { readonly least: number; readonly most: number }) {
     this.#least = least;
     this.#most = most;

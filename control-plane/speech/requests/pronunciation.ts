@@ -1,4 +1,7 @@
-/** Pronunciation dictionaries: parts of the text are replaced by how they are said; at each place the longest entry wins, from left to right. */
+/**
+ * Pronunciation dictionaries: parts of the text are replaced by how they are said; at each place the longest
+ * entry wins, from left to right.
+ */
 import { fault } from '#config/errors.ts';
 import { inTurns } from '#config/in-turns.ts';
 import { LIMITS } from '#config/limits.ts';
@@ -27,7 +30,10 @@ interface Ranked {
   readonly item: PronunciationItem;
 }
 
-/** The text with every entry put in its place; what was put in is not looked at again. Rejects with `bad_request` when it becomes too long. */
+/**
+ * The text with every entry put in its place; what was put in is not looked at again. Rejects with
+ * `bad_request` when it becomes too long.
+ */
 export function pronounce(text: string, items: readonly PronunciationItem[]): Promise<string> {
   // A long text and a large dictionary take a second.
   return inTurns(pronouncing(text, items));
@@ -61,7 +67,9 @@ function itemAt(keys: readonly Key[], lower: string, text: string): Pronunciatio
   for (let key = keys[from - 1] ?? null; key; key = key.within) {
     if (!lower.startsWith(key.lower)) continue;
     const { anyCase, exact } = key.items;
-    const [first] = [anyCase, exact.get(text.slice(0, key.lower.length))].filter((found) => found !== undefined).sort((a, b) => a.rank - b.rank);
+    const [first] = [anyCase, exact.get(text.slice(0, key.lower.length))]
+      .filter((found) => found !== undefined)
+      .sort((a, b) => a.rank - b.rank);
     if (first) return first.item;
   }
   return undefined;

@@ -1,4 +1,7 @@
-/** The platform's own speech models, chosen by the header `model`. One engine, the deployment's, stands behind all of them. */
+/**
+ * The platform's own speech models, chosen by the header `model`. One engine, the deployment's, stands behind
+ * all of them.
+ */
 
 /** Models that speak. */
 export type SynthesisModel = 's1' | 's2-pro' | 's2.1-pro' | 's2.1-pro-free';
@@ -11,7 +14,10 @@ const S1_RETIRED_AT = Date.UTC(2027, 0, 1);
 export const SYNTHESIS_MODELS: readonly SynthesisModel[] = ['s1', 's2-pro', 's2.1-pro', 's2.1-pro-free'];
 const DEFAULT_MODEL = 's2.1-pro';
 
-/** The model that serves a synthesis request; unknown or missing is the default. A `parley/` in front is as good. */
+/**
+ * The model that serves a synthesis request; unknown or missing is the default. A `parley/` in front is as
+ * good.
+ */
 export function synthesisModel(header: string | undefined, wallTime: number): SynthesisModel {
   const asked = header?.replace(/^parley\//, '');
   const known = SYNTHESIS_MODELS.find((model) => model === asked) ?? DEFAULT_MODEL;

@@ -1,6 +1,7 @@
 /**
- * Speech for every surface that offers it, native or in another vendor's manner: admission by account and by pool, voices resolved, the work done on the
- * pool's threads, and the wallet charged afterwards, never in advance.
+ * Speech for every surface that offers it, native or in another vendor's manner: admission by account and by
+ * pool, voices resolved, the work done on the pool's threads, and the wallet charged afterwards, never in
+ * advance.
  *
  *     const slot = await admit(context, caller, 'synthesis');        // 429
  *     try { … synthesise(context, { caller, requestId, model, slot }, job, signal) … } finally { slot.release(); }
@@ -31,8 +32,15 @@ export interface SpeechRequest {
 /** Most requests are over by then. */
 const BUSY_SECONDS = 1;
 
-/** Takes a place for a request. Throws `overdrawn`, and `speech_busy` when the account or the pool has none left. */
-export async function admit(context: Context, caller: Pick<Caller, 'userId' | 'teamId'>, work: SpeechWork): Promise<SpeechSlot> {
+/**
+ * Takes a place for a request. Throws `overdrawn`, and `speech_busy` when the account or the pool has none
+ * left.
+ */
+export async function admit(
+  context: Context,
+  caller: Pick<Caller, 'userId' | 'teamId'>,
+  work: SpeechWork,
+): Promise<SpeechSlot> {
   const leave = await takeSpeechPlace(context, caller);
   const slot = context.speech.take(work, caller.teamId);
   if (!slot) {
@@ -55,8 +63,9 @@ export interface SynthesisJob {
 }
 
 /**
- * Speaks; pieces come as they are made and wait for whoever takes them. When it is over, also by an abort, what was said is charged by UTF-8 byte before the
- * last piece is followed by the end. Throws the faults of `speechFault`.
+ * Speaks; pieces come as they are made and wait for whoever takes them. When it is over, also by an abort,
+ * what was said is charged by UTF-8 byte before the last piece is followed by the end. Throws the faults of
+ * `speechFault`.
  */
 export async function* synthesise(
   context: Context,
@@ -83,7 +92,10 @@ export async function* synthesise(
     throw speechFault(error);
   } finally {
     own.abort(new Error('over'));
-    const micros = request.model === 's2.1-pro-free' ? 0 : Math.round((saidBytes * context.settings.PRICE_TTS_PER_MILLION_BYTES) / 1_000_000);
+    const micros =
+      request.model === 's2.1-pro-free'
+        ? 0
+        : Math.round((saidBytes * context.settings.PRICE_TTS_PER_MILLION_BYTES) / 1_000_000);
     await charge(context, request, `tts:${request.requestId}`, micros);
   }
 }
@@ -92,10 +104,16 @@ export async function* synthesise(
 export async function recognise(
   context: Context,
   request: SpeechRequest,
-  work: { readonly audio: Uint8Array<ArrayBuffer>; readonly options: TranscribeOptions; readonly signal: AbortSignal },
+  work: {
+    readonly audio: Uint8Array<ArrayBuffer>;
+    readonly options: TranscribeOptions;
+    readonly signal: AbortSignal;
+  },
 ): Promise<Transcript> {
   const transcript = await request.slot.transcribe(work.audio, work.options, work.signal);
-  const micros = Math.round((Math.ceil(transcript.durationSeconds) * context.settings.PRICE_ASR_PER_HOUR) / 3_600);
+  const micros = Math.round(
+    (Math.ceil(transcript.durationSeconds) * context.settings.PRICE_ASR_PER_HOUR) / 3_600,
+  );
   await charge(context, request, `asr:${request.requestId}`, micros);
   return transcript;
 }

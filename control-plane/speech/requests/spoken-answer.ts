@@ -1,4 +1,7 @@
-/** An HTTP answer that is spoken: admitted, begun, and sent piece by piece while the rest is made, whichever surface asked for it. */
+/**
+ * An HTTP answer that is spoken: admitted, begun, and sent piece by piece while the rest is made, whichever
+ * surface asked for it.
+ */
 import { finished, Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import { fault } from '#config/errors.ts';
@@ -23,10 +26,15 @@ export interface SpeechAsked {
 }
 
 /**
- * Starts to speak and resolves once there is a first piece: until then a refusal can still be told. Whatever becomes of the answer, sent or broken off, the
- * work stops with it and the place is free. Throws what `admit`, `requestedVoices` and `synthesise` throw, and `speech_silent`.
+ * Starts to speak and resolves once there is a first piece: until then a refusal can still be told. Whatever
+ * becomes of the answer, sent or broken off, the work stops with it and the place is free. Throws what
+ * `admit`, `requestedVoices` and `synthesise` throw, and `speech_silent`.
  */
-export async function startSpeech(context: Context, reply: FastifyReply, asked: SpeechAsked): Promise<AsyncGenerator<AudioPiece>> {
+export async function startSpeech(
+  context: Context,
+  reply: FastifyReply,
+  asked: SpeechAsked,
+): Promise<AsyncGenerator<AudioPiece>> {
   const { caller, requestId, model, request } = asked;
   const slot = await admit(context, caller, 'synthesis');
   const gone = new AbortController();
@@ -39,7 +47,12 @@ export async function startSpeech(context: Context, reply: FastifyReply, asked: 
     const voices = await requestedVoices(context, caller, request, gone.signal);
     const options = speakOptions(request, asked.language ?? languageOf(context, voices[0] ?? null));
     const segments = await new Script(voices, request.pronunciation_dictionary).pronounced(request.text);
-    const pieces = synthesise(context, { caller, requestId, model, slot }, { options, segments }, gone.signal);
+    const pieces = synthesise(
+      context,
+      { caller, requestId, model, slot },
+      { options, segments },
+      gone.signal,
+    );
     return startingWith(await pieces.next(), pieces);
   } catch (error) {
     slot.release();
@@ -55,10 +68,15 @@ export async function sendPieces(
   pieces: AsyncIterable<AudioPiece>,
   toBytes: (piece: AudioPiece) => Uint8Array,
 ): Promise<FastifyReply> {
-  return reply.send(Readable.from(bytesOf(pieces, toBytes), { objectMode: false, highWaterMark: 64 * 1_024 }));
+  return reply.send(
+    Readable.from(bytesOf(pieces, toBytes), { objectMode: false, highWaterMark: 64 * 1_024 }),
+  );
 }
 
-async function* startingWith(first: IteratorResult<AudioPiece>, rest: AsyncIterable<AudioPiece>): AsyncGenerator<AudioPiece> {
+async function* startingWith(
+  first: IteratorResult<AudioPiece>,
+  rest: AsyncIterable<AudioPiece>,
+): AsyncGenerator<AudioPiece> {
   if (!first.done) yield first.value;
   yield* rest;
 }

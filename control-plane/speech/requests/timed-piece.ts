@@ -1,4 +1,7 @@
-/** What the timestamped variants say beside the audio (4.10): all that is known of the chunk so far, in seconds from its beginning. */
+/**
+ * What the timestamped variants say beside the audio (4.10): all that is known of the chunk so far, in
+ * seconds from its beginning.
+ */
 import type { AudioPiece } from '#media/speech/pool/speech-jobs.ts';
 
 /** The fields beside the audio; `alignment` replaces the one before it of the same chunk. */

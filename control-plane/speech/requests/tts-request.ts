@@ -34,7 +34,10 @@ const fields = {
   text: z
     .string()
     .max(LIMITS.spokenChars)
-    .meta({ examples: ['Hello, and welcome.'], description: 'What to say; `<|speaker:N|>` changes the voice in a dialogue' }),
+    .meta({
+      examples: ['Hello, and welcome.'],
+      description: 'What to say; `<|speaker:N|>` changes the voice in a dialogue',
+    }),
   reference_id: z
     .union([z.string(), z.array(z.string()).min(1)])
     .nullable()
@@ -45,8 +48,16 @@ const fields = {
     .max(LIMITS.voiceSamples)
     .nullable()
     .default(null)
-    .meta({ description: 'Samples to clone, where the engine can, for this request only; a list for each speaker of a dialogue. MessagePack only' }),
-  temperature: z.number().min(0).max(1).default(0.7).meta({ description: 'For engines that sample; no effect on others' }),
+    .meta({
+      description:
+        'Samples to clone, where the engine can, for this request only; a list for each speaker of a dialogue. MessagePack only',
+    }),
+  temperature: z
+    .number()
+    .min(0)
+    .max(1)
+    .default(0.7)
+    .meta({ description: 'For engines that sample; no effect on others' }),
   top_p: z.number().min(0).max(1).default(0.7).meta({ description: 'As temperature' }),
   prosody: z
     .strictObject({
@@ -57,7 +68,13 @@ const fields = {
     .nullable()
     .default(null)
     .meta({ description: 'Speed as a factor, volume in dB' }),
-  chunk_length: z.number().int().min(100).max(300).default(300).meta({ description: 'Characters handed to the engine at once' }),
+  chunk_length: z
+    .number()
+    .int()
+    .min(100)
+    .max(300)
+    .default(300)
+    .meta({ description: 'Characters handed to the engine at once' }),
   min_chunk_length: z
     .number()
     .int()
@@ -67,7 +84,12 @@ const fields = {
     .meta({ description: 'Live synthesis: characters gathered before a sentence is spoken' }),
   normalize: z.boolean().default(true).meta({ description: 'Numbers and the like are worded by the engine' }),
   format: z.enum(['wav', 'pcm', 'mp3', 'opus']).default('mp3'),
-  sample_rate: z.number().int().nullable().default(null).meta({ description: 'Hz; null is 44100, for opus 48000' }),
+  sample_rate: z
+    .number()
+    .int()
+    .nullable()
+    .default(null)
+    .meta({ description: 'Hz; null is 44100, for opus 48000' }),
   mp3_bitrate: z
     .union([z.literal(64), z.literal(128), z.literal(192)])
     .default(128)
@@ -88,17 +110,29 @@ const fields = {
 const anyText = z.strictObject(fields).superRefine((request, refinement) => {
   const rates: readonly number[] = RATES[request.format];
   if (request.sample_rate !== null && !rates.includes(request.sample_rate))
-    refinement.addIssue({ code: 'custom', path: ['sample_rate'], message: `must be one of ${rates.join(', ')} for ${request.format}` });
+    refinement.addIssue({
+      code: 'custom',
+      path: ['sample_rate'],
+      message: `must be one of ${rates.join(', ')} for ${request.format}`,
+    });
 });
 
 /** The body of a synthesis request. */
-export const ttsRequest = anyText.refine(({ text }) => text.trim() !== '', { path: ['text'], message: 'must have something to say' });
+export const ttsRequest = anyText.refine(({ text }) => text.trim() !== '', {
+  path: ['text'],
+  message: 'must have something to say',
+});
 /** What a live synthesis starts with; its text may still be empty. */
 export const liveRequest = anyText;
 export type TtsRequest = z.output<typeof ttsRequest>;
 
 /** Media types of the formats. */
-export const CONTENT_TYPES = { wav: 'audio/wav', pcm: 'audio/pcm', mp3: 'audio/mpeg', opus: 'audio/ogg; codecs=opus' } as const;
+export const CONTENT_TYPES = {
+  wav: 'audio/wav',
+  pcm: 'audio/pcm',
+  mp3: 'audio/mpeg',
+  opus: 'audio/ogg; codecs=opus',
+} as const;
 
 /** Names of everything a request may say. */
 export const TTS_FIELDS: readonly string[] = Object.keys(fields);
@@ -118,7 +152,8 @@ export function speakOptions(request: TtsRequest, language: string): SpeakOption
 
 function output({ format, sample_rate, mp3_bitrate, opus_bitrate }: TtsRequest): AudioOutput {
   const sampleRateHz = sample_rate ?? 44_100;
-  if (format === 'mp3') return { format, sampleRateHz, bitRate: (mp3_bitrate * 1_000) as 64_000 | 128_000 | 192_000 };
+  if (format === 'mp3')
+    return { format, sampleRateHz, bitRate: (mp3_bitrate * 1_000) as 64_000 | 128_000 | 192_000 };
   if (format === 'opus') return { format, sampleRateHz: 48_000, bitRate: opusBitRate(opus_bitrate) };
   return { format, sampleRateHz };
 }
@@ -129,7 +164,10 @@ function opusBitRate(asked: number): number | null {
   return asked < 1_000 ? asked * 1_000 : asked;
 }
 
-/** Turns text into segments, speaker by speaker; keeps who is speaking from one text to the next. Throws `bad_request` for a speaker without a voice and for a text that is too long. */
+/**
+ * Turns text into segments, speaker by speaker; keeps who is speaking from one text to the next. Throws
+ * `bad_request` for a speaker without a voice and for a text that is too long.
+ */
 export class Script {
   readonly #voices: readonly (string | null)[];
   readonly #items;
@@ -139,7 +177,9 @@ export class Script {
   constructor(voices: readonly (string | null)[], dictionaries: TtsRequest['pronunciation_dictionary']) {
     this.#voices = voices;
     // Stored dictionaries do not exist here: an id that leads nowhere is dropped silently.
-    this.#items = (dictionaries ?? []).flatMap((dictionary) => ('items' in dictionary ? dictionary.items : []));
+    this.#items = (dictionaries ?? []).flatMap((dictionary) =>
+      'items' in dictionary ? dictionary.items : [],
+    );
   }
 
   segments(text: string): Segment[] {
@@ -152,17 +192,22 @@ export class Script {
     return segments;
   }
 
-  /** The same with the dictionaries' pronunciations. Rejects as `segments` throws, and as `pronounce` does. */
+  /**
+   * The same with the dictionaries' pronunciations. Rejects as `segments` throws, and as `pronounce` does.
+   */
   async pronounced(text: string): Promise<Segment[]> {
     const segments: Segment[] = [];
-    for (const { text: written, voiceId } of this.segments(text)) segments.push({ text: await pronounce(written, this.#items), voiceId });
+    for (const { text: written, voiceId } of this.segments(text))
+      segments.push({ text: await pronounce(written, this.#items), voiceId });
     return segments;
   }
 
   #voice(): string | null {
     const voice = this.#voices.length === 1 ? this.#voices[0] : this.#voices[this.#speaker];
     if (voice === undefined)
-      throw fault('bad_request', { detail: `speaker:${this.#speaker} has no voice: reference_id names ${this.#voices.length}` });
+      throw fault('bad_request', {
+        detail: `speaker:${this.#speaker} has no voice: reference_id names ${this.#voices.length}`,
+      });
     return voice;
   }
 }

@@ -13,7 +13,10 @@ import { timedPiece } from './timed-piece.ts';
 import { CONTENT_TYPES, type TtsRequest, ttsRequest } from './tts-request.ts';
 
 const headers = z.object({
-  model: z.string().optional().meta({ description: 's1 (deprecated), s2-pro, s2.1-pro or s2.1-pro-free; anything else is s2.1-pro' }),
+  model: z
+    .string()
+    .optional()
+    .meta({ description: 's1 (deprecated), s2-pro, s2.1-pro or s2.1-pro-free; anything else is s2.1-pro' }),
 });
 
 /** Registers the synthesis routes. */
@@ -21,11 +24,19 @@ export async function registerTtsRoutes(app: ApiServer, context: Context): Promi
   await app.register((plain, _options, done) => {
     const scope = plain as unknown as ApiServer;
     acceptBodies(scope, { kinds: ['msgpack'], json: true, mostBytes: LIMITS.synthesisBodyBytes });
-    const schema = { tags: ['speech'], consumes: ['application/json', 'application/msgpack'], headers, body: ttsRequest };
+    const schema = {
+      tags: ['speech'],
+      consumes: ['application/json', 'application/msgpack'],
+      headers,
+      body: ttsRequest,
+    };
 
     scope.post(
       '/v1/tts',
-      { config: { isSpeech: true }, schema: { ...schema, description: 'Speech as audio bytes, sent while they are made.' } },
+      {
+        config: { isSpeech: true },
+        schema: { ...schema, description: 'Speech as audio bytes, sent while they are made.' },
+      },
       async (request, reply) => {
         reply.type(CONTENT_TYPES[request.body.format]);
         return respond(context, request, reply, (piece) => piece.bytes);
@@ -34,10 +45,15 @@ export async function registerTtsRoutes(app: ApiServer, context: Context): Promi
 
     scope.post(
       '/v1/tts/stream/with-timestamp',
-      { config: { isSpeech: true }, schema: { ...schema, description: 'Speech as server-sent events with the words and their times.' } },
+      {
+        config: { isSpeech: true },
+        schema: { ...schema, description: 'Speech as server-sent events with the words and their times.' },
+      },
       async (request, reply) => {
         reply.type('text/event-stream');
-        return respond(context, request, reply, (piece) => Buffer.from(`event: message\ndata: ${JSON.stringify(eventOf(piece))}\n\n`));
+        return respond(context, request, reply, (piece) =>
+          Buffer.from(`event: message\ndata: ${JSON.stringify(eventOf(piece))}\n\n`),
+        );
       },
     );
     done();
@@ -50,11 +66,21 @@ function eventOf(piece: AudioPiece) {
 
 type Speech = Pick<FastifyRequest, 'headers' | 'caller' | 'routeOptions'> & { readonly body: TtsRequest };
 
-async function respond(context: Context, request: Speech, reply: FastifyReply, toBytes: (piece: AudioPiece) => Uint8Array): Promise<FastifyReply> {
+async function respond(
+  context: Context,
+  request: Speech,
+  reply: FastifyReply,
+  toBytes: (piece: AudioPiece) => Uint8Array,
+): Promise<FastifyReply> {
   const caller = callerOf(request as FastifyRequest);
   const model = synthesisModel(String(request.headers['model'] ?? ''), context.clock.wallTime());
   try {
-    const pieces = await startSpeech(context, reply, { caller, requestId: newId(), model, request: request.body });
+    const pieces = await startSpeech(context, reply, {
+      caller,
+      requestId: newId(),
+      model,
+      request: request.body,
+    });
     reply.header('X-Service-Model', model);
     return await sendPieces(reply, pieces, toBytes);
   } catch (error) {

@@ -7,19 +7,34 @@ import type { Context } from '../../platform/context.ts';
 /** Longest wait for the engine to make a voice; its own limit is shorter. */
 const CLONE_MS = 180_000;
 
-/** Null where the engine cannot clone. Throws `bad_request` for samples it refuses, `speech_unavailable` where it fails. */
-export async function cloneVoice({ settings }: Pick<Context, 'settings'>, asked: Omit<CloneRequest, 'signal'>): Promise<string | null> {
+/**
+ * Null where the engine cannot clone. Throws `bad_request` for samples it refuses, `speech_unavailable` where
+ * it fails.
+ */
+export async function cloneVoice(
+  { settings }: Pick<Context, 'settings'>,
+  asked: Omit<CloneRequest, 'signal'>,
+): Promise<string | null> {
   try {
     return (await voiceCloning(settings)?.clone({ ...asked, signal: AbortSignal.timeout(CLONE_MS) })) ?? null;
   } catch (error) {
     if (!(error instanceof SpeechError)) throw error;
-    throw fault(error.category === 'bad_request' ? 'bad_request' : 'speech_unavailable', { detail: error.message }, { cause: error });
+    throw fault(
+      error.category === 'bad_request' ? 'bad_request' : 'speech_unavailable',
+      { detail: error.message },
+      { cause: error },
+    );
   }
 }
 
 /** Deletes a voice made here; where that fails it is said in the log, and the voice stays with the vendor. */
-export async function forgetVoice({ settings, logger }: Pick<Context, 'settings' | 'logger'>, voice: string): Promise<void> {
+export async function forgetVoice(
+  { settings, logger }: Pick<Context, 'settings' | 'logger'>,
+  voice: string,
+): Promise<void> {
   await voiceCloning(settings)
     ?.forget(voice)
-    .catch((error: unknown) => logger.warn({ err: error, voice }, 'a cloned voice was not deleted at its engine'));
+    .catch((error: unknown) =>
+      logger.warn({ err: error, voice }, 'a cloned voice was not deleted at its engine'),
+    );
 }

@@ -1,6 +1,6 @@
 /**
- * From the voices a request names, or brings samples of, to voices of the engine: the platform's own by their id, voice models by what they
- * are spoken with.
+ * From the voices a request names, or brings samples of, to voices of the engine: the platform's own by their
+ * id, voice models by what they are spoken with.
  */
 import { fault } from '#config/errors.ts';
 import type { Context } from '../../platform/context.ts';
@@ -12,28 +12,47 @@ interface Sample {
   readonly audio: Uint8Array;
 }
 
-/** How a request says who speaks. `references` wins: a list of samples is one speaker, a list of lists one speaker each. */
+/**
+ * How a request says who speaks. `references` wins: a list of samples is one speaker, a list of lists one
+ * speaker each.
+ */
 export interface VoicesAsked {
   readonly reference_id: string | readonly string[] | null;
   readonly references: readonly (Sample | readonly Sample[])[] | null;
 }
 
 /**
- * The voices of a request in the order of its speakers, null for the default one; those made from its samples are deleted once `over` is aborted.
- * Throws `reference_not_found`, `bad_request` for samples where the engine cannot clone or refuses them, and `speech_unavailable`.
+ * The voices of a request in the order of its speakers, null for the default one; those made from its samples
+ * are deleted once `over` is aborted. Throws `reference_not_found`, `bad_request` for samples where the
+ * engine cannot clone or refuses them, and `speech_unavailable`.
  */
-export async function requestedVoices(context: Context, caller: Caller, asked: VoicesAsked, over: AbortSignal): Promise<(string | null)[]> {
+export async function requestedVoices(
+  context: Context,
+  caller: Caller,
+  asked: VoicesAsked,
+  over: AbortSignal,
+): Promise<(string | null)[]> {
   const { references, reference_id } = asked;
   if (references === null || references.length === 0) return resolveVoices(context, caller, reference_id);
-  const speakers = references.some((each) => Array.isArray(each)) ? references.map((each) => [each].flat()) : [references.flat()];
+  const speakers = references.some((each) => Array.isArray(each))
+    ? references.map((each) => [each].flat())
+    : [references.flat()];
   return Promise.all(speakers.map((samples) => passingVoice(context, samples, over)));
 }
 
-async function passingVoice(context: Context, samples: readonly Sample[], over: AbortSignal): Promise<string> {
-  const voice = await cloneVoice(context, { name: 'Parley, for one request', samples: samples.map(({ audio }) => audio) });
+async function passingVoice(
+  context: Context,
+  samples: readonly Sample[],
+  over: AbortSignal,
+): Promise<string> {
+  const voice = await cloneVoice(context, {
+    name: 'Parley, for one request',
+    samples: samples.map(({ audio }) => audio),
+  });
   if (voice === null)
     throw fault('bad_request', {
-      detail: 'references: the synthesis engine of this deployment cannot clone voices; use reference_id with a voice of GET /model',
+      detail:
+        'references: the synthesis engine of this deployment cannot clone voices; use reference_id with a voice of GET /model',
     });
   const forget = () => void forgetVoice(context, voice);
   if (over.aborted) forget();
@@ -41,19 +60,31 @@ async function passingVoice(context: Context, samples: readonly Sample[], over: 
   return voice;
 }
 
-/** Engine voices in the order asked for, null for the default one. Throws `reference_not_found` for one the caller may not use. */
+/**
+ * Engine voices in the order asked for, null for the default one. Throws `reference_not_found` for one the
+ * caller may not use.
+ */
 export async function resolveVoices(
   context: Pick<Context, 'models' | 'platform'>,
   caller: Pick<Caller, 'teamId'>,
   references: string | readonly string[] | null,
 ): Promise<(string | null)[]> {
   if (references === null) return [null];
-  return Promise.all((typeof references === 'string' ? [references] : references).map((reference) => resolveVoice(context, caller, reference)));
+  return Promise.all(
+    (typeof references === 'string' ? [references] : references).map((reference) =>
+      resolveVoice(context, caller, reference),
+    ),
+  );
 }
 
-/** The first language of an engine's voice (ISO 639-1), English where it has none of its own; null is the default voice. */
+/**
+ * The first language of an engine's voice (ISO 639-1), English where it has none of its own; null is the
+ * default voice.
+ */
 export function languageOf(context: Pick<Context, 'platform'>, voiceId: string | null): string {
-  const voice = context.platform.voices.find((offered) => (voiceId === null ? offered.default : offered.id === voiceId));
+  const voice = context.platform.voices.find((offered) =>
+    voiceId === null ? offered.default : offered.id === voiceId,
+  );
   return voice?.languages.find((language) => /^[a-z]{2}$/.test(language)) ?? 'en';
 }
 
@@ -65,7 +96,11 @@ async function resolveVoice(
   if (reference === '' || reference === 'default') return null;
   if (context.platform.voices.some(({ id }) => id === reference)) return reference;
   const voice = await context.models.voices
-    .findOneAndUpdate({ _id: reference, ...readableBy(caller.teamId) }, { $inc: { task_count: 1 } }, { projection: { engine_voice_id: 1 } })
+    .findOneAndUpdate(
+      { _id: reference, ...readableBy(caller.teamId) },
+      { $inc: { task_count: 1 } },
+      { projection: { engine_voice_id: 1 } },
+    )
     .lean();
   if (!voice) throw fault('reference_not_found');
   return voice.engine_voice_id;

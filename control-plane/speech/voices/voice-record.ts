@@ -9,7 +9,10 @@ const listOf = <T extends z.ZodType>(item: T) =>
   z.preprocess((value) => (value === undefined || Array.isArray(value) ? value : [value]), z.array(item));
 const formFlag = z.union([z.boolean(), z.enum(['true', 'false']).transform((text) => text === 'true')]);
 /** JSON has no bytes: base64 there. */
-const file = z.preprocess((value) => (typeof value === 'string' ? Buffer.from(value, 'base64') : value), bytes);
+const file = z.preprocess(
+  (value) => (typeof value === 'string' ? Buffer.from(value, 'base64') : value),
+  bytes,
+);
 
 const fields = {
   title: z.string().min(1).max(LIMITS.voiceTitleChars),
@@ -38,7 +41,10 @@ export const voiceCreate = z
     path: ['cover_image'],
     message: 'is required of a public model; or set visibility to unlist or private',
   })
-  .refine(({ voices, texts }) => texts.length <= voices.length, { path: ['texts'], message: 'must not be more than voices' });
+  .refine(({ voices, texts }) => texts.length <= voices.length, {
+    path: ['texts'],
+    message: 'must not be more than voices',
+  });
 export type VoiceInput = z.output<typeof voiceCreate>;
 
 /** Body of a change. */
@@ -73,16 +79,30 @@ export const voiceRecord = z.object({
   liked: z.boolean(),
   marked: z.boolean(),
   author: z.object({ _id: z.string(), nickname: z.string(), avatar: z.string() }),
-  notice: z
-    .string()
-    .nullable()
-    .meta({ description: 'What to know before it is used: where the engine cannot clone, which of its voices speaks instead' }),
+  notice: z.string().nullable().meta({
+    description:
+      'What to know before it is used: where the engine cannot clone, which of its voices speaks instead',
+  }),
 });
 type VoiceRecord = z.output<typeof voiceRecord>;
 
 const DEFAULT_TEXT = 'Hello! This is how I sound.';
-const UNCOUNTED = { like_count: 0, mark_count: 0, shared_count: 0, unliked: false, liked: false, marked: false };
-const FIXED = { type: 'tts', train_mode: 'fast', state: 'trained', lock_visibility: false, dmca_taken_down: false, quality: null } as const;
+const UNCOUNTED = {
+  like_count: 0,
+  mark_count: 0,
+  shared_count: 0,
+  unliked: false,
+  liked: false,
+  marked: false,
+};
+const FIXED = {
+  type: 'tts',
+  train_mode: 'fast',
+  state: 'trained',
+  lock_visibility: false,
+  dmca_taken_down: false,
+  quality: null,
+} as const;
 
 /** Shows a model; `url` is the base of links. */
 export function toVoiceRecord(voice: VoiceDocument, url: string): VoiceRecord {
@@ -95,7 +115,11 @@ export function toVoiceRecord(voice: VoiceDocument, url: string): VoiceRecord {
     description: voice.description,
     cover_image: voice.has_cover_image ? `${own}/cover_image` : '',
     tags: voice.tags,
-    samples: voice.samples.map((sample, index) => ({ ...sample, task_id: '', audio: `${own}/samples/${index}` })),
+    samples: voice.samples.map((sample, index) => ({
+      ...sample,
+      task_id: '',
+      audio: `${own}/samples/${index}`,
+    })),
     created_at: voice.created_at.toISOString(),
     updated_at: voice.updated_at.toISOString(),
     languages: voice.languages,
@@ -111,7 +135,11 @@ export function toVoiceRecord(voice: VoiceDocument, url: string): VoiceRecord {
 }
 
 /** Shows a voice the engine itself has, as a public model. */
-export function toEngineVoiceRecord(voice: { readonly id: string; readonly name: string; readonly languages: readonly string[] }): VoiceRecord {
+export function toEngineVoiceRecord(voice: {
+  readonly id: string;
+  readonly name: string;
+  readonly languages: readonly string[];
+}): VoiceRecord {
   const epoch = new Date(0).toISOString();
   return {
     ...FIXED,

@@ -1,4 +1,7 @@
-/** Voice models: create from samples, list with a paging of their own, read, change, delete. The engine's own voices are listed, too. */
+/**
+ * Voice models: create from samples, list with a paging of their own, read, change, delete. The engine's own
+ * voices are listed, too.
+ */
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';
@@ -9,13 +12,25 @@ import { acceptBodies } from '../../platform/http/request-bodies.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
 import type { VoiceDocument } from '../../platform/store/models/voice-model.ts';
 import { admit, recognise, speechFault } from '../requests/speech-service.ts';
-import { toEngineVoiceRecord, toVoiceRecord, type VoiceInput, voiceCreate, voicePatch, voiceRecord } from './voice-record.ts';
+import {
+  toEngineVoiceRecord,
+  toVoiceRecord,
+  type VoiceInput,
+  voiceCreate,
+  voicePatch,
+  voiceRecord,
+} from './voice-record.ts';
 import { coverKey, createVoice, deleteVoice, findVoice, patchVoice, sampleKey } from './voice-store.ts';
 
 const modelPath = z.object({ id: z.string() });
 const bodies = {
   tags: ['voices'],
-  consumes: ['multipart/form-data', 'application/json', 'application/x-www-form-urlencoded', 'application/msgpack'],
+  consumes: [
+    'multipart/form-data',
+    'application/json',
+    'application/x-www-form-urlencoded',
+    'application/msgpack',
+  ],
 };
 const listQuery = z.strictObject({
   page_size: z.coerce.number().int().min(1).max(100).default(10),
@@ -42,7 +57,11 @@ const modelList = z.object({
 export async function registerVoiceRoutes(app: ApiServer, context: Context): Promise<void> {
   await app.register((plain, _options, done) => {
     const scope = plain as unknown as ApiServer;
-    acceptBodies(scope, { kinds: ['multipart', 'msgpack', 'urlencoded'], json: true, mostBytes: LIMITS.voiceSampleBytes });
+    acceptBodies(scope, {
+      kinds: ['multipart', 'msgpack', 'urlencoded'],
+      json: true,
+      mostBytes: LIMITS.voiceSampleBytes,
+    });
     registerReads(scope, context);
     registerChanges(scope, context);
     done();
@@ -50,60 +69,112 @@ export async function registerVoiceRoutes(app: ApiServer, context: Context): Pro
 }
 
 function registerReads(scope: ApiServer, context: Context): void {
-  scope.get('/model', { schema: { tags: ['voices'], querystring: listQuery, response: { 200: modelList } } }, async (request) => {
-    const { query } = request;
-    const engineVoices = engineVoicesFor(context, query);
-    const filter = filterOf(query, callerOf(request));
-    const skip = (query.page_number - 1) * query.page_size;
-    if (skip > LIMITS.pageOffsetRows) throw fault('page_too_deep');
-    const total = (await context.models.voices.countDocuments(filter)) + engineVoices.length;
-    // The engine's voices come first, being always there; the models follow.
-    const shown = engineVoices.slice(skip, skip + query.page_size).map(toEngineVoiceRecord);
-    const rows = await context.models.voices
-      .find(filter)
-      .sort(query.sort_by === 'task_count' ? { task_count: -1, created_at: -1, _id: -1 } : { created_at: -1, _id: -1 })
-      .skip(Math.max(0, skip - engineVoices.length))
-      .limit(query.page_size)
-      .lean<VoiceDocument[]>();
-    const items = [...shown, ...rows.map((voice) => toVoiceRecord(voice, context.publicUrl()))].slice(0, query.page_size);
-    const has_more = skip + items.length < total;
-    return { total, items, has_more, max_offset: null, accessible_upper_bound: null, window_limited: false, total_is_exact: true };
-  });
+  scope.get(
+    '/model',
+    { schema: { tags: ['voices'], querystring: listQuery, response: { 200: modelList } } },
+    async (request) => {
+      const { query } = request;
+      const engineVoices = engineVoicesFor(context, query);
+      const filter = filterOf(query, callerOf(request));
+      const skip = (query.page_number - 1) * query.page_size;
+      if (skip > LIMITS.pageOffsetRows) throw fault('page_too_deep');
+      const total = (await context.models.voices.countDocuments(filter)) + engineVoices.length;
+      // The engine's voices come first, being always there; the models follow.
+      const shown = engineVoices.slice(skip, skip + query.page_size).map(toEngineVoiceRecord);
+      const rows = await context.models.voices
+        .find(filter)
+        .sort(
+          query.sort_by === 'task_count'
+            ? { task_count: -1, created_at: -1, _id: -1 }
+            : { created_at: -1, _id: -1 },
+        )
+        .skip(Math.max(0, skip - engineVoices.length))
+        .limit(query.page_size)
+        .lean<VoiceDocument[]>();
+      const items = [...shown, ...rows.map((voice) => toVoiceRecord(voice, context.publicUrl()))].slice(
+        0,
+        query.page_size,
+      );
+      const has_more = skip + items.length < total;
+      return {
+        total,
+        items,
+        has_more,
+        max_offset: null,
+        accessible_upper_bound: null,
+        window_limited: false,
+        total_is_exact: true,
+      };
+    },
+  );
 
-  scope.get('/model/:id', { schema: { tags: ['voices'], params: modelPath, response: { 200: voiceRecord } } }, async (request) => {
-    const own = context.platform.voices.find(({ id }) => id === request.params.id);
-    return own ? toEngineVoiceRecord(own) : toVoiceRecord(await findVoice(context, callerOf(request).teamId, request.params.id), context.publicUrl());
-  });
+  scope.get(
+    '/model/:id',
+    { schema: { tags: ['voices'], params: modelPath, response: { 200: voiceRecord } } },
+    async (request) => {
+      const own = context.platform.voices.find(({ id }) => id === request.params.id);
+      return own
+        ? toEngineVoiceRecord(own)
+        : toVoiceRecord(
+            await findVoice(context, callerOf(request).teamId, request.params.id),
+            context.publicUrl(),
+          );
+    },
+  );
 
   const samplePath = modelPath.extend({ index: z.coerce.number().int().min(0).max(LIMITS.voiceSamples) });
-  scope.get('/model/:id/samples/:index', { schema: { tags: ['voices'], params: samplePath } }, async (request, reply) => {
-    const { _id } = await findVoice(context, callerOf(request).teamId, request.params.id);
-    return reply.type('application/octet-stream').send(await blob(context, sampleKey(_id, request.params.index)));
-  });
-  scope.get('/model/:id/cover_image', { schema: { tags: ['voices'], params: modelPath } }, async (request, reply) => {
-    const { _id } = await findVoice(context, callerOf(request).teamId, request.params.id);
-    return reply.type('application/octet-stream').send(await blob(context, coverKey(_id)));
-  });
+  scope.get(
+    '/model/:id/samples/:index',
+    { schema: { tags: ['voices'], params: samplePath } },
+    async (request, reply) => {
+      const { _id } = await findVoice(context, callerOf(request).teamId, request.params.id);
+      return reply
+        .type('application/octet-stream')
+        .send(await blob(context, sampleKey(_id, request.params.index)));
+    },
+  );
+  scope.get(
+    '/model/:id/cover_image',
+    { schema: { tags: ['voices'], params: modelPath } },
+    async (request, reply) => {
+      const { _id } = await findVoice(context, callerOf(request).teamId, request.params.id);
+      return reply.type('application/octet-stream').send(await blob(context, coverKey(_id)));
+    },
+  );
 }
 
 function registerChanges(scope: ApiServer, context: Context): void {
   const limits = { bodyLimit: LIMITS.voiceSampleBytes, config: { bodyOptional: true } };
-  scope.post('/model', { ...limits, schema: { ...bodies, body: voiceCreate, response: { 201: voiceRecord } } }, async (request, reply) => {
-    const caller = callerOf(request);
-    const texts = await textsOf(context, caller, request.body);
-    return reply.code(201).send(toVoiceRecord(await createVoice(context, caller, request.body, texts), context.publicUrl()));
-  });
+  scope.post(
+    '/model',
+    { ...limits, schema: { ...bodies, body: voiceCreate, response: { 201: voiceRecord } } },
+    async (request, reply) => {
+      const caller = callerOf(request);
+      const texts = await textsOf(context, caller, request.body);
+      return reply
+        .code(201)
+        .send(toVoiceRecord(await createVoice(context, caller, request.body, texts), context.publicUrl()));
+    },
+  );
 
   scope.patch(
     '/model/:id',
     { ...limits, schema: { ...bodies, params: modelPath, body: voicePatch, response: { 200: voiceRecord } } },
-    async (request) => toVoiceRecord(await patchVoice(context, callerOf(request), request.params.id, request.body), context.publicUrl()),
+    async (request) =>
+      toVoiceRecord(
+        await patchVoice(context, callerOf(request), request.params.id, request.body),
+        context.publicUrl(),
+      ),
   );
 
-  scope.delete('/model/:id', { schema: { tags: ['voices'], params: modelPath, response: { 200: z.object({}) } } }, async (request) => {
-    await deleteVoice(context, callerOf(request).teamId, request.params.id);
-    return {};
-  });
+  scope.delete(
+    '/model/:id',
+    { schema: { tags: ['voices'], params: modelPath, response: { 200: z.object({}) } } },
+    async (request) => {
+      await deleteVoice(context, callerOf(request).teamId, request.params.id);
+      return {};
+    },
+  );
 }
 
 async function blob(context: Context, key: string): Promise<Buffer> {
@@ -112,14 +183,21 @@ async function blob(context: Context, key: string): Promise<Buffer> {
   return found;
 }
 
-/** What is said in each sample: as sent, or as heard where nothing was sent. Throws `bad_request` for a sample that is no audio. */
+/**
+ * What is said in each sample: as sent, or as heard where nothing was sent. Throws `bad_request` for a sample
+ * that is no audio.
+ */
 async function textsOf(context: Context, caller: Caller, { voices, texts }: VoiceInput): Promise<string[]> {
   if (texts.length === voices.length) return texts;
   const slot = await admit(context, caller, 'recognition');
   try {
     const all = [...texts];
     for (const sample of voices.slice(texts.length)) {
-      const options = { language: null, longestSeconds: LIMITS.transcribeMinutes * 60, shortestSeconds: LIMITS.transcribeSeconds };
+      const options = {
+        language: null,
+        longestSeconds: LIMITS.transcribeMinutes * 60,
+        shortestSeconds: LIMITS.transcribeSeconds,
+      };
       const work = { audio: new Uint8Array(sample), options, signal: new AbortController().signal };
       all.push((await recognise(context, { caller, requestId: newId(), slot }, work)).text);
     }
@@ -137,12 +215,16 @@ function engineVoicesFor(context: Context, query: z.output<typeof listQuery>) {
   const title = query.title?.toLowerCase() ?? '';
   const languages = [language ?? []].flat();
   return context.platform.voices.filter(
-    (voice) => voice.name.toLowerCase().includes(title) && (languages.length === 0 || voice.languages.some((spoken) => languages.includes(spoken))),
+    (voice) =>
+      voice.name.toLowerCase().includes(title) &&
+      (languages.length === 0 || voice.languages.some((spoken) => languages.includes(spoken))),
   );
 }
 
 function filterOf(query: z.output<typeof listQuery>, caller: Caller): Record<string, unknown> {
-  const readable = query.self ? { team_id: caller.teamId } : { $or: [{ team_id: caller.teamId }, { visibility: 'public' }] };
+  const readable = query.self
+    ? { team_id: caller.teamId }
+    : { $or: [{ team_id: caller.teamId }, { visibility: 'public' }] };
   return {
     ...readable,
     ...(query.title === undefined ? {} : { title: searchPattern(query.title) }),

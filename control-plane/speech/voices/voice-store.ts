@@ -20,12 +20,23 @@ export async function findVoice(context: Context, teamId: string, id: string): P
   return voice;
 }
 
-/** Stores a model with its samples; `texts` are what is said in them. Where the engine clones, it makes the voice first, so that what it refuses is not stored. Throws `storage_full`, `quota_reached`. */
-export async function createVoice(context: Context, caller: Caller, input: VoiceInput, texts: readonly string[]): Promise<VoiceDocument> {
+/**
+ * Stores a model with its samples; `texts` are what is said in them. Where the engine clones, it makes the
+ * voice first, so that what it refuses is not stored. Throws `storage_full`, `quota_reached`.
+ */
+export async function createVoice(
+  context: Context,
+  caller: Caller,
+  input: VoiceInput,
+  texts: readonly string[],
+): Promise<VoiceDocument> {
   const user = await context.models.users.findById(caller.userId).lean();
   const id = newId();
   const at = now(context);
-  const bytes = [...input.voices, ...(input.cover_image ? [input.cover_image] : [])].reduce((sum, file) => sum + file.length, 0);
+  const bytes = [...input.voices, ...(input.cover_image ? [input.cover_image] : [])].reduce(
+    (sum, file) => sum + file.length,
+    0,
+  );
   await takeBytes(context, { userId: caller.userId, teamId: caller.teamId, id, bytes });
   return withinQuota(context, { kind: 'voices', owner: caller.teamId, id }, () =>
     storeVoice(context, { id, at, caller, authorName: user?.name ?? '' }, input, texts),
@@ -68,7 +79,12 @@ async function storeVoice(
 }
 
 /** Changes a model of the caller's team. Throws `not_found`, `storage_full`. */
-export async function patchVoice(context: Context, caller: Caller, id: string, { cover_image, ...fields }: VoicePatch): Promise<VoiceDocument> {
+export async function patchVoice(
+  context: Context,
+  caller: Caller,
+  id: string,
+  { cover_image, ...fields }: VoicePatch,
+): Promise<VoiceDocument> {
   const { teamId, userId } = caller;
   if (cover_image && (await context.models.voices.exists({ _id: id, team_id: teamId }))) {
     const cover = `${id}:cover:${newId()}`;
@@ -87,7 +103,9 @@ export async function patchVoice(context: Context, caller: Caller, id: string, {
 /** Deletes a model of the caller's team and its samples. Throws `not_found`. */
 export async function deleteVoice(context: Context, teamId: string, id: string): Promise<void> {
   const deleted = await leavingQuota(context, { kind: 'voices', owner: teamId, id }, async () => {
-    const found = await context.models.voices.findOneAndDelete({ _id: id, team_id: teamId }).lean<VoiceDocument>();
+    const found = await context.models.voices
+      .findOneAndDelete({ _id: id, team_id: teamId })
+      .lean<VoiceDocument>();
     if (!found) throw fault('not_found');
     return found;
   });
@@ -106,7 +124,10 @@ export function coverKey(id: string): string {
   return `voices/${id}/cover`;
 }
 
-/** Where the engine does not clone from samples, a model keeps one of the platform engine's voices, so that two models of a dialogue can be told apart. */
+/**
+ * Where the engine does not clone from samples, a model keeps one of the platform engine's voices, so that
+ * two models of a dialogue can be told apart.
+ */
 function engineVoiceFor({ platform, settings }: Pick<Context, 'platform' | 'settings'>, id: string): string {
   const own = platform.voices.filter((voice) => voice.id.startsWith(`${settings.TTS_PROVIDER}:`));
   const voices = own.length > 0 ? own : platform.voices;

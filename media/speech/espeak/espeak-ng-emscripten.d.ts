@@ -1,7 +1,16 @@
 /** The part of eSpeak NG's WebAssembly build (which ships no types) that `program.ts` calls. */
 declare module '@echogarden/espeak-ng-emscripten' {
   export interface EspeakEvent {
-    readonly type: 'sentence' | 'word' | 'phoneme' | 'end' | 'mark' | 'play' | 'msg_terminated' | 'list_terminated' | 'samplerate';
+    readonly type:
+      | 'sentence'
+      | 'word'
+      | 'phoneme'
+      | 'end'
+      | 'mark'
+      | 'play'
+      | 'msg_terminated'
+      | 'list_terminated'
+      | 'samplerate';
     /** Milliseconds from the start of the synthesis. */
     readonly audio_position: number;
     /** Characters before it, counted from 1. */
@@ -14,7 +23,10 @@ declare module '@echogarden/espeak-ng-emscripten' {
     /** Words a minute. */
     set_rate(rate: number): number;
     /** Blocks; the samples are only valid during the call. `text` is SSML. */
-    synthesize(text: string, onChunk: (samples: Int16Array | null, events: readonly EspeakEvent[]) => void): void;
+    synthesize(
+      text: string,
+      onChunk: (samples: Int16Array | null, events: readonly EspeakEvent[]) => void,
+    ): void;
   }
   const initialise: () => Promise<{ readonly eSpeakNGWorker: new () => Espeak }>;
   // biome-ignore lint/style/noDefaultExport: the package's own

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
- * A program of its own that speaks with eSpeak NG. Lines of JSON on its input, `{"text", "voice", "wordsPerMinute"}`, are answered in order by lines of JSON
- * on its output: `{"sampleRateHz", "samples", "words"}`, the samples 16-bit little-endian in base64, each word `[textStart, textEnd, startMs, endMs]`,
- * or `{"error"}`. It ends with its input. Nothing else of Parley is linked with eSpeak NG, which is under the GPL.
+ * A program of its own that speaks with eSpeak NG. Lines of JSON on its input, `{"text", "voice",
+ * "wordsPerMinute"}`, are answered in order by lines of JSON on its output: `{"sampleRateHz", "samples",
+ * "words"}`, the samples 16-bit little-endian in base64, each word `[textStart, textEnd, startMs, endMs]`, or
+ * `{"error"}`. It ends with its input. Nothing else of Parley is linked with eSpeak NG, which is under the
+ * GPL.
  */
 import process from 'node:process';
 import { createInterface } from 'node:readline';
@@ -19,7 +21,11 @@ createInterface({ input: process.stdin }).on('line', (line) => {
 
 function answer(line: string): object {
   try {
-    const { text, voice, wordsPerMinute } = JSON.parse(line) as { text: string; voice: string; wordsPerMinute: number };
+    const { text, voice, wordsPerMinute } = JSON.parse(line) as {
+      text: string;
+      voice: string;
+      wordsPerMinute: number;
+    };
     if (espeak.set_voice(voice) !== 0) return { error: `there is no voice ${voice}` };
     espeak.set_rate(wordsPerMinute);
     const chunks: Buffer[] = [];
@@ -28,7 +34,11 @@ function answer(line: string): object {
       if (samples) chunks.push(Buffer.from(samples.slice().buffer));
       events.push(...told.map((event) => ({ ...event })));
     });
-    return { sampleRateHz: SAMPLE_RATE_HZ, samples: Buffer.concat(chunks).toString('base64'), words: wordsOf(events) };
+    return {
+      sampleRateHz: SAMPLE_RATE_HZ,
+      samples: Buffer.concat(chunks).toString('base64'),
+      words: wordsOf(events),
+    };
   } catch (error) {
     return { error: error instanceof Error ? error.message : String(error) };
   }
@@ -39,7 +49,14 @@ function wordsOf(events: readonly EspeakEvent[]): number[][] {
   const bounds = events.filter(({ type }) => type === 'word' || type === 'end');
   return bounds.flatMap(({ type, text_position, word_length, audio_position }, index) =>
     type === 'word'
-      ? [[text_position - 1, text_position - 1 + word_length, audio_position, bounds[index + 1]?.audio_position ?? audio_position]]
+      ? [
+          [
+            text_position - 1,
+            text_position - 1 + word_length,
+            audio_position,
+            bounds[index + 1]?.audio_position ?? audio_position,
+          ],
+        ]
       : [],
   );
 }

@@ -1,10 +1,15 @@
-/** Synthesised audio as the bytes of a file format, made while the audio is made: wav, pcm, mp3 and opus (in Ogg), mono. */
+/**
+ * Synthesised audio as the bytes of a file format, made while the audio is made: wav, pcm, mp3 and opus (in
+ * Ogg), mono.
+ */
 import { createMp3Encoder } from 'wasm-media-encoders';
 import { createOpusEncoder } from '../../dsp/opus-encoder.ts';
 import { wavHeader } from '../wav.ts';
 import { OGG_FRAME_SAMPLES, OggOpusWriter } from './ogg-opus.ts';
 
-/** What the bytes are to be. Rates in Hz, bit rates in bit/s; null leaves the Opus bit rate to the encoder. */
+/**
+ * What the bytes are to be. Rates in Hz, bit rates in bit/s; null leaves the Opus bit rate to the encoder.
+ */
 export type AudioOutput =
   | { readonly format: 'wav' | 'pcm'; readonly sampleRateHz: number }
   | { readonly format: 'mp3'; readonly sampleRateHz: number; readonly bitRate: 64_000 | 128_000 | 192_000 }
@@ -53,7 +58,11 @@ function withHead(head: Uint8Array, encoder: AudioEncoder): AudioEncoder {
 
 async function createMp3(sampleRate: number, bitRate: 64_000 | 128_000 | 192_000): Promise<AudioEncoder> {
   const encoder = await createMp3Encoder();
-  encoder.configure({ sampleRate: sampleRate as 32_000 | 44_100, channels: 1, bitrate: (bitRate / 1_000) as 64 | 128 | 192 });
+  encoder.configure({
+    sampleRate: sampleRate as 32_000 | 44_100,
+    channels: 1,
+    bitrate: (bitRate / 1_000) as 64 | 128 | 192,
+  });
   return {
     // What comes back lies in the encoder's own memory, which the next call overwrites.
     encode: (samples) => encoder.encode([Float32Array.from(samples, (sample) => sample / 32_768)]).slice(),

@@ -1,6 +1,7 @@
 /**
- * Any recording as mono 16-bit samples at the recognisers' rate. WAV is read here; MP3, FLAC, Ogg (Opus, Vorbis) and WebM by libav compiled to WebAssembly,
- * in a thread of its own (`decoders.ts`). The audio is converted as it is decoded: an hour of stereo never stands in memory at once.
+ * Any recording as mono 16-bit samples at the recognisers' rate. WAV is read here; MP3, FLAC, Ogg (Opus,
+ * Vorbis) and WebM by libav compiled to WebAssembly, in a thread of its own (`decoders.ts`). The audio is
+ * converted as it is decoded: an hour of stereo never stands in memory at once.
  */
 import libav, { type Frame, type Instance } from '@libav.js/variant-obsolete';
 import { RateConverter } from '../../dsp/pcm.ts';
@@ -12,7 +13,9 @@ export const DECODED_RATE_HZ = 16_000;
 
 /** Bytes of packets read in one go. */
 const BATCH_BYTES = 64 * 1_024;
-/** Packets decoded in one go: one of FLAC may hold 65,535 silent samples of eight channels in twenty bytes. */
+/**
+ * Packets decoded in one go: one of FLAC may hold 65,535 silent samples of eight channels in twenty bytes.
+ */
 const MOST_PACKETS = 16;
 /** About as many samples are decoded in one go. */
 const BATCH_SAMPLES = 48_000;
@@ -21,14 +24,18 @@ const RATES = { least: 4_000, most: 384_000 };
 const MOST_CHANNELS = 32;
 const QUIET = -8;
 
-/** Decodes a whole file; `onBlock` is called as it goes on. Throws `SpeechJobError` for what is not audio, cannot be read, or is longer than allowed. */
+/**
+ * Decodes a whole file; `onBlock` is called as it goes on. Throws `SpeechJobError` for what is not audio,
+ * cannot be read, or is longer than allowed.
+ */
 export async function decodeAudio(
   file: Uint8Array,
   { longestSeconds, onBlock }: { longestSeconds: number; onBlock: () => void },
 ): Promise<Int16Array<ArrayBuffer>> {
   const collector = new Collector(longestSeconds * DECODED_RATE_HZ);
   const foreign = foreignFormat(file);
-  if (foreign !== null) throw new SpeechJobError('audio_unsupported', `${foreign} cannot be read here: ${READABLE}`);
+  if (foreign !== null)
+    throw new SpeechJobError('audio_unsupported', `${foreign} cannot be read here: ${READABLE}`);
   const blocks = isWav(file) ? readWav(file, longestSeconds) : readWithLibav(file);
   for await (const block of blocks) {
     collector.take(block);
@@ -86,16 +93,26 @@ async function* readFile(library: Instance, name: string): AsyncGenerator<Decode
   try {
     const stream = streams.find(({ codec_type }) => codec_type === library.AVMEDIA_TYPE_AUDIO);
     if (!stream) throw new SpeechJobError('audio_unreadable', 'The file has no audio in it');
-    const config = { codecpar: stream.codecpar, time_base: [stream.time_base_num, stream.time_base_den] as [number, number] };
+    const config = {
+      codecpar: stream.codecpar,
+      time_base: [stream.time_base_num, stream.time_base_den] as [number, number],
+    };
     const [, codec, packet, frame] = await library.ff_init_decoder(stream.codec_id, config).catch(() => {
-      throw new SpeechJobError('audio_unsupported', 'The audio is of a codec that cannot be read here: send WAV, MP3, FLAC, Opus or Vorbis');
+      throw new SpeechJobError(
+        'audio_unsupported',
+        'The audio is of a codec that cannot be read here: send WAV, MP3, FLAC, Opus or Vorbis',
+      );
     });
     try {
-      const decode = (packets: unknown[], isOver: boolean) => library.ff_decode_multi(codec, packet, frame, packets, isOver);
+      const decode = (packets: unknown[], isOver: boolean) =>
+        library.ff_decode_multi(codec, packet, frame, packets, isOver);
       yield* decodePackets(decode, readPackets(library, { container, packet, stream: stream.index }));
     } catch (error) {
       if (error instanceof SpeechJobError) throw error;
-      throw new SpeechJobError('audio_unreadable', `The audio is damaged: ${error instanceof Error ? error.message : 'it cannot be decoded'}`);
+      throw new SpeechJobError(
+        'audio_unreadable',
+        `The audio is damaged: ${error instanceof Error ? error.message : 'it cannot be decoded'}`,
+      );
     } finally {
       await library.ff_free_decoder(codec, packet, frame);
     }
@@ -106,7 +123,11 @@ async function* readFile(library: Instance, name: string): AsyncGenerator<Decode
 
 async function* readPackets(
   library: Instance,
-  { container, packet, stream }: { readonly container: number; readonly packet: number; readonly stream: number },
+  {
+    container,
+    packet,
+    stream,
+  }: { readonly container: number; readonly packet: number; readonly stream: number },
 ): AsyncGenerator<readonly unknown[]> {
   for (;;) {
     const [status, packets] = await library.ff_read_frame_multi(container, packet, { limit: BATCH_BYTES });
@@ -116,7 +137,10 @@ async function* readPackets(
   }
 }
 
-/** Decodes as many packets at once as hold about a batch of samples; the first packet tells how much a packet holds. */
+/**
+ * Decodes as many packets at once as hold about a batch of samples; the first packet tells how much a packet
+ * holds.
+ */
 async function* decodePackets(
   decode: (packets: unknown[], isOver: boolean) => Promise<Frame[]>,
   batches: AsyncIterable<readonly unknown[]>,
@@ -128,7 +152,8 @@ async function* decodePackets(
       const frames = await decode(some, false);
       yield* frames.map(toBlock);
       const samples = frames.reduce((sum, { nb_samples }) => sum + nb_samples, 0);
-      if (samples > 0) together = Math.max(1, Math.min(MOST_PACKETS, Math.floor((BATCH_SAMPLES * some.length) / samples)));
+      if (samples > 0)
+        together = Math.max(1, Math.min(MOST_PACKETS, Math.floor((BATCH_SAMPLES * some.length) / samples)));
       at += some.length;
     }
   }
@@ -141,9 +166,13 @@ const FULL_SCALES = [128, 32_768, 2_147_483_648, 1, 1];
 function toBlock(decoded: Frame): DecodedBlock {
   const { data, format, nb_samples: frames, sample_rate: rateHz, channels } = decoded;
   const scale = FULL_SCALES[format % FULL_SCALES.length];
-  if (scale === undefined || !rateHz || !channels) throw new SpeechJobError('audio_unreadable', 'The audio says neither its rate nor its channels');
+  if (scale === undefined || !rateHz || !channels)
+    throw new SpeechJobError('audio_unreadable', 'The audio says neither its rate nor its channels');
   if (rateHz < RATES.least || rateHz > RATES.most || channels > MOST_CHANNELS)
-    throw new SpeechJobError('audio_unreadable', 'The audio is damaged: its rate or its channels are out of range');
+    throw new SpeechJobError(
+      'audio_unreadable',
+      'The audio is damaged: its rate or its channels are out of range',
+    );
   const bias = format % FULL_SCALES.length === 0 ? 128 : 0;
   const isPlanar = format >= FULL_SCALES.length;
   const read = isPlanar
@@ -170,7 +199,8 @@ class Collector {
 
   take({ rateHz, frames, at }: DecodedBlock): void {
     const mono = new Int16Array(frames);
-    for (let frame = 0; frame < frames; frame++) mono[frame] = Math.max(-32_768, Math.min(32_767, Math.round(at(frame) * 32_768)));
+    for (let frame = 0; frame < frames; frame++)
+      mono[frame] = Math.max(-32_768, Math.min(32_767, Math.round(at(frame) * 32_768)));
     const part = this.#converter.convert(mono, rateHz);
     this.#length += part.length;
     if (this.#length > this.#most) throw audioTooLong(this.#most / DECODED_RATE_HZ);

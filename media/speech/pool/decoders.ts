@@ -1,6 +1,7 @@
 /**
- * Decodes recordings apart: each in a thread of its own that ends when it says nothing for a while, so that a file which hangs or kills the decoder costs its own
- * request only. A thread that has decoded a file well is kept for the next.
+ * Decodes recordings apart: each in a thread of its own that ends when it says nothing for a while, so that a
+ * file which hangs or kills the decoder costs its own request only. A thread that has decoded a file well is
+ * kept for the next.
  */
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '#config/clock.ts';
@@ -19,12 +20,18 @@ export interface DecodeRequest {
   readonly longestSeconds: number;
 }
 
-/** Decodes a whole file to mono samples of `DECODED_RATE_HZ`. Throws `SpeechJobError`, or the signal's reason when aborted. */
+/**
+ * Decodes a whole file to mono samples of `DECODED_RATE_HZ`. Throws `SpeechJobError`, or the signal's reason
+ * when aborted.
+ */
 export type Decode = (request: DecodeRequest & { readonly signal: AbortSignal }) => Promise<Int16Array>;
 
 /** Threads that wait for the next file. */
 const MOST_IDLE = 1;
-/** A batch of packets takes milliseconds: a thread that says nothing for this long hangs. One that goes on is bounded by the longest audio taken. */
+/**
+ * A batch of packets takes milliseconds: a thread that says nothing for this long hangs. One that goes on is
+ * bounded by the longest audio taken.
+ */
 const SILENCE_MS = 10_000;
 /** Holds nothing of the file before. */
 const NOTHING = () => {};
@@ -36,7 +43,10 @@ export interface DecoderOptions {
 }
 
 /** Makes a decoder; no thread runs yet. */
-export function createDecoders({ clock, entry = new URL('./decoder-entry.ts', import.meta.url) }: DecoderOptions): Decode {
+export function createDecoders({
+  clock,
+  entry = new URL('./decoder-entry.ts', import.meta.url),
+}: DecoderOptions): Decode {
   const idle: DecoderThread[] = [];
   return async ({ file, longestSeconds, signal }) => {
     signal.throwIfAborted();
@@ -79,7 +89,8 @@ class DecoderThread {
 
   async decode(request: DecodeRequest, signal: AbortSignal): Promise<Int16Array> {
     const outcome = Promise.withResolvers<Int16Array>();
-    const fail = (why: string) => outcome.reject(new SpeechJobError('audio_unreadable', `The audio cannot be decoded: ${why}`));
+    const fail = (why: string) =>
+      outcome.reject(new SpeechJobError('audio_unreadable', `The audio cannot be decoded: ${why}`));
     const hangs = () => fail('it keeps the decoder busy without end');
     let silence = this.#clock.after(SILENCE_MS, hangs);
     const onAbort = () => outcome.reject(signal.reason);
@@ -90,7 +101,9 @@ class DecoderThread {
       silence = this.#clock.after(SILENCE_MS, hangs);
       if (message.type === 'decoded') outcome.resolve(message.samples);
       if (message.type === 'failed')
-        outcome.reject(message.failure ? new SpeechJobError(message.failure, message.message) : new Error(message.message));
+        outcome.reject(
+          message.failure ? new SpeechJobError(message.failure, message.message) : new Error(message.message),
+        );
     };
     const { file } = request;
     this.#worker.postMessage(request, file.byteLength === file.buffer.byteLength ? [file.buffer] : []);

@@ -1,4 +1,7 @@
-/** The part of libav.js this product calls; the package's own types stand where TypeScript does not look for them. */
+/**
+ * The part of libav.js this product calls; the package's own types stand where TypeScript does not look for
+ * them.
+ */
 declare module '@libav.js/variant-obsolete' {
   interface Stream {
     readonly index: number;
@@ -22,9 +25,22 @@ declare module '@libav.js/variant-obsolete' {
     writeFile(name: string, bytes: Uint8Array): Promise<void>;
     unlink(name: string): Promise<void>;
     ff_init_demuxer_file(name: string): Promise<[number, Stream[]]>;
-    ff_init_decoder(codec: number, config: { codecpar: number; time_base: [number, number] }): Promise<[number, number, number, number]>;
-    ff_read_frame_multi(context: number, packet: number, options: { limit: number }): Promise<[number, Record<number, unknown[]>]>;
-    ff_decode_multi(codec: number, packet: number, frame: number, packets: unknown[], flush: boolean): Promise<Frame[]>;
+    ff_init_decoder(
+      codec: number,
+      config: { codecpar: number; time_base: [number, number] },
+    ): Promise<[number, number, number, number]>;
+    ff_read_frame_multi(
+      context: number,
+      packet: number,
+      options: { limit: number },
+    ): Promise<[number, Record<number, unknown[]>]>;
+    ff_decode_multi(
+      codec: number,
+      packet: number,
+      frame: number,
+      packets: unknown[],
+      flush: boolean,
+    ): Promise<Frame[]>;
     ff_free_decoder(codec: number, packet: number, frame: number): Promise<void>;
     avformat_close_input_js(context: number): Promise<void>;
     av_log_set_level(level: number): Promise<void>;

@@ -1,4 +1,7 @@
-/** Brings speech to one loudness whatever the engine's voice, and then as much louder or softer as was asked for. */
+/**
+ * Brings speech to one loudness whatever the engine's voice, and then as much louder or softer as was asked
+ * for.
+ */
 import { levelDb } from '../../dsp/pcm.ts';
 
 /** Where voiced speech is brought to, dBFS. */
@@ -41,7 +44,9 @@ export class Loudness {
     this.#gain = to;
     if (from === 1 && to === 1) return samples;
     const step = (to - from) / samples.length;
-    return Int16Array.from(samples, (sample, index) => Math.max(-32_768, Math.min(32_767, Math.round(sample * (from + step * index)))));
+    return Int16Array.from(samples, (sample, index) =>
+      Math.max(-32_768, Math.min(32_767, Math.round(sample * (from + step * index)))),
+    );
   }
 
   #gainDb(): number {

@@ -32,7 +32,10 @@ export class OggOpusWriter {
     tags.write('OpusTags', 0, 'latin1');
     tags.writeUInt32LE(vendor.length, 8);
     vendor.copy(tags, 12);
-    return Buffer.concat([this.#page([id], { flags: FIRST_PAGE, granule: 0 }), this.#page([tags], { flags: 0, granule: 0 })]);
+    return Buffer.concat([
+      this.#page([id], { flags: FIRST_PAGE, granule: 0 }),
+      this.#page([tags], { flags: 0, granule: 0 }),
+    ]);
   }
 
   /** Samples the packets so far stand for, the look-ahead included. */
@@ -56,7 +59,10 @@ export class OggOpusWriter {
   }
 
   #page(packets: readonly Uint8Array[], { flags, granule }: { flags: number; granule: number }): Uint8Array {
-    const lacing = packets.flatMap((packet) => [...new Array<number>(Math.floor(packet.length / 255)).fill(255), packet.length % 255]);
+    const lacing = packets.flatMap((packet) => [
+      ...new Array<number>(Math.floor(packet.length / 255)).fill(255),
+      packet.length % 255,
+    ]);
     const header = Buffer.alloc(HEADER_BYTES + lacing.length);
     header.write('OggS', 0, 'latin1');
     header.writeUInt8(flags, 5);

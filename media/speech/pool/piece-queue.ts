@@ -1,4 +1,7 @@
-/** Pieces between the thread and a reader that takes them at its own pace; each taken one is told, so that no more than a few ever wait here. */
+/**
+ * Pieces between the thread and a reader that takes them at its own pace; each taken one is told, so that no
+ * more than a few ever wait here.
+ */
 import type { AudioPiece, Transcript } from './speech-jobs.ts';
 
 /** Who is told what comes of a job on a thread. */

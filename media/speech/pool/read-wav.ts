@@ -1,4 +1,7 @@
-/** Reads WAV files (RIFF): integer PCM of 8 to 32 bits and floating point, any channels. Sizes that lie, as those of streamed files do, are cut to what is there. */
+/**
+ * Reads WAV files (RIFF): integer PCM of 8 to 32 bits and floating point, any channels. Sizes that lie, as
+ * those of streamed files do, are cut to what is there.
+ */
 import { audioTooLong, SpeechJobError } from './speech-jobs.ts';
 
 const INTEGER = 1;
@@ -22,7 +25,10 @@ interface WavFormat {
   readonly bytesPerSample: number;
 }
 
-/** Yields a WAV file in blocks. Throws `SpeechJobError` when it is not one, of a kind that cannot be read, or too long. */
+/**
+ * Yields a WAV file in blocks. Throws `SpeechJobError` when it is not one, of a kind that cannot be read, or
+ * too long.
+ */
 export function* readWav(file: Uint8Array, longestSeconds: number): Generator<DecodedBlock> {
   const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
   let format: WavFormat | null = null;
@@ -32,7 +38,8 @@ export function* readWav(file: Uint8Array, longestSeconds: number): Generator<De
     if (name === 'fmt ') format = readFormat(view, at + 8, size);
     if (name === 'data') {
       if (!format) break;
-      if (size / (format.channels * format.bytesPerSample * format.rateHz) > longestSeconds) throw audioTooLong(longestSeconds);
+      if (size / (format.channels * format.bytesPerSample * format.rateHz) > longestSeconds)
+        throw audioTooLong(longestSeconds);
       yield* readData(new DataView(view.buffer, view.byteOffset + at + 8, size), format);
       return;
     }
@@ -42,7 +49,8 @@ export function* readWav(file: Uint8Array, longestSeconds: number): Generator<De
 }
 
 function readFormat(view: DataView, at: number, size: number): WavFormat {
-  if (size < 16) throw new SpeechJobError('audio_unreadable', 'The WAV file is damaged: its format is cut short');
+  if (size < 16)
+    throw new SpeechJobError('audio_unreadable', 'The WAV file is damaged: its format is cut short');
   const tag = view.getUint16(at, true);
   const kind = tag === EXTENSIBLE && size >= 26 ? view.getUint16(at + 24, true) : tag;
   const format = {
@@ -53,9 +61,17 @@ function readFormat(view: DataView, at: number, size: number): WavFormat {
   };
   const sizes = kind === INTEGER ? [1, 2, 3, 4] : kind === FLOAT ? [4, 8] : [];
   if (!sizes.includes(format.bytesPerSample))
-    throw new SpeechJobError('audio_unsupported', 'This kind of WAV cannot be read: send integer or float PCM');
-  const isSound = format.channels >= 1 && format.channels <= 32 && format.rateHz >= 4_000 && format.rateHz <= 384_000;
-  if (!isSound) throw new SpeechJobError('audio_unreadable', 'The WAV file is damaged: its rate or its channels are out of range');
+    throw new SpeechJobError(
+      'audio_unsupported',
+      'This kind of WAV cannot be read: send integer or float PCM',
+    );
+  const isSound =
+    format.channels >= 1 && format.channels <= 32 && format.rateHz >= 4_000 && format.rateHz <= 384_000;
+  if (!isSound)
+    throw new SpeechJobError(
+      'audio_unreadable',
+      'The WAV file is damaged: its rate or its channels are out of range',
+    );
   return format;
 }
 
@@ -66,7 +82,8 @@ function* readData(view: DataView, format: WavFormat): Generator<DecodedBlock> {
   for (let first = 0; first < total; first += BLOCK_FRAMES) {
     const at = (frame: number) => {
       let sum = 0;
-      for (let channel = 0; channel < channels; channel++) sum += read(((first + frame) * channels + channel) * bytesPerSample);
+      for (let channel = 0; channel < channels; channel++)
+        sum += read(((first + frame) * channels + channel) * bytesPerSample);
       return sum / channels;
     };
     yield { rateHz, frames: Math.min(BLOCK_FRAMES, total - first), at };
@@ -74,9 +91,13 @@ function* readData(view: DataView, format: WavFormat): Generator<DecodedBlock> {
 }
 
 function sampleReader(view: DataView, { kind, bytesPerSample }: WavFormat): (byte: number) => number {
-  if (kind === FLOAT) return bytesPerSample === 4 ? (byte) => view.getFloat32(byte, true) : (byte) => view.getFloat64(byte, true);
+  if (kind === FLOAT)
+    return bytesPerSample === 4
+      ? (byte) => view.getFloat32(byte, true)
+      : (byte) => view.getFloat64(byte, true);
   if (bytesPerSample === 1) return (byte) => (view.getUint8(byte) - 128) / 128;
   if (bytesPerSample === 2) return (byte) => view.getInt16(byte, true) / 32_768;
-  if (bytesPerSample === 3) return (byte) => (view.getInt8(byte + 2) * 65_536 + view.getUint16(byte, true)) / 8_388_608;
+  if (bytesPerSample === 3)
+    return (byte) => (view.getInt8(byte + 2) * 65_536 + view.getUint16(byte, true)) / 8_388_608;
   return (byte) => view.getInt32(byte, true) / 2_147_483_648;
 }

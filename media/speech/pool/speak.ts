@@ -1,4 +1,7 @@
-/** Speaks segments of text as one stream of encoded audio: cut, synthesised, levelled, resampled, encoded, a second at a time. */
+/**
+ * Speaks segments of text as one stream of encoded audio: cut, synthesised, levelled, resampled, encoded, a
+ * second at a time.
+ */
 import { RateConverter } from '../../dsp/pcm.ts';
 import { cutSentences } from '../sentences.ts';
 import type { SpeechChunk, Synthesizer } from '../speech.ts';
@@ -15,7 +18,10 @@ export interface SpeakTerms {
   readonly signal: AbortSignal;
 }
 
-/** Speaks with the engine of each segment's voice; throws `SpeechError`, or the signal's reason as soon as it is aborted. */
+/**
+ * Speaks with the engine of each segment's voice; throws `SpeechError`, or the signal's reason as soon as it
+ * is aborted.
+ */
 export async function* speak(
   synthesizerFor: (voiceId: string) => Synthesizer,
   segments: AsyncIterable<Segment>,
@@ -33,7 +39,14 @@ export async function* speak(
     for (const words of cutForEngine(text, options, isFirst)) {
       isFirst = false;
       line.begin(words);
-      const asked = { voiceId: null, language: options.language, speed: options.speed, sampleRateHz: options.output.sampleRateHz, account, signal };
+      const asked = {
+        voiceId: null,
+        language: options.language,
+        speed: options.speed,
+        sampleRateHz: options.output.sampleRateHz,
+        account,
+        signal,
+      };
       for await (const chunk of engine.synthesise(words, asked)) {
         yield* line.take(chunk);
       }
@@ -43,10 +56,15 @@ export async function* speak(
 }
 
 /**
- * The stretches an engine is given one after the other: whole sentences, together at most `chunkLength` characters (a longer sentence stays whole).
- * Where a quick start is asked for, the first is one sentence, or its first clause.
+ * The stretches an engine is given one after the other: whole sentences, together at most `chunkLength`
+ * characters (a longer sentence stays whole). Where a quick start is asked for, the first is one sentence, or
+ * its first clause.
  */
-export function cutForEngine(text: string, options: Pick<SpeakOptions, 'chunkLength' | 'latency'>, isFirst: boolean): string[] {
+export function cutForEngine(
+  text: string,
+  options: Pick<SpeakOptions, 'chunkLength' | 'latency'>,
+  isFirst: boolean,
+): string[] {
   const sentences = cutSentences(text).map(({ start, end }) => text.slice(start, end));
   const chunks: string[] = [];
   if (isFirst && options.latency !== 'normal') {
@@ -106,7 +124,11 @@ class Line {
   async *take(chunk: SpeechChunk): AsyncGenerator<AudioPiece> {
     for (const { textStart, textEnd, startMs, endMs } of chunk.words ?? []) {
       this.#words ??= [];
-      this.#words.push({ text: this.#text.slice(textStart, textEnd), start: startMs / 1_000, end: endMs / 1_000 });
+      this.#words.push({
+        text: this.#text.slice(textStart, textEnd),
+        start: startMs / 1_000,
+        end: endMs / 1_000,
+      });
     }
     this.#loudness.hear(chunk.samples, chunk.sampleRateHz);
     const { of, turns, signal } = this.#terms;
@@ -128,7 +150,13 @@ class Line {
 
   #piece(bytes: Uint8Array, samples: number): AudioPiece {
     const [offsetSeconds, seconds] = [this.#samplesBefore / this.#rateHz, this.#samples / this.#rateHz];
-    const chunk = { seq: Math.max(0, this.#seq), text: this.#text, offsetSeconds, seconds, words: this.#words };
+    const chunk = {
+      seq: Math.max(0, this.#seq),
+      text: this.#text,
+      offsetSeconds,
+      seconds,
+      words: this.#words,
+    };
     return { bytes, durationMs: (samples * 1_000) / this.#rateHz, chunk };
   }
 }

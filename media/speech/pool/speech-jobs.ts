@@ -57,7 +57,10 @@ export interface TranscribeOptions {
   readonly longestSeconds: number;
   /** Shortest audio taken, seconds. */
   readonly shortestSeconds: number;
-  /** Whether speakers are told apart; absent, they are not. `required` fails with `speakers_not_told_apart` where the engine cannot. */
+  /**
+   * Whether speakers are told apart; absent, they are not. `required` fails with `speakers_not_told_apart`
+   * where the engine cannot.
+   */
   readonly speakers?: 'where_possible' | 'required';
 }
 
@@ -93,7 +96,12 @@ export type ToThread =
     }
   /** More to say; null ends it. */
   | { readonly type: 'segment'; readonly id: number; readonly segment: Segment | null }
-  | { readonly type: 'transcribe'; readonly id: number; readonly audio: Uint8Array<ArrayBuffer>; readonly options: TranscribeOptions }
+  | {
+      readonly type: 'transcribe';
+      readonly id: number;
+      readonly audio: Uint8Array<ArrayBuffer>;
+      readonly options: TranscribeOptions;
+    }
   /** A piece was taken: one more may be sent. */
   | { readonly type: 'taken'; readonly id: number }
   | { readonly type: 'cancel'; readonly id: number }
@@ -111,7 +119,10 @@ export type FromThread =
   | { readonly type: 'alive' }
   | { readonly type: 'closed' };
 
-/** Pieces under way to a consumer that has not taken them; each holds a second of audio at most, so a slow reader costs little. */
+/**
+ * Pieces under way to a consumer that has not taken them; each holds a second of audio at most, so a slow
+ * reader costs little.
+ */
 export const PIECES_IN_FLIGHT = 4;
 
 /** Thrown to whoever asked for a job that failed. */
@@ -127,5 +138,8 @@ export class SpeechJobError extends Error {
 
 /** The refusal of a recording longer than this. */
 export function audioTooLong(longestSeconds: number): SpeechJobError {
-  return new SpeechJobError('audio_too_long', `The audio is longer than ${Math.round(longestSeconds / 60)} minutes`);
+  return new SpeechJobError(
+    'audio_too_long',
+    `The audio is longer than ${Math.round(longestSeconds / 60)} minutes`,
+  );
 }

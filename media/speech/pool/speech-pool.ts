@@ -1,7 +1,8 @@
 /**
- * A bounded pool of threads for speech, so that no decoding, synthesis or encoding ever runs on the API's loop. Synthesis and recognition have threads of
- * their own: a long recording must not hold up a live stream. Threads start when they are first needed, and what a thread had is failed when it dies.
- * One that gives no sign of life for 10 s hangs: it is ended, and another starts with the next request.
+ * A bounded pool of threads for speech, so that no decoding, synthesis or encoding ever runs on the API's
+ * loop. Synthesis and recognition have threads of their own: a long recording must not hold up a live stream.
+ * Threads start when they are first needed, and what a thread had is failed when it dies. One that gives no
+ * sign of life for 10 s hangs: it is ended, and another starts with the next request.
  */
 import { Worker } from 'node:worker_threads';
 import type { Clock, Timer } from '#config/clock.ts';
@@ -41,10 +42,17 @@ export interface Speaking extends AsyncIterable<AudioPiece> {
 
 /** A place in the pool, held from admission to `release`. */
 export interface SpeechSlot {
-  /** Starts to speak. The pieces throw `SpeechJobError`, or the signal's reason when it is aborted: the work stops then. */
+  /**
+   * Starts to speak. The pieces throw `SpeechJobError`, or the signal's reason when it is aborted: the work
+   * stops then.
+   */
   speak(options: SpeakOptions, signal: AbortSignal): Speaking;
   /** Recognises a recording, whose memory goes to the thread. Throws as `speak` does. */
-  transcribe(audio: Uint8Array<ArrayBuffer>, options: TranscribeOptions, signal: AbortSignal): Promise<Transcript>;
+  transcribe(
+    audio: Uint8Array<ArrayBuffer>,
+    options: TranscribeOptions,
+    signal: AbortSignal,
+  ): Promise<Transcript>;
   /** Idempotent. */
   release(): void;
 }
@@ -55,8 +63,9 @@ export type SpeechWork = 'synthesis' | 'recognition';
 /** The pool. */
 export interface SpeechPool {
   /**
-   * Takes a place for an account, or returns null when all are taken. Accounts share with each other that have a place for such work, or asked for or had one
-   * within 10 s. One of several gets none of the last tenth (one place at least) once it has its equal share of the places, and half of the threads while they
+   * Takes a place for an account, or returns null when all are taken. Accounts share with each other that
+   * have a place for such work, or asked for or had one within 10 s. One of several gets none of the last
+   * tenth (one place at least) once it has its equal share of the places, and half of the threads while they
    * have room: however much it asks for, others find one that is not at its work.
    */
   take(work: SpeechWork, account: string): SpeechSlot | null;
@@ -66,8 +75,9 @@ export interface SpeechPool {
 }
 
 /**
- * Streams a core carries without one of them falling behind its listener, beside an API that is asked without a pause (`npm run bench:speech`): a second of MP3
- * costs 74 ms with the local voice, half of it the voice's; with 8 a core the latest audio came 0.4 s late, with 6 none did.
+ * Streams a core carries without one of them falling behind its listener, beside an API that is asked without
+ * a pause (`npm run bench:speech`): a second of MP3 costs 74 ms with the local voice, half of it the voice's;
+ * with 8 a core the latest audio came 0.4 s late, with 6 none did.
  */
 const STREAMS_PER_CORE = { local: 6, vendor: 20 };
 /** Encoding alone fills a thread with about as many. */
@@ -91,10 +101,16 @@ const CLOSING_MS = 5_000;
 export function createSpeechPool(options: SpeechPoolOptions): SpeechPool {
   const data: SpeechThreadData = { settings: options.settings, searchPath: options.searchPath };
   const { clock, program = new URL('./speech-thread-entry.ts', import.meta.url) } = options;
-  const thread = (places: number) => new SpeechThread({ start: () => new Worker(program, { name: 'speech', workerData: data }), places, clock });
+  const thread = (places: number) =>
+    new SpeechThread({
+      start: () => new Worker(program, { name: 'speech', workerData: data }),
+      places,
+      clock,
+    });
   const count = Math.max(1, Math.min(MOST_THREADS, options.cores - 1));
   const speakers = Math.max(2, count);
-  const streams = options.cores * STREAMS_PER_CORE[options.settings.TTS_PROVIDER === 'local' ? 'local' : 'vendor'];
+  const streams =
+    options.cores * STREAMS_PER_CORE[options.settings.TTS_PROVIDER === 'local' ? 'local' : 'vendor'];
   const most = Math.min(STREAMS_PER_THREAD * speakers, Math.ceil(streams / speakers) * speakers);
   const groups = {
     synthesis: new ThreadGroup({
@@ -119,28 +135,43 @@ export function createSpeechPool(options: SpeechPoolOptions): SpeechPool {
 
 /** The threads of one kind of work, and which of them an account gets. */
 class ThreadGroup {
-  readonly #options: { readonly places: number; readonly threads: readonly SpeechThread[]; readonly clock: Clock };
+  readonly #options: {
+    readonly places: number;
+    readonly threads: readonly SpeechThread[];
+    readonly clock: Clock;
+  };
   /** When accounts asked for a place or gave one back, the last one last. */
   readonly #seen = new Map<string, number>();
 
-  constructor(options: { readonly places: number; readonly threads: readonly SpeechThread[]; readonly clock: Clock }) {
+  constructor(options: {
+    readonly places: number;
+    readonly threads: readonly SpeechThread[];
+    readonly clock: Clock;
+  }) {
     this.#options = options;
   }
 
   take(account: string): SpeechSlot | null {
     const { places, threads } = this.#options;
-    // Before anything is refused: who never had a place would else be unknown, and whoever has all could take each one back as it is freed.
+    // Before anything is refused: who never had a place would else be unknown, and whoever has all could take
+    // each one back as it is freed.
     this.#note(account);
     const taken = threads.reduce((sum, thread) => sum + thread.load, 0);
     const own = threads.filter((thread) => thread.loadOf(account) > 0);
     const accounts = this.#accounts(account);
     const mustShare = own.length > 0 && accounts > 1;
     const hasShare = own.reduce((sum, thread) => sum + thread.loadOf(account), 0) >= places / accounts;
-    if (taken >= places - (mustShare && hasShare ? Math.max(1, Math.floor(places / PLACES_OF_A_NEWCOMER)) : 0)) return null;
-    const leastBusy = (some: readonly SpeechThread[]) => some.filter((thread) => thread.hasRoom).sort((a, b) => a.load - b.load)[0];
+    if (
+      taken >=
+      places - (mustShare && hasShare ? Math.max(1, Math.floor(places / PLACES_OF_A_NEWCOMER)) : 0)
+    )
+      return null;
+    const leastBusy = (some: readonly SpeechThread[]) =>
+      some.filter((thread) => thread.hasRoom).sort((a, b) => a.load - b.load)[0];
     const usual = mustShare && own.length >= Math.ceil(threads.length / 2) ? own : threads;
     const wanted = leastBusy(usual) ?? leastBusy(threads);
-    // Engines take a second to open: who comes meanwhile has a turn on a thread that is open, and the next one finds this open too.
+    // Engines take a second to open: who comes meanwhile has a turn on a thread that is open, and the next
+    // one finds this open too.
     const open = wanted?.isOpen === false ? leastBusy(threads.filter(({ isOpen }) => isOpen)) : undefined;
     return (
       (open ?? wanted)?.take(account, {
@@ -159,14 +190,21 @@ class ThreadGroup {
     await Promise.all(this.#options.threads.map((thread) => thread.close()));
   }
 
-  /** How many accounts there are: this one, and others that have a place, or asked for or had one a moment ago. */
+  /**
+   * How many accounts there are: this one, and others that have a place, or asked for or had one a moment
+   * ago.
+   */
   #accounts(account: string): number {
     const now = this.#options.clock.now();
     for (const [other, at] of this.#seen) {
       if (now - at < REMEMBERED_MS) break;
       this.#seen.delete(other);
     }
-    return new Set([account, ...this.#seen.keys(), ...this.#options.threads.flatMap((thread) => thread.accounts)]).size;
+    return new Set([
+      account,
+      ...this.#seen.keys(),
+      ...this.#options.threads.flatMap((thread) => thread.accounts),
+    ]).size;
   }
 
   #note(account: string): void {
@@ -220,7 +258,11 @@ class SpeechThread {
   /** `hasOthers` is asked and `onWork` called when the slot is given work, `onRelease` once. */
   take(
     account: string,
-    { hasOthers, onWork, onRelease }: { readonly hasOthers: () => boolean; readonly onWork: () => void; readonly onRelease: () => void },
+    {
+      hasOthers,
+      onWork,
+      onRelease,
+    }: { readonly hasOthers: () => boolean; readonly onWork: () => void; readonly onRelease: () => void },
   ): SpeechSlot {
     this.#add(account, 1);
     let isReleased = false;
@@ -284,7 +326,10 @@ class SpeechThread {
     await worker.terminate();
   }
 
-  #speak(asked: { readonly account: string; readonly mustShare: boolean; readonly options: SpeakOptions }, signal: AbortSignal): Speaking {
+  #speak(
+    asked: { readonly account: string; readonly mustShare: boolean; readonly options: SpeakOptions },
+    signal: AbortSignal,
+  ): Speaking {
     const id = this.#nextId++;
     const pieces = new PieceQueue(() => this.#send({ type: 'taken', id }));
     this.#begin(id, pieces, signal);
@@ -296,10 +341,18 @@ class SpeechThread {
     };
   }
 
-  #transcribe(audio: Uint8Array<ArrayBuffer>, options: TranscribeOptions, signal: AbortSignal): Promise<Transcript> {
+  #transcribe(
+    audio: Uint8Array<ArrayBuffer>,
+    options: TranscribeOptions,
+    signal: AbortSignal,
+  ): Promise<Transcript> {
     const id = this.#nextId++;
     const { promise, resolve, reject } = Promise.withResolvers<Transcript>();
-    this.#begin(id, { piece: () => {}, over: (transcript) => transcript && resolve(transcript), failed: reject }, signal);
+    this.#begin(
+      id,
+      { piece: () => {}, over: (transcript) => transcript && resolve(transcript), failed: reject },
+      signal,
+    );
     const isWhole = audio.byteLength === audio.buffer.byteLength;
     this.#send({ type: 'transcribe', id, audio, options }, isWhole ? [audio.buffer] : []);
     return promise;
@@ -338,7 +391,10 @@ class SpeechThread {
     this.#watch ??= this.#options.clock.every(SIGN_MS, () => this.#ask());
   }
 
-  /** Asks for a sign of life while there is work, or one is owed. A round is counted however late it comes: a loop of ours that stood still blames no thread. */
+  /**
+   * Asks for a sign of life while there is work, or one is owed. A round is counted however late it comes: a
+   * loop of ours that stood still blames no thread.
+   */
   #ask(): void {
     const worker = this.#worker;
     if (!worker || (this.#owed === 0 && this.#listeners.size === 0)) {
@@ -367,7 +423,8 @@ class SpeechThread {
     if (message.type === 'closed' || message.type === 'alive') return;
     const listener = this.#listeners.get(message.id);
     if (message.type === 'piece') listener?.piece(message.piece);
-    else if (message.type === 'failed') listener?.failed(new SpeechJobError(message.failure, message.message));
+    else if (message.type === 'failed')
+      listener?.failed(new SpeechJobError(message.failure, message.message));
     else listener?.over(message.type === 'transcript' ? message.transcript : null);
   }
 
@@ -376,6 +433,7 @@ class SpeechThread {
     this.#worker = null;
     this.#rest();
     const failure: JobFailure = 'unavailable';
-    for (const listener of [...this.#listeners.values()]) listener.failed(new SpeechJobError(failure, `The speech engine stopped: ${why}`));
+    for (const listener of [...this.#listeners.values()])
+      listener.failed(new SpeechJobError(failure, `The speech engine stopped: ${why}`));
   }
 }

@@ -1,4 +1,7 @@
-/** One thread of the speech pool: opens the engines once, then runs the jobs it is sent, side by side. See `speech-pool.ts` for the other side. */
+/**
+ * One thread of the speech pool: opens the engines once, then runs the jobs it is sent, side by side. See
+ * `speech-pool.ts` for the other side.
+ */
 import { setImmediate as nextRound } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '#config/clock.ts';
@@ -10,7 +13,13 @@ import { SpeechError } from '../speech.ts';
 import { createAudioEncoder } from './audio-encoder.ts';
 import { createDecoders } from './decoders.ts';
 import { speak } from './speak.ts';
-import { type FromThread, PIECES_IN_FLIGHT, type Segment, SpeechJobError, type ToThread } from './speech-jobs.ts';
+import {
+  type FromThread,
+  PIECES_IN_FLIGHT,
+  type Segment,
+  SpeechJobError,
+  type ToThread,
+} from './speech-jobs.ts';
 import { transcribe } from './transcribe.ts';
 import { Turns } from './turns.ts';
 
@@ -70,7 +79,11 @@ const { settings, searchPath } = workerData as SpeechThreadData;
 // Before it starts threads of its own, which inherit it.
 treatThisThreadAsOthers();
 const jobs = new Map<number, Job>();
-const turns = new Turns({ clock: systemClock, nextRound: () => nextRound(), workedMs: () => performance.eventLoopUtilization().active });
+const turns = new Turns({
+  clock: systemClock,
+  nextRound: () => nextRound(),
+  workedMs: () => performance.eventLoopUtilization().active,
+});
 const opening = openEngines();
 const decode = createDecoders({ clock: systemClock });
 
@@ -120,7 +133,10 @@ async function run(message: Extract<ToThread, { type: 'speak' | 'transcribe' }>)
 function explain(error: unknown): Pick<Extract<FromThread, { type: 'failed' }>, 'failure' | 'message'> {
   if (error instanceof SpeechJobError) return { failure: error.failure, message: error.message };
   if (error instanceof SpeechError) return { failure: error.category, message: error.message };
-  return { failure: 'unavailable', message: `The speech engine failed: ${error instanceof Error ? error.message : String(error)}` };
+  return {
+    failure: 'unavailable',
+    message: `The speech engine failed: ${error instanceof Error ? error.message : String(error)}`,
+  };
 }
 
 function send(message: FromThread, transfer: ArrayBuffer[] = []): void {

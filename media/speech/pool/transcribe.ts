@@ -1,4 +1,7 @@
-/** Recognises a finished recording: in one request where the engine takes one, else written in blocks as if it were live, and settled at the end. */
+/**
+ * Recognises a finished recording: in one request where the engine takes one, else written in blocks as if it
+ * were live, and settled at the end.
+ */
 import { setImmediate as nextRound } from 'node:timers/promises';
 import type { Clock } from '#config/clock.ts';
 import { type RecognitionEvent, type Recognizer, type RecordedSpeech, SpeechError } from '../speech.ts';
@@ -24,19 +27,42 @@ export interface TranscribeDeps {
 }
 
 /** Decodes and recognises. Throws `SpeechJobError`, `SpeechError`, or the signal's reason. */
-export async function transcribe(audio: Uint8Array<ArrayBuffer>, options: TranscribeOptions, deps: TranscribeDeps): Promise<Transcript> {
+export async function transcribe(
+  audio: Uint8Array<ArrayBuffer>,
+  options: TranscribeOptions,
+  deps: TranscribeDeps,
+): Promise<Transcript> {
   const { recognizer } = deps;
-  const samples = await deps.decode({ file: audio, longestSeconds: options.longestSeconds, signal: deps.signal });
+  const samples = await deps.decode({
+    file: audio,
+    longestSeconds: options.longestSeconds,
+    signal: deps.signal,
+  });
   const durationSeconds = samples.length / DECODED_RATE_HZ;
   if (durationSeconds < options.shortestSeconds)
-    throw new SpeechJobError('audio_too_short', `The audio is shorter than ${options.shortestSeconds} seconds`);
+    throw new SpeechJobError(
+      'audio_too_short',
+      `The audio is shorter than ${options.shortestSeconds} seconds`,
+    );
   if (!recognizer)
-    throw new SpeechError('unavailable', 'This deployment has no recognition engine: set ASR_PROVIDER with its key, or install pocketsphinx');
+    throw new SpeechError(
+      'unavailable',
+      'This deployment has no recognition engine: set ASR_PROVIDER with its key, or install pocketsphinx',
+    );
   const diarize = options.speakers !== undefined;
   if (options.speakers === 'required' && !recognizer.transcribe)
-    throw new SpeechJobError('speakers_not_told_apart', `The recognition engine ${recognizer.id} cannot tell speakers apart`);
+    throw new SpeechJobError(
+      'speakers_not_told_apart',
+      `The recognition engine ${recognizer.id} cannot tell speakers apart`,
+    );
   const { stretches, language } = recognizer.transcribe
-    ? await recognizer.transcribe({ samples, sampleRateHz: DECODED_RATE_HZ, language: options.language, diarize, signal: deps.signal })
+    ? await recognizer.transcribe({
+        samples,
+        sampleRateHz: DECODED_RATE_HZ,
+        language: options.language,
+        diarize,
+        signal: deps.signal,
+      })
     : await listen(recognizer, samples, { language: options.language, ...deps });
   const segments: TimedText[] = stretches.map(({ text, startMs, endMs }) => ({
     text,
@@ -44,11 +70,20 @@ export async function transcribe(audio: Uint8Array<ArrayBuffer>, options: Transc
     end: Math.min(durationSeconds, endMs / 1_000),
   }));
   const speakerTurns = diarize ? turnsOf(stretches, segments) : null;
-  return { text: segments.map(({ text }) => text).join(' '), durationSeconds, segments, language, speakerTurns };
+  return {
+    text: segments.map(({ text }) => text).join(' '),
+    durationSeconds,
+    segments,
+    language,
+    speakerTurns,
+  };
 }
 
 /** Stretches of one speaker that follow each other are one turn; null where a speaker is unknown. */
-function turnsOf(stretches: RecordedSpeech['stretches'], segments: readonly TimedText[]): Transcript['speakerTurns'] {
+function turnsOf(
+  stretches: RecordedSpeech['stretches'],
+  segments: readonly TimedText[],
+): Transcript['speakerTurns'] {
   const turns: { text: string; start: number; end: number; speaker: number }[] = [];
   for (const [index, { speaker }] of stretches.entries()) {
     const segment = segments[index];
@@ -67,7 +102,11 @@ type Final = Extract<RecognitionEvent, { type: 'final' }>;
 async function listen(
   recognizer: Recognizer,
   samples: Int16Array,
-  { language, clock, signal }: Pick<TranscribeDeps, 'clock' | 'signal'> & { readonly language: string | null },
+  {
+    language,
+    clock,
+    signal,
+  }: Pick<TranscribeDeps, 'clock' | 'signal'> & { readonly language: string | null },
 ): Promise<RecordedSpeech> {
   const finals: Final[] = [];
   const outcome = Promise.withResolvers<void>();
@@ -96,7 +135,12 @@ async function listen(
     stream.finalise();
     await outcome.promise;
     const durationMs = (samples.length * 1_000) / DECODED_RATE_HZ;
-    const stretches = finals.map(({ text, startMs, endMs }) => ({ text, startMs: startMs ?? 0, endMs: endMs ?? durationMs, speaker: null }));
+    const stretches = finals.map(({ text, startMs, endMs }) => ({
+      text,
+      startMs: startMs ?? 0,
+      endMs: endMs ?? durationMs,
+      speaker: null,
+    }));
     return { stretches, language: finals.find((final) => final.language !== null)?.language ?? null };
   } finally {
     signal.removeEventListener('abort', onAbort);

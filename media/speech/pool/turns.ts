@@ -1,17 +1,26 @@
 /**
- * Accounts take turns on a thread: what is done of a stream in one go is a second of its audio at most, and whoever has had least goes next.
- * While an account must share, the thread rests after its turns once it has had more than people listen to: two cores kept busy by one account would hold up every
- * loop of the machine.
+ * Accounts take turns on a thread: what is done of a stream in one go is a second of its audio at most, and
+ * whoever has had least goes next. While an account must share, the thread rests after its turns once it has
+ * had more than people listen to: two cores kept busy by one account would hold up every loop of the machine.
  */
 import type { Clock } from '#config/clock.ts';
 import { TokenBucket } from '#config/token-bucket.ts';
 import { FairQueue } from '../fair-queue.ts';
 
-/** Audio of one account that may go before that of others, seconds: most that people ask for in one request is shorter. */
+/**
+ * Audio of one account that may go before that of others, seconds: most that people ask for in one request is
+ * shorter.
+ */
 const HEAD_START_SECONDS = 15;
-/** Audio of an account that must share before the thread rests, and how much of it comes back in a second, seconds. */
+/**
+ * Audio of an account that must share before the thread rests, and how much of it comes back in a second,
+ * seconds.
+ */
 const UNRESTED = { burst: HEAD_START_SECONDS, perSecond: 3 };
-/** A thread rests so long for each millisecond it worked for an account that must share: that account has a third of it. */
+/**
+ * A thread rests so long for each millisecond it worked for an account that must share: that account has a
+ * third of it.
+ */
 const REST = 2;
 const MOST_REST_MS = 500;
 
@@ -71,14 +80,16 @@ export class Turns {
       // The work is done, and what comes before the next turn has begun.
       await nextRound();
       const totalMs = workedMs();
-      if (turn.mustShare && this.#isOverdue(turn)) await this.#rest(turn.account, Math.min(REST * (totalMs - countedMs), MOST_REST_MS));
+      if (turn.mustShare && this.#isOverdue(turn))
+        await this.#rest(turn.account, Math.min(REST * (totalMs - countedMs), MOST_REST_MS));
       countedMs = totalMs;
     }
     this.#isGoing = false;
   }
 
   #isOverdue({ account, seconds }: Waiting): boolean {
-    for (const [other, rested] of this.#unrested) if (rested.has(UNRESTED.burst)) this.#unrested.delete(other);
+    for (const [other, rested] of this.#unrested)
+      if (rested.has(UNRESTED.burst)) this.#unrested.delete(other);
     const left = this.#unrested.get(account) ?? new TokenBucket(this.#thread.clock, UNRESTED);
     this.#unrested.set(account, left);
     const isOverdue = !left.has(0);

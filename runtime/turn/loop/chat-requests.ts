@@ -1,4 +1,7 @@
-/** What the model is asked in one call: the prompt, what was found in the agent's knowledge, and as much of the conversation as fits its window. */
+/**
+ * What the model is asked in one call: the prompt, what was found in the agent's knowledge, and as much of
+ * the conversation as fits its window.
+ */
 import type { CallPlan } from '#config/call-plan.ts';
 import type { Clock } from '#config/clock.ts';
 import { contextTokensOf } from '#config/platform-models.ts';
@@ -43,15 +46,25 @@ export class ChatRequests {
     this.stablePrompt = stablePrompt;
     this.#options = options;
     const contextTokens = contextTokensOf(options.model.id);
-    this.#window = new ContextWindow({ contextTokens, summarise: (transcript) => this.#summarise(transcript) });
+    this.#window = new ContextWindow({
+      contextTokens,
+      summarise: (transcript) => this.#summarise(transcript),
+    });
   }
 
   /** The request of one run of the model. */
-  async build({ turnId, messages, isSpeculative }: Extract<Effect, { do: 'generate' }>, signal: AbortSignal): Promise<ChatRequest> {
+  async build(
+    { turnId, messages, isSpeculative }: Extract<Effect, { do: 'generate' }>,
+    signal: AbortSignal,
+  ): Promise<ChatRequest> {
     const { clock, plan, toolDefinitions } = this.#options;
     const passages = await this.#lookUp(turnId, messages);
     const before = systemMessages(this.stablePrompt, plan, clock.wallTime(), passages);
-    return this.#request([...before, ...this.#window.fit(before, messages)], { tools: toolDefinitions, speculative: isSpeculative, signal });
+    return this.#request([...before, ...this.#window.fit(before, messages)], {
+      tools: toolDefinitions,
+      speculative: isSpeculative,
+      signal,
+    });
   }
 
   /** What was looked up for a turn, once. */
@@ -61,9 +74,16 @@ export class ChatRequests {
     return retrieval;
   }
 
-  #request(messages: readonly ChatMessage[], run: Pick<ChatRequest, 'tools' | 'speculative' | 'signal'>): ChatRequest {
+  #request(
+    messages: readonly ChatMessage[],
+    run: Pick<ChatRequest, 'tools' | 'speculative' | 'signal'>,
+  ): ChatRequest {
     const { plan } = this.#options;
-    const conversation = { sessionId: plan.session_id, endUserId: plan.end_user_id, extraBody: plan.llm_extra_body };
+    const conversation = {
+      sessionId: plan.session_id,
+      endUserId: plan.end_user_id,
+      extraBody: plan.llm_extra_body,
+    };
     return { messages, maxOutputTokens: null, ...conversation, ...run };
   }
 
@@ -84,7 +104,11 @@ export class ChatRequests {
       query,
       status: found ? 'completed' : 'timeout',
       latency_ms: Math.round(clock.now() - startedMs),
-      citations: passages.map(({ knowledge_source_id, name, chunk }) => ({ knowledge_source_id, name, chunk })),
+      citations: passages.map(({ knowledge_source_id, name, chunk }) => ({
+        knowledge_source_id,
+        name,
+        chunk,
+      })),
       turn_id: turnId,
     });
     return passages;
@@ -97,7 +121,9 @@ export class ChatRequests {
       { role: 'user', content: transcript },
     ] as const;
     let summary = '';
-    for await (const delta of model.stream(this.#request(messages, { tools: [], speculative: false, signal })))
+    for await (const delta of model.stream(
+      this.#request(messages, { tools: [], speculative: false, signal }),
+    ))
       if (delta.type === 'text') summary += delta.text;
     return summary;
   }

@@ -1,6 +1,7 @@
 /**
- * The flight recorder: a call's turn machine can be run again from it, to the same effects. A versioned text of JSON lines: a header with the machine's settings,
- * then every input in order. Written in chunks, so that a lost worker loses a few seconds at most.
+ * The flight recorder: a call's turn machine can be run again from it, to the same effects. A versioned text
+ * of JSON lines: a header with the machine's settings, then every input in order. Written in chunks, so that
+ * a lost worker loses a few seconds at most.
  */
 
 import { z } from 'zod';
@@ -102,8 +103,9 @@ export interface ReadFlightLog {
 const HEADER_START = /(?=\{"flight_log_version":)/;
 
 /**
- * Reads a call's log from its chunks in order: one part for every worker the call has had, as each ran a turn machine of its own.
- * Throws on a log of another version; a torn last line, left by a lost worker, is dropped.
+ * Reads a call's log from its chunks in order: one part for every worker the call has had, as each ran a turn
+ * machine of its own. Throws on a log of another version; a torn last line, left by a lost worker, is
+ * dropped.
  */
 export function readFlightLog(chunks: readonly Uint8Array[]): readonly [ReadFlightLog, ...ReadFlightLog[]] {
   const [first = '', ...others] = Buffer.concat(chunks).toString('utf8').split(HEADER_START);
@@ -115,7 +117,12 @@ function readPart(text: string): ReadFlightLog {
   const [first = '', ...rest] = text.split('\n').slice(0, -1);
   const parsed = header.parse(JSON.parse(first));
   if (parsed.machine_version !== TURN_MACHINE_VERSION)
-    throw new Error(`flight log of machine version ${parsed.machine_version}, this is ${TURN_MACHINE_VERSION}`);
+    throw new Error(
+      `flight log of machine version ${parsed.machine_version}, this is ${TURN_MACHINE_VERSION}`,
+    );
   // The rest was written by `write` above: the version vouches for its shape.
-  return { header: parsed as unknown as FlightLogHeader, inputs: rest.map((line) => JSON.parse(line) as TurnInput) };
+  return {
+    header: parsed as unknown as FlightLogHeader,
+    inputs: rest.map((line) => JSON.parse(line) as TurnInput),
+  };
 }

@@ -1,4 +1,7 @@
-/** A long text, written at once, on its way to a voice: cut a stretch at a time, so that every other call of the worker has its turn in between. */
+/**
+ * A long text, written at once, on its way to a voice: cut a stretch at a time, so that every other call of
+ * the worker has its turn in between.
+ */
 import { setImmediate as nextRound } from 'node:timers/promises';
 import { LIMITS } from '#config/limits.ts';
 import { nameless, type Within } from '../../event-loop/within.ts';
@@ -18,7 +21,10 @@ interface Voice {
   fail(error: unknown): void;
 }
 
-/** Gives a voice a whole text, the beginning of it at once. Never rejects: where it cannot go on, the voice is told. */
+/**
+ * Gives a voice a whole text, the beginning of it at once. Never rejects: where it cannot go on, the voice is
+ * told.
+ */
 export async function addWhole(voice: Voice, text: string, within: Within = nameless): Promise<void> {
   const cutter = createPieceCutter();
   try {
@@ -36,7 +42,10 @@ export async function addWhole(voice: Voice, text: string, within: Within = name
   }
 }
 
-/** What a model writes, in texts that are cut quickly. Of text that is longer than a reply the rest is left out: tools and tokens come after it. */
+/**
+ * What a model writes, in texts that are cut quickly. Of text that is longer than a reply the rest is left
+ * out: tools and tokens come after it.
+ */
 export async function* inStretches(deltas: AsyncIterable<ChatDelta>): AsyncGenerator<ChatDelta> {
   let left: number = LIMITS.replyChars;
   let roundChars = 0;

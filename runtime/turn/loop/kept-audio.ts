@@ -1,6 +1,7 @@
 /**
- * Ring buffer of the last seconds of a stream of samples. Separate blocks would be promoted to the old generation and stay until a full collection,
- * and each is a view of a buffer that holds the audio of other calls, too.
+ * Ring buffer of the last seconds of a stream of samples. Separate blocks would be promoted to the old
+ * generation and stay until a full collection, and each is a view of a buffer that holds the audio of other
+ * calls, too.
  */
 
 /** Begun with room for half a second of a phone's audio; doubled as it is needed. */
@@ -40,7 +41,9 @@ export class KeptAudio {
     const length = Math.min(count, this.#length);
     const from = (this.#start + this.#length - length) % this.#ring.length;
     const untilEnd = Math.min(length, this.#ring.length - from);
-    return [this.#ring.subarray(from, from + untilEnd), this.#ring.subarray(0, length - untilEnd)].filter((part) => part.length > 0);
+    return [this.#ring.subarray(from, from + untilEnd), this.#ring.subarray(0, length - untilEnd)].filter(
+      (part) => part.length > 0,
+    );
   }
 
   #grow(needed: number): void {

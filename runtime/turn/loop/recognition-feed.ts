@@ -1,6 +1,8 @@
 /**
- * The caller's audio on its way to the recogniser: written as it arrives while a voice is heard, in larger pieces while none is, kept for a few seconds,
- * and given again to the stream that replaces a failed one, so that words said in the gap are not lost. The first stream is opened before the call is answered: nobody's first words wait for a handshake.
+ * The caller's audio on its way to the recogniser: written as it arrives while a voice is heard, in larger
+ * pieces while none is, kept for a few seconds, and given again to the stream that replaces a failed one, so
+ * that words said in the gap are not lost. The first stream is opened before the call is answered: nobody's
+ * first words wait for a handshake.
  */
 import type { RecognitionEvent, RecognitionStream, Recognizer } from '#media/speech/speech.ts';
 import { SpeechError } from '#media/speech/speech.ts';
@@ -8,11 +10,15 @@ import { KeptAudio } from './kept-audio.ts';
 
 /** Audio kept for a replacement stream… */
 const KEPT_MS = 5_000;
-/** …and while words of it are owed: a stream may take long to fail, and what was said before it was asked must not be gone by then. */
+/**
+ * …and while words of it are owed: a stream may take long to fail, and what was said before it was asked must
+ * not be gone by then.
+ */
 const KEPT_WHILE_OWED_MS = 20_000;
 /**
- * Audio without a voice goes to the recogniser in pieces of this length at least: each is a message to a vendor, most of a call's are silence,
- * and it comes in pieces of 100 ms that every word the agent says cuts in two.
+ * Audio without a voice goes to the recogniser in pieces of this length at least: each is a message to a
+ * vendor, most of a call's are silence, and it comes in pieces of 100 ms that every word the agent says cuts
+ * in two.
  */
 const QUIET_PIECE_MS = 200;
 
@@ -29,7 +35,10 @@ export interface RecognitionFeedOptions {
 export class RecognitionFeed {
   readonly #options: RecognitionFeedOptions;
   #stream: RecognitionStream | null = null;
-  /** The stream was opened before anybody is to be heard: it is given nothing, and what becomes of it is nobody's concern. */
+  /**
+   * The stream was opened before anybody is to be heard: it is given nothing, and what becomes of it is
+   * nobody's concern.
+   */
   #isAhead = false;
   #rateHz = 8_000;
   readonly #kept = new KeptAudio();
@@ -50,7 +59,10 @@ export class RecognitionFeed {
     this.#begin();
   }
 
-  /** Opens a stream in place of the one there is, or takes the one opened ahead; it first hears what was not settled yet. */
+  /**
+   * Opens a stream in place of the one there is, or takes the one opened ahead; it first hears what was not
+   * settled yet.
+   */
   open(): void {
     const isReady = this.#isAhead && this.#stream !== null;
     this.#isAhead = false;
@@ -75,7 +87,10 @@ export class RecognitionFeed {
     } catch (error) {
       this.#onEvent({
         type: 'failed',
-        error: error instanceof SpeechError ? error : new SpeechError('unavailable', 'the recogniser cannot be opened', { cause: error }),
+        error:
+          error instanceof SpeechError
+            ? error
+            : new SpeechError('unavailable', 'the recogniser cannot be opened', { cause: error }),
       });
     }
   }

@@ -1,13 +1,21 @@
 /**
- * Carries out what the turn machine asks of replies: runs the model, cuts its text into pieces, voices them, and turns the leg's reports about them
- * back into inputs of the machine. Captions follow the playout, word by word.
+ * Carries out what the turn machine asks of replies: runs the model, cuts its text into pieces, voices them,
+ * and turns the leg's reports about them back into inputs of the machine. Captions follow the playout, word
+ * by word.
  */
 
 import type { AgentEvent } from '#config/session-events.ts';
 import type { LegCommand, LegEvent } from '#media/leg/leg.ts';
 import type { Synthesizer } from '#media/speech/speech.ts';
 import type { Within } from '../../event-loop/within.ts';
-import { type ChatDelta, type ChatRequest, type ChatUsage, type LanguageModel, ModelError, type ToolCall } from '../../llm/llm.ts';
+import {
+  type ChatDelta,
+  type ChatRequest,
+  type ChatUsage,
+  type LanguageModel,
+  ModelError,
+  type ToolCall,
+} from '../../llm/llm.ts';
 import { VoicePace } from '../machine/heard.ts';
 import type { Effect } from '../machine/turn-effects.ts';
 import type { ToolMode, TurnFact } from '../machine/turn-inputs.ts';
@@ -32,7 +40,12 @@ export interface ReplyRunnerOptions {
   /** What runs the call's work in its name. */
   readonly within: Within;
   readonly synthesizer: Synthesizer;
-  readonly voice: { readonly voiceId: string | null; readonly language: string; readonly speed: number; readonly isExpressive?: boolean };
+  readonly voice: {
+    readonly voiceId: string | null;
+    readonly language: string;
+    readonly speed: number;
+    readonly isExpressive?: boolean;
+  };
   readonly outRateHz: () => number;
   /** Whether a text is said in other calls too. */
   readonly isFixed: (text: string) => boolean;
@@ -79,8 +92,18 @@ export class ReplyRunner {
 
   /** Voices a fixed text, or writes it. */
   say({ replyId, text, isSpoken }: Extract<Effect, { do: 'say' }>): void {
-    const voice = isSpoken ? this.#spoken(replyId, { isSpeculative: false, isFixed: this.#options.isFixed(text) }) : this.#written(replyId);
-    this.#runs.set(replyId, { voice, isCommitted: true, turnId: null, usage: null, modelId: '', writtenChars: 0, isNoted: true });
+    const voice = isSpoken
+      ? this.#spoken(replyId, { isSpeculative: false, isFixed: this.#options.isFixed(text) })
+      : this.#written(replyId);
+    this.#runs.set(replyId, {
+      voice,
+      isCommitted: true,
+      turnId: null,
+      usage: null,
+      modelId: '',
+      writtenChars: 0,
+      isNoted: true,
+    });
     void addWhole(voice, text, this.#options.within);
   }
 
@@ -88,8 +111,18 @@ export class ReplyRunner {
   generate(effect: Extract<Effect, { do: 'generate' }>): void {
     const { replyId, turnId, isSpeculative, isSpoken } = effect;
     const { model } = this.#options;
-    const voice = isSpoken ? this.#spoken(replyId, { isSpeculative, isFixed: false }) : this.#written(replyId);
-    const run: Run = { voice, isCommitted: !isSpeculative, turnId, usage: null, modelId: model.id, writtenChars: 0, isNoted: false };
+    const voice = isSpoken
+      ? this.#spoken(replyId, { isSpeculative, isFixed: false })
+      : this.#written(replyId);
+    const run: Run = {
+      voice,
+      isCommitted: !isSpeculative,
+      turnId,
+      usage: null,
+      modelId: model.id,
+      writtenChars: 0,
+      isNoted: false,
+    };
     this.#runs.set(replyId, run);
     void this.#stream(effect, run);
   }
@@ -175,14 +208,20 @@ export class ReplyRunner {
     return new WrittenReply({ replyId, accept, event, onFailed: (error) => this.#unsaid(replyId, error) });
   }
 
-  /** A fixed text that is audible is heard as far as it goes: its playout ends it, and a failure before that would have it count as unheard. */
+  /**
+   * A fixed text that is audible is heard as far as it goes: its playout ends it, and a failure before that
+   * would have it count as unheard.
+   */
   #unsaid(replyId: string, error: unknown): void {
     const run = this.#runs.get(replyId);
     if (run?.turnId === null && run.voice instanceof SpokenReply && run.voice.isAudible) return;
     this.#options.accept({ type: 'reply.failed', replyId, stage: 'synthesis', ...described(error) });
   }
 
-  #spoken(replyId: string, { isSpeculative, isFixed }: { readonly isSpeculative: boolean; readonly isFixed: boolean }): SpokenReply {
+  #spoken(
+    replyId: string,
+    { isSpeculative, isFixed }: { readonly isSpeculative: boolean; readonly isFixed: boolean },
+  ): SpokenReply {
     const { accept, hasLeg, outRateHz, send, synthesizer, voice, within } = this.#options;
     const options = {
       replyId,
@@ -252,12 +291,20 @@ export class ReplyRunner {
     }
   }
 
-  /** Some servers number the calls of every answer anew, or not at all: the timeline and the client need ids of their own. */
+  /**
+   * Some servers number the calls of every answer anew, or not at all: the timeline and the client need ids
+   * of their own.
+   */
   #called(replyId: string, call: ToolCall): void {
     let { callId } = call;
     for (let next = 2; callId === '' || this.#callIds.has(callId); next++) callId = `${call.callId}_${next}`;
     this.#callIds.add(callId);
-    this.#options.accept({ type: 'reply.tool_called', replyId, call: { ...call, callId }, ...this.#options.traits(call.toolName) });
+    this.#options.accept({
+      type: 'reply.tool_called',
+      replyId,
+      call: { ...call, callId },
+      ...this.#options.traits(call.toolName),
+    });
   }
 
   #finished(run: Run, { usage, modelId = run.modelId }: Extract<ChatDelta, { type: 'finish' }>): void {
@@ -273,7 +320,11 @@ export class ReplyRunner {
     const estimate = usage?.outputTokens ?? Math.ceil(writtenChars / CHARS_PER_TOKEN);
     const of = { modelId, turnId };
     if (isCommitted)
-      this.#options.noteUsage({ ...of, usage: usage ?? { inputTokens: null, outputTokens: estimate, cachedInputTokens: null }, discardedTokens: 0 });
+      this.#options.noteUsage({
+        ...of,
+        usage: usage ?? { inputTokens: null, outputTokens: estimate, cachedInputTokens: null },
+        discardedTokens: 0,
+      });
     else if (estimate > 0) this.#options.noteUsage({ ...of, usage: null, discardedTokens: estimate });
   }
 
@@ -311,7 +362,8 @@ export class ReplyRunner {
 
   /** The last caption of a reply: only the words that were spoken. */
   #caption(replyId: string, text: string): void {
-    if (text !== '') this.#options.event({ type: 'transcript', role: 'agent', segmentId: replyId, text, final: true });
+    if (text !== '')
+      this.#options.event({ type: 'transcript', role: 'agent', segmentId: replyId, text, final: true });
   }
 
   #end(replyId: string, run: Run): void {
@@ -323,7 +375,9 @@ export class ReplyRunner {
 }
 
 function described(error: unknown): { message: string; status: number | null; isRetryable: boolean } {
-  if (error instanceof ModelError) return { message: error.message, status: error.status, isRetryable: error.retryable };
-  const isRetryable = typeof error === 'object' && error !== null && 'retryable' in error ? error.retryable === true : true;
+  if (error instanceof ModelError)
+    return { message: error.message, status: error.status, isRetryable: error.retryable };
+  const isRetryable =
+    typeof error === 'object' && error !== null && 'retryable' in error ? error.retryable === true : true;
   return { message: error instanceof Error ? error.message : String(error), status: null, isRetryable };
 }

@@ -1,6 +1,6 @@
 /**
- * Cuts a reply into speakable pieces while it streams: a short first clause, so that the voice can begin, then whole sentences.
- * Never inside a number, an abbreviation, an address or a bracket.
+ * Cuts a reply into speakable pieces while it streams: a short first clause, so that the voice can begin,
+ * then whole sentences. Never inside a number, an abbreviation, an address or a bracket.
  */
 import type { Emotion } from '#media/speech/speech.ts';
 import { withoutCues } from '../text/cues.ts';
@@ -59,7 +59,8 @@ export function createPieceCutter(): PieceCutter {
     push(text) {
       buffer += text;
       const pieces: Piece[] = [];
-      for (let end = nextCut(buffer, isFirst); end > 0; end = nextCut(buffer, isFirst)) pieces.push(...take(end));
+      for (let end = nextCut(buffer, isFirst); end > 0; end = nextCut(buffer, isFirst))
+        pieces.push(...take(end));
       return pieces;
     },
     finish: () => take(buffer.length),
@@ -69,7 +70,10 @@ export function createPieceCutter(): PieceCutter {
 /** Where a bracket opens or closes, or something may end. */
 const MARKS = /[([{)\]}\n。！？｡.!?…؟।，、；：,;:—–]/g;
 
-/** Where the first piece of `text` ends; 0 while that cannot be told. Asked with every token: only marks are looked at. */
+/**
+ * Where the first piece of `text` ends; 0 while that cannot be told. Asked with every token: only marks are
+ * looked at.
+ */
 function nextCut(text: string, isFirst: boolean): number {
   let depth = 0;
   for (const { 0: mark, index } of text.slice(0, LONGEST_PIECE + 1).matchAll(MARKS)) {
@@ -85,7 +89,8 @@ function nextCut(text: string, isFirst: boolean): number {
 
 /** Where the piece ends that this mark ends; 0 when it ends none. */
 function endAt(text: string, index: number, isFirst: boolean): number {
-  if ((isFirst || index + 1 >= SENTENCE_FROM) && endsSentence(text, index)) return afterClosing(text, index + 1);
+  if ((isFirst || index + 1 >= SENTENCE_FROM) && endsSentence(text, index))
+    return afterClosing(text, index + 1);
   return isFirst && index + 1 >= FIRST_CLAUSE_FROM && endsClause(text, index) ? index + 1 : 0;
 }
 

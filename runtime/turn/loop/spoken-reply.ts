@@ -1,6 +1,6 @@
 /**
- * One reply on its way from text to the leg: its pieces are synthesised a few seconds ahead, held back until the turn is taken, sent with a mark per word,
- * and kept so that what was heard can be told at any moment.
+ * One reply on its way from text to the leg: its pieces are synthesised a few seconds ahead, held back until
+ * the turn is taken, sent with a mark per word, and kept so that what was heard can be told at any moment.
  */
 
 import { RateConverter } from '#media/dsp/pcm.ts';
@@ -24,7 +24,10 @@ import type { Piece } from './reply.ts';
 
 /** Audio made beyond what has been played; more would only be thrown away by an interruption. */
 const AHEAD_MS = 4_000;
-/** Where no word ends for longer, the leg tells all the same how far it has come: it may be lost, and that is then the last that is known. */
+/**
+ * Where no word ends for longer, the leg tells all the same how far it has come: it may be lost, and that is
+ * then the last that is known.
+ */
 const MARK_WITHIN_MS = 300;
 /** One for all: every reply ends with it, and a stack of its own would be the dearest part of that. */
 const GIVEN_UP = new Error('the reply was given up');
@@ -35,7 +38,12 @@ export interface SpokenReplyOptions {
   /** The same words are said in other calls. */
   readonly isFixed: boolean;
   readonly synthesizer: Synthesizer;
-  readonly voice: { readonly voiceId: string | null; readonly language: string; readonly speed: number; readonly isExpressive?: boolean };
+  readonly voice: {
+    readonly voiceId: string | null;
+    readonly language: string;
+    readonly speed: number;
+    readonly isExpressive?: boolean;
+  };
   /** What is known of the voice's speed; every whole piece adds to it. */
   readonly pace: VoicePace;
   readonly rateHz: number;
@@ -68,7 +76,10 @@ export class SpokenReply {
   readonly #abort = new AbortController();
   /** Ends with the reply, or before it where the rest of it fails. */
   readonly #voicing = new AbortController();
-  /** Those that are being voiced or were; what waits is only text, as a long reply is mostly given up before its end. */
+  /**
+   * Those that are being voiced or were; what waits is only text, as a long reply is mostly given up before
+   * its end.
+   */
   readonly #pieces: VoicedPiece[] = [];
   readonly #waiting: Piece[] = [];
   readonly #queued: Queued[] = [];
@@ -119,7 +130,9 @@ export class SpokenReply {
     this.#work();
   }
 
-  /** The rest of its text is not coming: it ends with what is audible by now, or is given up where nothing is. */
+  /**
+   * The rest of its text is not coming: it ends with what is audible by now, or is given up where nothing is.
+   */
   fail(error: unknown): void {
     if (this.#voicing.signal.aborted) return;
     const last = this.#pieces.at(-1);
@@ -177,7 +190,10 @@ export class SpokenReply {
     if (!position) return heardText(this.#pieces, this.#lastMark);
     const rateHz = this.#sent.get(position.pieceId)?.rateHz;
     if (rateHz === undefined) return { text: '', isExact: true };
-    return heardText(this.#pieces, { legPieceId: position.pieceId, offsetMs: (position.sample * 1_000) / rateHz });
+    return heardText(this.#pieces, {
+      legPieceId: position.pieceId,
+      offsetMs: (position.sample * 1_000) / rateHz,
+    });
   }
 
   /** Everything that was voiced. */
@@ -187,7 +203,8 @@ export class SpokenReply {
 
   #msUpTo(position: { legPieceId: number; offsetMs: number }): number {
     let ms = 0;
-    for (const { chunks } of this.#pieces) for (const chunk of chunks) if (chunk.legPieceId < position.legPieceId) ms += chunk.durationMs;
+    for (const { chunks } of this.#pieces)
+      for (const chunk of chunks) if (chunk.legPieceId < position.legPieceId) ms += chunk.durationMs;
     return ms + position.offsetMs;
   }
 
@@ -215,7 +232,8 @@ export class SpokenReply {
 
   async #synthesise(piece: Piece): Promise<void> {
     try {
-      // Awaited, so that a piece that cannot even be worded fails after `add` has returned, as every other does.
+      // Awaited, so that a piece that cannot even be worded fails after `add` has returned, as every other
+      // does.
       await this.#made(piece);
     } catch (error) {
       if (!this.#voicing.signal.aborted) this.#onFailed(error);
@@ -235,7 +253,8 @@ export class SpokenReply {
         return;
       } catch (error) {
         if (this.#voicing.signal.aborted) return;
-        const mayRetry = attempt === 1 && piece.chunks.length === 0 && (!(error instanceof SpeechError) || error.retryable);
+        const mayRetry =
+          attempt === 1 && piece.chunks.length === 0 && (!(error instanceof SpeechError) || error.retryable);
         if (mayRetry) continue;
         breakOffPiece(piece);
         throw error;
@@ -276,10 +295,16 @@ export class SpokenReply {
     addAudio(piece, legPieceId, samples, rateHz);
     const ends = marksWithin(piece.endsMs, startMs, durationMs, rateHz);
     this.#madeMs += durationMs;
-    const marks = ends.length === 0 && this.#madeMs - this.#markedMs >= MARK_WITHIN_MS ? Int32Array.of(samples.length) : ends;
+    const marks =
+      ends.length === 0 && this.#madeMs - this.#markedMs >= MARK_WITHIN_MS
+        ? Int32Array.of(samples.length)
+        : ends;
     if (marks.length > 0) this.#markedMs = this.#madeMs;
     this.#sent.set(legPieceId, { rateHz, marks });
-    this.#queued.push({ command: { do: 'play', replyId: this.replyId, pieceId: legPieceId, samples, marks, last: false }, durationMs });
+    this.#queued.push({
+      command: { do: 'play', replyId: this.replyId, pieceId: legPieceId, samples, marks, last: false },
+      durationMs,
+    });
     if (!this.#hasAudio) {
       this.#hasAudio = true;
       onAudible();
@@ -290,17 +315,31 @@ export class SpokenReply {
   #flush(): void {
     if (!this.#isPlaying || this.#abort.signal.aborted || !this.#options.canSend()) return;
     for (const { command } of this.#queued.splice(0)) this.#options.send(command);
-    const isDone = this.#isComplete && !this.#isSynthesising && this.#waiting.length === 0 && this.#hasAudio && !this.#hasEnded;
+    const isDone =
+      this.#isComplete &&
+      !this.#isSynthesising &&
+      this.#waiting.length === 0 &&
+      this.#hasAudio &&
+      !this.#hasEnded;
     if (!isDone) return;
     this.#hasEnded = true;
-    const end = { pieceId: this.#options.nextPieceId(), samples: new Int16Array(0), marks: new Int32Array(0) };
+    const end = {
+      pieceId: this.#options.nextPieceId(),
+      samples: new Int16Array(0),
+      marks: new Int32Array(0),
+    };
     // A leg that is paused at the very end stands here: all of it was heard.
     this.#sent.set(end.pieceId, { rateHz: this.#options.rateHz, marks: end.marks });
     this.#options.send({ do: 'play', replyId: this.replyId, ...end, last: true });
   }
 }
 
-function marksWithin(endsMs: readonly number[], startMs: number, durationMs: number, rateHz: number): Int32Array {
+function marksWithin(
+  endsMs: readonly number[],
+  startMs: number,
+  durationMs: number,
+  rateHz: number,
+): Int32Array {
   const inside = endsMs.filter((endMs) => endMs > startMs && endMs <= startMs + durationMs + 0.001);
   return Int32Array.from(inside, (endMs) => Math.round(((endMs - startMs) * rateHz) / 1_000));
 }

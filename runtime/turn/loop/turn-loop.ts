@@ -1,6 +1,7 @@
 /**
- * Carries out the turn machine's effects for one call: recogniser, model, synthesis, playout, tools, timers, reports.
- * Everything that happens comes through one ordered queue, is written to the flight log, and then taken by the machine; nothing overtakes.
+ * Carries out the turn machine's effects for one call: recogniser, model, synthesis, playout, tools, timers,
+ * reports. Everything that happens comes through one ordered queue, is written to the flight log, and then
+ * taken by the machine; nothing overtakes.
  */
 import type { AgentConfig } from '#config/agent-config.ts';
 import type { CallPlan } from '#config/call-plan.ts';
@@ -57,7 +58,10 @@ export interface TurnLoopOptions {
   readonly report: (report: DurableReport) => void;
   readonly live: (event: Record<string, unknown>) => void;
   /** Gives a dynamic variable its value; returns the texts that name it, rendered again. */
-  readonly setVariable: (name: string, value: string) => { readonly stablePrompt: string; readonly texts: VariableTexts };
+  readonly setVariable: (
+    name: string,
+    value: string,
+  ) => { readonly stablePrompt: string; readonly texts: VariableTexts };
   /** The caller is to be handed over; every fact about it comes back through `accept`. */
   readonly onTransfer: (wish: Extract<Effect, { do: 'transfer' }>) => void;
   readonly onStopTransfer: () => void;
@@ -124,12 +128,21 @@ export class TurnLoop {
           discarded_output_tokens: discardedTokens,
         }),
     });
-    const recognition = { language: voice.speaking_language, multilingual: asr.multilingual || asr.strict_language, keyterms: keytermsOf(plan) };
-    this.#feed = recognizer ? new RecognitionFeed({ recognizer, ...recognition, onEvent: (event) => this.#onRecognition(event) }) : null;
+    const recognition = {
+      language: voice.speaking_language,
+      multilingual: asr.multilingual || asr.strict_language,
+      keyterms: keytermsOf(plan),
+    };
+    this.#feed = recognizer
+      ? new RecognitionFeed({ recognizer, ...recognition, onEvent: (event) => this.#onRecognition(event) })
+      : null;
     this.#prepareEngines();
   }
 
-  /** Has connections opened that the first words would wait for. A browser may take its time to come, or never: the recogniser waits for its leg. */
+  /**
+   * Has connections opened that the first words would wait for. A browser may take its time to come, or
+   * never: the recogniser waits for its leg.
+   */
   #prepareEngines(): void {
     const { plan, synthesizer } = this.#options;
     const isPhone = plan.channel !== 'web_voice';
@@ -301,7 +314,9 @@ export class TurnLoop {
     }
   }
 
-  #tell(effect: Extract<Effect, { do: 'optOut' | 'record' | 'event' | 'explain' | 'reportTurn' | 'hangUp' }>): void {
+  #tell(
+    effect: Extract<Effect, { do: 'optOut' | 'record' | 'event' | 'explain' | 'reportTurn' | 'hangUp' }>,
+  ): void {
     switch (effect.do) {
       case 'optOut':
         this.#options.report({ type: 'opt_out', by: effect.by });
@@ -329,7 +344,10 @@ export class TurnLoop {
 
   #reportTurn({ speechEndMs, ...parts }: TurnWaterfall): void {
     const latency = { ...parts, speech_ended_at: this.#isoTime(speechEndMs) };
-    this.#options.logger.info({ turnId: latency.turn_id, totalMs: latency.total_ms, endpointRule: latency.endpoint_rule }, 'turn');
+    this.#options.logger.info(
+      { turnId: latency.turn_id, totalMs: latency.total_ms, endpointRule: latency.endpoint_rule },
+      'turn',
+    );
     this.#options.report({ type: 'turn', latency });
     this.#options.live({ type: 'turn', ...latency });
   }
@@ -349,7 +367,11 @@ export class TurnLoop {
           anchor_at: this.#isoTime(anchorMs),
           deadline_at: this.#isoTime(deadlineMs),
           decided_at: this.#isoTime(atMs),
-          rejected: rejected.map((other) => ({ rule: other.rule, deadline_at: this.#isoTime(other.deadlineMs), because: other.because })),
+          rejected: rejected.map((other) => ({
+            rule: other.rule,
+            deadline_at: this.#isoTime(other.deadlineMs),
+            because: other.because,
+          })),
         })),
       },
     });
@@ -391,7 +413,8 @@ export class TurnLoop {
   #onRecognition(event: RecognitionEvent): void {
     switch (event.type) {
       case 'interim':
-        if (!this.#options.plan.config.asr.strict_language) this.accept({ type: 'transcript.interim', text: event.text });
+        if (!this.#options.plan.config.asr.strict_language)
+          this.accept({ type: 'transcript.interim', text: event.text });
         break;
       case 'final':
         this.accept({ type: 'transcript.final', text: admittedText(event, this.#options.plan.config) });
@@ -400,7 +423,10 @@ export class TurnLoop {
         this.accept({ type: 'transcript.finalised' });
         break;
       case 'failed':
-        this.#options.logger.warn({ category: event.error.category, recognizer: this.#options.recognizer?.id }, 'recogniser failed');
+        this.#options.logger.warn(
+          { category: event.error.category, recognizer: this.#options.recognizer?.id },
+          'recogniser failed',
+        );
         this.accept({ type: 'recognizer.failed', isRetryable: event.error.retryable });
         break;
       default:
@@ -433,7 +459,8 @@ export class TurnLoop {
 
   #tellClient(event: AgentEvent): void {
     const isToolEvent = event.type.startsWith('tool.');
-    if (!isToolEvent || this.#options.plan.tool_events) this.#leg?.send({ do: 'sendMessage', json: JSON.stringify(event) });
+    if (!isToolEvent || this.#options.plan.tool_events)
+      this.#leg?.send({ do: 'sendMessage', json: JSON.stringify(event) });
     this.#options.live({ ...event });
   }
 
@@ -458,7 +485,16 @@ export class TurnLoop {
       .run(call, { signal: AbortSignal.any([this.#abort.signal, running.signal]) })
       .finally(() => this.#running.delete(call.callId))
       .then(({ status, output, outputTruncated, error, latencyMs, modelText }) =>
-        this.accept({ type: 'tool.finished', callId: call.callId, status, output, outputTruncated, error, latencyMs, modelText }),
+        this.accept({
+          type: 'tool.finished',
+          callId: call.callId,
+          status,
+          output,
+          outputTruncated,
+          error,
+          latencyMs,
+          modelText,
+        }),
       )
       .catch((error: unknown) => this.#options.onBroken(error));
   }
@@ -473,10 +509,17 @@ function traitsOf(toolName: string, runner: ToolRunner): { mode: ToolMode; sourc
 /** The agent's voice, as an engine is asked for it. */
 function voiceOf({ config: { voice } }: CallPlan) {
   const isDefault = voice.voice_id === '' || voice.voice_id === 'default';
-  return { voiceId: isDefault ? null : voice.voice_id, language: voice.speaking_language, speed: voice.speed };
+  return {
+    voiceId: isDefault ? null : voice.voice_id,
+    language: voice.speaking_language,
+    speed: voice.speed,
+  };
 }
 
-/** An agent's own words, and those that end its calls: an engine that hears nothing but keyterms must hear them. Alone they would be all that such an engine hears. */
+/**
+ * An agent's own words, and those that end its calls: an engine that hears nothing but keyterms must hear
+ * them. Alone they would be all that such an engine hears.
+ */
 function keytermsOf({ config: { asr }, outreach }: CallPlan): readonly string[] {
   return asr.keyterms.length === 0 ? [] : [...asr.keyterms, ...(outreach?.opt_out?.phrases ?? [])];
 }
@@ -484,8 +527,14 @@ function keytermsOf({ config: { asr }, outreach }: CallPlan): readonly string[] 
 /** What the agent is told of an utterance it may not understand (asr.strict_language). */
 const UNINTELLIGIBLE = '[unintelligible speech]';
 
-/** An utterance's text, unless it was recognised as another language and the agent is strict about its own. */
-function admittedText({ text, language }: Extract<RecognitionEvent, { type: 'final' }>, { asr, voice }: AgentConfig): string {
-  const isForeign = asr.strict_language && language !== null && language.split('-')[0] !== voice.speaking_language;
+/**
+ * An utterance's text, unless it was recognised as another language and the agent is strict about its own.
+ */
+function admittedText(
+  { text, language }: Extract<RecognitionEvent, { type: 'final' }>,
+  { asr, voice }: AgentConfig,
+): string {
+  const isForeign =
+    asr.strict_language && language !== null && language.split('-')[0] !== voice.speaking_language;
   return isForeign && text.trim() !== '' ? UNINTELLIGIBLE : text;
 }

@@ -1,4 +1,7 @@
-/** A reply that is only written to the client (`audio: false`): it goes through the same gates as a spoken one and counts as heard once shown. */
+/**
+ * A reply that is only written to the client (`audio: false`): it goes through the same gates as a spoken one
+ * and counts as heard once shown.
+ */
 import type { AgentEvent } from '#config/session-events.ts';
 import type { HeardText } from '../machine/heard.ts';
 import type { TurnFact } from '../machine/turn-inputs.ts';
@@ -74,7 +77,13 @@ export class WrittenReply {
   #show(): void {
     if (!this.#isShown || this.#isOver || this.#text === '') return;
     const { accept, event, replyId } = this.#options;
-    event({ type: 'transcript', role: 'agent', segmentId: replyId, text: this.#text, final: this.#isComplete });
+    event({
+      type: 'transcript',
+      role: 'agent',
+      segmentId: replyId,
+      text: this.#text,
+      final: this.#isComplete,
+    });
     if (!this.#isComplete) return;
     this.#isOver = true;
     accept({ type: 'reply.audible', replyId });

@@ -1,6 +1,7 @@
 /**
- * Who answered an outbound call, a person or a machine? Judged from the pauses of the greeting, its words, and tones on the line (design §5).
- * It takes a mailbox's words or a tone: a long greeting alone never counts, as a false positive hangs up on a person. Pure; times are monotonic ms.
+ * Who answered an outbound call, a person or a machine? Judged from the pauses of the greeting, its words,
+ * and tones on the line (design §5). It takes a mailbox's words or a tone: a long greeting alone never
+ * counts, as a false positive hangs up on a person. Pure; times are monotonic ms.
  */
 import type { Tone } from '#media/dsp/tone-detector.ts';
 
@@ -16,7 +17,10 @@ export interface Greeting {
 }
 
 /** What is known by now; an undecided one is judged again at `untilMs` at the latest. */
-export type Verdict = Machine | { readonly is: 'human'; readonly rule: HumanRule } | { readonly is: 'undecided'; readonly untilMs: number };
+export type Verdict =
+  | Machine
+  | { readonly is: 'human'; readonly rule: HumanRule }
+  | { readonly is: 'undecided'; readonly untilMs: number };
 
 /** A machine, and what gave it away. */
 export interface Machine {
@@ -28,7 +32,10 @@ type HumanRule = 'long_greeting' | 'short_greeting' | 'silence';
 
 /** Nobody says anything: it is the agent's turn to speak. */
 const SILENCE_MS = 1_500;
-/** A greeting up to this long ("Hello?") is over after a short pause, a longer one may be one sentence of several. */
+/**
+ * A greeting up to this long ("Hello?") is over after a short pause, a longer one may be one sentence of
+ * several.
+ */
 const SHORT_GREETING_MS = 1_200;
 const PAUSE_AFTER_SHORT_MS = 600;
 const PAUSE_AFTER_LONGER_MS = 1_000;
@@ -48,7 +55,10 @@ const MAILBOX_WORDS: readonly RegExp[] = [
   /提示音|삐 소리|बीप के बाद|بعد (سماع )?(الصافرة|النغمة)|לאחר (הצליל|הצפצוף)|setelah (nada|bunyi)|sau tiếng (bíp|tín hiệu)|หลัง(จาก)?(ได้ยิน)?เสียง/iu,
 ];
 
-/** What mailboxes say and now and then a person does, by what it is about: only two of them together are a mailbox. */
+/**
+ * What mailboxes say and now and then a person does, by what it is about: only two of them together are a
+ * mailbox.
+ */
 const MAILBOX_HINTS: readonly (readonly RegExp[])[] = [
   [
     /(?<!\b(to|can|could|you) )leave (me |us )?(a|your) (message|name)|hinterlassen sie|laissez (un|votre|moi) message|deje? (un|su) mensaje|deixe (a sua|uma|o seu) (mensagem|recado)|lasciate? un messaggio|spreek (\S{1,20} ){0,5}(bericht|in na)|zostaw wiadomość|zanechte (zprávu|vzkaz)|lämna ett meddelande/iu,
@@ -68,15 +78,23 @@ export function whoAnswered(greeting: Greeting, nowMs: number): Verdict {
   const { answeredMs, endMs, startMs, text } = greeting;
   const certain = certainMachine(greeting);
   if (certain) return certain;
-  if (MAILBOX_HINTS.filter((hints) => isAnyIn(hints, text)).length >= 2) return { is: 'machine', rule: 'words' };
+  if (MAILBOX_HINTS.filter((hints) => isAnyIn(hints, text)).length >= 2)
+    return { is: 'machine', rule: 'words' };
   if (startMs === null) return human('silence', answeredMs + SILENCE_MS, nowMs);
   if (endMs === null) return human('long_greeting', startMs + LONGEST_GREETING_MS, nowMs);
   const lengthMs = endMs - startMs;
   if (lengthMs >= LONG_GREETING_MS) return human('long_greeting', endMs + PAUSE_AFTER_LONG_MS, nowMs);
-  return human('short_greeting', endMs + (lengthMs <= SHORT_GREETING_MS ? PAUSE_AFTER_SHORT_MS : PAUSE_AFTER_LONGER_MS), nowMs);
+  return human(
+    'short_greeting',
+    endMs + (lengthMs <= SHORT_GREETING_MS ? PAUSE_AFTER_SHORT_MS : PAUSE_AFTER_LONGER_MS),
+    nowMs,
+  );
 }
 
-/** What no person says and no line sounds like; words count at any time of the first `LATE_MACHINE_MS`, a tone until a turn was answered. */
+/**
+ * What no person says and no line sounds like; words count at any time of the first `LATE_MACHINE_MS`, a tone
+ * until a turn was answered.
+ */
 export function certainMachine({ text, tone }: Greeting): Machine | null {
   if (tone !== null) return { is: 'machine', rule: tone };
   return isAnyIn(MAILBOX_WORDS, text) ? { is: 'machine', rule: 'words' } : null;

@@ -1,12 +1,23 @@
 /**
  * From a taken turn to the end of its answer: generation, tools, hold lines, failures, and what follows.
- * Timers: `hold` starts when a turn is taken and when tools run, and is cancelled by the first audio; `progress` is the watchdog of every state in which the agent has the floor.
+ * Timers: `hold` starts when a turn is taken and when tools run, and is cancelled by the first audio;
+ * `progress` is the watchdog of every state in which the agent has the floor.
  */
 
 import { normalised } from '../text/normalised.ts';
 import { type Draft, emit, explain, record } from './draft.ts';
 import { beginEnding, hangUpBy } from './ending.ts';
-import { closeAnswer, moved, playAnswer, progress, recordUser, say, speak, utteranceOf, watchProgress } from './floor.ts';
+import {
+  closeAnswer,
+  moved,
+  playAnswer,
+  progress,
+  recordUser,
+  say,
+  speak,
+  utteranceOf,
+  watchProgress,
+} from './floor.ts';
 import { answerOf, isUnnoticed, setAnswer, startGeneration } from './generating.ts';
 import { runCall } from './tool-calls.ts';
 import { transferBy } from './transfer-call.ts';
@@ -46,8 +57,13 @@ export function takeTurn(draft: Draft, turn: Turn): void {
   if (isReusable) emit(draft, { do: 'commit', replyId: speculation.generation.replyId });
   // What was typed is not echoed: the page that sent it shows it.
   if (turn.source === 'speech' || turn.source === 'keypad')
-    emit(draft, { do: 'event', event: { type: 'transcript', role: 'user', segmentId: `u${turn.turnId}`, text: turn.text, final: true } });
-  const generation = isReusable ? speculation.generation : startGeneration(draft, turn, { steps: [], attempt: 1, isSpeculative: false });
+    emit(draft, {
+      do: 'event',
+      event: { type: 'transcript', role: 'user', segmentId: `u${turn.turnId}`, text: turn.text, final: true },
+    });
+  const generation = isReusable
+    ? speculation.generation
+    : startGeneration(draft, turn, { steps: [], attempt: 1, isSpeculative: false });
   const answer: Answer = {
     turn,
     steps: [],
@@ -79,16 +95,23 @@ export function onGenerated(draft: Draft): void {
   if (hasSaidAll(answer)) {
     // What it said before its tools ran was the answer.
     draft.failedGenerations = 0;
-    if (draft.phase.is === 'answering' || (draft.phase.is === 'paused' && draft.phase.utterance === null)) finishAnswer(draft, answer);
+    if (draft.phase.is === 'answering' || (draft.phase.is === 'paused' && draft.phase.utterance === null))
+      finishAnswer(draft, answer);
     return;
   }
   if (generation.text === '' && generation.calls.length === 0) {
-    onFailed(draft, { stage: 'model', message: 'the model answered nothing', status: null, isRetryable: true });
+    onFailed(draft, {
+      stage: 'model',
+      message: 'the model answered nothing',
+      status: null,
+      isRetryable: true,
+    });
     return;
   }
   draft.failedGenerations = 0;
   if (generation.calls.some(({ mode }) => mode === 'hang_up')) onHangUpCalled(draft, answer);
-  else if (generation.calls.some(({ mode, result }) => mode === 'transfer' && result === null)) onTransferCalled(draft, answer);
+  else if (generation.calls.some(({ mode, result }) => mode === 'transfer' && result === null))
+    onTransferCalled(draft, answer);
   else followTools(draft);
 }
 
@@ -99,7 +122,11 @@ function hasSaidAll({ generation, steps }: Answer): boolean {
 }
 
 function finishAnswer(draft: Draft, answer: Answer): void {
-  emit(draft, { do: 'discard', replyId: answer.generation.replyId }, { do: 'stopTimer', name: 'falseInterruption' });
+  emit(
+    draft,
+    { do: 'discard', replyId: answer.generation.replyId },
+    { do: 'stopTimer', name: 'falseInterruption' },
+  );
   closeAnswer(draft, answer, false);
   freeFloor(draft);
 }
@@ -119,11 +146,16 @@ function onTransferCalled(draft: Draft, answer: Answer): void {
 /** Asks the model to go on once every tool of its last run has answered. */
 export function followTools(draft: Draft): void {
   const answer = answerOf(draft);
-  if (!answer || (draft.phase.is !== 'answering' && draft.phase.is !== 'speaking' && draft.phase.is !== 'paused')) return;
+  if (
+    !answer ||
+    (draft.phase.is !== 'answering' && draft.phase.is !== 'speaking' && draft.phase.is !== 'paused')
+  )
+    return;
   const { generation, turn, steps } = answer;
   if (generation.status !== 'done' || generation.calls.length === 0) return;
   if (generation.calls.some(({ result }) => result === null)) {
-    if (!answer.hasHoldLine && generation.text === '') emit(draft, { do: 'startTimer', name: 'hold', atMs: draft.atMs + TOOL_FILLER_MS });
+    if (!answer.hasHoldLine && generation.text === '')
+      emit(draft, { do: 'startTimer', name: 'hold', atMs: draft.atMs + TOOL_FILLER_MS });
     return;
   }
   if (steps.length >= MAX_STEPS) {
@@ -166,7 +198,8 @@ export function onUtteranceDone(draft: Draft, replyId: string): void {
   const isWaiting = generation.calls.some(({ result, mode }) => result === null && mode !== 'hang_up');
   if (isWaiting || generation.status !== 'done') {
     draft.phase = { is: 'answering', answer };
-    if (isWaiting && !answer.hasHoldLine) emit(draft, { do: 'startTimer', name: 'hold', atMs: draft.atMs + TOOL_FILLER_MS });
+    if (isWaiting && !answer.hasHoldLine)
+      emit(draft, { do: 'startTimer', name: 'hold', atMs: draft.atMs + TOOL_FILLER_MS });
     return;
   }
   closeAnswer(draft, answer, false);
@@ -177,12 +210,20 @@ function isHeardOut({ heard, steps }: Answer): boolean {
   return steps.every((step) => step.text === '' || heard[step.replyId] !== undefined);
 }
 
-/** The caller has said something of their own: what was only meant for a silent one is dropped. True when that has freed the floor. */
+/**
+ * The caller has said something of their own: what was only meant for a silent one is dropped. True when that
+ * has freed the floor.
+ */
 export function yieldToCaller(draft: Draft): boolean {
   draft.waiting = draft.waiting.filter((turn) => !turn.isForSilence);
   const { phase } = draft;
   if (phase.is !== 'answering' || !phase.answer.turn.isForSilence || !isUnnoticed(phase.answer)) return false;
-  explain(draft, { about: 'silence', rule: 'caller_first', anchorMs: phase.answer.turn.committedMs, deadlineMs: draft.atMs });
+  explain(draft, {
+    about: 'silence',
+    rule: 'caller_first',
+    anchorMs: phase.answer.turn.committedMs,
+    deadlineMs: draft.atMs,
+  });
   emit(draft, { do: 'discard', replyId: phase.answer.generation.replyId }, { do: 'stopTimer', name: 'hold' });
   draft.phase = { is: 'listening' };
   return true;
@@ -207,7 +248,13 @@ export function onFailed(
   if (!answer) return;
   const { generation, turn } = answer;
   if (failure.stage === 'model')
-    record(draft, { type: 'llm.endpoint_error', message: failure.message, status: failure.status, turn_id: turn.turnId, createdAtMs: draft.atMs });
+    record(draft, {
+      type: 'llm.endpoint_error',
+      message: failure.message,
+      status: failure.status,
+      turn_id: turn.turnId,
+      createdAtMs: draft.atMs,
+    });
   if (generation.audioMs !== null || (failure.stage === 'model' && generation.text !== '')) {
     // Part of it is on its way to the caller: that stands as the answer.
     draft.failedGenerations += 1;
@@ -220,10 +267,19 @@ export function onFailed(
     return;
   }
   if (failure.isRetryable && generation.attempt < ATTEMPTS) {
-    explain(draft, { about: 'failure', rule: 'retried', anchorMs: generation.startedMs, deadlineMs: draft.atMs });
+    explain(draft, {
+      about: 'failure',
+      rule: 'retried',
+      anchorMs: generation.startedMs,
+      deadlineMs: draft.atMs,
+    });
     const next = {
       ...answer,
-      generation: startGeneration(draft, turn, { steps: answer.steps, attempt: generation.attempt + 1, isSpeculative: false }),
+      generation: startGeneration(draft, turn, {
+        steps: answer.steps,
+        attempt: generation.attempt + 1,
+        isSpeculative: false,
+      }),
     };
     setAnswer(draft, next);
     moved(draft);
@@ -237,7 +293,12 @@ export function onFailed(
 function giveUp(draft: Draft, answer: Answer): void {
   draft.failedGenerations += 1;
   const isLast = draft.failedGenerations >= FAILURES_IN_A_ROW;
-  explain(draft, { about: 'failure', rule: isLast ? 'gave_up_call' : 'gave_up_turn', anchorMs: answer.turn.committedMs, deadlineMs: draft.atMs });
+  explain(draft, {
+    about: 'failure',
+    rule: isLast ? 'gave_up_call' : 'gave_up_turn',
+    anchorMs: answer.turn.committedMs,
+    deadlineMs: draft.atMs,
+  });
   if (isLast) {
     beginEnding(draft, 'llm_endpoint_failure', draft.config.phrases.apology);
     return;
@@ -257,7 +318,12 @@ function giveUp(draft: Draft, answer: Answer): void {
     return;
   }
   closeAnswer(draft, answer, false);
-  say(draft, line, { kind: 'notice', turnId: answer.turn.turnId, answer: null, isSpoken: answer.turn.wantsAudio });
+  say(draft, line, {
+    kind: 'notice',
+    turnId: answer.turn.turnId,
+    answer: null,
+    isSpoken: answer.turn.wantsAudio,
+  });
 }
 
 function sayLater(draft: Draft, text: string, isSpoken: boolean): string {
@@ -268,7 +334,17 @@ function sayLater(draft: Draft, text: string, isSpoken: boolean): string {
 }
 
 function replacement(draft: Draft, replyId: string, text: string): Generation {
-  return { replyId, status: 'done', attempt: ATTEMPTS, startedMs: draft.atMs, tokenMs: null, pieceMs: null, audioMs: null, text, calls: [] };
+  return {
+    replyId,
+    status: 'done',
+    attempt: ATTEMPTS,
+    startedMs: draft.atMs,
+    tokenMs: null,
+    pieceMs: null,
+    audioMs: null,
+    text,
+    calls: [],
+  };
 }
 
 /** The caller has waited long enough for a word. */
@@ -276,11 +352,14 @@ export function onHold(draft: Draft): void {
   const { phase } = draft;
   if (phase.is !== 'answering' || phase.answer.hasHoldLine) return;
   // Nobody is there to wait: a caller who comes back hears it if the answer is still not there.
-  if (draft.isLegLost) emit(draft, { do: 'startTimer', name: 'hold', atMs: draft.atMs + HOLD_AFTER_COMMIT_MS });
+  if (draft.isLegLost)
+    emit(draft, { do: 'startTimer', name: 'hold', atMs: draft.atMs + HOLD_AFTER_COMMIT_MS });
   else bridge(draft, phase.answer);
 }
 
-/** A turn waits behind an answer that is only read: whoever listens for its own is told when that takes long. */
+/**
+ * A turn waits behind an answer that is only read: whoever listens for its own is told when that takes long.
+ */
 export function promiseWord(draft: Draft, turn: Turn): void {
   const { phase } = draft;
   if (phase.is !== 'answering' || phase.answer.turn.wantsAudio || !turn.wantsAudio) return;
@@ -288,7 +367,9 @@ export function promiseWord(draft: Draft, turn: Turn): void {
   emit(draft, { do: 'startTimer', name: 'hold', atMs: holdDueMs(turn) });
 }
 
-/** Says a word while the answer is waited for. Whoever reads it sees that it is being made (`audio: false`). */
+/**
+ * Says a word while the answer is waited for. Whoever reads it sees that it is being made (`audio: false`).
+ */
 export function bridge(draft: Draft, answer: Answer): void {
   if (!answer.turn.wantsAudio && !draft.waiting.some(({ wantsAudio }) => wantsAudio)) {
     setAnswer(draft, { ...answer, hasHoldLine: true });
@@ -297,16 +378,31 @@ export function bridge(draft: Draft, answer: Answer): void {
   const { generation, heard } = answer;
   const isTool = generation.calls.some(({ result }) => result === null);
   if (heard[generation.replyId] === undefined) emit(draft, { do: 'hold', replyId: generation.replyId });
-  explain(draft, { about: 'silence', rule: isTool ? 'tool_filler' : 'hold_line', anchorMs: answer.turn.speechEndMs, deadlineMs: draft.atMs });
+  explain(draft, {
+    about: 'silence',
+    rule: isTool ? 'tool_filler' : 'hold_line',
+    anchorMs: answer.turn.speechEndMs,
+    deadlineMs: draft.atMs,
+  });
   const recorded = { ...recordUser(draft, answer), hasHoldLine: true };
-  say(draft, isTool ? draft.config.phrases.toolFiller : draft.config.phrases.hold, { kind: 'hold', turnId: answer.turn.turnId, answer: recorded });
+  say(draft, isTool ? draft.config.phrases.toolFiller : draft.config.phrases.hold, {
+    kind: 'hold',
+    turnId: answer.turn.turnId,
+    answer: recorded,
+  });
 }
 
 /** A reply has left for the wire. */
 export function onPlayoutStarted(draft: Draft, input: Extract<TurnInput, { type: 'playout.started' }>): void {
   const { phase } = draft;
   progress(draft);
-  if (!('utterance' in phase) || !phase.utterance || phase.utterance.replyId !== input.replyId || phase.utterance.startedMs !== null) return;
+  if (
+    !('utterance' in phase) ||
+    !phase.utterance ||
+    phase.utterance.replyId !== input.replyId ||
+    phase.utterance.startedMs !== null
+  )
+    return;
   draft.phase = { ...phase, utterance: { ...phase.utterance, startedMs: input.wireMs } };
   const answer = answerOf(draft);
   if (!answer || phase.utterance.kind !== 'reply') return;
@@ -317,14 +413,23 @@ export function onPlayoutStarted(draft: Draft, input: Extract<TurnInput, { type:
 /** The waterfall: consecutive parts of the critical path, each from the end of the one before. */
 function measure(draft: Draft, answer: Answer, wireMs: number): void {
   const { turn, generation } = answer;
-  const facts = [Math.min(turn.dueMs, turn.committedMs), turn.committedMs, generation.tokenMs, generation.pieceMs, generation.audioMs, wireMs];
+  const facts = [
+    Math.min(turn.dueMs, turn.committedMs),
+    turn.committedMs,
+    generation.tokenMs,
+    generation.pieceMs,
+    generation.audioMs,
+    wireMs,
+  ];
   let reachedMs = turn.speechEndMs;
-  const [endpoint = 0, transcript = 0, token = 0, sentence = 0, audio = 0, playout = 0] = facts.map((fact) => {
-    const untilMs = Math.min(Math.max(reachedMs, fact ?? reachedMs), Math.max(reachedMs, wireMs));
-    const partMs = untilMs - reachedMs;
-    reachedMs = untilMs;
-    return partMs;
-  });
+  const [endpoint = 0, transcript = 0, token = 0, sentence = 0, audio = 0, playout = 0] = facts.map(
+    (fact) => {
+      const untilMs = Math.min(Math.max(reachedMs, fact ?? reachedMs), Math.max(reachedMs, wireMs));
+      const partMs = untilMs - reachedMs;
+      reachedMs = untilMs;
+      return partMs;
+    },
+  );
   emit(draft, {
     do: 'reportTurn',
     waterfall: {

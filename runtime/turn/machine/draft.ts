@@ -1,16 +1,25 @@
-/** The next state in the making: a handler assigns new values to the draft's fields and adds effects; nothing inside a field is ever changed in place. */
+/**
+ * The next state in the making: a handler assigns new values to the draft's fields and adds effects; nothing
+ * inside a field is ever changed in place.
+ */
 import type { Decision, Effect, TimelineItem } from './turn-effects.ts';
 import type { TurnState } from './turn-state.ts';
 
 /** A state being stepped. */
-export type Draft = { -readonly [K in keyof TurnState]: TurnState[K] } & { readonly effects: Effect[]; readonly atMs: number };
+export type Draft = { -readonly [K in keyof TurnState]: TurnState[K] } & {
+  readonly effects: Effect[];
+  readonly atMs: number;
+};
 
 /** Starts a step at `atMs`. */
 export function createDraft(state: TurnState, atMs: number): Draft {
   return { ...state, effects: [], atMs };
 }
 
-/** Ends a step: the draft itself becomes the state, as nobody writes to it any more. Copying it once a step is enough. */
+/**
+ * Ends a step: the draft itself becomes the state, as nobody writes to it any more. Copying it once a step is
+ * enough.
+ */
 export function finishDraft(draft: Draft): { state: TurnState; effects: readonly Effect[] } {
   return { state: draft, effects: draft.effects };
 }
@@ -39,9 +48,21 @@ export function nextReplyId(draft: Draft): string {
 /** A message on the timeline. */
 export function recordMessage(
   draft: Draft,
-  message: { role: 'user' | 'assistant' | 'human'; content: string; turnId: number | null; createdAtMs: number },
+  message: {
+    role: 'user' | 'assistant' | 'human';
+    content: string;
+    turnId: number | null;
+    createdAtMs: number;
+  },
 ): void {
   draft.lastMessage += 1;
   const { role, content, turnId, createdAtMs } = message;
-  record(draft, { type: 'message', role, content, turn_id: turnId, id: `m${draft.lastMessage}`, createdAtMs });
+  record(draft, {
+    type: 'message',
+    role,
+    content,
+    turn_id: turnId,
+    id: `m${draft.lastMessage}`,
+    createdAtMs,
+  });
 }

@@ -1,11 +1,20 @@
 /**
- * The barrier at the end of a call (design §5): listening stops, the farewell plays to its last word, then the leg is hung up. What the caller says after it is not taken.
- * Timer: `endCap` starts with the barrier, is moved by every sign that the farewell is being played, and ends the call when those stop.
+ * The barrier at the end of a call (design §5): listening stops, the farewell plays to its last word, then
+ * the leg is hung up. What the caller says after it is not taken. Timer: `endCap` starts with the barrier, is
+ * moved by every sign that the farewell is being played, and ends the call when those stop.
  */
 import type { EndReason } from '#config/session-record.ts';
 import type { LegCloseReason } from '#media/leg/leg.ts';
 import { type Draft, emit, explain } from './draft.ts';
-import { closeAnswer, dropPendingGeneration, prepare, recordHeard, recordUser, silence, utteranceOf } from './floor.ts';
+import {
+  closeAnswer,
+  dropPendingGeneration,
+  prepare,
+  recordHeard,
+  recordUser,
+  silence,
+  utteranceOf,
+} from './floor.ts';
 import { answerOf, setAnswer } from './generating.ts';
 import { noteResult, withResult } from './tool-calls.ts';
 import type { TimerName, TurnInput } from './turn-inputs.ts';
@@ -41,7 +50,10 @@ export function closedReason(draft: Draft, reason: LegCloseReason): EndReason {
   return reason === 'failed' ? 'internal_error' : 'user_hangup';
 }
 
-/** Ends the call for a reason outside of the conversation: its time is up, or somebody asked for it. Where nothing was to be said, nobody waited for the farewell. */
+/**
+ * Ends the call for a reason outside of the conversation: its time is up, or somebody asked for it. Where
+ * nothing was to be said, nobody waited for the farewell.
+ */
 export function endFromOutside(draft: Draft, reason: EndReason, farewell: string | null): void {
   if (draft.phase.is === 'listening' || draft.phase.is === 'menu')
     explain(draft, { about: 'silence', rule: 'end_of_call', anchorMs: draft.atMs, deadlineMs: draft.atMs });
@@ -66,23 +78,36 @@ export function beginEnding(draft: Draft, reason: EndReason, farewell: string | 
 
 function sayFarewell(draft: Draft, text: string): void {
   if (draft.phase.is !== 'ending') return;
-  const utterance = prepare(draft, text, { kind: 'farewell', turnId: draft.phase.answer?.turn.turnId ?? null });
+  const utterance = prepare(draft, text, {
+    kind: 'farewell',
+    turnId: draft.phase.answer?.turn.turnId ?? null,
+  });
   draft.phase = { ...draft.phase, utterance };
   emit(draft, { do: 'play', replyId: utterance.replyId });
 }
 
 /**
- * Carries out the model's wish to hang up. Returns `asks` when the closing words ask something and questions are refused:
- * then the call goes on and the model is told why.
+ * Carries out the model's wish to hang up. Returns `asks` when the closing words ask something and questions
+ * are refused: then the call goes on and the model is told why.
  */
 export function hangUpBy(draft: Draft, answer: Answer): 'ends' | 'asks' {
   const { mode, message } = draft.config.hangUpFarewell;
   const asked = answer.generation.calls.find((entry) => entry.mode === 'hang_up');
   if (!asked) return 'asks';
   const said = answer.generation.text.trim();
-  const closing = mode === 'fixed' ? message : mode === 'generated' && said === '' ? farewellArgument(asked) || draft.config.phrases.goodbye : '';
+  const closing =
+    mode === 'fixed'
+      ? message
+      : mode === 'generated' && said === ''
+        ? farewellArgument(asked) || draft.config.phrases.goodbye
+        : '';
   if (draft.config.hangUpRefuseQuestions && /[?？؟]\s*$/.test(said || closing)) {
-    settleHangUp(draft, answer, asked, 'Not hung up: your words ask the caller something. Wait for the answer first.');
+    settleHangUp(
+      draft,
+      answer,
+      asked,
+      'Not hung up: your words ask the caller something. Wait for the answer first.',
+    );
     return 'asks';
   }
   settleHangUp(draft, answer, asked, 'The call ends now.');
@@ -94,7 +119,14 @@ function settleHangUp(draft: Draft, answer: Answer, asked: StepCall, result: str
   setAnswer(draft, withResult(answer, asked.call.callId, result));
   noteResult(
     draft,
-    { callId: asked.call.callId, status: 'completed', output: JSON.stringify({ result }), outputTruncated: false, error: null, latencyMs: 0 },
+    {
+      callId: asked.call.callId,
+      status: 'completed',
+      output: JSON.stringify({ result }),
+      outputTruncated: false,
+      error: null,
+      latencyMs: 0,
+    },
     { toolName: asked.call.toolName, source: asked.source, turnId: answer.turn.turnId },
   );
 }
@@ -110,9 +142,16 @@ function endAfterReply(draft: Draft, hasWords: boolean, closing: string): void {
   stopListening(draft, { isForGood: true });
   const playing = 'utterance' in phase ? phase.utterance : null;
   const isOther = playing !== null && playing.replyId !== answer.generation.replyId;
-  if (phase.is === 'paused') emit(draft, playing ? { do: 'resume' } : { do: 'play', replyId: answer.generation.replyId });
-  if (isOther) emit(draft, { do: 'clear', replyId: playing.replyId }, { do: 'play', replyId: answer.generation.replyId });
-  const utterance = playing !== null && !isOther ? playing : utteranceOf(draft, answer.turn, answer.generation);
+  if (phase.is === 'paused')
+    emit(draft, playing ? { do: 'resume' } : { do: 'play', replyId: answer.generation.replyId });
+  if (isOther)
+    emit(
+      draft,
+      { do: 'clear', replyId: playing.replyId },
+      { do: 'play', replyId: answer.generation.replyId },
+    );
+  const utterance =
+    playing !== null && !isOther ? playing : utteranceOf(draft, answer.turn, answer.generation);
   draft.phase = { is: 'ending', reason: 'agent_hangup', cut: isOther ? playing : null, utterance, answer };
   draft.farewell = closing;
   capEnding(draft);
@@ -121,7 +160,10 @@ function endAfterReply(draft: Draft, hasWords: boolean, closing: string): void {
 function farewellArgument(asked: StepCall): string {
   try {
     const value: unknown = JSON.parse(asked.call.input);
-    const farewell = typeof value === 'object' && value !== null ? (value as Record<string, unknown>)['farewell'] : undefined;
+    const farewell =
+      typeof value === 'object' && value !== null
+        ? (value as Record<string, unknown>)['farewell']
+        : undefined;
     return typeof farewell === 'string' ? farewell.trim().slice(0, 500) : '';
   } catch {
     return '';
@@ -130,7 +172,9 @@ function farewellArgument(asked: StepCall): string {
 
 /** Nothing the caller says is taken from here on; `isForGood` false: until a transfer has come to nothing. */
 export function stopListening(draft: Draft, { isForGood }: { readonly isForGood: boolean }): void {
-  const timers: readonly TimerName[] = isForGood ? [...STOPPED_BY_BARRIER, 'maxDuration'] : STOPPED_BY_BARRIER;
+  const timers: readonly TimerName[] = isForGood
+    ? [...STOPPED_BY_BARRIER, 'maxDuration']
+    : STOPPED_BY_BARRIER;
   emit(draft, ...timers.map((name) => ({ do: 'stopTimer' as const, name })), { do: 'closeRecognizer' });
   if (draft.speculation) emit(draft, { do: 'discard', replyId: draft.speculation.generation.replyId });
   draft.speculation = null;
@@ -174,7 +218,12 @@ export function stepEnding(draft: Draft, phase: Ending, input: TurnInput): void 
 
 /** The farewell has stopped: what was heard of it is asked for, once, and then the call ends without it. */
 function onStalled(draft: Draft, phase: Ending): void {
-  explain(draft, { about: 'progress', rule: 'farewell_stalled', anchorMs: draft.progressMs, deadlineMs: draft.atMs });
+  explain(draft, {
+    about: 'progress',
+    rule: 'farewell_stalled',
+    anchorMs: draft.progressMs,
+    deadlineMs: draft.atMs,
+  });
   if (phase.utterance === null || phase.cut !== null) {
     endNow(draft);
     return;
@@ -193,7 +242,11 @@ function onLegGone(draft: Draft, phase: Ending): void {
   finishEnding(draft);
 }
 
-function onFarewellProgress(draft: Draft, phase: Ending, input: Extract<TurnInput, { type: 'playout.started' | 'playout.progressed' }>): void {
+function onFarewellProgress(
+  draft: Draft,
+  phase: Ending,
+  input: Extract<TurnInput, { type: 'playout.started' | 'playout.progressed' }>,
+): void {
   if (phase.utterance?.replyId !== input.replyId) return;
   draft.progressMs = draft.atMs;
   emit(draft, { do: 'startTimer', name: 'endCap', atMs: draft.atMs + FAREWELL_GOES_ON_WITHIN_MS });
@@ -202,8 +255,17 @@ function onFarewellProgress(draft: Draft, phase: Ending, input: Extract<TurnInpu
   if (phase.answer) setAnswer(draft, recordUser(draft, phase.answer));
 }
 
-function onHeard(draft: Draft, phase: Ending, { replyId, heard }: { readonly replyId: string; readonly heard: string }): void {
-  const which: Utterance | null = phase.cut?.replyId === replyId ? phase.cut : phase.utterance?.replyId === replyId ? phase.utterance : null;
+function onHeard(
+  draft: Draft,
+  phase: Ending,
+  { replyId, heard }: { readonly replyId: string; readonly heard: string },
+): void {
+  const which: Utterance | null =
+    phase.cut?.replyId === replyId
+      ? phase.cut
+      : phase.utterance?.replyId === replyId
+        ? phase.utterance
+        : null;
   if (!which) return;
   recordHeard(draft, which, heard);
   if (draft.phase.is !== 'ending') return;
@@ -219,7 +281,8 @@ function onHeard(draft: Draft, phase: Ending, { replyId, heard }: { readonly rep
 }
 
 function finishEnding(draft: Draft): void {
-  if (draft.phase.is === 'ending' && draft.phase.cut === null && draft.phase.utterance === null) endNow(draft);
+  if (draft.phase.is === 'ending' && draft.phase.cut === null && draft.phase.utterance === null)
+    endNow(draft);
 }
 
 /** The call is over, whatever is still playing. */

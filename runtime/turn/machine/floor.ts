@@ -1,4 +1,7 @@
-/** The agent's side of the floor: saying, pausing, going on, being cut off, and putting what was heard on record. At most one utterance at a time. */
+/**
+ * The agent's side of the floor: saying, pausing, going on, being cut off, and putting what was heard on
+ * record. At most one utterance at a time.
+ */
 import { type Draft, emit, explain, nextReplyId, recordMessage } from './draft.ts';
 import { answerMessages, answerOf, setAnswer } from './generating.ts';
 import { FALSE_INTERRUPTION_MS, WORDLESS_INTERRUPTION_MS } from './interruption.ts';
@@ -12,13 +15,18 @@ export function progress(draft: Draft): void {
   draft.progressMs = draft.atMs;
 }
 
-/** The model, a tool or the voice moves. To a caller who hears nothing of the answer that is silence like any other; whoever reads it sees it grow. */
+/**
+ * The model, a tool or the voice moves. To a caller who hears nothing of the answer that is silence like any
+ * other; whoever reads it sees it grow.
+ */
 export function moved(draft: Draft): void {
   const { phase } = draft;
   if (phase.is !== 'answering' || !phase.answer.turn.wantsAudio) progress(draft);
 }
 
-/** Starts the watchdog when the agent takes the floor; `quietMs` is since when the caller has heard nothing. */
+/**
+ * Starts the watchdog when the agent takes the floor; `quietMs` is since when the caller has heard nothing.
+ */
 export function watchProgress(draft: Draft, quietMs = draft.atMs): void {
   draft.progressMs = quietMs;
   emit(draft, { do: 'startTimer', name: 'progress', atMs: quietMs + PROGRESS_MS });
@@ -40,7 +48,11 @@ export function say(draft: Draft, text: string, options: Saying & { readonly ans
 }
 
 /** Has a fixed text synthesised without playing it. `isHeardOut`: it cannot be talked over. */
-export function prepare(draft: Draft, text: string, options: Saying & { readonly isHeardOut?: boolean }): Utterance {
+export function prepare(
+  draft: Draft,
+  text: string,
+  options: Saying & { readonly isHeardOut?: boolean },
+): Utterance {
   const replyId = nextReplyId(draft);
   emit(draft, { do: 'say', replyId, text, isSpoken: options.isSpoken !== false });
   return {
@@ -56,7 +68,14 @@ export function prepare(draft: Draft, text: string, options: Saying & { readonly
 /** The utterance a run of the model becomes when it is heard. */
 export function utteranceOf(draft: Draft, turn: Turn, run: Pick<Generation, 'replyId' | 'text'>): Utterance {
   const { replyId, text } = run;
-  return { replyId, kind: 'reply', turnId: turn.turnId, isInterruptible: draft.config.interruptible, startedMs: null, text };
+  return {
+    replyId,
+    kind: 'reply',
+    turnId: turn.turnId,
+    isInterruptible: draft.config.interruptible,
+    startedMs: null,
+    text,
+  };
 }
 
 /** Gives the floor to an utterance whose audio is on its way to the wire. */
@@ -65,7 +84,13 @@ export function speak(draft: Draft, utterance: Utterance, answer: Answer | null)
   emit(draft, { do: 'stopTimer', name: 'hold' });
   watchProgress(draft);
   const { caller } = draft;
-  if (caller.is !== 'talking' || !caller.speech.hasReached || caller.speech.wasIgnored || !utterance.isInterruptible) return;
+  if (
+    caller.is !== 'talking' ||
+    !caller.speech.hasReached ||
+    caller.speech.wasIgnored ||
+    !utterance.isInterruptible
+  )
+    return;
   // The caller spoke first: the agent's first word waits until that is judged.
   pause(draft);
   waitForWords(draft);
@@ -79,7 +104,8 @@ export function playAnswer(draft: Draft, answer: Answer): void {
   const isPlayed = heard[next.replyId] !== undefined;
   if (!isPlayed) emit(draft, { do: 'play', replyId: next.replyId });
   if (isPlayed) draft.phase = { is: 'answering', answer };
-  else if (next !== generation || generation.audioMs !== null) speak(draft, utteranceOf(draft, turn, next), answer);
+  else if (next !== generation || generation.audioMs !== null)
+    speak(draft, utteranceOf(draft, turn, next), answer);
   else draft.phase = { is: 'answering', answer };
 }
 
@@ -130,27 +156,46 @@ export function cut(draft: Draft, rule: string): void {
   silence(draft, utterance, phase.is === 'paused');
   emit(draft, { do: 'stopTimer', name: 'falseInterruption' }, { do: 'stopTimer', name: 'hold' });
   dropPendingGeneration(draft, answer, utterance);
-  explain(draft, { about: 'interruption', rule, anchorMs: phase.is === 'paused' ? phase.sinceMs : draft.atMs, deadlineMs: draft.atMs });
+  explain(draft, {
+    about: 'interruption',
+    rule,
+    anchorMs: phase.is === 'paused' ? phase.sinceMs : draft.atMs,
+    deadlineMs: draft.atMs,
+  });
   draft.phase = { is: 'clearing', utterance, answer, next: null };
   watchProgress(draft);
 }
 
-/** Takes an utterance off the leg. What had not reached the leg leaves it paused: the pause ends here, whoever was paused. */
+/**
+ * Takes an utterance off the leg. What had not reached the leg leaves it paused: the pause ends here, whoever
+ * was paused.
+ */
 export function silence(draft: Draft, { replyId }: Utterance, isPaused: boolean): void {
   emit(draft, { do: 'clear', replyId });
   if (isPaused) emit(draft, { do: 'resume' });
 }
 
 /** Stops a generation that would have followed the utterance. */
-export function dropPendingGeneration(draft: Draft, answer: Answer | null, utterance: Utterance | null): void {
-  if (answer && answer.generation.replyId !== utterance?.replyId) emit(draft, { do: 'discard', replyId: answer.generation.replyId });
+export function dropPendingGeneration(
+  draft: Draft,
+  answer: Answer | null,
+  utterance: Utterance | null,
+): void {
+  if (answer && answer.generation.replyId !== utterance?.replyId)
+    emit(draft, { do: 'discard', replyId: answer.generation.replyId });
 }
 
 /** Puts the caller's words on the timeline, once they can no longer grow. */
 export function recordUser(draft: Draft, answer: Answer): Answer {
   if (answer.isRecorded) return answer;
   const { turn } = answer;
-  if (turn.source !== 'event') recordMessage(draft, { role: 'user', content: turn.text, turnId: turn.turnId, createdAtMs: turn.startMs });
+  if (turn.source !== 'event')
+    recordMessage(draft, {
+      role: 'user',
+      content: turn.text,
+      turnId: turn.turnId,
+      createdAtMs: turn.startMs,
+    });
   return { ...answer, isRecorded: true };
 }
 
@@ -165,7 +210,12 @@ export function recordHeard(draft: Draft, utterance: Utterance, heard: string): 
     });
   if (text === '') return;
   draft.lastSaid = { text, endMs: draft.atMs };
-  recordMessage(draft, { role: 'assistant', content: text, turnId: utterance.turnId, createdAtMs: utterance.startedMs ?? draft.atMs });
+  recordMessage(draft, {
+    role: 'assistant',
+    content: text,
+    turnId: utterance.turnId,
+    createdAtMs: utterance.startedMs ?? draft.atMs,
+  });
   if (utterance.kind === 'notice') draft.history = [...draft.history, { role: 'assistant', content: text }];
 }
 
@@ -173,7 +223,10 @@ export function recordHeard(draft: Draft, utterance: Utterance, heard: string): 
 export function closeAnswer(draft: Draft, answer: Answer, isCut: boolean): void {
   const recorded = recordUser(draft, answer);
   draft.history = [...draft.history, ...answerMessages(recorded, isCut)];
-  for (const { call, mode, result } of [...answer.steps.flatMap(({ calls }) => calls), ...answer.generation.calls])
+  for (const { call, mode, result } of [
+    ...answer.steps.flatMap(({ calls }) => calls),
+    ...answer.generation.calls,
+  ])
     if (result === null && mode === 'blocking') emit(draft, { do: 'cancelTool', callId: call.callId });
   emit(draft, { do: 'stopTimer', name: 'hold' });
 }

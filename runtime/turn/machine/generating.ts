@@ -1,10 +1,14 @@
-/** Runs of the model as the turn machine keeps them: starting one, finding the one an input is about, and what the model is shown. */
+/**
+ * Runs of the model as the turn machine keeps them: starting one, finding the one an input is about, and what
+ * the model is shown.
+ */
 import type { ChatMessage } from '../../llm/llm.ts';
 import { CUT_OFF_MARK } from '../text/cues.ts';
 import { type Draft, emit, nextReplyId } from './draft.ts';
 import type { Answer, Generation, Step, StepCall, Turn } from './turn-state.ts';
 
-const NO_RESULT = 'Cancelled: the caller spoke before the result came. It may have taken effect all the same.';
+const NO_RESULT =
+  'Cancelled: the caller spoke before the result came. It may have taken effect all the same.';
 
 /** The answer of the phase, if it has one. */
 export function answerOf(draft: Draft): Answer | null {
@@ -17,7 +21,11 @@ export function setAnswer(draft: Draft, answer: Answer): void {
 }
 
 /** Changes the generation an input is about; null when it is no longer wanted. */
-export function changeGeneration(draft: Draft, replyId: string, change: (generation: Generation) => Generation): Generation | null {
+export function changeGeneration(
+  draft: Draft,
+  replyId: string,
+  change: (generation: Generation) => Generation,
+): Generation | null {
   const { speculation } = draft;
   if (speculation?.generation.replyId === replyId) {
     const generation = change(speculation.generation);
@@ -32,7 +40,11 @@ export function changeGeneration(draft: Draft, replyId: string, change: (generat
 }
 
 /** Starts a run of the model for a turn. Nothing of it is played before `play`. */
-export function startGeneration(draft: Draft, turn: Turn, options: { steps: readonly Step[]; attempt: number; isSpeculative: boolean }): Generation {
+export function startGeneration(
+  draft: Draft,
+  turn: Turn,
+  options: { steps: readonly Step[]; attempt: number; isSpeculative: boolean },
+): Generation {
   const replyId = nextReplyId(draft);
   emit(draft, {
     do: 'generate',
@@ -56,28 +68,43 @@ export function startGeneration(draft: Draft, turn: Turn, options: { steps: read
 }
 
 function turnMessages(turn: Turn, steps: readonly Step[]): ChatMessage[] {
-  return [{ role: 'user', content: turn.text }, ...steps.flatMap((step) => stepMessages(step.text, step.calls))];
+  return [
+    { role: 'user', content: turn.text },
+    ...steps.flatMap((step) => stepMessages(step.text, step.calls)),
+  ];
 }
 
 function stepMessages(content: string, calls: readonly StepCall[]): ChatMessage[] {
   if (calls.length === 0) return content === '' ? [] : [{ role: 'assistant', content }];
   return [
     { role: 'assistant', content, toolCalls: calls.map(({ call }) => call) },
-    ...calls.map(({ call, result }) => ({ role: 'tool' as const, callId: call.callId, toolName: call.toolName, content: result ?? NO_RESULT })),
+    ...calls.map(({ call, result }) => ({
+      role: 'tool' as const,
+      callId: call.callId,
+      toolName: call.toolName,
+      content: result ?? NO_RESULT,
+    })),
   ];
 }
 
-/** What the model will be shown of a finished or cut-off answer: the words that were heard, and the tools that ran. */
+/**
+ * What the model will be shown of a finished or cut-off answer: the words that were heard, and the tools that
+ * ran.
+ */
 export function answerMessages(answer: Answer, isCut: boolean): ChatMessage[] {
   const { generation, steps, heard, turn } = answer;
   const runs = [...steps, { replyId: generation.replyId, text: generation.text, calls: generation.calls }];
   const said = runs.flatMap((run) => stepMessages(heard[run.replyId] ?? '', run.calls));
   const last = said.at(-1);
-  if (isCut && last?.role === 'assistant') said[said.length - 1] = { ...last, content: `${last.content} ${CUT_OFF_MARK}` };
+  if (isCut && last?.role === 'assistant')
+    said[said.length - 1] = { ...last, content: `${last.content} ${CUT_OFF_MARK}` };
   return [{ role: 'user', content: turn.text }, ...said];
 }
 
-/** True when the answer had no effect anyone could notice: nothing was heard, recorded or run, so its turn can still grow. */
+/**
+ * True when the answer had no effect anyone could notice: nothing was heard, recorded or run, so its turn can
+ * still grow.
+ */
 export function isUnnoticed(answer: Answer): boolean {
   return !answer.isRecorded && answer.steps.length === 0 && answer.generation.calls.length === 0;
 }

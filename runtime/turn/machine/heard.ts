@@ -1,7 +1,8 @@
 /**
- * What the caller has heard of a reply, to the word: one pure function of the playout position, used for transcript, model and captions alike.
- * Exact where the voice gave word times or a piece was played whole; otherwise estimated by the sounds its words are spelled with (word-alignment.ts),
- * while audio is still to come at the speed the voice had in the pieces before. A word counts once it has ended.
+ * What the caller has heard of a reply, to the word: one pure function of the playout position, used for
+ * transcript, model and captions alike. Exact where the voice gave word times or a piece was played whole;
+ * otherwise estimated by the sounds its words are spelled with (word-alignment.ts), while audio is still to
+ * come at the speed the voice had in the pieces before. A word counts once it has ended.
  */
 import type { Emotion } from '#media/speech/speech.ts';
 import type { SpeakableText } from '../text/speakable-text.ts';
@@ -86,14 +87,30 @@ export class VoicePace {
 }
 
 /** A piece before any audio. */
-export function createPiece(text: string, speakable: SpeakableText, pace: VoicePace, emotion: Emotion | null = null): VoicedPiece {
+export function createPiece(
+  text: string,
+  speakable: SpeakableText,
+  pace: VoicePace,
+  emotion: Emotion | null = null,
+): VoicedPiece {
   const words = speakable.words.map(({ textEnd, spokenStart, spokenEnd }) => {
     const said = speakable.spoken.slice(spokenStart, spokenEnd);
     return { textEnd, sounds: soundsOf(said), mayPause: MARK.test(said), spokenEnd, endMs: null };
   });
   const endsMs = words.map(() => Number.POSITIVE_INFINITY);
   const { spoken } = speakable;
-  return { text, spoken, emotion, words, isComplete: false, chunks: [], listener: new VoiceListener(), alignment: null, endsMs, pace };
+  return {
+    text,
+    spoken,
+    emotion,
+    words,
+    isComplete: false,
+    chunks: [],
+    listener: new VoiceListener(),
+    alignment: null,
+    endsMs,
+    pace,
+  };
 }
 
 /** What was heard when playout stands at `position`; null: nothing was sent. */
@@ -101,7 +118,8 @@ export function heardText(pieces: readonly VoicedPiece[], position: HeardPositio
   if (!position) return { text: '', isExact: true };
   const heard: string[] = [];
   for (const piece of pieces) {
-    const isBefore = piece.isComplete && piece.chunks.every(({ legPieceId }) => legPieceId < position.legPieceId);
+    const isBefore =
+      piece.isComplete && piece.chunks.every(({ legPieceId }) => legPieceId < position.legPieceId);
     if (isBefore) {
       heard.push(piece.text);
       continue;
@@ -126,7 +144,8 @@ function heardOfPiece(piece: VoicedPiece, position: HeardPosition): HeardText {
   let playedMs = 0;
   for (const chunk of piece.chunks) {
     if (chunk.legPieceId < position.legPieceId) playedMs += chunk.durationMs;
-    else if (chunk.legPieceId === position.legPieceId) playedMs += Math.min(chunk.durationMs, position.offsetMs);
+    else if (chunk.legPieceId === position.legPieceId)
+      playedMs += Math.min(chunk.durationMs, position.offsetMs);
   }
   // Half a millisecond: marks are whole samples.
   return { text: endedText(piece, playedMs + 0.5), isExact: isTimed(piece) };
@@ -148,7 +167,10 @@ export function addWordTime(piece: VoicedPiece, spokenEnd: number, endMs: number
   if (word) word.endMs = Math.max(word.endMs ?? 0, endMs);
 }
 
-/** The piece is complete: words the voice gave no time for end with the next one that has one, or with the piece. */
+/**
+ * The piece is complete: words the voice gave no time for end with the next one that has one, or with the
+ * piece.
+ */
 export function completePiece(piece: VoicedPiece): void {
   piece.isComplete = true;
   piece.alignment = null;
@@ -164,7 +186,9 @@ export function completePiece(piece: VoicedPiece): void {
   piece.endsMs = piece.words.map((word) => word.endMs ?? endMs);
 }
 
-/** No more audio of the piece will come, though not all of it was said: it was heard as far as it had come. */
+/**
+ * No more audio of the piece will come, though not all of it was said: it was heard as far as it had come.
+ */
 export function breakOffPiece(piece: VoicedPiece): void {
   if (piece.alignment) piece.endsMs = piece.alignment.endsMs(true);
   piece.alignment = null;

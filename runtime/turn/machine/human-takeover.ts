@@ -1,6 +1,7 @@
 /**
- * While a colleague has the call: the agent is silent, caller and colleague talk, and what they say goes on record. Handed back, the agent goes on from what was said.
- * The caller is listened to as ever; their turns are noted instead of answered. The end of the call's time waits until the agent is back.
+ * While a colleague has the call: the agent is silent, caller and colleague talk, and what they say goes on
+ * record. Handed back, the agent goes on from what was said. The caller is listened to as ever; their turns
+ * are noted instead of answered. The end of the call's time waits until the agent is back.
  */
 import { freeFloor } from './answering.ts';
 import { type Draft, emit, explain, recordMessage } from './draft.ts';
@@ -16,12 +17,24 @@ type Taken = Extract<Phase, { is: 'taken' }>;
 /** What the model is told of the talk at most, from its end. */
 const TOLD_CHARS = 4_000;
 /** Timers of an agent that talks, or waits to. */
-const AGENTS_TIMERS: readonly TimerName[] = ['falseInterruption', 'hold', 'progress', 'keypad', 'menu', 'screening', 'unheard'];
+const AGENTS_TIMERS: readonly TimerName[] = [
+  'falseInterruption',
+  'hold',
+  'progress',
+  'keypad',
+  'menu',
+  'screening',
+  'unheard',
+];
 
-/** A colleague wants the call. Not while it is being connected, transferred or ended, or in a mailbox; nothing follows then. */
+/**
+ * A colleague wants the call. Not while it is being connected, transferred or ended, or in a mailbox; nothing
+ * follows then.
+ */
 export function onTakenOver(draft: Draft): void {
   const { phase, speculation, waiting } = draft;
-  const isAgents = phase.is === 'listening' || phase.is === 'answering' || phase.is === 'speaking' || phase.is === 'paused';
+  const isAgents =
+    phase.is === 'listening' || phase.is === 'answering' || phase.is === 'speaking' || phase.is === 'paused';
   if (!isAgents && phase.is !== 'clearing' && phase.is !== 'menu') return;
   explain(draft, { about: 'interruption', rule: 'taken_over', anchorMs: draft.atMs, deadlineMs: draft.atMs });
   emit(draft, ...AGENTS_TIMERS.map((name) => ({ do: 'stopTimer' as const, name })));
@@ -69,7 +82,10 @@ export function stepTaken(draft: Draft, phase: Taken, input: TurnInput): boolean
 export function overhear(draft: Draft, turn: Turn): void {
   draft.lastTurn = Math.max(draft.lastTurn, turn.turnId);
   if (turn.source === 'speech' || turn.source === 'keypad')
-    emit(draft, { do: 'event', event: { type: 'transcript', role: 'user', segmentId: `u${turn.turnId}`, text: turn.text, final: true } });
+    emit(draft, {
+      do: 'event',
+      event: { type: 'transcript', role: 'user', segmentId: `u${turn.turnId}`, text: turn.text, final: true },
+    });
   recordMessage(draft, { role: 'user', content: turn.text, turnId: turn.turnId, createdAtMs: turn.startMs });
   note(draft, `Caller: ${turn.text}`);
 }
@@ -97,7 +113,10 @@ function settleAnswer(draft: Draft): void {
   draft.phase = { ...phase, answer: null, cut: null };
 }
 
-/** The agent has the call again: it has read along, and goes on. Background results that came meanwhile follow. */
+/**
+ * The agent has the call again: it has read along, and goes on. Background results that came meanwhile
+ * follow.
+ */
 function onHandedBack(draft: Draft, { cut, isTimeUp, lines }: Taken): void {
   if (cut) onCutHeard(draft, draft.phase as Taken, '');
   draft.phase = { is: 'listening' };

@@ -12,8 +12,15 @@ export const WORDLESS_INTERRUPTION_MS = 700;
 /** What words said over the agent are. `open`: could still become an ignorable phrase. */
 export type OverlapJudgement = 'none' | 'ignore_phrase' | 'acknowledgement' | 'echo' | 'open' | 'words';
 
-/** Judges what was said over agent speech `spoken`. `isFinal` is false while the last words may still change. */
-export function judgeOverlap(text: string, isFinal: boolean, spoken: string, config: TurnConfig): OverlapJudgement {
+/**
+ * Judges what was said over agent speech `spoken`. `isFinal` is false while the last words may still change.
+ */
+export function judgeOverlap(
+  text: string,
+  isFinal: boolean,
+  spoken: string,
+  config: TurnConfig,
+): OverlapJudgement {
   const said = normalised(text);
   if (said === '') return 'none';
   const ignored = ignoredOf(config);
@@ -21,7 +28,8 @@ export function judgeOverlap(text: string, isFinal: boolean, spoken: string, con
   const acknowledgements = config.sensitivity === 'high' ? [] : acknowledgementsFor(config.language);
   if (isMadeOf(said, acknowledgements)) return 'acknowledgement';
   if (isEcho(said, normalised(spoken))) return 'echo';
-  if (!isFinal && [...ignored, ...acknowledgements].some((phrase) => phrase.startsWith(`${said} `))) return 'open';
+  if (!isFinal && [...ignored, ...acknowledgements].some((phrase) => phrase.startsWith(`${said} `)))
+    return 'open';
   return 'words';
 }
 
@@ -40,14 +48,22 @@ export function isIgnorable(judgement: OverlapJudgement): boolean {
 }
 
 /**
- * Speech too short to pause the agent is known by its words when it is over: "Stop." takes 200 ms. Two words are meant; one is where enough voice stands
- * behind it that `high` would have paused, but at `low` it is talked through like a noise. Words the agent itself is saying may be its echo.
+ * Speech too short to pause the agent is known by its words when it is over: "Stop." takes 200 ms. Two words
+ * are meant; one is where enough voice stands behind it that `high` would have paused, but at `low` it is
+ * talked through like a noise. Words the agent itself is saying may be its echo.
  */
-export function isMeant({ voicedMs }: Speech, text: string, spoken: string, { sensitivity }: TurnConfig): boolean {
+export function isMeant(
+  { voicedMs }: Speech,
+  text: string,
+  spoken: string,
+  { sensitivity }: TurnConfig,
+): boolean {
   const words = normalised(text).split(' ');
   if (words.length === 1 && (sensitivity === 'low' || voicedMs < INTERRUPTION_VOICE_MS.high)) return false;
   const played = normalised(spoken);
-  return words.some((word) => !(UNSPACED.test(word) ? played.includes(word) : ` ${played} `.includes(` ${word} `)));
+  return words.some(
+    (word) => !(UNSPACED.test(word) ? played.includes(word) : ` ${played} `.includes(` ${word} `)),
+  );
 }
 
 /** Scripts whose words are not parted by spaces. */
@@ -58,7 +74,10 @@ function isMadeOf(said: string, phrases: readonly string[]): boolean {
   let rest = said;
   while (rest !== '') {
     const phrase = phrases.find(
-      (candidate) => rest === candidate || rest.startsWith(`${candidate} `) || (UNSPACED.test(candidate) && rest.startsWith(candidate)),
+      (candidate) =>
+        rest === candidate ||
+        rest.startsWith(`${candidate} `) ||
+        (UNSPACED.test(candidate) && rest.startsWith(candidate)),
     );
     if (phrase === undefined) return false;
     rest = rest.slice(phrase.length).replace(/^[\s、。，]+/, '');
@@ -71,5 +90,8 @@ function isEcho(said: string, spoken: string): boolean {
   const tokens = said.split(' ');
   if (tokens.length < 3) return false;
   const played = new Set(spoken.split(' '));
-  return tokens.filter((token) => played.has(token)).length / tokens.length >= 0.8 && spoken.includes(tokens.slice(0, 2).join(' '));
+  return (
+    tokens.filter((token) => played.has(token)).length / tokens.length >= 0.8 &&
+    spoken.includes(tokens.slice(0, 2).join(' '))
+  );
 }

@@ -1,4 +1,7 @@
-/** While caller and person talk: the agent has left and nothing is listened to, and the end of their conversation is the end of the call. */
+/**
+ * While caller and person talk: the agent has left and nothing is listened to, and the end of their
+ * conversation is the end of the call.
+ */
 import { type Draft, emit } from './draft.ts';
 import { beginEnding } from './ending.ts';
 import { recordHeard } from './floor.ts';

@@ -1,6 +1,7 @@
 /**
- * The leg breaks in mid-call and another takes its place: a browser that comes back, a room that is joined again.
- * What the caller has said is taken as their turn, what the agent is about to say waits, and what it was saying is gone on with.
+ * The leg breaks in mid-call and another takes its place: a browser that comes back, a room that is joined
+ * again. What the caller has said is taken as their turn, what the agent is about to say waits, and what it
+ * was saying is gone on with.
  */
 import { type Draft, emit, explain } from './draft.ts';
 import { eventTurn } from './event-turn.ts';
@@ -10,7 +11,8 @@ import { tryCommit } from './listening.ts';
 import { INTERRUPTION_VOICE_MS } from './turn-config.ts';
 import { speechText, type Utterance } from './turn-state.ts';
 
-const CUT_OFF = '[The connection broke off while you were speaking, and is back now. Go on where you were cut off, briefly.]';
+const CUT_OFF =
+  '[The connection broke off while you were speaking, and is back now. Go on where you were cut off, briefly.]';
 
 /** Nothing more is heard of the caller: what they have said is all there will be. */
 export function onLegLost(draft: Draft): void {
@@ -29,7 +31,10 @@ export function onLegLost(draft: Draft): void {
   tryCommit(draft);
 }
 
-/** What the agent was saying broke off with the leg. Its turn goes on once the caller is back, unless they said something of their own. */
+/**
+ * What the agent was saying broke off with the leg. Its turn goes on once the caller is back, unless they
+ * said something of their own.
+ */
 export function onBrokenOff(draft: Draft, utterance: Utterance): void {
   emit(draft, { do: 'stopTimer', name: 'falseInterruption' }, { do: 'stopTimer', name: 'hold' });
   dropPendingGeneration(draft, answerOf(draft), utterance);

@@ -1,8 +1,10 @@
 /**
- * The caller's side: speech and its words, until they are taken as a turn.
- * Timers: `judge` starts 200 ms after the end of speech (judgement, finalise, speculation); `commit` is the moment the turn is taken, or the last moment a late final is awaited.
- * Both are counted from the end of speech and cancelled by new speech, which joins the same turn. `speculate` ends the short wait of a speculation for settled words.
- * `talk` is the moment at which a voice that goes on without new words is no longer waited for, `unheard` the one at which words that never came are asked for again.
+ * The caller's side: speech and its words, until they are taken as a turn. Timers: `judge` starts 200 ms
+ * after the end of speech (judgement, finalise, speculation); `commit` is the moment the turn is taken, or
+ * the last moment a late final is awaited. Both are counted from the end of speech and cancelled by new
+ * speech, which joins the same turn. `speculate` ends the short wait of a speculation for settled words.
+ * `talk` is the moment at which a voice that goes on without new words is no longer waited for, `unheard` the
+ * one at which words that never came are asked for again.
  */
 
 import { normalised } from '../text/normalised.ts';
@@ -20,17 +22,31 @@ import { rejectedEndpoints } from './rejected-endpoints.ts';
 import { forgetQuiet } from './silence.ts';
 import { JUDGE_AFTER_MS } from './turn-config.ts';
 import type { TurnInput } from './turn-inputs.ts';
-import { type Caller, type Endpoint, type Late, type Phase, type Speech, speechText, type Turn } from './turn-state.ts';
+import {
+  type Caller,
+  type Endpoint,
+  type Late,
+  type Phase,
+  type Speech,
+  speechText,
+  type Turn,
+} from './turn-state.ts';
 
 /** Speculative runs per turn (design §5). */
 const SPECULATIONS = 3;
-/** A recogniser that settled the last turn's words within this time is given as long before a speculation begins on words that may change. */
+/**
+ * A recogniser that settled the last turn's words within this time is given as long before a speculation
+ * begins on words that may change.
+ */
 const QUICK_FINAL_MS = 40;
 /** Words that come this soon after the agent's own may be theirs (design §5). */
 const ECHO_WITHIN_MS = 3_000;
 /** Voice too short to have been meant as words. */
 const SPOKEN_FROM_MS = 400;
-/** A voice that goes on this long without new words is pressed for them; a recogniser that gives finals only has fewer occasions to tell. */
+/**
+ * A voice that goes on this long without new words is pressed for them; a recogniser that gives finals only
+ * has fewer occasions to tell.
+ */
 const TALK_STALL_MS = { interims: PROGRESS_MS, finals: 10_000, none: 10_000 } as const;
 /** What the recogniser then gets at least. */
 const PRESSED_MS = 1_000;
@@ -39,7 +55,13 @@ const ASKED_AGAIN = 2;
 
 type Stopped = Extract<Caller, { is: 'stopped' }>;
 
-const UNJUDGED: Endpoint = { rule: 'unjudged', dueMs: Number.POSITIVE_INFINITY, isJudged: false, askedMs: null, isSettled: false };
+const UNJUDGED: Endpoint = {
+  rule: 'unjudged',
+  dueMs: Number.POSITIVE_INFINITY,
+  isJudged: false,
+  askedMs: null,
+  isSettled: false,
+};
 
 /** The caller began to speak, or went on. */
 export function onVoiceStarted(draft: Draft, startMs: number): void {
@@ -63,10 +85,17 @@ function unheardBefore({ late }: Draft, startMs: number): number {
 
 function talk(draft: Draft, speech: Speech): void {
   draft.caller = { is: 'talking', speech: { ...speech, movedMs: draft.atMs, wasPressed: false } };
-  emit(draft, { do: 'startTimer', name: 'talk', atMs: draft.atMs + TALK_STALL_MS[draft.config.recognition.has] });
+  emit(draft, {
+    do: 'startTimer',
+    name: 'talk',
+    atMs: draft.atMs + TALK_STALL_MS[draft.config.recognition.has],
+  });
 }
 
-/** The voice goes on and says nothing new: noise, or a detector that missed the end. What was said before is settled, and is the turn. */
+/**
+ * The voice goes on and says nothing new: noise, or a detector that missed the end. What was said before is
+ * settled, and is the turn.
+ */
 export function onTalkDue(draft: Draft): void {
   const { caller } = draft;
   if (caller.is !== 'talking') return;
@@ -104,7 +133,11 @@ export function onVoiceStopped(draft: Draft, input: Extract<TurnInput, { type: '
     return;
   }
   draft.caller = { is: 'stopped', speech, endMs: input.speechEndMs, endpoint: UNJUDGED };
-  emit(draft, { do: 'stopTimer', name: 'talk' }, { do: 'startTimer', name: 'judge', atMs: input.speechEndMs + JUDGE_AFTER_MS });
+  emit(
+    draft,
+    { do: 'stopTimer', name: 'talk' },
+    { do: 'startTimer', name: 'judge', atMs: input.speechEndMs + JUDGE_AFTER_MS },
+  );
 }
 
 function admitDeafness(draft: Draft): void {
@@ -119,7 +152,10 @@ export function onJudge(draft: Draft): void {
   if (caller.is !== 'stopped') return;
   const isAsked = draft.recognizer.is === 'open';
   if (isAsked) emit(draft, { do: 'finalise' });
-  draft.caller = { ...caller, endpoint: { ...caller.endpoint, isJudged: true, askedMs: isAsked ? draft.atMs : null } };
+  draft.caller = {
+    ...caller,
+    endpoint: { ...caller.endpoint, isJudged: true, askedMs: isAsked ? draft.atMs : null },
+  };
   resumeAfterListening(draft, caller.speech);
   judgeTurn(draft);
 }
@@ -142,16 +178,37 @@ export function onTranscript(
   const isFinal = input.type === 'transcript.final';
   const { speech } = caller;
   const moved = text === speech.interim ? {} : { movedMs: draft.atMs, wasPressed: false };
-  const heard: Speech = { ...speech, ...moved, ...(isFinal ? { finals: [...speech.finals, text], interim: '' } : { interim: text }) };
+  const heard: Speech = {
+    ...speech,
+    ...moved,
+    ...(isFinal ? { finals: [...speech.finals, text], interim: '' } : { interim: text }),
+  };
   draft.unheardInARow = 0;
-  draft.caller = caller.is === 'talking' ? { is: 'talking', speech: heard } : { ...caller, ...withWords(draft, caller, heard, isFinal) };
+  draft.caller =
+    caller.is === 'talking'
+      ? { is: 'talking', speech: heard }
+      : { ...caller, ...withWords(draft, caller, heard, isFinal) };
   const turnId = speech.continues?.turnId ?? draft.lastTurn + 1;
-  emit(draft, { do: 'event', event: { type: 'transcript', role: 'user', segmentId: `u${turnId}`, text: wholeText(heard), final: false } });
+  emit(draft, {
+    do: 'event',
+    event: {
+      type: 'transcript',
+      role: 'user',
+      segmentId: `u${turnId}`,
+      text: wholeText(heard),
+      final: false,
+    },
+  });
   wordsOverSpeech(draft, isFinal);
   judgeTurn(draft);
 }
 
-function withWords(draft: Draft, caller: Stopped, speech: Speech, isSettled: boolean): Pick<Stopped, 'speech' | 'endMs' | 'endpoint'> {
+function withWords(
+  draft: Draft,
+  caller: Stopped,
+  speech: Speech,
+  isSettled: boolean,
+): Pick<Stopped, 'speech' | 'endMs' | 'endpoint'> {
   // Speech the detector did not hear has no end of its own: the last change of its words stands for it.
   const endMs = speech.voicedMs === 0 ? draft.atMs : caller.endMs;
   if (isSettled) learnFinal(draft, caller);
@@ -167,7 +224,10 @@ function onFinalised(draft: Draft): void {
   tryCommit(draft);
 }
 
-/** The words of a turn were settled: from the first word of that on, the rest is no answer to having been asked. */
+/**
+ * The words of a turn were settled: from the first word of that on, the rest is no answer to having been
+ * asked.
+ */
 function learnFinal(draft: Draft, { endpoint }: Stopped): void {
   if (endpoint.askedMs !== null && !endpoint.isSettled) draft.finalTookMs = draft.atMs - endpoint.askedMs;
 }
@@ -184,29 +244,50 @@ function isForLateTurn(draft: Draft, type: TurnInput['type'], text: string): boo
     return true;
   }
   if (late?.is === 'ignored' && caller.is === 'silent') {
-    explain(draft, { about: 'transcript', rule: 'of_ignored_speech', anchorMs: draft.atMs, deadlineMs: draft.atMs });
+    explain(draft, {
+      about: 'transcript',
+      rule: 'of_ignored_speech',
+      anchorMs: draft.atMs,
+      deadlineMs: draft.atMs,
+    });
     return true;
   }
   return false;
 }
 
-/** The final says more than the interim the turn was taken on: while nothing is audible, the answer is begun again. */
+/**
+ * The final says more than the interim the turn was taken on: while nothing is audible, the answer is begun
+ * again.
+ */
 function growTurn(draft: Draft, interim: string, final: string): void {
   const { phase } = draft;
   if (phase.is !== 'answering' || !isUnnoticed(phase.answer) || phase.answer.hasHoldLine) return;
   const { turn, generation } = phase.answer;
-  // More may have been typed or keyed behind it; where it does not stand, something else is being answered by now.
+  // More may have been typed or keyed behind it; where it does not stand, something else is being answered by
+  // now.
   const at = turn.source === 'event' ? -1 : turn.text.lastIndexOf(interim);
   if (at < 0) return;
   emit(draft, { do: 'discard', replyId: generation.replyId });
-  takeTurn(draft, { ...turn, text: `${turn.text.slice(0, at)}${final}${turn.text.slice(at + interim.length)}`, rule: 'late_final' });
+  takeTurn(draft, {
+    ...turn,
+    text: `${turn.text.slice(0, at)}${final}${turn.text.slice(at + interim.length)}`,
+    rule: 'late_final',
+  });
 }
 
-/** Words without voice: too quiet for the detector, or later than their speech. Returns false when they are dropped. */
+/**
+ * Words without voice: too quiet for the detector, or later than their speech. Returns false when they are
+ * dropped.
+ */
 function speechWithoutVoice(draft: Draft, text: string): boolean {
   const { late, phase } = draft;
   if (late?.is === 'unheard') {
-    draft.caller = { is: 'stopped', speech: late.speech, endMs: late.endMs, endpoint: { ...UNJUDGED, isJudged: true } };
+    draft.caller = {
+      is: 'stopped',
+      speech: late.speech,
+      endMs: late.endMs,
+      endpoint: { ...UNJUDGED, isJudged: true },
+    };
     draft.late = null;
     return true;
   }
@@ -226,7 +307,8 @@ function judgeTurn(draft: Draft): void {
   const { caller } = draft;
   if (caller.is !== 'stopped' || !caller.endpoint.isJudged) return;
   const judgement = judge(wholeText(caller.speech), draft.config.language);
-  // Words that never came are no unfinished thought: they are asked for again before the caller has waited for too long.
+  // Words that never came are no unfinished thought: they are asked for again before the caller has waited
+  // for too long.
   const longestMs = speechText(caller.speech) === '' ? PROGRESS_MS : Number.POSITIVE_INFINITY;
   const dueMs = caller.endMs + Math.min(longestMs, waitMs(judgement, draft.config, draft.pauseMs));
   draft.caller = { ...caller, endpoint: { ...caller.endpoint, rule: judgement.rule, dueMs } };
@@ -242,7 +324,13 @@ function speculate(draft: Draft, caller: Stopped): void {
   if (draft.speculation?.words === words) return;
   if (draft.speculation) emit(draft, { do: 'discard', replyId: draft.speculation.generation.replyId });
   draft.speculation = null;
-  if (!draft.config.speculative || draft.phase.is !== 'listening' || words === '' || speech.speculations >= SPECULATIONS || draft.digits !== '')
+  if (
+    !draft.config.speculative ||
+    draft.phase.is !== 'listening' ||
+    words === '' ||
+    speech.speculations >= SPECULATIONS ||
+    draft.digits !== ''
+  )
     return;
   const settledByMs = settledSoonMs(draft, caller);
   if (settledByMs !== null) {
@@ -255,7 +343,10 @@ function speculate(draft: Draft, caller: Stopped): void {
   draft.caller = { ...caller, speech: { ...speech, speculations: speech.speculations + 1 } };
 }
 
-/** When the words will have been settled, if that is so soon that a speculation waits for it: on words that change it costs a generation, and a piece of speech, for nothing. */
+/**
+ * When the words will have been settled, if that is so soon that a speculation waits for it: on words that
+ * change it costs a generation, and a piece of speech, for nothing.
+ */
 function settledSoonMs({ atMs, finalTookMs }: Draft, { endpoint }: Stopped): number | null {
   const { askedMs, isSettled } = endpoint;
   if (askedMs === null || isSettled || finalTookMs === null || finalTookMs > QUICK_FINAL_MS) return null;
@@ -298,7 +389,8 @@ function commit(draft: Draft, caller: Stopped): void {
   if (text === '') {
     dropSpeculation(draft);
     settleOverlap(draft);
-    if (speech.unheardMs + speech.voicedMs >= WORDLESS_INTERRUPTION_MS) emit(draft, { do: 'startTimer', name: 'unheard', atMs: endMs + PROGRESS_MS });
+    if (speech.unheardMs + speech.voicedMs >= WORDLESS_INTERRUPTION_MS)
+      emit(draft, { do: 'startTimer', name: 'unheard', atMs: endMs + PROGRESS_MS });
     // What waited for the caller to have spoken waits no longer.
     if (draft.phase.is === 'listening') freeFloor(draft);
     return;
@@ -306,7 +398,10 @@ function commit(draft: Draft, caller: Stopped): void {
   admitTurn(draft, { ...turnOf(draft, caller, text), rule });
 }
 
-/** The words of a voice long enough to have been meant never came: the caller, who waits for an answer, is asked to say it again. */
+/**
+ * The words of a voice long enough to have been meant never came: the caller, who waits for an answer, is
+ * asked to say it again.
+ */
 export function onUnheard(draft: Draft): void {
   const { caller, late, phase } = draft;
   if (late?.is !== 'unheard' || phase.is !== 'listening' || caller.is !== 'silent' || draft.isLegLost) return;
@@ -322,10 +417,15 @@ export function onUnheard(draft: Draft): void {
 
 function lateAfter({ speech, endMs, endpoint }: Stopped): Late | null {
   if (speechText(speech) === '') return speech.continues === null ? { is: 'unheard', speech, endMs } : null;
-  return endpoint.isSettled ? null : { is: 'committed', text: speech.interim === '' ? speechText(speech) : speech.interim };
+  return endpoint.isSettled
+    ? null
+    : { is: 'committed', text: speech.interim === '' ? speechText(speech) : speech.interim };
 }
 
-/** Gives a finished turn of speech its place: answered now, joined to the turn before, kept for later, or dropped. */
+/**
+ * Gives a finished turn of speech its place: answered now, joined to the turn before, kept for later, or
+ * dropped.
+ */
 function admitTurn(draft: Draft, turn: Turn): void {
   const { phase } = draft;
   switch (phase.is) {
@@ -365,9 +465,13 @@ function admitTurn(draft: Draft, turn: Turn): void {
   }
 }
 
-/** The recogniser gave back what the agent had just said, and nobody was heard to speak. Somebody who repeats its words has a voice. */
+/**
+ * The recogniser gave back what the agent had just said, and nobody was heard to speak. Somebody who repeats
+ * its words has a voice.
+ */
 function isLateEcho({ lastSaid, config }: Draft, turn: Turn): boolean {
-  if (lastSaid === null || turn.speech?.voicedMs !== 0 || turn.startMs - lastSaid.endMs >= ECHO_WITHIN_MS) return false;
+  if (lastSaid === null || turn.speech?.voicedMs !== 0 || turn.startMs - lastSaid.endMs >= ECHO_WITHIN_MS)
+    return false;
   return judgeOverlap(turn.text, true, lastSaid.text, config) === 'echo';
 }
 
@@ -392,7 +496,10 @@ function joinTurn(draft: Draft, phase: Extract<Phase, { is: 'answering' }>, turn
   takeTurn(draft, mergedTurn(answer.turn, turn));
 }
 
-/** Said over the agent and no interruption so far: kept where the agent may not be interrupted, dropped where it was too little. */
+/**
+ * Said over the agent and no interruption so far: kept where the agent may not be interrupted, dropped where
+ * it was too little.
+ */
 function settleSpoken(draft: Draft, phase: Extract<Phase, { is: 'speaking' | 'paused' }>, turn: Turn): void {
   const spoken = phase.utterance?.text ?? '';
   const judgement = judgeOverlap(turn.text, true, spoken, draft.config);
@@ -400,7 +507,11 @@ function settleSpoken(draft: Draft, phase: Extract<Phase, { is: 'speaking' | 'pa
   const startedMs = phase.utterance?.startedMs ?? Number.POSITIVE_INFINITY;
   // It began in the silence before the agent's first word: the agent is the one who interrupts.
   const cameFirst = turn.startMs < startedMs;
-  if (!isProtected && !isIgnorable(judgement) && (cameFirst || (turn.speech && isMeant(turn.speech, turn.text, spoken, draft.config)))) {
+  if (
+    !isProtected &&
+    !isIgnorable(judgement) &&
+    (cameFirst || (turn.speech && isMeant(turn.speech, turn.text, spoken, draft.config)))
+  ) {
     interrupt(draft, cameFirst ? 'spoke_first' : 'words');
     admitTurn(draft, turn);
     return;
@@ -413,12 +524,18 @@ function settleSpoken(draft: Draft, phase: Extract<Phase, { is: 'speaking' | 'pa
 function wait(draft: Draft, turn: Turn): void {
   draft.lastTurn = Math.max(draft.lastTurn, turn.turnId);
   const [last, others] = [draft.waiting.at(-1), draft.waiting.slice(0, -1)];
-  const joined = last && last.source === turn.source ? [...others, mergedTurn(last, turn)] : [...draft.waiting, turn];
+  const joined =
+    last && last.source === turn.source ? [...others, mergedTurn(last, turn)] : [...draft.waiting, turn];
   draft.waiting = joined;
 }
 
 function drop(draft: Draft, rule: string, turn: Turn): void {
-  explain(draft, { about: 'transcript', rule: `dropped_${rule}`, anchorMs: turn.speechEndMs, deadlineMs: draft.atMs });
+  explain(draft, {
+    about: 'transcript',
+    rule: `dropped_${rule}`,
+    anchorMs: turn.speechEndMs,
+    deadlineMs: draft.atMs,
+  });
   draft.late = draft.late?.is === 'committed' ? { is: 'ignored' } : null;
 }
 

@@ -1,7 +1,8 @@
 /**
- * The keypad menu of an inbound phone call: played before the agent's first words, answered by one key or a spoken option.
- * The choice becomes a dynamic variable, and the conversation begins with the texts that name it.
- * Timer: `menu` counts the time without input since the prompt's end; once the choice is made it is the longest wait for the prompt to fall silent.
+ * The keypad menu of an inbound phone call: played before the agent's first words, answered by one key or a
+ * spoken option. The choice becomes a dynamic variable, and the conversation begins with the texts that name
+ * it. Timer: `menu` counts the time without input since the prompt's end; once the choice is made it is the
+ * longest wait for the prompt to fall silent.
  */
 import { type KeypadMenu, keypadMessage, menuText, optionOfKey, optionOfWords } from '../text/keypad.ts';
 import { type Draft, emit, explain, recordMessage } from './draft.ts';
@@ -56,7 +57,8 @@ export function stepMenu(draft: Draft, phase: Menu, input: TurnInput): void {
       if (isAwaited) awaitInput(draft);
       return;
     case 'playout.started':
-      if (phase.utterance?.replyId === input.replyId) draft.phase = { ...phase, utterance: { ...phase.utterance, startedMs: input.wireMs } };
+      if (phase.utterance?.replyId === input.replyId)
+        draft.phase = { ...phase, utterance: { ...phase.utterance, startedMs: input.wireMs } };
       return;
     case 'playout.finished':
     case 'playout.cleared':
@@ -86,7 +88,8 @@ export function stepMenu(draft: Draft, phase: Menu, input: TurnInput): void {
 }
 
 function onTimer(draft: Draft, phase: Menu, input: Extract<TurnInput, { type: 'timer.fired' }>): void {
-  if (input.name === 'maxDuration') endFromOutside(draft, 'conversation_timeout', draft.config.phrases.timeIsUp);
+  if (input.name === 'maxDuration')
+    endFromOutside(draft, 'conversation_timeout', draft.config.phrases.timeIsUp);
   else if (input.name === 'reopen') reopenRecognizer(draft);
   else if (input.name !== 'menu') return;
   // The leg does not tell what was heard of the prompt: nobody waits for it any longer.
@@ -98,18 +101,26 @@ function onTimer(draft: Draft, phase: Menu, input: Extract<TurnInput, { type: 't
 function onKey(draft: Draft, phase: Menu, key: string): void {
   const { menu } = draft.config;
   const option = menu && optionOfKey(menu, key);
-  if (option && phase.after !== 'greeting') choose(draft, phase, { value: option.value, said: keypadMessage(key) });
+  if (option && phase.after !== 'greeting')
+    choose(draft, phase, { value: option.value, said: keypadMessage(key) });
   else if (!option && phase.after === 'input') failAttempt(draft, phase, 'unknown_key');
 }
 
-function onWords(draft: Draft, phase: Menu, { text, type }: Extract<TurnInput, { type: 'transcript.interim' | 'transcript.final' }>): void {
+function onWords(
+  draft: Draft,
+  phase: Menu,
+  { text, type }: Extract<TurnInput, { type: 'transcript.interim' | 'transcript.final' }>,
+): void {
   const { menu, language } = draft.config;
   if (!menu?.acceptsSpeech || phase.after !== 'input') return;
   if (judgeOverlap(text, true, phase.utterance?.text ?? '', draft.config) === 'echo') return;
   const option = optionOfWords(menu, text, language);
-  // Words over the prompt count once they are final: until then they may be the prompt itself, coming back over the line.
-  if (option && (type === 'transcript.final' || phase.utterance === null)) choose(draft, phase, { value: option.value, said: text.trim() });
-  else if (!option && type === 'transcript.final' && phase.utterance === null) failAttempt(draft, phase, 'unknown_words');
+  // Words over the prompt count once they are final: until then they may be the prompt itself, coming back
+  // over the line.
+  if (option && (type === 'transcript.final' || phase.utterance === null))
+    choose(draft, phase, { value: option.value, said: text.trim() });
+  else if (!option && type === 'transcript.final' && phase.utterance === null)
+    failAttempt(draft, phase, 'unknown_words');
 }
 
 function awaitInput(draft: Draft): void {
@@ -152,10 +163,19 @@ function failAttempt(draft: Draft, phase: Menu, rule: string): void {
 }
 
 /** The choice is made, by the caller or by the fallback (`said` null). */
-function choose(draft: Draft, phase: Menu, choice: { readonly value: string; readonly said: string | null }): void {
+function choose(
+  draft: Draft,
+  phase: Menu,
+  choice: { readonly value: string; readonly said: string | null },
+): void {
   const { menu } = draft.config;
   if (!menu) return;
-  explain(draft, { about: 'menu', rule: choice.said === null ? 'fallback' : 'chosen', anchorMs: draft.atMs, deadlineMs: draft.atMs });
+  explain(draft, {
+    about: 'menu',
+    rule: choice.said === null ? 'fallback' : 'chosen',
+    anchorMs: draft.atMs,
+    deadlineMs: draft.atMs,
+  });
   if (choice.said !== null) {
     recordMessage(draft, { role: 'user', content: choice.said, turnId: null, createdAtMs: draft.atMs });
     draft.history = [...draft.history, { role: 'user', content: choice.said }];
@@ -171,12 +191,20 @@ function leavePrompt(draft: Draft, phase: Menu): void {
   const isCut = draft.phase.is === 'menu' && draft.phase.after !== 'input';
   draft.phase = phase;
   if (phase.utterance && !isCut)
-    emit(draft, { do: 'clear', replyId: phase.utterance.replyId }, { do: 'startTimer', name: 'menu', atMs: draft.atMs + CLEARED_WITHIN_MS });
+    emit(
+      draft,
+      { do: 'clear', replyId: phase.utterance.replyId },
+      { do: 'startTimer', name: 'menu', atMs: draft.atMs + CLEARED_WITHIN_MS },
+    );
   goOn(draft);
 }
 
 /** The texts that name the choice are known. */
-function onVariable(draft: Draft, phase: Menu, { greeting, hangUpFarewell, transfer }: Extract<TurnInput, { type: 'variables.changed' }>): void {
+function onVariable(
+  draft: Draft,
+  phase: Menu,
+  { greeting, hangUpFarewell, transfer }: Extract<TurnInput, { type: 'variables.changed' }>,
+): void {
   draft.config = { ...draft.config, greeting, hangUpFarewell, transfer };
   draft.phase = { ...phase, isReady: true };
   goOn(draft);

@@ -1,6 +1,7 @@
 /**
- * How a call begins: what can be made ready while it rings, and what happens when the far end is there. A keypad menu (inbound) or the question who answered
- * (outbound) come before the greeting; without them the greeting is the first thing said.
+ * How a call begins: what can be made ready while it rings, and what happens when the far end is there. A
+ * keypad menu (inbound) or the question who answered (outbound) come before the greeting; without them the
+ * greeting is the first thing said.
  */
 import { type Draft, emit } from './draft.ts';
 import { eventTurn } from './event-turn.ts';
@@ -12,7 +13,10 @@ import { INTERRUPTION_VOICE_MS } from './turn-config.ts';
 /** The first leg is there, not yet connected. */
 export function onStarted(draft: Draft): void {
   if (draft.phase.is !== 'connecting') return;
-  draft.phase = { is: 'connecting', ...(draft.config.menu ? prepareMenu(draft, draft.config.menu) : prepareGreeting(draft)) };
+  draft.phase = {
+    is: 'connecting',
+    ...(draft.config.menu ? prepareMenu(draft, draft.config.menu) : prepareGreeting(draft)),
+  };
 }
 
 /** The far end can hear and be heard. */

@@ -1,4 +1,7 @@
-/** Whoever is called takes themselves off the list, by a key or by what they say: told at once, confirmed, and the call ends (docs/batch-calls.md). */
+/**
+ * Whoever is called takes themselves off the list, by a key or by what they say: told at once, confirmed, and
+ * the call ends (docs/batch-calls.md).
+ */
 import { keypadMessage } from '../text/keypad.ts';
 import { normalised } from '../text/normalised.ts';
 import { type Draft, emit, recordMessage } from './draft.ts';
@@ -7,11 +10,15 @@ import { judgeOverlap } from './interruption.ts';
 import type { OptOut } from './turn-config.ts';
 import type { TurnInput } from './turn-inputs.ts';
 
-/** Takes an opt-out; true when the input was one. Before a person is known to be there nobody has heard how, and once they talk to another person it is no longer our call. */
+/**
+ * Takes an opt-out; true when the input was one. Before a person is known to be there nobody has heard how,
+ * and once they talk to another person it is no longer our call.
+ */
 export function optsOut(draft: Draft, input: TurnInput): boolean {
   const { optOut, phrases } = draft.config;
   const { is } = draft.phase;
-  if (!optOut || is === 'connecting' || is === 'voicemail' || is === 'transferring' || is === 'joined') return false;
+  if (!optOut || is === 'connecting' || is === 'voicemail' || is === 'transferring' || is === 'joined')
+    return false;
   const said =
     input.type === 'digit.pressed'
       ? pressed(draft, optOut, input.digit)
@@ -38,5 +45,7 @@ function spoken(draft: Draft, { phrases }: OptOut, text: string): string | null 
   const played = ('utterance' in phase ? phase.utterance?.text : null) ?? '';
   if (judgeOverlap(said, true, played, config) === 'echo') return null;
   const words = ` ${normalised(said)} `;
-  return phrases.map(normalised).some((phrase) => phrase !== '' && words.includes(` ${phrase} `)) ? said : null;
+  return phrases.map(normalised).some((phrase) => phrase !== '' && words.includes(` ${phrase} `))
+    ? said
+    : null;
 }

@@ -1,11 +1,18 @@
 /**
- * The caller speaks while the agent speaks, or is about to: the agent pauses, the words decide, and it goes on or is cut off (design §5).
- * Timer: `falseInterruption` starts with the pause, waits for an open endpoint decision, and is cancelled by the decision.
+ * The caller speaks while the agent speaks, or is about to: the agent pauses, the words decide, and it goes
+ * on or is cut off (design §5). Timer: `falseInterruption` starts with the pause, waits for an open endpoint
+ * decision, and is cancelled by the decision.
  */
 import { type Draft, emit, explain } from './draft.ts';
 import { cut, hasInterims, PROGRESS_MS, pause, resume, waitForWords } from './floor.ts';
 import { isUnnoticed } from './generating.ts';
-import { FALSE_INTERRUPTION_MS, isIgnorable, isMeant, judgeOverlap, WORDLESS_INTERRUPTION_MS } from './interruption.ts';
+import {
+  FALSE_INTERRUPTION_MS,
+  isIgnorable,
+  isMeant,
+  judgeOverlap,
+  WORDLESS_INTERRUPTION_MS,
+} from './interruption.ts';
 import { INTERRUPTION_VOICE_MS } from './turn-config.ts';
 import { type Phase, type Speech, speechText } from './turn-state.ts';
 
@@ -19,19 +26,31 @@ export function onVoiceReached(draft: Draft, voicedMs: number): void {
     return;
   }
   const isAudible = phase.is === 'speaking' && phase.utterance.isInterruptible;
-  const isAbout = phase.is === 'answering' && config.interruptible && isUnnoticed(phase.answer) && phase.answer.turn.source === 'speech';
+  const isAbout =
+    phase.is === 'answering' &&
+    config.interruptible &&
+    isUnnoticed(phase.answer) &&
+    phase.answer.turn.source === 'speech';
   if (isAudible || isAbout) beginOverlap(draft);
   else wordsOverSpeech(draft, false);
 }
 
 function beginOverlap(draft: Draft): void {
   pause(draft);
-  explain(draft, { about: 'interruption', rule: 'paused', anchorMs: draft.atMs, deadlineMs: draft.atMs + FALSE_INTERRUPTION_MS });
+  explain(draft, {
+    about: 'interruption',
+    rule: 'paused',
+    anchorMs: draft.atMs,
+    deadlineMs: draft.atMs + FALSE_INTERRUPTION_MS,
+  });
   waitForWords(draft);
   wordsOverSpeech(draft, false);
 }
 
-/** New words while the agent has the floor: do they take it? Those of a voice that was too short to pause it do once they are final, and pause it before. */
+/**
+ * New words while the agent has the floor: do they take it? Those of a voice that was too short to pause it
+ * do once they are final, and pause it before.
+ */
 export function wordsOverSpeech(draft: Draft, isFinal: boolean): void {
   const { phase, caller, config } = draft;
   if (caller.is === 'silent') return;
@@ -58,7 +77,12 @@ export function interrupt(draft: Draft, rule: string): void {
 function takeBack(draft: Draft, phase: Extract<Phase, { is: 'paused' }>, rule: string): void {
   const { answer } = phase;
   emit(draft, { do: 'stopTimer', name: 'falseInterruption' }, { do: 'stopTimer', name: 'progress' });
-  explain(draft, { about: 'interruption', rule: `${rule}_before_speech`, anchorMs: phase.sinceMs, deadlineMs: draft.atMs });
+  explain(draft, {
+    about: 'interruption',
+    rule: `${rule}_before_speech`,
+    anchorMs: phase.sinceMs,
+    deadlineMs: draft.atMs,
+  });
   draft.phase = { is: 'listening' };
   if (!answer) return;
   emit(draft, { do: 'discard', replyId: answer.generation.replyId });
@@ -71,7 +95,10 @@ export function continueWith(draft: Draft, turn: NonNullable<Speech['continues']
   draft.caller = { ...draft.caller, speech: { ...draft.caller.speech, continues: turn } };
 }
 
-/** The wait for words is over. An open endpoint decision owns the pause: while its words can still come, the agent waits for them. */
+/**
+ * The wait for words is over. An open endpoint decision owns the pause: while its words can still come, the
+ * agent waits for them.
+ */
 export function onFalseInterruption(draft: Draft): void {
   const { phase, caller } = draft;
   if (phase.is !== 'paused') return;
@@ -83,21 +110,35 @@ export function onFalseInterruption(draft: Draft): void {
     }
   }
   const isTalking = caller.is === 'talking';
-  if (isTalking && !hasInterims(draft) && draft.recognizer.is !== 'none' && draft.atMs - phase.sinceMs < PROGRESS_MS) {
-    // Without interims the voice itself decides at 700 ms, the words at the end of speech; a sound that gets to neither is no reason to stay silent.
+  if (
+    isTalking &&
+    !hasInterims(draft) &&
+    draft.recognizer.is !== 'none' &&
+    draft.atMs - phase.sinceMs < PROGRESS_MS
+  ) {
+    // Without interims the voice itself decides at 700 ms, the words at the end of speech; a sound that gets
+    // to neither is no reason to stay silent.
     emit(draft, { do: 'startTimer', name: 'falseInterruption', atMs: draft.atMs + FALSE_INTERRUPTION_MS });
     return;
   }
   settleOverlap(draft);
 }
 
-/** Somebody who only listens aloud has fallen silent: the agent goes on at once. What the final adds to the words is judged as anything said over it. */
+/**
+ * Somebody who only listens aloud has fallen silent: the agent goes on at once. What the final adds to the
+ * words is judged as anything said over it.
+ */
 export function resumeAfterListening(draft: Draft, speech: Speech): void {
   const { phase } = draft;
   if (phase.is !== 'paused' || phase.utterance === null) return;
   const judgement = judgeOverlap(speechText(speech), false, phase.utterance.text, draft.config);
   if (judgement !== 'ignore_phrase' && judgement !== 'acknowledgement') return;
-  explain(draft, { about: 'interruption', rule: `resumed_after_${judgement}`, anchorMs: phase.sinceMs, deadlineMs: draft.atMs });
+  explain(draft, {
+    about: 'interruption',
+    rule: `resumed_after_${judgement}`,
+    anchorMs: phase.sinceMs,
+    deadlineMs: draft.atMs,
+  });
   emit(draft, { do: 'watchVoice', reachMs: INTERRUPTION_VOICE_MS[draft.config.sensitivity] });
   resume(draft);
 }
@@ -112,8 +153,14 @@ export function settleOverlap(draft: Draft): void {
     interrupt(draft, 'words');
     return;
   }
-  explain(draft, { about: 'interruption', rule: `resumed_after_${judgement}`, anchorMs: phase.sinceMs, deadlineMs: draft.atMs });
-  if (caller.is === 'talking') draft.caller = { is: 'talking', speech: { ...caller.speech, finals: [], interim: '', wasIgnored: true } };
+  explain(draft, {
+    about: 'interruption',
+    rule: `resumed_after_${judgement}`,
+    anchorMs: phase.sinceMs,
+    deadlineMs: draft.atMs,
+  });
+  if (caller.is === 'talking')
+    draft.caller = { is: 'talking', speech: { ...caller.speech, finals: [], interim: '', wasIgnored: true } };
   if (caller.is === 'stopped') {
     emit(draft, { do: 'stopTimer', name: 'judge' }, { do: 'stopTimer', name: 'commit' });
     draft.caller = { is: 'silent' };

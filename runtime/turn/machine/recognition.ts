@@ -5,10 +5,18 @@ import { type Draft, emit, explain } from './draft.ts';
 const IMMEDIATE_REOPENINGS = 3;
 const REOPEN_AFTER_MS = 2_000;
 
-/** The recogniser is opened again: at once at first, then every two seconds and when the caller speaks. One that refuses for good leaves keys and typing. */
+/**
+ * The recogniser is opened again: at once at first, then every two seconds and when the caller speaks. One
+ * that refuses for good leaves keys and typing.
+ */
 export function onRecognizerFailed(draft: Draft, isRetryable: boolean): void {
   const failures = draft.recognizer.failures + 1;
-  explain(draft, { about: 'failure', rule: isRetryable ? 'recognizer_reopened' : 'recognizer_lost', anchorMs: draft.atMs, deadlineMs: draft.atMs });
+  explain(draft, {
+    about: 'failure',
+    rule: isRetryable ? 'recognizer_reopened' : 'recognizer_lost',
+    anchorMs: draft.atMs,
+    deadlineMs: draft.atMs,
+  });
   if (!isRetryable) draft.recognizer = { is: 'none', failures };
   else if (failures <= IMMEDIATE_REOPENINGS) {
     draft.recognizer = { is: 'open', failures };

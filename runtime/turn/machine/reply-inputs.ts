@@ -1,6 +1,18 @@
-/** What engines, tools and the leg tell of the agent's replies. Inputs about a reply that was given up change nothing. */
+/**
+ * What engines, tools and the leg tell of the agent's replies. Inputs about a reply that was given up change
+ * nothing.
+ */
 import type { ToolCall } from '../../llm/llm.ts';
-import { followTools, freeFloor, onAudible, onFailed, onGenerated, onPlayoutStarted, onUtteranceDone, takeTurn } from './answering.ts';
+import {
+  followTools,
+  freeFloor,
+  onAudible,
+  onFailed,
+  onGenerated,
+  onPlayoutStarted,
+  onUtteranceDone,
+  takeTurn,
+} from './answering.ts';
 import { type Draft, emit, explain } from './draft.ts';
 import { closeAnswer, moved, progress, recordHeard } from './floor.ts';
 import { answerOf, changeGeneration, isUnnoticed } from './generating.ts';
@@ -23,7 +35,11 @@ export function onReply(draft: Draft, input: ReplyInput): void {
   const { replyId } = input;
   switch (input.type) {
     case 'reply.token':
-      changeGeneration(draft, replyId, (generation) => ({ ...generation, status: 'streaming', tokenMs: draft.atMs }));
+      changeGeneration(draft, replyId, (generation) => ({
+        ...generation,
+        status: 'streaming',
+        tokenMs: draft.atMs,
+      }));
       moved(draft);
       return;
     case 'reply.piece':
@@ -41,13 +57,15 @@ export function onReply(draft: Draft, input: ReplyInput): void {
         const result = isRepeated(call, generation.calls) ? REPEATED : null;
         return { ...generation, calls: [...generation.calls, { call, mode, source, result }] };
       });
-      if (answerOf(draft)?.generation.replyId === replyId && draft.phase.is !== 'connecting') runCall(draft, call.callId);
+      if (answerOf(draft)?.generation.replyId === replyId && draft.phase.is !== 'connecting')
+        runCall(draft, call.callId);
       moved(draft);
       return;
     }
     case 'reply.generated':
       changeGeneration(draft, replyId, (generation) => ({ ...generation, status: 'done' }));
-      if (answerOf(draft)?.generation.replyId === replyId && draft.phase.is !== 'connecting') onGenerated(draft);
+      if (answerOf(draft)?.generation.replyId === replyId && draft.phase.is !== 'connecting')
+        onGenerated(draft);
       return;
     case 'reply.audible':
       changeGeneration(draft, replyId, (generation) => ({ ...generation, audioMs: draft.atMs }));
@@ -80,7 +98,12 @@ function onReplyFailed(draft: Draft, input: Extract<TurnInput, { type: 'reply.fa
   const { phase, speculation } = draft;
   if (speculation?.generation.replyId === input.replyId) {
     draft.speculation = null;
-    explain(draft, { about: 'speculation', rule: 'failed', anchorMs: speculation.generation.startedMs, deadlineMs: draft.atMs });
+    explain(draft, {
+      about: 'speculation',
+      rule: 'failed',
+      anchorMs: speculation.generation.startedMs,
+      deadlineMs: draft.atMs,
+    });
     return;
   }
   const utterance = 'utterance' in phase ? phase.utterance : null;
@@ -114,14 +137,18 @@ export function onPlayout(draft: Draft, input: PlayoutInput): void {
   }
 }
 
-function onPlayed(draft: Draft, input: Extract<TurnInput, { type: 'playout.finished' | 'playout.cleared' }>): void {
+function onPlayed(
+  draft: Draft,
+  input: Extract<TurnInput, { type: 'playout.finished' | 'playout.cleared' }>,
+): void {
   const { phase } = draft;
   if (!('utterance' in phase) || phase.utterance?.replyId !== input.replyId) return;
   recordHeard(draft, phase.utterance, input.heard);
   if (draft.isLegLost && input.type === 'playout.cleared' && phase.is !== 'clearing') {
     onBrokenOff(draft, phase.utterance);
     onCleared(draft, false);
-  } else if (draft.phase.is === 'clearing' || input.type === 'playout.cleared') onCleared(draft, input.heard.trim() === '');
+  } else if (draft.phase.is === 'clearing' || input.type === 'playout.cleared')
+    onCleared(draft, input.heard.trim() === '');
   else {
     // It ended while the pause was on its way: the leg must not stay paused.
     if (phase.is === 'paused') emit(draft, { do: 'resume' }, { do: 'stopTimer', name: 'falseInterruption' });
@@ -129,7 +156,10 @@ function onPlayed(draft: Draft, input: Extract<TurnInput, { type: 'playout.finis
   }
 }
 
-/** What was heard of the cut utterance is known: the answer is history, or was never noticed and its turn goes on. */
+/**
+ * What was heard of the cut utterance is known: the answer is history, or was never noticed and its turn goes
+ * on.
+ */
 export function onCleared(draft: Draft, isUnheard: boolean): void {
   const { phase } = draft;
   const answer = answerOf(draft);
@@ -137,7 +167,11 @@ export function onCleared(draft: Draft, isUnheard: boolean): void {
   emit(draft, { do: 'stopTimer', name: 'progress' });
   draft.phase = { is: 'listening' };
   const goesOn =
-    answer !== null && isUnheard && isUnnoticed(answer) && answer.turn.source !== 'event' && (next !== null || draft.caller.is !== 'silent');
+    answer !== null &&
+    isUnheard &&
+    isUnnoticed(answer) &&
+    answer.turn.source !== 'event' &&
+    (next !== null || draft.caller.is !== 'silent');
   if (answer && !goesOn) closeAnswer(draft, answer, true);
   if (goesOn && next === null) continueWith(draft, answer.turn);
   if (next) takeTurn(draft, goesOn ? mergedTurn(answer.turn, next) : next);
@@ -151,7 +185,12 @@ export function onTool(draft: Draft, input: Extract<TurnInput, { type: 'tool.fin
   moved(draft);
   if (event) draft.waiting = [...draft.waiting, event];
   if (event && draft.phase.is === 'listening') {
-    explain(draft, { about: 'silence', rule: 'background_result', anchorMs: draft.atMs, deadlineMs: draft.atMs });
+    explain(draft, {
+      about: 'silence',
+      rule: 'background_result',
+      anchorMs: draft.atMs,
+      deadlineMs: draft.atMs,
+    });
     freeFloor(draft);
   } else followTools(draft);
 }

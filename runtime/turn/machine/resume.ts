@@ -1,4 +1,7 @@
-/** How the conversation of a call goes on that another worker began: from what was said, with a short word to the caller and then what they still wait for. */
+/**
+ * How the conversation of a call goes on that another worker began: from what was said, with a short word to
+ * the caller and then what they still wait for.
+ */
 import type { SessionItem } from '#config/session-record.ts';
 import type { Handover } from '#config/worker-link.ts';
 import type { ChatMessage } from '../../llm/llm.ts';
@@ -14,7 +17,10 @@ const CONNECTING_CUT_OFF =
 const TALK_CUT_OFF =
   '[The connection broke off while the caller was talking with the person you had connected them with: that person is gone, the caller is with you again. You have just told them that you are back. Offer to connect them again, briefly.]';
 
-/** The settings of a call that goes on: no greeting, menu or question who answered, what is owed of a disclosure, and the rest of its time. */
+/**
+ * The settings of a call that goes on: no greeting, menu or question who answered, what is owed of a
+ * disclosure, and the rest of its time.
+ */
 export function resumedConfig(config: TurnConfig, handover: Handover): TurnConfig {
   const messages = handover.items.filter((item) => item.type === 'message');
   const history = historyOf(handover.items);
@@ -32,7 +38,10 @@ export function resumedConfig(config: TurnConfig, handover: Handover): TurnConfi
     voicemail: null,
     maxDurationMs: Math.max(0, config.maxDurationMs - handover.elapsed_ms),
     resumed: {
-      history: waiting === '' ? withMark(history, handover.was_cut_off) : history.slice(0, history.findLastIndex(({ role }) => role !== 'user') + 1),
+      history:
+        waiting === ''
+          ? withMark(history, handover.was_cut_off)
+          : history.slice(0, history.findLastIndex(({ role }) => role !== 'user') + 1),
       owed: isJoined ? null : waiting || (transferCutOff(handover.items) ?? (isCutOff ? CUT_OFF : null)),
       lastTurn: Math.max(0, ...handover.items.map(({ turn_id: turnId }) => turnId ?? 0)),
       lastMessage: messages.length,
@@ -45,7 +54,11 @@ export function resumedConfig(config: TurnConfig, handover: Handover): TurnConfi
 function historyOf(items: readonly SessionItem[]): ChatMessage[] {
   return items.flatMap((item): ChatMessage[] => {
     if (item.type === 'message')
-      return [item.role === 'human' ? { role: 'user', content: `[A colleague said: ${item.content}]` } : { role: item.role, content: item.content }];
+      return [
+        item.role === 'human'
+          ? { role: 'user', content: `[A colleague said: ${item.content}]` }
+          : { role: item.role, content: item.content },
+      ];
     if (item.type !== 'tool_result') return [];
     const { call_id: callId, tool_name: toolName } = item;
     const call = items.find((other) => other.type === 'tool_call' && other.call_id === callId);
@@ -65,7 +78,10 @@ function unanswered(history: readonly ChatMessage[]): string {
     .join(' ');
 }
 
-/** What broke off where the caller was being handed to a person, or had been; null where that was not the last there was. */
+/**
+ * What broke off where the caller was being handed to a person, or had been; null where that was not the last
+ * there was.
+ */
 function transferCutOff(items: readonly SessionItem[]): string | null {
   const at = items.findLastIndex((item) => item.type === 'tool_call' && isTransferCall(item.tool_name));
   const asked = items[at];
@@ -75,11 +91,16 @@ function transferCutOff(items: readonly SessionItem[]): string | null {
   const hasSpoken = (role: string) => (item: SessionItem) => item.type === 'message' && item.role === role;
   if (result < 0) return since.some(hasSpoken('user')) ? null : CONNECTING_CUT_OFF;
   const settled = since[result];
-  const isTalking = settled?.type === 'tool_result' && settled.status === 'completed' && !since.slice(result).some(hasSpoken('assistant'));
+  const isTalking =
+    settled?.type === 'tool_result' &&
+    settled.status === 'completed' &&
+    !since.slice(result).some(hasSpoken('assistant'));
   return isTalking ? TALK_CUT_OFF : null;
 }
 
 function withMark(history: readonly ChatMessage[], isCutOff: boolean): readonly ChatMessage[] {
   const last = history.at(-1);
-  return isCutOff && last?.role === 'assistant' ? [...history.slice(0, -1), { ...last, content: `${last.content} ${CUT_OFF_MARK}` }] : history;
+  return isCutOff && last?.role === 'assistant'
+    ? [...history.slice(0, -1), { ...last, content: `${last.content} ${CUT_OFF_MARK}` }]
+    : history;
 }

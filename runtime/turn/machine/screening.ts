@@ -1,10 +1,17 @@
 /**
- * Who answered an outbound call (`amd_enabled`): the greeting stays prepared until a person is there; a machine gets what the voicemail configuration says.
- * Certain signs of a machine count for some seconds after the greeting began, too: a mailbox that paused early is still a mailbox.
- * A tone counts until a turn was answered: whoever talks with the agent may have a microwave.
- * Timer: `screening` is the moment the question is judged again, and in a mailbox the latest moment its greeting is taken to be over.
+ * Who answered an outbound call (`amd_enabled`): the greeting stays prepared until a person is there; a
+ * machine gets what the voicemail configuration says. Certain signs of a machine count for some seconds after
+ * the greeting began, too: a mailbox that paused early is still a mailbox. A tone counts until a turn was
+ * answered: whoever talks with the agent may have a microwave. Timer: `screening` is the moment the question
+ * is judged again, and in a mailbox the latest moment its greeting is taken to be over.
  */
-import { certainMachine, type Greeting, LATE_MACHINE_MS, LONGEST_GREETING_MS, whoAnswered } from './answering-machine.ts';
+import {
+  certainMachine,
+  type Greeting,
+  LATE_MACHINE_MS,
+  LONGEST_GREETING_MS,
+  whoAnswered,
+} from './answering-machine.ts';
 import { type Draft, emit, explain, recordMessage } from './draft.ts';
 import { beginEnding, stopListening } from './ending.ts';
 import { eventTurn } from './event-turn.ts';
@@ -21,7 +28,11 @@ const MAILBOX_SILENCE_MS = 3_000;
 
 /** The far end has answered: who is it? */
 export function beginScreening(draft: Draft): void {
-  draft.screening = { greeting: { answeredMs: draft.atMs, startMs: null, endMs: null, text: '', tone: null }, finals: '', hasTalked: false };
+  draft.screening = {
+    greeting: { answeredMs: draft.atMs, startMs: null, endMs: null, text: '', tone: null },
+    finals: '',
+    hasTalked: false,
+  };
   judge(draft, draft.screening.greeting);
 }
 
@@ -62,14 +73,22 @@ export function screen(draft: Draft, screening: Screening, input: TurnInput): bo
 
 /** The agent's answer to the callee's own turn is being heard. */
 function hearsAnswer(phase: Phase): boolean {
-  return phase.is === 'speaking' && phase.utterance.startedMs !== null && phase.answer !== null && phase.answer.turn.source !== 'event';
+  return (
+    phase.is === 'speaking' &&
+    phase.utterance.startedMs !== null &&
+    phase.answer !== null &&
+    phase.answer.turn.source !== 'event'
+  );
 }
 
 function noted(screening: Screening, input: TurnInput): Screening {
   const { greeting, finals } = screening;
   switch (input.type) {
     case 'voice.started':
-      return { ...screening, greeting: { ...greeting, startMs: greeting.startMs ?? input.speechStartMs, endMs: null } };
+      return {
+        ...screening,
+        greeting: { ...greeting, startMs: greeting.startMs ?? input.speechStartMs, endMs: null },
+      };
     case 'voice.stopped':
       return { ...screening, greeting: { ...greeting, endMs: input.speechEndMs } };
     case 'transcript.interim':
@@ -98,7 +117,12 @@ function judge(draft: Draft, greeting: Greeting): void {
     return;
   }
   emit(draft, { do: 'stopTimer', name: 'screening' });
-  explain(draft, { about: 'answering', rule: verdict.rule, anchorMs: greeting.answeredMs, deadlineMs: draft.atMs });
+  explain(draft, {
+    about: 'answering',
+    rule: verdict.rule,
+    anchorMs: greeting.answeredMs,
+    deadlineMs: draft.atMs,
+  });
   recordGreeting(draft, greeting);
   // What was said before the agent's first word is answered by it; words that still come belong to it.
   if (greeting.startMs !== null) draft.late = { is: 'ignored' };
@@ -108,7 +132,10 @@ function judge(draft: Draft, greeting: Greeting): void {
 
 /** A person was there, it seemed. */
 function watchForMachine(draft: Draft, greeting: Greeting): void {
-  const isOver = draft.phase.is === 'ending' || draft.phase.is === 'voicemail' || draft.atMs > greeting.answeredMs + LATE_MACHINE_MS;
+  const isOver =
+    draft.phase.is === 'ending' ||
+    draft.phase.is === 'voicemail' ||
+    draft.atMs > greeting.answeredMs + LATE_MACHINE_MS;
   const verdict = isOver ? null : certainMachine(greeting);
   if (isOver) draft.screening = null;
   else if (verdict) onMachine(draft, greeting, verdict.rule);
@@ -126,12 +153,18 @@ function leaveScreening(draft: Draft): void {
   draft.screening = null;
   emit(draft, { do: 'stopTimer', name: 'screening' });
   if (phase.is !== 'connecting') return;
-  for (const prepared of [phase.notice, phase.answer?.generation]) if (prepared) emit(draft, { do: 'discard', replyId: prepared.replyId });
+  for (const prepared of [phase.notice, phase.answer?.generation])
+    if (prepared) emit(draft, { do: 'discard', replyId: prepared.replyId });
   draft.phase = { is: 'listening' };
 }
 
 function onMachine(draft: Draft, greeting: Greeting, rule: string): void {
-  explain(draft, { about: 'answering', rule: `machine_${rule}`, anchorMs: greeting.answeredMs, deadlineMs: draft.atMs });
+  explain(draft, {
+    about: 'answering',
+    rule: `machine_${rule}`,
+    anchorMs: greeting.answeredMs,
+    deadlineMs: draft.atMs,
+  });
   if (draft.phase.is === 'connecting') recordGreeting(draft, greeting);
   leaveScreening(draft);
   const { voicemail } = draft.config;
@@ -163,9 +196,22 @@ function leaveFloor(draft: Draft): Voicemail['cut'] {
 }
 
 function composed(draft: Draft, instruction: string): Answer {
-  const turn = eventTurn(draft, `[A voicemail box has answered. Say the message to leave, and nothing else: ${instruction}]`, null);
+  const turn = eventTurn(
+    draft,
+    `[A voicemail box has answered. Say the message to leave, and nothing else: ${instruction}]`,
+    null,
+  );
   const generation = startGeneration(draft, turn, { steps: [], attempt: 1, isSpeculative: false });
-  return { turn, steps: [], generation, isSpeculative: false, isRecorded: false, isMeasured: false, hasHoldLine: true, heard: {} };
+  return {
+    turn,
+    steps: [],
+    generation,
+    isSpeculative: false,
+    isRecorded: false,
+    isMeasured: false,
+    hasHoldLine: true,
+    heard: {},
+  };
 }
 
 /** What happens in a mailbox, until the message is said. */
@@ -187,7 +233,10 @@ export function stepVoicemail(draft: Draft, phase: Voicemail, input: TurnInput):
       leaveMessage(draft);
       return;
     case 'reply.piece':
-      changeGeneration(draft, input.replyId, (generation) => ({ ...generation, text: `${generation.text} ${input.text}`.trim() }));
+      changeGeneration(draft, input.replyId, (generation) => ({
+        ...generation,
+        text: `${generation.text} ${input.text}`.trim(),
+      }));
       return;
     case 'reply.generated':
     case 'reply.failed':
@@ -212,15 +261,26 @@ export function stepVoicemail(draft: Draft, phase: Voicemail, input: TurnInput):
   }
 }
 
-/** A mailbox without a beep records once its greeting has been over for a while; `endMs` null: it still talks. */
+/**
+ * A mailbox without a beep records once its greeting has been over for a while; `endMs` null: it still talks.
+ */
 function awaitSilence(draft: Draft, { capMs }: Voicemail, endMs: number | null): void {
-  emit(draft, { do: 'startTimer', name: 'screening', atMs: endMs === null ? capMs : Math.min(capMs, endMs + MAILBOX_SILENCE_MS) });
+  emit(draft, {
+    do: 'startTimer',
+    name: 'screening',
+    atMs: endMs === null ? capMs : Math.min(capMs, endMs + MAILBOX_SILENCE_MS),
+  });
 }
 
 /** Says the message once the mailbox records and the words are there; the call ends after its last word. */
 function leaveMessage(draft: Draft): void {
   const { phase } = draft;
-  if (phase.is !== 'voicemail' || !phase.isOpen || (phase.answer && phase.answer.generation.status !== 'done')) return;
+  if (
+    phase.is !== 'voicemail' ||
+    !phase.isOpen ||
+    (phase.answer && phase.answer.generation.status !== 'done')
+  )
+    return;
   emit(draft, { do: 'stopTimer', name: 'screening' });
   const { disclosure = '', voicemail } = draft.config;
   const message = phase.answer ? phase.answer.generation.text : (voicemail?.message ?? '');

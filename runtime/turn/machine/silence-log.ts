@@ -1,6 +1,7 @@
 /**
- * Explains every silence of a call: watches what the turn machine is told and what it decides, and for each gap between two sounds that the caller had to wait through
- * says what took how long, by which rules, and what else could have been decided. Only watches: the machine does not depend on it.
+ * Explains every silence of a call: watches what the turn machine is told and what it decides, and for each
+ * gap between two sounds that the caller had to wait through says what took how long, by which rules, and
+ * what else could have been decided. Only watches: the machine does not depend on it.
  */
 import type { TurnSilence } from '#config/session-record.ts';
 import type { Decision, Effect, TurnWaterfall } from './turn-effects.ts';
@@ -89,7 +90,8 @@ export class SilenceLog {
     else if (effect.do === 'transfer' || effect.do === 'yield') {
       this.#isAway = true;
       this.#fromMs = null;
-    } else if (effect.do === 'runTool') this.#tools.set(effect.call.callId, { name: effect.call.toolName, fromMs: atMs, untilMs: null });
+    } else if (effect.do === 'runTool')
+      this.#tools.set(effect.call.callId, { name: effect.call.toolName, fromMs: atMs, untilMs: null });
   }
 
   #decided(decision: MadeDecision): void {
@@ -117,8 +119,17 @@ export class SilenceLog {
     if (fromMs === null || untilMs - fromMs <= NOTED_FROM_MS) return null;
     // A caller who says more before the agent's turn has come was not kept waiting.
     if (endedBy === 'caller' && !decisions.some(({ about }) => about === 'endpoint')) return null;
-    const causes = waterfall ? partsOf(waterfall, { fromMs, untilMs }) : causesOf({ fromMs, untilMs, endedBy }, decisions, tools);
-    return { turnId: waterfall?.turn_id ?? null, fromMs, untilMs, endedBy, causes: withTools(causes, { fromMs, untilMs }, tools), decisions };
+    const causes = waterfall
+      ? partsOf(waterfall, { fromMs, untilMs })
+      : causesOf({ fromMs, untilMs, endedBy }, decisions, tools);
+    return {
+      turnId: waterfall?.turn_id ?? null,
+      fromMs,
+      untilMs,
+      endedBy,
+      causes: withTools(causes, { fromMs, untilMs }, tools),
+      decisions,
+    };
   }
 }
 
@@ -147,7 +158,10 @@ function partsOf(waterfall: TurnWaterfall, { fromMs, untilMs }: Gap): Causes {
   return inGap.filter(({ ms }) => ms >= 1);
 }
 
-/** A gap that no measured reply ended: before a hold line, between two parts of an answer, or while the caller is asked whether they are there. */
+/**
+ * A gap that no measured reply ended: before a hold line, between two parts of an answer, or while the caller
+ * is asked whether they are there.
+ */
 function causesOf(
   { fromMs, untilMs, endedBy }: Gap & Pick<NotedSilence, 'endedBy'>,
   decisions: readonly MadeDecision[],
@@ -157,15 +171,22 @@ function causesOf(
   if (quiet) return [{ cause: 'caller_silent', rule: quiet.rule, ms: untilMs - fromMs }];
   const unheard = decisions.find(({ about, rule }) => about === 'silence' && rule === 'unheard');
   if (unheard) return [{ cause: 'transcript', rule: unheard.rule, ms: untilMs - fromMs }];
-  // Until a key was pressed, it was known who answered, or a result came that nobody waited for, the floor was the caller's.
-  const floor = decisions.findLast(({ about, rule }) => about === 'menu' || about === 'answering' || rule === 'background_result');
+  // Until a key was pressed, it was known who answered, or a result came that nobody waited for, the floor
+  // was the caller's.
+  const floor = decisions.findLast(
+    ({ about, rule }) => about === 'menu' || about === 'answering' || rule === 'background_result',
+  );
   const givenMs = within({ fromMs, untilMs }, floor?.atMs);
   // Words that came after they had been given up were waited for as any other.
   const endpoints = decisions.filter(({ about }) => about === 'endpoint');
   const endpoint = endpoints.find(({ rule }) => rule !== 'no_words') ?? endpoints[0];
   const takenMs = within({ fromMs: givenMs, untilMs }, endpoint?.atMs);
   const last = decisions.findLast(({ about }) => about === 'endpoint' || about === 'transcript');
-  if (endedBy === 'caller' && last && (last.rule === 'no_words' || last.rule === 'of_ignored_speech' || last.rule.startsWith('dropped_')))
+  if (
+    endedBy === 'caller' &&
+    last &&
+    (last.rule === 'no_words' || last.rule === 'of_ignored_speech' || last.rule.startsWith('dropped_'))
+  )
     // What was heard was no turn: nobody waited for the agent.
     return [{ cause: 'caller_silent', rule: last.rule, ms: untilMs - fromMs }];
   const failure = decisions.findLast(({ about }) => about === 'failure' || about === 'progress');

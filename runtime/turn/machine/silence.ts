@@ -1,6 +1,7 @@
 /**
- * Nobody says anything: the silent caller is spoken to once or twice, then the call ends.
- * Timer: `idle` runs while neither side speaks and no tool runs; the quiet is added up over the prompts and forgotten when the caller does something.
+ * Nobody says anything: the silent caller is spoken to once or twice, then the call ends. Timer: `idle` runs
+ * while neither side speaks and no tool runs; the quiet is added up over the prompts and forgotten when the
+ * caller does something.
  */
 import { takeTurn } from './answering.ts';
 import { type Draft, emit, explain } from './draft.ts';
@@ -13,11 +14,18 @@ const TWO_PROMPTS_FROM_MS = 15_000;
 /** Starts or stops counting the quiet, after every step. */
 export function countQuiet(draft: Draft): void {
   const isQuiet =
-    draft.phase.is === 'listening' && draft.caller.is === 'silent' && draft.digits === '' && Object.keys(draft.runningTools).length === 0;
+    draft.phase.is === 'listening' &&
+    draft.caller.is === 'silent' &&
+    draft.digits === '' &&
+    Object.keys(draft.runningTools).length === 0;
   const { beforeMs, sinceMs, prompts } = draft.quiet;
   if (isQuiet && sinceMs === null) {
     draft.quiet = { beforeMs, sinceMs: draft.atMs, prompts };
-    emit(draft, { do: 'startTimer', name: 'idle', atMs: draft.atMs + Math.max(0, nextThresholdMs(draft) - beforeMs) });
+    emit(draft, {
+      do: 'startTimer',
+      name: 'idle',
+      atMs: draft.atMs + Math.max(0, nextThresholdMs(draft) - beforeMs),
+    });
   } else if (!isQuiet && sinceMs !== null) {
     draft.quiet = { beforeMs: beforeMs + draft.atMs - sinceMs, sinceMs: null, prompts };
     emit(draft, { do: 'stopTimer', name: 'idle' });
@@ -32,7 +40,9 @@ export function forgetQuiet(draft: Draft): void {
 function nextThresholdMs(draft: Draft): number {
   const { reengage, hangupAfterMs } = draft.config;
   const prompts = reengage ? (hangupAfterMs >= TWO_PROMPTS_FROM_MS ? 2 : 1) : 0;
-  return draft.quiet.prompts < prompts ? (hangupAfterMs * (draft.quiet.prompts + 1)) / (prompts + 1) : hangupAfterMs;
+  return draft.quiet.prompts < prompts
+    ? (hangupAfterMs * (draft.quiet.prompts + 1)) / (prompts + 1)
+    : hangupAfterMs;
 }
 
 /** It has been quiet for long enough to do something. */
@@ -41,17 +51,29 @@ export function onIdle(draft: Draft): void {
   if (sinceMs === null) return;
   const quietMs = beforeMs + draft.atMs - sinceMs;
   const isOver = quietMs >= draft.config.hangupAfterMs;
-  explain(draft, { about: 'silence', rule: isOver ? 'idle_hangup' : 'reengage', anchorMs: draft.atMs - quietMs, deadlineMs: draft.atMs });
+  explain(draft, {
+    about: 'silence',
+    rule: isOver ? 'idle_hangup' : 'reengage',
+    anchorMs: draft.atMs - quietMs,
+    deadlineMs: draft.atMs,
+  });
   if (isOver) {
     beginEnding(draft, 'agent_hangup', draft.config.idleFarewell ? draft.config.phrases.goodbye : null);
     return;
   }
   draft.quiet = { beforeMs: quietMs, sinceMs: null, prompts: prompts + 1 };
-  takeEvent(draft, '[The caller has said nothing for a while. Briefly ask whether they are still there.]', draft.config.phrases.stillThere);
+  takeEvent(
+    draft,
+    '[The caller has said nothing for a while. Briefly ask whether they are still there.]',
+    draft.config.phrases.stillThere,
+  );
   draft.quiet = { beforeMs: quietMs, sinceMs: null, prompts: prompts + 1 };
 }
 
-/** Has the agent speak without the caller having said anything, unless they do before it is heard; `fallback` is said when the model fails. */
+/**
+ * Has the agent speak without the caller having said anything, unless they do before it is heard; `fallback`
+ * is said when the model fails.
+ */
 export function takeEvent(draft: Draft, text: string, fallback: string): void {
   takeTurn(draft, { ...eventTurn(draft, text, fallback), isForSilence: true });
 }

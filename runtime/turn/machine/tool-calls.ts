@@ -1,4 +1,7 @@
-/** Tool calls of an answer: started only once the turn is taken, noted on the timeline, and their results kept for the model. */
+/**
+ * Tool calls of an answer: started only once the turn is taken, noted on the timeline, and their results kept
+ * for the model.
+ */
 import { LIMITS } from '#config/limits.ts';
 import { type Draft, emit, record } from './draft.ts';
 import { eventTurn } from './event-turn.ts';
@@ -12,7 +15,10 @@ const IN_BACKGROUND = 'Running in the background. The result will follow as an e
 
 type ToolFinished = Extract<TurnInput, { type: 'tool.finished' }>;
 
-/** Starts a call the answer's generation has asked for. Hanging up and transferring are not run: the machine does them itself. */
+/**
+ * Starts a call the answer's generation has asked for. Hanging up and transferring are not run: the machine
+ * does them itself.
+ */
 export function runCall(draft: Draft, callId: string): void {
   const answer = answerOf(draft);
   const asked = answer?.generation.calls.find(({ call }) => call.callId === callId);
@@ -36,14 +42,24 @@ export function runCall(draft: Draft, callId: string): void {
   const [input, isCut] = eventText(call.input);
   emit(draft, {
     do: 'event',
-    event: { type: 'tool.started', callId, toolName: call.toolName, toolSource: source, input, ...(isCut ? { inputTruncated: true as const } : {}) },
+    event: {
+      type: 'tool.started',
+      callId,
+      toolName: call.toolName,
+      toolSource: source,
+      input,
+      ...(isCut ? { inputTruncated: true as const } : {}),
+    },
   });
   draft.runningTools = { ...draft.runningTools, [callId]: { call, mode, source, turnId } };
   emit(draft, { do: 'runTool', call });
 }
 
 function isBackgroundFull({ runningTools }: Draft): boolean {
-  return Object.values(runningTools).filter(({ mode }) => mode === 'background').length >= LIMITS.backgroundCallsInFlight;
+  return (
+    Object.values(runningTools).filter(({ mode }) => mode === 'background').length >=
+    LIMITS.backgroundCallsInFlight
+  );
 }
 
 /** Notes a call's outcome; returns the turn a background result starts, if it does. */
@@ -59,7 +75,9 @@ export function onToolFinished(draft: Draft, input: ToolFinished): Turn | null {
     if (answer) setAnswer(draft, withResult(answer, input.callId, input.modelText));
     return null;
   }
-  return running.mode === 'background' ? eventTurn(draft, `[The background tool ${call.toolName} has answered: ${input.modelText}]`, null) : null;
+  return running.mode === 'background'
+    ? eventTurn(draft, `[The background tool ${call.toolName} has answered: ${input.modelText}]`, null)
+    : null;
 }
 
 /** Puts a result on the timeline. */
@@ -85,7 +103,8 @@ export function noteResult(
 
 /** The answer with a call's result for the model. */
 export function withResult(answer: Answer, callId: string, result: string | null): Answer {
-  const change = (calls: readonly StepCall[]) => calls.map((entry) => (entry.call.callId === callId ? { ...entry, result } : entry));
+  const change = (calls: readonly StepCall[]) =>
+    calls.map((entry) => (entry.call.callId === callId ? { ...entry, result } : entry));
   return {
     ...answer,
     generation: { ...answer.generation, calls: change(answer.generation.calls) },
@@ -95,9 +114,15 @@ export function withResult(answer: Answer, callId: string, result: string | null
 
 function finishedEvent(input: ToolFinished, toolName: string, toolSource: string) {
   const about = { callId: input.callId, toolName, toolSource };
-  if (input.status === 'failed') return { type: 'tool.failed' as const, ...about, error: input.error ?? 'failed' };
+  if (input.status === 'failed')
+    return { type: 'tool.failed' as const, ...about, error: input.error ?? 'failed' };
   const [output, isCut] = eventText(input.output ?? '');
-  return { type: 'tool.completed' as const, ...about, output, ...(isCut ? { outputTruncated: true as const } : {}) };
+  return {
+    type: 'tool.completed' as const,
+    ...about,
+    output,
+    ...(isCut ? { outputTruncated: true as const } : {}),
+  };
 }
 
 /** A tool value as the data channel carries it: at most 4 KB. */

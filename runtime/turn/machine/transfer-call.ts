@@ -1,4 +1,7 @@
-/** How the model's wish to transfer the caller begins: the destination found, the announcement chosen, questions held back, listening stopped. */
+/**
+ * How the model's wish to transfer the caller begins: the destination found, the announcement chosen,
+ * questions held back, listening stopped.
+ */
 import { parseJson } from '#config/parse-json.ts';
 import type { SessionItem } from '#config/session-record.ts';
 import { isTransferCall, transferWish } from '../../tools/call-tools.ts';
@@ -15,7 +18,8 @@ const ANNOUNCEMENT_STARTS_WITHIN_MS = 8_000;
 const ASKS = 'Not transferred: your words ask the caller something. Wait for the answer first.';
 
 /**
- * Carries out the model's wish. `asks`: the words before it ask something, the caller answers first. `refused`: it cannot be done, the model is told why.
+ * Carries out the model's wish. `asks`: the words before it ask something, the caller answers first.
+ * `refused`: it cannot be done, the model is told why.
  */
 export function transferBy(draft: Draft, answer: Answer): 'begun' | 'asks' | 'refused' {
   const rules = draft.config.transfer;
@@ -25,7 +29,10 @@ export function transferBy(draft: Draft, answer: Answer): 'begun' | 'asks' | 're
   const index = rules ? destinationIndex(rules, wish.destination) : -1;
   const destination = rules?.destinations[index];
   if (!rules || !destination || destination.error !== null) {
-    settleTransfer(draft, answer, asked, { isDone: false, text: destination?.error ?? unknownDestination(rules) });
+    settleTransfer(draft, answer, asked, {
+      isDone: false,
+      text: destination?.error ?? unknownDestination(rules),
+    });
     return 'refused';
   }
   const said = answer.generation.text.trim();
@@ -38,17 +45,33 @@ export function transferBy(draft: Draft, answer: Answer): 'begun' | 'asks' | 're
   return 'begun';
 }
 
-/** How many transfers a timeline tells of; a refused wish was none. One that broke off with its worker counts: somebody may have been rung. */
+/**
+ * How many transfers a timeline tells of; a refused wish was none. One that broke off with its worker counts:
+ * somebody may have been rung.
+ */
 export function transfersBegun(items: readonly SessionItem[], rules: TransferRules | null): number {
-  const refusals = new Set([ASKS, unknownDestination(rules), ...(rules?.destinations.map(({ error }) => error) ?? [])]);
+  const refusals = new Set([
+    ASKS,
+    unknownDestination(rules),
+    ...(rules?.destinations.map(({ error }) => error) ?? []),
+  ]);
   const refused = new Set(
-    items.flatMap((item) => (item.type === 'tool_result' && item.error !== null && refusals.has(item.error) ? [item.call_id] : [])),
+    items.flatMap((item) =>
+      item.type === 'tool_result' && item.error !== null && refusals.has(item.error) ? [item.call_id] : [],
+    ),
   );
-  return items.filter((item) => item.type === 'tool_call' && isTransferCall(item.tool_name) && !refused.has(item.call_id)).length;
+  return items.filter(
+    (item) => item.type === 'tool_call' && isTransferCall(item.tool_name) && !refused.has(item.call_id),
+  ).length;
 }
 
 /** Notes the outcome of a transfer for the model and the timeline. */
-export function settleTransfer(draft: Draft, answer: Answer, asked: StepCall, outcome: { readonly isDone: boolean; readonly text: string }): Answer {
+export function settleTransfer(
+  draft: Draft,
+  answer: Answer,
+  asked: StepCall,
+  outcome: { readonly isDone: boolean; readonly text: string },
+): Answer {
   const { call, source } = asked;
   const settled = withResult(answer, call.callId, outcome.text);
   setAnswer(draft, settled);
@@ -75,11 +98,20 @@ function destinationIndex({ destinations }: TransferRules, wanted: string): numb
 
 function unknownDestination(rules: TransferRules | null): string {
   const labels = rules?.destinations.filter(({ error }) => error === null).map(({ label }) => label) ?? [];
-  return labels.length === 0 ? 'Nobody can be reached by transfer.' : `Unknown destination. Use one of: ${labels.join(', ')}.`;
+  return labels.length === 0
+    ? 'Nobody can be reached by transfer.'
+    : `Unknown destination. Use one of: ${labels.join(', ')}.`;
 }
 
-/** Supplement 2.3: an empty fixed message falls back to the generated one, which the model gives with its call. */
-function announcementOf(draft: Draft, { announcementMode, announcement }: TransferRule, generated: string): string {
+/**
+ * Supplement 2.3: an empty fixed message falls back to the generated one, which the model gives with its
+ * call.
+ */
+function announcementOf(
+  draft: Draft,
+  { announcementMode, announcement }: TransferRule,
+  generated: string,
+): string {
   if (announcementMode === 'off') return '';
   const fixed = announcementMode === 'fixed' ? announcement : '';
   return fixed || generated || draft.config.phrases.transferring;
@@ -93,8 +125,14 @@ interface Beginning {
   readonly announcement: string;
 }
 
-/** The words of the reply are said to their end, or the announcement; nothing the caller says interrupts it. */
-function begin(draft: Draft, answer: Answer, { asked, index, notes, hasWords, announcement }: Beginning): void {
+/**
+ * The words of the reply are said to their end, or the announcement; nothing the caller says interrupts it.
+ */
+function begin(
+  draft: Draft,
+  answer: Answer,
+  { asked, index, notes, hasWords, announcement }: Beginning,
+): void {
   const { phase, waiting } = draft;
   stopListening(draft, { isForGood: false });
   draft.waiting = waiting;
@@ -103,7 +141,12 @@ function begin(draft: Draft, answer: Answer, { asked, index, notes, hasWords, an
   const isOther = playing !== null && playing.replyId !== replyId;
   if (phase.is === 'paused') emit(draft, playing ? { do: 'resume' } : { do: 'play', replyId });
   if (isOther) emit(draft, { do: 'clear', replyId: playing.replyId });
-  const utterance = wordsBefore(draft, answer, { own: isOther ? null : playing, hasWords, announcement, mustPlay: isOther });
+  const utterance = wordsBefore(draft, answer, {
+    own: isOther ? null : playing,
+    hasWords,
+    announcement,
+    mustPlay: isOther,
+  });
   draft.phase = {
     is: 'transferring',
     answer: recordUser(draft, answer),
@@ -113,14 +156,20 @@ function begin(draft: Draft, answer: Answer, { asked, index, notes, hasWords, an
     cut: isOther ? playing : null,
     utterance,
   };
-  if (utterance) emit(draft, { do: 'startTimer', name: 'progress', atMs: draft.atMs + ANNOUNCEMENT_STARTS_WITHIN_MS });
+  if (utterance)
+    emit(draft, { do: 'startTimer', name: 'progress', atMs: draft.atMs + ANNOUNCEMENT_STARTS_WITHIN_MS });
   else emit(draft, { do: 'stopTimer', name: 'progress' }, { do: 'transfer', destination: index, notes });
 }
 
 function wordsBefore(
   draft: Draft,
   answer: Answer,
-  words: { readonly own: Utterance | null; readonly hasWords: boolean; readonly announcement: string; readonly mustPlay: boolean },
+  words: {
+    readonly own: Utterance | null;
+    readonly hasWords: boolean;
+    readonly announcement: string;
+    readonly mustPlay: boolean;
+  },
 ): Utterance | null {
   if (words.hasWords) {
     if (words.mustPlay) emit(draft, { do: 'play', replyId: answer.generation.replyId });

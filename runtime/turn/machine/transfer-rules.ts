@@ -22,16 +22,19 @@ export interface TransferRules {
 /** Reads the rules out of a plan. `render` fills the placeholders of a text. */
 export function transferRules(plan: CallPlan, render: (text: string) => string): TransferRules | null {
   const { transfer } = plan;
-  const { transfer_destinations: destinations, transfer_refuse_questions: refuseQuestions } = plan.config.conversation;
+  const { transfer_destinations: destinations, transfer_refuse_questions: refuseQuestions } =
+    plan.config.conversation;
   if (!transfer) return null;
   return {
     refuseQuestions,
-    destinations: destinations.map(({ label, announcement_mode, announcement_message, on_failure }, index) => ({
-      label,
-      announcementMode: announcement_mode,
-      announcement: render(announcement_message).trim(),
-      onFailure: { action: on_failure.action, message: render(on_failure.message).trim() },
-      error: transfer.routes[index]?.error ?? null,
-    })),
+    destinations: destinations.map(
+      ({ label, announcement_mode, announcement_message, on_failure }, index) => ({
+        label,
+        announcementMode: announcement_mode,
+        announcement: render(announcement_message).trim(),
+        onFailure: { action: on_failure.action, message: render(on_failure.message).trim() },
+        error: transfer.routes[index]?.error ?? null,
+      }),
+    ),
   };
 }

@@ -1,6 +1,7 @@
 /**
- * While the caller is being handed to a person: the announcement plays out, then the transfer runs, and its outcome decides how the call goes on.
- * Nothing the caller says is listened to. Timer: `progress` watches the announcement; the transfer has deadlines of its own.
+ * While the caller is being handed to a person: the announcement plays out, then the transfer runs, and its
+ * outcome decides how the call goes on. Nothing the caller says is listened to. Timer: `progress` watches the
+ * announcement; the transfer has deadlines of its own.
  */
 import type { EndReason } from '#config/session-record.ts';
 import { followTools } from './answering.ts';
@@ -27,14 +28,19 @@ export function stepTransfer(draft: Draft, phase: Transferring, input: TurnInput
     case 'playout.started':
     case 'playout.progressed':
       if (phase.utterance?.replyId === input.replyId)
-        emit(draft, { do: 'startTimer', name: 'progress', atMs: draft.atMs + ANNOUNCEMENT_GOES_ON_WITHIN_MS });
+        emit(draft, {
+          do: 'startTimer',
+          name: 'progress',
+          atMs: draft.atMs + ANNOUNCEMENT_GOES_ON_WITHIN_MS,
+        });
       return;
     case 'playout.finished':
     case 'playout.cleared':
       onHeard(draft, phase, input);
       return;
     case 'reply.failed':
-      if (phase.utterance?.replyId === input.replyId) onHeard(draft, phase, { replyId: input.replyId, heard: '' });
+      if (phase.utterance?.replyId === input.replyId)
+        onHeard(draft, phase, { replyId: input.replyId, heard: '' });
       return;
     case 'tool.finished': {
       const event = onToolFinished(draft, input);
@@ -70,10 +76,19 @@ function onOther(
     draft.phase = { ...phase, cut: phase.utterance, utterance: null };
     beginTransfer(draft, phase);
   } else if (input.type === 'timer.fired' && input.name === 'maxDuration')
-    giveUp(draft, phase, { why: CALL_OVER, reason: 'conversation_timeout', farewell: draft.config.phrases.timeIsUp });
+    giveUp(draft, phase, {
+      why: CALL_OVER,
+      reason: 'conversation_timeout',
+      farewell: draft.config.phrases.timeIsUp,
+    });
   else if (input.type === 'end.requested')
-    giveUp(draft, phase, { why: CALL_OVER, reason: input.reason, farewell: input.sayGoodbye ? draft.config.phrases.goodbye : null });
-  else if (input.type === 'leg.closed') giveUp(draft, phase, { why: CALLER_GONE, reason: closedReason(draft, input.reason), farewell: null });
+    giveUp(draft, phase, {
+      why: CALL_OVER,
+      reason: input.reason,
+      farewell: input.sayGoodbye ? draft.config.phrases.goodbye : null,
+    });
+  else if (input.type === 'leg.closed')
+    giveUp(draft, phase, { why: CALLER_GONE, reason: closedReason(draft, input.reason), farewell: null });
 }
 
 /** The call ends in the middle of it: whoever was called is told, or hung up on. */
@@ -89,7 +104,11 @@ function giveUp(
 }
 
 /** What was said before it has been heard: the transfer begins. */
-function onHeard(draft: Draft, phase: Transferring, { replyId, heard }: { readonly replyId: string; readonly heard: string }): void {
+function onHeard(
+  draft: Draft,
+  phase: Transferring,
+  { replyId, heard }: { readonly replyId: string; readonly heard: string },
+): void {
   if (phase.cut?.replyId === replyId) {
     recordHeard(draft, phase.cut, heard);
     if (draft.phase.is === 'transferring') draft.phase = { ...draft.phase, cut: null };
@@ -118,7 +137,9 @@ function onTransferred(draft: Draft, phase: Transferring): void {
   beginEnding(draft, 'escalated', null);
 }
 
-/** Nobody took the caller: the agent is back, and says so in its own words or in those of the configuration. */
+/**
+ * Nobody took the caller: the agent is back, and says so in its own words or in those of the configuration.
+ */
 function onFailed(draft: Draft, phase: Transferring, message: string): void {
   const rule = draft.config.transfer?.destinations[phase.destination]?.onFailure;
   settle(draft, phase, { isDone: false, text: message });
@@ -142,7 +163,11 @@ function onFailed(draft: Draft, phase: Transferring, message: string): void {
   followTools(draft);
 }
 
-function settle(draft: Draft, phase: Transferring, outcome: { readonly isDone: boolean; readonly text: string }): void {
+function settle(
+  draft: Draft,
+  phase: Transferring,
+  outcome: { readonly isDone: boolean; readonly text: string },
+): void {
   const answer = answerOf(draft);
   const asked = answer?.generation.calls.find(({ call }) => call.callId === phase.callId);
   if (answer && asked) settleTransfer(draft, answer, asked, outcome);

@@ -1,4 +1,6 @@
-/** What the turn machine asks for: imperatives the turn loop carries out in order. All times are monotonic ms. */
+/**
+ * What the turn machine asks for: imperatives the turn loop carries out in order. All times are monotonic ms.
+ */
 import type { AgentEvent } from '#config/session-events.ts';
 import type { EndReason, SessionItem, TurnLatency } from '#config/session-record.ts';
 import type { ChatMessage, ToolCall } from '../../llm/llm.ts';
@@ -14,12 +16,25 @@ export type TurnWaterfall = Omit<TurnLatency, 'speech_ended_at'> & { readonly sp
 
 /** Why the machine did what it did: the rule, the moment it counts from, and the moment it decided for. */
 export interface Decision {
-  readonly about: 'endpoint' | 'interruption' | 'transcript' | 'speculation' | 'progress' | 'failure' | 'silence' | 'menu' | 'answering';
+  readonly about:
+    | 'endpoint'
+    | 'interruption'
+    | 'transcript'
+    | 'speculation'
+    | 'progress'
+    | 'failure'
+    | 'silence'
+    | 'menu'
+    | 'answering';
   readonly rule: string;
   readonly anchorMs: number;
   readonly deadlineMs: number;
   /** What could have been decided instead, and why it was not. */
-  readonly rejected?: readonly { readonly rule: string; readonly deadlineMs: number; readonly because: string }[];
+  readonly rejected?: readonly {
+    readonly rule: string;
+    readonly deadlineMs: number;
+    readonly because: string;
+  }[];
 }
 
 /** One thing to do. */
@@ -31,7 +46,10 @@ export type Effect =
   | { readonly do: 'openRecognizer' }
   | { readonly do: 'closeRecognizer' }
   | { readonly do: 'finalise' }
-  /** Synthesises a fixed text, unless it is only written to the client. Nothing of it is played, or shown, before `play`. */
+  /**
+   * Synthesises a fixed text, unless it is only written to the client. Nothing of it is played, or shown,
+   * before `play`.
+   */
   | { readonly do: 'say'; readonly replyId: string; readonly text: string; readonly isSpoken: boolean }
   /** Generates and synthesises a reply. Nothing of it is played before `play`. */
   | {
@@ -57,7 +75,10 @@ export type Effect =
   | { readonly do: 'runTool'; readonly call: ToolCall }
   /** Nobody waits for its result any more; `tool.finished` follows all the same. */
   | { readonly do: 'cancelTool'; readonly callId: string }
-  /** Hands the caller to the destination of this index; `notes` are for the person called. Answered by `transfer.finished`. */
+  /**
+   * Hands the caller to the destination of this index; `notes` are for the person called. Answered by
+   * `transfer.finished`.
+   */
   | { readonly do: 'transfer'; readonly destination: number; readonly notes: string }
   /** The call ends while it is being transferred. */
   | { readonly do: 'stopTransfer' }

@@ -1,6 +1,7 @@
 /**
- * Everything that can happen to a call, as the turn machine is told it: facts in the past tense, each with the monotonic time it is handed in.
- * This is also what the flight log keeps; a change of meaning needs a new `TURN_MACHINE_VERSION`.
+ * Everything that can happen to a call, as the turn machine is told it: facts in the past tense, each with
+ * the monotonic time it is handed in. This is also what the flight log keeps; a change of meaning needs a new
+ * `TURN_MACHINE_VERSION`.
  */
 
 import type { EndReason } from '#config/session-record.ts';
@@ -32,7 +33,9 @@ export type TurnFact =
   /** The first leg is there but not connected: the greeting can be prepared. */
   | { readonly type: 'call.started' }
   | { readonly type: 'call.connected' }
-  /** The leg broke and another one may come; what was being played on it is told as `playout.cleared` next. */
+  /**
+   * The leg broke and another one may come; what was being played on it is told as `playout.cleared` next.
+   */
   | { readonly type: 'leg.lost' }
   /** Another leg takes the place of the one that was lost; it is of use once `call.connected` says so. */
   | { readonly type: 'leg.replaced' }
@@ -48,7 +51,13 @@ export type TurnFact =
   | { readonly type: 'reply.token'; readonly replyId: string }
   /** A speakable piece was cut from the stream; `text` is what the caller would read. */
   | { readonly type: 'reply.piece'; readonly replyId: string; readonly text: string }
-  | { readonly type: 'reply.tool_called'; readonly replyId: string; readonly call: ToolCall; readonly mode: ToolMode; readonly source: string }
+  | {
+      readonly type: 'reply.tool_called';
+      readonly replyId: string;
+      readonly call: ToolCall;
+      readonly mode: ToolMode;
+      readonly source: string;
+    }
   /** The model has said all it wanted. */
   | { readonly type: 'reply.generated'; readonly replyId: string }
   /** The first audio of the reply exists. */
@@ -66,7 +75,12 @@ export type TurnFact =
   /** The reply has been played to its end. */
   | { readonly type: 'playout.finished'; readonly replyId: string; readonly heard: string }
   /** The reply was cut; `heard` are the words that had been played. */
-  | { readonly type: 'playout.cleared'; readonly replyId: string; readonly heard: string; readonly isExact: boolean }
+  | {
+      readonly type: 'playout.cleared';
+      readonly replyId: string;
+      readonly heard: string;
+      readonly isExact: boolean;
+    }
   | {
       readonly type: 'tool.finished';
       readonly callId: string;
@@ -79,7 +93,10 @@ export type TurnFact =
     }
   /** The person called and the caller hear each other. */
   | { readonly type: 'transfer.joined' }
-  /** Done: the caller is no longer ours, or the person has hung up. Otherwise the agent has the caller back, and `message` tells the model why. */
+  /**
+   * Done: the caller is no longer ours, or the person has hung up. Otherwise the agent has the caller back,
+   * and `message` tells the model why.
+   */
   | { readonly type: 'transfer.finished'; readonly isDone: boolean; readonly message: string }
   /** A colleague wants to talk with the caller in the agent's place. */
   | { readonly type: 'colleague.took_over' }

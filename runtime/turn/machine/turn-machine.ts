@@ -1,7 +1,8 @@
 /**
- * The conversation's logic as one pure function: who speaks, what interrupts, what is said while waiting, when the call ends.
- * No clock, no I/O: time comes with the inputs, timers are effects that come back as inputs, and the same inputs always give the same effects.
- * The turn loop carries the effects out; the flight log keeps the inputs. Each rule has a file of its own beside this one.
+ * The conversation's logic as one pure function: who speaks, what interrupts, what is said while waiting,
+ * when the call ends. No clock, no I/O: time comes with the inputs, timers are effects that come back as
+ * inputs, and the same inputs always give the same effects. The turn loop carries the effects out; the flight
+ * log keeps the inputs. Each rule has a file of its own beside this one.
  */
 import { onHold } from './answering.ts';
 import { createDraft, type Draft, emit, finishDraft } from './draft.ts';
@@ -9,7 +10,16 @@ import { beginEnding, closedReason, endFromOutside, stepEnding } from './ending.
 import { onTakenOver, stepTaken } from './human-takeover.ts';
 import { stepJoined } from './joined.ts';
 import { onBack, onLegLost, onLegReplaced } from './leg-loss.ts';
-import { onJudge, onSpeculateDue, onTalkDue, onTranscript, onUnheard, onVoiceStarted, onVoiceStopped, tryCommit } from './listening.ts';
+import {
+  onJudge,
+  onSpeculateDue,
+  onTalkDue,
+  onTranscript,
+  onUnheard,
+  onVoiceStarted,
+  onVoiceStopped,
+  tryCommit,
+} from './listening.ts';
 import { stepMenu } from './menu.ts';
 import { onConnected, onStarted } from './opening.ts';
 import { optsOut } from './opt-out.ts';
@@ -41,7 +51,9 @@ export function step(state: TurnState, input: TurnInput): Step {
   return finishDraft(draft);
 }
 
-/** Phases with a procedure of their own take every input; the conversation's are dispatched by what happened. */
+/**
+ * Phases with a procedure of their own take every input; the conversation's are dispatched by what happened.
+ */
 function route(draft: Draft, input: TurnInput): void {
   if (optsOut(draft, input)) return;
   if (draft.screening && screen(draft, draft.screening, input)) return;
@@ -132,7 +144,10 @@ function dispatch(draft: Draft, input: TurnInput): void {
   }
 }
 
-function onEnd(draft: Draft, input: Extract<TurnInput, { type: 'leg.closed' | 'end.requested' | 'user.hung_up' }>): void {
+function onEnd(
+  draft: Draft,
+  input: Extract<TurnInput, { type: 'leg.closed' | 'end.requested' | 'user.hung_up' }>,
+): void {
   switch (input.type) {
     case 'leg.closed':
       beginEnding(draft, closedReason(draft, input.reason), null);
@@ -148,7 +163,10 @@ function onEnd(draft: Draft, input: Extract<TurnInput, { type: 'leg.closed' | 'e
   }
 }
 
-type CallerInput = Extract<TurnInput, { type: `voice.${string}` | `transcript.${string}` | 'recognizer.failed' }>;
+type CallerInput = Extract<
+  TurnInput,
+  { type: `voice.${string}` | `transcript.${string}` | 'recognizer.failed' }
+>;
 
 function onHeardCaller(draft: Draft, input: CallerInput): void {
   switch (input.type) {

@@ -1,4 +1,7 @@
-/** The turn machine's state: one phase at a time, the caller's side beside it, and what is remembered of the conversation. All of it immutable. */
+/**
+ * The turn machine's state: one phase at a time, the caller's side beside it, and what is remembered of the
+ * conversation. All of it immutable.
+ */
 
 import type { AgentState } from '#config/session-events.ts';
 import type { EndReason } from '#config/session-record.ts';
@@ -74,7 +77,10 @@ export interface Turn {
   readonly wantsAudio: boolean;
   /** Said instead when the model fails (greeting, "are you still there?"). */
   readonly fallback: string | null;
-  /** Only worth saying to a caller who says nothing: dropped as long as nothing of it was heard and they say something of their own. */
+  /**
+   * Only worth saying to a caller who says nothing: dropped as long as nothing of it was heard and they say
+   * something of their own.
+   */
   readonly isForSilence: boolean;
 }
 
@@ -149,7 +155,10 @@ export interface Prepared {
 /** Who has the floor. */
 export type Phase =
   | ({ readonly is: 'connecting' } & Prepared)
-  /** The keypad menu before the conversation: `utterance` is its prompt while that plays, `after` what its end leads to. */
+  /**
+   * The keypad menu before the conversation: `utterance` is its prompt while that plays, `after` what its end
+   * leads to.
+   */
   | {
       readonly is: 'menu';
       readonly utterance: Utterance | null;
@@ -158,18 +167,43 @@ export type Phase =
       /** The texts that name the chosen value are known. */
       readonly isReady: boolean;
     }
-  /** A mailbox has answered: its beep, or the end of its greeting, is awaited; `answer` is the message being composed, `cut` what was being said to it. */
-  | { readonly is: 'voicemail'; readonly cut: Utterance | null; readonly answer: Answer | null; readonly isOpen: boolean; readonly capMs: number }
+  /**
+   * A mailbox has answered: its beep, or the end of its greeting, is awaited; `answer` is the message being
+   * composed, `cut` what was being said to it.
+   */
+  | {
+      readonly is: 'voicemail';
+      readonly cut: Utterance | null;
+      readonly answer: Answer | null;
+      readonly isOpen: boolean;
+      readonly capMs: number;
+    }
   /** Nothing to say: the floor is the caller's. */
   | { readonly is: 'listening' }
   /** A turn is taken; nothing is audible yet. */
   | { readonly is: 'answering'; readonly answer: Answer }
   | { readonly is: 'speaking'; readonly utterance: Utterance; readonly answer: Answer | null }
-  /** The caller spoke up: the agent holds its breath until it is clear whether that was meant. `utterance` is null before the first audio. */
-  | { readonly is: 'paused'; readonly utterance: Utterance | null; readonly answer: Answer | null; readonly sinceMs: number }
+  /**
+   * The caller spoke up: the agent holds its breath until it is clear whether that was meant. `utterance` is
+   * null before the first audio.
+   */
+  | {
+      readonly is: 'paused';
+      readonly utterance: Utterance | null;
+      readonly answer: Answer | null;
+      readonly sinceMs: number;
+    }
   /** The agent was cut off; what was heard is not told yet. */
-  | { readonly is: 'clearing'; readonly utterance: Utterance; readonly answer: Answer | null; readonly next: Turn | null }
-  /** The caller is being handed to a person. `utterance` is what is said before, `cut` a hold line it broke off. */
+  | {
+      readonly is: 'clearing';
+      readonly utterance: Utterance;
+      readonly answer: Answer | null;
+      readonly next: Turn | null;
+    }
+  /**
+   * The caller is being handed to a person. `utterance` is what is said before, `cut` a hold line it broke
+   * off.
+   */
   | {
       readonly is: 'transferring';
       readonly answer: Answer;
@@ -179,9 +213,15 @@ export type Phase =
       readonly cut: Utterance | null;
       readonly utterance: Utterance | null;
     }
-  /** Caller and person hear each other: the agent has left. `answer` is the one that transferred, null where another worker's did. */
+  /**
+   * Caller and person hear each other: the agent has left. `answer` is the one that transferred, null where
+   * another worker's did.
+   */
   | { readonly is: 'joined'; readonly answer: Answer | null; readonly cut: Utterance | null }
-  /** A colleague talks with the caller. `cut` is what the agent was saying, until it is known what was heard of it; `answer` what that belongs to. */
+  /**
+   * A colleague talks with the caller. `cut` is what the agent was saying, until it is known what was heard
+   * of it; `answer` what that belongs to.
+   */
   | {
       readonly is: 'taken';
       readonly answer: Answer | null;
@@ -217,7 +257,10 @@ export interface TurnState {
   /** Turns taken while the agent could not be interrupted, and tool results that came in the background. */
   readonly waiting: readonly Turn[];
   readonly recognizer: { readonly is: 'open' | 'reopening' | 'none'; readonly failures: number };
-  /** How long the recogniser took when it was last asked to settle a turn's words; null before the first, and after one that was taken without them. */
+  /**
+   * How long the recogniser took when it was last asked to settle a turn's words; null before the first, and
+   * after one that was taken without them.
+   */
   readonly finalTookMs: number | null;
   readonly lastReply: number;
   readonly lastTurn: number;

@@ -1,4 +1,7 @@
-/** What a caller can do beside speaking: keys, typed messages, the buttons of a web page; and turns that come from them. */
+/**
+ * What a caller can do beside speaking: keys, typed messages, the buttons of a web page; and turns that come
+ * from them.
+ */
 import { keypadMessage, pressKey } from '../text/keypad.ts';
 import { freeFloor, promiseWord, takeTurn, yieldToCaller } from './answering.ts';
 import { type Draft, emit, explain } from './draft.ts';
@@ -10,7 +13,10 @@ import { mergedTurn } from './merged-turn.ts';
 import { forgetQuiet } from './silence.ts';
 import type { Turn } from './turn-state.ts';
 
-/** A key of the phone. Digits are never dropped once keypad input is on; the first one stops the agent, a key that begins no entry does not: nothing would follow. */
+/**
+ * A key of the phone. Digits are never dropped once keypad input is on; the first one stops the agent, a key
+ * that begins no entry does not: nothing would follow.
+ */
 export function onDigit(draft: Draft, digit: string): void {
   const { keypad } = draft.config;
   if (!keypad) return;
@@ -20,7 +26,8 @@ export function onDigit(draft: Draft, digit: string): void {
   if (draft.digits === '' && digits !== '' && isInterruptible(draft)) cut(draft, 'keypad');
   draft.digits = digits;
   if (isComplete) endEntry(draft, draft.atMs);
-  else if (digits !== '') emit(draft, { do: 'startTimer', name: 'keypad', atMs: draft.atMs + keypad.interDigitMs });
+  else if (digits !== '')
+    emit(draft, { do: 'startTimer', name: 'keypad', atMs: draft.atMs + keypad.interDigitMs });
 }
 
 /** No further key came in time. */
@@ -57,7 +64,8 @@ function giveTurn(draft: Draft, turn: Turn): void {
       return;
     case 'answering':
     case 'paused':
-      if (phase.answer && isUnnoticed(phase.answer) && phase.answer.turn.source !== 'event') replaceTurn(draft, phase.answer.turn, turn);
+      if (phase.answer && isUnnoticed(phase.answer) && phase.answer.turn.source !== 'event')
+        replaceTurn(draft, phase.answer.turn, turn);
       else draft.waiting = [...draft.waiting, turn];
       promiseWord(draft, turn);
       if (draft.phase.is === 'paused') resume(draft);
@@ -85,7 +93,11 @@ function giveTurn(draft: Draft, turn: Turn): void {
 function replaceTurn(draft: Draft, before: Turn, turn: Turn): void {
   const { phase } = draft;
   if (!('answer' in phase) || !phase.answer) return;
-  emit(draft, { do: 'discard', replyId: phase.answer.generation.replyId }, { do: 'stopTimer', name: 'falseInterruption' });
+  emit(
+    draft,
+    { do: 'discard', replyId: phase.answer.generation.replyId },
+    { do: 'stopTimer', name: 'falseInterruption' },
+  );
   takeTurn(draft, mergedTurn(before, turn));
 }
 
@@ -95,8 +107,17 @@ export function onInterrupted(draft: Draft): void {
   if (isInterruptible(draft)) cut(draft, 'user_interrupt');
   const { phase } = draft;
   if ((phase.is !== 'answering' && phase.is !== 'paused') || !phase.answer) return;
-  explain(draft, { about: 'interruption', rule: 'user_interrupt', anchorMs: draft.atMs, deadlineMs: draft.atMs });
-  emit(draft, { do: 'discard', replyId: phase.answer.generation.replyId }, { do: 'stopTimer', name: 'falseInterruption' });
+  explain(draft, {
+    about: 'interruption',
+    rule: 'user_interrupt',
+    anchorMs: draft.atMs,
+    deadlineMs: draft.atMs,
+  });
+  emit(
+    draft,
+    { do: 'discard', replyId: phase.answer.generation.replyId },
+    { do: 'stopTimer', name: 'falseInterruption' },
+  );
   closeAnswer(draft, phase.answer, true);
   freeFloor(draft);
 }
@@ -115,5 +136,15 @@ function writtenTurn(draft: Draft, source: 'typed' | 'keypad', text: string, wan
   draft.lastTurn += 1;
   const { atMs } = draft;
   const times = { startMs: atMs, speechEndMs: atMs, dueMs: atMs, committedMs: atMs };
-  return { turnId: draft.lastTurn, source, text, speech: null, ...times, rule: source, wantsAudio, fallback: null, isForSilence: false };
+  return {
+    turnId: draft.lastTurn,
+    source,
+    text,
+    speech: null,
+    ...times,
+    rule: source,
+    wantsAudio,
+    fallback: null,
+    isForSilence: false,
+  };
 }

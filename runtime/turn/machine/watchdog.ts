@@ -10,10 +10,19 @@ export function onProgressDue(draft: Draft): void {
   const { phase } = draft;
   if (phase.is === 'listening' || phase.is === 'connecting' || phase.is === 'paused') return;
   const dueMs = draft.progressMs + PROGRESS_MS;
-  emit(draft, { do: 'startTimer', name: 'progress', atMs: draft.atMs < dueMs ? dueMs : draft.atMs + PROGRESS_MS });
+  emit(draft, {
+    do: 'startTimer',
+    name: 'progress',
+    atMs: draft.atMs < dueMs ? dueMs : draft.atMs + PROGRESS_MS,
+  });
   // Without a leg nothing can be played: the call itself knows how long that may last.
   if (draft.atMs < dueMs || (draft.isLegLost && phase.is === 'speaking')) return;
-  explain(draft, { about: 'progress', rule: `stalled_${phase.is}`, anchorMs: draft.progressMs, deadlineMs: dueMs });
+  explain(draft, {
+    about: 'progress',
+    rule: `stalled_${phase.is}`,
+    anchorMs: draft.progressMs,
+    deadlineMs: dueMs,
+  });
   if (phase.is === 'clearing') {
     // The leg does not answer: nothing is known to have been heard.
     recordHeard(draft, phase.utterance, '');
@@ -28,7 +37,12 @@ function onAnswerStalled(draft: Draft, answer: Answer): void {
   if (turn.fallback !== null && !isTool && !isHeard(answer)) {
     // A greeting is not waited for: its fixed words are said instead.
     emit(draft, { do: 'discard', replyId: generation.replyId });
-    onFailed(draft, { stage: stageOf(generation), message: 'the model did not begin in time', status: null, isRetryable: false });
+    onFailed(draft, {
+      stage: stageOf(generation),
+      message: 'the model did not begin in time',
+      status: null,
+      isRetryable: false,
+    });
     return;
   }
   const movedMs = Math.max(generation.startedMs, generation.tokenMs ?? 0, generation.pieceMs ?? 0);
@@ -37,7 +51,12 @@ function onAnswerStalled(draft: Draft, answer: Answer): void {
     return;
   }
   emit(draft, { do: 'discard', replyId: generation.replyId });
-  onFailed(draft, { stage: stageOf(generation), message: 'the model stopped answering', status: null, isRetryable: true });
+  onFailed(draft, {
+    stage: stageOf(generation),
+    message: 'the model stopped answering',
+    status: null,
+    isRetryable: true,
+  });
   // It is asked again, which takes its time too.
   if (draft.phase.is === 'answering') bridge(draft, draft.phase.answer);
 }
@@ -55,9 +74,15 @@ function onSpeechStalled(draft: Draft, answer: Answer | null): void {
   const { phase } = draft;
   if (phase.is !== 'speaking') return;
   const { utterance } = phase;
-  const isGenerating = answer?.generation.replyId === utterance.replyId && answer.generation.status !== 'done';
-  // Words whose voice is late are still the best there is to say: given up at once, they would leave the caller with nothing.
-  if ((utterance.startedMs === null || isGenerating) && draft.atMs - draft.progressMs < draft.config.generationCapMs) return;
+  const isGenerating =
+    answer?.generation.replyId === utterance.replyId && answer.generation.status !== 'done';
+  // Words whose voice is late are still the best there is to say: given up at once, they would leave the
+  // caller with nothing.
+  if (
+    (utterance.startedMs === null || isGenerating) &&
+    draft.atMs - draft.progressMs < draft.config.generationCapMs
+  )
+    return;
   if (utterance.kind === 'hold' && utterance.startedMs === null && answer) {
     // Only the line that bridges the wait is given up, never the answer it was to bridge.
     emit(draft, { do: 'discard', replyId: utterance.replyId });

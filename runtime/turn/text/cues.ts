@@ -1,6 +1,7 @@
 /**
- * Cues in square brackets by which a model says how something is to be said (`voice.expressive`): rendered by the voice where it can,
- * never read out, never in the transcript. Sounds and stage directions a model writes unasked are taken away as well.
+ * Cues in square brackets by which a model says how something is to be said (`voice.expressive`): rendered by
+ * the voice where it can, never read out, never in the transcript. Sounds and stage directions a model writes
+ * unasked are taken away as well.
  */
 import { EMOTIONS, type Emotion } from '#media/speech/speech.ts';
 
@@ -9,7 +10,8 @@ export const CUT_OFF_MARK = '[…]';
 
 /** What may be a cue. */
 const BRACKETED = /\[([a-z ]{1,32})\]/gi;
-const SOUND = /^(?:laugh(?:s|ing|ter)?|chuckles?|sigh(?:s|ing)?|gasps?|whisper(?:s|ing)?|pauses?|clears throat)$/i;
+const SOUND =
+  /^(?:laugh(?:s|ing|ter)?|chuckles?|sigh(?:s|ing)?|gasps?|whisper(?:s|ing)?|pauses?|clears throat)$/i;
 
 /** What an expressive agent's model is told. */
 export const CUE_INSTRUCTION = `Where the tone should change, begin the sentence with one of these cues, and use no other: ${EMOTIONS.map((emotion) => `[${emotion}]`).join(' ')}. Cues are never read aloud.`;

@@ -1,4 +1,7 @@
-/** The words for the digits, in every language an agent can speak: for numbers that are dictated and keys that are said. */
+/**
+ * The words for the digits, in every language an agent can speak: for numbers that are dictated and keys that
+ * are said.
+ */
 
 /** Zero to nine; variants of one digit are joined by `|`. */
 export const DIGITS: Readonly<Record<string, string>> = {
@@ -59,7 +62,13 @@ export const DIGITS: Readonly<Record<string, string>> = {
 const BY_LANGUAGE = new Map(Object.entries(DIGITS).map(([language, list]) => [language, digitsByWord(list)]));
 
 function digitsByWord(list: string): ReadonlyMap<string, string> {
-  return new Map(list.split(' ').flatMap((variants, digit) => variants.split('|').map((word): [string, string] => [word, String(digit)])));
+  return new Map(
+    list
+      .split(' ')
+      .flatMap((variants, digit) =>
+        variants.split('|').map((word): [string, string] => [word, String(digit)]),
+      ),
+  );
 }
 
 /** "Double five" is five twice. */
@@ -77,7 +86,8 @@ export function digitCount(word: string, language: string): number {
   if (/^\+?[\d()-]+$/.test(word)) return word.replace(/\D/g, '').length;
   const letters = [...word];
   // Written without spaces between the digits.
-  if (letters.length > 1 && letters.every((letter) => digitOf(letter, language) !== null)) return letters.length;
+  if (letters.length > 1 && letters.every((letter) => digitOf(letter, language) !== null))
+    return letters.length;
   return REPEATS.get(word) ?? 0;
 }
 

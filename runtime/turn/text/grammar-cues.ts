@@ -1,6 +1,7 @@
 /**
- * Words that tell a turn's state, in every language an agent can speak: hesitations, words after which more is to come (conjunctions, articles, prepositions,
- * auxiliaries, pronouns), and the words of a dictated e-mail address. Languages without spaces are matched by how the text ends.
+ * Words that tell a turn's state, in every language an agent can speak: hesitations, words after which more
+ * is to come (conjunctions, articles, prepositions, auxiliaries, pronouns), and the words of a dictated
+ * e-mail address. Languages without spaces are matched by how the text ends.
  */
 
 /** Sounds of somebody thinking, in any language. */
@@ -89,4 +90,5 @@ export const MAIL_WORDS =
   /@|\be-?mail|\bmail address|\bcorreo\b|\bcourriel|почт|пошт|имейл|メール|邮箱|邮件|이메일|e-?posta|\bat (gmail|hotmail|yahoo|outlook|icloud)\b|arroba|arobase|chiocciola|klammeraffe|apenstaartje|zavináč|アットマーク|골뱅이/u;
 export const MAIL_AT =
   /@|\bat\b|arroba|arobase|chiocciola|klammeraffe|apenstaartje|zavináč|małpa|собака|snabel-?a|krøllalfa|kukac|アット(マーク)?|골뱅이|艾特/u;
-export const MAIL_DOT = /\.|\b(dot|punkt|point|punto|ponto|punt|punct|piste|nokta|pont)\b|kropka|tečka|bodka|точка|крапка|ドット|점|点/u;
+export const MAIL_DOT =
+  /\.|\b(dot|punkt|point|punto|ponto|punt|punct|piste|nokta|pont)\b|kropka|tečka|bodka|точка|крапка|ドット|점|点/u;

@@ -1,6 +1,6 @@
 /**
- * Keys of the phone (`conversation.keypad_menu` and `keypad_input`): which option of a menu a key or a phrase means,
- * and how digits become one entry. Pure.
+ * Keys of the phone (`conversation.keypad_menu` and `keypad_input`): which option of a menu a key or a phrase
+ * means, and how digits become one entry. Pure.
  */
 import { digitOf } from './digit-words.ts';
 import { normalised } from './normalised.ts';
@@ -34,7 +34,10 @@ const LONGEST_SPOKEN_KEY_WORDS = 3;
 
 /** What is said for a menu at an attempt (from 1). A menu without a prompt reads its options. */
 export function menuText(menu: KeypadMenu, attempt: number): string {
-  const prompt = menu.prompt === '' ? menu.options.map(({ key, label }) => `${label === '' ? '' : `${label}: `}${key}.`).join(' ') : menu.prompt;
+  const prompt =
+    menu.prompt === ''
+      ? menu.options.map(({ key, label }) => `${label === '' ? '' : `${label}: `}${key}.`).join(' ')
+      : menu.prompt;
   return attempt > 1 && menu.retryMessage !== '' ? `${menu.retryMessage} ${prompt}` : prompt;
 }
 
@@ -43,7 +46,10 @@ export function optionOfKey(menu: KeypadMenu, key: string): KeypadOption | null 
   return menu.options.find((option) => option.key === key) ?? null;
 }
 
-/** The option a caller's words name: by one of its phrases, or by its key as a word. Null when none, or more than one, is meant. */
+/**
+ * The option a caller's words name: by one of its phrases, or by its key as a word. Null when none, or more
+ * than one, is meant.
+ */
 export function optionOfWords(menu: KeypadMenu, text: string, language: string): KeypadOption | null {
   const said = normalised(text);
   if (said === '') return null;
@@ -61,11 +67,17 @@ export function optionOfWords(menu: KeypadMenu, text: string, language: string):
 
 function longestPhrase({ label }: KeypadOption, said: string): string {
   const phrases = label.split(/[,;/|]/).map(normalised);
-  return phrases.filter((phrase) => phrase !== '' && ` ${said} `.includes(` ${phrase} `)).sort((a, b) => b.length - a.length)[0] ?? '';
+  return (
+    phrases
+      .filter((phrase) => phrase !== '' && ` ${said} `.includes(` ${phrase} `))
+      .sort((a, b) => b.length - a.length)[0] ?? ''
+  );
 }
 
 /** "Technical support" is not "support"; "sales or support" is neither. */
-function mostExact(named: readonly { readonly option: KeypadOption; readonly phrase: string }[]): KeypadOption | null {
+function mostExact(
+  named: readonly { readonly option: KeypadOption; readonly phrase: string }[],
+): KeypadOption | null {
   const best = named.filter(({ phrase }) => named.every((other) => phrase.includes(other.phrase)));
   return best.length === 1 ? (best[0]?.option ?? null) : null;
 }

@@ -18,5 +18,7 @@ export function normalised(text: string): string {
 /** A word without the marks around it; vowel signs and accents that follow a letter are part of it. */
 export function bare(token: string): string {
   if (BARE.test(token)) return token;
-  return token.replace(/^[^\p{L}\p{N}+@]+/u, '').replace(/(?<![^\p{L}\p{N}\p{M}@])[^\p{L}\p{N}\p{M}@]+$/u, '');
+  return token
+    .replace(/^[^\p{L}\p{N}+@]+/u, '')
+    .replace(/(?<![^\p{L}\p{N}\p{M}@])[^\p{L}\p{N}\p{M}@]+$/u, '');
 }

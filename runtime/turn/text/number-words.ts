@@ -1,4 +1,7 @@
-/** Numbers as words (n2words), for voices that cannot read numerals. English is not here: every voice there is reads English numerals. */
+/**
+ * Numbers as words (n2words), for voices that cannot read numerals. English is not here: every voice there is
+ * reads English numerals.
+ */
 import { toCardinal as ar } from 'n2words/ar-SA';
 import { toCardinal as bn } from 'n2words/bn-BD';
 import { toCardinal as cs } from 'n2words/cs-CZ';
@@ -94,14 +97,18 @@ export function numberWords(value: string, language: string): string | null {
   return Object.hasOwn(CARDINALS, language) ? (CARDINALS[language]?.(value) ?? null) : null;
 }
 
-/** What a written number is worth, as digits with a decimal point: which of `.` and `,` groups and which begins the fraction depends on the language. */
+/**
+ * What a written number is worth, as digits with a decimal point: which of `.` and `,` groups and which
+ * begins the fraction depends on the language.
+ */
 export function numberValue(written: string, language: string): string {
   const digits = written.replace(/[\s'’]/g, '');
   const last = Math.max(digits.lastIndexOf('.'), digits.lastIndexOf(','));
   if (last === -1) return digits;
   const mark = digits.charAt(last);
   const hasBoth = digits.includes('.') && digits.includes(',');
-  const isGroup = digits.indexOf(mark) !== last || (!hasBoth && mark === groupMark(language) && digits.length - last === 4);
+  const isGroup =
+    digits.indexOf(mark) !== last || (!hasBoth && mark === groupMark(language) && digits.length - last === 4);
   const fraction = isGroup ? '' : digits.slice(last + 1);
   const whole = (isGroup ? digits : digits.slice(0, last)).replace(/[.,]/g, '');
   return fraction === '' ? whole : `${whole}.${fraction}`;

@@ -1,6 +1,7 @@
 /**
- * From what a model writes to what a voice reads. `readable` takes away what is only for eyes (markdown, emoji): this is what the transcript shows.
- * `speakable` words what voices read badly (spoken-forms.ts) and remembers which spoken words stand for which written one. Pure.
+ * From what a model writes to what a voice reads. `readable` takes away what is only for eyes (markdown,
+ * emoji): this is what the transcript shows. `speakable` words what voices read badly (spoken-forms.ts) and
+ * remembers which spoken words stand for which written one. Pure.
  */
 import { type Reading, spokenForm } from './spoken-forms.ts';
 
@@ -56,7 +57,8 @@ export function speakable(text: string, reading: Reading): SpeakableText {
     const form = whole ?? spokenForm(text, at + marks.length, reading);
     const end = nextSpace(text, form?.end ?? at);
     if (form) add(end, (whole ? '' : marks) + form.spoken + text.slice(form.end, end));
-    else for (const part of unspacedWords(text.slice(at, end), reading.language)) add(at + part.end, part.word);
+    else
+      for (const part of unspacedWords(text.slice(at, end), reading.language)) add(at + part.end, part.word);
     at = end + text.slice(end).search(/\S|$/);
     if (at < text.length) spoken += text.slice(end, at);
   }
@@ -70,7 +72,10 @@ function nextSpace(text: string, from: number): number {
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
 const SEGMENTERS = new Map<string, Intl.Segmenter>();
 
-/** The words of a stretch without spaces: in some scripts it is a whole sentence. Marks belong to the word before them. */
+/**
+ * The words of a stretch without spaces: in some scripts it is a whole sentence. Marks belong to the word
+ * before them.
+ */
 function unspacedWords(stretch: string, language: string): { word: string; end: number }[] {
   if (!UNSPACED.test(stretch)) return [{ word: stretch, end: stretch.length }];
   const segmenter = SEGMENTERS.get(language) ?? new Intl.Segmenter(language, { granularity: 'word' });
@@ -78,7 +83,8 @@ function unspacedWords(stretch: string, language: string): { word: string; end: 
   const words: { word: string; end: number }[] = [];
   for (const { segment, index, isWordLike } of segmenter.segment(stretch)) {
     const last = words.at(-1);
-    if (last && !isWordLike) words[words.length - 1] = { word: last.word + segment, end: index + segment.length };
+    if (last && !isWordLike)
+      words[words.length - 1] = { word: last.word + segment, end: index + segment.length };
     else words.push({ word: segment, end: index + segment.length });
   }
   return words;

@@ -1,7 +1,8 @@
 /**
- * How stretches of written text are read out that are no plain words. Addresses, telephone numbers and codes are worded for every voice, as voices rush through them;
- * dates, times, money, units and abbreviations only for a voice that needs words, since the others read them well themselves. Names of currencies, units and months
- * are the ones the platform knows for the language (Intl).
+ * How stretches of written text are read out that are no plain words. Addresses, telephone numbers and codes
+ * are worded for every voice, as voices rush through them; dates, times, money, units and abbreviations only
+ * for a voice that needs words, since the others read them well themselves. Names of currencies, units and
+ * months are the ones the platform knows for the language (Intl).
  */
 import { groupsBySpaces, numberValue, numberWords } from './number-words.ts';
 import { abbreviationsFor, symbolsFor } from './phrases.ts';
@@ -92,42 +93,59 @@ const UNIT_SIGNS = Object.keys(UNITS)
   .join('|');
 
 /** Endings by which an address is known that begins with neither `www.` nor a scheme. */
-const ZONES = 'com|org|net|edu|gov|io|ai|co|app|dev|info|biz|eu|de|at|ch|fr|es|it|nl|be|pt|br|pl|cz|se|no|dk|fi|uk|us|ca|au|in|jp|kr|cn|mx|ru|tr';
+const ZONES =
+  'com|org|net|edu|gov|io|ai|co|app|dev|info|biz|eu|de|at|ch|fr|es|it|nl|be|pt|br|pl|cz|se|no|dk|fi|uk|us|ca|au|in|jp|kr|cn|mx|ru|tr';
 
 const FOR_EVERY_VOICE: readonly Rule[] = [
   rule(String.raw`[\w.+-]+@[\w-]+(?:\.[\w-]+)+`, ([address], reading) => spokenAddress(address, reading)),
-  rule(String.raw`(?:https?:\/\/|(?=www\.))(\S*[\w/])`, ([, address = ''], reading) => spokenAddress(address.replace(/\/$/, ''), reading), 'iy'),
+  rule(
+    String.raw`(?:https?:\/\/|(?=www\.))(\S*[\w/])`,
+    ([, address = ''], reading) => spokenAddress(address.replace(/\/$/, ''), reading),
+    'iy',
+  ),
   rule(String.raw`[a-z0-9][a-z0-9-]*(?:\.[a-z0-9-]+)*\.(?:${ZONES})(?:\/\S*[\w/])?`, ([address], reading) =>
     spokenAddress(address.replace(/\/$/, ''), reading),
   ),
   rule(String.raw`\+\d{1,3}(?:[ .()/-]{0,2}\d){6,14}`, ([number], reading) => spokenGroups(number, reading)),
   rule(String.raw`\(?\d{3}\)?[ .-]\d{3}[ .-]\d{4}`, ([number], reading) => spokenGroups(number, reading)),
-  rule(String.raw`\+?\d(?:-?\d){4,}`, ([number], reading) => (isDateOrRange(number) ? null : spokenGroups(number, reading))),
+  rule(String.raw`\+?\d(?:-?\d){4,}`, ([number], reading) =>
+    isDateOrRange(number) ? null : spokenGroups(number, reading),
+  ),
   rule('[A-Z0-9]+(?:-[A-Z0-9]+)*', ([code], reading) => (isCode(code) ? spokenGroups(code, reading) : null)),
 ];
 
 const FOR_PLAIN_VOICES: readonly Rule[] = [
-  rule(String.raw`(\d{4})-(\d{2})-(\d{2})`, ([, year, month, day], reading) => spokenDate([year, month, day], reading)),
-  rule(String.raw`(\d{1,2})\.(\d{1,2})\.(\d{4})`, ([, day, month, year], reading) => spokenDate([year, month, day], reading)),
+  rule(String.raw`(\d{4})-(\d{2})-(\d{2})`, ([, year, month, day], reading) =>
+    spokenDate([year, month, day], reading),
+  ),
+  rule(String.raw`(\d{1,2})\.(\d{1,2})\.(\d{4})`, ([, day, month, year], reading) =>
+    spokenDate([year, month, day], reading),
+  ),
   rule(String.raw`(\d{1,2})\/(\d{1,2})\/(\d{4})`, ([, first, second, year], reading) =>
     spokenDate(reading.language === 'en' ? [year, first, second] : [year, second, first], reading),
   ),
-  rule(String.raw`(${SIGNS}|${CODES}) ?(${SPACED_NUMBER})( \p{L}*illi\p{L}+)?`, ([, sign, number, scale], reading) =>
-    spokenMoney({ sign, number, scale }, reading),
+  rule(
+    String.raw`(${SIGNS}|${CODES}) ?(${SPACED_NUMBER})( \p{L}*illi\p{L}+)?`,
+    ([, sign, number, scale], reading) => spokenMoney({ sign, number, scale }, reading),
   ),
-  rule(String.raw`(${SPACED_NUMBER})( \p{L}*illi\p{L}+)? ?(${SIGNS}|${CODES})`, ([, number, scale, sign], reading) =>
-    spokenMoney({ sign, number, scale }, reading),
+  rule(
+    String.raw`(${SPACED_NUMBER})( \p{L}*illi\p{L}+)? ?(${SIGNS}|${CODES})`,
+    ([, number, scale, sign], reading) => spokenMoney({ sign, number, scale }, reading),
   ),
   rule(`(-?)(${SPACED_NUMBER}) ?(${UNIT_SIGNS})`, ([, minus, number = '', sign = ''], reading) =>
     spokenUnit(`${minus}${number}`, UNITS[sign] ?? '', reading),
   ),
-  rule(String.raw`(\d{1,2})[:.](\d{2})`, ([, hour = '', minute = ''], reading) => spokenTime(hour, minute, reading)),
+  rule(String.raw`(\d{1,2})[:.](\d{2})`, ([, hour = '', minute = ''], reading) =>
+    spokenTime(hour, minute, reading),
+  ),
   rule(`-?(?:${SPACED_NUMBER})`, ([number], reading) => spokenNumber(number, reading)),
 ];
 
 /** The form that begins at `start`, where a word begins; null for plain words. */
 export function spokenForm(text: string, start: number, reading: Reading): SpokenForm | null {
-  for (const { pattern, read } of reading.needsWords ? [...FOR_EVERY_VOICE, ...FOR_PLAIN_VOICES] : FOR_EVERY_VOICE) {
+  for (const { pattern, read } of reading.needsWords
+    ? [...FOR_EVERY_VOICE, ...FOR_PLAIN_VOICES]
+    : FOR_EVERY_VOICE) {
     pattern.lastIndex = start;
     const match = pattern.exec(text);
     const spoken = match === null ? null : read(match, reading);
@@ -145,7 +163,10 @@ function abbreviation(text: string, start: number, { language }: Reading): Spoke
   for (const written of [word, word.replace(/(?<![,;:!?)"'])[,;:!?)"']+$/, '')]) {
     const spoken = abbreviationsFor(language).get(written);
     // A number sign is one only before a number: "No. 5", but "No. Really."
-    if (spoken !== undefined && (!/^(No|Nr|N)\.$/.test(written) || /^ ?\d/.test(text.slice(start + written.length))))
+    if (
+      spoken !== undefined &&
+      (!/^(No|Nr|N)\.$/.test(written) || /^ ?\d/.test(text.slice(start + written.length)))
+    )
       return { end: start + written.length, spoken };
   }
   return null;
@@ -197,10 +218,19 @@ function isDateOrRange(number: string): boolean {
   return /^\d{4}-\d{2}-\d{2}$|^\d{4}-\d{4}$/.test(number);
 }
 
-/** Letters and digits mixed, five at least; not an amount with its unit, nor a word with a number behind it (COVID-19). */
+/**
+ * Letters and digits mixed, five at least; not an amount with its unit, nor a word with a number behind it
+ * (COVID-19).
+ */
 function isCode(code: string): boolean {
   const characters = code.replaceAll('-', '');
-  return characters.length >= 5 && /\d/.test(code) && /[A-Z]/.test(code) && !/[A-Z]{5}/.test(code) && !/^\d+[A-Z]{1,3}$/.test(code);
+  return (
+    characters.length >= 5 &&
+    /\d/.test(code) &&
+    /[A-Z]/.test(code) &&
+    !/[A-Z]{5}/.test(code) &&
+    !/^\d+[A-Z]{1,3}$/.test(code)
+  );
 }
 
 function spokenDate([year, month, day]: readonly (string | undefined)[], reading: Reading): string | null {
@@ -214,13 +244,21 @@ function spokenDate([year, month, day]: readonly (string | undefined)[], reading
 function spokenTime(hour: string, minute: string, reading: Reading): string | null {
   // English voices read a clock time themselves.
   if (reading.language === 'en' || Number(hour) > 23 || Number(minute) > 59) return null;
-  const words = [hour, ...(Number(minute) === 0 ? [] : [minute])].map((part) => numberWords(String(Number(part)), reading.language));
+  const words = [hour, ...(Number(minute) === 0 ? [] : [minute])].map((part) =>
+    numberWords(String(Number(part)), reading.language),
+  );
   return words.includes(null) ? null : words.join(' ');
 }
 
-/** 12,50 EUR is "12 euros 50": amounts are read so in most languages, and no name of a hundredth is needed. */
+/**
+ * 12,50 EUR is "12 euros 50": amounts are read so in most languages, and no name of a hundredth is needed.
+ */
 function spokenMoney(
-  { sign = '', number = '', scale = '' }: { sign?: string | undefined; number?: string | undefined; scale?: string | undefined },
+  {
+    sign = '',
+    number = '',
+    scale = '',
+  }: { sign?: string | undefined; number?: string | undefined; scale?: string | undefined },
   reading: Reading,
 ): string {
   const { language } = reading;
@@ -228,8 +266,14 @@ function spokenMoney(
   const [whole = '0', fraction = ''] = numberValue(number, language).split('.');
   const isSplit = scale === '' && fraction !== '';
   const amount = isSplit || /^0*$/.test(fraction) ? whole : `${whole}.${fraction}`;
-  const named = inWords(currencyFormat(language, currency), { value: scale === '' ? whole : '1000000', written: `${amount}${scale}` }, reading);
-  return isSplit && !/^0*$/.test(fraction) ? `${named} ${readNumber(fraction.padEnd(2, '0'), reading)}` : named;
+  const named = inWords(
+    currencyFormat(language, currency),
+    { value: scale === '' ? whole : '1000000', written: `${amount}${scale}` },
+    reading,
+  );
+  return isSplit && !/^0*$/.test(fraction)
+    ? `${named} ${readNumber(fraction.padEnd(2, '0'), reading)}`
+    : named;
 }
 
 function spokenUnit(number: string, unit: string, reading: Reading): string {
@@ -237,7 +281,9 @@ function spokenUnit(number: string, unit: string, reading: Reading): string {
   return inWords(unitFormat(reading.language, unit), { value, written: value }, reading);
 }
 
-/** Kept by language and name, both out of tables: making a format takes longer than wording a whole sentence. */
+/**
+ * Kept by language and name, both out of tables: making a format takes longer than wording a whole sentence.
+ */
 const NUMBER_FORMATS = new Map<string, Intl.NumberFormat>();
 const DATE_FORMATS = new Map<string, Intl.DateTimeFormat>();
 
@@ -259,7 +305,13 @@ function dateFormat(language: string): Intl.DateTimeFormat {
   return kept(
     DATE_FORMATS,
     language,
-    () => new Intl.DateTimeFormat(language, { dateStyle: 'long', timeZone: 'UTC', numberingSystem: 'latn', calendar: 'gregory' }),
+    () =>
+      new Intl.DateTimeFormat(language, {
+        dateStyle: 'long',
+        timeZone: 'UTC',
+        numberingSystem: 'latn',
+        calendar: 'gregory',
+      }),
   );
 }
 
@@ -270,12 +322,22 @@ function kept<Format>(formats: Map<string, Format>, key: string, make: () => For
 }
 
 /** What the platform formats, with the number put in as it is read. */
-function inWords(format: Intl.NumberFormat, { value, written }: { value: string; written: string }, reading: Reading): string {
+function inWords(
+  format: Intl.NumberFormat,
+  { value, written }: { value: string; written: string },
+  reading: Reading,
+): string {
   const [, digits = '', scale = ''] = /^([\d.-]+)(.*)$/s.exec(written) ?? [];
   const parts = format.formatToParts(Number(value));
   const first = parts.findIndex(({ type }) => NUMERIC.has(type));
   return parts
-    .flatMap((part, index) => (index === first ? [`${readNumber(digits, reading)}${scale}`] : NUMERIC.has(part.type) ? [] : [part.value]))
+    .flatMap((part, index) =>
+      index === first
+        ? [`${readNumber(digits, reading)}${scale}`]
+        : NUMERIC.has(part.type)
+          ? []
+          : [part.value],
+    )
     .join('')
     .replace(/\s+/g, ' ')
     .trim();

@@ -1,6 +1,7 @@
 /**
- * Placeholders in what an agent says and is told: rendered once when the call is assembled, in system prompt, first message and its prompt,
- * farewells and announcements. Tools have rules of their own (config/tool-template.ts).
+ * Placeholders in what an agent says and is told: rendered once when the call is assembled, in system prompt,
+ * first message and its prompt, farewells and announcements. Tools have rules of their own
+ * (config/tool-template.ts).
  */
 import type { AgentConfig, Variables } from '#config/agent-config.ts';
 import type { SystemVariables } from '#config/call-plan.ts';
@@ -16,11 +17,16 @@ export interface RenderingRules {
   readonly onMissing: AgentConfig['variables']['on_missing'];
 }
 
-/** Fills in the placeholders of a text. Values beyond its longest length are left out: a call goes on with what it has. */
+/**
+ * Fills in the placeholders of a text. Values beyond its longest length are left out: a call goes on with
+ * what it has.
+ */
 export function renderText(template: string, rules: RenderingRules): string {
   let room = LIMITS.renderedChars - template.length;
   return fillPlaceholders(template, ({ name, written }) => {
-    const value = name.startsWith('system.') ? own(rules.systemVariables, name.slice('system.'.length)) : own(rules.variables, name);
+    const value = name.startsWith('system.')
+      ? own(rules.systemVariables, name.slice('system.'.length))
+      : own(rules.variables, name);
     if (value === undefined) return rules.onMissing === 'keep' ? written : '';
     const text = String(value);
     room -= text.length;

@@ -1,4 +1,7 @@
-/** What a voice's audio sounds like in steps of 20 ms of voice: how loud, how much hiss, and whether silence came before. Silence itself is no step. */
+/**
+ * What a voice's audio sounds like in steps of 20 ms of voice: how loud, how much hiss, and whether silence
+ * came before. Silence itself is no step.
+ */
 
 /** A stretch of voice with the moment of its end. */
 export interface VoiceStep {
@@ -19,7 +22,10 @@ export const UNTOLD = 11;
 
 const FRAMES_PER_STEP = 2;
 const FRAME_MS = STEP_MS / FRAMES_PER_STEP;
-/** A frame is voiced whose mean amplitude is more than this part of the loudest one's, and more than the noise a voice may have before its first sound. */
+/**
+ * A frame is voiced whose mean amplitude is more than this part of the loudest one's, and more than the noise
+ * a voice may have before its first sound.
+ */
 const VOICED_PART = 1 / 80;
 const NOISE = 40;
 const GAP_MS = 30;
@@ -54,7 +60,8 @@ export class VoiceListener {
   listen(samples: Int16Array, rateHz: number): VoiceStep[] {
     const before = this.steps.length;
     const frame = Math.max(1, Math.round((rateHz * FRAME_MS) / 1_000));
-    for (let start = 0; start < samples.length; start += frame) this.#frame(samples, start, Math.min(samples.length, start + frame), rateHz);
+    for (let start = 0; start < samples.length; start += frame)
+      this.#frame(samples, start, Math.min(samples.length, start + frame), rateHz);
     return this.steps.slice(before);
   }
 
@@ -94,7 +101,10 @@ export class VoiceListener {
     if (this.#gapMs >= PAUSE_MS) return AFTER_PAUSE;
     if (this.#gapMs >= GAP_MS) return AFTER_GAP;
     if (rateHz < LEAST_RATE_HZ) return UNTOLD;
-    return 3 * levelIn(HISS_HZ, this.#crossingsHz / FRAMES_PER_STEP) + levelIn(LOUDNESS, this.#amplitude / FRAMES_PER_STEP / this.#loudest);
+    return (
+      3 * levelIn(HISS_HZ, this.#crossingsHz / FRAMES_PER_STEP) +
+      levelIn(LOUDNESS, this.#amplitude / FRAMES_PER_STEP / this.#loudest)
+    );
   }
 }
 

@@ -1,6 +1,7 @@
 /**
- * Which word of a text a voice has come to, told from its audio alone: the sounds expected of the text (word-sounds.ts) are laid along the sounds heard
- * (voice-sounds.ts) on the likeliest path that speaks neither much faster nor much slower than the voice usually does (Viterbi, a step of 20 ms at a time).
+ * Which word of a text a voice has come to, told from its audio alone: the sounds expected of the text
+ * (word-sounds.ts) are laid along the sounds heard (voice-sounds.ts) on the likeliest path that speaks
+ * neither much faster nor much slower than the voice usually does (Viterbi, a step of 20 ms at a time).
  */
 import { AFTER_GAP, AFTER_PAUSE, STEP_MS, UNTOLD, type VoiceStep } from './voice-sounds.ts';
 import type { Sound, SoundKind } from './word-sounds.ts';
@@ -13,8 +14,8 @@ export interface AlignedWord {
 }
 
 /**
- * How much likelier each thing is heard of one kind of sound than of any (natural logarithm); columns as in `VoiceStep.heard`.
- * Counted in fifty sentences of four voices, at 8 and 16 kHz.
+ * How much likelier each thing is heard of one kind of sound than of any (natural logarithm); columns as in
+ * `VoiceStep.heard`. Counted in fifty sentences of four voices, at 8 and 16 kHz.
  */
 const LIKELIHOOD: Readonly<Record<SoundKind, readonly number[]>> = {
   vowel: [-0.54, -0.03, 0.31, -0.77, -0.24, 0.22, -0.89, -0.78, -1.64, -0.92, -1.54],
@@ -28,10 +29,14 @@ const LIKELIHOOD: Readonly<Record<SoundKind, readonly number[]>> = {
 /** The same of a silence before the first sound of a word, and of one after a mark. */
 const BEFORE_WORD = { gap: 1.54, pause: 0.13 };
 const AFTER_MARK = { gap: 1.95, pause: 5.14 };
-/** For everything that is heard, how much it speaks for each kind of sound: within a word, as the first of a word, and as the first after a mark. */
+/**
+ * For everything that is heard, how much it speaks for each kind of sound: within a word, as the first of a
+ * word, and as the first after a mark.
+ */
 const TOLD = Array.from({ length: UNTOLD + 1 }, (_, heard) => {
   const rows = Object.values(LIKELIHOOD).map((likelihood) => likelihood[heard] ?? 0);
-  const first = ({ gap, pause }: typeof BEFORE_WORD) => rows.map((told) => (heard === AFTER_GAP ? gap : heard === AFTER_PAUSE ? pause : told));
+  const first = ({ gap, pause }: typeof BEFORE_WORD) =>
+    rows.map((told) => (heard === AFTER_GAP ? gap : heard === AFTER_PAUSE ? pause : told));
   return Float64Array.from([...rows, ...first(BEFORE_WORD), ...first(AFTER_MARK)]);
 });
 const KINDS = Object.keys(LIKELIHOOD);
@@ -99,7 +104,10 @@ export class WordAlignment {
     this.#take(step, bestOf(this.#last));
   }
 
-  /** When each word ended, ms; infinity for those that have not yet. `isPausing`: there is silence now, which ends a word. */
+  /**
+   * When each word ended, ms; infinity for those that have not yet. `isPausing`: there is silence now, which
+   * ends a word.
+   */
   endsMs(isPausing: boolean): number[] {
     const count = this.#trace.froms.length;
     const place = bestOf(this.#last);
@@ -153,7 +161,10 @@ export class WordAlignment {
     trace.moves = longer;
   }
 
-  /** Goes back along the path to a place after `steps`: a word ended with the step before the first of a later one. */
+  /**
+   * Goes back along the path to a place after `steps`: a word ended with the step before the first of a later
+   * one.
+   */
   #endsUpTo(last: number, steps = this.#trace.froms.length): number[] {
     const { froms, moves, endsMs } = this.#trace;
     const ends = new Array<number>(this.#words).fill(Number.POSITIVE_INFINITY);
@@ -188,7 +199,10 @@ function placesOf(words: readonly AlignedWord[], stepsPerLetter: number): Places
       while (places.length < Math.round(steps)) places.push({ word, expected: column });
     });
   });
-  return { words: places.map(({ word }) => word), expected: Uint8Array.from(places, ({ expected }) => expected) };
+  return {
+    words: places.map(({ word }) => word),
+    expected: Uint8Array.from(places, ({ expected }) => expected),
+  };
 }
 
 /** Far below any place that can be reached. */
@@ -201,6 +215,7 @@ function scoreAt({ from, scores, length }: Reached, place: number): number {
 
 function bestOf({ from, scores, length }: Reached): number {
   let best = 0;
-  for (let index = 1; index < length; index++) if ((scores[index] as number) > (scores[best] as number)) best = index;
+  for (let index = 1; index < length; index++)
+    if ((scores[index] as number) > (scores[best] as number)) best = index;
   return from + best;
 }

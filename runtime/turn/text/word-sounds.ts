@@ -1,9 +1,13 @@
 /**
- * What a word sounds like to an ear that tells only vowels, hisses, stops and the like: its sounds in order, each with the time it takes in letters.
- * Crude for any one language, and good enough for all that are written in letters, as these few kinds are spelled alike nearly everywhere. Pure.
+ * What a word sounds like to an ear that tells only vowels, hisses, stops and the like: its sounds in order,
+ * each with the time it takes in letters. Crude for any one language, and good enough for all that are
+ * written in letters, as these few kinds are spelled alike nearly everywhere. Pure.
  */
 
-/** Sounds that are told apart by their loudness, their hiss, and the silence before them; `other`: not told from its spelling. */
+/**
+ * Sounds that are told apart by their loudness, their hiss, and the silence before them; `other`: not told
+ * from its spelling.
+ */
 export type SoundKind = 'vowel' | 'liquid' | 'hiss' | 'breath' | 'stop' | 'voicedStop' | 'other';
 
 /** One sound; `letters` is its length, that of an average letter being 1. */
@@ -12,7 +16,10 @@ export interface Sound {
   readonly letters: number;
 }
 
-/** One group for each of the kinds below, in their order. Letters that are one sound together come first: two take no longer than one. */
+/**
+ * One group for each of the kinds below, in their order. Letters that are one sound together come first: two
+ * take no longer than one.
+ */
 const SOUND =
   /(sch?h|ch|tch|ti(?=o)|ss|zz|ci(?=[ao])|c(?=[eiy])|[szxjß])|(th|ph|ff|[fvh])|(ck|pp|tt|cc|kk|[ptkcq])|(bb|dd|gg|[bdg])|(wh|ll|mm|nn|rr|[lmnrw])|(\p{Script=Latin})|(\p{N})|([\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}])|(\p{L})/giu;
 const KINDS: readonly Sound[] = [

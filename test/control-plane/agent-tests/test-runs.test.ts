@@ -32,7 +32,8 @@ const get = async (url: string) => (await api.request('GET', url, { key: user.ke
 const runsOf = async (batchId: string) => (await get(`/v1/agent/test-runs?batch_id=${batchId}`)).test_runs;
 
 async function createAgent(config: Record<string, unknown> = {}): Promise<string> {
-  return (await api.request('POST', '/v1/agent/agents', { key: user.key, body: { name: 'Ada', config } })).body.agent_id;
+  return (await api.request('POST', '/v1/agent/agents', { key: user.key, body: { name: 'Ada', config } }))
+    .body.agent_id;
 }
 
 async function createTest(agentId: string, over: Record<string, unknown> = {}): Promise<string> {
@@ -50,7 +51,10 @@ async function createTest(agentId: string, over: Record<string, unknown> = {}): 
 }
 
 async function run(agentId: string, body?: Record<string, unknown>) {
-  const response = await api.request('POST', `/v1/agent/agents/${agentId}/tests/run`, { key: user.key, ...(body ? { body } : {}) });
+  const response = await api.request('POST', `/v1/agent/agents/${agentId}/tests/run`, {
+    key: user.key,
+    ...(body ? { body } : {}),
+  });
   await runner.idle();
   return response;
 }
@@ -58,7 +62,12 @@ async function run(agentId: string, body?: Record<string, unknown>) {
 /** Reports the result of the newest job that was placed. */
 async function finish(result: AgentTestResult = PASSED, at = -1) {
   const { key } = api.dispatch.tests.at(at) ?? { key: { sessionId: '', epoch: 0 } };
-  const envelope = { session_id: key.sessionId, epoch: key.epoch, seq: 1, report: { type: 'agent_test' as const, result } };
+  const envelope = {
+    session_id: key.sessionId,
+    epoch: key.epoch,
+    seq: 1,
+    report: { type: 'agent_test' as const, result },
+  };
   const outcome = await api.sink.apply([envelope], 'worker-1');
   await runner.idle();
   return outcome.outcome;
@@ -79,7 +88,10 @@ describe('a batch', () => {
         },
       })
     ).body.tool_id;
-    const agentId = await createAgent({ prompt: { system_prompt: 'Version one' }, tools: { tool_ids: [tool_id] } });
+    const agentId = await createAgent({
+      prompt: { system_prompt: 'Version one' },
+      tools: { tool_ids: [tool_id] },
+    });
     const testId = await createTest(agentId, { dynamic_variables: { plan: 'gold' } });
     await createTest(agentId, {
       name: 'Phones',
@@ -108,22 +120,40 @@ describe('a batch', () => {
       finished_at: null,
     });
     // What changes now is not what is tested.
-    await api.request('PATCH', `/v1/agent/agents/${agentId}/config`, { key: user.key, body: { prompt: { system_prompt: 'Version two' } } });
+    await api.request('PATCH', `/v1/agent/agents/${agentId}/config`, {
+      key: user.key,
+      body: { prompt: { system_prompt: 'Version two' } },
+    });
     await api.request('DELETE', `/v1/agent/tests/${testId}`, { key: user.key });
-    expect((await runsOf(batch.batch_id)).map((each: { status: string }) => each.status)).toEqual(['queued', 'queued', 'queued']);
+    expect((await runsOf(batch.batch_id)).map((each: { status: string }) => each.status)).toEqual([
+      'queued',
+      'queued',
+      'queued',
+    ]);
     api.dispatch.room = 3;
     await api.clock.advance(2_000);
     await runner.idle();
     const jobs = api.dispatch.tests;
     expect(api.dispatch.offers.at(-1)).toMatchObject({ kind: 'agent_test', epoch: 1, sipCallId: null });
-    expect(jobs.map(({ job }) => job.test.test_type).sort()).toEqual(['next_reply', 'simulation', 'simulation']);
+    expect(jobs.map(({ job }) => job.test.test_type).sort()).toEqual([
+      'next_reply',
+      'simulation',
+      'simulation',
+    ]);
     const greets = jobs.find(({ job }) => job.test.test_type === 'next_reply')?.job;
     expect(greets).toMatchObject({
-      plan: { config: { prompt: { system_prompt: 'Version one' } }, variables: { plan: 'gold' }, channel: 'web_voice', is_preview: true },
+      plan: {
+        config: { prompt: { system_prompt: 'Version one' } },
+        variables: { plan: 'gold' },
+        channel: 'web_voice',
+        is_preview: true,
+      },
       stored_mocks: [{ tool_id, status_code: 201, body: 'first' }],
     });
     expect(greets?.plan.tools[0]?.headers).toEqual([{ name: 'Authorization', value: 'Bearer s3cret' }]);
-    expect(jobs.find(({ job }) => job.test.test_type === 'simulation')?.job.plan.channel).toBe('phone_inbound');
+    expect(jobs.find(({ job }) => job.test.test_type === 'simulation')?.job.plan.channel).toBe(
+      'phone_inbound',
+    );
     await finish(PASSED, 0);
     await finish({ ...PASSED, status: 'failed', needs_review: true }, 1);
     expect(await get(`/v1/agent/agents/${agentId}/test-batches/${batch.batch_id}`)).toMatchObject({
@@ -144,7 +174,9 @@ describe('a batch', () => {
     expect((await get(`/v1/agent/agents/${agentId}/test-batches`)).test_batches).toHaveLength(1);
     // Sealed secrets of the draft do not stay behind.
     expect(await api.context.models.testInputs.countDocuments({})).toBe(0);
-    expect(await get('/v1/agent/test-runs?status=error')).toMatchObject({ test_runs: [{ error: 'The model answered HTTP 500' }] });
+    expect(await get('/v1/agent/test-runs?status=error')).toMatchObject({
+      test_runs: [{ error: 'The model answered HTTP 500' }],
+    });
   });
 
   it('a run reads back whole', async () => {
@@ -178,7 +210,9 @@ describe('a batch', () => {
       simulation_result: null,
     });
     const stranger = await api.createUser();
-    expect((await api.request('GET', `/v1/agent/test-runs/${row.run_id}`, { key: stranger.key })).status).toBe(404);
+    expect(
+      (await api.request('GET', `/v1/agent/test-runs/${row.run_id}`, { key: stranger.key })).status,
+    ).toBe(404);
   });
 
   it('takes test_ids and repeat_count, at most 200 runs, and refuses what it cannot run', async () => {
@@ -200,11 +234,17 @@ describe('a batch', () => {
     const custom = { llm: { custom: { base_url: 'https://llm.example.com', model: 'm', api_key: 'k' } } };
     await api.request('PATCH', `/v1/agent/agents/${agentId}/config`, { key: user.key, body: custom });
     const { status, body } = await run(agentId);
-    expect([status, body.message]).toEqual([409, 'Agent tests are not available with a custom language model']);
+    expect([status, body.message]).toEqual([
+      409,
+      'Agent tests are not available with a custom language model',
+    ]);
   });
 
   it('a variable the agent requires and the test does not have is an error, not a guess', async () => {
-    const agentId = await createAgent({ prompt: { system_prompt: 'Hello {{plan}}' }, variables: { on_missing: 'reject' } });
+    const agentId = await createAgent({
+      prompt: { system_prompt: 'Hello {{plan}}' },
+      variables: { on_missing: 'reject' },
+    });
     await createTest(agentId);
     const { batch_id } = (await run(agentId)).body;
     const [row] = await runsOf(batch_id);
@@ -224,8 +264,14 @@ describe('a run that is lost', () => {
       await runner.idle();
     }
     expect(api.dispatch.tests).toHaveLength(2);
-    expect(await runsOf(batch_id)).toMatchObject([{ status: 'error', error: expect.stringContaining('too often') }]);
-    expect(await get(`/v1/agent/agents/${agentId}/test-batches/${batch_id}`)).toMatchObject({ status: 'completed', errors: 1, pass_rate: null });
+    expect(await runsOf(batch_id)).toMatchObject([
+      { status: 'error', error: expect.stringContaining('too often') },
+    ]);
+    expect(await get(`/v1/agent/agents/${agentId}/test-batches/${batch_id}`)).toMatchObject({
+      status: 'completed',
+      errors: 1,
+      pass_rate: null,
+    });
     expect(await finish(PASSED, 0)).toBe('stale');
   });
 
@@ -239,7 +285,11 @@ describe('a run that is lost', () => {
       await runner.idle();
       return (await runsOf(batch_id))[0]?.status;
     };
-    expect([await dies('other'), await dies('other'), await dies('other')]).toEqual(['running', 'running', 'running']);
+    expect([await dies('other'), await dies('other'), await dies('other')]).toEqual([
+      'running',
+      'running',
+      'running',
+    ]);
     expect([await dies(runId), await dies(runId)]).toEqual(['running', 'error']);
   });
 
@@ -300,7 +350,10 @@ describe('a run that is lost', () => {
     expect(api.dispatch.tests.map(({ key }) => key.epoch)).toEqual([1, 1]);
     await finish(PASSED, 0);
     await finish(PASSED, 1);
-    expect((await runsOf(batch_id)).map((each: { status: string }) => each.status)).toEqual(['passed', 'passed']);
+    expect((await runsOf(batch_id)).map((each: { status: string }) => each.status)).toEqual([
+      'passed',
+      'passed',
+    ]);
   });
 });
 
@@ -350,7 +403,11 @@ it('every query reads what it answers and nothing else', async () => {
   ];
   for (const [index, found] of plans.entries()) {
     const executionStats = (await found.explain())['executionStats'];
-    expect([index, executionStats.nReturned > 0, executionStats.totalDocsExamined]).toEqual([index, true, executionStats.nReturned]);
+    expect([index, executionStats.nReturned > 0, executionStats.totalDocsExamined]).toEqual([
+      index,
+      true,
+      executionStats.nReturned,
+    ]);
   }
 });
 
@@ -363,9 +420,13 @@ describe('the share of one account', () => {
     const report = { type: 'agent_test' as const, result: PASSED, cost_micros: 20_000_000 };
     await api.sink.apply([{ session_id: key.sessionId, epoch: key.epoch, seq: 1, report }], 'worker-1');
     await runner.idle();
-    const ended = (await runsOf(batch.batch_id)).filter(({ status }: { status: string }) => status === 'error');
+    const ended = (await runsOf(batch.batch_id)).filter(
+      ({ status }: { status: string }) => status === 'error',
+    );
     expect(ended).toHaveLength(2);
-    expect((await get(`/v1/agent/test-runs/${ended[0].run_id}`)).error).toMatch(/have taken 20.00 dollars of language models today/);
+    expect((await get(`/v1/agent/test-runs/${ended[0].run_id}`)).error).toMatch(
+      /have taken 20.00 dollars of language models today/,
+    );
     const refused = await run(agentId, { test_ids: [test] });
     expect([refused.status, refused.body.reason]).toEqual([429, 'test_spending_reached']);
     await api.clock.advance(Number(refused.headers['retry-after']) * 1_000);

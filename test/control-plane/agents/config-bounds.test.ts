@@ -21,9 +21,11 @@ function patchOf(path: string, value: unknown): object {
 /** A list of so many names that differ. */
 const named = (count: number) => Array.from({ length: count }, (_, index) => ({ name: `n${index}` }));
 const texts = (count: number) => Array.from({ length: count }, (_, index) => `t${index}`);
-const keys = (count: number) => [...'0123456789*#1'].slice(0, count).map((key) => ({ key, label: 'l', value: 'v' }));
+const keys = (count: number) =>
+  [...'0123456789*#1'].slice(0, count).map((key) => ({ key, label: 'l', value: 'v' }));
 const destination = (over: object) => [{ phone_number: '+14155550101', ...over }];
-const endpoint = (chars: number) => `https://a.example.com/${'x'.repeat(chars - 'https://a.example.com/'.length)}`;
+const endpoint = (chars: number) =>
+  `https://a.example.com/${'x'.repeat(chars - 'https://a.example.com/'.length)}`;
 
 it('a new agent’s configuration is every default of the table', async () => {
   const { body } = await api.request('GET', config, { key: user.key });
@@ -37,8 +39,19 @@ it('a new agent’s configuration is every default of the table', async () => {
       first_message: 'Hi! Thanks for calling — how can I help you today?',
       first_message_prompt: 'Greet the caller and ask what you can help with.',
     },
-    voice: { voice_id: 'default', speaking_language: 'en', expressive: false, speed: 1, pronunciation_dictionary_ids: [] },
-    asr: { model: expect.stringMatching(/^[a-z]+:.+/), multilingual: false, strict_language: false, keyterms: [] },
+    voice: {
+      voice_id: 'default',
+      speaking_language: 'en',
+      expressive: false,
+      speed: 1,
+      pronunciation_dictionary_ids: [],
+    },
+    asr: {
+      model: expect.stringMatching(/^[a-z]+:.+/),
+      multilingual: false,
+      strict_language: false,
+      keyterms: [],
+    },
     conversation: {
       max_duration_seconds: 1800,
       response_wait_ms: 550,
@@ -96,7 +109,10 @@ it('elements of lists have their defaults', async () => {
       analysis: { data_fields: [{ name: 'a' }], criteria: [{ name: 'c' }] },
     },
   });
-  expect(body.analysis).toMatchObject({ data_fields: [{ name: 'a', type: 'text', description: '' }], criteria: [{ name: 'c', description: '' }] });
+  expect(body.analysis).toMatchObject({
+    data_fields: [{ name: 'a', type: 'text', description: '' }],
+    criteria: [{ name: 'c', description: '' }],
+  });
   expect(body.conversation.transfer_destinations).toEqual([
     {
       type: 'phone',
@@ -134,21 +150,41 @@ describe('the bounds of a configuration', () => {
     ['conversation.timezone', ['', 'Europe/Rome', 'UTC'], ['x'.repeat(65), 'Rome']],
     ['conversation.outbound.voicemail.action', ['hangup', 'leave_message', 'leave_prompt_message'], ['wait']],
     ['conversation.outbound.voicemail.message', ['x'.repeat(10_000)], ['x'.repeat(10_001)]],
-    ['conversation.keypad_menu.options', [keys(1), keys(12)], [keys(13), [{ key: 'a', label: 'l', value: 'v' }]]],
+    [
+      'conversation.keypad_menu.options',
+      [keys(1), keys(12)],
+      [keys(13), [{ key: 'a', label: 'l', value: 'v' }]],
+    ],
     [
       'conversation.keypad_menu.options',
       [[{ key: '1', label: 'x'.repeat(64), value: 'x'.repeat(256) }]],
       [[{ key: '1', label: 'x'.repeat(65), value: '' }]],
     ],
-    ['conversation.keypad_menu.options', [], [[{ key: '1', label: '', value: 'x'.repeat(257) }], [{ key: '12', label: '', value: '' }]]],
+    [
+      'conversation.keypad_menu.options',
+      [],
+      [[{ key: '1', label: '', value: 'x'.repeat(257) }], [{ key: '12', label: '', value: '' }]],
+    ],
     ['conversation.keypad_menu.no_input_timeout_seconds', [1, 30], [0, 31]],
     ['conversation.keypad_menu.max_attempts', [1, 5], [0, 6]],
     ['conversation.keypad_menu.variable', ['menu_choice', 'A1'], ['1a', 'a.b']],
     ['conversation.keypad_input.terminator', ['#', '*', ''], ['1', '##']],
     ['conversation.keypad_input.inter_digit_timeout_seconds', [1, 10], [0, 11]],
-    ['conversation.transfer_destinations', [destination({ label: 'x'.repeat(64) })], [destination({ label: 'x'.repeat(65) })]],
-    ['conversation.transfer_destinations', [destination({ description: 'x'.repeat(500) })], [destination({ description: 'x'.repeat(501) })]],
-    ['conversation.transfer_destinations', [destination({ mode: 'warm', warm_connect: 'direct' })], [destination({ mode: 'hot' })]],
+    [
+      'conversation.transfer_destinations',
+      [destination({ label: 'x'.repeat(64) })],
+      [destination({ label: 'x'.repeat(65) })],
+    ],
+    [
+      'conversation.transfer_destinations',
+      [destination({ description: 'x'.repeat(500) })],
+      [destination({ description: 'x'.repeat(501) })],
+    ],
+    [
+      'conversation.transfer_destinations',
+      [destination({ mode: 'warm', warm_connect: 'direct' })],
+      [destination({ mode: 'hot' })],
+    ],
     [
       'conversation.transfer_destinations',
       [destination({ announcement_mode: 'fixed', announcement_message: 'x'.repeat(500) })],
@@ -168,30 +204,78 @@ describe('the bounds of a configuration', () => {
     [
       'conversation.transfer_destinations',
       [],
-      ['10.0.0.7', '127.0.0.1:15999', 'private.example.com'].map((host) => [{ type: 'sip', sip_uri: `sip:desk@${host}` }]),
+      ['10.0.0.7', '127.0.0.1:15999', 'private.example.com'].map((host) => [
+        { type: 'sip', sip_uri: `sip:desk@${host}` },
+      ]),
     ],
     ['tools.system_tools.hang_up_call_farewell_mode', ['generated', 'fixed', 'off'], ['loud']],
     ['tools.system_tools.hang_up_call_farewell_message', ['x'.repeat(500)], ['x'.repeat(501)]],
-    ['webhooks.post_call', [texts(5).map((name) => ({ url: `https://${name}.example.com` }))], [[{ url: endpoint(4_001) }], [{}]]],
-    ['webhooks.post_call', [[{ url: endpoint(4_000), secret: 'x'.repeat(256) }]], [[{ url: endpoint(100), secret: 'x'.repeat(257) }]]],
-    ['webhooks.conversation_init', [{ url: endpoint(100), timeout_seconds: 8 }], [{ url: endpoint(100), timeout_seconds: 8.1 }]],
-    ['webhooks.conversation_init', [{ url: endpoint(100), timeout_seconds: 1 }], [{ url: endpoint(100), timeout_seconds: 0.9 }]],
+    [
+      'webhooks.post_call',
+      [texts(5).map((name) => ({ url: `https://${name}.example.com` }))],
+      [[{ url: endpoint(4_001) }], [{}]],
+    ],
+    [
+      'webhooks.post_call',
+      [[{ url: endpoint(4_000), secret: 'x'.repeat(256) }]],
+      [[{ url: endpoint(100), secret: 'x'.repeat(257) }]],
+    ],
+    [
+      'webhooks.conversation_init',
+      [{ url: endpoint(100), timeout_seconds: 8 }],
+      [{ url: endpoint(100), timeout_seconds: 8.1 }],
+    ],
+    [
+      'webhooks.conversation_init',
+      [{ url: endpoint(100), timeout_seconds: 1 }],
+      [{ url: endpoint(100), timeout_seconds: 0.9 }],
+    ],
     ['analysis.summary.prompt', ['x'.repeat(1_000), null], ['x'.repeat(1_001)]],
     ['analysis.data_fields', [named(20)], [named(21), [{ name: `a${'b'.repeat(64)}` }], [{ name: '_a' }]]],
-    ['analysis.data_fields', [[{ name: 'a', type: 'boolean' }]], [[{ name: 'a', type: 'date' }], [{ name: 'a', description: 'x'.repeat(501) }]]],
-    ['analysis.data_fields', [[{ name: 'a', type: 'enum', enum_options: texts(20) }]], [[{ name: 'a', type: 'enum', enum_options: texts(21) }]]],
-    ['analysis.data_fields', [[{ name: 'a', type: 'enum', enum_options: texts(2) }]], [[{ name: 'a', type: 'text', enum_options: texts(2) }]]],
-    ['analysis.criteria', [named(10)], [named(11), [{ name: 'A' }], [{ name: 'a', description: 'x'.repeat(501) }]]],
+    [
+      'analysis.data_fields',
+      [[{ name: 'a', type: 'boolean' }]],
+      [[{ name: 'a', type: 'date' }], [{ name: 'a', description: 'x'.repeat(501) }]],
+    ],
+    [
+      'analysis.data_fields',
+      [[{ name: 'a', type: 'enum', enum_options: texts(20) }]],
+      [[{ name: 'a', type: 'enum', enum_options: texts(21) }]],
+    ],
+    [
+      'analysis.data_fields',
+      [[{ name: 'a', type: 'enum', enum_options: texts(2) }]],
+      [[{ name: 'a', type: 'text', enum_options: texts(2) }]],
+    ],
+    [
+      'analysis.criteria',
+      [named(10)],
+      [named(11), [{ name: 'A' }], [{ name: 'a', description: 'x'.repeat(501) }]],
+    ],
     ['variables.on_missing', ['keep', 'empty', 'reject'], ['fail']],
-    ['variables.defaults', [{ a: 'x'.repeat(100_000), b: 1, c: true }], [{ a: 'x'.repeat(100_001) }, { 'a.b': 'x' }, { a: null }, { a: [] }]],
-    ['variables.defaults', [Object.fromEntries(texts(500).map((name) => [name, 1]))], [Object.fromEntries(texts(501).map((name) => [name, 1]))]],
+    [
+      'variables.defaults',
+      [{ a: 'x'.repeat(100_000), b: 1, c: true }],
+      [{ a: 'x'.repeat(100_001) }, { 'a.b': 'x' }, { a: null }, { a: [] }],
+    ],
+    [
+      'variables.defaults',
+      [Object.fromEntries(texts(500).map((name) => [name, 1]))],
+      [Object.fromEntries(texts(501).map((name) => [name, 1]))],
+    ],
   ])('%s', async (path, taken, refused) => {
     for (const value of taken) {
-      const { status, text } = await api.request('PATCH', config, { key: user.key, body: patchOf(path, value) });
+      const { status, text } = await api.request('PATCH', config, {
+        key: user.key,
+        body: patchOf(path, value),
+      });
       expect([status, status === 200 ? '' : text]).toEqual([200, '']);
     }
     for (const value of refused) {
-      const { status, body } = await api.request('PATCH', config, { key: user.key, body: patchOf(path, value) });
+      const { status, body } = await api.request('PATCH', config, {
+        key: user.key,
+        body: patchOf(path, value),
+      });
       expect([JSON.stringify(value).slice(0, 80), status]).toEqual([JSON.stringify(value).slice(0, 80), 422]);
       expect(body[0].loc.slice(0, 3)).toEqual(['body', ...path.split('.').slice(0, 2)]);
     }
@@ -216,8 +300,17 @@ describe('the bounds of a configuration', () => {
     'llm',
     'variables',
   ])('%s is closed: an unknown field in it is a 422, and so is null for it', async (path) => {
-    const unknown = await api.request('PATCH', config, { key: user.key, body: patchOf(`${path}.surplus`, 1) });
-    expect([unknown.status, unknown.body[0]?.type, unknown.body[0]?.loc]).toEqual([422, 'extra_forbidden', ['body', ...path.split('.'), 'surplus']]);
-    expect((await api.request('PATCH', config, { key: user.key, body: patchOf(path, null) })).status).toBe(422);
+    const unknown = await api.request('PATCH', config, {
+      key: user.key,
+      body: patchOf(`${path}.surplus`, 1),
+    });
+    expect([unknown.status, unknown.body[0]?.type, unknown.body[0]?.loc]).toEqual([
+      422,
+      'extra_forbidden',
+      ['body', ...path.split('.'), 'surplus'],
+    ]);
+    expect((await api.request('PATCH', config, { key: user.key, body: patchOf(path, null) })).status).toBe(
+      422,
+    );
   });
 });

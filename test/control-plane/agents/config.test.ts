@@ -10,7 +10,8 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   user = await api.createUser();
-  agentId = (await api.request('POST', '/v1/agent/agents', { key: user.key, body: { name: 'a' } })).body.agent_id;
+  agentId = (await api.request('POST', '/v1/agent/agents', { key: user.key, body: { name: 'a' } })).body
+    .agent_id;
 });
 afterAll(() => api.close());
 
@@ -43,7 +44,10 @@ describe('a patch', () => {
     });
     expect(body.asr.keyterms).toEqual(['three']);
     expect(body.variables).toEqual({ defaults: { c: true }, on_missing: 'keep' });
-    expect(body.conversation.outbound).toEqual({ amd_enabled: false, voicemail: { action: 'hangup', message: 'hello' } });
+    expect(body.conversation.outbound).toEqual({
+      amd_enabled: false,
+      voicemail: { action: 'hangup', message: 'hello' },
+    });
     expect(body.voice.voice_id).toBe('default');
   });
 
@@ -53,7 +57,9 @@ describe('a patch', () => {
     expect(before.config_hash).toMatch(/^sha256:[0-9a-f]{64}$/);
     expect(after.config_hash).not.toBe(before.config_hash);
     expect(after).toMatchObject({ agent_id: agentId, prompt: { system_prompt: '' } });
-    expect((await api.request('GET', `/v1/agent/agents/${agentId}/config`, { key: user.key })).body).toEqual(after);
+    expect((await api.request('GET', `/v1/agent/agents/${agentId}/config`, { key: user.key })).body).toEqual(
+      after,
+    );
   });
 
   it('takes null only where null is the default', async () => {
@@ -102,7 +108,11 @@ describe('a patch', () => {
       },
       { conversation: { transfer_destinations: [{ phone_number: '12345' }] } },
       { conversation: { transfer_destinations: [{ phone_number: '+4930123456' }] } },
-      { conversation: { transfer_destinations: [{ phone_number: '+14155550101' }, { phone_number: '+14155550102' }] } },
+      {
+        conversation: {
+          transfer_destinations: [{ phone_number: '+14155550101' }, { phone_number: '+14155550102' }],
+        },
+      },
       {
         conversation: {
           transfer_destinations: [
@@ -176,8 +186,14 @@ describe('a patch', () => {
       updated_at: at,
     };
     await api.context.models.knowledge.create({ _id: `k-${agentId}`, ...source });
-    expect((await patch({ knowledge_base: { knowledge_source_ids: [`k-${agentId}`] } })).body.knowledge_base.enabled).toBe(true);
-    expect((await patch({ knowledge_base: { enabled: false, knowledge_source_ids: [`k-${agentId}`] } })).body.knowledge_base.enabled).toBe(false);
+    expect(
+      (await patch({ knowledge_base: { knowledge_source_ids: [`k-${agentId}`] } })).body.knowledge_base
+        .enabled,
+    ).toBe(true);
+    expect(
+      (await patch({ knowledge_base: { enabled: false, knowledge_source_ids: [`k-${agentId}`] } })).body
+        .knowledge_base.enabled,
+    ).toBe(false);
   });
 
   it('changes made at the same moment are all kept', async () => {
@@ -197,7 +213,12 @@ describe('a patch', () => {
 describe('webhooks', () => {
   it('keep secrets by url, write-only and sealed', async () => {
     const { body } = await patch({
-      webhooks: { post_call: [{ url: 'https://a.example.com', secret: 'alpha-secret' }, { url: 'https://b.example.com' }] },
+      webhooks: {
+        post_call: [
+          { url: 'https://a.example.com', secret: 'alpha-secret' },
+          { url: 'https://b.example.com' },
+        ],
+      },
     });
     expect(body.webhooks.post_call).toEqual([
       { url: 'https://a.example.com', has_secret: true },
@@ -206,7 +227,11 @@ describe('webhooks', () => {
     const agent = await stored();
     expect(JSON.stringify(agent)).not.toContain('alpha-secret');
     expect(api.context.secretBox.open(agent.secrets.post_call[0]?.sealed ?? '')).toBe('alpha-secret');
-    const kept = await patch({ webhooks: { post_call: [{ url: 'https://b.example.com' }, { url: 'https://a.example.com', secret: null }] } });
+    const kept = await patch({
+      webhooks: {
+        post_call: [{ url: 'https://b.example.com' }, { url: 'https://a.example.com', secret: null }],
+      },
+    });
     expect(kept.body.webhooks.post_call).toEqual([
       { url: 'https://b.example.com', has_secret: false },
       { url: 'https://a.example.com', has_secret: true },
@@ -217,10 +242,16 @@ describe('webhooks', () => {
 
   it('a moved endpoint does not inherit the secret of another', async () => {
     await patch({
-      webhooks: { post_call: [{ url: 'https://a.example.com', secret: 's' }], conversation_init: { url: 'https://a.example.com', secret: 's' } },
+      webhooks: {
+        post_call: [{ url: 'https://a.example.com', secret: 's' }],
+        conversation_init: { url: 'https://a.example.com', secret: 's' },
+      },
     });
     const { body } = await patch({
-      webhooks: { post_call: [{ url: 'https://c.example.com' }], conversation_init: { url: 'https://c.example.com' } },
+      webhooks: {
+        post_call: [{ url: 'https://c.example.com' }],
+        conversation_init: { url: 'https://c.example.com' },
+      },
     });
     expect(body.webhooks).toEqual({
       post_call: [{ url: 'https://c.example.com', has_secret: false }],
@@ -230,15 +261,23 @@ describe('webhooks', () => {
 
   it('a single object is a list of one, the init endpoint merges, null removes', async () => {
     const { body } = await patch({
-      webhooks: { post_call: { url: 'https://a.example.com' }, conversation_init: { url: 'https://i.example.com', secret: 's' } },
+      webhooks: {
+        post_call: { url: 'https://a.example.com' },
+        conversation_init: { url: 'https://i.example.com', secret: 's' },
+      },
     });
     expect(body.webhooks.post_call).toEqual([{ url: 'https://a.example.com', has_secret: false }]);
-    expect((await patch({ webhooks: { conversation_init: { timeout_seconds: 3 } } })).body.webhooks.conversation_init).toEqual({
+    expect(
+      (await patch({ webhooks: { conversation_init: { timeout_seconds: 3 } } })).body.webhooks
+        .conversation_init,
+    ).toEqual({
       url: 'https://i.example.com',
       has_secret: true,
       timeout_seconds: 3,
     });
-    expect((await patch({ webhooks: { conversation_init: null } })).body.webhooks.conversation_init).toBeNull();
+    expect(
+      (await patch({ webhooks: { conversation_init: null } })).body.webhooks.conversation_init,
+    ).toBeNull();
     expect((await stored()).secrets.conversation_init).toEqual([]);
     expect((await patch({ webhooks: { conversation_init: { timeout_seconds: 3 } } })).status).toBe(422);
   });
@@ -260,12 +299,18 @@ describe('webhooks', () => {
   });
 
   it('an address in EGRESS_ALLOW passes, plain http too', async () => {
-    expect((await patch({ webhooks: { post_call: [{ url: 'http://127.0.0.1:9000/hook' }] } })).status).toBe(200);
+    expect((await patch({ webhooks: { post_call: [{ url: 'http://127.0.0.1:9000/hook' }] } })).status).toBe(
+      200,
+    );
   });
 });
 
 describe('a custom model', () => {
-  const custom = { base_url: 'https://llm.example.com/v1/chat/completions', model: 'm', api_key: 'sk-custom' };
+  const custom = {
+    base_url: 'https://llm.example.com/v1/chat/completions',
+    model: 'm',
+    api_key: 'sk-custom',
+  };
 
   it('is stored without its trailing path, its key sealed and told as has_secret', async () => {
     const { body } = await patch({ llm: { custom } });
@@ -274,14 +319,21 @@ describe('a custom model', () => {
     expect(JSON.stringify(agent)).not.toContain('sk-custom');
     expect(api.context.secretBox.open(agent.secrets.llm_api_key ?? '')).toBe('sk-custom');
     const kept = await patch({ llm: { custom: { model: 'n', api_key: null } } });
-    expect(kept.body.llm.custom).toEqual({ base_url: 'https://llm.example.com/v1', model: 'n', has_secret: true });
+    expect(kept.body.llm.custom).toEqual({
+      base_url: 'https://llm.example.com/v1',
+      model: 'n',
+      has_secret: true,
+    });
     expect((await patch({ llm: { custom: null } })).body.llm.custom).toBeNull();
     expect((await stored()).secrets.llm_api_key).toBeNull();
   });
 
   it('gives way to a model of the platform', async () => {
     await patch({ llm: { custom } });
-    expect((await patch({ llm: { model: 'local/demo' } })).body.llm).toEqual({ model: 'local/demo', custom: null });
+    expect((await patch({ llm: { model: 'local/demo' } })).body.llm).toEqual({
+      model: 'local/demo',
+      custom: null,
+    });
   });
 
   it.each(
@@ -299,14 +351,22 @@ describe('a custom model', () => {
   });
 
   it('on an allowed address may be plain http', async () => {
-    expect((await patch({ llm: { custom: { ...custom, base_url: 'http://127.0.0.1:9001/v1' } } })).status).toBe(200);
+    expect(
+      (await patch({ llm: { custom: { ...custom, base_url: 'http://127.0.0.1:9001/v1' } } })).status,
+    ).toBe(200);
   });
 });
 
 describe('GET /v1/agent/models', () => {
   it('says what may be configured here, one default each', async () => {
     const { body } = await api.request('GET', '/v1/agent/models', { key: user.key });
-    for (const list of [body.llm, body.asr, body.voices]) expect(list.filter((entry: { default: boolean }) => entry.default)).toHaveLength(1);
-    expect(body.voices[0]).toEqual({ id: expect.any(String), name: expect.any(String), languages: expect.any(Array), default: expect.any(Boolean) });
+    for (const list of [body.llm, body.asr, body.voices])
+      expect(list.filter((entry: { default: boolean }) => entry.default)).toHaveLength(1);
+    expect(body.voices[0]).toEqual({
+      id: expect.any(String),
+      name: expect.any(String),
+      languages: expect.any(Array),
+      default: expect.any(Boolean),
+    });
   });
 });

@@ -45,7 +45,10 @@ describe('an agent', () => {
   });
 
   it('is not created when its config is not acceptable', async () => {
-    const refused = await api.request('POST', agents, { key: user.key, body: { name: 'x', config: { conversation: { timezone: 'Mars/Olympus' } } } });
+    const refused = await api.request('POST', agents, {
+      key: user.key,
+      body: { name: 'x', config: { conversation: { timezone: 'Mars/Olympus' } } },
+    });
     expect(refused.status).toBe(422);
     expect(refused.body).toMatchObject([{ loc: ['body', 'config', 'conversation', 'timezone'], in: 'body' }]);
     expect((await api.request('GET', agents, { key: user.key })).body.agents).toEqual([]);
@@ -74,7 +77,10 @@ describe('an agent', () => {
       { overrides_allowed: ['volume'] },
       { status: 'deleted' },
     ]) {
-      expect((await api.request('PATCH', `${agents}/${agent_id}`, { key: user.key, body: wrong })).status, JSON.stringify(wrong)).toBe(422);
+      expect(
+        (await api.request('PATCH', `${agents}/${agent_id}`, { key: user.key, body: wrong })).status,
+        JSON.stringify(wrong),
+      ).toBe(422);
     }
   });
 
@@ -82,25 +88,36 @@ describe('an agent', () => {
     const { agent_id } = await create({ name: 'a' });
     await api.request('POST', `${agents}/${agent_id}/publish`, { key: user.key });
     const number = (
-      await api.request('POST', '/v1/agent/phone-numbers', { key: user.key, body: { provider: 'managed', phone_number: '+15550100222', agent_id } })
+      await api.request('POST', '/v1/agent/phone-numbers', {
+        key: user.key,
+        body: { provider: 'managed', phone_number: '+15550100222', agent_id },
+      })
     ).body;
     expect(number.agent_id).toBe(agent_id);
     expect((await api.request('DELETE', `${agents}/${agent_id}`, { key: user.key })).status).toBe(204);
     expect((await api.request('GET', `${agents}/${agent_id}`, { key: user.key })).status).toBe(404);
     expect((await api.request('GET', `${agents}/${agent_id}/versions`, { key: user.key })).status).toBe(404);
     expect((await api.request('DELETE', `${agents}/${agent_id}`, { key: user.key })).status).toBe(404);
-    expect((await api.request('GET', `/v1/agent/phone-numbers/${number.phone_number_id}`, { key: user.key })).body.agent_id).toBeNull();
+    expect(
+      (await api.request('GET', `/v1/agent/phone-numbers/${number.phone_number_id}`, { key: user.key })).body
+        .agent_id,
+    ).toBeNull();
     await api.request('DELETE', `/v1/agent/phone-numbers/${number.phone_number_id}`, { key: user.key });
   });
 });
 
 describe('the list of agents', () => {
   it('is newest first and walks by cursor without a gap or a double, also among equal times', async () => {
-    for (let index = 0; index < 7; index++) await api.request('POST', agents, { key: user.key, body: { name: `a${index}` } });
+    for (let index = 0; index < 7; index++)
+      await api.request('POST', agents, { key: user.key, body: { name: `a${index}` } });
     const names: string[] = [];
     let cursor: string | null = '';
     while (cursor !== null) {
-      const { body } = await api.request('GET', `${agents}?page_size=3${cursor === '' ? '' : `&cursor=${cursor}`}`, { key: user.key });
+      const { body } = await api.request(
+        'GET',
+        `${agents}?page_size=3${cursor === '' ? '' : `&cursor=${cursor}`}`,
+        { key: user.key },
+      );
       names.push(...body.agents.map((agent: { name: string }) => agent.name));
       expect(body.total).toBeNull();
       expect(body.has_more).toBe(body.next_cursor !== null);
@@ -113,10 +130,19 @@ describe('the list of agents', () => {
     for (let index = 0; index < 5; index++) await create({ name: `a${index}` });
     const first = await api.request('GET', `${agents}?page=1&page_size=2`, { key: user.key });
     expect(first.body).toMatchObject({ agents: [{ name: 'a4' }, { name: 'a3' }], has_more: true, total: 5 });
-    const second = await api.request('GET', `${agents}?cursor=${first.body.next_cursor}&page_size=2&include_total=true`, { key: user.key });
+    const second = await api.request(
+      'GET',
+      `${agents}?cursor=${first.body.next_cursor}&page_size=2&include_total=true`,
+      { key: user.key },
+    );
     expect(second.body).toMatchObject({ agents: [{ name: 'a2' }, { name: 'a1' }], has_more: true, total: 5 });
     const last = await api.request('GET', `${agents}?page=3&page_size=2`, { key: user.key });
-    expect(last.body).toMatchObject({ agents: [{ name: 'a0' }], has_more: false, next_cursor: null, total: 5 });
+    expect(last.body).toMatchObject({
+      agents: [{ name: 'a0' }],
+      has_more: false,
+      next_cursor: null,
+      total: 5,
+    });
   });
 
   it.each([
@@ -140,7 +166,9 @@ describe('the list of agents', () => {
     await api.request('POST', `${agents}/${live.agent_id}/publish`, { key: user.key });
     await api.request('PATCH', `${agents}/${old.agent_id}`, { key: user.key, body: { status: 'archived' } });
     const names = async (query: string) =>
-      (await api.request('GET', `${agents}?${query}`, { key: user.key })).body.agents.map((agent: { name: string }) => agent.name);
+      (await api.request('GET', `${agents}?${query}`, { key: user.key })).body.agents.map(
+        (agent: { name: string }) => agent.name,
+      );
     expect(await names('')).toEqual(['sales draft', 'Sales (live)']);
     expect(await names('search=SALES')).toEqual(['sales draft', 'Sales (live)']);
     expect(await names('search=berlin')).toEqual(['Sales (live)']);

@@ -16,16 +16,25 @@ beforeEach(async () => {
 });
 afterAll(() => api.close());
 
-const publish = (body?: object) => api.request('POST', `${agent}/publish`, { key: user.key, ...(body ? { body } : {}) });
+const publish = (body?: object) =>
+  api.request('POST', `${agent}/publish`, { key: user.key, ...(body ? { body } : {}) });
 const patch = (body: object) => api.request('PATCH', `${agent}/config`, { key: user.key, body });
-const hasChanges = async () => (await api.request('GET', agent, { key: user.key })).body.has_unpublished_changes;
+const hasChanges = async () =>
+  (await api.request('GET', agent, { key: user.key })).body.has_unpublished_changes;
 
 describe('publishing', () => {
   it('freezes the draft as version 1, with or without a body, and the agent goes live', async () => {
     const { status, body } = await publish({ version_title: 'First', version_description: 'opening hours' });
     expect(status).toBe(200);
-    expect(body).toMatchObject({ version_number: 1, version_title: 'First', version_description: 'opening hours' });
-    expect((await api.request('GET', agent, { key: user.key })).body).toMatchObject({ publication_state: 'live', has_unpublished_changes: false });
+    expect(body).toMatchObject({
+      version_number: 1,
+      version_title: 'First',
+      version_description: 'opening hours',
+    });
+    expect((await api.request('GET', agent, { key: user.key })).body).toMatchObject({
+      publication_state: 'live',
+      has_unpublished_changes: false,
+    });
     await patch({ prompt: { system_prompt: 'changed' } });
     expect(await hasChanges()).toBe(true);
     expect((await publish()).body).toMatchObject({ version_number: 2, version_title: null });
@@ -52,7 +61,9 @@ describe('publishing', () => {
 
   it('ten times at once makes one version', async () => {
     const answers = await Promise.all(Array.from({ length: 10 }, () => publish()));
-    expect(answers.map((answer) => [answer.status, answer.body.version_number])).toEqual(Array.from({ length: 10 }, () => [200, 1]));
+    expect(answers.map((answer) => [answer.status, answer.body.version_number])).toEqual(
+      Array.from({ length: 10 }, () => [200, 1]),
+    );
   });
 
   it('is refused for an agent that is archived, until it is active again', async () => {
@@ -73,7 +84,11 @@ describe('publishing', () => {
     expect(old.body.config.prompt.system_prompt).toBe('old');
     expect(old.body.config.config_hash).toBe(old.body.config_hash);
     const list = await api.request('GET', `${agent}/versions?page=1`, { key: user.key });
-    expect(list.body).toMatchObject({ versions: [{ version_number: 2 }, { version_number: 1 }], total: 2, has_more: false });
+    expect(list.body).toMatchObject({
+      versions: [{ version_number: 2 }, { version_number: 1 }],
+      total: 2,
+      has_more: false,
+    });
     expect(list.body.versions[0].config).toBeUndefined();
   });
 
@@ -85,7 +100,10 @@ describe('publishing', () => {
   });
 
   it('putting an old snapshot back is a change back to the old hash; secrets stay', async () => {
-    await patch({ webhooks: { post_call: [{ url: 'https://a.example.com', secret: 's' }] }, prompt: { system_prompt: 'old' } });
+    await patch({
+      webhooks: { post_call: [{ url: 'https://a.example.com', secret: 's' }] },
+      prompt: { system_prompt: 'old' },
+    });
     const { config } = (await publish()).body;
     await patch({ prompt: { system_prompt: 'new' } });
     await publish();
@@ -103,11 +121,19 @@ describe('publishing', () => {
 
 describe('"Agents" the hash', () => {
   it('covers attached tools: editing one is an unpublished change of the agent, and the published copy stays', async () => {
-    const tool = (await api.request('POST', '/v1/agent/tools', { key: user.key, body: { name: 'Look up', url: 'https://old.example.com' } })).body;
+    const tool = (
+      await api.request('POST', '/v1/agent/tools', {
+        key: user.key,
+        body: { name: 'Look up', url: 'https://old.example.com' },
+      })
+    ).body;
     await patch({ tools: { tool_ids: [tool.tool_id] } });
     await publish();
     expect(await hasChanges()).toBe(false);
-    await api.request('PATCH', `/v1/agent/tools/${tool.tool_id}`, { key: user.key, body: { url: 'https://new.example.com' } });
+    await api.request('PATCH', `/v1/agent/tools/${tool.tool_id}`, {
+      key: user.key,
+      body: { url: 'https://new.example.com' },
+    });
     expect(await hasChanges()).toBe(true);
     const live = await loadPublished(api.context, agent.split('/').at(-1) ?? '');
     expect(live?.version?.tools[0]).toMatchObject({ tool_id: tool.tool_id, url: 'https://old.example.com' });
@@ -136,9 +162,15 @@ describe('loadPublished', () => {
   it('finds the newest version even when the agent was never told of it', async () => {
     await publish();
     const agentId = agent.split('/').at(-1) ?? '';
-    await api.context.models.agents.updateOne({ _id: agentId }, { $set: { published: 0, published_hash: '' } });
+    await api.context.models.agents.updateOne(
+      { _id: agentId },
+      { $set: { published: 0, published_hash: '' } },
+    );
     expect((await loadPublished(api.context, agentId))?.version?.version_number).toBe(1);
     expect((await publish()).body.version_number).toBe(1);
-    expect((await api.request('GET', agent, { key: user.key })).body).toMatchObject({ publication_state: 'live', has_unpublished_changes: false });
+    expect((await api.request('GET', agent, { key: user.key })).body).toMatchObject({
+      publication_state: 'live',
+      has_unpublished_changes: false,
+    });
   });
 });

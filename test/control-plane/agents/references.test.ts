@@ -15,8 +15,11 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-const ask = (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', url: string, body?: unknown): Promise<TestResponse> =>
-  api.request(method, url, { key: user.key, body });
+const ask = (
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
+  url: string,
+  body?: unknown,
+): Promise<TestResponse> => api.request(method, url, { key: user.key, body });
 const patch = (config: object) => ask('PATCH', `/v1/agent/agents/${agentId}/config`, config);
 const config = async (id = agentId) => (await ask('GET', `/v1/agent/agents/${id}/config`)).body;
 
@@ -40,8 +43,12 @@ const KINDS: Record<string, Kind> = {
   source: {
     url: '/v1/agent/knowledge-sources',
     create: async () =>
-      (await sendForm(api, user.key, '/v1/agent/knowledge-sources', { method: 'POST', form: { source: 'We open at nine.' } })).body
-        .knowledge_source_id,
+      (
+        await sendForm(api, user.key, '/v1/agent/knowledge-sources', {
+          method: 'POST',
+          form: { source: 'We open at nine.' },
+        })
+      ).body.knowledge_source_id,
     attaching: (ids) => ({ knowledge_base: { knowledge_source_ids: ids } }),
     attached: ({ knowledge_base }) => knowledge_base?.['knowledge_source_ids'],
   },
@@ -52,7 +59,10 @@ describe.each(Object.entries(KINDS))('a %s', (_name, kind) => {
     for (let round = 0; round < ROUNDS; round++) {
       await patch(kind.attaching([]));
       const id = await kind.create();
-      const [attach, drop] = await Promise.all([patch(kind.attaching([id])), ask('DELETE', `${kind.url}/${id}`)]);
+      const [attach, drop] = await Promise.all([
+        patch(kind.attaching([id])),
+        ask('DELETE', `${kind.url}/${id}`),
+      ]);
       expect([200, 422]).toContain(attach.status);
       expect([204, 409]).toContain(drop.status);
       const isThere = (await ask('GET', `${kind.url}/${id}`)).status === 200;

@@ -12,13 +12,19 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-const widget = (origin?: string) => api.request('GET', `${agent}/widget`, origin === undefined ? {} : { headers: { origin } });
+const widget = (origin?: string) =>
+  api.request('GET', `${agent}/widget`, origin === undefined ? {} : { headers: { origin } });
 
 describe('the widget of an agent', () => {
   it('is refused step by step, and every page may read why', async () => {
     const refusals: [() => Promise<unknown>, string | undefined, number, string][] = [
       [async () => {}, 'https://shop.example.com', 403, 'Agent is not public'],
-      [() => api.request('PATCH', agent, { key, body: { public_enabled: true } }), undefined, 403, 'Origin header is required for public agents'],
+      [
+        () => api.request('PATCH', agent, { key, body: { public_enabled: true } }),
+        undefined,
+        403,
+        'Origin header is required for public agents',
+      ],
       [async () => {}, 'https://shop.example.com', 403, 'Origin not allowed'],
     ];
     for (const [prepare, origin, status, message] of refusals) {
@@ -28,7 +34,9 @@ describe('the widget of an agent', () => {
       expect(answer.headers['access-control-allow-origin']).toBe('*');
       expect(answer.headers['access-control-allow-credentials']).toBeUndefined();
     }
-    const missing = await api.request('GET', '/v1/agent/agents/missing/widget', { headers: { origin: 'https://shop.example.com' } });
+    const missing = await api.request('GET', '/v1/agent/agents/missing/widget', {
+      headers: { origin: 'https://shop.example.com' },
+    });
     expect(missing.status).toBe(404);
     expect(missing.headers['access-control-allow-origin']).toBe('*');
   });

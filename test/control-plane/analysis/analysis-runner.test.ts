@@ -20,19 +20,29 @@ afterEach(async () => {
 
 /** A finished call in which the user said this, or nothing. */
 async function call(said: string | null, config: Record<string, unknown> = {}): Promise<string> {
-  const agent_id = await api.publishAgent(user, { webhooks: { post_call: [{ url: 'https://hook.example.com/' }] }, ...config });
+  const agent_id = await api.publishAgent(user, {
+    webhooks: { post_call: [{ url: 'https://hook.example.com/' }] },
+    ...config,
+  });
   const { body } = await api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id } });
   const id: string = body.session_id;
   await api.report(id, { type: 'joined', at: api.at() });
   if (said !== null)
-    await api.report(id, { type: 'items', items: [{ type: 'message', role: 'user', content: said, turn_id: 1, created_at: api.at(), id: 'm' }] });
+    await api.report(id, {
+      type: 'items',
+      items: [{ type: 'message', role: 'user', content: said, turn_id: 1, created_at: api.at(), id: 'm' }],
+    });
   await api.report(id, { type: 'ended', at: api.at(10_000), end_reason: 'user_hangup' });
   await runner.idle();
   return id;
 }
 
-const analysis = async (id: string) => (await api.request('GET', `/v1/agent/sessions/${id}`, { key: user.key })).body.analysis;
-const events = async (id: string) => (await api.context.models.deliveries.find({ session_id: id }).sort({ rank: 1 }).lean()).map((row) => row.event);
+const analysis = async (id: string) =>
+  (await api.request('GET', `/v1/agent/sessions/${id}`, { key: user.key })).body.analysis;
+const events = async (id: string) =>
+  (await api.context.models.deliveries.find({ session_id: id }).sort({ rank: 1 }).lean()).map(
+    (row) => row.event,
+  );
 const RESULT = {
   status: 'completed' as const,
   summary: 'They talked.',
@@ -49,7 +59,12 @@ async function finish(id: string, result = RESULT): Promise<void> {
 describe('post-call analysis', () => {
   it('is a job for a worker, judged by the version pinned at the start, and its result stands in the session', async () => {
     const id = await call('I am well');
-    expect(api.dispatch.offers.at(-1)).toEqual({ sessionId: id, epoch: 2, kind: 'analysis', sipCallId: null });
+    expect(api.dispatch.offers.at(-1)).toEqual({
+      sessionId: id,
+      epoch: 2,
+      kind: 'analysis',
+      sipCallId: null,
+    });
     const job = api.dispatch.analyses[0]?.job;
     expect(job?.items).toMatchObject([{ content: 'I am well' }]);
     expect(job?.plan).toMatchObject({ session_id: id, config: { analysis: { summary: { enabled: true } } } });
@@ -104,7 +119,11 @@ describe('post-call analysis', () => {
       await runner.idle();
       return (await analysis(id)).status;
     };
-    expect([await dies('other'), await dies('other'), await dies('other')]).toEqual(['running', 'running', 'running']);
+    expect([await dies('other'), await dies('other'), await dies('other')]).toEqual([
+      'running',
+      'running',
+      'running',
+    ]);
     expect([await dies(id), await dies(id)]).toEqual(['running', 'error']);
   });
 

@@ -30,9 +30,15 @@ const read = (query = '', key = user.key) => api.request('GET', `/v1/agent/analy
 
 /** A call that was joined, answered one turn and lasted so long. */
 async function call(seconds: number, totalMs: number): Promise<void> {
-  const { body } = await api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id: agentId } });
+  const { body } = await api.request('POST', '/v1/agent/sessions', {
+    key: user.key,
+    body: { agent_id: agentId },
+  });
   await api.report(body.session_id, { type: 'joined', at: api.at() });
-  await api.report(body.session_id, { type: 'turn', latency: { turn_id: 1, speech_ended_at: api.at(), total_ms: totalMs, ...LATENCY } });
+  await api.report(body.session_id, {
+    type: 'turn',
+    latency: { turn_id: 1, speech_ended_at: api.at(), total_ms: totalMs, ...LATENCY },
+  });
   await api.clock.advance(seconds * 1_000);
   await api.report(body.session_id, { type: 'ended', at: api.at(), end_reason: 'user_hangup' });
 }
@@ -58,15 +64,26 @@ describe('GET /v1/agent/analytics', () => {
   it('adds up calls, time, money, end reasons and latency: in all, per day and per agent', async () => {
     await call(60, 600);
     await call(30, 900);
-    await api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id: agentId } }).then(async ({ body }) => {
-      await api.request('POST', `/v1/agent/sessions/${body.session_id}/end`, { key: user.key });
-    });
+    await api
+      .request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id: agentId } })
+      .then(async ({ body }) => {
+        await api.request('POST', `/v1/agent/sessions/${body.session_id}/end`, { key: user.key });
+      });
     const { body } = await read(`?to=${encodeURIComponent(api.at(1_000))}`);
-    expect(body.totals).toMatchObject({ calls: 3, answered: 2, live: 0, total_seconds: 90, average_seconds: 45, cost: '0.09' });
+    expect(body.totals).toMatchObject({
+      calls: 3,
+      answered: 2,
+      live: 0,
+      total_seconds: 90,
+      average_seconds: 45,
+      cost: '0.09',
+    });
     expect(body.totals.answer_rate).toBeCloseTo(2 / 3);
     expect(body.totals.end_reasons).toEqual({ user_hangup: 2, cancelled: 1 });
     expect(body.totals.latency).toEqual({ turns: 2, p50_ms: 600, p95_ms: 900, p99_ms: 900 });
-    expect(body.agents).toEqual([expect.objectContaining({ agent_id: agentId, agent_name: 'Ada', calls: 3 })]);
+    expect(body.agents).toEqual([
+      expect.objectContaining({ agent_id: agentId, agent_name: 'Ada', calls: 3 }),
+    ]);
     expect(body.buckets.reduce((sum: number, bucket: { calls: number }) => sum + bucket.calls, 0)).toBe(3);
   });
 
@@ -105,7 +122,14 @@ describe('the tally', () => {
 
   it('costs a live call its first minute, a free one nothing', () => {
     const tally = new Tally();
-    tally.add(counted({ status: 'active', end_reason: null, duration_seconds: null, billing: { state: 'held', hold: 60_000, due: 0 } }));
+    tally.add(
+      counted({
+        status: 'active',
+        end_reason: null,
+        duration_seconds: null,
+        billing: { state: 'held', hold: 60_000, due: 0 },
+      }),
+    );
     tally.add(counted({ billing: { state: 'free', hold: 0, due: 0 } }));
     expect(tally.sums()).toMatchObject({ calls: 2, live: 1, costMicros: 60_000 });
   });

@@ -9,11 +9,13 @@ let agentId: string;
 beforeAll(async () => {
   api = await openTestCalls();
   user = await api.createUser();
-  agentId = (await api.request('POST', '/v1/agent/agents', { key: user.key, body: { name: 'planted' } })).body.agent_id;
+  agentId = (await api.request('POST', '/v1/agent/agents', { key: user.key, body: { name: 'planted' } })).body
+    .agent_id;
 });
 afterAll(() => api.close());
 
-const log = async (key = user.key, query = '') => (await api.request('GET', `/v1/agent/audit-log${query}`, { key })).body;
+const log = async (key = user.key, query = '') =>
+  (await api.request('GET', `/v1/agent/audit-log${query}`, { key })).body;
 /** A request a millisecond after the last, so that the newest is the newest. */
 const later: TestCalls['request'] = async (...request) => {
   await api.clock.advance(1);
@@ -45,7 +47,11 @@ describe('the audit log', () => {
     const body = { prompt: { system_prompt: 'planted' }, conversation: { response_wait_ms: 400 }, webhooks };
     await later('PATCH', `/v1/agent/agents/${agentId}/config`, { key: user.key, body });
     const fields = ['prompt.system_prompt', 'conversation.response_wait_ms', 'webhooks.post_call'];
-    expect(await newest()).toMatchObject({ action: 'PATCH /v1/agent/agents/{agent_id}/config', resource_id: agentId, fields });
+    expect(await newest()).toMatchObject({
+      action: 'PATCH /v1/agent/agents/{agent_id}/config',
+      resource_id: agentId,
+      fields,
+    });
     const { collection } = api.context.models.auditLog;
     expect(JSON.stringify(await collection.find({}).toArray())).not.toContain('planted');
   });
@@ -58,9 +64,17 @@ describe('the audit log', () => {
     await later('DELETE', `/v1/keys/${key_id}`, { key: user.key });
     expect(await newest()).toMatchObject({ action: 'DELETE /v1/keys/{key_id}', resource_id: key_id });
     await later('PATCH', '/v1/agent/privacy', { key: user.key, body: { recordings_days: 3 } });
-    expect(await newest()).toMatchObject({ resource: 'privacy', resource_id: null, fields: ['recordings_days'] });
+    expect(await newest()).toMatchObject({
+      resource: 'privacy',
+      resource_id: null,
+      fields: ['recordings_days'],
+    });
     await later('PATCH', `/admin/users/${user.userId}`, { key: api.rootKey, body: { daily_cap: '5.00' } });
-    expect((await log(api.rootKey)).entries[0]).toMatchObject({ resource: 'users', resource_id: user.userId, fields: ['daily_cap'] });
+    expect((await log(api.rootKey)).entries[0]).toMatchObject({
+      resource: 'users',
+      resource_id: user.userId,
+      fields: ['daily_cap'],
+    });
   });
 
   it('has no reads, no refusals and no calls', async () => {
@@ -69,7 +83,10 @@ describe('the audit log', () => {
     await api.request('PATCH', `/v1/agent/agents/${agentId}`, { key: user.key, body: { name: '' } });
     await api.request('DELETE', `/v1/agent/agents/${'f'.repeat(32)}`, { key: user.key });
     await api.request('POST', '/v1/agent/agents', { body: { name: 'no key' } });
-    expect((await api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id: agentId } })).status).toBe(201);
+    expect(
+      (await api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id: agentId } }))
+        .status,
+    ).toBe(201);
     expect(await count()).toBe(before);
   });
 
@@ -84,7 +101,10 @@ describe('the audit log', () => {
 
   it('that cannot be written does not undo the answer', async () => {
     const broken = vi.spyOn(api.context.models.auditLog, 'create').mockRejectedValue(new Error('disk full'));
-    expect((await api.request('PATCH', `/v1/agent/agents/${agentId}`, { key: user.key, body: { name: 'Ada' } })).status).toBe(200);
+    expect(
+      (await api.request('PATCH', `/v1/agent/agents/${agentId}`, { key: user.key, body: { name: 'Ada' } }))
+        .status,
+    ).toBe(200);
     expect(broken).toHaveBeenCalled();
     broken.mockRestore();
   });

@@ -27,11 +27,24 @@ describe('POST /admin/backup', () => {
 
   it('is a tar of the manifest, the keys, a whole database and every blob, and leaves no copy behind', async () => {
     await api.context.blobs.put('sessions/one/recording/user', Buffer.from('sound'));
-    const response = await api.app.inject({ method: 'POST', url: '/admin/backup', headers: { authorization: `Bearer ${api.rootKey}` } });
+    const response = await api.app.inject({
+      method: 'POST',
+      url: '/admin/backup',
+      headers: { authorization: `Bearer ${api.rootKey}` },
+    });
     expect([response.statusCode, response.headers['content-type']]).toEqual([200, 'application/x-tar']);
     const files = await unpack(response.rawPayload);
-    expect([...files.keys()]).toEqual(['manifest.json', 'credentials.json', 'database/database.sqlite', 'blobs/sessions/one/recording/user']);
-    expect(JSON.parse(String(files.get('manifest.json')))).toMatchObject({ format: 'parley-backup', version: 2, has_blobs: true });
+    expect([...files.keys()]).toEqual([
+      'manifest.json',
+      'credentials.json',
+      'database/database.sqlite',
+      'blobs/sessions/one/recording/user',
+    ]);
+    expect(JSON.parse(String(files.get('manifest.json')))).toMatchObject({
+      format: 'parley-backup',
+      version: 2,
+      has_blobs: true,
+    });
     expect(JSON.parse(String(files.get('credentials.json')))).toMatchObject({ root_api_key: api.rootKey });
     expect(files.get('database/database.sqlite')?.subarray(0, 15).toString()).toBe('SQLite format 3');
     expect(String(files.get('blobs/sessions/one/recording/user'))).toBe('sound');
@@ -39,23 +52,32 @@ describe('POST /admin/backup', () => {
   });
 
   it('with MONGODB_URL it says to use mongodump', async () => {
-    const mongo = await openTestApi({}, { database: { ping: async () => true, copyTo: null, scrub: () => undefined } });
+    const mongo = await openTestApi(
+      {},
+      { database: { ping: async () => true, copyTo: null, scrub: () => undefined } },
+    );
     const { status, body } = await mongo.request('POST', '/admin/backup', { key: mongo.rootKey });
     expect([status, body.message]).toEqual([409, expect.stringContaining('mongodump')]);
     await mongo.close();
   });
 
   it('store 11: the advice for MongoDB takes ledger and sessions from one moment, in the answer and in the docs', async () => {
-    const mongo = await openTestApi({}, { database: { ping: async () => true, copyTo: null, scrub: () => undefined } });
+    const mongo = await openTestApi(
+      {},
+      { database: { ping: async () => true, copyTo: null, scrub: () => undefined } },
+    );
     const { body } = await mongo.request('POST', '/admin/backup', { key: mongo.rootKey });
     await mongo.close();
     expect(body.message).toContain('mongodump --oplog');
-    expect(readFileSync(join(import.meta.dirname, '../../../docs/operations.md'), 'utf8')).toContain('`mongorestore --oplogReplay`');
+    expect(readFileSync(join(import.meta.dirname, '../../../docs/operations.md'), 'utf8')).toContain(
+      '`mongorestore --oplogReplay`',
+    );
   });
 });
 
 async function unpack(tar: Buffer): Promise<Map<string, Buffer>> {
   const files = new Map<string, Buffer>();
-  for await (const entry of Readable.from([tar]).pipe(extract())) files.set(entry.header.name, await buffer(entry));
+  for await (const entry of Readable.from([tar]).pipe(extract()))
+    files.set(entry.header.name, await buffer(entry));
   return files;
 }

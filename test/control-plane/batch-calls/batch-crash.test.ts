@@ -1,11 +1,24 @@
-/** The process that works on a batch is killed at every one of its writes in turn; the next one finds the store as it was left. */
+/**
+ * The process that works on a batch is killed at every one of its writes in turn; the next one finds the
+ * store as it was left.
+ */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { sweep } from '#control-plane/calls/settlement/sweep.ts';
 import type { Context } from '#control-plane/platform/context.ts';
 import { numbersToCall, openTestBatches, type TestBatches } from './test-batches.ts';
 
 const MINUTE_MS = 60_000;
-const WRITES = new Set(['create', 'insertOne', 'insertMany', 'updateOne', 'updateMany', 'findOneAndUpdate', 'deleteOne', 'deleteMany', 'post']);
+const WRITES = new Set([
+  'create',
+  'insertOne',
+  'insertMany',
+  'updateOne',
+  'updateMany',
+  'findOneAndUpdate',
+  'deleteOne',
+  'deleteMany',
+  'post',
+]);
 const [A, B] = numbersToCall(2) as [string, string];
 
 let api: TestBatches;
@@ -21,7 +34,10 @@ interface Doomed {
 
 const killed = () => new Error('killed');
 
-/** A process that is killed instead of its write of this number, or just after it; nothing it does later happens. */
+/**
+ * A process that is killed instead of its write of this number, or just after it; nothing it does later
+ * happens.
+ */
 function doomed(context: Context, writes: number, isAfter: boolean): Doomed {
   let left = writes;
   let isDead = false;
@@ -42,12 +58,21 @@ function doomed(context: Context, writes: number, isAfter: boolean): Doomed {
       get(of, name) {
         const value: unknown = Reflect.get(of, name);
         if (name === 'collection') return guarded(value as object);
-        return typeof value === 'function' ? (...given: unknown[]) => intercept(String(name), () => value.apply(of, given)) : value;
+        return typeof value === 'function'
+          ? (...given: unknown[]) => intercept(String(name), () => value.apply(of, given))
+          : value;
       },
     });
-  const models = Object.fromEntries(Object.entries(context.models).map(([name, model]) => [name, guarded(model)]));
+  const models = Object.fromEntries(
+    Object.entries(context.models).map(([name, model]) => [name, guarded(model)]),
+  );
   return {
-    context: { ...context, models: models as unknown as Context['models'], ledger: guarded(context.ledger), dispatch: guarded(context.dispatch) },
+    context: {
+      ...context,
+      models: models as unknown as Context['models'],
+      ledger: guarded(context.ledger),
+      dispatch: guarded(context.dispatch),
+    },
     wasKilled: () => isDead,
   };
 }
@@ -78,17 +103,23 @@ async function playKilled(writes: number, isAfter: boolean): Promise<boolean> {
   expect((await api.batch(id)).status, where).toBe('completed');
   const dialled = api.dialled();
   expect(dialled, where).toEqual([...new Set(dialled)]);
-  // A call that was on its way to its worker may have rung: it is told as not answered, never dialled a second time.
+  // A call that was on its way to its worker may have rung: it is told as not answered, never dialled a
+  // second time.
   const told = (number: string) => ({
     to_number: number,
     state: dialled.includes(number) ? 'completed' : 'no_answer',
     attempts: [expect.anything()],
   });
-  expect(await api.rows(id), where).toEqual([expect.objectContaining(told(A)), expect.objectContaining(told(B))]);
+  expect(await api.rows(id), where).toEqual([
+    expect.objectContaining(told(A)),
+    expect.objectContaining(told(B)),
+  ]);
   return true;
 }
 
-it('whenever its process is killed, a batch calls every number once and loses none', { timeout: 300_000 }, async () => {
+it('whenever its process is killed, a batch calls every number once and loses none', {
+  timeout: 300_000,
+}, async () => {
   await api.newTenant();
   for (const isAfter of [false, true]) {
     let kills = 0;
@@ -103,7 +134,8 @@ it('two processes at once call every number once', { timeout: 300_000 }, async (
   await api.newTenant();
   const numbers = numbersToCall(12);
   await api.start(numbers, { pacing: { concurrent_calls: 100, calls_per_minute: 100 } });
-  for (let pass = 0; pass < 2; pass++) await Promise.all([api.pass(api.context, 'one'), api.pass(api.context, 'two')]);
+  for (let pass = 0; pass < 2; pass++)
+    await Promise.all([api.pass(api.context, 'one'), api.pass(api.context, 'two')]);
   expect(api.dialled()).toEqual(numbers);
   // One that stood still for longer than its lease comes back while another is at it.
   await api.newTenant();

@@ -1,6 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { afterAttempt, concernOf, freeSlots, outcomeOf } from '#control-plane/jobs/batch-calls/batch-rules.ts';
+import {
+  afterAttempt,
+  concernOf,
+  freeSlots,
+  outcomeOf,
+} from '#control-plane/jobs/batch-calls/batch-rules.ts';
 
 const RETRY = { on: ['busy' as const, 'no_answer' as const], max_attempts: 3, delay_seconds: 600 };
 
@@ -13,10 +18,16 @@ describe('pacing', () => {
         fc.nat(600),
         fc.nat(1_200),
         (concurrent, perMinute, calling, lastMinute) => {
-          const slots = freeSlots({ concurrent_calls: concurrent, calls_per_minute: perMinute }, { calling, lastMinute });
+          const slots = freeSlots(
+            { concurrent_calls: concurrent, calls_per_minute: perMinute },
+            { calling, lastMinute },
+          );
           expect(slots).toBeGreaterThanOrEqual(0);
-          if (slots > 0) expect(calling + slots === concurrent || lastMinute + slots === perMinute).toBe(true);
-          expect(slots === 0 || (calling + slots <= concurrent && lastMinute + slots <= perMinute)).toBe(true);
+          if (slots > 0)
+            expect(calling + slots === concurrent || lastMinute + slots === perMinute).toBe(true);
+          expect(slots === 0 || (calling + slots <= concurrent && lastMinute + slots <= perMinute)).toBe(
+            true,
+          );
           if (calling < concurrent && lastMinute < perMinute) expect(slots).toBeGreaterThan(0);
         },
       ),
@@ -53,16 +64,31 @@ describe('calling again', () => {
   });
 
   it('ends, whatever happens', () => {
-    const outcome = fc.constantFrom('completed' as const, 'busy' as const, 'no_answer' as const, 'failed' as const);
+    const outcome = fc.constantFrom(
+      'completed' as const,
+      'busy' as const,
+      'no_answer' as const,
+      'failed' as const,
+    );
     fc.assert(
-      fc.property(fc.array(outcome, { minLength: 5, maxLength: 5 }), fc.integer({ min: 1, max: 5 }), (outcomes, max_attempts) => {
-        let calls = 0;
-        for (const each of outcomes) {
-          calls += 1;
-          if (afterAttempt({ ...RETRY, max_attempts }, { outcome: each, attempts: calls, isLast: false, atMs: 0 }).state !== 'waiting') break;
-        }
-        expect(calls).toBeLessThanOrEqual(max_attempts);
-      }),
+      fc.property(
+        fc.array(outcome, { minLength: 5, maxLength: 5 }),
+        fc.integer({ min: 1, max: 5 }),
+        (outcomes, max_attempts) => {
+          let calls = 0;
+          for (const each of outcomes) {
+            calls += 1;
+            if (
+              afterAttempt(
+                { ...RETRY, max_attempts },
+                { outcome: each, attempts: calls, isLast: false, atMs: 0 },
+              ).state !== 'waiting'
+            )
+              break;
+          }
+          expect(calls).toBeLessThanOrEqual(max_attempts);
+        },
+      ),
     );
   });
 });

@@ -20,7 +20,8 @@ beforeEach(async () => {
 afterAll(() => api.close());
 
 const states = async (id: string) => (await api.rows(id)).map(({ state }) => state);
-const post = (url: string, body?: unknown) => api.request('POST', `/v1/agent/${url}`, { key: user.key, ...(body === undefined ? {} : { body }) });
+const post = (url: string, body?: unknown) =>
+  api.request('POST', `/v1/agent/${url}`, { key: user.key, ...(body === undefined ? {} : { body }) });
 
 describe('a batch', () => {
   it('calls the numbers in the order of the list, with their variables, and is over with the last call', async () => {
@@ -28,7 +29,10 @@ describe('a batch', () => {
       { to_number: A, dynamic_variables: { name: 'Ada' }, metadata: { order: 7 }, end_user_id: 'u1' },
       { to_number: B, dynamic_variables: { name: 'Bo' } },
     ];
-    const { batch_call_id: id } = await api.start([], { recipients, disclosure: 'An automated call for {{name}}.' });
+    const { batch_call_id: id } = await api.start([], {
+      recipients,
+      disclosure: 'An automated call for {{name}}.',
+    });
     expect((await api.batch(id)).status).toBe('scheduled');
     await api.pass();
     expect(api.dialled()).toEqual([A, B]);
@@ -37,8 +41,13 @@ describe('a batch', () => {
       end_user_id: 'u1',
       outreach: { disclosure: 'An automated call for {{name}}.', opt_out: null },
     });
-    expect(await api.batch(id)).toMatchObject({ status: 'running', row_count: 2, counts: { calling: 2, waiting: 0 } });
-    const session = (await api.request('GET', `/v1/agent/sessions/${api.ringingAt(A)}`, { key: user.key })).body;
+    expect(await api.batch(id)).toMatchObject({
+      status: 'running',
+      row_count: 2,
+      counts: { calling: 2, waiting: 0 },
+    });
+    const session = (await api.request('GET', `/v1/agent/sessions/${api.ringingAt(A)}`, { key: user.key }))
+      .body;
     expect(session).toMatchObject({ metadata: { order: 7 }, direction: 'outbound' });
 
     await api.finish(A, 'answered');
@@ -54,13 +63,18 @@ describe('a batch', () => {
       [1, 'completed'],
       [2, 'busy'],
     ]);
-    expect(rows[0]).toMatchObject({ session_id: api.ringingAt(A), attempts: [{ session_id: api.ringingAt(A), outcome: 'completed' }] });
+    expect(rows[0]).toMatchObject({
+      session_id: api.ringingAt(A),
+      attempts: [{ session_id: api.ringingAt(A), outcome: 'completed' }],
+    });
     await api.pass();
     expect(api.dialled()).toHaveLength(2);
   });
 
   it('has no more calls at once, and no more a minute, than it may', async () => {
-    const { batch_call_id: id } = await api.start([A, B, C, D], { pacing: { concurrent_calls: 2, calls_per_minute: 3 } });
+    const { batch_call_id: id } = await api.start([A, B, C, D], {
+      pacing: { concurrent_calls: 2, calls_per_minute: 3 },
+    });
     await api.pass();
     expect(api.dialled()).toEqual([A, B]);
     await api.pass();
@@ -79,7 +93,9 @@ describe('a batch', () => {
   });
 
   it('keeps its pace when another process goes on with it, and where two are at it at once', async () => {
-    const { batch_call_id: id } = await api.start([A, B, C, D], { pacing: { concurrent_calls: 10, calls_per_minute: 3 } });
+    const { batch_call_id: id } = await api.start([A, B, C, D], {
+      pacing: { concurrent_calls: 10, calls_per_minute: 3 },
+    });
     await Promise.all([api.pass(api.context, 'one'), api.pass(api.context, 'two')]);
     expect(api.dialled()).toEqual([A, B, C]);
     for (const number of [A, B, C]) await api.finish(number, 'busy');
@@ -96,7 +112,10 @@ describe('a batch', () => {
     // 00:00 UTC on a Thursday: 16:00 in San Francisco, 09:00 in Tokyo.
     const startsAtMs = Math.ceil(api.clock.wallTime() / (24 * HOUR_MS)) * 24 * HOUR_MS;
     const tokyo = '+81312345678';
-    const schedule = { start_at: new Date(startsAtMs).toISOString(), calling_hours: { start: '10:00', end: '17:00' } };
+    const schedule = {
+      start_at: new Date(startsAtMs).toISOString(),
+      calling_hours: { start: '10:00', end: '17:00' },
+    };
     const { batch_call_id: id } = await api.start([A, tokyo], { schedule });
     await api.pass();
     expect(api.dialled()).toEqual([]);
@@ -106,7 +125,10 @@ describe('a batch', () => {
     await api.clock.advance(HOUR_MS);
     await api.pass();
     expect(api.dialled()).toEqual([A, tokyo]);
-    expect((await api.rows(id)).map(({ time_zones }) => time_zones)).toEqual([['America/Los_Angeles'], ['Asia/Tokyo']]);
+    expect((await api.rows(id)).map(({ time_zones }) => time_zones)).toEqual([
+      ['America/Los_Angeles'],
+      ['Asia/Tokyo'],
+    ]);
   });
 
   it('calls again who was busy or did not answer, after the delay, as often as it may', async () => {
@@ -126,7 +148,10 @@ describe('a batch', () => {
     await api.finish(A, 'no_answer');
     await api.pass();
     const [row] = await api.rows(id);
-    expect(row).toMatchObject({ state: 'no_answer', attempts: [{ outcome: 'busy' }, { outcome: 'no_answer' }] });
+    expect(row).toMatchObject({
+      state: 'no_answer',
+      attempts: [{ outcome: 'busy' }, { outcome: 'no_answer' }],
+    });
     expect(new Set(row.attempts.map(({ session_id }: { session_id: string }) => session_id)).size).toBe(2);
     expect((await api.batch(id)).status).toBe('completed');
   });
@@ -147,15 +172,25 @@ describe('a batch', () => {
   it('dials nobody more once it is cancelled; the calls that run go on and are counted', async () => {
     const { batch_call_id: id } = await api.start([A, B], { pacing: { concurrent_calls: 1 } });
     await api.pass();
-    expect((await post(`batch-calls/${id}/cancel`)).body).toMatchObject({ status: 'cancelled', finished_at: null });
+    expect((await post(`batch-calls/${id}/cancel`)).body).toMatchObject({
+      status: 'cancelled',
+      finished_at: null,
+    });
     expect(await states(id)).toEqual(['calling', 'cancelled']);
     await api.pass();
     await api.finish(A, 'answered');
     await api.pass();
-    expect(await api.batch(id)).toMatchObject({ status: 'cancelled', counts: { completed: 1, cancelled: 1 }, finished_at: expect.any(String) });
+    expect(await api.batch(id)).toMatchObject({
+      status: 'cancelled',
+      counts: { completed: 1, cancelled: 1 },
+      finished_at: expect.any(String),
+    });
     expect(api.dialled()).toEqual([A]);
     const refused = await post(`batch-calls/${id}/resume`);
-    expect([refused.status, refused.body.message]).toEqual([409, 'A batch that is cancelled cannot be resumed']);
+    expect([refused.status, refused.body.message]).toEqual([
+      409,
+      'A batch that is cancelled cannot be resumed',
+    ]);
   });
 
   it('waits when no worker has room, and loses nothing by it', async () => {
@@ -176,7 +211,11 @@ describe('a batch', () => {
     const { batch_call_id: id } = await api.start([A]);
     await api.context.models.numbers.updateOne({ _id: api.numberId() }, { $set: { status: 'error' } });
     await api.pass();
-    expect(await api.batch(id)).toMatchObject({ status: 'paused', status_reason: 'number_inactive', counts: { waiting: 1 } });
+    expect(await api.batch(id)).toMatchObject({
+      status: 'paused',
+      status_reason: 'number_inactive',
+      counts: { waiting: 1 },
+    });
     await api.context.models.numbers.updateOne({ _id: api.numberId() }, { $set: { status: 'active' } });
     await post(`batch-calls/${id}/resume`);
     await api.pass();
@@ -197,7 +236,11 @@ describe('a batch', () => {
       status: 'active',
       is_proven: true,
     };
-    await api.context.models.numbers.collection.insertOne({ ...hosted, created_at: at, updated_at: at } as never);
+    await api.context.models.numbers.collection.insertOne({
+      ...hosted,
+      created_at: at,
+      updated_at: at,
+    } as never);
     await api.pass();
     await api.context.models.numbers.deleteOne({ _id: 'hosted' });
     expect((await api.rows(id)).map(({ state, error }) => [state, error])).toEqual([
@@ -229,7 +272,9 @@ describe('the do-not-call list', () => {
     await api.report(sessionId, { type: 'opt_out', by: 'voice' });
     await api.report(sessionId, { type: 'ended', at: api.at(), end_reason: 'agent_hangup' });
     const { body } = await api.request('GET', '/v1/agent/do-not-call', { key: user.key });
-    expect(body.do_not_call).toEqual([{ phone_number: A, source: 'voice', note: '', session_id: sessionId, created_at: expect.any(String) }]);
+    expect(body.do_not_call).toEqual([
+      { phone_number: A, source: 'voice', note: '', session_id: sessionId, created_at: expect.any(String) },
+    ]);
     await api.pass();
     expect((await api.rows(id))[0]).toMatchObject({ state: 'completed', opted_out: true });
     expect((await api.batch(id)).counts.opted_out).toBe(1);
@@ -242,7 +287,8 @@ describe('the do-not-call list', () => {
 describe('the limits of a trunk', () => {
   const limit = (limits: Record<string, unknown>) =>
     api.request('PUT', `/v1/agent/phone-numbers/${api.numberId()}/limits`, { key: user.key, body: limits });
-  const single = (to_number: string) => post('phone-calls', { agent_id: api.agentId(), phone_number_id: api.numberId(), to_number });
+  const single = (to_number: string) =>
+    post('phone-calls', { agent_id: api.agentId(), phone_number_id: api.numberId(), to_number });
 
   it('are shared by single calls and batches: at once', async () => {
     await limit({ concurrent_calls: 2, calls_per_minute: null });
@@ -251,7 +297,10 @@ describe('the limits of a trunk', () => {
     await api.pass();
     expect(await states(id)).toEqual(['calling', 'waiting']);
     const refused = await single(D);
-    expect([refused.status, refused.body.message]).toEqual([429, expect.stringMatching(/^All 2 concurrent calls of this trunk/)]);
+    expect([refused.status, refused.body.message]).toEqual([
+      429,
+      expect.stringMatching(/^All 2 concurrent calls of this trunk/),
+    ]);
   });
 
   it('hold for calls placed in the same moment, exactly', async () => {

@@ -35,15 +35,32 @@ const ZONES = [
   'Pacific/Chatham',
   'UTC',
 ];
-const time = fc.tuple(fc.nat(23), fc.constantFrom('00', '15', '30', '59')).map(([hour, minute]) => `${String(hour).padStart(2, '0')}:${minute}`);
+const time = fc
+  .tuple(fc.nat(23), fc.constantFrom('00', '15', '30', '59'))
+  .map(([hour, minute]) => `${String(hour).padStart(2, '0')}:${minute}`);
 const hours = fc
-  .tuple(time, fc.oneof(time, fc.constant('24:00')), fc.uniqueArray(fc.constantFrom(...WEEKDAYS), { minLength: 1 }))
+  .tuple(
+    time,
+    fc.oneof(time, fc.constant('24:00')),
+    fc.uniqueArray(fc.constantFrom(...WEEKDAYS), { minLength: 1 }),
+  )
   .filter(([start, end]) => start < end)
   .map(([start, end, days]): CallingHours => ({ start, end, days }));
 const zones = fc.uniqueArray(fc.constantFrom(...ZONES), { minLength: 1, maxLength: 4 });
 /** Days on which clocks are set, and others. */
 const instant = fc
-  .tuple(fc.constantFrom('2026-03-08', '2026-03-29', '2026-04-05', '2026-10-25', '2026-11-01', '2026-06-10', '2027-01-01'), fc.nat(3 * 24 * 60 * 60))
+  .tuple(
+    fc.constantFrom(
+      '2026-03-08',
+      '2026-03-29',
+      '2026-04-05',
+      '2026-10-25',
+      '2026-11-01',
+      '2026-06-10',
+      '2027-01-01',
+    ),
+    fc.nat(3 * 24 * 60 * 60),
+  )
   .map(([day, seconds]) => at(`${day}T00:00:00Z`) - 24 * HOUR_MS + seconds * 1000);
 
 describe('calling hours', () => {
@@ -64,18 +81,32 @@ describe('calling hours', () => {
   it('go by the day of the week there', () => {
     // Sunday evening in Los Angeles is Monday in Tokyo.
     expect(isOpen({ ...EVERY_DAY, days: ['mon'] }, ['Asia/Tokyo'], at('2026-11-23T00:30:00Z'))).toBe(true);
-    expect(isOpen({ ...EVERY_DAY, days: ['mon'] }, ['America/Los_Angeles'], at('2026-11-23T00:30:00Z'))).toBe(false);
-    expect(nextOpening(OFFICE, ['Europe/Berlin'], at('2026-11-20T20:00:00Z'))).toBe(at('2026-11-23T08:00:00Z'));
+    expect(isOpen({ ...EVERY_DAY, days: ['mon'] }, ['America/Los_Angeles'], at('2026-11-23T00:30:00Z'))).toBe(
+      false,
+    );
+    expect(nextOpening(OFFICE, ['Europe/Berlin'], at('2026-11-20T20:00:00Z'))).toBe(
+      at('2026-11-23T08:00:00Z'),
+    );
   });
 
   it('begin at the hour on the wall, whatever was done to the clocks', () => {
     // Berlin goes to winter time in the night to 25 October 2026.
-    expect(nextOpening(EVERY_DAY, ['Europe/Berlin'], at('2026-10-24T20:00:00Z'))).toBe(at('2026-10-25T08:00:00Z'));
-    expect(nextOpening(EVERY_DAY, ['Europe/Berlin'], at('2026-03-28T22:00:00Z'))).toBe(at('2026-03-29T07:00:00Z'));
+    expect(nextOpening(EVERY_DAY, ['Europe/Berlin'], at('2026-10-24T20:00:00Z'))).toBe(
+      at('2026-10-25T08:00:00Z'),
+    );
+    expect(nextOpening(EVERY_DAY, ['Europe/Berlin'], at('2026-03-28T22:00:00Z'))).toBe(
+      at('2026-03-29T07:00:00Z'),
+    );
   });
 
   it('are never where the zones share no hour', () => {
-    expect(nextOpening({ ...EVERY_DAY, end: '12:00' }, ['Asia/Tokyo', 'America/New_York'], at('2026-11-23T00:00:00Z'))).toBe(null);
+    expect(
+      nextOpening(
+        { ...EVERY_DAY, end: '12:00' },
+        ['Asia/Tokyo', 'America/New_York'],
+        at('2026-11-23T00:00:00Z'),
+      ),
+    ).toBe(null);
   });
 
   it('are always without any', () => {
@@ -102,7 +133,9 @@ describe('calling hours', () => {
         }
         // A few minutes before it, and now and then all week where there is none.
         const untilMs = opening ?? ms + 7 * 24 * HOUR_MS;
-        for (const beforeMs of [1, 16, 31, 61, 125, 607, 1_440].map((minutes) => untilMs - minutes * MINUTE_MS).filter((each) => each >= ms))
+        for (const beforeMs of [1, 16, 31, 61, 125, 607, 1_440]
+          .map((minutes) => untilMs - minutes * MINUTE_MS)
+          .filter((each) => each >= ms))
           expect(isOpen(wanted, where, beforeMs)).toBe(false);
       }),
       { numRuns: 150 },

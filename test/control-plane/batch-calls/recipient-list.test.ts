@@ -7,7 +7,8 @@ const read = async (text: string | Buffer) => {
   const { rows, faulty } = await readRecipientList(Buffer.from(text));
   return { recipients: rows.map(({ recipient }) => recipient), lines: rows.map(({ line }) => line), faulty };
 };
-const texts = (entries: readonly ValidationEntry[]) => entries.map(({ msg }) => msg.replace('Value error, ', ''));
+const texts = (entries: readonly ValidationEntry[]) =>
+  entries.map(({ msg }) => msg.replace('Value error, ', ''));
 
 async function flawsOf(text: string | Buffer): Promise<string[]> {
   try {
@@ -24,7 +25,12 @@ describe('a list of people to call', () => {
       'to_number,name,end_user_id,metadata,city\r\n+1 (415) 555-0123,"Bo, the ""Great""",u1,"{""order"": 7}",Berlin\r\n+14155550124,Ada,,,\r\n',
     );
     expect(recipients).toEqual([
-      { to_number: '+14155550123', end_user_id: 'u1', metadata: { order: 7 }, dynamic_variables: { name: 'Bo, the "Great"', city: 'Berlin' } },
+      {
+        to_number: '+14155550123',
+        end_user_id: 'u1',
+        metadata: { order: 7 },
+        dynamic_variables: { name: 'Bo, the "Great"', city: 'Berlin' },
+      },
       { to_number: '+14155550124', dynamic_variables: { name: 'Ada' } },
     ]);
     expect(lines).toEqual([2, 3]);
@@ -73,12 +79,17 @@ describe('a list of people to call', () => {
   });
 
   it('has at most as many rows as a batch', async () => {
-    expect(await flawsOf(`to_number\n${'+1,\n'.repeat(10_001)}`)).toEqual(['the file has more than 10000 rows: split it into several batches']);
+    expect(await flawsOf(`to_number\n${'+1,\n'.repeat(10_001)}`)).toEqual([
+      'the file has more than 10000 rows: split it into several batches',
+    ]);
   });
 
   it('security 8: has at most 200 columns', async () => {
-    const columns = (count: number) => ['to_number', ...Array.from({ length: count - 1 }, (_, index) => `c${index}`)].join();
-    expect(await flawsOf(`${columns(201)}\n+1`)).toEqual(['the file has more than 200 columns: keep those that the agent uses']);
+    const columns = (count: number) =>
+      ['to_number', ...Array.from({ length: count - 1 }, (_, index) => `c${index}`)].join();
+    expect(await flawsOf(`${columns(201)}\n+1`)).toEqual([
+      'the file has more than 200 columns: keep those that the agent uses',
+    ]);
     expect((await read(`${columns(200)}\n+14155550123${',x'.repeat(199)}`)).recipients).toHaveLength(1);
   });
 
@@ -96,7 +107,10 @@ describe('a list of people to call', () => {
   });
 
   it('security 8: lets everything else have its turn while a list of JSON is checked, and while wide rows are', async () => {
-    const entries = Array.from({ length: 2_000 }, (_, index) => ({ to_number: `+1415555${index}`, dynamic_variables: { name: 'Bo' } }));
+    const entries = Array.from({ length: 2_000 }, (_, index) => ({
+      to_number: `+1415555${index}`,
+      dynamic_variables: { name: 'Bo' },
+    }));
     const turns = await turnsDuring(() => checkedList(entries));
     expect(turns).toBeGreaterThanOrEqual(entries.length / 10 - 1);
     expect(turns).toBeLessThan(entries.length / 10 + 5);
@@ -110,13 +124,22 @@ describe('a list of people to call', () => {
       'line 1: column 2 is no name of a variable: letters, digits and _, a letter first',
       'line 1: column 3 has the name of an earlier one',
     ]);
-    expect(await flawsOf('to_number;;\n+1;;')).toEqual(['line 1: column 2 has no name', 'line 1: column 3 has no name']);
-    expect(await flawsOf('to_number')).toEqual(['the file has no rows: a line of column names, then one line for each number']);
+    expect(await flawsOf('to_number;;\n+1;;')).toEqual([
+      'line 1: column 2 has no name',
+      'line 1: column 3 has no name',
+    ]);
+    expect(await flawsOf('to_number')).toEqual([
+      'the file has no rows: a line of column names, then one line for each number',
+    ]);
     expect(await flawsOf('')).toHaveLength(1);
   });
 
   it('is refused where it is no CSV or no text', async () => {
-    expect((await flawsOf('to_number,name\n+14155550123,"Bo\n+14155550124,Ada\n'))[0]).toMatch(/^the file cannot be read from line \d+ on/);
-    expect(await flawsOf(Buffer.from([0x74, 0xff, 0xfe]))).toEqual(['the file is not UTF-8 text: save it as "CSV UTF-8"']);
+    expect((await flawsOf('to_number,name\n+14155550123,"Bo\n+14155550124,Ada\n'))[0]).toMatch(
+      /^the file cannot be read from line \d+ on/,
+    );
+    expect(await flawsOf(Buffer.from([0x74, 0xff, 0xfe]))).toEqual([
+      'the file is not UTF-8 text: save it as "CSV UTF-8"',
+    ]);
   });
 });

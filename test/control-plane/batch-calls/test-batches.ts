@@ -1,4 +1,7 @@
-/** Batches under test: a tenant with an agent and a number that can call, and passes of the runner told one by one. */
+/**
+ * Batches under test: a tenant with an agent and a number that can call, and passes of the runner told one by
+ * one.
+ */
 import { runBatches } from '#control-plane/jobs/batch-calls/batch-runner.ts';
 import { type Context, newId } from '#control-plane/platform/context.ts';
 import type { TestUser } from '../test-api.ts';
@@ -38,7 +41,9 @@ export async function openTestBatches(environment: Record<string, string> = {}):
   let next = 15_550_140_000;
   const get = async (url: string) => (await api.request('GET', url, { key: user.key })).body;
   const ringingAt = (toNumber: string) => {
-    const plan = api.dispatch.plans.findLast(({ plan: { transport } }) => transport.type === 'sip_outbound' && transport.to_number === toNumber);
+    const plan = api.dispatch.plans.findLast(
+      ({ plan: { transport } }) => transport.type === 'sip_outbound' && transport.to_number === toNumber,
+    );
     if (!plan) throw new Error(`${toNumber} was not dialled`);
     return plan.key.sessionId;
   };
@@ -76,14 +81,21 @@ export async function openTestBatches(environment: Record<string, string> = {}):
         recipients: numbers.map((to_number) => ({ to_number })),
         ...over,
       };
-      const { status, body: batch, text } = await api.request('POST', '/v1/agent/batch-calls', { key: user.key, body });
+      const {
+        status,
+        body: batch,
+        text,
+      } = await api.request('POST', '/v1/agent/batch-calls', { key: user.key, body });
       if (status !== 201) throw new Error(`batch not created: ${text}`);
       return batch;
     },
     batch: (id) => get(`/v1/agent/batch-calls/${id}`),
     rows: async (id) => (await get(`/v1/agent/batch-calls/${id}/rows?page_size=100`)).rows,
     pass: (context = api.context, runner = 'alone') => runBatches(context, runner),
-    dialled: () => api.dispatch.plans.flatMap(({ plan: { transport } }) => (transport.type === 'sip_outbound' ? [transport.to_number] : [])),
+    dialled: () =>
+      api.dispatch.plans.flatMap(({ plan: { transport } }) =>
+        transport.type === 'sip_outbound' ? [transport.to_number] : [],
+      ),
     ringingAt,
     finish: async (toNumber, dialStatus) => {
       const sessionId = ringingAt(toNumber);

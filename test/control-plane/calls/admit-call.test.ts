@@ -25,7 +25,11 @@ afterEach(async () => {
 
 async function buy(agentId: string | null, phoneNumber = MANAGED): Promise<string> {
   const body = { provider: 'managed', phone_number: phoneNumber, agent_id: agentId };
-  const { status, body: number, text } = await api.request('POST', '/v1/agent/phone-numbers', { key: user.key, body });
+  const {
+    status,
+    body: number,
+    text,
+  } = await api.request('POST', '/v1/agent/phone-numbers', { key: user.key, body });
   if (status !== 201) throw new Error(text);
   return number.phone_number_id;
 }
@@ -57,7 +61,9 @@ const statusOf = async (over: Partial<AdmissionRequest> = {}) => {
 
 describe('an inbound phone call', () => {
   it('is charged with the phone surcharge, placed on a worker and planned', async () => {
-    const agentId = await api.publishAgent(user, { prompt: { system_prompt: 'Hi {{system.caller_number_spoken}}' } });
+    const agentId = await api.publishAgent(user, {
+      prompt: { system_prompt: 'Hi {{system.caller_number_spoken}}' },
+    });
     await buy(agentId);
     const before = await api.balance(user.userId);
     const request = invite({ to_user: MANAGED.slice(1) });
@@ -68,7 +74,12 @@ describe('an inbound phone call', () => {
     expect(api.dispatch.offers).toMatchObject([{ kind: 'phone', epoch: 1, sipCallId: request.call_id }]);
     expect(api.dispatch.plans[0]?.plan).toMatchObject({
       channel: 'phone_inbound',
-      transport: { type: 'sip_inbound', sip_call_id: request.call_id, from_number: '+8190123456', to_number: MANAGED },
+      transport: {
+        type: 'sip_inbound',
+        sip_call_id: request.call_id,
+        from_number: '+8190123456',
+        to_number: MANAGED,
+      },
       system_variables: {
         channel: 'phone_inbound',
         timezone: 'Asia/Tokyo',
@@ -98,7 +109,9 @@ describe('an inbound phone call', () => {
     expect((await admitCall(api.context, invite(), () => false)).answer).toMatchObject(busy);
     expect(api.dispatch.offers).toEqual([]);
     // Or while a worker is being found.
-    expect((await admitCall(api.context, invite(), () => api.dispatch.offers.length === 0)).answer).toMatchObject(busy);
+    expect(
+      (await admitCall(api.context, invite(), () => api.dispatch.offers.length === 0)).answer,
+    ).toMatchObject(busy);
     expect(api.dispatch.withdrawn).toHaveLength(1);
     expect(await api.balance(user.userId)).toBe(before);
     expect(api.dispatch.plans).toEqual([]);
@@ -107,8 +120,15 @@ describe('an inbound phone call', () => {
   it('a withheld or odd caller stays in history as it came and reaches the agent as nothing', async () => {
     await buy(await api.publishAgent(user));
     await statusOf({ from_user: 'anonymous' });
-    expect(api.dispatch.plans[0]?.plan.system_variables).toMatchObject({ caller_number: '', caller_number_spoken: '', timezone: 'UTC' });
-    expect((await api.request('GET', '/v1/agent/sessions?status=pending', { key: user.key })).body.sessions[0].caller_number).toBe('anonymous');
+    expect(api.dispatch.plans[0]?.plan.system_variables).toMatchObject({
+      caller_number: '',
+      caller_number_spoken: '',
+      timezone: 'UTC',
+    });
+    expect(
+      (await api.request('GET', '/v1/agent/sessions?status=pending', { key: user.key })).body.sessions[0]
+        .caller_number,
+    ).toBe('anonymous');
   });
 
   it('what the carrier says of the caller beside the number is kept with the session, sealed, and never the proof of a password', async () => {
@@ -119,12 +139,18 @@ describe('an inbound phone call', () => {
       diversion: '<sip:+14155550199@carrier.example>;reason=unconditional',
       'x-campaign': 'autumn',
     };
-    await statusOf({ from_user: 'anonymous', headers: { ...said, authorization: 'Digest secret', 'proxy-authorization': 'Digest secret' } });
+    await statusOf({
+      from_user: 'anonymous',
+      headers: { ...said, authorization: 'Digest secret', 'proxy-authorization': 'Digest secret' },
+    });
     const sessionId = api.dispatch.offers[0]?.sessionId ?? '';
-    const detail = async () => (await api.request('GET', `/v1/agent/sessions/${sessionId}`, { key: user.key })).body;
+    const detail = async () =>
+      (await api.request('GET', `/v1/agent/sessions/${sessionId}`, { key: user.key })).body;
     expect(await detail()).toMatchObject({ caller_number: 'anonymous', sip_headers: said });
     expect((await detail()).sip_headers).toEqual(said);
-    expect(JSON.stringify(await api.context.models.sessions.findById(sessionId).lean())).not.toMatch(/4155550123|autumn|secret/);
+    expect(JSON.stringify(await api.context.models.sessions.findById(sessionId).lean())).not.toMatch(
+      /4155550123|autumn|secret/,
+    );
     const { body } = await api.request('GET', '/v1/agent/sessions?status=pending', { key: user.key });
     expect(body.sessions[0]).not.toHaveProperty('sip_headers');
   });
@@ -137,20 +163,32 @@ describe('an inbound phone call', () => {
     expect(await statusOf({ source_address: '198.51.100.1' })).toBe(403);
     expect(await statusOf()).toBe(486);
     const draft = await api.request('POST', '/v1/agent/agents', { key: user.key, body: { name: 'Draft' } });
-    const bind = (id: string) => api.request('PATCH', `/v1/agent/phone-numbers/${numberId}`, { key: user.key, body: { agent_id: id } });
+    const bind = (id: string) =>
+      api.request('PATCH', `/v1/agent/phone-numbers/${numberId}`, { key: user.key, body: { agent_id: id } });
     await bind(draft.body.agent_id);
     expect(await statusOf()).toBe(486);
     await bind(agentId);
-    await api.request('PATCH', `/v1/agent/agents/${agentId}`, { key: user.key, body: { status: 'archived' } });
+    await api.request('PATCH', `/v1/agent/agents/${agentId}`, {
+      key: user.key,
+      body: { status: 'archived' },
+    });
     expect(await statusOf()).toBe(486);
     await api.request('PATCH', `/v1/agent/agents/${agentId}`, { key: user.key, body: { status: 'active' } });
     api.dispatch.room = 0;
     const balance = await api.balance(user.userId);
     const { answer } = await admitCall(api.context, invite());
-    expect(answer).toEqual({ action: 'reject', data: { status: 503, reason: 'Service Unavailable', headers: { 'Retry-After': '10' } } });
+    expect(answer).toEqual({
+      action: 'reject',
+      data: { status: 503, reason: 'Service Unavailable', headers: { 'Retry-After': '10' } },
+    });
     expect(await api.balance(user.userId)).toBe(balance);
     api.dispatch.room = 1;
-    await api.context.ledger.post({ userId: user.userId, key: 'spent', kind: 'adjust', amountMicros: -balance });
+    await api.context.ledger.post({
+      userId: user.userId,
+      key: 'spent',
+      kind: 'adjust',
+      amountMicros: -balance,
+    });
     expect(await statusOf()).toBe(503);
     await api.context.ledger.post({ userId: user.userId, key: 'paid', kind: 'top_up', amountMicros: 70_000 });
     expect(await statusOf()).toBe('tag-1');
@@ -187,18 +225,31 @@ describe('the init webhook', () => {
     const numberId = await buy(agentId);
     receiver.answer = () => ({
       status: 200,
-      body: JSON.stringify({ dynamic_variables: { name: 'Mo', vip: true, 'bad name': 1, nested: {} }, extra: 1 }),
+      body: JSON.stringify({
+        dynamic_variables: { name: 'Mo', vip: true, 'bad name': 1, nested: {} },
+        extra: 1,
+      }),
     });
-    const { answer, planned } = await admitCall(api.context, invite({ headers: { 'x-twilio-callsid': 'CA1' } }));
+    const { answer, planned } = await admitCall(
+      api.context,
+      invite({ headers: { 'x-twilio-callsid': 'CA1' } }),
+    );
     expect([answer.action, api.dispatch.plans.length]).toEqual(['route', 0]);
     await planned;
     expect(receiver.received.map(({ body }) => body)).toEqual([
       {
         event: 'call.inbound',
-        call: { caller_number: '+8190123456', dialed_number: MANAGED, agent_id: agentId, phone_number_id: numberId, provider_call_sid: 'CA1' },
+        call: {
+          caller_number: '+8190123456',
+          dialed_number: MANAGED,
+          agent_id: agentId,
+          phone_number_id: numberId,
+          provider_call_sid: 'CA1',
+        },
       },
     ]);
-    const [, t, v1] = /^t=(\d+),v1=(.+)$/.exec(String(receiver.received[0]?.headers['x-service-webhook-signature'])) ?? [];
+    const [, t, v1] =
+      /^t=(\d+),v1=(.+)$/.exec(String(receiver.received[0]?.headers['x-service-webhook-signature'])) ?? [];
     expect(v1).toBe(
       createHmac('sha256', 'shh')
         .update(`${t}.`)
@@ -239,7 +290,11 @@ describe('the init webhook', () => {
     receiver.answer = () => 'hang';
     const { planned } = await admitCall(api.context, invite());
     await receiver.waitFor(1);
-    await api.report(api.dispatch.offers[0]?.sessionId ?? '', { type: 'ended', at: api.at(), end_reason: 'user_hangup' });
+    await api.report(api.dispatch.offers[0]?.sessionId ?? '', {
+      type: 'ended',
+      at: api.at(),
+      end_reason: 'user_hangup',
+    });
     await api.clock.advance(2_000);
     await planned;
     expect([api.dispatch.plans.length, await api.balance(user.userId)]).toEqual([0, balance]);
@@ -250,12 +305,16 @@ describe('the init webhook', () => {
 
 describe('the admission route', () => {
   it('is for holders of the workers’ token, and checks what it is asked', async () => {
-    const ask = (token: string, body: unknown) => api.request('POST', '/internal/sip/admit', { headers: { authorization: `Bearer ${token}` }, body });
+    const ask = (token: string, body: unknown) =>
+      api.request('POST', '/internal/sip/admit', { headers: { authorization: `Bearer ${token}` }, body });
     expect((await ask('wrong', invite())).status).toBe(401);
     expect((await ask(user.key, invite())).status).toBe(401);
     const { workerToken } = api.context.credentials;
     expect((await ask(workerToken, { ...invite(), source_address: 'nowhere' })).status).toBe(422);
     const refused = await ask(workerToken, invite());
-    expect([refused.status, refused.body]).toEqual([200, { action: 'reject', data: { status: 404, reason: 'Not Found' } }]);
+    expect([refused.status, refused.body]).toEqual([
+      200,
+      { action: 'reject', data: { status: 404, reason: 'Not Found' } },
+    ]);
   });
 });

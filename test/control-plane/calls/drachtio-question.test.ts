@@ -1,4 +1,7 @@
-/** Admission in drachtio-server's own words: the INVITE as text, where it came from in the query, the workers' token as the password. */
+/**
+ * Admission in drachtio-server's own words: the INVITE as text, where it came from in the query, the workers'
+ * token as the password.
+ */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { readDrachtioQuestion } from '#control-plane/calls/admission/drachtio-question.ts';
 import { openTestCalls, type TestCalls } from '../test-calls.ts';
@@ -36,14 +39,20 @@ describe('the question of drachtio-server', () => {
       source_port: 0,
       transport: 'tcp',
       headers: {
-        diversion: '<sip:+15550109999@carrier.example> ;reason=unconditional, <sip:+15550109998@carrier.example>;reason=no-answer',
+        diversion:
+          '<sip:+15550109999@carrier.example> ;reason=unconditional, <sip:+15550109998@carrier.example>;reason=no-answer',
         'x-campaign': 'autumn',
       },
     });
   });
 
   it('is null for anything that is no INVITE', () => {
-    for (const text of ['', 'INVITE', 'OPTIONS sip:a@b SIP/2.0\r\nCall-ID: x\r\n\r\n', 'INVITE sip:a@b SIP/2.0\r\nno header\r\n\r\n'])
+    for (const text of [
+      '',
+      'INVITE',
+      'OPTIONS sip:a@b SIP/2.0\r\nCall-ID: x\r\n\r\n',
+      'INVITE sip:a@b SIP/2.0\r\nno header\r\n\r\n',
+    ])
       expect(readDrachtioQuestion(text, { source_address: '203.0.113.9', protocol: 'udp' })).toBeNull();
   });
 
@@ -66,8 +75,15 @@ describe('the question of drachtio-server', () => {
 
 /** Asks as drachtio-server does, which puts a slash before its query. */
 function ask(raw: string, token = api.context.credentials.workerToken) {
-  return api.request('POST', '/internal/sip/drachtio/?method=INVITE&source_address=203.0.113.9&protocol=udp&fromUser=x', {
-    headers: { authorization: `Basic ${Buffer.from(`drachtio:${token}`).toString('base64')}`, 'content-type': 'text/plain; charset=UTF-8' },
-    raw,
-  });
+  return api.request(
+    'POST',
+    '/internal/sip/drachtio/?method=INVITE&source_address=203.0.113.9&protocol=udp&fromUser=x',
+    {
+      headers: {
+        authorization: `Basic ${Buffer.from(`drachtio:${token}`).toString('base64')}`,
+        'content-type': 'text/plain; charset=UTF-8',
+      },
+      raw,
+    },
+  );
 }

@@ -33,8 +33,21 @@ async function answeredCall(): Promise<string> {
 function dialogOf(sip_call_id: string): ReportedDialog {
   const [local, remote] = ['<sip:agent@example.com>;tag=l', `<sip:${sip_call_id}@example.com>;tag=r`];
   const sdp = { local_sdp: 'v=0', remote_sdp: 'v=0' };
-  const party = { local_tag: 'l', remote_tag: 'r', local_party: local, remote_party: remote, local_contact: 'sip:agent@192.0.2.1' };
-  return { sip_call_id, ...party, ...sdp, route_set: [], local_cseq: 1, remote_target: `sip:${sip_call_id}@192.0.2.2` };
+  const party = {
+    local_tag: 'l',
+    remote_tag: 'r',
+    local_party: local,
+    remote_party: remote,
+    local_contact: 'sip:agent@192.0.2.1',
+  };
+  return {
+    sip_call_id,
+    ...party,
+    ...sdp,
+    route_set: [],
+    local_cseq: 1,
+    remote_target: `sip:${sip_call_id}@192.0.2.2`,
+  };
 }
 
 const workerDies = (instanceId = 'worker-1', stoodIn: string | null = null) =>
@@ -54,8 +67,12 @@ it.each([
 ])('design §2 a phone call goes to another worker %s', async (_with, is_joined) => {
   const id = await answeredCall();
   await api.report(id, { type: 'dialog', ...dialogOf('caller') });
-  if (is_joined !== null) await api.report(id, { type: 'person', person: { dialog: dialogOf('person'), is_joined } });
-  expect(await handedOver()).toEqual({ caller: 'caller', person: is_joined === null ? null : ['person', is_joined] });
+  if (is_joined !== null)
+    await api.report(id, { type: 'person', person: { dialog: dialogOf('person'), is_joined } });
+  expect(await handedOver()).toEqual({
+    caller: 'caller',
+    person: is_joined === null ? null : ['person', is_joined],
+  });
   expect(JSON.stringify(await loadSession(api.context, id))).not.toContain('sip:person@192.0.2.2');
   expect((await loadSession(api.context, id))?.epoch).toBe(2);
 });
@@ -69,13 +86,18 @@ it('design §2 a person who has gone again is not handed over', async () => {
 });
 
 describe('a session workers have died with', () => {
-  const read = async (id: string, key: string) => (await api.request('GET', `/v1/agent/sessions/${id}`, { key })).body;
+  const read = async (id: string, key: string) =>
+    (await api.request('GET', `/v1/agent/sessions/${id}`, { key })).body;
   const givenUp = async () => (await api.context.metrics.sessionsGivenUp.get()).values[0]?.value ?? 0;
 
   it('security 3: goes to no third where nobody knows what they died in: it ends as internal_error, its webhook says so, and it is counted', async () => {
     const user = await api.createUser();
-    const agent_id = await api.publishAgent(user, { webhooks: { post_call: [{ url: 'https://hooks.example.com/' }] } });
-    const { session_id: id } = (await api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id } })).body;
+    const agent_id = await api.publishAgent(user, {
+      webhooks: { post_call: [{ url: 'https://hooks.example.com/' }] },
+    });
+    const { session_id: id } = (
+      await api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id } })
+    ).body;
     await api.report(id, { type: 'joined', at: api.at() });
     const before = await givenUp();
     await workerDies();
@@ -92,7 +114,9 @@ describe('a session workers have died with', () => {
   async function twoOnOneWorker() {
     const user = await api.createUser();
     const agent_id = await api.publishAgent(user);
-    const create = async () => (await api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id } })).body.session_id as string;
+    const create = async () =>
+      (await api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id } })).body
+        .session_id as string;
     const [poison, neighbour] = [await create(), await create()];
     for (const id of [poison, neighbour]) await api.report(id, { type: 'joined', at: api.at() });
     return { poison, neighbour, read: (id: string) => read(id, user.key) };
@@ -110,7 +134,8 @@ describe('a session workers have died with', () => {
     ['four stand-stills in others', ['poison', 'poison', 'other', 'other'], ENDED],
   ] as const)('security 3: %s: each kind of death has its own limit', async (_what, deaths, expected) => {
     const { neighbour, poison, read: look } = await twoOnOneWorker();
-    for (const stoodIn of deaths.slice(0, -1)) await workerDies('worker-1', stoodIn && { poison, neighbour, other: 'other' }[stoodIn]);
+    for (const stoodIn of deaths.slice(0, -1))
+      await workerDies('worker-1', stoodIn && { poison, neighbour, other: 'other' }[stoodIn]);
     expect(await look(neighbour)).toMatchObject(GOES_ON);
     const last = deaths.at(-1) ?? null;
     await workerDies('worker-1', last && { poison, neighbour, other: 'other' }[last]);
@@ -129,7 +154,9 @@ describe('a session workers have died with', () => {
     const { neighbour, poison } = await twoOnOneWorker();
     const told = vi.spyOn(api.context.logger, 'error');
     for (const stoodIn of [poison, poison, poison, null, null]) await workerDies('worker-1', stoodIn);
-    const lines = told.mock.calls.filter(([about]) => (about as { sessionId?: string }).sessionId === neighbour).map(([, text]) => text);
+    const lines = told.mock.calls
+      .filter(([about]) => (about as { sessionId?: string }).sessionId === neighbour)
+      .map(([, text]) => text);
     told.mockRestore();
     expect(lines).toEqual(['5 workers died with this session, 3 of them in another; it goes to no other']);
   });
@@ -137,7 +164,9 @@ describe('a session workers have died with', () => {
   it('security 3: before anybody joined, it fails as internal_error and costs nothing', async () => {
     const user = await api.createUser();
     const agent_id = await api.publishAgent(user);
-    const { session_id: id } = (await api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id } })).body;
+    const { session_id: id } = (
+      await api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id } })
+    ).body;
     await workerDies();
     await workerDies();
     expect(await read(id, user.key)).toMatchObject({ status: 'failed', end_reason: 'internal_error' });
@@ -147,7 +176,9 @@ describe('a session workers have died with', () => {
   it('a death that is told twice counts once', async () => {
     const user = await api.createUser();
     const agent_id = await api.publishAgent(user);
-    const { session_id: id } = (await api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id } })).body;
+    const { session_id: id } = (
+      await api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id } })
+    ).body;
     api.dispatch.placement = { ...api.dispatch.placement, instanceId: 'worker-2' };
     await workerDies('worker-1');
     await workerDies('worker-1');

@@ -6,7 +6,11 @@ import type { TestUser } from '../test-api.ts';
 import { openTestCalls, type TestCalls } from '../test-calls.ts';
 
 const CALLED = '+14155550123';
-const TRUNK = { SIP_TRUNK_URI: 'trunk.example.com:5080', SIP_TRUNK_USERNAME: 'parley', SIP_TRUNK_PASSWORD: 'a trunk password' };
+const TRUNK = {
+  SIP_TRUNK_URI: 'trunk.example.com:5080',
+  SIP_TRUNK_USERNAME: 'parley',
+  SIP_TRUNK_PASSWORD: 'a trunk password',
+};
 const CALLS_PER_MINUTE = 10;
 const HOLD = 70_000;
 const CREDIT = 10_000_000;
@@ -34,8 +38,22 @@ async function number(over: Record<string, unknown>): Promise<string> {
   const _id = newId();
   const { teamId, workspaceId, userId } = user;
   const owner = { team_id: teamId, workspace_id: workspaceId, user_id: userId };
-  const facts = { phone_number: `+${next++}`, provider: 'managed', status: 'active', is_proven: true, created_at: at, updated_at: at };
-  await api.context.models.numbers.collection.insertOne({ _id, ...owner, agent_id: null, sip: null, ...facts, ...over } as never);
+  const facts = {
+    phone_number: `+${next++}`,
+    provider: 'managed',
+    status: 'active',
+    is_proven: true,
+    created_at: at,
+    updated_at: at,
+  };
+  await api.context.models.numbers.collection.insertOne({
+    _id,
+    ...owner,
+    agent_id: null,
+    sip: null,
+    ...facts,
+    ...over,
+  } as never);
   return _id;
 }
 const sip = (over: Record<string, unknown> = {}) => ({
@@ -60,17 +78,23 @@ const refusal = async (over: Record<string, unknown> = {}) => {
   const { status, body } = await call(over);
   return [status, body.reason];
 };
-const read = async (id: string) => (await api.request('GET', `/v1/agent/sessions/${id}`, { key: user.key })).body;
+const read = async (id: string) =>
+  (await api.request('GET', `/v1/agent/sessions/${id}`, { key: user.key })).body;
 const sessions = () => api.context.models.sessions.countDocuments({ user_id: user.userId });
 
 describe('an outbound call', () => {
   it('is queued: charged with the surcharge, placed on a worker, planned for the trunk, pending while it rings', async () => {
     const { status, body } = await call({ metadata: { order: 7 }, dynamic_variables: { name: 'Bo' } });
-    expect([status, body]).toEqual([201, { session_id: expect.stringMatching(/^[0-9a-f]{32}$/), status: 'queued' }]);
+    expect([status, body]).toEqual([
+      201,
+      { session_id: expect.stringMatching(/^[0-9a-f]{32}$/), status: 'queued' },
+    ]);
     const id: string = body.session_id;
     expect(await api.balance(user.userId)).toBe(CREDIT - HOLD);
     expect(api.dispatch.offers).toEqual([{ sessionId: id, epoch: 1, kind: 'phone', sipCallId: null }]);
-    const { phone_number: from } = (await api.context.models.numbers.findById(managed).lean()) as { phone_number: string };
+    const { phone_number: from } = (await api.context.models.numbers.findById(managed).lean()) as {
+      phone_number: string;
+    };
     expect(api.dispatch.plans[0]?.plan).toMatchObject({
       channel: 'phone_outbound',
       variables: { name: 'Bo' },
@@ -134,24 +158,48 @@ describe('an outbound call', () => {
   it('is refused with its reason, in the documented order', async () => {
     const wrong = { agent_id: 'nobody', phone_number_id: 'none', to_number: 'x' };
     expect(await refusal(wrong)).toEqual([404, 'agent_not_found']);
-    const draft = (await api.request('POST', '/v1/agent/agents', { key: user.key, body: { name: 'Draft' } })).body.agent_id;
+    const draft = (await api.request('POST', '/v1/agent/agents', { key: user.key, body: { name: 'Draft' } }))
+      .body.agent_id;
     expect(await refusal({ ...wrong, agent_id: draft })).toEqual([409, 'agent_not_published']);
-    await api.request('PATCH', `/admin/users/${user.userId}`, { key: api.rootKey, body: { outbound_enabled: false } });
+    await api.request('PATCH', `/admin/users/${user.userId}`, {
+      key: api.rootKey,
+      body: { outbound_enabled: false },
+    });
     expect(await refusal({ ...wrong, agent_id: agentId })).toEqual([403, 'outbound_disabled']);
-    await api.request('PATCH', `/admin/users/${user.userId}`, { key: api.rootKey, body: { outbound_enabled: true } });
+    await api.request('PATCH', `/admin/users/${user.userId}`, {
+      key: api.rootKey,
+      body: { outbound_enabled: true },
+    });
     expect(await refusal({ ...wrong, agent_id: agentId })).toEqual([404, 'number_not_found']);
     const bad = { to_number: 'x' };
-    expect(await refusal({ ...bad, phone_number_id: await number({ status: 'error' }) })).toEqual([422, 'number_inactive']);
-    expect(await refusal({ ...bad, phone_number_id: await number({ status: 'released' }) })).toEqual([404, 'number_not_found']);
-    expect(await refusal({ ...bad, phone_number_id: await number({ provider: 'legacy' }) })).toEqual([422, 'number_provider_unsupported']);
-    expect(await refusal({ ...bad, phone_number_id: await imported({ termination_uri: null }) })).toEqual([422, 'number_termination_missing']);
+    expect(await refusal({ ...bad, phone_number_id: await number({ status: 'error' }) })).toEqual([
+      422,
+      'number_inactive',
+    ]);
+    expect(await refusal({ ...bad, phone_number_id: await number({ status: 'released' }) })).toEqual([
+      404,
+      'number_not_found',
+    ]);
+    expect(await refusal({ ...bad, phone_number_id: await number({ provider: 'legacy' }) })).toEqual([
+      422,
+      'number_provider_unsupported',
+    ]);
+    expect(await refusal({ ...bad, phone_number_id: await imported({ termination_uri: null }) })).toEqual([
+      422,
+      'number_termination_missing',
+    ]);
     expect(await refusal({ ...bad, sip_headers: { 'X-A': 'b' } })).toEqual([422, 'sip_headers_unsupported']);
     for (const to_number of ['x', '', '4155550123', '+0155', '+1234567890123456'])
       expect(await refusal({ to_number })).toEqual([422, 'destination_invalid']);
     expect(await refusal({ to_number: `+${next - 1}` })).toEqual([422, 'self_call_blocked']);
     expect(await refusal({ to_number: '+4930123456' })).toEqual([422, 'destination_not_allowed']);
     expect(await refusal({ to_number: '+19005550123' })).toEqual([422, 'premium_destination_blocked']);
-    await api.context.ledger.post({ userId: user.userId, key: 'spent', kind: 'adjust', amountMicros: HOLD - 1 - CREDIT });
+    await api.context.ledger.post({
+      userId: user.userId,
+      key: 'spent',
+      kind: 'adjust',
+      amountMicros: HOLD - 1 - CREDIT,
+    });
     expect(await refusal()).toEqual([402, 'insufficient_credit']);
     expect([await sessions(), await api.balance(user.userId)]).toEqual([0, HOLD - 1]);
     const { body } = await api.request('GET', '/v1/agent/refusals', { key: user.key });
@@ -161,31 +209,51 @@ describe('an outbound call', () => {
 
   it('from managed numbers is refused beyond the calls of a minute, which all numbers of an account share; imported ones and other accounts go on', async () => {
     const numbers = [managed, await number({})];
-    for (let placed = 0; placed < CALLS_PER_MINUTE; placed++) expect((await call({ phone_number_id: numbers[placed % 2] })).status).toBe(201);
+    for (let placed = 0; placed < CALLS_PER_MINUTE; placed++)
+      expect((await call({ phone_number_id: numbers[placed % 2] })).status).toBe(201);
     const { status, body } = await call();
-    expect([status, body.message]).toEqual([429, expect.stringMatching(/^Too many requests; try again in \d+ s$/)]);
-    expect([await sessions(), await api.balance(user.userId)]).toEqual([CALLS_PER_MINUTE, CREDIT - CALLS_PER_MINUTE * HOLD]);
+    expect([status, body.message]).toEqual([
+      429,
+      expect.stringMatching(/^Too many requests; try again in \d+ s$/),
+    ]);
+    expect([await sessions(), await api.balance(user.userId)]).toEqual([
+      CALLS_PER_MINUTE,
+      CREDIT - CALLS_PER_MINUTE * HOLD,
+    ]);
     const { refusals } = (await api.request('GET', '/v1/agent/refusals', { key: user.key })).body;
-    expect(refusals).toContainEqual(expect.objectContaining({ kind: 'outbound_call', reason: 'rate_limited', dialed_number: CALLED }));
+    expect(refusals).toContainEqual(
+      expect.objectContaining({ kind: 'outbound_call', reason: 'rate_limited', dialed_number: CALLED }),
+    );
     expect((await call({ phone_number_id: await imported() })).status).toBe(201);
     user = await api.createUser();
-    expect((await call({ agent_id: await api.publishAgent(user), phone_number_id: await number({}) })).status).toBe(201);
+    expect(
+      (await call({ agent_id: await api.publishAgent(user), phone_number_id: await number({}) })).status,
+    ).toBe(201);
   });
 
   it('of another team’s agent or number is as if there were none', async () => {
     const mine = { agent_id: agentId, phone_number_id: managed };
     user = await api.createUser();
     expect(await refusal(mine)).toEqual([404, 'agent_not_found']);
-    expect(await refusal({ ...mine, agent_id: await api.publishAgent(user) })).toEqual([404, 'number_not_found']);
+    expect(await refusal({ ...mine, agent_id: await api.publishAgent(user) })).toEqual([
+      404,
+      'number_not_found',
+    ]);
   });
 
   it('a number hosted here is not called from an imported one either', async () => {
-    expect(await refusal({ phone_number_id: await imported(), to_number: `+${next - 2}` })).toEqual([422, 'self_call_blocked']);
+    expect(await refusal({ phone_number_id: await imported(), to_number: `+${next - 2}` })).toEqual([
+      422,
+      'self_call_blocked',
+    ]);
   });
 
   it('may override only what the agent allows, and must bring what it requires', async () => {
     expect((await call({ overrides: { first_message: 'Hi' } })).status).toBe(400);
-    agentId = await api.publishAgent(user, { prompt: { system_prompt: 'Hi {{name}}' }, variables: { on_missing: 'reject' } });
+    agentId = await api.publishAgent(user, {
+      prompt: { system_prompt: 'Hi {{name}}' },
+      variables: { on_missing: 'reject' },
+    });
     expect((await call()).status).toBe(422);
     expect((await call({ dynamic_variables: { name: 'Bo' } })).status).toBe(201);
   });
@@ -197,13 +265,20 @@ describe('an outbound call', () => {
     api.dispatch.unreachable = 'gateway_unreachable';
     expect((await call()).status).toBe(502);
     expect(await api.balance(user.userId)).toBe(CREDIT);
-    expect((await api.request('GET', '/v1/agent/sessions?status=pending,failed', { key: user.key })).body.sessions).toEqual([]);
+    expect(
+      (await api.request('GET', '/v1/agent/sessions?status=pending,failed', { key: user.key })).body.sessions,
+    ).toEqual([]);
   });
 
   it('ended while it rings is cancelled, not answered, free, and its worker is told', async () => {
     const id = (await call()).body.session_id;
     expect((await api.request('POST', `/v1/agent/sessions/${id}/end`, { key: user.key })).status).toBe(204);
-    expect(await read(id)).toMatchObject({ status: 'failed', end_reason: 'cancelled', dial_status: 'no_answer', answered_by: null });
+    expect(await read(id)).toMatchObject({
+      status: 'failed',
+      end_reason: 'cancelled',
+      dial_status: 'no_answer',
+      answered_by: null,
+    });
     expect(api.dispatch.ended).toMatchObject([{ key: { sessionId: id }, reason: 'cancelled' }]);
     expect(await api.balance(user.userId)).toBe(CREDIT);
   });
@@ -212,14 +287,34 @@ describe('an outbound call', () => {
     const busy = (await call()).body.session_id;
     await api.report(busy, { type: 'dial', dial_status: 'busy', at: api.at(), sip_call_id: null });
     await api.report(busy, { type: 'ended', at: api.at(), end_reason: 'dial_failed' });
-    expect(await read(busy)).toMatchObject({ status: 'failed', end_reason: 'dial_failed', dial_status: 'busy', sip_call_id: null, analysis: null });
+    expect(await read(busy)).toMatchObject({
+      status: 'failed',
+      end_reason: 'dial_failed',
+      dial_status: 'busy',
+      sip_call_id: null,
+      analysis: null,
+    });
     expect(await api.balance(user.userId)).toBe(CREDIT);
     const answered = (await call()).body.session_id;
-    await api.report(answered, { type: 'dial', dial_status: 'answered', at: api.at(20_000), sip_call_id: 'c@us' });
-    expect(await read(answered)).toMatchObject({ status: 'active', dial_status: 'answered', answered_by: 'unknown', sip_call_id: 'c@us' });
+    await api.report(answered, {
+      type: 'dial',
+      dial_status: 'answered',
+      at: api.at(20_000),
+      sip_call_id: 'c@us',
+    });
+    expect(await read(answered)).toMatchObject({
+      status: 'active',
+      dial_status: 'answered',
+      answered_by: 'unknown',
+      sip_call_id: 'c@us',
+    });
     await api.report(answered, { type: 'joined', at: api.at(20_010) });
     await api.report(answered, { type: 'ended', at: api.at(50_000), end_reason: 'user_hangup' });
-    expect(await read(answered)).toMatchObject({ status: 'completed', duration_seconds: 30, started_at: api.at(20_000) });
+    expect(await read(answered)).toMatchObject({
+      status: 'completed',
+      duration_seconds: 30,
+      started_at: api.at(20_000),
+    });
     expect(await api.balance(user.userId)).toBe(CREDIT - HOLD / 2);
   });
 });
@@ -318,8 +413,14 @@ describe('SIP_TRUNK_URI', () => {
       const body = { agent_id: agent, phone_number_id: bought.body.phone_number_id, to_number: CALLED };
       const placed = await bare.request('POST', '/v1/agent/phone-calls', { key: account.key, body });
       expect(placed.status).toBe(201);
-      const session = await bare.request('GET', `/v1/agent/sessions/${placed.body.session_id}`, { key: account.key });
-      expect(session.body).toMatchObject({ status: 'failed', end_reason: 'dial_failed', dial_status: 'failed' });
+      const session = await bare.request('GET', `/v1/agent/sessions/${placed.body.session_id}`, {
+        key: account.key,
+      });
+      expect(session.body).toMatchObject({
+        status: 'failed',
+        end_reason: 'dial_failed',
+        dial_status: 'failed',
+      });
       expect(await bare.balance(account.userId)).toBe(before);
       const told = await bare.context.models.deliveries.find({ session_id: placed.body.session_id }).lean();
       expect(told.map(({ event }) => event)).toEqual(['phone_call.dial_finished']);

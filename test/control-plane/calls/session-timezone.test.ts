@@ -6,7 +6,16 @@ import { dateIn, sessionTimezone } from '#control-plane/calls/plans/session-time
 describe('a session’s time zone', () => {
   const none = { requested: null, agent: '', client: null, phoneNumber: '' };
   it.each([
-    [{ ...none, requested: 'Asia/Tokyo', agent: 'Europe/Paris', client: 'America/Lima', phoneNumber: '+4930123' }, 'Asia/Tokyo'],
+    [
+      {
+        ...none,
+        requested: 'Asia/Tokyo',
+        agent: 'Europe/Paris',
+        client: 'America/Lima',
+        phoneNumber: '+4930123',
+      },
+      'Asia/Tokyo',
+    ],
     [{ ...none, agent: 'Europe/Paris', client: 'America/Lima', phoneNumber: '+81312345678' }, 'Europe/Paris'],
     [{ ...none, client: 'America/Lima', phoneNumber: '+81312345678' }, 'America/Lima'],
     [{ ...none, client: 'Mars/Olympus', phoneNumber: '+81312345678' }, 'Asia/Tokyo'],
@@ -17,7 +26,9 @@ describe('a session’s time zone', () => {
   });
 
   it('today is the date there', () => {
-    expect([dateIn('Asia/Tokyo', Date.UTC(2026, 0, 1, 16)), dateIn('UTC', Date.UTC(2026, 0, 1, 16))]).toEqual(['2026-01-02', '2026-01-01']);
+    expect([dateIn('Asia/Tokyo', Date.UTC(2026, 0, 1, 16)), dateIn('UTC', Date.UTC(2026, 0, 1, 16))]).toEqual(
+      ['2026-01-02', '2026-01-01'],
+    );
   });
 });
 
@@ -35,9 +46,14 @@ describe('the variables of an init webhook’s answer', () => {
   it('at most 500 entries and 1 MiB are read, and a bad entry is dropped alone', () => {
     const many = Object.fromEntries(Array.from({ length: 600 }, (_, index) => [`v${index}`, index]));
     expect(Object.keys(readVariables({ dynamic_variables: many })).length).toBe(500);
-    const large = Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`v${index}`, 'x'.repeat(100_000)]));
+    const large = Object.fromEntries(
+      Array.from({ length: 20 }, (_, index) => [`v${index}`, 'x'.repeat(100_000)]),
+    );
     expect(Object.keys(readVariables({ dynamic_variables: large })).length).toBe(10);
-    expect(readVariables({ dynamic_variables: { a: 1, 'b.c': 2, d: null, e: 'x'.repeat(100_001), f: false } })).toEqual({ a: 1, f: false });
-    for (const answer of [null, [], 'x', {}, { dynamic_variables: [1] }]) expect(readVariables(answer)).toEqual({});
+    expect(
+      readVariables({ dynamic_variables: { a: 1, 'b.c': 2, d: null, e: 'x'.repeat(100_001), f: false } }),
+    ).toEqual({ a: 1, f: false });
+    for (const answer of [null, [], 'x', {}, { dynamic_variables: [1] }])
+      expect(readVariables(answer)).toEqual({});
   });
 });

@@ -21,7 +21,10 @@ beforeEach(async () => {
 afterAll(() => api.close());
 
 async function session(): Promise<string> {
-  const { body } = await api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id: agentId } });
+  const { body } = await api.request('POST', '/v1/agent/sessions', {
+    key: user.key,
+    body: { agent_id: agentId },
+  });
   return body.session_id;
 }
 
@@ -31,10 +34,18 @@ async function joined(): Promise<string> {
   return id;
 }
 
-const read = async (id: string) => (await api.request('GET', `/v1/agent/sessions/${id}`, { key: user.key })).body;
+const read = async (id: string) =>
+  (await api.request('GET', `/v1/agent/sessions/${id}`, { key: user.key })).body;
 
 function message(content: string, createdAt: string, role: 'user' | 'assistant' = 'user'): SessionItem {
-  return { type: 'message', role, content, turn_id: 1, created_at: createdAt, id: randomBytes(4).toString('hex') };
+  return {
+    type: 'message',
+    role,
+    content,
+    turn_id: 1,
+    created_at: createdAt,
+    id: randomBytes(4).toString('hex'),
+  };
 }
 
 const LATENCY = {
@@ -57,13 +68,23 @@ describe('a worker’s reports', () => {
     await api.report(id, { type: 'joined', at: api.at(1_000) });
     expect(await read(id)).toMatchObject({ status: 'active', started_at: api.at(1_000), ended_at: null });
     await api.report(id, { type: 'ended', at: api.at(31_000), end_reason: 'user_hangup' });
-    expect(await read(id)).toMatchObject({ status: 'completed', end_reason: 'user_hangup', duration_seconds: 30, analysis: { status: 'queued' } });
+    expect(await read(id)).toMatchObject({
+      status: 'completed',
+      end_reason: 'user_hangup',
+      duration_seconds: 30,
+      analysis: { status: 'queued' },
+    });
     expect(await api.balance(user.userId)).toBe(10_000_000 - 30_000);
     expect(await api.context.models.ledger.countDocuments({ user_id: user.userId, kind: 'settle' })).toBe(1);
   });
 
   it('a call longer than its first minute costs the rest, into the red if need be', async () => {
-    await api.context.ledger.post({ userId: user.userId, key: 'x', kind: 'adjust', amountMicros: 60_000 - 10_000_000 });
+    await api.context.ledger.post({
+      userId: user.userId,
+      key: 'x',
+      kind: 'adjust',
+      amountMicros: 60_000 - 10_000_000,
+    });
     const id = await joined();
     await api.report(id, { type: 'ended', at: api.at(150_000), end_reason: 'agent_hangup' });
     expect(await api.balance(user.userId)).toBe(60_000 - 150_000);
@@ -87,18 +108,33 @@ describe('a worker’s reports', () => {
   it('one that ends before anybody joined is failed, free and unanalysed', async () => {
     const id = await session();
     await api.report(id, { type: 'ended', at: api.at(), end_reason: 'user_hangup' });
-    expect(await read(id)).toMatchObject({ status: 'failed', end_reason: 'cancelled', duration_seconds: null, analysis: null });
+    expect(await read(id)).toMatchObject({
+      status: 'failed',
+      end_reason: 'cancelled',
+      duration_seconds: null,
+      analysis: null,
+    });
     expect(await api.balance(user.userId)).toBe(10_000_000);
   });
 
   it('how the media of a phone call travelled stands in its detail, and in no list', async () => {
     const id = await joined();
     expect(await read(id)).toMatchObject({ media_quality: null });
-    const quality = { packets_received: 490, packets_lost: 10, packets_sent: 500, jitter_ms: 3.5, round_trip_ms: 41, mos: 4.1 };
+    const quality = {
+      packets_received: 490,
+      packets_lost: 10,
+      packets_sent: 500,
+      jitter_ms: 3.5,
+      round_trip_ms: 41,
+      mos: 4.1,
+    };
     // A worker of the version before knows nothing of its jitter buffer.
     await api.report(id, { type: 'media', quality } as DurableReport);
     await api.report(id, { type: 'ended', at: api.at(31_000), end_reason: 'user_hangup' });
-    expect(await read(id)).toMatchObject({ status: 'completed', media_quality: { ...quality, jitter_buffer_ms: null, concealed_share: null } });
+    expect(await read(id)).toMatchObject({
+      status: 'completed',
+      media_quality: { ...quality, jitter_buffer_ms: null, concealed_share: null },
+    });
     const { body } = await api.request('GET', '/v1/agent/sessions', { key: user.key });
     expect(body.sessions[0]).not.toHaveProperty('media_quality');
   });
@@ -122,7 +158,13 @@ describe('a worker’s reports', () => {
           },
         ],
       },
-      { type: 'items', items: [message('second', api.at(2_000)), { type: 'tool_call', ...tool, input: '{}', created_at: api.at(2_000) }] },
+      {
+        type: 'items',
+        items: [
+          message('second', api.at(2_000)),
+          { type: 'tool_call', ...tool, input: '{}', created_at: api.at(2_000) },
+        ],
+      },
       { type: 'items', items: [message('secret first', api.at(1_000), 'assistant')] },
       { type: 'turn', latency: LATENCY },
     ];
@@ -135,7 +177,9 @@ describe('a worker’s reports', () => {
       'tool_result',
     ]);
     expect(turns).toEqual([{ ...LATENCY, explanation: expect.stringContaining('waited 550 ms') }]);
-    expect(JSON.stringify(await loadSession(api.context, id))).not.toContain(Buffer.from('secret first').toString('base64').slice(0, 12));
+    expect(JSON.stringify(await loadSession(api.context, id))).not.toContain(
+      Buffer.from('secret first').toString('base64').slice(0, 12),
+    );
   });
 
   it('a large tool output stands beside the session and is read back whole', async () => {
@@ -168,32 +212,67 @@ describe('a worker’s reports', () => {
 
   it('a report counts once however often it comes; a gap asks for what is missing; another epoch changes nothing', async () => {
     const id = await joined();
-    const envelope = { session_id: id, epoch: 1, seq: 2, report: { type: 'items' as const, items: [message('once', api.at())] } };
+    const envelope = {
+      session_id: id,
+      epoch: 1,
+      seq: 2,
+      report: { type: 'items' as const, items: [message('once', api.at())] },
+    };
     expect(await api.sink.apply([envelope], 'worker-1')).toEqual({ outcome: 'stored', seq: 2 });
     expect(await api.sink.apply([envelope], 'worker-1')).toEqual({ outcome: 'stored', seq: 2 });
-    expect(await api.sink.apply([{ ...envelope, seq: 5 }], 'worker-1')).toEqual({ outcome: 'gap', fromSeq: 3 });
-    for (const epoch of [0, 2]) expect(await api.sink.apply([{ ...envelope, epoch, seq: 3 }], 'worker-1')).toEqual({ outcome: 'stale' });
-    expect(await api.sink.apply([{ ...envelope, session_id: 'unknown' }], 'worker-1')).toEqual({ outcome: 'stale' });
+    expect(await api.sink.apply([{ ...envelope, seq: 5 }], 'worker-1')).toEqual({
+      outcome: 'gap',
+      fromSeq: 3,
+    });
+    for (const epoch of [0, 2])
+      expect(await api.sink.apply([{ ...envelope, epoch, seq: 3 }], 'worker-1')).toEqual({
+        outcome: 'stale',
+      });
+    expect(await api.sink.apply([{ ...envelope, session_id: 'unknown' }], 'worker-1')).toEqual({
+      outcome: 'stale',
+    });
     expect((await read(id)).items.length).toBe(1);
   });
 
   it('those that come together are stored together, each once and in order, up to the first one that is missing', async () => {
     const id = await joined();
     const told = (seq: number, report: DurableReport) => ({ session_id: id, epoch: 1, seq, report });
-    const said = (seq: number, words: string) => told(seq, { type: 'items', items: [message(words, api.at(seq))] });
+    const said = (seq: number, words: string) =>
+      told(seq, { type: 'items', items: [message(words, api.at(seq))] });
     const turn = told(3, { type: 'turn', latency: LATENCY });
-    expect(await api.sink.apply([said(2, 'one'), turn, turn, said(4, 'two'), said(6, 'four')], 'worker-1')).toEqual({ outcome: 'gap', fromSeq: 5 });
-    const rest = [said(4, 'two'), said(5, 'three'), said(6, 'four'), told(7, { type: 'ended', at: api.at(9_000), end_reason: 'user_hangup' })];
+    expect(
+      await api.sink.apply([said(2, 'one'), turn, turn, said(4, 'two'), said(6, 'four')], 'worker-1'),
+    ).toEqual({ outcome: 'gap', fromSeq: 5 });
+    const rest = [
+      said(4, 'two'),
+      said(5, 'three'),
+      said(6, 'four'),
+      told(7, { type: 'ended', at: api.at(9_000), end_reason: 'user_hangup' }),
+    ];
     expect(await api.sink.apply(rest, 'worker-1')).toEqual({ outcome: 'stored', seq: 7 });
     const stored = await read(id);
-    expect(stored.items.map((item: { content: string }) => item.content)).toEqual(['one', 'two', 'three', 'four']);
+    expect(stored.items.map((item: { content: string }) => item.content)).toEqual([
+      'one',
+      'two',
+      'three',
+      'four',
+    ]);
     expect(stored).toMatchObject({ status: 'completed', turns: [LATENCY] });
   });
 
   it('ended comes twice, after an API end and from a late spool: settled once, told once', async () => {
     const id = await joined();
-    const ended = { session_id: id, epoch: 1, seq: 2, report: { type: 'ended' as const, at: api.at(20_000), end_reason: 'agent_hangup' as const } };
-    await Promise.all([api.sink.apply([ended], 'worker-1'), api.sink.apply([ended], 'worker-1'), lose('worker-1')]);
+    const ended = {
+      session_id: id,
+      epoch: 1,
+      seq: 2,
+      report: { type: 'ended' as const, at: api.at(20_000), end_reason: 'agent_hangup' as const },
+    };
+    await Promise.all([
+      api.sink.apply([ended], 'worker-1'),
+      api.sink.apply([ended], 'worker-1'),
+      lose('worker-1'),
+    ]);
     await api.sink.apply([ended], 'worker-1');
     expect(await api.context.models.ledger.countDocuments({ user_id: user.userId, kind: 'settle' })).toBe(1);
     expect((await read(id)).status).toBe('completed');
@@ -250,10 +329,19 @@ describe('workers lost and found', () => {
     const lostAt = api.at();
     await api.clock.advance(25_000);
     await api.report(id, { type: 'turn', latency: LATENCY }, 'worker-2');
-    await api.report(id, { type: 'dial', at: api.at(), dial_status: 'answered', sip_call_id: 'late@host' }, 'worker-2');
+    await api.report(
+      id,
+      { type: 'dial', at: api.at(), dial_status: 'answered', sip_call_id: 'late@host' },
+      'worker-2',
+    );
     expect(await read(id)).toMatchObject({ status: 'unknown', turns: [LATENCY], sip_call_id: 'late@host' });
     await lose('worker-1');
-    expect(await read(id)).toMatchObject({ status: 'completed', end_reason: 'heartbeat_timeout', ended_at: lostAt, duration_seconds: 10 });
+    expect(await read(id)).toMatchObject({
+      status: 'completed',
+      end_reason: 'heartbeat_timeout',
+      ended_at: lostAt,
+      duration_seconds: 10,
+    });
     expect(await api.balance(user.userId)).toBe(10_000_000 - 10_000);
   });
 
@@ -264,7 +352,12 @@ describe('workers lost and found', () => {
     await api.report(id, { type: 'joined', at: begunAt }, 'worker-2');
     expect(await read(id)).toMatchObject({ status: 'unknown', started_at: begunAt });
     await lose('worker-1');
-    expect(await read(id)).toMatchObject({ status: 'completed', end_reason: 'heartbeat_timeout', ended_at: begunAt, duration_seconds: 0 });
+    expect(await read(id)).toMatchObject({
+      status: 'completed',
+      end_reason: 'heartbeat_timeout',
+      ended_at: begunAt,
+      duration_seconds: 0,
+    });
     expect(await api.balance(user.userId)).toBe(10_000_000);
   });
 
@@ -275,7 +368,9 @@ describe('workers lost and found', () => {
     await api.report(spooled, { type: 'ended', at: api.at(), end_reason: 'user_hangup' });
     await api.clock.advance(3_000);
     await back;
-    const statuses = await Promise.all([kept, lost, spooled].map(async (id) => [(await read(id)).status, (await read(id)).end_reason]));
+    const statuses = await Promise.all(
+      [kept, lost, spooled].map(async (id) => [(await read(id)).status, (await read(id)).end_reason]),
+    );
     expect(statuses).toEqual([
       ['active', null],
       ['completed', 'heartbeat_timeout'],
@@ -297,7 +392,11 @@ describe('workers lost and found', () => {
     api.dispatch.room = 0;
     api.dispatch.successorComes = false;
     await api.sink.workerDead('worker-1', new Date(api.at(10_000)));
-    expect(await read(id)).toMatchObject({ status: 'completed', end_reason: 'heartbeat_timeout', duration_seconds: 10 });
+    expect(await read(id)).toMatchObject({
+      status: 'completed',
+      end_reason: 'heartbeat_timeout',
+      duration_seconds: 10,
+    });
     api.dispatch.room = Number.POSITIVE_INFINITY;
     api.dispatch.successorComes = true;
   });
@@ -309,12 +408,22 @@ describe('workers lost and found', () => {
     api.dispatch.speaking.set(id, { text: 'We are open', atMs: new Date(api.at(2_000)).getTime() });
     await on('worker-2', () => api.sink.workerDead('worker-1', new Date(api.clock.wallTime())));
     const given = api.dispatch.plans.at(-1);
-    expect(given).toMatchObject({ key: { sessionId: id, epoch: 2 }, plan: { session_id: id }, handover: { was_cut_off: true, dialog: null } });
+    expect(given).toMatchObject({
+      key: { sessionId: id, epoch: 2 },
+      plan: { session_id: id },
+      handover: { was_cut_off: true, dialog: null },
+    });
     const said = ['What are your opening hours?', 'We are open'];
     expect(given?.handover?.items.map((item) => item.type === 'message' && item.content)).toEqual(said);
-    expect(await read(id)).toMatchObject({ status: 'active', end_reason: null, takeovers: [{ lost_at: api.at(), taken_over_at: api.at() }] });
+    expect(await read(id)).toMatchObject({
+      status: 'active',
+      end_reason: null,
+      takeovers: [{ lost_at: api.at(), taken_over_at: api.at() }],
+    });
     const late = { type: 'ended' as const, at: api.at(5_000), end_reason: 'internal_error' as const };
-    expect(await api.sink.apply([{ session_id: id, epoch: 1, seq: 3, report: late }], 'worker-1')).toEqual({ outcome: 'stale' });
+    expect(await api.sink.apply([{ session_id: id, epoch: 1, seq: 3, report: late }], 'worker-1')).toEqual({
+      outcome: 'stale',
+    });
     const ended = { type: 'ended' as const, at: api.at(30_000), end_reason: 'user_hangup' as const };
     await api.sink.apply([{ session_id: id, epoch: 2, seq: 1, report: ended }], 'worker-2');
     const session = await read(id);
@@ -330,9 +439,15 @@ describe('workers lost and found', () => {
     await on('successor', () => api.sink.workerDead('dying', new Date(api.clock.wallTime())));
     expect(api.dispatch.plans.at(-1)).toEqual({ key: { sessionId: id, epoch: 2 }, plan: first?.plan });
     expect(await read(id)).toMatchObject({ status: 'pending', end_reason: null });
-    expect(await loadSession(api.context, id)).toMatchObject({ epoch: 2, last_seq: 0, worker: { instance_id: 'successor' } });
+    expect(await loadSession(api.context, id)).toMatchObject({
+      epoch: 2,
+      last_seq: 0,
+      worker: { instance_id: 'successor' },
+    });
     const joining = { type: 'joined' as const, at: api.at(1_000) };
-    expect(await api.sink.apply([{ session_id: id, epoch: 1, seq: 1, report: joining }], 'worker-1')).toEqual({ outcome: 'stale' });
+    expect(await api.sink.apply([{ session_id: id, epoch: 1, seq: 1, report: joining }], 'worker-1')).toEqual(
+      { outcome: 'stale' },
+    );
     expect(await api.report(id, joining)).toEqual({ outcome: 'stored', seq: 1 });
     await api.report(id, { type: 'ended', at: api.at(31_000), end_reason: 'user_hangup' });
     expect(await read(id)).toMatchObject({ status: 'completed', duration_seconds: 30 });
@@ -355,7 +470,10 @@ describe('workers lost and found', () => {
 
   it('one whose join deadline has passed is not placed again', async () => {
     const id = await on('late', session);
-    await api.context.models.sessions.updateOne({ _id: id }, { $set: { expires_at: new Date(api.clock.wallTime()) } });
+    await api.context.models.sessions.updateOne(
+      { _id: id },
+      { $set: { expires_at: new Date(api.clock.wallTime()) } },
+    );
     const placed = api.dispatch.offers.length;
     await api.sink.workerDead('late', new Date(api.clock.wallTime()));
     expect(api.dispatch.offers).toHaveLength(placed);
@@ -369,7 +487,11 @@ describe('workers lost and found', () => {
     expect((await api.request('POST', `/v1/agent/sessions/${id}/end`, { key: user.key })).status).toBe(204);
     expect(await read(id)).toMatchObject({ status: 'completed', end_reason: 'user_hangup' });
     await api.sink.workerBack('worker-1', [{ sessionId: id, epoch: 1 }]);
-    expect(api.dispatch.ended.at(-1)).toEqual({ instanceId: 'worker-1', key: { sessionId: id, epoch: 1 }, reason: 'user_hangup' });
+    expect(api.dispatch.ended.at(-1)).toEqual({
+      instanceId: 'worker-1',
+      key: { sessionId: id, epoch: 1 },
+      reason: 'user_hangup',
+    });
   });
 });
 
@@ -378,7 +500,9 @@ describe('ending by the API', () => {
     const [live, waiting] = [await joined(), await session()];
     const end = (id: string, key = user.key) => api.request('POST', `/v1/agent/sessions/${id}/end`, { key });
     expect((await end(live)).status).toBe(204);
-    expect(api.dispatch.ended).toEqual([{ instanceId: 'worker-1', key: { sessionId: live, epoch: 1 }, reason: 'user_hangup' }]);
+    expect(api.dispatch.ended).toEqual([
+      { instanceId: 'worker-1', key: { sessionId: live, epoch: 1 }, reason: 'user_hangup' },
+    ]);
     expect((await end(waiting)).status).toBe(204);
     expect(await read(waiting)).toMatchObject({ status: 'failed', end_reason: 'cancelled' });
     expect((await end(waiting)).status).toBe(204);
@@ -390,10 +514,15 @@ describe('lists', () => {
   it('leave out pending unless asked; every filter narrows; foreign sessions are never there', async () => {
     const [pending, active, ended] = [await session(), await joined(), await joined()];
     await api.report(ended, { type: 'ended', at: api.at(5_000), end_reason: 'agent_hangup' });
-    await api.context.models.sessions.updateOne({ _id: ended }, { $set: { caller_number: '+14155550123', sip_call_id: 'abc@host' } });
+    await api.context.models.sessions.updateOne(
+      { _id: ended },
+      { $set: { caller_number: '+14155550123', sip_call_id: 'abc@host' } },
+    );
     const list = async (query: string) => {
       const { status, body } = await api.request('GET', `/v1/agent/sessions${query}`, { key: user.key });
-      return status === 200 ? body.sessions.map((row: { session_id: string }) => row.session_id).sort() : status;
+      return status === 200
+        ? body.sessions.map((row: { session_id: string }) => row.session_id).sort()
+        : status;
     };
     const ids = (...wanted: string[]) => wanted.sort();
     expect(await list('')).toEqual(ids(active, ended));
@@ -411,9 +540,15 @@ describe('lists', () => {
     expect(await list('?page=1&cursor=x')).toBe(400);
     const row = (await api.request('GET', '/v1/agent/sessions?page=1&page_size=1', { key: user.key })).body;
     expect([row.total, row.has_more, 'items' in row.sessions[0]]).toEqual([2, true, false]);
-    const next = (await api.request('GET', `/v1/agent/sessions?cursor=${row.next_cursor}&include_total=true`, { key: user.key })).body;
+    const next = (
+      await api.request('GET', `/v1/agent/sessions?cursor=${row.next_cursor}&include_total=true`, {
+        key: user.key,
+      })
+    ).body;
     expect([next.sessions.length, next.has_more, next.total]).toEqual([1, false, 2]);
     const stranger = await api.createUser();
-    expect((await api.request('GET', '/v1/agent/sessions?status=active', { key: stranger.key })).body.sessions).toEqual([]);
+    expect(
+      (await api.request('GET', '/v1/agent/sessions?status=active', { key: stranger.key })).body.sessions,
+    ).toEqual([]);
   });
 });

@@ -1,4 +1,7 @@
-/** Callers of an imported number who prove a password (RFC 3261 §22, RFC 7616, RFC 8760), asked and answered as signalling does it. */
+/**
+ * Callers of an imported number who prove a password (RFC 3261 §22, RFC 7616, RFC 8760), asked and answered
+ * as signalling does it.
+ */
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { admitCall } from '#control-plane/calls/admission/admit-call.ts';
@@ -20,13 +23,22 @@ beforeEach(async () => {
 afterEach(() => api.close());
 
 async function importNumber(phoneNumber: string, factors: Record<string, unknown> = {}): Promise<void> {
-  const body = { provider: 'sip', phone_number: phoneNumber, agent_id: await api.publishAgent(user), ...PASSWORDS, ...factors };
+  const body = {
+    provider: 'sip',
+    phone_number: phoneNumber,
+    agent_id: await api.publishAgent(user),
+    ...PASSWORDS,
+    ...factors,
+  };
   const { status, text } = await api.request('POST', '/v1/agent/phone-numbers', { key: user.key, body });
   if (status !== 201) throw new Error(text);
 }
 
 /** What an INVITE with this answer to a challenge is answered with: a status, or `route`. */
-async function invite(answer: string | null, over: { readonly to?: string; readonly uri?: string; readonly source?: string } = {}) {
+async function invite(
+  answer: string | null,
+  over: { readonly to?: string; readonly uri?: string; readonly source?: string } = {},
+) {
   const { answer: given, planned } = await admitCall(api.context, {
     call_id: `${Math.random()}@203.0.113.9`,
     from_user: '+8190123456',
@@ -38,7 +50,8 @@ async function invite(answer: string | null, over: { readonly to?: string; reado
     headers: answer === null ? {} : { 'proxy-authorization': answer },
   });
   await planned;
-  const challenges = given.action === 'reject' ? [given.data.headers?.['Proxy-Authenticate'] ?? []].flat() : [];
+  const challenges =
+    given.action === 'reject' ? [given.data.headers?.['Proxy-Authenticate'] ?? []].flat() : [];
   return { status: given.action === 'reject' ? given.data.status : 'route', challenges };
 }
 
@@ -59,12 +72,21 @@ interface Answer {
   readonly uri?: string;
 }
 
-function answerTo({ nonce, password = 'swordfish', nc = '00000001', cnonce = 'abc', algorithm = 'MD5', uri = URI }: Answer): string {
+function answerTo({
+  nonce,
+  password = 'swordfish',
+  nc = '00000001',
+  cnonce = 'abc',
+  algorithm = 'MD5',
+  uri = URI,
+}: Answer): string {
   const hash = (text: string) =>
     createHash(algorithm === 'MD5' ? 'md5' : 'sha256')
       .update(text)
       .digest('hex');
-  const response = hash(`${hash(`pbx:parley:${password}`)}:${nonce}:${nc}:${cnonce}:auth:${hash(`INVITE:${uri}`)}`);
+  const response = hash(
+    `${hash(`pbx:parley:${password}`)}:${nonce}:${nc}:${cnonce}:auth:${hash(`INVITE:${uri}`)}`,
+  );
   return `Digest username="pbx", realm="parley", nonce="${nonce}", uri="${uri}", response="${response}", algorithm=${algorithm}, cnonce="${cnonce}", qop=auth, nc=${nc}`;
 }
 
@@ -73,12 +95,18 @@ describe('the challenge of a number with a password', () => {
     const { status, challenges } = await invite(null);
     const nonce = nonceOf(challenges);
     expect(status).toBe(407);
-    expect(challenges).toEqual(['MD5', 'SHA-256'].map((name) => `Digest realm="parley", nonce="${nonce}", algorithm=${name}, qop="auth"`));
+    expect(challenges).toEqual(
+      ['MD5', 'SHA-256'].map(
+        (name) => `Digest realm="parley", nonce="${nonce}", algorithm=${name}, qop="auth"`,
+      ),
+    );
   });
 
   it.each(['MD5', 'SHA-256'] as const)('security 22: is answered by %s', async (algorithm) => {
     expect((await invite(answerTo({ nonce: await nonceFor(), algorithm }))).status).toBe('route');
-    expect((await invite(answerTo({ nonce: await nonceFor(), algorithm, password: 'wrong' }))).status).toBe(407);
+    expect((await invite(answerTo({ nonce: await nonceFor(), algorithm, password: 'wrong' }))).status).toBe(
+      407,
+    );
   });
 
   it('security 22: names what SIP_DIGEST allows and takes nothing else', async () => {
@@ -127,7 +155,9 @@ describe('a right password', () => {
 
   it('security 7: sent twice at once passes exactly once', async () => {
     const answer = answerTo({ nonce: await nonceFor() });
-    const statuses = (await Promise.all([invite(answer), invite(answer), invite(answer)])).map(({ status }) => status);
+    const statuses = (await Promise.all([invite(answer), invite(answer), invite(answer)])).map(
+      ({ status }) => status,
+    );
     expect(statuses.filter((status) => status === 'route')).toHaveLength(1);
   });
 
@@ -140,19 +170,27 @@ describe('a right password', () => {
   it.each([
     ['that is too old', 61_000, (nonce: string) => nonce],
     ['that is not ours', 0, (nonce: string) => nonce.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A'))],
-  ])('security 7: with a nonce %s is challenged anew as stale, and is no refusal', async (_, laterMs, spoil) => {
-    const nonce = spoil(await nonceFor());
-    await api.clock.advance(laterMs);
-    const { status, challenges } = await invite(answerTo({ nonce }));
-    expect([status, challenges[0]]).toEqual([407, expect.stringMatching(/, stale=true$/)]);
-    expect(await refusals()).toBe(0);
-    expect((await invite(answerTo({ nonce: nonceOf(challenges) }))).status).toBe('route');
-  });
+  ])(
+    'security 7: with a nonce %s is challenged anew as stale, and is no refusal',
+    async (_, laterMs, spoil) => {
+      const nonce = spoil(await nonceFor());
+      await api.clock.advance(laterMs);
+      const { status, challenges } = await invite(answerTo({ nonce }));
+      expect([status, challenges[0]]).toEqual([407, expect.stringMatching(/, stale=true$/)]);
+      expect(await refusals()).toBe(0);
+      expect((await invite(answerTo({ nonce: nonceOf(challenges) }))).status).toBe('route');
+    },
+  );
 });
 
 describe('a wrong answer', () => {
   it('security 7: is challenged without stale, and stands among the refused calls', async () => {
-    for (const answer of [answerTo({ nonce: await nonceFor(), password: 'wrong' }), 'Basic nonsense', 'Digest ', `Digest ${'a'.repeat(2_000)}`]) {
+    for (const answer of [
+      answerTo({ nonce: await nonceFor(), password: 'wrong' }),
+      'Basic nonsense',
+      'Digest ',
+      `Digest ${'a'.repeat(2_000)}`,
+    ]) {
       const { status, challenges } = await invite(answer);
       expect(status).toBe(407);
       expect(challenges.join()).not.toContain('stale');

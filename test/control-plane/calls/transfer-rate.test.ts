@@ -17,11 +17,32 @@ async function account() {
   const owner = { team_id: user.teamId, workspace_id: user.workspaceId, user_id: user.userId };
   const numberId = newId();
   const at = new Date();
-  const facts = { phone_number: `+${next++}`, provider: 'managed', status: 'active', is_proven: true, created_at: at, updated_at: at };
-  await api.context.models.numbers.collection.insertOne({ _id: numberId, ...owner, agent_id: null, sip: null, ...facts } as never);
+  const facts = {
+    phone_number: `+${next++}`,
+    provider: 'managed',
+    status: 'active',
+    is_proven: true,
+    created_at: at,
+    updated_at: at,
+  };
+  await api.context.models.numbers.collection.insertOne({
+    _id: numberId,
+    ...owner,
+    agent_id: null,
+    sip: null,
+    ...facts,
+  } as never);
   return { user, agentId, numberId };
 }
-const call = ({ user, agentId, numberId }: { readonly user: TestUser; readonly agentId: string; readonly numberId: string }) =>
+const call = ({
+  user,
+  agentId,
+  numberId,
+}: {
+  readonly user: TestUser;
+  readonly agentId: string;
+  readonly numberId: string;
+}) =>
   api.request('POST', '/v1/agent/phone-calls', {
     key: user.key,
     body: { agent_id: agentId, phone_number_id: numberId, to_number: '+14155550123' },

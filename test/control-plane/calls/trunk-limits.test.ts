@@ -32,16 +32,37 @@ async function number(termination_uri: string, over: Record<string, unknown> = {
     termination_auth_password: null,
     termination_headers: {},
   };
-  const facts = { phone_number: `+${next++}`, provider: 'sip', status: 'active', is_proven: true, created_at: at, updated_at: at };
-  await api.context.models.numbers.collection.insertOne({ _id, ...owner, agent_id: null, sip, ...facts, ...over } as never);
+  const facts = {
+    phone_number: `+${next++}`,
+    provider: 'sip',
+    status: 'active',
+    is_proven: true,
+    created_at: at,
+    updated_at: at,
+  };
+  await api.context.models.numbers.collection.insertOne({
+    _id,
+    ...owner,
+    agent_id: null,
+    sip,
+    ...facts,
+    ...over,
+  } as never);
   return _id;
 }
 const limit = (numberId: string, concurrent_calls: number | null) =>
-  api.request('PUT', `/v1/agent/phone-numbers/${numberId}/limits`, { key: user.key, body: { concurrent_calls, calls_per_minute: 100 } });
+  api.request('PUT', `/v1/agent/phone-numbers/${numberId}/limits`, {
+    key: user.key,
+    body: { concurrent_calls, calls_per_minute: 100 },
+  });
 const call = (numberId: string) =>
-  api.request('POST', '/v1/agent/phone-calls', { key: user.key, body: { agent_id: agentId, phone_number_id: numberId, to_number: '+14155550123' } });
+  api.request('POST', '/v1/agent/phone-calls', {
+    key: user.key,
+    body: { agent_id: agentId, phone_number_id: numberId, to_number: '+14155550123' },
+  });
 const called = async (numberId: string) => (await call(numberId)).status;
-const end = (sessionId: string) => api.context.models.sessions.updateOne({ _id: sessionId }, { $set: { status: 'completed' } });
+const end = (sessionId: string) =>
+  api.context.models.sessions.updateOne({ _id: sessionId }, { $set: { status: 'completed' } });
 
 /** Calls of which none is placed before each is refused or about to be. */
 async function inOneMoment(numberId: string, count: number): Promise<number[]> {

@@ -7,7 +7,11 @@ import type { TestApi } from '../test-api.ts';
 type Heard = any;
 
 /** Posts a multipart form; bytes become files. */
-export async function postForm(api: TestApi, url: string, { fields, headers }: { fields: Record<string, unknown>; headers: Record<string, string> }) {
+export async function postForm(
+  api: TestApi,
+  url: string,
+  { fields, headers }: { fields: Record<string, unknown>; headers: Record<string, string> },
+) {
   const form = new FormData();
   for (const [name, value] of Object.entries(fields))
     form.append(name, value instanceof Uint8Array ? new Blob([new Uint8Array(value)]) : String(value));
@@ -19,7 +23,12 @@ export async function postForm(api: TestApi, url: string, { fields, headers }: {
     payload: Buffer.from(await body.arrayBuffer()),
   });
   const isJson = String(response.headers['content-type']).startsWith('application/json');
-  return { status: response.statusCode, headers: response.headers, text: response.body, body: isJson ? response.json() : null };
+  return {
+    status: response.statusCode,
+    headers: response.headers,
+    text: response.body,
+    body: isJson ? response.json() : null,
+  };
 }
 
 /** A socket of JSON messages. */
@@ -75,5 +84,9 @@ export async function refusedUpgrade(
   const [, response] = await once(new WebSocket(url, { headers }), 'unexpected-response');
   const parts: Buffer[] = [];
   for await (const part of response) parts.push(part);
-  return { status: response.statusCode, retryAfter: response.headers['retry-after'], body: JSON.parse(Buffer.concat(parts).toString()) };
+  return {
+    status: response.statusCode,
+    retryAfter: response.headers['retry-after'],
+    body: JSON.parse(Buffer.concat(parts).toString()),
+  };
 }

@@ -31,11 +31,17 @@ async function sendExample({ method, path, bodies }: Route) {
   const [type, media] = [...bodies][0] ?? [];
   const example = media?.example as Record<string, unknown> | undefined;
   if (type === 'multipart/form-data')
-    return postForm(api, url, { fields: { ...example, file: WAV }, headers: { authorization: `Bearer ${user.key}` } });
+    return postForm(api, url, {
+      fields: { ...example, file: WAV },
+      headers: { authorization: `Bearer ${user.key}` },
+    });
   const response = await api.app.inject({
     method,
     url,
-    headers: { authorization: `Bearer ${user.key}`, ...(example ? { 'content-type': 'application/json' } : {}) },
+    headers: {
+      authorization: `Bearer ${user.key}`,
+      ...(example ? { 'content-type': 'application/json' } : {}),
+    },
     ...(example ? { payload: JSON.stringify(example) } : {}),
   });
   return { status: response.statusCode, headers: response.headers, text: response.body };
@@ -53,7 +59,10 @@ describe('the description of the compatible surfaces', () => {
     expect(routes.length).toBeGreaterThan(20);
     for (const { name, bodies, answers } of routes) {
       expect([name, [...answers.keys()].sort()]).toEqual([name, ['200', 'default']]);
-      for (const { example } of [...bodies.values(), ...[...answers.values()].flatMap((types) => [...types.values()])])
+      for (const { example } of [
+        ...bodies.values(),
+        ...[...answers.values()].flatMap((types) => [...types.values()]),
+      ])
         expect(example ?? null, name).not.toBeNull();
     }
   });
@@ -64,10 +73,17 @@ describe('the description of the compatible surfaces', () => {
       const { status, headers, text } = await sendExample(route);
       const type = String(headers['content-type']).replace('; charset=utf-8', '');
       const described = route.answers.get('200')?.get(type);
-      expect([route.name, status, [...(route.answers.get('200')?.keys() ?? [])]]).toEqual([route.name, 200, expect.arrayContaining([type])]);
+      expect([route.name, status, [...(route.answers.get('200')?.keys() ?? [])]]).toEqual([
+        route.name,
+        200,
+        expect.arrayContaining([type]),
+      ]);
       // A stream of answers is described by its first.
       if (type === 'application/json')
-        expect([route.name, shapeOf(JSON.parse(text.split('\n')[0] ?? ''))]).toEqual([route.name, shapeOf(described?.example)]);
+        expect([route.name, shapeOf(JSON.parse(text.split('\n')[0] ?? ''))]).toEqual([
+          route.name,
+          shapeOf(described?.example),
+        ]);
     }
   });
 
@@ -80,7 +96,10 @@ describe('the description of the compatible surfaces', () => {
         payload: '{}',
       });
       expect(refused.statusCode, name).toBeGreaterThanOrEqual(400);
-      expect([name, shapeOf(refused.json())]).toEqual([name, shapeOf(answers.get('default')?.get('application/json')?.example)]);
+      expect([name, shapeOf(refused.json())]).toEqual([
+        name,
+        shapeOf(answers.get('default')?.get('application/json')?.example),
+      ]);
     }
   });
 });

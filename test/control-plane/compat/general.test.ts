@@ -26,7 +26,11 @@ afterAll(async () => {
   await vendor.close();
 });
 
-const say = async (body: Record<string, unknown>, headers: Record<string, string> = {}, url = '/compat/v1/audio/speech') => {
+const say = async (
+  body: Record<string, unknown>,
+  headers: Record<string, string> = {},
+  url = '/compat/v1/audio/speech',
+) => {
   const response = await api.app.inject({
     method: 'POST',
     url,
@@ -34,7 +38,12 @@ const say = async (body: Record<string, unknown>, headers: Record<string, string
     payload: JSON.stringify({ model: 'parley/s2.1-pro', input: 'Good day.', ...body }),
   });
   const isError = response.statusCode !== 200;
-  return { status: response.statusCode, headers: response.headers, bytes: response.rawPayload, error: isError ? response.json().error : null };
+  return {
+    status: response.statusCode,
+    headers: response.headers,
+    bytes: response.rawPayload,
+    error: isError ? response.json().error : null,
+  };
 };
 const transcribe = (fields: Record<string, unknown>, headers: Record<string, string> = {}) =>
   postForm(api, '/compat/v1/audio/transcriptions', {
@@ -54,22 +63,32 @@ describe('audio/speech', () => {
     const pcm = (await say({})).bytes.length;
     expect((await say({ response_format: 'pcm' })).bytes.length).toBe(pcm);
     expect((await say({ response_format: 'pcm16' })).bytes.length / pcm).toBeCloseTo(24_000 / 44_100, 2);
-    expect((await say({ response_format: 'pcm16', sample_rate: 8_000 })).bytes.length / pcm).toBeCloseTo(8_000 / 44_100, 2);
+    expect((await say({ response_format: 'pcm16', sample_rate: 8_000 })).bytes.length / pcm).toBeCloseTo(
+      8_000 / 44_100,
+      2,
+    );
     expect((await say({ response_format: 'mp3' })).headers['content-type']).toBe('audio/mpeg');
     expect((await say({ response_format: 'opus' })).bytes.subarray(0, 4).toString()).toBe('OggS');
   });
 
   it('native parameters: a header over provider.options over the top of the body', async () => {
-    const rate = async (body: object, headers = {}) => (await say({ response_format: 'wav', ...body }, headers)).bytes.readUInt32LE(24);
+    const rate = async (body: object, headers = {}) =>
+      (await say({ response_format: 'wav', ...body }, headers)).bytes.readUInt32LE(24);
     const provider = { options: { parley: { sample_rate: 16_000, unknown: 1 }, other: { sample_rate: 1 } } };
     expect(await rate({ sample_rate: 32_000 })).toBe(32_000);
     expect(await rate({ sample_rate: 32_000, provider })).toBe(16_000);
     expect(await rate({ sample_rate: 32_000, provider }, { 'x-service-sample-rate': '8000' })).toBe(8_000);
-    expect((await say({}, { 'x-service-sample-rate': 'often' })).error).toMatchObject({ code: 400, type: 'invalid_request_error' });
+    expect((await say({}, { 'x-service-sample-rate': 'often' })).error).toMatchObject({
+      code: 400,
+      type: 'invalid_request_error',
+    });
   });
 
   it('speed is mapped, what has no effect is ignored, an unset flag counts as not sent', async () => {
-    const [plain, fast] = [await say({}), await say({ speed: 4, user: 'x', whatever: { a: 1 }, instructions: 'none', stream_format: false })];
+    const [plain, fast] = [
+      await say({}),
+      await say({ speed: 4, user: 'x', whatever: { a: 1 }, instructions: 'none', stream_format: false }),
+    ];
     expect(fast.status).toBe(200);
     expect(fast.bytes.length).toBeLessThan(plain.bytes.length * 0.7);
   });
@@ -112,7 +131,10 @@ describe('audio/speech', () => {
     expect(await raw('', auth)).toEqual([400, 'invalid_request_error']);
     expect(await raw('a', { ...auth, 'content-type': 'text/xml' })).toEqual([415, 'invalid_request_error']);
     expect(await raw('{}', auth, '/compat/v1/audio/translations')).toEqual([404, 'invalid_request_error']);
-    expect(await raw(JSON.stringify({ input: 'a'.repeat(LIMITS.compatSpeechBodyBytes) }), auth)).toEqual([413, 'invalid_request_error']);
+    expect(await raw(JSON.stringify({ input: 'a'.repeat(LIMITS.compatSpeechBodyBytes) }), auth)).toEqual([
+      413,
+      'invalid_request_error',
+    ]);
   });
 
   it('429 says when to come back', async () => {
@@ -126,13 +148,33 @@ describe('audio/speech', () => {
 
 describe('audio/transcriptions', () => {
   it('json, text, srt, vtt and verbose_json; the language repeats what was sent', async () => {
-    expect((await transcribe({})).body).toEqual({ text: HEARD, usage: { type: 'duration', seconds: Math.ceil(SPOKEN.samples.length / 16_000) } });
+    expect((await transcribe({})).body).toEqual({
+      text: HEARD,
+      usage: { type: 'duration', seconds: Math.ceil(SPOKEN.samples.length / 16_000) },
+    });
     expect((await transcribe({ response_format: 'text' })).text).toBe(`${HEARD}\n`);
-    expect((await transcribe({ response_format: 'srt' })).text).toMatch(/^1\n00:00:00,\d{3} --> 00:00:0\d,\d{3}\nA table for two, please\.\n\n$/);
+    expect((await transcribe({ response_format: 'srt' })).text).toMatch(
+      /^1\n00:00:00,\d{3} --> 00:00:0\d,\d{3}\nA table for two, please\.\n\n$/,
+    );
     expect((await transcribe({ response_format: 'vtt' })).text).toMatch(/^WEBVTT\n\n00:00:00\.\d{3} --> /);
-    const verbose = await transcribe({ response_format: 'verbose_json', language: 'en', 'timestamp_granularities[]': 'word' });
-    expect(verbose.body).toMatchObject({ task: 'transcribe', language: 'en', text: HEARD, segments: [{ id: 0, text: HEARD }] });
-    expect(verbose.body.words.map(({ word }: { word: string }) => word)).toEqual(['A', 'table', 'for', 'two,', 'please.']);
+    const verbose = await transcribe({
+      response_format: 'verbose_json',
+      language: 'en',
+      'timestamp_granularities[]': 'word',
+    });
+    expect(verbose.body).toMatchObject({
+      task: 'transcribe',
+      language: 'en',
+      text: HEARD,
+      segments: [{ id: 0, text: HEARD }],
+    });
+    expect(verbose.body.words.map(({ word }: { word: string }) => word)).toEqual([
+      'A',
+      'table',
+      'for',
+      'two,',
+      'please.',
+    ]);
     expect(verbose.headers['x-generation-id']).toBeDefined();
     const plain = await transcribe({ response_format: 'verbose_json' });
     expect([plain.body.language, plain.body.words]).toEqual(['', undefined]);
@@ -140,7 +182,9 @@ describe('audio/transcriptions', () => {
 
   it('takes base64 in JSON', async () => {
     const body = { model: 'whisper-1', input_audio: { data: WAV.toString('base64'), format: 'wav' } };
-    expect((await api.request('POST', '/compat/api/v1/audio/transcriptions', { key: user.key, body })).body.text).toBe(HEARD);
+    expect(
+      (await api.request('POST', '/compat/api/v1/audio/transcriptions', { key: user.key, body })).body.text,
+    ).toBe(HEARD);
   });
 
   it.each([
@@ -159,9 +203,16 @@ describe('audio/transcriptions', () => {
 });
 
 describe('chat completions', () => {
-  const chat = (body: object) => api.request('POST', '/compat/v1/chat/completions', { key: user.key, body: { model: 'parley/s2.1-pro', ...body } });
+  const chat = (body: object) =>
+    api.request('POST', '/compat/v1/chat/completions', {
+      key: user.key,
+      body: { model: 'parley/s2.1-pro', ...body },
+    });
   const words = { role: 'user', content: 'Good day.' };
-  const audio = { role: 'user', content: [{ type: 'input_audio', input_audio: { data: WAV.toString('base64'), format: 'wav' } }] };
+  const audio = {
+    role: 'user',
+    content: [{ type: 'input_audio', input_audio: { data: WAV.toString('base64'), format: 'wav' } }],
+  };
 
   it.each([
     ['no speech asked for', { messages: [words] }],
@@ -169,14 +220,24 @@ describe('chat completions', () => {
     ['two answers', { messages: [words], modalities: ['audio'], n: 2 }],
     ['aac', { messages: [words], modalities: ['audio'], audio: { format: 'aac' } }],
     ['a model that speaks, for audio', { messages: [audio] }],
-    ['base64 that is none', { messages: [{ role: 'user', content: [{ type: 'input_audio', input_audio: { data: '!!!' } }] }], model: 'whisper-1' }],
+    [
+      'base64 that is none',
+      {
+        messages: [{ role: 'user', content: [{ type: 'input_audio', input_audio: { data: '!!!' } }] }],
+        model: 'whisper-1',
+      },
+    ],
   ])('%s is 400', async (_, body) => {
     const { status, body: answer } = await chat(body);
     expect([status, answer.error.type]).toEqual([400, 'invalid_request_error']);
   });
 
   it('speaks the last message of the user as it is', async () => {
-    const messages = [{ role: 'system', content: 'Be brief.' }, { role: 'user', content: 'Never said.' }, words];
+    const messages = [
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: 'Never said.' },
+      words,
+    ];
     const { body } = await chat({ messages, modalities: ['text', 'audio'], audio: { format: 'wav' } });
     expect(body.choices[0].message.audio.transcript).toBe('Good day.');
     expect(Buffer.from(body.choices[0].message.audio.data, 'base64').subarray(0, 4).toString()).toBe('RIFF');

@@ -27,12 +27,19 @@ afterAll(async () => {
 });
 
 const say = (body: object, { voice = 'default', query = '?output_format=pcm_16000' } = {}) =>
-  api.request('POST', `${BASE}/v1/text-to-speech/${voice}${query}`, { headers: { 'xi-api-key': user.key }, body: { text: 'Good day.', ...body } });
+  api.request('POST', `${BASE}/v1/text-to-speech/${voice}${query}`, {
+    headers: { 'xi-api-key': user.key },
+    body: { text: 'Good day.', ...body },
+  });
 
 describe('text-to-speech', () => {
   it('is mp3 unless another format is named; the default voice has two names', async () => {
     const { status, headers } = await say({ model_id: 'eleven_flash_v2_5' }, { query: '' });
-    expect([status, headers['content-type'], headers['x-service-model']]).toEqual([200, 'audio/mpeg', 's2.1-pro']);
+    expect([status, headers['content-type'], headers['x-service-model']]).toEqual([
+      200,
+      'audio/mpeg',
+      's2.1-pro',
+    ]);
     expect(headers['x-generation-id']).toBeDefined();
     expect((await say({}, { voice: '-' })).text).toBe((await say({})).text);
   });
@@ -40,7 +47,9 @@ describe('text-to-speech', () => {
   it('options without an effect change nothing; speed does', async () => {
     const plain = (await say({})).text;
     const settings = { similarity_boost: 0.9, style: 1, use_speaker_boost: true, stability: 0.2 };
-    expect((await say({ voice_settings: settings, seed: 5, previous_text: 'x', next_text: 'y' })).text).toBe(plain);
+    expect((await say({ voice_settings: settings, seed: 5, previous_text: 'x', next_text: 'y' })).text).toBe(
+      plain,
+    );
     expect((await say({ voice_settings: { speed: 2 } })).text.length).toBeLessThan(plain.length * 0.7);
   });
 
@@ -65,7 +74,10 @@ describe('text-to-speech', () => {
     expect(await ask({})).toEqual([401, 'unauthorized']);
     expect(await ask({ 'xi-api-key': 'nope' })).toEqual([401, 'unauthorized']);
     expect(await ask({}, `${BASE}/v1/history`)).toEqual([404, 'not_found']);
-    expect(await ask({ 'xi-api-key': user.key }, `${BASE}/v1/voices/nobody`)).toEqual([404, 'voice_not_found']);
+    expect(await ask({ 'xi-api-key': user.key }, `${BASE}/v1/voices/nobody`)).toEqual([
+      404,
+      'voice_not_found',
+    ]);
   });
 });
 
@@ -78,17 +90,29 @@ describe('speech-to-text', () => {
 
   it('words and the spaces between them; the language repeats what was sent', async () => {
     const { body } = await hear({ diarize: 'False', num_speakers: 0 });
-    expect(body).toMatchObject({ text: HEARD, language_code: '', audio_duration_secs: SPOKEN.samples.length / 16_000 });
+    expect(body).toMatchObject({
+      text: HEARD,
+      language_code: '',
+      audio_duration_secs: SPOKEN.samples.length / 16_000,
+    });
     expect(body.words.map(({ text }: { text: string }) => text).join('')).toBe(HEARD);
-    expect((await hear({ language_code: 'en', timestamps_granularity: 'none' })).body).toMatchObject({ language_code: 'en', words: [] });
+    expect((await hear({ language_code: 'en', timestamps_granularity: 'none' })).body).toMatchObject({
+      language_code: 'en',
+      words: [],
+    });
   });
 
   it('a field that says null is not set: the vendor’s client for Python sends it so', async () => {
     const nulls = Object.fromEntries(
-      ['language_code', 'timestamps_granularity', 'file_format', 'num_speakers', 'webhook', 'entity_detection', 'cloud_storage_url'].map((name) => [
-        name,
-        'null',
-      ]),
+      [
+        'language_code',
+        'timestamps_granularity',
+        'file_format',
+        'num_speakers',
+        'webhook',
+        'entity_detection',
+        'cloud_storage_url',
+      ].map((name) => [name, 'null']),
     );
     expect((await hear(nulls)).body).toMatchObject({ text: HEARD, language_code: '' });
   });
@@ -113,7 +137,8 @@ describe('speech-to-text', () => {
 
 describe('voices', () => {
   it('the engine’s and the team’s own, in one list or page by page', async () => {
-    const all = (await api.request('GET', `${BASE}/v1/voices`, { headers: { 'xi-api-key': user.key } })).body.voices;
+    const all = (await api.request('GET', `${BASE}/v1/voices`, { headers: { 'xi-api-key': user.key } })).body
+      .voices;
     const seen: string[] = [];
     for (let token = '0', more = true; more; ) {
       const url = `${BASE}/v2/voices?page_size=4&next_page_token=${token}`;
@@ -130,11 +155,20 @@ describe('formats and times', () => {
   it('bit rates snap up', () => {
     expect(outputFormat('mp3_22050_32')).toEqual({ format: 'mp3', sample_rate: 32_000, mp3_bitrate: 64 });
     expect(outputFormat('mp3_44100_96')).toEqual({ format: 'mp3', sample_rate: 44_100, mp3_bitrate: 128 });
-    expect(outputFormat('opus_48000_192')).toEqual({ format: 'opus', sample_rate: 48_000, opus_bitrate: 64_000 });
+    expect(outputFormat('opus_48000_192')).toEqual({
+      format: 'opus',
+      sample_rate: 48_000,
+      opus_bitrate: 64_000,
+    });
   });
 
   it('each character is timed once, from the beginning of the whole', () => {
-    const piece = (seq: number, offsetSeconds: number, text: string, words: readonly { text: string; start: number; end: number }[]) => ({
+    const piece = (
+      seq: number,
+      offsetSeconds: number,
+      text: string,
+      words: readonly { text: string; start: number; end: number }[],
+    ) => ({
       bytes: new Uint8Array(0),
       durationMs: 0,
       chunk: { seq, text, offsetSeconds, seconds: 1, words },
@@ -150,7 +184,10 @@ describe('formats and times', () => {
       charStartTimesMs: [200, 300, 400, 500],
       charDurationsMs: [100, 100, 100, 100],
     });
-    expect(inMilliseconds(times.take(piece(1, 1, 'Hi', [hi])))).toMatchObject({ chars: [' ', 'H', 'i'], charStartTimesMs: [600, 1_000, 1_100] });
+    expect(inMilliseconds(times.take(piece(1, 1, 'Hi', [hi])))).toMatchObject({
+      chars: [' ', 'H', 'i'],
+      charStartTimesMs: [600, 1_000, 1_100],
+    });
   });
 
   it('the characters of two clauses are the text that was sent', () => {
@@ -159,8 +196,16 @@ describe('formats and times', () => {
       return chunks
         .flatMap((words, seq) => {
           const text = words.join(' ');
-          const timed = words.map((word, index) => ({ text: word, start: index / 10, end: (index + 1) / 10 }));
-          return times.take({ bytes: new Uint8Array(0), durationMs: 0, chunk: { seq, text, offsetSeconds: seq, seconds: 1, words: timed } });
+          const timed = words.map((word, index) => ({
+            text: word,
+            start: index / 10,
+            end: (index + 1) / 10,
+          }));
+          return times.take({
+            bytes: new Uint8Array(0),
+            durationMs: 0,
+            chunk: { seq, text, offsetSeconds: seq, seconds: 1, words: timed },
+          });
         })
         .map(({ character }) => character)
         .join('');

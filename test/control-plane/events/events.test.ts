@@ -26,7 +26,10 @@ interface Listener {
 
 async function listen(key: string): Promise<Listener> {
   const abort = new AbortController();
-  const response = await fetch(`${url}/v1/agent/events`, { headers: { authorization: `Bearer ${key}` }, signal: abort.signal });
+  const response = await fetch(`${url}/v1/agent/events`, {
+    headers: { authorization: `Bearer ${key}` },
+    signal: abort.signal,
+  });
   expect(response.status).toBe(200);
   expect(response.headers.get('content-type')).toBe('text/event-stream');
   let text = '';
@@ -38,7 +41,10 @@ async function listen(key: string): Promise<Listener> {
 }
 
 async function joinedCall(agentId: string): Promise<string> {
-  const { body } = await api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id: agentId } });
+  const { body } = await api.request('POST', '/v1/agent/sessions', {
+    key: user.key,
+    body: { agent_id: agentId },
+  });
   await api.report(body.session_id, { type: 'joined', at: api.at() });
   return body.session_id;
 }
@@ -46,7 +52,9 @@ async function joinedCall(agentId: string): Promise<string> {
 /** Rows told so far, once time has passed. */
 async function told(listener: Listener): Promise<{ session_id: string; status: string }[]> {
   await api.clock.advance(250);
-  return [...listener.text().matchAll(/event: session\ndata: (.*)\n\n/g)].map(([, data]) => JSON.parse(data ?? '{}'));
+  return [...listener.text().matchAll(/event: session\ndata: (.*)\n\n/g)].map(([, data]) =>
+    JSON.parse(data ?? '{}'),
+  );
 }
 
 describe('GET /v1/agent/events', () => {
@@ -55,9 +63,16 @@ describe('GET /v1/agent/events', () => {
     const stranger = await api.createUser();
     const [own, foreign] = await Promise.all([listen(user.key), listen(stranger.key)]);
     const id = await joinedCall(agentId);
-    await vi.waitFor(async () => expect(await told(own)).toContainEqual(expect.objectContaining({ session_id: id, status: 'active' })), WAIT);
+    await vi.waitFor(
+      async () =>
+        expect(await told(own)).toContainEqual(expect.objectContaining({ session_id: id, status: 'active' })),
+      WAIT,
+    );
     await api.report(id, { type: 'ended', at: api.at(), end_reason: 'agent_hangup' });
-    await vi.waitFor(async () => expect((await told(own)).at(-1)).toMatchObject({ session_id: id, status: 'completed' }), WAIT);
+    await vi.waitFor(
+      async () => expect((await told(own)).at(-1)).toMatchObject({ session_id: id, status: 'completed' }),
+      WAIT,
+    );
     const { body } = await api.request('GET', '/v1/agent/sessions', { key: user.key });
     expect((await told(own)).at(-1)).toEqual(body.sessions[0]);
     expect(await told(foreign)).toEqual([]);

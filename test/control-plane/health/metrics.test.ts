@@ -16,7 +16,9 @@ it('metrics count calls, webhooks, wallet entries and wallets that ran low', asy
   const user = await api.createUser({ credit: '1.05' });
   const agent_id = await api.publishAgent(user, { webhooks: { post_call: [{ url: `${receiver.url}/a` }] } });
   for (let calls = 0; calls < 2; calls++) {
-    const { session_id } = (await api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id } })).body;
+    const { session_id } = (
+      await api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id } })
+    ).body;
     await api.report(session_id, { type: 'joined', at: api.at() });
     const ended = { type: 'ended', at: api.at(60_000), end_reason: 'agent_hangup' } as const;
     await api.report(session_id, ended);

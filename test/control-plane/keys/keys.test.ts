@@ -20,7 +20,10 @@ describe("keys of one's own", () => {
   it('are shown once, listed without themselves, and dead once deleted', async () => {
     const created = await api.request('POST', '/v1/keys', { key: user.key, body: { name: 'laptop' } });
     expect(created.status).toBe(201);
-    expect(created.body).toEqual({ key_id: expect.any(String), api_key: expect.stringMatching(/^pk_[0-9a-f]{48}$/) });
+    expect(created.body).toEqual({
+      key_id: expect.any(String),
+      api_key: expect.stringMatching(/^pk_[0-9a-f]{48}$/),
+    });
     const { api_key, key_id } = created.body;
     const listed = await api.request('GET', '/v1/keys', { key: api_key });
     expect(listed.body.keys.map((key: { name: string }) => key.name).sort()).toEqual(['first key', 'laptop']);
@@ -38,9 +41,12 @@ describe("keys of one's own", () => {
     expect(JSON.stringify(await api.context.models.keys.find().lean())).not.toContain(other.key);
   });
 
-  it.each([{}, { name: '' }, { name: 'x', expires_at: 'tomorrow' }, { name: 'x', scope: 'all' }])('%j is 422', async (body) => {
-    expect((await api.request('POST', '/v1/keys', { key: user.key, body })).status).toBe(422);
-  });
+  it.each([{}, { name: '' }, { name: 'x', expires_at: 'tomorrow' }, { name: 'x', scope: 'all' }])(
+    '%j is 422',
+    async (body) => {
+      expect((await api.request('POST', '/v1/keys', { key: user.key, body })).status).toBe(422);
+    },
+  );
 });
 
 describe("the operator's routes", () => {
@@ -63,7 +69,9 @@ describe("the operator's routes", () => {
     const { status, body } = await root('POST', '/admin/users', { name: 'Ada', credit: '7.25' });
     expect(status).toBe(201);
     expect(Object.keys(body).sort()).toEqual(['api_key', 'team_id', 'user_id', 'workspace_id']);
-    expect((await api.request('GET', `/wallet/${body.user_id}/api-credit`, { key: body.api_key })).body).toMatchObject({
+    expect(
+      (await api.request('GET', `/wallet/${body.user_id}/api-credit`, { key: body.api_key })).body,
+    ).toMatchObject({
       user_id: body.user_id,
       credit: '7.25',
       cumulative_top_up: '7.25',
@@ -74,7 +82,11 @@ describe("the operator's routes", () => {
   });
 
   it('make, list and delete keys of a user', async () => {
-    const { body } = await root('POST', '/admin/keys', { user_id: user.userId, name: 'second', expires_at: null });
+    const { body } = await root('POST', '/admin/keys', {
+      user_id: user.userId,
+      name: 'second',
+      expires_at: null,
+    });
     expect((await api.request('GET', '/v1/keys', { key: body.api_key })).status).toBe(200);
     expect((await root('GET', `/admin/keys?user_id=${user.userId}`)).body.keys).toHaveLength(2);
     expect((await root('DELETE', `/admin/keys/${body.key_id}`)).status).toBe(204);
@@ -89,23 +101,36 @@ describe("the operator's routes", () => {
       outbound_enabled: false,
     });
     expect(status).toBe(200);
-    expect(body).toMatchObject({ user_id: user.userId, beta_access: false, phone_number_limit: 9, outbound_enabled: false });
-    expect((await api.request('POST', '/v1/agent/agents', { key: user.key, body: { name: 'x' } })).status).toBe(403);
+    expect(body).toMatchObject({
+      user_id: user.userId,
+      beta_access: false,
+      phone_number_limit: 9,
+      outbound_enabled: false,
+    });
+    expect(
+      (await api.request('POST', '/v1/agent/agents', { key: user.key, body: { name: 'x' } })).status,
+    ).toBe(403);
     await root('PATCH', `/admin/users/${user.userId}`, { beta_access: true });
-    expect((await api.request('POST', '/v1/agent/agents', { key: user.key, body: { name: 'x' } })).status).toBe(201);
+    expect(
+      (await api.request('POST', '/v1/agent/agents', { key: user.key, body: { name: 'x' } })).status,
+    ).toBe(201);
     expect((await root('PATCH', '/admin/users/missing', { beta_access: true })).status).toBe(404);
   });
 
   it('top a wallet up once per idempotency key; another amount under it is 409', async () => {
-    const topUp = (amount: string, idempotency_key: string) => root('POST', `/admin/wallet/${user.userId}/top-up`, { amount, idempotency_key });
+    const topUp = (amount: string, idempotency_key: string) =>
+      root('POST', `/admin/wallet/${user.userId}/top-up`, { amount, idempotency_key });
     const { status, body } = await topUp('5.00', 'a');
     expect([status, body.credit, body.cumulative_top_up]).toEqual([200, '7.50', '7.50']);
     expect((await topUp('5.00', 'a')).body.credit).toBe('7.50');
     const reused = await topUp('6.00', 'a');
     expect([reused.status, reused.body.status]).toEqual([409, 409]);
     expect((await topUp('0.000001', 'b')).body.credit).toBe('7.500001');
-    for (const wrong of ['-1', '0', '1.0000001', '1e3', 'five']) expect((await topUp(wrong, 'c')).status, wrong).toBe(422);
-    expect((await root('POST', '/admin/wallet/missing/top-up', { amount: '1.00', idempotency_key: 'a' })).status).toBe(404);
+    for (const wrong of ['-1', '0', '1.0000001', '1e3', 'five'])
+      expect((await topUp(wrong, 'c')).status, wrong).toBe(422);
+    expect(
+      (await root('POST', '/admin/wallet/missing/top-up', { amount: '1.00', idempotency_key: 'a' })).status,
+    ).toBe(404);
   });
 });
 
@@ -122,7 +147,13 @@ describe('the wallet', () => {
       has_phone_sha256: false,
       has_free_credit: true,
     });
-    expect((await api.request('GET', `/wallet/${user.userId}/api-credit?check_free_credit=true&team_id=x`, { key: user.key })).body).toEqual(own);
+    expect(
+      (
+        await api.request('GET', `/wallet/${user.userId}/api-credit?check_free_credit=true&team_id=x`, {
+          key: user.key,
+        })
+      ).body,
+    ).toEqual(own);
     expect((await root('GET', `/wallet/${user.userId}/api-credit`)).body).toEqual(own);
     expect((await root('GET', '/wallet/missing/api-credit')).status).toBe(404);
     expect((await api.request('GET', '/wallet/self/api-credit')).status).toBe(401);

@@ -20,18 +20,26 @@ beforeEach(async () => {
 afterAll(() => api.close());
 
 async function upload(source: string, name = 'faq'): Promise<string> {
-  return (await sendForm(api, user.key, sources, { method: 'POST', form: { source, name } })).body.knowledge_source_id;
+  return (await sendForm(api, user.key, sources, { method: 'POST', form: { source, name } })).body
+    .knowledge_source_id;
 }
-const replace = (id: string, source: string) => sendForm(api, user.key, `${sources}/${id}`, { method: 'PATCH', form: { source } });
-const rename = (id: string, name: string) => sendForm(api, user.key, `${sources}/${id}`, { method: 'PATCH', form: { name } });
+const replace = (id: string, source: string) =>
+  sendForm(api, user.key, `${sources}/${id}`, { method: 'PATCH', form: { source } });
+const rename = (id: string, name: string) =>
+  sendForm(api, user.key, `${sources}/${id}`, { method: 'PATCH', form: { name } });
 const remove = (id: string) => api.request('DELETE', `${sources}/${id}`, { key: user.key });
-const dependents = async (id: string) => (await api.request('GET', `${sources}/${id}/agents`, { key: user.key })).body;
+const dependents = async (id: string) =>
+  (await api.request('GET', `${sources}/${id}/agents`, { key: user.key })).body;
 const attach = (agent: string, knowledge_base: object) =>
   api.request('PATCH', `/v1/agent/agents/${agent}/config`, { key: user.key, body: { knowledge_base } });
-const publish = async (agent: string) => (await api.request('POST', `/v1/agent/agents/${agent}/publish`, { key: user.key })).body.version_number;
-const hasChanges = async (agent: string) => (await api.request('GET', `/v1/agent/agents/${agent}`, { key: user.key })).body.has_unpublished_changes;
-const agentWith = (ids: string[]) => api.publishAgent(user, { knowledge_base: { knowledge_source_ids: ids } });
-const revisions = (id: string) => api.context.models.knowledgeRevisions.countDocuments({ knowledge_source_id: id });
+const publish = async (agent: string) =>
+  (await api.request('POST', `/v1/agent/agents/${agent}/publish`, { key: user.key })).body.version_number;
+const hasChanges = async (agent: string) =>
+  (await api.request('GET', `/v1/agent/agents/${agent}`, { key: user.key })).body.has_unpublished_changes;
+const agentWith = (ids: string[]) =>
+  api.publishAgent(user, { knowledge_base: { knowledge_source_ids: ids } });
+const revisions = (id: string) =>
+  api.context.models.knowledgeRevisions.countDocuments({ knowledge_source_id: id });
 
 /** Knowledge of the plan a new session's worker is given. */
 async function planned(agent: string, isPreview = false) {
@@ -77,7 +85,12 @@ describe('publishing', () => {
 
   it('an inbound phone call has its knowledge too', async () => {
     const agent = await agentWith([await upload('opening hours')]);
-    const body = { provider: 'sip', phone_number: '+15550107777', inbound_allowed_addresses: ['127.0.0.1'], agent_id: agent };
+    const body = {
+      provider: 'sip',
+      phone_number: '+15550107777',
+      inbound_allowed_addresses: ['127.0.0.1'],
+      agent_id: agent,
+    };
     await api.request('POST', '/v1/agent/phone-numbers', { key: user.key, body });
     const invite = {
       call_id: 'c1@example',
@@ -89,7 +102,9 @@ describe('publishing', () => {
       headers: {},
     };
     await (await admitCall(api.context, invite)).planned;
-    expect(api.dispatch.plans.at(-1)?.plan.knowledge.map((source) => source.content)).toEqual(['opening hours']);
+    expect(api.dispatch.plans.at(-1)?.plan.knowledge.map((source) => source.content)).toEqual([
+      'opening hours',
+    ]);
   });
 
   it('leaves out of a plan what would not fit one frame of the worker link', async () => {
@@ -97,7 +112,10 @@ describe('publishing', () => {
     const agent = await agentWith(ids);
     const half = 13 * 1024 * 1024;
     for (const index of [1, 2]) {
-      await api.context.models.versions.updateOne({ agent_id: agent }, { $set: { [`knowledge.${index}.size_bytes`]: half } });
+      await api.context.models.versions.updateOne(
+        { agent_id: agent },
+        { $set: { [`knowledge.${index}.size_bytes`]: half } },
+      );
     }
     expect((await planned(agent))?.map((source) => source.content)).toEqual(['a', 'b']);
   });
@@ -145,7 +163,14 @@ describe('a source that agents refer to', () => {
     await publish(agent);
     expect((await remove(id)).status).toBe(409);
     await api.request('DELETE', `/v1/agent/agents/${agent}`, { key: user.key });
-    expect((await api.request('DELETE', `${sources}/${id}`, { key: user.key, headers: { 'content-type': 'application/json' } })).status).toBe(204);
+    expect(
+      (
+        await api.request('DELETE', `${sources}/${id}`, {
+          key: user.key,
+          headers: { 'content-type': 'application/json' },
+        })
+      ).status,
+    ).toBe(204);
     expect((await remove(id)).status).toBe(404);
   });
 });
@@ -159,9 +184,12 @@ describe('what it costs', () => {
     await replace(id, 'two');
     await api.clock.advance(TEN_MINUTES_MS + 1);
     const asked: { collection: string; filter: object; sort: Record<string, 1 | -1> }[] = [];
-    mongoose.set('debug', (collection: string, method: string, filter: object, options: { sort?: Record<string, 1 | -1> }) => {
-      if (method === 'find') asked.push({ collection, filter, sort: options.sort ?? {} });
-    });
+    mongoose.set(
+      'debug',
+      (collection: string, method: string, filter: object, options: { sort?: Record<string, 1 | -1> }) => {
+        if (method === 'find') asked.push({ collection, filter, sort: options.sort ?? {} });
+      },
+    );
     try {
       await replace(id, 'three');
       await dependents(id);
@@ -172,11 +200,21 @@ describe('what it costs', () => {
       mongoose.set('debug', false);
     }
     const collections = new Set(asked.map(({ collection }) => collection));
-    expect([...collections].sort()).toEqual(['agents', 'knowledge_revisions', 'knowledge_sources', 'versions']);
+    expect([...collections].sort()).toEqual([
+      'agents',
+      'knowledge_revisions',
+      'knowledge_sources',
+      'versions',
+    ]);
     for (const { collection, filter, sort } of asked) {
-      const { executionStats } = await api.context.models.agents.db.collection(collection).find(filter, { sort }).explain();
+      const { executionStats } = await api.context.models.agents.db
+        .collection(collection)
+        .find(filter, { sort })
+        .explain();
       // The revision that is left out by its id has been read.
-      expect(executionStats.totalDocsExamined, `${collection} ${JSON.stringify(filter)}`).toBeLessThanOrEqual(executionStats.nReturned + 1);
+      expect(executionStats.totalDocsExamined, `${collection} ${JSON.stringify(filter)}`).toBeLessThanOrEqual(
+        executionStats.nReturned + 1,
+      );
     }
   });
 });

@@ -20,8 +20,13 @@ export async function sendForm(
   const { source, fileName = 'faq.md', ...fields } = request.form;
   const data = new FormData();
   for (const [name, value] of Object.entries(fields)) data.append(name, String(value));
-  for (const content of source === undefined ? [] : ([source].flat() as Content[])) data.append('source', new Blob([content]), fileName);
+  for (const content of source === undefined ? [] : ([source].flat() as Content[]))
+    data.append('source', new Blob([content]), fileName);
   const encoded = new Response(data);
   const raw = Buffer.from(await encoded.arrayBuffer());
-  return api.request(request.method, url, { key, raw, headers: { 'content-type': encoded.headers.get('content-type') ?? '' } });
+  return api.request(request.method, url, {
+    key,
+    raw,
+    headers: { 'content-type': encoded.headers.get('content-type') ?? '' },
+  });
 }

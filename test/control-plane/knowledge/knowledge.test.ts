@@ -18,7 +18,8 @@ beforeEach(async () => {
 afterAll(() => api.close());
 
 const upload = (form: KnowledgeForm) => sendForm(api, user.key, sources, { method: 'POST', form });
-const change = (id: string, form: KnowledgeForm) => sendForm(api, user.key, `${sources}/${id}`, { method: 'PATCH', form });
+const change = (id: string, form: KnowledgeForm) =>
+  sendForm(api, user.key, `${sources}/${id}`, { method: 'PATCH', form });
 const get = (url: string) => api.request('GET', url, { key: user.key });
 
 describe('an upload', () => {
@@ -43,7 +44,11 @@ describe('an upload', () => {
 
   it('takes a name and a description', async () => {
     const { body } = await upload({ source: 'text', name: 'Häufige Fragen', description: 'for the hotline' });
-    expect(body).toMatchObject({ name: 'Häufige Fragen', description: 'for the hotline', file_name: 'faq.md' });
+    expect(body).toMatchObject({
+      name: 'Häufige Fragen',
+      description: 'for the hotline',
+      file_name: 'faq.md',
+    });
   });
 
   it('counts bytes and chunks of what it keeps, and drops a byte order mark', async () => {
@@ -69,12 +74,19 @@ describe('an upload', () => {
     const { port } = api.app.server.address() as AddressInfo;
     const url = `http://127.0.0.1:${port}${sources}`;
     const send = (body: FormData | ReadableStream, headers: Record<string, string> = {}) =>
-      fetch(url, { method: 'POST', headers: { authorization: `Bearer ${user.key}`, ...headers }, body, duplex: 'half' } as RequestInit);
+      fetch(url, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${user.key}`, ...headers },
+        body,
+        duplex: 'half',
+      } as RequestInit);
     const form = new FormData();
     form.append('source', new Blob(['x'.repeat(8 * MIB)]), 'faq.md');
     expect((await send(form)).status).toBe(400);
     const { body, headers } = new Response(form);
-    expect((await send(body as ReadableStream, { 'content-type': headers.get('content-type') ?? '' })).status).toBe(400);
+    expect(
+      (await send(body as ReadableStream, { 'content-type': headers.get('content-type') ?? '' })).status,
+    ).toBe(400);
     form.set('source', new Blob(['fits']), 'faq.md');
     expect((await send(form)).status).toBe(201);
   });
@@ -110,7 +122,11 @@ describe('an upload', () => {
 
   it('whose source is text, not a file, is 422', async () => {
     const raw = '--b\r\nContent-Disposition: form-data; name="source"\r\n\r\ntext\r\n--b--\r\n';
-    const { status } = await api.request('POST', sources, { key: user.key, raw, headers: { 'content-type': 'multipart/form-data; boundary=b' } });
+    const { status } = await api.request('POST', sources, {
+      key: user.key,
+      raw,
+      headers: { 'content-type': 'multipart/form-data; boundary=b' },
+    });
     expect(status).toBe(422);
   });
 
@@ -127,15 +143,27 @@ describe('an upload', () => {
   it.each([
     ['no boundary', 'multipart/form-data', 'x'],
     ['nothing inside', 'multipart/form-data; boundary=b', 'x'],
-    ['an end too early', 'multipart/form-data; boundary=b', '--b\r\nContent-Disposition: form-data; name="source"; filename="a.txt"\r\n\r\ntext'],
+    [
+      'an end too early',
+      'multipart/form-data; boundary=b',
+      '--b\r\nContent-Disposition: form-data; name="source"; filename="a.txt"\r\n\r\ntext',
+    ],
     [
       'a field no object may have',
       'multipart/form-data; boundary=b',
       '--b\r\nContent-Disposition: form-data; name="__proto__"\r\n\r\nx\r\n--b--\r\n',
     ],
-    ['too many fields', 'multipart/form-data; boundary=b', `${'--b\r\nContent-Disposition: form-data; name="a"\r\n\r\nx\r\n'.repeat(50)}--b--\r\n`],
+    [
+      'too many fields',
+      'multipart/form-data; boundary=b',
+      `${'--b\r\nContent-Disposition: form-data; name="a"\r\n\r\nx\r\n'.repeat(50)}--b--\r\n`,
+    ],
   ])('that is a form with %s is 400', async (_name, type, raw) => {
-    const { status, body } = await api.request('POST', sources, { key: user.key, raw, headers: { 'content-type': type } });
+    const { status, body } = await api.request('POST', sources, {
+      key: user.key,
+      raw,
+      headers: { 'content-type': type },
+    });
     expect(status).toBe(400);
     expect(body.message).toBe('Malformed multipart form');
   });
@@ -143,14 +171,29 @@ describe('an upload', () => {
   it('answers any form with less than 500 and never repeats what was sent', async () => {
     const part = fc.record({
       name: fc.constantFrom('source', 'name', 'description', 'other', '', 'toString'),
-      head: fc.constantFrom('', '; filename="a.txt"', '; filename="../../a.md"', '; filename="a\u0000.txt"', '; filename=""'),
-      type: fc.constantFrom('', 'Content-Type: application/json\r\n', 'Content-Type: text/plain; charset=none\r\n', 'Content-Type: a/b\r\n'),
-      text: fc.oneof(fc.string(), fc.constantFrom('{"content":"planted-7c1"}', 'planted-7c1', '\u0000planted-7c1')),
+      head: fc.constantFrom(
+        '',
+        '; filename="a.txt"',
+        '; filename="../../a.md"',
+        '; filename="a\u0000.txt"',
+        '; filename=""',
+      ),
+      type: fc.constantFrom(
+        '',
+        'Content-Type: application/json\r\n',
+        'Content-Type: text/plain; charset=none\r\n',
+        'Content-Type: a/b\r\n',
+      ),
+      text: fc.oneof(
+        fc.string(),
+        fc.constantFrom('{"content":"planted-7c1"}', 'planted-7c1', '\u0000planted-7c1'),
+      ),
     });
     await fc.assert(
       fc.asyncProperty(fc.array(part, { maxLength: 5 }), fc.boolean(), async (parts, isWhole) => {
         const body = parts.map(
-          ({ name, head, type, text }) => `--b\r\nContent-Disposition: form-data; name="${name}"${head}\r\n${type}\r\n${text}\r\n`,
+          ({ name, head, type, text }) =>
+            `--b\r\nContent-Disposition: form-data; name="${name}"${head}\r\n${type}\r\n${text}\r\n`,
         );
         const raw = `${body.join('')}${isWhole ? '--b--\r\n' : ''}`;
         const { status, text } = await api.request('POST', sources, {
@@ -183,7 +226,13 @@ describe('a change', () => {
   it('keeps what is left out, and a new name is no new revision', async () => {
     const { status, body } = await change(id, { name: 'Renamed' });
     expect(status).toBe(200);
-    expect(body).toMatchObject({ name: 'Renamed', description: 'd', file_name: 'faq.md', content: 'first', revision_number: 1 });
+    expect(body).toMatchObject({
+      name: 'Renamed',
+      description: 'd',
+      file_name: 'faq.md',
+      content: 'first',
+      revision_number: 1,
+    });
     expect(body.updated_at > body.created_at).toBe(true);
     expect((await change(id, {})).body).toMatchObject({ name: 'Renamed', revision_number: 1 });
   });
@@ -199,12 +248,19 @@ describe('a change', () => {
       revision_number: 2,
     });
     expect((await change(id, { source: 'second, longer' })).body.revision_number).toBe(3);
-    expect((await get(`${sources}/${id}`)).body).toMatchObject({ content: 'second, longer', revision_number: 3 });
+    expect((await get(`${sources}/${id}`)).body).toMatchObject({
+      content: 'second, longer',
+      revision_number: 3,
+    });
   });
 
   it('made ten times at once is ten revisions', async () => {
-    const answers = await Promise.all(Array.from({ length: 10 }, (_, index) => change(id, { source: `text ${index}` })));
-    expect(answers.map((answer) => answer.body.revision_number).sort((a, b) => a - b)).toEqual([2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, index) => change(id, { source: `text ${index}` })),
+    );
+    expect(answers.map((answer) => answer.body.revision_number).sort((a, b) => a - b)).toEqual([
+      2, 3, 4, 5, 6, 7, 8, 9, 10, 11,
+    ]);
     const { body } = await get(`${sources}/${id}`);
     expect(body.content).toBe(answers.find((answer) => answer.body.revision_number === 11)?.body.content);
   });
@@ -218,7 +274,11 @@ describe('a change', () => {
     ['too much', 400, () => change(id, { source: 'x'.repeat(MIB + 1) })],
   ])('with %s is %i', async (_name, status, send) => {
     expect((await send()).status).toBe(status);
-    expect((await get(`${sources}/${id}`)).body).toMatchObject({ content: 'first', revision_number: 1, name: 'faq.md' });
+    expect((await get(`${sources}/${id}`)).body).toMatchObject({
+      content: 'first',
+      revision_number: 1,
+      name: 'faq.md',
+    });
   });
 });
 
@@ -228,14 +288,18 @@ describe('the list', () => {
       await upload({ source: name, name });
       await api.clock.advance(1_000);
     }
-    const names = (body: { knowledge_sources: { name: string }[] }) => body.knowledge_sources.map((row) => row.name);
+    const names = (body: { knowledge_sources: { name: string }[] }) =>
+      body.knowledge_sources.map((row) => row.name);
     const first = (await get(`${sources}?page_size=2`)).body;
     expect(names(first)).toEqual(['c', 'b']);
     expect(first).toMatchObject({ has_more: true, total: null });
     expect(first.knowledge_sources[0]).not.toHaveProperty('content');
     const second = (await get(`${sources}?page_size=2&cursor=${first.next_cursor}`)).body;
     expect(second).toMatchObject({ knowledge_sources: [{ name: 'a' }], has_more: false, next_cursor: null });
-    expect((await get(`${sources}?page=2&page_size=2`)).body).toMatchObject({ knowledge_sources: [{ name: 'a' }], total: 3 });
+    expect((await get(`${sources}?page=2&page_size=2`)).body).toMatchObject({
+      knowledge_sources: [{ name: 'a' }],
+      total: 3,
+    });
     expect((await get(`${sources}?page=1&cursor=${first.next_cursor}`)).status).toBe(400);
     expect((await get(`${sources}?agent_id=x`)).status).toBe(422);
   });
@@ -262,7 +326,10 @@ describe('a source of another team', () => {
       change(id, { name: 'mine' }),
       change(id, { source: 'mine' }),
       api.request('DELETE', `${sources}/${id}`, { key: user.key }),
-      api.request('POST', '/v1/agent/agents', { key: user.key, body: { name: 'a', config: { knowledge_base: { knowledge_source_ids: [id] } } } }),
+      api.request('POST', '/v1/agent/agents', {
+        key: user.key,
+        body: { name: 'a', config: { knowledge_base: { knowledge_source_ids: [id] } } },
+      }),
     ]);
     expect(answers.map((answer) => answer.status)).toEqual([404, 404, 404, 404, 404, 404, 422]);
     expect(answers[0]?.text).toBe(answers[1]?.text);

@@ -23,7 +23,8 @@ beforeEach(async () => {
   user = await api.createUser();
 });
 
-const ask = (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', url: string, body?: unknown) => api.request(method, url, { key: user.key, body });
+const ask = (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', url: string, body?: unknown) =>
+  api.request(method, url, { key: user.key, body });
 const statuses = (answers: readonly TestResponse[]) => answers.map(({ status }) => status).toSorted();
 
 describe('what an account keeps', () => {
@@ -35,7 +36,12 @@ describe('what an account keeps', () => {
     [
       'agent tests',
       '/v1/agent/tests',
-      { name: 'Greets', test_type: 'next_reply', conversation: [{ role: 'user', text: 'Hi' }], expectation: 'A greeting' },
+      {
+        name: 'Greets',
+        test_type: 'next_reply',
+        conversation: [{ role: 'user', text: 'Hi' }],
+        expectation: 'A greeting',
+      },
       'test_id',
       3,
     ],
@@ -47,12 +53,16 @@ describe('what an account keeps', () => {
       const refused = answers.find(({ status }) => status === 403);
       expect(refused?.body).toEqual({
         status: 403,
-        message: expect.stringMatching(`^This account has 3 ${what}, as many as it may: delete some, or ask the operator to raise LIMIT_`),
+        message: expect.stringMatching(
+          `^This account has 3 ${what}, as many as it may: delete some, or ask the operator to raise LIMIT_`,
+        ),
         reason: 'quota_reached',
       });
       const made = answers.find(({ status }) => status === 201);
       expect((await ask('DELETE', `${url}/${made?.body[id]}`)).status).toBe(204);
-      expect(statuses(await Promise.all([ask('POST', url, body), ask('POST', url, body)]))).toEqual([201, 403]);
+      expect(statuses(await Promise.all([ask('POST', url, body), ask('POST', url, body)]))).toEqual([
+        201, 403,
+      ]);
     },
   );
 
@@ -69,7 +79,11 @@ describe('what an account keeps', () => {
 });
 
 describe('bytes of voices and knowledge', () => {
-  const source = (bytes: number) => sendForm(api, user.key, '/v1/agent/knowledge-sources', { method: 'POST', form: { source: 'x'.repeat(bytes) } });
+  const source = (bytes: number) =>
+    sendForm(api, user.key, '/v1/agent/knowledge-sources', {
+      method: 'POST',
+      form: { source: 'x'.repeat(bytes) },
+    });
   const voice = (bytes: number) => {
     const form = new FormData();
     form.append('title', 'Mine');
@@ -93,7 +107,9 @@ describe('bytes of voices and knowledge', () => {
     expect(statuses(answers)).toEqual([201, 201, 403, 403]);
     const refused = await voice(100_000);
     expect([refused.status, refused.body.reason], refused.text).toEqual([403, 'storage_full']);
-    expect(refused.body.message).toContain('delete some, top up, or ask the operator to raise LIMIT_STORED_BYTES_UNPAID');
+    expect(refused.body.message).toContain(
+      'delete some, top up, or ask the operator to raise LIMIT_STORED_BYTES_UNPAID',
+    );
     const topUp = { amount: '5.00', idempotency_key: user.userId };
     await api.request('POST', `/admin/wallet/${user.userId}/top-up`, { key: api.rootKey, body: topUp });
     expect((await voice(2 * MB)).status).toBe(201);
@@ -139,7 +155,11 @@ describe('bytes of voices and knowledge', () => {
 
   it('security 15: include every content a source was given', async () => {
     const { knowledge_source_id: id } = (await source(MB)).body;
-    const patch = () => sendForm(api, user.key, `/v1/agent/knowledge-sources/${id}`, { method: 'PATCH', form: { source: 'y'.repeat(900_000) } });
+    const patch = () =>
+      sendForm(api, user.key, `/v1/agent/knowledge-sources/${id}`, {
+        method: 'PATCH',
+        form: { source: 'y'.repeat(900_000) },
+      });
     expect((await patch()).status).toBe(200);
     expect((await patch()).status).toBe(403);
     // By now no call can be about to read the first one.
@@ -150,7 +170,10 @@ describe('bytes of voices and knowledge', () => {
   it('of many contents come free in one change of what is counted, and all of them do', async () => {
     const { knowledge_source_id: id } = (await source(10_000)).body;
     const patch = (bytes: number) =>
-      sendForm(api, user.key, `/v1/agent/knowledge-sources/${id}`, { method: 'PATCH', form: { source: 'y'.repeat(bytes) } });
+      sendForm(api, user.key, `/v1/agent/knowledge-sources/${id}`, {
+        method: 'PATCH',
+        form: { source: 'y'.repeat(bytes) },
+      });
     for (let n = 0; n < 20; n++) expect((await patch(10_000)).status).toBe(200);
     await api.clock.advance(11 * 60_000);
     const changes = vi.spyOn(api.context.models.places.collection, 'updateOne');
@@ -164,7 +187,8 @@ describe('bytes of voices and knowledge', () => {
 
   it('contents of sources are as many a minute as a team may send', async () => {
     const { knowledge_source_id: id } = (await source(10)).body;
-    const patch = (form: Record<string, string>) => sendForm(api, user.key, `/v1/agent/knowledge-sources/${id}`, { method: 'PATCH', form });
+    const patch = (form: Record<string, string>) =>
+      sendForm(api, user.key, `/v1/agent/knowledge-sources/${id}`, { method: 'PATCH', form });
     for (let n = 0; n < 40; n++) expect((await patch({ source: `${n}` })).status).toBe(200);
     const refused = await patch({ source: 'one more' });
     expect([refused.status, refused.body.reason]).toEqual([429, 'too_many_a_minute']);

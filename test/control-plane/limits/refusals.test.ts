@@ -81,7 +81,9 @@ describe('refusals over HTTP', () => {
 
   it('malformed JSON is refused at the pace of its account, and other accounts are answered meanwhile', async () => {
     const greedy = await api.createUser();
-    const { state, last } = await refuseOneTooMany(() => api.request('POST', '/v1/agent/agents', { key: greedy.key, raw: '{{' }));
+    const { state, last } = await refuseOneTooMany(() =>
+      api.request('POST', '/v1/agent/agents', { key: greedy.key, raw: '{{' }),
+    );
     expect((await api.request('POST', '/v1/agent/agents', { key: api.rootKey, raw: '{{' })).status).toBe(400);
     expect(state.isAnswered).toBe(false);
     await api.clock.advance(1_000);
@@ -102,7 +104,8 @@ describe('refusals over HTTP', () => {
 
   it('a refusal that is more than a schema can see waits for its turn only', async () => {
     const { key } = await api.createUser();
-    for (let n = 0; n < 10; n++) expect((await api.request('GET', '/v1/agent/agents/unknown', { key })).status).toBe(404);
+    for (let n = 0; n < 10; n++)
+      expect((await api.request('GET', '/v1/agent/agents/unknown', { key })).status).toBe(404);
   });
 
   it('what is no HTTP is answered with 400, and at the pace of refusals', async () => {
@@ -121,7 +124,8 @@ describe('refusals over HTTP', () => {
     const last = garbage().finally(() => {
       isAnswered = true;
     });
-    for (let n = 0; n < 10; n++) expect((await api.request('GET', '/v1/agent/agents', { key: api.rootKey })).status).toBe(200);
+    for (let n = 0; n < 10; n++)
+      expect((await api.request('GET', '/v1/agent/agents', { key: api.rootKey })).status).toBe(200);
     expect(isAnswered).toBe(false);
     await api.clock.advance(1_000);
     expect(await last).toContain('{"status":400,"message":"Bad Request","reason":null}');

@@ -11,7 +11,12 @@ let port: number;
 const open: Socket[] = [];
 
 beforeAll(async () => {
-  api = await openTestApi({ LIMIT_UPLOADS: '3', LIMIT_UPLOADS_PER_MINUTE: '20', LIMIT_UPLOAD_BYTES: String(10 * MIB), OVERDRAFT_LIMIT: '0.50' });
+  api = await openTestApi({
+    LIMIT_UPLOADS: '3',
+    LIMIT_UPLOADS_PER_MINUTE: '20',
+    LIMIT_UPLOAD_BYTES: String(10 * MIB),
+    OVERDRAFT_LIMIT: '0.50',
+  });
   await api.app.listen({ host: '127.0.0.1', port: 0 });
   port = (api.app.server.address() as AddressInfo).port;
 });
@@ -29,11 +34,16 @@ function upload(path: string, bytes: number | null, over: Partial<Announcement> 
   return begun;
 }
 
-/** Asks for one more upload until its answer comes, or it is plain that none is coming: its place is taken then. */
+/**
+ * Asks for one more upload until its answer comes, or it is plain that none is coming: its place is taken
+ * then.
+ */
 async function outcome(asked: Upload): Promise<'taken' | number> {
   // A request that comes after it on another connection has been answered: so would this one have been.
   for (let other = 0; other < 3; other++)
-    await fetch(`http://127.0.0.1:${port}/v1/agent/models`, { headers: { authorization: `Bearer ${user.key}` } });
+    await fetch(`http://127.0.0.1:${port}/v1/agent/models`, {
+      headers: { authorization: `Bearer ${user.key}` },
+    });
   return asked.status === 0 ? 'taken' : asked.status;
 }
 
@@ -63,7 +73,9 @@ describe('uploads in progress', () => {
     expect(await outcome(upload('/model', 6 * MIB))).toBe('taken');
     const refused = upload('/model', 6 * MIB);
     expect(await outcome(refused)).toBe(429);
-    expect(refused.text).toContain(`This account may have at most ${10 * MIB} bytes of uploads in progress: wait until one is over`);
+    expect(refused.text).toContain(
+      `This account may have at most ${10 * MIB} bytes of uploads in progress: wait until one is over`,
+    );
     expect(await outcome(upload('/model', 3 * MIB))).toBe('taken');
   });
 
@@ -137,7 +149,12 @@ describe('speech requests', () => {
   });
 
   it('security 9: are as many as the account has paid for, however large their bodies are', async () => {
-    await api.context.ledger.post({ userId: user.userId, key: 'paid', kind: 'top_up', amountMicros: 1_000_000_000 });
+    await api.context.ledger.post({
+      userId: user.userId,
+      key: 'paid',
+      kind: 'top_up',
+      amountMicros: 1_000_000_000,
+    });
     const asked = Array.from({ length: 21 }, () => upload('/v1/asr', 300_000));
     for (const one of asked) expect(await outcome(one)).toBe('taken');
     for (const { socket } of asked) socket.write('x'.repeat(300_000));
@@ -145,8 +162,10 @@ describe('speech requests', () => {
   });
 
   it('security 16: are refused once the account is as far below zero as the operator allows, and not before', async () => {
-    const speak = () => api.request('POST', '/v1/tts', { key: user.key, body: { text: 'Hello.', format: 'wav' } });
-    const spend = (key: string, micros: number) => api.context.ledger.post({ userId: user.userId, key, kind: 'settle', amountMicros: -micros });
+    const speak = () =>
+      api.request('POST', '/v1/tts', { key: user.key, body: { text: 'Hello.', format: 'wav' } });
+    const spend = (key: string, micros: number) =>
+      api.context.ledger.post({ userId: user.userId, key, kind: 'settle', amountMicros: -micros });
     await spend('to the limit', 10_500_000);
     expect((await speak()).status).toBe(200);
     await spend('beyond it', 1);

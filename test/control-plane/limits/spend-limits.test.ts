@@ -22,19 +22,28 @@ beforeEach(async () => {
   agentId = await api.publishAgent(user);
 });
 
-const create = (id = agentId) => api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id: id } });
-const limit = (body: object, key = user.key) => api.request('PUT', `/v1/agent/agents/${agentId}/limits`, { key, body });
-const account = (body: object) => api.request('PATCH', `/admin/users/${user.userId}`, { key: api.rootKey, body });
+const create = (id = agentId) =>
+  api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id: id } });
+const limit = (body: object, key = user.key) =>
+  api.request('PUT', `/v1/agent/agents/${agentId}/limits`, { key, body });
+const account = (body: object) =>
+  api.request('PATCH', `/admin/users/${user.userId}`, { key: api.rootKey, body });
 const end = (id: string) => api.request('POST', `/v1/agent/sessions/${id}/end`, { key: user.key });
 
 describe('concurrent calls', () => {
   it('of an agent are limited, and one that has ended makes room', async () => {
-    expect((await limit({ daily_cap: null, concurrent_calls: 2 })).body).toEqual({ daily_cap: null, concurrent_calls: 2 });
+    expect((await limit({ daily_cap: null, concurrent_calls: 2 })).body).toEqual({
+      daily_cap: null,
+      concurrent_calls: 2,
+    });
     const first = (await create()).body.session_id;
     expect((await create()).status).toBe(201);
     const balance = await api.balance(user.userId);
     const refused = await create();
-    expect([refused.status, refused.body.message]).toEqual([429, expect.stringContaining('All 2 concurrent calls of this agent')]);
+    expect([refused.status, refused.body.message]).toEqual([
+      429,
+      expect.stringContaining('All 2 concurrent calls of this agent'),
+    ]);
     expect(await api.balance(user.userId)).toBe(balance);
     await end(first);
     expect((await create()).status).toBe(201);
@@ -64,7 +73,11 @@ describe('concurrent calls', () => {
   });
 
   it('of an account are limited over all its agents', async () => {
-    expect((await account({ concurrent_calls: 1 })).body).toMatchObject({ concurrent_calls: 1, daily_cap: null, beta_access: true });
+    expect((await account({ concurrent_calls: 1 })).body).toMatchObject({
+      concurrent_calls: 1,
+      daily_cap: null,
+      beta_access: true,
+    });
     const other = await api.publishAgent(user);
     expect((await create()).status).toBe(201);
     expect((await create(other)).body.message).toContain('this account');
@@ -79,7 +92,11 @@ describe('concurrent calls', () => {
     });
     await limit({ daily_cap: null, concurrent_calls: 0 });
     const balance = await api.balance(user.userId);
-    const body = { agent_id: agentId, phone_number_id: number.body.phone_number_id, to_number: '+12125550123' };
+    const body = {
+      agent_id: agentId,
+      phone_number_id: number.body.phone_number_id,
+      to_number: '+12125550123',
+    };
     expect((await api.request('POST', '/v1/agent/phone-calls', { key: user.key, body })).status).toBe(429);
     expect(await api.balance(user.userId)).toBe(balance);
   });
@@ -88,12 +105,21 @@ describe('concurrent calls', () => {
     const body = { provider: 'managed', phone_number: MANAGED, agent_id: agentId };
     await api.request('POST', '/v1/agent/phone-numbers', { key: user.key, body });
     await limit({ daily_cap: null, concurrent_calls: 0 });
-    const request = { call_id: 'c@h', from_user: '+8190123456', to_user: MANAGED, source_address: '127.0.0.1', source_port: 1, headers: {} };
+    const request = {
+      call_id: 'c@h',
+      from_user: '+8190123456',
+      to_user: MANAGED,
+      source_address: '127.0.0.1',
+      source_port: 1,
+      headers: {},
+    };
     const { answer } = await admitCall(api.context, { ...request, transport: 'udp' });
     expect(answer).toMatchObject({ action: 'reject', data: { status: 486 } });
     await vi.waitFor(
       async () => {
-        const { body } = await api.request('GET', '/v1/agent/refusals?reason=concurrent_calls_reached', { key: user.key });
+        const { body } = await api.request('GET', '/v1/agent/refusals?reason=concurrent_calls_reached', {
+          key: user.key,
+        });
         expect(body.refusals).toMatchObject([{ kind: 'inbound_call', status: 486, agent_id: agentId }]);
       },
       { timeout: 10_000 },
@@ -106,9 +132,15 @@ describe('daily caps', () => {
     await account({ daily_cap: '0.12' });
     await end((await create()).body.session_id);
     for (const expected of [201, 201, 429]) expect((await create()).status).toBe(expected);
-    await api.request('POST', `/admin/wallet/${user.userId}/top-up`, { key: api.rootKey, body: { amount: '5.00', idempotency_key: user.userId } });
+    await api.request('POST', `/admin/wallet/${user.userId}/top-up`, {
+      key: api.rootKey,
+      body: { amount: '5.00', idempotency_key: user.userId },
+    });
     const refused = await create();
-    expect(refused.body).toMatchObject({ status: 429, message: expect.stringContaining('raise daily_cap, or try again after 00:00 UTC') });
+    expect(refused.body).toMatchObject({
+      status: 429,
+      message: expect.stringContaining('raise daily_cap, or try again after 00:00 UTC'),
+    });
     await api.clock.advance(HOUR_MS);
     expect((await create()).status).toBe(201);
   });
@@ -121,7 +153,10 @@ describe('daily caps', () => {
     expect((await create(other)).status).toBe(201);
     const profile = { public_enabled: true, allowed_origins: ['https://a.example.com'] };
     await api.request('PATCH', `/v1/agent/agents/${agentId}`, { key: user.key, body: profile });
-    const visit = await api.request('POST', '/v1/agent/sessions', { headers: { origin: 'https://a.example.com' }, body: { agent_id: agentId } });
+    const visit = await api.request('POST', '/v1/agent/sessions', {
+      headers: { origin: 'https://a.example.com' },
+      body: { agent_id: agentId },
+    });
     expect([visit.status, visit.body.message]).toEqual([403, 'Agent is unavailable']);
   });
 });
@@ -136,7 +171,12 @@ describe('the limits of an agent', () => {
     const stranger = await api.createUser();
     expect((await read(stranger.key)).status).toBe(404);
     expect((await limit({ daily_cap: null, concurrent_calls: null }, stranger.key)).status).toBe(404);
-    for (const body of [{ daily_cap: '-1', concurrent_calls: null }, { daily_cap: 5, concurrent_calls: null }, { daily_cap: null }, {}]) {
+    for (const body of [
+      { daily_cap: '-1', concurrent_calls: null },
+      { daily_cap: 5, concurrent_calls: null },
+      { daily_cap: null },
+      {},
+    ]) {
       expect((await limit(body)).status).toBe(422);
     }
   });

@@ -86,7 +86,9 @@ describe('turns of accounts', () => {
     const { ask } = players(1);
     ask('bob', 'bob');
     for (let n = 0; n < 201; n++) ask('ada', `ada ${n}`);
-    expect(() => ask('ada', 'one more')).toThrow('This account has 200 requests waiting, as many as it may have at once: wait for their answers');
+    expect(() => ask('ada', 'one more')).toThrow(
+      'This account has 200 requests waiting, as many as it may have at once: wait for their answers',
+    );
   });
 
   it('security 9: those that wait may keep 4 MiB of bodies together; one that begins or is given up makes room', () => {
@@ -95,7 +97,9 @@ describe('turns of accounts', () => {
     const first = turns.take('ada');
     const [second] = Array.from({ length: 4 }, () => turns.take('ada', { bytes: 1_048_576 }));
     const one = () => turns.take('ada', { bytes: 1 });
-    expect(one).toThrow('This account has 4 requests waiting, as many as it may have at once: wait for their answers');
+    expect(one).toThrow(
+      'This account has 4 requests waiting, as many as it may have at once: wait for their answers',
+    );
     expect(() => turns.take('ada')).not.toThrow();
     first.leave(0);
     expect(one).not.toThrow();
@@ -118,7 +122,8 @@ describe('turns over HTTP', () => {
 
   it('a refused request keeps its place for a moment: its account takes less of the loop, and nobody else waits', async () => {
     const [greedy, other] = [await api.createUser(), await api.createUser()];
-    const create = () => api.request('POST', '/v1/agent/agents', { key: greedy.key, body: { name: 'One more' } });
+    const create = () =>
+      api.request('POST', '/v1/agent/agents', { key: greedy.key, body: { name: 'One more' } });
     expect((await create()).status).toBe(201);
     expect((await agents(other.key)).status).toBe(200);
     expect((await create()).body.reason).toBe('quota_reached');
@@ -138,7 +143,9 @@ describe('turns over HTTP', () => {
     const held = api.context.turns.take(greedy.userId);
     await agents(other.key);
     const body = { name: 'x'.repeat(255_000) };
-    const asked = Array.from({ length: 20 }, () => api.request('POST', '/v1/agent/agents', { key: greedy.key, body }));
+    const asked = Array.from({ length: 20 }, () =>
+      api.request('POST', '/v1/agent/agents', { key: greedy.key, body }),
+    );
     for (let request = 0; request < 5; request++) await agents(other.key);
     held.leave(0);
     const answers = (await Promise.all(asked)).map(({ status, body: { reason } }) => reason ?? status);
@@ -148,9 +155,15 @@ describe('turns over HTTP', () => {
 
   it('refusals of speech and of uploads take turns, too', async () => {
     const [greedy, other] = [await api.createUser(), await api.createUser()];
-    await api.context.ledger.post({ userId: greedy.userId, key: 'spent', kind: 'settle', amountMicros: -11_000_000 });
+    await api.context.ledger.post({
+      userId: greedy.userId,
+      key: 'spent',
+      kind: 'settle',
+      amountMicros: -11_000_000,
+    });
     await agents(other.key);
-    const speak = () => api.request('POST', '/v1/tts', { key: greedy.key, body: { text: 'Hello.', format: 'wav' } });
+    const speak = () =>
+      api.request('POST', '/v1/tts', { key: greedy.key, body: { text: 'Hello.', format: 'wav' } });
     expect((await speak()).body.reason).toBe('overdrawn');
     let isAnswered = false;
     const next = speak().finally(() => {
@@ -168,9 +181,11 @@ describe('turns over HTTP', () => {
     const held = api.context.turns.take(greedy.userId);
     await agents(other.key);
     let isAnswered = false;
-    const list = api.request('POST', '/v1/agent/batch-calls', { key: greedy.key, body: { recipients: [1, 2] } }).finally(() => {
-      isAnswered = true;
-    });
+    const list = api
+      .request('POST', '/v1/agent/batch-calls', { key: greedy.key, body: { recipients: [1, 2] } })
+      .finally(() => {
+        isAnswered = true;
+      });
     for (let request = 0; request < 5; request++) await agents(other.key);
     expect(isAnswered).toBe(false);
     held.leave(0);
@@ -182,7 +197,9 @@ describe('turns over HTTP', () => {
     await agents(other.key);
     const answered: string[] = [];
     const body = { recipients: Array.from({ length: 10_000 }, () => 1) };
-    const list = api.request('POST', '/v1/agent/batch-calls', { key: greedy.key, body }).then(() => answered.push('list'));
+    const list = api
+      .request('POST', '/v1/agent/batch-calls', { key: greedy.key, body })
+      .then(() => answered.push('list'));
     for (let request = 0; request < 2; request++) await agents(other.key);
     await api.clock.advance(250);
     const next = agents(greedy.key).then(() => answered.push('next'));

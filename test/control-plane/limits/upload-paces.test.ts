@@ -73,7 +73,9 @@ describe('the pace of uploads over HTTP', () => {
   /** Waits until the server has done what it can for an upload; returns whether it is not answered. */
   async function isLeft(asked: Upload): Promise<boolean> {
     for (let round = 0; round < 5; round++)
-      await fetch(`http://127.0.0.1:${port}/v1/agent/agents`, { headers: { authorization: `Bearer ${user.key}` } });
+      await fetch(`http://127.0.0.1:${port}/v1/agent/agents`, {
+        headers: { authorization: `Bearer ${user.key}` },
+      });
     return asked.text === '' && !asked.socket.destroyed;
   }
 

@@ -2,7 +2,12 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { TestResponse, TestUser } from '../test-api.ts';
 import { openTestCalls, type TestCalls } from '../test-calls.ts';
 
-const LIMITS = { LIMIT_PREVIEWS: '3', LIMIT_UNJOINED_SESSIONS: '5', LIMIT_PREVIEWS_PER_MINUTE: '12', LIMIT_SESSIONS_PER_MINUTE: '12' };
+const LIMITS = {
+  LIMIT_PREVIEWS: '3',
+  LIMIT_UNJOINED_SESSIONS: '5',
+  LIMIT_PREVIEWS_PER_MINUTE: '12',
+  LIMIT_SESSIONS_PER_MINUTE: '12',
+};
 
 let api: TestCalls;
 let user: TestUser;
@@ -18,10 +23,13 @@ beforeEach(async () => {
 });
 
 const preview = () => api.request('POST', `/v1/agent/agents/${agentId}/preview-sessions`, { key: user.key });
-const create = () => api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id: agentId } });
+const create = () =>
+  api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id: agentId } });
 const end = (id: string) => api.request('POST', `/v1/agent/sessions/${id}/end`, { key: user.key });
-const atOnce = (count: number, ask: () => Promise<TestResponse>) => Promise.all(Array.from({ length: count }, ask));
-const created = (answers: readonly TestResponse[]) => answers.filter(({ status }) => status === 201).map(({ body }): string => body.session_id);
+const atOnce = (count: number, ask: () => Promise<TestResponse>) =>
+  Promise.all(Array.from({ length: count }, ask));
+const created = (answers: readonly TestResponse[]) =>
+  answers.filter(({ status }) => status === 201).map(({ body }): string => body.session_id);
 
 describe('live previews', () => {
   it('security 5: ten asked for at once by an account that may have three are exactly three, and the others are told what to do', async () => {
@@ -31,12 +39,16 @@ describe('live previews', () => {
     expect(refused).toMatchObject({ status: 429, headers: { 'retry-after': '10' } });
     expect(refused?.body).toEqual({
       status: 429,
-      message: 'This account has 3 live previews, as many as it may have at once: end one, or try again in 10 s',
+      message:
+        'This account has 3 live previews, as many as it may have at once: end one, or try again in 10 s',
       reason: 'too_many_at_once',
     });
     const other = await api.createUser();
     const otherAgent = await api.publishAgent(other);
-    expect((await api.request('POST', `/v1/agent/agents/${otherAgent}/preview-sessions`, { key: other.key })).status).toBe(201);
+    expect(
+      (await api.request('POST', `/v1/agent/agents/${otherAgent}/preview-sessions`, { key: other.key }))
+        .status,
+    ).toBe(201);
   });
 
   it('security 5: one that is over makes room', async () => {
@@ -85,10 +97,17 @@ describe('sessions nobody has joined', () => {
       key: user.key,
       body: { public_enabled: true, allowed_origins: ['https://a.example.com'] },
     });
-    const visit = () => api.request('POST', '/v1/agent/sessions', { headers: { origin: 'https://a.example.com' }, body: { agent_id: agentId } });
+    const visit = () =>
+      api.request('POST', '/v1/agent/sessions', {
+        headers: { origin: 'https://a.example.com' },
+        body: { agent_id: agentId },
+      });
     const answers = await atOnce(6, visit);
     expect(created(answers)).toHaveLength(5);
-    expect(answers.find(({ status }) => status !== 201)).toMatchObject({ status: 429, body: { message: 'Too many requests; try again in 60 s' } });
+    expect(answers.find(({ status }) => status !== 201)).toMatchObject({
+      status: 429,
+      body: { message: 'Too many requests; try again in 60 s' },
+    });
     expect((await create()).status).toBe(201);
   });
 });

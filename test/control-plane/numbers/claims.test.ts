@@ -1,4 +1,6 @@
-/** One number claimed by several teams: a stranger's word keeps nobody away, and nobody gets another's calls. */
+/**
+ * One number claimed by several teams: a stranger's word keeps nobody away, and nobody gets another's calls.
+ */
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { admitCall } from '#control-plane/calls/admission/admit-call.ts';
@@ -18,7 +20,11 @@ beforeEach(async () => {
 });
 afterEach(() => api.close());
 
-async function importNumber(user: TestUser, factors: object, phone_number = NUMBER): Promise<{ status: number; id: string; agentId: string }> {
+async function importNumber(
+  user: TestUser,
+  factors: object,
+  phone_number = NUMBER,
+): Promise<{ status: number; id: string; agentId: string }> {
   const agentId = await api.publishAgent(user);
   // Whoever came first is told by the clock.
   await api.clock.advance(1);
@@ -38,7 +44,12 @@ const prove = async (id: string, key = api.rootKey) =>
 async function call(source: string, secret?: string): Promise<string | number> {
   const ask = async (headers: Record<string, string>) => {
     const { answer, planned } = await admitCall(api.context, {
-      ...{ call_id: `${Math.random()}@host`, from_user: '+8190123456', to_user: NUMBER, request_uri: `sip:${NUMBER}@host.example` },
+      ...{
+        call_id: `${Math.random()}@host`,
+        from_user: '+8190123456',
+        to_user: NUMBER,
+        request_uri: `sip:${NUMBER}@host.example`,
+      },
       ...{ source_address: source, source_port: 5060, transport: 'udp', headers },
     });
     await planned;
@@ -46,7 +57,8 @@ async function call(source: string, secret?: string): Promise<string | number> {
   };
   let answer = await ask({});
   if (answer.action === 'reject' && answer.data.status === 407 && secret !== undefined) {
-    const nonce = /nonce="([^"]+)"/.exec([answer.data.headers?.['Proxy-Authenticate'] ?? ''].flat()[0] ?? '')?.[1] ?? '';
+    const nonce =
+      /nonce="([^"]+)"/.exec([answer.data.headers?.['Proxy-Authenticate'] ?? ''].flat()[0] ?? '')?.[1] ?? '';
     answer = await ask({ 'proxy-authorization': digest(nonce, secret) });
   }
   if (answer.action === 'reject') return answer.data.status;
@@ -88,7 +100,11 @@ describe('an import that nobody has proved', () => {
   it('security 13: takes no call of another team that has imported the number too', async () => {
     const theirs = await importNumber(stranger, from(STRANGERS));
     const ours = await importNumber(owner, from(OWNERS));
-    expect([await call(OWNERS), await call(STRANGERS), await call(CARRIERS)]).toEqual([ours.agentId, theirs.agentId, 403]);
+    expect([await call(OWNERS), await call(STRANGERS), await call(CARRIERS)]).toEqual([
+      ours.agentId,
+      theirs.agentId,
+      403,
+    ]);
     // A caller nobody expected is told to nobody: it may have been the other's.
     expect([await refusals(stranger), await refusals(owner)]).toEqual([0, 0]);
   });
@@ -96,11 +112,11 @@ describe('an import that nobody has proved', () => {
   it('security 13: takes no call that proves another team’s password', async () => {
     const theirs = await importNumber(stranger, password('stranger'));
     const ours = await importNumber(owner, password('owner'));
-    expect([await call(CARRIERS, 'owner'), await call(CARRIERS, 'stranger'), await call(CARRIERS, 'nobody')]).toEqual([
-      ours.agentId,
-      theirs.agentId,
-      407,
-    ]);
+    expect([
+      await call(CARRIERS, 'owner'),
+      await call(CARRIERS, 'stranger'),
+      await call(CARRIERS, 'nobody'),
+    ]).toEqual([ours.agentId, theirs.agentId, 407]);
   });
 
   it('security 13: with a password and no list does not hold up who calls from an address another team has listed', async () => {
@@ -125,7 +141,9 @@ describe('a number that was proven', () => {
     const bought = '+15550100001';
     expect((await importNumber(stranger, from(STRANGERS), bought)).status).toBe(201);
     const buy = { provider: 'managed', phone_number: bought };
-    expect((await api.request('POST', '/v1/agent/phone-numbers', { key: owner.key, body: buy })).status).toBe(201);
+    expect((await api.request('POST', '/v1/agent/phone-numbers', { key: owner.key, body: buy })).status).toBe(
+      201,
+    );
     expect((await importNumber(await api.createUser(), from(STRANGERS), bought)).status).toBe(409);
   });
 });

@@ -33,12 +33,15 @@ afterAll(() => api.close());
 function create(body: object): Promise<TestResponse> {
   return api.request('POST', numbers, { key: user.key, body });
 }
-const buy = (phone_number: string, more: object = {}) => create({ provider: 'managed', phone_number, ...more });
-const credit = async () => (await api.request('GET', '/wallet/self/api-credit', { key: user.key })).body.credit;
+const buy = (phone_number: string, more: object = {}) =>
+  create({ provider: 'managed', phone_number, ...more });
+const credit = async () =>
+  (await api.request('GET', '/wallet/self/api-credit', { key: user.key })).body.credit;
 
 describe('the search of numbers', () => {
   const search = async (query: string) =>
-    (await api.request('GET', `/v1/agent/available-phone-numbers${query}`, { key: user.key })).body.available_phone_numbers;
+    (await api.request('GET', `/v1/agent/available-phone-numbers${query}`, { key: user.key })).body
+      .available_phone_numbers;
 
   it('offers labelled test numbers that nobody has', async () => {
     const found = await search('');
@@ -54,7 +57,9 @@ describe('the search of numbers', () => {
       monthly_price: '1.20',
     });
     await buy(found[0].phone_number);
-    expect((await search('')).map((number: { phone_number: string }) => number.phone_number)).not.toContain(found[0].phone_number);
+    expect((await search('')).map((number: { phone_number: string }) => number.phone_number)).not.toContain(
+      found[0].phone_number,
+    );
   });
 
   it('filters by country and area code', async () => {
@@ -69,13 +74,16 @@ describe('the search of numbers', () => {
     ['country_code=DE', 422],
     ['area_code=55', 422],
   ])('?%s is %i', async (query, status) => {
-    expect((await api.request('GET', `/v1/agent/available-phone-numbers?${query}`, { key: user.key })).status).toBe(status);
+    expect(
+      (await api.request('GET', `/v1/agent/available-phone-numbers?${query}`, { key: user.key })).status,
+    ).toBe(status);
   });
 });
 
 describe('a purchase', () => {
   it('charges the first day, binds, and reads back as its record', async () => {
-    const agent = (await api.request('POST', '/v1/agent/agents', { key: user.key, body: { name: 'a' } })).body;
+    const agent = (await api.request('POST', '/v1/agent/agents', { key: user.key, body: { name: 'a' } }))
+      .body;
     const phone_number = fresh();
     const { status, body } = await buy(phone_number, { label: 'Front desk', agent_id: agent.agent_id });
     expect(status).toBe(201);
@@ -90,11 +98,20 @@ describe('a purchase', () => {
       inbound_allowed_addresses: [],
     });
     expect(await credit()).toBe('0.96');
-    expect((await api.request('GET', `${numbers}/${body.phone_number_id}`, { key: user.key })).body).toEqual(body);
-    const bySearch = await api.request('GET', `${numbers}?phone_number=${encodeURIComponent(phone_number)}`, { key: user.key });
+    expect((await api.request('GET', `${numbers}/${body.phone_number_id}`, { key: user.key })).body).toEqual(
+      body,
+    );
+    const bySearch = await api.request('GET', `${numbers}?phone_number=${encodeURIComponent(phone_number)}`, {
+      key: user.key,
+    });
     expect(bySearch.body.phone_numbers).toEqual([body]);
-    expect((await api.request('GET', `${numbers}?agent_id=${agent.agent_id}`, { key: user.key })).body.phone_numbers).toEqual([body]);
-    expect((await api.request('GET', `${numbers}?agent_id=other`, { key: user.key })).body.phone_numbers).toEqual([]);
+    expect(
+      (await api.request('GET', `${numbers}?agent_id=${agent.agent_id}`, { key: user.key })).body
+        .phone_numbers,
+    ).toEqual([body]);
+    expect(
+      (await api.request('GET', `${numbers}?agent_id=other`, { key: user.key })).body.phone_numbers,
+    ).toEqual([]);
   });
 
   it('of a number that is taken is 409, whoever has it, and charges nothing', async () => {
@@ -128,7 +145,9 @@ describe('a purchase', () => {
   it('store 2: ten at once under a limit of three buy exactly three, every time', async () => {
     for (let burst = 0; burst < 4; burst++) {
       user = await api.createUser({ phone_number_limit: 3 });
-      const statuses = (await Promise.all(Array.from({ length: 10 }, () => buy(fresh())))).map((answer) => answer.status);
+      const statuses = (await Promise.all(Array.from({ length: 10 }, () => buy(fresh())))).map(
+        (answer) => answer.status,
+      );
       expect(statuses.toSorted()).toEqual([201, 201, 201, ...Array(7).fill(403)]);
       expect(await credit()).toBe('9.88');
     }
@@ -136,11 +155,19 @@ describe('a purchase', () => {
 
   it('the carrier refuses leaves a row in error, refunds the day, and can be released', async () => {
     const { status, body } = await buy('+14155550199');
-    expect([status, body.message]).toEqual([502, 'Test catalogue refused the request: the number is not on offer']);
+    expect([status, body.message]).toEqual([
+      502,
+      'Test catalogue refused the request: the number is not on offer',
+    ]);
     expect(await credit()).toBe('1.00');
     const [row] = (await api.request('GET', numbers, { key: user.key })).body.phone_numbers;
-    expect(row).toMatchObject({ status: 'error', status_detail: 'Test catalogue refused the request: the number is not on offer' });
-    expect((await api.request('DELETE', `${numbers}/${row.phone_number_id}`, { key: user.key })).status).toBe(204);
+    expect(row).toMatchObject({
+      status: 'error',
+      status_detail: 'Test catalogue refused the request: the number is not on offer',
+    });
+    expect((await api.request('DELETE', `${numbers}/${row.phone_number_id}`, { key: user.key })).status).toBe(
+      204,
+    );
   });
 
   it.each([
@@ -148,7 +175,11 @@ describe('a purchase', () => {
     ['another provider', { provider: 'carrier', phone_number: '+15550100500' }, 422],
     ['no provider', { phone_number: '+15550100500' }, 422],
     ['a long label', { provider: 'managed', phone_number: '+15550100500', label: 'x'.repeat(121) }, 422],
-    ['SIP fields', { provider: 'managed', phone_number: '+15550100500', termination_uri: 'sip.example.com' }, 422],
+    [
+      'SIP fields',
+      { provider: 'managed', phone_number: '+15550100500', termination_uri: 'sip.example.com' },
+      422,
+    ],
     ['an unknown agent', { provider: 'managed', phone_number: '+15550100500', agent_id: 'missing' }, 404],
   ])('with %s is refused', async (_name, body, status) => {
     expect((await create(body)).status).toBe(status);
@@ -157,10 +188,14 @@ describe('a purchase', () => {
 
 describe('a number', () => {
   it('is bound, unbound by null, and renamed', async () => {
-    const agent = (await api.request('POST', '/v1/agent/agents', { key: user.key, body: { name: 'a' } })).body;
+    const agent = (await api.request('POST', '/v1/agent/agents', { key: user.key, body: { name: 'a' } }))
+      .body;
     const { phone_number_id } = (await buy(fresh())).body;
-    const patch = (body: object) => api.request('PATCH', `${numbers}/${phone_number_id}`, { key: user.key, body });
-    expect((await patch({ agent_id: agent.agent_id, label: 'x', transfer_caller_id: 'original_caller' })).body).toMatchObject({
+    const patch = (body: object) =>
+      api.request('PATCH', `${numbers}/${phone_number_id}`, { key: user.key, body });
+    expect(
+      (await patch({ agent_id: agent.agent_id, label: 'x', transfer_caller_id: 'original_caller' })).body,
+    ).toMatchObject({
       agent_id: agent.agent_id,
       label: 'x',
       transfer_caller_id: 'original_caller',
@@ -175,10 +210,16 @@ describe('a number', () => {
   it('is gone once released, and can be bought again', async () => {
     const phone_number = fresh();
     const { phone_number_id } = (await buy(phone_number)).body;
-    expect((await api.request('DELETE', `${numbers}/${phone_number_id}`, { key: user.key })).status).toBe(204);
+    expect((await api.request('DELETE', `${numbers}/${phone_number_id}`, { key: user.key })).status).toBe(
+      204,
+    );
     for (const method of ['GET', 'DELETE'] as const)
-      expect((await api.request(method, `${numbers}/${phone_number_id}`, { key: user.key })).status).toBe(404);
-    expect((await api.request('PATCH', `${numbers}/${phone_number_id}`, { key: user.key, body: {} })).status).toBe(404);
+      expect((await api.request(method, `${numbers}/${phone_number_id}`, { key: user.key })).status).toBe(
+        404,
+      );
+    expect(
+      (await api.request('PATCH', `${numbers}/${phone_number_id}`, { key: user.key, body: {} })).status,
+    ).toBe(404);
     expect((await api.request('GET', numbers, { key: user.key })).body.phone_numbers).toEqual([]);
     expect((await buy(phone_number)).status).toBe(201);
     expect((await api.context.models.numbers.findById(phone_number_id).lean())?.status).toBe('released');
@@ -187,16 +228,25 @@ describe('a number', () => {
   it('stays live when the carrier does not take it back, and releasing again retries', async () => {
     const { phone_number_id } = (await buy(fresh())).body;
     refusesRelease = true;
-    expect((await api.request('DELETE', `${numbers}/${phone_number_id}`, { key: user.key })).status).toBe(502);
-    expect((await api.request('GET', `${numbers}/${phone_number_id}`, { key: user.key })).body.status).toBe('active');
+    expect((await api.request('DELETE', `${numbers}/${phone_number_id}`, { key: user.key })).status).toBe(
+      502,
+    );
+    expect((await api.request('GET', `${numbers}/${phone_number_id}`, { key: user.key })).body.status).toBe(
+      'active',
+    );
     refusesRelease = false;
-    expect((await api.request('DELETE', `${numbers}/${phone_number_id}`, { key: user.key })).status).toBe(204);
+    expect((await api.request('DELETE', `${numbers}/${phone_number_id}`, { key: user.key })).status).toBe(
+      204,
+    );
   });
 });
 
 describe('numbers nobody asks about', () => {
   const keep = () => keepNumbers(api.context, new Date(api.clock.wallTime() + 1));
-  /** A purchase as a crash leaves it, before or after its day was charged: an uncharged one is a number whose id the ledger has never seen. */
+  /**
+   * A purchase as a crash leaves it, before or after its day was charged: an uncharged one is a number whose
+   * id the ledger has never seen.
+   */
   async function cutShort(isCharged: boolean): Promise<string> {
     const { phone_number_id } = (await buy(fresh())).body;
     const left = { status: 'provisioning', carrier_number_id: '', rent_day: '' } as const;
@@ -285,7 +335,10 @@ describe('an imported number', () => {
   it.each([
     ['no inbound factor', { provider: 'sip' }],
     ['a username alone', { provider: 'sip', inbound_auth_username: 'in' }],
-    ['a password alone', { provider: 'sip', inbound_auth_password: 'p', inbound_allowed_addresses: ['203.0.113.1'] }],
+    [
+      'a password alone',
+      { provider: 'sip', inbound_auth_password: 'p', inbound_allowed_addresses: ['203.0.113.1'] },
+    ],
     ['termination credentials without uri', { ...trunk, termination_uri: null }],
     ['a termination uri with a scheme', { ...trunk, termination_uri: 'sip:sip.example.com' }],
     ['an address that is none', { ...trunk, inbound_allowed_addresses: ['trunk.example.com'] }],
@@ -306,24 +359,47 @@ describe('an imported number', () => {
 
   it.each([
     ['security 4: is its name', 'trunk.example.com', "The host is the operator's own trunk"],
-    ['security 4: is its name in other letters', 'Trunk.Example.com:5090', "The host is the operator's own trunk"],
+    [
+      'security 4: is its name in other letters',
+      'Trunk.Example.com:5090',
+      "The host is the operator's own trunk",
+    ],
     ['security 4: resolves to it', 'alias-of-the-trunk.example.com', "The host is the operator's own trunk"],
     ['security 4: is its address', '93.184.215.77:5061', "The host is the operator's own trunk"],
-    ['security 12: is a machine of the operator’s network', '127.0.0.1:15999', 'The host is not a public address'],
-    ['security 12: resolves to a machine of the operator’s network', 'private.example.com', 'The host is not a public address'],
-  ])('%s: its trunk is refused when it is imported and when it is changed', async (_, termination_uri, text) => {
-    const imported = await create({ ...trunk, termination_uri, phone_number: fresh() });
-    expect([imported.status, imported.text]).toEqual([422, expect.stringContaining(text)]);
-    const { phone_number_id } = (await create({ ...trunk, phone_number: fresh() })).body;
-    const body = { ...trunk, termination_uri, provider: undefined };
-    const changed = await api.request('PUT', `${numbers}/${phone_number_id}/sip-config`, { key: user.key, body });
-    expect([changed.status, changed.text]).toEqual([422, expect.stringContaining(text)]);
-  });
+    [
+      'security 12: is a machine of the operator’s network',
+      '127.0.0.1:15999',
+      'The host is not a public address',
+    ],
+    [
+      'security 12: resolves to a machine of the operator’s network',
+      'private.example.com',
+      'The host is not a public address',
+    ],
+  ])(
+    '%s: its trunk is refused when it is imported and when it is changed',
+    async (_, termination_uri, text) => {
+      const imported = await create({ ...trunk, termination_uri, phone_number: fresh() });
+      expect([imported.status, imported.text]).toEqual([422, expect.stringContaining(text)]);
+      const { phone_number_id } = (await create({ ...trunk, phone_number: fresh() })).body;
+      const body = { ...trunk, termination_uri, provider: undefined };
+      const changed = await api.request('PUT', `${numbers}/${phone_number_id}/sip-config`, {
+        key: user.key,
+        body,
+      });
+      expect([changed.status, changed.text]).toEqual([422, expect.stringContaining(text)]);
+    },
+  );
 
   it('is replaced whole; an empty password keeps the stored one, an empty uri makes it inbound-only', async () => {
     const { phone_number_id } = (await create({ ...trunk, phone_number: fresh() })).body;
-    const put = (body: object) => api.request('PUT', `${numbers}/${phone_number_id}/sip-config`, { key: user.key, body });
-    const replaced = await put({ inbound_auth_username: 'in2', inbound_auth_password: '', termination_uri: '' });
+    const put = (body: object) =>
+      api.request('PUT', `${numbers}/${phone_number_id}/sip-config`, { key: user.key, body });
+    const replaced = await put({
+      inbound_auth_username: 'in2',
+      inbound_auth_password: '',
+      termination_uri: '',
+    });
     expect(replaced.body).toMatchObject({
       inbound_auth_username: 'in2',
       termination_uri: null,

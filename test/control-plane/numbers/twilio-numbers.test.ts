@@ -4,7 +4,13 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { keepNumbers } from '#control-plane/catalogue/numbers/keep-numbers.ts';
 import type { Carrier } from '#telephony/carriers/carrier.ts';
 import { createTwilioCarrier } from '#telephony/carriers/twilio.ts';
-import { offeredNumber, signTwilioRequest, startTwilioServer, TWILIO_ACCOUNT, type TwilioServer } from '#test/fakes/twilio-server.ts';
+import {
+  offeredNumber,
+  signTwilioRequest,
+  startTwilioServer,
+  TWILIO_ACCOUNT,
+  type TwilioServer,
+} from '#test/fakes/twilio-server.ts';
 import { openTestApi, type TestApi, type TestUser } from '../test-api.ts';
 
 const numbers = '/v1/agent/phone-numbers';
@@ -32,7 +38,12 @@ beforeAll(async () => {
 beforeEach(async () => {
   twilio = await startTwilioServer();
   twilio.available.push(offeredNumber(NUMBER), offeredNumber('+12125550102'));
-  carrier = createTwilioCarrier({ ...TWILIO_ACCOUNT, baseUrl: twilio.url, sipAddress: 'sip.example.com:5060', timeoutMs: 400 });
+  carrier = createTwilioCarrier({
+    ...TWILIO_ACCOUNT,
+    baseUrl: twilio.url,
+    sipAddress: 'sip.example.com:5060',
+    timeoutMs: 400,
+  });
   user = await api.createUser({ credit: '1.00' });
 });
 afterEach(async () => {
@@ -41,16 +52,20 @@ afterEach(async () => {
 });
 afterAll(() => api.close());
 
-const buy = (phone_number = NUMBER) => api.request('POST', numbers, { key: user.key, body: { provider: 'managed', phone_number } });
+const buy = (phone_number = NUMBER) =>
+  api.request('POST', numbers, { key: user.key, body: { provider: 'managed', phone_number } });
 const release = (id: string) => api.request('DELETE', `${numbers}/${id}`, { key: user.key });
-const credit = async () => (await api.request('GET', '/wallet/self/api-credit', { key: user.key })).body.credit;
+const credit = async () =>
+  (await api.request('GET', '/wallet/self/api-credit', { key: user.key })).body.credit;
 const rows = async () => (await api.request('GET', numbers, { key: user.key })).body.phone_numbers;
 /** What the keeper of numbers does every minute. */
 const keep = () => keepNumbers(api.context, new Date(api.clock.wallTime() + 1));
 
 describe('numbers are bought at Twilio', () => {
   it('searched by area code and bought: active, one day charged, on the trunk', async () => {
-    const found = await api.request('GET', '/v1/agent/available-phone-numbers?area_code=415', { key: user.key });
+    const found = await api.request('GET', '/v1/agent/available-phone-numbers?area_code=415', {
+      key: user.key,
+    });
     expect(found.body.available_phone_numbers).toMatchObject([
       { phone_number: NUMBER, country_code: 'US', region: 'CA', locality: 'San Rafael', daily_price: '0.04' },
     ]);
@@ -62,9 +77,15 @@ describe('numbers are bought at Twilio', () => {
   it('refused: 502 in the words of Twilio, a row in error, the day refunded; released, it can be bought', async () => {
     twilio.troubles[BUY] = [REFUSED];
     const { status, body } = await buy();
-    expect([status, body]).toEqual([502, { status: 502, message: 'Twilio refused the request: Bundle required', reason: null }]);
+    expect([status, body]).toEqual([
+      502,
+      { status: 502, message: 'Twilio refused the request: Bundle required', reason: null },
+    ]);
     const [row] = await rows();
-    expect(row).toMatchObject({ status: 'error', status_detail: 'Twilio refused the request: Bundle required' });
+    expect(row).toMatchObject({
+      status: 'error',
+      status_detail: 'Twilio refused the request: Bundle required',
+    });
     expect(await credit()).toBe('1.00');
     expect((await release(row.phone_number_id)).status).toBe(204);
     expect(await rows()).toEqual([]);
@@ -74,7 +95,10 @@ describe('numbers are bought at Twilio', () => {
   it('a search that Twilio refuses, or is not there to answer, is 502 naming it', async () => {
     const search = () => api.request('GET', '/v1/agent/available-phone-numbers', { key: user.key });
     twilio.troubles['GET AvailablePhoneNumbers'] = [{ status: 401, code: 20003, message: 'Authenticate' }];
-    expect(await search()).toMatchObject({ status: 502, body: { message: 'Twilio refused the request: Authenticate' } });
+    expect(await search()).toMatchObject({
+      status: 502,
+      body: { message: 'Twilio refused the request: Authenticate' },
+    });
     twilio.troubles['GET AvailablePhoneNumbers'] = [{ status: 503 }, { status: 503 }];
     expect(await search()).toMatchObject({ status: 502, body: { message: 'Twilio is unreachable' } });
   });
@@ -101,7 +125,11 @@ describe('a purchase nobody saw the end of', () => {
     const { status, body } = await buy();
     expect([status, body.message]).toEqual([502, expect.stringMatching(/^Twilio did not answer/)]);
     const [row] = await rows();
-    expect([row.status, (await buy()).status, (await release(row.phone_number_id)).status]).toEqual(['provisioning', 409, 409]);
+    expect([row.status, (await buy()).status, (await release(row.phone_number_id)).status]).toEqual([
+      'provisioning',
+      409,
+      409,
+    ]);
     await keep();
     expect(await rows()).toMatchObject([{ status: 'provisioning' }]);
     await keep();
@@ -127,7 +155,11 @@ describe('a purchase nobody saw the end of', () => {
     await api.clock.advance(30_000);
     expect((await release(row.phone_number_id)).body.message).toContain('try again in 30 s');
     await api.clock.advance(31_000);
-    expect([(await release(row.phone_number_id)).status, await credit(), (await rows()).length]).toEqual([204, '1.00', 0]);
+    expect([(await release(row.phone_number_id)).status, await credit(), (await rows()).length]).toEqual([
+      204,
+      '1.00',
+      0,
+    ]);
     expect(twilio.owned).toHaveLength(1);
     twilio.troubles[FIND] = [];
     await keep();
@@ -155,9 +187,15 @@ describe('a purchase nobody saw the end of', () => {
     const { body } = await buy();
     const stored = api.context.models.numbers;
     const carrierNumberId = (await stored.findById(body.phone_number_id).lean())?.carrier_number_id;
-    await stored.updateOne({ _id: body.phone_number_id }, { $set: { status: 'provisioning', carrier_number_id: '', rent_day: '' } });
+    await stored.updateOne(
+      { _id: body.phone_number_id },
+      { $set: { status: 'provisioning', carrier_number_id: '', rent_day: '' } },
+    );
     await keep();
-    expect(await stored.findById(body.phone_number_id).lean()).toMatchObject({ status: 'active', carrier_number_id: carrierNumberId });
+    expect(await stored.findById(body.phone_number_id).lean()).toMatchObject({
+      status: 'active',
+      carrier_number_id: carrierNumberId,
+    });
     expect([await credit(), twilio.owned.length]).toEqual(['0.96', 1]);
   });
 
@@ -168,7 +206,10 @@ describe('a purchase nobody saw the end of', () => {
     await api.clock.advance(24 * 3_600_000);
     twilio.troubles[FIND] = [{ status: 500 }, { status: 500 }];
     await keep();
-    expect((await rows()).find((row: { phone_number_id: string }) => row.phone_number_id === other.phone_number_id).status).toBe('active');
+    expect(
+      (await rows()).find((row: { phone_number_id: string }) => row.phone_number_id === other.phone_number_id)
+        .status,
+    ).toBe('active');
     // Two purchases and one more day of the one that is active.
     expect(await credit()).toBe('0.88');
   });
@@ -212,7 +253,9 @@ describe('a release', () => {
       status: 502,
       body: { message: 'Twilio refused the request: Number is being ported' },
     });
-    expect((await api.request('GET', `${numbers}/${phone_number_id}`, { key: user.key })).body.status).toBe('active');
+    expect((await api.request('GET', `${numbers}/${phone_number_id}`, { key: user.key })).body.status).toBe(
+      'active',
+    );
     expect((await release(phone_number_id)).status).toBe(204);
     expect((await api.request('GET', `${numbers}/${phone_number_id}`, { key: user.key })).status).toBe(404);
     expect(twilio.owned).toEqual([]);
@@ -235,12 +278,23 @@ describe('a call that Twilio could not bring to the SIP address', () => {
   it('is answered with a sentence for the caller, and stands among the refused calls of the number’s team', async () => {
     await buy();
     const form = { CallSid: 'CA77', From: '+14155550111', To: NUMBER, Caller: '+14155550111' };
-    const { status, headers, text } = await lost(form, signTwilioRequest('https://voice.example.com/carriers/lost-call', form));
+    const { status, headers, text } = await lost(
+      form,
+      signTwilioRequest('https://voice.example.com/carriers/lost-call', form),
+    );
     expect([status, headers['content-type']]).toEqual([200, 'text/xml; charset=utf-8']);
     expect(text).toContain('<Say>');
     await expect
       .poll(async () => (await api.request('GET', '/v1/agent/refusals', { key: user.key })).body.refusals)
-      .toMatchObject([{ kind: 'inbound_call', reason: 'call_lost_at_carrier', dialed_number: NUMBER, sip_call_id: 'CA77', status: 503 }]);
+      .toMatchObject([
+        {
+          kind: 'inbound_call',
+          reason: 'call_lost_at_carrier',
+          dialed_number: NUMBER,
+          sip_call_id: 'CA77',
+          status: 503,
+        },
+      ]);
   });
 
   it('security 2: is refused without a signature before its body is read', async () => {
@@ -257,11 +311,15 @@ describe('a call that Twilio could not bring to the SIP address', () => {
 
   it('security 2: is 413 when its form is longer than 64 KiB or has more than 88 fields', async () => {
     const many = Object.fromEntries(Array.from({ length: 89 }, (_, index) => [`a${index}`, '']));
-    for (const form of [{ CallSid: 'x'.repeat(65_536) }, many]) expect((await lost(form, 'bm8=')).status).toBe(413);
+    for (const form of [{ CallSid: 'x'.repeat(65_536) }, many])
+      expect((await lost(form, 'bm8=')).status).toBe(413);
   });
 
   it('is believed with Twilio’s signature only', async () => {
     const { status, body } = await lost({ CallSid: 'CA78', From: '+1', To: NUMBER }, 'bm8=');
-    expect([status, body.message]).toEqual([403, 'The signature is not of this deployment’s carrier account and this address']);
+    expect([status, body.message]).toEqual([
+      403,
+      'The signature is not of this deployment’s carrier account and this address',
+    ]);
   });
 });

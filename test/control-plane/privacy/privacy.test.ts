@@ -20,16 +20,31 @@ beforeEach(async () => {
   agentId = await api.publishAgent(user, { webhooks: { post_call: [{ url: 'https://hook.example.com/' }] } });
 });
 
-const said = (content: string) => ({ type: 'message' as const, role: 'user' as const, content, turn_id: 1, id: content, created_at: api.at() });
+const said = (content: string) => ({
+  type: 'message' as const,
+  role: 'user' as const,
+  content,
+  turn_id: 1,
+  id: content,
+  created_at: api.at(),
+});
 
 /** A call with everything there is to forget: transcript, recording, flight log, plan, webhook. */
 async function call(endUserId = 'u-1', isOver = true): Promise<string> {
   const body = { agent_id: agentId, end_user_id: endUserId, name: 'planted', metadata: { note: 'planted' } };
-  const id: string = (await api.request('POST', '/v1/agent/sessions', { key: user.key, body })).body.session_id;
+  const id: string = (await api.request('POST', '/v1/agent/sessions', { key: user.key, body })).body
+    .session_id;
   await api.report(id, { type: 'joined', at: api.at() });
   await api.report(id, { type: 'items', items: [said('my secret')] });
   const session = (await stored(id))!;
-  const segment = { role: 'user', epoch: session.epoch, index: 0, startMs: 0, rateHz: 8_000, samples: 2 } as const;
+  const segment = {
+    role: 'user',
+    epoch: session.epoch,
+    index: 0,
+    startMs: 0,
+    rateHz: 8_000,
+    samples: 2,
+  } as const;
   await putSegment(api.context, session, segment, Buffer.alloc(4));
   await putFlightLog(api.context, session, { epoch: session.epoch, index: 0 }, Buffer.from('log'));
   if (isOver) await api.report(id, { type: 'ended', at: api.at(), end_reason: 'agent_hangup' });
@@ -41,7 +56,8 @@ const detail = (id: string) => api.request('GET', `/v1/agent/sessions/${id}`, { 
 const recording = (id: string) => api.request('GET', `/v1/agent/sessions/${id}/recording`, { key: user.key });
 const blobs = (id: string) => api.context.blobs.list(`sessions/${id}/`);
 const patch = (body: object, key = user.key) => api.request('PATCH', '/v1/agent/privacy', { key, body });
-const erase = (end_user_id: string, key = user.key) => api.request('POST', '/v1/agent/erasures', { key, body: { end_user_id } });
+const erase = (end_user_id: string, key = user.key) =>
+  api.request('POST', '/v1/agent/erasures', { key, body: { end_user_id } });
 
 /** Lets days pass without the clock's every timer firing. */
 async function age(id: string, days: number): Promise<void> {
@@ -71,8 +87,15 @@ describe('retention', () => {
     await patch({ recordings_days: null, deliveries_days: null });
     expect(await read()).toMatchObject({ recordings_days: null, deliveries_days: null });
     const stranger = await api.createUser();
-    expect((await api.request('GET', '/v1/agent/privacy', { key: stranger.key })).body.deliveries_days).toBe(30);
-    for (const body of [{ recordings_days: 0 }, { recordings_days: 1.5 }, { recordings_days: 3_651 }, { other: 1 }]) {
+    expect((await api.request('GET', '/v1/agent/privacy', { key: stranger.key })).body.deliveries_days).toBe(
+      30,
+    );
+    for (const body of [
+      { recordings_days: 0 },
+      { recordings_days: 1.5 },
+      { recordings_days: 3_651 },
+      { other: 1 },
+    ]) {
       expect((await patch(body)).status).toBe(422);
     }
   });
@@ -104,7 +127,12 @@ describe('retention', () => {
     await enforceRetention(api.context);
     expect((await recording(id)).status).toBe(404);
     const late = (await stored(id))!;
-    await putSegment(api.context, late, { role: 'user', epoch: 1, index: 9, startMs: 0, rateHz: 8_000, samples: 2 }, Buffer.alloc(4));
+    await putSegment(
+      api.context,
+      late,
+      { role: 'user', epoch: 1, index: 9, startMs: 0, rateHz: 8_000, samples: 2 },
+      Buffer.alloc(4),
+    );
     await enforceRetention(api.context);
     expect(await api.context.blobs.list(`sessions/${id}/recording/`)).toHaveLength(1);
   });
@@ -113,7 +141,10 @@ describe('retention', () => {
     const id = await call();
     await age(id, 100);
     const stranger = await api.createUser();
-    await patch({ recordings_days: 1, transcripts_days: 1, flight_logs_days: 1, deliveries_days: 1 }, stranger.key);
+    await patch(
+      { recordings_days: 1, transcripts_days: 1, flight_logs_days: 1, deliveries_days: 1 },
+      stranger.key,
+    );
     await enforceRetention(api.context);
     expect((await recording(id)).status).toBe(200);
   });
@@ -122,7 +153,10 @@ describe('retention', () => {
     const id = await call();
     const { deliveries } = api.context.models;
     const finish = (days: number) =>
-      deliveries.updateMany({ session_id: id }, { $set: { state: 'delivered', finished_at: new Date(api.clock.wallTime() - days * DAY_MS) } });
+      deliveries.updateMany(
+        { session_id: id },
+        { $set: { state: 'delivered', finished_at: new Date(api.clock.wallTime() - days * DAY_MS) } },
+      );
     await enforceRetention(api.context);
     expect(await deliveries.countDocuments({ session_id: id })).toBe(1);
     await finish(29);
@@ -140,22 +174,39 @@ describe('retention', () => {
 
 describe('the retention of agent tests', () => {
   it('batches that are over go with their runs as the team says; one that runs, a newer one and another team’s stay', async () => {
-    const post = async (url: string, key: string, body: object) => (await api.request('POST', url, { key, body })).body;
+    const post = async (url: string, key: string, body: object) =>
+      (await api.request('POST', url, { key, body })).body;
     const batchOf = async ({ key }: TestUser, agent: string): Promise<string> => {
-      const test = { name: 'Greets', test_type: 'next_reply', conversation: [{ role: 'user', text: 'Hi' }], expectation: 'A greeting' };
+      const test = {
+        name: 'Greets',
+        test_type: 'next_reply',
+        conversation: [{ role: 'user', text: 'Hi' }],
+        expectation: 'A greeting',
+      };
       const { test_id } = await post('/v1/agent/tests', key, test);
-      return (await post(`/v1/agent/agents/${agent}/tests/run`, key, { test_ids: [test_id], repeat_count: 2 })).batch_id;
+      return (
+        await post(`/v1/agent/agents/${agent}/tests/run`, key, { test_ids: [test_id], repeat_count: 2 })
+      ).batch_id;
     };
     const { testBatches, testRuns } = api.context.models;
     const finish = (id: string, days: number) =>
-      testBatches.updateOne({ _id: id }, { $set: { status: 'completed', finished_at: new Date(api.clock.wallTime() - days * DAY_MS) } });
+      testBatches.updateOne(
+        { _id: id },
+        { $set: { status: 'completed', finished_at: new Date(api.clock.wallTime() - days * DAY_MS) } },
+      );
     const stranger = await api.createUser();
-    const [old, newer, running] = [await batchOf(user, agentId), await batchOf(user, agentId), await batchOf(user, agentId)];
+    const [old, newer, running] = [
+      await batchOf(user, agentId),
+      await batchOf(user, agentId),
+      await batchOf(user, agentId),
+    ];
     const foreign = await batchOf(stranger, await api.publishAgent(stranger));
     for (const id of [old, foreign]) await finish(id, 8);
     await finish(newer, 6);
     const left = async () =>
-      (await testBatches.find({ _id: { $in: [old, newer, running, foreign] } }, { _id: 1 }).lean()).map(({ _id }) => _id).sort();
+      (await testBatches.find({ _id: { $in: [old, newer, running, foreign] } }, { _id: 1 }).lean())
+        .map(({ _id }) => _id)
+        .sort();
     await enforceRetention(api.context);
     expect(await left()).toHaveLength(4);
     await patch({ test_runs_days: 7 });
@@ -163,8 +214,12 @@ describe('the retention of agent tests', () => {
     expect(await left()).toEqual([newer, running, foreign].sort());
     expect(await testRuns.countDocuments({ batch_id: old })).toBe(0);
     expect(await testRuns.countDocuments({ batch_id: newer })).toBe(2);
-    expect((await api.request('GET', `/v1/agent/test-runs?batch_id=${old}`, { key: user.key })).body.test_runs).toEqual([]);
-    expect((await api.request('GET', `/v1/agent/agents/${agentId}/test-batches/${old}`, { key: user.key })).status).toBe(404);
+    expect(
+      (await api.request('GET', `/v1/agent/test-runs?batch_id=${old}`, { key: user.key })).body.test_runs,
+    ).toEqual([]);
+    expect(
+      (await api.request('GET', `/v1/agent/agents/${agentId}/test-batches/${old}`, { key: user.key })).status,
+    ).toBe(404);
   });
 });
 
@@ -173,7 +228,11 @@ describe('the retention of many sessions', () => {
     const id = await call();
     const { _id: _, ...session } = (await stored(id))!;
     const at = (index: number) => new Date(api.clock.wallTime() - 60 * DAY_MS + Math.floor(index / 3));
-    const old = Array.from({ length: 250 }, (_, index) => ({ ...session, _id: `old-${String(index).padStart(3, '0')}`, ended_at: at(index) }));
+    const old = Array.from({ length: 250 }, (_, index) => ({
+      ...session,
+      _id: `old-${String(index).padStart(3, '0')}`,
+      ended_at: at(index),
+    }));
     await api.context.models.sessions.collection.insertMany(old as never[]);
     await patch({ flight_logs_days: 30 });
     const looked: string[] = [];
@@ -201,9 +260,20 @@ describe('the retention of batches of calls', () => {
     const batchOf = async ({ teamId }: TestUser, finishedDaysAgo: number | null): Promise<string> => {
       const id = newId();
       const at = new Date(api.clock.wallTime() - (finishedDaysAgo ?? 0) * DAY_MS);
-      const batch = { _id: id, team_id: teamId, status: 'completed', created_at: at, finished_at: finishedDaysAgo === null ? null : at };
+      const batch = {
+        _id: id,
+        team_id: teamId,
+        status: 'completed',
+        created_at: at,
+        finished_at: finishedDaysAgo === null ? null : at,
+      };
       await batchCalls.collection.insertOne(batch as never);
-      await batchRows.collection.insertOne({ _id: newId(), team_id: teamId, batch_id: id, to_number: '+14155551000' } as never);
+      await batchRows.collection.insertOne({
+        _id: newId(),
+        team_id: teamId,
+        batch_id: id,
+        to_number: '+14155551000',
+      } as never);
       return id;
     };
     const [old, newer, running, foreign] = [
@@ -216,25 +286,46 @@ describe('the retention of batches of calls', () => {
     await enforceRetention(api.context);
     const left = await batchCalls.find({ _id: { $in: [old, newer, running, foreign] } }, { _id: 1 }).lean();
     expect(left.map(({ _id }) => _id).sort()).toEqual([newer, running, foreign].sort());
-    expect([await batchRows.countDocuments({ batch_id: old }), await batchRows.countDocuments({ batch_id: newer })]).toEqual([0, 1]);
+    expect([
+      await batchRows.countDocuments({ batch_id: old }),
+      await batchRows.countDocuments({ batch_id: newer }),
+    ]).toEqual([0, 1]);
   });
 });
 
 describe('the erasure of an end user', () => {
   it('destroys the keys and everything sealed, and says what it removed; again it finds nothing', async () => {
     const [one, two, other] = [await call('u-1'), await call('u-1'), await call('u-2')];
-    expect((await erase('u-1')).body).toEqual({ sessions: 2, recording_segments: 2, flight_log_chunks: 2, attachments: 2, deliveries: 2 });
+    expect((await erase('u-1')).body).toEqual({
+      sessions: 2,
+      recording_segments: 2,
+      flight_log_chunks: 2,
+      attachments: 2,
+      deliveries: 2,
+    });
     for (const id of [one, two]) {
       const session = (await stored(id))!;
       expect(session).toMatchObject({ wrapped_key: null, timeline: [], outbox: [], end_user_id: null });
       expect(JSON.stringify(session)).not.toMatch(/planted|u-1/);
       expect(await blobs(id)).toEqual([]);
-      expect((await detail(id)).body).toMatchObject({ session_id: id, status: 'completed', items: [], name: null, metadata: {} });
+      expect((await detail(id)).body).toMatchObject({
+        session_id: id,
+        status: 'completed',
+        items: [],
+        name: null,
+        metadata: {},
+      });
       expect((await recording(id)).status).toBe(404);
     }
     expect((await detail(other)).body.items).toHaveLength(1);
     expect((await recording(other)).status).toBe(200);
-    expect((await erase('u-1')).body).toEqual({ sessions: 0, recording_segments: 0, flight_log_chunks: 0, attachments: 0, deliveries: 0 });
+    expect((await erase('u-1')).body).toEqual({
+      sessions: 0,
+      recording_segments: 0,
+      flight_log_chunks: 0,
+      attachments: 0,
+      deliveries: 0,
+    });
   });
 
   it('is the team’s own: the same name in another team stays', async () => {
@@ -258,7 +349,12 @@ describe('the erasure of an end user', () => {
       turn_id: 2,
     };
     await api.report(id, { type: 'items', items: [late as never] });
-    await putSegment(api.context, session, { role: 'user', epoch: 1, index: 1, startMs: 0, rateHz: 8_000, samples: 2 }, Buffer.alloc(4));
+    await putSegment(
+      api.context,
+      session,
+      { role: 'user', epoch: 1, index: 1, startMs: 0, rateHz: 8_000, samples: 2 },
+      Buffer.alloc(4),
+    );
     await api.clock.advance(1_000);
     await api.report(id, { type: 'ended', at: api.at(), end_reason: 'user_hangup' });
     expect((await detail(id)).body).toMatchObject({ status: 'completed', items: [] });
@@ -281,10 +377,14 @@ describe('the erasure of an end user', () => {
 
 describe('the erasure of a phone number', () => {
   const NUMBER = '+14155550123';
-  const eraseNumber = (phone_number: string, key = user.key) => api.request('POST', '/v1/agent/erasures', { key, body: { phone_number } });
+  const eraseNumber = (phone_number: string, key = user.key) =>
+    api.request('POST', '/v1/agent/erasures', { key, body: { phone_number } });
   const calledFrom = async (number: string): Promise<string> => {
     const id = await call('');
-    await api.context.models.sessions.updateOne({ _id: id }, { $set: { caller_number: number, end_user_id: null } });
+    await api.context.models.sessions.updateOne(
+      { _id: id },
+      { $set: { caller_number: number, end_user_id: null } },
+    );
     return id;
   };
 
@@ -292,7 +392,13 @@ describe('the erasure of a phone number', () => {
     'security 18: removes the calls of a caller nobody gave an id, written as %s',
     async (written) => {
       const [theirs, other] = [await calledFrom(written), await calledFrom('+14155550124')];
-      expect((await eraseNumber(NUMBER)).body).toEqual({ sessions: 1, recording_segments: 1, flight_log_chunks: 1, attachments: 1, deliveries: 1 });
+      expect((await eraseNumber(NUMBER)).body).toEqual({
+        sessions: 1,
+        recording_segments: 1,
+        flight_log_chunks: 1,
+        attachments: 1,
+        deliveries: 1,
+      });
       expect(await stored(theirs)).toMatchObject({ wrapped_key: null, caller_number: null, timeline: [] });
       expect((await detail(other)).body.items).toHaveLength(1);
     },
@@ -301,8 +407,22 @@ describe('the erasure of a phone number', () => {
   it('security 18: removes their refused calls, by number and by the number of an id', async () => {
     const refusal = async (number: string) =>
       api.context.models.refusals.create({
-        ...{ _id: newId(), team_id: user.teamId, agent_id: null, kind: 'inbound_call', reason: 'no_agent', message: 'm', status: 486 },
-        ...{ caller_number: number, dialed_number: '+15550100000', numbers: [number, '+15550100000'], sip_call_id: null, created_at: new Date() },
+        ...{
+          _id: newId(),
+          team_id: user.teamId,
+          agent_id: null,
+          kind: 'inbound_call',
+          reason: 'no_agent',
+          message: 'm',
+          status: 486,
+        },
+        ...{
+          caller_number: number,
+          dialed_number: '+15550100000',
+          numbers: [number, '+15550100000'],
+          sip_call_id: null,
+          created_at: new Date(),
+        },
       });
     for (const number of [NUMBER, '+14155550124', '+14155550125']) await refusal(number);
     const known = await call('u-7');
@@ -320,8 +440,22 @@ describe('the erasure of a phone number', () => {
     await api.context.models.sessions.updateOne({ _id: withheld }, { $set: { caller_number: 'anonymous' } });
     for (const number of ['+14155550126', '14155550126', '0014155550126', 'anonymous'])
       await api.context.models.refusals.create({
-        ...{ _id: newId(), team_id: user.teamId, agent_id: null, kind: 'inbound_call', reason: 'no_agent', message: 'm', status: 486 },
-        ...{ caller_number: number, dialed_number: '+15550100000', numbers: [number, '+15550100000'], sip_call_id: null, created_at: new Date() },
+        ...{
+          _id: newId(),
+          team_id: user.teamId,
+          agent_id: null,
+          kind: 'inbound_call',
+          reason: 'no_agent',
+          message: 'm',
+          status: 486,
+        },
+        ...{
+          caller_number: number,
+          dialed_number: '+15550100000',
+          numbers: [number, '+15550100000'],
+          sip_call_id: null,
+          created_at: new Date(),
+        },
       });
     await erase('u-8');
     const left = await api.context.models.refusals.find({ team_id: user.teamId }).lean();
@@ -334,25 +468,54 @@ describe('the erasure of a phone number', () => {
     ['2125550100', ['+2125550100', '002125550100']],
     ['+2125550100', []],
     ['000', ['+2125550100', '000', '002125550100']],
-  ])('removes refused calls of a person whom the carrier told as %s, and nobody else’s', async (given, others) => {
-    const id = await call('u-9');
-    await api.context.models.sessions.updateOne({ _id: id }, { $set: { caller_number: given } });
-    for (const number of new Set([given, '+2125550100', '002125550100'])) {
-      await api.context.models.refusals.create({
-        ...{ _id: newId(), team_id: user.teamId, agent_id: null, kind: 'inbound_call', reason: 'no_agent', message: 'm', status: 486 },
-        ...{ caller_number: number, dialed_number: '+15550100000', numbers: [number, '+15550100000'], sip_call_id: null, created_at: new Date() },
-      });
-    }
-    await erase('u-9');
-    const left = await api.context.models.refusals.find({ team_id: user.teamId }).lean();
-    expect(left.map(({ caller_number }) => caller_number).sort()).toEqual(others);
-  });
+  ])(
+    'removes refused calls of a person whom the carrier told as %s, and nobody else’s',
+    async (given, others) => {
+      const id = await call('u-9');
+      await api.context.models.sessions.updateOne({ _id: id }, { $set: { caller_number: given } });
+      for (const number of new Set([given, '+2125550100', '002125550100'])) {
+        await api.context.models.refusals.create({
+          ...{
+            _id: newId(),
+            team_id: user.teamId,
+            agent_id: null,
+            kind: 'inbound_call',
+            reason: 'no_agent',
+            message: 'm',
+            status: 486,
+          },
+          ...{
+            caller_number: number,
+            dialed_number: '+15550100000',
+            numbers: [number, '+15550100000'],
+            sip_call_id: null,
+            created_at: new Date(),
+          },
+        });
+      }
+      await erase('u-9');
+      const left = await api.context.models.refusals.find({ team_id: user.teamId }).lean();
+      expect(left.map(({ caller_number }) => caller_number).sort()).toEqual(others);
+    },
+  );
 
   it('security 18: removes rows of batches to it, and one that waits is not called', async () => {
-    const row = { _id: newId(), team_id: user.teamId, batch_id: 'b', to_number: NUMBER, state: 'waiting', variables: '{"a":1}', metadata: '{}' };
+    const row = {
+      _id: newId(),
+      team_id: user.teamId,
+      batch_id: 'b',
+      to_number: NUMBER,
+      state: 'waiting',
+      variables: '{"a":1}',
+      metadata: '{}',
+    };
     await api.context.models.batchRows.collection.insertOne(row as never);
     await eraseNumber(NUMBER);
-    expect(await api.context.models.batchRows.findById(row._id).lean()).toMatchObject({ to_number: '', variables: '{}', state: 'cancelled' });
+    expect(await api.context.models.batchRows.findById(row._id).lean()).toMatchObject({
+      to_number: '',
+      variables: '{}',
+      state: 'cancelled',
+    });
   });
 
   it('security 18: is the team’s own, and one of the two ways to name a person is needed', async () => {

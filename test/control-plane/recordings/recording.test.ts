@@ -17,7 +17,10 @@ beforeAll(async () => {
 afterAll(() => api.close());
 
 async function call(body: Record<string, unknown> = {}): Promise<string> {
-  const created = await api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id: agentId, ...body } });
+  const created = await api.request('POST', '/v1/agent/sessions', {
+    key: user.key,
+    body: { agent_id: agentId, ...body },
+  });
   await api.report(created.body.session_id, { type: 'joined', at: api.at() });
   return created.body.session_id;
 }
@@ -32,7 +35,10 @@ function pcm(value: number, count: number): Buffer {
 }
 
 /** Sends pieces as a worker does; `refused` where one of them is, or the status that refuses the request. */
-async function put(uploads: readonly Upload[], token = api.context.credentials.workerToken): Promise<'stored' | 'refused' | number> {
+async function put(
+  uploads: readonly Upload[],
+  token = api.context.credentials.workerToken,
+): Promise<'stored' | 'refused' | number> {
   const response = await api.app.inject({
     method: 'POST',
     url: '/internal/uploads',
@@ -52,7 +58,15 @@ interface PutSegment {
 }
 
 function segmentOf(id: string, { track, segment, startMs, bytes, epoch = 1 }: PutSegment): Upload {
-  const head = { type: 'recording', session_id: id, epoch, track, segment, start_ms: api.clock.wallTime() + startMs, rate_hz: 8_000 };
+  const head = {
+    type: 'recording',
+    session_id: id,
+    epoch,
+    track,
+    segment,
+    start_ms: api.clock.wallTime() + startMs,
+    rate_hz: 8_000,
+  };
   return { head: head as Upload['head'], bytes };
 }
 
@@ -66,7 +80,11 @@ const recording = (id: string) => api.request('GET', `/v1/agent/sessions/${id}/r
 
 async function download(url: string, range?: string) {
   const { pathname, search } = new URL(url);
-  const response = await api.app.inject({ method: 'GET', url: `${pathname}${search}`, headers: range ? { range } : {} });
+  const response = await api.app.inject({
+    method: 'GET',
+    url: `${pathname}${search}`,
+    headers: range ? { range } : {},
+  });
   return { status: response.statusCode, bytes: response.rawPayload, headers: response.headers };
 }
 
@@ -74,10 +92,18 @@ describe('a recording', () => {
   it('is processing while the call lasts, then one signed address per speaker, gaps silent', async () => {
     const id = await call();
     expect((await recording(id)).body).toMatchObject({ status: 404, message: 'Recording not found' });
-    expect(await putSegment(id, { track: 'user', segment: 0, startMs: 0, bytes: pcm(1, 800) })).toBe('stored');
-    expect(await putSegment(id, { track: 'user', segment: 1, startMs: 101, bytes: pcm(2, 800) })).toBe('stored');
-    expect(await putSegment(id, { track: 'user', segment: 2, startMs: 1_000, bytes: pcm(3, 800) })).toBe('stored');
-    expect(await putSegment(id, { track: 'agent', segment: 0, startMs: 50, bytes: pcm(9, 80) })).toBe('stored');
+    expect(await putSegment(id, { track: 'user', segment: 0, startMs: 0, bytes: pcm(1, 800) })).toBe(
+      'stored',
+    );
+    expect(await putSegment(id, { track: 'user', segment: 1, startMs: 101, bytes: pcm(2, 800) })).toBe(
+      'stored',
+    );
+    expect(await putSegment(id, { track: 'user', segment: 2, startMs: 1_000, bytes: pcm(3, 800) })).toBe(
+      'stored',
+    );
+    expect(await putSegment(id, { track: 'agent', segment: 0, startMs: 50, bytes: pcm(9, 80) })).toBe(
+      'stored',
+    );
     expect((await recording(id)).body).toMatchObject({
       status: 'processing',
       tracks: [{ role: 'agent', status: 'active', url: null }, { role: 'user' }],
@@ -110,14 +136,26 @@ describe('a recording', () => {
 
   it('is processing until all has come that its worker said it had recorded, or no longer can', async () => {
     const id = await call();
-    const track = { role: 'user' as const, segments: 2, rate_hz: 8_000, started_at: api.at(), duration_ms: 200 };
+    const track = {
+      role: 'user' as const,
+      segments: 2,
+      rate_hz: 8_000,
+      started_at: api.at(),
+      duration_ms: 200,
+    };
     await api.report(id, { type: 'recording', tracks: [track] });
     await end(id);
     expect((await recording(id)).body).toMatchObject({ status: 'processing', tracks: [] });
     await putSegment(id, { track: 'user', segment: 0, startMs: 0, bytes: pcm(1, 800) });
-    expect((await recording(id)).body).toMatchObject({ status: 'processing', tracks: [{ role: 'user', status: 'active', url: null }] });
+    expect((await recording(id)).body).toMatchObject({
+      status: 'processing',
+      tracks: [{ role: 'user', status: 'active', url: null }],
+    });
     await putSegment(id, { track: 'user', segment: 1, startMs: 100, bytes: pcm(2, 800) });
-    expect((await recording(id)).body).toMatchObject({ status: 'complete', tracks: [{ role: 'user', status: 'complete', duration_ms: 200 }] });
+    expect((await recording(id)).body).toMatchObject({
+      status: 'complete',
+      tracks: [{ role: 'user', status: 'complete', duration_ms: 200 }],
+    });
     // Whoever analyses the call afterwards has an epoch of their own, and recorded nothing.
     await api.context.models.sessions.updateOne({ _id: id }, { $inc: { epoch: 1 } });
     expect((await recording(id)).body).toMatchObject({ status: 'complete' });
@@ -134,15 +172,24 @@ describe('a recording', () => {
     const [early, late] = [await call(), await call()];
     await putSegment(late, { track: 'user', segment: 0, startMs: 3, bytes: pcm(1, 40_000) });
     await api.sink.workerDead('worker-1', new Date(api.clock.wallTime()));
-    for (const id of [early, late]) await putSegment(id, { track: 'user', segment: 0, startMs: 8_000, bytes: pcm(2, 8_000), epoch: 2 });
+    for (const id of [early, late])
+      await putSegment(id, { track: 'user', segment: 0, startMs: 8_000, bytes: pcm(2, 8_000), epoch: 2 });
     const tracks = [];
     for (const id of [early, late]) {
       await end(id);
       tracks.push((await recording(id)).body.tracks[0]);
     }
     expect(tracks).toEqual([
-      expect.objectContaining({ started_at: api.at(), duration_ms: 9_000, gaps: [{ start_ms: 0, duration_ms: 8_000 }] }),
-      expect.objectContaining({ started_at: api.at(3), duration_ms: 8_997, gaps: [{ start_ms: 5_000, duration_ms: 2_997 }] }),
+      expect.objectContaining({
+        started_at: api.at(),
+        duration_ms: 9_000,
+        gaps: [{ start_ms: 0, duration_ms: 8_000 }],
+      }),
+      expect.objectContaining({
+        started_at: api.at(3),
+        duration_ms: 8_997,
+        gaps: [{ start_ms: 5_000, duration_ms: 2_997 }],
+      }),
     ]);
     for (const { url } of tracks) {
       const { bytes } = await download(url);
@@ -166,7 +213,10 @@ describe('a recording', () => {
       ['bytes=43-99999999', 43, whole.length],
     ] as const) {
       const part = await download(url, range);
-      expect([part.status, part.headers['content-range']]).toEqual([206, `bytes ${from}-${to - 1}/${whole.length}`]);
+      expect([part.status, part.headers['content-range']]).toEqual([
+        206,
+        `bytes ${from}-${to - 1}/${whole.length}`,
+      ]);
       expect(part.bytes.equals(whole.subarray(from, to))).toBe(true);
     }
     const beyond = await download(url, 'bytes=99999999-');
@@ -179,24 +229,37 @@ describe('a recording', () => {
     await putSegment(id, { track: 'user', segment: 0, startMs: 0, bytes: pcm(1, 10) });
     await putSegment(id, { track: 'agent', segment: 0, startMs: 0, bytes: pcm(1, 10) });
     await end(id);
-    const { url } = (await recording(id)).body.tracks.find((track: { role: string }) => track.role === 'user');
+    const { url } = (await recording(id)).body.tracks.find(
+      (track: { role: string }) => track.role === 'user',
+    );
     expect((await download(url)).status).toBe(200);
     expect((await download(url.replace('user.wav', 'agent.wav'))).status).toBe(404);
-    expect((await download(url.replace(/expires=(\d+)/, (_: string, at: string) => `expires=${Number(at) + 1}`))).status).toBe(404);
+    expect(
+      (await download(url.replace(/expires=(\d+)/, (_: string, at: string) => `expires=${Number(at) + 1}`)))
+        .status,
+    ).toBe(404);
     await api.clock.advance(900_000);
     expect((await download(url)).status).toBe(404);
   });
 
   it('lies sealed, is written by workers of the session only, and not at all where the session wants none', async () => {
     const [id, silent] = [await call(), await call({ record_audio: false })];
-    expect(await putSegment(id, { track: 'user', segment: 0, startMs: 0, bytes: pcm(21_845, 100) })).toBe('stored');
+    expect(await putSegment(id, { track: 'user', segment: 0, startMs: 0, bytes: pcm(21_845, 100) })).toBe(
+      'stored',
+    );
     const names = await api.context.blobs.list(`sessions/${id}/`);
     const stored = Buffer.from((await api.context.blobs.get(names[0] ?? '')) ?? []);
     expect([names.length, stored.includes(pcm(21_845, 4))]).toEqual([1, false]);
-    expect(await putSegment(silent, { track: 'user', segment: 0, startMs: 0, bytes: pcm(1, 10) })).toBe('stored');
+    expect(await putSegment(silent, { track: 'user', segment: 0, startMs: 0, bytes: pcm(1, 10) })).toBe(
+      'stored',
+    );
     expect(await api.context.blobs.list(`sessions/${silent}/`)).toEqual([]);
-    expect(await putSegment(id, { track: 'user', segment: 1, startMs: 0, bytes: pcm(1, 10), epoch: 2 })).toBe('refused');
-    expect(await putSegment('unknown', { track: 'user', segment: 1, startMs: 0, bytes: pcm(1, 10) })).toBe('refused');
+    expect(await putSegment(id, { track: 'user', segment: 1, startMs: 0, bytes: pcm(1, 10), epoch: 2 })).toBe(
+      'refused',
+    );
+    expect(await putSegment('unknown', { track: 'user', segment: 1, startMs: 0, bytes: pcm(1, 10) })).toBe(
+      'refused',
+    );
     expect(await putSegment(id, { track: 'nobody', segment: 1, startMs: 0, bytes: pcm(1, 10) })).toBe(400);
     expect(await put([chunkOf(id, 0, 'x')], user.key)).toBe(401);
   });
@@ -204,9 +267,18 @@ describe('a recording', () => {
   it('comes in one request with those of other calls, none of which hinders another', async () => {
     const [first, second] = [await call(), await call()];
     const piece = { track: 'user', segment: 0, startMs: 0, bytes: pcm(1, 10) };
-    const uploads = [segmentOf(first, piece), segmentOf('unknown', piece), chunkOf(second, 0, 'log'), segmentOf(second, piece)];
+    const uploads = [
+      segmentOf(first, piece),
+      segmentOf('unknown', piece),
+      chunkOf(second, 0, 'log'),
+      segmentOf(second, piece),
+    ];
     expect(await put(uploads)).toBe('refused');
-    expect(await Promise.all([first, second].map(async (id) => (await api.context.blobs.list(`sessions/${id}/`)).length))).toEqual([1, 2]);
+    expect(
+      await Promise.all(
+        [first, second].map(async (id) => (await api.context.blobs.list(`sessions/${id}/`)).length),
+      ),
+    ).toEqual([1, 2]);
   });
 
   it('of another team is not there', async () => {
@@ -232,26 +304,46 @@ describe('a flight log', () => {
     const log = await api.request('GET', `/v1/agent/sessions/${id}/flight-log`, { key: user.key });
     expect([log.status, log.text]).toEqual([200, 'one two ten']);
     const stranger = await api.createUser();
-    expect((await api.request('GET', `/v1/agent/sessions/${id}/flight-log`, { key: stranger.key })).status).toBe(404);
-    expect((await api.request('GET', `/v1/agent/sessions/${await call()}/flight-log`, { key: user.key })).status).toBe(404);
+    expect(
+      (await api.request('GET', `/v1/agent/sessions/${id}/flight-log`, { key: stranger.key })).status,
+    ).toBe(404);
+    expect(
+      (await api.request('GET', `/v1/agent/sessions/${await call()}/flight-log`, { key: user.key })).status,
+    ).toBe(404);
   });
 
   it('is run again with other settings by a worker once the call is over', async () => {
     const id = await call();
-    const replay = (conversation: object) => api.request('POST', `/v1/agent/sessions/${id}/replay`, { key: user.key, body: { conversation } });
+    const replay = (conversation: object) =>
+      api.request('POST', `/v1/agent/sessions/${id}/replay`, { key: user.key, body: { conversation } });
     await put([chunkOf(id, 0, 'the log')]);
-    expect((await replay({ eagerness: 'eager' })).body).toMatchObject({ status: 409, message: expect.stringContaining('still running') });
+    expect((await replay({ eagerness: 'eager' })).body).toMatchObject({
+      status: 409,
+      message: expect.stringContaining('still running'),
+    });
     await end(id);
-    expect(await replay({ eagerness: 'eager', response_max_wait_ms: null })).toMatchObject({ status: 200, body: { divergence: null } });
-    expect(api.dispatch.replays.at(-1)).toEqual({ log: 'the log', settings: { eagerness: 'eager', response_max_wait_ms: null } });
+    expect(await replay({ eagerness: 'eager', response_max_wait_ms: null })).toMatchObject({
+      status: 200,
+      body: { divergence: null },
+    });
+    expect(api.dispatch.replays.at(-1)).toEqual({
+      log: 'the log',
+      settings: { eagerness: 'eager', response_max_wait_ms: null },
+    });
     expect((await replay({ response_wait_ms: 1 })).status).toBe(422);
     expect((await replay({ max_duration_seconds: 60 })).status).toBe(422);
     const stranger = await api.createUser();
-    const foreign = await api.request('POST', `/v1/agent/sessions/${id}/replay`, { key: stranger.key, body: { conversation: {} } });
+    const foreign = await api.request('POST', `/v1/agent/sessions/${id}/replay`, {
+      key: stranger.key,
+      body: { conversation: {} },
+    });
     expect(foreign.status).toBe(404);
     const unrecorded = await call();
     await end(unrecorded);
-    const nothing = await api.request('POST', `/v1/agent/sessions/${unrecorded}/replay`, { key: user.key, body: { conversation: {} } });
+    const nothing = await api.request('POST', `/v1/agent/sessions/${unrecorded}/replay`, {
+      key: user.key,
+      body: { conversation: {} },
+    });
     expect(nothing.status).toBe(404);
   });
 
@@ -276,16 +368,28 @@ describe('a track laid out', () => {
       rateHz,
       samples,
     });
-    const layout = layOutTrack([at(0, 1_000, 8_000, 40_000), at(1, 5_998, 8_000, 40_000), at(2, 11_003, 16_000, 32)]);
+    const layout = layOutTrack([
+      at(0, 1_000, 8_000, 40_000),
+      at(1, 5_998, 8_000, 40_000),
+      at(2, 11_003, 16_000, 32),
+    ]);
     expect(layout?.segments.map(({ startSample, samples }) => [startSample, samples])).toEqual([
       [0, 40_000],
       [40_000, 40_000],
       [80_000, 16],
     ]);
     const chunks: Buffer[] = [];
-    const source = async (segment: { index: number; samples: number }) => (segment.index === 1 ? null : pcm(segment.index + 1, segment.samples));
-    if (layout) for await (const chunk of readWav(layout, { from: 0, to: wavBytes(layout) }, source)) chunks.push(chunk);
+    const source = async (segment: { index: number; samples: number }) =>
+      segment.index === 1 ? null : pcm(segment.index + 1, segment.samples);
+    if (layout)
+      for await (const chunk of readWav(layout, { from: 0, to: wavBytes(layout) }, source))
+        chunks.push(chunk);
     const wav = Buffer.concat(chunks);
-    expect([wav.length, wav.readInt16LE(44), wav.readInt16LE(44 + 80_000), wav.readInt16LE(44 + 160_000)]).toEqual([44 + 80_016 * 2, 1, 0, 3]);
+    expect([
+      wav.length,
+      wav.readInt16LE(44),
+      wav.readInt16LE(44 + 80_000),
+      wav.readInt16LE(44 + 160_000),
+    ]).toEqual([44 + 80_016 * 2, 1, 0, 3]);
   });
 });

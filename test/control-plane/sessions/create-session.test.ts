@@ -9,8 +9,10 @@ let api: TestCalls;
 let user: TestUser;
 const create = (body: Record<string, unknown>, headers: Record<string, string> = {}) =>
   api.request('POST', '/v1/agent/sessions', { key: user.key, body, headers });
-const createPublicly = (body: Record<string, unknown>, headers: Record<string, string> = { origin: ORIGIN }) =>
-  api.request('POST', '/v1/agent/sessions', { body, headers });
+const createPublicly = (
+  body: Record<string, unknown>,
+  headers: Record<string, string> = { origin: ORIGIN },
+) => api.request('POST', '/v1/agent/sessions', { body, headers });
 
 /** One API for the tests of a group; each has a user of its own and clock minutes nobody has counted in. */
 function withApi(environment: Record<string, string> = {}): void {
@@ -50,13 +52,20 @@ describe('a session created with a key', () => {
     });
     expect(headers['access-control-allow-origin']).toBe('*');
     expect(await api.balance(user.userId)).toBe(994 * CENT);
-    expect(api.dispatch.offers).toEqual([{ sessionId: body.session_id, epoch: 1, kind: 'web', sipCallId: null }]);
+    expect(api.dispatch.offers).toEqual([
+      { sessionId: body.session_id, epoch: 1, kind: 'web', sipCallId: null },
+    ]);
     const plan = api.dispatch.plans[0]?.plan;
     expect(plan).toMatchObject({
       session_id: body.session_id,
       channel: 'web_voice',
       variables: { name: 'Mo', vip: true },
-      system_variables: { timezone: 'Asia/Tokyo', today: '2026-01-01', channel: 'web_voice', caller_number: '' },
+      system_variables: {
+        timezone: 'Asia/Tokyo',
+        today: '2026-01-01',
+        channel: 'web_voice',
+        caller_number: '',
+      },
       end_user_id: 'u-1',
       is_preview: false,
       transport: { type: 'webrtc' },
@@ -75,11 +84,21 @@ describe('a session created with a key', () => {
   });
 
   it('overrides reach the plan when the agent allows them', async () => {
-    const agentId = await api.publishAgent(user, {}, { overrides_allowed: ['first_message', 'system_prompt', 'voice_id', 'language'] });
-    await create({ agent_id: agentId, overrides: { first_message: 'Hej', system_prompt: 'Be brief.', language: 'sv' } });
+    const agentId = await api.publishAgent(
+      user,
+      {},
+      { overrides_allowed: ['first_message', 'system_prompt', 'voice_id', 'language'] },
+    );
+    await create({
+      agent_id: agentId,
+      overrides: { first_message: 'Hej', system_prompt: 'Be brief.', language: 'sv' },
+    });
     expect(api.dispatch.plans[0]?.plan).toMatchObject({
       first_message_override: 'Hej',
-      config: { prompt: { system_prompt: 'Be brief.', first_message: 'Hej', first_message_mode: 'fixed' }, voice: { speaking_language: 'sv' } },
+      config: {
+        prompt: { system_prompt: 'Be brief.', first_message: 'Hej', first_message_mode: 'fixed' },
+        voice: { speaking_language: 'sv' },
+      },
       system_variables: { language: 'sv' },
     });
   });
@@ -87,7 +106,10 @@ describe('a session created with a key', () => {
   it('an override the agent does not allow is a 400', async () => {
     const agentId = await api.publishAgent(user);
     const refused = await create({ agent_id: agentId, overrides: { voice_id: 'x' } });
-    expect([refused.status, refused.body.message]).toEqual([400, 'Override not allowed for this agent: voice_id']);
+    expect([refused.status, refused.body.message]).toEqual([
+      400,
+      'Override not allowed for this agent: voice_id',
+    ]);
   });
 
   it.each([
@@ -104,7 +126,11 @@ describe('a session created with a key', () => {
     [{ name: 'x'.repeat(129) }],
     [{ surprise: 1 }],
   ])('is a 422 for %o', async (extra) => {
-    const agentId = await api.publishAgent(user, {}, { overrides_allowed: ['first_message', 'system_prompt', 'language'] });
+    const agentId = await api.publishAgent(
+      user,
+      {},
+      { overrides_allowed: ['first_message', 'system_prompt', 'language'] },
+    );
     const { status, body, text } = await create({ agent_id: agentId, ...extra });
     expect([status, Array.isArray(body), body?.[0]?.loc?.[0]]).toEqual([422, true, 'body']);
     expect(text).not.toContain('xxxx');
@@ -129,14 +155,24 @@ describe('a session created with a key', () => {
   });
 
   it('an agent that was never published is a 409', async () => {
-    const { body: agent } = await api.request('POST', '/v1/agent/agents', { key: user.key, body: { name: 'Draft' } });
+    const { body: agent } = await api.request('POST', '/v1/agent/agents', {
+      key: user.key,
+      body: { name: 'Draft' },
+    });
     const refused = await create({ agent_id: agent.agent_id });
     expect([refused.status, refused.body.message]).toEqual([409, 'Agent has no published version']);
   });
 
   it('a malformed Authorization is a bare 401, wrong JSON a 400, no body a bare 415', async () => {
-    const malformed = await api.request('POST', '/v1/agent/sessions', { headers: { authorization: 'Basic x' }, body: {} });
-    expect([malformed.status, malformed.text, malformed.headers['www-authenticate']]).toEqual([401, '', 'Bearer']);
+    const malformed = await api.request('POST', '/v1/agent/sessions', {
+      headers: { authorization: 'Basic x' },
+      body: {},
+    });
+    expect([malformed.status, malformed.text, malformed.headers['www-authenticate']]).toEqual([
+      401,
+      '',
+      'Bearer',
+    ]);
     expect((await api.request('POST', '/v1/agent/sessions', { key: user.key, raw: '{' })).status).toBe(400);
     const bare = await api.request('POST', '/v1/agent/sessions', { key: user.key });
     expect([bare.status, bare.text]).toEqual([415, '']);
@@ -185,7 +221,10 @@ describe('credit', () => {
     const agentId = await api.publishAgent(user);
     const answers = await Promise.all(Array.from({ length: 100 }, () => create({ agent_id: agentId })));
     const statuses = answers.map((answer) => answer.status);
-    expect([statuses.filter((status) => status === 201).length, statuses.filter((status) => status === 402).length]).toEqual([50, 50]);
+    expect([
+      statuses.filter((status) => status === 201).length,
+      statuses.filter((status) => status === 402).length,
+    ]).toEqual([50, 50]);
     expect(await api.balance(user.userId)).toBe(0);
   });
 });
@@ -201,12 +240,19 @@ describe('with prices of 0', () => {
 });
 
 describe('a session created by a public page', () => {
-  const PUBLIC = { public_enabled: true, allowed_origins: [`${ORIGIN}/`], overrides_allowed: ['language', 'first_message'] };
+  const PUBLIC = {
+    public_enabled: true,
+    allowed_origins: [`${ORIGIN}/`],
+    overrides_allowed: ['language', 'first_message'],
+  };
   withApi({ PUBLIC_RATE_PER_AGENT: '3', PUBLIC_RATE_PER_IP: '2' });
 
   it('needs no key where the agent is public and the origin allowed; its owner pays', async () => {
     const agentId = await api.publishAgent(user, {}, PUBLIC);
-    const { status, body } = await createPublicly({ agent_id: agentId, overrides: { language: 'de' } }, { origin: 'https://SHOP.example.com' });
+    const { status, body } = await createPublicly(
+      { agent_id: agentId, overrides: { language: 'de' } },
+      { origin: 'https://SHOP.example.com' },
+    );
     expect(status).toBe(201);
     expect(await api.balance(user.userId)).toBe(994 * CENT);
     const detail = await api.request('GET', `/v1/agent/sessions/${body.session_id}`, { key: user.key });
@@ -217,7 +263,10 @@ describe('a session created by a public page', () => {
     const closed = await api.publishAgent(user);
     const open = await api.publishAgent(user, {}, PUBLIC);
     const answers = [
-      await api.request('POST', '/v1/agent/sessions', { raw: 'x', headers: { 'content-type': 'text/plain', origin: ORIGIN } }),
+      await api.request('POST', '/v1/agent/sessions', {
+        raw: 'x',
+        headers: { 'content-type': 'text/plain', origin: ORIGIN },
+      }),
       await api.request('POST', '/v1/agent/sessions', { raw: '{', headers: { origin: ORIGIN } }),
       await createPublicly({ agent_id: open, surprise: 1 }),
       await createPublicly({ agent_id: 'nothing' }),
@@ -233,13 +282,18 @@ describe('a session created by a public page', () => {
       'Origin header is required for public agents',
       'Origin not allowed',
     ]);
-    expect(new Set(answers.map((answer) => answer.headers['access-control-allow-origin']))).toEqual(new Set(['*']));
+    expect(new Set(answers.map((answer) => answer.headers['access-control-allow-origin']))).toEqual(
+      new Set(['*']),
+    );
     expect(answers.some((answer) => 'access-control-allow-credentials' in answer.headers)).toBe(false);
   });
 
   it('is limited per client and per agent in clock minutes; every attempt that passes the origin check counts', async () => {
     const agentId = await api.publishAgent(user, {}, PUBLIC);
-    const statuses = [(await createPublicly({ agent_id: agentId })).status, (await createPublicly({ agent_id: agentId })).status];
+    const statuses = [
+      (await createPublicly({ agent_id: agentId })).status,
+      (await createPublicly({ agent_id: agentId })).status,
+    ];
     const refused = await createPublicly({ agent_id: agentId });
     expect([...statuses, refused.status]).toEqual([201, 201, 429]);
     expect(refused.body.message).toBe(`Too many requests; try again in ${refused.headers['retry-after']} s`);
@@ -249,20 +303,29 @@ describe('a session created by a public page', () => {
 
   it('an owner out of credit is "Agent is unavailable"', async () => {
     const agentId = await api.publishAgent(user, {}, PUBLIC);
-    await api.context.ledger.post({ userId: user.userId, key: 'spent', kind: 'adjust', amountMicros: -1_000 * CENT });
+    await api.context.ledger.post({
+      userId: user.userId,
+      key: 'spent',
+      kind: 'adjust',
+      amountMicros: -1_000 * CENT,
+    });
     const refused = await createPublicly({ agent_id: agentId });
     expect([refused.status, refused.body.message]).toEqual([403, 'Agent is unavailable']);
   });
 
   it('answers the preflight without a key', async () => {
     const preflight = await api.request('OPTIONS', '/v1/agent/sessions', {
-      headers: { origin: ORIGIN, 'access-control-request-method': 'POST', 'access-control-request-headers': 'content-type' },
+      headers: {
+        origin: ORIGIN,
+        'access-control-request-method': 'POST',
+        'access-control-request-headers': 'content-type',
+      },
     });
-    expect([preflight.status, preflight.headers['access-control-allow-origin'], preflight.headers['access-control-allow-methods']]).toEqual([
-      204,
-      '*',
-      'POST',
-    ]);
+    expect([
+      preflight.status,
+      preflight.headers['access-control-allow-origin'],
+      preflight.headers['access-control-allow-methods'],
+    ]).toEqual([204, '*', 'POST']);
   });
 });
 
@@ -273,12 +336,23 @@ describe('connecting to a session', () => {
     const { body } = await create({ agent_id: await api.publishAgent(user) });
     const url = new URL(body.webrtc_url).pathname;
     const offer = (token: string, sdp: string) =>
-      api.request('POST', url, { headers: { authorization: `Bearer ${token}`, origin: ORIGIN }, body: { sdp, type: 'offer' } });
+      api.request('POST', url, {
+        headers: { authorization: `Bearer ${token}`, origin: ORIGIN },
+        body: { sdp, type: 'offer' },
+      });
     const first = await offer(body.token, 'one');
-    expect([first.status, first.body, first.headers['access-control-allow-origin']]).toEqual([200, { sdp: 'answer to one', type: 'answer' }, '*']);
+    expect([first.status, first.body, first.headers['access-control-allow-origin']]).toEqual([
+      200,
+      { sdp: 'answer to one', type: 'answer' },
+      '*',
+    ]);
     expect((await offer(body.token, 'two')).status).toBe(200);
     const wrong = await offer('x'.repeat(43), 'three');
-    expect([wrong.status, wrong.body.message, wrong.headers['access-control-allow-origin']]).toEqual([401, 'Invalid token', '*']);
+    expect([wrong.status, wrong.body.message, wrong.headers['access-control-allow-origin']]).toEqual([
+      401,
+      'Invalid token',
+      '*',
+    ]);
     expect((await api.request('POST', url, { body: { sdp: 'x', type: 'offer' } })).status).toBe(401);
     expect(
       (

@@ -15,7 +15,8 @@ const QUICK: TurnLatency = {
   endpoint_rule: 'plain',
   speculative: true,
 };
-const explain = (over: Partial<TurnLatency>, items: readonly SessionItem[] = []) => explainTurn({ ...QUICK, ...over }, items).explanation;
+const explain = (over: Partial<TurnLatency>, items: readonly SessionItem[] = []) =>
+  explainTurn({ ...QUICK, ...over }, items).explanation;
 const tool = (latency_ms: number, created_at: string, turn_id = 3): SessionItem => ({
   type: 'tool_result',
   call_id: 'call',

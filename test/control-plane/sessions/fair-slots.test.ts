@@ -24,26 +24,43 @@ beforeEach(async () => {
 
 async function create(user: TestUser, count: number) {
   const agent_id = await api.publishAgent(user);
-  return Promise.all(Array.from({ length: count }, () => api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id } })));
+  return Promise.all(
+    Array.from({ length: count }, () =>
+      api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id } }),
+    ),
+  );
 }
-const statuses = (answers: readonly { readonly status: number }[]) => answers.map(({ status }) => status).toSorted();
+const statuses = (answers: readonly { readonly status: number }[]) =>
+  answers.map(({ status }) => status).toSorted();
 
 describe('the last tenth of the worker slots', () => {
   it('security 5: is not for the account that holds the others, however many it asks for at once', async () => {
     const answers = await create(greedy, 40);
-    expect(statuses(answers)).toEqual([...Array(CAPACITY - LAST_TENTH).fill(201), ...Array(40 - CAPACITY + LAST_TENTH).fill(429)]);
+    expect(statuses(answers)).toEqual([
+      ...Array(CAPACITY - LAST_TENTH).fill(201),
+      ...Array(40 - CAPACITY + LAST_TENTH).fill(429),
+    ]);
     const refused = answers.find(({ status }) => status === 429);
     expect([refused?.body.reason, refused?.headers['retry-after']]).toEqual(['share_of_workers', '10']);
     expect(statuses(await create(modest, 4))).toEqual([201, 201, 201, 503]);
   });
 
-  /** How many sessions are read meanwhile, but for the new one itself, and what is counted in an index instead. */
+  /**
+   * How many sessions are read meanwhile, but for the new one itself, and what is counted in an index
+   * instead.
+   */
   async function watched(work: () => Promise<unknown>) {
     const { collection } = api.context.models.sessions;
-    const spies = [vi.spyOn(collection, 'find'), vi.spyOn(collection, 'findOne'), vi.spyOn(collection, 'aggregate')];
+    const spies = [
+      vi.spyOn(collection, 'find'),
+      vi.spyOn(collection, 'findOne'),
+      vi.spyOn(collection, 'aggregate'),
+    ];
     const counting = vi.spyOn(collection, 'countDocuments');
     await work();
-    const filters = spies.flatMap(({ mock }) => mock.calls.map(([asked]) => (Array.isArray(asked) ? (asked[0]?.['$match'] ?? {}) : (asked ?? {}))));
+    const filters = spies.flatMap(({ mock }) =>
+      mock.calls.map(([asked]) => (Array.isArray(asked) ? (asked[0]?.['$match'] ?? {}) : (asked ?? {}))),
+    );
     const counted = counting.mock.calls.map(([filter]) => Object.keys(filter ?? {}));
     for (const spy of [...spies, counting]) spy.mockRestore();
     let read = 0;
@@ -61,7 +78,9 @@ describe('the last tenth of the worker slots', () => {
       for (let asked = 0; asked < 10; asked++) expect((await ask()).status).toBe(429);
     });
     expect(read).toBeLessThanOrEqual(CAPACITY - LAST_TENTH);
-    expect(counted.filter((fields) => fields.includes('user_id') && fields.includes('status')).length).toBeGreaterThanOrEqual(10);
+    expect(
+      counted.filter((fields) => fields.includes('user_id') && fields.includes('status')).length,
+    ).toBeGreaterThanOrEqual(10);
     await api.clock.advance(1_000);
     expect((await watched(ask)).read).toBe(CAPACITY - LAST_TENTH);
   });
@@ -76,7 +95,10 @@ describe('the last tenth of the worker slots', () => {
 
   it('security 5: costs an account that holds none no count of the others', async () => {
     await create(greedy, CAPACITY - LAST_TENTH);
-    const accounts = [vi.spyOn(api.context.models.users, 'countDocuments'), vi.spyOn(api.context.models.users, 'estimatedDocumentCount')];
+    const accounts = [
+      vi.spyOn(api.context.models.users, 'countDocuments'),
+      vi.spyOn(api.context.models.users, 'estimatedDocumentCount'),
+    ];
     const sessions = vi.spyOn(api.context.models.sessions, 'aggregate');
     expect(statuses(await create(modest, 1))).toEqual([201]);
     for (const spy of [...accounts, sessions]) {
@@ -87,7 +109,8 @@ describe('the last tenth of the worker slots', () => {
 
   it('security 5: counts what was placed since the last count', async () => {
     const agent_id = await api.publishAgent(greedy);
-    const ask = async () => (await api.request('POST', '/v1/agent/sessions', { key: greedy.key, body: { agent_id } })).status;
+    const ask = async () =>
+      (await api.request('POST', '/v1/agent/sessions', { key: greedy.key, body: { agent_id } })).status;
     await create(greedy, 13);
     await create(modest, 14);
     // It may have as many as the other has, and no more.

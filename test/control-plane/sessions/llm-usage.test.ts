@@ -26,26 +26,63 @@ describe('llm_usage', () => {
       cost_usd: '0.00074',
       discarded_output_tokens: 0,
       tokens: [
-        { model: 'openai/gpt-4.1-mini', category: 'input', tokens: 900, rate_per_million: '0.40', cost_usd: '0.00036' },
-        { model: 'openai/gpt-4.1-mini', category: 'cache_read', tokens: 600, rate_per_million: '0.10', cost_usd: '0.00006' },
-        { model: 'openai/gpt-4.1-mini', category: 'output', tokens: 200, rate_per_million: '1.60', cost_usd: '0.00032' },
+        {
+          model: 'openai/gpt-4.1-mini',
+          category: 'input',
+          tokens: 900,
+          rate_per_million: '0.40',
+          cost_usd: '0.00036',
+        },
+        {
+          model: 'openai/gpt-4.1-mini',
+          category: 'cache_read',
+          tokens: 600,
+          rate_per_million: '0.10',
+          cost_usd: '0.00006',
+        },
+        {
+          model: 'openai/gpt-4.1-mini',
+          category: 'output',
+          tokens: 200,
+          rate_per_million: '1.60',
+          cost_usd: '0.00032',
+        },
       ],
     });
   });
 
   it('speculation that was thrown away is told apart and costs the turn nothing', () => {
-    const [only] = usageByTurn([run(), run({ input_tokens: null, output_tokens: null, cached_input_tokens: null, discarded_output_tokens: 40 })]);
-    expect(only).toMatchObject({ call_count: 1, cost_usd: '0.00056', discarded_output_tokens: 40, usage_complete: true });
+    const [only] = usageByTurn([
+      run(),
+      run({
+        input_tokens: null,
+        output_tokens: null,
+        cached_input_tokens: null,
+        discarded_output_tokens: 40,
+      }),
+    ]);
+    expect(only).toMatchObject({
+      call_count: 1,
+      cost_usd: '0.00056',
+      discarded_output_tokens: 40,
+      usage_complete: true,
+    });
   });
 
   it('a model without a list price has tokens and no cost; one that tells nothing is unavailable', () => {
     const [priceless] = usageByTurn([run({ model: 'custom' })]);
-    expect(priceless).toMatchObject({ cost_usd: null, status: 'complete', tokens: [{ cost_usd: null }, { cost_usd: null }] });
+    expect(priceless).toMatchObject({
+      cost_usd: null,
+      status: 'complete',
+      tokens: [{ cost_usd: null }, { cost_usd: null }],
+    });
     const [mute] = usageByTurn([run({ input_tokens: null, output_tokens: null })]);
     expect(mute).toMatchObject({ cost_usd: null, status: 'unavailable', usage_complete: false, tokens: [] });
   });
 
   it('turns come in their order, runs of no turn first', () => {
-    expect(usageByTurn([run({ turn_id: 2 }), run({ turn_id: null }), run()]).map(({ turn_id }) => turn_id)).toEqual([null, 1, 2]);
+    expect(
+      usageByTurn([run({ turn_id: 2 }), run({ turn_id: null }), run()]).map(({ turn_id }) => turn_id),
+    ).toEqual([null, 1, 2]);
   });
 });

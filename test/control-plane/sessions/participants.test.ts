@@ -14,7 +14,10 @@ let sessionId: string;
 /** A session somebody is connected to. */
 async function startSession(): Promise<string> {
   const agentId = await api.publishAgent(user);
-  const { body } = await api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id: agentId } });
+  const { body } = await api.request('POST', '/v1/agent/sessions', {
+    key: user.key,
+    body: { agent_id: agentId },
+  });
   await api.report(body.session_id, { type: 'joined', at: api.at() });
   return body.session_id;
 }
@@ -23,7 +26,10 @@ const join = (body?: object, key = user.key) =>
   api.request('POST', `/v1/agent/sessions/${sessionId}/participants`, { key, ...(body ? { body } : {}) });
 const path = (id: string) => `/v1/agent/sessions/${sessionId}/participants/${id}`;
 const offer = (id: string, token: string) =>
-  api.request('POST', `${path(id)}/webrtc`, { headers: { authorization: `Bearer ${token}` }, body: { type: 'offer', sdp: 'v=0' } });
+  api.request('POST', `${path(id)}/webrtc`, {
+    headers: { authorization: `Bearer ${token}` },
+    body: { type: 'offer', sdp: 'v=0' },
+  });
 
 describe('colleagues in calls, without LiveKit', () => {
   beforeAll(async () => {
@@ -49,7 +55,12 @@ describe('colleagues in calls, without LiveKit', () => {
     expect(api.dispatch.joined).toEqual([
       {
         key: { sessionId, epoch: 1 },
-        participant: { id: body.participant_id, name: 'Ann', mode: 'take_over', connection: { type: 'webrtc', sdp: 'v=0' } },
+        participant: {
+          id: body.participant_id,
+          name: 'Ann',
+          mode: 'take_over',
+          connection: { type: 'webrtc', sdp: 'v=0' },
+        },
       },
     ]);
   });
@@ -93,7 +104,11 @@ describe('colleagues in calls, without LiveKit', () => {
 
   it.each([
     ['call_taken', 409, 'Another colleague has this call: they hand it back or leave first'],
-    ['call_not_takeable', 409, 'The agent cannot leave this call now: it is being transferred or ending; try again'],
+    [
+      'call_not_takeable',
+      409,
+      'The agent cannot leave this call now: it is being transferred or ending; try again',
+    ],
     ['not_found', 404, 'Not found'],
   ] as const)('%s is told as %i', async (code, status, message) => {
     const { participant_id: id } = (await join()).body;
@@ -101,26 +116,47 @@ describe('colleagues in calls, without LiveKit', () => {
     const refused = await api.request('PATCH', path(id), { key: user.key, body: { mode: 'take_over' } });
     expect([refused.status, refused.body.message]).toEqual([status, message]);
     // Who has gone may be sent away all the same.
-    if (code === 'not_found') expect((await api.request('DELETE', path(id), { key: user.key })).status).toBe(204);
+    if (code === 'not_found')
+      expect((await api.request('DELETE', path(id), { key: user.key })).status).toBe(204);
   });
 
   it('is for the session’s team, and for calls somebody is in', async () => {
     const stranger = await api.createUser();
     expect((await join({}, stranger.key)).status).toBe(404);
     const { participant_id: id, token } = (await join()).body;
-    expect((await api.request('PATCH', path(id), { key: stranger.key, body: { mode: 'take_over' } })).status).toBe(404);
+    expect(
+      (await api.request('PATCH', path(id), { key: stranger.key, body: { mode: 'take_over' } })).status,
+    ).toBe(404);
     expect((await api.request('DELETE', path(id), { key: stranger.key })).status).toBe(404);
     await end();
-    expect([(await join()).body.message, (await offer(id, token)).body.message]).toEqual(['Session has ended', 'Session has ended']);
+    expect([(await join()).body.message, (await offer(id, token)).body.message]).toEqual([
+      'Session has ended',
+      'Session has ended',
+    ]);
     const agentId = await api.publishAgent(user);
-    sessionId = (await api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id: agentId } })).body.session_id;
+    sessionId = (
+      await api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id: agentId } })
+    ).body.session_id;
     expect((await join()).body.message).toBe('Nobody is connected to this session yet');
   });
 
   it('and what they do stands in the session, their words under a role of their own', async () => {
     const created_at = api.at();
-    const event = { type: 'participant', participant_id: 'p1', name: 'Ann', turn_id: null, created_at } as const;
-    const words = { type: 'message', role: 'human', content: 'Hello', turn_id: null, id: 'm1', created_at } as const;
+    const event = {
+      type: 'participant',
+      participant_id: 'p1',
+      name: 'Ann',
+      turn_id: null,
+      created_at,
+    } as const;
+    const words = {
+      type: 'message',
+      role: 'human',
+      content: 'Hello',
+      turn_id: null,
+      id: 'm1',
+      created_at,
+    } as const;
     const items = [{ ...event, event: 'joined' as const }, { ...event, event: 'took_over' as const }, words];
     await api.report(sessionId, { type: 'items', items });
     await join();
@@ -135,7 +171,10 @@ describe('colleagues in calls, with LiveKit', () => {
 
   beforeAll(async () => {
     livekit = await startLivekitRooms();
-    const rooms = openRooms(readSettings(livekit.environment), createLogger({ level: 'silent', name: 'test' }));
+    const rooms = openRooms(
+      readSettings(livekit.environment),
+      createLogger({ level: 'silent', name: 'test' }),
+    );
     api = await openTestCalls(livekit.environment, { rooms });
   });
   beforeEach(async () => {

@@ -27,7 +27,10 @@ const pending = session({ status: 'pending', billing: { ...session().billing, st
 const active = { ...pending, status: 'active' as const, started_at: at(10) };
 
 /** Applies events one after another; those that change nothing are passed over. */
-function run(start: SessionFacts, events: readonly SessionEvent[]): { session: SessionFacts; told: string[] } {
+function run(
+  start: SessionFacts,
+  events: readonly SessionEvent[],
+): { session: SessionFacts; told: string[] } {
   const lives = history(start, events);
   return { session: lives.at(-1)?.session ?? start, told: lives.flatMap((life) => life.told) };
 }
@@ -72,13 +75,19 @@ describe('the session machine', () => {
     });
     const table = {
       creating: [session(), { 'hold.posted': 'pending', 'hold.voided': 'failed' }],
-      pending: [pending, { 'creation.refused': 'failed', joined: 'active', taken_over: 'pending', ended: 'failed' }],
+      pending: [
+        pending,
+        { 'creation.refused': 'failed', joined: 'active', taken_over: 'pending', ended: 'failed' },
+      ],
       active: [active, { 'link.lost': 'unknown', taken_over: 'active', ended: 'completed' }],
       unknown: [
         { ...active, status: 'unknown' },
         { 'link.back': 'active', taken_over: 'active', ended: 'completed' },
       ],
-      completed: [over('completed'), { settled: 'completed', 'analysis.started': 'completed', 'analysis.finished': 'completed' }],
+      completed: [
+        over('completed'),
+        { settled: 'completed', 'analysis.started': 'completed', 'analysis.finished': 'completed' },
+      ],
       failed: [{ ...over('failed'), analysis: pending.analysis }, { settled: 'failed' }],
     } as const satisfies Record<string, readonly [SessionFacts, Record<string, string>]>;
     const seen = Object.entries(table).map(([name, [facts]]) => [
@@ -90,7 +99,9 @@ describe('the session machine', () => {
         }),
       ),
     ]);
-    expect(Object.fromEntries(seen)).toEqual(Object.fromEntries(Object.entries(table).map(([name, [, expected]]) => [name, expected])));
+    expect(Object.fromEntries(seen)).toEqual(
+      Object.fromEntries(Object.entries(table).map(([name, [, expected]]) => [name, expected])),
+    );
   });
 
   it.each([
@@ -105,19 +116,30 @@ describe('the session machine', () => {
   });
 
   it('charging: duration rounds up to the second', () => {
-    const change = step(active, { type: 'ended', at: new Date(at(10).getTime() + 29_001), reason: 'agent_hangup' });
+    const change = step(active, {
+      type: 'ended',
+      at: new Date(at(10).getTime() + 29_001),
+      reason: 'agent_hangup',
+    });
     expect(change?.set).toMatchObject({ duration_seconds: 30, billing: { due: 30_000 } });
   });
 
   it('charging: one that never connects gets it all back and is told to nobody', () => {
     const change = step(pending, { type: 'ended', at: at(60), reason: 'room_join_timeout' });
-    expect(change).toMatchObject({ set: { status: 'failed', end_reason: 'room_join_timeout', billing: { due: PRICE } }, events: [] });
+    expect(change).toMatchObject({
+      set: { status: 'failed', end_reason: 'room_join_timeout', billing: { due: PRICE } },
+      events: [],
+    });
     // The report that somebody is there was a moment ahead of the deadline.
-    for (const reason of ['room_join_timeout', 'agent_join_timeout'] as const) expect(step(active, { type: 'ended', at: at(60), reason })).toBeNull();
+    for (const reason of ['room_join_timeout', 'agent_join_timeout'] as const)
+      expect(step(active, { type: 'ended', at: at(60), reason })).toBeNull();
   });
 
   it('a session nobody joined ends for a reason of its own, whatever the worker called it', () => {
-    const reasons = endReason.options.map((reason) => [reason, step(pending, { type: 'ended', at: at(1), reason })?.set.end_reason]);
+    const reasons = endReason.options.map((reason) => [
+      reason,
+      step(pending, { type: 'ended', at: at(1), reason })?.set.end_reason,
+    ]);
     expect(Object.fromEntries(reasons)).toEqual({
       user_hangup: 'cancelled',
       agent_hangup: 'cancelled',
@@ -135,7 +157,10 @@ describe('the session machine', () => {
 
   it('a caller whom no agent joined has completed a call of no length', () => {
     const change = step(pending, { type: 'ended', at: at(5), reason: 'agent_join_timeout' });
-    expect(change).toMatchObject({ set: { status: 'completed', duration_seconds: 0, billing: { due: PRICE } }, events: ['call.ended'] });
+    expect(change).toMatchObject({
+      set: { status: 'completed', duration_seconds: 0, billing: { due: PRICE } },
+      events: ['call.ended'],
+    });
   });
 
   it('an unanswered dial is told by dial_finished alone, an answered one by both', () => {
@@ -144,8 +169,15 @@ describe('the session machine', () => {
       { type: 'dialled', at: at(5), dialStatus: 'busy' },
       { type: 'ended', at: at(5), reason: 'dial_failed' },
     ]);
-    expect([busy.told, busy.session.dial_status, busy.session.status]).toEqual([['phone_call.dial_finished'], 'busy', 'failed']);
-    const told = step({ ...outbound, dial_status: 'busy' }, { type: 'ended', at: at(5), reason: 'dial_failed' });
+    expect([busy.told, busy.session.dial_status, busy.session.status]).toEqual([
+      ['phone_call.dial_finished'],
+      'busy',
+      'failed',
+    ]);
+    const told = step(
+      { ...outbound, dial_status: 'busy' },
+      { type: 'ended', at: at(5), reason: 'dial_failed' },
+    );
     expect(told, 'its only event comes with the end of the call').toMatchObject({
       set: { status: 'failed', end_reason: 'dial_failed' },
       events: ['phone_call.dial_finished'],
@@ -157,11 +189,18 @@ describe('the session machine', () => {
     ]);
     expect(answered.told).toEqual(['phone_call.dial_finished', 'call.ended']);
     const cancelled = run(outbound, [{ type: 'ended', at: at(5), reason: 'cancelled' }]);
-    expect([cancelled.told, cancelled.session.dial_status]).toEqual([['phone_call.dial_finished'], 'no_answer']);
+    expect([cancelled.told, cancelled.session.dial_status]).toEqual([
+      ['phone_call.dial_finished'],
+      'no_answer',
+    ]);
   });
 
   it('previews are free and told to nobody', () => {
-    const preview = { ...active, is_preview: true, billing: { state: 'free' as const, at: at(0), price_per_minute: 0, hold: 0, due: 0 } };
+    const preview = {
+      ...active,
+      is_preview: true,
+      billing: { state: 'free' as const, at: at(0), price_per_minute: 0, hold: 0, due: 0 },
+    };
     const change = step(preview, { type: 'ended', at: at(100), reason: 'user_hangup' });
     expect([change?.events, change?.set.billing]).toEqual([[], preview.billing]);
   });
@@ -182,20 +221,31 @@ describe('the session machine', () => {
 
   it('whatever happens in whatever order: told once, settled once, never back to life, money conserved', () => {
     const event = fc
-      .tuple(fc.constantFrom(...EVENTS), fc.constantFrom(...endReason.options), fc.integer({ min: 0, max: 4_000 }))
+      .tuple(
+        fc.constantFrom(...EVENTS),
+        fc.constantFrom(...endReason.options),
+        fc.integer({ min: 0, max: 4_000 }),
+      )
       .map(
         ([template, reason, seconds]): SessionEvent =>
-          ({ ...template, at: at(seconds), ...(template.type === 'ended' ? { reason } : {}) }) as SessionEvent,
+          ({
+            ...template,
+            at: at(seconds),
+            ...(template.type === 'ended' ? { reason } : {}),
+          }) as SessionEvent,
       );
     fc.assert(
       fc.property(fc.array(event, { maxLength: 25 }), fc.boolean(), (events, isOutbound) => {
         const lives = history(session({ direction: isOutbound ? 'outbound' : 'inbound' }), events);
         const told = lives.flatMap((life) => life.told);
         const firstOver = lives.findIndex((life) => isOver(life.session));
-        expect(lives.slice(firstOver).some((life) => firstOver >= 0 && isLive(life.session.status))).toBe(false);
+        expect(lives.slice(firstOver).some((life) => firstOver >= 0 && isLive(life.session.status))).toBe(
+          false,
+        );
         expect(lives.filter((life) => life.event === 'settled').length).toBeLessThanOrEqual(1);
         expect(lives.every((life) => life.session.billing.due <= PRICE)).toBe(true);
-        for (const once of ['call.ended', 'phone_call.dial_finished']) expect(told.filter((name) => name === once).length).toBeLessThanOrEqual(1);
+        for (const once of ['call.ended', 'phone_call.dial_finished'])
+          expect(told.filter((name) => name === once).length).toBeLessThanOrEqual(1);
         expect(told.includes('call.ended')).toBe(lives.at(-1)?.session.status === 'completed');
       }),
       { numRuns: 2_000 },

@@ -28,7 +28,8 @@ beforeEach(async () => {
 afterEach(() => api.close());
 
 async function session(): Promise<string> {
-  return (await api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id: agentId } })).body.session_id;
+  return (await api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id: agentId } }))
+    .body.session_id;
 }
 
 async function joined(): Promise<string> {
@@ -38,7 +39,8 @@ async function joined(): Promise<string> {
 }
 
 /** One pass of a process that has been up for `upMs`. */
-const pass = (graceMs = 0, upMs = 0) => sweep(api.context, { graceMs, startedAtMs: api.clock.wallTime() - upMs });
+const pass = (graceMs = 0, upMs = 0) =>
+  sweep(api.context, { graceMs, startedAtMs: api.clock.wallTime() - upMs });
 const read = (id: string) => loadSession(api.context, id);
 const CREDIT = 10_000_000;
 
@@ -69,7 +71,10 @@ async function halfCreated(isCharged: boolean): Promise<string> {
     tokenHash: null,
   });
   if (isCharged) {
-    const cut = { ...context, models: { ...context.models, sessions: failingUpdates(context.models.sessions) } };
+    const cut = {
+      ...context,
+      models: { ...context.models, sessions: failingUpdates(context.models.sessions) },
+    };
     await openSession(cut as typeof context, draft).catch(() => undefined);
   } else {
     await context.models.sessions.create(draft);
@@ -86,26 +91,40 @@ function failingUpdates(sessions: TestCalls['context']['models']['sessions']) {
   return new Proxy(sessions, {
     get: (target, name) => {
       if (name === 'findOneAndUpdate') return killed;
-      if (name === 'collection') return { insertOne: collection.insertOne.bind(collection), updateOne: killed };
+      if (name === 'collection')
+        return { insertOne: collection.insertOne.bind(collection), updateOne: killed };
       return Reflect.get(target, name).bind?.(target) ?? Reflect.get(target, name);
     },
   });
 }
 
 describe('the sweeper', () => {
-  it.each([true, false])('a creation cut off (charged: %s) costs nothing, is in no list, and a late charge cannot follow', async (isCharged) => {
-    const id = await halfCreated(isCharged);
-    expect(await api.balance(user.userId)).toBe(isCharged ? CREDIT - 60_000 : CREDIT);
-    await pass(30_000);
-    expect((await read(id))?.status).toBe('creating');
-    await pass();
-    await pass();
-    expect(await read(id)).toMatchObject({ status: 'failed', is_listed: false, billing: { state: 'settled' } });
-    expect(await api.balance(user.userId)).toBe(CREDIT);
-    const late = await api.context.ledger.post({ userId: user.userId, key: `s:${id}:hold`, kind: 'hold', amountMicros: -60_000, floorMicros: 0 });
-    expect(late.kind).toBe(isCharged ? 'hold' : 'void');
-    expect(await api.balance(user.userId)).toBe(CREDIT);
-  });
+  it.each([true, false])(
+    'a creation cut off (charged: %s) costs nothing, is in no list, and a late charge cannot follow',
+    async (isCharged) => {
+      const id = await halfCreated(isCharged);
+      expect(await api.balance(user.userId)).toBe(isCharged ? CREDIT - 60_000 : CREDIT);
+      await pass(30_000);
+      expect((await read(id))?.status).toBe('creating');
+      await pass();
+      await pass();
+      expect(await read(id)).toMatchObject({
+        status: 'failed',
+        is_listed: false,
+        billing: { state: 'settled' },
+      });
+      expect(await api.balance(user.userId)).toBe(CREDIT);
+      const late = await api.context.ledger.post({
+        userId: user.userId,
+        key: `s:${id}:hold`,
+        kind: 'hold',
+        amountMicros: -60_000,
+        floorMicros: 0,
+      });
+      expect(late.kind).toBe(isCharged ? 'hold' : 'void');
+      expect(await api.balance(user.userId)).toBe(CREDIT);
+    },
+  );
 
   it('a session nobody joins in time is room_join_timeout and free, and its worker is told', async () => {
     const id = await session();
@@ -114,7 +133,12 @@ describe('the sweeper', () => {
     expect((await read(id))?.status).toBe('pending');
     await api.clock.advance(1);
     await pass();
-    expect(await read(id)).toMatchObject({ status: 'failed', end_reason: 'room_join_timeout', billing: { state: 'settled' }, outbox: [] });
+    expect(await read(id)).toMatchObject({
+      status: 'failed',
+      end_reason: 'room_join_timeout',
+      billing: { state: 'settled' },
+      outbox: [],
+    });
     expect(await api.balance(user.userId)).toBe(CREDIT);
     expect(api.dispatch.ended).toMatchObject([{ key: { sessionId: id }, reason: 'room_join_timeout' }]);
   });
@@ -124,10 +148,15 @@ describe('the sweeper', () => {
     beforeEach(async () => {
       livekit = await startLivekitRooms();
       await api.close();
-      const rooms = openRooms(readSettings(livekit.environment), createLogger({ level: 'silent', name: 'test' }));
+      const rooms = openRooms(
+        readSettings(livekit.environment),
+        createLogger({ level: 'silent', name: 'test' }),
+      );
       api = await openTestCalls(livekit.environment, { rooms });
       user = await api.createUser();
-      agentId = await api.publishAgent(user, { webhooks: { post_call: [{ url: 'https://hook.example.com/' }] } });
+      agentId = await api.publishAgent(user, {
+        webhooks: { post_call: [{ url: 'https://hook.example.com/' }] },
+      });
     });
     afterEach(() => livekit.close());
 
@@ -139,7 +168,12 @@ describe('the sweeper', () => {
       expect((await read(id))?.status).toBe('pending');
       await api.clock.advance(1);
       await pass();
-      expect(await read(id)).toMatchObject({ status: 'completed', end_reason: 'agent_join_timeout', duration_seconds: 0, outbox: [] });
+      expect(await read(id)).toMatchObject({
+        status: 'completed',
+        end_reason: 'agent_join_timeout',
+        duration_seconds: 0,
+        outbox: [],
+      });
       expect(await api.context.models.deliveries.countDocuments({ session_id: id })).toBe(1);
       expect(await api.balance(user.userId)).toBe(CREDIT);
       expect(api.dispatch.ended).toMatchObject([{ key: { sessionId: id }, reason: 'agent_join_timeout' }]);
@@ -149,13 +183,17 @@ describe('the sweeper', () => {
     it('one in which nobody is stays room_join_timeout, also while LiveKit cannot be asked', async () => {
       const [early, late] = [await session(), await session()];
       livekit.rooms.get(early)?.push(`agent-${early}`);
-      await api.context.models.sessions.updateOne({ _id: late }, { $set: { expires_at: new Date(api.clock.wallTime() + 90_000) } });
+      await api.context.models.sessions.updateOne(
+        { _id: late },
+        { $set: { expires_at: new Date(api.clock.wallTime() + 90_000) } },
+      );
       await api.clock.advance(60_000);
       await pass();
       await livekit.close();
       await api.clock.advance(30_000);
       await pass();
-      for (const id of [early, late]) expect(await read(id)).toMatchObject({ status: 'failed', end_reason: 'room_join_timeout' });
+      for (const id of [early, late])
+        expect(await read(id)).toMatchObject({ status: 'failed', end_reason: 'room_join_timeout' });
     });
 
     it('a caller and an agent who are talking wait for the worker’s word, but not for ever', async () => {
@@ -177,21 +215,34 @@ describe('the sweeper', () => {
     const done = (await read(id)) as SessionDocument;
     // Back to the moment right after the guarded update: money due, event in the outbox, neither carried on.
     const delivery = await api.context.models.deliveries.findOneAndDelete({ session_id: id }).lean();
-    const outbox = [{ id: `${id}:call.ended`, event: 'call.ended', rank: 2, at: stored.status_at, payload: delivery?.payload }];
+    const outbox = [
+      {
+        id: `${id}:call.ended`,
+        event: 'call.ended',
+        rank: 2,
+        at: stored.status_at,
+        payload: delivery?.payload,
+      },
+    ];
     await api.context.models.ledger.deleteOne({ user_id: user.userId, kind: 'settle' });
     await api.context.models.sessions.updateOne(
       { _id: id },
       { $set: { outbox, billing: { ...done.billing, state: 'settle_due', at: stored.status_at } } },
     );
     // Two processes that have just started, neither remembering anything.
-    const fresh = () => ({ ...api.context, ledger: createLedger({ entries: api.context.models.ledger, clock: api.clock }) });
+    const fresh = () => ({
+      ...api.context,
+      ledger: createLedger({ entries: api.context.models.ledger, clock: api.clock }),
+    });
     const start = { graceMs: 0, startedAtMs: api.clock.wallTime() };
     await Promise.all([sweep(fresh(), start), sweep(fresh(), start)]);
     await sweep(fresh(), start);
     expect(await read(id)).toMatchObject({ billing: { state: 'settled' }, outbox: [] });
     expect((await fresh().ledger.wallet(user.userId))?.newest.balanceMicros).toBe(CREDIT - 30_000);
     expect(await fresh().ledger.verify(user.userId)).toBeNull();
-    expect((await api.context.models.deliveries.find({ session_id: id }).lean()).map((row) => row.state)).toEqual(['pending']);
+    expect(
+      (await api.context.models.deliveries.find({ session_id: id }).lean()).map((row) => row.state),
+    ).toEqual(['pending']);
   });
 
   it('design §2: an unknown session ends after 150 s, charged to when it was last seen, and never within 150 s of a start', async () => {
@@ -202,7 +253,11 @@ describe('the sweeper', () => {
     await pass(0, 149_999);
     expect((await read(id))?.status).toBe('unknown');
     await pass(0, 150_000);
-    expect(await read(id)).toMatchObject({ status: 'completed', end_reason: 'heartbeat_timeout', duration_seconds: 20 });
+    expect(await read(id)).toMatchObject({
+      status: 'completed',
+      end_reason: 'heartbeat_timeout',
+      duration_seconds: 20,
+    });
     expect(await api.balance(user.userId)).toBe(CREDIT - 20_000);
   });
 
@@ -217,8 +272,15 @@ describe('the sweeper', () => {
     expect(await pass(0, 5_000)).toBe(false);
     // Nothing is left of them now: the sweeper looks no more.
     expect(await pass(0, 5_000)).toBe(true);
-    expect([(await read(mine))?.status, (await read(orphan))?.end_reason]).toEqual(['active', 'heartbeat_timeout']);
-    expect(await read(waiting)).toMatchObject({ status: 'pending', epoch: 2, worker: { instance_id: 'new' } });
+    expect([(await read(mine))?.status, (await read(orphan))?.end_reason]).toEqual([
+      'active',
+      'heartbeat_timeout',
+    ]);
+    expect(await read(waiting)).toMatchObject({
+      status: 'pending',
+      epoch: 2,
+      worker: { instance_id: 'new' },
+    });
   });
 
   it('at a start live sessions are unknown until their worker is back', async () => {
@@ -248,7 +310,11 @@ describe('the sweeper', () => {
     const morning = startSweeper(api.context, openPulse(dataDir));
     await api.clock.advance(6_000);
     await morning.idle();
-    expect(await read(orphan)).toMatchObject({ status: 'completed', end_reason: 'heartbeat_timeout', duration_seconds: 30 });
+    expect(await read(orphan)).toMatchObject({
+      status: 'completed',
+      end_reason: 'heartbeat_timeout',
+      duration_seconds: 30,
+    });
     expect(await api.balance(user.userId)).toBe(CREDIT - 30_000);
     await morning.close();
     rmSync(dataDir, { recursive: true, force: true });

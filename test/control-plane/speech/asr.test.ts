@@ -29,7 +29,10 @@ afterAll(async () => {
   await vendor.close();
 });
 
-async function asr(fields: Record<string, unknown>, { model, over = api, key = user.key }: { model?: string; over?: TestApi; key?: string } = {}) {
+async function asr(
+  fields: Record<string, unknown>,
+  { model, over = api, key = user.key }: { model?: string; over?: TestApi; key?: string } = {},
+) {
   const form = new FormData();
   for (const [name, value] of Object.entries(fields))
     form.append(name, value instanceof Uint8Array ? new Blob([new Uint8Array(value)]) : String(value));
@@ -37,10 +40,18 @@ async function asr(fields: Record<string, unknown>, { model, over = api, key = u
   const response = await over.app.inject({
     method: 'POST',
     url: '/v1/asr',
-    headers: { authorization: `Bearer ${key}`, 'content-type': request.headers.get('content-type') ?? '', ...(model === undefined ? {} : { model }) },
+    headers: {
+      authorization: `Bearer ${key}`,
+      'content-type': request.headers.get('content-type') ?? '',
+      ...(model === undefined ? {} : { model }),
+    },
     payload: Buffer.from(await request.arrayBuffer()),
   });
-  return { status: response.statusCode, headers: response.headers, body: response.payload === '' ? null : response.json() };
+  return {
+    status: response.statusCode,
+    headers: response.headers,
+    body: response.payload === '' ? null : response.json(),
+  };
 }
 
 describe('a recording in, its text out', () => {
@@ -70,7 +81,10 @@ describe('a recording in, its text out', () => {
   });
 
   it('the pro model adds the request id, and turns where timestamps are asked for', async () => {
-    const { body, headers } = await asr({ audio: WAV, ignore_timestamps: false }, { model: 'transcribe-1-pro' });
+    const { body, headers } = await asr(
+      { audio: WAV, ignore_timestamps: false },
+      { model: 'transcribe-1-pro' },
+    );
     expect(body.request_id).toBe(headers['x-request-id']);
     expect(body.speaker_turns).toEqual([]);
     const inexact = await asr({ audio: WAV }, { model: 'Transcribe-1-Pro' });
@@ -78,7 +92,8 @@ describe('a recording in, its text out', () => {
   });
 
   it('costs its seconds, rounded up, afterwards', async () => {
-    const credit = async () => Number((await api.request('GET', '/wallet/self/api-credit', { key: user.key })).body.credit);
+    const credit = async () =>
+      Number((await api.request('GET', '/wallet/self/api-credit', { key: user.key })).body.credit);
     const before = await credit();
     await asr({ audio: WAV });
     expect(before - (await credit())).toBeCloseTo((Math.ceil(SECONDS) * 0.36) / 3_600, 9);
@@ -95,7 +110,10 @@ describeNeeds(['ffmpeg'])('every common format is heard in its whole length', ()
     ['wav of 24 bits in stereo', ['-ac', '2', '-ar', '48000', '-c:a', 'pcm_s24le', '-f', 'wav']],
     ['wav of floats', ['-ar', '22050', '-c:a', 'pcm_f32le', '-f', 'wav']],
   ])('%s', async (_, args) => {
-    const child = promisify(execFile)('ffmpeg', ['-v', 'error', '-i', '-', ...args, '-'], { encoding: 'buffer', maxBuffer: 16 * 1024 * 1024 });
+    const child = promisify(execFile)('ffmpeg', ['-v', 'error', '-i', '-', ...args, '-'], {
+      encoding: 'buffer',
+      maxBuffer: 16 * 1024 * 1024,
+    });
     child.child.stdin?.end(WAV);
     const { status, body } = await asr({ audio: (await child).stdout });
     expect(status).toBe(200);
@@ -107,7 +125,9 @@ describeNeeds(['ffmpeg'])('every common format is heard in its whole length', ()
     ['AAC', ['-f', 'adts']],
     ['AAC in MP4', ['-movflags', 'frag_keyframe+empty_moov', '-f', 'ipod']],
   ])('%s is of no kind that can be read here, and the answer says which are', async (_, args) => {
-    const child = promisify(execFile)('ffmpeg', ['-v', 'error', '-i', '-', '-c:a', 'aac', ...args, '-'], { encoding: 'buffer' });
+    const child = promisify(execFile)('ffmpeg', ['-v', 'error', '-i', '-', '-c:a', 'aac', ...args, '-'], {
+      encoding: 'buffer',
+    });
     child.child.stdin?.end(WAV);
     const { status, body } = await asr({ audio: (await child).stdout });
     expect([status, body.message]).toEqual([415, expect.stringContaining('WAV, MP3, FLAC')]);
@@ -120,34 +140,75 @@ describe('refusals, with the pro model’s codes', () => {
     ['no audio', {}, 400, 'invalid_parameter'],
     ['an unknown field', { audio: WAV, nope: 1 }, 400, 'invalid_parameter'],
     ['an unknown language form', { audio: WAV, language: 'english' }, 400, 'invalid_parameter'],
-    ['contradicting speaker counts', { audio: WAV, num_speakers: 2, max_speakers: 3 }, 400, 'invalid_parameter'],
-    ['speakers counted but not told apart', { audio: WAV, num_speakers: 2, diarize: false }, 400, 'invalid_parameter'],
+    [
+      'contradicting speaker counts',
+      { audio: WAV, num_speakers: 2, max_speakers: 3 },
+      400,
+      'invalid_parameter',
+    ],
+    [
+      'speakers counted but not told apart',
+      { audio: WAV, num_speakers: 2, diarize: false },
+      400,
+      'invalid_parameter',
+    ],
     ['what is no audio', { audio: Buffer.from('this is not audio at all, only text') }, 400, 'invalid_audio'],
-    ['noise', { audio: Buffer.from(Uint8Array.from({ length: 5_000 }, (_, index) => (index * 7_919) % 251)) }, 400, 'invalid_audio'],
-    ['audio of a kind that is not read', { audio: Buffer.from('caff\0\u0001\0\0desc') }, 415, 'unsupported_media_type'],
+    [
+      'noise',
+      { audio: Buffer.from(Uint8Array.from({ length: 5_000 }, (_, index) => (index * 7_919) % 251)) },
+      400,
+      'invalid_audio',
+    ],
+    [
+      'audio of a kind that is not read',
+      { audio: Buffer.from('caff\0\u0001\0\0desc') },
+      415,
+      'unsupported_media_type',
+    ],
     ['a WAV without its audio', { audio: WAV.subarray(0, 40) }, 400, 'invalid_audio'],
     ['too little of it', { audio: short }, 400, 'audio_too_short'],
     ['speakers told apart by force', { audio: WAV, diarize: true }, 503, 'diarization_failed'],
   ])('%s', async (_, fields, status, code) => {
     const pro = await asr(fields, { model: 'transcribe-1-pro' });
     expect(pro.status).toBe(status);
-    expect(pro.body).toEqual({ status, message: expect.any(String), code, request_id: pro.headers['x-request-id'] });
+    expect(pro.body).toEqual({
+      status,
+      message: expect.any(String),
+      code,
+      request_id: pro.headers['x-request-id'],
+    });
     if (code === 'diarization_failed') return;
     const plain = await asr(fields);
     expect(plain.body).toEqual({ status, message: pro.body.message, reason: null });
   });
 
   it('takes MessagePack in which null is what was not sent', async () => {
-    const raw = Buffer.from(encode({ audio: WAV, language: null, ignore_timestamps: null, num_speakers: null }));
-    const { status, body } = await api.request('POST', '/v1/asr', { key: user.key, headers: { 'content-type': 'application/msgpack' }, raw });
+    const raw = Buffer.from(
+      encode({ audio: WAV, language: null, ignore_timestamps: null, num_speakers: null }),
+    );
+    const { status, body } = await api.request('POST', '/v1/asr', {
+      key: user.key,
+      headers: { 'content-type': 'application/msgpack' },
+      raw,
+    });
     expect([status, body.text, body.segments]).toEqual([200, HEARD, []]);
   });
 
   it('a body of another type is 415, one that is cut short 400, an hour and more 400', async () => {
-    const send = (type: string, raw: Buffer) => api.request('POST', '/v1/asr', { key: user.key, headers: { 'content-type': type }, raw });
+    const send = (type: string, raw: Buffer) =>
+      api.request('POST', '/v1/asr', { key: user.key, headers: { 'content-type': type }, raw });
     expect((await send('application/json', Buffer.from('{}'))).status).toBe(415);
-    expect((await send('multipart/form-data; boundary=x', Buffer.from('--x\r\nContent-Disposition: form-data; name="audio"'))).status).toBe(400);
-    expect((await send('application/msgpack', Buffer.from([0xc1]))).body.message).toBe('Malformed MessagePack');
+    expect(
+      (
+        await send(
+          'multipart/form-data; boundary=x',
+          Buffer.from('--x\r\nContent-Disposition: form-data; name="audio"'),
+        )
+      ).status,
+    ).toBe(400);
+    expect((await send('application/msgpack', Buffer.from([0xc1]))).body.message).toBe(
+      'Malformed MessagePack',
+    );
     const long = toWav(new Int16Array(3_601 * 4_000), 4_000);
     const { status, body } = await asr({ audio: long }, { model: 'transcribe-1-pro' });
     expect([status, body.code]).toEqual([400, 'audio_too_long']);
@@ -181,7 +242,8 @@ it('the pro model tells speakers apart where the engine can', async () => {
   const over = await openTestApi({ ASR_PROVIDER: 'deepgram', DEEPGRAM_BASE_URL: engine.url });
   try {
     const { key } = await over.createUser();
-    const hear = (fields: Record<string, unknown>) => asr({ audio: WAV, ...fields }, { model: 'transcribe-1-pro', over, key });
+    const hear = (fields: Record<string, unknown>) =>
+      asr({ audio: WAV, ...fields }, { model: 'transcribe-1-pro', over, key });
     const { body } = await hear({ diarize: true, ignore_timestamps: false });
     expect(body.text).toBe('<|speaker:0|>Good morning. How are you? <|speaker:1|>Fine.');
     expect(body.speaker_turns).toEqual([
@@ -189,7 +251,9 @@ it('the pro model tells speakers apart where the engine can', async () => {
       { speaker: 'speaker:1', text: 'Fine.', start: 0.9, end: 1.2 },
     ]);
     expect(body.segments).toHaveLength(3);
-    expect((await hear({ diarize: false, ignore_timestamps: false })).body).not.toHaveProperty('speaker_turns');
+    expect((await hear({ diarize: false, ignore_timestamps: false })).body).not.toHaveProperty(
+      'speaker_turns',
+    );
     expect(engine.recordings.map(({ query }) => query.get('diarize'))).toEqual(['true', null]);
     expect(engine.connections).toEqual([]);
   } finally {

@@ -42,7 +42,9 @@ class Client {
   }
 
   static async open(path = '/v1/tts/live'): Promise<Client> {
-    const client = new Client(new WebSocket(`ws://${base}${path}`, { headers: { authorization: `Bearer ${user.key}` } }));
+    const client = new Client(
+      new WebSocket(`ws://${base}${path}`, { headers: { authorization: `Bearer ${user.key}` } }),
+    );
     await once(client.socket, 'open');
     return client;
   }
@@ -63,7 +65,9 @@ class Client {
   }
 
   get audio(): Buffer {
-    return Buffer.concat(this.events.filter(({ event }) => event === 'audio').map(({ audio }) => Buffer.from(audio)));
+    return Buffer.concat(
+      this.events.filter(({ event }) => event === 'audio').map(({ audio }) => Buffer.from(audio)),
+    );
   }
 }
 
@@ -85,13 +89,18 @@ async function placesOf(caller: TestUser): Promise<number> {
   return slots.length;
 }
 
-const start = (request: object = {}) => ({ event: 'start', request: { text: '', format: 'pcm', sample_rate: 16_000, ...request } });
+const start = (request: object = {}) => ({
+  event: 'start',
+  request: { text: '', format: 'pcm', sample_rate: 16_000, ...request },
+});
 const text = (words: string) => ({ event: 'text', text: words });
 
 describe('live synthesis', () => {
   it('speaks what comes, word by word, and says the same as one request with all of it', async () => {
     const client = await Client.open();
-    client.send(start(), ...'Good morning to you. How can I help? '.match(/\S+\s/g)!.map(text), { event: 'stop' });
+    client.send(start(), ...'Good morning to you. How can I help? '.match(/\S+\s/g)!.map(text), {
+      event: 'stop',
+    });
     const [code] = await once(client.socket, 'close');
     expect(client.events.at(-1)).toEqual({ event: 'finish', reason: 'stop' });
     expect(code).toBe(1000);
@@ -102,7 +111,11 @@ describe('live synthesis', () => {
     const bytes = whole
       .split('\n\n')
       .filter(Boolean)
-      .reduce((sum, event) => sum + Buffer.from(JSON.parse(event.slice(event.indexOf('{'))).audio_base64, 'base64').length, 0);
+      .reduce(
+        (sum, event) =>
+          sum + Buffer.from(JSON.parse(event.slice(event.indexOf('{'))).audio_base64, 'base64').length,
+        0,
+      );
     // Sentences made apart may differ by their pauses.
     expect(Math.abs(client.audio.length - bytes) / 32_000).toBeLessThan(0.4);
   });
@@ -124,7 +137,9 @@ describe('live synthesis', () => {
       client.send(start(), text(words), { event: 'stop' });
       await client.until(({ event }) => event === 'finish');
       const last = client.events.findLast(({ alignment }) => alignment);
-      expect(last.alignment.segments.map((word: { text: string }) => word.text).join(' ')).toMatch(/^The (first|second) one/);
+      expect(last.alignment.segments.map((word: { text: string }) => word.text).join(' ')).toMatch(
+        /^The (first|second) one/,
+      );
       expect(last).toMatchObject({ chunk_seq: 0, chunk_audio_offset_sec: 0 });
     }
     client.socket.close();
@@ -140,20 +155,33 @@ describe('live synthesis', () => {
     const client = await Client.open();
     client.send(...messages);
     await once(client.socket, 'close');
-    expect(client.events.at(-1)).toMatchObject({ event: 'finish', reason: 'error', status: 400, message: expect.any(String) });
+    expect(client.events.at(-1)).toMatchObject({
+      event: 'finish',
+      reason: 'error',
+      status: 400,
+      message: expect.any(String),
+    });
   });
 
   it('what is no MessagePack ends likewise', async () => {
     const client = await Client.open();
     client.socket.send(Buffer.from([0xc1, 0xff]));
     await once(client.socket, 'close');
-    expect(client.events).toEqual([{ event: 'finish', reason: 'error', status: 400, message: 'Malformed MessagePack' }]);
+    expect(client.events).toEqual([
+      { event: 'finish', reason: 'error', status: 400, message: 'Malformed MessagePack' },
+    ]);
   });
 
   it('refuses an upgrade without a key, with a bad one, and one too many', async () => {
     const refused = async (headers: Record<string, string>) => {
-      const [, response] = await once(new WebSocket(`ws://${base}/v1/tts/live`, { headers }), 'unexpected-response');
-      return [response.statusCode, response.headers['retry-after'] ?? response.headers['www-authenticate'] ?? null];
+      const [, response] = await once(
+        new WebSocket(`ws://${base}/v1/tts/live`, { headers }),
+        'unexpected-response',
+      );
+      return [
+        response.statusCode,
+        response.headers['retry-after'] ?? response.headers['www-authenticate'] ?? null,
+      ];
     };
     expect(await refused({})).toEqual([401, 'Bearer']);
     expect(await refused({ authorization: 'Bearer nope' })).toEqual([401, null]);
@@ -165,14 +193,17 @@ describe('live synthesis', () => {
   });
 
   it('a socket on which nothing is spoken holds no place: it takes one at start, or is told that there is none', async () => {
-    const idle = await Promise.all(Array.from({ length: 7 }, () => Client.open('/v1/tts/live/with-timestamp')));
+    const idle = await Promise.all(
+      Array.from({ length: 7 }, () => Client.open('/v1/tts/live/with-timestamp')),
+    );
     expect(await placesOf(user)).toBe(5);
     const [last, ...others] = idle;
     await Promise.all(others.slice(0, 5).map(beginToSpeak));
     expect(await placesOf(user)).toBe(0);
     const closed = once(last!.socket, 'close');
     last?.send(start(), text('Too late. '));
-    // Told as the upgrade would have been refused: 429 and when to try again, on the wire and in the code of the close.
+    // Told as the upgrade would have been refused: 429 and when to try again, on the wire and in the code of
+    // the close.
     expect(await last!.until(({ event }) => event === 'finish')).toEqual({
       event: 'finish',
       reason: 'error',
@@ -196,7 +227,8 @@ describe('readers that are slow or gone', () => {
   const LONG = 'This is one more sentence of a very long story that nobody listens to. '.repeat(1_380);
 
   it('a caller who hangs up stops the work, frees the place and pays; one who does not read holds up nothing but itself', async () => {
-    const credit = async () => Number((await api.request('GET', '/wallet/self/api-credit', { key: user.key })).body.credit);
+    const credit = async () =>
+      Number((await api.request('GET', '/wallet/self/api-credit', { key: user.key })).body.credit);
     const before = await credit();
     const answer = await fetch(`http://${base}/v1/tts`, {
       method: 'POST',
@@ -206,8 +238,12 @@ describe('readers that are slow or gone', () => {
     const reader = answer.body!.getReader();
     const first = await reader.read();
     expect(Buffer.from(first.value!).subarray(0, 4).toString()).toBe('RIFF');
-    // Not read any further: hours of audio wait in the engine, not in memory, and another request is served meanwhile.
-    const other = await api.request('POST', '/v1/tts', { key: user.key, body: { text: 'Hello.', format: 'pcm' } });
+    // Not read any further: hours of audio wait in the engine, not in memory, and another request is served
+    // meanwhile.
+    const other = await api.request('POST', '/v1/tts', {
+      key: user.key,
+      body: { text: 'Hello.', format: 'pcm' },
+    });
     expect(other.status).toBe(200);
     const memory = process.memoryUsage();
     expect(memory.arrayBuffers).toBeLessThan(512 * 1024 * 1024);

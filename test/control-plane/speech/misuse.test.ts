@@ -42,13 +42,19 @@ function damaged(head: string): Buffer {
 
 async function malformedAudio(): Promise<void> {
   for (const head of ['RIFF', 'ID3\x04', 'OggS\0', 'fLaC', '\x1aE\xdf\xa3']) {
-    const { status } = await send('/v1/asr', 'application/msgpack', Buffer.from(encode({ audio: new Uint8Array(damaged(head)) })));
+    const { status } = await send(
+      '/v1/asr',
+      'application/msgpack',
+      Buffer.from(encode({ audio: new Uint8Array(damaged(head)) })),
+    );
     expect([400, 415], head).toContain(status);
   }
 }
 
 async function giantText(): Promise<void> {
-  expect((await send('/v1/tts', 'application/json', JSON.stringify({ text: 'a'.repeat(6 * MIB) }))).status).toBe(413);
+  expect(
+    (await send('/v1/tts', 'application/json', JSON.stringify({ text: 'a'.repeat(6 * MIB) }))).status,
+  ).toBe(413);
   const nested = '['.repeat(5 * MIB);
   expect((await send('/compat/v1/audio/speech', 'application/json', nested)).status).toBe(400);
 }
@@ -58,13 +64,21 @@ async function wrongMsgpack(): Promise<void> {
   const bomb = Buffer.alloc(5 * 400);
   for (let at = 0; at < bomb.length; at += 5) bomb.writeUInt32BE(4_000_000, at + 1);
   for (let at = 0; at < bomb.length; at += 5) bomb[at] = 0xdd;
-  for (const body of [bomb, Buffer.alloc(8 * MIB, 0x91), Buffer.from([0xdf, 0xff, 0xff, 0xff, 0xff]), damaged('\x83')])
+  for (const body of [
+    bomb,
+    Buffer.alloc(8 * MIB, 0x91),
+    Buffer.from([0xdf, 0xff, 0xff, 0xff, 0xff]),
+    damaged('\x83'),
+  ])
     expect((await send('/v1/tts', 'application/msgpack', body)).status).toBe(400);
 }
 
 /** Asks for hours of audio, reads its first bytes and is gone. */
 async function slowReader(): Promise<void> {
-  const body = JSON.stringify({ text: 'This is one more sentence of a very long story. '.repeat(2_000), format: 'wav' });
+  const body = JSON.stringify({
+    text: 'This is one more sentence of a very long story. '.repeat(2_000),
+    format: 'wav',
+  });
   const head = `POST /v1/tts HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${user.key}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
   const socket = connect(port, '127.0.0.1');
   socket.write(head + body);
@@ -81,7 +95,9 @@ async function suddenDisconnects(): Promise<void> {
   );
   await new Promise<void>((resolve) => half.write(Buffer.alloc(MIB), () => resolve()));
   half.destroy();
-  const live = new WebSocket(`ws://127.0.0.1:${port}/v1/tts/live`, { headers: { authorization: `Bearer ${user.key}` } });
+  const live = new WebSocket(`ws://127.0.0.1:${port}/v1/tts/live`, {
+    headers: { authorization: `Bearer ${user.key}` },
+  });
   await once(live, 'open');
   live.send(encode({ event: 'start', request: { text: 'Hello there. '.repeat(500), format: 'pcm' } }));
   live.send(encode({ event: 'flush' }));
@@ -109,7 +125,8 @@ it('malformed audio, giant text, wrong MessagePack, slow readers and sudden disc
   setFlagsFromString('--expose-gc');
   const collect: () => void = runInNewContext('gc');
   const round = async () => {
-    for (const abuse of [malformedAudio, giantText, wrongMsgpack, slowReader, suddenDisconnects]) await abuse();
+    for (const abuse of [malformedAudio, giantText, wrongMsgpack, slowReader, suddenDisconnects])
+      await abuse();
     await placesAreFree();
   };
   const usedBytes = () => {

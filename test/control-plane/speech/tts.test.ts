@@ -25,10 +25,16 @@ async function tts(body: Record<string, unknown>, headers: Record<string, string
     headers: { authorization: `Bearer ${user.key}`, 'content-type': 'application/json', ...headers },
     payload: JSON.stringify(body),
   });
-  return { status: response.statusCode, headers: response.headers, bytes: response.rawPayload, json: () => response.json() };
+  return {
+    status: response.statusCode,
+    headers: response.headers,
+    bytes: response.rawPayload,
+    json: () => response.json(),
+  };
 }
 
-const credit = async () => Number((await api.request('GET', '/wallet/self/api-credit', { key: user.key })).body.credit);
+const credit = async () =>
+  Number((await api.request('GET', '/wallet/self/api-credit', { key: user.key })).body.credit);
 
 /** What ffprobe and ffmpeg make of a file, from standard input. */
 async function probe(bytes: Buffer, raw: readonly string[] = []) {
@@ -38,11 +44,38 @@ async function probe(bytes: Buffer, raw: readonly string[] = []) {
     child.child.stdin?.end(bytes);
     return child;
   };
-  const shown = await run('ffprobe', ['-v', 'error', ...raw, '-show_entries', 'stream=codec_name,sample_rate,channels', '-of', 'json', '-']);
+  const shown = await run('ffprobe', [
+    '-v',
+    'error',
+    ...raw,
+    '-show_entries',
+    'stream=codec_name,sample_rate,channels',
+    '-of',
+    'json',
+    '-',
+  ]);
   const stream = JSON.parse(shown.stdout.toString()).streams[0];
-  const decoded = await run('ffmpeg', ['-v', 'error', ...raw, '-i', '-', '-f', 's16le', '-ac', '1', '-ar', '16000', '-']);
+  const decoded = await run('ffmpeg', [
+    '-v',
+    'error',
+    ...raw,
+    '-i',
+    '-',
+    '-f',
+    's16le',
+    '-ac',
+    '1',
+    '-ar',
+    '16000',
+    '-',
+  ]);
   expect(decoded.stderr.toString()).toBe('');
-  return { codec: stream.codec_name, rate: Number(stream.sample_rate), channels: stream.channels, seconds: decoded.stdout.length / 32_000 };
+  return {
+    codec: stream.codec_name,
+    rate: Number(stream.sample_rate),
+    channels: stream.channels,
+    seconds: decoded.stdout.length / 32_000,
+  };
 }
 
 describeNeeds(['ffmpeg', 'ffprobe'])('every format is what it says', () => {
@@ -65,7 +98,10 @@ describeNeeds(['ffmpeg', 'ffprobe'])('every format is what it says', () => {
   it.each(cases)('$format at $sample_rate Hz, $mp3_bitrate $opus_bitrate', async ({ codec, ...options }) => {
     const { status, bytes } = await tts({ text: TEXT, ...options });
     expect(status).toBe(200);
-    const raw = options.format === 'pcm' ? ['-f', 's16le', '-ar', String(options.sample_rate), '-ch_layout', 'mono'] : [];
+    const raw =
+      options.format === 'pcm'
+        ? ['-f', 's16le', '-ar', String(options.sample_rate), '-ch_layout', 'mono']
+        : [];
     const heard = await probe(bytes, raw);
     expect(heard).toMatchObject({ codec, rate: options.sample_rate, channels: 1 });
     // MP3 pads its first and last frames.
@@ -76,12 +112,17 @@ describeNeeds(['ffmpeg', 'ffprobe'])('every format is what it says', () => {
 describe('the request', () => {
   it('is mp3 at 44.1 kHz by default, told by its type, and names the model that served it', async () => {
     const { status, headers, bytes } = await tts({ text: 'Hello.' });
-    expect([status, headers['content-type'], headers['x-service-model']]).toEqual([200, 'audio/mpeg', 's2.1-pro']);
+    expect([status, headers['content-type'], headers['x-service-model']]).toEqual([
+      200,
+      'audio/mpeg',
+      's2.1-pro',
+    ]);
     expect(bytes[0]).toBe(0xff);
   });
 
   it('an unknown model is the default', async () => {
-    const served = async (model: string) => (await tts({ text: 'Hello.', format: 'pcm' }, { model })).headers['x-service-model'];
+    const served = async (model: string) =>
+      (await tts({ text: 'Hello.', format: 'pcm' }, { model })).headers['x-service-model'];
     expect(await served('nonsense')).toBe('s2.1-pro');
     expect(await served('parley/s2-pro')).toBe('s2-pro');
   });
@@ -103,15 +144,40 @@ describe('the request', () => {
 
   it('takes MessagePack with every default spelt out, as the API’s client for Python sends it', async () => {
     const defaults = {
-      ...{ chunk_length: 200, format: 'mp3', sample_rate: null, mp3_bitrate: 128, opus_bitrate: 32, references: [], reference_id: null },
-      ...{ normalize: true, latency: 'balanced', prosody: null, top_p: 0.7, temperature: 0.7, max_new_tokens: 1_024, repetition_penalty: 1.2 },
+      ...{
+        chunk_length: 200,
+        format: 'mp3',
+        sample_rate: null,
+        mp3_bitrate: 128,
+        opus_bitrate: 32,
+        references: [],
+        reference_id: null,
+      },
+      ...{
+        normalize: true,
+        latency: 'balanced',
+        prosody: null,
+        top_p: 0.7,
+        temperature: 0.7,
+        max_new_tokens: 1_024,
+        repetition_penalty: 1.2,
+      },
       ...{ min_chunk_length: 50, condition_on_previous_chunks: true, early_stop_threshold: 1 },
     };
-    for (const over of [{ format: 'wav' }, { format: 'pcm' }, { format: 'opus' }, { prosody: { speed: 1.2, volume: 0 } }]) {
+    for (const over of [
+      { format: 'wav' },
+      { format: 'pcm' },
+      { format: 'opus' },
+      { prosody: { speed: 1.2, volume: 0 } },
+    ]) {
       const response = await api.app.inject({
         method: 'POST',
         url: '/v1/tts',
-        headers: { authorization: `Bearer ${user.key}`, 'content-type': 'application/msgpack', model: 's2-pro' },
+        headers: {
+          authorization: `Bearer ${user.key}`,
+          'content-type': 'application/msgpack',
+          model: 's2-pro',
+        },
         payload: Buffer.from(encode({ text: 'Hello.', ...defaults, ...over })),
       });
       expect([response.statusCode, over]).toEqual([200, over]);
@@ -119,7 +185,9 @@ describe('the request', () => {
   });
 
   it('a bit rate of Opus is the same in bit/s and in kbit/s', async () => {
-    const sizes = [64, 64_000, 24, 24_000].map(async (opus_bitrate) => (await tts({ text: TEXT, format: 'opus', opus_bitrate })).bytes.length);
+    const sizes = [64, 64_000, 24, 24_000].map(
+      async (opus_bitrate) => (await tts({ text: TEXT, format: 'opus', opus_bitrate })).bytes.length,
+    );
     const [high, alsoHigh, low, alsoLow] = (await Promise.all(sizes)) as [number, number, number, number];
     expect([high, low]).toEqual([alsoHigh, alsoLow]);
     expect(low).toBeLessThan(high * 0.7);
@@ -139,10 +207,18 @@ describe('the request', () => {
 
   it('a dialogue changes the voice at its speaker tags', async () => {
     const pcm = async (reference_id: unknown) =>
-      (await tts({ text: '<|speaker:0|>Good morning.<|speaker:1|>Good morning.', format: 'pcm', reference_id })).bytes;
+      (
+        await tts({
+          text: '<|speaker:0|>Good morning.<|speaker:1|>Good morning.',
+          format: 'pcm',
+          reference_id,
+        })
+      ).bytes;
     const [two, one] = [await pcm(['local:slt', 'local:rms']), await pcm(['local:slt', 'local:slt'])];
     expect(two.equals(one)).toBe(false);
-    expect((await tts({ text: '<|speaker:2|>Hello.', reference_id: ['local:slt', 'local:rms'] })).status).toBe(400);
+    expect(
+      (await tts({ text: '<|speaker:2|>Hello.', reference_id: ['local:slt', 'local:rms'] })).status,
+    ).toBe(400);
   });
 
   it('a pronunciation dictionary replaces the longest match, from left to right', async () => {
@@ -151,7 +227,10 @@ describe('the request', () => {
       { key: 'nasa', value: 'space agency' },
       { key: 'Na', value: 'sodium', case_sensitive: true },
     ];
-    const replaced = await said({ text: 'The NASA uses Na.', pronunciation_dictionary: [{ items }, { id: 'missing' }] });
+    const replaced = await said({
+      text: 'The NASA uses Na.',
+      pronunciation_dictionary: [{ items }, { id: 'missing' }],
+    });
     expect(replaced.equals(await said({ text: 'The space agency uses sodium.' }))).toBe(true);
   });
 });
@@ -178,20 +257,36 @@ describe('refusals come before any audio', () => {
     const answer = await tts(body);
     expect(answer.status).toBe(status);
     if (status === 400)
-      expect(answer.json()).toEqual({ status: 400, message: expect.stringMatching(/^Reference not found$|use shorter values/), reason: null });
+      expect(answer.json()).toEqual({
+        status: 400,
+        message: expect.stringMatching(/^Reference not found$|use shorter values/),
+        reason: null,
+      });
   });
 
   it('malformed bodies, wrong types and missing keys are refused in the documented order', async () => {
-    const raw = (headers: Record<string, string>, payload: string | Buffer) => api.app.inject({ method: 'POST', url: '/v1/tts', headers, payload });
+    const raw = (headers: Record<string, string>, payload: string | Buffer) =>
+      api.app.inject({ method: 'POST', url: '/v1/tts', headers, payload });
     const auth = { authorization: `Bearer ${user.key}` };
     const type = (name: string) => ({ ...auth, 'content-type': name });
     expect((await raw({ 'content-type': 'text/xml' }, 'x')).statusCode).toBe(401);
     expect((await raw(type('text/xml'), 'x')).statusCode).toBe(415);
     expect((await raw(type('application/json'), '')).statusCode).toBe(415);
-    expect((await raw(type('application/json'), '{')).json()).toMatchObject({ status: 400, message: 'Malformed JSON' });
-    expect((await raw(type('application/msgpack'), Buffer.from([0xc1, 1]))).json()).toMatchObject({ status: 400, message: 'Malformed MessagePack' });
-    const cloning = Buffer.from(encode({ text: 'a', references: [{ audio: new Uint8Array(10), text: 'b' }] }));
-    expect((await raw(type('application/msgpack'), cloning)).json()).toMatchObject({ status: 400, message: expect.stringContaining('cannot clone') });
+    expect((await raw(type('application/json'), '{')).json()).toMatchObject({
+      status: 400,
+      message: 'Malformed JSON',
+    });
+    expect((await raw(type('application/msgpack'), Buffer.from([0xc1, 1]))).json()).toMatchObject({
+      status: 400,
+      message: 'Malformed MessagePack',
+    });
+    const cloning = Buffer.from(
+      encode({ text: 'a', references: [{ audio: new Uint8Array(10), text: 'b' }] }),
+    );
+    expect((await raw(type('application/msgpack'), cloning)).json()).toMatchObject({
+      status: 400,
+      message: expect.stringContaining('cannot clone'),
+    });
   });
 });
 
@@ -207,9 +302,14 @@ describe('"Charging"', () => {
 
   it('is never refused for credit', async () => {
     const poor = await api.createUser({ credit: '0.00' });
-    const { status } = await api.request('POST', '/v1/tts', { key: poor.key, body: { text: 'Hello.', format: 'pcm' } });
+    const { status } = await api.request('POST', '/v1/tts', {
+      key: poor.key,
+      body: { text: 'Hello.', format: 'pcm' },
+    });
     expect(status).toBe(200);
-    expect((await api.request('GET', '/wallet/self/api-credit', { key: poor.key })).body.credit).toBe('-0.00009');
+    expect((await api.request('GET', '/wallet/self/api-credit', { key: poor.key })).body.credit).toBe(
+      '-0.00009',
+    );
   });
 });
 
@@ -224,7 +324,8 @@ describe('timestamps', () => {
       .split('\n\n')
       .filter((event) => event !== '')
       .map((event) => JSON.parse(event.replace(/^event: message\ndata: /, '')));
-    const audioSeconds = events.reduce((sum, event) => sum + Buffer.from(event.audio_base64, 'base64').length, 0) / 32_000;
+    const audioSeconds =
+      events.reduce((sum, event) => sum + Buffer.from(event.audio_base64, 'base64').length, 0) / 32_000;
     const last = new Map(events.map((event) => [event.chunk_seq, event]));
     expect([...last.keys()]).toEqual([0, 1]);
     const words = [...last.values()].flatMap((event) =>
@@ -248,6 +349,9 @@ describe('places', () => {
     const refused = await api.request('POST', '/v1/tts', { key: busy.key, body: { text: 'Hello.' } });
     expect([refused.status, refused.headers['retry-after']]).toEqual([429, '1']);
     for (const slot of slots) slot.release();
-    expect((await api.request('POST', '/v1/tts', { key: busy.key, body: { text: 'Hello.', format: 'pcm' } })).status).toBe(200);
+    expect(
+      (await api.request('POST', '/v1/tts', { key: busy.key, body: { text: 'Hello.', format: 'pcm' } }))
+        .status,
+    ).toBe(200);
   });
 });

@@ -29,14 +29,24 @@ const NEW = { type: 'tts', title: 'Mine', train_mode: 'fast', visibility: 'priva
 async function create(fields: Record<string, unknown>) {
   const form = new FormData();
   for (const [name, values] of Object.entries(fields))
-    for (const value of [values].flat()) form.append(name, value instanceof Uint8Array ? new Blob([new Uint8Array(value)]) : String(value));
+    for (const value of [values].flat())
+      form.append(name, value instanceof Uint8Array ? new Blob([new Uint8Array(value)]) : String(value));
   const request = new Request('http://parley', { method: 'POST', body: form });
   const raw = Buffer.from(await request.arrayBuffer());
-  return api.request('POST', '/model', { key: user.key, headers: { 'content-type': request.headers.get('content-type') ?? '' }, raw });
+  return api.request('POST', '/model', {
+    key: user.key,
+    headers: { 'content-type': request.headers.get('content-type') ?? '' },
+    raw,
+  });
 }
 
 it('a model is made from samples; what is said in them is heard where it is not sent', async () => {
-  const { status, body } = await create({ ...NEW, voices: [SAMPLE, SAMPLE], texts: ['As sent.'], tags: ['calm', 'warm'] });
+  const { status, body } = await create({
+    ...NEW,
+    voices: [SAMPLE, SAMPLE],
+    texts: ['As sent.'],
+    tags: ['calm', 'warm'],
+  });
   expect(status).toBe(201);
   expect(body).toMatchObject({
     type: 'tts',
@@ -46,29 +56,59 @@ it('a model is made from samples; what is said in them is heard where it is not 
     tags: ['calm', 'warm'],
     author: { _id: user.userId },
   });
-  expect(body.samples.map(({ text }: { text: string }) => text)).toEqual(['As sent.', 'This is my own voice.']);
+  expect(body.samples.map(({ text }: { text: string }) => text)).toEqual([
+    'As sent.',
+    'This is my own voice.',
+  ]);
   expect(body.notice).toContain('cannot clone');
-  const sample = await api.app.inject({ url: new URL(body.samples[0].audio).pathname, headers: { authorization: `Bearer ${user.key}` } });
+  const sample = await api.app.inject({
+    url: new URL(body.samples[0].audio).pathname,
+    headers: { authorization: `Bearer ${user.key}` },
+  });
   expect(sample.rawPayload.equals(SAMPLE)).toBe(true);
-  const spoken = await api.request('POST', '/v1/tts', { key: user.key, body: { text: 'Hello.', format: 'pcm', reference_id: body._id } });
+  const spoken = await api.request('POST', '/v1/tts', {
+    key: user.key,
+    body: { text: 'Hello.', format: 'pcm', reference_id: body._id },
+  });
   expect(spoken.status).toBe(200);
 });
 
 it('JSON (base64) and MessagePack carry a model as well', async () => {
-  const json = await api.request('POST', '/model', { key: user.key, body: { ...NEW, voices: [SAMPLE.toString('base64')], texts: ['x'] } });
+  const json = await api.request('POST', '/model', {
+    key: user.key,
+    body: { ...NEW, voices: [SAMPLE.toString('base64')], texts: ['x'] },
+  });
   expect(json.status).toBe(201);
   const packed = Buffer.from(encode({ ...NEW, voices: [new Uint8Array(SAMPLE)], texts: ['x'] }));
-  const msgpack = await api.request('POST', '/model', { key: user.key, headers: { 'content-type': 'application/msgpack' }, raw: packed });
+  const msgpack = await api.request('POST', '/model', {
+    key: user.key,
+    headers: { 'content-type': 'application/msgpack' },
+    raw: packed,
+  });
   expect(msgpack.status).toBe(201);
 });
 
 it('a form that is urlencoded carries one, too; a repeated name is a list', async () => {
   const sample = SAMPLE.toString('base64');
   const headers = { 'content-type': 'application/x-www-form-urlencoded' };
-  const fields: [string, string][] = [...Object.entries(NEW), ['voices', sample], ['texts', 'x'], ['tags', 'warm'], ['tags', 'slow']];
-  const created = await api.request('POST', '/model', { key: user.key, headers, raw: String(new URLSearchParams(fields)) });
+  const fields: [string, string][] = [
+    ...Object.entries(NEW),
+    ['voices', sample],
+    ['texts', 'x'],
+    ['tags', 'warm'],
+    ['tags', 'slow'],
+  ];
+  const created = await api.request('POST', '/model', {
+    key: user.key,
+    headers,
+    raw: String(new URLSearchParams(fields)),
+  });
   expect([created.status, created.body.tags]).toEqual([201, ['warm', 'slow']]);
-  const changed = await api.request('PATCH', `/model/${created.body._id}`, { key: user.key, headers, raw: 'title=Deep+bass' });
+  const changed = await api.request('PATCH', `/model/${created.body._id}`, {
+    key: user.key,
+    headers,
+    raw: 'title=Deep+bass',
+  });
   expect([changed.status, changed.body.title]).toEqual([200, 'Deep bass']);
 });
 
@@ -78,7 +118,10 @@ it('is changed and deleted by its own team only; a private one does not exist fo
   const ask = async (key: string, method: 'GET' | 'PATCH' | 'DELETE', change?: object) =>
     (await api.request(method, path, { key, ...(change ? { body: change } : {}) })).status;
   expect(await ask(stranger.key, 'GET')).toBe(404);
-  expect((await api.request('POST', '/v1/tts', { key: stranger.key, body: { text: 'a', reference_id: body._id } })).status).toBe(400);
+  expect(
+    (await api.request('POST', '/v1/tts', { key: stranger.key, body: { text: 'a', reference_id: body._id } }))
+      .status,
+  ).toBe(400);
   expect(await ask(user.key, 'PATCH', { visibility: 'unlist', title: 'Shared' })).toBe(200);
   expect(await ask(stranger.key, 'GET')).toBe(200);
   expect(await ask(stranger.key, 'PATCH', { title: 'Stolen' })).toBe(404);
@@ -94,14 +137,27 @@ it('is listed with a paging of its own; unlisted and foreign private ones are no
     ['One', 'private'],
     ['Two', 'unlist'],
   ])
-    await api.request('POST', '/model', { key: owner.key, body: { ...NEW, title, visibility, voices: [SAMPLE.toString('base64')], texts: ['x'] } });
-  const list = async (key: string, query: string) => (await api.request('GET', `/model?${query}`, { key })).body;
-  expect(await list(owner.key, 'self=true&page_size=1')).toMatchObject({ total: 2, has_more: true, total_is_exact: true, window_limited: false });
+    await api.request('POST', '/model', {
+      key: owner.key,
+      body: { ...NEW, title, visibility, voices: [SAMPLE.toString('base64')], texts: ['x'] },
+    });
+  const list = async (key: string, query: string) =>
+    (await api.request('GET', `/model?${query}`, { key })).body;
+  expect(await list(owner.key, 'self=true&page_size=1')).toMatchObject({
+    total: 2,
+    has_more: true,
+    total_is_exact: true,
+    window_limited: false,
+  });
   expect((await list(owner.key, 'self=true&page_size=1&page_number=2')).items).toHaveLength(1);
-  const titles = (await list(stranger.key, 'page_size=100')).items.map(({ title }: { title: string }) => title);
+  const titles = (await list(stranger.key, 'page_size=100')).items.map(
+    ({ title }: { title: string }) => title,
+  );
   expect(titles).not.toContain('One');
   expect(titles).not.toContain('Two');
-  expect((await list(stranger.key, 'title=rms')).items.map(({ _id }: { _id: string }) => _id)).toEqual(['local:rms']);
+  expect((await list(stranger.key, 'title=rms')).items.map(({ _id }: { _id: string }) => _id)).toEqual([
+    'local:rms',
+  ]);
 });
 
 it.each([
@@ -127,7 +183,10 @@ it('an engine that clones makes the voice from the samples, and deletes it with 
     const made = await cloning.request('POST', '/model', { key, body });
     expect(made.body.notice).toBeNull();
     expect([...engine.voices.keys()]).toEqual(['clone1']);
-    const spoken = await cloning.request('POST', '/v1/tts', { key, body: { text: 'Hello.', format: 'pcm', reference_id: made.body._id } });
+    const spoken = await cloning.request('POST', '/v1/tts', {
+      key,
+      body: { text: 'Hello.', format: 'pcm', reference_id: made.body._id },
+    });
     expect(spoken.status).toBe(200);
     expect(engine.connections.map(({ path }) => path)).toContain('/v1/text-to-speech/clone1/stream-input');
     expect((await cloning.request('DELETE', `/model/${made.body._id}`, { key })).status).toBe(200);
@@ -146,7 +205,8 @@ it('an engine that clones makes the voice from the samples, and deletes it with 
 it('samples that come with a request are its voices, one for each speaker, and gone with it', async () => {
   const engine = await startElevenlabsServer();
   const cloning = await openTestApi({ TTS_PROVIDER: 'elevenlabs', ELEVENLABS_BASE_URL: engine.url });
-  const spokenBy = () => engine.connections.filter(({ messages }) => messages.length > 0).map(({ path }) => path.split('/')[3]);
+  const spokenBy = () =>
+    engine.connections.filter(({ messages }) => messages.length > 0).map(({ path }) => path.split('/')[3]);
   try {
     const { key } = await cloning.createUser();
     const sample = { audio: new Uint8Array(SAMPLE), text: 'This is my own voice.' };
@@ -159,7 +219,9 @@ it('samples that come with a request are its voices, one for each speaker, and g
     expect((await say({ text: 'Hello.', references: [sample, sample] })).status).toBe(200);
     expect(spokenBy()).toEqual(['clone1']);
     await expect.poll(() => engine.voices.size, { timeout: 60_000 }).toBe(0);
-    expect((await say({ text: '<|speaker:0|>Hello.<|speaker:1|>Hi.', references: [[sample], [sample]] })).status).toBe(200);
+    expect(
+      (await say({ text: '<|speaker:0|>Hello.<|speaker:1|>Hi.', references: [[sample], [sample]] })).status,
+    ).toBe(200);
     expect(new Set(spokenBy())).toEqual(new Set(['clone1', 'clone2']));
     await expect.poll(() => engine.voices.size, { timeout: 60_000 }).toBe(0);
     expect((await say({ text: '<|speaker:1|>Hello.', references: [sample] })).status).toBe(200);

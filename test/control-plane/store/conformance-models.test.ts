@@ -26,7 +26,17 @@ interface Call {
 const AT = new Date('2026-01-02T03:04:05.678Z');
 
 function call(id: string, over: Partial<Call> = {}): Call {
-  return { _id: id, team: 't1', status: 'pending', rev: 0, created: AT, items: [], outbox: [], config: {}, ...over };
+  return {
+    _id: id,
+    team: 't1',
+    status: 'pending',
+    rev: 0,
+    created: AT,
+    items: [],
+    outbox: [],
+    config: {},
+    ...over,
+  };
 }
 
 onEveryDatabase('models', (database) => {
@@ -45,7 +55,10 @@ onEveryDatabase('models', (database) => {
       number: String,
     });
     schema.index({ team: 1, created: -1, _id: -1 });
-    schema.index({ number: 1 }, { unique: true, partialFilterExpression: { status: { $in: ['creating', 'active'] } } });
+    schema.index(
+      { number: 1 },
+      { unique: true, partialFilterExpression: { status: { $in: ['creating', 'active'] } } },
+    );
     calls = database().connection.model<Call>('Call', schema);
     await calls.createIndexes();
   });
@@ -76,24 +89,51 @@ onEveryDatabase('models', (database) => {
 
   it('an update that changes nothing matches without modifying', async () => {
     await calls.create(call('a'));
-    expect(await calls.updateOne({ _id: 'a' }, { $set: { status: 'pending' } })).toMatchObject({ matchedCount: 1, modifiedCount: 0 });
-    expect(await calls.updateOne({ _id: 'z' }, { $set: { status: 'pending' } })).toMatchObject({ matchedCount: 0, modifiedCount: 0 });
+    expect(await calls.updateOne({ _id: 'a' }, { $set: { status: 'pending' } })).toMatchObject({
+      matchedCount: 1,
+      modifiedCount: 0,
+    });
+    expect(await calls.updateOne({ _id: 'z' }, { $set: { status: 'pending' } })).toMatchObject({
+      matchedCount: 0,
+      modifiedCount: 0,
+    });
   });
 
   it('state and event change in one update; events are pulled one by one', async () => {
     await calls.create(call('a', { outbox: [{ id: 'a:started', type: 'call.started' }] }));
-    await calls.updateOne({ _id: 'a' }, { $set: { status: 'completed' }, $push: { outbox: { $each: [{ id: 'a:ended', type: 'call.ended' }] } } });
-    expect((await calls.findById('a').lean())?.outbox.map((event) => event.id)).toEqual(['a:started', 'a:ended']);
+    await calls.updateOne(
+      { _id: 'a' },
+      {
+        $set: { status: 'completed' },
+        $push: { outbox: { $each: [{ id: 'a:ended', type: 'call.ended' }] } },
+      },
+    );
+    expect((await calls.findById('a').lean())?.outbox.map((event) => event.id)).toEqual([
+      'a:started',
+      'a:ended',
+    ]);
     await calls.updateOne({ _id: 'a' }, { $pull: { outbox: { id: 'a:started' } } });
     await calls.updateOne({ _id: 'a' }, { $pull: { outbox: { id: 'never' } } });
-    expect(await calls.findById('a').lean()).toMatchObject({ status: 'completed', outbox: [{ id: 'a:ended', type: 'call.ended' }] });
+    expect(await calls.findById('a').lean()).toMatchObject({
+      status: 'completed',
+      outbox: [{ id: 'a:ended', type: 'call.ended' }],
+    });
   });
 
   it('an element of an array is changed where the filter, an array filter or a position says', async () => {
-    await calls.create(call('a', { items: ['x', 'y', 'x'].map((type, index) => ({ id: String(index), type, heard: 0 })) }));
+    await calls.create(
+      call('a', { items: ['x', 'y', 'x'].map((type, index) => ({ id: String(index), type, heard: 0 })) }),
+    );
     await calls.updateOne({ _id: 'a', 'items.id': '1' }, { $set: { 'items.$.heard': 1 } });
-    await calls.updateOne({ _id: 'a' }, { $inc: { 'items.$[each].heard': 5 } }, { arrayFilters: [{ 'each.type': 'x' }] });
-    await calls.updateOne({ _id: 'a', items: { $elemMatch: { type: 'x', heard: 5 } } }, { $set: { 'items.$.type': 'z' } });
+    await calls.updateOne(
+      { _id: 'a' },
+      { $inc: { 'items.$[each].heard': 5 } },
+      { arrayFilters: [{ 'each.type': 'x' }] },
+    );
+    await calls.updateOne(
+      { _id: 'a', items: { $elemMatch: { type: 'x', heard: 5 } } },
+      { $set: { 'items.$.type': 'z' } },
+    );
     await calls.updateOne({ _id: 'a' }, { $set: { 'items.2.heard': 9 } });
     expect((await calls.findById('a').lean())?.items.map(({ type, heard }) => [type, heard])).toEqual([
       ['z', 5],
@@ -106,13 +146,17 @@ onEveryDatabase('models', (database) => {
     const insert = { $setOnInsert: { created: AT, status: 'pending' }, $inc: { rev: 1 } } as const;
     const first = await calls.updateOne({ _id: 'u', team: 't9' }, insert, { upsert: true });
     expect(first).toMatchObject({ matchedCount: 0, modifiedCount: 0, upsertedCount: 1, upsertedId: 'u' });
-    const second = await calls.findOneAndUpdate({ _id: 'u', team: 't9' }, insert, { upsert: true, returnDocument: 'after' }).lean();
+    const second = await calls
+      .findOneAndUpdate({ _id: 'u', team: 't9' }, insert, { upsert: true, returnDocument: 'after' })
+      .lean();
     expect(second).toMatchObject({ _id: 'u', team: 't9', status: 'pending', rev: 2, created: AT });
   });
 
   it('a thousand upserts of one key at once make one document and lose none', async () => {
     const results = await Promise.allSettled(
-      Array.from({ length: 1_000 }, () => calls.updateOne({ _id: 'one' }, { $inc: { rev: 1 } }, { upsert: true })),
+      Array.from({ length: 1_000 }, () =>
+        calls.updateOne({ _id: 'one' }, { $inc: { rev: 1 } }, { upsert: true }),
+      ),
     );
     const done = results.filter((result) => result.status === 'fulfilled').length;
     expect(await calls.countDocuments({})).toBe(1);
@@ -121,19 +165,31 @@ onEveryDatabase('models', (database) => {
 
   it('of many who take one number at once exactly one gets it; it is free again when released', async () => {
     const takes = await Promise.allSettled(
-      Array.from({ length: 200 }, (_, index) => calls.create(call(`n${index}`, { status: 'active', number: '+15550100' }))),
+      Array.from({ length: 200 }, (_, index) =>
+        calls.create(call(`n${index}`, { status: 'active', number: '+15550100' })),
+      ),
     );
     expect(takes.filter((result) => result.status === 'fulfilled')).toHaveLength(1);
     const refused = takes.find((result) => result.status === 'rejected')?.reason;
     expect(isDuplicateKey(refused)).toBe(true);
-    expect(refused).toMatchObject({ code: 11_000, keyPattern: { number: 1 }, keyValue: { number: '+15550100' } });
+    expect(refused).toMatchObject({
+      code: 11_000,
+      keyPattern: { number: 1 },
+      keyValue: { number: '+15550100' },
+    });
     expect(String(refused.message)).toContain('E11000 duplicate key error');
     await calls.create(call('beside', { status: 'completed', number: '+15550100' }));
     await calls.updateOne({ number: '+15550100', status: 'active' }, { $set: { status: 'completed' } });
     await calls.create(call('next', { status: 'active', number: '+15550100' }));
-    await expect(calls.updateOne({ _id: 'beside' }, { $set: { status: 'active' } })).rejects.toMatchObject({ code: 11_000 });
+    await expect(calls.updateOne({ _id: 'beside' }, { $set: { status: 'active' } })).rejects.toMatchObject({
+      code: 11_000,
+    });
     expect((await calls.findById('beside').lean())?.status).toBe('completed');
-    const another = calls.collection.findOneAndUpdate({ status: 'completed' }, { $set: { status: 'active' } }, { sort: { _id: 1 } });
+    const another = calls.collection.findOneAndUpdate(
+      { status: 'completed' },
+      { $set: { status: 'active' } },
+      { sort: { _id: 1 } },
+    );
     await expect(another).rejects.toMatchObject({ code: 11_000 });
     expect((await calls.findById('beside').lean())?.status).toBe('completed');
   });
@@ -141,7 +197,9 @@ onEveryDatabase('models', (database) => {
   it('insertMany, unordered, inserts all but what a unique index refuses, and names each of those', async () => {
     await calls.create(call('a', { status: 'active', number: '+15550100' }));
     const given = [call('b'), call('a'), call('c', { status: 'active', number: '+15550100' }), call('d')];
-    const refused = await calls.collection.insertMany(given as never, { ordered: false }).catch((error: unknown) => error);
+    const refused = await calls.collection
+      .insertMany(given as never, { ordered: false })
+      .catch((error: unknown) => error);
     expect(refused).toBeInstanceOf(mongoose.mongo.MongoBulkWriteError);
     const { writeErrors } = refused as mongoose.mongo.MongoBulkWriteError;
     expect([writeErrors].flat().map(({ index, code }) => [index, code])).toEqual([
@@ -153,18 +211,29 @@ onEveryDatabase('models', (database) => {
 
   it('a second document with the same _id is refused', async () => {
     await calls.create(call('a'));
-    await expect(calls.create(call('a', { rev: 7 }))).rejects.toMatchObject({ code: 11_000, keyPattern: { _id: 1 }, keyValue: { _id: 'a' } });
+    await expect(calls.create(call('a', { rev: 7 }))).rejects.toMatchObject({
+      code: 11_000,
+      keyPattern: { _id: 1 },
+      keyValue: { _id: 'a' },
+    });
     expect((await calls.findById('a').lean())?.rev).toBe(0);
   });
 
   it('pages by key walk through every document once, also where many share a moment', async () => {
     await calls.insertMany(
-      Array.from({ length: 230 }, (_, index) => call(`p${String(index).padStart(3, '0')}`, { created: new Date(+AT + (index % 7)) })),
+      Array.from({ length: 230 }, (_, index) =>
+        call(`p${String(index).padStart(3, '0')}`, { created: new Date(+AT + (index % 7)) }),
+      ),
     );
     await calls.create(call('other', { team: 't2' }));
     const seen: Call[] = [];
     for (let last: Call | undefined; ; last = seen.at(-1)) {
-      const after = last ? { created: { $lte: last.created }, $or: [{ created: { $lt: last.created } }, { _id: { $lt: last._id } }] } : {};
+      const after = last
+        ? {
+            created: { $lte: last.created },
+            $or: [{ created: { $lt: last.created } }, { _id: { $lt: last._id } }],
+          }
+        : {};
       const page = await calls
         .find({ team: 't1', ...after })
         .sort({ created: -1, _id: -1 })
@@ -173,13 +242,19 @@ onEveryDatabase('models', (database) => {
       seen.push(...page);
       if (page.length < 25) break;
     }
-    const order = [...seen].sort((left, right) => +right.created - +left.created || (left._id < right._id ? 1 : -1));
+    const order = [...seen].sort(
+      (left, right) => +right.created - +left.created || (left._id < right._id ? 1 : -1),
+    );
     expect(seen).toHaveLength(230);
     expect(seen.map((each) => each._id)).toEqual(order.map((each) => each._id));
   });
 
   it('findOneAndUpdate takes the first in order; many claimants get each document once', async () => {
-    await calls.insertMany(Array.from({ length: 60 }, (_, index) => call(`d${index}`, { created: new Date(+AT + ((index * 17) % 60)) })));
+    await calls.insertMany(
+      Array.from({ length: 60 }, (_, index) =>
+        call(`d${index}`, { created: new Date(+AT + ((index * 17) % 60)) }),
+      ),
+    );
     const claim = () =>
       calls
         .findOneAndUpdate(
@@ -201,8 +276,19 @@ onEveryDatabase('models', (database) => {
 
   it('findOneAndUpdate and findOneAndDelete return the document before, after or projected', async () => {
     await calls.create(call('a', { rev: 1 }));
-    expect((await calls.findOneAndUpdate({ _id: 'a' }, { $inc: { rev: 1 } }, { returnDocument: 'before' }).lean())?.rev).toBe(1);
-    expect(await calls.findOneAndUpdate({ _id: 'a' }, { $inc: { rev: 1 } }, { returnDocument: 'after', projection: { rev: 1 } }).lean()).toEqual({
+    expect(
+      (await calls.findOneAndUpdate({ _id: 'a' }, { $inc: { rev: 1 } }, { returnDocument: 'before' }).lean())
+        ?.rev,
+    ).toBe(1);
+    expect(
+      await calls
+        .findOneAndUpdate(
+          { _id: 'a' },
+          { $inc: { rev: 1 } },
+          { returnDocument: 'after', projection: { rev: 1 } },
+        )
+        .lean(),
+    ).toEqual({
       _id: 'a',
       rev: 3,
     });
@@ -245,9 +331,15 @@ onEveryDatabase('models', (database) => {
   });
 
   it('a cursor gives every document of a long result, in order, while others write', async () => {
-    await calls.insertMany(Array.from({ length: 1_500 }, (_, index) => call(`c${String(index).padStart(4, '0')}`, { rev: index })));
+    await calls.insertMany(
+      Array.from({ length: 1_500 }, (_, index) => call(`c${String(index).padStart(4, '0')}`, { rev: index })),
+    );
     const seen: string[] = [];
-    for await (const each of calls.find({ team: 't1' }).sort({ _id: 1 }).lean<Call[]>().cursor({ batchSize: 100 })) {
+    for await (const each of calls
+      .find({ team: 't1' })
+      .sort({ _id: 1 })
+      .lean<Call[]>()
+      .cursor({ batchSize: 100 })) {
       if (seen.length === 300) await calls.deleteMany({ rev: { $gte: 1_400 } });
       seen.push(each._id);
     }
@@ -262,21 +354,36 @@ onEveryDatabase('models', (database) => {
     await calls.create(call('big2', { config: { text } }));
     const both = await calls.find({ _id: { $in: ['big', 'big2'] } }).lean<Call[]>();
     expect(both.map((each) => (each.config['text'] as string).length)).toEqual([3_000_000, 3_000_000]);
-    await expect(calls.create(call('huge', { config: { text: 'x'.repeat(17 * 1024 * 1024) } }))).rejects.toThrow();
-    await expect(calls.updateOne({ _id: 'big' }, { $push: { 'config.more': 'x'.repeat(11 * 1024 * 1024) } })).rejects.toThrow();
+    await expect(
+      calls.create(call('huge', { config: { text: 'x'.repeat(17 * 1024 * 1024) } })),
+    ).rejects.toThrow();
+    await expect(
+      calls.updateOne({ _id: 'big' }, { $push: { 'config.more': 'x'.repeat(11 * 1024 * 1024) } }),
+    ).rejects.toThrow();
     expect(await calls.countDocuments({})).toBe(2);
   });
 
   it('projections choose fields, nested ones too, and slices of arrays', async () => {
-    await calls.create(call('a', { items: [1, 2, 3].map((n) => ({ id: String(n), type: 'x', heard: n })), config: { p: 1, q: { r: 2, s: 3 } } }));
+    await calls.create(
+      call('a', {
+        items: [1, 2, 3].map((n) => ({ id: String(n), type: 'x', heard: n })),
+        config: { p: 1, q: { r: 2, s: 3 } },
+      }),
+    );
     expect(await calls.findById('a').select('team rev').lean()).toEqual({ _id: 'a', team: 't1', rev: 0 });
-    expect(Object.keys((await calls.findById('a').select('-items -config').lean()) ?? {})).not.toContain('items');
+    expect(Object.keys((await calls.findById('a').select('-items -config').lean()) ?? {})).not.toContain(
+      'items',
+    );
     expect(await calls.findById('a', { 'items.heard': 1, 'config.q.s': 1, _id: 0 }).lean()).toEqual({
       items: [{ heard: 1 }, { heard: 2 }, { heard: 3 }],
       config: { q: { s: 3 } },
     });
-    expect((await calls.findById('a', { items: { $slice: -2 } }).lean())?.items.map((item) => item.heard)).toEqual([2, 3]);
-    expect((await calls.findById('a', { items: { $elemMatch: { heard: { $gt: 1 } } } }).lean())?.items).toEqual([{ id: '2', type: 'x', heard: 2 }]);
+    expect(
+      (await calls.findById('a', { items: { $slice: -2 } }).lean())?.items.map((item) => item.heard),
+    ).toEqual([2, 3]);
+    expect(
+      (await calls.findById('a', { items: { $elemMatch: { heard: { $gt: 1 } } } }).lean())?.items,
+    ).toEqual([{ id: '2', type: 'x', heard: 2 }]);
   });
 
   it('syncIndexes finds nothing to do when the indexes stand', async () => {

@@ -26,7 +26,15 @@ onEveryDatabase('queries', (database) => {
   it('values of every type are found by equality, range and $type', async () => {
     await things().insertMany([
       { _id: 1, v: oid, d: new Date(5), b: new Binary(Buffer.from('abc')), s: 'é', n: null, f: 1.5 },
-      { _id: 2, v: later, d: new Date(10), u: new UUID('00112233-4455-6677-8899-aabbccddeeff'), s: 'z', f: 2, t: true },
+      {
+        _id: 2,
+        v: later,
+        d: new Date(10),
+        u: new UUID('00112233-4455-6677-8899-aabbccddeeff'),
+        s: 'z',
+        f: 2,
+        t: true,
+      },
       { _id: 3, v: [1, 'x'], f: Long.fromString('9007199254740995'), r: /x/i },
     ]);
     expect(await ids({ v: oid })).toEqual([1]);
@@ -49,7 +57,14 @@ onEveryDatabase('queries', (database) => {
   });
 
   it('null matches missing fields, $exists does not', async () => {
-    await things().insertMany([{ _id: 1, a: null }, { _id: 2 }, { _id: 3, a: 0 }, { _id: 4, a: [] }, { _id: 5, a: [null] }, { _id: 6, a: { b: 1 } }]);
+    await things().insertMany([
+      { _id: 1, a: null },
+      { _id: 2 },
+      { _id: 3, a: 0 },
+      { _id: 4, a: [] },
+      { _id: 5, a: [null] },
+      { _id: 6, a: { b: 1 } },
+    ]);
     expect(await ids({ a: null })).toEqual([1, 2, 5]);
     expect(await ids({ a: { $ne: null } })).toEqual([3, 4, 6]);
     expect(await ids({ a: { $exists: false } })).toEqual([2]);
@@ -134,8 +149,20 @@ onEveryDatabase('queries', (database) => {
   });
 
   it('numeric updates keep integers exact and refuse what is no number', async () => {
-    await things().insertOne({ _id: 1, n: 2, f: 0.5, s: 'x', deep: { s: 'y' }, big: Long.fromString('9007199254740993') });
-    await update({ $inc: { n: 3, f: 1, 'new.n': 7, big: 1 }, $mul: { m: 4 }, $min: { lo: 3 }, $max: { hi: 3 } });
+    await things().insertOne({
+      _id: 1,
+      n: 2,
+      f: 0.5,
+      s: 'x',
+      deep: { s: 'y' },
+      big: Long.fromString('9007199254740993'),
+    });
+    await update({
+      $inc: { n: 3, f: 1, 'new.n': 7, big: 1 },
+      $mul: { m: 4 },
+      $min: { lo: 3 },
+      $max: { hi: 3 },
+    });
     const found = await things().findOne({ _id: 1 }, { promoteLongs: false });
     expect({
       n: Number(found?.['n']),
@@ -162,11 +189,21 @@ onEveryDatabase('queries', (database) => {
     await update({ $addToSet: { set: oid } });
     await update({ $addToSet: { set: { $each: [oid, later] } } });
     await update({ $pull: { o: { v: { $gte: 2 } } } });
-    expect(await only()).toMatchObject({ made: [{ v: 1 }, { v: 2 }], a: [3, 9, 8, 1, 2], set: [oid, later], o: [{ v: 1, w: 1 }, 4] });
+    expect(await only()).toMatchObject({
+      made: [{ v: 1 }, { v: 2 }],
+      a: [3, 9, 8, 1, 2],
+      set: [oid, later],
+      o: [{ v: 1, w: 1 }, 4],
+    });
     await update({ $pull: { a: { $in: [9, 8] } }, $pop: { made: -1 }, $pullAll: { set: [oid] } });
     await update({ $pull: { o: 4 } });
     expect(await only()).toMatchObject({ a: [3, 1, 2], made: [{ v: 2 }], set: [later], o: [{ v: 1, w: 1 }] });
-    await update({ $set: { 'a.5': 0 }, $unset: { 'o.0.w': 1 }, $rename: { scalar: 'renamed' }, $currentDate: { at: true } });
+    await update({
+      $set: { 'a.5': 0 },
+      $unset: { 'o.0.w': 1 },
+      $rename: { scalar: 'renamed' },
+      $currentDate: { at: true },
+    });
     const found = await only();
     expect(found).toMatchObject({ a: [3, 1, 2, null, null, 0], o: [{ v: 1 }], renamed: 1 });
     expect(found['at']).toBeInstanceOf(Date);
@@ -184,19 +221,31 @@ onEveryDatabase('queries', (database) => {
   });
 
   it('an upsert takes nested and whole values from its filter', async () => {
-    await things().updateOne({ 'a.b': 1, whole: { x: 1 }, $and: [{ c: { $eq: 2 } }], d: { $gt: 5 } }, { $set: { e: 3 } }, { upsert: true });
+    await things().updateOne(
+      { 'a.b': 1, whole: { x: 1 }, $and: [{ c: { $eq: 2 } }], d: { $gt: 5 } },
+      { $set: { e: 3 } },
+      { upsert: true },
+    );
     const { _id, ...rest } = await only();
     expect(rest).toEqual({ a: { b: 1 }, whole: { x: 1 }, c: 2, e: 3 });
     expect(_id).toBeInstanceOf(ObjectId);
   });
 
   it('counts, distinct values, skips and limits', async () => {
-    await things().insertMany(Array.from({ length: 50 }, (_, index) => ({ _id: index, team: index % 3, tags: [index % 2 ? 'odd' : 'even', 'all'] })));
+    await things().insertMany(
+      Array.from({ length: 50 }, (_, index) => ({
+        _id: index,
+        team: index % 3,
+        tags: [index % 2 ? 'odd' : 'even', 'all'],
+      })),
+    );
     expect(await things().countDocuments({ team: 1 })).toBe(17);
     expect(await things().countDocuments({}, { skip: 45, limit: 10 })).toBe(5);
     expect(await things().estimatedDocumentCount()).toBe(50);
     expect((await things().distinct('tags', { team: 1 })).sort()).toEqual(['all', 'even', 'odd']);
-    expect((await things().find({ team: 0 }).sort({ _id: -1 }).skip(2).limit(3).toArray()).map((each) => each._id)).toEqual([42, 39, 36]);
+    expect(
+      (await things().find({ team: 0 }).sort({ _id: -1 }).skip(2).limit(3).toArray()).map((each) => each._id),
+    ).toEqual([42, 39, 36]);
     expect(await things().find({}).limit(0).toArray()).toHaveLength(50);
   });
 
@@ -223,14 +272,26 @@ onEveryDatabase('queries', (database) => {
       { _id: 't2', count: 30, most: 89, mean: 45.5 },
     ]);
     const unwound = await things()
-      .aggregate([{ $unwind: '$tags' }, { $match: { tags: { $in: ['a', 'b'] } } }, { $group: { _id: '$tags', n: { $sum: 1 } } }, { $sort: { n: 1 } }])
+      .aggregate([
+        { $unwind: '$tags' },
+        { $match: { tags: { $in: ['a', 'b'] } } },
+        { $group: { _id: '$tags', n: { $sum: 1 } } },
+        { $sort: { n: 1 } },
+      ])
       .toArray();
     expect(unwound).toEqual([
       { _id: 'a', n: 150 },
       { _id: 'b', n: 300 },
     ]);
     const [facet] = await things()
-      .aggregate([{ $facet: { total: [{ $count: 'n' }], top: [{ $sort: { n: -1 } }, { $limit: 2 }, { $project: { n: 1 } }] } }])
+      .aggregate([
+        {
+          $facet: {
+            total: [{ $count: 'n' }],
+            top: [{ $sort: { n: -1 } }, { $limit: 2 }, { $project: { n: 1 } }],
+          },
+        },
+      ])
       .toArray();
     expect(facet).toEqual({
       total: [{ n: 300 }],
@@ -240,14 +301,20 @@ onEveryDatabase('queries', (database) => {
       ],
     });
     const days = await things()
-      .aggregate([{ $group: { _id: { $dateToString: { date: '$at', format: '%Y-%m-%d' } }, sum: { $sum: '$n' } } }, { $sort: { _id: 1 } }])
+      .aggregate([
+        { $group: { _id: { $dateToString: { date: '$at', format: '%Y-%m-%d' } }, sum: { $sum: '$n' } } },
+        { $sort: { _id: 1 } },
+      ])
       .toArray();
     expect(days).toEqual([
       { _id: '2026-01-01', sum: 22_350 },
       { _id: '2026-01-02', sum: 22_500 },
     ]);
     const joined = await things()
-      .aggregate([{ $match: { _id: 5 } }, { $lookup: { from: 'things', localField: 'team', foreignField: 'team', as: 'peers' } }])
+      .aggregate([
+        { $match: { _id: 5 } },
+        { $lookup: { from: 'things', localField: 'team', foreignField: 'team', as: 'peers' } },
+      ])
       .toArray();
     expect(joined[0]?.['peers']).toHaveLength(100);
     expect(
@@ -272,7 +339,10 @@ onEveryDatabase('queries', (database) => {
       { _id: 'text', at: 'x' },
     ]);
     await expect
-      .poll(async () => (await kept.find({}).toArray()).map((each) => each._id).sort(), { timeout: 90_000, interval: 200 })
+      .poll(async () => (await kept.find({}).toArray()).map((each) => each._id).sort(), {
+        timeout: 90_000,
+        interval: 200,
+      })
       .toEqual(['dateless', 'text', 'young']);
   }, 100_000);
 
@@ -282,7 +352,9 @@ onEveryDatabase('queries', (database) => {
       { _id: 1, a: 1, b: 1 },
       { _id: 2, a: 1, b: 1 },
     ]);
-    await expect(unique.createIndex({ a: 1, b: 1 }, { unique: true })).rejects.toMatchObject({ code: 11_000 });
+    await expect(unique.createIndex({ a: 1, b: 1 }, { unique: true })).rejects.toMatchObject({
+      code: 11_000,
+    });
     await unique.updateOne({ _id: 2 }, { $set: { b: 2 } });
     await unique.createIndex({ a: 1, b: 1 }, { unique: true });
     await expect(unique.updateOne({ _id: 2 }, { $set: { b: 1 } })).rejects.toMatchObject({
@@ -295,10 +367,14 @@ onEveryDatabase('queries', (database) => {
       { _id: 3, a: 3, b: 3, tags: ['x', 'y', 'x'] },
       { _id: 4, a: 4, b: 4 },
     ]);
-    await expect(unique.insertOne({ _id: 5, a: 5, b: 5, tags: ['z', 'y'] })).rejects.toMatchObject({ code: 11_000 });
+    await expect(unique.insertOne({ _id: 5, a: 5, b: 5, tags: ['z', 'y'] })).rejects.toMatchObject({
+      code: 11_000,
+    });
     await unique.deleteOne({ _id: 3 });
     await unique.insertOne({ _id: 5, a: 5, b: 5, tags: ['z', 'y'] });
-    await expect(unique.createIndex({ a: 1, b: 1 }, { unique: false, name: 'a_1_b_1' })).rejects.toMatchObject({ code: expect.toBeOneOf([85, 86]) });
+    await expect(
+      unique.createIndex({ a: 1, b: 1 }, { unique: false, name: 'a_1_b_1' }),
+    ).rejects.toMatchObject({ code: expect.toBeOneOf([85, 86]) });
   });
 
   it('Decimal128 values are kept as they are', async () => {

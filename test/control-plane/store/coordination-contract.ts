@@ -1,4 +1,7 @@
-/** What every coordination does, run against each implementation: two replicas `a` and `b` that share one world. */
+/**
+ * What every coordination does, run against each implementation: two replicas `a` and `b` that share one
+ * world.
+ */
 import { describe, expect, type it } from 'vitest';
 import { systemClock } from '#config/clock.ts';
 import type { Coordination, Json } from '#control-plane/platform/store/coordination.ts';
@@ -16,7 +19,9 @@ export function describeCoordination(
     test('hits of one window are counted over all replicas, and only the first ones are allowed', async () => {
       const [a, b] = await pair();
       const key = fresh();
-      const states = await Promise.all(Array.from({ length: 30 }, (_, index) => (index % 2 ? a : b).countInWindow(key, 10, 3_600_000)));
+      const states = await Promise.all(
+        Array.from({ length: 30 }, (_, index) => (index % 2 ? a : b).countInWindow(key, 10, 3_600_000)),
+      );
       expect(states.filter((state) => state.allowed)).toHaveLength(10);
       expect(new Set(states.map((state) => state.count)).size).toBe(30);
       for (const { resetMs } of states) expect(resetMs > 0 && resetMs <= 3_600_000).toBe(true);
@@ -33,7 +38,9 @@ export function describeCoordination(
     test('of all who claim a key one has it, until the claim expires', async () => {
       const [a, b] = await pair();
       const [kept, short] = [fresh(), fresh()];
-      const claims = await Promise.all(Array.from({ length: 20 }, (_, index) => (index % 2 ? a : b).claim(kept, 60_000)));
+      const claims = await Promise.all(
+        Array.from({ length: 20 }, (_, index) => (index % 2 ? a : b).claim(kept, 60_000)),
+      );
       expect(claims.filter(Boolean)).toHaveLength(1);
       expect(await a.claim(short, 40)).toBe(true);
       await systemClock.sleep(60);

@@ -22,14 +22,21 @@ function keep(coordination: Coordination): Coordination {
 
 async function connect(): Promise<Coordination> {
   const logger = createLogger({ level: 'silent', name: 'test' });
-  return keep(await connectSharedCoordination({ url: `redis://127.0.0.1:${port}`, clock: systemClock, logger }));
+  return keep(
+    await connectSharedCoordination({ url: `redis://127.0.0.1:${port}`, clock: systemClock, logger }),
+  );
 }
 
 async function startRedis(): Promise<ChildProcess> {
-  const started = spawn('redis-server', ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'], {
-    stdio: ['ignore', 'pipe', 'ignore'],
-  });
-  for await (const line of started.stdout) if (String(line).includes('Ready to accept connections')) return started;
+  const started = spawn(
+    'redis-server',
+    ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'],
+    {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    },
+  );
+  for await (const line of started.stdout)
+    if (String(line).includes('Ready to accept connections')) return started;
   throw new Error('redis-server did not start');
 }
 
@@ -70,18 +77,27 @@ it('in memory, what has expired is forgotten and closing leaves no timer behind'
 itNeeds(NEEDS)('a Redis that cannot be reached is an error at the start', async () => {
   const logger = createLogger({ level: 'silent', name: 'test' });
   const nobody = await freeTcpPort();
-  await expect(connectSharedCoordination({ url: `redis://127.0.0.1:${nobody}`, clock: systemClock, logger })).rejects.toThrow();
+  await expect(
+    connectSharedCoordination({ url: `redis://127.0.0.1:${nobody}`, clock: systemClock, logger }),
+  ).rejects.toThrow();
 });
 
-itNeeds(NEEDS)('while Redis is gone hits are allowed and claims fail; when it is back both work again, subscriptions too', async () => {
-  const coordination = await connect();
-  const heard: unknown[] = [];
-  await coordination.subscribe('news', (message) => heard.push(message));
-  await stopRedis();
-  expect(await coordination.countInWindow('gone', 0, 60_000)).toMatchObject({ allowed: true });
-  await expect(coordination.claim('gone', 60_000)).rejects.toThrow();
-  redis = await startRedis();
-  await expect.poll(() => coordination.countInWindow('back', 0, 60_000), { timeout: 10_000 }).toMatchObject({ allowed: false });
-  await expect.poll(() => coordination.publish('news', 'hello').then(() => heard.length), { timeout: 10_000 }).toBeGreaterThan(0);
-  expect(await coordination.claim('gone', 60_000)).toBe(true);
-});
+itNeeds(NEEDS)(
+  'while Redis is gone hits are allowed and claims fail; when it is back both work again, subscriptions too',
+  async () => {
+    const coordination = await connect();
+    const heard: unknown[] = [];
+    await coordination.subscribe('news', (message) => heard.push(message));
+    await stopRedis();
+    expect(await coordination.countInWindow('gone', 0, 60_000)).toMatchObject({ allowed: true });
+    await expect(coordination.claim('gone', 60_000)).rejects.toThrow();
+    redis = await startRedis();
+    await expect
+      .poll(() => coordination.countInWindow('back', 0, 60_000), { timeout: 10_000 })
+      .toMatchObject({ allowed: false });
+    await expect
+      .poll(() => coordination.publish('news', 'hello').then(() => heard.length), { timeout: 10_000 })
+      .toBeGreaterThan(0);
+    expect(await coordination.claim('gone', 60_000)).toBe(true);
+  },
+);

@@ -28,7 +28,13 @@ async function open(dataDir: string): Promise<Database> {
   const onFatal = (error: Error) => {
     throw error;
   };
-  const database = await openDatabase({ mongodbUrl: undefined, dataDir, clock: systemClock, logger, onFatal });
+  const database = await openDatabase({
+    mongodbUrl: undefined,
+    dataDir,
+    clock: systemClock,
+    logger,
+    onFatal,
+  });
   opened.push(database);
   return database;
 }
@@ -36,7 +42,12 @@ async function open(dataDir: string): Promise<Database> {
 function notes(database: Database) {
   return database.connection.model<Note>(
     'Note',
-    documentSchema<Note>({ _id: String, type: String, tags: [{ _id: false, type: String, value: Number }], extra: {} }),
+    documentSchema<Note>({
+      _id: String,
+      type: String,
+      tags: [{ _id: false, type: String, value: Number }],
+      extra: {},
+    }),
   );
 }
 
@@ -53,7 +64,12 @@ describe('openDatabase', () => {
     await notes(first).create({ _id: 'a', type: 'memo', tags: [{ type: 'colour', value: 3 }], extra: {} });
     await first.close();
     const second = await open(dataDir);
-    expect(await notes(second).findById('a').lean()).toEqual({ _id: 'a', type: 'memo', tags: [{ type: 'colour', value: 3 }], extra: {} });
+    expect(await notes(second).findById('a').lean()).toEqual({
+      _id: 'a',
+      type: 'memo',
+      tags: [{ type: 'colour', value: 3 }],
+      extra: {},
+    });
   });
 
   it('answers a ping while it is open and not afterwards', async () => {
@@ -67,7 +83,9 @@ describe('openDatabase', () => {
     const dataDir = join(directory(), 'd'.repeat(60), 'e'.repeat(60));
     mkdirSync(dataDir, { recursive: true });
     const database = await open(dataDir);
-    await database.connection.collection<Note>('notes').insertOne({ _id: 'a', type: 'memo', tags: [], extra: {} });
+    await database.connection
+      .collection<Note>('notes')
+      .insertOne({ _id: 'a', type: 'memo', tags: [], extra: {} });
     expect(await database.connection.collection('notes').countDocuments({})).toBe(1);
   });
 

@@ -8,7 +8,9 @@ let store: TestStore;
 
 const connection = () => store.database.connection;
 const recorded = async () =>
-  (await connection().collection<{ _id: number }>('schema_versions').find({}).sort({ _id: 1 }).toArray()).map(({ _id }) => _id);
+  (await connection().collection<{ _id: number }>('schema_versions').find({}).sort({ _id: 1 }).toArray()).map(
+    ({ _id }) => _id,
+  );
 
 /** Steps that note their run; the second one gives every user a nickname. */
 function steps(ran: number[]): Migration[] {
@@ -20,7 +22,16 @@ function steps(ran: number[]): Migration[] {
       await work();
     },
   });
-  return [note(1), note(2, () => store.models.users.collection.updateMany({ nickname: { $exists: false } }, { $set: { nickname: 'Joe' } })), note(3)];
+  return [
+    note(1),
+    note(2, () =>
+      store.models.users.collection.updateMany(
+        { nickname: { $exists: false } },
+        { $set: { nickname: 'Joe' } },
+      ),
+    ),
+    note(3),
+  ];
 }
 
 it('versions of what is stored count from 1 without gaps', () => {
@@ -41,18 +52,24 @@ describe('migrating', () => {
     expect(await migrate(connection(), AT, steps(ran))).toBe(3);
     expect(ran).toEqual([1, 2, 3]);
     expect(await recorded()).toEqual([1, 2, 3]);
-    expect(await connection().collection<{ _id: string }>('users').findOne({ _id: 'ann' })).toMatchObject({ nickname: 'Joe' });
+    expect(await connection().collection<{ _id: string }>('users').findOne({ _id: 'ann' })).toMatchObject({
+      nickname: 'Joe',
+    });
   });
 
   it('security 13: numbers bought before are proven, imported ones are not, and may be imported by others', async () => {
     const numbers = connection().collection<{ _id: string; is_proven?: boolean }>('numbers');
-    await numbers.createIndex({ phone_number: 1 }, { unique: true, partialFilterExpression: { status: { $in: ['provisioning', 'active'] } } });
+    await numbers.createIndex(
+      { phone_number: 1 },
+      { unique: true, partialFilterExpression: { status: { $in: ['provisioning', 'active'] } } },
+    );
     const stored = { phone_number: '+4930123456', status: 'active' };
     await numbers.insertMany([
       { _id: 'bought', ...stored, phone_number: '+15550100001', provider: 'managed' },
       { _id: 'imported', ...stored, provider: 'sip' },
     ] as never[]);
-    for (let times = 0; times < 2; times++) await MIGRATIONS.find(({ version }) => version === 2)?.run(connection());
+    for (let times = 0; times < 2; times++)
+      await MIGRATIONS.find(({ version }) => version === 2)?.run(connection());
     expect((await numbers.find({ is_proven: true }).toArray()).map(({ _id }) => _id)).toEqual(['bought']);
     await numbers.insertOne({ _id: 'again', team_id: 'another', ...stored, provider: 'sip' } as never);
   });

@@ -21,7 +21,13 @@ afterEach(async () => {
 });
 
 async function open(mongodbUrl: string, logger: Logger = silent): Promise<Database> {
-  const database = await openDatabase({ mongodbUrl, dataDir: '/nonexistent', clock: systemClock, logger, onFatal: () => expect.unreachable() });
+  const database = await openDatabase({
+    mongodbUrl,
+    dataDir: '/nonexistent',
+    clock: systemClock,
+    logger,
+    onFatal: () => expect.unreachable(),
+  });
   closers.push(() => database.close());
   return database;
 }
@@ -44,11 +50,18 @@ describe('the start', () => {
     ['5.0.31', false],
     ['6.0.0', true],
     ['8.0.4', true],
-  ])('store 6: MongoDB %s is taken: %s; an older one is named with its setting', PATIENCE, async (version, isTaken) => {
-    const { url } = await mongodb({ version });
-    if (isTaken) await expect(open(url)).resolves.toBeDefined();
-    else await expect(open(url)).rejects.toThrow(`MONGODB_URL: the database cannot be used: MongoDB 6.0 or newer is needed, this is ${version}`);
-  });
+  ])(
+    'store 6: MongoDB %s is taken: %s; an older one is named with its setting',
+    PATIENCE,
+    async (version, isTaken) => {
+      const { url } = await mongodb({ version });
+      if (isTaken) await expect(open(url)).resolves.toBeDefined();
+      else
+        await expect(open(url)).rejects.toThrow(
+          `MONGODB_URL: the database cannot be used: MongoDB 6.0 or newer is needed, this is ${version}`,
+        );
+    },
+  );
 
   it(
     'store 13: an address where nobody answers, or no database, ends it with one line that names the setting and repeats no password',
@@ -56,23 +69,32 @@ describe('the start', () => {
     async () => {
       const nonsense: ((socket: Socket) => void)[] = [
         (socket) => void socket.resume(),
-        (socket) => void socket.on('data', () => socket.write('HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n')),
+        (socket) =>
+          void socket.on('data', () => socket.write('HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n')),
         (socket) => void socket.write(Buffer.alloc(65_536, 0xa5)),
         // A message that claims two gigabytes.
         (socket) => void socket.write(Buffer.from('ffffff7f000000000000000001000000', 'hex')),
       ];
       const ports = [1, ...(await Promise.all(nonsense.map(listen)))];
-      const said = await Promise.all(ports.map((port) => open(`mongodb://parley:planted@127.0.0.1:${port}/parley`).catch(String)));
-      expect(said).toEqual(ports.map(() => expect.stringMatching(/^Error: MONGODB_URL: the database cannot be used: [^\n]+$/)));
+      const said = await Promise.all(
+        ports.map((port) => open(`mongodb://parley:planted@127.0.0.1:${port}/parley`).catch(String)),
+      );
+      expect(said).toEqual(
+        ports.map(() => expect.stringMatching(/^Error: MONGODB_URL: the database cannot be used: [^\n]+$/)),
+      );
       expect(said.join()).not.toContain('planted');
     },
   );
 
   it('store 13: directConnection to one of several members is warned of', PATIENCE, async () => {
     const warn = vi.fn();
-    const logger = Object.assign(createLogger({ level: 'silent', name: 'test' }), { warn }) as unknown as Logger;
+    const logger = Object.assign(createLogger({ level: 'silent', name: 'test' }), {
+      warn,
+    }) as unknown as Logger;
     await open((await mongodb({ members: 3 })).url, logger);
-    expect(warn.mock.calls.map(([, text]) => text)).toEqual([expect.stringContaining('directConnection=true')]);
+    expect(warn.mock.calls.map(([, text]) => text)).toEqual([
+      expect.stringContaining('directConnection=true'),
+    ]);
     warn.mockClear();
     await open((await mongodb({ members: 1 })).url, logger);
     expect(warn).not.toHaveBeenCalled();
@@ -90,7 +112,9 @@ describe('the start', () => {
     await buildIndexes(store.models);
     const now = await sessions.collection.indexes();
     expect(now.find(({ name }) => name === 'agent_id_1_status_1')?.sparse).toBeUndefined();
-    expect(now.filter(({ key }) => JSON.stringify(key) === '{"sip_call_id":1}').map(({ name }) => name)).toEqual(['sip_call_id_1']);
+    expect(
+      now.filter(({ key }) => JSON.stringify(key) === '{"sip_call_id":1}').map(({ name }) => name),
+    ).toEqual(['sip_call_id_1']);
     expect(await deliveries.collection.indexes()).toHaveLength(before);
   });
 });
@@ -123,7 +147,10 @@ describe('a database that is away', () => {
     ['NotPrimaryNoSecondaryOk', server(13_435)],
     [
       'a write no majority has',
-      new MongoWriteConcernError({ ok: 1, writeConcernError: { code: 64, errmsg: 'waiting for replication timed out' } } as never),
+      new MongoWriteConcernError({
+        ok: 1,
+        writeConcernError: { code: 64, errmsg: 'waiting for replication timed out' },
+      } as never),
     ],
     ['a cleared pool', Object.assign(new Error('m'), { name: 'MongoPoolClearedError' })],
     ['whatever may be tried again', labelled],
@@ -136,23 +163,28 @@ describe('a database that is away', () => {
     expect(faultOf(Object.assign(new Error('m'), { code: 189 })).code).toBe('internal');
   });
 
-  it.each(['updateMany', 'deleteMany'] as const)('store 8: %s is made once more after a change of primary, and no third time', async (operation) => {
-    const store = await openTestStore();
-    closers.push(() => store.close());
-    const { refusals } = store.models;
-    const spied = vi.spyOn(refusals.collection, operation);
-    const run = () =>
-      operation === 'updateMany' ? refusals.updateMany({ team_id: 't' }, { $set: { message: 'm' } }) : refusals.deleteMany({ team_id: 't' });
-    spied.mockRejectedValueOnce(server(189));
-    await expect(run()).resolves.toMatchObject({ acknowledged: true });
-    expect(spied).toHaveBeenCalledTimes(2);
-    spied.mockRejectedValueOnce(server(189)).mockRejectedValueOnce(server(189));
-    await expect(run()).rejects.toThrow();
-    spied.mockRejectedValueOnce(server(11_000));
-    await expect(run()).rejects.toThrow();
-    expect(spied).toHaveBeenCalledTimes(5);
-    spied.mockRestore();
-  });
+  it.each(['updateMany', 'deleteMany'] as const)(
+    'store 8: %s is made once more after a change of primary, and no third time',
+    async (operation) => {
+      const store = await openTestStore();
+      closers.push(() => store.close());
+      const { refusals } = store.models;
+      const spied = vi.spyOn(refusals.collection, operation);
+      const run = () =>
+        operation === 'updateMany'
+          ? refusals.updateMany({ team_id: 't' }, { $set: { message: 'm' } })
+          : refusals.deleteMany({ team_id: 't' });
+      spied.mockRejectedValueOnce(server(189));
+      await expect(run()).resolves.toMatchObject({ acknowledged: true });
+      expect(spied).toHaveBeenCalledTimes(2);
+      spied.mockRejectedValueOnce(server(189)).mockRejectedValueOnce(server(189));
+      await expect(run()).rejects.toThrow();
+      spied.mockRejectedValueOnce(server(11_000));
+      await expect(run()).rejects.toThrow();
+      expect(spied).toHaveBeenCalledTimes(5);
+      spied.mockRestore();
+    },
+  );
 });
 
 describe("the tests' own database", () => {

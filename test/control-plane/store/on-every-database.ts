@@ -1,4 +1,7 @@
-/** Runs one suite against every database the product can stand on: the embedded one always, a MongoDB where `MONGODB_URL` names one. */
+/**
+ * Runs one suite against every database the product can stand on: the embedded one always, a MongoDB where
+ * `MONGODB_URL` names one.
+ */
 import { afterAll, beforeAll, describe } from 'vitest';
 import { openTestDatabase, type TestDatabase } from './open-test-database.ts';
 
@@ -6,7 +9,8 @@ import { openTestDatabase, type TestDatabase } from './open-test-database.ts';
 export function onEveryDatabase(name: string, suite: (database: () => TestDatabase) => void): void {
   const mongodbUrl = process.env['MONGODB_URL'];
   describe(`${name} [embedded]`, () => suite(opened(undefined)));
-  if (mongodbUrl !== undefined && mongodbUrl !== '') describe(`${name} [MongoDB]`, () => suite(opened(mongodbUrl)));
+  if (mongodbUrl !== undefined && mongodbUrl !== '')
+    describe(`${name} [MongoDB]`, () => suite(opened(mongodbUrl)));
   else describe.skip(`${name} [MongoDB, needs MONGODB_URL]`, () => suite(opened(undefined)));
 }
 

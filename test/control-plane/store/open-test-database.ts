@@ -1,4 +1,7 @@
-/** Opens a database for one test file: the embedded one in a directory of its own, or a fresh database on the MongoDB of `MONGODB_URL`. */
+/**
+ * Opens a database for one test file: the embedded one in a directory of its own, or a fresh database on the
+ * MongoDB of `MONGODB_URL`.
+ */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,7 +19,10 @@ export interface TestDatabase extends Database {
 export async function openTestDatabase(mongodbUrl?: string): Promise<TestDatabase> {
   const dataDir = mkdtempSync(join(tmpdir(), 'parley-store-'));
   const database = await openDatabase({
-    mongodbUrl: mongodbUrl === undefined ? undefined : withDatabase(mongodbUrl, `parley_test_${randomBytes(4).toString('hex')}`),
+    mongodbUrl:
+      mongodbUrl === undefined
+        ? undefined
+        : withDatabase(mongodbUrl, `parley_test_${randomBytes(4).toString('hex')}`),
     dataDir,
     clock: systemClock,
     logger: createLogger({ level: 'silent', name: 'test' }),
@@ -35,9 +41,16 @@ export async function openTestDatabase(mongodbUrl?: string): Promise<TestDatabas
   };
 }
 
-/** The address with another database; whoever signs in does so where they did. An address may name several hosts, which `URL` does not know. */
+/**
+ * The address with another database; whoever signs in does so where they did. An address may name several
+ * hosts, which `URL` does not know.
+ */
 export function withDatabase(url: string, name: string): string {
-  const { hosts = '', database = '', options = '' } = /^(?<hosts>[a-z+]+:\/\/[^/?]+)\/?(?<database>[^?]*)(?<options>\?.*)?$/.exec(url)?.groups ?? {};
+  const {
+    hosts = '',
+    database = '',
+    options = '',
+  } = /^(?<hosts>[a-z+]+:\/\/[^/?]+)\/?(?<database>[^?]*)(?<options>\?.*)?$/.exec(url)?.groups ?? {};
   const signsIn = hosts.includes('@') && !/[?&]authSource=/i.test(options);
   const authSource = signsIn ? `${options === '' ? '?' : '&'}authSource=${database || 'admin'}` : '';
   return `${hosts}/${name}${options}${authSource}`;

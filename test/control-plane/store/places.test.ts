@@ -1,6 +1,11 @@
 import { beforeAll, beforeEach, expect, it } from 'vitest';
 import { buildIndexes, defineModels, type Models } from '#control-plane/platform/store/models.ts';
-import { type CountedPlaces, freePlace, recountPlaces, takePlace } from '#control-plane/platform/store/places.ts';
+import {
+  type CountedPlaces,
+  freePlace,
+  recountPlaces,
+  takePlace,
+} from '#control-plane/platform/store/places.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 import { onEveryDatabase } from './on-every-database.ts';
 

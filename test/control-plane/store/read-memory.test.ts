@@ -1,11 +1,31 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { KeyDocument } from '#control-plane/platform/store/models/key-model.ts';
 import type { UserDocument } from '#control-plane/platform/store/models/user-model.ts';
-import { createReadMemories, type KnownKey, type ReadMemories } from '#control-plane/platform/store/read-memory.ts';
+import {
+  createReadMemories,
+  type KnownKey,
+  type ReadMemories,
+} from '#control-plane/platform/store/read-memory.ts';
 import { openTestStore, type TestStore } from '../test-store.ts';
 
-const KEY = { _id: 'k1', user_id: 'u1', name: 'first', hash: 'h1', is_root: false, expires_at: null, created_at: new Date(0) };
-const USER = { _id: 'u1', name: 'Ada', team_id: 't1', workspace_id: 'w1', beta_access: true, phone_number_limit: 1, created_at: new Date(0) };
+const KEY = {
+  _id: 'k1',
+  user_id: 'u1',
+  name: 'first',
+  hash: 'h1',
+  is_root: false,
+  expires_at: null,
+  created_at: new Date(0),
+};
+const USER = {
+  _id: 'u1',
+  name: 'Ada',
+  team_id: 't1',
+  workspace_id: 'w1',
+  beta_access: true,
+  phone_number_limit: 1,
+  created_at: new Date(0),
+};
 
 let store: TestStore;
 let memories: ReadMemories;
@@ -53,12 +73,27 @@ describe('a read memory', () => {
     ['findOneAndUpdate', () => keys().findOneAndUpdate({ _id: 'k1' }, { $set: { name: 'new' } })],
     ['findByIdAndUpdate', () => keys().findByIdAndUpdate('k1', { $set: { name: 'new' } })],
     ['findOneAndReplace', () => keys().findOneAndReplace({ _id: 'k1' }, { ...KEY, name: 'new' })],
-    ['bulkWrite', () => keys().bulkWrite([{ updateOne: { filter: { _id: 'k1' }, update: { $set: { name: 'new' } } } }])],
+    [
+      'bulkWrite',
+      () => keys().bulkWrite([{ updateOne: { filter: { _id: 'k1' }, update: { $set: { name: 'new' } } } }]),
+    ],
     ['save', async () => (await keys().findById('k1'))?.set('name', 'new').save()],
     ['the driver', () => keys().collection.updateOne({ name: 'first' }, { $set: { name: 'new' } })],
-    ['deleteOne and insertMany', async () => [await keys().deleteOne({ _id: 'k1' }), await keys().insertMany([{ ...KEY, name: 'new' }])]],
-    ['deleteMany and create', async () => [await keys().deleteMany({}), await keys().create({ ...KEY, name: 'new' })]],
-    ['findOneAndDelete and create', async () => [await keys().findOneAndDelete({ _id: 'k1' }), await keys().create({ ...KEY, name: 'new' })]],
+    [
+      'deleteOne and insertMany',
+      async () => [await keys().deleteOne({ _id: 'k1' }), await keys().insertMany([{ ...KEY, name: 'new' }])],
+    ],
+    [
+      'deleteMany and create',
+      async () => [await keys().deleteMany({}), await keys().create({ ...KEY, name: 'new' })],
+    ],
+    [
+      'findOneAndDelete and create',
+      async () => [
+        await keys().findOneAndDelete({ _id: 'k1' }),
+        await keys().create({ ...KEY, name: 'new' }),
+      ],
+    ],
   ])('sees what %s has written', async (_name, write) => {
     await ask();
     await write();

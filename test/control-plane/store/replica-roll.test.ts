@@ -40,7 +40,11 @@ async function start(id: string, isShared: boolean): Promise<Enrolled | string> 
     told.push(telling);
     return telling;
   };
-  const watched = { updateOne, find: replicas.find.bind(replicas), deleteOne: replicas.deleteOne.bind(replicas) } as unknown as typeof replicas;
+  const watched = {
+    updateOne,
+    find: replicas.find.bind(replicas),
+    deleteOne: replicas.deleteOne.bind(replicas),
+  } as unknown as typeof replicas;
   const waiting: Clock = {
     now: () => clock.now(),
     wallTime: () => clock.wallTime(),
@@ -61,7 +65,9 @@ const ids = async () => (await store.models.replicas.find({}).lean()).map(({ _id
 describe('the roll of replicas (REDIS_URL)', () => {
   it('one that coordinates with itself is alone; a second is told what to set, and leaves nothing behind', async () => {
     expect(await start('a', false)).not.toBeTypeOf('string');
-    expect(await start('b', false)).toBe('REDIS_URL: another control plane works on this database (a): set the same REDIS_URL for every replica');
+    expect(await start('b', false)).toBe(
+      'REDIS_URL: another control plane works on this database (a): set the same REDIS_URL for every replica',
+    );
     expect(await start('c', true)).toContain('a control plane without it works on this database (a)');
     expect(await ids()).toEqual(['a']);
   });
@@ -73,7 +79,12 @@ describe('the roll of replicas (REDIS_URL)', () => {
   });
 
   it('one that was killed stands in nobody’s way, and one that stopped even less', async () => {
-    await store.models.replicas.create({ _id: 'killed', is_shared: false, started_at: now(-1_000), seen_at: now(-1_000) });
+    await store.models.replicas.create({
+      _id: 'killed',
+      is_shared: false,
+      started_at: now(-1_000),
+      seen_at: now(-1_000),
+    });
     const before = clock.now();
     expect(await start('a', false)).not.toBeTypeOf('string');
     expect(clock.now() - before).toBeGreaterThan(5_000);
@@ -85,7 +96,12 @@ describe('the roll of replicas (REDIS_URL)', () => {
   });
 
   it('one that starts again after a kill does not wait for itself', async () => {
-    await store.models.replicas.create({ _id: 'a', is_shared: false, started_at: now(-1_000), seen_at: now() });
+    await store.models.replicas.create({
+      _id: 'a',
+      is_shared: false,
+      started_at: now(-1_000),
+      seen_at: now(),
+    });
     const before = clock.now();
     expect(await start('a', false)).not.toBeTypeOf('string');
     expect(clock.now() - before).toBeLessThan(2_000);

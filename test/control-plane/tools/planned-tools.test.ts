@@ -20,12 +20,9 @@ describe('function names', () => {
   });
 
   it('are made unique by a number; a client tool keeps its own', () => {
-    expect(functionNames([webhook('Look up'), webhook('look up'), client('look_up'), webhook('Look-up')])).toEqual([
-      'look_up_2',
-      'look_up_3',
-      'look_up',
-      'look-up',
-    ]);
+    expect(
+      functionNames([webhook('Look up'), webhook('look up'), client('look_up'), webhook('Look-up')]),
+    ).toEqual(['look_up_2', 'look_up_3', 'look_up', 'look-up']);
     const long = functionNames([webhook('y'.repeat(64)), webhook('y'.repeat(64))]);
     expect(long).toEqual(['y'.repeat(64), `${'y'.repeat(62)}_2`]);
   });

@@ -21,7 +21,12 @@ const server = createServer((request, response) => {
   const chunks: Buffer[] = [];
   request.on('data', (chunk) => chunks.push(chunk));
   request.on('end', () => {
-    seen.push({ method: request.method ?? '', url: request.url ?? '', headers: request.headers, body: Buffer.concat(chunks).toString() });
+    seen.push({
+      method: request.method ?? '',
+      url: request.url ?? '',
+      headers: request.headers,
+      body: Buffer.concat(chunks).toString(),
+    });
     answer(response);
   });
 });
@@ -35,7 +40,8 @@ beforeAll(async () => {
 });
 beforeEach(() => {
   seen = [];
-  answer = (response) => response.writeHead(200, { 'content-type': 'application/json', 'x-trace': '7' }).end('{"ok":true}');
+  answer = (response) =>
+    response.writeHead(200, { 'content-type': 'application/json', 'x-trace': '7' }).end('{"ok":true}');
 });
 afterAll(async () => {
   server.closeAllConnections();
@@ -44,7 +50,11 @@ afterAll(async () => {
 });
 
 async function createTool(body: object): Promise<string> {
-  const { status, text, body: tool } = await api.request('POST', '/v1/agent/tools', { key: user.key, body: { name: 'Look up', ...body } });
+  const {
+    status,
+    text,
+    body: tool,
+  } = await api.request('POST', '/v1/agent/tools', { key: user.key, body: { name: 'Look up', ...body } });
   if (status !== 201) throw new Error(text);
   return `/v1/agent/tools/${tool.tool_id}/test`;
 }
@@ -56,13 +66,18 @@ describe('a tool test', () => {
     const route = await createTool({
       url: `${base}/orders/{{order}}?day={{system.today}}`,
       arguments: [{ name: 'order' }],
-      body_template: '{"order":"{{order}}","count":{{count}},"caller":"{{system.caller_number}}","none":"{{missing}}"}',
+      body_template:
+        '{"order":"{{order}}","count":{{count}},"caller":"{{system.caller_number}}","none":"{{missing}}"}',
       headers: [
         { name: 'X-Order', value: 'no. {{order}}' },
         { name: 'Authorization', value: 'Bearer sealed-secret', kind: 'authorization_bearer' },
       ],
     });
-    const { status, body } = await run(route, { order: 'a "b"\n', count: 3, system: { caller_number: '+14155550123' } });
+    const { status, body } = await run(route, {
+      order: 'a "b"\n',
+      count: 3,
+      system: { caller_number: '+14155550123' },
+    });
     expect(status).toBe(200);
     expect(body).toEqual({
       status_code: 200,
@@ -74,25 +89,45 @@ describe('a tool test', () => {
     });
     expect(seen).toHaveLength(1);
     expect(seen[0]).toMatchObject({ method: 'POST', url: '/orders/%7B%7Border%7D%7D?day={{system.today}}' });
-    expect(seen[0]?.headers).toMatchObject({ 'x-order': 'no. a "b"', authorization: 'Bearer sealed-secret', 'content-type': 'application/json' });
-    expect(JSON.parse(seen[0]?.body ?? '')).toEqual({ order: 'a "b"\n', count: 3, caller: '+14155550123', none: '' });
+    expect(seen[0]?.headers).toMatchObject({
+      'x-order': 'no. a "b"',
+      authorization: 'Bearer sealed-secret',
+      'content-type': 'application/json',
+    });
+    expect(JSON.parse(seen[0]?.body ?? '')).toEqual({
+      order: 'a "b"\n',
+      count: 3,
+      caller: '+14155550123',
+      none: '',
+    });
   });
 
   it('a stored mock response does not stand in for the endpoint', async () => {
-    const route = await createTool({ url: `${base}/real`, mock_responses: [{ status_code: 418, body: 'mocked' }] });
+    const route = await createTool({
+      url: `${base}/real`,
+      mock_responses: [{ status_code: 418, body: 'mocked' }],
+    });
     expect((await run(route)).body).toMatchObject({ status_code: 200, body: '{"ok":true}' });
     expect(seen.map(({ url }) => url)).toEqual(['/real']);
   });
 
   it('leaves system variables empty unless they are supplied as a nested object', async () => {
-    const route = await createTool({ url: base, content_type: 'text/plain', body_template: '[{{system.today}}] [{{plan}}]' });
+    const route = await createTool({
+      url: base,
+      content_type: 'text/plain',
+      body_template: '[{{system.today}}] [{{plan}}]',
+    });
     await run(route);
     await run(route, { 'system.today': 'x', system: 'y', plan: '{{system.today}}' });
     expect(seen.map((request) => request.body)).toEqual(['[] []', '[] [{{system.today}}]']);
   });
 
   it('security 10: arguments that make the body longer than 1,048,576 characters are a 422 that says what to do, and nothing is sent', async () => {
-    const route = await createTool({ url: base, content_type: 'text/plain', body_template: '{{a}}'.repeat(20_000) });
+    const route = await createTool({
+      url: base,
+      content_type: 'text/plain',
+      body_template: '{{a}}'.repeat(20_000),
+    });
     const answer = await run(route, { a: 'x'.repeat(20_000) });
     expect([answer.status, answer.text]).toEqual([
       422,
@@ -106,7 +141,10 @@ describe('a tool test', () => {
     const payload = `{"arguments":{"deep":${'['.repeat(100_000)}${']'.repeat(100_000)}}}`;
     const headers = { authorization: `Bearer ${user.key}`, 'content-type': 'application/json' };
     const response = await api.app.inject({ method: 'POST', url: route, headers, payload });
-    expect([response.statusCode, response.body]).toEqual([422, expect.stringContaining('must be at most 100 levels deep')]);
+    expect([response.statusCode, response.body]).toEqual([
+      422,
+      expect.stringContaining('must be at most 100 levels deep'),
+    ]);
     expect(seen).toEqual([]);
   });
 
@@ -123,7 +161,10 @@ describe('a tool test', () => {
     answer = (response) => response.writeHead(500).end('stack trace');
     expect((await run(route)).body).toMatchObject({ status_code: 500, body: 'stack trace', error: null });
     answer = (response) => response.writeHead(302, { location: 'http://10.0.0.1/' }).end();
-    expect((await run(route)).body).toMatchObject({ status_code: 302, headers: expect.objectContaining({ location: 'http://10.0.0.1/' }) });
+    expect((await run(route)).body).toMatchObject({
+      status_code: 302,
+      headers: expect.objectContaining({ location: 'http://10.0.0.1/' }),
+    });
     expect(seen.map((request) => request.method)).toEqual(['GET', 'GET']);
   });
 
@@ -152,7 +193,11 @@ describe('a tool test', () => {
   });
 
   it.each([
-    ['an address that is not public', { url: 'https://private.example.com/x' }, 'The host is not a public address'],
+    [
+      'an address that is not public',
+      { url: 'https://private.example.com/x' },
+      'The host is not a public address',
+    ],
     ['a URL that is all placeholder', { url: '{{url}}' }, 'The URL is malformed'],
   ])('%s is told as an error', async (_name, tool, error) => {
     const { status, body } = await run(await createTool(tool), { url: base });
@@ -161,7 +206,9 @@ describe('a tool test', () => {
 
   it('a connection that breaks is told without what was sent', async () => {
     answer = (response) => response.destroy();
-    const headers = [{ name: 'Authorization', value: 'Bearer {{a}} sealed-secret', kind: 'authorization_bearer' }];
+    const headers = [
+      { name: 'Authorization', value: 'Bearer {{a}} sealed-secret', kind: 'authorization_bearer' },
+    ];
     const route = await createTool({ url: base, headers });
     expect((await run(route)).body.error).toMatch(/^The request failed \(\w+\)$/);
     // Characters no header can carry.
@@ -188,17 +235,29 @@ describe('a tool test', () => {
 
 describe('the share of one account', () => {
   it('security 16: only so many tests of tools are in progress, and only so many are begun in a minute', async () => {
-    const other = await openTestApi({ EGRESS_ALLOW: new URL(base).host, LIMIT_TOOL_TESTS: '2', LIMIT_TOOL_TESTS_PER_MINUTE: '5' });
+    const other = await openTestApi({
+      EGRESS_ALLOW: new URL(base).host,
+      LIMIT_TOOL_TESTS: '2',
+      LIMIT_TOOL_TESTS_PER_MINUTE: '5',
+    });
     try {
       const { key } = await other.createUser();
-      const tool = await other.request('POST', '/v1/agent/tools', { key, body: { name: 'Slow', url: `${base}/` } });
-      const test = () => other.request('POST', `/v1/agent/tools/${tool.body.tool_id}/test`, { key, body: {} });
+      const tool = await other.request('POST', '/v1/agent/tools', {
+        key,
+        body: { name: 'Slow', url: `${base}/` },
+      });
+      const test = () =>
+        other.request('POST', `/v1/agent/tools/${tool.body.tool_id}/test`, { key, body: {} });
       const held: ServerResponse[] = [];
       answer = (response) => void held.push(response);
       const running = [test(), test()];
       await expect.poll(() => held.length).toBe(2);
       const refused = await test();
-      expect([refused.status, refused.body.reason, refused.headers['retry-after']]).toEqual([429, 'too_many_at_once', '1']);
+      expect([refused.status, refused.body.reason, refused.headers['retry-after']]).toEqual([
+        429,
+        'too_many_at_once',
+        '1',
+      ]);
       for (const response of held) response.end();
       expect((await Promise.all(running)).map(({ status }) => status)).toEqual([200, 200]);
       answer = (response) => response.end();

@@ -19,7 +19,10 @@ function create(body: object): Promise<TestResponse> {
 }
 
 async function createAgent(toolIds: string[]): Promise<string> {
-  const { body } = await api.request('POST', '/v1/agent/agents', { key: user.key, body: { name: 'a', config: { tools: { tool_ids: toolIds } } } });
+  const { body } = await api.request('POST', '/v1/agent/agents', {
+    key: user.key,
+    body: { name: 'a', config: { tools: { tool_ids: toolIds } } },
+  });
   return body.agent_id;
 }
 
@@ -63,7 +66,10 @@ describe('a tool', () => {
     const stored = await api.context.models.tools.findById(body.tool_id).lean();
     expect(JSON.stringify(stored)).not.toContain('top-secret');
     expect(api.context.secretBox.open(stored?.headers[0]?.value ?? '')).toBe('Bearer top-secret');
-    const kept = await api.request('PATCH', `${tools}/${body.tool_id}`, { key: user.key, body: { description: 'other' } });
+    const kept = await api.request('PATCH', `${tools}/${body.tool_id}`, {
+      key: user.key,
+      body: { description: 'other' },
+    });
     expect(kept.body.headers).toEqual(body.headers);
   });
 
@@ -82,11 +88,20 @@ describe('a tool', () => {
     ['a long url', { ...webhook, url: `https://a.example.com/${'x'.repeat(4_000)}` }],
     ['a header with a line break', { ...webhook, headers: [{ name: 'X-A', value: 'a\r\nX-B: b' }] }],
     ['a header name that is no token', { ...webhook, headers: [{ name: 'X A', value: 'a' }] }],
-    ['an empty credential', { ...webhook, headers: [{ name: 'Authorization', kind: 'authorization_basic', value: '' }] }],
+    [
+      'an empty credential',
+      { ...webhook, headers: [{ name: 'Authorization', kind: 'authorization_basic', value: '' }] },
+    ],
     ['301 seconds', { ...webhook, execution_mode: 'background', timeout_seconds: 301 }],
     ['121 seconds while blocking', { ...webhook, timeout_seconds: 121 }],
-    ['121 seconds while fire and forget', { ...webhook, execution_mode: 'fire_and_forget', timeout_seconds: 121 }],
-    ['a client tool in the background', { name: 'openPage', tool_type: 'client', execution_mode: 'background' }],
+    [
+      '121 seconds while fire and forget',
+      { ...webhook, execution_mode: 'fire_and_forget', timeout_seconds: 121 },
+    ],
+    [
+      'a client tool in the background',
+      { name: 'openPage', tool_type: 'client', execution_mode: 'background' },
+    ],
     ['a client tool whose name is no function name', { name: 'open page', tool_type: 'client' }],
     ['an argument twice', { ...webhook, arguments: [{ name: 'a' }, { name: 'a' }] }],
     ['a mock status of 600', { ...webhook, mock_responses: [{ status_code: 600 }] }],
@@ -111,7 +126,8 @@ describe('a tool', () => {
 
 describe('a change of a tool', () => {
   it('checks timeout and mode together, also when only one is sent', async () => {
-    const { tool_id } = (await create({ ...webhook, execution_mode: 'background', timeout_seconds: 200 })).body;
+    const { tool_id } = (await create({ ...webhook, execution_mode: 'background', timeout_seconds: 200 }))
+      .body;
     const patch = (body: object) => api.request('PATCH', `${tools}/${tool_id}`, { key: user.key, body });
     expect((await patch({ execution_mode: 'blocking' })).status).toBe(422);
     expect((await patch({ execution_mode: 'blocking', timeout_seconds: 60 })).status).toBe(200);
@@ -119,9 +135,13 @@ describe('a change of a tool', () => {
   });
 
   it('replaces lists, refuses null, an empty url and another type', async () => {
-    const { tool_id } = (await create({ ...webhook, arguments: [{ name: 'order', description: 'its number' }, { name: 'b' }] })).body;
+    const { tool_id } = (
+      await create({ ...webhook, arguments: [{ name: 'order', description: 'its number' }, { name: 'b' }] })
+    ).body;
     const patch = (body: object) => api.request('PATCH', `${tools}/${tool_id}`, { key: user.key, body });
-    expect((await patch({ arguments: [{ name: 'c' }] })).body.arguments).toEqual([{ name: 'c', description: '' }]);
+    expect((await patch({ arguments: [{ name: 'c' }] })).body.arguments).toEqual([
+      { name: 'c', description: '' },
+    ]);
     for (const wrong of [
       { description: null },
       { url: '' },
@@ -178,11 +198,18 @@ describe('tools and agents', () => {
       (await create(client)).body.tool_id,
       (await create({ ...client, name: 'closePage' })).body.tool_id,
     ];
-    const twins = await api.request('POST', '/v1/agent/agents', { key: user.key, body: { name: 'a', config: { tools: { tool_ids: [one, two] } } } });
+    const twins = await api.request('POST', '/v1/agent/agents', {
+      key: user.key,
+      body: { name: 'a', config: { tools: { tool_ids: [one, two] } } },
+    });
     expect(twins.status).toBe(400);
     await createAgent([one, three]);
-    expect((await api.request('PATCH', `${tools}/${three}`, { key: user.key, body: { name: 'openPage' } })).status).toBe(400);
-    expect((await api.request('PATCH', `${tools}/${two}`, { key: user.key, body: { name: 'openPage' } })).status).toBe(200);
+    expect(
+      (await api.request('PATCH', `${tools}/${three}`, { key: user.key, body: { name: 'openPage' } })).status,
+    ).toBe(400);
+    expect(
+      (await api.request('PATCH', `${tools}/${two}`, { key: user.key, body: { name: 'openPage' } })).status,
+    ).toBe(200);
   });
 
   it('are listed as summaries, by name and by agent', async () => {
@@ -194,9 +221,13 @@ describe('tools and agents', () => {
     expect(all.tools.map((tool: { name: string }) => tool.name)).toEqual(['Cancel order', 'Look up order']);
     expect(all.tools[1]).toMatchObject({ tool_id, used_by: 1 });
     expect(all.tools[1].headers).toBeUndefined();
-    expect((await api.request('GET', `${tools}?search=CANCEL`, { key: user.key })).body.tools).toHaveLength(1);
+    expect((await api.request('GET', `${tools}?search=CANCEL`, { key: user.key })).body.tools).toHaveLength(
+      1,
+    );
     expect(
-      (await api.request('GET', `${tools}?agent_id=${agent}`, { key: user.key })).body.tools.map((tool: { tool_id: string }) => tool.tool_id),
+      (await api.request('GET', `${tools}?agent_id=${agent}`, { key: user.key })).body.tools.map(
+        (tool: { tool_id: string }) => tool.tool_id,
+      ),
     ).toEqual([tool_id]);
     expect((await api.request('GET', `${tools}?agent_id=missing`, { key: user.key })).status).toBe(404);
   });

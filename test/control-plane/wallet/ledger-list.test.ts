@@ -11,7 +11,8 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-const read = (query = '', key = user.key, whose = 'self') => api.request('GET', `/wallet/${whose}/ledger${query}`, { key });
+const read = (query = '', key = user.key, whose = 'self') =>
+  api.request('GET', `/wallet/${whose}/ledger${query}`, { key });
 
 describe('the ledger of a wallet', () => {
   it('has every entry newest first, with the balance after it and the call it paid for', async () => {
@@ -19,7 +20,15 @@ describe('the ledger of a wallet', () => {
     const { body } = await api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id } });
     await api.request('POST', `/v1/agent/sessions/${body.session_id}/end`, { key: user.key });
     const { entries } = (await read()).body;
-    expect(entries.map(({ seq, kind, amount, balance, session_id }: Record<string, unknown>) => [seq, kind, amount, balance, session_id])).toEqual([
+    expect(
+      entries.map(({ seq, kind, amount, balance, session_id }: Record<string, unknown>) => [
+        seq,
+        kind,
+        amount,
+        balance,
+        session_id,
+      ]),
+    ).toEqual([
       [3, 'settle', '0.06', '10.00', body.session_id],
       [2, 'hold', '-0.06', '9.94', body.session_id],
       [1, 'top_up', '10.00', '10.00', null],
@@ -29,7 +38,9 @@ describe('the ledger of a wallet', () => {
   it('pages by cursor and by number, in the order the entries were posted', async () => {
     const first = (await read('?page_size=2')).body;
     const second = (await read(`?page_size=2&cursor=${first.next_cursor}`)).body;
-    expect([...first.entries, ...second.entries].map((entry: { seq: number }) => entry.seq)).toEqual([3, 2, 1]);
+    expect([...first.entries, ...second.entries].map((entry: { seq: number }) => entry.seq)).toEqual([
+      3, 2, 1,
+    ]);
     expect([first.has_more, second.has_more, second.next_cursor]).toEqual([true, false, null]);
     expect((await read('?page_size=2&page=2')).body).toMatchObject({ entries: second.entries, total: 3 });
   });
@@ -44,7 +55,13 @@ describe('the ledger of a wallet', () => {
 describe('GET /v1/account', () => {
   it('tells whose key it is and what the account may do', async () => {
     const { body } = await api.request('GET', '/v1/account', { key: user.key });
-    expect(body).toMatchObject({ user_id: user.userId, team_id: user.teamId, is_operator: false, beta_access: true, daily_cap: null });
+    expect(body).toMatchObject({
+      user_id: user.userId,
+      team_id: user.teamId,
+      is_operator: false,
+      beta_access: true,
+      daily_cap: null,
+    });
     expect((await api.request('GET', '/v1/account', { key: api.rootKey })).body.is_operator).toBe(true);
   });
 

@@ -24,10 +24,19 @@ afterEach(async () => {
 });
 
 /** A web session that lasted `seconds`, its agent posting to these paths of the receiver. */
-async function call(paths: readonly { path: string; secret?: string }[], body: Record<string, unknown> = {}): Promise<string> {
-  const post_call = paths.map(({ path, secret }) => ({ url: `${receiver.url}${path}`, ...(secret ? { secret } : {}) }));
+async function call(
+  paths: readonly { path: string; secret?: string }[],
+  body: Record<string, unknown> = {},
+): Promise<string> {
+  const post_call = paths.map(({ path, secret }) => ({
+    url: `${receiver.url}${path}`,
+    ...(secret ? { secret } : {}),
+  }));
   const agent_id = await api.publishAgent(user, { webhooks: { post_call } });
-  const created = await api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id, ...body } });
+  const created = await api.request('POST', '/v1/agent/sessions', {
+    key: user.key,
+    body: { agent_id, ...body },
+  });
   const id: string = created.body.session_id;
   await api.report(id, { type: 'joined', at: api.at() });
   await api.clock.advance(12_500);
@@ -42,7 +51,13 @@ async function analyse(id: string): Promise<void> {
     { _id: id },
     { $set: { 'analysis.state': 'running', 'analysis.job_id': `job-${session?.analysis.runs}` } },
   );
-  const result = { status: 'completed' as const, summary: 'Fine.', data: [], criteria_results: [], error: null };
+  const result = {
+    status: 'completed' as const,
+    summary: 'Fine.',
+    data: [],
+    criteria_results: [],
+    error: null,
+  };
   await api.report(id, { type: 'analysis', job_id: `job-${session?.analysis.runs}`, result });
 }
 
@@ -98,7 +113,8 @@ describe('webhooks', () => {
     );
     const received = await receiver.waitFor(2);
     for (const { path, headers, raw } of received) {
-      const [, t, v1] = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(String(headers['x-service-webhook-signature'])) ?? [];
+      const [, t, v1] =
+        /^t=(\d+),v1=([0-9a-f]{64})$/.exec(String(headers['x-service-webhook-signature'])) ?? [];
       expect(Number(t)).toBe(Math.floor(api.clock.wallTime() / 1000));
       expect(v1).toBe(
         createHmac('sha256', path === '/a' ? 'one' : 'two')
@@ -124,8 +140,14 @@ describe('webhooks', () => {
     await pass(600_000);
     expect(receiver.received.length).toBe(3);
     expect(new Set(receiver.received.map(({ raw }) => raw.toString())).size).toBe(1);
-    expect(new Set(receiver.received.map(({ headers }) => headers['x-service-webhook-signature'])).size).toBe(3);
-    expect(await api.context.models.deliveries.findOne().lean()).toMatchObject({ state: 'dropped', attempts: 3, last_result: '500' });
+    expect(new Set(receiver.received.map(({ headers }) => headers['x-service-webhook-signature'])).size).toBe(
+      3,
+    );
+    expect(await api.context.models.deliveries.findOne().lean()).toMatchObject({
+      state: 'dropped',
+      attempts: 3,
+      last_result: '500',
+    });
   });
 
   it('an answer that does not come within 10 s is a failed attempt', async () => {
@@ -144,14 +166,19 @@ describe('webhooks', () => {
     await end(await call([{ path: '/a' }]));
     await receiver.waitFor(1);
     await deliverer.close();
-    expect(await api.context.models.deliveries.findOne().lean()).toMatchObject({ state: 'pending', attempts: 0, lease: null });
+    expect(await api.context.models.deliveries.findOne().lean()).toMatchObject({
+      state: 'pending',
+      attempts: 0,
+      lease: null,
+    });
     receiver.answer = () => ({ status: 200 });
     deliverer = startDeliverer(api.context);
     await receiver.waitFor(2);
   });
 
   it('a redirect is a failure and is not followed', async () => {
-    receiver.answer = ({ path }) => (path === '/a' ? { status: 307, headers: { location: '/b' } } : { status: 200 });
+    receiver.answer = ({ path }) =>
+      path === '/a' ? { status: 307, headers: { location: '/b' } } : { status: 200 };
     await end(await call([{ path: '/a' }]));
     await receiver.waitFor(1);
     await pass(1_000);
@@ -160,13 +187,16 @@ describe('webhooks', () => {
   });
 
   it('an event waits for the endpoint’s earlier one, and for that endpoint only', async () => {
-    receiver.answer = ({ path, body }) => ({ status: path === '/slow' && body.event === 'call.ended' ? 500 : 200 });
+    receiver.answer = ({ path, body }) => ({
+      status: path === '/slow' && body.event === 'call.ended' ? 500 : 200,
+    });
     const id = await call([{ path: '/slow' }, { path: '/quick' }]);
     await end(id);
     await analyse(id);
     await receiver.waitFor(3);
     await deliverer.idle();
-    const events = (path: string) => receiver.received.filter((webhook) => webhook.path === path).map(({ body }) => body.event);
+    const events = (path: string) =>
+      receiver.received.filter((webhook) => webhook.path === path).map(({ body }) => body.event);
     expect([events('/quick'), events('/slow')]).toEqual([['call.ended', 'call.analyzed'], ['call.ended']]);
     await pass(1_000);
     await pass(5_000);
@@ -182,22 +212,38 @@ describe('webhooks', () => {
     await deliverer.idle();
     await api.clock.advance(5_000);
     await api.context.models.sessions.updateOne({ _id: id }, { $set: { 'analysis.state': 'error' } });
-    expect((await api.request('POST', `/v1/agent/sessions/${id}/analysis`, { key: user.key })).status).toBe(202);
+    expect((await api.request('POST', `/v1/agent/sessions/${id}/analysis`, { key: user.key })).status).toBe(
+      202,
+    );
     await analyse(id);
     await receiver.waitFor(3);
-    const analyses = receiver.received.filter(({ body }) => body.event === 'call.analyzed').map(({ body }) => body.analysis);
+    const analyses = receiver.received
+      .filter(({ body }) => body.event === 'call.analyzed')
+      .map(({ body }) => body.analysis);
     expect(analyses.map(({ finished_at: _, ...analysis }) => analysis)).toEqual(
-      Array.from({ length: 2 }, () => ({ status: 'completed', summary: 'Fine.', data: [], criteria_results: [], error: null })),
+      Array.from({ length: 2 }, () => ({
+        status: 'completed',
+        summary: 'Fine.',
+        data: [],
+        criteria_results: [],
+        error: null,
+      })),
     );
     expect(analyses[1].finished_at > analyses[0].finished_at).toBe(true);
   });
 
   it('an endpoint whose address is private by the time of delivery gets nothing', async () => {
     const id = await call([{ path: '/a' }]);
-    await api.context.models.sessions.updateOne({ _id: id }, { $set: { endpoints: [{ url: 'http://private.example.com/', secret: null }] } });
+    await api.context.models.sessions.updateOne(
+      { _id: id },
+      { $set: { endpoints: [{ url: 'http://private.example.com/', secret: null }] } },
+    );
     await end(id);
     for (const ms of [1_000, 5_000]) await pass(ms);
-    expect(await api.context.models.deliveries.findOne().lean()).toMatchObject({ state: 'dropped', last_result: 'The host is not a public address' });
+    expect(await api.context.models.deliveries.findOne().lean()).toMatchObject({
+      state: 'dropped',
+      last_result: 'The host is not a public address',
+    });
     expect(receiver.received).toEqual([]);
   });
 
@@ -210,7 +256,10 @@ describe('webhooks', () => {
     expect(leased?.lease).not.toBeNull();
     receiver.answer = () => ({ status: 200 });
     const successor = startDeliverer(api.context);
-    await api.context.models.deliveries.updateOne({ _id: leased?._id ?? '' }, { $set: { lease: 'of a dead process' } });
+    await api.context.models.deliveries.updateOne(
+      { _id: leased?._id ?? '' },
+      { $set: { lease: 'of a dead process' } },
+    );
     await api.clock.advance(21_000);
     await receiver.waitFor(2);
     await Promise.all([successor.idle(), deliverer.idle()]);
@@ -219,8 +268,12 @@ describe('webhooks', () => {
   });
 
   it('a preview triggers no webhook and is in no list', async () => {
-    const agent_id = await api.publishAgent(user, { webhooks: { post_call: [{ url: `${receiver.url}/a` }] } });
-    const { status, body } = await api.request('POST', `/v1/agent/agents/${agent_id}/preview-sessions`, { key: user.key });
+    const agent_id = await api.publishAgent(user, {
+      webhooks: { post_call: [{ url: `${receiver.url}/a` }] },
+    });
+    const { status, body } = await api.request('POST', `/v1/agent/agents/${agent_id}/preview-sessions`, {
+      key: user.key,
+    });
     expect([status, body.max_duration_seconds]).toEqual([201, 600]);
     await api.report(body.session_id, { type: 'joined', at: api.at() });
     await api.clock.advance(120_000);
@@ -228,10 +281,22 @@ describe('webhooks', () => {
     expect(await api.balance(user.userId)).toBe(10_000_000);
     expect(await api.context.models.deliveries.countDocuments()).toBe(0);
     expect((await api.request('GET', '/v1/agent/sessions', { key: user.key })).body.sessions).toEqual([]);
-    expect((await api.request('GET', `/v1/agent/sessions/${body.session_id}`, { key: user.key })).status).toBe(404);
-    expect((await api.request('POST', `/v1/agent/sessions/${body.session_id}/analysis`, { key: user.key })).status).toBe(404);
-    const preview = await api.request('GET', `/v1/agent/agents/${agent_id}/preview-sessions/${body.session_id}`, { key: user.key });
-    expect([preview.status, preview.body.status, preview.body.duration_seconds]).toEqual([200, 'completed', 120]);
+    expect(
+      (await api.request('GET', `/v1/agent/sessions/${body.session_id}`, { key: user.key })).status,
+    ).toBe(404);
+    expect(
+      (await api.request('POST', `/v1/agent/sessions/${body.session_id}/analysis`, { key: user.key })).status,
+    ).toBe(404);
+    const preview = await api.request(
+      'GET',
+      `/v1/agent/agents/${agent_id}/preview-sessions/${body.session_id}`,
+      { key: user.key },
+    );
+    expect([preview.status, preview.body.status, preview.body.duration_seconds]).toEqual([
+      200,
+      'completed',
+      120,
+    ]);
   });
 });
 
@@ -239,9 +304,13 @@ describe('an endpoint that hangs', () => {
   /** Sessions of a user whose webhooks go to one path; all end at once. */
   async function endCalls(count: number, path: string): Promise<void> {
     const ids: string[] = [];
-    const agent_id = await api.publishAgent(user, { webhooks: { post_call: [{ url: `${receiver.url}${path}` }] } });
+    const agent_id = await api.publishAgent(user, {
+      webhooks: { post_call: [{ url: `${receiver.url}${path}` }] },
+    });
     for (let index = 0; index < count; index++) {
-      const { session_id } = (await api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id } })).body;
+      const { session_id } = (
+        await api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id } })
+      ).body;
       await api.report(session_id, { type: 'joined', at: api.at() });
       ids.push(session_id);
     }

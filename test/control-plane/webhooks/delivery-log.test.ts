@@ -23,8 +23,13 @@ afterAll(async () => {
 });
 
 async function endedCall(urls: readonly string[]): Promise<string> {
-  const agent_id = await api.publishAgent(user, { webhooks: { post_call: urls.map((url) => ({ url, secret: 'planted-signing-key' })) } });
-  const { body } = await api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id, metadata: { order: 'planted-payload' } } });
+  const agent_id = await api.publishAgent(user, {
+    webhooks: { post_call: urls.map((url) => ({ url, secret: 'planted-signing-key' })) },
+  });
+  const { body } = await api.request('POST', '/v1/agent/sessions', {
+    key: user.key,
+    body: { agent_id, metadata: { order: 'planted-payload' } },
+  });
   await api.report(body.session_id, { type: 'joined', at: api.at() });
   await api.clock.advance(5_000);
   await api.report(body.session_id, { type: 'ended', at: api.at(), end_reason: 'agent_hangup' });
@@ -32,7 +37,8 @@ async function endedCall(urls: readonly string[]): Promise<string> {
   return body.session_id;
 }
 
-const log = (id: string, query = '', key = user.key) => api.request('GET', `/v1/agent/sessions/${id}/deliveries${query}`, { key });
+const log = (id: string, query = '', key = user.key) =>
+  api.request('GET', `/v1/agent/sessions/${id}/deliveries${query}`, { key });
 
 describe('the delivery log of a session', () => {
   it('tells per endpoint what was answered, how often it was tried and when it is tried again', async () => {
@@ -55,7 +61,13 @@ describe('the delivery log of a session', () => {
       next_at: null,
       finished_at: api.at(),
     });
-    expect(of('/bad')).toMatchObject({ state: 'pending', attempts: 1, last_status: 500, next_at: api.at(1_000), finished_at: null });
+    expect(of('/bad')).toMatchObject({
+      state: 'pending',
+      attempts: 1,
+      last_status: 500,
+      next_at: api.at(1_000),
+      finished_at: null,
+    });
   });
 
   it('names the cause when nobody answered, and the drop after the third attempt', async () => {
@@ -65,7 +77,13 @@ describe('the delivery log of a session', () => {
       await deliverer.idle();
     }
     const [row] = (await log(id)).body.deliveries;
-    expect(row).toMatchObject({ state: 'dropped', attempts: 3, last_status: null, next_at: null, finished_at: api.at() });
+    expect(row).toMatchObject({
+      state: 'dropped',
+      attempts: 3,
+      last_status: null,
+      next_at: null,
+      finished_at: api.at(),
+    });
     expect(row.last_error).toMatch(/ECONNREFUSED/);
   });
 
@@ -90,7 +108,12 @@ describe('the delivery log of a session', () => {
     const first = (await log(id, '?page_size=2')).body;
     const second = (await log(id, `?page_size=2&cursor=${first.next_cursor}`)).body;
     const numbered = (await log(id, '?page_size=2&page=2')).body;
-    expect([first.deliveries.length, first.has_more, second.deliveries.length, second.has_more]).toEqual([2, true, 1, false]);
+    expect([first.deliveries.length, first.has_more, second.deliveries.length, second.has_more]).toEqual([
+      2,
+      true,
+      1,
+      false,
+    ]);
     expect(numbered).toMatchObject({ deliveries: second.deliveries, total: 3 });
   });
 });
@@ -108,8 +131,14 @@ describe('sending a webhook again', () => {
     await deliverer.idle();
     const [first, second] = receiver.received.filter(({ path }) => path === '/again');
     expect(second?.raw).toEqual(first?.raw);
-    expect(second?.headers['x-service-webhook-signature']).not.toBe(first?.headers['x-service-webhook-signature']);
-    expect((await log(id)).body.deliveries[0]).toMatchObject({ state: 'delivered', attempts: 1, finished_at: api.at() });
+    expect(second?.headers['x-service-webhook-signature']).not.toBe(
+      first?.headers['x-service-webhook-signature'],
+    );
+    expect((await log(id)).body.deliveries[0]).toMatchObject({
+      state: 'delivered',
+      attempts: 1,
+      finished_at: api.at(),
+    });
   });
 
   it('is refused while it is on its way, and of deliveries that are not there or another team’s', async () => {
@@ -126,7 +155,9 @@ describe('the delivery log of a team', () => {
     receiver.answer = () => ({ status: 204 });
     const id = await endedCall([`${receiver.url}/team`]);
     const all = (query = '', key = user.key) => api.request('GET', `/v1/agent/deliveries${query}`, { key });
-    const sessions = (await all('?state=delivered')).body.deliveries.map((row: { session_id: string }) => row.session_id);
+    const sessions = (await all('?state=delivered')).body.deliveries.map(
+      (row: { session_id: string }) => row.session_id,
+    );
     expect(sessions).toContain(id);
     expect((await all('?state=queued')).body.deliveries).toEqual([]);
     expect((await all('', (await api.createUser()).key)).body.deliveries).toEqual([]);

@@ -26,12 +26,16 @@ afterEach(async () => {
 });
 
 async function publish(paths: readonly string[]): Promise<string> {
-  return api.publishAgent(user, { webhooks: { post_call: paths.map((path) => ({ url: `${receiver.url}${path}` })) } });
+  return api.publishAgent(user, {
+    webhooks: { post_call: paths.map((path) => ({ url: `${receiver.url}${path}` })) },
+  });
 }
 
 /** A call of this agent that has ended; its `call.ended` is with the deliveries. */
 async function endedCall(agentId: string): Promise<string> {
-  const { session_id: id } = (await api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id: agentId } })).body;
+  const { session_id: id } = (
+    await api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id: agentId } })
+  ).body;
   await api.report(id, { type: 'joined', at: api.at() });
   await api.report(id, { type: 'ended', at: api.at(), end_reason: 'agent_hangup' });
   return id;
@@ -50,11 +54,20 @@ async function withOutbox(id: string, outbox: readonly OutboxEvent[]): Promise<S
 async function eventAfter(id: string, rank: number): Promise<OutboxEvent> {
   const first = await api.context.models.deliveries.findOne({ session_id: id }).lean();
   if (!first) throw new Error('no delivery');
-  return { id: `${id}:call.analyzed:${rank}`, event: 'call.analyzed', rank: 2 + rank, at: first.created_at, payload: first.payload };
+  return {
+    id: `${id}:call.analyzed:${rank}`,
+    event: 'call.analyzed',
+    rank: 2 + rank,
+    at: first.created_at,
+    payload: first.payload,
+  };
 }
 
 async function states(id: string): Promise<string[]> {
-  const rows = await api.context.models.deliveries.find({ session_id: id }).sort({ url: 1, rank: 1, _id: 1 }).lean();
+  const rows = await api.context.models.deliveries
+    .find({ session_id: id })
+    .sort({ url: 1, rank: 1, _id: 1 })
+    .lean();
   return rows.map(({ url, rank, state }) => `${new URL(url).pathname} ${rank} ${state}`);
 }
 
@@ -69,7 +82,14 @@ it('webhooks: an outbox handed over by two processes at once is in the deliverie
   const session = await withOutbox(id, [await eventAfter(id, 1), await eventAfter(id, 2)]);
   await Promise.all([relayOutbox(api.context, session), relayOutbox(api.context, session)]);
   await relayOutbox(api.context, session);
-  expect(await states(id)).toEqual(['/a 2 delivered', '/a 3 pending', '/a 4 queued', '/b 2 delivered', '/b 3 pending', '/b 4 queued']);
+  expect(await states(id)).toEqual([
+    '/a 2 delivered',
+    '/a 3 pending',
+    '/a 4 queued',
+    '/b 2 delivered',
+    '/b 3 pending',
+    '/b 4 queued',
+  ]);
   expect((await api.context.models.sessions.findById(id).lean())?.outbox).toEqual([]);
 });
 
@@ -100,7 +120,11 @@ it('webhooks: a delivery another process has taken since it was seen is left to 
   const { collection } = api.context.models.deliveries;
   const bulkWrite = collection.bulkWrite.bind(collection);
   vi.spyOn(collection, 'bulkWrite').mockImplementationOnce(async (...values) => {
-    const taken = { lease: 'of another process', attempts: 1, next_at: new Date(api.clock.wallTime() + 20_000) };
+    const taken = {
+      lease: 'of another process',
+      attempts: 1,
+      next_at: new Date(api.clock.wallTime() + 20_000),
+    };
     await api.context.models.deliveries.updateOne({ _id: `${id}:call.ended:0` }, { $set: taken });
     return bulkWrite(...values);
   });

@@ -1,7 +1,12 @@
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
-import { type AddressInfo, connect as connectTcp, createServer as createTcpServer, type Socket } from 'node:net';
+import {
+  type AddressInfo,
+  connect as connectTcp,
+  createServer as createTcpServer,
+  type Socket,
+} from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, vi } from 'vitest';
@@ -69,7 +74,10 @@ describe('two replicas of the control plane', () => {
     second = await startReplica(redis.url, first.api);
     receiver = await openWebhookReceiver();
     worker = await startWorker(first.port);
-    await vi.waitFor(() => expect([first.hub.isHeld('w1'), second.hub.isHeld('w1')]).toEqual([true, true]), WAIT);
+    await vi.waitFor(
+      () => expect([first.hub.isHeld('w1'), second.hub.isHeld('w1')]).toEqual([true, true]),
+      WAIT,
+    );
     user = await first.api.createUser();
   });
   afterEach(async () => {
@@ -82,21 +90,26 @@ describe('two replicas of the control plane', () => {
     await first.api.close();
   });
 
-  itNeeds(NEEDS)('design §2: a session created through one is carried by a worker of the other, and ended through it', async () => {
-    const sessionId = await createThrough(second);
-    await vi.waitFor(() => expect(worker.plans).toEqual([sessionId]), WAIT);
-    const offer = await second.api.request('POST', `/v1/agent/sessions/${sessionId}/webrtc`, {
-      body: { sdp: 'v=0', type: 'offer' },
-      headers: { authorization: `Bearer ${tokens.get(sessionId)}` },
-    });
-    expect(offer.body).toEqual({ sdp: 'answer to v=0', type: 'answer' });
-    worker.report({ type: 'joined', at: now() });
-    await untilStatus(second, sessionId, 'active');
-    const ended = await second.api.request('POST', `/v1/agent/sessions/${sessionId}/end`, { key: user.key });
-    expect(ended.status).toBe(204);
-    await untilStatus(first, sessionId, 'completed');
-    await expectSettledOnce(sessionId);
-  });
+  itNeeds(NEEDS)(
+    'design §2: a session created through one is carried by a worker of the other, and ended through it',
+    async () => {
+      const sessionId = await createThrough(second);
+      await vi.waitFor(() => expect(worker.plans).toEqual([sessionId]), WAIT);
+      const offer = await second.api.request('POST', `/v1/agent/sessions/${sessionId}/webrtc`, {
+        body: { sdp: 'v=0', type: 'offer' },
+        headers: { authorization: `Bearer ${tokens.get(sessionId)}` },
+      });
+      expect(offer.body).toEqual({ sdp: 'answer to v=0', type: 'answer' });
+      worker.report({ type: 'joined', at: now() });
+      await untilStatus(second, sessionId, 'active');
+      const ended = await second.api.request('POST', `/v1/agent/sessions/${sessionId}/end`, {
+        key: user.key,
+      });
+      expect(ended.status).toBe(204);
+      await untilStatus(first, sessionId, 'completed');
+      await expectSettledOnce(sessionId);
+    },
+  );
 
   itNeeds(NEEDS)(
     'design §2: when the replica of its worker is killed a session is unknown until the worker is at the other, then goes on and is settled once',
@@ -109,7 +122,10 @@ describe('two replicas of the control plane', () => {
       worker.route(null);
       await first.kill();
       // The watch looks every five seconds; a worker that is away for fifteen has not found another replica.
-      const watch = startLinkWatch(second.api.context, { isHeld: (id) => second.hub.isHeld(id), lost: (id) => second.sink.workerLost(id) });
+      const watch = startLinkWatch(second.api.context, {
+        isHeld: (id) => second.hub.isHeld(id),
+        lost: (id) => second.sink.workerLost(id),
+      });
       for (let look = 0; look < 6; look++) {
         await clock.advance(5_000);
         await watch.idle();
@@ -129,7 +145,10 @@ describe('two replicas of the control plane', () => {
     const agentId = await publish({ public_enabled: true, allowed_origins: [ORIGIN] });
     const statuses: number[] = [];
     for (const replica of [first, second, first, second]) {
-      const created = await replica.api.request('POST', '/v1/agent/sessions', { body: { agent_id: agentId }, headers: { origin: ORIGIN } });
+      const created = await replica.api.request('POST', '/v1/agent/sessions', {
+        body: { agent_id: agentId },
+        headers: { origin: ORIGIN },
+      });
       statuses.push(created.status);
     }
     expect(statuses).toEqual([201, 201, 201, 429]);
@@ -138,7 +157,10 @@ describe('two replicas of the control plane', () => {
   itNeeds(NEEDS)('without a free worker at either a session is a 503, and nothing is charged', async () => {
     worker.isFull = true;
     const agentId = await publish();
-    const refused = await second.api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id: agentId } });
+    const refused = await second.api.request('POST', '/v1/agent/sessions', {
+      key: user.key,
+      body: { agent_id: agentId },
+    });
     expect(refused.status).toBe(503);
     const balance = (await first.api.context.ledger.wallet(user.userId))?.newest.balanceMicros;
     expect(balance).toBe(10_000_000);
@@ -149,7 +171,10 @@ const tokens = new Map<string, string>();
 
 async function publish(profile?: Record<string, unknown>): Promise<string> {
   const config = { webhooks: { post_call: [{ url: `${receiver.url}/hook` }] } };
-  const created = await first.api.request('POST', '/v1/agent/agents', { key: user.key, body: { name: 'Ada', config } });
+  const created = await first.api.request('POST', '/v1/agent/agents', {
+    key: user.key,
+    body: { name: 'Ada', config },
+  });
   expect(created.text).toContain('agent_id');
   const id: string = created.body.agent_id;
   if (profile) await first.api.request('PATCH', `/v1/agent/agents/${id}`, { key: user.key, body: profile });
@@ -158,7 +183,10 @@ async function publish(profile?: Record<string, unknown>): Promise<string> {
 }
 
 async function createThrough(replica: Replica): Promise<string> {
-  const created = await replica.api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id: await publish() } });
+  const created = await replica.api.request('POST', '/v1/agent/sessions', {
+    key: user.key,
+    body: { agent_id: await publish() },
+  });
   expect([created.status, created.text]).toEqual([201, expect.any(String)]);
   tokens.set(created.body.session_id, created.body.token);
   return created.body.session_id;
@@ -174,13 +202,27 @@ async function untilStatus(replica: Replica, sessionId: string, status: string):
 /** Both replicas sweep and deliver; still each entry and each event is there once. */
 async function expectSettledOnce(sessionId: string): Promise<void> {
   const { models } = first.api.context;
-  await vi.waitFor(async () => expect((await models.sessions.findById(sessionId).lean())?.billing.state).toBe('settled'), WAIT);
-  const entries = await models.ledger.find({ user_id: user.userId, key: new RegExp(`^s:${sessionId}:`) }).lean();
+  await vi.waitFor(
+    async () => expect((await models.sessions.findById(sessionId).lean())?.billing.state).toBe('settled'),
+    WAIT,
+  );
+  const entries = await models.ledger
+    .find({ user_id: user.userId, key: new RegExp(`^s:${sessionId}:`) })
+    .lean();
   expect(entries.map((entry) => entry.kind).sort()).toEqual(['hold', 'settle']);
   for (const { api } of [first, second]) await sweep(api.context, { graceMs: 0, startedAtMs: 0 });
-  await vi.waitFor(() => expect(receiver.received.map(({ body }) => body.event)).toContain('call.ended'), WAIT);
   await vi.waitFor(
-    async () => expect(await models.deliveries.countDocuments({ session_id: sessionId, state: { $in: ['queued', 'pending'] } })).toBe(0),
+    () => expect(receiver.received.map(({ body }) => body.event)).toContain('call.ended'),
+    WAIT,
+  );
+  await vi.waitFor(
+    async () =>
+      expect(
+        await models.deliveries.countDocuments({
+          session_id: sessionId,
+          state: { $in: ['queued', 'pending'] },
+        }),
+      ).toBe(0),
     WAIT,
   );
   expect(receiver.received.map(({ body }) => body.event)).toEqual(['call.ended']);
@@ -203,7 +245,10 @@ async function startReplica(redisUrl: string, beside?: TestApi): Promise<Replica
     credentials: beside.context.credentials,
     ledger: createLedger({ entries: beside.context.models.ledger, clock }),
   };
-  const api = await openTestApi({ EGRESS_ALLOW: '127.0.0.1', PUBLIC_RATE_PER_IP: '3' }, { clock, coordination, dispatch: hub, ...shared });
+  const api = await openTestApi(
+    { EGRESS_ALLOW: '127.0.0.1', PUBLIC_RATE_PER_IP: '3' },
+    { clock, coordination, dispatch: hub, ...shared },
+  );
   sink = createReportSink(api.context, jobsOfCalls(api.context));
   others = await joinReplicas({ coordination, clock, logger, own: hub });
   const server: Server = createServer();
@@ -227,7 +272,10 @@ async function startReplica(redisUrl: string, beside?: TestApi): Promise<Replica
   };
 }
 
-/** A worker that takes every job, over the real link, through an address that leads to the one replica or the other. */
+/**
+ * A worker that takes every job, over the real link, through an address that leads to the one replica or the
+ * other.
+ */
 interface ScriptedWorker {
   readonly plans: string[];
   isFull: boolean;
@@ -282,12 +330,18 @@ async function startWorker(firstPort: number): Promise<ScriptedWorker> {
   const onMessage = (message: ControlMessage) => {
     if (message.type === 'offer') {
       const session = { session_id: message.session_id, epoch: message.epoch };
-      client.send(scripted.isFull ? { type: 'decline', ...session, reason: 'full' } : { type: 'accept', ...session });
+      client.send(
+        scripted.isFull ? { type: 'decline', ...session, reason: 'full' } : { type: 'accept', ...session },
+      );
     } else if (message.type === 'assign') {
       plans.push(message.session_id);
       running.push({ sessionId: message.session_id, epoch: message.epoch });
     } else if (message.type === 'webrtc.offer') {
-      client.send({ type: 'answer', request_id: message.request_id, result: { ok: true, value: { sdp: `answer to ${message.sdp}` } } });
+      client.send({
+        type: 'answer',
+        request_id: message.request_id,
+        result: { ok: true, value: { sdp: `answer to ${message.sdp}` } },
+      });
     } else if (message.type === 'end') {
       scripted.report({ type: 'ended', at: now(), end_reason: message.end_reason });
     }
@@ -299,7 +353,15 @@ async function startWorker(firstPort: number): Promise<ScriptedWorker> {
     logger,
     spool,
     adopted: new Map(),
-    facts: () => ({ instanceId: 'w1', supervisorRun: null, capacity: 9, codecs: ['PCMU'], sipTag: 'w1', kinds: ['phone', 'web'], sessions: running }),
+    facts: () => ({
+      instanceId: 'w1',
+      supervisorRun: null,
+      capacity: 9,
+      codecs: ['PCMU'],
+      sipTag: 'w1',
+      kinds: ['phone', 'web'],
+      sessions: running,
+    }),
     load: () => ({ calls: running.length, freeSlots: 9, loopLagMs: 0 }),
     onMessage,
     onAlone: () => undefined,

@@ -1,11 +1,20 @@
 import { describe, expect, it } from 'vitest';
 import { isLastTenth, mayTakeLast, slotsOf } from '#control-plane/calls/workers/slots.ts';
 
-const worker = (instanceId: string, kinds: ('web' | 'phone')[], capacity: number, freeSlots: number) => ({ instanceId, kinds, capacity, freeSlots });
+const worker = (instanceId: string, kinds: ('web' | 'phone')[], capacity: number, freeSlots: number) => ({
+  instanceId,
+  kinds,
+  capacity,
+  freeSlots,
+});
 
 describe('slots', () => {
   it('of a kind are those of the workers that take it', () => {
-    const workers = [worker('a', ['web'], 10, 4), worker('b', ['web', 'phone'], 20, 1), worker('c', ['phone'], 5, 5)];
+    const workers = [
+      worker('a', ['web'], 10, 4),
+      worker('b', ['web', 'phone'], 20, 1),
+      worker('c', ['phone'], 5, 5),
+    ];
     expect(slotsOf(workers, 'web')).toEqual({ capacity: 30, free: 5, instanceIds: ['a', 'b'] });
   });
 
@@ -18,9 +27,12 @@ describe('slots', () => {
     [19, 1, 0, true],
     [9, 1, 0, false],
     [2, 1, 0, false],
-  ])('security 5: of %i, with %i free and %i on their way to somebody, the next is one of the last tenth: %s', (capacity, free, asked, expected) => {
-    expect(isLastTenth({ capacity, free }, asked)).toBe(expected);
-  });
+  ])(
+    'security 5: of %i, with %i free and %i on their way to somebody, the next is one of the last tenth: %s',
+    (capacity, free, asked, expected) => {
+      expect(isLastTenth({ capacity, free }, asked)).toBe(expected);
+    },
+  );
 
   it.each([
     ['who holds most while another account holds none', { a: 90 }, 2, false],
@@ -30,7 +42,10 @@ describe('slots', () => {
     ['who holds as many as the others, when there are no more', { a: 45, b: 45 }, 2, true],
     ['who holds as many as another, while a third has none', { a: 45, b: 45 }, 3, false],
     ['who is alone', { a: 99 }, 1, true],
-  ] as const)('security 5: one of them is for an account %s: %o of %i: %s', (_who, held, accounts, expected) => {
-    expect(mayTakeLast('a', new Map(Object.entries(held)), accounts)).toBe(expected);
-  });
+  ] as const)(
+    'security 5: one of them is for an account %s: %o of %i: %s',
+    (_who, held, accounts, expected) => {
+      expect(mayTakeLast('a', new Map(Object.entries(held)), accounts)).toBe(expected);
+    },
+  );
 });

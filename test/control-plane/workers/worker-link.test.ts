@@ -18,7 +18,8 @@ import { MemorySink } from '../../fakes/memory-sink.ts';
 const TOKEN = 'a-token-of-the-workers';
 const REPLACED = { isReplaced: true };
 const logger = createLogger({ level: 'silent', name: 'test' });
-const ended = (reason: 'user_hangup' | 'agent_hangup') => ({ type: 'ended', at: '2026-01-01T00:00:00Z', end_reason: reason }) as const;
+const ended = (reason: 'user_hangup' | 'agent_hangup') =>
+  ({ type: 'ended', at: '2026-01-01T00:00:00Z', end_reason: reason }) as const;
 
 describe('worker link', () => {
   let server: Server;
@@ -90,10 +91,12 @@ describe('worker link', () => {
   }
 
   const accepting = (message: ControlMessage, client: ControlPlaneClient) => {
-    if (message.type === 'offer') client.send({ type: 'accept', session_id: message.session_id, epoch: message.epoch });
+    if (message.type === 'offer')
+      client.send({ type: 'accept', session_id: message.session_id, epoch: message.epoch });
   };
   const declining = (message: ControlMessage, client: ControlPlaneClient) => {
-    if (message.type === 'offer') client.send({ type: 'decline', session_id: message.session_id, epoch: message.epoch, reason: 'full' });
+    if (message.type === 'offer')
+      client.send({ type: 'decline', session_id: message.session_id, epoch: message.epoch, reason: 'full' });
   };
   const offer = (sessionId: string) => ({ sessionId, epoch: 1, kind: 'web', sipCallId: null }) as const;
 
@@ -115,7 +118,11 @@ describe('worker link', () => {
 
   it('one whose event loop is late gets the time for it where all others have refused', async () => {
     const answers: (() => void)[] = [];
-    await connect('late', (message, client) => void (message.type === 'offer' && answers.push(() => accepting(message, client))), { capacity: 9 });
+    await connect(
+      'late',
+      (message, client) => void (message.type === 'offer' && answers.push(() => accepting(message, client))),
+      { capacity: 9 },
+    );
     await connect('full', declining);
     await vi.waitFor(() => expect(hub.describe()).toHaveLength(2));
     const placed = hub.place(offer('s1'));
@@ -125,7 +132,9 @@ describe('worker link', () => {
   });
 
   it('without a free worker a job is refused with 503', async () => {
-    await expect(hub.place(offer('s1'))).rejects.toSatisfy((error) => error instanceof Fault && error.code === 'no_capacity' && error.status === 503);
+    await expect(hub.place(offer('s1'))).rejects.toSatisfy(
+      (error) => error instanceof Fault && error.code === 'no_capacity' && error.status === 503,
+    );
   });
 
   it('a worker with a wrong token is not let in', async () => {
@@ -202,7 +211,8 @@ describe('worker link', () => {
     client.report({ sessionId: 's1', epoch: 1 }, { type: 'joined', at: '2026-01-01T00:00:00Z' });
     client.report({ sessionId: 's1', epoch: 1 }, ended('agent_hangup'));
     await vi.waitFor(() => expect(sink.stored).toHaveLength(2), { timeout: 5_000 });
-    // Even when it takes longer to tell of the loss than to come back: told the other way round, its sessions would stay unknown.
+    // Even when it takes longer to tell of the loss than to come back: told the other way round, its sessions
+    // would stay unknown.
     await vi.waitFor(() => expect(sink.events).toEqual(['back w []', 'lost w', 'back w []']));
   });
 
@@ -219,7 +229,8 @@ describe('worker link', () => {
   it('a gap that nobody can fill is given up, not asked for for ever', async () => {
     const left = await openSpool(directory, 'dead');
     left.append({ sessionId: 's1', epoch: 1 }, { type: 'joined', at: '2026-01-01T00:00:00Z' });
-    for (let turn = 0; turn < 20; turn++) left.append({ sessionId: 's1', epoch: 1 }, { type: 'items', items: [] });
+    for (let turn = 0; turn < 20; turn++)
+      left.append({ sessionId: 's1', epoch: 1 }, { type: 'items', items: [] });
     await left.close();
     const file = join(directory, 'dead', 'reports.jsonl');
     const lines = (await readFile(file, 'utf8')).split('\n');

@@ -1,4 +1,7 @@
-/** Drives the parts that read media: session descriptions as text, and an RTP session on its socket with mutated RTP and RTCP. */
+/**
+ * Drives the parts that read media: session descriptions as text, and an RTP session on its socket with
+ * mutated RTP and RTCP.
+ */
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { systemClock } from '#config/clock.ts';
@@ -22,12 +25,22 @@ import { type HeapUse, heapBytes } from './heap.ts';
 import { mutate } from './mutate.ts';
 import { DESCRIPTIONS } from './sip-corpus.ts';
 
-const LOCAL = { address: '127.0.0.1', port: 4000, sessionId: 1, version: 1, srtpKey: newSrtpKey(), isSecure: false };
+const LOCAL = {
+  address: '127.0.0.1',
+  port: 4000,
+  sessionId: 1,
+  version: 1,
+  srtpKey: newSrtpKey(),
+  isSecure: false,
+};
 const BATCH = 50;
 const FRAME_SAMPLES = 160;
 const PATIENCE_MS = 30_000;
 
-/** How many descriptions were answered; throws when an answer does not fit its offer (RFC 3264 §6), or on anything but a refusal. */
+/**
+ * How many descriptions were answered; throws when an answer does not fit its offer (RFC 3264 §6), or on
+ * anything but a refusal.
+ */
 export async function fuzzDescriptions({
   seed,
   runs,
@@ -45,9 +58,11 @@ export async function fuzzDescriptions({
       const { sdp, remote } = answerAudio(offer, LOCAL);
       answered += 1;
       if (sections(sdp) !== sections(offer)) throw new Error('as many sections in an answer as in its offer');
-      if (readRemote(sdp, LOCAL).codec !== remote.codec) throw new Error('an answer names the codec it accepts');
+      if (readRemote(sdp, LOCAL).codec !== remote.codec)
+        throw new Error('an answer names the codec it accepts');
     } catch (error) {
-      if (!(error instanceof Fault)) throw new Error(`${String(error)} for ${JSON.stringify(offer)}`, { cause: error });
+      if (!(error instanceof Fault))
+        throw new Error(`${String(error)} for ${JSON.stringify(offer)}`, { cause: error });
     }
   }
   return { answered, heap: { early, late: await heapBytes() } };
@@ -57,8 +72,17 @@ function sections(sdp: string): number {
   return sdp.split(/\r\n|\r|\n/).filter((line) => line.startsWith('m=')).length;
 }
 
-/** Sends `runs` datagrams to one session from its negotiated peer; throws when it closes, or does not hear what is well-formed afterwards. */
-export async function fuzzRtp({ seed, runs }: { seed: number; runs: number }): Promise<{ readonly heap: HeapUse }> {
+/**
+ * Sends `runs` datagrams to one session from its negotiated peer; throws when it closes, or does not hear
+ * what is well-formed afterwards.
+ */
+export async function fuzzRtp({
+  seed,
+  runs,
+}: {
+  seed: number;
+  runs: number;
+}): Promise<{ readonly heap: HeapUse }> {
   const random = createRandom(seed);
   const clock = new ManualClock();
   const events = new EventBatcher();
@@ -69,7 +93,14 @@ export async function fuzzRtp({ seed, runs }: { seed: number; runs: number }): P
   const peer = createSocket('udp4');
   peer.bind(0, '127.0.0.1');
   await once(peer, 'listening');
-  const remote = { address: '127.0.0.1', port: peer.address().port, codec: 'PCMU', payloadType: 0, digitPayloadType: 101, sending: true } as const;
+  const remote = {
+    address: '127.0.0.1',
+    port: peer.address().port,
+    codec: 'PCMU',
+    payloadType: 0,
+    digitPayloadType: 101,
+    sending: true,
+  } as const;
   const ports = new PortPool(31_000, 31_019);
   const { leg, opened } = await openRtpSession(
     { leg: 1, localAddress: '127.0.0.1', remote, recording: null, ports, onClosed: () => undefined },
@@ -99,10 +130,18 @@ export async function fuzzRtp({ seed, runs }: { seed: number; runs: number }): P
     const heap = { early, late: await heapBytes() };
     const speech = tone(700, 20_000);
     const untilMs = systemClock.now() + PATIENCE_MS;
-    for (let frame = 0; !heard.some((event) => event.type === 'audio' && event.samples.some((sample) => sample > 4_000)); frame++) {
+    for (
+      let frame = 0;
+      !heard.some((event) => event.type === 'audio' && event.samples.some((sample) => sample > 4_000));
+      frame++
+    ) {
       if (systemClock.now() > untilMs) throw new Error('what is well-formed is not heard any more');
       const at = (frame * FRAME_SAMPLES) % (speech.length - FRAME_SAMPLES);
-      peer.send(audio(frame, 0x7777_0001, speech.subarray(at, at + FRAME_SAMPLES)), opened.localPort ?? 0, '127.0.0.1');
+      peer.send(
+        audio(frame, 0x7777_0001, speech.subarray(at, at + FRAME_SAMPLES)),
+        opened.localPort ?? 0,
+        '127.0.0.1',
+      );
       await turn();
     }
     return { heap };
@@ -116,7 +155,13 @@ export async function fuzzRtp({ seed, runs }: { seed: number; runs: number }): P
 
 function audio(n: number, ssrc: number, samples: Int16Array): Buffer {
   const packet = Buffer.alloc(RTP_HEADER_BYTES + FRAME_SAMPLES);
-  writeRtpHeader(packet, { marker: n === 0, payloadType: 0, sequence: n, timestamp: n * FRAME_SAMPLES, ssrc });
+  writeRtpHeader(packet, {
+    marker: n === 0,
+    payloadType: 0,
+    sequence: n,
+    timestamp: n * FRAME_SAMPLES,
+    ssrc,
+  });
   encodeG711('PCMU', samples, packet, RTP_HEADER_BYTES);
   return packet;
 }
@@ -128,7 +173,15 @@ function withHeader(first: number, payloadType: number, rest: readonly number[])
   return Buffer.concat([packet, Buffer.from(rest)]);
 }
 
-const reception = { ssrc: 1, fractionLost: 3, packetsLost: 9, highestSequence: 70_000, jitter: 12, lastReport: 99, sinceLastReport: 65_536 };
+const reception = {
+  ssrc: 1,
+  fractionLost: 3,
+  packetsLost: 9,
+  highestSequence: 70_000,
+  jitter: 12,
+  lastReport: 99,
+  sinceLastReport: 65_536,
+};
 /** Audio, comfort noise, digits, sources, an extension, padding, and reports. */
 const DATAGRAMS: readonly Buffer[] = [
   audio(0, 0x1234_5678, new Int16Array(FRAME_SAMPLES).fill(3_000)),
@@ -137,6 +190,11 @@ const DATAGRAMS: readonly Buffer[] = [
   withHeader(0x82, 0, [0, 0, 0, 1, 0, 0, 0, 2, 9, 9, 9]),
   withHeader(0x90, 0, [0xbe, 0xde, 0, 1, 0x10, 1, 0, 0, 9, 9, 9]),
   withHeader(0xa0, 8, [9, 9, 9, 0, 0, 3]),
-  Buffer.from(writeRtcp({ ssrc: 5, sent: { wallMs: 1_000, timestamp: 8_000, packets: 50, bytes: 8_000 }, reception }, 'phone@host')),
+  Buffer.from(
+    writeRtcp(
+      { ssrc: 5, sent: { wallMs: 1_000, timestamp: 8_000, packets: 50, bytes: 8_000 }, reception },
+      'phone@host',
+    ),
+  ),
   Buffer.from(writeRtcp({ ssrc: 5, sent: null, reception: null }, 'phone@host')),
 ];

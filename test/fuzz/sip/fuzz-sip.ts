@@ -1,6 +1,7 @@
 /**
- * Drives the embedded signalling, with a worker that answers calls behind it, with mutated SIP over UDP and TCP.
- * Time is the fuzzer's own: after each batch it runs past every retransmission, so that whatever is kept longer than a transaction is a leak.
+ * Drives the embedded signalling, with a worker that answers calls behind it, with mutated SIP over UDP and
+ * TCP. Time is the fuzzer's own: after each batch it runs past every retransmission, so that whatever is kept
+ * longer than a transaction is a leak.
  */
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
@@ -17,7 +18,15 @@ import { createRandom, type Random } from '#test/simulation/random.ts';
 import { openRawCaller } from '#test/telephony/embedded/raw-caller.ts';
 import { type HeapUse, heapBytes } from './heap.ts';
 import { mutate } from './mutate.ts';
-import { ackOf, byeOf, DESCRIPTIONS, type FuzzedCall, inviteOf, optionsOf, sipMessages } from './sip-corpus.ts';
+import {
+  ackOf,
+  byeOf,
+  DESCRIPTIONS,
+  type FuzzedCall,
+  inviteOf,
+  optionsOf,
+  sipMessages,
+} from './sip-corpus.ts';
 
 /** What one run saw. */
 export interface SipFuzzResult {
@@ -35,8 +44,18 @@ const PATIENCE_MS = 30_000;
 /** Longer than any transaction, ms. */
 const OVER_MS = 70_000;
 const TCP_SHARE = 0.05;
-const LOCAL = { address: '127.0.0.1', port: 4_000, sessionId: 1, version: 1, srtpKey: newSrtpKey(), isSecure: false };
-/** Sends `runs` messages; throws when the server does not answer the one behind a batch, or the call at the end is not like any other. */
+const LOCAL = {
+  address: '127.0.0.1',
+  port: 4_000,
+  sessionId: 1,
+  version: 1,
+  srtpKey: newSrtpKey(),
+  isSecure: false,
+};
+/**
+ * Sends `runs` messages; throws when the server does not answer the one behind a batch, or the call at the
+ * end is not like any other.
+ */
 export async function fuzzSip({
   seed,
   runs,
@@ -50,7 +69,9 @@ export async function fuzzSip({
   const server = await startTestSignalling({
     clock,
     admit: async () =>
-      random.chance(0.7) ? { action: 'route', data: { tag: 'worker-1' } } : { action: 'reject', data: { status: 403, reason: 'No' } },
+      random.chance(0.7)
+        ? { action: 'route', data: { tag: 'worker-1' } }
+        : { action: 'reject', data: { status: 403, reason: 'No' } },
   });
   const worker = await connectTestWorker(server);
   const fuzzer = new Fuzzer(server, worker, clock, random);
@@ -100,7 +121,12 @@ class Fuzzer {
     await this.#settle();
     const late = await heapBytes();
     await this.#expectNormalCall();
-    return { statuses: this.#statuses, heap: { early, late }, calls: this.#calls, metrics: this.#server.metrics() };
+    return {
+      statuses: this.#statuses,
+      heap: { early, late },
+      calls: this.#calls,
+      metrics: this.#server.metrics(),
+    };
   }
 
   close(): void {
@@ -117,7 +143,11 @@ class Fuzzer {
     }
     invite.ring();
     try {
-      const dialog = await invite.answer(invite.sdpOffer === null ? (DESCRIPTIONS[0]?.toString() ?? '') : answerAudio(invite.sdpOffer, LOCAL).sdp);
+      const dialog = await invite.answer(
+        invite.sdpOffer === null
+          ? (DESCRIPTIONS[0]?.toString() ?? '')
+          : answerAudio(invite.sdpOffer, LOCAL).sdp,
+      );
       dialog.listen({
         onEnded: () => undefined,
         onOffer: (sdp) => answerOrNull(sdp),
@@ -144,7 +174,8 @@ class Fuzzer {
     socket.on('message', (bytes) => {
       this.#heard(bytes.toString());
       const message = parseMessage(bytes.toString());
-      const isFirst = message && header(message, 'call-id') === theirs.callId && header(message, 'cseq') === '1 INVITE';
+      const isFirst =
+        message && header(message, 'call-id') === theirs.callId && header(message, 'cseq') === '1 INVITE';
       if (!isFirst || message.start.kind !== 'response' || message.start.status < 200) return;
       const call = { ...theirs, ourTag: parameter(header(message, 'to') ?? '', 'tag') ?? '' };
       this.#sendWhole(ackOf(call));
@@ -176,7 +207,8 @@ class Fuzzer {
 
   #heard(text: string): void {
     const status = /^SIP\/2\.0 (\d{3})/.exec(text)?.[1];
-    if (status !== undefined) this.#statuses.set(Number(status), (this.#statuses.get(Number(status)) ?? 0) + 1);
+    if (status !== undefined)
+      this.#statuses.set(Number(status), (this.#statuses.get(Number(status)) ?? 0) + 1);
     if (this.#marker !== '' && text.includes(this.#marker)) this.#marked?.();
   }
 
@@ -185,7 +217,9 @@ class Fuzzer {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#marker = `marker-${name}`;
     this.#marked = resolve;
-    this.#sendWhole(optionsOf({ callId: this.#marker, theirTag: 'marker', port: this.#source?.address().port ?? 0 }));
+    this.#sendWhole(
+      optionsOf({ callId: this.#marker, theirTag: 'marker', port: this.#source?.address().port ?? 0 }),
+    );
     await inTime(promise, `no answer behind message ${name}`);
   }
 
@@ -197,7 +231,8 @@ class Fuzzer {
       await systemClock.sleep(1);
       const { transactions, dialogs } = this.#server.metrics();
       if (transactions === 0 && dialogs === 0) return;
-      if (systemClock.now() > untilMs) throw new Error(`left behind: ${transactions} transactions, ${dialogs} dialogs`);
+      if (systemClock.now() > untilMs)
+        throw new Error(`left behind: ${transactions} transactions, ${dialogs} dialogs`);
     }
   }
 
@@ -210,7 +245,10 @@ class Fuzzer {
         if (n > 50) throw new Error(`the call afterwards was not answered: ${caller.responses.join(', ')}`);
         caller.request({ callId: `after-${n}`, body: DESCRIPTIONS[0]?.toString() ?? '' });
         await caller.next(
-          ({ start, headers }) => start.kind === 'response' && start.status >= 200 && header({ headers }, 'call-id') === `after-${n}`,
+          ({ start, headers }) =>
+            start.kind === 'response' &&
+            start.status >= 200 &&
+            header({ headers }, 'call-id') === `after-${n}`,
           PATIENCE_MS,
         );
       }

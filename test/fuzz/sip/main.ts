@@ -1,10 +1,15 @@
-/** `npm run fuzz:sip -- [--count 100000] [--seed n]`: so many mutated inputs each of SIP, SDP and RTP against the signalling and a media session; prints what came back and what memory did. */
+/**
+ * `npm run fuzz:sip -- [--count 100000] [--seed n]`: so many mutated inputs each of SIP, SDP and RTP against
+ * the signalling and a media session; prints what came back and what memory did.
+ */
 import { parseArgs } from 'node:util';
 import { fuzzDescriptions, fuzzRtp } from './fuzz-media.ts';
 import { fuzzSip } from './fuzz-sip.ts';
 import type { HeapUse } from './heap.ts';
 
-const { values } = parseArgs({ options: { count: { type: 'string', default: '100000' }, seed: { type: 'string' } } });
+const { values } = parseArgs({
+  options: { count: { type: 'string', default: '100000' }, seed: { type: 'string' } },
+});
 const seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(values.seed);
 const runs = Number(values.count);
 const MB = 1 << 20;
@@ -14,7 +19,9 @@ const byStatus = [...statuses].sort(([a], [b]) => a - b).map(([status, count]) =
 console.log(`SIP: ${byStatus.join(', ')}; ${calls} calls reached the worker; ${memory(heap)}`);
 console.log(JSON.stringify(metrics));
 const descriptions = await fuzzDescriptions({ seed, runs });
-console.log(`SDP: ${descriptions.answered} of ${runs} answered, the rest refused; ${memory(descriptions.heap)}`);
+console.log(
+  `SDP: ${descriptions.answered} of ${runs} answered, the rest refused; ${memory(descriptions.heap)}`,
+);
 const rtp = await fuzzRtp({ seed, runs });
 console.log(`RTP: ${runs} datagrams, and the call goes on; ${memory(rtp.heap)}`);
 

@@ -1,4 +1,7 @@
-/** Changes bytes as a broken or hostile sender might: a flipped bit, a lost line, a length that lies, a piece of another message. The same chance, the same bytes. */
+/**
+ * Changes bytes as a broken or hostile sender might: a flipped bit, a lost line, a length that lies, a piece
+ * of another message. The same chance, the same bytes.
+ */
 import type { Random } from '#test/simulation/random.ts';
 
 const TOKENS = [
@@ -36,7 +39,8 @@ const MOST_REPEATS = 400;
 /** One to six changes; `others` are what pieces are taken from. */
 export function mutate(original: Buffer, others: readonly Buffer[], random: Random): Buffer {
   let bytes: Buffer = Buffer.from(original);
-  for (let changes = 1 + Math.floor(random.next() * MOST_CHANGES); changes > 0; changes--) bytes = change(bytes, others, random);
+  for (let changes = 1 + Math.floor(random.next() * MOST_CHANGES); changes > 0; changes--)
+    bytes = change(bytes, others, random);
   return bytes;
 }
 
@@ -56,7 +60,14 @@ function change(bytes: Buffer, others: readonly Buffer[], random: Random): Buffe
     case 4:
       return spliced(bytes, at, length, random.pick(TOKENS));
     case 5:
-      return spliced(bytes, at, 0, Buffer.concat(Array.from({ length: Math.floor(random.next() * MOST_REPEATS) }, () => piece.subarray(0, 4))));
+      return spliced(
+        bytes,
+        at,
+        0,
+        Buffer.concat(
+          Array.from({ length: Math.floor(random.next() * MOST_REPEATS) }, () => piece.subarray(0, 4)),
+        ),
+      );
     case 6:
       return spliced(bytes, at, length, pieceOf(random.pick(others), random));
     case 7:

@@ -1,4 +1,7 @@
-/** What is mutated: requests and responses of every kind, inside and outside of a call, and session descriptions. */
+/**
+ * What is mutated: requests and responses of every kind, inside and outside of a call, and session
+ * descriptions.
+ */
 import { TORTURE_MESSAGES } from '#test/telephony/embedded/torture-messages.ts';
 
 /** The call some of the messages belong to. */
@@ -13,7 +16,13 @@ const CRYPTO = 'a=crypto:1 AES_CM_128_HMAC_SHA1_80 inline:WVNfX19zZW1jdGwgKCkgew
 
 /** Offers as phones, PBXs and carriers make them. */
 export const DESCRIPTIONS: readonly Buffer[] = [
-  ['m=audio 4000 RTP/AVP 0 8 101', 'a=rtpmap:101 telephone-event/8000', 'a=fmtp:101 0-16', 'a=ptime:20', 'a=sendrecv'],
+  [
+    'm=audio 4000 RTP/AVP 0 8 101',
+    'a=rtpmap:101 telephone-event/8000',
+    'a=fmtp:101 0-16',
+    'a=ptime:20',
+    'a=sendrecv',
+  ],
   ['m=audio 4000 RTP/SAVP 0 101', CRYPTO, 'a=rtpmap:101 telephone-event/8000', 'a=sendrecv'],
   [
     'm=audio 4000 RTP/AVPF 111 9 101 110',
@@ -22,8 +31,19 @@ export const DESCRIPTIONS: readonly Buffer[] = [
     'a=rtpmap:110 telephone-event/48000',
     'a=rtcp-mux',
   ],
-  ['m=audio 0 RTP/AVP 18', 'm=video 5000 RTP/AVP 96', 'a=rtpmap:96 VP8/90000', 'm=audio 4002/2 RTP/AVP 3 97 8', 'c=IN IP6 ::1', 'a=sendonly'],
-].map((lines) => Buffer.from(['v=0', 'o=- 1 1 IN IP4 127.0.0.1', 's=-', 'c=IN IP4 127.0.0.1', 't=0 0', ...lines, ''].join('\r\n')));
+  [
+    'm=audio 0 RTP/AVP 18',
+    'm=video 5000 RTP/AVP 96',
+    'a=rtpmap:96 VP8/90000',
+    'm=audio 4002/2 RTP/AVP 3 97 8',
+    'c=IN IP6 ::1',
+    'a=sendonly',
+  ],
+].map((lines) =>
+  Buffer.from(
+    ['v=0', 'o=- 1 1 IN IP4 127.0.0.1', 's=-', 'c=IN IP4 127.0.0.1', 't=0 0', ...lines, ''].join('\r\n'),
+  ),
+);
 
 /** Parts of a message that differ. */
 interface Parts {
@@ -36,7 +56,11 @@ interface Parts {
 
 type Caller = Omit<FuzzedCall, 'ourTag'>;
 
-function message({ callId, theirTag, port }: Caller, ourTag: string | null, { start, cseq, branch, more = [], body = '' }: Parts): string {
+function message(
+  { callId, theirTag, port }: Caller,
+  ourTag: string | null,
+  { start, cseq, branch, more = [], body = '' }: Parts,
+): string {
   return [
     start,
     `Via: SIP/2.0/UDP 127.0.0.1:${port};branch=z9hG4bK-${branch};rport`,
@@ -47,7 +71,9 @@ function message({ callId, theirTag, port }: Caller, ourTag: string | null, { st
     `CSeq: ${cseq}`,
     `Contact: <sip:caller@127.0.0.1:${port}>`,
     ...more,
-    ...(body === '' || more.some((line) => line.startsWith('Content-Type')) ? [] : ['Content-Type: application/sdp']),
+    ...(body === '' || more.some((line) => line.startsWith('Content-Type'))
+      ? []
+      : ['Content-Type: application/sdp']),
     `Content-Length: ${Buffer.byteLength(body)}`,
     '',
     body,
@@ -58,15 +84,28 @@ const requestLine = (method: string) => `${method} sip:+15550100@127.0.0.1 SIP/2
 
 /** The INVITE that begins a call. */
 export function inviteOf(caller: Caller): string {
-  return message(caller, null, { start: requestLine('INVITE'), cseq: '1 INVITE', branch: caller.callId, body: DESCRIPTIONS[0]?.toString() ?? '' });
+  return message(caller, null, {
+    start: requestLine('INVITE'),
+    cseq: '1 INVITE',
+    branch: caller.callId,
+    body: DESCRIPTIONS[0]?.toString() ?? '',
+  });
 }
 
 export function ackOf(call: FuzzedCall): string {
-  return message(call, call.ourTag, { start: requestLine('ACK'), cseq: '1 ACK', branch: `${call.callId}-ack` });
+  return message(call, call.ourTag, {
+    start: requestLine('ACK'),
+    cseq: '1 ACK',
+    branch: `${call.callId}-ack`,
+  });
 }
 
 export function byeOf(call: FuzzedCall): string {
-  return message(call, call.ourTag, { start: requestLine('BYE'), cseq: '2147483647 BYE', branch: `${call.callId}-bye` });
+  return message(call, call.ourTag, {
+    start: requestLine('BYE'),
+    cseq: '2147483647 BYE',
+    branch: `${call.callId}-bye`,
+  });
 }
 
 export function optionsOf(caller: Caller): string {
@@ -77,14 +116,35 @@ export function optionsOf(caller: Caller): string {
 export function sipMessages(call: FuzzedCall, n: number): readonly Buffer[] {
   const offer = DESCRIPTIONS[n % DESCRIPTIONS.length]?.toString() ?? '';
   const alone = (start: string, cseq: string, more: readonly string[] = [], body = '') =>
-    message({ ...call, callId: `fuzz-${n}`, theirTag: `f${n}` }, null, { start, cseq, branch: `${n}-${cseq.replace(' ', '-')}`, more, body });
+    message({ ...call, callId: `fuzz-${n}`, theirTag: `f${n}` }, null, {
+      start,
+      cseq,
+      branch: `${n}-${cseq.replace(' ', '-')}`,
+      more,
+      body,
+    });
   const within = (start: string, cseq: string, more: readonly string[] = [], body = '') =>
     message(call, call.ourTag, { start, cseq, branch: `${n}-in-${cseq.replace(' ', '-')}`, more, body });
-  const request = (method: string, more?: readonly string[], body?: string) => alone(requestLine(method), `1 ${method}`, more, body);
-  const inCall = (method: string, more?: readonly string[], body?: string) => within(requestLine(method), `${10 + n} ${method}`, more, body);
+  const request = (method: string, more?: readonly string[], body?: string) =>
+    alone(requestLine(method), `1 ${method}`, more, body);
+  const inCall = (method: string, more?: readonly string[], body?: string) =>
+    within(requestLine(method), `${10 + n} ${method}`, more, body);
   const plain = [
-    request('INVITE', ['Supported: timer, 100rel', 'Session-Expires: 1800', 'Allow: INVITE, UPDATE', 'X-Account: 7'], offer),
-    request('INVITE', ['Require: 100rel', 'P-Asserted-Identity: <tel:+15550101>', 'Privacy: id', 'Diversion: <sip:+1@h>;reason=busy'], offer),
+    request(
+      'INVITE',
+      ['Supported: timer, 100rel', 'Session-Expires: 1800', 'Allow: INVITE, UPDATE', 'X-Account: 7'],
+      offer,
+    ),
+    request(
+      'INVITE',
+      [
+        'Require: 100rel',
+        'P-Asserted-Identity: <tel:+15550101>',
+        'Privacy: id',
+        'Diversion: <sip:+1@h>;reason=busy',
+      ],
+      offer,
+    ),
     request('INVITE'),
     request('OPTIONS'),
     request('CANCEL'),
@@ -94,7 +154,11 @@ export function sipMessages(call: FuzzedCall, n: number): readonly Buffer[] {
     inCall('INVITE', [], offer),
     inCall('UPDATE', ['Session-Expires: 90;refresher=uas', 'Supported: timer'], offer),
     inCall('INFO', ['Content-Type: application/dtmf-relay'], 'Signal=5\r\nDuration=160\r\n'),
-    inCall('NOTIFY', ['Event: refer', 'Subscription-State: active', 'Content-Type: message/sipfrag'], 'SIP/2.0 180 Ringing\r\n'),
+    inCall(
+      'NOTIFY',
+      ['Event: refer', 'Subscription-State: active', 'Content-Type: message/sipfrag'],
+      'SIP/2.0 180 Ringing\r\n',
+    ),
     inCall('PRACK', ['RAck: 1 1 INVITE']),
     inCall('REFER', ['Refer-To: <sip:+15550102@127.0.0.1>']),
     within('SIP/2.0 200 OK', '1 INVITE', ['Record-Route: <sip:127.0.0.1:5090;lr>'], offer),

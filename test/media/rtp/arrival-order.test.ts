@@ -13,14 +13,18 @@ const packet = (sequence: number) => ({
   payload: Uint8Array.of(sequence),
 });
 
-/** What is passed, and when, of packets that arrive at these times; every 20 ms what has waited for 40 is given up for. */
+/**
+ * What is passed, and when, of packets that arrive at these times; every 20 ms what has waited for 40 is
+ * given up for.
+ */
 function passed(arrivals: readonly { readonly sequence: number; readonly atMs: number }[]) {
   const heard: { sequence: number; atMs: number }[] = [];
   let nowMs = 0;
   const order = new ArrivalOrder(({ sequence }) => heard.push({ sequence, atMs: nowMs }));
   const coming = [...arrivals].sort((one, other) => one.atMs - other.atMs);
   for (; nowMs < 2_000; nowMs++) {
-    for (; coming[0] && coming[0].atMs <= nowMs; coming.shift()) order.push(packet(coming[0].sequence), nowMs);
+    for (; coming[0] && coming[0].atMs <= nowMs; coming.shift())
+      order.push(packet(coming[0].sequence), nowMs);
     if (nowMs % 20 === 0) order.giveUp((_, arrivedMs) => nowMs - arrivedMs >= WAIT_MS);
   }
   return heard;
@@ -30,12 +34,19 @@ const numbers = (heard: readonly { readonly sequence: number }[]) => heard.map((
 
 describe('the packets of a stream', () => {
   it('pass at once where none is missing, over the wrap of their numbers too', () => {
-    const arrivals = [0xfffe, 0xffff, 0x10000, 0x10001].map((sequence, n) => ({ sequence, atMs: 20 * n + 7 }));
-    expect(passed(arrivals)).toEqual(arrivals.map(({ sequence, atMs }) => ({ sequence: sequence & 0xffff, atMs })));
+    const arrivals = [0xfffe, 0xffff, 0x10000, 0x10001].map((sequence, n) => ({
+      sequence,
+      atMs: 20 * n + 7,
+    }));
+    expect(passed(arrivals)).toEqual(
+      arrivals.map(({ sequence, atMs }) => ({ sequence: sequence & 0xffff, atMs })),
+    );
   });
 
   it('wait for the one they overtook, and no longer than they are told to for one that never comes', () => {
-    expect(numbers(passed([0, 2, 1, 3].map((sequence, place) => ({ sequence, atMs: 10 * place }))))).toEqual([0, 1, 2, 3]);
+    expect(numbers(passed([0, 2, 1, 3].map((sequence, place) => ({ sequence, atMs: 10 * place }))))).toEqual([
+      0, 1, 2, 3,
+    ]);
     const heard = passed([0, 2, 3, 4, 5].map((sequence) => ({ sequence, atMs: 20 * sequence })));
     expect(numbers(heard)).toEqual([0, 2, 3, 4, 5]);
     for (const { sequence, atMs } of heard) expect(atMs - 20 * sequence).toBeLessThanOrEqual(WAIT_MS);
@@ -66,7 +77,13 @@ describe('the packets of a stream', () => {
 
   it('are said to be behind when what follows them has passed', () => {
     const order = new ArrivalOrder(() => undefined);
-    expect([0, 2, 1, 1, 3].map((sequence) => order.push(packet(sequence), 0))).toEqual([true, true, true, false, true]);
+    expect([0, 2, 1, 1, 3].map((sequence) => order.push(packet(sequence), 0))).toEqual([
+      true,
+      true,
+      true,
+      false,
+      true,
+    ]);
   });
 
   it('all pass, once and in order, under 60 ms of jitter', () => {
@@ -74,7 +91,9 @@ describe('the packets of a stream', () => {
     fc.assert(
       fc.property(jitters, (delays) => {
         // The first says where the stream begins.
-        const heard = passed(delays.map((delay, sequence) => ({ sequence, atMs: 20 * sequence + (sequence === 0 ? 0 : delay) })));
+        const heard = passed(
+          delays.map((delay, sequence) => ({ sequence, atMs: 20 * sequence + (sequence === 0 ? 0 : delay) })),
+        );
         expect(numbers(heard)).toEqual(delays.map((_, sequence) => sequence));
       }),
       { numRuns: 100 },

@@ -23,7 +23,15 @@ async function payloadsOfFfmpeg(encoder: readonly string[]): Promise<Uint8Array[
     if (packet) payloads.push(packet.payload.slice());
   });
   const source = ['-f', 'lavfi', '-i', 'sine=frequency=700:sample_rate=16000:duration=1'];
-  await promisify(execFile)('ffmpeg', ['-loglevel', 'error', ...source, ...encoder, '-f', 'rtp', `rtp://127.0.0.1:${socket.address().port}`]);
+  await promisify(execFile)('ffmpeg', [
+    '-loglevel',
+    'error',
+    ...source,
+    ...encoder,
+    '-f',
+    'rtp',
+    `rtp://127.0.0.1:${socket.address().port}`,
+  ]);
   await expect.poll(() => payloads.length, { timeout: 5_000 }).toBeGreaterThanOrEqual(FRAMES);
   socket.close();
   return payloads;
@@ -47,7 +55,9 @@ function encodeAll(codec: RtpCodec, samples: Int16Array, rateHz: number): Uint8A
 function purity(samples: Int16Array, rateHz: number): number {
   const heard = resample(samples, rateHz, 8_000);
   const middle = heard.subarray(2_000, 6_000);
-  return (4 * power(middle, 700)) / (2 * (middle.reduce((sum, sample) => sum + sample ** 2, 0) / middle.length));
+  return (
+    (4 * power(middle, 700)) / (2 * (middle.reduce((sum, sample) => sum + sample ** 2, 0) / middle.length))
+  );
 }
 
 describe('codecs of an RTP stream', () => {

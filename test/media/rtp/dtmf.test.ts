@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DigitReceiver, DigitSender, type ReceivedDigit } from '#media/rtp/dtmf.ts';
 
-const event = (code: number, duration: number, isEnd = false) => Uint8Array.of(code, (isEnd ? 0x80 : 0) | 10, duration >> 8, duration & 0xff);
+const event = (code: number, duration: number, isEnd = false) =>
+  Uint8Array.of(code, (isEnd ? 0x80 : 0) | 10, duration >> 8, duration & 0xff);
 
 describe('received telephone events', () => {
   it('report a press once, with its whole duration, however often its end is repeated', () => {
@@ -30,7 +31,9 @@ describe('received telephone events', () => {
 
   it('report the same key pressed twice as two presses', () => {
     const receiver = new DigitReceiver();
-    const digits = [1000, 3000].flatMap((timestamp) => receiver.push(timestamp, event(9, 800, true), timestamp / 8));
+    const digits = [1000, 3000].flatMap((timestamp) =>
+      receiver.push(timestamp, event(9, 800, true), timestamp / 8),
+    );
     expect(digits.map(({ digit }) => digit)).toEqual(['9', '9']);
   });
 
@@ -38,7 +41,9 @@ describe('received telephone events', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.nat(2 ** 32 - 1), fc.uint8Array({ maxLength: 8 }))), (packets) => {
         const receiver = new DigitReceiver();
-        const digits = packets.flatMap(([timestamp, payload], n) => receiver.push(timestamp, payload, n * 20));
+        const digits = packets.flatMap(([timestamp, payload], n) =>
+          receiver.push(timestamp, payload, n * 20),
+        );
         expect(digits.every(({ digit }) => /^[0-9*#A-D]$/.test(digit))).toBe(true);
       }),
     );
@@ -64,10 +69,14 @@ describe('sent telephone events', () => {
 
   it('arrive as they were typed, also when any one packet of each press is lost', () => {
     fc.assert(
-      fc.property(fc.array(fc.constantFrom(...'0123456789*#ABCD'), { minLength: 1, maxLength: 12 }), fc.nat(6), (keys, lost) => {
-        const digits = keys.join('');
-        expect(carry(digits, (packet) => packet % 7 === lost)).toBe(digits);
-      }),
+      fc.property(
+        fc.array(fc.constantFrom(...'0123456789*#ABCD'), { minLength: 1, maxLength: 12 }),
+        fc.nat(6),
+        (keys, lost) => {
+          const digits = keys.join('');
+          expect(carry(digits, (packet) => packet % 7 === lost)).toBe(digits);
+        },
+      ),
     );
   });
 

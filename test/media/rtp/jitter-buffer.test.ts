@@ -8,7 +8,9 @@ interface Packet {
   readonly arrivalMs: number;
 }
 
-/** Frame `n` of the test signal: every sample names its frame, loud so that nothing may be skipped unheard. */
+/**
+ * Frame `n` of the test signal: every sample names its frame, loud so that nothing may be skipped unheard.
+ */
 const voice = (n: number) => new Int16Array(160).fill(1000 + n);
 
 interface Slot {
@@ -20,7 +22,12 @@ interface Slot {
 /** Plays packets through a buffer: a slot every 20 ms from `firstSlotMs`. */
 function run(
   packets: readonly Packet[],
-  options: { slots: number; firstSlotMs?: number; firstTimestamp?: number; signal?: (n: number) => Int16Array },
+  options: {
+    slots: number;
+    firstSlotMs?: number;
+    firstTimestamp?: number;
+    signal?: (n: number) => Int16Array;
+  },
 ): Slot[] {
   const buffer = new JitterBuffer(8000, 8000);
   const waiting = [...packets].sort((a, b) => a.arrivalMs - b.arrivalMs);
@@ -41,7 +48,8 @@ function run(
 const regular = (count: number, delayMs: (n: number) => number = () => 0): Packet[] =>
   Array.from({ length: count }, (_, n) => ({ timestamp: n * 160, arrivalMs: 100 + n * 20 + delayMs(n) }));
 
-const played = (slots: readonly Slot[]) => slots.filter((slot) => slot.frame !== null).map((slot) => slot.frame);
+const played = (slots: readonly Slot[]) =>
+  slots.filter((slot) => slot.frame !== null).map((slot) => slot.frame);
 const upTo = (count: number) => Array.from({ length: count }, (_, n) => n);
 
 describe('the jitter buffer', () => {
@@ -78,7 +86,10 @@ describe('the jitter buffer', () => {
     );
     const kinds = gap.map((slot) => slot.kind);
     const start = gap.findIndex((slot) => slot.frame === 9) + 1;
-    expect(kinds.slice(start, start + 10)).toEqual([...Array(3).fill('concealed'), ...Array(7).fill('absent')]);
+    expect(kinds.slice(start, start + 10)).toEqual([
+      ...Array(3).fill('concealed'),
+      ...Array(7).fill('absent'),
+    ]);
     expect(gap[start + 10]).toEqual({ kind: 'audio', frame: 20 });
   });
 
@@ -120,7 +131,10 @@ describe('the jitter buffer', () => {
   });
 
   it('follows a sender whose timeline jumps or stood still', () => {
-    const forward = regular(60).map(({ timestamp, arrivalMs }, n) => ({ timestamp: n < 30 ? timestamp : timestamp + 8_000_000, arrivalMs }));
+    const forward = regular(60).map(({ timestamp, arrivalMs }, n) => ({
+      timestamp: n < 30 ? timestamp : timestamp + 8_000_000,
+      arrivalMs,
+    }));
     const jumped = run(forward, { slots: 80, signal: () => voice(0) });
     expect(jumped.filter((slot) => slot.kind === 'audio').length).toBeGreaterThan(55);
     const paused = regular(60, (n) => (n < 30 ? 0 : 3000));
@@ -129,18 +143,29 @@ describe('the jitter buffer', () => {
   });
 
   it('keeps a drifting sender without running dry or piling up', () => {
-    const packets = Array.from({ length: 3000 }, (_, n) => ({ timestamp: n * 160, arrivalMs: 100 + n * 20.01 }));
-    const slots = run(packets, { slots: 3000, signal: (n) => new Int16Array(160).fill(n % 10 === 0 ? 0 : 1000) });
+    const packets = Array.from({ length: 3000 }, (_, n) => ({
+      timestamp: n * 160,
+      arrivalMs: 100 + n * 20.01,
+    }));
+    const slots = run(packets, {
+      slots: 3000,
+      signal: (n) => new Int16Array(160).fill(n % 10 === 0 ? 0 : 1000),
+    });
     expect(slots.filter((slot) => slot.kind === 'audio').length).toBeGreaterThan(2970);
   });
 
   it('plays no frame twice and none out of order, whatever the network does', () => {
     fc.assert(
-      fc.property(fc.array(fc.record({ delayMs: fc.nat(120), isLost: fc.boolean() }), { minLength: 5, maxLength: 80 }), (fates) => {
-        const packets = fates.flatMap((fate, n) => (fate.isLost ? [] : [{ timestamp: n * 160, arrivalMs: 100 + n * 20 + fate.delayMs }]));
-        const frames = played(run(packets, { slots: fates.length + 20 }));
-        expect(frames.every((frame, n) => n === 0 || (frame ?? 0) > (frames[n - 1] ?? 0))).toBe(true);
-      }),
+      fc.property(
+        fc.array(fc.record({ delayMs: fc.nat(120), isLost: fc.boolean() }), { minLength: 5, maxLength: 80 }),
+        (fates) => {
+          const packets = fates.flatMap((fate, n) =>
+            fate.isLost ? [] : [{ timestamp: n * 160, arrivalMs: 100 + n * 20 + fate.delayMs }],
+          );
+          const frames = played(run(packets, { slots: fates.length + 20 }));
+          expect(frames.every((frame, n) => n === 0 || (frame ?? 0) > (frames[n - 1] ?? 0))).toBe(true);
+        },
+      ),
     );
   });
 });

@@ -50,7 +50,13 @@ describe('the RTP latch', () => {
 
   it('takes a peer that named a private address by what it sends, after five packets of one stream', () => {
     const latch = latched({ address: '192.168.1.5', port: 4000 });
-    expect([1, 2, 3, 4, 5].map((n) => latch.accepts(other, 7, n * 20))).toEqual([false, false, false, false, true]);
+    expect([1, 2, 3, 4, 5].map((n) => latch.accepts(other, 7, n * 20))).toEqual([
+      false,
+      false,
+      false,
+      false,
+      true,
+    ]);
     expect(latch.target).toEqual(other);
     expect(latch.accepts({ address: '203.0.113.50', port: 9 }, 7, 120)).toBe(false);
   });
@@ -77,6 +83,8 @@ describe('the RTP latch', () => {
   it('knows an address by any of its spellings', () => {
     const latch = latched();
     expect(latch.accepts({ address: `::ffff:${carrier.address}`, port: carrier.port }, 1, 0)).toBe(true);
-    expect(latched({ address: '2001:db8:0:0::1', port: 9 }).accepts({ address: '2001:db8::1', port: 9 }, 1, 0)).toBe(true);
+    expect(
+      latched({ address: '2001:db8:0:0::1', port: 9 }).accepts({ address: '2001:db8::1', port: 9 }, 1, 0),
+    ).toBe(true);
   });
 });

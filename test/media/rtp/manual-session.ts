@@ -18,7 +18,14 @@ export async function openManualSession(codec: RtpCodec = 'PCMU', ports = new Po
   const pacer = new Pacer(clock, () => undefined);
   const shared: MediaShared = { clock, pacer, events, detector, audios: new Map(), log: () => undefined };
   const peer = await openRtpPeer(codec);
-  const options = { leg: 1, localAddress: '127.0.0.1', remote: peer.remote, recording: null, ports, onClosed: () => undefined };
+  const options = {
+    leg: 1,
+    localAddress: '127.0.0.1',
+    remote: peer.remote,
+    recording: null,
+    ports,
+    onClosed: () => undefined,
+  };
   const { leg, opened } = await openRtpSession(options, shared);
   const reported: LegEvent[] = [];
   const report = () => {

@@ -29,7 +29,9 @@ describe('RTP packets', () => {
         const packet = parseRtp(bytes);
         if (!packet) return;
         expect(packet.payload.byteOffset).toBeGreaterThanOrEqual(bytes.byteOffset + RTP_HEADER_BYTES);
-        expect(packet.payload.byteOffset + packet.payload.length).toBeLessThanOrEqual(bytes.byteOffset + bytes.length);
+        expect(packet.payload.byteOffset + packet.payload.length).toBeLessThanOrEqual(
+          bytes.byteOffset + bytes.length,
+        );
       }),
       { numRuns: 2000 },
     );
@@ -57,8 +59,12 @@ it('unwraps counters to the nearest value', () => {
   expect(unwrap(65_538, 65_530, 16)).toBe(65_530);
   expect(unwrap(2 ** 32 - 10, 5, 32)).toBe(2 ** 32 + 5);
   fc.assert(
-    fc.property(fc.integer({ min: 2 ** 33, max: 2 ** 40 }), fc.integer({ min: -(2 ** 31) + 1, max: 2 ** 31 - 1 }), (reference, step) => {
-      expect(unwrap(reference, (reference + step) % 2 ** 32, 32)).toBe(reference + step);
-    }),
+    fc.property(
+      fc.integer({ min: 2 ** 33, max: 2 ** 40 }),
+      fc.integer({ min: -(2 ** 31) + 1, max: 2 ** 31 - 1 }),
+      (reference, step) => {
+        expect(unwrap(reference, (reference + step) % 2 ** 32, 32)).toBe(reference + step);
+      },
+    ),
   );
 });

@@ -18,7 +18,12 @@ it('counts losses over the wrap of the sequence number, reordering and duplicate
 
 it('adds up the streams of one leg and says when a new one begins', () => {
   const stats = new ReceiveStats();
-  expect([packet(10), packet(12), packet(500, 2), packet(501, 2)].map((each) => stats.count(each))).toEqual([true, false, true, false]);
+  expect([packet(10), packet(12), packet(500, 2), packet(501, 2)].map((each) => stats.count(each))).toEqual([
+    true,
+    false,
+    true,
+    false,
+  ]);
   expect(stats.totals).toMatchObject({ packetsReceived: 4, packetsLost: 1 });
 });
 

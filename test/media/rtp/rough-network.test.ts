@@ -1,6 +1,7 @@
 /**
- * A call behind a network that loses 5 % of the packets both ways, some two in a row, delays each by up to 60 ms, so that a quarter are overtaken, and doubles some:
- * every sentence that is said into it is heard word for word, every key once, and the agent is understood behind it. In each codec, on a clock of our own.
+ * A call behind a network that loses 5 % of the packets both ways, some two in a row, delays each by up to 60
+ * ms, so that a quarter are overtaken, and doubles some: every sentence that is said into it is heard word
+ * for word, every key once, and the agent is understood behind it. In each codec, on a clock of our own.
  */
 import { describe, expect, vi } from 'vitest';
 import type { LegEvent, RtpCodec } from '#media/leg/leg.ts';
@@ -25,7 +26,10 @@ const KEYS = '4711#';
 const PACKET_MS = 20;
 /** The line is open for a while before anybody speaks: how much delay it needs is known by then. */
 const OPEN_SECONDS = 1.5;
-/** Of that, what the recogniser is spared: of a long silence in front it makes a loud line, and loses the first sentence. */
+/**
+ * Of that, what the recogniser is spared: of a long silence in front it makes a loud line, and loses the
+ * first sentence.
+ */
 const SPARED_SECONDS = 1;
 
 interface Packet {
@@ -48,8 +52,16 @@ function* packetsOf(codec: RtpCodec, payloadType: number, samples: Int16Array): 
     const [voice, payload] = [new Int16Array(length), new Uint8Array(MAX_ENCODED_BYTES)];
     voice.set(samples.subarray(sequence * length, (sequence + 1) * length));
     yield key
-      ? { payloadType: 101, payload: key.payload, header: { marker: key.isFirst, timestamp: keyTimestamp, sequence } }
-      : { payloadType, payload: payload.subarray(0, encoder.encode(voice, payload, 0)), header: { marker: false, timestamp, sequence } };
+      ? {
+          payloadType: 101,
+          payload: key.payload,
+          header: { marker: key.isFirst, timestamp: keyTimestamp, sequence },
+        }
+      : {
+          payloadType,
+          payload: payload.subarray(0, encoder.encode(voice, payload, 0)),
+          header: { marker: false, timestamp, sequence },
+        };
   }
 }
 
@@ -61,9 +73,18 @@ async function call(codec: RtpCodec, network: typeof CLEAN, seed: number) {
     const voice = record([OPEN_SECONDS, ...SENTENCES.flatMap((sentence) => [sentence, 0.8])], rateHz);
     const fateOf = fates({ ...network, seed });
     const sent = [...packetsOf(codec, peer.remote.payloadType, voice)];
-    const arrivals = sent.flatMap((packet, n) => fateOf().map((delayMs) => ({ packet, atMs: n * PACKET_MS + delayMs })));
+    const arrivals = sent.flatMap((packet, n) =>
+      fateOf().map((delayMs) => ({ packet, atMs: n * PACKET_MS + delayMs })),
+    );
     arrivals.sort((one, other) => one.atMs - other.atMs);
-    leg.command({ do: 'play', replyId: 'r', pieceId: 0, samples: voice, marks: new Int32Array(0), last: true });
+    leg.command({
+      do: 'play',
+      replyId: 'r',
+      pieceId: 0,
+      samples: voice,
+      marks: new Int32Array(0),
+      last: true,
+    });
     for (const { packet, atMs } of arrivals) {
       await clock.advance(atMs - clock.now());
       peer.send(port, packet.payloadType, packet.payload, packet.header);
@@ -73,12 +94,18 @@ async function call(codec: RtpCodec, network: typeof CLEAN, seed: number) {
     await clock.advance(500);
     leg.command({ do: 'close' });
     const events = session.report();
-    const of = <T extends LegEvent['type']>(type: T) => events.filter((event): event is Extract<LegEvent, { type: T }> => event.type === type);
-    await vi.waitFor(() => expect(peer.heard.length).toBe(of('closed')[0]?.stats.packetsSent), { timeout: 10_000 });
+    const of = <T extends LegEvent['type']>(type: T) =>
+      events.filter((event): event is Extract<LegEvent, { type: T }> => event.type === type);
+    await vi.waitFor(() => expect(peer.heard.length).toBe(of('closed')[0]?.stats.packetsSent), {
+      timeout: 10_000,
+    });
     const backwards = fates({ ...network, seed: seed + 1 });
     const arrived = peer.heard.filter(() => backwards().length > 0);
     const heard = Int16Array.from(of('audio').flatMap(({ samples }) => [...samples]));
-    const [heardWords, understoodWords] = await Promise.all([wordsOf(heard, rateHz), wordsOf(peer.audio(arrived), 8_000)]);
+    const [heardWords, understoodWords] = await Promise.all([
+      wordsOf(heard, rateHz),
+      wordsOf(peer.audio(arrived), 8_000),
+    ]);
     return {
       heardWords,
       understoodWords,
@@ -98,27 +125,35 @@ function wordsOf(samples: Int16Array, rateHz: number): Promise<string[]> {
 
 describe('5 % loss and 60 ms of jitter', { concurrent: true }, () => {
   for (const [n, codec] of (['PCMU', 'PCMA', 'G722', 'opus'] as const).entries())
-    itNeeds(['pocketsphinx_continuous'])(`leave every word and every key of a call in ${codec}`, { timeout: 120_000 }, async () => {
-      const { heardWords, understoodWords, keys, stats } = await call(codec, ROUGH, 10 * n + 1);
-      expect(heardWords).toEqual(SENTENCES);
-      expect(understoodWords).toEqual(SENTENCES);
-      expect(keys).toBe(KEYS);
-      // As deep as the network is uneven, and no deeper; what was lost was made up, and little beside it.
-      expect(stats?.jitterBufferMs).toBeGreaterThan(45);
-      expect(stats?.jitterBufferMs).toBeLessThan(80);
-      expect(stats?.concealedShare).toBeGreaterThan(0.02);
-      expect(stats?.concealedShare).toBeLessThan(0.1);
-      expect(stats?.mos).toBeLessThan(4.2);
-      expect(stats?.mos).toBeGreaterThan(3);
-    });
+    itNeeds(['pocketsphinx_continuous'])(
+      `leave every word and every key of a call in ${codec}`,
+      { timeout: 120_000 },
+      async () => {
+        const { heardWords, understoodWords, keys, stats } = await call(codec, ROUGH, 10 * n + 1);
+        expect(heardWords).toEqual(SENTENCES);
+        expect(understoodWords).toEqual(SENTENCES);
+        expect(keys).toBe(KEYS);
+        // As deep as the network is uneven, and no deeper; what was lost was made up, and little beside it.
+        expect(stats?.jitterBufferMs).toBeGreaterThan(45);
+        expect(stats?.jitterBufferMs).toBeLessThan(80);
+        expect(stats?.concealedShare).toBeGreaterThan(0.02);
+        expect(stats?.concealedShare).toBeLessThan(0.1);
+        expect(stats?.mos).toBeLessThan(4.2);
+        expect(stats?.mos).toBeGreaterThan(3);
+      },
+    );
 
-  itNeeds(['pocketsphinx_continuous'])('are what it is: a clean network conceals nothing, and sounds best', { timeout: 120_000 }, async () => {
-    const { heardWords, keys, stats } = await call('PCMU', CLEAN, 1);
-    expect([heardWords, keys]).toEqual([SENTENCES, KEYS]);
-    expect(stats?.packetsLost).toBe(0);
-    // A phone that stops sending at its end is the only gap there is.
-    expect(stats?.concealedShare).toBeLessThan(0.01);
-    expect(stats?.jitterBufferMs).toBeLessThan(40);
-    expect(stats?.mos).toBeGreaterThan(4.3);
-  });
+  itNeeds(['pocketsphinx_continuous'])(
+    'are what it is: a clean network conceals nothing, and sounds best',
+    { timeout: 120_000 },
+    async () => {
+      const { heardWords, keys, stats } = await call('PCMU', CLEAN, 1);
+      expect([heardWords, keys]).toEqual([SENTENCES, KEYS]);
+      expect(stats?.packetsLost).toBe(0);
+      // A phone that stops sending at its end is the only gap there is.
+      expect(stats?.concealedShare).toBeLessThan(0.01);
+      expect(stats?.jitterBufferMs).toBeLessThan(40);
+      expect(stats?.mos).toBeGreaterThan(4.3);
+    },
+  );
 });

@@ -2,10 +2,26 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { estimateMos } from '#media/rtp/mos.ts';
 import { ReceiveStats } from '#media/rtp/receive-stats.ts';
-import { isRtcp, type OwnReport, parseRtcp, roundTripMs, shortSpan, shortTime, writeRtcp } from '#media/rtp/rtcp.ts';
+import {
+  isRtcp,
+  type OwnReport,
+  parseRtcp,
+  roundTripMs,
+  shortSpan,
+  shortTime,
+  writeRtcp,
+} from '#media/rtp/rtcp.ts';
 
 const WALL_MS = Date.UTC(2026, 10, 21, 12, 0, 0, 250);
-const heard = { ssrc: 7, fractionLost: 13, packetsLost: 5, highestSequence: 70_000, jitter: 42, lastReport: 99, sinceLastReport: 65_536 };
+const heard = {
+  ssrc: 7,
+  fractionLost: 13,
+  packetsLost: 5,
+  highestSequence: 70_000,
+  jitter: 42,
+  lastReport: 99,
+  sinceLastReport: 65_536,
+};
 const sent = { wallMs: WALL_MS, timestamp: 160, packets: 1, bytes: 160 };
 
 describe('RTCP (RFC 3550 §6)', () => {
@@ -18,7 +34,10 @@ describe('RTCP (RFC 3550 §6)', () => {
     const packet = writeRtcp(report, 'someone@parley');
     expect(packet.length % 4).toBe(0);
     expect(isRtcp(packet)).toBe(true);
-    expect(parseRtcp(packet)).toEqual({ sentAt: report.sent && shortTime(WALL_MS), receptions: report.reception ? [report.reception] : [] });
+    expect(parseRtcp(packet)).toEqual({
+      sentAt: report.sent && shortTime(WALL_MS),
+      receptions: report.reception ? [report.reception] : [],
+    });
   });
 
   it('the bytes are those of the standard', () => {
@@ -55,11 +74,24 @@ describe('RTCP (RFC 3550 §6)', () => {
   it('each report tells the share lost since the one before', () => {
     const stats = new ReceiveStats();
     const take = (sequences: readonly number[]) => {
-      for (const sequence of sequences) stats.count({ marker: false, payloadType: 0, sequence, timestamp: 0, ssrc: 9, payload: new Uint8Array(0) });
+      for (const sequence of sequences)
+        stats.count({
+          marker: false,
+          payloadType: 0,
+          sequence,
+          timestamp: 0,
+          ssrc: 9,
+          payload: new Uint8Array(0),
+        });
     };
     expect(stats.reception(8000)).toBeNull();
     take([65_534, 65_535, 1]);
-    expect(stats.reception(8000)).toMatchObject({ ssrc: 9, fractionLost: 64, packetsLost: 1, highestSequence: 65_537 });
+    expect(stats.reception(8000)).toMatchObject({
+      ssrc: 9,
+      fractionLost: 64,
+      packetsLost: 1,
+      highestSequence: 65_537,
+    });
     take([2, 3, 4]);
     expect(stats.reception(8000)).toMatchObject({ fractionLost: 0, packetsLost: 1 });
   });

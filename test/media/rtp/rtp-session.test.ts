@@ -34,7 +34,14 @@ describe('an RTP session', () => {
 
   const voiceOf = (peer: RtpPeer) => peer.heard.filter((packet) => packet.peak > 1000).length;
   const play = (leg: TransportLeg) =>
-    leg.command({ do: 'play', replyId: 'r', pieceId: 0, samples: new Int16Array(1600).fill(8000), marks: Int32Array.of(), last: true });
+    leg.command({
+      do: 'play',
+      replyId: 'r',
+      pieceId: 0,
+      samples: new Int16Array(1600).fill(8000),
+      marks: Int32Array.of(),
+      last: true,
+    });
 
   it('closes when nothing has arrived for 30 s', async () => {
     const { clock, peer, port, report } = await open();
@@ -44,7 +51,11 @@ describe('an RTP session', () => {
     await clock.advance(29_900);
     expect(report().some((event) => event.type === 'closed')).toBe(false);
     await clock.advance(200);
-    expect(report().at(-1)).toMatchObject({ type: 'closed', reason: 'media_timeout', stats: { packetsReceived: 1 } });
+    expect(report().at(-1)).toMatchObject({
+      type: 'closed',
+      reason: 'media_timeout',
+      stats: { packetsReceived: 1 },
+    });
   });
 
   it('neither sends nor times out on hold, and plays on where it was when the hold ends', async () => {
@@ -67,7 +78,11 @@ describe('an RTP session', () => {
     leg.command({ do: 'setRemote', remote: { ...second.remote, codec: 'PCMA', payloadType: 8 } });
     await clock.advance(100);
     await expect.poll(() => second.heard.length).toBeGreaterThan(2);
-    expect(second.heard.every((packet) => packet.payloadType === 8 && packet.payload.every((byte) => byte === 0xd5))).toBe(true);
+    expect(
+      second.heard.every(
+        (packet) => packet.payloadType === 8 && packet.payload.every((byte) => byte === 0xd5),
+      ),
+    ).toBe(true);
     expect(peer.heard).toEqual([]);
   });
 
@@ -96,28 +111,41 @@ describe('an RTP session', () => {
   it.each([
     [null, { digit: '5', source: 'inband' }],
     [101, { digit: '9', source: 'rfc4733' }],
-  ] as const)('hears keys in the audio only where no telephone events were negotiated (payload type %s)', async (digitPayloadType, heard) => {
-    const { clock, peer, leg, port, report } = await open();
-    leg.command({ do: 'setRemote', remote: { ...peer.remote, digitPayloadType } });
-    const tone = new Int16Array(160);
-    const payload = new Uint8Array(160);
-    for (let packet = 0; packet < 20; packet++) {
-      if (packet < 5) fillKeyTone('5', 8000, packet * 160, tone);
-      else tone.fill(0);
-      encodeG711('PCMU', tone, payload, 0);
-      peer.send(port, 0, payload, { timestamp: packet * 160 });
-    }
-    // The end of a press of another key, as a telephone event; it comes last.
-    peer.send(port, 101, Uint8Array.of(9, 0x8a, 0x03, 0x20), { timestamp: 21 * 160 });
-    const digits = () => report().flatMap((event) => (event.type === 'digit' ? [event] : []));
-    await expect.poll(() => digits().length).toBeGreaterThan(0);
-    await clock.advance(100);
-    expect(digits()).toEqual([expect.objectContaining(heard)]);
-  });
+  ] as const)(
+    'hears keys in the audio only where no telephone events were negotiated (payload type %s)',
+    async (digitPayloadType, heard) => {
+      const { clock, peer, leg, port, report } = await open();
+      leg.command({ do: 'setRemote', remote: { ...peer.remote, digitPayloadType } });
+      const tone = new Int16Array(160);
+      const payload = new Uint8Array(160);
+      for (let packet = 0; packet < 20; packet++) {
+        if (packet < 5) fillKeyTone('5', 8000, packet * 160, tone);
+        else tone.fill(0);
+        encodeG711('PCMU', tone, payload, 0);
+        peer.send(port, 0, payload, { timestamp: packet * 160 });
+      }
+      // The end of a press of another key, as a telephone event; it comes last.
+      peer.send(port, 101, Uint8Array.of(9, 0x8a, 0x03, 0x20), { timestamp: 21 * 160 });
+      const digits = () => report().flatMap((event) => (event.type === 'digit' ? [event] : []));
+      await expect.poll(() => digits().length).toBeGreaterThan(0);
+      await clock.advance(100);
+      expect(digits()).toEqual([expect.objectContaining(heard)]);
+    },
+  );
 
   it('sends nothing to a port of 0', async () => {
     const { clock, leg, report } = await open();
-    leg.command({ do: 'setRemote', remote: { address: '127.0.0.1', port: 0, codec: 'PCMU', payloadType: 0, digitPayloadType: null, sending: true } });
+    leg.command({
+      do: 'setRemote',
+      remote: {
+        address: '127.0.0.1',
+        port: 0,
+        codec: 'PCMU',
+        payloadType: 0,
+        digitPayloadType: null,
+        sending: true,
+      },
+    });
     await clock.advance(200);
     leg.command({ do: 'close' });
     expect(report().at(-1)).toMatchObject({ type: 'closed', reason: 'local', stats: { packetsSent: 0 } });
@@ -155,7 +183,15 @@ describe('an RTP session', () => {
     const lain = shortTime(clock.wallTime()) - (ours?.sentAt ?? 0);
     await clock.advance(delayMs);
     const ssrc = datagram.readUInt32BE(4);
-    const block = { ssrc, fractionLost: 0, packetsLost: 0, highestSequence: 1, jitter: 0, lastReport: ours?.sentAt ?? 0, sinceLastReport: lain };
+    const block = {
+      ssrc,
+      fractionLost: 0,
+      packetsLost: 0,
+      highestSequence: 1,
+      jitter: 0,
+      lastReport: ours?.sentAt ?? 0,
+      sinceLastReport: lain,
+    };
     far.media.send(writeRtcp({ ssrc: 5, sent: null, reception: block }, 'far'), port, '127.0.0.1');
     // Media behind the report on the same socket: when it has come, so has the report.
     const audio = new Uint8Array(RTP_HEADER_BYTES + 160);
@@ -179,7 +215,10 @@ describe('an RTP session', () => {
       for (const socket of [far.media, far.reports, stranger.media, stranger.reports]) socket.close();
     });
     const codec = { codec: 'PCMU', payloadType: 0, digitPayloadType: null, sending: true } as const;
-    leg.command({ do: 'setRemote', remote: { address: '127.0.0.1', port: far.port, ...codec, isRtcpMuxed: true } });
+    leg.command({
+      do: 'setRemote',
+      remote: { address: '127.0.0.1', port: far.port, ...codec, isRtcpMuxed: true },
+    });
     const got: Buffer[] = [];
     far.media.on('message', (datagram) => {
       if (isRtcp(datagram)) got.push(datagram);

@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { writeRtpHeader } from '#media/rtp/packet.ts';
-import { newSrtpKey, SRTP_GROWTH_BYTES, type SrtpKeys, SrtpReceiver, SrtpSender, type SrtpSuite } from '#media/rtp/srtp.ts';
+import {
+  newSrtpKey,
+  SRTP_GROWTH_BYTES,
+  type SrtpKeys,
+  SrtpReceiver,
+  SrtpSender,
+  type SrtpSuite,
+} from '#media/rtp/srtp.ts';
 
 const hex = (text: string) => Buffer.from(text.replace(/\s/g, ''), 'hex');
 /** Master key and salt of RFC 3711 appendix B.3. */
@@ -23,12 +30,19 @@ const open = (receiver: SrtpReceiver, bytes: Uint8Array) => receiver.open(Uint8A
 const openReport = (receiver: SrtpReceiver, bytes: Uint8Array) => receiver.openReport(Uint8Array.from(bytes));
 
 describe('SRTP (RFC 3711)', () => {
-  const keys = (over: Partial<SrtpKeys> = {}): SrtpKeys => ({ suite: 'AES_CM_128_HMAC_SHA1_80', sendKey: KEY, receiveKey: KEY, ...over });
+  const keys = (over: Partial<SrtpKeys> = {}): SrtpKeys => ({
+    suite: 'AES_CM_128_HMAC_SHA1_80',
+    sendKey: KEY,
+    receiveKey: KEY,
+    ...over,
+  });
 
   it('with the keys of appendix B.3, a packet and a report are what other implementations make of them', () => {
     const sender = new SrtpSender('AES_CM_128_HMAC_SHA1_80', KEY);
     const rtp = hex(`800f1234decafbadcafebabe${'ab'.repeat(16)}`);
-    expect(sealed(sender, rtp).toString('hex')).toBe('800f1234decafbadcafebabe4e55dc4ce79978d88ca4d215949d2402b78d6acc99ea179b8dbb');
+    expect(sealed(sender, rtp).toString('hex')).toBe(
+      '800f1234decafbadcafebabe4e55dc4ce79978d88ca4d215949d2402b78d6acc99ea179b8dbb',
+    );
     const rtcp = hex(`81c8000bcafebabe${'ab'.repeat(16)}`);
     expect(Buffer.from(sender.protectReport(rtcp)).toString('hex')).toBe(
       '81c8000bcafebabe7128035be487b9bdbef89041f977a5a880000001993e08cd54d6c1230798',

@@ -17,7 +17,11 @@ describe('conformance', () => {
   recognizerConforms(async () => {
     const phrases = ['what are your opening hours', 'please transfer me'];
     const server = await vendor({ lines: phrases });
-    const recognizer = createAssemblyaiRecognizer(MODEL, { baseUrl: server.url, apiKey: undefined, clock: patientClock });
+    const recognizer = createAssemblyaiRecognizer(MODEL, {
+      baseUrl: server.url,
+      apiKey: undefined,
+      clock: patientClock,
+    });
     return { recognizer, sampleRateHz: RATE, speech: [buzz(RATE, 900), buzz(RATE, 700)], phrases };
   });
 });
@@ -30,7 +34,9 @@ describe('AssemblyAI', () => {
     heard.write(silence(RATE, 600));
     await heard.until('final');
     expect(heard.events[0]).toEqual({ type: 'interim', text: 'book' });
-    expect(heard.of('final')).toEqual([{ type: 'final', text: 'book a table', startMs: 0, endMs: 550, language: null }]);
+    expect(heard.of('final')).toEqual([
+      { type: 'final', text: 'book a table', startMs: 0, endMs: 550, language: null },
+    ]);
     heard.stream.finalise();
     await heard.until('finalised');
     expect(heard.of('final')).toHaveLength(1);
@@ -54,7 +60,9 @@ describe('AssemblyAI', () => {
     heard.stream.finalise();
     await heard.until('finalised');
     heard.stream.close();
-    await expect.poll(() => server.connections[0]?.messages.at(-1), { timeout: 20_000 }).toEqual({ type: 'Terminate' });
+    await expect
+      .poll(() => server.connections[0]?.messages.at(-1), { timeout: 20_000 })
+      .toEqual({ type: 'Terminate' });
   });
 
   it('takes the plain end of a turn where the formatted one does not come', async () => {
@@ -113,5 +121,7 @@ describe('AssemblyAI', () => {
     expect(heard.of('failed')).toMatchObject([{ error: { category } }]);
   });
 
-  recognizerFailuresConform(vendor, (server, apiKey) => listen(server as AssemblyaiServer, patientClock, apiKey));
+  recognizerFailuresConform(vendor, (server, apiKey) =>
+    listen(server as AssemblyaiServer, patientClock, apiKey),
+  );
 });

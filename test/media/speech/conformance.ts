@@ -1,6 +1,15 @@
-/** What every recogniser and every synthesiser must do, whatever its vendor: one suite, run by each engine's own test file. */
+/**
+ * What every recogniser and every synthesiser must do, whatever its vendor: one suite, run by each engine's
+ * own test file.
+ */
 import { expect, it } from 'vitest';
-import type { RecognitionEvent, RecognitionStream, Recognizer, SpeechError, Synthesizer } from '#media/speech/speech.ts';
+import type {
+  RecognitionEvent,
+  RecognitionStream,
+  Recognizer,
+  SpeechError,
+  Synthesizer,
+} from '#media/speech/speech.ts';
 import { collect } from '#test/collect.ts';
 
 /** An engine set up to hear `phrases` in `speech`. */
@@ -57,7 +66,9 @@ export class Recording {
   }
 
   get finals(): string {
-    return this.events.flatMap((event) => (event.type === 'final' ? [event.text.toLowerCase()] : [])).join(' ');
+    return this.events
+      .flatMap((event) => (event.type === 'final' ? [event.text.toLowerCase()] : []))
+      .join(' ');
   }
 }
 
@@ -70,7 +81,10 @@ export function silence(sampleRateHz: number, ms: number): Int16Array {
 export function recognizerConforms(setUp: () => Promise<RecognizerUnderTest>): void {
   const begin = async () => {
     const subject = await setUp();
-    return { ...subject, recording: () => new Recording(subject.recognizer, subject.sampleRateHz, subject.phrases) };
+    return {
+      ...subject,
+      recording: () => new Recording(subject.recognizer, subject.sampleRateHz, subject.phrases),
+    };
   };
 
   it('settles each phrase at finalise, in order, finals before the answer', async () => {
@@ -105,7 +119,8 @@ export function recognizerConforms(setUp: () => Promise<RecognizerUnderTest>): v
     const { recording, speech, phrases, sampleRateHz } = await begin();
     const streams = [recording(), recording()];
     const half = sampleRateHz / 2;
-    for (let at = 0; at < speech[0]!.length; at += half) for (const stream of streams) stream.write(speech[0]!.subarray(at, at + half));
+    for (let at = 0; at < speech[0]!.length; at += half)
+      for (const stream of streams) stream.write(speech[0]!.subarray(at, at + half));
     streams[0]!.stream.finalise();
     await streams[0]!.until('finalised');
     expect(streams[0]!.finals).toBe(phrases[0]);
@@ -140,7 +155,11 @@ export async function expectStalled(heard: Recording, pass: () => Promise<void>)
   await pass();
   await heard.until('failed');
   const [event] = heard.of('failed');
-  expect((event as { error: SpeechError }).error).toMatchObject({ name: 'SpeechError', category: 'stalled', retryable: true });
+  expect((event as { error: SpeechError }).error).toMatchObject({
+    name: 'SpeechError',
+    category: 'stalled',
+    retryable: true,
+  });
   const seen = heard.events.length;
   heard.stream.finalise();
   heard.stream.close();
@@ -150,7 +169,13 @@ export async function expectStalled(heard: Recording, pass: () => Promise<void>)
 /** Every synthesiser passes these. */
 export function synthesizerConforms(setUp: () => Promise<Synthesizer>): void {
   const text = 'One sentence here. And a second one there.';
-  const options = (signal = new AbortController().signal) => ({ voiceId: null, language: 'en', speed: 1, sampleRateHz: 16_000, signal });
+  const options = (signal = new AbortController().signal) => ({
+    voiceId: null,
+    language: 'en',
+    speed: 1,
+    sampleRateHz: 16_000,
+    signal,
+  });
 
   it('speaks in chunks of one rate, none of them empty, words inside the text and in order', async () => {
     const chunks = await collect((await setUp()).synthesise(text, options()));
@@ -164,10 +189,13 @@ export function synthesizerConforms(setUp: () => Promise<Synthesizer>): void {
 
   it('rejects with the reason when aborted before and between chunks', async () => {
     const synthesizer = await setUp();
-    await expect(collect(synthesizer.synthesise(text, options(AbortSignal.abort(new Error('too late')))))).rejects.toThrow('too late');
+    await expect(
+      collect(synthesizer.synthesise(text, options(AbortSignal.abort(new Error('too late'))))),
+    ).rejects.toThrow('too late');
     const abort = new AbortController();
     const run = async () => {
-      for await (const _ of synthesizer.synthesise(text.repeat(5), options(abort.signal))) abort.abort(new Error('interrupted'));
+      for await (const _ of synthesizer.synthesise(text.repeat(5), options(abort.signal)))
+        abort.abort(new Error('interrupted'));
     };
     await expect(run()).rejects.toThrow('interrupted');
   });
@@ -175,11 +203,16 @@ export function synthesizerConforms(setUp: () => Promise<Synthesizer>): void {
   it('keeps syntheses apart that run at once', async () => {
     const synthesizer = await setUp();
     const total = async (said: string) =>
-      (await collect(synthesizer.synthesise(said, options()))).reduce((sum, chunk) => sum + chunk.samples.length, 0);
+      (await collect(synthesizer.synthesise(said, options()))).reduce(
+        (sum, chunk) => sum + chunk.samples.length,
+        0,
+      );
     const [long, short] = [await total(text), await total('No.')];
     const atOnce = await Promise.all([total(text), total('No.'), total(text)]);
     // To a hundredth: some voices never say a thing quite alike.
-    expect(atOnce.map((samples, index) => Math.round((100 * samples) / (index === 1 ? short : long)))).toEqual([100, 100, 100]);
+    expect(
+      atOnce.map((samples, index) => Math.round((100 * samples) / (index === 1 ? short : long))),
+    ).toEqual([100, 100, 100]);
   });
 
   it('says nothing for nothing', async () => {
@@ -192,6 +225,7 @@ export function buzz(sampleRateHz: number, ms: number): Int16Array {
   const samples = new Int16Array((sampleRateHz * (ms + 400)) / 1_000);
   const start = (sampleRateHz * 200) / 1_000;
   const end = samples.length - start;
-  for (let index = start; index < end; index++) samples[index] = Math.round(6_000 * Math.sin(index / 7) * Math.sin(index / 900));
+  for (let index = start; index < end; index++)
+    samples[index] = Math.round(6_000 * Math.sin(index / 7) * Math.sin(index / 900));
   return samples;
 }

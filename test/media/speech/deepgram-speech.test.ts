@@ -11,7 +11,8 @@ describe('Deepgram’s synthesis', () => {
 
   it('speaks with a voice of the language where none is named', async () => {
     const { server, synthesizer } = await begin();
-    for (const language of ['en', 'de', 'sv']) await collect(speak(synthesizer, 'Ja.', undefined, { language }));
+    for (const language of ['en', 'de', 'sv'])
+      await collect(speak(synthesizer, 'Ja.', undefined, { language }));
     const models = saidTo(server).map(({ query }) => query.get('model'));
     expect(models.sort()).toEqual(['aura-2-aurelia-de', 'aura-2-thalia-en', 'aura-2-thalia-en']);
   });
@@ -35,7 +36,10 @@ describe('Deepgram’s synthesis', () => {
   it('a warning instead of audio fails the text', async () => {
     const { server, synthesizer } = await begin();
     server.warning = 'too many flushes';
-    await expect(collect(speak(synthesizer, 'Hi.'))).rejects.toMatchObject({ category: 'unavailable', message: 'Deepgram: too many flushes' });
+    await expect(collect(speak(synthesizer, 'Hi.'))).rejects.toMatchObject({
+      category: 'unavailable',
+      message: 'Deepgram: too many flushes',
+    });
   });
 });
 
@@ -51,7 +55,14 @@ describe('Deepgram’s recognition of recordings', () => {
   const begin = async () => {
     const server = await startDeepgramSpeechServer({ utterances });
     opened.push(server);
-    return { server, recognizer: createDeepgramRecognizer('nova-3', { baseUrl: server.url, apiKey: undefined, clock: systemClock }) };
+    return {
+      server,
+      recognizer: createDeepgramRecognizer('nova-3', {
+        baseUrl: server.url,
+        apiKey: undefined,
+        clock: systemClock,
+      }),
+    };
   };
   const request = (over: { language?: string | null; diarize?: boolean; signal?: AbortSignal } = {}) => ({
     samples: new Int16Array(16_000),

@@ -20,7 +20,11 @@ describe('conformance', () => {
       recognizerConforms(async () => {
         const phrases = ['hello there', 'book a table'];
         const server = await vendor({ lines: phrases, delayMs });
-        const recognizer = createDeepgramRecognizer('nova-3', { baseUrl: server.url, apiKey: undefined, clock: systemClock });
+        const recognizer = createDeepgramRecognizer('nova-3', {
+          baseUrl: server.url,
+          apiKey: undefined,
+          clock: systemClock,
+        });
         return { recognizer, sampleRateHz: RATE, speech: [buzz(RATE, 600), buzz(RATE, 600)], phrases };
       });
     });
@@ -31,7 +35,11 @@ describe('deepgram', () => {
   it('takes all that is given again after a long failure while it still opens: twenty seconds of wide-band audio', async () => {
     const server = await vendor({ lines: ['hello'] });
     const heard: string[] = [];
-    const recognizer = createDeepgramRecognizer('nova-3', { baseUrl: server.url, apiKey: undefined, clock: systemClock });
+    const recognizer = createDeepgramRecognizer('nova-3', {
+      baseUrl: server.url,
+      apiKey: undefined,
+      clock: systemClock,
+    });
     const stream = recognizer.open({
       sampleRateHz: 16_000,
       language: 'en',
@@ -39,7 +47,8 @@ describe('deepgram', () => {
       keyterms: [],
       onEvent: (event) => heard.push(event.type === 'final' ? event.text : event.type),
     });
-    for (let second = 1; second <= 20; second++) stream.write(second === 10 ? buzz(16_000, 1_000) : silence(16_000, 1_000));
+    for (let second = 1; second <= 20; second++)
+      stream.write(second === 10 ? buzz(16_000, 1_000) : silence(16_000, 1_000));
     stream.finalise();
     await expect.poll(() => heard, { timeout: 20_000 }).toContain('finalised');
     expect(heard.filter((event) => event !== 'interim')).toEqual(['hello', 'finalised']);
@@ -73,7 +82,11 @@ describe('deepgram', () => {
     heard.write(silence(RATE, 500));
     await heard.until('final');
     expect(heard.of('interim').length).toBeGreaterThan(2);
-    expect(heard.events.at(-1)).toMatchObject({ type: 'final', text: 'what are your opening hours', startMs: 0 });
+    expect(heard.events.at(-1)).toMatchObject({
+      type: 'final',
+      text: 'what are your opening hours',
+      startMs: 0,
+    });
     heard.stream.close();
   });
 
@@ -129,17 +142,20 @@ describe('deepgram', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it.each([true, false])('a half-open socket fails as stalled: audio is taken, finalised %s', async (finalises) => {
-    const server = await vendor();
-    server.fault = { halfOpen: 'answers' };
-    const clock = new ManualClock();
-    const heard = listen(server, clock);
-    heard.write(buzz(RATE, 600));
-    if (finalises) heard.stream.finalise();
-    await expect.poll(() => server.connections[0]?.audioBytes).toBe(RATE * 2);
-    await expectStalled(heard, () => clock.advance(finalises ? 2_001 : 6_001));
-    expect(clock.pendingTimers).toBe(0);
-  });
+  it.each([true, false])(
+    'a half-open socket fails as stalled: audio is taken, finalised %s',
+    async (finalises) => {
+      const server = await vendor();
+      server.fault = { halfOpen: 'answers' };
+      const clock = new ManualClock();
+      const heard = listen(server, clock);
+      heard.write(buzz(RATE, 600));
+      if (finalises) heard.stream.finalise();
+      await expect.poll(() => server.connections[0]?.audioBytes).toBe(RATE * 2);
+      await expectStalled(heard, () => clock.advance(finalises ? 2_001 : 6_001));
+      expect(clock.pendingTimers).toBe(0);
+    },
+  );
 
   it('a server that says nothing about silence has not stalled, finalised or not', async () => {
     const server = await vendor();

@@ -26,8 +26,15 @@ describe('ElevenLabs', () => {
     await collect(speak(synthesizer, 'Hallo.', undefined, { voiceId: 'abc', language: 'de', speed: 2 }));
     const [first] = saidTo(server);
     expect(first?.path).toBe('/v1/text-to-speech/abc/stream-input');
-    expect(Object.fromEntries(first!.query)).toMatchObject({ language_code: 'de', output_format: 'pcm_16000' });
-    expect(first?.messages).toEqual([{ text: ' ', voice_settings: { speed: 1.2 } }, { text: 'Hallo. ' }, { text: '' }]);
+    expect(Object.fromEntries(first!.query)).toMatchObject({
+      language_code: 'de',
+      output_format: 'pcm_16000',
+    });
+    expect(first?.messages).toEqual([
+      { text: ' ', voice_settings: { speed: 1.2 } },
+      { text: 'Hallo. ' },
+      { text: '' },
+    ]);
   });
 
   it('opens the next socket ahead, and closes it when nobody comes', async () => {
@@ -39,7 +46,9 @@ describe('ElevenLabs', () => {
     expect(saidTo(server)).toHaveLength(2);
     await expect.poll(() => server.connections.length, { timeout: 20_000 }).toBe(3);
     await clock.advance(150_001);
-    await expect.poll(() => server.connections.filter(({ isOpen }) => isOpen), { timeout: 20_000 }).toEqual([]);
+    await expect
+      .poll(() => server.connections.filter(({ isOpen }) => isOpen), { timeout: 20_000 })
+      .toEqual([]);
   });
 
   it.each([
@@ -50,13 +59,18 @@ describe('ElevenLabs', () => {
   ])('a refusal named %s is %s', async (error, category) => {
     const { server, synthesizer } = await begin();
     server.refusal = { error, message: 'No.' };
-    await expect(collect(speak(synthesizer, 'Hi.'))).rejects.toMatchObject({ category, message: 'ElevenLabs: No.' });
+    await expect(collect(speak(synthesizer, 'Hi.'))).rejects.toMatchObject({
+      category,
+      message: 'ElevenLabs: No.',
+    });
   });
 
   it('a close in the middle of the audio is a failure, not an end', async () => {
     const { server, synthesizer } = await begin();
     server.breaksOff = true;
-    await expect(collect(speak(synthesizer, 'A longer sentence than one chunk.'))).rejects.toMatchObject({ category: 'connectivity' });
+    await expect(collect(speak(synthesizer, 'A longer sentence than one chunk.'))).rejects.toMatchObject({
+      category: 'connectivity',
+    });
   });
 });
 
@@ -66,13 +80,18 @@ describe('voices from samples', () => {
     for (const server of opened.splice(0)) await server.close();
   });
   const signal = new AbortController().signal;
-  const cloning = (environment: Record<string, string>) => voiceCloning(readSettings({ TTS_PROVIDER: 'elevenlabs', ...environment }));
+  const cloning = (environment: Record<string, string>) =>
+    voiceCloning(readSettings({ TTS_PROVIDER: 'elevenlabs', ...environment }));
 
   it('are made and deleted; one that is gone already is no failure', async () => {
     const server = await startElevenlabsServer({ apiKey: 'k' });
     opened.push(server);
     const access = { ELEVENLABS_BASE_URL: server.url, ELEVENLABS_API_KEY: 'k' };
-    const voice = await cloning(access)!.clone({ name: 'Ann', samples: [Buffer.from('sample one'), Buffer.from('sample two')], signal });
+    const voice = await cloning(access)!.clone({
+      name: 'Ann',
+      samples: [Buffer.from('sample one'), Buffer.from('sample two')],
+      signal,
+    });
     expect(voice).toBe('elevenlabs:clone1');
     expect(server.voices.get('clone1')?.form).toMatch(
       /name="name"[\s\S]*Ann[\s\S]*name="files"[\s\S]*sample one[\s\S]*name="files"[\s\S]*sample two/,
@@ -80,9 +99,13 @@ describe('voices from samples', () => {
     await cloning(access)!.forget(voice);
     expect(server.voices.size).toBe(0);
     await cloning(access)!.forget(voice);
-    await expect(cloning({ ...access, ELEVENLABS_API_KEY: 'x' })!.forget(voice)).rejects.toMatchObject({ category: 'authentication' });
+    await expect(cloning({ ...access, ELEVENLABS_API_KEY: 'x' })!.forget(voice)).rejects.toMatchObject({
+      category: 'authentication',
+    });
     server.fault = { status: 429 };
-    await expect(cloning(access)!.clone({ name: 'Ann', samples: [], signal })).rejects.toMatchObject({ category: 'overloaded' });
+    await expect(cloning(access)!.clone({ name: 'Ann', samples: [], signal })).rejects.toMatchObject({
+      category: 'overloaded',
+    });
   });
 
   it('are not to be had from another engine', () => {

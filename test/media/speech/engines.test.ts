@@ -18,14 +18,28 @@ afterEach(async () => {
   for (const thing of opened.splice(0)) await thing.close();
 });
 
-async function engines(environment: Record<string, string> = {}, searchPath = '/nowhere'): Promise<SpeechEngines> {
+async function engines(
+  environment: Record<string, string> = {},
+  searchPath = '/nowhere',
+): Promise<SpeechEngines> {
   const dataDir = environment['DATA_DIR'] ?? mkdtempSync(join(tmpdir(), 'parley-engines-'));
-  const open = await openSpeechEngines({ settings: readSettings({ DATA_DIR: dataDir, ...environment }), searchPath, clock: systemClock, logger });
+  const open = await openSpeechEngines({
+    settings: readSettings({ DATA_DIR: dataDir, ...environment }),
+    searchPath,
+    clock: systemClock,
+    logger,
+  });
   opened.push(open);
   return open;
 }
 
-const options = (voiceId: string | null) => ({ voiceId, language: 'en', speed: 1, sampleRateHz: 16_000, signal: new AbortController().signal });
+const options = (voiceId: string | null) => ({
+  voiceId,
+  language: 'en',
+  speed: 1,
+  sampleRateHz: 16_000,
+  signal: new AbortController().signal,
+});
 
 describe('recognition', () => {
   it('without a recogniser there is none, and the start says what callers can do and how to get one', async () => {
@@ -37,11 +51,15 @@ describe('recognition', () => {
     expect(detectLocalRecognition({ dataDir: '/nowhere', searchPath: '/nowhere' })).toEqual([]);
   });
 
-  itNeeds(['pocketsphinx_continuous'])('an installed pocketsphinx serves, also for a model nobody knows', async () => {
-    const open = await engines({}, process.env['PATH']);
-    for (const id of ['local:auto', 'local:pocketsphinx', 'nobody:knows', '']) expect(open.recognizerFor(id)?.id, id).toBe('local:pocketsphinx');
-    expect(open.describe()).toContain('Speech recognition: local:pocketsphinx');
-  });
+  itNeeds(['pocketsphinx_continuous'])(
+    'an installed pocketsphinx serves, also for a model nobody knows',
+    async () => {
+      const open = await engines({}, process.env['PATH']);
+      for (const id of ['local:auto', 'local:pocketsphinx', 'nobody:knows', ''])
+        expect(open.recognizerFor(id)?.id, id).toBe('local:pocketsphinx');
+      expect(open.describe()).toContain('Speech recognition: local:pocketsphinx');
+    },
+  );
 
   it('a vendor serves any of its models once it is configured, and takes over unknown ones when it is the platform’s', async () => {
     const open = await engines({ ASR_PROVIDER: 'deepgram', DEEPGRAM_BASE_URL: 'ws://127.0.0.1:1' });
@@ -51,7 +69,9 @@ describe('recognition', () => {
 
   it('the start says who hears callers while the vendor fails', async () => {
     const alone = { ASR_PROVIDER: 'deepgram', DEEPGRAM_BASE_URL: 'ws://127.0.0.1:1' };
-    expect((await engines(alone)).describe().join('\n')).toMatch(/When deepgram:nova-3 fails: nobody hears callers/);
+    expect((await engines(alone)).describe().join('\n')).toMatch(
+      /When deepgram:nova-3 fails: nobody hears callers/,
+    );
     const two = await engines({ ...alone, OPENAI_BASE_URL: 'http://127.0.0.1:1' });
     expect(two.describe()).toContain('When deepgram:nova-3 fails: openai:gpt-live-transcribe');
   });
@@ -60,7 +80,8 @@ describe('recognition', () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'parley-models-'));
     const model = join(dataDir, 'models', 'streaming-en');
     mkdirSync(model, { recursive: true });
-    for (const file of ['tokens.txt', 'encoder.onnx', 'encoder.int8.onnx', 'decoder.onnx']) writeFileSync(join(model, file), '');
+    for (const file of ['tokens.txt', 'encoder.onnx', 'encoder.int8.onnx', 'decoder.onnx'])
+      writeFileSync(join(model, file), '');
     expect(detectLocalRecognition({ dataDir, searchPath: '' })).toEqual([]);
     writeFileSync(join(model, 'joiner.onnx'), '');
     expect(detectLocalRecognition({ dataDir, searchPath: '' })).toEqual(['sherpa']);
@@ -72,7 +93,8 @@ it('a damaged model fails its stream, not the program', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'parley-models-'));
   const model = join(dataDir, 'models', 'damaged');
   mkdirSync(model, { recursive: true });
-  for (const file of ['tokens.txt', 'encoder.onnx', 'decoder.onnx', 'joiner.onnx']) writeFileSync(join(model, file), '');
+  for (const file of ['tokens.txt', 'encoder.onnx', 'decoder.onnx', 'joiner.onnx'])
+    writeFileSync(join(model, file), '');
   const recognizer = (await engines({ DATA_DIR: dataDir })).recognizerFor('local:sherpa')!;
   // The second stream finds the first one's process gone and starts another.
   for (let count = 0; count < 2; count++) {
@@ -92,7 +114,8 @@ describe('synthesis', () => {
     expect(await rate('local:kal', null)).toBe(8_000);
     expect(await rate('local:kal', 'local:kal')).toBe(8_000);
     expect(await rate('default', 'kal')).toBe(8_000);
-    for (const voice of ['default', 'local:slt', 'somebody', 'elevenlabs:x', '']) expect(await rate(voice, null), voice).toBe(16_000);
+    for (const voice of ['default', 'local:slt', 'somebody', 'elevenlabs:x', ''])
+      expect(await rate(voice, null), voice).toBe(16_000);
   });
 
   it('an agent of another language speaks it without a key where eSpeak NG is installed, else in the English voice', async () => {
@@ -101,8 +124,12 @@ describe('synthesis', () => {
     const german = { ...options(null), language: 'de' };
     const [chunk] = await collect(open.callSynthesizer('default', 'de').synthesise('Guten Tag.', german));
     expect(chunk?.sampleRateHz).toBe(hasEspeak ? 22_050 : 16_000);
-    expect((await collect(open.synthesizerFor('local:slt').synthesise('Guten Tag.', german)))[0]?.sampleRateHz).toBe(16_000);
-    expect(open.describe()[0]).toContain(hasEspeak ? 'eSpeak NG for other languages' : 'npm run espeak for other languages');
+    expect(
+      (await collect(open.synthesizerFor('local:slt').synthesise('Guten Tag.', german)))[0]?.sampleRateHz,
+    ).toBe(16_000);
+    expect(open.describe()[0]).toContain(
+      hasEspeak ? 'eSpeak NG for other languages' : 'npm run espeak for other languages',
+    );
   });
 
   it('the platform’s provider speaks by default, and a voice of another one by its name', async () => {

@@ -25,8 +25,11 @@ function espeakWith(source: string, clock: Clock = patientClock): EspeakSynthesi
   return engine;
 }
 
-const say = async (engine: EspeakSynthesizer, text: string, over: { language?: string; voiceId?: string; speed?: number } = {}) =>
-  collect(speak(engine, text, new AbortController().signal, { language: 'de', ...over }));
+const say = async (
+  engine: EspeakSynthesizer,
+  text: string,
+  over: { language?: string; voiceId?: string; speed?: number } = {},
+) => collect(speak(engine, text, new AbortController().signal, { language: 'de', ...over }));
 const durationMs = (chunks: Awaited<ReturnType<typeof say>>) =>
   chunks.reduce((sum, { samples, sampleRateHz }) => sum + (samples.length * 1_000) / sampleRateHz, 0);
 
@@ -92,7 +95,8 @@ describeInstalled(detectEspeakVoices().length > 0, 'eSpeak NG (npm run espeak)')
   ])('reads the script of %s', async (language, text) => {
     const chunks = await say(engine, text, { language });
     expect(durationMs(chunks)).toBeGreaterThan(1_000);
-    for (const { textStart, textEnd } of chunks.flatMap(({ words }) => words ?? [])) expect(text.slice(textStart, textEnd)).toMatch(/^\S+$/);
+    for (const { textStart, textEnd } of chunks.flatMap(({ words }) => words ?? []))
+      expect(text.slice(textStart, textEnd)).toMatch(/^\S+$/);
   });
 
   it('speaks faster and slower, and with the voice that is asked for', async () => {
@@ -100,7 +104,10 @@ describeInstalled(detectEspeakVoices().length > 0, 'eSpeak NG (npm run espeak)')
     const usual = durationMs(await say(engine, text));
     expect(durationMs(await say(engine, text, { speed: 2 }))).toBeLessThan(0.65 * usual);
     expect(durationMs(await say(engine, text, { speed: 0.5 }))).toBeGreaterThan(1.5 * usual);
-    const [chosen, french] = [await say(engine, text, { voiceId: 'espeak-fr' }), await say(engine, text, { language: 'fr' })];
+    const [chosen, french] = [
+      await say(engine, text, { voiceId: 'espeak-fr' }),
+      await say(engine, text, { language: 'fr' }),
+    ];
     // To a millisecond: no two of its utterances are quite alike.
     expect(Math.abs(durationMs(chosen) - durationMs(french))).toBeLessThan(5);
     expect(Math.abs(durationMs(chosen) - usual)).toBeGreaterThan(50);
@@ -111,9 +118,16 @@ describe('the program behind the pipe', () => {
   it('that dies costs the sentence it had, and is started again', async () => {
     const engine = espeakWith(`process.stdin.once('data', () => process.exit(3));`);
     for (let life = 0; life < 2; life++)
-      await expect(say(engine, 'Ja.')).rejects.toMatchObject({ name: 'SpeechError', category: 'unavailable', retryable: true });
+      await expect(say(engine, 'Ja.')).rejects.toMatchObject({
+        name: 'SpeechError',
+        category: 'unavailable',
+        retryable: true,
+      });
     await engine.close();
-    await expect(say(engine, 'Ja.')).rejects.toMatchObject({ category: 'unavailable', message: 'The engine is closed' });
+    await expect(say(engine, 'Ja.')).rejects.toMatchObject({
+      category: 'unavailable',
+      message: 'The engine is closed',
+    });
   });
 
   it('that hangs is killed', async () => {
@@ -130,9 +144,16 @@ describe('the program behind the pipe', () => {
       let count = 0;
       process.stdin.on('data', () => console.log(count++ === 0 ? '{"samples": 7}' : '{"sampleRateHz": 8000, "samples": "AQACAA==", "words": [[0, 2, 0, 1]]}'));
     `);
-    await expect(say(engine, 'Ja.')).rejects.toMatchObject({ category: 'unavailable', message: 'eSpeak failed: an answer of another shape' });
+    await expect(say(engine, 'Ja.')).rejects.toMatchObject({
+      category: 'unavailable',
+      message: 'eSpeak failed: an answer of another shape',
+    });
     expect(await say(engine, 'Ja.')).toEqual([
-      { samples: Int16Array.of(1, 2), sampleRateHz: 8_000, words: [{ textStart: 0, textEnd: 2, startMs: 0, endMs: 1 }] },
+      {
+        samples: Int16Array.of(1, 2),
+        sampleRateHz: 8_000,
+        words: [{ textStart: 0, textEnd: 2, startMs: 0, endMs: 1 }],
+      },
     ]);
   });
 

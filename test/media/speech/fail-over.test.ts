@@ -40,20 +40,23 @@ async function voices(clock: Clock) {
 }
 
 describe('design §5: a voice that fails is replaced by a second one where one is configured', () => {
-  it.each([401, 429, 500])('the same text is said by the other when the vendor answers %i; it is asked again after half a minute', async (status) => {
-    const clock = new ManualClock();
-    const { first, second, call } = await voices(clock);
-    first.fault = { status };
-    expect(await collect(speak(call(), 'Good morning.', undefined, { voiceId: 'abc' }))).not.toEqual([]);
-    // In a voice of its own: the vendor's ids mean nothing to it.
-    expect(saidTo(second)[0]?.query.get('model')).toBe('aura-2-thalia-en');
-    first.fault = null;
-    await collect(speak(call(), 'Another call.'));
-    expect([saidTo(first).length, saidTo(second).length]).toEqual([0, 2]);
-    await clock.advance(30_000);
-    await collect(speak(call(), 'Good evening.'));
-    expect([saidTo(first).length, saidTo(second).length]).toEqual([1, 2]);
-  });
+  it.each([401, 429, 500])(
+    'the same text is said by the other when the vendor answers %i; it is asked again after half a minute',
+    async (status) => {
+      const clock = new ManualClock();
+      const { first, second, call } = await voices(clock);
+      first.fault = { status };
+      expect(await collect(speak(call(), 'Good morning.', undefined, { voiceId: 'abc' }))).not.toEqual([]);
+      // In a voice of its own: the vendor's ids mean nothing to it.
+      expect(saidTo(second)[0]?.query.get('model')).toBe('aura-2-thalia-en');
+      first.fault = null;
+      await collect(speak(call(), 'Another call.'));
+      expect([saidTo(first).length, saidTo(second).length]).toEqual([0, 2]);
+      await clock.advance(30_000);
+      await collect(speak(call(), 'Good evening.'));
+      expect([saidTo(first).length, saidTo(second).length]).toEqual([1, 2]);
+    },
+  );
 
   it('one that is passed over is tried out in the background after two seconds, then four: it is back as soon as it speaks', async () => {
     const clock = new ManualClock();
@@ -119,7 +122,11 @@ describe('design §5: a voice that fails is replaced by a second one where one i
     const elevenlabs = createElevenlabsSynthesizer({ baseUrl: first.url, apiKey: undefined, clock });
     const deepgram = createDeepgramSynthesizer({ baseUrl: second.url, apiKey: undefined, clock });
     opened.push(elevenlabs, deepgram);
-    const voice = failOverSynthesizer([elevenlabs, deepgram, local], { health: new EngineHealth(clock), clock, logger });
+    const voice = failOverSynthesizer([elevenlabs, deepgram, local], {
+      health: new EngineHealth(clock),
+      clock,
+      logger,
+    });
     first.fault = { status: 500 };
     second.fault = { halfOpen: 'answers' };
     const said = collect(speak(voice, 'Good morning.'));
@@ -139,7 +146,9 @@ describe('design §5: a voice that fails is replaced by a second one where one i
     const { first, second, call } = await voices(new ManualClock());
     const voice = call();
     first.breaksOff = true;
-    await expect(collect(speak(voice, 'Good morning, how can I help?'))).rejects.toMatchObject({ category: 'connectivity' });
+    await expect(collect(speak(voice, 'Good morning, how can I help?'))).rejects.toMatchObject({
+      category: 'connectivity',
+    });
     expect(saidTo(second)).toEqual([]);
     await collect(speak(voice, 'Good morning.'));
     expect(saidTo(second)).toHaveLength(1);
@@ -151,7 +160,9 @@ describe('design §5: a voice that fails is replaced by a second one where one i
     await expect(collect(speak(call(), 'Good morning.'))).rejects.toMatchObject({ category: 'unavailable' });
     [first.fault, second.fault] = [null, null];
     const other = await voices(new ManualClock());
-    await expect(collect(speak(other.call(), 'Hi.', AbortSignal.abort(new Error('gone'))))).rejects.toThrow('gone');
+    await expect(collect(speak(other.call(), 'Hi.', AbortSignal.abort(new Error('gone'))))).rejects.toThrow(
+      'gone',
+    );
     await collect(speak(other.call(), 'Hi.'));
     expect(saidTo(other.second)).toEqual([]);
   });
@@ -187,7 +198,10 @@ describe('design §5: a recogniser that fails is replaced, with the audio of the
   }
 
   async function ears(clock: Clock = systemClock) {
-    const servers = [await startDeepgramServer({ lines: ['first'] }), await startDeepgramServer({ lines: ['second'] })] as const;
+    const servers = [
+      await startDeepgramServer({ lines: ['first'] }),
+      await startDeepgramServer({ lines: ['second'] }),
+    ] as const;
     opened.push(...servers);
     const [first, second] = servers.map(({ url }, index) => ({
       ...createDeepgramRecognizer('nova-3', { baseUrl: url, apiKey: undefined, clock: systemClock }),
@@ -253,8 +267,15 @@ describe('design §5: a recogniser that fails is replaced, with the audio of the
 
 it('a call’s engines: the chosen one, the other configured vendors, the local voice last where it speaks the language', async () => {
   const [elevenlabs, deepgram] = [await startElevenlabsServer(), await startDeepgramSpeechServer()];
-  const environment = { ELEVENLABS_BASE_URL: elevenlabs.url, DEEPGRAM_BASE_URL: deepgram.url, TTS_PROVIDER: 'elevenlabs' };
-  const settings = readSettings({ DATA_DIR: mkdtempSync(join(tmpdir(), 'parley-fail-over-')), ...environment });
+  const environment = {
+    ELEVENLABS_BASE_URL: elevenlabs.url,
+    DEEPGRAM_BASE_URL: deepgram.url,
+    TTS_PROVIDER: 'elevenlabs',
+  };
+  const settings = readSettings({
+    DATA_DIR: mkdtempSync(join(tmpdir(), 'parley-fail-over-')),
+    ...environment,
+  });
   const engines = await openSpeechEngines({ settings, searchPath: '', clock: systemClock, logger });
   opened.push(elevenlabs, deepgram, engines);
   elevenlabs.fault = { status: 500 };
@@ -262,7 +283,9 @@ it('a call’s engines: the chosen one, the other configured vendors, the local 
   expect(saidTo(deepgram)).toHaveLength(1);
   deepgram.fault = { status: 500 };
   await collect(speak(engines.callSynthesizer('default', 'en'), 'Two.'));
-  await expect(collect(speak(engines.callSynthesizer('default', 'tl'), 'Dalawa.', undefined, { language: 'tl' }))).rejects.toThrow('500');
+  await expect(
+    collect(speak(engines.callSynthesizer('default', 'tl'), 'Dalawa.', undefined, { language: 'tl' })),
+  ).rejects.toThrow('500');
   // A voice of this machine is not replaced by one that costs money.
   expect(engines.callSynthesizer('local:rms', 'en').voices).toBe(engines.synthesizerFor('local:rms').voices);
 });

@@ -10,10 +10,20 @@ beforeAll(async () => {
 afterAll(() => flite.close());
 
 const speak = (text: string, over: { voiceId?: string; speed?: number; signal?: AbortSignal } = {}) =>
-  flite.synthesise(text, { voiceId: null, language: 'en', speed: 1, sampleRateHz: 16_000, signal: new AbortController().signal, ...over });
+  flite.synthesise(text, {
+    voiceId: null,
+    language: 'en',
+    speed: 1,
+    sampleRateHz: 16_000,
+    signal: new AbortController().signal,
+    ...over,
+  });
 
 async function durationMs(text: string, over: { voiceId?: string; speed?: number } = {}) {
-  return (await collect(speak(text, over))).reduce((sum, chunk) => sum + (chunk.samples.length * 1_000) / chunk.sampleRateHz, 0);
+  return (await collect(speak(text, over))).reduce(
+    (sum, chunk) => sum + (chunk.samples.length * 1_000) / chunk.sampleRateHz,
+    0,
+  );
 }
 
 describe('conformance', () => {
@@ -39,7 +49,9 @@ describe('flite', () => {
     const startMs = (chunks[0]!.samples.length * 1_000) / 16_000;
     const word = second.words![0]!;
     const energyBefore = rms(second.samples.subarray(0, ((word.startMs - startMs) * 16) | 0));
-    const energyInside = rms(second.samples.subarray(((word.startMs - startMs) * 16) | 0, ((word.endMs - startMs) * 16) | 0));
+    const energyInside = rms(
+      second.samples.subarray(((word.startMs - startMs) * 16) | 0, ((word.endMs - startMs) * 16) | 0),
+    );
     expect(energyInside).toBeGreaterThan(8 * energyBefore);
   });
 
@@ -59,7 +71,9 @@ describe('flite', () => {
       const [chunk] = await collect(speak('Yes.', { voiceId: voice.id }));
       expect(chunk?.sampleRateHz, voice.id).toBe(voice.id === 'kal' ? 8_000 : 16_000);
     }
-    expect(await durationMs('Yes.', { voiceId: 'nobody' })).toBe(await durationMs('Yes.', { voiceId: 'slt' }));
+    expect(await durationMs('Yes.', { voiceId: 'nobody' })).toBe(
+      await durationMs('Yes.', { voiceId: 'slt' }),
+    );
   });
 
   it('says nothing for text without a letter or digit', async () => {
@@ -84,7 +98,9 @@ describe('flite', () => {
   });
 
   it('answers calls in turn, none of them mixed up', async () => {
-    const lengths = await Promise.all(['One.', 'One hundred and twenty three thousand.', 'One.'].map((text) => durationMs(text)));
+    const lengths = await Promise.all(
+      ['One.', 'One hundred and twenty three thousand.', 'One.'].map((text) => durationMs(text)),
+    );
     expect(lengths[0]).toBe(lengths[2]);
     expect(lengths[1]).toBeGreaterThan(2 * lengths[0]!);
   });

@@ -37,7 +37,8 @@ async function keptVoice() {
   opened.push(server, engine);
   const phrases = new KeptPhrases(clock);
   const voice = phrases.of(engine);
-  const say = (text: string, over: Partial<SynthesisOptions> = {}) => collect(speak(voice, text, undefined, { isFixed: true, ...over }));
+  const say = (text: string, over: Partial<SynthesisOptions> = {}) =>
+    collect(speak(voice, text, undefined, { isFixed: true, ...over }));
   return { clock, server, engine, phrases, voice, say, asked: () => saidTo(server).length };
 }
 
@@ -58,9 +59,15 @@ describe('a text that is the same in every call', () => {
     // The vendor has no such rate, and answers with a higher one.
     const made = await collect(speak(engine, GREETING, undefined, { sampleRateHz: 12_000 }));
     expect(made[0]?.sampleRateHz).toBe(16_000);
-    const converted = made.map(({ samples, words }) => ({ samples: converter.convert(samples, 16_000), sampleRateHz: 12_000, words }));
+    const converted = made.map(({ samples, words }) => ({
+      samples: converter.convert(samples, 16_000),
+      sampleRateHz: 12_000,
+      words,
+    }));
     expect(await say(GREETING, { sampleRateHz: 12_000 })).toEqual(converted);
-    expect(await say(GREETING, { sampleRateHz: 12_000 })).toEqual(converted.map((chunk) => ({ ...chunk, isKept: true })));
+    expect(await say(GREETING, { sampleRateHz: 12_000 })).toEqual(
+      converted.map((chunk) => ({ ...chunk, isKept: true })),
+    );
   });
 
   it.each<[string, Partial<SynthesisOptions>]>([
@@ -158,7 +165,11 @@ describe('where engines stand in for each other', () => {
     const health = new EngineHealth(kept.clock);
     const engines: [Synthesizer, Synthesizer] = [kept.voice, kept.phrases.of(second)];
     const say = (text: string, isFixed: boolean) =>
-      collect(speak(failOverSynthesizer(engines, { health, clock: kept.clock, logger }), text, undefined, { isFixed }));
+      collect(
+        speak(failOverSynthesizer(engines, { health, clock: kept.clock, logger }), text, undefined, {
+          isFixed,
+        }),
+      );
     return { ...kept, health, say, standIn: server };
   }
 
@@ -198,11 +209,22 @@ describe('where engines stand in for each other', () => {
 
 it('the calls of a worker share what its voices have said', async () => {
   const vendor = await startOpenaiServer();
-  const environment = { TTS_PROVIDER: 'openai', OPENAI_BASE_URL: vendor.url, DATA_DIR: mkdtempSync(join(tmpdir(), 'parley-kept-')) };
-  const engines = await openSpeechEngines({ settings: readSettings(environment), searchPath: '', clock: systemClock, logger });
+  const environment = {
+    TTS_PROVIDER: 'openai',
+    OPENAI_BASE_URL: vendor.url,
+    DATA_DIR: mkdtempSync(join(tmpdir(), 'parley-kept-')),
+  };
+  const engines = await openSpeechEngines({
+    settings: readSettings(environment),
+    searchPath: '',
+    clock: systemClock,
+    logger,
+  });
   opened.push(vendor, engines);
-  const greet = (voiceId: string) => collect(speak(engines.callSynthesizer(voiceId, 'en'), GREETING, undefined, { isFixed: true }));
-  for (const voiceId of ['default', 'default', 'openai:nova', 'openai:nova', 'local:slt']) await greet(voiceId);
+  const greet = (voiceId: string) =>
+    collect(speak(engines.callSynthesizer(voiceId, 'en'), GREETING, undefined, { isFixed: true }));
+  for (const voiceId of ['default', 'default', 'openai:nova', 'openai:nova', 'local:slt'])
+    await greet(voiceId);
   expect(vendor.requests.map(({ json }) => json?.['voice'])).toEqual(['alloy', 'nova']);
   expect((await greet('local:slt')).every(({ isKept }) => isKept)).toBe(true);
 });

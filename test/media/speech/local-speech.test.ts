@@ -5,7 +5,11 @@ import { collect } from '#test/collect.ts';
 import { speak } from './vendor-conformance.ts';
 
 /** An engine whose audio tells it from the others. */
-function engine(id: string, sample: number, voices: Synthesizer['voices']): Synthesizer & { prepared: number } {
+function engine(
+  id: string,
+  sample: number,
+  voices: Synthesizer['voices'],
+): Synthesizer & { prepared: number } {
   return {
     id,
     voices,
@@ -42,6 +46,11 @@ it('the voice that is asked for decides, then the language, then the first engin
 
 it('the engine that will speak is made ready, and no other', () => {
   const [first, second] = [english(), others()];
-  localSynthesizer([first, second]).prepare?.({ voiceId: null, language: 'de', speed: 1, sampleRateHz: 8_000 });
+  localSynthesizer([first, second]).prepare?.({
+    voiceId: null,
+    language: 'de',
+    speed: 1,
+    sampleRateHz: 8_000,
+  });
   expect([first.prepared, second.prepared]).toEqual([0, 1]);
 });

@@ -16,7 +16,13 @@ it('expects finals as late as the engine’s p99 here, once twenty have been mea
     },
   };
   const measured = measureFinals(engine, clock);
-  const stream = measured.open({ sampleRateHz: 8_000, language: 'en', multilingual: false, keyterms: [], onEvent: () => {} });
+  const stream = measured.open({
+    sampleRateHz: 8_000,
+    language: 'en',
+    multilingual: false,
+    keyterms: [],
+    onEvent: () => {},
+  });
   const answerAfter = async (ms: number) => {
     stream.finalise();
     await clock.advance(ms);

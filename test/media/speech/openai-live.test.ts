@@ -36,7 +36,9 @@ describe('OpenAI, live', () => {
     await heard.until('finalised');
     const texts = heard.of('interim').map((event) => (event as { text: string }).text);
     for (const [index, text] of texts.entries()) expect(text.startsWith(texts[index - 1] ?? '')).toBe(true);
-    expect(heard.of('final')).toEqual([{ type: 'final', text: 'book a table', startMs: null, endMs: null, language: null }]);
+    expect(heard.of('final')).toEqual([
+      { type: 'final', text: 'book a table', startMs: null, endMs: null, language: null },
+    ]);
     heard.stream.close();
   });
 
@@ -47,14 +49,21 @@ describe('OpenAI, live', () => {
     const input = { format: { type: 'audio/pcm', rate: 24_000 }, turn_detection: null };
     expect(server.connections[0]?.messages[0]).toEqual({
       type: 'session.update',
-      session: { type: 'transcription', audio: { input: { ...input, transcription: { model: MODEL, language: 'en', keywords: ['Parley'] } } } },
+      session: {
+        type: 'transcription',
+        audio: { input: { ...input, transcription: { model: MODEL, language: 'en', keywords: ['Parley'] } } },
+      },
     });
     heard.stream.close();
-    const other = new Recording(recognizerAt(server, patientClock, 'k', 'gpt-realtime-whisper'), RATE, ['Parley']);
+    const other = new Recording(recognizerAt(server, patientClock, 'k', 'gpt-realtime-whisper'), RATE, [
+      'Parley',
+    ]);
     await expect
       .poll(() => server.connections[1]?.messages[0], { timeout: 20_000 })
       .toMatchObject({
-        session: { audio: { input: { ...input, transcription: { model: 'gpt-realtime-whisper', language: 'en' } } } },
+        session: {
+          audio: { input: { ...input, transcription: { model: 'gpt-realtime-whisper', language: 'en' } } },
+        },
       });
     expect(JSON.stringify(server.connections[1]?.messages[0])).not.toContain('Parley');
     other.stream.close();
@@ -66,7 +75,8 @@ describe('OpenAI, live', () => {
     heard.write(silence(RATE, 2_000));
     heard.stream.finalise();
     await heard.until('finalised');
-    const commits = () => server.connections[0]!.messages.filter(({ type }) => type === 'input_audio_buffer.commit');
+    const commits = () =>
+      server.connections[0]!.messages.filter(({ type }) => type === 'input_audio_buffer.commit');
     heard.write(buzz(RATE, 400));
     heard.stream.finalise();
     await heard.until('finalised', 2);
@@ -88,7 +98,9 @@ describe('OpenAI, live', () => {
       heard.stream.finalise();
     }
     await heard.until('finalised', 2);
-    const told = heard.events.flatMap((event) => (event.type === 'interim' ? [] : event.type === 'final' ? [event.text] : [event.type]));
+    const told = heard.events.flatMap((event) =>
+      event.type === 'interim' ? [] : event.type === 'final' ? [event.text] : [event.type],
+    );
     expect(told).toEqual(['first', 'finalised', 'second', 'finalised']);
     heard.stream.close();
   });
@@ -123,5 +135,7 @@ describe('OpenAI, live', () => {
     expect(heard.of('failed')).toMatchObject([{ error: { category } }]);
   });
 
-  recognizerFailuresConform(vendor, (server, apiKey) => listen(server as OpenaiLiveServer, patientClock, apiKey));
+  recognizerFailuresConform(vendor, (server, apiKey) =>
+    listen(server as OpenaiLiveServer, patientClock, apiKey),
+  );
 });

@@ -4,7 +4,14 @@ import { createOpenaiRecognizer, createOpenaiSynthesizer } from '#media/speech/o
 import { collect } from '#test/collect.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 import { type OpenaiServer, type OpenaiServerOptions, startOpenaiServer } from '#test/fakes/openai-server.ts';
-import { buzz, expectStalled, Recording, recognizerConforms, silence, synthesizerConforms } from './conformance.ts';
+import {
+  buzz,
+  expectStalled,
+  Recording,
+  recognizerConforms,
+  silence,
+  synthesizerConforms,
+} from './conformance.ts';
 
 const RATE = 8_000;
 const opened: OpenaiServer[] = [];
@@ -18,14 +25,27 @@ async function vendor(options: OpenaiServerOptions = {}): Promise<OpenaiServer> 
   return server;
 }
 
-const at = (server: OpenaiServer, clock = systemClock, apiKey?: string) => ({ baseUrl: server.url, apiKey, clock });
-const options = { voiceId: null, language: 'en', speed: 1, sampleRateHz: 24_000, signal: new AbortController().signal };
+const at = (server: OpenaiServer, clock = systemClock, apiKey?: string) => ({
+  baseUrl: server.url,
+  apiKey,
+  clock,
+});
+const options = {
+  voiceId: null,
+  language: 'en',
+  speed: 1,
+  sampleRateHz: 24_000,
+  signal: new AbortController().signal,
+};
 
 describe('recognition conformance', () => {
   recognizerConforms(async () => {
     // The test that keeps streams apart hears its first phrase twice.
     const phrases = ['hello there', 'hello there'];
-    const recognizer = createOpenaiRecognizer('whisper-1', at(await vendor({ transcripts: phrases, firstByteMs: 10 })));
+    const recognizer = createOpenaiRecognizer(
+      'whisper-1',
+      at(await vendor({ transcripts: phrases, firstByteMs: 10 })),
+    );
     return { recognizer, sampleRateHz: RATE, speech: [buzz(RATE, 600), buzz(RATE, 600)], phrases };
   });
 });
@@ -37,12 +57,16 @@ describe('synthesis conformance', () => {
 describe('openai recognition', () => {
   it('sends each utterance as a WAV with the model, the language, the keyterms and the key', async () => {
     const server = await vendor({ transcripts: ['hello'], apiKey: 'k' });
-    const heard = new Recording(createOpenaiRecognizer('whisper-1', at(server, systemClock, 'k')), RATE, ['Parley', 'table']);
+    const heard = new Recording(createOpenaiRecognizer('whisper-1', at(server, systemClock, 'k')), RATE, [
+      'Parley',
+      'table',
+    ]);
     heard.write(buzz(RATE, 600));
     heard.stream.finalise();
     await heard.until('finalised');
     const body = server.requests[0]!.body.toString('latin1');
-    for (const part of ['whisper-1', 'Parley, table', 'RIFF', 'name="language"']) expect(body).toContain(part);
+    for (const part of ['whisper-1', 'Parley, table', 'RIFF', 'name="language"'])
+      expect(body).toContain(part);
     expect(heard.of('final')).toMatchObject([{ text: 'hello', startMs: expect.any(Number) }]);
     heard.stream.close();
   });
@@ -93,33 +117,51 @@ describe('openai recognition', () => {
 describe('openai synthesis', () => {
   it('asks for PCM with the voice and the speed, and passes it on as it comes', async () => {
     const server = await vendor({ wordMs: 100 });
-    const chunks = await collect(createOpenaiSynthesizer(at(server)).synthesise('one two three', { ...options, voiceId: 'nova', speed: 1.25 }));
-    expect(server.requests[0]?.json).toMatchObject({ input: 'one two three', voice: 'nova', response_format: 'pcm', speed: 1.25 });
+    const chunks = await collect(
+      createOpenaiSynthesizer(at(server)).synthesise('one two three', {
+        ...options,
+        voiceId: 'nova',
+        speed: 1.25,
+      }),
+    );
+    expect(server.requests[0]?.json).toMatchObject({
+      input: 'one two three',
+      voice: 'nova',
+      response_format: 'pcm',
+      speed: 1.25,
+    });
     expect(chunks.reduce((sum, chunk) => sum + chunk.samples.length, 0)).toBe(3 * 2_400);
     expect(chunks[0]).toMatchObject({ sampleRateHz: 24_000, words: null });
   });
 
-  it.each(['headers', 'body'] as const)('a server that stalls before its %s fails as stalled', async (place) => {
-    const server = await vendor();
-    server.fault = { halfOpen: place };
-    const clock = new ManualClock();
-    let chunks = 0;
-    const run = async () => {
-      for await (const _ of createOpenaiSynthesizer(at(server, clock)).synthesise('one two three', options)) chunks++;
-    };
-    const failed = run().catch((error: unknown) => error);
-    await expect.poll(() => (place === 'headers' ? server.requests.length : chunks)).toBe(1);
-    await clock.advance(5_001);
-    expect(await failed).toMatchObject({ name: 'SpeechError', category: 'stalled' });
-    expect(clock.pendingTimers).toBe(0);
-  });
+  it.each(['headers', 'body'] as const)(
+    'a server that stalls before its %s fails as stalled',
+    async (place) => {
+      const server = await vendor();
+      server.fault = { halfOpen: place };
+      const clock = new ManualClock();
+      let chunks = 0;
+      const run = async () => {
+        for await (const _ of createOpenaiSynthesizer(at(server, clock)).synthesise('one two three', options))
+          chunks++;
+      };
+      const failed = run().catch((error: unknown) => error);
+      await expect.poll(() => (place === 'headers' ? server.requests.length : chunks)).toBe(1);
+      await clock.advance(5_001);
+      expect(await failed).toMatchObject({ name: 'SpeechError', category: 'stalled' });
+      expect(clock.pendingTimers).toBe(0);
+    },
+  );
 
   it('an abort closes the request', async () => {
     const server = await vendor();
     server.fault = { halfOpen: 'body' };
     const abort = new AbortController();
     const run = async () => {
-      for await (const _ of createOpenaiSynthesizer(at(server)).synthesise('one two', { ...options, signal: abort.signal }))
+      for await (const _ of createOpenaiSynthesizer(at(server)).synthesise('one two', {
+        ...options,
+        signal: abort.signal,
+      }))
         abort.abort(new Error('stop'));
     };
     await expect(run()).rejects.toThrow('stop');

@@ -46,7 +46,10 @@ describe('the grammar of the keyterms', () => {
       if (!isMade) setImmediate(turn);
     };
     setImmediate(turn);
-    const grammar = await keytermGrammar(['hello', 'table', 'menu', 'xyzzy', 'hello menu'], await readDictionary(file));
+    const grammar = await keytermGrammar(
+      ['hello', 'table', 'menu', 'xyzzy', 'hello menu'],
+      await readDictionary(file),
+    );
     isMade = true;
     expect(grammar).toContain('<phrase> = hello | table | menu | hello menu;');
     expect(rounds).toBeGreaterThanOrEqual(4);
@@ -73,7 +76,9 @@ describeNeeds(['pocketsphinx_continuous'])('pocketsphinx', () => {
 
   async function spoken(text: string, rateHz: number): Promise<Int16Array> {
     const signal = new AbortController().signal;
-    const [chunk] = await collect(flite.synthesise(text, { voiceId: 'slt', language: 'en', speed: 1, sampleRateHz: 16_000, signal }));
+    const [chunk] = await collect(
+      flite.synthesise(text, { voiceId: 'slt', language: 'en', speed: 1, sampleRateHz: 16_000, signal }),
+    );
     const samples = rateHz === 16_000 ? chunk!.samples : resample(chunk!.samples, 16_000, rateHz);
     return Int16Array.from([...silence(rateHz, 300), ...samples, ...silence(rateHz, 200)]);
   }
@@ -149,9 +154,13 @@ it('a program that cannot be run fails the stream', async () => {
 it('a program that hangs is killed, and its stream fails as stalled', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'parley-hangs-'));
   const [program, pidFile] = [join(directory, 'hangs'), join(directory, 'pid')];
-  writeFileSync(program, `#!/bin/sh\necho $$ > ${pidFile}.partial && /bin/mv ${pidFile}.partial ${pidFile} && exec /bin/sleep 600\n`, {
-    mode: 0o700,
-  });
+  writeFileSync(
+    program,
+    `#!/bin/sh\necho $$ > ${pidFile}.partial && /bin/mv ${pidFile}.partial ${pidFile} && exec /bin/sleep 600\n`,
+    {
+      mode: 0o700,
+    },
+  );
   const clock = new ManualClock();
   const heard = new Recording(await openPocketsphinx(program, clock), 8_000);
   heard.write(buzz(8_000, 600));

@@ -40,7 +40,8 @@ type Answer = (content: Buffer, request: IncomingMessage, response: ServerRespon
 const whole: Answer = (content, request, response) => {
   const from = Number(/^bytes=(\d+)-$/.exec(request.headers.range ?? '')?.[1] ?? 0);
   if (from >= content.length) return void response.writeHead(416).end();
-  if (from > 0) response.writeHead(206, { 'content-range': `bytes ${from}-${content.length - 1}/${content.length}` });
+  if (from > 0)
+    response.writeHead(206, { 'content-range': `bytes ${from}-${content.length - 1}/${content.length}` });
   response.end(content.subarray(from));
 };
 
@@ -94,7 +95,8 @@ describe('a model that is pulled', () => {
     const { pull, directory, dataDir, requests, progress } = await place();
     expect(detectLocalRecognition({ dataDir, searchPath: '' })).toEqual([]);
     await pull();
-    for (const [name, content] of Object.entries(CONTENTS)) expect(readFileSync(join(directory, name)).equals(content), name).toBe(true);
+    for (const [name, content] of Object.entries(CONTENTS))
+      expect(readFileSync(join(directory, name)).equals(content), name).toBe(true);
     expect(detectLocalRecognition({ dataDir, searchPath: '' })).toEqual(['sherpa']);
     const all = MODEL.files.reduce((sum, { bytes }) => sum + bytes, 0);
     expect(progress.at(-1)).toEqual([all, all]);
@@ -107,8 +109,12 @@ describe('a model that is pulled', () => {
   it('goes on where a pull broke off, in the same run and in a later one', async () => {
     const { pull, directory, requests } = await place(breaksOffAfter(100_000), breaksOffAfter(50_000));
     await pull();
-    expect(readFileSync(join(directory, 'encoder.int8.onnx')).equals(CONTENTS['encoder.int8.onnx']!)).toBe(true);
-    const ranges = requests.filter(({ path }) => path.endsWith('encoder.int8.onnx')).map(({ range }) => range);
+    expect(readFileSync(join(directory, 'encoder.int8.onnx')).equals(CONTENTS['encoder.int8.onnx']!)).toBe(
+      true,
+    );
+    const ranges = requests
+      .filter(({ path }) => path.endsWith('encoder.int8.onnx'))
+      .map(({ range }) => range);
     expect(ranges).toHaveLength(3);
     expect(ranges[0]).toBeUndefined();
     // As much as had arrived when the connection broke.
@@ -116,24 +122,33 @@ describe('a model that is pulled', () => {
 
     const later = await place();
     await later.pull({ ...MODEL, files: [] });
-    writeFileSync(join(later.directory, 'encoder.int8.onnx.partial'), CONTENTS['encoder.int8.onnx']!.subarray(0, 123_456));
+    writeFileSync(
+      join(later.directory, 'encoder.int8.onnx.partial'),
+      CONTENTS['encoder.int8.onnx']!.subarray(0, 123_456),
+    );
     await later.pull();
     expect(later.requests[0]?.range).toBe('bytes=123456-');
-    expect(readFileSync(join(later.directory, 'encoder.int8.onnx')).equals(CONTENTS['encoder.int8.onnx']!)).toBe(true);
+    expect(
+      readFileSync(join(later.directory, 'encoder.int8.onnx')).equals(CONTENTS['encoder.int8.onnx']!),
+    ).toBe(true);
   });
 
   it('begins again where the server knows no ranges', async () => {
     const plain: Answer = (content, _request, response) => void response.end(content);
     const { pull, directory } = await place(breaksOffAfter(100_000), plain);
     await pull();
-    expect(readFileSync(join(directory, 'encoder.int8.onnx')).equals(CONTENTS['encoder.int8.onnx']!)).toBe(true);
+    expect(readFileSync(join(directory, 'encoder.int8.onnx')).equals(CONTENTS['encoder.int8.onnx']!)).toBe(
+      true,
+    );
   });
 
   it.each([
     ['of the same size', (content: Buffer) => Buffer.alloc(content.length, 1), /SHA-256 differs/],
     ['that is longer', (content: Buffer) => Buffer.concat([content, content]), /is longer than/],
   ])('another file %s is refused and removed, and is no model', async (_, other, message) => {
-    const { pull, directory, dataDir } = await place((content, _request, response) => void response.end(other(content)));
+    const { pull, directory, dataDir } = await place(
+      (content, _request, response) => void response.end(other(content)),
+    );
     await expect(pull()).rejects.toThrow(message);
     expect(readdirSync(directory)).toEqual([]);
     expect(detectLocalRecognition({ dataDir, searchPath: '' })).toEqual([]);
@@ -147,7 +162,9 @@ describe('a model that is pulled', () => {
     await pull();
     expect(existsSync(join(directory, 'encoder.int8.onnx'))).toBe(true);
     const before = requests.length;
-    await expect(pull({ ...MODEL, files: [{ name: 'nothing.onnx', bytes: 1, sha256: '0' }] })).rejects.toThrow('HTTP 404');
+    await expect(
+      pull({ ...MODEL, files: [{ name: 'nothing.onnx', bytes: 1, sha256: '0' }] }),
+    ).rejects.toThrow('HTTP 404');
     expect(requests).toHaveLength(before + 1);
   });
 });

@@ -5,7 +5,11 @@ import { cutSentences } from '#media/speech/sentences.ts';
 const cut = (text: string) => cutSentences(text).map(({ start, end }) => text.slice(start, end));
 
 it('cuts at the ends of sentences and not at abbreviations or in numbers', () => {
-  expect(cut('Hello. It is $5.50, Dr. Smith! Really?')).toEqual(['Hello.', 'It is $5.50, Dr. Smith!', 'Really?']);
+  expect(cut('Hello. It is $5.50, Dr. Smith! Really?')).toEqual([
+    'Hello.',
+    'It is $5.50, Dr. Smith!',
+    'Really?',
+  ]);
 });
 
 it('cuts an endless sentence at a comma', () => {

@@ -7,11 +7,17 @@ import { buzz, Recording, silence } from './conformance.ts';
 const RATE_HZ = 8_000;
 
 /** An engine that knows one phrase by its length: speech of 1 s to 2.5 s, pauses included. */
-function phraseEngine(knowsPhrasesOnly: boolean): { readonly recognizer: Recognizer; readonly asked: number[] } {
+function phraseEngine(knowsPhrasesOnly: boolean): {
+  readonly recognizer: Recognizer;
+  readonly asked: number[];
+} {
   const asked: number[] = [];
   const transcribe = async (samples: Int16Array) => {
     asked.push(samples.length);
-    const [first, last] = [samples.findIndex((sample) => sample !== 0), samples.findLastIndex((sample) => sample !== 0)];
+    const [first, last] = [
+      samples.findIndex((sample) => sample !== 0),
+      samples.findLastIndex((sample) => sample !== 0),
+    ];
     const ms = ((last - first) * 1_000) / RATE_HZ;
     return ms > 1_000 && ms < 2_500 ? 'the phrase' : '';
   };
@@ -22,13 +28,17 @@ function phraseEngine(knowsPhrasesOnly: boolean): { readonly recognizer: Recogni
       id: 'phrases',
       givesInterims: false,
       expectedFinalMs: 100,
-      open: (recognition) => openUtteranceStream({ recognition, transcribe, clock, deadlineMs: 8_000, knowsPhrasesOnly }),
+      open: (recognition) =>
+        openUtteranceStream({ recognition, transcribe, clock, deadlineMs: 8_000, knowsPhrasesOnly }),
     },
   };
 }
 
 /** Each part said and settled before the next, as in a conversation whose every pause asks for the words. */
-async function hear(recognizer: Recognizer, parts: readonly { readonly voiceMs: number; readonly restMs: number }[]): Promise<Recording> {
+async function hear(
+  recognizer: Recognizer,
+  parts: readonly { readonly voiceMs: number; readonly restMs: number }[],
+): Promise<Recording> {
   const heard = new Recording(recognizer, RATE_HZ);
   heard.write(silence(RATE_HZ, 400));
   for (const [index, { voiceMs, restMs }] of parts.entries()) {

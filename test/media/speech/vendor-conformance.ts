@@ -1,4 +1,7 @@
-/** What every engine behind a vendor's socket must do when the vendor fails, whatever its protocol: one suite, run by each engine's own test file. */
+/**
+ * What every engine behind a vendor's socket must do when the vendor fails, whatever its protocol: one suite,
+ * run by each engine's own test file.
+ */
 import { afterEach, expect, it } from 'vitest';
 import type { Clock } from '#config/clock.ts';
 import { systemClock } from '#config/clock.ts';
@@ -15,7 +18,9 @@ export interface VendorAccess {
   readonly clock: Clock;
 }
 
-/** The machine's clock with deadlines ten times as long: a busy machine must not look like a stalled vendor. */
+/**
+ * The machine's clock with deadlines ten times as long: a busy machine must not look like a stalled vendor.
+ */
 export const patientClock: Clock = { ...systemClock, after: (ms, run) => systemClock.after(10 * ms, run) };
 
 /** Starts stand-ins of a vendor that are closed after each test. */
@@ -44,7 +49,9 @@ export function recognizerFailuresConform(
       await heard.until('failed');
       return heard.of('failed');
     };
-    expect(await failureOf(listen(server, 'another'))).toMatchObject([{ error: { category: 'authentication', retryable: false } }]);
+    expect(await failureOf(listen(server, 'another'))).toMatchObject([
+      { error: { category: 'authentication', retryable: false } },
+    ]);
     const cut = listen(server, KEY);
     await expect.poll(() => server.connections.length, { timeout: 20_000 }).toBe(1);
     server.cut();
@@ -61,7 +68,9 @@ const TEXT = 'Good morning, how can I help?';
 export function vendorSynthesizerConforms<Server extends VendorServer>(
   start: (options: { readonly apiKey: string }) => Promise<Server>,
   create: (access: VendorAccess) => Synthesizer,
-): { readonly begin: (clock?: Clock, apiKey?: string) => Promise<{ server: Server; synthesizer: Synthesizer }> } {
+): {
+  readonly begin: (clock?: Clock, apiKey?: string) => Promise<{ server: Server; synthesizer: Synthesizer }>;
+} {
   const opened: { close?(): Promise<void> }[] = [];
   afterEach(async () => {
     for (const thing of opened.splice(0).reverse()) await thing.close?.();
@@ -87,7 +96,11 @@ export function vendorSynthesizerConforms<Server extends VendorServer>(
 
   it('a wrong key is an authentication failure, and not retried', async () => {
     const { synthesizer } = await begin(patientClock, 'another');
-    await expect(collect(speak(synthesizer, TEXT))).rejects.toMatchObject({ name: 'SpeechError', category: 'authentication', retryable: false });
+    await expect(collect(speak(synthesizer, TEXT))).rejects.toMatchObject({
+      name: 'SpeechError',
+      category: 'authentication',
+      retryable: false,
+    });
   });
 
   it.each([
@@ -103,15 +116,22 @@ export function vendorSynthesizerConforms<Server extends VendorServer>(
   it('nobody at the address is a connectivity failure', async () => {
     const { server, synthesizer } = await begin();
     await server.close();
-    await expect(collect(speak(synthesizer, TEXT))).rejects.toMatchObject({ category: 'connectivity', retryable: true });
+    await expect(collect(speak(synthesizer, TEXT))).rejects.toMatchObject({
+      category: 'connectivity',
+      retryable: true,
+    });
   });
 
   it.each(['upgrade', 'answers'] as const)('a half-open socket fails as stalled: %s', async (halfOpen) => {
     const clock = new ManualClock();
     const { server, synthesizer } = await begin(clock);
     server.fault = { halfOpen };
-    const failed = expect(collect(speak(synthesizer, TEXT))).rejects.toMatchObject({ category: 'stalled', retryable: true });
-    if (halfOpen === 'answers') await expect.poll(() => saidTo(server).length, { timeout: 20_000 }).toBeGreaterThan(0);
+    const failed = expect(collect(speak(synthesizer, TEXT))).rejects.toMatchObject({
+      category: 'stalled',
+      retryable: true,
+    });
+    if (halfOpen === 'answers')
+      await expect.poll(() => saidTo(server).length, { timeout: 20_000 }).toBeGreaterThan(0);
     await clock.advance(5_001);
     await failed;
   });
@@ -119,7 +139,10 @@ export function vendorSynthesizerConforms<Server extends VendorServer>(
   it('a connection that breaks while it speaks fails as connectivity; the next text is said', async () => {
     const { server, synthesizer } = await begin();
     server.fault = { halfOpen: 'answers' };
-    const failed = expect(collect(speak(synthesizer, TEXT))).rejects.toMatchObject({ category: 'connectivity', retryable: true });
+    const failed = expect(collect(speak(synthesizer, TEXT))).rejects.toMatchObject({
+      category: 'connectivity',
+      retryable: true,
+    });
     await expect.poll(() => saidTo(server).length, { timeout: 20_000 }).toBeGreaterThan(0);
     server.cut();
     await failed;
@@ -145,9 +168,19 @@ export function vendorSynthesizerConforms<Server extends VendorServer>(
 
   it('a way of saying it is no words of it, whether or not the voice knows it', async () => {
     const { server, synthesizer } = await begin();
-    const options = { voiceId: null, language: 'en', speed: 1, sampleRateHz: 16_000, signal: new AbortController().signal };
-    expect(milliseconds(await collect(synthesizer.synthesise(TEXT, { ...options, emotion: 'happy' })))).toBeCloseTo(600, 0);
-    const said = saidTo(server).flatMap(({ messages }) => messages.map(({ text, transcript }) => String(text ?? transcript ?? '')));
+    const options = {
+      voiceId: null,
+      language: 'en',
+      speed: 1,
+      sampleRateHz: 16_000,
+      signal: new AbortController().signal,
+    };
+    expect(
+      milliseconds(await collect(synthesizer.synthesise(TEXT, { ...options, emotion: 'happy' }))),
+    ).toBeCloseTo(600, 0);
+    const said = saidTo(server).flatMap(({ messages }) =>
+      messages.map(({ text, transcript }) => String(text ?? transcript ?? '')),
+    );
     expect(said.join('').trim()).toBe(TEXT);
   });
 
@@ -172,7 +205,9 @@ export function vendorSynthesizerConforms<Server extends VendorServer>(
     await collect(speak(synthesizer, TEXT));
     await collect(speak(synthesizer, TEXT));
     await synthesizer.close?.();
-    await expect.poll(() => server.connections.filter(({ isOpen }) => isOpen).length, { timeout: 20_000 }).toBe(0);
+    await expect
+      .poll(() => server.connections.filter(({ isOpen }) => isOpen).length, { timeout: 20_000 })
+      .toBe(0);
     await expect.poll(() => clock.pendingTimers, { timeout: 20_000 }).toBe(0);
   });
 
@@ -186,7 +221,14 @@ export function speak(
   signal: AbortSignal = new AbortController().signal,
   over: Partial<SynthesisOptions> = {},
 ): AsyncIterable<SpeechChunk> {
-  return synthesizer.synthesise(text, { voiceId: null, language: 'en', speed: 1, sampleRateHz: 16_000, signal, ...over });
+  return synthesizer.synthesise(text, {
+    voiceId: null,
+    language: 'en',
+    speed: 1,
+    sampleRateHz: 16_000,
+    signal,
+    ...over,
+  });
 }
 
 function milliseconds(chunks: readonly SpeechChunk[]): number {
@@ -201,6 +243,9 @@ export function saidTo(server: VendorServer): readonly VendorConnection[] {
 /** The words an engine timed, as written, with their starts, ms. */
 export function timedWords(text: string, chunks: readonly SpeechChunk[]): [word: string, startMs: number][] {
   return chunks.flatMap((chunk) =>
-    (chunk.words ?? []).map((word): [string, number] => [text.slice(word.textStart, word.textEnd), Math.round(word.startMs)]),
+    (chunk.words ?? []).map((word): [string, number] => [
+      text.slice(word.textStart, word.textEnd),
+      Math.round(word.startMs),
+    ]),
   );
 }

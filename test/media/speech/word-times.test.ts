@@ -31,7 +31,9 @@ it('every word gets exactly its own phones, numbers included', () => {
 
 it('whatever the text, words are in order and inside the speech', () => {
   const letter = fc.constantFrom(...'abcdeghiklmnoprstuwxy0129');
-  const text = fc.array(fc.string({ unit: letter, minLength: 1, maxLength: 8 }), { maxLength: 12 }).map((words) => words.join(' '));
+  const text = fc
+    .array(fc.string({ unit: letter, minLength: 1, maxLength: 8 }), { maxLength: 12 })
+    .map((words) => words.join(' '));
   const phone = fc.constantFrom('pau', 'aa', 'b', 'k', 's', 'er', 'ow', 'ng');
   fc.assert(
     fc.property(text, fc.array(phone, { maxLength: 30 }), (written, names) => {

@@ -17,8 +17,17 @@ it('security 16: a run tells what its models cost at list price, one of unknown 
       yield { type: 'finish', usage: { inputTokens: 1_000, outputTokens: 100, cachedInputTokens: null } };
     },
   };
-  const test = testDefinition.parse({ test_type: 'next_reply', conversation: [{ role: 'user', text: 'Hi' }], expectation: 'A greeting' });
-  const job = { run_id: 'r', plan: callPlanOf({ config: agentConfig.parse({ llm: { model: model.id } }) }), test, stored_mocks: [] };
+  const test = testDefinition.parse({
+    test_type: 'next_reply',
+    conversation: [{ role: 'user', text: 'Hi' }],
+    expectation: 'A greeting',
+  });
+  const job = {
+    run_id: 'r',
+    plan: callPlanOf({ config: agentConfig.parse({ llm: { model: model.id } }) }),
+    test,
+    stored_mocks: [],
+  };
   const egress = createEgressGuard({ allow: [], clock: systemClock });
   let asked = 0;
   const modelFor = () => ({

@@ -30,7 +30,10 @@ const verdict = (result: string, reasoning = 'Because.') => JSON.stringify({ res
 
 describe('next_reply', () => {
   it('the model answers the conversation and is judged by expectation and examples', async () => {
-    const bench = await open({ agent: ['For how many people?'], judge: [`Sure:\n\`\`\`json\n${verdict('success')}\n\`\`\``] });
+    const bench = await open({
+      agent: ['For how many people?'],
+      judge: [`Sure:\n\`\`\`json\n${verdict('success')}\n\`\`\``],
+    });
     const result = await bench.run(nextReply);
     expect(result).toEqual({
       status: 'passed',
@@ -46,8 +49,16 @@ describe('next_reply', () => {
       simulation_result: null,
     });
     expect(bench.asked('agent')[0]).toContain('You take bookings.');
-    expect(bench.asked('agent')[0]).toContain('assistant: How can I help?\nuser: A table for Friday, please.');
-    for (const shown of ['For how many people?', 'Asks for the number of people', 'For how many?', 'Bye', 'A table for Friday'])
+    expect(bench.asked('agent')[0]).toContain(
+      'assistant: How can I help?\nuser: A table for Friday, please.',
+    );
+    for (const shown of [
+      'For how many people?',
+      'Asks for the number of people',
+      'For how many?',
+      'Bye',
+      'A table for Friday',
+    ])
       expect(bench.asked('judge')[0]).toContain(shown);
   });
 
@@ -92,7 +103,10 @@ describe('next_reply', () => {
   it('a model that refuses, or says nothing in time, is an error with its cause', async () => {
     const refusing = await open({});
     refusing.server.fault = { status: 400 };
-    expect(await refusing.run(nextReply)).toMatchObject({ status: 'error', error: 'The model answered HTTP 400' });
+    expect(await refusing.run(nextReply)).toMatchObject({
+      status: 'error',
+      error: 'The model answered HTTP 400',
+    });
     const clock = new ManualClock();
     const silent = await open({});
     silent.server.fault = { halfOpen: 'headers' };
@@ -102,13 +116,20 @@ describe('next_reply', () => {
     });
     // However many attempts there are, and wherever each one waits: time goes on until there is a result.
     while (!isOver) await clock.advance(500);
-    expect(await running).toMatchObject({ status: 'error', needs_review: false, error: expect.stringMatching(/did not begin within 7 s/) });
+    expect(await running).toMatchObject({
+      status: 'error',
+      needs_review: false,
+      error: expect.stringMatching(/did not begin within 7 s/),
+    });
   });
 
   it('local/demo cannot judge and says so', async () => {
     const bench = await open({});
     const result = await bench.run(nextReply, { config: { llm: { model: 'local/demo' } } });
-    expect(result).toMatchObject({ status: 'error', error: expect.stringContaining('local/demo cannot judge a conversation') });
+    expect(result).toMatchObject({
+      status: 'error',
+      error: expect.stringContaining('local/demo cannot judge a conversation'),
+    });
     expect(bench.server.requests).toEqual([]);
   });
 });
@@ -133,7 +154,12 @@ describe('tool', () => {
       }),
       'passed',
     ],
-    ['a parameter differs', [friday], test({ tool_parameters: [{ name: 'day', value: 'Saturday' }] }), 'failed'],
+    [
+      'a parameter differs',
+      [friday],
+      test({ tool_parameters: [{ name: 'day', value: 'Saturday' }] }),
+      'failed',
+    ],
     ['a parameter is missing', [friday], test({ tool_parameters: [{ name: 'note', value: 'x' }] }), 'failed'],
     ['no tool is called', ['Which day?'], test(), 'failed'],
     ['the tool must not be called and is', [friday], test({ verify_absence: true }), 'failed'],
@@ -142,7 +168,11 @@ describe('tool', () => {
     ['no tool may be called and one is', [friday], test({ referenced_tool: null }), 'failed'],
   ])('when %s', async (_, agent, subject, status) => {
     const bench = await open({ agent });
-    expect(await bench.run(subject, { tools: [toolOf()] })).toMatchObject({ status, needs_review: false, mock_gaps: [] });
+    expect(await bench.run(subject, { tools: [toolOf()] })).toMatchObject({
+      status,
+      needs_review: false,
+      mock_gaps: [],
+    });
     // The tool itself is not called, and nobody is asked to judge what can be seen.
     expect([bench.asked('agent').length, bench.asked('judge').length]).toEqual([1, 0]);
   });
@@ -151,7 +181,9 @@ describe('tool', () => {
     const tools = [toolOf(), toolOf({ tool_id: 't2', function_name: 'look_up', name: 'Look up' })];
     const script = { agent: [callTool('look_up', {}), friday] };
     const storedMocks = [{ tool_id: 't2', status_code: 200, body: 'free' }];
-    expect(await (await open(script)).run(test(), { tools, storedMocks })).toMatchObject({ status: 'passed' });
+    expect(await (await open(script)).run(test(), { tools, storedMocks })).toMatchObject({
+      status: 'passed',
+    });
     expect(await (await open(script)).run(test(), { tools })).toMatchObject({
       status: 'failed',
       needs_review: true,
@@ -162,7 +194,9 @@ describe('tool', () => {
   it('hanging up can be the tool', async () => {
     const bench = await open({ agent: [callTool('_hang_up_call', { farewell: 'Bye' })] });
     const subject = test({ referenced_tool: { id: '_hang_up_call', type: 'integration' } });
-    expect(await bench.run(subject, { config: { tools: { system_tools: { hang_up_call: true } } } })).toMatchObject({
+    expect(
+      await bench.run(subject, { config: { tools: { system_tools: { hang_up_call: true } } } }),
+    ).toMatchObject({
       status: 'passed',
       agent_reply: 'Bye',
     });

@@ -18,7 +18,11 @@ async function open(...scripts: Parameters<typeof openTestBench>): Promise<TestB
 
 const simulationOf = (over: object = {}) => ({
   test_type: 'simulation',
-  simulation: { scenario: 'You want a table on Friday.', success_conditions: [{ name: 'booked', description: 'A table is booked' }], ...over },
+  simulation: {
+    scenario: 'You want a table on Friday.',
+    success_conditions: [{ name: 'booked', description: 'A table is booked' }],
+    ...over,
+  },
 });
 const judged = (result: string, summary = 'They talked.') =>
   JSON.stringify({
@@ -41,7 +45,12 @@ describe('a simulation', () => {
     const bench = await open(booking);
     const assertions = {
       tool_calls: [
-        { tool: 't1', params: { day: { type: 'regex', value: '^fri' }, other: { type: 'any' } }, min_calls: 0, max_calls: 0 },
+        {
+          tool: 't1',
+          params: { day: { type: 'regex', value: '^fri' }, other: { type: 'any' } },
+          min_calls: 0,
+          max_calls: 0,
+        },
         { tool: 'Book', params: { day: { value: 'Friday' } }, max_calls: 1 },
       ],
       forbidden_tools: ['cancel'],
@@ -66,7 +75,14 @@ describe('a simulation', () => {
           { role: 'user', text: 'Thanks, bye.' },
         ],
         tool_calls: [
-          { tool_id: 't1', tool_name: 'book', arguments: '{"day":"Friday"}', mock_source: 'test', status: 'completed', output: '{"booking":7}' },
+          {
+            tool_id: 't1',
+            tool_name: 'book',
+            arguments: '{"day":"Friday"}',
+            mock_source: 'test',
+            status: 'completed',
+            output: '{"booking":7}',
+          },
         ],
         assertions: [
           { kind: 'tool_call', target: 't1', passed: true, detail: expect.stringContaining('0 matching') },
@@ -92,15 +108,38 @@ describe('a simulation', () => {
       'success',
       { status: 'failed', needs_review: false },
     ],
-    ['too few calls fail it', { assertions: { tool_calls: [{ tool: 'book', min_calls: 2 }] } }, 'success', { status: 'failed', needs_review: false }],
-    ['another end than asserted fails it', { assertions: { ended_by: 'agent' } }, 'success', { status: 'failed', needs_review: false }],
-    ['any end by a party will do', { assertions: { ended_by: 'any' } }, 'success', { status: 'passed', needs_review: false }],
+    [
+      'too few calls fail it',
+      { assertions: { tool_calls: [{ tool: 'book', min_calls: 2 }] } },
+      'success',
+      { status: 'failed', needs_review: false },
+    ],
+    [
+      'another end than asserted fails it',
+      { assertions: { ended_by: 'agent' } },
+      'success',
+      { status: 'failed', needs_review: false },
+    ],
+    [
+      'any end by a party will do',
+      { assertions: { ended_by: 'any' } },
+      'success',
+      { status: 'passed', needs_review: false },
+    ],
     ['a failed condition fails it', {}, 'failure', { status: 'failed', needs_review: false }],
-    ['an unknown condition fails it and needs review', {}, 'unknown', { status: 'failed', needs_review: true }],
+    [
+      'an unknown condition fails it and needs review',
+      {},
+      'unknown',
+      { status: 'failed', needs_review: true },
+    ],
   ])('%s', async (_, over, result, expected) => {
     const bench = await open({ ...booking, judge: [judged(result)] });
     const verdict = await bench.run(simulationOf({ tool_mocks: { tools: [mock()] }, ...over }), { tools });
-    expect(verdict).toMatchObject({ ...expected, simulation_result: { passed: expected.status === 'passed' } });
+    expect(verdict).toMatchObject({
+      ...expected,
+      simulation_result: { passed: expected.status === 'passed' },
+    });
   });
 
   it('a judge that cannot be read, or leaves a condition out, leaves it unknown', async () => {
@@ -120,16 +159,42 @@ describe('a simulation', () => {
     const greeted = await bench.run(simulationOf({ max_turns: 2 }), {
       config: { prompt: { first_message_mode: 'fixed', first_message: 'Welcome!' } },
     });
-    expect(greeted).toMatchObject({ status: 'passed', ended_by: 'max_turns', turns_used: 2, agent_replies: 3 });
-    expect(greeted.simulation_result?.transcript.map((turn) => turn.text)).toEqual(['Welcome!', 'And then?', 'More.', 'And then?', 'More.']);
-    const continued = await bench.run({ ...simulationOf({ max_turns: 1 }), conversation: [{ role: 'user', text: 'Hello there' }] });
-    expect(continued.simulation_result?.transcript.map((turn) => turn.text)).toEqual(['Hello there', 'More.', 'And then?', 'More.']);
+    expect(greeted).toMatchObject({
+      status: 'passed',
+      ended_by: 'max_turns',
+      turns_used: 2,
+      agent_replies: 3,
+    });
+    expect(greeted.simulation_result?.transcript.map((turn) => turn.text)).toEqual([
+      'Welcome!',
+      'And then?',
+      'More.',
+      'And then?',
+      'More.',
+    ]);
+    const continued = await bench.run({
+      ...simulationOf({ max_turns: 1 }),
+      conversation: [{ role: 'user', text: 'Hello there' }],
+    });
+    expect(continued.simulation_result?.transcript.map((turn) => turn.text)).toEqual([
+      'Hello there',
+      'More.',
+      'And then?',
+      'More.',
+    ]);
   });
 
   it('ends when the agent hangs up, with its farewell', async () => {
-    const bench = await open({ caller: ['Bye.'], agent: [callTool('_hang_up_call', { farewell: 'Goodbye!' })], judge: [judged('success')] });
+    const bench = await open({
+      caller: ['Bye.'],
+      agent: [callTool('_hang_up_call', { farewell: 'Goodbye!' })],
+      judge: [judged('success')],
+    });
     const config = { tools: { system_tools: { hang_up_call: true } }, prompt: { first_message_mode: 'off' } };
-    const result = await bench.run(simulationOf({ assertions: { ended_by: 'agent', tool_calls: [{ tool: '_hang_up_call' }] } }), { config });
+    const result = await bench.run(
+      simulationOf({ assertions: { ended_by: 'agent', tool_calls: [{ tool: '_hang_up_call' }] } }),
+      { config },
+    );
     expect(result).toMatchObject({ status: 'passed', ended_by: 'agent', agent_reply: 'Goodbye!' });
   });
 
@@ -139,7 +204,8 @@ describe('a simulation', () => {
       wrap: (model) => ({
         ...model,
         stream: (request) => {
-          if (bench.asked('caller').length === 1 && bench.asked('agent').length === 1) bench.server.fault = { status: 403 };
+          if (bench.asked('caller').length === 1 && bench.asked('agent').length === 1)
+            bench.server.fault = { status: 403 };
           return model.stream(request);
         },
       }),
@@ -165,7 +231,11 @@ describe('a simulation', () => {
         },
       }),
     });
-    expect(result).toMatchObject({ status: 'failed', ended_by: 'timeout', simulation_result: { assertions: [{ passed: false }] } });
+    expect(result).toMatchObject({
+      status: 'failed',
+      ended_by: 'timeout',
+      simulation_result: { assertions: [{ passed: false }] },
+    });
     expect(bench.asked('judge')).toHaveLength(1);
   });
 
@@ -188,12 +258,25 @@ describe('tools of a simulation', () => {
   };
 
   it.each([
-    ['all: the test’s mock before the tool’s own', { tools: [mock()] }, ['test', '{"booking":7}', 'passed', []]],
+    [
+      'all: the test’s mock before the tool’s own',
+      { tools: [mock()] },
+      ['test', '{"booking":7}', 'passed', []],
+    ],
     ['all: the tool’s first mock where the test has none', {}, ['tool', 'stored', 'passed', []]],
-    ['selected: not the tool’s own', { strategy: 'selected' }, ['missing', null, 'failed', [{ tool_name: 'book', source: 'missing', calls: 1 }]]],
+    [
+      'selected: not the tool’s own',
+      { strategy: 'selected' },
+      ['missing', null, 'failed', [{ tool_name: 'book', source: 'missing', calls: 1 }]],
+    ],
     [
       'the first mock whose condition holds',
-      { tools: [mock({ when: { day: { value: 'Monday' } } }), mock({ result: 'yes', when: { day: { type: 'regex', value: '^F' } } })] },
+      {
+        tools: [
+          mock({ when: { day: { value: 'Monday' } } }),
+          mock({ result: 'yes', when: { day: { type: 'regex', value: '^F' } } }),
+        ],
+      },
       ['test', 'yes', 'passed', []],
     ],
     [
@@ -221,7 +304,9 @@ describe('tools of a simulation', () => {
   it('security 20: the judge learns nothing of a failure its tool hides, and the result has it whole', async () => {
     const bench = await open(booking);
     const tool_mocks = { tools: [mock({ status: 503, error: true, result: 'planted stack trace' })] };
-    const result = await bench.run(simulationOf({ tool_mocks }), { tools: [toolOf({ error_handling: 'hide' })] });
+    const result = await bench.run(simulationOf({ tool_mocks }), {
+      tools: [toolOf({ error_handling: 'hide' })],
+    });
     expect(bench.asked('judge')[0]).toContain('failed, The tool failed.');
     expect(bench.asked('judge').join()).not.toContain('planted');
     expect(JSON.stringify(result.simulation_result?.tool_calls)).toContain('planted stack trace');
@@ -231,10 +316,25 @@ describe('tools of a simulation', () => {
     const receiver = await openWebhookReceiver();
     opened.push(receiver);
     receiver.answer = () => ({ status: 200, body: 'real answer' });
-    const real = [toolOf({ url: `${receiver.url}/book`, execution_mode: 'background', timeout_seconds: 300 })];
-    for (const toolMocks of [{ strategy: 'none' }, { strategy: 'selected', fallback: 'real' }, { tools: [mock()], real_tools: ['book'] }])
-      expect(await sources(toolMocks, { tools: real, storedMocks: [] })).toEqual(['real', 'real answer', 'passed', []]);
-    expect(receiver.received.map((request) => request.body)).toEqual([{ day: 'Friday' }, { day: 'Friday' }, { day: 'Friday' }]);
+    const real = [
+      toolOf({ url: `${receiver.url}/book`, execution_mode: 'background', timeout_seconds: 300 }),
+    ];
+    for (const toolMocks of [
+      { strategy: 'none' },
+      { strategy: 'selected', fallback: 'real' },
+      { tools: [mock()], real_tools: ['book'] },
+    ])
+      expect(await sources(toolMocks, { tools: real, storedMocks: [] })).toEqual([
+        'real',
+        'real answer',
+        'passed',
+        [],
+      ]);
+    expect(receiver.received.map((request) => request.body)).toEqual([
+      { day: 'Friday' },
+      { day: 'Friday' },
+      { day: 'Friday' },
+    ]);
   });
 
   it('a really called tool stays behind the egress guard', async () => {
@@ -253,14 +353,23 @@ describe('tools of a simulation', () => {
   });
 
   it('a regular expression that would run away in a backtracking engine is decided', async () => {
-    const bench = await open({ ...booking, agent: [callTool('book', { day: `${'a'.repeat(1_000)}!` }), 'Done.'] });
+    const bench = await open({
+      ...booking,
+      agent: [callTool('book', { day: `${'a'.repeat(1_000)}!` }), 'Done.'],
+    });
     const hostile = Array.from({ length: 100 }, () => ({
       tool: 'book',
       params: { day: { type: 'regex', value: '^(a+)+$' } },
       min_calls: 0,
       max_calls: 0,
     }));
-    const result = await bench.run(simulationOf({ assertions: { tool_calls: hostile }, tool_mocks: { tools: [mock()] } }), { tools });
-    expect(result).toMatchObject({ status: 'passed', simulation_result: { assertions: hostile.map(() => ({ passed: true })) } });
+    const result = await bench.run(
+      simulationOf({ assertions: { tool_calls: hostile }, tool_mocks: { tools: [mock()] } }),
+      { tools },
+    );
+    expect(result).toMatchObject({
+      status: 'passed',
+      simulation_result: { assertions: hostile.map(() => ({ passed: true })) },
+    });
   });
 });

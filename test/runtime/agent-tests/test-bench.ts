@@ -1,4 +1,7 @@
-/** Runs agent tests against the OpenAI stand-in over the real protocol: the agent, the caller and the judge are each scripted by a list of answers. */
+/**
+ * Runs agent tests against the OpenAI stand-in over the real protocol: the agent, the caller and the judge
+ * are each scripted by a list of answers.
+ */
 import { agentConfig } from '#config/agent-config.ts';
 import { type AgentTestJob, type AgentTestResult, testDefinition } from '#config/agent-test.ts';
 import type { CallPlan } from '#config/call-plan.ts';
@@ -35,12 +38,18 @@ interface RunOptions {
 }
 
 /** Opens it. Each role's answers are used in order, the last one again and again. */
-export async function openTestBench(scripts: Partial<Record<Role, readonly (ChatScript | string)[]>>): Promise<TestBench> {
+export async function openTestBench(
+  scripts: Partial<Record<Role, readonly (ChatScript | string)[]>>,
+): Promise<TestBench> {
   const asked: Record<Role, string[]> = { agent: [], caller: [], judge: [] };
   const server = await startOpenaiServer({
     chat: (body) => {
       const text = body.messages.map((message) => `${message.role}: ${String(message.content)}`).join('\n');
-      const role = text.includes('You judge a test') ? 'judge' : text.includes('You play a person') ? 'caller' : 'agent';
+      const role = text.includes('You judge a test')
+        ? 'judge'
+        : text.includes('You play a person')
+          ? 'caller'
+          : 'agent';
       const list = scripts[role] ?? [];
       const script = list[Math.min(asked[role].push(text), list.length) - 1] ?? 'OK.';
       return typeof script === 'string' ? say(script) : script;
@@ -52,12 +61,39 @@ export async function openTestBench(scripts: Partial<Record<Role, readonly (Chat
   return {
     server,
     asked: (role) => asked[role],
-    run: (test, { config = {}, tools = [], channel = 'web_voice', storedMocks = [], clock = systemClock, wrap = (model: Model) => model } = {}) => {
-      const whole = { llm: { model: 'openai/test' }, prompt: { system_prompt: 'You take bookings.', first_message_mode: 'off' }, ...config };
+    run: (
+      test,
+      {
+        config = {},
+        tools = [],
+        channel = 'web_voice',
+        storedMocks = [],
+        clock = systemClock,
+        wrap = (model: Model) => model,
+      } = {},
+    ) => {
+      const whole = {
+        llm: { model: 'openai/test' },
+        prompt: { system_prompt: 'You take bookings.', first_message_mode: 'off' },
+        ...config,
+      };
       const plan = callPlanOf({ config: agentConfig.parse(whole), tools, channel });
-      const job: AgentTestJob = { run_id: 'r1', plan, test: testDefinition.parse(test), stored_mocks: storedMocks };
+      const job: AgentTestJob = {
+        run_id: 'r1',
+        plan,
+        test: testDefinition.parse(test),
+        stored_mocks: storedMocks,
+      };
       const modelFor: AgentTestDeps['modelFor'] = (llm) =>
-        wrap(createLanguageModel({ settings, plan: { ...plan, config: { ...plan.config, llm } }, egress, clock, logger }));
+        wrap(
+          createLanguageModel({
+            settings,
+            plan: { ...plan, config: { ...plan.config, llm } },
+            egress,
+            clock,
+            logger,
+          }),
+        );
       return runAgentTest(job, { modelFor, egress, clock });
     },
     close: async () => {

@@ -9,11 +9,20 @@ import { testPlan } from '../test-plan.ts';
 const logger = createLogger({ level: 'silent', name: 'test' });
 const filler = Array.from(
   { length: 60 },
-  (_, index) => `# Dish ${index}\n\nA plate of number ${index} with rice, beans and a salad of the season, served warm.`,
+  (_, index) =>
+    `# Dish ${index}\n\nA plate of number ${index} with rice, beans and a salad of the season, served warm.`,
 );
 const sources = [
-  { knowledge_source_id: 'menu', name: 'Menu', content: [...filler, '# Desserts\n\nThe chocolate cake contains hazelnuts.'].join('\n\n') },
-  { knowledge_source_id: 'house', name: 'House rules', content: `# Parking\n\nThe garage closes at midnight.\n\n${filler.join('\n\n')}` },
+  {
+    knowledge_source_id: 'menu',
+    name: 'Menu',
+    content: [...filler, '# Desserts\n\nThe chocolate cake contains hazelnuts.'].join('\n\n'),
+  },
+  {
+    knowledge_source_id: 'house',
+    name: 'House rules',
+    content: `# Parking\n\nThe garage closes at midnight.\n\n${filler.join('\n\n')}`,
+  },
 ];
 const on = { knowledge_base: { enabled: true, knowledge_source_ids: ['menu', 'house'] } };
 const opened: { close(): Promise<void> }[] = [];

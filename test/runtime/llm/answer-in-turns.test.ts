@@ -9,12 +9,17 @@ import { turnsDuring } from '#test/turns-until.ts';
 function bodyOf(chunks: readonly string[]): ByteSource & { readonly cancelled: unknown[] } {
   const left = chunks.map((chunk) => Buffer.from(chunk));
   const cancelled: unknown[] = [];
-  return { cancelled, read: async () => left.shift() ?? null, cancel: async (reason) => void cancelled.push(reason) };
+  return {
+    cancelled,
+    read: async () => left.shift() ?? null,
+    cancel: async (reason) => void cancelled.push(reason),
+  };
 }
 
 async function readAll(body: ByteSource): Promise<string[]> {
   const parts: string[] = [];
-  for (let part = await body.read(); part !== null; part = await body.read()) parts.push(Buffer.from(part).toString());
+  for (let part = await body.read(); part !== null; part = await body.read())
+    parts.push(Buffer.from(part).toString());
   return parts;
 }
 
@@ -35,13 +40,20 @@ describe('the bytes of a model’s answer', () => {
   });
 
   it('of an ordinary answer wait for nobody', async () => {
-    expect(await turnsDuring(() => readAll(answerInTurns(bodyOf([EVENT, EVENT, EVENT]))))).toBeLessThanOrEqual(1);
+    expect(
+      await turnsDuring(() => readAll(answerInTurns(bodyOf([EVENT, EVENT, EVENT])))),
+    ).toBeLessThanOrEqual(1);
   });
 
-  it.each(['\n\n', '\r\n\r\n', '\r\r'])('are as many as they like in events of the permitted length, however their lines end: %j', async (end) => {
-    const event = `data: ${'x'.repeat(LIMITS.modelEventBytes - 100)}${end}`;
-    expect((await readAll(answerInTurns(bodyOf([event, event, event])))).join('')).toHaveLength(3 * event.length);
-  });
+  it.each(['\n\n', '\r\n\r\n', '\r\r'])(
+    'are as many as they like in events of the permitted length, however their lines end: %j',
+    async (end) => {
+      const event = `data: ${'x'.repeat(LIMITS.modelEventBytes - 100)}${end}`;
+      expect((await readAll(answerInTurns(bodyOf([event, event, event])))).join('')).toHaveLength(
+        3 * event.length,
+      );
+    },
+  );
 
   it.each([
     ['one line', 'x'.repeat(LIMITS.modelEventBytes + 1)],

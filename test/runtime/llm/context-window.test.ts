@@ -19,16 +19,22 @@ const talk = (exchanges: number): ChatMessage[] =>
 
 /** Every result has its call before it and every call its result after it. */
 function pairs(messages: readonly ChatMessage[]): boolean {
-  const called = messages.flatMap((message) => (message.role === 'assistant' ? (message.toolCalls ?? []).map(({ callId }) => callId) : []));
+  const called = messages.flatMap((message) =>
+    message.role === 'assistant' ? (message.toolCalls ?? []).map(({ callId }) => callId) : [],
+  );
   const answered = messages.flatMap((message) => (message.role === 'tool' ? [message.callId] : []));
   return called.join() === answered.join();
 }
 
-const bytes = (messages: readonly ChatMessage[]) => messages.reduce((sum, { content }) => sum + content.length, 0);
+const bytes = (messages: readonly ChatMessage[]) =>
+  messages.reduce((sum, { content }) => sum + content.length, 0);
 
 describe('a conversation that outgrows its model’s window', () => {
   it('is shown whole while there is room', () => {
-    const window = new ContextWindow({ contextTokens: 8_000, summarise: () => Promise.reject(new Error('not wanted')) });
+    const window = new ContextWindow({
+      contextTokens: 8_000,
+      summarise: () => Promise.reject(new Error('not wanted')),
+    });
     const conversation = talk(10);
     expect(window.fit([], conversation)).toBe(conversation);
   });
@@ -45,7 +51,9 @@ describe('a conversation that outgrows its model’s window', () => {
     const grown = talk(25);
     expect(window.fit([], grown)).toBe(grown);
     window.fit([], grown);
-    await expect.poll(() => window.fit([], [...grown, user('and now?')])[0]).toEqual(user('[What was said before, in short: summary 1]'));
+    await expect
+      .poll(() => window.fit([], [...grown, user('and now?')])[0])
+      .toEqual(user('[What was said before, in short: summary 1]'));
     expect(asked).toHaveLength(1);
     expect(asked[0]).toMatch(/^Caller: question 0 [\s\S]*Tool result: result 0/);
     const longer = [...grown, ...talk(25)];
@@ -60,21 +68,31 @@ describe('a conversation that outgrows its model’s window', () => {
 
   it('loses its oldest part when no summary comes, never the last words nor half of a tool call', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 1, max: 120 }), fc.integer({ min: 2_000, max: 12_000 }), (exchanges, contextTokens) => {
-        const window = new ContextWindow({ contextTokens, summarise: () => Promise.reject(new Error('down')) });
-        const conversation = [...talk(exchanges), user('the last words')];
-        const shown = window.fit([], conversation);
-        expect(shown.at(-1)).toEqual(user('the last words'));
-        expect(pairs(shown)).toBe(true);
-        expect(bytes(shown)).toBeLessThan(contextTokens * 3);
-        if (shown.length < conversation.length) expect(shown[0]?.role).toBe('user');
-      }),
+      fc.property(
+        fc.integer({ min: 1, max: 120 }),
+        fc.integer({ min: 2_000, max: 12_000 }),
+        (exchanges, contextTokens) => {
+          const window = new ContextWindow({
+            contextTokens,
+            summarise: () => Promise.reject(new Error('down')),
+          });
+          const conversation = [...talk(exchanges), user('the last words')];
+          const shown = window.fit([], conversation);
+          expect(shown.at(-1)).toEqual(user('the last words'));
+          expect(pairs(shown)).toBe(true);
+          expect(bytes(shown)).toBeLessThan(contextTokens * 3);
+          if (shown.length < conversation.length) expect(shown[0]?.role).toBe('user');
+        },
+      ),
       { numRuns: 50 },
     );
   });
 
   it('a tool result larger than the window is shortened, not dropped', () => {
-    const window = new ContextWindow({ contextTokens: 8_000, summarise: () => Promise.reject(new Error('down')) });
+    const window = new ContextWindow({
+      contextTokens: 8_000,
+      summarise: () => Promise.reject(new Error('down')),
+    });
     const shown = window.fit([], [user('look it up'), ...tool('c1', 'x'.repeat(200_000))]);
     expect(shown).toHaveLength(3);
     expect(shown[2]?.content).toMatch(/^x+ \[cut here\]$/);

@@ -17,18 +17,36 @@ function talk(...said: readonly string[]): string[] {
 
 function request(over: Partial<ChatRequest>): ChatRequest {
   const signal = new AbortController().signal;
-  return { messages: [], tools: [], maxOutputTokens: null, sessionId: 's', endUserId: null, extraBody: null, speculative: false, signal, ...over };
+  return {
+    messages: [],
+    tools: [],
+    maxOutputTokens: null,
+    sessionId: 's',
+    endUserId: null,
+    extraBody: null,
+    speculative: false,
+    signal,
+    ...over,
+  };
 }
 
 describe('local/demo', () => {
   it('greets and says that it is not a language model', () => {
-    expect(answerTo([{ role: 'system', content: 'Greet the caller.' }])).toMatch(/not a large language model/);
+    expect(answerTo([{ role: 'system', content: 'Greet the caller.' }])).toMatch(
+      /not a large language model/,
+    );
   });
 
   it('answers events of the call as events, not as speech', () => {
-    expect(answerTo([{ role: 'user', content: '[The call has just begun. Greet the caller.]' }])).toMatch(/not a large language model/);
-    expect(answerTo([{ role: 'user', content: '[The caller has said nothing for a while. Ask.]' }])).toBe('Are you still there?');
-    expect(talk('book a table', '[The background tool check has answered: ok]', 'for two people').at(-1)).toMatch(/two.*which day/i);
+    expect(answerTo([{ role: 'user', content: '[The call has just begun. Greet the caller.]' }])).toMatch(
+      /not a large language model/,
+    );
+    expect(answerTo([{ role: 'user', content: '[The caller has said nothing for a while. Ask.]' }])).toBe(
+      'Are you still there?',
+    );
+    expect(
+      talk('book a table', '[The background tool check has answered: ok]', 'for two people').at(-1),
+    ).toMatch(/two.*which day/i);
   });
 
   it('books a table slot by slot', () => {
@@ -40,7 +58,9 @@ describe('local/demo', () => {
   });
 
   it('takes all slots from one sentence', () => {
-    expect(talk('book a table for four people on friday at eight')[0]).toMatch(/table for four.*friday at eight/);
+    expect(talk('book a table for four people on friday at eight')[0]).toMatch(
+      /table for four.*friday at eight/,
+    );
   });
 
   it('takes bare numbers as the answer to the open question', () => {
@@ -59,7 +79,12 @@ describe('local/demo', () => {
   it('tells the time only from its context', () => {
     const user: ChatMessage = { role: 'user', content: 'what time is it' };
     expect(answerTo([user])).toMatch(/no clock/);
-    expect(answerTo([{ role: 'system', content: 'It is now Monday, 2 January 2026 at 2:05\u202fPM (UTC).' }, user])).toBe('It is 2:05\u202fPM.');
+    expect(
+      answerTo([
+        { role: 'system', content: 'It is now Monday, 2 January 2026 at 2:05\u202fPM (UTC).' },
+        user,
+      ]),
+    ).toBe('It is 2:05\u202fPM.');
   });
 
   it('every listed phrase but the bare details of a booking has an answer of its own', () => {
@@ -87,7 +112,8 @@ describe('local/demo', () => {
   it('stops at once when aborted', async () => {
     const abort = new AbortController();
     const run = async () => {
-      for await (const _ of createDemoModel().stream(request({ signal: abort.signal }))) abort.abort(new Error('interrupted'));
+      for await (const _ of createDemoModel().stream(request({ signal: abort.signal })))
+        abort.abort(new Error('interrupted'));
     };
     await expect(run()).rejects.toThrow('interrupted');
   });

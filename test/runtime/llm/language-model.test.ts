@@ -10,7 +10,13 @@ import { type ChatDelta, type ChatRequest, type LanguageModel, ModelError } from
 import { collect } from '#test/collect.ts';
 import { listenLocally } from '#test/fakes/local-server.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
-import { callTool, type OpenaiServer, type OpenaiServerOptions, say, startOpenaiServer } from '#test/fakes/openai-server.ts';
+import {
+  callTool,
+  type OpenaiServer,
+  type OpenaiServerOptions,
+  say,
+  startOpenaiServer,
+} from '#test/fakes/openai-server.ts';
 import { chatRequest } from './chat-request.ts';
 
 const logger = createLogger({ level: 'silent', name: 'test' });
@@ -39,12 +45,19 @@ async function ask(model: LanguageModel, over: Partial<ChatRequest> = {}): Promi
   return collect(model.stream(request(over)));
 }
 
-const text = (deltas: readonly ChatDelta[]) => deltas.map((delta) => (delta.type === 'text' ? delta.text : '')).join('');
+const text = (deltas: readonly ChatDelta[]) =>
+  deltas.map((delta) => (delta.type === 'text' ? delta.text : '')).join('');
 
 function vendorModel(url: string, clock = systemClock) {
   const settings = readSettings({ OPENAI_BASE_URL: url });
   const config = agentConfig.parse({ llm: { model: 'openai/test-model' } });
-  return createLanguageModel({ settings, plan: { config, llm_api_key: null }, egress: guard([]), clock, logger });
+  return createLanguageModel({
+    settings,
+    plan: { config, llm_api_key: null },
+    egress: guard([]),
+    clock,
+    logger,
+  });
 }
 
 function guard(allow: readonly string[]) {
@@ -53,17 +66,34 @@ function guard(allow: readonly string[]) {
   return egress;
 }
 
-function customModel(url: string, { allow = ['127.0.0.1'], clock = systemClock as typeof systemClock, key = 'secret-key' } = {}) {
+function customModel(
+  url: string,
+  { allow = ['127.0.0.1'], clock = systemClock as typeof systemClock, key = 'secret-key' } = {},
+) {
   const config = agentConfig.parse({ llm: { custom: { base_url: url, model: 'mine' } } });
-  return createLanguageModel({ settings: readSettings({}), plan: { config, llm_api_key: key }, egress: guard(allow), clock, logger });
+  return createLanguageModel({
+    settings: readSettings({}),
+    plan: { config, llm_api_key: key },
+    egress: guard(allow),
+    clock,
+    logger,
+  });
 }
 
 describe('a vendor behind an OpenAI-compatible address', () => {
   it('streams text in order and ends with the usage', async () => {
     const server = await vendor({ chat: [say('Good morning to you.')] });
     const deltas = await ask(vendorModel(server.url));
-    expect(deltas.filter((delta) => delta.type === 'text').map((delta) => delta.text)).toEqual(['Good ', 'morning ', 'to ', 'you.']);
-    expect(deltas.at(-1)).toEqual({ type: 'finish', usage: { inputTokens: 10, outputTokens: 4, cachedInputTokens: 0 } });
+    expect(deltas.filter((delta) => delta.type === 'text').map((delta) => delta.text)).toEqual([
+      'Good ',
+      'morning ',
+      'to ',
+      'you.',
+    ]);
+    expect(deltas.at(-1)).toEqual({
+      type: 'finish',
+      usage: { inputTokens: 10, outputTokens: 4, cachedInputTokens: 0 },
+    });
     expect(server.requests[0]?.json).toMatchObject({ model: 'test-model', stream: true });
   });
 
@@ -80,24 +110,35 @@ describe('a vendor behind an OpenAI-compatible address', () => {
     const server = await vendor({ chat: [{ pieces: [], toolCalls }] });
     const failure = await ask(vendorModel(server.url)).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(ModelError);
-    expect(failure).toMatchObject({ message: 'The model asked more of tools than an answer may', retryable: false });
+    expect(failure).toMatchObject({
+      message: 'The model asked more of tools than an answer may',
+      retryable: false,
+    });
   });
 
   it('fails for good where one of its events is longer than any may be', async () => {
     const server = await vendor({ chat: [{ pieces: ['Hello. ', 'x'.repeat(70_000)], toolCalls: [] }] });
     const failure = await ask(vendorModel(server.url)).catch((error: unknown) => error);
-    expect(failure).toMatchObject({ message: 'The model sent more than an answer may have', retryable: false });
+    expect(failure).toMatchObject({
+      message: 'The model sent more than an answer may have',
+      retryable: false,
+    });
   });
 
   it('offers tools as functions and yields the call with its arguments as JSON', async () => {
     const server = await vendor({ chat: [callTool('book', { day: 'friday' }, 'One moment. ')] });
-    const tools = [{ name: 'book', description: 'Books a table', arguments: [{ name: 'day', description: 'which day' }] }];
+    const tools = [
+      { name: 'book', description: 'Books a table', arguments: [{ name: 'day', description: 'which day' }] },
+    ];
     const deltas = await ask(vendorModel(server.url), { tools });
     expect(text(deltas)).toBe('One moment. ');
     const call = deltas.find((delta) => delta.type === 'tool_call')?.call;
     expect(call).toMatchObject({ toolName: 'book', input: '{"day":"friday"}' });
     expect(server.requests[0]?.json?.['tools']).toMatchObject([
-      { type: 'function', function: { name: 'book', parameters: { properties: { day: { type: 'string' } } } } },
+      {
+        type: 'function',
+        function: { name: 'book', parameters: { properties: { day: { type: 'string' } } } },
+      },
     ]);
   });
 
@@ -106,13 +147,20 @@ describe('a vendor behind an OpenAI-compatible address', () => {
     await ask(vendorModel(server.url), {
       messages: [
         { role: 'user', content: 'book it' },
-        { role: 'assistant', content: '', toolCalls: [{ callId: 'c1', toolName: 'book', input: '{"day":"friday"}' }] },
+        {
+          role: 'assistant',
+          content: '',
+          toolCalls: [{ callId: 'c1', toolName: 'book', input: '{"day":"friday"}' }],
+        },
         { role: 'tool', callId: 'c1', toolName: 'book', content: 'booked' },
       ],
     });
     expect(server.requests[0]?.json?.['messages']).toMatchObject([
       { role: 'user' },
-      { role: 'assistant', tool_calls: [{ id: 'c1', function: { name: 'book', arguments: '{"day":"friday"}' } }] },
+      {
+        role: 'assistant',
+        tool_calls: [{ id: 'c1', function: { name: 'book', arguments: '{"day":"friday"}' } }],
+      },
       { role: 'tool', tool_call_id: 'c1', content: 'booked' },
     ]);
   });
@@ -156,7 +204,8 @@ describe('a vendor behind an OpenAI-compatible address', () => {
     server.fault = { halfOpen: 'body' };
     const abort = new AbortController();
     const run = async () => {
-      for await (const _ of vendorModel(server.url).stream(request({ signal: abort.signal }))) abort.abort(new Error('interrupted'));
+      for await (const _ of vendorModel(server.url).stream(request({ signal: abort.signal })))
+        abort.abort(new Error('interrupted'));
     };
     await expect(run()).rejects.toThrow('interrupted');
     await expect.poll(() => server.requests[0]?.aborted).toBe(true);
@@ -168,7 +217,13 @@ describe('llm.custom', () => {
     const server = await vendor({ apiKey: 'secret-key' });
     await ask(customModel(server.url), { endUserId: 'u1', extraBody: { tier: 2 } });
     expect(server.requests[0]?.path).toBe('/v1/chat/completions');
-    expect(server.requests[0]?.json).toMatchObject({ model: 'mine', stream: true, session_id: 's1', user_id: 'u1', service_extra_body: { tier: 2 } });
+    expect(server.requests[0]?.json).toMatchObject({
+      model: 'mine',
+      stream: true,
+      session_id: 's1',
+      user_id: 'u1',
+      service_extra_body: { tier: 2 },
+    });
   });
 
   it('user_id is left out when there is none, and so is the speculative header once the turn is certain', async () => {
@@ -191,21 +246,28 @@ describe('llm.custom', () => {
     expect(server.requests).toHaveLength(0);
   });
 
-  it.each(['headers', 'body'] as const)('an endpoint that stalls before its %s fails after ten seconds', async (place) => {
-    const server = await vendor({ chat: [say('One two three.')] });
-    server.fault = { halfOpen: place };
-    const clock = new ManualClock();
-    const seen: ChatDelta[] = [];
-    const run = async () => {
-      for await (const delta of customModel(server.url, { clock }).stream(request())) seen.push(delta);
-    };
-    const failed = run().catch((error: unknown) => error);
-    await expect.poll(() => (place === 'headers' ? server.requests.length : seen.length)).toBe(1);
-    await clock.advance(9_900);
-    await clock.advance(200);
-    expect(await failed).toMatchObject({ name: 'ModelError', retryable: true, message: 'The model sent nothing for 10 s' });
-    expect(clock.pendingTimers).toBe(0);
-  });
+  it.each(['headers', 'body'] as const)(
+    'an endpoint that stalls before its %s fails after ten seconds',
+    async (place) => {
+      const server = await vendor({ chat: [say('One two three.')] });
+      server.fault = { halfOpen: place };
+      const clock = new ManualClock();
+      const seen: ChatDelta[] = [];
+      const run = async () => {
+        for await (const delta of customModel(server.url, { clock }).stream(request())) seen.push(delta);
+      };
+      const failed = run().catch((error: unknown) => error);
+      await expect.poll(() => (place === 'headers' ? server.requests.length : seen.length)).toBe(1);
+      await clock.advance(9_900);
+      await clock.advance(200);
+      expect(await failed).toMatchObject({
+        name: 'ModelError',
+        retryable: true,
+        message: 'The model sent nothing for 10 s',
+      });
+      expect(clock.pendingTimers).toBe(0);
+    },
+  );
 
   it('no secret stands in an error', async () => {
     const server = await vendor({ apiKey: 'another-key' });
@@ -218,18 +280,30 @@ it.each([
   ['ANTHROPIC', 'anthropic/m', '/v1/messages', 'x-api-key'],
   ['GOOGLE', 'google/m', '/v1beta/models/m:streamGenerateContent?alt=sse', 'x-goog-api-key'],
   ['GROQ', 'groq/m', '/openai/v1/chat/completions', 'authorization'],
-])('"Providers" the base address of %s carries no path, and its key goes where the vendor wants it', async (vendorName, id, path, header) => {
-  const server = await vendor();
-  const settings = readSettings({ [`${vendorName}_BASE_URL`]: server.url.replace(/\/v1$/, ''), [`${vendorName}_API_KEY`]: 'the-key' });
-  const config = agentConfig.parse({ llm: { model: id } });
-  const model = createLanguageModel({ settings, plan: { config, llm_api_key: null }, egress: guard([]), clock: systemClock, logger });
-  const refused = ask(model, { messages: [{ role: 'assistant', content: 'Hello!' }] });
-  if (vendorName === 'GROQ') await refused;
-  else await expect(refused).rejects.toMatchObject({ name: 'ModelError', status: 404, retryable: false });
-  expect(server.requests[0]?.path).toBe(path);
-  expect(String(server.requests[0]?.headers[header])).toContain('the-key');
-  expect(model.id).toBe(id);
-});
+])(
+  '"Providers" the base address of %s carries no path, and its key goes where the vendor wants it',
+  async (vendorName, id, path, header) => {
+    const server = await vendor();
+    const settings = readSettings({
+      [`${vendorName}_BASE_URL`]: server.url.replace(/\/v1$/, ''),
+      [`${vendorName}_API_KEY`]: 'the-key',
+    });
+    const config = agentConfig.parse({ llm: { model: id } });
+    const model = createLanguageModel({
+      settings,
+      plan: { config, llm_api_key: null },
+      egress: guard([]),
+      clock: systemClock,
+      logger,
+    });
+    const refused = ask(model, { messages: [{ role: 'assistant', content: 'Hello!' }] });
+    if (vendorName === 'GROQ') await refused;
+    else await expect(refused).rejects.toMatchObject({ name: 'ModelError', status: 404, retryable: false });
+    expect(server.requests[0]?.path).toBe(path);
+    expect(String(server.requests[0]?.headers[header])).toContain('the-key');
+    expect(model.id).toBe(id);
+  },
+);
 
 it('a vendor that is not configured here is replaced by the default model', () => {
   const config = agentConfig.parse({ llm: { model: 'groq/gone' } });

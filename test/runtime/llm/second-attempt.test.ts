@@ -18,7 +18,8 @@ afterEach(async () => {
 
 const POLL = { timeout: 20_000 };
 const request = chatRequest();
-const text = (deltas: readonly ChatDelta[]) => deltas.map((delta) => (delta.type === 'text' ? delta.text : '')).join('');
+const text = (deltas: readonly ChatDelta[]) =>
+  deltas.map((delta) => (delta.type === 'text' ? delta.text : '')).join('');
 
 /** An agent on OpenAI's model in a deployment that also has a key for Groq, if `groq` is given. */
 async function setUp({ groq: hasGroq = true, custom = false } = {}) {
@@ -32,7 +33,13 @@ async function setUp({ groq: hasGroq = true, custom = false } = {}) {
     ...(hasGroq ? { GROQ_BASE_URL: groq.url.replace(/\/v1$/, ''), GROQ_API_KEY: 'key' } : {}),
   });
   const llm = custom ? { custom: { base_url: openai.url, model: 'mine' } } : { model: 'openai/m' };
-  const model = createLanguageModel({ settings, plan: { config: agentConfig.parse({ llm }), llm_api_key: 'key' }, egress, clock, logger });
+  const model = createLanguageModel({
+    settings,
+    plan: { config: agentConfig.parse({ llm }), llm_api_key: 'key' },
+    egress,
+    clock,
+    logger,
+  });
   return { clock, openai, groq, model };
 }
 
@@ -81,7 +88,9 @@ describe('design §5 a model that has not begun after two seconds', () => {
     await isAsked(groq);
     await clock.advance(5_000);
     expect(await failed).toMatchObject({ name: 'ModelError', retryable: false });
-    await expect.poll(() => [...openai.requests, ...groq.requests].map(({ aborted }) => aborted), POLL).toEqual([true, true]);
+    await expect
+      .poll(() => [...openai.requests, ...groq.requests].map(({ aborted }) => aborted), POLL)
+      .toEqual([true, true]);
     expect(clock.pendingTimers).toBe(0);
   });
 

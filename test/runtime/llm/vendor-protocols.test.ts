@@ -35,30 +35,51 @@ function request(over: Partial<ChatRequest> = {}): ChatRequest {
   });
 }
 
-const text = (deltas: readonly ChatDelta[]) => deltas.map((delta) => (delta.type === 'text' ? delta.text : '')).join('');
+const text = (deltas: readonly ChatDelta[]) =>
+  deltas.map((delta) => (delta.type === 'text' ? delta.text : '')).join('');
 
 describe.each(VENDORS)('%s over its own protocol', (vendor, start) => {
   async function setUp(scripts: readonly ChatScript[], clock = systemClock as typeof systemClock) {
     const server = await start(scripts);
     const egress = createEgressGuard({ allow: [], clock });
     opened.push(server, egress);
-    const settings = readSettings({ [`${vendor.toUpperCase()}_BASE_URL`]: server.url, [`${vendor.toUpperCase()}_API_KEY`]: 'the-key' });
+    const settings = readSettings({
+      [`${vendor.toUpperCase()}_BASE_URL`]: server.url,
+      [`${vendor.toUpperCase()}_API_KEY`]: 'the-key',
+    });
     const config = agentConfig.parse({ llm: { model: `${vendor}/m` } });
-    const model: LanguageModel = createLanguageModel({ settings, plan: { config, llm_api_key: null }, egress, clock, logger });
+    const model: LanguageModel = createLanguageModel({
+      settings,
+      plan: { config, llm_api_key: null },
+      egress,
+      clock,
+      logger,
+    });
     return { server, model };
   }
 
   const booking: ChatMessage[] = [
     { role: 'user', content: 'book it' },
-    { role: 'assistant', content: 'One moment.', toolCalls: [{ callId: 'c1', toolName: 'book', input: '{"day":"friday"}' }] },
+    {
+      role: 'assistant',
+      content: 'One moment.',
+      toolCalls: [{ callId: 'c1', toolName: 'book', input: '{"day":"friday"}' }],
+    },
     { role: 'tool', callId: 'c1', toolName: 'book', content: 'booked' },
   ];
-  const tools = [{ name: 'book', description: 'Books a table', arguments: [{ name: 'day', description: 'which day' }] }];
+  const tools = [
+    { name: 'book', description: 'Books a table', arguments: [{ name: 'day', description: 'which day' }] },
+  ];
 
   it('streams text in order and ends with the usage, cached tokens told apart', async () => {
     const { model } = await setUp([say('Good morning to you.')]);
     const deltas = await collect(model.stream(request()));
-    expect(deltas.filter((delta) => delta.type === 'text').map((delta) => delta.text)).toEqual(['Good ', 'morning ', 'to ', 'you.']);
+    expect(deltas.filter((delta) => delta.type === 'text').map((delta) => delta.text)).toEqual([
+      'Good ',
+      'morning ',
+      'to ',
+      'you.',
+    ]);
     expect(deltas.at(-1)).toMatchObject({
       type: 'finish',
       usage: { inputTokens: vendor === 'anthropic' ? 20 : 12, outputTokens: 4, cachedInputTokens: 8 },
@@ -69,7 +90,10 @@ describe.each(VENDORS)('%s over its own protocol', (vendor, start) => {
     const { model, server } = await setUp([callTool('book', { day: 'friday' }, 'One moment. ')]);
     const deltas = await collect(model.stream(request({ tools })));
     expect(text(deltas)).toBe('One moment. ');
-    expect(deltas.find((delta) => delta.type === 'tool_call')?.call).toMatchObject({ toolName: 'book', input: '{"day":"friday"}' });
+    expect(deltas.find((delta) => delta.type === 'tool_call')?.call).toMatchObject({
+      toolName: 'book',
+      input: '{"day":"friday"}',
+    });
     expect(JSON.stringify(server.requests[0]?.json['tools'])).toContain('Books a table');
   });
 
@@ -89,8 +113,14 @@ describe.each(VENDORS)('%s over its own protocol', (vendor, start) => {
       { role: 'user', content: 'hi' },
     ];
     expect(text(await collect(model.stream(request({ messages }))))).toBe('Fine.');
-    const sent = (server.requests[0]?.json['messages'] ?? server.requests[0]?.json['contents']) as { role: string }[];
-    expect(sent.map(({ role }) => role)).toEqual(['user', vendor === 'anthropic' ? 'assistant' : 'model', 'user']);
+    const sent = (server.requests[0]?.json['messages'] ?? server.requests[0]?.json['contents']) as {
+      role: string;
+    }[];
+    expect(sent.map(({ role }) => role)).toEqual([
+      'user',
+      vendor === 'anthropic' ? 'assistant' : 'model',
+      'user',
+    ]);
   });
 
   it.each([
@@ -99,8 +129,18 @@ describe.each(VENDORS)('%s over its own protocol', (vendor, start) => {
     [400, false],
   ])('HTTP %i is a model error, retryable: %s', async (status, retryable) => {
     const { model, server } = await setUp([say('never')]);
-    server.fault = { status, body: { type: 'error', error: { type: 'scripted', message: 'scripted', code: status, status: 'SCRIPTED' } } };
-    await expect(collect(model.stream(request()))).rejects.toMatchObject({ name: 'ModelError', status, retryable });
+    server.fault = {
+      status,
+      body: {
+        type: 'error',
+        error: { type: 'scripted', message: 'scripted', code: status, status: 'SCRIPTED' },
+      },
+    };
+    await expect(collect(model.stream(request()))).rejects.toMatchObject({
+      name: 'ModelError',
+      status,
+      retryable,
+    });
   });
 
   it.each([{ event: 'overloaded' }, { cut: 'body' }] as const)(
@@ -129,7 +169,11 @@ describe.each(VENDORS)('%s over its own protocol', (vendor, start) => {
     await expect.poll(() => seen.length, { timeout: 20_000 }).toBe(1);
     await clock.advance(9_900);
     await clock.advance(200);
-    expect(await failed).toMatchObject({ name: 'ModelError', retryable: true, message: 'The model sent nothing for 10 s' });
+    expect(await failed).toMatchObject({
+      name: 'ModelError',
+      retryable: true,
+      message: 'The model sent nothing for 10 s',
+    });
     expect(clock.pendingTimers).toBe(0);
   });
 });
@@ -140,7 +184,15 @@ it('anthropic caches the part of the prompt that stays the same, and only that',
   opened.push(server, egress);
   const settings = readSettings({ ANTHROPIC_BASE_URL: server.url });
   const config = agentConfig.parse({ llm: { model: 'anthropic/m' } });
-  await collect(createLanguageModel({ settings, plan: { config, llm_api_key: null }, egress, clock: systemClock, logger }).stream(request()));
+  await collect(
+    createLanguageModel({
+      settings,
+      plan: { config, llm_api_key: null },
+      egress,
+      clock: systemClock,
+      logger,
+    }).stream(request()),
+  );
   expect(server.requests[0]?.json['system']).toEqual([
     { type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral' } },
     { type: 'text', text: 'It is noon.' },

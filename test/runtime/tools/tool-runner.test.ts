@@ -24,13 +24,20 @@ afterEach(async () => {
 });
 
 /** A tenant's server that answers as told. */
-async function tenant(answer: (response: ServerResponse, seen: Seen) => void = (response) => response.end('booked')) {
+async function tenant(
+  answer: (response: ServerResponse, seen: Seen) => void = (response) => response.end('booked'),
+) {
   const requests: Seen[] = [];
   const server: Server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk) => chunks.push(chunk));
     request.on('end', () => {
-      const seen = { method: request.method ?? '', url: request.url ?? '', headers: request.headers, body: Buffer.concat(chunks).toString() };
+      const seen = {
+        method: request.method ?? '',
+        url: request.url ?? '',
+        headers: request.headers,
+        body: Buffer.concat(chunks).toString(),
+      };
       requests.push(seen);
       answer(response, seen);
     });
@@ -49,7 +56,15 @@ async function tenant(answer: (response: ServerResponse, seen: Seen) => void = (
 function runner(over: Partial<ToolRunnerOptions>, allow = ['127.0.0.1']) {
   const egress = createEgressGuard({ allow, clock: systemClock });
   opened.push(() => egress.close());
-  return createToolRunner({ tools: [], variables: () => ({}), systemVariables, egress, clientTools: null, clock: systemClock, ...over });
+  return createToolRunner({
+    tools: [],
+    variables: () => ({}),
+    systemVariables,
+    egress,
+    clientTools: null,
+    clock: systemClock,
+    ...over,
+  });
 }
 
 const signal = () => new AbortController().signal;
@@ -72,10 +87,19 @@ describe('webhook tools', () => {
     });
     const tools = runner({ tools: [tool], variables: () => ({ plan: 'gold', count: 3 }) });
     const outcome = await tools.run(call({ day: 'a "b"/+\n' }), { signal: signal() });
-    expect(outcome).toMatchObject({ status: 'completed', output: 'booked', error: null, modelText: 'booked' });
+    expect(outcome).toMatchObject({
+      status: 'completed',
+      output: 'booked',
+      error: null,
+      modelText: 'booked',
+    });
     const [seen] = server.requests;
     expect(seen?.url).toBe('/a%20%22b%22%2F%2B%0A?from=%2B15550100001');
-    expect(seen?.headers).toMatchObject({ 'x-day': 'day a "b"/+', authorization: 'Bearer abc', 'content-type': 'application/json' });
+    expect(seen?.headers).toMatchObject({
+      'x-day': 'day a "b"/+',
+      authorization: 'Bearer abc',
+      'content-type': 'application/json',
+    });
     expect(JSON.parse(seen?.body ?? '')).toEqual({ day: 'a "b"/+\n', count: 3, plan: 'gold', none: '' });
   });
 
@@ -91,9 +115,16 @@ describe('webhook tools', () => {
 
   it('security 10: a request that would be too long fails with what to do, and nothing is sent', async () => {
     const server = await tenant();
-    const tools = runner({ tools: [toolOf({ url: server.url, content_type: 'text/plain', body_template: '{{note}}'.repeat(10_000) })] });
+    const tools = runner({
+      tools: [
+        toolOf({ url: server.url, content_type: 'text/plain', body_template: '{{note}}'.repeat(10_000) }),
+      ],
+    });
     const outcome = await tools.run(call({ note: 'x'.repeat(10_000) }), { signal: signal() });
-    expect(outcome).toMatchObject({ status: 'failed', error: expect.stringContaining('longer than 1048576 characters: use shorter values') });
+    expect(outcome).toMatchObject({
+      status: 'failed',
+      error: expect.stringContaining('longer than 1048576 characters: use shorter values'),
+    });
     expect(server.requests).toEqual([]);
   });
 
@@ -101,21 +132,31 @@ describe('webhook tools', () => {
     ['application/vnd.api+json', [], true],
     ['text/plain', [{ name: 'Content-Type', value: 'application/json; charset=utf-8' }], true],
     ['application/x-www-form-urlencoded', [], false],
-  ])('whether a body is JSON follows its type %s and the headers %j', async (content_type, headers, isEscaped) => {
-    const server = await tenant();
-    const tools = runner({ tools: [toolOf({ url: server.url, content_type, headers, body_template: '{"a":"{{day}}"}' })] });
-    await tools.run(call({ day: '"' }), { signal: signal() });
-    expect(server.requests[0]?.body).toBe(isEscaped ? '{"a":"\\""}' : '{"a":"""}');
-  });
+  ])(
+    'whether a body is JSON follows its type %s and the headers %j',
+    async (content_type, headers, isEscaped) => {
+      const server = await tenant();
+      const tools = runner({
+        tools: [toolOf({ url: server.url, content_type, headers, body_template: '{"a":"{{day}}"}' })],
+      });
+      await tools.run(call({ day: '"' }), { signal: signal() });
+      expect(server.requests[0]?.body).toBe(isEscaped ? '{"a":"\\""}' : '{"a":"""}');
+    },
+  );
 
   it('a GET and an empty template send no body', async () => {
     const server = await tenant();
     const tools = runner({
-      tools: [toolOf({ url: server.url, method: 'GET' }), toolOf({ function_name: 'bare', url: server.url, body_template: '' })],
+      tools: [
+        toolOf({ url: server.url, method: 'GET' }),
+        toolOf({ function_name: 'bare', url: server.url, body_template: '' }),
+      ],
     });
     await tools.run(call({}), { signal: signal() });
     await tools.run(call({}, 'bare'), { signal: signal() });
-    expect(server.requests.map(({ method, body, headers }) => [method, body, headers['content-type']])).toEqual([
+    expect(
+      server.requests.map(({ method, body, headers }) => [method, body, headers['content-type']]),
+    ).toEqual([
       ['GET', '', undefined],
       ['POST', '', undefined],
     ]);
@@ -124,25 +165,37 @@ describe('webhook tools', () => {
   it('a failure is told whole by passthrough, and only as a failure by hide; the timeline has both', async () => {
     const server = await tenant((response) => response.writeHead(500).end('stack trace'));
     const tools = runner({
-      tools: [toolOf({ url: server.url }), toolOf({ function_name: 'hidden', url: server.url, error_handling: 'hide' })],
+      tools: [
+        toolOf({ url: server.url }),
+        toolOf({ function_name: 'hidden', url: server.url, error_handling: 'hide' }),
+      ],
     });
     const open = await tools.run(call({}), { signal: signal() });
     const hidden = await tools.run(call({}, 'hidden'), { signal: signal() });
     expect(open).toMatchObject({ status: 'failed', error: 'HTTP 500', output: 'stack trace' });
     expect(JSON.parse(open.modelText)).toEqual({ error: 'HTTP 500', body: 'stack trace' });
-    expect(hidden).toMatchObject({ status: 'failed', error: 'HTTP 500', output: 'stack trace', modelText: 'The tool failed.' });
+    expect(hidden).toMatchObject({
+      status: 'failed',
+      error: 'HTTP 500',
+      output: 'stack trace',
+      modelText: 'The tool failed.',
+    });
   });
 
   it('an address that is not public is refused', async () => {
     const server = await tenant();
-    const outcome = await runner({ tools: [toolOf({ url: server.url })] }, []).run(call({}), { signal: signal() });
+    const outcome = await runner({ tools: [toolOf({ url: server.url })] }, []).run(call({}), {
+      signal: signal(),
+    });
     expect(outcome).toMatchObject({ status: 'failed', error: 'The host is not a public address' });
     expect(server.requests).toHaveLength(0);
   });
 
   it('an endless answer is cut at 256 KB', async () => {
     const server = await tenant((response) => response.end('x'.repeat(300_000)));
-    const outcome = await runner({ tools: [toolOf({ url: server.url })] }).run(call({}), { signal: signal() });
+    const outcome = await runner({ tools: [toolOf({ url: server.url })] }).run(call({}), {
+      signal: signal(),
+    });
     expect(outcome.output).toHaveLength(256 * 1024);
     expect(outcome.outputTruncated).toBe(true);
   });
@@ -152,7 +205,10 @@ describe('webhook tools', () => {
     const clock = new ManualClock();
     const tools = runner({ tools: [toolOf({ url: server.url, timeout_seconds: 7 })], clock });
     const abort = new AbortController();
-    const [late, aborted] = [tools.run(call({}), { signal: signal() }), tools.run(call({}), { signal: abort.signal })];
+    const [late, aborted] = [
+      tools.run(call({}), { signal: signal() }),
+      tools.run(call({}), { signal: abort.signal }),
+    ];
     await expect.poll(() => server.requests.length).toBe(2);
     abort.abort(new Error('interrupted'));
     expect(await aborted).toMatchObject({ status: 'failed', error: 'interrupted' });
@@ -168,13 +224,20 @@ describe('limits', () => {
       if (seen.url === '/fast') response.end('ok');
     });
     const tools = runner({
-      tools: [toolOf({ url: server.url, execution_mode: 'background' }), toolOf({ function_name: 'fast', url: `${server.url}/fast` })],
+      tools: [
+        toolOf({ url: server.url, execution_mode: 'background' }),
+        toolOf({ function_name: 'fast', url: `${server.url}/fast` }),
+      ],
     });
     const waiting = Array.from({ length: 10 }, () => tools.run(call({}), { signal: signal() }));
-    expect(await tools.run(call({}), { signal: signal() })).toMatchObject({ status: 'failed', error: expect.stringMatching(/Too many/) });
+    expect(await tools.run(call({}), { signal: signal() })).toMatchObject({
+      status: 'failed',
+      error: expect.stringMatching(/Too many/),
+    });
     expect(await tools.run(call({}, 'fast'), { signal: signal() })).toMatchObject({ status: 'completed' });
     tools.close();
-    for (const outcome of await Promise.all(waiting)) expect(outcome).toMatchObject({ status: 'failed', error: 'the conversation has ended' });
+    for (const outcome of await Promise.all(waiting))
+      expect(outcome).toMatchObject({ status: 'failed', error: 'the conversation has ended' });
   });
 
   it.each([
@@ -189,7 +252,10 @@ describe('limits', () => {
 
   it('tells how each tool runs and where it comes from', () => {
     const tools = runner({
-      tools: [toolOf({ execution_mode: 'background' }), toolOf({ function_name: 'ui', tool_type: 'client', expects_response: false })],
+      tools: [
+        toolOf({ execution_mode: 'background' }),
+        toolOf({ function_name: 'ui', tool_type: 'client', expects_response: false }),
+      ],
       clientTools: createClientTools(() => {}),
     });
     expect(tools.traits('book')).toEqual({ mode: 'background', source: 'background' });
@@ -199,10 +265,21 @@ describe('limits', () => {
 });
 
 describe('client tools', () => {
-  function browser(over: Partial<Parameters<typeof toolOf>[0]> = {}, clock = systemClock as ToolRunnerOptions['clock']) {
+  function browser(
+    over: Partial<Parameters<typeof toolOf>[0]> = {},
+    clock = systemClock as ToolRunnerOptions['clock'],
+  ) {
     const events: AgentEvent[] = [];
     const clientTools = createClientTools((event) => events.push(event));
-    return { events, clientTools, tools: runner({ tools: [toolOf({ function_name: 'show', tool_type: 'client', ...over })], clientTools, clock }) };
+    return {
+      events,
+      clientTools,
+      tools: runner({
+        tools: [toolOf({ function_name: 'show', tool_type: 'client', ...over })],
+        clientTools,
+        clock,
+      }),
+    };
   }
 
   it('the call goes out and its result comes back; unknown and repeated results are ignored', async () => {
@@ -210,7 +287,15 @@ describe('client tools', () => {
     const outcome = tools.run(call({ day: 'friday' }, 'show'), { signal: signal() });
     await expect
       .poll(() => events)
-      .toEqual([{ type: 'client_tool.call', callId: 'c1', toolName: 'show', params: { day: 'friday' }, expectsResponse: true }]);
+      .toEqual([
+        {
+          type: 'client_tool.call',
+          callId: 'c1',
+          toolName: 'show',
+          params: { day: 'friday' },
+          expectsResponse: true,
+        },
+      ]);
     clientTools.settle({ type: 'client_tool.result', callId: 'other', result: 1 });
     clientTools.settle({ type: 'client_tool.result', callId: 'c1', result: { shown: true } });
     clientTools.settle({ type: 'client_tool.result', callId: 'c1', result: 2 });
@@ -234,11 +319,19 @@ describe('client tools', () => {
 
   it('one that expects no response is done when it is sent', async () => {
     const { tools } = browser({ expects_response: false });
-    expect(await tools.run(call({}, 'show'), { signal: signal() })).toMatchObject({ status: 'completed', output: null, modelText: 'done' });
+    expect(await tools.run(call({}, 'show'), { signal: signal() })).toMatchObject({
+      status: 'completed',
+      output: null,
+      modelText: 'done',
+    });
   });
 
   it('they are not offered where there is no client', () => {
-    expect(runner({ tools: [toolOf({ tool_type: 'client' }), toolOf()] }).definitions.map((definition) => definition.name)).toEqual(['book']);
+    expect(
+      runner({ tools: [toolOf({ tool_type: 'client' }), toolOf()] }).definitions.map(
+        (definition) => definition.name,
+      ),
+    ).toEqual(['book']);
   });
 });
 
@@ -252,7 +345,9 @@ describe('hanging up', () => {
     expect(offered({})).toBeNull();
     const system_tools = { ...callPlanOf().config.tools.system_tools, hang_up_call: true };
     expect(offered({ system_tools })?.arguments.map((argument) => argument.name)).toEqual(['farewell']);
-    expect(offered({ system_tools: { ...system_tools, hang_up_call_farewell_mode: 'off' } })?.arguments).toEqual([]);
+    expect(
+      offered({ system_tools: { ...system_tools, hang_up_call_farewell_mode: 'off' } })?.arguments,
+    ).toEqual([]);
     expect(offered({ system_tools, enabled: false })).toBeNull();
   });
 

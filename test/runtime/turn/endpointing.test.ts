@@ -72,9 +72,12 @@ function takenAfter(text: string, changes: ConstructorParameters<typeof TurnScri
 }
 
 describe('waits of the conversation', () => {
-  it.each([300, 550, 2_000])('a complete turn is taken response_wait_ms = %i after the end of speech', (responseWaitMs) => {
-    expect(takenAfter('Book a table.', { responseWaitMs })).toBe(responseWaitMs);
-  });
+  it.each([300, 550, 2_000])(
+    'a complete turn is taken response_wait_ms = %i after the end of speech',
+    (responseWaitMs) => {
+      expect(takenAfter('Book a table.', { responseWaitMs })).toBe(responseWaitMs);
+    },
+  );
 
   it('an incomplete turn is taken response_max_wait_ms after the end of speech, or 2.5 × response_wait_ms when that is null', () => {
     expect(takenAfter('book a table and', { responseWaitMs: 500, responseMaxWaitMs: 4_000 })).toBe(4_000);
@@ -94,19 +97,25 @@ describe('waits of the conversation', () => {
     [1_200, 'longer', 1_875],
     [300, 'less long', 938],
     [240, 'as long: words have such gaps inside them', 1_250],
-  ])('a caller whose pauses inside turns take %i ms is waited for %s before an incomplete turn is taken', (pauseMs, _, waitMs) => {
-    const script = TurnScript.listening({ responseMaxWaitMs: null });
-    for (const text of ['my name and', 'my street and', 'my address and']) {
-      script.voice(600).take({ type: 'transcript.final', text });
-      if (text !== 'my address and') script.after(pauseMs);
-    }
-    const endMs = script.nowMs;
-    script.after(4_000);
-    expect(Math.round((script.last('generate')?.atMs ?? 0) - endMs)).toBe(waitMs);
-  });
+  ])(
+    'a caller whose pauses inside turns take %i ms is waited for %s before an incomplete turn is taken',
+    (pauseMs, _, waitMs) => {
+      const script = TurnScript.listening({ responseMaxWaitMs: null });
+      for (const text of ['my name and', 'my street and', 'my address and']) {
+        script.voice(600).take({ type: 'transcript.final', text });
+        if (text !== 'my address and') script.after(pauseMs);
+      }
+      const endMs = script.nowMs;
+      script.after(4_000);
+      expect(Math.round((script.last('generate')?.atMs ?? 0) - endMs)).toBe(waitMs);
+    },
+  );
 });
 
-/** The orderings of speech (s, e), interims (i) and finals (t) that engines produce, after pipecat's list; every one is answered exactly once. */
+/**
+ * The orderings of speech (s, e), interims (i) and finals (t) that engines produce, after pipecat's list;
+ * every one is answered exactly once.
+ */
 const ORDERINGS = [
   'ste',
   'site',
@@ -203,7 +212,10 @@ describe('design §5 deadlines are anchored to the end of speech', () => {
   });
 
   it('a late final that says more is answered instead, while nothing is audible', () => {
-    const script = TurnScript.listening().voice(600).take({ type: 'transcript.interim', text: 'book a table' }).after(1_200);
+    const script = TurnScript.listening()
+      .voice(600)
+      .take({ type: 'transcript.interim', text: 'book a table' })
+      .after(1_200);
     script.take({ type: 'transcript.final', text: 'book a table for two' });
     expect(script.asked()).toEqual(['user: book a table for two']);
     expect(script.all('discard')).toHaveLength(1);
@@ -212,7 +224,10 @@ describe('design §5 deadlines are anchored to the end of speech', () => {
   it('a finalised transcript ends the wait for more at once', () => {
     const script = TurnScript.listening({ responseWaitMs: 300 }).voice(600);
     const endMs = script.nowMs;
-    script.take({ type: 'transcript.interim', text: 'book a table' }).after(350).take({ type: 'transcript.finalised' });
+    script
+      .take({ type: 'transcript.interim', text: 'book a table' })
+      .after(350)
+      .take({ type: 'transcript.finalised' });
     expect(script.all('finalise').map(({ atMs }) => atMs)).toEqual([endMs + 200]);
     expect(script.last('generate')?.atMs).toBe(endMs + 350);
   });
@@ -225,7 +240,9 @@ describe('design §5 deadlines are anchored to the end of speech', () => {
   });
 
   it('each decision tells its rule, its anchor and its deadline', () => {
-    const script = TurnScript.listening().voice(600).take({ type: 'transcript.final', text: 'my number is 5 5 5' });
+    const script = TurnScript.listening()
+      .voice(600)
+      .take({ type: 'transcript.final', text: 'my number is 5 5 5' });
     const endMs = script.nowMs;
     script.after(3_000);
     expect(script.decisions('endpoint')).toEqual([
@@ -234,7 +251,13 @@ describe('design §5 deadlines are anchored to the end of speech', () => {
         rule: 'half_number',
         anchorMs: endMs,
         deadlineMs: endMs + 1_500,
-        rejected: [{ rule: 'take_as_finished', deadlineMs: endMs + 500, because: 'half_number: completeness 0.1, eagerness balanced' }],
+        rejected: [
+          {
+            rule: 'take_as_finished',
+            deadlineMs: endMs + 500,
+            because: 'half_number: completeness 0.1, eagerness balanced',
+          },
+        ],
       },
     ]);
   });
@@ -242,7 +265,10 @@ describe('design §5 deadlines are anchored to the end of speech', () => {
 
 describe('design §5 speech that goes on', () => {
   it('before the turn is taken, it joins the same turn', () => {
-    const script = TurnScript.listening().voice(600).take({ type: 'transcript.final', text: 'book a table' }).after(300);
+    const script = TurnScript.listening()
+      .voice(600)
+      .take({ type: 'transcript.final', text: 'book a table' })
+      .after(300);
     script.voice(600).take({ type: 'transcript.final', text: 'for two' }).after(3_000);
     expect(script.all('generate')).toHaveLength(1);
     expect(script.asked()).toEqual(['user: book a table for two']);

@@ -9,7 +9,11 @@ import { planOf, renderFor } from './settings-script.ts';
 const phrases = phrasesFor('en');
 
 /** A call of an agent that greets with this. */
-function greeting(first_message: string, over: Partial<CallPlan> = {}, defaults: CallPlan['variables'] = {}): CallPlan {
+function greeting(
+  first_message: string,
+  over: Partial<CallPlan> = {},
+  defaults: CallPlan['variables'] = {},
+): CallPlan {
   const plan = planOf({ prompt: { first_message_mode: 'fixed', first_message }, variables: { defaults } });
   return { ...plan, ...over, variables: { ...defaults, ...over.variables } };
 }
@@ -28,12 +32,21 @@ describe('a greeting is the same in every call', () => {
 
   it('where only the agent’s own values are, and the caller’s are not others', () => {
     const shop = { shop: 'Ann’s bakery' };
-    expect(greets(greeting('Hello, this is {{shop}}.', {}, shop))).toEqual(['Hello, this is Ann’s bakery.', true]);
-    expect(greets(greeting('Hello, this is {{shop}}.', { variables: { shop: 'Bob’s bar' } }, shop))).toEqual(['Hello, this is Bob’s bar.', false]);
+    expect(greets(greeting('Hello, this is {{shop}}.', {}, shop))).toEqual([
+      'Hello, this is Ann’s bakery.',
+      true,
+    ]);
+    expect(greets(greeting('Hello, this is {{shop}}.', { variables: { shop: 'Bob’s bar' } }, shop))).toEqual([
+      'Hello, this is Bob’s bar.',
+      false,
+    ]);
   });
 
   it('and not where it names the caller, or anything else of this call', () => {
-    expect(greets(greeting('Hello {{name}}. How are you?', { variables: { name: 'Ann' } }))).toEqual(['Hello Ann. How are you?', false]);
+    expect(greets(greeting('Hello {{name}}. How are you?', { variables: { name: 'Ann' } }))).toEqual([
+      'Hello Ann. How are you?',
+      false,
+    ]);
     expect(greets(greeting('It is {{system.today}}.'))).toEqual(['It is 2026-11-21.', false]);
   });
 
@@ -61,25 +74,65 @@ describe('so is', () => {
       'Call us.',
     ];
     const conversation = {
-      keypad_menu: { enabled: true, prompt, retry_message: retry, variable: 'x', options: [{ key: '1', label: 'Sales', value: 'sales' }] },
+      keypad_menu: {
+        enabled: true,
+        prompt,
+        retry_message: retry,
+        variable: 'x',
+        options: [{ key: '1', label: 'Sales', value: 'sales' }],
+      },
       transfer_destinations: [
-        { announcement_mode: 'fixed', announcement_message: announcement, on_failure: { action: 'return_to_agent', message: failure } },
+        {
+          announcement_mode: 'fixed',
+          announcement_message: announcement,
+          on_failure: { action: 'return_to_agent', message: failure },
+        },
       ],
       outbound: { amd_enabled: true, voicemail: { message: mailbox } },
     };
-    const tools = { system_tools: { hang_up_call_farewell_mode: 'fixed', hang_up_call_farewell_message: farewell } };
-    const outreach = { disclosure: 'This is a machine.', opt_out: { key: '9', phrases: [], confirmation: 'You are off our list.' } };
+    const tools = {
+      system_tools: { hang_up_call_farewell_mode: 'fixed', hang_up_call_farewell_message: farewell },
+    };
+    const outreach = {
+      disclosure: 'This is a machine.',
+      opt_out: { key: '9', phrases: [], confirmation: 'You are off our list.' },
+    };
     const inbound = fixedTexts({ ...planOf({ conversation, tools }), outreach });
-    const said = [farewell, prompt, `${retry} ${prompt}`, announcement, failure, 'This is a machine.', 'You are off our list.'];
+    const said = [
+      farewell,
+      prompt,
+      `${retry} ${prompt}`,
+      announcement,
+      failure,
+      'This is a machine.',
+      'You are off our list.',
+    ];
     for (const text of said) expect(inbound(text), text).toBe(true);
-    expect(fixedTexts({ ...planOf({ conversation, tools }, 'phone_outbound'), outreach })(`This is a machine. ${mailbox}`)).toBe(true);
+    expect(
+      fixedTexts({ ...planOf({ conversation, tools }, 'phone_outbound'), outreach })(
+        `This is a machine. ${mailbox}`,
+      ),
+    ).toBe(true);
   });
 
   it('several of them in one breath, and not with words of another origin', () => {
-    const plan = greeting('Hello.', { outreach: { disclosure: 'I call for {{shop}}.', opt_out: null } }, { shop: 'Ann’s bakery' });
+    const plan = greeting(
+      'Hello.',
+      { outreach: { disclosure: 'I call for {{shop}}.', opt_out: null } },
+      { shop: 'Ann’s bakery' },
+    );
     const isFixed = fixedTexts(plan);
-    for (const text of ['I call for Ann’s bakery. Hello.', `${phrases.back} Hello.`]) expect(isFixed(text), text).toBe(true);
-    for (const text of ['I call for Bob’s bar. Hello.', 'Hello. Ann is 42.', 'Ann is 42. Hello.', 'Hello.Hello.', '', ' ', 'Hello. '])
+    for (const text of ['I call for Ann’s bakery. Hello.', `${phrases.back} Hello.`])
+      expect(isFixed(text), text).toBe(true);
+    for (const text of [
+      'I call for Bob’s bar. Hello.',
+      'Hello. Ann is 42.',
+      'Ann is 42. Hello.',
+      'Hello.Hello.',
+      '',
+      ' ',
+      'Hello. ',
+    ])
       expect(isFixed(text), text).toBe(false);
   });
 

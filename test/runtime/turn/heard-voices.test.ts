@@ -1,4 +1,7 @@
-/** The estimate of what was heard against real voices, whose own word times are known and kept from it (design §8). `npm run bench:heard` tells the figures. */
+/**
+ * The estimate of what was heard against real voices, whose own word times are known and kept from it (design
+ * §8). `npm run bench:heard` tells the figures.
+ */
 import { describe, expect, it } from 'vitest';
 import { bias, joined, partWithin, wordsOff } from '#bench/heard/estimate.ts';
 import { SENTENCES } from '#bench/heard/sentences.ts';
@@ -8,7 +11,10 @@ import { VoicePace } from '#runtime/turn/machine/heard.ts';
 import { speakable } from '#runtime/turn/text/speakable-text.ts';
 import { createRandom } from '#test/simulation/random.ts';
 
-/** Some of those its likelihoods were not counted in, which are the odd ones: most of the time goes to the voices. */
+/**
+ * Some of those its likelihoods were not counted in, which are the odd ones: most of the time goes to the
+ * voices.
+ */
 const SAMPLE = SENTENCES.en.filter((_, index) => index % 4 === 1);
 const RATES_HZ = [8_000, 16_000];
 

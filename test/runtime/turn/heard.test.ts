@@ -1,5 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { addAudio, addWordTime, completePiece, createPiece, heardText, type VoicedPiece, VoicePace } from '#runtime/turn/machine/heard.ts';
+import {
+  addAudio,
+  addWordTime,
+  completePiece,
+  createPiece,
+  heardText,
+  type VoicedPiece,
+  VoicePace,
+} from '#runtime/turn/machine/heard.ts';
 import { speakable } from '#runtime/turn/text/speakable-text.ts';
 
 const RATE_HZ = 1_000;
@@ -46,10 +54,14 @@ describe('what was heard', () => {
 
   it('without word times it is estimated by letters, in whole words, and says so', () => {
     const estimated = [voiced('one extraordinary two', 1, { timed: false, msPerWord: 300 })];
-    // 3 + 13 + 3 letters and one for each word over 900 ms: the first ends at about 160 ms, the second at about 740.
+    // 3 + 13 + 3 letters and one for each word over 900 ms: the first ends at about 160 ms, the second at
+    // about 740.
     expect(heardText(estimated, { legPieceId: 1, offsetMs: 250 })).toEqual({ text: 'one', isExact: false });
     expect(heardText(estimated, { legPieceId: 3, offsetMs: 120 })).toEqual({ text: 'one', isExact: false });
-    expect(heardText(estimated, { legPieceId: 3, offsetMs: 160 })).toEqual({ text: 'one extraordinary', isExact: false });
+    expect(heardText(estimated, { legPieceId: 3, offsetMs: 160 })).toEqual({
+      text: 'one extraordinary',
+      isExact: false,
+    });
   });
 
   it('a word counts once it has ended, estimated or not', () => {
@@ -58,7 +70,10 @@ describe('what was heard', () => {
     for (const timed of [true, false]) {
       const piece = voiced(words.join(' '), 1, { timed, msPerWord: 300 });
       const counts = Array.from({ length: 140 }, (_, at) => {
-        const { text } = heardText([piece], { legPieceId: 1 + Math.floor(at / 20), offsetMs: 5 + (at % 20) * 15 });
+        const { text } = heardText([piece], {
+          legPieceId: 1 + Math.floor(at / 20),
+          offsetMs: 5 + (at % 20) * 15,
+        });
         return text.split(' ').filter((word) => word !== '').length;
       });
       expect(counts).toEqual(counts.map((_, at) => Math.floor(at / 20)));
@@ -103,7 +118,11 @@ describe('what was heard', () => {
     }
     addAudio(piece, 1, new Int16Array(600).fill(9), RATE_HZ);
     completePiece(piece);
-    expect([400, 500, 600].map((offsetMs) => heardText([piece], { legPieceId: 1, offsetMs }).text)).toEqual(['It costs', 'It costs €12.50', text]);
+    expect([400, 500, 600].map((offsetMs) => heardText([piece], { legPieceId: 1, offsetMs }).text)).toEqual([
+      'It costs',
+      'It costs €12.50',
+      text,
+    ]);
   });
 
   it('in a script without spaces it is heard to the word, too', () => {

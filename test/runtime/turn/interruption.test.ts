@@ -11,7 +11,8 @@ function paused(changes: ConstructorParameters<typeof TurnScript>[0] = {}): Turn
   return script.after(256).take(reached);
 }
 
-const heard = (text: string) => ({ type: 'playout.cleared', replyId: 'r1', heard: text, isExact: true }) as const;
+const heard = (text: string) =>
+  ({ type: 'playout.cleared', replyId: 'r1', heard: text, isExact: true }) as const;
 
 describe('words said over the agent', () => {
   const spoken = 'The table is booked for two people tomorrow at seven.';
@@ -51,9 +52,16 @@ describe('interruption', () => {
     expect(script.timeline()).toEqual(['user: book a table', 'assistant: The table is']);
     script
       .after(200)
-      .take({ type: 'voice.stopped', speechEndMs: script.nowMs, voicedMs: 400 }, { type: 'transcript.final', text: 'wait for three' })
+      .take(
+        { type: 'voice.stopped', speechEndMs: script.nowMs, voicedMs: 400 },
+        { type: 'transcript.final', text: 'wait for three' },
+      )
       .after(1_000);
-    expect(script.asked()).toEqual(['user: book a table', 'assistant: The table is […]', 'user: wait for three']);
+    expect(script.asked()).toEqual([
+      'user: book a table',
+      'assistant: The table is […]',
+      'user: wait for three',
+    ]);
   });
 
   it('nothing said within 900 ms: the agent goes on from the paused word', () => {
@@ -65,16 +73,24 @@ describe('interruption', () => {
   });
 
   it('a bare acknowledgement resumes, and its words never reach a later turn', () => {
-    const script = paused().take({ type: 'transcript.interim', text: 'okay' }, { type: 'voice.stopped', speechEndMs: 0, voicedMs: 300 });
+    const script = paused().take(
+      { type: 'transcript.interim', text: 'okay' },
+      { type: 'voice.stopped', speechEndMs: 0, voicedMs: 300 },
+    );
     script.after(1_500);
     expect(script.all('resume')).toHaveLength(1);
-    script.take({ type: 'transcript.final', text: 'Okay.' }, { type: 'playout.finished', replyId: 'r1', heard: 'The table is booked for two.' });
+    script.take(
+      { type: 'transcript.final', text: 'Okay.' },
+      { type: 'playout.finished', replyId: 'r1', heard: 'The table is booked for two.' },
+    );
     script.after(500).say('thanks');
     expect(script.asked().at(-1)).toBe('user: thanks');
   });
 
   it('somebody who listened aloud and fell silent is not waited for: the agent goes on when that is judged, however long finished sentences wait', () => {
-    const script = paused({ responseWaitMs: 800 }).take({ type: 'transcript.interim', text: 'Mhm' }).after(100);
+    const script = paused({ responseWaitMs: 800 })
+      .take({ type: 'transcript.interim', text: 'Mhm' })
+      .after(100);
     const endMs = script.nowMs;
     script.take({ type: 'voice.stopped', speechEndMs: endMs, voicedMs: 356 }).after(400);
     expect(script.all('resume').map(({ atMs }) => atMs)).toEqual([endMs + 200]);
@@ -92,8 +108,12 @@ describe('interruption', () => {
   });
 
   it('a word and a breath, then the rest: what was paused by the word is not said over the rest', () => {
-    // The words come 350 ms after their end, as they do where they are asked for 200 ms after it; finished sentences are answered after 300.
-    const script = paused({ responseWaitMs: 300, recognition: { has: 'interims', finalWithinMs: 400 } }).after(180);
+    // The words come 350 ms after their end, as they do where they are asked for 200 ms after it; finished
+    // sentences are answered after 300.
+    const script = paused({
+      responseWaitMs: 300,
+      recognition: { has: 'interims', finalWithinMs: 400 },
+    }).after(180);
     script.take({ type: 'voice.stopped', speechEndMs: script.nowMs, voicedMs: 436 }).after(320);
     expect(script.all('resume')).toHaveLength(0);
     script.take({ type: 'voice.started', speechStartMs: script.nowMs }).after(30);
@@ -115,9 +135,15 @@ describe('interruption', () => {
   it('speech before the first word is heard takes the reply back and goes on with its turn', () => {
     const script = TurnScript.listening().say('book a table');
     script.take({ type: 'voice.started', speechStartMs: script.nowMs }).after(256).take(reached);
-    script.take({ type: 'reply.piece', replyId: 'r1', text: 'Done.' }, { type: 'reply.audible', replyId: 'r1' });
+    script.take(
+      { type: 'reply.piece', replyId: 'r1', text: 'Done.' },
+      { type: 'reply.audible', replyId: 'r1' },
+    );
     expect(script.all('hold').map(({ replyId }) => replyId)).toEqual(['r1']);
-    script.take({ type: 'transcript.interim', text: 'for two' }, { type: 'voice.stopped', speechEndMs: script.nowMs, voicedMs: 300 });
+    script.take(
+      { type: 'transcript.interim', text: 'for two' },
+      { type: 'voice.stopped', speechEndMs: script.nowMs, voicedMs: 300 },
+    );
     expect(script.all('discard').map(({ replyId }) => replyId)).toEqual(['r1']);
     script.take({ type: 'transcript.final', text: 'for two' }).after(1_000);
     expect(script.asked()).toEqual(['user: book a table for two']);
@@ -141,18 +167,35 @@ describe('interruption', () => {
     script.take({ type: 'voice.started', speechStartMs: script.nowMs }).after(256).take(reached);
     script
       .after(300)
-      .take({ type: 'voice.stopped', speechEndMs: script.nowMs, voicedMs: 556 }, { type: 'transcript.final', text: 'and a parking place.' });
+      .take(
+        { type: 'voice.stopped', speechEndMs: script.nowMs, voicedMs: 556 },
+        { type: 'transcript.final', text: 'and a parking place.' },
+      );
     script.after(1_000);
     expect(script.all('pause').length + script.all('clear').length).toBe(0);
     expect(script.all('generate')).toHaveLength(1);
     script.take({ type: 'playout.finished', replyId: 'r1', heard: 'The table is booked.' });
-    expect(script.asked()).toEqual(['user: book a table', 'assistant: The table is booked.', 'user: and a parking place.']);
+    expect(script.asked()).toEqual([
+      'user: book a table',
+      'assistant: The table is booked.',
+      'user: and a parking place.',
+    ]);
   });
 
   it('interruptible false: fixed texts are talked through as well', () => {
-    const script = new TurnScript({ interruptible: false, greeting: { mode: 'say', text: 'Welcome to the house.' } });
-    script.take({ type: 'call.started' }, { type: 'call.connected' }, { type: 'reply.audible', replyId: 'r1' });
-    script.take({ type: 'playout.started', replyId: 'r1', wireMs: script.nowMs }, { type: 'voice.started', speechStartMs: script.nowMs });
+    const script = new TurnScript({
+      interruptible: false,
+      greeting: { mode: 'say', text: 'Welcome to the house.' },
+    });
+    script.take(
+      { type: 'call.started' },
+      { type: 'call.connected' },
+      { type: 'reply.audible', replyId: 'r1' },
+    );
+    script.take(
+      { type: 'playout.started', replyId: 'r1', wireMs: script.nowMs },
+      { type: 'voice.started', speechStartMs: script.nowMs },
+    );
     script.after(256).take(reached, { type: 'transcript.interim', text: 'wait' });
     expect(script.all('pause').length + script.all('clear').length).toBe(0);
   });
@@ -177,19 +220,29 @@ describe('interruption', () => {
     const short = (voicedMs: number, changes: ConstructorParameters<typeof TurnScript>[0] = {}) =>
       TurnScript.speaking('The table is booked for two.', changes).after(300).voice(voicedMs);
 
-    it.each(['balanced', 'high'] as const)('"Stop." takes the floor at %s: its interim pauses, its final cuts', (sensitivity) => {
-      const script = short(224, { sensitivity }).take({ type: 'transcript.interim', text: 'Stop' });
-      expect([script.all('pause').length, script.all('clear').length]).toEqual([1, 0]);
-      script.after(300).take({ type: 'transcript.final', text: 'Stop.' });
-      expect(script.all('clear').map(({ replyId }) => replyId)).toEqual(['r1']);
-      script.take(heard('The table')).after(1_000);
-      expect(script.asked()).toEqual(['user: book a table', 'assistant: The table […]', 'user: Stop.']);
-    });
+    it.each(['balanced', 'high'] as const)(
+      '"Stop." takes the floor at %s: its interim pauses, its final cuts',
+      (sensitivity) => {
+        const script = short(224, { sensitivity }).take({ type: 'transcript.interim', text: 'Stop' });
+        expect([script.all('pause').length, script.all('clear').length]).toEqual([1, 0]);
+        script.after(300).take({ type: 'transcript.final', text: 'Stop.' });
+        expect(script.all('clear').map(({ replyId }) => replyId)).toEqual(['r1']);
+        script.take(heard('The table')).after(1_000);
+        expect(script.asked()).toEqual(['user: book a table', 'assistant: The table […]', 'user: Stop.']);
+      },
+    );
 
     it('a final that never comes does not save the agent: the interim is taken', () => {
-      const script = short(224, { recognition: { has: 'interims', finalWithinMs: 500 } }).take({ type: 'transcript.interim', text: 'Stop' });
+      const script = short(224, { recognition: { has: 'interims', finalWithinMs: 500 } }).take({
+        type: 'transcript.interim',
+        text: 'Stop',
+      });
       script.after(900).take(heard('The table')).after(1_000);
-      expect([script.all('clear').length, script.all('resume').length, script.asked().at(-1)]).toEqual([1, 1, 'user: Stop']);
+      expect([script.all('clear').length, script.all('resume').length, script.asked().at(-1)]).toEqual([
+        1,
+        1,
+        'user: Stop',
+      ]);
     });
 
     it('what turns out to be an acknowledgement only pauses', () => {
@@ -198,7 +251,9 @@ describe('interruption', () => {
         .after(100)
         .take({ type: 'transcript.final', text: 'Sure.' })
         .after(2_000);
-      expect([script.all('pause').length, script.all('clear').length, script.all('resume').length]).toEqual([1, 0, 1]);
+      expect([script.all('pause').length, script.all('clear').length, script.all('resume').length]).toEqual([
+        1, 0, 1,
+      ]);
     });
 
     it.each<[string, number, 'low' | 'balanced' | 'high']>([
@@ -207,18 +262,26 @@ describe('interruption', () => {
       ['booked', 224, 'balanced'],
       ['Mhm.', 224, 'balanced'],
     ])('a lone "%s" of %i ms at %s does not', (text, voicedMs, sensitivity) => {
-      const script = short(voicedMs, { sensitivity }).take({ type: 'transcript.interim', text }, { type: 'transcript.final', text }).after(2_000);
+      const script = short(voicedMs, { sensitivity })
+        .take({ type: 'transcript.interim', text }, { type: 'transcript.final', text })
+        .after(2_000);
       expect(script.all('pause').length + script.all('clear').length).toBe(0);
       expect(script.decisions('transcript').at(-1)?.rule).toMatch(/^dropped_/);
     });
 
     it('two words are meant, also at low', () => {
-      expect(short(400, { sensitivity: 'low' }).take({ type: 'transcript.final', text: 'hold on' }).all('clear')).toHaveLength(1);
+      expect(
+        short(400, { sensitivity: 'low' }).take({ type: 'transcript.final', text: 'hold on' }).all('clear'),
+      ).toHaveLength(1);
     });
   });
 
   it('a reply that ends while its pause is on the way leaves the leg unpaused', () => {
-    const script = paused().take({ type: 'playout.finished', replyId: 'r1', heard: 'The table is booked for two.' });
+    const script = paused().take({
+      type: 'playout.finished',
+      replyId: 'r1',
+      heard: 'The table is booked for two.',
+    });
     expect(script.all('resume')).toHaveLength(1);
     expect(script.state.phase.is).toBe('listening');
   });
@@ -239,7 +302,12 @@ describe('interruption', () => {
 
   it('a leg that never says what was heard does not hold the call up', () => {
     const script = paused().take({ type: 'transcript.interim', text: 'wait' });
-    script.take({ type: 'voice.stopped', speechEndMs: script.nowMs, voicedMs: 300 }, { type: 'transcript.final', text: 'wait' }).after(4_500);
+    script
+      .take(
+        { type: 'voice.stopped', speechEndMs: script.nowMs, voicedMs: 300 },
+        { type: 'transcript.final', text: 'wait' },
+      )
+      .after(4_500);
     expect(script.asked().at(-1)).toBe('user: wait');
   });
 });
@@ -247,7 +315,9 @@ describe('interruption', () => {
 describe('the agent’s own words coming back after it has finished', () => {
   const finished = () => {
     const script = TurnScript.speaking('The table is booked for two.').after(2_000);
-    return script.take({ type: 'playout.finished', replyId: 'r1', heard: 'The table is booked for two.' }).after(300);
+    return script
+      .take({ type: 'playout.finished', replyId: 'r1', heard: 'The table is booked for two.' })
+      .after(300);
   };
   const echo = { type: 'transcript.final', text: 'the table is booked' } as const;
 

@@ -1,11 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { TurnScript } from './turn-script.ts';
 
-/** The agent said this much of "The table is booked for two." when the connection broke, and the caller is back after 3 s. */
+/**
+ * The agent said this much of "The table is booked for two." when the connection broke, and the caller is
+ * back after 3 s.
+ */
 function backAfterBreak(): TurnScript {
   const script = TurnScript.speaking();
   const { replyId } = script.last('play') ?? { replyId: '' };
-  script.after(400).take({ type: 'leg.lost' }, { type: 'playout.cleared', replyId, heard: 'The table', isExact: true });
+  script
+    .after(400)
+    .take({ type: 'leg.lost' }, { type: 'playout.cleared', replyId, heard: 'The table', isExact: true });
   return script.after(3_000).take({ type: 'leg.replaced' }, { type: 'call.connected' });
 }
 
@@ -14,7 +19,9 @@ const typed = (text: string) => ({ type: 'user.message', text, wantsAudio: true 
 describe('design §5 a caller whose connection broke off and is back', () => {
   it('hears the agent go on where it was cut off', () => {
     const script = backAfterBreak();
-    expect(script.asked().at(-1)).toMatch(/^user: \[The connection broke off .* Go on where you were cut off/);
+    expect(script.asked().at(-1)).toMatch(
+      /^user: \[The connection broke off .* Go on where you were cut off/,
+    );
     expect(script.asked().at(-2)).toMatch(/^assistant: The table/);
   });
 

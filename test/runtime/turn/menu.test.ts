@@ -21,7 +21,11 @@ const GREETING = { mode: 'say', text: 'Hello from {{desk}}.' } as const;
 /** A connected call that plays its menu. */
 function menuCall(changes: Partial<KeypadMenu> = {}, config: Partial<TurnConfig> = {}): TurnScript {
   const script = new TurnScript({ menu: { ...MENU, ...changes }, greeting: GREETING, ...config });
-  return script.take({ type: 'call.started' }, { type: 'call.connected' }, { type: 'playout.started', replyId: 'r1', wireMs: script.nowMs });
+  return script.take(
+    { type: 'call.started' },
+    { type: 'call.connected' },
+    { type: 'playout.started', replyId: 'r1', wireMs: script.nowMs },
+  );
 }
 
 /** The same, with the prompt heard to its end. */
@@ -67,32 +71,43 @@ describe('keypad menu', () => {
   });
 
   it('another key stops the prompt too, and costs an attempt', () => {
-    const script = menuCall().take({ type: 'digit.pressed', digit: '9' }, { type: 'playout.cleared', replyId: 'r1', heard: 'Press', isExact: true });
+    const script = menuCall().take(
+      { type: 'digit.pressed', digit: '9' },
+      { type: 'playout.cleared', replyId: 'r1', heard: 'Press', isExact: true },
+    );
     expect(said(script).at(-1)).toBe(`${MENU.retryMessage} ${MENU.prompt}`);
     script.take({ type: 'digit.pressed', digit: '9' });
     expect(chosen(script)).toEqual([['desk', 'the front desk']]);
   });
 
-  it.each([1_000, 5_000, 30_000])('no input for no_input_timeout_seconds = %i ms since the end of the prompt repeats it', (noInputMs) => {
-    const script = asked({ noInputMs });
-    const endMs = script.nowMs;
-    script.after(noInputMs);
-    expect(script.all('play').map(({ atMs }) => atMs)).toEqual([0, endMs + noInputMs]);
-  });
+  it.each([1_000, 5_000, 30_000])(
+    'no input for no_input_timeout_seconds = %i ms since the end of the prompt repeats it',
+    (noInputMs) => {
+      const script = asked({ noInputMs });
+      const endMs = script.nowMs;
+      script.after(noInputMs);
+      expect(script.all('play').map(({ atMs }) => atMs)).toEqual([0, endMs + noInputMs]);
+    },
+  );
 
   it('without a retry message only the prompt is repeated', () => {
     expect(said(asked({ retryMessage: '' }).after(5_000))).toEqual([MENU.prompt, MENU.prompt]);
   });
 
-  it.each([1, 2, 5])('after max_attempts = %i the variable gets the fallback and the call goes on', (maxAttempts) => {
-    const script = asked({ maxAttempts });
-    for (let attempt = 1; attempt < maxAttempts; attempt++)
-      script.after(5_000).take({ type: 'playout.finished', replyId: `r${attempt + 1}`, heard: MENU.prompt });
-    expect(script.all('play')).toHaveLength(maxAttempts);
-    rendered(script.after(5_000));
-    expect(chosen(script)).toEqual([['desk', 'the front desk']]);
-    expect(said(script).at(-1)).toBe('Hello from the front desk.');
-  });
+  it.each([1, 2, 5])(
+    'after max_attempts = %i the variable gets the fallback and the call goes on',
+    (maxAttempts) => {
+      const script = asked({ maxAttempts });
+      for (let attempt = 1; attempt < maxAttempts; attempt++)
+        script
+          .after(5_000)
+          .take({ type: 'playout.finished', replyId: `r${attempt + 1}`, heard: MENU.prompt });
+      expect(script.all('play')).toHaveLength(maxAttempts);
+      rendered(script.after(5_000));
+      expect(chosen(script)).toEqual([['desk', 'the front desk']]);
+      expect(said(script).at(-1)).toBe('Hello from the front desk.');
+    },
+  );
 
   it('a spoken option chooses; the words that follow are no turn', () => {
     const script = asked().voice(500).take({ type: 'transcript.interim', text: 'sales please' });
@@ -112,7 +127,9 @@ describe('keypad menu', () => {
   });
 
   it('with accept_speech off words choose nothing', () => {
-    const script = asked({ acceptsSpeech: false }).voice(500).take({ type: 'transcript.final', text: 'sales' });
+    const script = asked({ acceptsSpeech: false })
+      .voice(500)
+      .take({ type: 'transcript.final', text: 'sales' });
     expect(chosen(script)).toEqual([]);
   });
 
@@ -122,7 +139,10 @@ describe('keypad menu', () => {
   });
 
   it('a hang-up during the menu ends the call', () => {
-    const script = menuCall().take({ type: 'leg.closed', reason: 'remote' }, { type: 'playout.cleared', replyId: 'r1', heard: '', isExact: true });
+    const script = menuCall().take(
+      { type: 'leg.closed', reason: 'remote' },
+      { type: 'playout.cleared', replyId: 'r1', heard: '', isExact: true },
+    );
     expect(script.last('hangUp')?.reason).toBe('user_hangup');
   });
 

@@ -8,12 +8,15 @@ const typed = (text: string, wantsAudio: boolean): TurnFact => ({ type: 'user.me
 
 /** The caller has asked for a table, taken at 1,100; nothing is heard of the answer. */
 function asked(changes: ConstructorParameters<typeof TurnScript>[0] = {}): TurnScript {
-  const script = TurnScript.listening(changes).voice(600).take({ type: 'transcript.final', text: 'book a table.' });
+  const script = TurnScript.listening(changes)
+    .voice(600)
+    .take({ type: 'transcript.final', text: 'book a table.' });
   return script.after(500);
 }
 
 /** When the hold line was said. */
-const heldAtMs = (script: TurnScript) => script.all('say').flatMap(({ atMs, text }) => (text === hold ? [atMs] : []));
+const heldAtMs = (script: TurnScript) =>
+  script.all('say').flatMap(({ atMs, text }) => (text === hold ? [atMs] : []));
 
 describe('more is said, typed or keyed before the answer: one answer to both', () => {
   it('who has spoken hears it, although a message beside asks for no audio', () => {
@@ -26,7 +29,12 @@ describe('more is said, typed or keyed before the answer: one answer to both', (
     const script = TurnScript.speaking('The table is booked for two.').after(500);
     script.voice(700).take({ type: 'transcript.final', text: 'no, for four people please.' }).after(600);
     expect(script.state.phase.is).toBe('clearing');
-    script.take(typed('at seven', false), { type: 'playout.cleared', replyId: 'r1', heard: 'The table', isExact: true });
+    script.take(typed('at seven', false), {
+      type: 'playout.cleared',
+      replyId: 'r1',
+      heard: 'The table',
+      isExact: true,
+    });
     expect(script.asked().at(-1)).toBe('user: no, for four people please. at seven');
     expect(script.last('generate')).toMatchObject({ isSpoken: true });
   });
@@ -44,14 +52,20 @@ describe('more is said, typed or keyed before the answer: one answer to both', (
 
   it('…nor do keys pressed before the turn was taken, whose entry ends after it', () => {
     const keypad = { terminator: '#', interDigitMs: 2_000 };
-    const script = TurnScript.listening({ keypad }).voice(600).take({ type: 'transcript.final', text: 'my number is.' });
+    const script = TurnScript.listening({ keypad })
+      .voice(600)
+      .take({ type: 'transcript.final', text: 'my number is.' });
     script.after(400).take({ type: 'digit.pressed', digit: '1' }).after(7_000);
     expect(script.all('generate').map(({ atMs }) => atMs)).toEqual([1_100, 3_000]);
     expect(heldAtMs(script)).toEqual([3_600]);
   });
 
   it('new speech does: nobody waits while they talk', () => {
-    const script = asked().after(900).voice(600).take({ type: 'transcript.final', text: 'for two.' }).after(5_000);
+    const script = asked()
+      .after(900)
+      .voice(600)
+      .take({ type: 'transcript.final', text: 'for two.' })
+      .after(5_000);
     expect(heldAtMs(script)).toEqual([5_600]);
   });
 });
@@ -59,18 +73,26 @@ describe('more is said, typed or keyed before the answer: one answer to both', (
 describe('a final that says more than the interim its turn was taken on', () => {
   /** Taken on an interim, the last moment its final is awaited past. */
   function takenOnInterim(): TurnScript {
-    const script = TurnScript.listening().voice(600).take({ type: 'transcript.interim', text: 'book a table.' }).after(1_000);
+    const script = TurnScript.listening()
+      .voice(600)
+      .take({ type: 'transcript.interim', text: 'book a table.' })
+      .after(1_000);
     expect(script.asked()).toEqual(['user: book a table.']);
     return script;
   }
 
   it('replaces it, and keeps what was typed behind it', () => {
-    const script = takenOnInterim().take(typed('at seven', true), { type: 'transcript.final', text: 'book a table for two.' });
+    const script = takenOnInterim().take(typed('at seven', true), {
+      type: 'transcript.final',
+      text: 'book a table for two.',
+    });
     expect(script.asked()).toEqual(['user: book a table for two. at seven']);
   });
 
   it('changes nothing of what the agent has gone on to since', () => {
-    const script = takenOnInterim().answer('Booked.').take({ type: 'playout.finished', replyId: 'r1', heard: 'Booked.' });
+    const script = takenOnInterim()
+      .answer('Booked.')
+      .take({ type: 'playout.finished', replyId: 'r1', heard: 'Booked.' });
     script.take(typed('thanks', true), { type: 'transcript.final', text: 'book a table for two.' });
     expect(script.asked().at(-1)).toBe('user: thanks');
   });

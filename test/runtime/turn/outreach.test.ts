@@ -3,17 +3,26 @@ import type { TurnConfig } from '#runtime/turn/machine/turn-config.ts';
 import { TurnScript } from './turn-script.ts';
 
 const DISCLOSURE = 'This is an automated call from Ann’s bakery.';
-const OPT_OUT = { key: '9', phrases: ['stop calling', 'take me off'], confirmation: 'You are off our list. Goodbye.' };
+const OPT_OUT = {
+  key: '9',
+  phrases: ['stop calling', 'take me off'],
+  confirmation: 'You are off our list. Goodbye.',
+};
 const SAY = { mode: 'say', text: 'Your cake is ready.' } as const;
 
-const answered = (changes: Partial<TurnConfig>) => TurnScript.listening({ disclosure: DISCLOSURE, optOut: OPT_OUT, ...changes });
-const played = (script: TurnScript) => script.all('play').map(({ replyId }) => script.all('say').find((said) => said.replyId === replyId)?.text);
+const answered = (changes: Partial<TurnConfig>) =>
+  TurnScript.listening({ disclosure: DISCLOSURE, optOut: OPT_OUT, ...changes });
+const played = (script: TurnScript) =>
+  script.all('play').map(({ replyId }) => script.all('say').find((said) => said.replyId === replyId)?.text);
 const optedOut = (script: TurnScript) => script.all('optOut').map(({ by }) => by);
 /** What plays is heard to its end. */
 function hearOut(script: TurnScript): TurnScript {
   const { replyId } = script.all('play').at(-1) ?? { replyId: '' };
   const heard = script.all('say').find((said) => said.replyId === replyId)?.text ?? '';
-  return script.take({ type: 'playout.started', replyId, wireMs: script.nowMs }, { type: 'playout.finished', replyId, heard });
+  return script.take(
+    { type: 'playout.started', replyId, wireMs: script.nowMs },
+    { type: 'playout.finished', replyId, heard },
+  );
 }
 
 describe('a disclosure', () => {
@@ -32,7 +41,11 @@ describe('a disclosure', () => {
     const script = answered({ greeting: { mode: 'generate', instruction: 'Greet.', fallback: '' } });
     expect(played(script)).toEqual([DISCLOSURE]);
     const { replyId } = script.all('generate')[0] ?? { replyId: '' };
-    script.take({ type: 'reply.piece', replyId, text: 'Hello!' }, { type: 'reply.audible', replyId }, { type: 'reply.generated', replyId });
+    script.take(
+      { type: 'reply.piece', replyId, text: 'Hello!' },
+      { type: 'reply.audible', replyId },
+      { type: 'reply.generated', replyId },
+    );
     expect(script.all('play')).toHaveLength(1);
     hearOut(script);
     expect(script.all('play').at(-1)?.replyId).toBe(replyId);
@@ -40,15 +53,27 @@ describe('a disclosure', () => {
   });
 
   it('is said before the greeting’s fallback when the model fails while it rings', () => {
-    const script = new TurnScript({ disclosure: DISCLOSURE, greeting: { mode: 'generate', instruction: 'Greet.', fallback: 'Hello.' } });
+    const script = new TurnScript({
+      disclosure: DISCLOSURE,
+      greeting: { mode: 'generate', instruction: 'Greet.', fallback: 'Hello.' },
+    });
     script.take({ type: 'call.started' });
-    const failed = { type: 'reply.failed', stage: 'model', message: 'no', status: null, isRetryable: false } as const;
+    const failed = {
+      type: 'reply.failed',
+      stage: 'model',
+      message: 'no',
+      status: null,
+      isRetryable: false,
+    } as const;
     script.take({ ...failed, replyId: script.all('generate')[0]?.replyId ?? '' }, { type: 'call.connected' });
     expect(played(script)).toEqual([DISCLOSURE]);
   });
 
   it('comes first in a mailbox, too', () => {
-    const script = answered({ greeting: SAY, voicemail: { action: 'leave_message', message: 'Your cake is ready.' } });
+    const script = answered({
+      greeting: SAY,
+      voicemail: { action: 'leave_message', message: 'Your cake is ready.' },
+    });
     script.after(400).take({ type: 'tone.heard', tone: 'beep' });
     expect(played(script)).toEqual([`${DISCLOSURE} Your cake is ready.`]);
   });
@@ -60,7 +85,12 @@ describe('an opt-out', () => {
     expect(optedOut(script)).toEqual(['key']);
     expect(played(script).at(-1)).toBe(OPT_OUT.confirmation);
     expect(script.timeline()).toContainEqual(expect.stringContaining('Keypad entry: 9'));
-    script.take({ type: 'playout.cleared', replyId: script.all('clear')[0]?.replyId ?? '', heard: '', isExact: true });
+    script.take({
+      type: 'playout.cleared',
+      replyId: script.all('clear')[0]?.replyId ?? '',
+      heard: '',
+      isExact: true,
+    });
     hearOut(script);
     expect(script.all('hangUp')).toEqual([expect.objectContaining({ reason: 'agent_hangup' })]);
   });
@@ -74,7 +104,10 @@ describe('an opt-out', () => {
 
   it('is heard over two finals', () => {
     const script = TurnScript.listening({ optOut: OPT_OUT }).voice(900);
-    script.take({ type: 'transcript.final', text: 'Just take me' }, { type: 'transcript.final', text: 'off this list.' });
+    script.take(
+      { type: 'transcript.final', text: 'Just take me' },
+      { type: 'transcript.final', text: 'off this list.' },
+    );
     expect(optedOut(script)).toEqual(['voice']);
   });
 
@@ -88,19 +121,27 @@ describe('an opt-out', () => {
     const keypad = { terminator: '#', interDigitMs: 3_000 };
     const script = TurnScript.listening({ optOut: OPT_OUT, keypad });
     script.take({ type: 'digit.pressed', digit: '4' }, { type: 'digit.pressed', digit: '9' });
-    script.voice(900).take({ type: 'transcript.final', text: 'Calling is fine, do not stop; I take it you are off now.' });
+    script
+      .voice(900)
+      .take({ type: 'transcript.final', text: 'Calling is fine, do not stop; I take it you are off now.' });
     expect(optedOut(script)).toEqual([]);
   });
 
   it('is not the agent’s own words coming back', () => {
-    const script = answered({ disclosure: 'Say take me off to get no more calls.', greeting: { mode: 'off' } }).after(1_000);
+    const script = answered({
+      disclosure: 'Say take me off to get no more calls.',
+      greeting: { mode: 'off' },
+    }).after(1_000);
     script.voice(900).take({ type: 'transcript.final', text: 'say take me off to get no more calls' });
     expect(optedOut(script)).toEqual([]);
   });
 
   it('is not a mailbox that happens to say so', () => {
     const script = answered({ greeting: SAY, voicemail: { action: 'hangup', message: '' } });
-    script.after(300).voice(2_000).take({ type: 'transcript.final', text: 'To stop calling this person hang up, after the tone leave a message' });
+    script.after(300).voice(2_000).take({
+      type: 'transcript.final',
+      text: 'To stop calling this person hang up, after the tone leave a message',
+    });
     expect(optedOut(script)).toEqual([]);
   });
 });

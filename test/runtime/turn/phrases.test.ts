@@ -35,7 +35,9 @@ const SCRIPTS: Readonly<Record<string, RegExp>> = {
 describe.each(SPEAKING_LANGUAGES)('an agent that speaks %s', (language) => {
   it('says its own lines in that language', () => {
     const lines = [...Object.values(phrasesFor(language)), ...Object.values(symbolsFor(language))];
-    expect(lines.filter((line) => line.trim() === '' || !(SCRIPTS[language] ?? /\p{Script=Latin}/u).test(line))).toEqual([]);
+    expect(
+      lines.filter((line) => line.trim() === '' || !(SCRIPTS[language] ?? /\p{Script=Latin}/u).test(line)),
+    ).toEqual([]);
     if (language !== 'en') expect(phrasesFor(language).hold).not.toBe(phrasesFor('en').hold);
   });
 

@@ -10,7 +10,11 @@ const saidBy = (script: TurnScript) => script.all('say').map(({ text }) => text)
 
 /** The model writes a whole reply, of which nothing is voiced yet. */
 function writes(script: TurnScript, replyId: string, text: string): void {
-  script.take({ type: 'reply.token', replyId }, { type: 'reply.piece', replyId, text }, { type: 'reply.generated', replyId });
+  script.take(
+    { type: 'reply.token', replyId },
+    { type: 'reply.piece', replyId, text },
+    { type: 'reply.generated', replyId },
+  );
 }
 
 /** Plays a fixed text to its end. */
@@ -39,7 +43,10 @@ describe('speech whose words never come', () => {
 
   it('is answered when its words come all the same, though the agent is asking for them', () => {
     const script = TurnScript.listening(FINALS).at(1_000);
-    script.take({ type: 'voice.started', speechStartMs: 1_000 }).at(1_300).take({ type: 'voice.reached', voicedMs: 256 });
+    script
+      .take({ type: 'voice.started', speechStartMs: 1_000 })
+      .at(1_300)
+      .take({ type: 'voice.reached', voicedMs: 256 });
     script.at(2_400).take({ type: 'voice.stopped', speechEndMs: 2_400, voicedMs: 1_400 }).at(6_000);
     const { replyId = '' } = script.last('say') ?? {};
     script.take({ type: 'reply.audible', replyId }, { type: 'playout.started', replyId, wireMs: 6_000 });
@@ -81,11 +88,24 @@ describe('speech whose words never come', () => {
     script.say('look it up');
     const { replyId = '' } = script.last('generate') ?? {};
     const call = { callId: 'c1', toolName: 'look', input: '{}' };
-    script.take({ type: 'reply.tool_called', replyId, call, mode: 'background', source: 'webhook' }, { type: 'reply.generated', replyId });
+    script.take(
+      { type: 'reply.tool_called', replyId, call, mode: 'background', source: 'webhook' },
+      { type: 'reply.generated', replyId },
+    );
     script.answer('I will.').after(500);
-    script.take({ type: 'playout.finished', replyId: script.last('generate')?.replyId ?? '', heard: 'I will.' });
+    script.take({
+      type: 'playout.finished',
+      replyId: script.last('generate')?.replyId ?? '',
+      heard: 'I will.',
+    });
     script.take({ type: 'voice.started', speechStartMs: script.nowMs }).after(200);
-    const result = { output: 'It is blue.', outputTruncated: false, error: null, latencyMs: 900, modelText: 'It is blue.' };
+    const result = {
+      output: 'It is blue.',
+      outputTruncated: false,
+      error: null,
+      latencyMs: 900,
+      modelText: 'It is blue.',
+    };
     script.take({ type: 'tool.finished', callId: 'c1', status: 'completed', ...result });
     script.take({ type: 'voice.stopped', speechEndMs: script.nowMs, voicedMs: 200 }).after(2_000);
     expect(script.asked().at(-1)).toContain('It is blue.');
@@ -95,7 +115,10 @@ describe('speech whose words never come', () => {
 describe('a voice that goes on without new words', () => {
   it('does not keep what was said from being answered', () => {
     const script = TurnScript.listening().at(1_000);
-    script.take({ type: 'voice.started', speechStartMs: 1_000 }).at(2_000).take({ type: 'transcript.interim', text: 'book a table' });
+    script
+      .take({ type: 'voice.started', speechStartMs: 1_000 })
+      .at(2_000)
+      .take({ type: 'transcript.interim', text: 'book a table' });
     script.at(5_499);
     expect(script.all('finalise')).toHaveLength(0);
     script.at(5_500);
@@ -106,18 +129,24 @@ describe('a voice that goes on without new words', () => {
 
   it('is waited for as long as words come', () => {
     const script = TurnScript.listening().at(1_000).take({ type: 'voice.started', speechStartMs: 1_000 });
-    for (let word = 1; word <= 10; word++) script.after(3_000).take({ type: 'transcript.interim', text: 'and '.repeat(word) });
+    for (let word = 1; word <= 10; word++)
+      script.after(3_000).take({ type: 'transcript.interim', text: 'and '.repeat(word) });
     expect(script.all('finalise')).toEqual([]);
     expect(script.all('generate')).toEqual([]);
   });
 
   it('gets time for a long sentence from a recogniser without interims, whose words then count', () => {
-    const script = TurnScript.listening(FINALS).at(1_000).take({ type: 'voice.started', speechStartMs: 1_000 });
+    const script = TurnScript.listening(FINALS)
+      .at(1_000)
+      .take({ type: 'voice.started', speechStartMs: 1_000 });
     script.at(11_100);
     expect(script.all('finalise')).toHaveLength(1);
     script.take({ type: 'transcript.final', text: 'my number is five five one' }).at(20_000);
     expect(script.all('generate')).toEqual([]);
-    script.take({ type: 'voice.stopped', speechEndMs: 20_000, voicedMs: 19_000 }).take({ type: 'transcript.final', text: 'and two' }).after(2_000);
+    script
+      .take({ type: 'voice.stopped', speechEndMs: 20_000, voicedMs: 19_000 })
+      .take({ type: 'transcript.final', text: 'and two' })
+      .after(2_000);
     expect(script.asked().at(-1)).toBe('user: my number is five five one and two');
   });
 
@@ -130,7 +159,9 @@ describe('a voice that goes on without new words', () => {
 
   it('does not keep the agent from answering what was typed', () => {
     const script = TurnScript.listening(FINALS).at(1_000);
-    script.take({ type: 'voice.started', speechStartMs: 1_000 }, { type: 'voice.reached', voicedMs: 256 }).at(2_000);
+    script
+      .take({ type: 'voice.started', speechStartMs: 1_000 }, { type: 'voice.reached', voicedMs: 256 })
+      .at(2_000);
     script.take({ type: 'user.message', text: 'Who are you?', wantsAudio: true }).answer('I am the demo.');
     expect(script.state.phase.is).toBe('paused');
     script.after(4_500);
@@ -141,7 +172,10 @@ describe('a voice that goes on without new words', () => {
   it('takes the floor from an answer that has not begun, once it is long enough, and both are answered', () => {
     const script = TurnScript.listening(FINALS);
     script.say('book a table');
-    script.take({ type: 'voice.started', speechStartMs: script.nowMs }, { type: 'voice.reached', voicedMs: 256 });
+    script.take(
+      { type: 'voice.started', speechStartMs: script.nowMs },
+      { type: 'voice.reached', voicedMs: 256 },
+    );
     const { replyId = '' } = script.last('generate') ?? {};
     script.take({ type: 'voice.reached', voicedMs: 704 }).after(1_000);
     expect(script.all('discard').map((effect) => effect.replyId)).toContain(replyId);
@@ -152,21 +186,43 @@ describe('a voice that goes on without new words', () => {
 });
 
 describe('a caller who waits hears a word, whatever goes on unheard', () => {
-  const LOOK_UP = { call: { callId: 'c1', toolName: 'look', input: '{}' }, mode: 'blocking', source: 'webhook' } as const;
-  const FOUND = { output: 'blue', outputTruncated: false, error: null, latencyMs: 900, modelText: 'blue' } as const;
-  const GREETS: ConstructorParameters<typeof TurnScript>[0] = { greeting: { mode: 'generate', instruction: 'Greet.', fallback: 'Hello!' } };
-  const found = (script: TurnScript) => script.take({ type: 'tool.finished', callId: 'c1', status: 'completed', ...FOUND });
+  const LOOK_UP = {
+    call: { callId: 'c1', toolName: 'look', input: '{}' },
+    mode: 'blocking',
+    source: 'webhook',
+  } as const;
+  const FOUND = {
+    output: 'blue',
+    outputTruncated: false,
+    error: null,
+    latencyMs: 900,
+    modelText: 'blue',
+  } as const;
+  const GREETS: ConstructorParameters<typeof TurnScript>[0] = {
+    greeting: { mode: 'generate', instruction: 'Greet.', fallback: 'Hello!' },
+  };
+  const found = (script: TurnScript) =>
+    script.take({ type: 'tool.finished', callId: 'c1', status: 'completed', ...FOUND });
 
   /** The reply says `text`, asks for the tool, and has been heard to its end. */
   function saysAndLooksUp(script: TurnScript, text: string): void {
     const { replyId = '' } = script.last('generate') ?? {};
-    script.take({ type: 'reply.token', replyId }, { type: 'reply.piece', replyId, text }, { type: 'reply.tool_called', replyId, ...LOOK_UP });
+    script.take(
+      { type: 'reply.token', replyId },
+      { type: 'reply.piece', replyId, text },
+      { type: 'reply.tool_called', replyId, ...LOOK_UP },
+    );
     script.take({ type: 'reply.generated', replyId }, { type: 'reply.audible', replyId });
-    script.take({ type: 'playout.started', replyId, wireMs: script.nowMs }).after(500).take({ type: 'playout.finished', replyId, heard: text });
+    script
+      .take({ type: 'playout.started', replyId, wireMs: script.nowMs })
+      .after(500)
+      .take({ type: 'playout.finished', replyId, heard: text });
   }
 
   it('a second attempt at the greeting puts its fixed words off no further', () => {
-    const script = new TurnScript(GREETS).take({ type: 'call.started' }, { type: 'call.connected' }).at(1_000);
+    const script = new TurnScript(GREETS)
+      .take({ type: 'call.started' }, { type: 'call.connected' })
+      .at(1_000);
     script.take({ type: 'reply.generated', replyId: 'r1' }).at(3_499);
     expect(saidBy(script)).toEqual([]);
     script.at(3_500);
@@ -179,7 +235,11 @@ describe('a caller who waits hears a word, whatever goes on unheard', () => {
     script.after(3_000);
     playOut(script);
     const { replyId = '' } = script.last('generate') ?? {};
-    script.take({ type: 'reply.token', replyId }, { type: 'reply.tool_called', replyId, ...LOOK_UP }, { type: 'reply.generated', replyId });
+    script.take(
+      { type: 'reply.token', replyId },
+      { type: 'reply.tool_called', replyId, ...LOOK_UP },
+      { type: 'reply.generated', replyId },
+    );
     found(script.after(3_400)).after(100);
     expect(saidBy(script)).toEqual([hold, hold]);
   });
@@ -208,11 +268,19 @@ describe('a caller who waits hears a word, whatever goes on unheard', () => {
   });
 
   it('who asked for no audio hears none: neither while the model thinks nor while a tool runs', () => {
-    const script = TurnScript.listening().take({ type: 'user.message', text: 'look it up', wantsAudio: false });
+    const script = TurnScript.listening().take({
+      type: 'user.message',
+      text: 'look it up',
+      wantsAudio: false,
+    });
     const { replyId = '' } = script.last('generate') ?? {};
     script
       .after(5_000)
-      .take({ type: 'reply.token', replyId }, { type: 'reply.tool_called', replyId, ...LOOK_UP }, { type: 'reply.generated', replyId });
+      .take(
+        { type: 'reply.token', replyId },
+        { type: 'reply.tool_called', replyId, ...LOOK_UP },
+        { type: 'reply.generated', replyId },
+      );
     found(script.after(12_000)).after(5_000);
     expect(saidBy(script)).toEqual([]);
     writes(script, script.last('generate')?.replyId ?? '', 'It is open.');
@@ -221,9 +289,17 @@ describe('a caller who waits hears a word, whatever goes on unheard', () => {
   });
 
   it('…but who speaks while an answer is written for them hears a word when theirs takes long, and then the answer', () => {
-    const script = TurnScript.listening().take({ type: 'user.message', text: 'look it up', wantsAudio: false });
+    const script = TurnScript.listening().take({
+      type: 'user.message',
+      text: 'look it up',
+      wantsAudio: false,
+    });
     const { replyId = '' } = script.last('generate') ?? {};
-    script.take({ type: 'reply.token', replyId }, { type: 'reply.tool_called', replyId, ...LOOK_UP }, { type: 'reply.generated', replyId });
+    script.take(
+      { type: 'reply.token', replyId },
+      { type: 'reply.tool_called', replyId, ...LOOK_UP },
+      { type: 'reply.generated', replyId },
+    );
     script.voice(600).take({ type: 'transcript.final', text: 'are you there' }).after(2_000);
     expect(saidBy(script)).toEqual([]);
     script.after(2_000);
@@ -232,22 +308,40 @@ describe('a caller who waits hears a word, whatever goes on unheard', () => {
     found(script);
     const written = script.last('generate')?.replyId ?? '';
     writes(script, written, 'It is open.');
-    script.take({ type: 'reply.audible', replyId: written }, { type: 'playout.finished', replyId: written, heard: 'It is open.' });
+    script.take(
+      { type: 'reply.audible', replyId: written },
+      { type: 'playout.finished', replyId: written, heard: 'It is open.' },
+    );
     expect(script.asked().at(-1)).toBe('user: are you there');
     expect(script.last('generate')).toMatchObject({ isSpoken: true });
   });
 
   it('…who asked for no audio hears none when no answer comes either: that is written, too', () => {
-    const script = TurnScript.listening().take({ type: 'user.message', text: 'who are you', wantsAudio: false });
+    const script = TurnScript.listening().take({
+      type: 'user.message',
+      text: 'who are you',
+      wantsAudio: false,
+    });
     for (let attempt = 0; attempt < 2; attempt++) {
       const { replyId = '' } = script.last('generate') ?? {};
-      script.after(500).take({ type: 'reply.failed', replyId, stage: 'model', message: 'no', status: 500, isRetryable: true });
+      script.after(500).take({
+        type: 'reply.failed',
+        replyId,
+        stage: 'model',
+        message: 'no',
+        status: 500,
+        isRetryable: true,
+      });
     }
     expect(script.all('say')).toMatchObject([{ text: trouble, isSpoken: false }]);
   });
 
   it('a silent model is given up for a written turn as for a spoken one', () => {
-    const script = TurnScript.listening().take({ type: 'user.message', text: 'who are you', wantsAudio: false });
+    const script = TurnScript.listening().take({
+      type: 'user.message',
+      text: 'who are you',
+      wantsAudio: false,
+    });
     script.after(40_000);
     expect(script.all('generate')).toHaveLength(2);
     expect(script.all('say')).toMatchObject([{ text: trouble, isSpoken: false }]);
@@ -267,9 +361,16 @@ describe('a caller who waits hears a word, whatever goes on unheard', () => {
     const script = TurnScript.listening();
     script.say('order it');
     const { replyId = '' } = script.last('generate') ?? {};
-    script.take({ type: 'reply.tool_called', replyId, ...LOOK_UP, mode: 'background' }, { type: 'reply.generated', replyId });
+    script.take(
+      { type: 'reply.tool_called', replyId, ...LOOK_UP, mode: 'background' },
+      { type: 'reply.generated', replyId },
+    );
     script.answer('I will.').after(500);
-    script.take({ type: 'playout.finished', replyId: script.last('generate')?.replyId ?? '', heard: 'I will.' });
+    script.take({
+      type: 'playout.finished',
+      replyId: script.last('generate')?.replyId ?? '',
+      heard: 'I will.',
+    });
     found(script).after(3_000);
     expect(saidBy(script)).toEqual([hold]);
     playOut(script);
@@ -293,7 +394,10 @@ describe('a voice that is late', () => {
     writes(script, replyId, 'Booked.');
     script.after(8_000);
     playOut(script);
-    script.take({ type: 'reply.audible', replyId }, { type: 'playout.started', replyId, wireMs: script.nowMs });
+    script.take(
+      { type: 'reply.audible', replyId },
+      { type: 'playout.started', replyId, wireMs: script.nowMs },
+    );
     script.after(500).take({ type: 'playout.finished', replyId, heard: 'Booked.' });
     expect(script.timeline().at(-1)).toBe('assistant: Booked.');
   });
@@ -314,11 +418,24 @@ it('a background result that came while a voice went on that nobody recognises s
   const script = TurnScript.listening({ recognition: { has: 'none', finalWithinMs: 0 } });
   const call = { callId: 'c1', toolName: 'order', input: '{}' };
   script.take({ type: 'user.message', text: 'order it', wantsAudio: true });
-  script.take({ type: 'reply.tool_called', replyId: 'r1', call, mode: 'background', source: 'webhook' }, { type: 'reply.generated', replyId: 'r1' });
+  script.take(
+    { type: 'reply.tool_called', replyId: 'r1', call, mode: 'background', source: 'webhook' },
+    { type: 'reply.generated', replyId: 'r1' },
+  );
   script.answer('It is on its way.').take({ type: 'voice.started', speechStartMs: script.nowMs });
-  const result = { output: 'order 7', outputTruncated: false, error: null, latencyMs: 0, modelText: 'order 7' };
+  const result = {
+    output: 'order 7',
+    outputTruncated: false,
+    error: null,
+    latencyMs: 0,
+    modelText: 'order 7',
+  };
   script.take({ type: 'tool.finished', callId: 'c1', status: 'completed', ...result });
-  script.take({ type: 'playout.finished', replyId: script.last('generate')?.replyId ?? '', heard: 'It is on its way.' });
+  script.take({
+    type: 'playout.finished',
+    replyId: script.last('generate')?.replyId ?? '',
+    heard: 'It is on its way.',
+  });
   const asked = script.all('generate').length;
   script.take({ type: 'voice.stopped', speechEndMs: script.nowMs, voicedMs: 300 });
   expect(script.all('generate')).toHaveLength(asked + 1);

@@ -17,7 +17,13 @@ function recorder() {
     givesInterims: true,
     expectedFinalMs: 100,
     open(options) {
-      const stream = { options, heard: [] as number[], pieces: [] as number[], finalises: 0, isClosed: false };
+      const stream = {
+        options,
+        heard: [] as number[],
+        pieces: [] as number[],
+        finalises: 0,
+        isClosed: false,
+      };
       streams.push(stream);
       return {
         write(samples) {
@@ -32,7 +38,13 @@ function recorder() {
     },
   };
   const events: RecognitionEvent[] = [];
-  const feed = new RecognitionFeed({ recognizer, language: 'en', multilingual: false, keyterms: [], onEvent: (event) => events.push(event) });
+  const feed = new RecognitionFeed({
+    recognizer,
+    language: 'en',
+    multilingual: false,
+    keyterms: [],
+    onEvent: (event) => events.push(event),
+  });
   return { feed, streams, events };
 }
 
@@ -127,7 +139,9 @@ describe('audio while no voice is heard', () => {
     const { feed, streams } = listening();
     for (let at = 0; at < 12; at++) feed.write(frame(at), 8_000);
     expect(streams[0]?.pieces).toEqual([1_600]);
-    expect(streams[0]?.heard.filter((_, sample) => sample % 160 === 0)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    expect(streams[0]?.heard.filter((_, sample) => sample % 160 === 0)).toEqual([
+      0, 1, 2, 3, 4, 5, 6, 7, 8, 9,
+    ]);
   });
 
   it('does not keep a voice waiting: with it goes what came before it, and what follows as it comes', () => {

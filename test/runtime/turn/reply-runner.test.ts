@@ -29,20 +29,31 @@ it('a fixed text for who asked for no audio is shown, and no sound of it is made
   runner.say({ do: 'say', replyId: 'r1', text: 'I had a problem. Please try again.', isSpoken: false });
   expect([sent, facts, events]).toEqual([[], [], []]);
   runner.play('r1');
-  expect(events).toEqual([{ type: 'transcript', role: 'agent', segmentId: 'r1', text: 'I had a problem. Please try again.', final: true }]);
+  expect(events).toEqual([
+    {
+      type: 'transcript',
+      role: 'agent',
+      segmentId: 'r1',
+      text: 'I had a problem. Please try again.',
+      final: true,
+    },
+  ]);
   expect(facts.map(({ type }) => type)).toEqual(['reply.audible', 'playout.finished']);
   expect(sent).toEqual([]);
 });
 
 it('a voice that comes in chunks at another rate is heard as if it had come at once: nothing clicks where a chunk ends', async () => {
   const sent: LegCommand[] = [];
-  const voice = Int16Array.from({ length: 24_000 }, (_, n) => Math.round(16_000 * Math.sin((2 * Math.PI * 440 * n) / 24_000)));
+  const voice = Int16Array.from({ length: 24_000 }, (_, n) =>
+    Math.round(16_000 * Math.sin((2 * Math.PI * 440 * n) / 24_000)),
+  );
   const runner = new ReplyRunner({
     synthesizer: {
       id: 'chunks',
       voices: [],
       async *synthesise() {
-        for (let at = 0; at < voice.length; at += 1_365) yield { samples: voice.subarray(at, at + 1_365), sampleRateHz: 24_000, words: null };
+        for (let at = 0; at < voice.length; at += 1_365)
+          yield { samples: voice.subarray(at, at + 1_365), sampleRateHz: 24_000, words: null };
       },
     },
     voice: { voiceId: null, language: 'en', speed: 1 },
@@ -94,7 +105,14 @@ describe('a reply that a model writes at once', () => {
       event: (event: { readonly text: string }) => void events.push(event),
       noteUsage: (note: UsageNote) => void notes.push(note),
     } as unknown as ReplyRunnerOptions);
-    runner.generate({ do: 'generate', replyId: 'r1', turnId: 1, messages: [], isSpeculative: false, isSpoken });
+    runner.generate({
+      do: 'generate',
+      replyId: 'r1',
+      turnId: 1,
+      messages: [],
+      isSpeculative: false,
+      isSpoken,
+    });
     runner.play('r1');
     const isDone = () => facts.some(({ type }) => type === 'reply.generated');
     const text = () => facts.flatMap((fact) => (fact.type === 'reply.piece' ? [fact.text] : [])).join(' ');
@@ -147,14 +165,24 @@ describe('a reply that a model writes at once', () => {
     expect(reply.text().length).toBeLessThanOrEqual(LIMITS.replyChars);
   });
 
-  it.each([LIMITS.replyChars, LIMITS.replyChars + 1])('asks for its tools, and tells its tokens, after %i characters too', async (chars) => {
-    const usage = { inputTokens: 12, outputTokens: 34, cachedInputTokens: 5 };
-    const tool: ChatDelta = { type: 'tool_call', call: { callId: '1', toolName: 'late', input: '{}' } };
-    const reply = generated([at(`${LONG}${LONG}`.slice(0, chars)), at(''), tool, { type: 'finish', usage }]);
-    await turnsUntil(reply.isDone);
-    expect(reply.facts.filter(({ type }) => type === 'reply.tool_called')).toMatchObject([{ call: { toolName: 'late' } }]);
-    expect(reply.notes).toEqual([{ usage, modelId: 'at-once', turnId: 1, discardedTokens: 0 }]);
-  });
+  it.each([LIMITS.replyChars, LIMITS.replyChars + 1])(
+    'asks for its tools, and tells its tokens, after %i characters too',
+    async (chars) => {
+      const usage = { inputTokens: 12, outputTokens: 34, cachedInputTokens: 5 };
+      const tool: ChatDelta = { type: 'tool_call', call: { callId: '1', toolName: 'late', input: '{}' } };
+      const reply = generated([
+        at(`${LONG}${LONG}`.slice(0, chars)),
+        at(''),
+        tool,
+        { type: 'finish', usage },
+      ]);
+      await turnsUntil(reply.isDone);
+      expect(reply.facts.filter(({ type }) => type === 'reply.tool_called')).toMatchObject([
+        { call: { toolName: 'late' } },
+      ]);
+      expect(reply.notes).toEqual([{ usage, modelId: 'at-once', turnId: 1, discardedTokens: 0 }]);
+    },
+  );
 
   it('is shown to who reads it once a turn, not once a sentence: each time all of it is told', async () => {
     const reply = generated([at(LONG)], false);
@@ -192,7 +220,9 @@ it('a fixed text as long as its variables is cut in turns with everything else, 
   runner.say({ do: 'say', replyId: 'r1', text, isSpoken: true });
   expect(spoken).toEqual(['Hello, dear customer,']);
   runner.commit('r1');
-  expect(await turnsUntil(() => spoken.join(' ').length >= text.length - 40)).toBeGreaterThan(text.length / 2_048 - 2);
+  expect(await turnsUntil(() => spoken.join(' ').length >= text.length - 40)).toBeGreaterThan(
+    text.length / 2_048 - 2,
+  );
   // Whoever stands still in any of them is named.
   expect(named).toBeGreaterThanOrEqual(text.length / 2_048 + spoken.length);
 });
@@ -224,13 +254,27 @@ it.each([true, false])(
       hasLeg: () => true,
       event: () => undefined,
     } as unknown as ReplyRunnerOptions);
-    runner.say({ do: 'say', replyId: 'r1', text: 'Hello, dear customer, and welcome. '.repeat(100), isSpoken });
+    runner.say({
+      do: 'say',
+      replyId: 'r1',
+      text: 'Hello, dear customer, and welcome. '.repeat(100),
+      isSpoken,
+    });
     runner.play('r1');
     isBroken = true;
     await turnsUntil(() => facts.length > 0);
     make();
     await nextRound();
-    expect(facts).toEqual([{ type: 'reply.failed', replyId: 'r1', stage: 'synthesis', message: 'no further', status: null, isRetryable: true }]);
+    expect(facts).toEqual([
+      {
+        type: 'reply.failed',
+        replyId: 'r1',
+        stage: 'synthesis',
+        message: 'no further',
+        status: null,
+        isRetryable: true,
+      },
+    ]);
     expect(sent).toEqual([]);
   },
 );
@@ -259,7 +303,12 @@ it('a fixed text whose rest cannot be cut is played and put on record as far as 
     hasLeg: () => true,
     event: () => undefined,
   } as unknown as ReplyRunnerOptions);
-  runner.say({ do: 'say', replyId: 'r1', text: 'Hello, dear customer, and welcome. '.repeat(100), isSpoken: true });
+  runner.say({
+    do: 'say',
+    replyId: 'r1',
+    text: 'Hello, dear customer, and welcome. '.repeat(100),
+    isSpoken: true,
+  });
   runner.play('r1');
   isBroken = true;
   await turnsUntil(() => sent.some((command) => command.do === 'play' && command.last));
@@ -291,7 +340,23 @@ it('a model’s reply that cannot be cut, and its rest neither, fails instead of
     event: () => undefined,
     noteUsage: () => undefined,
   } as unknown as ReplyRunnerOptions);
-  runner.generate({ do: 'generate', replyId: 'r1', turnId: 1, messages: [], isSpeculative: false, isSpoken: false });
+  runner.generate({
+    do: 'generate',
+    replyId: 'r1',
+    turnId: 1,
+    messages: [],
+    isSpeculative: false,
+    isSpoken: false,
+  });
   await turnsUntil(() => facts.length > 0);
-  expect(facts).toEqual([{ type: 'reply.failed', replyId: 'r1', stage: 'model', message: 'no cut 1', status: null, isRetryable: true }]);
+  expect(facts).toEqual([
+    {
+      type: 'reply.failed',
+      replyId: 'r1',
+      stage: 'model',
+      message: 'no cut 1',
+      status: null,
+      isRetryable: true,
+    },
+  ]);
 });

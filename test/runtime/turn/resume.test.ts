@@ -26,12 +26,26 @@ const asked: SessionItem = {
 };
 const settled = (status: 'completed' | 'failed'): SessionItem => ({
   ...{ type: 'tool_result', call_id: 'c1', tool_name: '_transfer_call', tool_source: 'builtin', status },
-  ...{ output: 'The caller was transferred.', output_truncated: false, error: null, latency_ms: 0, turn_id: 1, created_at: at },
+  ...{
+    output: 'The caller was transferred.',
+    output_truncated: false,
+    error: null,
+    latency_ms: 0,
+    turn_id: 1,
+    created_at: at,
+  },
 });
 
 /** The settings of a call that goes on from these items, its caller with the agent or with a person. */
 function resumed(items: readonly SessionItem[], person: ReportedPerson | null = null): TurnConfig {
-  const handover = { items: [...items], was_cut_off: false, elapsed_ms: 5_000, lost_at: at, dialog: null, person };
+  const handover = {
+    items: [...items],
+    was_cut_off: false,
+    elapsed_ms: 5_000,
+    lost_at: at,
+    dialog: null,
+    person,
+  };
   return resumedConfig(
     turnConfig(testPlan(), null, (text) => text),
     handover,
@@ -52,25 +66,52 @@ describe('design §2 a call whose worker died goes on', () => {
   });
 
   it('with the connecting that broke off: on hold, or while the person was asked', () => {
-    expect(owed(...wish, message('assistant', 'I’ll connect you now.'))).toMatch(/while you were connecting the caller .* Connect them again\.\]$/);
+    expect(owed(...wish, message('assistant', 'I’ll connect you now.'))).toMatch(
+      /while you were connecting the caller .* Connect them again\.\]$/,
+    );
     // Not announced: the wish itself is unanswered.
     expect(owed(...wish)).toBe('a person please');
-    expect(owed(...wish, message('assistant', 'Sorry, I lost you.'), message('user', 'never mind'), message('assistant', 'All right.'))).toBeNull();
+    expect(
+      owed(
+        ...wish,
+        message('assistant', 'Sorry, I lost you.'),
+        message('user', 'never mind'),
+        message('assistant', 'All right.'),
+      ),
+    ).toBeNull();
   });
 
   it('with the offer to connect them again, where they were talking with the person', () => {
-    expect(owed(...wish, message('assistant', 'I’ll connect you now.'), settled('completed'))).toMatch(/that person is gone, .* Offer to connect/);
+    expect(owed(...wish, message('assistant', 'I’ll connect you now.'), settled('completed'))).toMatch(
+      /that person is gone, .* Offer to connect/,
+    );
     expect(owed(...wish, settled('completed'))).toMatch(/that person is gone/);
   });
 
   it('without a word where the caller and that person go on talking; whoever hangs up ends the session escalated', () => {
-    const party = { local_tag: 'l', remote_tag: 'r', local_party: 'l', remote_party: 'r', remote_target: '', local_contact: '' };
-    const dialog = { sip_call_id: 'p', ...party, route_set: [], local_cseq: 1, local_sdp: '', remote_sdp: '' };
+    const party = {
+      local_tag: 'l',
+      remote_tag: 'r',
+      local_party: 'l',
+      remote_party: 'r',
+      remote_target: '',
+      local_contact: '',
+    };
+    const dialog = {
+      sip_call_id: 'p',
+      ...party,
+      route_set: [],
+      local_cseq: 1,
+      local_sdp: '',
+      remote_sdp: '',
+    };
     for (const end of [
       { type: 'leg.closed', reason: 'remote' },
       { type: 'transfer.finished', isDone: true, message: '' },
     ] as const) {
-      const script = TurnScript.listening(resumed([...wish, settled('completed')], { dialog, is_joined: true }));
+      const script = TurnScript.listening(
+        resumed([...wish, settled('completed')], { dialog, is_joined: true }),
+      );
       script.say('can you hear me?').after(3_600_000);
       expect([script.all('generate'), script.all('say'), script.all('hangUp')]).toEqual([[], [], []]);
       expect(script.take(end).last('hangUp')?.reason).toBe('escalated');

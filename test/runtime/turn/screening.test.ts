@@ -7,18 +7,22 @@ const MESSAGE = 'This is Ann of the bakery, your cake is ready.';
 
 /** An answered outbound call with a prepared greeting. */
 function answered(voicemail: TurnConfig['voicemail'], changes: Partial<TurnConfig> = {}): TurnScript {
-  return new TurnScript({ greeting: { mode: 'say', text: 'Hello, this is Ann.' }, voicemail, ...changes }).take(
-    { type: 'call.started' },
-    { type: 'call.connected' },
-  );
+  return new TurnScript({
+    greeting: { mode: 'say', text: 'Hello, this is Ann.' },
+    voicemail,
+    ...changes,
+  }).take({ type: 'call.started' }, { type: 'call.connected' });
 }
 
 const HANG_UP = { action: 'hangup', message: '' } as const;
 const LEAVE = { action: 'leave_message', message: MESSAGE } as const;
-const played = (script: TurnScript) => script.all('play').map(({ replyId }) => script.all('say').find((said) => said.replyId === replyId)?.text);
+const played = (script: TurnScript) =>
+  script.all('play').map(({ replyId }) => script.all('say').find((said) => said.replyId === replyId)?.text);
 
 it('whoever answered hears a word 3.5 s after theirs, or after they were connected: the time it takes to know who they are is no reason to wait longer', () => {
-  const answers = { greeting: { mode: 'generate', instruction: 'Greet.', fallback: 'Hello, this is Ann.' } } as const;
+  const answers = {
+    greeting: { mode: 'generate', instruction: 'Greet.', fallback: 'Hello, this is Ann.' },
+  } as const;
   const saidBy = (script: TurnScript) => script.all('say').map(({ text }) => text);
   const silent = answered(HANG_UP, answers).at(3_499);
   expect(saidBy(silent)).toEqual([]);
@@ -34,16 +38,61 @@ describe('who answered', () => {
 
   it.each<[string, Partial<Greeting>, number, Verdict]>([
     ['"Hello?" and a pause', { startMs: 400, endMs: 900 }, 1_500, { is: 'human', rule: 'short_greeting' }],
-    ['a long human, who then waits', { startMs: 400, endMs: 5_400 }, 6_400, { is: 'human', rule: 'short_greeting' }],
-    ['a very long human, who then waits', { startMs: 400, endMs: 12_400 }, 14_400, { is: 'human', rule: 'long_greeting' }],
+    [
+      'a long human, who then waits',
+      { startMs: 400, endMs: 5_400 },
+      6_400,
+      { is: 'human', rule: 'short_greeting' },
+    ],
+    [
+      'a very long human, who then waits',
+      { startMs: 400, endMs: 12_400 },
+      14_400,
+      { is: 'human', rule: 'long_greeting' },
+    ],
     ['a silent line', {}, 1_500, { is: 'human', rule: 'silence' }],
-    ['somebody who talks on and on: length is no sign of a machine', { startMs: 400 }, 30_400, { is: 'human', rule: 'long_greeting' }],
-    ['two hints of a mailbox', { startMs: 400, text: "You've reached the mailbox of Ann" }, 3_000, { is: 'machine', rule: 'words' }],
-    ['the words of a mailbox', { startMs: 400, text: 'please leave a message after the tone' }, 3_000, { is: 'machine', rule: 'words' }],
-    ['German words', { startMs: 400, text: 'Bitte hinterlassen Sie eine Nachricht nach dem Signalton' }, 3_000, { is: 'machine', rule: 'words' }],
-    ['Spanish words', { startMs: 400, text: 'deje su mensaje después de la señal' }, 3_000, { is: 'machine', rule: 'words' }],
-    ['Russian words', { startMs: 400, text: 'оставьте сообщение после сигнала' }, 3_000, { is: 'machine', rule: 'words' }],
-    ['Japanese words', { startMs: 400, text: '発信音の後にメッセージをお話しください' }, 3_000, { is: 'machine', rule: 'words' }],
+    [
+      'somebody who talks on and on: length is no sign of a machine',
+      { startMs: 400 },
+      30_400,
+      { is: 'human', rule: 'long_greeting' },
+    ],
+    [
+      'two hints of a mailbox',
+      { startMs: 400, text: "You've reached the mailbox of Ann" },
+      3_000,
+      { is: 'machine', rule: 'words' },
+    ],
+    [
+      'the words of a mailbox',
+      { startMs: 400, text: 'please leave a message after the tone' },
+      3_000,
+      { is: 'machine', rule: 'words' },
+    ],
+    [
+      'German words',
+      { startMs: 400, text: 'Bitte hinterlassen Sie eine Nachricht nach dem Signalton' },
+      3_000,
+      { is: 'machine', rule: 'words' },
+    ],
+    [
+      'Spanish words',
+      { startMs: 400, text: 'deje su mensaje después de la señal' },
+      3_000,
+      { is: 'machine', rule: 'words' },
+    ],
+    [
+      'Russian words',
+      { startMs: 400, text: 'оставьте сообщение после сигнала' },
+      3_000,
+      { is: 'machine', rule: 'words' },
+    ],
+    [
+      'Japanese words',
+      { startMs: 400, text: '発信音の後にメッセージをお話しください' },
+      3_000,
+      { is: 'machine', rule: 'words' },
+    ],
     ['a beep', { tone: 'beep' }, 500, { is: 'machine', rule: 'beep' }],
     ['a fax machine', { tone: 'fax' }, 900, { is: 'machine', rule: 'fax' }],
   ])('%s', (_, greeting, nowMs, verdict) => {
@@ -56,8 +105,18 @@ describe('who answered', () => {
     ['a sentence, and a short pause', { startMs: 400, endMs: 2_400 }, 3_000, 3_400],
     ['still talking', { startMs: 400 }, 12_000, 30_400],
     ['a long greeting, and time for a beep', { startMs: 400, endMs: 7_000 }, 8_500, 9_000],
-    ['a person at a desk', { startMs: 400, endMs: 3_400, text: 'You have reached Acme, how can I help?' }, 3_500, 4_400],
-    ['a person who speaks of a mailbox', { startMs: 400, endMs: 2_400, text: 'I just got your voicemail' }, 2_500, 3_400],
+    [
+      'a person at a desk',
+      { startMs: 400, endMs: 3_400, text: 'You have reached Acme, how can I help?' },
+      3_500,
+      4_400,
+    ],
+    [
+      'a person who speaks of a mailbox',
+      { startMs: 400, endMs: 2_400, text: 'I just got your voicemail' },
+      2_500,
+      3_400,
+    ],
     [
       'a person who offers to take a message',
       { startMs: 400, endMs: 3_400, text: "She can't take the call, would you like to leave a message?" },
@@ -96,7 +155,10 @@ describe('outbound.amd_enabled', () => {
   it('on: a person who was greeted may speak of mailboxes', () => {
     const script = answered(HANG_UP).after(400).voice(500).after(1_000);
     script
-      .take({ type: 'transcript.final', text: "I can't come to the phone much, I got your voicemail, please leave a message next time" })
+      .take({
+        type: 'transcript.final',
+        text: "I can't come to the phone much, I got your voicemail, please leave a message next time",
+      })
       .after(1_000);
     expect(script.all('hangUp')).toHaveLength(0);
   });
@@ -111,8 +173,16 @@ describe('outbound.amd_enabled', () => {
   });
 
   it('a generated greeting that fails meanwhile is asked for again', () => {
-    const script = answered(HANG_UP, { greeting: { mode: 'generate', instruction: 'Greet.', fallback: 'Hello.' } });
-    const failure = { type: 'reply.failed', stage: 'model', message: 'overloaded', status: 503, isRetryable: false } as const;
+    const script = answered(HANG_UP, {
+      greeting: { mode: 'generate', instruction: 'Greet.', fallback: 'Hello.' },
+    });
+    const failure = {
+      type: 'reply.failed',
+      stage: 'model',
+      message: 'overloaded',
+      status: 503,
+      isRetryable: false,
+    } as const;
     script.take({ ...failure, replyId: 'r1' }).after(5_000);
     expect(script.all('generate')).toHaveLength(2);
   });
@@ -135,10 +205,16 @@ describe('outbound.voicemail', () => {
   it('leave_message: the message is said after the beep, word for word, and then the call ends', () => {
     const script = machine(LEAVE).after(2_000);
     expect(script.all('play')).toHaveLength(0);
-    script.take({ type: 'voice.stopped', speechEndMs: script.nowMs, voicedMs: 4_000 }).after(500).take({ type: 'tone.heard', tone: 'beep' });
+    script
+      .take({ type: 'voice.stopped', speechEndMs: script.nowMs, voicedMs: 4_000 })
+      .after(500)
+      .take({ type: 'tone.heard', tone: 'beep' });
     expect(played(script)).toEqual([MESSAGE]);
     const { replyId = '' } = script.last('play') ?? {};
-    script.take({ type: 'playout.started', replyId, wireMs: script.nowMs }, { type: 'playout.finished', replyId, heard: MESSAGE });
+    script.take(
+      { type: 'playout.started', replyId, wireMs: script.nowMs },
+      { type: 'playout.finished', replyId, heard: MESSAGE },
+    );
     expect(script.timeline().at(-1)).toBe(`assistant: ${MESSAGE}`);
     expect(script.last('hangUp')?.reason).toBe('agent_hangup');
   });
@@ -156,15 +232,30 @@ describe('outbound.voicemail', () => {
     const replyId = script.last('generate')?.replyId ?? '';
     script.take({ type: 'tone.heard', tone: 'beep' });
     expect(script.all('play')).toHaveLength(0);
-    script.take({ type: 'reply.piece', replyId, text: 'Your cake' }, { type: 'reply.piece', replyId, text: 'is ready.' });
+    script.take(
+      { type: 'reply.piece', replyId, text: 'Your cake' },
+      { type: 'reply.piece', replyId, text: 'is ready.' },
+    );
     script.take({ type: 'reply.generated', replyId });
     expect(played(script)).toEqual(['Your cake is ready.']);
   });
 
   it('a message that cannot be composed is not left', () => {
-    const script = machine({ action: 'leave_prompt_message', message: 'Say it.' }).take({ type: 'tone.heard', tone: 'beep' });
+    const script = machine({ action: 'leave_prompt_message', message: 'Say it.' }).take({
+      type: 'tone.heard',
+      tone: 'beep',
+    });
     const replyId = script.last('generate')?.replyId ?? '';
-    script.take({ type: 'reply.failed', replyId, stage: 'model', message: 'overloaded', status: 503, isRetryable: true }).after(1_000);
+    script
+      .take({
+        type: 'reply.failed',
+        replyId,
+        stage: 'model',
+        message: 'overloaded',
+        status: 503,
+        isRetryable: true,
+      })
+      .after(1_000);
     expect(script.last('hangUp')?.reason).toBe('agent_hangup');
   });
 
@@ -178,31 +269,51 @@ describe('outbound.voicemail', () => {
     const script = answered(LEAVE).after(300).voice(900).after(1_000);
     expect(played(script)).toEqual(['Hello, this is Ann.']);
     const greeted = script.last('play')?.replyId ?? '';
-    script.take({ type: 'playout.started', replyId: greeted, wireMs: script.nowMs }).after(400).take({ type: 'tone.heard', tone: 'beep' });
+    script
+      .take({ type: 'playout.started', replyId: greeted, wireMs: script.nowMs })
+      .after(400)
+      .take({ type: 'tone.heard', tone: 'beep' });
     expect(script.all('clear')).toMatchObject([{ replyId: greeted }]);
     expect(played(script).at(-1)).toBe(MESSAGE);
   });
 
-  it.each(['beep', 'fax'] as const)('on: a %s on the line of a person who already talked with the agent is no machine', (tone) => {
-    const script = answered(LEAVE).after(300).voice(500).take({ type: 'transcript.final', text: 'Hello?' }).after(600);
+  it.each(['beep', 'fax'] as const)(
+    'on: a %s on the line of a person who already talked with the agent is no machine',
+    (tone) => {
+      const script = answered(LEAVE)
+        .after(300)
+        .voice(500)
+        .take({ type: 'transcript.final', text: 'Hello?' })
+        .after(600);
+      const greeting = script.last('play')?.replyId ?? '';
+      script.take({ type: 'playout.started', replyId: greeting, wireMs: script.nowMs }).after(1_000);
+      script
+        .take({ type: 'playout.finished', replyId: greeting, heard: 'Hello, this is Ann.' })
+        .say('When is my cake ready?')
+        .answer('Your cake is ready.');
+      script.after(500).take({ type: 'tone.heard', tone }).after(1_000);
+      expect(script.all('hangUp')).toHaveLength(0);
+      expect(script.all('clear')).toHaveLength(0);
+      expect(played(script)).not.toContain(MESSAGE);
+    },
+  );
+
+  it('on: the words of a mailbox still count after a turn was answered', () => {
+    const script = answered(HANG_UP)
+      .after(300)
+      .voice(500)
+      .take({ type: 'transcript.final', text: 'This is Bob.' })
+      .after(600);
     const greeting = script.last('play')?.replyId ?? '';
     script.take({ type: 'playout.started', replyId: greeting, wireMs: script.nowMs }).after(1_000);
     script
       .take({ type: 'playout.finished', replyId: greeting, heard: 'Hello, this is Ann.' })
-      .say('When is my cake ready?')
-      .answer('Your cake is ready.');
-    script.after(500).take({ type: 'tone.heard', tone }).after(1_000);
-    expect(script.all('hangUp')).toHaveLength(0);
-    expect(script.all('clear')).toHaveLength(0);
-    expect(played(script)).not.toContain(MESSAGE);
-  });
-
-  it('on: the words of a mailbox still count after a turn was answered', () => {
-    const script = answered(HANG_UP).after(300).voice(500).take({ type: 'transcript.final', text: 'This is Bob.' }).after(600);
-    const greeting = script.last('play')?.replyId ?? '';
-    script.take({ type: 'playout.started', replyId: greeting, wireMs: script.nowMs }).after(1_000);
-    script.take({ type: 'playout.finished', replyId: greeting, heard: 'Hello, this is Ann.' }).say('I am out today.').answer('When are you back?');
-    script.after(500).take({ type: 'transcript.interim', text: 'please record your message after the tone' }).after(1_000);
+      .say('I am out today.')
+      .answer('When are you back?');
+    script
+      .after(500)
+      .take({ type: 'transcript.interim', text: 'please record your message after the tone' })
+      .after(1_000);
     expect(script.all('clear')).toHaveLength(1);
   });
 });

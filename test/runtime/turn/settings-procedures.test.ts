@@ -1,4 +1,7 @@
-/** The settings of menus, mailboxes, transfers and hang-ups at both ends of their range. docs/turn-taking.md lists them. */
+/**
+ * The settings of menus, mailboxes, transfers and hang-ups at both ends of their range. docs/turn-taking.md
+ * lists them.
+ */
 import { describe, expect, it } from 'vitest';
 import { hangUpCallTool, transferCallTool } from '#runtime/tools/call-tools.ts';
 import { configOf, planOf, renderFor } from './settings-script.ts';
@@ -8,12 +11,19 @@ const said = (script: TurnScript) => script.all('say').map(({ text }) => text);
 /** The line said last has been heard. */
 function heard(script: TurnScript): TurnScript {
   const { replyId = '', text = '' } = script.last('say') ?? {};
-  return script.take({ type: 'playout.started', replyId, wireMs: script.nowMs }, { type: 'playout.finished', replyId, heard: text });
+  return script.take(
+    { type: 'playout.started', replyId, wireMs: script.nowMs },
+    { type: 'playout.finished', replyId, heard: text },
+  );
 }
 
 describe('keypad_menu', () => {
   const PROMPT = 'Press 1 for sales.';
-  const MENU = { enabled: true, prompt: PROMPT, options: [{ key: '1', label: 'sales', value: 'the sales desk' }] };
+  const MENU = {
+    enabled: true,
+    prompt: PROMPT,
+    options: [{ key: '1', label: 'sales', value: 'the sales desk' }],
+  };
   const FIRST = { first_message_mode: 'fixed', first_message: 'Hello.' };
   const called = (menu: object) =>
     new TurnScript(configOf({ prompt: FIRST, conversation: { keypad_menu: { ...MENU, ...menu } } })).take(
@@ -41,17 +51,22 @@ describe('keypad_menu', () => {
   it('keypad_menu.options: without any there is no menu, of 12 each is chosen by its key', () => {
     expect(said(called({ options: [] }))).toEqual(['Hello.']);
     const keys = '1234567890*#';
-    expect([...keys].map((digit) => chosen(asked({ options: optionsOf(keys) }).take({ type: 'digit.pressed', digit }))[0]?.[1])).toEqual(
-      optionsOf(keys).map(({ value }) => value),
-    );
+    expect(
+      [...keys].map(
+        (digit) => chosen(asked({ options: optionsOf(keys) }).take({ type: 'digit.pressed', digit }))[0]?.[1],
+      ),
+    ).toEqual(optionsOf(keys).map(({ value }) => value));
   });
 
   it('keypad_menu.options[]: key and label name an option, value is what is kept of it', () => {
     const option = (label: string, value: string) => [{ key: '1', label, value }];
-    const saying = (text: string, options: object) => chosen(asked({ options }).voice(500).take({ type: 'transcript.final', text }));
+    const saying = (text: string, options: object) =>
+      chosen(asked({ options }).voice(500).take({ type: 'transcript.final', text }));
     expect(saying('sales', option('sales', 'the sales desk'))).toEqual([['menu_choice', 'the sales desk']]);
     expect(saying('sales', option('', 'the sales desk'))).toEqual([]);
-    expect(chosen(asked({ options: option('', '') }).take({ type: 'digit.pressed', digit: '1' }))).toEqual([['menu_choice', '']]);
+    expect(chosen(asked({ options: option('', '') }).take({ type: 'digit.pressed', digit: '1' }))).toEqual([
+      ['menu_choice', ''],
+    ]);
   });
 
   it.each([
@@ -63,7 +78,9 @@ describe('keypad_menu', () => {
   });
 
   it.each(['a', 'v'.repeat(64)])('keypad_menu.variable %s', (variable) => {
-    expect(chosen(asked({ variable }).take({ type: 'digit.pressed', digit: '1' }))).toEqual([[variable, 'the sales desk']]);
+    expect(chosen(asked({ variable }).take({ type: 'digit.pressed', digit: '1' }))).toEqual([
+      [variable, 'the sales desk'],
+    ]);
   });
 
   it.each([1, 30])('keypad_menu.no_input_timeout_seconds %i', (seconds) => {
@@ -87,16 +104,20 @@ describe('keypad_menu', () => {
   });
 
   it.each(['', 'f'.repeat(256)])('keypad_menu.fallback_value "%s"', (fallback_value) => {
-    expect(chosen(asked({ fallback_value, max_attempts: 1 }).after(5_000))).toEqual([['menu_choice', fallback_value]]);
+    expect(chosen(asked({ fallback_value, max_attempts: 1 }).after(5_000))).toEqual([
+      ['menu_choice', fallback_value],
+    ]);
   });
 });
 
 describe('outbound', () => {
   const answered = (outbound: object) =>
-    new TurnScript(configOf({ prompt: { first_message_mode: 'fixed', first_message: 'Hello.' }, conversation: { outbound } }, 'phone_outbound')).take(
-      { type: 'call.started' },
-      { type: 'call.connected' },
-    );
+    new TurnScript(
+      configOf(
+        { prompt: { first_message_mode: 'fixed', first_message: 'Hello.' }, conversation: { outbound } },
+        'phone_outbound',
+      ),
+    ).take({ type: 'call.started' }, { type: 'call.connected' });
   const mailbox = (voicemail: object) =>
     answered({ voicemail })
       .take({ type: 'voice.started', speechStartMs: 0 })
@@ -123,7 +144,12 @@ describe('outbound', () => {
   });
 
   it.each(['', 'm'.repeat(10_000)])('outbound.voicemail.message of any length', (message) => {
-    expect(configOf({ conversation: { outbound: { voicemail: { action: 'leave_message', message } } } }, 'phone_outbound').voicemail).toEqual({
+    expect(
+      configOf(
+        { conversation: { outbound: { voicemail: { action: 'leave_message', message } } } },
+        'phone_outbound',
+      ).voicemail,
+    ).toEqual({
       action: 'leave_message',
       message,
     });
@@ -135,16 +161,23 @@ describe('transfers', () => {
     const plan = planOf({ conversation: { transfer_destinations: destinations } });
     return transferCallTool(plan, renderFor(plan));
   };
-  const argumentsOf = (...destinations: object[]) => toolOf(...destinations)?.arguments.map(({ name }) => name);
+  const argumentsOf = (...destinations: object[]) =>
+    toolOf(...destinations)?.arguments.map(({ name }) => name);
   /** The model answers with `text` and a transfer. */
   const asked = (destination: object, settings: object = {}, text = '') => {
-    const script = TurnScript.listening(configOf({ conversation: { transfer_destinations: [destination], ...settings } })).say('a person please');
+    const script = TurnScript.listening(
+      configOf({ conversation: { transfer_destinations: [destination], ...settings } }),
+    ).say('a person please');
     const replyId = script.last('generate')?.replyId ?? '';
     if (text !== '') script.take({ type: 'reply.piece', replyId, text });
     const call = { callId: 'c1', toolName: '_transfer_call', input: '{"announcement":"One moment."}' };
-    return script.take({ type: 'reply.tool_called', replyId, call, mode: 'transfer', source: 'builtin' }, { type: 'reply.generated', replyId });
+    return script.take(
+      { type: 'reply.tool_called', replyId, call, mode: 'transfer', source: 'builtin' },
+      { type: 'reply.generated', replyId },
+    );
   };
-  const failed = (destination: object) => heard(asked(destination)).take({ type: 'transfer.finished', isDone: false, message: 'Busy.' });
+  const failed = (destination: object) =>
+    heard(asked(destination)).take({ type: 'transfer.finished', isDone: false, message: 'Busy.' });
 
   it('transfer_destinations: with none there is no tool, of 50 each can be named', () => {
     expect(toolOf()).toBe(null);
@@ -172,7 +205,9 @@ describe('transfers', () => {
     ['', /sentences\.$/],
     ['i'.repeat(1_000), /sentences\. i{1000}$/],
   ])('transfer_destinations[].warm_briefing_instructions "%s"', (warm_briefing_instructions, notes) => {
-    expect(toolOf({ mode: 'warm', warm_briefing_instructions })?.arguments.at(-1)?.description).toMatch(notes);
+    expect(toolOf({ mode: 'warm', warm_briefing_instructions })?.arguments.at(-1)?.description).toMatch(
+      notes,
+    );
   });
 
   it.each([
@@ -180,40 +215,63 @@ describe('transfers', () => {
     ['fixed', '', ['One moment.']],
     ['fixed', 'a'.repeat(500), ['a'.repeat(500)]],
     ['off', 'Please hold.', []],
-  ])('transfer_destinations[].announcement_mode %s with announcement_message "%s"', (announcement_mode, announcement_message, lines) => {
-    expect(said(asked({ announcement_mode, announcement_message }))).toEqual(lines);
-  });
+  ])(
+    'transfer_destinations[].announcement_mode %s with announcement_message "%s"',
+    (announcement_mode, announcement_message, lines) => {
+      expect(said(asked({ announcement_mode, announcement_message }))).toEqual(lines);
+    },
+  );
 
   it.each([
     ['return_to_agent', '', ['One moment.'], 2],
     ['return_to_agent', 'Nobody is there.', ['One moment.', 'Nobody is there.'], 1],
     ['end_call', 'Nobody is there.', ['One moment.', 'Nobody is there.'], 1],
-  ])('transfer_destinations[].on_failure.action %s with on_failure.message "%s"', (action, message, lines, generations) => {
-    const script = failed({ on_failure: { action, message } });
-    expect(said(script)).toEqual(lines);
-    expect(script.all('generate')).toHaveLength(generations);
-    expect(script.state.phase.is === 'ending').toBe(action === 'end_call');
-  });
+  ])(
+    'transfer_destinations[].on_failure.action %s with on_failure.message "%s"',
+    (action, message, lines, generations) => {
+      const script = failed({ on_failure: { action, message } });
+      expect(said(script)).toEqual(lines);
+      expect(script.all('generate')).toHaveLength(generations);
+      expect(script.state.phase.is === 'ending').toBe(action === 'end_call');
+    },
+  );
 
   it.each([
     [true, 0],
     [false, 1],
-  ])('transfer_refuse_questions %s: a transfer beside a question is announced %i times', (transfer_refuse_questions, times) => {
-    const script = asked({ announcement_mode: 'off' }, { transfer_refuse_questions }, 'Shall I connect you?');
-    const { replyId = '' } = script.all('generate')[0] ?? {};
-    script.take({ type: 'reply.audible', replyId }, { type: 'playout.finished', replyId, heard: 'Shall I connect you?' });
-    expect(script.all('transfer')).toHaveLength(times);
-  });
+  ])(
+    'transfer_refuse_questions %s: a transfer beside a question is announced %i times',
+    (transfer_refuse_questions, times) => {
+      const script = asked(
+        { announcement_mode: 'off' },
+        { transfer_refuse_questions },
+        'Shall I connect you?',
+      );
+      const { replyId = '' } = script.all('generate')[0] ?? {};
+      script.take(
+        { type: 'reply.audible', replyId },
+        { type: 'playout.finished', replyId, heard: 'Shall I connect you?' },
+      );
+      expect(script.all('transfer')).toHaveLength(times);
+    },
+  );
 });
 
 describe('system_tools', () => {
   const hungUp = (settings: object, text = '') => {
-    const script = TurnScript.listening(configOf({ tools: { system_tools: { hang_up_call: true, ...settings } } })).say('bye');
+    const script = TurnScript.listening(
+      configOf({ tools: { system_tools: { hang_up_call: true, ...settings } } }),
+    ).say('bye');
     const replyId = script.last('generate')?.replyId ?? '';
     if (text !== '') script.take({ type: 'reply.piece', replyId, text });
     const call = { callId: 'c1', toolName: '_hang_up_call', input: '{"farewell":"So long."}' };
-    script.take({ type: 'reply.tool_called', replyId, call, mode: 'hang_up', source: 'builtin' }, { type: 'reply.generated', replyId });
-    return text === '' ? script : script.take({ type: 'reply.audible', replyId }, { type: 'playout.finished', replyId, heard: text });
+    script.take(
+      { type: 'reply.tool_called', replyId, call, mode: 'hang_up', source: 'builtin' },
+      { type: 'reply.generated', replyId },
+    );
+    return text === ''
+      ? script
+      : script.take({ type: 'reply.audible', replyId }, { type: 'playout.finished', replyId, heard: text });
   };
 
   it.each([
@@ -229,13 +287,18 @@ describe('system_tools', () => {
     ['fixed', 't'.repeat(500), ['t'.repeat(500)]],
     ['off', 'Thank you.', []],
   ])('hang_up_call_farewell_mode %s with hang_up_call_farewell_message "%s"', (mode, message, lines) => {
-    expect(said(hungUp({ hang_up_call_farewell_mode: mode, hang_up_call_farewell_message: message }))).toEqual(lines);
+    expect(
+      said(hungUp({ hang_up_call_farewell_mode: mode, hang_up_call_farewell_message: message })),
+    ).toEqual(lines);
   });
 
   it.each([
     [false, 1],
     [true, 0],
-  ])('hang_up_call_refuse_questions %s: a closing question is hung up on %i times', (hang_up_call_refuse_questions, times) => {
-    expect(hungUp({ hang_up_call_refuse_questions }, 'Anything else?').all('hangUp')).toHaveLength(times);
-  });
+  ])(
+    'hang_up_call_refuse_questions %s: a closing question is hung up on %i times',
+    (hang_up_call_refuse_questions, times) => {
+      expect(hungUp({ hang_up_call_refuse_questions }, 'Anything else?').all('hangUp')).toHaveLength(times);
+    },
+  );
 });

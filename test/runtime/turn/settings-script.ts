@@ -17,17 +17,29 @@ const RECOGNIZER = {
 
 type Sections = Readonly<Record<string, object>>;
 
-/** A call's plan with these settings, and no first message unless there is one among them; everybody can be transferred to. */
+/**
+ * A call's plan with these settings, and no first message unless there is one among them; everybody can be
+ * transferred to.
+ */
 export function planOf(changes: Sections, channel: CallPlan['channel'] = 'phone_inbound'): CallPlan {
   const plan = testPlan({ ...changes, prompt: { first_message_mode: 'off', ...changes['prompt'] } });
   const { max_duration_seconds, transfer_destinations } = plan.config.conversation;
   const route = transferRoute({ dial_uri: 'sip:desk@example.com' });
-  return { ...plan, channel, max_duration_seconds, transfer: { from_number: '', is_counted: false, routes: transfer_destinations.map(() => route) } };
+  return {
+    ...plan,
+    channel,
+    max_duration_seconds,
+    transfer: { from_number: '', is_counted: false, routes: transfer_destinations.map(() => route) },
+  };
 }
 
 /** Fills the placeholders of a text as a call would. */
 export function renderFor(plan: CallPlan): (text: string) => string {
-  const rules = { variables: plan.variables, systemVariables: plan.system_variables, onMissing: plan.config.variables.on_missing };
+  const rules = {
+    variables: plan.variables,
+    systemVariables: plan.system_variables,
+    onMissing: plan.config.variables.on_missing,
+  };
   return (text) => renderText(text, rules);
 }
 
@@ -40,5 +52,7 @@ export function configOf(changes: Sections, channel?: CallPlan['channel']): Turn
 /** A call that listens; it has no end of its own unless that is what is set. */
 export function conversation(settings: object): TurnScript {
   const config = configOf({ conversation: settings });
-  return TurnScript.listening('max_duration_seconds' in settings ? config : { ...config, maxDurationMs: 1e9 });
+  return TurnScript.listening(
+    'max_duration_seconds' in settings ? config : { ...config, maxDurationMs: 1e9 },
+  );
 }

@@ -1,4 +1,7 @@
-/** docs/turn-taking.md names for every setting of a talk the tests that show both ends of its range: none is missing, and those tests have both ends in them. */
+/**
+ * docs/turn-taking.md names for every setting of a talk the tests that show both ends of its range: none is
+ * missing, and those tests have both ends in them.
+ */
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
@@ -31,14 +34,18 @@ interface Setting {
 }
 
 it('every setting has tests of both ends of its range', () => {
-  const settings = settingsOf('', z.toJSONSchema(agentConfig) as Schema).filter(({ path }) => SECTIONS.some((section) => path.startsWith(section)));
+  const settings = settingsOf('', z.toJSONSchema(agentConfig) as Schema).filter(({ path }) =>
+    SECTIONS.some((section) => path.startsWith(section)),
+  );
   const rows = readFileSync(new URL('turn-taking.md', DOCS), 'utf8')
     .split('\n')
     .flatMap((line) => {
       const [, path = '', ends = '', tests = ''] = ROW.exec(line) ?? [];
       return path === '' ? [] : [{ path, ends, tests }];
     });
-  expect(rows.map(({ path, ends }) => `${path}: ${ends}`)).toEqual(settings.map(({ path, ends }) => `${path}: ${ends}`));
+  expect(rows.map(({ path, ends }) => `${path}: ${ends}`)).toEqual(
+    settings.map(({ path, ends }) => `${path}: ${ends}`),
+  );
   const unshown = rows.flatMap(({ tests, path }, index) => {
     const shown = blocksAbout(path.split('.').at(-1) ?? '', tests);
     return (settings[index]?.shownBy ?? []).filter((end) => !end.test(shown)).map((end) => `${path}: ${end}`);
@@ -48,7 +55,9 @@ it('every setting has tests of both ends of its range', () => {
 
 function settingsOf(path: string, schema: Schema): Setting[] {
   if (schema.properties)
-    return Object.entries(schema.properties).flatMap(([name, field]) => settingsOf(path === '' ? name : `${path}.${name}`, field));
+    return Object.entries(schema.properties).flatMap(([name, field]) =>
+      settingsOf(path === '' ? name : `${path}.${name}`, field),
+    );
   const { items } = schema;
   return [{ path, ...endsOf(schema) }, ...(items?.properties ? settingsOf(`${path}[]`, items) : [])];
 }
@@ -57,18 +66,29 @@ function endsOf(schema: Schema): Omit<Setting, 'path'> {
   const number = (value = 0) => new RegExp(`(?<![\\d.])${value}(?![\\d.])`);
   const quoted = (value: string) => new RegExp(`'${value.replace(/[*]/g, '\\$&')}'`);
   const [first, second] = schema.anyOf ?? [];
-  if (first && second?.type === 'null') return { ends: `${endsOf(first).ends}, \`null\``, shownBy: [...endsOf(first).shownBy, /null/] };
+  if (first && second?.type === 'null')
+    return { ends: `${endsOf(first).ends}, \`null\``, shownBy: [...endsOf(first).shownBy, /null/] };
   if (schema.type === 'boolean') return { ends: '`false`, `true`', shownBy: [/false/, /true/] };
-  if (schema.type === 'array') return { ends: `none to ${schema.maxItems}`, shownBy: [number(schema.maxItems)] };
+  if (schema.type === 'array')
+    return { ends: `none to ${schema.maxItems}`, shownBy: [number(schema.maxItems)] };
   if (schema.minimum !== undefined)
-    return { ends: `${schema.minimum} to ${schema.maximum}`, shownBy: [number(schema.minimum), number(schema.maximum)] };
+    return {
+      ends: `${schema.minimum} to ${schema.maximum}`,
+      shownBy: [number(schema.minimum), number(schema.maximum)],
+    };
   if (!schema.enum) return { ends: 'text', shownBy: [/./] };
   const values = schema.enum.length > FEW ? [schema.enum[0] ?? '', schema.enum.at(-1) ?? ''] : schema.enum;
   const told = values.map((value) => `\`${value || '""'}\``);
-  return { ends: schema.enum.length > FEW ? `${told.join(' … ')} (${schema.enum.length})` : told.join(', '), shownBy: values.map(quoted) };
+  return {
+    ends: schema.enum.length > FEW ? `${told.join(' … ')} (${schema.enum.length})` : told.join(', '),
+    shownBy: values.map(quoted),
+  };
 }
 
-/** Everything in the linked tests that names the setting, digits without their separators. A link that leads nowhere fails. */
+/**
+ * Everything in the linked tests that names the setting, digits without their separators. A link that leads
+ * nowhere fails.
+ */
 function blocksAbout(name: string, links: string): string {
   return [...links.matchAll(/\]\(([^)]+)\)/g)]
     .flatMap(([, link = '']) => readFileSync(new URL(link, DOCS), 'utf8').split(/\n\n/))

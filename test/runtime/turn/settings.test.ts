@@ -1,4 +1,7 @@
-/** The settings of a talk at both ends of their range, from the agent's configuration to what the caller notices. docs/turn-taking.md lists them. */
+/**
+ * The settings of a talk at both ends of their range, from the agent's configuration to what the caller
+ * notices. docs/turn-taking.md lists them.
+ */
 import { describe, expect, it } from 'vitest';
 import { stablePrompt, systemMessages } from '#runtime/prompt/prompt.ts';
 import { turnConfig } from '#runtime/turn/machine/turn-config.ts';
@@ -6,7 +9,8 @@ import { testPlan } from '../test-plan.ts';
 import { configOf, conversation } from './settings-script.ts';
 import { TurnScript } from './turn-script.ts';
 
-const speaking = (settings: object) => TurnScript.speaking('The table is booked for two.', configOf({ conversation: settings }));
+const speaking = (settings: object) =>
+  TurnScript.speaking('The table is booked for two.', configOf({ conversation: settings }));
 
 /** Ms from the end of speech until the words are answered. */
 function answeredAfter(text: string, settings: object): number {
@@ -49,10 +53,14 @@ describe('when the agent answers', () => {
     [true, true],
     [false, false],
   ])('speculative_response %s', (speculative, isEarly) => {
-    const script = conversation({ speculative_response: speculative }).voice(600).take({ type: 'transcript.final', text: 'Book a table.' });
+    const script = conversation({ speculative_response: speculative })
+      .voice(600)
+      .take({ type: 'transcript.final', text: 'Book a table.' });
     const endMs = script.nowMs;
     script.after(2_000);
-    expect(script.all('generate').map(({ atMs, isSpeculative }) => [atMs - endMs, isSpeculative])).toEqual([isEarly ? [200, true] : [550, false]]);
+    expect(script.all('generate').map(({ atMs, isSpeculative }) => [atMs - endMs, isSpeculative])).toEqual([
+      isEarly ? [200, true] : [550, false],
+    ]);
   });
 });
 
@@ -70,8 +78,15 @@ describe('when the caller cuts the agent off', () => {
   it('interruptible false: the agent talks through, and answers what was said afterwards', () => {
     const script = interrupt(speaking({ interruptible: false }));
     expect([...script.all('clear'), ...script.all('pause')]).toEqual([]);
-    script.take({ type: 'voice.stopped', speechEndMs: script.nowMs, voicedMs: 600 }, { type: 'transcript.final', text: 'no wait, for three' });
-    script.after(3_000).take({ type: 'playout.finished', replyId: script.last('play')?.replyId ?? '', heard: 'The table is booked for two.' });
+    script.take(
+      { type: 'voice.stopped', speechEndMs: script.nowMs, voicedMs: 600 },
+      { type: 'transcript.final', text: 'no wait, for three' },
+    );
+    script.after(3_000).take({
+      type: 'playout.finished',
+      replyId: script.last('play')?.replyId ?? '',
+      heard: 'The table is booked for two.',
+    });
     expect(script.asked().at(-1)).toBe('user: no wait, for three');
   });
 
@@ -122,16 +137,21 @@ describe('when the call ends', () => {
     [false, 10, 0],
     [true, 10, 1],
     [true, 3_600, 2],
-  ])('reengage_enabled %s, hangup_after_seconds %i: the silent caller is asked %i times', (enabled, seconds, prompts) => {
-    const script = conversation({ reengage_enabled: enabled, hangup_after_seconds: seconds });
-    for (let asked = 0; asked < 3; asked++) {
-      script.after((seconds * 1_000) / 2 - 1_000);
-      const { replyId } = script.all('generate')[asked] ?? {};
-      if (replyId === undefined) continue;
-      script.answer('Are you still there?').take({ type: 'playout.finished', replyId, heard: 'Are you still there?' });
-    }
-    expect(script.all('generate')).toHaveLength(prompts);
-  });
+  ])(
+    'reengage_enabled %s, hangup_after_seconds %i: the silent caller is asked %i times',
+    (enabled, seconds, prompts) => {
+      const script = conversation({ reengage_enabled: enabled, hangup_after_seconds: seconds });
+      for (let asked = 0; asked < 3; asked++) {
+        script.after((seconds * 1_000) / 2 - 1_000);
+        const { replyId } = script.all('generate')[asked] ?? {};
+        if (replyId === undefined) continue;
+        script
+          .answer('Are you still there?')
+          .take({ type: 'playout.finished', replyId, heard: 'Are you still there?' });
+      }
+      expect(script.all('generate')).toHaveLength(prompts);
+    },
+  );
 
   it.each([60, 3_600])('max_duration_seconds %i', (seconds) => {
     const script = conversation({ max_duration_seconds: seconds, hangup_after_seconds: 3_600 });
@@ -188,7 +208,9 @@ describe('keypad_input', () => {
     const plan = testPlan({ conversation: { keypad_input: { enabled: true } } });
     const keypadOn = (channel: 'web_voice' | 'phone_inbound' | 'phone_outbound') =>
       turnConfig({ ...plan, channel }, null, (text) => text).keypad !== null;
-    expect(['web_voice', 'phone_inbound', 'phone_outbound'].map((channel) => keypadOn(channel as 'web_voice'))).toEqual([false, true, true]);
+    expect(
+      ['web_voice', 'phone_inbound', 'phone_outbound'].map((channel) => keypadOn(channel as 'web_voice')),
+    ).toEqual([false, true, true]);
   });
 });
 

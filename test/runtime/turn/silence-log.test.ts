@@ -4,7 +4,10 @@ import type { TurnFact } from '#runtime/turn/machine/turn-inputs.ts';
 import { TurnScript } from './turn-script.ts';
 
 /** The silences of a script: its inputs are not kept, so it is run through a log of its own. */
-function watched(run: (script: TurnScript) => void, changes: ConstructorParameters<typeof TurnScript>[0] = {}): NotedSilence[] {
+function watched(
+  run: (script: TurnScript) => void,
+  changes: ConstructorParameters<typeof TurnScript>[0] = {},
+): NotedSilence[] {
   const log = new SilenceLog();
   const noted: NotedSilence[] = [];
   const script = new TurnScript(changes, (input, effects) => {
@@ -34,14 +37,21 @@ describe('every silence the caller had to wait through is explained', () => {
       anchorMs: 600,
       deadlineMs: 2_100,
       atMs: 2_100,
-      rejected: [{ rule: 'take_as_finished', deadlineMs: 1_100, because: expect.stringContaining('half_number') }],
+      rejected: [
+        { rule: 'take_as_finished', deadlineMs: 1_100, because: expect.stringContaining('half_number') },
+      ],
     });
   });
 
   it('words that came late and were no finished thought were waited for as the settings ask, not for the model', () => {
     const [silence] = watched(
       (script) => {
-        script.voice(900).after(1_200).take({ type: 'transcript.final', text: 'a table for' }).after(2_300).answer('For how many?');
+        script
+          .voice(900)
+          .after(1_200)
+          .take({ type: 'transcript.final', text: 'a table for' })
+          .after(2_300)
+          .answer('For how many?');
       },
       { responseMaxWaitMs: 3_000, recognition: { has: 'finals', finalWithinMs: 700 } },
     );
@@ -53,7 +63,10 @@ describe('every silence the caller had to wait through is explained', () => {
 
   it('after a key more keys are waited for, then the model', () => {
     const keypad = { terminator: '#', interDigitMs: 2_000 };
-    const [silence] = watched((script) => void script.take({ type: 'digit.pressed', digit: '1' }).after(2_600).answer('One.'), { keypad });
+    const [silence] = watched(
+      (script) => void script.take({ type: 'digit.pressed', digit: '1' }).after(2_600).answer('One.'),
+      { keypad },
+    );
     expect(silence?.causes).toEqual([
       { cause: 'endpoint', rule: 'keypad', ms: 2_000 },
       { cause: 'model', rule: null, ms: 600 },
@@ -83,10 +96,17 @@ describe('every silence the caller had to wait through is explained', () => {
       script.after(600).take(called, { type: 'reply.generated', replyId: 'r1' });
       script.after(3_000);
       const filler = script.last('say')?.replyId ?? '';
-      script.take({ type: 'reply.audible', replyId: filler }, { type: 'playout.started', replyId: filler, wireMs: script.nowMs });
+      script.take(
+        { type: 'reply.audible', replyId: filler },
+        { type: 'playout.started', replyId: filler, wireMs: script.nowMs },
+      );
     });
     expect(noted[0]?.endedBy).toBe('agent');
-    expect(noted[0]?.causes).toMatchObject([{ cause: 'endpoint' }, { cause: 'answer' }, { cause: 'tool', rule: 'look_up', ms: 3_000 }]);
+    expect(noted[0]?.causes).toMatchObject([
+      { cause: 'endpoint' },
+      { cause: 'answer' },
+      { cause: 'tool', rule: 'look_up', ms: 3_000 },
+    ]);
   });
 
   it('a caller who says nothing is the cause of the quiet before being asked', () => {
@@ -94,24 +114,36 @@ describe('every silence the caller had to wait through is explained', () => {
       (script) => {
         script.after(9_000);
         const replyId = script.last('generate')?.replyId ?? '';
-        script.take({ type: 'reply.audible', replyId }, { type: 'playout.started', replyId, wireMs: script.nowMs });
+        script.take(
+          { type: 'reply.audible', replyId },
+          { type: 'playout.started', replyId, wireMs: script.nowMs },
+        );
       },
       { reengage: true, hangupAfterMs: 24_000 },
     );
-    expect(noted).toMatchObject([{ endedBy: 'agent', causes: [{ cause: 'caller_silent', rule: 'reengage', ms: 9_000 }] }]);
+    expect(noted).toMatchObject([
+      { endedBy: 'agent', causes: [{ cause: 'caller_silent', rule: 'reengage', ms: 9_000 }] },
+    ]);
   });
 
   it('so are they of the quiet into which the end of the time is said, but not while they wait for an answer', () => {
     const farewell = (script: TurnScript) => {
       const { replyId = '' } = script.last('say') ?? {};
-      script.take({ type: 'reply.audible', replyId }, { type: 'playout.started', replyId, wireMs: script.nowMs });
+      script.take(
+        { type: 'reply.audible', replyId },
+        { type: 'playout.started', replyId, wireMs: script.nowMs },
+      );
     };
     expect(watched((script) => farewell(script.at(20_000)), { maxDurationMs: 20_000 })).toMatchObject([
       { endedBy: 'agent', causes: [{ cause: 'caller_silent', rule: 'end_of_call', ms: 20_000 }] },
     ]);
-    const waiting = watched((script) => farewell(script.voice(600).take({ type: 'transcript.final', text: 'book a table.' }).at(2_500)), {
-      maxDurationMs: 2_500,
-    });
+    const waiting = watched(
+      (script) =>
+        farewell(script.voice(600).take({ type: 'transcript.final', text: 'book a table.' }).at(2_500)),
+      {
+        maxDurationMs: 2_500,
+      },
+    );
     expect(waiting[0]?.causes.map(({ cause }) => cause)).toEqual(['endpoint', 'model']);
   });
 
@@ -120,10 +152,25 @@ describe('every silence the caller had to wait through is explained', () => {
       script.say('order it.');
       const { replyId = '' } = script.last('generate') ?? {};
       const call = { callId: 'c1', toolName: 'order', input: '{}' };
-      script.take({ type: 'reply.tool_called', replyId, call, mode: 'background', source: 'webhook' }, { type: 'reply.generated', replyId });
+      script.take(
+        { type: 'reply.tool_called', replyId, call, mode: 'background', source: 'webhook' },
+        { type: 'reply.generated', replyId },
+      );
       script.answer('It is on its way.').after(500);
-      script.take({ type: 'playout.finished', replyId: script.last('generate')?.replyId ?? '', heard: 'It is on its way.' }).after(20_000);
-      const result = { output: 'order 7', outputTruncated: false, error: null, latencyMs: 21_000, modelText: 'order 7' };
+      script
+        .take({
+          type: 'playout.finished',
+          replyId: script.last('generate')?.replyId ?? '',
+          heard: 'It is on its way.',
+        })
+        .after(20_000);
+      const result = {
+        output: 'order 7',
+        outputTruncated: false,
+        error: null,
+        latencyMs: 21_000,
+        modelText: 'order 7',
+      };
       script
         .take({ type: 'tool.finished', callId: 'c1', status: 'completed', ...result })
         .after(800)

@@ -4,7 +4,8 @@ import { SPEAKING_LANGUAGES } from '#config/languages.ts';
 import { createPieceCutter } from '#runtime/turn/loop/reply.ts';
 import { readable, speakable } from '#runtime/turn/text/speakable-text.ts';
 
-const spoken = (text: string, language: string, needsWords: boolean) => speakable(text, { language, needsWords }).spoken;
+const spoken = (text: string, language: string, needsWords: boolean) =>
+  speakable(text, { language, needsWords }).spoken;
 
 describe('worded for every voice', () => {
   it.each([
@@ -40,13 +41,25 @@ describe('worded for a voice that needs words', () => {
     ['en', 'It costs 1,375.50 EUR.', 'It costs 1375 euros 50.'],
     ['en', 'Only €1, or $3.5 million.', 'Only 1 euro, or 3.5 million US dollars.'],
     ['en', '¥500 and £20.00', '500 Japanese yen and 20 British pounds'],
-    ['en', '20% off, 5 km, 2.5 kg at -3°C', '20 percent off, 5 kilometers, 2.5 kilograms at -3 degrees Celsius'],
+    [
+      'en',
+      '20% off, 5 km, 2.5 kg at -3°C',
+      '20 percent off, 5 kilometers, 2.5 kilograms at -3 degrees Celsius',
+    ],
     ['en', 'due 2026-11-21 or 1/5/2026', 'due November 21, 2026 or January 5, 2026'],
     ['en', 'at 10:30, e.g. No. 5 on Main Ave.', 'at 10:30, for example number 5 on Main Avenue'],
     ['en', 'No. Really, 12 of 2,000 in 1999', 'No. Really, 12 of 2,000 in 1999'],
     ['de', 'Das kostet 1.375,50 €.', 'Das kostet eintausenddreihundertfünfundsiebzig Euro fünfzig.'],
-    ['de', 'um 14:30 Uhr, z.B. 20 % von 3,5 km', 'um vierzehn dreißig Uhr, zum Beispiel zwanzig Prozent von drei komma fünf Kilometer'],
-    ['fr', 'le 03/05/2026, 1 375 euros', 'le trois mai deux mille vingt-six, mille trois cent soixante-quinze euros'],
+    [
+      'de',
+      'um 14:30 Uhr, z.B. 20 % von 3,5 km',
+      'um vierzehn dreißig Uhr, zum Beispiel zwanzig Prozent von drei komma fünf Kilometer',
+    ],
+    [
+      'fr',
+      'le 03/05/2026, 1 375 euros',
+      'le trois mai deux mille vingt-six, mille trois cent soixante-quinze euros',
+    ],
     ['es', '21 mesas', 'veintiuno mesas'],
     ['de', 'Code 48213', 'Code vier acht zwei eins drei'],
     ['bg', '21 маси', '21 маси'],
@@ -92,7 +105,11 @@ const TRICKY = [
 describe('every written word knows the spoken ones that stand for it', () => {
   it('an address is one word', () => {
     const { spoken: said, words } = speakable('Mail a@b.co now', { language: 'en', needsWords: false });
-    expect(words.map(({ spokenStart, spokenEnd }) => said.slice(spokenStart, spokenEnd))).toEqual(['Mail', 'a at b dot co', 'now']);
+    expect(words.map(({ spokenStart, spokenEnd }) => said.slice(spokenStart, spokenEnd))).toEqual([
+      'Mail',
+      'a at b dot co',
+      'now',
+    ]);
   });
 
   it('words follow each other without gap or overlap through both texts, in every language', () => {
@@ -100,23 +117,30 @@ describe('every written word knows the spoken ones that stand for it', () => {
       .array(fc.oneof(fc.constantFrom(...TRICKY), fc.string({ maxLength: 6 })), { maxLength: 12 })
       .map((parts) => readable(parts.join(' ')));
     fc.assert(
-      fc.property(text, fc.constantFrom(...SPEAKING_LANGUAGES), fc.boolean(), (written, language, needsWords) => {
-        const { spoken: said, words } = speakable(written, { language, needsWords });
-        let [textEnd, spokenEnd] = [0, 0];
-        for (const word of words) {
-          expect(word.textEnd).toBeGreaterThan(textEnd);
-          expect(said.slice(spokenEnd, word.spokenStart)).toMatch(/^\s*$/);
-          expect(word.spokenEnd).toBeGreaterThan(word.spokenStart);
-          [textEnd, spokenEnd] = [word.textEnd, word.spokenEnd];
-        }
-        expect([textEnd, spokenEnd]).toEqual([written.length, said.length]);
-      }),
+      fc.property(
+        text,
+        fc.constantFrom(...SPEAKING_LANGUAGES),
+        fc.boolean(),
+        (written, language, needsWords) => {
+          const { spoken: said, words } = speakable(written, { language, needsWords });
+          let [textEnd, spokenEnd] = [0, 0];
+          for (const word of words) {
+            expect(word.textEnd).toBeGreaterThan(textEnd);
+            expect(said.slice(spokenEnd, word.spokenStart)).toMatch(/^\s*$/);
+            expect(word.spokenEnd).toBeGreaterThan(word.spokenStart);
+            [textEnd, spokenEnd] = [word.textEnd, word.spokenEnd];
+          }
+          expect([textEnd, spokenEnd]).toEqual([written.length, said.length]);
+        },
+      ),
       { numRuns: 300 },
     );
   });
 
   it('plain words are said as they stand', () => {
-    const plain = fc.array(fc.constantFrom('hello', 'there,', 'who', 'are', 'you?', 'Ann.'), { maxLength: 20 }).map((words) => words.join(' '));
+    const plain = fc
+      .array(fc.constantFrom('hello', 'there,', 'who', 'are', 'you?', 'Ann.'), { maxLength: 20 })
+      .map((words) => words.join(' '));
     fc.assert(
       fc.property(plain, fc.boolean(), (text, needsWords) => {
         expect(spoken(text, 'en', needsWords)).toBe(text);
@@ -142,19 +166,27 @@ describe('streamed', () => {
 
   it('no piece ends inside a number, an address or an abbreviation, however the text arrives', () => {
     fc.assert(
-      fc.property(fc.array(fc.tuple(word, whole, word), { minLength: 1, maxLength: 12 }), fc.integer({ min: 1, max: 40 }), (parts, size) => {
-        const text = parts.flat().join(' ');
-        const cutter = createPieceCutter();
-        const pieces: string[] = [];
-        for (let start = 0; start < text.length; start += size)
-          pieces.push(...cutter.push(text.slice(start, start + size)).map((piece) => piece.text));
-        pieces.push(...cutter.finish().map((piece) => piece.text));
-        expect(pieces.join(' ')).toBe(text);
-        for (const [, inseparable] of parts) expect(pieces.some((piece) => piece.includes(inseparable))).toBe(true);
-        const all = parts.map(([, inseparable]) => inseparable);
-        const found = pieces.reduce((count, piece) => count + all.filter((one) => piece.includes(one)).length, 0);
-        expect(found).toBeGreaterThanOrEqual(new Set(all).size);
-      }),
+      fc.property(
+        fc.array(fc.tuple(word, whole, word), { minLength: 1, maxLength: 12 }),
+        fc.integer({ min: 1, max: 40 }),
+        (parts, size) => {
+          const text = parts.flat().join(' ');
+          const cutter = createPieceCutter();
+          const pieces: string[] = [];
+          for (let start = 0; start < text.length; start += size)
+            pieces.push(...cutter.push(text.slice(start, start + size)).map((piece) => piece.text));
+          pieces.push(...cutter.finish().map((piece) => piece.text));
+          expect(pieces.join(' ')).toBe(text);
+          for (const [, inseparable] of parts)
+            expect(pieces.some((piece) => piece.includes(inseparable))).toBe(true);
+          const all = parts.map(([, inseparable]) => inseparable);
+          const found = pieces.reduce(
+            (count, piece) => count + all.filter((one) => piece.includes(one)).length,
+            0,
+          );
+          expect(found).toBeGreaterThanOrEqual(new Set(all).size);
+        },
+      ),
       { numRuns: 300 },
     );
   });

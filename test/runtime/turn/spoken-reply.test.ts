@@ -54,22 +54,41 @@ function unworded(...texts: readonly string[]) {
   return told;
 }
 
-const sound = (ms: number): SpeechChunk => ({ samples: new Int16Array((ms * RATE_HZ) / 1_000).fill(900), sampleRateHz: RATE_HZ, words: null });
+const sound = (ms: number): SpeechChunk => ({
+  samples: new Int16Array((ms * RATE_HZ) / 1_000).fill(900),
+  sampleRateHz: RATE_HZ,
+  words: null,
+});
 
 it('all of a reply was heard where the leg was paused at its very end', async () => {
   const { reply, plays } = await voiced('Yes, of course.', [sound(900)]);
-  expect(reply.heardAt({ replyId: 'r1', pieceId: plays.at(-1)?.pieceId ?? 0, sample: 0 })).toEqual({ text: 'Yes, of course.', isExact: true });
+  expect(reply.heardAt({ replyId: 'r1', pieceId: plays.at(-1)?.pieceId ?? 0, sample: 0 })).toEqual({
+    text: 'Yes, of course.',
+    isExact: true,
+  });
 });
 
 it('in a long word, too, the leg tells how far it has come, should it be lost', async () => {
-  const { plays } = await voiced('Donaudampfschifffahrtsgesellschaftskapitän.', [sound(200), sound(200), sound(200), sound(200)]);
+  const { plays } = await voiced('Donaudampfschifffahrtsgesellschaftskapitän.', [
+    sound(200),
+    sound(200),
+    sound(200),
+    sound(200),
+  ]);
   expect(plays.map(({ marks }) => [...marks])).toMatchObject([[], [1_600], [], [1_600], []]);
 });
 
 it('of a sentence whose voice broke off only what it had come to was heard', async () => {
   const text = 'one two three four five six seven eight nine ten';
-  const { reply, plays } = await voiced(text, [sound(1_000)], new SpeechError('connectivity', 'the line is gone'));
-  const told = [reply.wholeText, reply.heardAt({ replyId: 'r1', pieceId: plays.at(-1)?.pieceId ?? 0, sample: 0 }).text];
+  const { reply, plays } = await voiced(
+    text,
+    [sound(1_000)],
+    new SpeechError('connectivity', 'the line is gone'),
+  );
+  const told = [
+    reply.wholeText,
+    reply.heardAt({ replyId: 'r1', pieceId: plays.at(-1)?.pieceId ?? 0, sample: 0 }).text,
+  ];
   for (const heard of told) {
     expect(text.startsWith(heard)).toBe(true);
     expect(heard.split(' ').length).toBeGreaterThanOrEqual(2);

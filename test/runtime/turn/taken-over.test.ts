@@ -34,7 +34,12 @@ describe('a colleague takes a call over', () => {
     const script = TurnScript.listening().take(TAKE).say('can you do eight');
     script.take(said('Yes, eight is fine.')).say('thanks');
     script.take({ type: 'user.message', text: 'my name is Ann', wantsAudio: true }, HAND_BACK);
-    expect(script.timeline()).toEqual(['user: can you do eight', 'human: Yes, eight is fine.', 'user: thanks', 'user: my name is Ann']);
+    expect(script.timeline()).toEqual([
+      'user: can you do eight',
+      'human: Yes, eight is fine.',
+      'user: thanks',
+      'user: my name is Ann',
+    ]);
     expect(script.all('takeBack')).toHaveLength(1);
     expect(script.asked().at(-1)).toMatch(
       /^user: \[A colleague .*They said:\nCaller: can you do eight\nColleague: Yes, eight is fine\.\nCaller: thanks\nCaller: my name is Ann\n/,
@@ -48,7 +53,10 @@ describe('a colleague takes a call over', () => {
     script.after(600).take({ type: 'transcript.interim', text: 'I want' }, TAKE);
     script
       .after(400)
-      .take({ type: 'voice.stopped', speechEndMs: script.nowMs, voicedMs: 1_000 }, { type: 'transcript.final', text: 'I want a person' });
+      .take(
+        { type: 'voice.stopped', speechEndMs: script.nowMs, voicedMs: 1_000 },
+        { type: 'transcript.final', text: 'I want a person' },
+      );
     script.after(2_000);
     expect(script.all('generate')).toEqual([]);
     expect(script.timeline()).toEqual(['user: I want a person']);
@@ -59,12 +67,21 @@ describe('a colleague takes a call over', () => {
     const replyId = script.last('generate')?.replyId ?? '';
     const call = { callId: 'c1', toolName: 'look_up', input: '{}' };
     script.take({ type: 'reply.tool_called', replyId, call, mode: 'background', source: 'webhook' }, TAKE);
-    const result = { status: 'completed', output: '7', outputTruncated: false, error: null, latencyMs: 5, modelText: '7' } as const;
+    const result = {
+      status: 'completed',
+      output: '7',
+      outputTruncated: false,
+      error: null,
+      latencyMs: 5,
+      modelText: '7',
+    } as const;
     script.take({ type: 'tool.finished', callId: 'c1', ...result });
     expect(script.all('generate')).toHaveLength(1);
     script.take(HAND_BACK);
     expect(script.asked().at(-1)).toContain('handed the call back');
-    expect(script.state.waiting.map(({ text }) => text)).toEqual(['[The background tool look_up has answered: 7]']);
+    expect(script.state.waiting.map(({ text }) => text)).toEqual([
+      '[The background tool look_up has answered: 7]',
+    ]);
   });
 
   it('and the end of the call’s time waits for the hand-back', () => {
@@ -81,7 +98,10 @@ describe('a colleague takes a call over', () => {
   });
 
   it('not while it is being transferred or ended', () => {
-    const ending = TurnScript.listening().take({ type: 'end.requested', reason: 'user_hangup', sayGoodbye: true }, TAKE);
+    const ending = TurnScript.listening().take(
+      { type: 'end.requested', reason: 'user_hangup', sayGoodbye: true },
+      TAKE,
+    );
     expect(ending.all('yield')).toEqual([]);
     expect(new TurnScript().take({ type: 'call.started' }, TAKE).all('yield')).toEqual([]);
   });

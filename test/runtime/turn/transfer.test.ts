@@ -2,10 +2,18 @@ import { describe, expect, it } from 'vitest';
 import type { TransferRules } from '#runtime/turn/machine/transfer-rules.ts';
 import { TurnScript } from './turn-script.ts';
 
-const rule = { announcementMode: 'generated', announcement: '', onFailure: { action: 'return_to_agent', message: '' }, error: null } as const;
+const rule = {
+  announcementMode: 'generated',
+  announcement: '',
+  onFailure: { action: 'return_to_agent', message: '' },
+  error: null,
+} as const;
 const SALES = { ...rule, label: 'Sales' };
 const SUPPORT = { ...rule, label: 'Support' };
-const rules = (...destinations: TransferRules['destinations'][number][]): TransferRules => ({ refuseQuestions: true, destinations });
+const rules = (...destinations: TransferRules['destinations'][number][]): TransferRules => ({
+  refuseQuestions: true,
+  destinations,
+});
 const ONE = rules({ ...SALES, label: '' });
 
 /** A caller who asked for a person, and a model that answers with `text` and a transfer. */
@@ -20,21 +28,35 @@ function asked(transfer: TransferRules | null, input: object = {}, text = ''): T
       { type: 'playout.started', replyId, wireMs: script.nowMs },
     );
   const call = { callId: 'c1', toolName: '_transfer_call', input: JSON.stringify(input) };
-  return script.take({ type: 'reply.tool_called', replyId, call, mode: 'transfer', source: 'builtin' }, { type: 'reply.generated', replyId });
+  return script.take(
+    { type: 'reply.tool_called', replyId, call, mode: 'transfer', source: 'builtin' },
+    { type: 'reply.generated', replyId },
+  );
 }
 const announced = (script: TurnScript) => script.last('say')?.text;
 /** The line said last has been heard. */
 function heard(script: TurnScript): TurnScript {
   const { replyId = '', text = '' } = script.last('say') ?? {};
-  return script.take({ type: 'playout.started', replyId, wireMs: script.nowMs }, { type: 'playout.finished', replyId, heard: text });
+  return script.take(
+    { type: 'playout.started', replyId, wireMs: script.nowMs },
+    { type: 'playout.finished', replyId, heard: text },
+  );
 }
 const results = (script: TurnScript) =>
-  script.all('record').flatMap(({ item }) => (item.type === 'tool_result' ? [[item.status, item.error ?? item.output]] : []));
-const failed = (script: TurnScript) => script.take({ type: 'transfer.finished', isDone: false, message: 'The person is busy.' });
+  script
+    .all('record')
+    .flatMap(({ item }) => (item.type === 'tool_result' ? [[item.status, item.error ?? item.output]] : []));
+const failed = (script: TurnScript) =>
+  script.take({ type: 'transfer.finished', isDone: false, message: 'The person is busy.' });
 
 describe('the announcement of a transfer', () => {
   it.each<[string, TransferRules, object, string]>([
-    ['is what the model gave with its call', ONE, { announcement: 'I am putting you through.' }, 'I am putting you through.'],
+    [
+      'is what the model gave with its call',
+      ONE,
+      { announcement: 'I am putting you through.' },
+      'I am putting you through.',
+    ],
     ['is a line of ours when it gave none', ONE, {}, "I'll connect you now."],
     [
       'is the configured message',
@@ -42,7 +64,12 @@ describe('the announcement of a transfer', () => {
       { announcement: 'Other words.' },
       'Please hold.',
     ],
-    ['falls back to the model’s when the message is empty', rules({ ...SALES, announcementMode: 'fixed' }), { announcement: 'Hold on.' }, 'Hold on.'],
+    [
+      'falls back to the model’s when the message is empty',
+      rules({ ...SALES, announcementMode: 'fixed' }),
+      { announcement: 'Hold on.' },
+      'Hold on.',
+    ],
   ])('%s', (_, transfer, input, line) => {
     const script = asked(transfer, input);
     expect(announced(script)).toBe(line);
@@ -63,7 +90,13 @@ describe('the announcement of a transfer', () => {
   it('is not interrupted: nothing the caller says or presses is taken any more', () => {
     const script = asked(ONE);
     expect(script.last('closeRecognizer')).toBeDefined();
-    script.voice(2_000).take({ type: 'transcript.final', text: 'wait' }, { type: 'digit.pressed', digit: '1' }, { type: 'user.interrupted' });
+    script
+      .voice(2_000)
+      .take(
+        { type: 'transcript.final', text: 'wait' },
+        { type: 'digit.pressed', digit: '1' },
+        { type: 'user.interrupted' },
+      );
     expect([script.all('clear'), script.all('pause')]).toEqual([[], []]);
     expect(heard(script).all('transfer')).toHaveLength(1);
   });
@@ -77,18 +110,28 @@ describe('the announcement of a transfer', () => {
     const script = asked(ONE, {}, 'Shall I connect you?');
     expect(script.all('transfer')).toEqual([]);
     expect(results(script)).toEqual([['failed', expect.stringContaining('ask the caller something')]]);
-    expect(asked({ ...ONE, refuseQuestions: false }, { announcement: 'Ready?' }).last('say')?.text).toBe('Ready?');
+    expect(asked({ ...ONE, refuseQuestions: false }, { announcement: 'Ready?' }).last('say')?.text).toBe(
+      'Ready?',
+    );
   });
 });
 
 describe('the destination', () => {
   it('is found by its label, whatever the case, and gets the model’s notes', () => {
-    const script = asked(rules(SALES, { ...SUPPORT, announcementMode: 'off' }), { destination: 'support', notes: 'Wants a refund.' });
+    const script = asked(rules(SALES, { ...SUPPORT, announcementMode: 'off' }), {
+      destination: 'support',
+      notes: 'Wants a refund.',
+    });
     expect(script.last('transfer')).toMatchObject({ destination: 1, notes: 'Wants a refund.' });
   });
 
   it.each<[string, TransferRules | null, object, string]>([
-    ['unknown', rules(SALES, SUPPORT), { destination: 'Ann' }, 'Unknown destination. Use one of: Sales, Support.'],
+    [
+      'unknown',
+      rules(SALES, SUPPORT),
+      { destination: 'Ann' },
+      'Unknown destination. Use one of: Sales, Support.',
+    ],
     ['closed', rules({ ...SALES, error: 'self_call_blocked: no' }), {}, 'self_call_blocked: no'],
     ['none', null, {}, 'Nobody can be reached by transfer.'],
   ])('%s is told to the model, which goes on', (_, transfer, input, error) => {
@@ -145,7 +188,11 @@ describe('the outcome of a transfer', () => {
   });
 
   it('ended from outside, or out of time: with a goodbye to the caller', () => {
-    const ended = heard(asked(ONE)).take({ type: 'end.requested', reason: 'internal_error', sayGoodbye: true });
+    const ended = heard(asked(ONE)).take({
+      type: 'end.requested',
+      reason: 'internal_error',
+      sayGoodbye: true,
+    });
     expect([ended.all('stopTransfer').length, announced(ended)]).toEqual([1, 'Goodbye.']);
     expect(heard(ended).last('hangUp')?.reason).toBe('internal_error');
     const late = heard(asked(ONE)).after(1_800_000);

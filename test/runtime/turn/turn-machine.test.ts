@@ -10,7 +10,12 @@ const failed = (replyId: string, isRetryable = true): TurnFact => ({
   status: 503,
   isRetryable,
 });
-const called = (replyId: string, toolName: string, mode: 'blocking' | 'fire_and_forget' | 'background' | 'hang_up', input = '{}'): TurnFact => ({
+const called = (
+  replyId: string,
+  toolName: string,
+  mode: 'blocking' | 'fire_and_forget' | 'background' | 'hang_up',
+  input = '{}',
+): TurnFact => ({
   type: 'reply.tool_called',
   replyId,
   call: { callId: 'c1', toolName, input },
@@ -34,7 +39,9 @@ describe('first message', () => {
   });
 
   it('fixed: it is synthesised before the caller is there and played at once', () => {
-    const script = new TurnScript({ greeting: { mode: 'say', text: 'Hello!' } }).take({ type: 'call.started' });
+    const script = new TurnScript({ greeting: { mode: 'say', text: 'Hello!' } }).take({
+      type: 'call.started',
+    });
     expect(script.all('say').map(({ text }) => text)).toEqual(['Hello!']);
     expect(script.all('play')).toHaveLength(0);
     script.take({ type: 'call.connected' });
@@ -44,10 +51,9 @@ describe('first message', () => {
   });
 
   it('prompt: it is generated, and the fixed text is said when the model fails', () => {
-    const script = new TurnScript({ greeting: { mode: 'generate', instruction: 'Greet.', fallback: 'Hi there.' } }).take(
-      { type: 'call.started' },
-      { type: 'call.connected' },
-    );
+    const script = new TurnScript({
+      greeting: { mode: 'generate', instruction: 'Greet.', fallback: 'Hi there.' },
+    }).take({ type: 'call.started' }, { type: 'call.connected' });
     expect(script.asked()).toEqual(['user: [The call has just begun. Greet.]']);
     script.take(failed('r1'), failed('r2'));
     expect(script.all('say').map(({ text }) => text)).toEqual(['Hi there.']);
@@ -56,10 +62,9 @@ describe('first message', () => {
 
 describe('a greeting that does not come', () => {
   it('is replaced by the fixed text before the caller has waited 4 s', () => {
-    const script = new TurnScript({ greeting: { mode: 'generate', instruction: 'Greet.', fallback: 'Hi there.' } }).take(
-      { type: 'call.started' },
-      { type: 'call.connected' },
-    );
+    const script = new TurnScript({
+      greeting: { mode: 'generate', instruction: 'Greet.', fallback: 'Hi there.' },
+    }).take({ type: 'call.started' }, { type: 'call.connected' });
     script.after(4_000);
     expect(script.all('say').map(({ text }) => text)).toEqual(['Hi there.']);
     expect(script.all('discard').map(({ replyId }) => replyId)).toEqual(['r1']);
@@ -68,7 +73,10 @@ describe('a greeting that does not come', () => {
 
 describe('design §5 speculation', () => {
   const speculating = () =>
-    TurnScript.listening({ speculative: true }).voice(600).take({ type: 'transcript.interim', text: 'book a table' }).after(250);
+    TurnScript.listening({ speculative: true })
+      .voice(600)
+      .take({ type: 'transcript.interim', text: 'book a table' })
+      .after(250);
 
   it('starts at the judgement, plays and runs nothing, and becomes the reply when the words stay the same', () => {
     const script = speculating();
@@ -83,7 +91,12 @@ describe('design §5 speculation', () => {
 
   it('is thrown away when the words change, at most three times a turn', () => {
     const script = speculating();
-    for (const text of ['book a table for', 'book a table for two', 'book a table for two people', 'book a table for two people please'])
+    for (const text of [
+      'book a table for',
+      'book a table for two',
+      'book a table for two people',
+      'book a table for two people please',
+    ])
       script.take({ type: 'transcript.interim', text });
     expect(script.all('generate').filter(({ isSpeculative }) => isSpeculative)).toHaveLength(3);
     script.after(2_000);
@@ -91,16 +104,24 @@ describe('design §5 speculation', () => {
   });
 
   describe('where the recogniser settled the last words soon after it was asked', () => {
-    /** The words of a first turn were settled `tookMs` after they were asked for; a second one has just been judged. */
+    /**
+     * The words of a first turn were settled `tookMs` after they were asked for; a second one has just been
+     * judged.
+     */
     const afterFinalIn = (tookMs: number) => {
       const script = speculating()
         .at(600 + 200 + tookMs)
         .take({ type: 'transcript.final', text: 'Book a table.' }, { type: 'transcript.finalised' });
-      script.after(1_500).answer('For when?').take({ type: 'playout.finished', replyId: 'r1', heard: 'For when?' });
+      script
+        .after(1_500)
+        .answer('For when?')
+        .take({ type: 'playout.finished', replyId: 'r1', heard: 'For when?' });
       return script.voice(600).take({ type: 'transcript.interim', text: 'for next' }).after(200);
     };
     const speculations = (script: TurnScript) =>
-      script.all('generate').flatMap(({ isSpeculative, messages }) => (isSpeculative ? [messages.at(-1)?.content] : []));
+      script
+        .all('generate')
+        .flatMap(({ isSpeculative, messages }) => (isSpeculative ? [messages.at(-1)?.content] : []));
 
     it('waits for them, so that nothing is begun on words that change', () => {
       const script = afterFinalIn(10);
@@ -125,7 +146,11 @@ describe('design §5 speculation', () => {
       script
         .after(2_000)
         .answer('Which day?')
-        .take({ type: 'playout.finished', replyId: script.last('generate')?.replyId ?? '', heard: 'Which day?' });
+        .take({
+          type: 'playout.finished',
+          replyId: script.last('generate')?.replyId ?? '',
+          heard: 'Which day?',
+        });
       script.voice(600).take({ type: 'transcript.interim', text: 'friday' }).after(200);
       expect(speculations(script).at(-1)).toBe('friday');
     });
@@ -135,11 +160,19 @@ describe('design §5 speculation', () => {
 describe('tools', () => {
   it('blocking: the model is asked again with the result, after what it said first', () => {
     const script = TurnScript.listening().say('is there a table');
-    script.take({ type: 'reply.piece', replyId: 'r1', text: 'Let me look.' }, called('r1', 'look_up', 'blocking'), {
-      type: 'reply.generated',
-      replyId: 'r1',
-    });
-    script.take({ type: 'reply.audible', replyId: 'r1' }, { type: 'playout.started', replyId: 'r1', wireMs: script.nowMs }, answered('yes'));
+    script.take(
+      { type: 'reply.piece', replyId: 'r1', text: 'Let me look.' },
+      called('r1', 'look_up', 'blocking'),
+      {
+        type: 'reply.generated',
+        replyId: 'r1',
+      },
+    );
+    script.take(
+      { type: 'reply.audible', replyId: 'r1' },
+      { type: 'playout.started', replyId: 'r1', wireMs: script.nowMs },
+      answered('yes'),
+    );
     expect(script.asked()).toEqual(['user: is there a table', 'assistant: Let me look.', 'tool: yes']);
     script.take(
       { type: 'reply.piece', replyId: 'r2', text: 'There is.' },
@@ -159,11 +192,18 @@ describe('tools', () => {
 
   it('a blocking tool that outlasts the words before it gets a filler, and those words are not played again', () => {
     const script = TurnScript.listening().say('is there a table');
-    script.take({ type: 'reply.piece', replyId: 'r1', text: 'Let me look.' }, called('r1', 'look_up', 'blocking'), {
-      type: 'reply.generated',
-      replyId: 'r1',
-    });
-    script.take({ type: 'reply.audible', replyId: 'r1' }, { type: 'playout.started', replyId: 'r1', wireMs: script.nowMs });
+    script.take(
+      { type: 'reply.piece', replyId: 'r1', text: 'Let me look.' },
+      called('r1', 'look_up', 'blocking'),
+      {
+        type: 'reply.generated',
+        replyId: 'r1',
+      },
+    );
+    script.take(
+      { type: 'reply.audible', replyId: 'r1' },
+      { type: 'playout.started', replyId: 'r1', wireMs: script.nowMs },
+    );
     script.take({ type: 'playout.finished', replyId: 'r1', heard: 'Let me look.' }).after(1_600);
     expect(script.all('say')).toHaveLength(1);
     script.take({ type: 'playout.finished', replyId: 'r2', heard: 'One moment.' }).after(100);
@@ -173,11 +213,17 @@ describe('tools', () => {
   });
 
   it('what a greeting asks for while it rings runs once the caller is there', () => {
-    const script = new TurnScript({ greeting: { mode: 'generate', instruction: 'Greet.', fallback: 'Hi there.' } }).take({ type: 'call.started' });
-    script.take({ type: 'reply.piece', replyId: 'r1', text: 'Hello!' }, called('r1', 'notify', 'fire_and_forget'), {
-      type: 'reply.generated',
-      replyId: 'r1',
-    });
+    const script = new TurnScript({
+      greeting: { mode: 'generate', instruction: 'Greet.', fallback: 'Hi there.' },
+    }).take({ type: 'call.started' });
+    script.take(
+      { type: 'reply.piece', replyId: 'r1', text: 'Hello!' },
+      called('r1', 'notify', 'fire_and_forget'),
+      {
+        type: 'reply.generated',
+        replyId: 'r1',
+      },
+    );
     expect(script.all('runTool')).toHaveLength(0);
     script.take({ type: 'call.connected' }, { type: 'reply.audible', replyId: 'r1' });
     expect(script.all('runTool')).toHaveLength(1);
@@ -187,7 +233,13 @@ describe('tools', () => {
     const script = TurnScript.listening().say('order it');
     for (let count = 1; count <= 11; count++) {
       const call = { callId: `bg${count}`, toolName: 'order', input: `{"count":"${count}"}` };
-      script.take({ type: 'reply.tool_called', replyId: 'r1', call, mode: 'background', source: 'background' });
+      script.take({
+        type: 'reply.tool_called',
+        replyId: 'r1',
+        call,
+        mode: 'background',
+        source: 'background',
+      });
     }
     script.take({ type: 'reply.generated', replyId: 'r1' });
     expect(script.all('generate')).toHaveLength(1);
@@ -225,16 +277,33 @@ describe('what models do with tools', () => {
 
   it('the same call twice in one reply runs once, and the model is told so', () => {
     const script = asked();
-    const again = { ...called('r1', 'book', 'blocking'), call: { callId: 'c2', toolName: 'book', input: '{}' } } as TurnFact;
-    script.take(called('r1', 'book', 'blocking'), again, { type: 'reply.generated', replyId: 'r1' }, answered('booked'));
+    const again = {
+      ...called('r1', 'book', 'blocking'),
+      call: { callId: 'c2', toolName: 'book', input: '{}' },
+    } as TurnFact;
+    script.take(
+      called('r1', 'book', 'blocking'),
+      again,
+      { type: 'reply.generated', replyId: 'r1' },
+      answered('booked'),
+    );
     expect(script.all('runTool').map(({ call }) => call.callId)).toEqual(['c1']);
-    expect(script.asked().slice(-2)).toEqual(['tool: booked', 'tool: The same call as before; it runs once.']);
+    expect(script.asked().slice(-2)).toEqual([
+      'tool: booked',
+      'tool: The same call as before; it runs once.',
+    ]);
   });
 
   it('nothing more after its tools is no failure when it spoke before them: the turn is over', () => {
     const script = asked();
-    script.take(...words('r1', 'I have noted it.'), called('r1', 'book', 'fire_and_forget'), { type: 'reply.generated', replyId: 'r1' });
-    script.take({ type: 'reply.audible', replyId: 'r1' }, { type: 'playout.started', replyId: 'r1', wireMs: script.nowMs });
+    script.take(...words('r1', 'I have noted it.'), called('r1', 'book', 'fire_and_forget'), {
+      type: 'reply.generated',
+      replyId: 'r1',
+    });
+    script.take(
+      { type: 'reply.audible', replyId: 'r1' },
+      { type: 'playout.started', replyId: 'r1', wireMs: script.nowMs },
+    );
     script.take({ type: 'reply.generated', replyId: 'r2' });
     script.take({ type: 'playout.finished', replyId: 'r1', heard: 'I have noted it.' });
     expect(script.state.phase.is).toBe('listening');
@@ -244,7 +313,11 @@ describe('what models do with tools', () => {
 
   it('a blocking tool is cancelled when the caller no longer waits for it; its end is still told', () => {
     const script = asked();
-    script.take(called('r1', 'book', 'blocking'), { type: 'reply.generated', replyId: 'r1' }, { type: 'user.interrupted' });
+    script.take(
+      called('r1', 'book', 'blocking'),
+      { type: 'reply.generated', replyId: 'r1' },
+      { type: 'user.interrupted' },
+    );
     expect(script.all('cancelTool').map(({ callId }) => callId)).toEqual(['c1']);
     script.take({ ...answered(''), status: 'failed', error: 'the caller interrupted' } as TurnFact);
     expect(script.all('event').map(({ event }) => event.type)).toContain('tool.failed');
@@ -255,11 +328,18 @@ describe('what models do with tools', () => {
 describe('hanging up', () => {
   it('is a barrier: the closing words play to their end, and what the caller says meanwhile is not taken', () => {
     const script = TurnScript.listening().say('bye');
-    script.take({ type: 'reply.piece', replyId: 'r1', text: 'Goodbye!' }, called('r1', '_hang_up_call', 'hang_up'), {
-      type: 'reply.generated',
-      replyId: 'r1',
-    });
-    script.take({ type: 'reply.audible', replyId: 'r1' }, { type: 'playout.started', replyId: 'r1', wireMs: script.nowMs });
+    script.take(
+      { type: 'reply.piece', replyId: 'r1', text: 'Goodbye!' },
+      called('r1', '_hang_up_call', 'hang_up'),
+      {
+        type: 'reply.generated',
+        replyId: 'r1',
+      },
+    );
+    script.take(
+      { type: 'reply.audible', replyId: 'r1' },
+      { type: 'playout.started', replyId: 'r1', wireMs: script.nowMs },
+    );
     script.voice(500).take({ type: 'transcript.final', text: 'wait' }, { type: 'user.interrupted' });
     expect(script.all('hangUp').length + script.all('clear').length).toBe(0);
     script.take({ type: 'playout.finished', replyId: 'r1', heard: 'Goodbye!' });
@@ -281,17 +361,26 @@ describe('hanging up', () => {
 
   it('refuse_questions: a closing question is asked, and the call goes on', () => {
     const script = TurnScript.listening({ hangUpRefuseQuestions: true }).say('bye');
-    script.take({ type: 'reply.piece', replyId: 'r1', text: 'Anything else?' }, called('r1', '_hang_up_call', 'hang_up'), {
-      type: 'reply.generated',
-      replyId: 'r1',
-    });
-    script.take({ type: 'reply.audible', replyId: 'r1' }, { type: 'playout.finished', replyId: 'r1', heard: 'Anything else?' });
+    script.take(
+      { type: 'reply.piece', replyId: 'r1', text: 'Anything else?' },
+      called('r1', '_hang_up_call', 'hang_up'),
+      {
+        type: 'reply.generated',
+        replyId: 'r1',
+      },
+    );
+    script.take(
+      { type: 'reply.audible', replyId: 'r1' },
+      { type: 'playout.finished', replyId: 'r1', heard: 'Anything else?' },
+    );
     expect(script.all('hangUp')).toHaveLength(0);
     expect(script.state.phase.is).toBe('listening');
   });
 
   it('a farewell that is never played does not keep the call open', () => {
-    const script = TurnScript.listening().take({ type: 'end.requested', reason: 'user_hangup', sayGoodbye: true }).after(9_000);
+    const script = TurnScript.listening()
+      .take({ type: 'end.requested', reason: 'user_hangup', sayGoodbye: true })
+      .after(9_000);
     expect(script.last('hangUp')?.reason).toBe('user_hangup');
   });
 });
@@ -307,17 +396,28 @@ describe('silence', () => {
   it('reengage: asks twice before, and only quiet counts', () => {
     const script = TurnScript.listening({ hangupAfterMs: 30_000, reengage: true }).after(10_000);
     expect(script.asked().at(-1)).toMatch(/^user: \[The caller has said nothing/);
-    script.after(1_000).answer('Are you there?').after(2_000).take({ type: 'playout.finished', replyId: 'r1', heard: 'Are you there?' });
+    script
+      .after(1_000)
+      .answer('Are you there?')
+      .after(2_000)
+      .take({ type: 'playout.finished', replyId: 'r1', heard: 'Are you there?' });
     script.after(9_999);
     expect(script.all('generate')).toHaveLength(1);
-    script.after(1).answer('Hello?').take({ type: 'playout.finished', replyId: 'r2', heard: 'Hello?' }).after(9_999);
+    script
+      .after(1)
+      .answer('Hello?')
+      .take({ type: 'playout.finished', replyId: 'r2', heard: 'Hello?' })
+      .after(9_999);
     expect(script.all('hangUp')).toHaveLength(0);
     script.after(1);
     expect(script.last('hangUp')?.reason).toBe('agent_hangup');
   });
 
   it('user.activity starts the quiet anew', () => {
-    const script = TurnScript.listening({ hangupAfterMs: 10_000 }).after(9_000).take({ type: 'user.active' }).after(9_000);
+    const script = TurnScript.listening({ hangupAfterMs: 10_000 })
+      .after(9_000)
+      .take({ type: 'user.active' })
+      .after(9_000);
     expect(script.all('hangUp')).toHaveLength(0);
     script.after(1_000);
     expect(script.all('hangUp')).toHaveLength(1);
@@ -372,7 +472,10 @@ describe('design §5 failure', () => {
       while (script.all('say').length === before) script.after(100);
       expect(script.nowMs - quietMs).toBeLessThan(4_000);
       const { replyId = '', text = '' } = script.last('say') ?? {};
-      script.take({ type: 'reply.audible', replyId }, { type: 'playout.started', replyId, wireMs: script.nowMs });
+      script.take(
+        { type: 'reply.audible', replyId },
+        { type: 'playout.started', replyId, wireMs: script.nowMs },
+      );
       script.after(1_000).take({ type: 'playout.finished', replyId, heard: text });
       quietMs = script.nowMs;
     }
@@ -384,7 +487,10 @@ describe('design §5 failure', () => {
     const script = TurnScript.listening().voice(500).after(1_100).voice(500);
     const endMs = script.nowMs;
     script.after(5_000);
-    expect(script.last('say')).toMatchObject({ text: script.state.config.phrases.trouble, atMs: endMs + 3_500 });
+    expect(script.last('say')).toMatchObject({
+      text: script.state.config.phrases.trouble,
+      atMs: endMs + 3_500,
+    });
     // Sounds of which none could have been meant are not added up.
     const coughs = TurnScript.listening().voice(500).after(10_000).voice(500).after(10_000);
     expect(coughs.last('say')).toBeUndefined();
@@ -409,7 +515,8 @@ describe('design §5 failure', () => {
 
 describe('keys and typed messages', () => {
   const keypad = { terminator: '#', interDigitMs: 2_000 };
-  const press = (script: TurnScript, digits: string) => script.take(...[...digits].map((digit) => ({ type: 'digit.pressed' as const, digit })));
+  const press = (script: TurnScript, digits: string) =>
+    script.take(...[...digits].map((digit) => ({ type: 'digit.pressed' as const, digit })));
 
   it('keypad_input: digits are one turn at the terminator or after the inter-digit timeout', () => {
     expect(press(TurnScript.listening({ keypad }), '1234#').asked()).toEqual(['user: Keypad entry: 1234']);
@@ -447,12 +554,18 @@ describe('keys and typed messages', () => {
     script.take({ type: 'playout.cleared', replyId: 'r1', heard: 'The', isExact: true });
     expect(script.last('generate')).toMatchObject({ isSpoken: false });
     expect(script.asked().at(-1)).toBe('user: typed');
-    expect(script.all('event').some(({ event }) => event.type === 'transcript' && event.text === 'typed')).toBe(false);
+    expect(
+      script.all('event').some(({ event }) => event.type === 'transcript' && event.text === 'typed'),
+    ).toBe(false);
   });
 
   it('speech on a call without a recogniser is answered once with a note', () => {
     const script = TurnScript.listening({ recognition: { has: 'none', finalWithinMs: 0 } }).voice(800);
-    script.take({ type: 'playout.finished', replyId: 'r1', heard: 'Sorry.' }).after(500).voice(800).after(3_000);
+    script
+      .take({ type: 'playout.finished', replyId: 'r1', heard: 'Sorry.' })
+      .after(500)
+      .voice(800)
+      .after(3_000);
     expect(script.all('say')).toHaveLength(1);
   });
 });
@@ -464,7 +577,12 @@ describe('the waterfall of a turn', () => {
     script.after(700).take({ type: 'transcript.final', text: 'hello' });
     script.after(300).take({ type: 'reply.token', replyId: 'r1' });
     script.after(40).take({ type: 'reply.piece', replyId: 'r1', text: 'Hi.' });
-    script.after(60).take({ type: 'reply.audible', replyId: 'r1' }, { type: 'playout.started', replyId: 'r1', wireMs: script.nowMs + 15 });
+    script
+      .after(60)
+      .take(
+        { type: 'reply.audible', replyId: 'r1' },
+        { type: 'playout.started', replyId: 'r1', wireMs: script.nowMs + 15 },
+      );
     expect(script.last('reportTurn')?.waterfall).toEqual({
       turn_id: 1,
       speechEndMs: endMs,

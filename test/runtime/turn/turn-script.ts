@@ -1,4 +1,7 @@
-/** Drives the turn machine by hand: facts at given times, timers fired as they fall due, a leg and engines that answer only what the test says. */
+/**
+ * Drives the turn machine by hand: facts at given times, timers fired as they fall due, a leg and engines
+ * that answer only what the test says.
+ */
 
 import type { TurnConfig } from '#runtime/turn/machine/turn-config.ts';
 import type { Decision, Effect } from '#runtime/turn/machine/turn-effects.ts';
@@ -42,7 +45,10 @@ export class TurnScript {
   readonly #onStep: (input: TurnInput, effects: readonly Effect[]) => void;
 
   /** `onStep` sees every input with what came of it. */
-  constructor(changes: Partial<TurnConfig> = {}, onStep: (input: TurnInput, effects: readonly Effect[]) => void = () => undefined) {
+  constructor(
+    changes: Partial<TurnConfig> = {},
+    onStep: (input: TurnInput, effects: readonly Effect[]) => void = () => undefined,
+  ) {
     this.state = initialState({ ...CONFIG, ...changes });
     this.#onStep = onStep;
   }
@@ -111,7 +117,9 @@ export class TurnScript {
     return this.effects.filter((effect) => effect.do === what) as never;
   }
 
-  last<D extends Effect['do']>(what: D): (Extract<Effect, { do: D }> & { readonly atMs: number }) | undefined {
+  last<D extends Effect['do']>(
+    what: D,
+  ): (Extract<Effect, { do: D }> & { readonly atMs: number }) | undefined {
     return this.all(what).at(-1);
   }
 
@@ -122,7 +130,9 @@ export class TurnScript {
 
   /** Messages on the timeline. */
   timeline(): string[] {
-    return this.all('record').flatMap(({ item }) => (item.type === 'message' ? [`${item.role}: ${item.content}`] : []));
+    return this.all('record').flatMap(({ item }) =>
+      item.type === 'message' ? [`${item.role}: ${item.content}`] : [],
+    );
   }
 
   decisions(about: Decision['about']): Decision[] {

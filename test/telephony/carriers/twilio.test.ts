@@ -23,15 +23,26 @@ let carrier: Carrier;
 
 beforeEach(async () => {
   twilio = await startTwilioServer();
-  twilio.available.push(offeredNumber(NUMBER), offeredNumber('+12125550102'), offeredNumber('+16045550103', { iso_country: 'CA', region: null }));
+  twilio.available.push(
+    offeredNumber(NUMBER),
+    offeredNumber('+12125550102'),
+    offeredNumber('+16045550103', { iso_country: 'CA', region: null }),
+  );
   carrier = carrierWith({});
 });
 afterEach(() => twilio.close());
 
 function carrierWith(more: Partial<TwilioOptions>): Carrier {
-  return createTwilioCarrier({ ...TWILIO_ACCOUNT, baseUrl: twilio.url, sipAddress: SIP_ADDRESS, timeoutMs: 400, ...more });
+  return createTwilioCarrier({
+    ...TWILIO_ACCOUNT,
+    baseUrl: twilio.url,
+    sipAddress: SIP_ADDRESS,
+    timeoutMs: 400,
+    ...more,
+  });
 }
-const search = (more: object = {}) => carrier.search({ countryCode: 'US', exclude: new Set(), limit: 30, ...more });
+const search = (more: object = {}) =>
+  carrier.search({ countryCode: 'US', exclude: new Set(), limit: 30, ...more });
 /** The fault a promise ends in. */
 async function faultOf(promise: Promise<unknown>): Promise<Fault> {
   const error = await promise.then(
@@ -50,12 +61,16 @@ describe('search', () => {
       { phoneNumber: '+12125550102', countryCode: 'US', region: 'CA', locality: 'San Rafael' },
     ]);
     expect((await search({ areaCode: '415' })).map((number) => number.phoneNumber)).toEqual([NUMBER]);
-    expect(await search({ countryCode: 'CA' })).toEqual([{ phoneNumber: '+16045550103', countryCode: 'CA', region: '', locality: 'San Rafael' }]);
+    expect(await search({ countryCode: 'CA' })).toEqual([
+      { phoneNumber: '+16045550103', countryCode: 'CA', region: '', locality: 'San Rafael' },
+    ]);
   });
 
   it('asks for no more than the limit and leaves out what is on the platform', async () => {
     expect(await search({ limit: 1 })).toHaveLength(1);
-    expect((await search({ exclude: new Set([NUMBER]) })).map((number) => number.phoneNumber)).toEqual(['+12125550102']);
+    expect((await search({ exclude: new Set([NUMBER]) })).map((number) => number.phoneNumber)).toEqual([
+      '+12125550102',
+    ]);
   });
 
   it.each<[string, TwilioTrouble]>([
@@ -73,9 +88,15 @@ describe('search', () => {
 
 describe('failures', () => {
   it('are told in the words of Twilio when it refuses, and not asked again', async () => {
-    twilio.troubles['GET AvailablePhoneNumbers'] = [{ status: 403, code: 20003, message: 'Account is suspended' }];
+    twilio.troubles['GET AvailablePhoneNumbers'] = [
+      { status: 403, code: 20003, message: 'Account is suspended' },
+    ];
     const refusal = await faultOf(search());
-    expect([refusal.status, refusal.code, refusal.message]).toEqual([502, 'provider_refused', 'Twilio refused the request: Account is suspended']);
+    expect([refusal.status, refusal.code, refusal.message]).toEqual([
+      502,
+      'provider_refused',
+      'Twilio refused the request: Account is suspended',
+    ]);
     expect(twilio.requests).toHaveLength(1);
   });
 
@@ -98,16 +119,23 @@ describe('failures', () => {
     expect(refused.message).toBe('Twilio refused the request: Authenticate');
     carrier = carrierWith({});
     twilio.troubles['GET AvailablePhoneNumbers'] = [
-      { status: 404, message: `The resource\n/Accounts/${TWILIO_ACCOUNT.accountSid}/x was not found ${'x'.repeat(1_000)}` },
+      {
+        status: 404,
+        message: `The resource\n/Accounts/${TWILIO_ACCOUNT.accountSid}/x was not found ${'x'.repeat(1_000)}`,
+      },
     ];
     const missing = await faultOf(search());
-    expect(missing.message).toMatch(/^Twilio refused the request: The resource \/Accounts\/…\/x was not found x{50,300}$/);
+    expect(missing.message).toMatch(
+      /^Twilio refused the request: The resource \/Accounts\/…\/x was not found x{50,300}$/,
+    );
     twilio.troubles['GET AvailablePhoneNumbers'] = ['hang-up', 'hang-up'];
     const lost = await faultOf(search());
     for (const fault of [refused, missing, lost]) {
       const everything = inspect(fault, { depth: 10, showHidden: true });
       expect(everything).not.toContain('secret-token');
-      expect(everything).not.toContain(Buffer.from(`${TWILIO_ACCOUNT.accountSid}:`).toString('base64').slice(0, 20));
+      expect(everything).not.toContain(
+        Buffer.from(`${TWILIO_ACCOUNT.accountSid}:`).toString('base64').slice(0, 20),
+      );
       expect(everything).not.toContain(TWILIO_ACCOUNT.accountSid);
     }
   });
@@ -121,11 +149,14 @@ describe('a purchase', () => {
     const trunkSid = twilio.trunks[0]?.['sid'];
     expect(twilio.originations).toMatchObject([{ trunk_sid: trunkSid, sip_url: `sip:${SIP_ADDRESS}` }]);
     expect(twilio.owned.map((row) => row['trunk_sid'])).toEqual([trunkSid, trunkSid, trunkSid]);
-    expect(twilio.owned.map((row) => row['sid'])).toEqual(expect.arrayContaining([first.carrierNumberId, second.carrierNumberId]));
+    expect(twilio.owned.map((row) => row['sid'])).toEqual(
+      expect.arrayContaining([first.carrierNumberId, second.carrierNumberId]),
+    );
   });
 
   it('finds its trunk among many, and finishes one that was cut short', async () => {
-    for (let index = 0; index < 4; index++) twilio.trunks.push({ sid: `TK${index}`, friendly_name: `other ${index}` });
+    for (let index = 0; index < 4; index++)
+      twilio.trunks.push({ sid: `TK${index}`, friendly_name: `other ${index}` });
     twilio.trunks.push({ sid: 'TKours', friendly_name: `Parley ${SIP_ADDRESS}` });
     await carrier.buy(NUMBER);
     expect(twilio.trunks).toHaveLength(5);
@@ -135,7 +166,9 @@ describe('a purchase', () => {
 
   it('is not sent when the trunk cannot be made', async () => {
     twilio.troubles['POST Trunks'] = [{ status: 403, message: 'Trunking is not enabled' }];
-    expect((await faultOf(carrier.buy(NUMBER))).message).toBe('Twilio refused the request: Trunking is not enabled');
+    expect((await faultOf(carrier.buy(NUMBER))).message).toBe(
+      'Twilio refused the request: Trunking is not enabled',
+    );
     expect(times(BUY)).toBe(0);
     await carrier.buy(NUMBER);
     expect(twilio.owned).toHaveLength(1);
@@ -156,7 +189,9 @@ describe('a purchase', () => {
   });
 
   it('of a number that is gone is refused in the words of Twilio', async () => {
-    expect((await faultOf(carrier.buy('+14155550199'))).message).toBe('Twilio refused the request: +14155550199 is not available');
+    expect((await faultOf(carrier.buy('+14155550199'))).message).toBe(
+      'Twilio refused the request: +14155550199 is not available',
+    );
   });
 
   it('is sent again after 429, which did nothing', async () => {
@@ -165,12 +200,15 @@ describe('a purchase', () => {
     expect(times(BUY)).toBe(2);
   });
 
-  it.each<TwilioTrouble>(['done-then-hang-up', 'done-then-500', 'done-then-silent'])('that ends in %s is sent once, and found', async (trouble) => {
-    twilio.troubles[BUY] = [trouble];
-    const { carrierNumberId } = await carrier.buy(NUMBER);
-    expect(twilio.owned).toMatchObject([{ sid: carrierNumberId, phone_number: NUMBER }]);
-    expect(times(BUY)).toBe(1);
-  });
+  it.each<TwilioTrouble>(['done-then-hang-up', 'done-then-500', 'done-then-silent'])(
+    'that ends in %s is sent once, and found',
+    async (trouble) => {
+      twilio.troubles[BUY] = [trouble];
+      const { carrierNumberId } = await carrier.buy(NUMBER);
+      expect(twilio.owned).toMatchObject([{ sid: carrierNumberId, phone_number: NUMBER }]);
+      expect(times(BUY)).toBe(1);
+    },
+  );
 
   it('that Twilio failed, and does not have, did not happen', async () => {
     twilio.troubles[BUY] = [{ status: 500 }];
@@ -206,7 +244,11 @@ describe('a call that Twilio cannot bring here', () => {
   it('is read where its signature is of this account, address and fields; the caller hears a sentence', async () => {
     const { lostCalls } = carrier;
     const headers = { 'x-twilio-signature': signTwilioRequest(url, form) };
-    expect(lostCalls?.read({ url, headers, form })).toEqual({ carrierCallId: 'CA1', callerNumber: '+14155550111', dialedNumber: NUMBER });
+    expect(lostCalls?.read({ url, headers, form })).toEqual({
+      carrierCallId: 'CA1',
+      callerNumber: '+14155550111',
+      dialedNumber: NUMBER,
+    });
     const forged = [
       { url: 'https://other.example.com/carriers/lost-call', headers, form },
       { url, headers, form: { ...form, To: '+12125550102' } },
@@ -214,14 +256,16 @@ describe('a call that Twilio cannot bring here', () => {
       { url, headers: { 'x-twilio-signature': '' }, form },
       { url, headers: { 'x-twilio-signature': signTwilioRequest(url, {}) }, form: {} },
     ];
-    for (const request of forged) expect(() => lostCalls?.read(request)).toThrow('not of this deployment’s carrier account');
+    for (const request of forged)
+      expect(() => lostCalls?.read(request)).toThrow('not of this deployment’s carrier account');
     expect(lostCalls?.apology.body).toMatch(/<Response><Say>Sorry, .*<\/Say><Hangup\/><\/Response>$/);
   });
 });
 
 describe('a number of the account', () => {
   it('is found among many when it was bought here, and only then', async () => {
-    for (let index = 0; index < 5; index++) twilio.owned.push({ sid: `PN${index}`, phone_number: `${NUMBER}${index}`, friendly_name: 'other' });
+    for (let index = 0; index < 5; index++)
+      twilio.owned.push({ sid: `PN${index}`, phone_number: `${NUMBER}${index}`, friendly_name: 'other' });
     twilio.owned.push({ sid: 'PNtheirs', phone_number: NUMBER, friendly_name: 'Head office' });
     expect(await carrier.findBought(NUMBER)).toBeNull();
     const bought = await carrier.buy(NUMBER);
@@ -245,7 +289,9 @@ describe('a number of the account', () => {
   it('stays when Twilio refuses', async () => {
     const { carrierNumberId } = await carrier.buy(NUMBER);
     twilio.troubles['DELETE IncomingPhoneNumbers'] = [{ status: 409, message: 'The number is being ported' }];
-    expect((await faultOf(carrier.release(carrierNumberId))).message).toBe('Twilio refused the request: The number is being ported');
+    expect((await faultOf(carrier.release(carrierNumberId))).message).toBe(
+      'Twilio refused the request: The number is being ported',
+    );
     expect(twilio.owned).toHaveLength(1);
   });
 });
@@ -255,10 +301,18 @@ describe('the carrier of a deployment', () => {
   const sip = { SIP_HOST: '127.0.0.1', SIP_PORT: 5060, SIP_PUBLIC_IP: undefined, PUBLIC_URL: undefined };
 
   it('is the test catalogue without an account, Twilio with one', async () => {
-    const without = { ...sip, TWILIO_ACCOUNT_SID: undefined, TWILIO_AUTH_TOKEN: undefined, TWILIO_BASE_URL: undefined };
+    const without = {
+      ...sip,
+      TWILIO_ACCOUNT_SID: undefined,
+      TWILIO_AUTH_TOKEN: undefined,
+      TWILIO_BASE_URL: undefined,
+    };
     expect((await chooseCarrier(without, logger)).name).toBe('Test catalogue');
     const { accountSid, authToken } = TWILIO_ACCOUNT;
-    const chosen = await chooseCarrier({ ...sip, TWILIO_ACCOUNT_SID: accountSid, TWILIO_AUTH_TOKEN: authToken, TWILIO_BASE_URL: twilio.url }, logger);
+    const chosen = await chooseCarrier(
+      { ...sip, TWILIO_ACCOUNT_SID: accountSid, TWILIO_AUTH_TOKEN: authToken, TWILIO_BASE_URL: twilio.url },
+      logger,
+    );
     expect(chosen.name).toBe('Twilio');
     await chosen.buy(NUMBER);
     expect(twilio.owned).toMatchObject([{ trunk_sid: null }]);

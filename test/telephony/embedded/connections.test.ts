@@ -25,7 +25,13 @@ beforeEach(async () => {
   clock = new ManualClock();
   sockets = [];
   transports = await openTransports({
-    ...{ host: '127.0.0.1', port: 0, tls: { ...certificate, port: 0, authorities: null }, clock, limits: LIMITS },
+    ...{
+      host: '127.0.0.1',
+      port: 0,
+      tls: { ...certificate, port: 0, authorities: null },
+      clock,
+      limits: LIMITS,
+    },
     onMessage: (text, peer) => {
       transports.send(`${text.slice(0, 7)} answered`, peer);
       return text.startsWith('OPTIONS');
@@ -126,7 +132,12 @@ describe('a connection to the SIP port', () => {
   it('security 14: from the same port again takes the place of the one before, and counts once', async () => {
     const localPort = await freeUdpPort();
     for (let n = 0; n < 10; n++) {
-      const socket = connect({ host: '127.0.0.1', port: transports.port, localAddress: '127.0.0.1', localPort });
+      const socket = connect({
+        host: '127.0.0.1',
+        port: transports.port,
+        localAddress: '127.0.0.1',
+        localPort,
+      });
       sockets.push(socket);
       await once(socket, 'connect');
       expect(await isServed(socket)).toBe(true);
@@ -142,7 +153,8 @@ describe('a connection to the SIP port', () => {
     const { port } = far.address() as AddressInfo;
     try {
       // Each address of the loopback is another peer.
-      for (let n = 1; n <= 6; n++) transports.send(OPTIONS, { transport: 'tcp', address: `127.0.1.${n}`, port });
+      for (let n = 1; n <= 6; n++)
+        transports.send(OPTIONS, { transport: 'tcp', address: `127.0.1.${n}`, port });
       expect(await isServed(await open())).toBe(true);
     } finally {
       far.close();

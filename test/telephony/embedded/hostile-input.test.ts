@@ -8,7 +8,8 @@ import { connectTestWorker, startTestSignalling } from '#test/fakes/signalling.t
 import { openRawCaller, type RawCaller } from './raw-caller.ts';
 
 const route: AdmissionAnswer = { action: 'route', data: { tag: 'worker-1' } };
-const sdp = 'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio 4000 RTP/AVP 0\r\n';
+const sdp =
+  'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio 4000 RTP/AVP 0\r\n';
 
 describe('what the network may send at the embedded signalling', () => {
   let server: EmbeddedSignalling;
@@ -76,17 +77,22 @@ describe('what the network may send at the embedded signalling', () => {
     caller.request({ contact, body: sdp });
     await expect.poll(() => invites.length + caller.responses.length, { interval: 5 }).toBeGreaterThan(0);
     await invites[0]?.answer(sdp).catch(() => undefined);
-    const end = await caller.next(({ start }) => (start.kind === 'response' ? start.status >= 400 : start.method === 'BYE'));
+    const end = await caller.next(({ start }) =>
+      start.kind === 'response' ? start.status >= 400 : start.method === 'BYE',
+    );
     expect(end).toBeTruthy();
     await expectNextCallIsNormal();
   });
 
-  it.each(['127.0.0.1:0', '127.0.0.1:99999'])('a Via naming %s is answered where it came from, and leaves nothing behind', async (sentBy) => {
-    for (let n = 0; n < 20; n++) caller.request({ method: 'OPTIONS', sentBy });
-    await expect.poll(() => caller.responses.filter((text) => text === '200 OPTIONS').length).toBe(20);
-    expect(server.metrics().malformed).toBe(0);
-    await expectNextCallIsNormal();
-  });
+  it.each(['127.0.0.1:0', '127.0.0.1:99999'])(
+    'a Via naming %s is answered where it came from, and leaves nothing behind',
+    async (sentBy) => {
+      for (let n = 0; n < 20; n++) caller.request({ method: 'OPTIONS', sentBy });
+      await expect.poll(() => caller.responses.filter((text) => text === '200 OPTIONS').length).toBe(20);
+      expect(server.metrics().malformed).toBe(0);
+      await expectNextCallIsNormal();
+    },
+  );
 
   it('after the caller’s BYE the answer is not sent again, even if its ACK was lost', async () => {
     await answered();

@@ -6,7 +6,8 @@ import { ManualClock } from '#test/fakes/manual-clock.ts';
 import { connectTestWorker, startTestSignalling } from '#test/fakes/signalling.ts';
 import { openRawCaller, type RawCaller } from './raw-caller.ts';
 
-const sdp = 'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio 4000 RTP/AVP 0\r\n';
+const sdp =
+  'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio 4000 RTP/AVP 0\r\n';
 
 describe('lost packets, on the server’s clock', () => {
   let clock: ManualClock;
@@ -39,7 +40,8 @@ describe('lost packets, on the server’s clock', () => {
   });
 
   const count = (response: string) => caller.responses.filter((text) => text === response).length;
-  const expectCount = (response: string, expected: number) => expect.poll(() => count(response), { interval: 5 }).toBe(expected);
+  const expectCount = (response: string, expected: number) =>
+    expect.poll(() => count(response), { interval: 5 }).toBe(expected);
 
   async function answered(): Promise<{ dialog: SipDialog; text: string; toTag: string }> {
     const text = caller.request({ body: sdp });
@@ -84,7 +86,13 @@ describe('lost packets, on the server’s clock', () => {
   it('the ACK never comes: after 32 s the caller is hung up on, and the worker is told', async () => {
     const { dialog } = await answered();
     const ended = new Promise<void>((resolve) =>
-      dialog.listen({ onEnded: resolve, onOffer: () => null, makeOffer: () => '', onAnswer: () => undefined, onInfo: () => undefined }),
+      dialog.listen({
+        onEnded: resolve,
+        onOffer: () => null,
+        makeOffer: () => '',
+        onAnswer: () => undefined,
+        onInfo: () => undefined,
+      }),
     );
     await clock.advance(31_900);
     expect(caller.requests).toEqual([]);

@@ -4,13 +4,15 @@ import { MessageStream } from '#telephony/embedded/message-stream.ts';
 
 describe('a byte stream of SIP', () => {
   it('is cut into the same messages however small the pieces are', () => {
-    const message = (body: string) => `INVITE sip:a@b SIP/2.0\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+    const message = (body: string) =>
+      `INVITE sip:a@b SIP/2.0\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
     const messages = ['', 'v=0', 'x'.repeat(60_000), ''].map(message);
     for (const size of [1, 7, 1_460, 200_000]) {
       const stream = new MessageStream();
       const bytes = Buffer.from(`\r\n\r\n${messages.join('\r\n')}`);
       const texts: string[] = [];
-      for (let at = 0; at < bytes.length; at += size) texts.push(...stream.take(bytes.subarray(at, at + size)).map(({ text }) => text));
+      for (let at = 0; at < bytes.length; at += size)
+        texts.push(...stream.take(bytes.subarray(at, at + size)).map(({ text }) => text));
       expect([texts, stream.isPartial]).toEqual([messages, false]);
     }
   });

@@ -1,12 +1,28 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { formatMessage, header, headerList, parameter, parseCseq, parseMessage, parseUri, uriOf } from '#telephony/embedded/message.ts';
+import {
+  formatMessage,
+  header,
+  headerList,
+  parameter,
+  parseCseq,
+  parseMessage,
+  parseUri,
+  uriOf,
+} from '#telephony/embedded/message.ts';
 
-const request = (...lines: string[]) => parseMessage(['OPTIONS sip:a@b SIP/2.0', ...lines, '', ''].join('\r\n'));
+const request = (...lines: string[]) =>
+  parseMessage(['OPTIONS sip:a@b SIP/2.0', ...lines, '', ''].join('\r\n'));
 
 describe('SIP messages', () => {
   it('compact names, folded lines and any letter case are the same headers', () => {
-    const message = request('v: SIP/2.0/UDP a;branch=1', 'F: <sip:x@y>;tag=1', 'SUBJECT: one', '  two', 'l: 0');
+    const message = request(
+      'v: SIP/2.0/UDP a;branch=1',
+      'F: <sip:x@y>;tag=1',
+      'SUBJECT: one',
+      '  two',
+      'l: 0',
+    );
     expect(message && [header(message, 'via'), header(message, 'from'), header(message, 'subject')]).toEqual([
       'SIP/2.0/UDP a;branch=1',
       '<sip:x@y>;tag=1',
@@ -20,8 +36,15 @@ describe('SIP messages', () => {
       'v: SIP/2.0/UDP c',
       'Contact: "Doe, \\"J\\", x" <sip:a@b?x=1,2>, <sip:c@d>',
     );
-    expect(message && headerList(message, 'via')).toEqual(['SIP/2.0/UDP a;branch=1', 'SIP/2.0/TCP b;branch=2', 'SIP/2.0/UDP c']);
-    expect(message && headerList(message, 'contact')).toEqual(['"Doe, \\"J\\", x" <sip:a@b?x=1,2>', '<sip:c@d>']);
+    expect(message && headerList(message, 'via')).toEqual([
+      'SIP/2.0/UDP a;branch=1',
+      'SIP/2.0/TCP b;branch=2',
+      'SIP/2.0/UDP c',
+    ]);
+    expect(message && headerList(message, 'contact')).toEqual([
+      '"Doe, \\"J\\", x" <sip:a@b?x=1,2>',
+      '<sip:c@d>',
+    ]);
   });
 
   it('a parameter is looked for outside the address and the display name', () => {
@@ -39,7 +62,10 @@ describe('SIP messages', () => {
 
   it.each([
     ['sip:+1%2055@h', { user: '+1 55', host: 'h', port: null, transport: null }],
-    ['sips:u;p=1:pw@[2001:db8::1]:5071;transport=TCP', { user: 'u', host: '2001:db8::1', port: 5071, transport: 'tcp' }],
+    [
+      'sips:u;p=1:pw@[2001:db8::1]:5071;transport=TCP',
+      { user: 'u', host: '2001:db8::1', port: 5071, transport: 'tcp' },
+    ],
     ['sip:h:0', null],
     ['sip:h:70000', null],
     ['tel:+1', null],
@@ -60,19 +86,32 @@ describe('SIP messages', () => {
   });
 
   it('a CSeq of 2^31 or more is malformed', () => {
-    expect(parseCseq({ headers: [{ name: 'CSeq', value: '2147483647 BYE' }] })).toEqual({ number: 2_147_483_647, method: 'BYE' });
+    expect(parseCseq({ headers: [{ name: 'CSeq', value: '2147483647 BYE' }] })).toEqual({
+      number: 2_147_483_647,
+      method: 'BYE',
+    });
     expect(parseCseq({ headers: [{ name: 'CSeq', value: '2147483648 BYE' }] })).toBeNull();
   });
 
   it('what is written is read back the same, and any text is read without throwing', () => {
-    const token = fc.stringMatching(/^[A-Za-z][A-Za-z0-9-]{0,12}$/).filter((name) => !/^(content-length|l)$/i.test(name));
+    const token = fc
+      .stringMatching(/^[A-Za-z][A-Za-z0-9-]{0,12}$/)
+      .filter((name) => !/^(content-length|l)$/i.test(name));
     const value = fc.string({ maxLength: 40 }).map((text) => text.trim());
     fc.assert(
-      fc.property(fc.array(fc.record({ name: token, value }), { maxLength: 20 }), fc.string({ unit: 'grapheme' }), (headers, body) => {
-        const message = { start: { kind: 'request', method: 'INFO', uri: 'sip:a@b' }, headers, body } as const;
-        const read = parseMessage(formatMessage(message));
-        expect(read && { ...read, headers: read.headers.slice(0, -1) }).toEqual(message);
-      }),
+      fc.property(
+        fc.array(fc.record({ name: token, value }), { maxLength: 20 }),
+        fc.string({ unit: 'grapheme' }),
+        (headers, body) => {
+          const message = {
+            start: { kind: 'request', method: 'INFO', uri: 'sip:a@b' },
+            headers,
+            body,
+          } as const;
+          const read = parseMessage(formatMessage(message));
+          expect(read && { ...read, headers: read.headers.slice(0, -1) }).toEqual(message);
+        },
+      ),
     );
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 300 }), (text) => {

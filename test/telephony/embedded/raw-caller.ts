@@ -79,17 +79,31 @@ export class RawCaller {
   /** Answers a request it was sent. */
   answer(request: SipMessage, status: number, body = ''): void {
     const same = (name: string) =>
-      request.headers.filter((entry) => entry.name.toLowerCase() === name).map((entry) => `${entry.name}: ${entry.value}`);
+      request.headers
+        .filter((entry) => entry.name.toLowerCase() === name)
+        .map((entry) => `${entry.name}: ${entry.value}`);
     const copied = ['via', 'from', 'to', 'call-id', 'cseq'].flatMap(same);
     const contact = `Contact: <sip:caller@127.0.0.1:${this.port}>`;
     const type = body === '' ? [] : ['Content-Type: application/sdp'];
-    this.send([`SIP/2.0 ${status} As Told`, ...copied, contact, ...type, `Content-Length: ${Buffer.byteLength(body)}`, '', body].join('\r\n'));
+    this.send(
+      [
+        `SIP/2.0 ${status} As Told`,
+        ...copied,
+        contact,
+        ...type,
+        `Content-Length: ${Buffer.byteLength(body)}`,
+        '',
+        body,
+      ].join('\r\n'),
+    );
   }
 
   /** Responses so far, as `status method`. */
   get responses(): string[] {
     return this.heard.flatMap((message) =>
-      message.start.kind === 'response' ? [`${message.start.status} ${(header(message, 'cseq') ?? '').split(' ')[1]}`] : [],
+      message.start.kind === 'response'
+        ? [`${message.start.status} ${(header(message, 'cseq') ?? '').split(' ')[1]}`]
+        : [],
     );
   }
 
@@ -105,19 +119,27 @@ export class RawCaller {
       const found = this.heard.find(matches);
       if (found) return found;
       if (systemClock.now() > untilMs)
-        throw new Error(`not heard within ${deadlineMs} ms; heard: ${[...this.responses, ...this.requests].join(', ')}`);
+        throw new Error(
+          `not heard within ${deadlineMs} ms; heard: ${[...this.responses, ...this.requests].join(', ')}`,
+        );
       await systemClock.sleep(5);
     }
   }
 
   /** The first response with this status. */
   response(status: number, deadlineMs?: number): Promise<SipMessage> {
-    return this.next((message) => message.start.kind === 'response' && message.start.status === status, deadlineMs);
+    return this.next(
+      (message) => message.start.kind === 'response' && message.start.status === status,
+      deadlineMs,
+    );
   }
 
   /** The first request with this method. */
   incoming(method: string, deadlineMs?: number): Promise<SipMessage> {
-    return this.next((message) => message.start.kind === 'request' && message.start.method === method, deadlineMs);
+    return this.next(
+      (message) => message.start.kind === 'request' && message.start.method === method,
+      deadlineMs,
+    );
   }
 
   close(): void {

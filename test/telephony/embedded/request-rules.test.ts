@@ -42,8 +42,18 @@ describe('requests the embedded signalling refuses by rule', () => {
       420,
       { unsupported: 'nothingSupportsThis' },
     ],
-    ['RFC 4475 §3.3.2 a URI scheme nobody knows', { uri: 'nobodyKnowsThisScheme:totallyopaquecontent' }, 416, {}],
-    ['RFC 3261 §8.2.1 a method nobody takes', { method: 'NEWMETHOD' }, 405, { allow: expect.stringContaining('INVITE') }],
+    [
+      'RFC 4475 §3.3.2 a URI scheme nobody knows',
+      { uri: 'nobodyKnowsThisScheme:totallyopaquecontent' },
+      416,
+      {},
+    ],
+    [
+      'RFC 3261 §8.2.1 a method nobody takes',
+      { method: 'NEWMETHOD' },
+      405,
+      { allow: expect.stringContaining('INVITE') },
+    ],
     ['RFC 3261 §12.2.2 a dialog nobody knows', { method: 'BYE', toTag: 'nobody' }, 481, {}],
   ];
   it.each(cases)('%s', async (_, request, status, headers) => {
@@ -56,12 +66,15 @@ describe('requests the embedded signalling refuses by rule', () => {
   it.each([
     ['Via', (port: number): RawRequest => ({ sentBy: `127.0.0.1:${port}` })],
     ['Contact', (port: number): RawRequest => ({ contact: `<sip:agent@127.0.0.1:${port}>` })],
-  ])('security 11: a call of its own that has come back, by its %s, is refused before anybody is asked', async (_, own) => {
-    // Responses to a Via of the server's own port would go to the server itself.
-    caller.request({ ...own(server.sipPort), lines: [] });
-    await expect.poll(() => server.metrics().transactions).toBe(1);
-    expect([asked, server.metrics().invites]).toEqual([0, 0]);
-  });
+  ])(
+    'security 11: a call of its own that has come back, by its %s, is refused before anybody is asked',
+    async (_, own) => {
+      // Responses to a Via of the server's own port would go to the server itself.
+      caller.request({ ...own(server.sipPort), lines: [] });
+      await expect.poll(() => server.metrics().transactions).toBe(1);
+      expect([asked, server.metrics().invites]).toEqual([0, 0]);
+    },
+  );
 
   it('RFC 4475 §3.3.3 Max-Forwards is for those who pass a request on: with none left it is answered', async () => {
     caller.send(

@@ -7,10 +7,14 @@ import { connectTestWorker, startTestSignalling } from '#test/fakes/signalling.t
 import { openRawCaller, type RawCaller } from './raw-caller.ts';
 
 const PATIENCE = { timeout: 15_000, interval: 5 };
-const OFFER = 'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio 4000 RTP/AVP 0\r\n';
+const OFFER =
+  'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio 4000 RTP/AVP 0\r\n';
 const ANSWER = OFFER.replace('4000', '5000');
 
-/** The server's clock stands still until it is advanced: nothing is sent again, and no interval ends, by itself. */
+/**
+ * The server's clock stands still until it is advanced: nothing is sent again, and no interval ends, by
+ * itself.
+ */
 describe('session timers (RFC 4028) and UPDATE (RFC 3311)', () => {
   let clock: ManualClock;
   let server: EmbeddedSignalling;
@@ -40,7 +44,11 @@ describe('session timers (RFC 4028) and UPDATE (RFC 3311)', () => {
   });
 
   const responseTo = (cseq: string) =>
-    caller.next((message) => message.start.kind === 'response' && message.start.status >= 200 && header(message, 'cseq') === cseq, PATIENCE.timeout);
+    caller.next(
+      (message) =>
+        message.start.kind === 'response' && message.start.status >= 200 && header(message, 'cseq') === cseq,
+      PATIENCE.timeout,
+    );
   const tagOf = (message: SipMessage) => /tag=([^;\s]+)/.exec(header(message, 'to') ?? '')?.[1] ?? '';
 
   /** An answered call; resolves with its 200. */
@@ -70,7 +78,11 @@ describe('session timers (RFC 4028) and UPDATE (RFC 3311)', () => {
 
   it('an interval is agreed to, the caller refreshes, and without a refresh the call ends with a BYE a little before its end', async () => {
     const ok = await answered(TIMED);
-    expect([header(ok, 'session-expires'), header(ok, 'require'), header(ok, 'supported')]).toEqual(['120;refresher=uac', 'timer', 'timer, 100rel']);
+    expect([header(ok, 'session-expires'), header(ok, 'require'), header(ok, 'supported')]).toEqual([
+      '120;refresher=uac',
+      'timer',
+      'timer, 100rel',
+    ]);
     await clock.advance(87_000);
     expect(hasEnded).toBe(false);
     await clock.advance(2_000);
@@ -111,7 +123,11 @@ describe('session timers (RFC 4028) and UPDATE (RFC 3311)', () => {
   });
 
   it('a caller who wants us to refresh gets an UPDATE at half of the interval, and the call goes on as long as it is answered', async () => {
-    const ok = await answered(['Supported: timer', 'Session-Expires: 120;refresher=uas', 'Allow: INVITE, UPDATE']);
+    const ok = await answered([
+      'Supported: timer',
+      'Session-Expires: 120;refresher=uas',
+      'Allow: INVITE, UPDATE',
+    ]);
     expect(header(ok, 'session-expires')).toBe('120;refresher=uas');
     await clock.advance(60_000);
     const update = await caller.incoming('UPDATE', PATIENCE.timeout);
@@ -143,7 +159,11 @@ describe('session timers (RFC 4028) and UPDATE (RFC 3311)', () => {
   });
 
   it('an interval too short is refused with the shortest one that is taken, in a call as well', async () => {
-    caller.request({ body: OFFER, lines: ['Supported: timer', 'Session-Expires: 60'], branch: 'z9hG4bK-short' });
+    caller.request({
+      body: OFFER,
+      lines: ['Supported: timer', 'Session-Expires: 60'],
+      branch: 'z9hG4bK-short',
+    });
     const refused = await caller.response(422, PATIENCE.timeout);
     expect(header(refused, 'min-se')).toBe('90');
     expect(invites).toEqual([]);

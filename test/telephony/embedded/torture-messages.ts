@@ -1,4 +1,7 @@
-/** The messages of RFC 4475, each with what becomes of it here: the status it is answered with, `taken` (an INVITE that is admitted), or null (nothing comes back). */
+/**
+ * The messages of RFC 4475, each with what becomes of it here: the status it is answered with, `taken` (an
+ * INVITE that is admitted), or null (nothing comes back).
+ */
 
 /** One message of the RFC. */
 export interface TortureMessage {
@@ -14,7 +17,12 @@ const sdp = (address: string, timing = '0 0') =>
   `v=0\no=mhandley 29739 7272939 IN IP4 ${address}\ns=-\nc=IN IP4 ${address}\nt=${timing}\nm=audio 49217 RTP/AVP 0 12\nm=video 3227 RTP/AVP 31\na=rtpmap:31 LPC\n`;
 
 /** Lines as they stand in the RFC; what ends in an empty line has no body. */
-function torture(name: string, about: string, becomes: TortureMessage['becomes'], text: string): TortureMessage {
+function torture(
+  name: string,
+  about: string,
+  becomes: TortureMessage['becomes'],
+  text: string,
+): TortureMessage {
   return { name, about, becomes, text: text.replace(/^\n/, '').replaceAll('\n', '\r\n') };
 }
 

@@ -7,7 +7,8 @@ import { openRawCaller, type RawCaller } from './raw-caller.ts';
 import { TORTURE_MESSAGES } from './torture-messages.ts';
 
 const PATIENCE = { timeout: 15_000, interval: 5 };
-const sdp = 'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio 4000 RTP/AVP 0\r\n';
+const sdp =
+  'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio 4000 RTP/AVP 0\r\n';
 
 /** Every message goes in as the RFC has it, but for the top Via, which names the test's own port. */
 describe('RFC 4475 SIP torture test messages', () => {
@@ -32,39 +33,59 @@ describe('RFC 4475 SIP torture test messages', () => {
 
   /** Has a message's responses come to the caller. */
   function send(text: string): void {
-    caller.send(text.replace(/^((?:via|v)\s*:\s*SIP\s*\/\s*[\d.]+\s*\/\s*\w+\s+)[^;\s,]+/im, `$1127.0.0.1:${caller.port}`));
+    caller.send(
+      text.replace(
+        /^((?:via|v)\s*:\s*SIP\s*\/\s*[\d.]+\s*\/\s*\w+\s+)[^;\s,]+/im,
+        `$1127.0.0.1:${caller.port}`,
+      ),
+    );
   }
 
   /** The server has read everything before it; then its Call-ID is the one of this request. */
   async function expectServing(): Promise<void> {
     caller.request({ method: 'OPTIONS', callId: 'still-there' });
-    await caller.next(({ start, headers }) => start.kind === 'response' && header({ headers }, 'call-id') === 'still-there', PATIENCE.timeout);
+    await caller.next(
+      ({ start, headers }) => start.kind === 'response' && header({ headers }, 'call-id') === 'still-there',
+      PATIENCE.timeout,
+    );
   }
 
-  it.each(TORTURE_MESSAGES.filter(({ becomes }) => typeof becomes === 'number'))('$name: $about, answered $becomes', async ({ becomes, text }) => {
-    send(text);
-    const answer = await caller.next(({ start }) => start.kind === 'response' && start.status >= 200, PATIENCE.timeout);
-    expect(answer.start).toMatchObject({ status: becomes });
-    const callId = /^(?:call-id|i)\s*:\s*(.*)$/im.exec(text)?.[1]?.trim();
-    if (callId !== undefined) expect(header(answer, 'call-id')).toBe(callId);
-    if (header(answer, 'to') !== null) expect(parameter(header(answer, 'to') ?? '', 'tag')).not.toBeNull();
-    await expectServing();
-    expect(invites).toEqual([]);
-    expect(server.metrics().dialogs).toBe(0);
-  });
+  it.each(TORTURE_MESSAGES.filter(({ becomes }) => typeof becomes === 'number'))(
+    '$name: $about, answered $becomes',
+    async ({ becomes, text }) => {
+      send(text);
+      const answer = await caller.next(
+        ({ start }) => start.kind === 'response' && start.status >= 200,
+        PATIENCE.timeout,
+      );
+      expect(answer.start).toMatchObject({ status: becomes });
+      const callId = /^(?:call-id|i)\s*:\s*(.*)$/im.exec(text)?.[1]?.trim();
+      if (callId !== undefined) expect(header(answer, 'call-id')).toBe(callId);
+      if (header(answer, 'to') !== null) expect(parameter(header(answer, 'to') ?? '', 'tag')).not.toBeNull();
+      await expectServing();
+      expect(invites).toEqual([]);
+      expect(server.metrics().dialogs).toBe(0);
+    },
+  );
 
-  it.each(TORTURE_MESSAGES.filter(({ becomes }) => becomes === null))('$name: $about, not answered', async ({ text }) => {
-    send(text);
-    await expectServing();
-    expect(caller.responses).toEqual(['200 OPTIONS']);
-  });
+  it.each(TORTURE_MESSAGES.filter(({ becomes }) => becomes === null))(
+    '$name: $about, not answered',
+    async ({ text }) => {
+      send(text);
+      await expectServing();
+      expect(caller.responses).toEqual(['200 OPTIONS']);
+    },
+  );
 
-  it.each(TORTURE_MESSAGES.filter(({ becomes }) => becomes === 'taken'))('$name: $about, taken', async ({ text }) => {
-    send(text);
-    await expect.poll(() => invites.length, PATIENCE).toBe(1);
-    invites[0]?.refuse(486);
-    await caller.response(486, PATIENCE.timeout);
-  });
+  it.each(TORTURE_MESSAGES.filter(({ becomes }) => becomes === 'taken'))(
+    '$name: $about, taken',
+    async ({ text }) => {
+      send(text);
+      await expect.poll(() => invites.length, PATIENCE).toBe(1);
+      invites[0]?.refuse(486);
+      await caller.response(486, PATIENCE.timeout);
+    },
+  );
 
   it('all of them are here, each once', () => {
     expect(new Set(TORTURE_MESSAGES.map(({ name }) => name)).size).toBe(49);

@@ -4,7 +4,11 @@ import { ClientTransaction, ServerTransaction } from '#telephony/embedded/transa
 import type { Peer } from '#telephony/embedded/transport.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 
-const message: SipMessage = { start: { kind: 'request', method: 'INVITE', uri: 'sip:a@b' }, headers: [], body: '' };
+const message: SipMessage = {
+  start: { kind: 'request', method: 'INVITE', uri: 'sip:a@b' },
+  headers: [],
+  body: '',
+};
 const peer = (transport: 'udp' | 'tcp'): Peer => ({ transport, address: '127.0.0.1', port: 5090 });
 
 describe('transactions (RFC 3261 §17)', () => {
@@ -35,23 +39,29 @@ describe('transactions (RFC 3261 §17)', () => {
     const transaction = new ClientTransaction(
       deps(),
       { key: 'k', message, text: 'request', method, peer: peer(transport) },
-      { onFailed: (status) => told.push(status === 408 ? 'timeout' : 'unreachable'), onDone: () => told.push('done') },
+      {
+        onFailed: (status) => told.push(status === 408 ? 'timeout' : 'unreachable'),
+        onDone: () => told.push('done'),
+      },
     );
     transaction.start();
     return transaction;
   };
 
-  it.each(['udp', 'tcp'] as const)('§13.3.1.4 a 2xx over %s goes again, slower and slower, until its ACK', async (transport) => {
-    const transaction = server('INVITE', transport);
-    transaction.respond(200, 'ok');
-    await clock.advance(8_000);
-    expect(times('ok')).toEqual([0, 500, 1_500, 3_500, 7_500]);
-    transaction.acknowledge();
-    await clock.advance(60_000);
-    expect(times('ok')).toHaveLength(5);
-    expect(told).toEqual(['done']);
-    expect(clock.pendingTimers).toBe(0);
-  });
+  it.each(['udp', 'tcp'] as const)(
+    '§13.3.1.4 a 2xx over %s goes again, slower and slower, until its ACK',
+    async (transport) => {
+      const transaction = server('INVITE', transport);
+      transaction.respond(200, 'ok');
+      await clock.advance(8_000);
+      expect(times('ok')).toEqual([0, 500, 1_500, 3_500, 7_500]);
+      transaction.acknowledge();
+      await clock.advance(60_000);
+      expect(times('ok')).toHaveLength(5);
+      expect(told).toEqual(['done']);
+      expect(clock.pendingTimers).toBe(0);
+    },
+  );
 
   it('§13.3.1.4 a 2xx that is never acknowledged is given up after 32 s, once', async () => {
     server('INVITE').respond(200, 'ok');

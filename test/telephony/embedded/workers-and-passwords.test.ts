@@ -1,7 +1,11 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { systemClock } from '#config/clock.ts';
 import type { AdmissionAnswer, AdmissionRequest } from '#config/sip-admission.ts';
-import { checkDigest, type DigestAlgorithm, digestChallenges } from '#control-plane/calls/admission/sip-digest.ts';
+import {
+  checkDigest,
+  type DigestAlgorithm,
+  digestChallenges,
+} from '#control-plane/calls/admission/sip-digest.ts';
 import type { EmbeddedSignalling } from '#telephony/embedded/server.ts';
 import type { Signalling } from '#telephony/signalling.ts';
 import { dial } from '#test/fakes/baresip.ts';
@@ -10,7 +14,8 @@ import { runSipp } from '#test/fakes/sipp.ts';
 import { startSippPhone } from '#test/fakes/sipp-phone.ts';
 import { describeNeeds } from '#test/needs.ts';
 
-const sdp = 'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio 4000 RTP/AVP 0\r\n';
+const sdp =
+  'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio 4000 RTP/AVP 0\r\n';
 const route: AdmissionAnswer = { action: 'route', data: { tag: 'worker-1' } };
 
 const PASSWORD = { username: 'trunk', password: 'correct-horse' };
@@ -39,10 +44,23 @@ describeNeeds(['sipp', 'baresip'])('what the embedded server does beyond drachti
     let ended = 0;
     worker.onInvite((invite) => {
       void invite.answer(sdp).then((dialog) => {
-        dialog.listen({ onEnded: () => (ended += 1), onOffer: () => null, makeOffer: () => sdp, onAnswer: () => undefined, onInfo: () => undefined });
+        dialog.listen({
+          onEnded: () => (ended += 1),
+          onOffer: () => null,
+          makeOffer: () => sdp,
+          onAnswer: () => undefined,
+          onInfo: () => undefined,
+        });
       });
     });
-    const { code, screen } = await runSipp('digest', server.sipPort, ['-m', '1', '-au', 'trunk', '-ap', 'correct-horse']);
+    const { code, screen } = await runSipp('digest', server.sipPort, [
+      '-m',
+      '1',
+      '-au',
+      'trunk',
+      '-ap',
+      'correct-horse',
+    ]);
     expect(code, screen).toBe(0);
     await expect.poll(() => ended, { timeout: 10_000 }).toBe(1);
     expect(server.metrics()).toMatchObject({ dialogs: 0, refused: 1 });
@@ -50,12 +68,20 @@ describeNeeds(['sipp', 'baresip'])('what the embedded server does beyond drachti
 
   /** Routes who proves the password, and challenges everybody else. */
   function asksForPassword(algorithms: readonly DigestAlgorithm[]): typeof admit {
-    const scope = () => ({ key: Buffer.alloc(32, 1), phoneNumber: '+15550100', algorithms, wallTimeMs: systemClock.wallTime() });
+    const scope = () => ({
+      key: Buffer.alloc(32, 1),
+      phoneNumber: '+15550100',
+      algorithms,
+      wallTimeMs: systemClock.wallTime(),
+    });
     return ({ headers, request_uri: requestUri }) => {
       const verdict = checkDigest(headers['proxy-authorization'], PASSWORD, { ...scope(), requestUri });
       if (verdict.is === 'right') return route;
       const challenge = { 'Proxy-Authenticate': digestChallenges(scope()) };
-      return { action: 'reject', data: { status: 407, reason: 'Proxy Authentication Required', headers: challenge } };
+      return {
+        action: 'reject',
+        data: { status: 407, reason: 'Proxy Authentication Required', headers: challenge },
+      };
     };
   }
 
@@ -66,7 +92,9 @@ describeNeeds(['sipp', 'baresip'])('what the embedded server does beyond drachti
       invite.refuse(486);
       called.resolve();
     });
-    const phone = await dial(`sip:+15550100@127.0.0.1:${server.sipPort}`, new Int16Array(0), { credentials: PASSWORD });
+    const phone = await dial(`sip:+15550100@127.0.0.1:${server.sipPort}`, new Int16Array(0), {
+      credentials: PASSWORD,
+    });
     await called.promise;
     await phone.close();
   });

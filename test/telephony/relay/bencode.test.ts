@@ -31,21 +31,39 @@ it('is written as BEP 3 has it: lengths in bytes, keys in order', () => {
   expect(encodeBencode({ b: ['ä', -7], a: '' }).toString()).toBe('d1:a0:1:bl2:äi-7eee');
 });
 
-it.each(['', 'i7', 'i-e', 'i07x', 'l', 'l-3:', '5:four', '-1:x', '99999999999:x', 'd1:a', 'di1e1:ae', '1:a1:b', 'x', 'l'.repeat(100)])(
-  '%j is refused',
-  (text) => {
-    expect(() => decodeBencode(Buffer.from(text))).toThrow(SyntaxError);
-  },
-);
+it.each([
+  '',
+  'i7',
+  'i-e',
+  'i07x',
+  'l',
+  'l-3:',
+  '5:four',
+  '-1:x',
+  '99999999999:x',
+  'd1:a',
+  'di1e1:ae',
+  '1:a1:b',
+  'x',
+  'l'.repeat(100),
+])('%j is refused', (text) => {
+  expect(() => decodeBencode(Buffer.from(text))).toThrow(SyntaxError);
+});
 
 it('any bytes are read or refused', () => {
   fc.assert(
-    fc.property(fc.oneof(fc.uint8Array({ maxLength: 60 }), fc.string({ unit: fc.constantFrom(...'dlie:-0123456789a'), maxLength: 60 })), (bytes) => {
-      try {
-        decodeBencode(Buffer.from(bytes));
-      } catch (error) {
-        expect(error).toBeInstanceOf(SyntaxError);
-      }
-    }),
+    fc.property(
+      fc.oneof(
+        fc.uint8Array({ maxLength: 60 }),
+        fc.string({ unit: fc.constantFrom(...'dlie:-0123456789a'), maxLength: 60 }),
+      ),
+      (bytes) => {
+        try {
+          decodeBencode(Buffer.from(bytes));
+        } catch (error) {
+          expect(error).toBeInstanceOf(SyntaxError);
+        }
+      },
+    ),
   );
 });

@@ -55,7 +55,12 @@ describe('which relay carries a call', () => {
     expect(await first.offer('network', 'v=0\r\n')).toBe('by a');
     expect(await second.offer('network', 'v=0\r\n')).toBe('by b');
     expect(await first.answer('worker', 'v=0\r\n')).toBe('by a');
-    expect(a.commands.at(-1)).toMatchObject({ command: 'answer', 'call-id': 'call-1', 'from-tag': 'network', 'to-tag': 'worker' });
+    expect(a.commands.at(-1)).toMatchObject({
+      command: 'answer',
+      'call-id': 'call-1',
+      'from-tag': 'network',
+      'to-tag': 'worker',
+    });
   });
 
   it('is told from which side to which an offer goes', async () => {
@@ -75,7 +80,10 @@ describe('which relay carries a call', () => {
     expect(await relay.openCall().offer('network', 'v=0\r\n')).toBe('by b');
     expect(await relay.openCall().offer('network', 'v=0\r\n')).toBe('by b');
     await clock.advance(10_000);
-    const carriers = [await relay.openCall().offer('network', 'v=0\r\n'), await relay.openCall().offer('network', 'v=0\r\n')];
+    const carriers = [
+      await relay.openCall().offer('network', 'v=0\r\n'),
+      await relay.openCall().offer('network', 'v=0\r\n'),
+    ];
     expect(carriers.sort()).toEqual(['by a', 'by b']);
   });
 
@@ -99,7 +107,10 @@ describe('which relay carries a call', () => {
   it('without any a call is not carried', async () => {
     a.state = 'silent';
     b.state = 'refusing';
-    await expect(relay.openCall().offer('network', 'v=0\r\n')).rejects.toMatchObject({ code: 'media_relay_unreachable', sipStatus: 503 });
+    await expect(relay.openCall().offer('network', 'v=0\r\n')).rejects.toMatchObject({
+      code: 'media_relay_unreachable',
+      sipStatus: 503,
+    });
   });
 
   it('at its end whoever was asked is told, as one that was silent may have done what it was asked', async () => {

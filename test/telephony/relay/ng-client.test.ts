@@ -25,7 +25,10 @@ beforeEach(async () => {
   await once(relay, 'listening');
   clock = new ManualClock();
   let count = 0;
-  client = createNgClient({ host: '127.0.0.1', port: relay.address().port }, { clock, cookie: () => `cookie-${++count}` });
+  client = createNgClient(
+    { host: '127.0.0.1', port: relay.address().port },
+    { clock, cookie: () => `cookie-${++count}` },
+  );
 });
 afterEach(() => {
   client.close();
@@ -42,12 +45,16 @@ async function outwait(tries: number): Promise<void> {
 
 it('a command is a cookie and a bencoded dictionary, and so is its answer', async () => {
   answer = (cookie) => `${cookie} d6:result2:ok3:sdp5:v=0\r\ne`;
-  expect(await client.ask({ command: 'offer', 'call-id': 'one', 'delete-delay': 0, flags: ['strict-source'] })).toEqual({
+  expect(
+    await client.ask({ command: 'offer', 'call-id': 'one', 'delete-delay': 0, flags: ['strict-source'] }),
+  ).toEqual({
     result: 'ok',
     sdp: 'v=0\r\n',
   });
   // Keys in order, as bencode wants them.
-  expect(asked[0]).toBe('cookie-1 d7:call-id3:one7:command5:offer12:delete-delayi0e5:flagsl13:strict-sourceee');
+  expect(asked[0]).toBe(
+    'cookie-1 d7:call-id3:one7:command5:offer12:delete-delayi0e5:flagsl13:strict-sourceee',
+  );
 });
 
 it('a command that is not answered is sent again as it was, so that it is done once', async () => {
@@ -70,7 +77,9 @@ it('a relay that stays silent is given up after five tries', async () => {
 
 it('what a relay refuses is told with its own words', async () => {
   answer = (cookie) => `${cookie} d6:result5:error12:error-reason12:Unknown calle`;
-  await expect(client.ask({ command: 'answer', 'call-id': 'one' })).rejects.toThrow(new NgRefused('rtpengine: Unknown call'));
+  await expect(client.ask({ command: 'answer', 'call-id': 'one' })).rejects.toThrow(
+    new NgRefused('rtpengine: Unknown call'),
+  );
 });
 
 it.each([
@@ -135,7 +144,9 @@ it('a relay that was silent is asked anew, and answers when it is back', async (
   for (let tries = 0; tries < 5; tries++) await clock.advance(250);
   await expect(answered).rejects.toThrow(NgSilent);
   relay = createSocket('udp4');
-  relay.on('message', (datagram, from) => relay.send(`${datagram.toString().split(' ')[0]} d6:result4:ponge`, from.port, '127.0.0.1'));
+  relay.on('message', (datagram, from) =>
+    relay.send(`${datagram.toString().split(' ')[0]} d6:result4:ponge`, from.port, '127.0.0.1'),
+  );
   relay.bind(port, '127.0.0.1');
   await once(relay, 'listening');
   expect(await client.ask({ command: 'ping' })).toEqual({ result: 'pong' });

@@ -2,16 +2,37 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { fault } from '#config/errors.ts';
 import type { MediaRelay, RelaySide } from '#telephony/relay/media-relay.ts';
 import { relayedSignalling } from '#telephony/relay/relayed-signalling.ts';
-import type { DialogFacts, DialRequest, OutgoingInvite, Signalling, SipDialog, SipDialogListener } from '#telephony/signalling.ts';
+import type {
+  DialogFacts,
+  DialRequest,
+  OutgoingInvite,
+  Signalling,
+  SipDialog,
+  SipDialogListener,
+} from '#telephony/signalling.ts';
 
 const audio = (port: number, protocol = 'RTP/AVP', more = '') =>
   `v=0\r\no=- 1 1 IN IP4 192.0.2.1\r\ns=-\r\nc=IN IP4 192.0.2.1\r\nt=0 0\r\nm=audio ${port} ${protocol} 0\r\n${more}`;
 const CRYPTO = 'a=crypto:1 AES_CM_128_HMAC_SHA1_80 inline:d0RmdmcmVCspeEc3QGZiNWpVLFJhQX1cfHAwJSoj\r\n';
 const FACTS: DialogFacts = {
-  ...{ sipCallId: 'c', localTag: 'l', remoteTag: 'r', localParty: '<sip:l>', remoteParty: '<sip:r>', routeSet: [], localCseq: 1 },
+  ...{
+    sipCallId: 'c',
+    localTag: 'l',
+    remoteTag: 'r',
+    localParty: '<sip:l>',
+    remoteParty: '<sip:r>',
+    routeSet: [],
+    localCseq: 1,
+  },
   ...{ remoteTarget: 'sip:r', localContact: 'sip:l', localSdp: audio(1), remoteSdp: '' },
 };
-const REQUEST: DialRequest = { toUri: 'sip:callee@trunk', fromNumber: '+15550100', sdpOffer: audio(4_000), headers: {}, credentials: null };
+const REQUEST: DialRequest = {
+  toUri: 'sip:callee@trunk',
+  fromNumber: '+15550100',
+  sdpOffer: audio(4_000),
+  headers: {},
+  credentials: null,
+};
 
 /** A relay that says what it was given, and takes as long as a test has it take. */
 class Relay implements MediaRelay {
@@ -164,7 +185,13 @@ describe('a call out through a relay', () => {
     dialog.listener?.onEnded();
     let isEnded = false;
     const none = () => null;
-    answered.listen({ onEnded: () => (isEnded = true), onOffer: none, makeOffer: none, onAnswer: none, onInfo: none });
+    answered.listen({
+      onEnded: () => (isEnded = true),
+      onOffer: none,
+      makeOffer: none,
+      onAnswer: none,
+      onInfo: none,
+    });
     await settle();
     expect(isEnded).toBe(true);
     expect(relay.open).toBe(0);
@@ -196,7 +223,9 @@ describe('a change of a call through a relay', () => {
 describe('a call taken over', () => {
   it('is hung up on where no relay answers: nobody else would', async () => {
     relay.isThere = false;
-    await expect(signalling.resume(FACTS, audio(4_000))).rejects.toMatchObject({ code: 'media_relay_unreachable' });
+    await expect(signalling.resume(FACTS, audio(4_000))).rejects.toMatchObject({
+      code: 'media_relay_unreachable',
+    });
     expect(far.resumed).toEqual([FACTS.localSdp]);
     expect(far.resumedDialog.isHungUp).toBe(true);
     expect(relay.open).toBe(0);

@@ -28,249 +28,317 @@ import { openRawCaller, type RawCaller } from '../embedded/raw-caller.ts';
 
 const PATIENCE = { timeout: 30_000 };
 
-describeWhereThere(['rtpengine', 'baresip', 'openssl', 'sipp'])('phone calls whose audio goes through rtpengine', { timeout: 60_000 }, () => {
-  const logger = createLogger({ level: 'silent', name: 'test' });
-  let ours: TestCertificate;
-  let theirs: TestCertificate;
-  let media: Awaited<ReturnType<typeof startMediaThread>>;
-  let rtpengine: Rtpengine;
-  let server: EmbeddedSignalling;
-  let workers: Signalling[];
-  let phone: Phone | null;
-  let caller: RawCaller;
-  let peer: RtpPeer;
+describeWhereThere(['rtpengine', 'baresip', 'openssl', 'sipp'])(
+  'phone calls whose audio goes through rtpengine',
+  { timeout: 60_000 },
+  () => {
+    const logger = createLogger({ level: 'silent', name: 'test' });
+    let ours: TestCertificate;
+    let theirs: TestCertificate;
+    let media: Awaited<ReturnType<typeof startMediaThread>>;
+    let rtpengine: Rtpengine;
+    let server: EmbeddedSignalling;
+    let workers: Signalling[];
+    let phone: Phone | null;
+    let caller: RawCaller;
+    let peer: RtpPeer;
 
-  beforeAll(async () => {
-    [ours, theirs] = [makeCertificate(), makeCertificate()];
-    media = await openMedia(23_240);
-    rtpengine = await startRtpengine();
-  });
-  afterAll(async () => {
-    await rtpengine?.close();
-    await media.close();
-    ours.remove();
-    theirs.remove();
-  });
-
-  beforeEach(async () => {
-    phone = null;
-    workers = [];
-    server = await startTestSignalling({
-      tls: { port: 0, certificate: ours.certificate, key: ours.key, authorities: theirs.certificate },
+    beforeAll(async () => {
+      [ours, theirs] = [makeCertificate(), makeCertificate()];
+      media = await openMedia(23_240);
+      rtpengine = await startRtpengine();
     });
-    caller = await openRawCaller(server.sipPort);
-    peer = await openRtpPeer();
-  });
-  afterEach(async () => {
-    await phone?.close();
-    peer.close();
-    caller.close();
-    for (const worker of workers) worker.close();
-    await server.close();
-  });
+    afterAll(async () => {
+      await rtpengine?.close();
+      await media.close();
+      ours.remove();
+      theirs.remove();
+    });
 
-  const openMedia = (rtpPortMin: number) => startMediaThread({ rtpPortMin, rtpPortMax: rtpPortMin + 19, iceServers: [], clock: systemClock, logger });
-  const deps = () => ({ clock: systemClock, media, sipHost: '127.0.0.1', sipPublicIp: undefined, random: Math.random });
-  const security = () => ({ certificate: theirs.file, authority: ours.file });
-  const request = (toUri: string) => ({
-    ...{ toUri, fromNumber: '+15550100', headers: { 'X-Service-Session-Id': 's1' }, credentials: null, recording: null, ringMs: 20_000 },
-  });
+    beforeEach(async () => {
+      phone = null;
+      workers = [];
+      server = await startTestSignalling({
+        tls: { port: 0, certificate: ours.certificate, key: ours.key, authorities: theirs.certificate },
+      });
+      caller = await openRawCaller(server.sipPort);
+      peer = await openRtpPeer();
+    });
+    afterEach(async () => {
+      await phone?.close();
+      peer.close();
+      caller.close();
+      for (const worker of workers) worker.close();
+      await server.close();
+    });
 
-  /** A worker whose calls go through these relays, ours alone unless told otherwise. */
-  async function openWorker(tag = 'worker-1', relays = [rtpengine.address]): Promise<Signalling> {
-    const signalling = await connectTestWorker(server, tag);
-    const clients = relays.map((address) => createNgClient(address, { clock: systemClock, cookie: randomUUID }));
-    const relay = createMediaRelay({ relays: clients, interfaces: rtpengine.interfaces, clock: systemClock, logger, callId: randomUUID });
-    const worker = relayedSignalling(signalling, relay);
-    workers.push(worker);
-    return worker;
-  }
+    const openMedia = (rtpPortMin: number) =>
+      startMediaThread({
+        rtpPortMin,
+        rtpPortMax: rtpPortMin + 19,
+        iceServers: [],
+        clock: systemClock,
+        logger,
+      });
+    const deps = () => ({
+      clock: systemClock,
+      media,
+      sipHost: '127.0.0.1',
+      sipPublicIp: undefined,
+      random: Math.random,
+    });
+    const security = () => ({ certificate: theirs.file, authority: ours.file });
+    const request = (toUri: string) => ({
+      ...{
+        toUri,
+        fromNumber: '+15550100',
+        headers: { 'X-Service-Session-Id': 's1' },
+        credentials: null,
+        recording: null,
+        ringMs: 20_000,
+      },
+    });
 
-  async function dialled(worker: Signalling, toUri: string) {
-    const call = await dialOutboundCall({ ...deps(), signalling: worker }, request(toUri), new AbortController().signal);
-    if (call.outcome !== 'answered') throw new Error(`${call.outcome}: ${'error' in call ? String(call.error) : ''}`);
-    return call;
-  }
-
-  /** Audio and keys both ways, and nothing left behind. */
-  async function expectWholeCall(its: Phone, leg: Leg): Promise<void> {
-    await expectCallBothWays(its, leg);
-    await expectNothingLeft();
-  }
-
-  async function expectNothingLeft(): Promise<void> {
-    await expect.poll(() => server.metrics().dialogs, PATIENCE).toBe(0);
-    await expect.poll(() => rtpengine.calls(), PATIENCE).toBe(0);
-  }
-
-  it('in: the worker and the phone are given the relay’s addresses, each of its own side', async () => {
-    const call = answeredCall(await openWorker(), deps());
-    phone = await dial(`sip:+15550100@127.0.0.1:${server.sipPort}`, tone(PHONE_HZ, 5_000));
-    const { leg, offer, dialog } = await call;
-    expect(addressOf(offer)).toBe(rtpengine.addresses.worker);
-    expect(addressOf(dialog.localSdp)).toBe(rtpengine.addresses.network);
-    expect(originOf(dialog.localSdp)).toBe(rtpengine.addresses.network);
-    await expectWholeCall(phone, leg);
-  });
-
-  it('out: the same', async () => {
-    const worker = await openWorker();
-    phone = await answerPhone(tone(PHONE_HZ, 20_000));
-    const { leg, dialog } = await dialled(worker, phone.uri);
-    expect(addressOf(dialog.localSdp)).toBe(rtpengine.addresses.network);
-    expect(addressOf(dialog.remoteSdp)).toBe(rtpengine.addresses.worker);
-    await expectWholeCall(phone, leg);
-  });
-
-  it.each(['in', 'out'] as const)('%s, over TLS: audio stays protected on both sides of the relay', async (direction) => {
-    const worker = await openWorker();
-    if (direction === 'in') {
-      const call = answeredCall(worker, deps());
-      phone = await dial(`sip:+15550100@127.0.0.1:${server.tlsPort};transport=tls`, tone(PHONE_HZ, 5_000), { security: security() });
-      const { leg, offer } = await call;
-      expect(offer).toMatch(/^m=audio \d+ RTP\/SAVP /m);
-      await expectWholeCall(phone, leg);
-      return;
+    /** A worker whose calls go through these relays, ours alone unless told otherwise. */
+    async function openWorker(tag = 'worker-1', relays = [rtpengine.address]): Promise<Signalling> {
+      const signalling = await connectTestWorker(server, tag);
+      const clients = relays.map((address) =>
+        createNgClient(address, { clock: systemClock, cookie: randomUUID }),
+      );
+      const relay = createMediaRelay({
+        relays: clients,
+        interfaces: rtpengine.interfaces,
+        clock: systemClock,
+        logger,
+        callId: randomUUID,
+      });
+      const worker = relayedSignalling(signalling, relay);
+      workers.push(worker);
+      return worker;
     }
-    phone = await answerPhone(tone(PHONE_HZ, 20_000), { security: security() });
-    const { leg, dialog } = await dialled(worker, phone.uri);
-    expect(dialog.remoteSdp).toMatch(/^m=audio \d+ RTP\/SAVP /m);
-    // Of all suites an rtpengine knows only those we speak are offered; one of the others is no encryption at all.
-    expect(dialog.localSdp.match(/(?<=^a=crypto:\d+ )\S+/gm)?.every((suite) => /^AES_CM_128_HMAC_SHA1_(80|32)$/.test(suite))).toBe(true);
-    expect(dialog.localSdp).not.toContain('fingerprint');
-    await expectWholeCall(phone, leg);
-  });
 
-  it('early media comes by the relay, and an answer that says nothing new of it stands by it', async () => {
-    const worker = await openWorker();
-    const trunk = await startSippPhone({ does: 'earlyMedia', ringMs: 500 });
-    const early: string[] = [];
-    const invite = worker.dial({ ...request(`sip:+4930123456@${trunk.address}`), sdpOffer: sdp(peer.port) });
-    invite.onEarlyMedia((description) => early.push(description));
-    const dialog = await invite.answered;
-    expect(early.map(addressOf)).toEqual([rtpengine.addresses.worker]);
-    expect(portOf(dialog.facts.remoteSdp)).toBe(portOf(early[0]));
-    await dialog.hangUp();
-    const { code, screen } = await trunk.ended;
-    expect(code, screen).toBe(0);
-    await expectNothingLeft();
-  });
+    async function dialled(worker: Signalling, toUri: string) {
+      const call = await dialOutboundCall(
+        { ...deps(), signalling: worker },
+        request(toUri),
+        new AbortController().signal,
+      );
+      if (call.outcome !== 'answered')
+        throw new Error(`${call.outcome}: ${'error' in call ? String(call.error) : ''}`);
+      return call;
+    }
 
-  it('protected audio that is answered in the clear is refused, though the relay could hide it', async () => {
-    const worker = await openWorker();
-    const trunk = await startSippPhone({ does: 'answer' });
-    const invite = worker.dial({ ...request(`sip:+4930123456@${trunk.address}`), sdpOffer: PROTECTED_OFFER });
-    const dialog = await invite.answered;
-    expect(dialog.facts.remoteSdp).toMatch(/^m=audio \d+ RTP\/AVP /m);
-    await dialog.hangUp();
-    await trunk.ended;
-    await expectNothingLeft();
-  });
+    /** Audio and keys both ways, and nothing left behind. */
+    async function expectWholeCall(its: Phone, leg: Leg): Promise<void> {
+      await expectCallBothWays(its, leg);
+      await expectNothingLeft();
+    }
 
-  it('a call without an offer: ours goes out as the relay’s, and the ACK’s answer brings audio', async () => {
-    const call = answeredCall(await openWorker(), deps());
-    const ok = await invited('');
-    expect(addressOf(ok.body)).toBe(rtpengine.addresses.network);
-    caller.request({ method: 'ACK', toTag: ok.tag, body: sdp(peer.port) });
-    const { leg } = await call;
-    const log = new LegLog(leg);
-    speak(peer, ok.body);
-    await expectPhoneHeard(leg, log);
-    await expect.poll(() => peer.heard.some(({ peak }) => peak > 1_000), PATIENCE).toBe(true);
-    caller.request({ method: 'BYE', toTag: ok.tag, cseq: 2 });
-    await expectNothingLeft();
-  });
+    async function expectNothingLeft(): Promise<void> {
+      await expect.poll(() => server.metrics().dialogs, PATIENCE).toBe(0);
+      await expect.poll(() => rtpengine.calls(), PATIENCE).toBe(0);
+    }
 
-  it('a new address in a re-INVITE is the relay’s business, and a change nobody can carry leaves the audio where it was', async () => {
-    const call = answeredCall(await openWorker(), deps());
-    const ok = await invited(sdp(peer.port));
-    caller.request({ method: 'ACK', toTag: ok.tag });
-    const { leg } = await call;
-    const log = new LegLog(leg);
-    caller.request({ toTag: ok.tag, cseq: 2, body: sdp(peer.port, 18) });
-    await caller.response(488, PATIENCE.timeout);
-    caller.request({ method: 'ACK', toTag: ok.tag, cseq: 2 });
-    const moved = await openRtpPeer();
-    caller.request({ toTag: ok.tag, cseq: 3, body: sdp(moved.port, 0, 2) });
-    const changed = await caller.next(
-      ({ start, headers }) => start.kind === 'response' && start.status === 200 && header({ headers }, 'cseq') === '3 INVITE',
-      PATIENCE.timeout,
-    );
-    caller.request({ method: 'ACK', toTag: ok.tag, cseq: 3 });
-    speak(moved, changed.body);
-    await expectPhoneHeard(leg, log);
-    await expect.poll(() => moved.heard.some(({ peak }) => peak > 1_000), PATIENCE).toBe(true);
-    moved.close();
-    leg.send({ do: 'close' });
-    caller.answer(await caller.incoming('BYE', PATIENCE.timeout), 200);
-    await expectNothingLeft();
-  });
-
-  it('a worker that takes a call over brings it through the relay again', async () => {
-    const [first, itsMedia] = [await openWorker(), await openMedia(23_260)];
-    const call = answeredCall(first, { ...deps(), media: itsMedia });
-    phone = await dial(`sip:+15550100@127.0.0.1:${server.sipPort}`, tone(PHONE_HZ, 20_000));
-    const { dialog } = await call;
-    const second = await openWorker('worker-2');
-    first.close();
-    await itsMedia.close();
-    const resumed = await resumeSipCall({ ...deps(), signalling: second }, dialog, { recording: null });
-    if (resumed.outcome !== 'answered') throw resumed.error;
-    expect(portOf(resumed.dialog.localSdp)).not.toBe(portOf(dialog.localSdp));
-    const log = new LegLog(resumed.leg);
-    await expectPhoneHeard(resumed.leg, log);
-    await phone.hangUp();
-    expect((await log.next('closed')).reason).toBe('remote');
-    // What the lost worker had there goes by itself.
-    await expectNothingLeft();
-  });
-
-  it('a relay that is not there is passed over for the next', async () => {
-    const worker = await openWorker('worker-1', [{ host: '127.0.0.1', port: await freeUdpPort() }, rtpengine.address]);
-    const call = answeredCall(worker, deps());
-    phone = await dial(`sip:+15550100@127.0.0.1:${server.sipPort}`, tone(PHONE_HZ, 20_000));
-    await expectWholeCall(phone, (await call).leg);
-  });
-
-  it('without any the call is refused with 503, so that the carrier tries elsewhere, and nobody is called', async () => {
-    const worker = await openWorker('worker-1', [{ host: '127.0.0.1', port: await freeUdpPort() }]);
-    const outcome = new Promise((resolve) => {
-      worker.onInvite((invite) => void answerInboundCall(deps(), invite, Promise.resolve({ recordAudio: false })).then(resolve));
+    it('in: the worker and the phone are given the relay’s addresses, each of its own side', async () => {
+      const call = answeredCall(await openWorker(), deps());
+      phone = await dial(`sip:+15550100@127.0.0.1:${server.sipPort}`, tone(PHONE_HZ, 5_000));
+      const { leg, offer, dialog } = await call;
+      expect(addressOf(offer)).toBe(rtpengine.addresses.worker);
+      expect(addressOf(dialog.localSdp)).toBe(rtpengine.addresses.network);
+      expect(originOf(dialog.localSdp)).toBe(rtpengine.addresses.network);
+      await expectWholeCall(phone, leg);
     });
-    caller.request({ body: sdp(peer.port) });
-    await caller.response(503, PATIENCE.timeout);
-    expect(await outcome).toEqual({ outcome: 'refused', status: 503 });
-    expect(caller.responses).not.toContain('180 INVITE');
-    const called = await dialOutboundCall(
-      { ...deps(), signalling: worker },
-      request(`sip:+4930123456@127.0.0.1:${caller.port}`),
-      new AbortController().signal,
+
+    it('out: the same', async () => {
+      const worker = await openWorker();
+      phone = await answerPhone(tone(PHONE_HZ, 20_000));
+      const { leg, dialog } = await dialled(worker, phone.uri);
+      expect(addressOf(dialog.localSdp)).toBe(rtpengine.addresses.network);
+      expect(addressOf(dialog.remoteSdp)).toBe(rtpengine.addresses.worker);
+      await expectWholeCall(phone, leg);
+    });
+
+    it.each(['in', 'out'] as const)(
+      '%s, over TLS: audio stays protected on both sides of the relay',
+      async (direction) => {
+        const worker = await openWorker();
+        if (direction === 'in') {
+          const call = answeredCall(worker, deps());
+          phone = await dial(
+            `sip:+15550100@127.0.0.1:${server.tlsPort};transport=tls`,
+            tone(PHONE_HZ, 5_000),
+            { security: security() },
+          );
+          const { leg, offer } = await call;
+          expect(offer).toMatch(/^m=audio \d+ RTP\/SAVP /m);
+          await expectWholeCall(phone, leg);
+          return;
+        }
+        phone = await answerPhone(tone(PHONE_HZ, 20_000), { security: security() });
+        const { leg, dialog } = await dialled(worker, phone.uri);
+        expect(dialog.remoteSdp).toMatch(/^m=audio \d+ RTP\/SAVP /m);
+        // Of all suites an rtpengine knows only those we speak are offered; one of the others is no
+        // encryption at all.
+        expect(
+          dialog.localSdp
+            .match(/(?<=^a=crypto:\d+ )\S+/gm)
+            ?.every((suite) => /^AES_CM_128_HMAC_SHA1_(80|32)$/.test(suite)),
+        ).toBe(true);
+        expect(dialog.localSdp).not.toContain('fingerprint');
+        await expectWholeCall(phone, leg);
+      },
     );
-    expect(called).toMatchObject({ outcome: 'failed', error: { code: 'media_relay_unreachable' } });
-  });
 
-  /** Calls with this offer; what is answered, and the tag our side has. */
-  async function invited(body: string): Promise<{ readonly body: string; readonly tag: string }> {
-    caller.request({ body });
-    const ok = await caller.response(200, PATIENCE.timeout);
-    return { body: ok.body, tag: /tag=([^;]+)/.exec(header(ok, 'to') ?? '')?.[1] ?? '' };
-  }
+    it('early media comes by the relay, and an answer that says nothing new of it stands by it', async () => {
+      const worker = await openWorker();
+      const trunk = await startSippPhone({ does: 'earlyMedia', ringMs: 500 });
+      const early: string[] = [];
+      const invite = worker.dial({
+        ...request(`sip:+4930123456@${trunk.address}`),
+        sdpOffer: sdp(peer.port),
+      });
+      invite.onEarlyMedia((description) => early.push(description));
+      const dialog = await invite.answered;
+      expect(early.map(addressOf)).toEqual([rtpengine.addresses.worker]);
+      expect(portOf(dialog.facts.remoteSdp)).toBe(portOf(early[0]));
+      await dialog.hangUp();
+      const { code, screen } = await trunk.ended;
+      expect(code, screen).toBe(0);
+      await expectNothingLeft();
+    });
 
-  /** Has somebody speak to the relay until it is stopped. */
-  function speak(by: RtpPeer, answer: string): void {
-    by.farAddress = rtpengine.addresses.network;
-    void by.speak(portOf(answer), tone(PHONE_HZ, 20_000));
-  }
-});
+    it('protected audio that is answered in the clear is refused, though the relay could hide it', async () => {
+      const worker = await openWorker();
+      const trunk = await startSippPhone({ does: 'answer' });
+      const invite = worker.dial({
+        ...request(`sip:+4930123456@${trunk.address}`),
+        sdpOffer: PROTECTED_OFFER,
+      });
+      const dialog = await invite.answered;
+      expect(dialog.facts.remoteSdp).toMatch(/^m=audio \d+ RTP\/AVP /m);
+      await dialog.hangUp();
+      await trunk.ended;
+      await expectNothingLeft();
+    });
+
+    it('a call without an offer: ours goes out as the relay’s, and the ACK’s answer brings audio', async () => {
+      const call = answeredCall(await openWorker(), deps());
+      const ok = await invited('');
+      expect(addressOf(ok.body)).toBe(rtpengine.addresses.network);
+      caller.request({ method: 'ACK', toTag: ok.tag, body: sdp(peer.port) });
+      const { leg } = await call;
+      const log = new LegLog(leg);
+      speak(peer, ok.body);
+      await expectPhoneHeard(leg, log);
+      await expect.poll(() => peer.heard.some(({ peak }) => peak > 1_000), PATIENCE).toBe(true);
+      caller.request({ method: 'BYE', toTag: ok.tag, cseq: 2 });
+      await expectNothingLeft();
+    });
+
+    it('a new address in a re-INVITE is the relay’s business, and a change nobody can carry leaves the audio where it was', async () => {
+      const call = answeredCall(await openWorker(), deps());
+      const ok = await invited(sdp(peer.port));
+      caller.request({ method: 'ACK', toTag: ok.tag });
+      const { leg } = await call;
+      const log = new LegLog(leg);
+      caller.request({ toTag: ok.tag, cseq: 2, body: sdp(peer.port, 18) });
+      await caller.response(488, PATIENCE.timeout);
+      caller.request({ method: 'ACK', toTag: ok.tag, cseq: 2 });
+      const moved = await openRtpPeer();
+      caller.request({ toTag: ok.tag, cseq: 3, body: sdp(moved.port, 0, 2) });
+      const changed = await caller.next(
+        ({ start, headers }) =>
+          start.kind === 'response' && start.status === 200 && header({ headers }, 'cseq') === '3 INVITE',
+        PATIENCE.timeout,
+      );
+      caller.request({ method: 'ACK', toTag: ok.tag, cseq: 3 });
+      speak(moved, changed.body);
+      await expectPhoneHeard(leg, log);
+      await expect.poll(() => moved.heard.some(({ peak }) => peak > 1_000), PATIENCE).toBe(true);
+      moved.close();
+      leg.send({ do: 'close' });
+      caller.answer(await caller.incoming('BYE', PATIENCE.timeout), 200);
+      await expectNothingLeft();
+    });
+
+    it('a worker that takes a call over brings it through the relay again', async () => {
+      const [first, itsMedia] = [await openWorker(), await openMedia(23_260)];
+      const call = answeredCall(first, { ...deps(), media: itsMedia });
+      phone = await dial(`sip:+15550100@127.0.0.1:${server.sipPort}`, tone(PHONE_HZ, 20_000));
+      const { dialog } = await call;
+      const second = await openWorker('worker-2');
+      first.close();
+      await itsMedia.close();
+      const resumed = await resumeSipCall({ ...deps(), signalling: second }, dialog, { recording: null });
+      if (resumed.outcome !== 'answered') throw resumed.error;
+      expect(portOf(resumed.dialog.localSdp)).not.toBe(portOf(dialog.localSdp));
+      const log = new LegLog(resumed.leg);
+      await expectPhoneHeard(resumed.leg, log);
+      await phone.hangUp();
+      expect((await log.next('closed')).reason).toBe('remote');
+      // What the lost worker had there goes by itself.
+      await expectNothingLeft();
+    });
+
+    it('a relay that is not there is passed over for the next', async () => {
+      const worker = await openWorker('worker-1', [
+        { host: '127.0.0.1', port: await freeUdpPort() },
+        rtpengine.address,
+      ]);
+      const call = answeredCall(worker, deps());
+      phone = await dial(`sip:+15550100@127.0.0.1:${server.sipPort}`, tone(PHONE_HZ, 20_000));
+      await expectWholeCall(phone, (await call).leg);
+    });
+
+    it('without any the call is refused with 503, so that the carrier tries elsewhere, and nobody is called', async () => {
+      const worker = await openWorker('worker-1', [{ host: '127.0.0.1', port: await freeUdpPort() }]);
+      const outcome = new Promise((resolve) => {
+        worker.onInvite(
+          (invite) =>
+            void answerInboundCall(deps(), invite, Promise.resolve({ recordAudio: false })).then(resolve),
+        );
+      });
+      caller.request({ body: sdp(peer.port) });
+      await caller.response(503, PATIENCE.timeout);
+      expect(await outcome).toEqual({ outcome: 'refused', status: 503 });
+      expect(caller.responses).not.toContain('180 INVITE');
+      const called = await dialOutboundCall(
+        { ...deps(), signalling: worker },
+        request(`sip:+4930123456@127.0.0.1:${caller.port}`),
+        new AbortController().signal,
+      );
+      expect(called).toMatchObject({ outcome: 'failed', error: { code: 'media_relay_unreachable' } });
+    });
+
+    /** Calls with this offer; what is answered, and the tag our side has. */
+    async function invited(body: string): Promise<{ readonly body: string; readonly tag: string }> {
+      caller.request({ body });
+      const ok = await caller.response(200, PATIENCE.timeout);
+      return { body: ok.body, tag: /tag=([^;]+)/.exec(header(ok, 'to') ?? '')?.[1] ?? '' };
+    }
+
+    /** Has somebody speak to the relay until it is stopped. */
+    function speak(by: RtpPeer, answer: string): void {
+      by.farAddress = rtpengine.addresses.network;
+      void by.speak(portOf(answer), tone(PHONE_HZ, 20_000));
+    }
+  },
+);
 
 const addressOf = (description: string | null | undefined) => /^c=IN IP4 (\S+)/m.exec(description ?? '')?.[1];
 const originOf = (description: string) => /^o=.* IN IP4 (\S+)/m.exec(description)?.[1];
 const portOf = (description: string | undefined) => Number(/^m=audio (\d+)/m.exec(description ?? '')?.[1]);
 
 function sdp(port: number, payloadType = 0, version = 1): string {
-  return ['v=0', `o=caller 1 ${version} IN IP4 127.0.0.1`, 's=-', 'c=IN IP4 127.0.0.1', 't=0 0', `m=audio ${port} RTP/AVP ${payloadType}`, ''].join(
-    '\r\n',
-  );
+  return [
+    'v=0',
+    `o=caller 1 ${version} IN IP4 127.0.0.1`,
+    's=-',
+    'c=IN IP4 127.0.0.1',
+    't=0 0',
+    `m=audio ${port} RTP/AVP ${payloadType}`,
+    '',
+  ].join('\r\n');
 }
 
 const PROTECTED_OFFER = sdp(40_000)

@@ -6,7 +6,8 @@ import { openRawCaller, type RawCaller } from '../embedded/raw-caller.ts';
 import { connectWorker, describeServers, type SuiteServer } from './servers.ts';
 
 const PATIENCE = { timeout: 30_000, interval: 5 };
-const sdp = 'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio 4000 RTP/AVP 0\r\n';
+const sdp =
+  'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio 4000 RTP/AVP 0\r\n';
 const branch = 'z9hG4bK-cancelled';
 const route: AdmissionAnswer = { action: 'route', data: { tag: 'worker-1' } };
 
@@ -31,7 +32,8 @@ describeServers([], 'a caller who gives up (RFC 3261 §9.2)', (start) => {
     await server.close();
   });
 
-  const cancelled = (invite: IncomingInvite | undefined) => new Promise<void>((resolve) => invite?.onCancel(resolve));
+  const cancelled = (invite: IncomingInvite | undefined) =>
+    new Promise<void>((resolve) => invite?.onCancel(resolve));
   const cancel = () => caller.request({ method: 'CANCEL', branch, contact: null });
 
   async function expectTerminated(): Promise<void> {
@@ -80,15 +82,25 @@ describeServers([], 'a caller who gives up (RFC 3261 §9.2)', (start) => {
     await expect.poll(() => invites.length, PATIENCE).toBe(1);
     const dialog = await invites[0]!.answer(sdp);
     let ended = 0;
-    dialog.listen({ onEnded: () => (ended += 1), onOffer: () => null, makeOffer: () => sdp, onAnswer: () => undefined, onInfo: () => undefined });
+    dialog.listen({
+      onEnded: () => (ended += 1),
+      onOffer: () => null,
+      makeOffer: () => sdp,
+      onAnswer: () => undefined,
+      onInfo: () => undefined,
+    });
     const { headers } = await caller.response(200, PATIENCE.timeout);
     const toTag = parameter(header({ headers }, 'to') ?? '', 'tag');
     cancel();
-    await expect.poll(() => caller.responses.some((response) => /^(200|481) CANCEL$/.test(response)), PATIENCE).toBe(true);
+    await expect
+      .poll(() => caller.responses.some((response) => /^(200|481) CANCEL$/.test(response)), PATIENCE)
+      .toBe(true);
     caller.request({ method: 'ACK', toTag });
     // One of the two hangs up; the other one has nothing left to end.
     caller.request({ method: 'BYE', toTag, cseq: 2 });
-    await expect.poll(() => caller.responses.some((response) => /^(200|481) BYE$/.test(response)), PATIENCE).toBe(true);
+    await expect
+      .poll(() => caller.responses.some((response) => /^(200|481) BYE$/.test(response)), PATIENCE)
+      .toBe(true);
     await expect.poll(() => ended, PATIENCE).toBe(1);
   });
 });

@@ -39,8 +39,16 @@ describeServers(['sipp'], 'what a caller asks for inside a call', (start, beyond
     link = await openLink(server.appPort);
     worker = await connectWorker(server, { port: link.port });
     worker.onInvite((invite) => {
-      const deps = { clock: systemClock, media, sipHost: '127.0.0.1', sipPublicIp: undefined, random: Math.random };
-      void answerInboundCall(deps, invite, Promise.resolve({ recordAudio: false })).then((call) => calls.push(call));
+      const deps = {
+        clock: systemClock,
+        media,
+        sipHost: '127.0.0.1',
+        sipPublicIp: undefined,
+        random: Math.random,
+      };
+      void answerInboundCall(deps, invite, Promise.resolve({ recordAudio: false })).then((call) =>
+        calls.push(call),
+      );
     });
   });
 
@@ -51,54 +59,82 @@ describeServers(['sipp'], 'what a caller asks for inside a call', (start, beyond
   });
 
   const expectSuccess = (result: SippResult) => expect(result.code, result.screen).toBe(0);
-  const begun = [send('INVITE', { cseq: 1, sdp: audioAt(4_000) }), expectResponse(200), send('ACK', { cseq: 1 })];
+  const begun = [
+    send('INVITE', { cseq: 1, sdp: audioAt(4_000) }),
+    expectResponse(200),
+    send('ACK', { cseq: 1 }),
+  ];
   const ended = (cseq: number) => [send('BYE', { cseq }), expectResponse(200)];
 
   it('a REFER is declined (RFC 3515 §2.4.2), and the call goes on', async () => {
-    const refer = send('REFER', { cseq: 2, lines: ['Refer-To: <sip:somebody@127.0.0.1:9>', 'Referred-By: <sip:sipp@127.0.0.1>'] });
+    const refer = send('REFER', {
+      cseq: 2,
+      lines: ['Refer-To: <sip:somebody@127.0.0.1:9>', 'Referred-By: <sip:sipp@127.0.0.1>'],
+    });
     const info = send('INFO', { cseq: 3 });
-    expectSuccess(await runSippSteps([...begun, refer, expectResponse(603), info, expectResponse(200), ...ended(4)], server.sipPort));
+    expectSuccess(
+      await runSippSteps(
+        [...begun, refer, expectResponse(603), info, expectResponse(200), ...ended(4)],
+        server.sipPort,
+      ),
+    );
   });
 
-  it.each(['MESSAGE', 'PUBLISH'])('a %s nobody reads is refused with what is taken (RFC 3261 §21.4.6), and the call goes on', async (method) => {
-    const taken = ['[Aa]llow: INVITE, ACK, CANCEL, BYE, OPTIONS, INFO, UPDATE, PRACK, NOTIFY'];
-    const unread = [send(method, { cseq: 2, lines: ['Event: presence'] }), expectResponse(405, taken)];
-    const options = [send('OPTIONS', { cseq: 3 }), expectResponse(200)];
-    expectSuccess(await runSippSteps([...begun, ...unread, ...options, ...ended(4)], server.sipPort));
-  });
+  it.each(['MESSAGE', 'PUBLISH'])(
+    'a %s nobody reads is refused with what is taken (RFC 3261 §21.4.6), and the call goes on',
+    async (method) => {
+      const taken = ['[Aa]llow: INVITE, ACK, CANCEL, BYE, OPTIONS, INFO, UPDATE, PRACK, NOTIFY'];
+      const unread = [send(method, { cseq: 2, lines: ['Event: presence'] }), expectResponse(405, taken)];
+      const options = [send('OPTIONS', { cseq: 3 }), expectResponse(200)];
+      expectSuccess(await runSippSteps([...begun, ...unread, ...options, ...ended(4)], server.sipPort));
+    },
+  );
 
-  beyond('a change asked for while another one has no answer yet is for later (RFC 3261 §14.2), and changes nothing', async () => {
-    const caller = await openRawCaller(server.sipPort);
-    const sdp = (port: number) => audioAt(port).replaceAll('\n', '\r\n');
-    const responseTo = (cseq: string) =>
-      caller.next(({ start, headers }) => start.kind === 'response' && start.status >= 200 && header({ headers }, 'cseq') === cseq, PATIENCE.timeout);
-    try {
-      caller.request({ body: sdp(4_000) });
-      const toTag = /tag=(.+)/.exec(header(await responseTo('1 INVITE'), 'to') ?? '')?.[1] ?? '';
-      caller.request({ method: 'ACK', toTag });
-      await expect.poll(() => calls.length, PATIENCE).toBe(1);
-      link.hold();
-      caller.request({ toTag, cseq: 2, body: sdp(4_100) });
-      caller.request({ method: 'UPDATE', toTag, cseq: 3, body: sdp(4_200) });
-      caller.request({ toTag, cseq: 4, body: sdp(4_300), branch: 'z9hG4bK-second' });
-      for (const cseq of ['3 UPDATE', '4 INVITE']) {
-        const later = await responseTo(cseq);
-        expect([later.start, header(later, 'retry-after')]).toMatchObject([{ status: 500 }, '2']);
+  beyond(
+    'a change asked for while another one has no answer yet is for later (RFC 3261 §14.2), and changes nothing',
+    async () => {
+      const caller = await openRawCaller(server.sipPort);
+      const sdp = (port: number) => audioAt(port).replaceAll('\n', '\r\n');
+      const responseTo = (cseq: string) =>
+        caller.next(
+          ({ start, headers }) =>
+            start.kind === 'response' && start.status >= 200 && header({ headers }, 'cseq') === cseq,
+          PATIENCE.timeout,
+        );
+      try {
+        caller.request({ body: sdp(4_000) });
+        const toTag = /tag=(.+)/.exec(header(await responseTo('1 INVITE'), 'to') ?? '')?.[1] ?? '';
+        caller.request({ method: 'ACK', toTag });
+        await expect.poll(() => calls.length, PATIENCE).toBe(1);
+        link.hold();
+        caller.request({ toTag, cseq: 2, body: sdp(4_100) });
+        caller.request({ method: 'UPDATE', toTag, cseq: 3, body: sdp(4_200) });
+        caller.request({ toTag, cseq: 4, body: sdp(4_300), branch: 'z9hG4bK-second' });
+        for (const cseq of ['3 UPDATE', '4 INVITE']) {
+          const later = await responseTo(cseq);
+          expect([later.start, header(later, 'retry-after')]).toMatchObject([{ status: 500 }, '2']);
+        }
+        caller.request({ method: 'ACK', toTag, cseq: 4, branch: 'z9hG4bK-second' });
+        link.release();
+        expect(await responseTo('2 INVITE')).toMatchObject({ start: { status: 200 } });
+        caller.request({ method: 'ACK', toTag, cseq: 2 });
+        caller.request({ method: 'UPDATE', toTag, cseq: 5, body: sdp(4_400) });
+        expect(await responseTo('5 UPDATE')).toMatchObject({ start: { status: 200 } });
+        expect(silent.legs[0]?.remotes.map(({ port }) => port)).toEqual([4_000, 4_100, 4_400]);
+      } finally {
+        caller.close();
       }
-      caller.request({ method: 'ACK', toTag, cseq: 4, branch: 'z9hG4bK-second' });
-      link.release();
-      expect(await responseTo('2 INVITE')).toMatchObject({ start: { status: 200 } });
-      caller.request({ method: 'ACK', toTag, cseq: 2 });
-      caller.request({ method: 'UPDATE', toTag, cseq: 5, body: sdp(4_400) });
-      expect(await responseTo('5 UPDATE')).toMatchObject({ start: { status: 200 } });
-      expect(silent.legs[0]?.remotes.map(({ port }) => port)).toEqual([4_000, 4_100, 4_400]);
-    } finally {
-      caller.close();
-    }
-  });
+    },
+  );
 
   it('a re-INVITE with another codec and another address moves the audio there, both ways (RFC 3264 §8)', async () => {
-    const thread = await startMediaThread({ rtpPortMin: 23_200, rtpPortMax: 23_219, iceServers: [], clock: systemClock, logger });
+    const thread = await startMediaThread({
+      rtpPortMin: 23_200,
+      rtpPortMax: 23_219,
+      iceServers: [],
+      clock: systemClock,
+      logger,
+    });
     media = thread;
     const [first, second] = [await openRtpPeer(), await openRtpPeer()];
     const change = [
@@ -116,8 +152,18 @@ describeServers(['sipp'], 'what a caller asks for inside a call', (start, beyond
       await expect.poll(() => calls.length, PATIENCE).toBe(1);
       const { leg, dialog } = answered(calls[0]);
       const log = new LegLog(leg);
-      leg.send({ do: 'play', replyId: 'long', pieceId: 1, samples: tone(440, 20_000), marks: new Int32Array(0), last: true });
-      const loud = () => second.heard.filter((packet) => packet.payloadType === 8 && packet.payload.some((byte) => byte !== ALAW_SILENCE)).length;
+      leg.send({
+        do: 'play',
+        replyId: 'long',
+        pieceId: 1,
+        samples: tone(440, 20_000),
+        marks: new Int32Array(0),
+        last: true,
+      });
+      const loud = () =>
+        second.heard.filter(
+          (packet) => packet.payloadType === 8 && packet.payload.some((byte) => byte !== ALAW_SILENCE),
+        ).length;
       await expect.poll(loud, PATIENCE).toBeGreaterThan(10);
       const toFirst = first.heard.length;
       await expect.poll(loud, PATIENCE).toBeGreaterThan(25);
@@ -144,10 +190,15 @@ describeServers(['sipp'], 'what a caller asks for inside a call', (start, beyond
   });
 
   it('an UPDATE moves the audio (RFC 3311); an offer nobody can carry is refused and leaves it where it was', async () => {
-    const moved = [send('UPDATE', { cseq: 2, sdp: audioAt(4_100, '8 PCMA/8000') }), expectResponse(200, ['RTP/AVP 8'])];
+    const moved = [
+      send('UPDATE', { cseq: 2, sdp: audioAt(4_100, '8 PCMA/8000') }),
+      expectResponse(200, ['RTP/AVP 8']),
+    ];
     const refused = [send('UPDATE', { cseq: 3, sdp: audioAt(4_200, '18 G729/8000') }), expectResponse(488)];
     const empty = [send('UPDATE', { cseq: 4 }), expectResponse(200, ['Content-Length: 0'])];
-    expectSuccess(await runSippSteps([...begun, ...moved, ...refused, ...empty, ...ended(5)], server.sipPort));
+    expectSuccess(
+      await runSippSteps([...begun, ...moved, ...refused, ...empty, ...ended(5)], server.sipPort),
+    );
     expect(silent.legs[0]?.remotes.map(({ port, codec }) => [port, codec])).toEqual([
       [4_000, 'PCMU'],
       [4_100, 'PCMA'],
@@ -155,14 +206,29 @@ describeServers(['sipp'], 'what a caller asks for inside a call', (start, beyond
   });
 
   it('RFC 4028 a session interval is agreed to, refreshed by UPDATE and by re-INVITE, and a shorter one refused', async () => {
-    const asks = (seconds: number) => ['Supported: timer', `Session-Expires: ${seconds};refresher=uac`, 'Min-SE: 90', 'Allow: INVITE, BYE, UPDATE'];
+    const asks = (seconds: number) => [
+      'Supported: timer',
+      `Session-Expires: ${seconds};refresher=uac`,
+      'Min-SE: 90',
+      'Allow: INVITE, BYE, UPDATE',
+    ];
     const agreed = ['Session-Expires: *120;refresher=uac'];
     const sdp = audioAt(4_000);
-    const begin = [send('INVITE', { cseq: 1, sdp, lines: asks(120) }), expectResponse(200, agreed), send('ACK', { cseq: 1 })];
+    const begin = [
+      send('INVITE', { cseq: 1, sdp, lines: asks(120) }),
+      expectResponse(200, agreed),
+      send('ACK', { cseq: 1 }),
+    ];
     const byUpdate = [send('UPDATE', { cseq: 2, lines: asks(120) }), expectResponse(200, agreed)];
-    const byInvite = [send('INVITE', { cseq: 3, sdp, lines: asks(120) }), expectResponse(200, agreed), send('ACK', { cseq: 3 })];
+    const byInvite = [
+      send('INVITE', { cseq: 3, sdp, lines: asks(120) }),
+      expectResponse(200, agreed),
+      send('ACK', { cseq: 3 }),
+    ];
     const tooShort = [send('UPDATE', { cseq: 4, lines: asks(60) }), expectResponse(422, ['Min-SE: *90'])];
-    expectSuccess(await runSippSteps([...begin, ...byUpdate, ...byInvite, ...tooShort, ...ended(5)], server.sipPort));
+    expectSuccess(
+      await runSippSteps([...begin, ...byUpdate, ...byInvite, ...tooShort, ...ended(5)], server.sipPort),
+    );
     await expectDialogs(server, 0);
   });
 

@@ -6,7 +6,8 @@ import { openRawCaller, type RawCaller } from '../embedded/raw-caller.ts';
 import { connectWorker, describeServers, type SuiteServer } from './servers.ts';
 
 const PATIENCE = { timeout: 30_000 };
-const description = (port: number) => `v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio ${port} RTP/AVP 0\r\n`;
+const description = (port: number) =>
+  `v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio ${port} RTP/AVP 0\r\n`;
 
 /** The same worker all the time; what comes and goes is its connection to the server, or the server. */
 describeServers([], 'a call whose worker loses its connection', (start) => {
@@ -34,7 +35,9 @@ describeServers([], 'a call whose worker loses its connection', (start) => {
 
   const tagOf = (message: SipMessage) => parameter(header(message, 'to') ?? '', 'tag') ?? '';
   const heardRequests = (method: string) =>
-    phone.heard.filter(({ start: { kind, ...line } }) => kind === 'request' && 'method' in line && line.method === method);
+    phone.heard.filter(
+      ({ start: { kind, ...line } }) => kind === 'request' && 'method' in line && line.method === method,
+    );
 
   function listen(dialog: SipDialog): void {
     dialog.listen({
@@ -60,7 +63,13 @@ describeServers([], 'a call whose worker loses its connection', (start) => {
   /** The phone is called. */
   async function callOut(): Promise<{ dialog: SipDialog; ourTag: string; theirTag: string }> {
     const toUri = `sip:+15550199@127.0.0.1:${phone.port}`;
-    const call = worker.dial({ toUri, fromNumber: '+15550100', sdpOffer: description(5_000), headers: {}, credentials: null });
+    const call = worker.dial({
+      toUri,
+      fromNumber: '+15550100',
+      sdpOffer: description(5_000),
+      headers: {},
+      credentials: null,
+    });
     const invite = await phone.incoming('INVITE', PATIENCE.timeout);
     phone.answer(tagged(invite, 'phone'), 200, description(4_000));
     const dialog = await call.answered;
@@ -92,7 +101,13 @@ describeServers([], 'a call whose worker loses its connection', (start) => {
     ] as const)(`${title}: a call %s goes on, and ends with the phone’s hang-up`, async (_, call) => {
       const { dialog, ourTag, theirTag } = await call();
       for (let n = 0; n < times; n++) await loseAndRegain();
-      phone.request({ method: 'BYE', toTag: ourTag, cseq: 1_000, callId: dialog.facts.sipCallId, fromTag: theirTag });
+      phone.request({
+        method: 'BYE',
+        toTag: ourTag,
+        cseq: 1_000,
+        callId: dialog.facts.sipCallId,
+        fromTag: theirTag,
+      });
       await expect.poll(() => ended, PATIENCE).toBe(1);
     });
 
@@ -105,7 +120,8 @@ describeServers([], 'a call whose worker loses its connection', (start) => {
       void dialog.hangUp();
       const bye = await phone.incoming('BYE', PATIENCE.timeout);
       phone.answer(bye, 200);
-      const cseqOf = (message: SipMessage | undefined) => Number.parseInt((message && header(message, 'cseq')) ?? '', 10);
+      const cseqOf = (message: SipMessage | undefined) =>
+        Number.parseInt((message && header(message, 'cseq')) ?? '', 10);
       expect(cseqOf(bye)).toBeGreaterThan(cseqOf(heardRequests('INVITE').at(-1)));
     });
   }
@@ -113,5 +129,10 @@ describeServers([], 'a call whose worker loses its connection', (start) => {
 
 /** A request as whoever answers it with this tag sees it. */
 function tagged(request: SipMessage, tag: string): SipMessage {
-  return { ...request, headers: request.headers.map((each) => (each.name === 'To' ? { ...each, value: `${each.value};tag=${tag}` } : each)) };
+  return {
+    ...request,
+    headers: request.headers.map((each) =>
+      each.name === 'To' ? { ...each, value: `${each.value};tag=${tag}` } : each,
+    ),
+  };
 }

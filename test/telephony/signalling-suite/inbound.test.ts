@@ -47,7 +47,13 @@ describeServers(['sipp'], 'inbound calls from sipp', (start, beyond) => {
 
   async function openWorker(): Promise<Signalling> {
     const signalling = await connectWorker(server);
-    const deps = { clock: systemClock, media, sipHost: '127.0.0.1', sipPublicIp: undefined, random: Math.random };
+    const deps = {
+      clock: systemClock,
+      media,
+      sipHost: '127.0.0.1',
+      sipPublicIp: undefined,
+      random: Math.random,
+    };
     signalling.onInvite((invite) => {
       void answerInboundCall(deps, invite, ready()).then((call) => {
         calls.push(call);
@@ -83,17 +89,27 @@ describeServers(['sipp'], 'inbound calls from sipp', (start, beyond) => {
   it.each([
     ['UDP', 'u1'],
     ['TCP', 't1'],
-  ])('over %s: a caller who never sends a sound is connected all the same, and ending the call closes the leg as remote', async (_, transport) => {
-    expectSuccess(await runSipp('caller-hangs-up', server.sipPort, ['-m', '1', '-d', '100', '-t', transport]));
-    await expectAllClosed('remote', 1);
-    expect(logs[0]?.all('connected')).toHaveLength(1);
-    const [call] = calls;
-    expect(call?.outcome === 'answered' && call.dialog).toMatchObject({
-      remoteTarget: expect.stringMatching(/^sip:sipp@127/),
-      localTag: expect.any(String),
-    });
-    expect(media.legs[0]?.remotes[0]).toMatchObject({ address: '127.0.0.1', codec: 'PCMU', digitPayloadType: 101, sending: true });
-  });
+  ])(
+    'over %s: a caller who never sends a sound is connected all the same, and ending the call closes the leg as remote',
+    async (_, transport) => {
+      expectSuccess(
+        await runSipp('caller-hangs-up', server.sipPort, ['-m', '1', '-d', '100', '-t', transport]),
+      );
+      await expectAllClosed('remote', 1);
+      expect(logs[0]?.all('connected')).toHaveLength(1);
+      const [call] = calls;
+      expect(call?.outcome === 'answered' && call.dialog).toMatchObject({
+        remoteTarget: expect.stringMatching(/^sip:sipp@127/),
+        localTag: expect.any(String),
+      });
+      expect(media.legs[0]?.remotes[0]).toMatchObject({
+        address: '127.0.0.1',
+        codec: 'PCMU',
+        digitPayloadType: 101,
+        sending: true,
+      });
+    },
+  );
 
   it.each([
     ['UDP', 'u1'],
@@ -128,22 +144,27 @@ describeServers(['sipp'], 'inbound calls from sipp', (start, beyond) => {
     await expectDialogs(server, 0);
   });
 
-  beyond('a CANCEL that crosses the answer changes nothing, and comes from the same one (RFC 3261 §9.2)', async () => {
-    const branch = 'z9hG4bK-crossed';
-    const steps = [
-      send('INVITE', { cseq: 1, branch, sdp: audioAt(4_000) }),
-      expectResponse(200, ['CSeq: 1 INVITE']),
-      send('CANCEL', { cseq: 1, branch, isFirst: true }),
-      // Its tag is the one that the ACK and the BYE name from here on.
-      expectResponse(200, ['CSeq: 1 CANCEL']),
-      ...talked,
-    ];
-    expectSuccess(await runSippSteps(steps, server.sipPort));
-    await expectAllClosed('remote', 1);
-  });
+  beyond(
+    'a CANCEL that crosses the answer changes nothing, and comes from the same one (RFC 3261 §9.2)',
+    async () => {
+      const branch = 'z9hG4bK-crossed';
+      const steps = [
+        send('INVITE', { cseq: 1, branch, sdp: audioAt(4_000) }),
+        expectResponse(200, ['CSeq: 1 INVITE']),
+        send('CANCEL', { cseq: 1, branch, isFirst: true }),
+        // Its tag is the one that the ACK and the BYE name from here on.
+        expectResponse(200, ['CSeq: 1 CANCEL']),
+        ...talked,
+      ];
+      expectSuccess(await runSippSteps(steps, server.sipPort));
+      await expectAllClosed('remote', 1);
+    },
+  );
 
   it('an INVITE of more than 8 KB that TCP brings in pieces is read whole', async () => {
-    const long = Object.fromEntries(Array.from({ length: 12 }, (_, index) => [`x-account-${index}`, `${index} für ${'ü'.repeat(400)}`]));
+    const long = Object.fromEntries(
+      Array.from({ length: 12 }, (_, index) => [`x-account-${index}`, `${index} für ${'ü'.repeat(400)}`]),
+    );
     const lines = Object.entries(long).map(([name, value]) => `${name}: ${value}`);
     const link = await openLink(server.sipPort, { pieceBytes: 101 });
     try {
@@ -163,11 +184,25 @@ describeServers(['sipp'], 'inbound calls from sipp', (start, beyond) => {
       diversion: '<sip:+14155550199@carrier.example>;reason=unconditional',
       'x-twilio-callsid': 'CA0123456789',
     };
-    const lines = ['User-Agent: sipp', ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`)];
-    const invite = send('INVITE', { cseq: 1, sdp: audioAt(4_000), from: '"Anonymous" <sip:anonymous@anonymous.invalid>', lines });
+    const lines = [
+      'User-Agent: sipp',
+      ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+    ];
+    const invite = send('INVITE', {
+      cseq: 1,
+      sdp: audioAt(4_000),
+      from: '"Anonymous" <sip:anonymous@anonymous.invalid>',
+      lines,
+    });
     expectSuccess(await runSippSteps([invite, expectResponse(200), ...talked], server.sipPort));
     expect(asked).toMatchObject([
-      { call_id: expect.any(String), from_user: 'anonymous', to_user: '+15550100', source_address: '127.0.0.1', transport: 'udp' },
+      {
+        call_id: expect.any(String),
+        from_user: 'anonymous',
+        to_user: '+15550100',
+        source_address: '127.0.0.1',
+        transport: 'udp',
+      },
     ]);
     expect(asked[0]?.headers).toEqual(headers);
     await expectAllClosed('remote', 1);
@@ -176,7 +211,9 @@ describeServers(['sipp'], 'inbound calls from sipp', (start, beyond) => {
   it('digits by INFO are the leg’s, a hold stops its sending, and taking it up again resumes it', async () => {
     expectSuccess(await runSipp('digits-and-hold', server.sipPort, ['-m', '1']));
     await expectAllClosed('remote', 1);
-    expect(logs[0]?.all('digit').map(({ digit, durationMs, source }) => ({ digit, durationMs, source }))).toEqual([
+    expect(
+      logs[0]?.all('digit').map(({ digit, durationMs, source }) => ({ digit, durationMs, source })),
+    ).toEqual([
       { digit: '5', durationMs: 160, source: 'info' },
       { digit: '#', durationMs: 0, source: 'info' },
     ]);
@@ -205,7 +242,14 @@ describeServers(['sipp'], 'inbound calls from sipp', (start, beyond) => {
   });
 
   it('with every tenth packet lost, every call succeeds all the same', async () => {
-    expectSuccess(await runSipp('caller-hangs-up', server.sipPort, ['-m', '20', '-r', '20', '-d', '100', '-lost', '10'], 25_000));
+    expectSuccess(
+      await runSipp(
+        'caller-hangs-up',
+        server.sipPort,
+        ['-m', '20', '-r', '20', '-d', '100', '-lost', '10'],
+        25_000,
+      ),
+    );
     expect(calls.filter((call) => call.outcome === 'answered').length).toBe(20);
   }, 30_000);
 });

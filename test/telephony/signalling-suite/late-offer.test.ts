@@ -25,10 +25,22 @@ describeServers([], 'calls that come without an offer (RFC 3261 §13.2.1, §14.2
   beforeEach(async () => {
     const logger = createLogger({ level: 'silent', name: 'test' });
     legs = [];
-    media = await startMediaThread({ rtpPortMin: 23_100, rtpPortMax: 23_139, iceServers: [], clock: systemClock, logger });
+    media = await startMediaThread({
+      rtpPortMin: 23_100,
+      rtpPortMax: 23_139,
+      iceServers: [],
+      clock: systemClock,
+      logger,
+    });
     server = await start();
     worker = await connectWorker(server);
-    const deps = { clock: systemClock, media, sipHost: '127.0.0.1', sipPublicIp: undefined, random: Math.random };
+    const deps = {
+      clock: systemClock,
+      media,
+      sipHost: '127.0.0.1',
+      sipPublicIp: undefined,
+      random: Math.random,
+    };
     worker.onInvite((invite) => {
       void answerInboundCall(deps, invite, Promise.resolve({ recordAudio: false })).then((call) => {
         if (call.outcome === 'answered') legs.push(call.leg);
@@ -50,7 +62,10 @@ describeServers([], 'calls that come without an offer (RFC 3261 §13.2.1, §14.2
     `v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio ${port} RTP/AVP 0 101\r\na=rtpmap:101 telephone-event/8000\r\n`;
 
   /** Sends an INVITE without a description; resolves with the offer of its 200 and the tag of our side. */
-  async function invite(cseq: number, toTag: string | null = null): Promise<{ readonly offer: string; readonly toTag: string }> {
+  async function invite(
+    cseq: number,
+    toTag: string | null = null,
+  ): Promise<{ readonly offer: string; readonly toTag: string }> {
     caller.request({ cseq, toTag });
     const ok = await caller.next(({ start, headers }) => {
       const isOk = start.kind === 'response' && start.status === 200;
@@ -64,8 +79,20 @@ describeServers([], 'calls that come without an offer (RFC 3261 §13.2.1, §14.2
   async function expectAudioBothWays(leg: Leg, log: LegLog, ourPort: number, replyId: string): Promise<void> {
     const [before, from] = [peer.heard.length, log.all('audio').length];
     void peer.speak(ourPort, tone(700, 10_000));
-    leg.send({ do: 'play', replyId, pieceId: 1, samples: tone(440, 500), marks: new Int32Array(0), last: true });
-    await expect.poll(() => peer.heard.slice(before).some((packet) => packet.payloadType === 0 && packet.peak > 1_000), PATIENCE).toBe(true);
+    leg.send({
+      do: 'play',
+      replyId,
+      pieceId: 1,
+      samples: tone(440, 500),
+      marks: new Int32Array(0),
+      last: true,
+    });
+    await expect
+      .poll(
+        () => peer.heard.slice(before).some((packet) => packet.payloadType === 0 && packet.peak > 1_000),
+        PATIENCE,
+      )
+      .toBe(true);
     const heard = () =>
       Int16Array.from(
         log
@@ -86,7 +113,8 @@ describeServers([], 'calls that come without an offer (RFC 3261 §13.2.1, §14.2
     const log = new LegLog(legs[0]!);
     await expectAudioBothWays(legs[0]!, log, portOf(offer), 'first');
 
-    // A re-INVITE without an offer is asked for our own again; its answer names another port, and the old one falls silent.
+    // A re-INVITE without an offer is asked for our own again; its answer names another port, and the old one
+    // falls silent.
     const moved = await openRtpPeer();
     peer.close();
     peer = moved;
@@ -104,7 +132,10 @@ describeServers([], 'calls that come without an offer (RFC 3261 §13.2.1, §14.2
 
   it.each([
     ['nothing', ''],
-    ['audio nobody can carry', 'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio 4000 RTP/AVP 18\r\n'],
+    [
+      'audio nobody can carry',
+      'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio 4000 RTP/AVP 18\r\n',
+    ],
   ])('an ACK that answers with %s ends the call with a BYE', async (_, body) => {
     const { toTag } = await invite(1);
     caller.request({ method: 'ACK', cseq: 1, toTag, body });

@@ -5,9 +5,13 @@ import { openRawCaller, type RawCaller } from '../embedded/raw-caller.ts';
 import { connectWorker, describeServers, type SuiteServer } from './servers.ts';
 
 const PATIENCE = { timeout: 30_000, interval: 5 };
-const sdp = 'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio 4000 RTP/AVP 0\r\n';
+const sdp =
+  'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio 4000 RTP/AVP 0\r\n';
 
-/** In real time, the first interval of each; embedded/lost-packets.test.ts has the rest of them, on a clock of its own. */
+/**
+ * In real time, the first interval of each; embedded/lost-packets.test.ts has the rest of them, on a clock of
+ * its own.
+ */
 describeServers([], 'lost packets (RFC 3261 §17, §13.3.1.4)', (start) => {
   let server: SuiteServer;
   let worker: Signalling;
@@ -33,14 +37,22 @@ describeServers([], 'lost packets (RFC 3261 §17, §13.3.1.4)', (start) => {
   });
 
   const count = (response: string) => caller.responses.filter((text) => text === response).length;
-  const expectCount = (response: string, expected: number) => expect.poll(() => count(response), PATIENCE).toBe(expected);
-  const expectMore = (response: string, than: number) => expect.poll(() => count(response), PATIENCE).toBeGreaterThan(than);
+  const expectCount = (response: string, expected: number) =>
+    expect.poll(() => count(response), PATIENCE).toBe(expected);
+  const expectMore = (response: string, than: number) =>
+    expect.poll(() => count(response), PATIENCE).toBeGreaterThan(than);
 
   async function answered(): Promise<{ dialog: SipDialog; text: string; toTag: string }> {
     const text = caller.request({ body: sdp, branch: 'z9hG4bK-first' });
     await expect.poll(() => invites.length, PATIENCE).toBe(1);
     const dialog = await invites[0]!.answer(sdp);
-    dialog.listen({ onEnded: () => (ended += 1), onOffer: () => null, makeOffer: () => sdp, onAnswer: () => undefined, onInfo: () => undefined });
+    dialog.listen({
+      onEnded: () => (ended += 1),
+      onOffer: () => null,
+      makeOffer: () => sdp,
+      onAnswer: () => undefined,
+      onInfo: () => undefined,
+    });
     const ok = await caller.response(200, PATIENCE.timeout);
     return { dialog, text, toTag: parameter(header(ok, 'to') ?? '', 'tag') ?? '' };
   }
@@ -83,7 +95,9 @@ describeServers([], 'lost packets (RFC 3261 §17, §13.3.1.4)', (start) => {
     const { dialog, toTag } = await answered();
     caller.request({ method: 'ACK', toTag });
     void dialog.hangUp();
-    await expect.poll(() => caller.requests.filter((method) => method === 'BYE').length, PATIENCE).toBeGreaterThan(1);
+    await expect
+      .poll(() => caller.requests.filter((method) => method === 'BYE').length, PATIENCE)
+      .toBeGreaterThan(1);
     caller.answer(await caller.incoming('BYE'), 200);
   });
 
@@ -93,7 +107,11 @@ describeServers([], 'lost packets (RFC 3261 §17, §13.3.1.4)', (start) => {
     invites[0]!.refuse(486);
     await expectMore('486 INVITE', 1);
     const { headers } = await caller.response(486);
-    caller.request({ method: 'ACK', branch: 'z9hG4bK-refused', toTag: parameter(header({ headers }, 'to') ?? '', 'tag') });
+    caller.request({
+      method: 'ACK',
+      branch: 'z9hG4bK-refused',
+      toTag: parameter(header({ headers }, 'to') ?? '', 'tag'),
+    });
   });
 
   it('a call that is over, or never was, is answered 481', async () => {

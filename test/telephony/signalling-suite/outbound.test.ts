@@ -26,9 +26,19 @@ describeServers(['sipp'], 'an outbound call', (start) => {
     await server.close();
   });
 
-  async function dial(manner: PhoneManner, over: { ringMs?: number; password?: string } = {}): Promise<OutboundCall> {
+  async function dial(
+    manner: PhoneManner,
+    over: { ringMs?: number; password?: string } = {},
+  ): Promise<OutboundCall> {
     phone = await startSippPhone(manner);
-    const deps = { clock: systemClock, media, signalling: worker, sipHost: '127.0.0.1', sipPublicIp: undefined, random: Math.random };
+    const deps = {
+      clock: systemClock,
+      media,
+      signalling: worker,
+      sipHost: '127.0.0.1',
+      sipPublicIp: undefined,
+      random: Math.random,
+    };
     return dialOutboundCall(
       deps,
       {
@@ -87,13 +97,29 @@ describeServers(['sipp'], 'an outbound call', (start) => {
   });
 
   it.each<[string, PhoneManner, ReferOutcome]>([
-    ['accepted, and rung through', { does: 'refer', to: '15550142', status: 202, notifies: [100, 180, 200] }, { is: 'transferred' }],
-    ['accepted, and busy', { does: 'refer', to: '15550142', status: 202, notifies: [100, 486] }, { is: 'failed', status: 486 }],
-    ['not taken', { does: 'refer', to: '15550142', status: 405, notifies: [] }, { is: 'refused', status: 405 }],
+    [
+      'accepted, and rung through',
+      { does: 'refer', to: '15550142', status: 202, notifies: [100, 180, 200] },
+      { is: 'transferred' },
+    ],
+    [
+      'accepted, and busy',
+      { does: 'refer', to: '15550142', status: 202, notifies: [100, 486] },
+      { is: 'failed', status: 486 },
+    ],
+    [
+      'not taken',
+      { does: 'refer', to: '15550142', status: 405, notifies: [] },
+      { is: 'refused', status: 405 },
+    ],
   ])('is handed over by a REFER that is %s (RFC 3515)', async (_, manner, outcome) => {
     const call = await dial(manner);
     if (call.outcome !== 'answered') throw new Error(call.outcome);
-    const request = { target: 'sip:+15550142@127.0.0.1:9', headers: { 'X-Notes': 'wants a refund' }, credentials: null };
+    const request = {
+      target: 'sip:+15550142@127.0.0.1:9',
+      headers: { 'X-Notes': 'wants a refund' },
+      credentials: null,
+    };
     expect(await referCall({ clock: systemClock, refer: call.refer }, request)).toEqual(outcome);
     call.leg.send({ do: 'close' });
     await expectOver();
@@ -102,7 +128,11 @@ describeServers(['sipp'], 'an outbound call', (start) => {
   it('takes early media before the answer, keeps it apart from the call, and goes on with the answer', async () => {
     const call = await dial({ does: 'earlyMedia', ringMs: 300 });
     if (call.outcome !== 'answered') throw new Error(call.outcome);
-    expect(media.legs[0]?.commands.filter((command) => command.do === 'setRemote').map((command) => command.isEarly === true)).toEqual([true, false]);
+    expect(
+      media.legs[0]?.commands
+        .filter((command) => command.do === 'setRemote')
+        .map((command) => command.isEarly === true),
+    ).toEqual([true, false]);
     call.leg.send({ do: 'close' });
     await expectOver();
   });
@@ -133,8 +163,22 @@ describeServers(['sipp'], 'an outbound call', (start) => {
 
   it('without its connection to signalling fails', async () => {
     worker.close();
-    const deps = { clock: systemClock, media, signalling: worker, sipHost: '127.0.0.1', sipPublicIp: undefined, random: Math.random };
-    const request = { toUri: 'sip:+1@127.0.0.1:9', fromNumber: '+1', headers: {}, credentials: null, recording: null, ringMs: 2_000 };
+    const deps = {
+      clock: systemClock,
+      media,
+      signalling: worker,
+      sipHost: '127.0.0.1',
+      sipPublicIp: undefined,
+      random: Math.random,
+    };
+    const request = {
+      toUri: 'sip:+1@127.0.0.1:9',
+      fromNumber: '+1',
+      headers: {},
+      credentials: null,
+      recording: null,
+      ringMs: 2_000,
+    };
     expect((await dialOutboundCall(deps, request, abort.signal)).outcome).toBe('failed');
     expect(media.open).toBe(0);
   });

@@ -1,6 +1,7 @@
 /**
- * The servers telephony/ runs on. What this folder says of signalling is said once, and shown on each of them: the embedded one always,
- * a real drachtio-server where the machine has one (`drachtio` on the PATH, or DRACHTIO_SERVER). docs/drachtio.md says where they differ.
+ * The servers telephony/ runs on. What this folder says of signalling is said once, and shown on each of
+ * them: the embedded one always, a real drachtio-server where the machine has one (`drachtio` on the PATH, or
+ * DRACHTIO_SERVER). docs/drachtio.md says where they differ.
  */
 import { type describe, expect, it } from 'vitest';
 import type { AdmissionAnswer, AdmissionRequest } from '#config/sip-admission.ts';
@@ -25,7 +26,10 @@ export interface SuiteServer {
 }
 
 /** Starts a server; `ports` are those of one that is gone, whose place it takes knowing nothing. */
-export type StartServer = (admit?: Admit, ports?: { readonly sipPort: number; readonly appPort: number }) => Promise<SuiteServer>;
+export type StartServer = (
+  admit?: Admit,
+  ports?: { readonly sipPort: number; readonly appPort: number },
+) => Promise<SuiteServer>;
 
 const toFirstWorker: Admit = async () => ({ action: 'route', data: { tag: 'worker-1' } });
 
@@ -49,11 +53,21 @@ const startDrachtio: StartServer = async (admit = toFirstWorker, ports) => {
 export type ItBeyond = (title: string, test: () => Promise<void>) => void;
 
 /** Says `body` of each server; `programs` are what it needs of the machine beside them. */
-export function describeServers(programs: readonly string[], title: string, body: (start: StartServer, beyond: ItBeyond) => void): void {
-  const on = (server: string, each: typeof describe | typeof describe.skip, [start, beyond]: readonly [StartServer, ItBeyond]) =>
-    each(`${title}, on ${server}`, () => body(start, beyond));
+export function describeServers(
+  programs: readonly string[],
+  title: string,
+  body: (start: StartServer, beyond: ItBeyond) => void,
+): void {
+  const on = (
+    server: string,
+    each: typeof describe | typeof describe.skip,
+    [start, beyond]: readonly [StartServer, ItBeyond],
+  ) => each(`${title}, on ${server}`, () => body(start, beyond));
   on('the embedded server', describeNeeds(programs), [startEmbedded, it]);
-  on('drachtio-server', describeWhereThere([...programs, DRACHTIO_PROGRAM]), [startDrachtio, () => undefined]);
+  on('drachtio-server', describeWhereThere([...programs, DRACHTIO_PROGRAM]), [
+    startDrachtio,
+    () => undefined,
+  ]);
 }
 
 /** Connects a worker to a server, over whatever relays to it at `port`. */

@@ -33,19 +33,30 @@ describeServers([], 'an answered call whose worker goes', (start, beyond) => {
     await server.close();
   });
 
-  const deps = () => ({ clock: systemClock, media, sipHost: '127.0.0.1', sipPublicIp: undefined, random: Math.random });
+  const deps = () => ({
+    clock: systemClock,
+    media,
+    sipHost: '127.0.0.1',
+    sipPublicIp: undefined,
+    random: Math.random,
+  });
 
   async function openWorker(tag: string): Promise<Signalling> {
     const worker = await connectWorker(server, { tag });
     workers.push(worker);
     worker.onInvite((invite) => {
-      void answerInboundCall(deps(), invite, Promise.resolve({ recordAudio: false })).then((call) => calls.push(call));
+      void answerInboundCall(deps(), invite, Promise.resolve({ recordAudio: false })).then((call) =>
+        calls.push(call),
+      );
     });
     return worker;
   }
 
   /** Calls and acknowledges the answer; returns the call and the tag it has on our side. */
-  async function answered(): Promise<{ readonly call: Extract<InboundCall, { outcome: 'answered' }>; readonly toTag: string }> {
+  async function answered(): Promise<{
+    readonly call: Extract<InboundCall, { outcome: 'answered' }>;
+    readonly toTag: string;
+  }> {
     const branch = `z9hG4bK-first-${caller.port}`;
     const body = sdp(caller.port);
     // The server may not have been told yet which methods its worker takes.
@@ -62,7 +73,11 @@ describeServers([], 'an answered call whose worker goes', (start, beyond) => {
 
   const reinvite = () => caller.incoming('INVITE', LONG_MS);
   const responseTo = (cseq: string) =>
-    caller.next(({ start, headers }) => start.kind === 'response' && start.status >= 200 && header({ headers }, 'cseq') === cseq, LONG_MS);
+    caller.next(
+      ({ start, headers }) =>
+        start.kind === 'response' && start.status >= 200 && header({ headers }, 'cseq') === cseq,
+      LONG_MS,
+    );
 
   it('is another worker’s with a re-INVITE: the dialog’s own tags, a CSeq of its own, the new worker’s media; then BYE works both ways', async () => {
     const first = await openWorker('worker-1');
@@ -82,7 +97,9 @@ describeServers([], 'an answered call whose worker goes', (start, beyond) => {
     expect(media.legs.at(-1)?.remotes.at(-1)).toMatchObject({ address: '127.0.0.1', port: 41_000 });
     resumed.leg.send({ do: 'close' });
     const bye = await caller.incoming('BYE', LONG_MS);
-    expect(Number.parseInt(header(bye, 'cseq') ?? '', 10)).toBeGreaterThan(Number.parseInt(header(request, 'cseq') ?? '', 10));
+    expect(Number.parseInt(header(bye, 'cseq') ?? '', 10)).toBeGreaterThan(
+      Number.parseInt(header(request, 'cseq') ?? '', 10),
+    );
     caller.answer(bye, 200);
     await expectDialogs(server, 0);
   });
@@ -93,7 +110,8 @@ describeServers([], 'an answered call whose worker goes', (start, beyond) => {
     const second = await openWorker('worker-2');
     first.close();
     // Whoever has the call no more says so: for now, or for good.
-    const isRefused = () => caller.responses.some((response) => response === '500 INFO' || response === '481 INFO');
+    const isRefused = () =>
+      caller.responses.some((response) => response === '500 INFO' || response === '481 INFO');
     await expect
       .poll(
         () => {
@@ -130,7 +148,10 @@ describeServers([], 'an answered call whose worker goes', (start, beyond) => {
       )
       .toBe(true);
     caller.request({ method: 'BYE', toTag, cseq: 3 });
-    await caller.next((message) => message.start.kind === 'response' && message.start.status === 200 && isOf(message, 'BYE'), LONG_MS);
+    await caller.next(
+      (message) => message.start.kind === 'response' && message.start.status === 200 && isOf(message, 'BYE'),
+      LONG_MS,
+    );
     const again = await resumeSipCall({ ...deps(), signalling: second }, call.dialog, { recording: null });
     expect(again).toMatchObject({ outcome: 'gone' });
     expect(caller.requests).not.toContain('INVITE');
@@ -160,24 +181,27 @@ describeServers([], 'an answered call whose worker goes', (start, beyond) => {
     await expectDialogs(server, 0);
   });
 
-  beyond('refuses the caller’s own changes while its re-INVITE is open (491), and takes them afterwards (RFC 3261 §14.2)', async () => {
-    const first = await openWorker('worker-1');
-    const { call, toTag } = await answered();
-    const second = await openWorker('worker-2');
-    first.close();
-    const resuming = resumeSipCall({ ...deps(), signalling: second }, call.dialog, { recording: null });
-    const request = await reinvite();
-    caller.request({ toTag, cseq: 2, branch: 'z9hG4bK-glare', body: sdp(41_001) });
-    expect(await responseTo('2 INVITE')).toMatchObject({ start: { status: 491 } });
-    caller.request({ method: 'ACK', toTag, cseq: 2, branch: 'z9hG4bK-glare' });
-    caller.request({ method: 'UPDATE', toTag, cseq: 3, body: sdp(41_002) });
-    expect(await responseTo('3 UPDATE')).toMatchObject({ start: { status: 491 } });
-    caller.answer(request, 200, sdp(41_000));
-    expect(await resuming).toMatchObject({ outcome: 'answered' });
-    caller.request({ method: 'UPDATE', toTag, cseq: 4, body: sdp(41_003) });
-    expect(await responseTo('4 UPDATE')).toMatchObject({ start: { status: 200 } });
-    expect(media.legs.at(-1)?.remotes.map(({ port }) => port)).toEqual([41_000, 41_003]);
-  });
+  beyond(
+    'refuses the caller’s own changes while its re-INVITE is open (491), and takes them afterwards (RFC 3261 §14.2)',
+    async () => {
+      const first = await openWorker('worker-1');
+      const { call, toTag } = await answered();
+      const second = await openWorker('worker-2');
+      first.close();
+      const resuming = resumeSipCall({ ...deps(), signalling: second }, call.dialog, { recording: null });
+      const request = await reinvite();
+      caller.request({ toTag, cseq: 2, branch: 'z9hG4bK-glare', body: sdp(41_001) });
+      expect(await responseTo('2 INVITE')).toMatchObject({ start: { status: 491 } });
+      caller.request({ method: 'ACK', toTag, cseq: 2, branch: 'z9hG4bK-glare' });
+      caller.request({ method: 'UPDATE', toTag, cseq: 3, body: sdp(41_002) });
+      expect(await responseTo('3 UPDATE')).toMatchObject({ start: { status: 491 } });
+      caller.answer(request, 200, sdp(41_000));
+      expect(await resuming).toMatchObject({ outcome: 'answered' });
+      caller.request({ method: 'UPDATE', toTag, cseq: 4, body: sdp(41_003) });
+      expect(await responseTo('4 UPDATE')).toMatchObject({ start: { status: 200 } });
+      expect(media.legs.at(-1)?.remotes.map(({ port }) => port)).toEqual([41_000, 41_003]);
+    },
+  );
 
   it('asks again when its re-INVITE has met the caller’s own (RFC 3261 §14.1)', async () => {
     const first = await openWorker('worker-1');
@@ -188,7 +212,10 @@ describeServers([], 'an answered call whose worker goes', (start, beyond) => {
     const request = await reinvite();
     caller.answer(request, 491);
     const cseqOf = (message: SipMessage) => Number.parseInt(header(message, 'cseq') ?? '', 10);
-    const again = await caller.next((message) => isOf(message, 'INVITE') && cseqOf(message) > cseqOf(request), LONG_MS);
+    const again = await caller.next(
+      (message) => isOf(message, 'INVITE') && cseqOf(message) > cseqOf(request),
+      LONG_MS,
+    );
     caller.answer(again, 200, sdp(41_000));
     expect(await resuming).toMatchObject({ outcome: 'answered' });
     expect(media.legs.at(-1)?.remotes.at(-1)).toMatchObject({ port: 41_000 });
@@ -206,10 +233,15 @@ describeServers([], 'an answered call whose worker goes', (start, beyond) => {
     // Nothing has moved: the description is the one that was answered with.
     expect(request.body).toBe(call.dialog.localSdp);
     caller.answer(request, 200, sdp(caller.port));
-    await caller.next((message) => message.start.kind === 'request' && message.start.method === 'ACK', LONG_MS);
+    await caller.next(
+      (message) => message.start.kind === 'request' && message.start.method === 'ACK',
+      LONG_MS,
+    );
     expect(log.all('closed')).toEqual([]);
     caller.request({ method: 'BYE', toTag, cseq: 2 });
-    await expect.poll(() => log.all('closed').map(({ reason }) => reason), { timeout: LONG_MS }).toEqual(['remote']);
+    await expect
+      .poll(() => log.all('closed').map(({ reason }) => reason), { timeout: LONG_MS })
+      .toEqual(['remote']);
     await expectDialogs(server, 0);
   });
 });

@@ -7,14 +7,22 @@ const SILENCE = { input: 0, output: 0 };
 /** The part of the spectrum that speech fills; the rest is empty and would leave bars still. */
 const SPEECH_SHARE = 0.3;
 
-/** Loudness of microphone and agent, 0 to 1, read `fps` times a second; of the provider's session by default. */
-export function useAudioLevels(session?: AgentSession | null, fps = 20): { readonly input: number; readonly output: number } {
+/**
+ * Loudness of microphone and agent, 0 to 1, read `fps` times a second; of the provider's session by default.
+ */
+export function useAudioLevels(
+  session?: AgentSession | null,
+  fps = 20,
+): { readonly input: number; readonly output: number } {
   const inherited = useContext(ConversationContext)?.session ?? null;
   const watched = session === undefined ? inherited : session;
   const [levels, setLevels] = useState(SILENCE);
   useEffect(() => {
     if (!watched) return setLevels(SILENCE);
-    const timer = setInterval(() => setLevels({ input: watched.getInputVolume(), output: watched.getOutputVolume() }), 1_000 / fps);
+    const timer = setInterval(
+      () => setLevels({ input: watched.getInputVolume(), output: watched.getOutputVolume() }),
+      1_000 / fps,
+    );
     return () => clearInterval(timer);
   }, [watched, fps]);
   return levels;
@@ -32,7 +40,13 @@ export interface AgentVisualizerProps {
 }
 
 /** The agent's voice as bars in the current text colour; still where motion is not wanted. */
-export function AgentVisualizer({ session, bars = 24, width = 240, height = 64, className }: AgentVisualizerProps) {
+export function AgentVisualizer({
+  session,
+  bars = 24,
+  width = 240,
+  height = 64,
+  className,
+}: AgentVisualizerProps) {
   const inherited = useContext(ConversationContext)?.session ?? null;
   const watched = session === undefined ? inherited : session;
   const canvas = useRef<HTMLCanvasElement>(null);
@@ -40,7 +54,11 @@ export function AgentVisualizer({ session, bars = 24, width = 240, height = 64, 
     const still = matchMedia('(prefers-reduced-motion: reduce)').matches;
     let request = 0;
     const draw = () => {
-      drawBars(canvas.current, still || !watched ? new Uint8Array(0) : watched.getOutputFrequencyData(), bars);
+      drawBars(
+        canvas.current,
+        still || !watched ? new Uint8Array(0) : watched.getOutputFrequencyData(),
+        bars,
+      );
       if (watched && !still) request = requestAnimationFrame(draw);
     };
     draw();

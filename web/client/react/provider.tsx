@@ -13,6 +13,7 @@ export function AgentSessionProvider({ children }: { children?: ReactNode }) {
 /** The conversation of the provider around the component. Throws where there is none. */
 export function useAgentSessionContext(): Conversation {
   const conversation = useContext(ConversationContext);
-  if (!conversation) throw new Error('useAgentSessionContext: put an <AgentSessionProvider> around this component');
+  if (!conversation)
+    throw new Error('useAgentSessionContext: put an <AgentSessionProvider> around this component');
   return conversation;
 }

@@ -19,7 +19,11 @@ export function useAgentMessages(session?: AgentSession | null): readonly AgentM
   useEffect(() => {
     if (!watched) return setMessages([]);
     const read = () =>
-      setMessages(watched.getTranscript().map(({ segmentId, role, text, final }) => ({ key: `${role} ${segmentId}`, role, text, final })));
+      setMessages(
+        watched
+          .getTranscript()
+          .map(({ segmentId, role, text, final }) => ({ key: `${role} ${segmentId}`, role, text, final })),
+      );
     read();
     const stops = [watched.on('userTranscript', read), watched.on('agentResponseDelta', read)];
     return () => {

@@ -89,7 +89,10 @@ export function useConversation(): Conversation {
       },
       [session],
     ),
-    sendUserMessage: useCallback((text: string, options?: { audio?: boolean }) => session?.sendUserMessage(text, options), [session]),
+    sendUserMessage: useCallback(
+      (text: string, options?: { audio?: boolean }) => session?.sendUserMessage(text, options),
+      [session],
+    ),
     sendUserActivity: useCallback(() => session?.sendUserActivity(), [session]),
     interrupt: useCallback(() => session?.interrupt(), [session]),
   };

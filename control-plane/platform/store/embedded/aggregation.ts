@@ -1,4 +1,7 @@
-/** Aggregations: leading `$match`, `$sort`, `$skip` and `$limit` use the indexes, the rest of the pipeline runs in mingo. */
+/**
+ * Aggregations: leading `$match`, `$sort`, `$skip` and `$limit` use the indexes, the rest of the pipeline
+ * runs in mingo.
+ */
 import { Aggregator, Context } from 'mingo';
 import { type Iterator, Lazy } from 'mingo/lazy';
 import type { AnyObject } from 'mingo/types';
@@ -58,18 +61,24 @@ function* documentsOf(found: Iterable<Found>): Generator<Document> {
 
 function checkStage(stage: Document): void {
   const [name, ...others] = Object.keys(stage);
-  if (name === undefined || others.length > 0) throw new StoreError('BadValue', 'a pipeline stage must have exactly one field');
+  if (name === undefined || others.length > 0)
+    throw new StoreError('BadValue', 'a pipeline stage must have exactly one field');
   if (name === '$changeStream') throw unsupported('a change stream');
   if (!STAGES.has(name)) throw unsupported(`the aggregation stage ${name}`);
   const nested = stage[name];
   if (name === '$match' && isDocument(nested)) compileFilter(nested);
   if (name === '$facet' && isDocument(nested)) {
-    for (const branch of Object.values(nested)) if (Array.isArray(branch)) branch.filter(isDocument).forEach(checkStage);
+    for (const branch of Object.values(nested))
+      if (Array.isArray(branch)) branch.filter(isDocument).forEach(checkStage);
   }
-  if (isDocument(nested) && Array.isArray(nested['pipeline'])) nested['pipeline'].filter(isDocument).forEach(checkStage);
+  if (isDocument(nested) && Array.isArray(nested['pipeline']))
+    nested['pipeline'].filter(isDocument).forEach(checkStage);
 }
 
-function leadingMatch(pipeline: readonly Document[]): { readonly filter: Document; readonly rest: readonly Document[] } {
+function leadingMatch(pipeline: readonly Document[]): {
+  readonly filter: Document;
+  readonly rest: readonly Document[];
+} {
   const firstOther = pipeline.findIndex((stage) => !isDocument(stage['$match']));
   const end = firstOther < 0 ? pipeline.length : firstOther;
   const filters = pipeline.slice(0, end).map((stage) => stage['$match'] as Document);
@@ -78,7 +87,9 @@ function leadingMatch(pipeline: readonly Document[]): { readonly filter: Documen
   return { filter, rest: pipeline.slice(end) };
 }
 
-/** `countDocuments` is `[{$match}, {$group: {_id: 1, n: {$sum: 1}}}]`; the index alone may know the answer. */
+/**
+ * `countDocuments` is `[{$match}, {$group: {_id: 1, n: {$sum: 1}}}]`; the index alone may know the answer.
+ */
 function countStage(rest: readonly Document[]): ((total: number) => Document) | null {
   const [stage] = rest;
   if (!stage || rest.length !== 1) return null;
@@ -97,7 +108,8 @@ function leadingOrder(stages: readonly Document[]): {
   readonly rest: readonly Document[];
 } {
   const rest = [...stages];
-  const take = (name: string): Document | null => (rest[0] && name in rest[0] ? (rest.shift() ?? null) : null);
+  const take = (name: string): Document | null =>
+    rest[0] && name in rest[0] ? (rest.shift() ?? null) : null;
   const sort = take('$sort');
   const skip = take('$skip');
   const limit = take('$limit');
@@ -112,8 +124,10 @@ function leadingOrder(stages: readonly Document[]): {
 /** mingo's filters and order differ from MongoDB's in details; ours are used inside pipelines too. */
 const OPERATORS = Context.init({
   pipeline: {
-    $match: (rows: Iterator, filter: AnyObject) => rows.filter((row) => compileFilter(filter)(row as Document)),
-    $sort: (rows: Iterator, sort: AnyObject) => rows.transform((all) => Lazy(sortedDocuments(all as Document[], sortField({ sort }, 'sort')))),
+    $match: (rows: Iterator, filter: AnyObject) =>
+      rows.filter((row) => compileFilter(filter)(row as Document)),
+    $sort: (rows: Iterator, sort: AnyObject) =>
+      rows.transform((all) => Lazy(sortedDocuments(all as Document[], sortField({ sort }, 'sort')))),
   } as unknown as PipelineOperators,
 });
 
@@ -126,19 +140,27 @@ function sortedDocuments(documents: readonly Document[], sort: Sort): Document[]
     .map(({ document }) => document);
 }
 
-function runPipeline(context: ReadContext, command: Command, pipeline: readonly Document[], documents: Iterable<Document>): Document[] {
+function runPipeline(
+  context: ReadContext,
+  command: Command,
+  pipeline: readonly Document[],
+  documents: Iterable<Document>,
+): Document[] {
   const { store, onExamined } = context;
   const database = namespaceOf(command).split('.')[0];
   const aggregator = new Aggregator([...pipeline], {
     context: OPERATORS,
     scriptEnabled: false,
-    collectionResolver: (name) => [...documentsOf(scan(store, store.catalogue.find(`${database}.${name}`), { filter: {} }, onExamined))],
+    collectionResolver: (name) => [
+      ...documentsOf(scan(store, store.catalogue.find(`${database}.${name}`), { filter: {} }, onExamined)),
+    ],
   });
   try {
     return aggregator.run<Document>([...documents]);
   } catch (error) {
     // mingo's own complaints are about the pipeline.
-    if (error instanceof Error && error.constructor.name === 'MingoError') throw new StoreError('BadValue', error.message);
+    if (error instanceof Error && error.constructor.name === 'MingoError')
+      throw new StoreError('BadValue', error.message);
     throw error;
   }
 }

@@ -22,7 +22,10 @@ export function decodeReceived(bytes: Uint8Array): Document {
   return document;
 }
 
-/** The bytes a document came in, good for as long as nobody has changed it; undefined for one that was made here. */
+/**
+ * The bytes a document came in, good for as long as nobody has changed it; undefined for one that was made
+ * here.
+ */
 export function receivedBytes(document: Document): Uint8Array | undefined {
   const bytes = received.get(document);
   if (bytes) requireSize(bytes);
@@ -37,12 +40,15 @@ export function encode(document: Document): Buffer {
 }
 
 function requireSize(bytes: Uint8Array): void {
-  if (bytes.length > MAX_DOCUMENT_BYTES) throw new StoreError('BSONObjectTooLarge', `a document may have ${MAX_DOCUMENT_BYTES} bytes`);
+  if (bytes.length > MAX_DOCUMENT_BYTES)
+    throw new StoreError('BSONObjectTooLarge', `a document may have ${MAX_DOCUMENT_BYTES} bytes`);
 }
 
 /** BSON's own class of a value, such as `ObjectId`; undefined for JavaScript's types. */
 export function bsonType(value: unknown): string | undefined {
-  return typeof value === 'object' && value !== null && '_bsontype' in value ? String(value._bsontype) : undefined;
+  return typeof value === 'object' && value !== null && '_bsontype' in value
+    ? String(value._bsontype)
+    : undefined;
 }
 
 /** True for an embedded document: no array, no date, no BSON class. */

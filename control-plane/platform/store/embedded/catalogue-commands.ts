@@ -1,7 +1,16 @@
 /** Commands about collections and indexes. */
 import { type Document, encode } from './bson-values.ts';
 import type { Collection } from './catalogue.ts';
-import { type Command, commandName, databaseOf, documentField, documentsField, namespaceOf, numberField, stringField } from './command-fields.ts';
+import {
+  type Command,
+  commandName,
+  databaseOf,
+  documentField,
+  documentsField,
+  namespaceOf,
+  numberField,
+  stringField,
+} from './command-fields.ts';
 import type { CursorReply } from './cursors.ts';
 import { fillIndex, type Store } from './documents.ts';
 import type { Reply } from './read-context.ts';
@@ -26,7 +35,8 @@ export function changesCatalogue(name: string): boolean {
 
 function create(store: Store, command: Command): Reply {
   const namespace = namespaceOf(command);
-  if (store.catalogue.find(namespace)) throw new StoreError('NamespaceExists', `Collection ${namespace} already exists.`);
+  if (store.catalogue.find(namespace))
+    throw new StoreError('NamespaceExists', `Collection ${namespace} already exists.`);
   store.catalogue.open(namespace);
   return {};
 }
@@ -51,7 +61,11 @@ function createIndexes(store: Store, command: Command): Reply {
     const index = store.catalogue.addIndex(collection, spec);
     if (index) fillIndex(store, collection, index);
   }
-  return { numIndexesBefore, numIndexesAfter: collection.indexes.length + 1, createdCollectionAutomatically: false };
+  return {
+    numIndexesBefore,
+    numIndexesAfter: collection.indexes.length + 1,
+    createdCollectionAutomatically: false,
+  };
 }
 
 function dropIndexes(store: Store, command: Command): Reply {
@@ -60,7 +74,8 @@ function dropIndexes(store: Store, command: Command): Reply {
   const wanted = command['index'];
   const names = new Set(Array.isArray(wanted) ? wanted : [wanted]);
   const chosen = collection.indexes.filter((index) => wanted === '*' || names.has(index.spec.name));
-  if (chosen.length === 0 && wanted !== '*') throw new StoreError('IndexNotFound', `index not found with name [${String(wanted)}]`);
+  if (chosen.length === 0 && wanted !== '*')
+    throw new StoreError('IndexNotFound', `index not found with name [${String(wanted)}]`);
   for (const index of chosen) store.catalogue.dropIndex(collection, index);
   return { nIndexesWas };
 }
@@ -68,7 +83,12 @@ function dropIndexes(store: Store, command: Command): Reply {
 function listIndexes(store: Store, command: Command): Reply {
   const collection = known(store, command);
   const specs = [collection.primary.spec, ...collection.indexes.map((index) => index.spec)];
-  const documents = specs.map(({ name, key, ...options }) => ({ v: 2, key, name, ...(name === '_id_' ? {} : options) }));
+  const documents = specs.map(({ name, key, ...options }) => ({
+    v: 2,
+    key,
+    name,
+    ...(name === '_id_' ? {} : options),
+  }));
   return wholeList(collection.namespace, documents);
 }
 
@@ -79,7 +99,13 @@ function listCollections(store: Store, command: Command): Reply {
     .inDatabase(database)
     .map((collection) => collection.namespace.slice(database.length + 1))
     .filter((name) => wanted === undefined || wanted === name)
-    .map((name) => ({ name, type: 'collection', options: {}, info: { readOnly: false }, idIndex: { v: 2, key: { _id: 1 }, name: '_id_' } }));
+    .map((name) => ({
+      name,
+      type: 'collection',
+      options: {},
+      info: { readOnly: false },
+      idIndex: { v: 2, key: { _id: 1 }, name: '_id_' },
+    }));
   return wholeList(`${database}.$cmd.listCollections`, documents);
 }
 

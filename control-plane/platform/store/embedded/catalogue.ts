@@ -1,6 +1,6 @@
 /**
- * Which collections and indexes there are.
- * A collection `<id>` is a table `d<id>` of documents; an index `<id>` is a table `x<id>` of keys and row numbers.
+ * Which collections and indexes there are. A collection `<id>` is a table `d<id>` of documents; an index
+ * `<id>` is a table `x<id>` of keys and row numbers.
  */
 import { type Document, decode, encode, isDocument, isOperators } from './bson-values.ts';
 import { compileFilter, type Matcher } from './matcher.ts';
@@ -83,7 +83,9 @@ export class Catalogue {
     }
     for (const row of this.#sqlite.all('SELECT id, collection, spec, multikey FROM indexes ORDER BY id')) {
       const spec = decode(row['spec'] as Uint8Array) as unknown as IndexSpec;
-      byId.get(Number(row['collection']))?.indexes.push(indexOf(Number(row['id']), spec, row['multikey'] === 1));
+      byId
+        .get(Number(row['collection']))
+        ?.indexes.push(indexOf(Number(row['id']), spec, row['multikey'] === 1));
     }
     this.#version = version;
   }
@@ -95,7 +97,9 @@ export class Catalogue {
 
   /** Every collection of a database, in the order of creation. */
   inDatabase(database: string): Collection[] {
-    return [...this.#collections.values()].filter((collection) => collection.namespace.startsWith(`${database}.`));
+    return [...this.#collections.values()].filter((collection) =>
+      collection.namespace.startsWith(`${database}.`),
+    );
   }
 
   /** Every collection. */
@@ -107,9 +111,12 @@ export class Catalogue {
   open(namespace: string): Collection {
     const known = this.#collections.get(namespace);
     if (known) return known;
-    if (!/^[^.$\0]+\.[^$\0]+$/.test(namespace)) throw new StoreError('BadValue', `invalid namespace: ${namespace}`);
+    if (!/^[^.$\0]+\.[^$\0]+$/.test(namespace))
+      throw new StoreError('BadValue', `invalid namespace: ${namespace}`);
     const id = this.#sqlite.run('INSERT INTO collections(namespace) VALUES(?)', namespace);
-    this.#sqlite.alter(`CREATE TABLE d${id}(rid INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, doc BLOB NOT NULL)`);
+    this.#sqlite.alter(
+      `CREATE TABLE d${id}(rid INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, doc BLOB NOT NULL)`,
+    );
     const collection = collectionOf(id, namespace);
     this.#collections.set(namespace, collection);
     this.#changed();
@@ -130,8 +137,14 @@ export class Catalogue {
     const spec = indexSpec(requested);
     if (isSameKey(spec, collection.primary.spec)) return null;
     for (const existing of collection.indexes) if (isAlready(existing.spec, spec)) return null;
-    const id = this.#sqlite.run('INSERT INTO indexes(collection, spec) VALUES(?, ?)', collection.id, encode(spec as unknown as Document));
-    this.#sqlite.alter(`CREATE TABLE x${id}(k BLOB NOT NULL, rid INTEGER NOT NULL, PRIMARY KEY(k, rid)) WITHOUT ROWID`);
+    const id = this.#sqlite.run(
+      'INSERT INTO indexes(collection, spec) VALUES(?, ?)',
+      collection.id,
+      encode(spec as unknown as Document),
+    );
+    this.#sqlite.alter(
+      `CREATE TABLE x${id}(k BLOB NOT NULL, rid INTEGER NOT NULL, PRIMARY KEY(k, rid)) WITHOUT ROWID`,
+    );
     const index = indexOf(id, spec, false);
     collection.indexes.push(index);
     this.#changed();
@@ -154,7 +167,10 @@ export class Catalogue {
     this.#changed();
   }
 
-  /** The version stands in the file and is part of the transaction: readers see it change together with the tables. */
+  /**
+   * The version stands in the file and is part of the transaction: readers see it change together with the
+   * tables.
+   */
   #changed(): void {
     this.#version += 1;
     this.#sqlite.alter(`PRAGMA user_version=${this.#version}`);
@@ -175,7 +191,11 @@ function collectionOf(id: number, namespace: string): Collection {
 }
 
 function indexOf(id: number, spec: IndexSpec, isMultikey: boolean): Index {
-  const fields = Object.entries(spec.key).map(([path, direction]) => ({ path, segments: path.split('.'), direction }));
+  const fields = Object.entries(spec.key).map(([path, direction]) => ({
+    path,
+    segments: path.split('.'),
+    direction,
+  }));
   const partial = spec.partialFilterExpression ? compileFilter(spec.partialFilterExpression) : null;
   const paths = [...Object.keys(spec.key), ...Object.keys(spec.partialFilterExpression ?? {})];
   const roots = paths.some((path) => path.startsWith('$')) ? null : new Set(paths.map(rootOf));
@@ -188,7 +208,17 @@ export function rootOf(path: string): string {
   return end < 0 ? path : path.slice(0, end);
 }
 
-const KNOWN_OPTIONS = new Set(['v', 'name', 'key', 'unique', 'sparse', 'partialFilterExpression', 'expireAfterSeconds', 'background', 'ns']);
+const KNOWN_OPTIONS = new Set([
+  'v',
+  'name',
+  'key',
+  'unique',
+  'sparse',
+  'partialFilterExpression',
+  'expireAfterSeconds',
+  'background',
+  'ns',
+]);
 
 /** Checks what is asked for; refuses index kinds and options that would be ignored otherwise. */
 function indexSpec(requested: Document): IndexSpec {
@@ -221,13 +251,16 @@ function requirePartialFilter(filter: Document): void {
   for (const [name, condition] of Object.entries(filter)) {
     if (name === '$and' || name === '$or') (condition as Document[]).forEach(requirePartialFilter);
     else if (name.startsWith('$') || condition instanceof RegExp) throw notInPartial(name);
-    else if (isOperators(condition)) for (const [operator, operand] of Object.entries(condition)) requirePartialOperator(operator, operand);
+    else if (isOperators(condition))
+      for (const [operator, operand] of Object.entries(condition)) requirePartialOperator(operator, operand);
   }
 }
 
 function requirePartialOperator(operator: string, operand: unknown): void {
-  const isAllowed = operator === '$exists' ? operand !== false && operand !== 0 : PARTIAL_OPERATORS.has(operator);
-  const hasPattern = operand instanceof RegExp || (Array.isArray(operand) && operand.some((item) => item instanceof RegExp));
+  const isAllowed =
+    operator === '$exists' ? operand !== false && operand !== 0 : PARTIAL_OPERATORS.has(operator);
+  const hasPattern =
+    operand instanceof RegExp || (Array.isArray(operand) && operand.some((item) => item instanceof RegExp));
   if (!isAllowed || hasPattern) throw notInPartial(operator);
 }
 
@@ -250,11 +283,18 @@ function isAlready(existing: IndexSpec, wanted: IndexSpec): boolean {
   const isSame = JSON.stringify({ ...existing, name: '' }) === JSON.stringify({ ...wanted, name: '' });
   if (existing.name === wanted.name) {
     if (isSame) return true;
-    throw new StoreError('IndexKeySpecsConflict', `an index named ${wanted.name} exists with another key or other options`);
+    throw new StoreError(
+      'IndexKeySpecsConflict',
+      `an index named ${wanted.name} exists with another key or other options`,
+    );
   }
-  const hasSameFilter = JSON.stringify(existing.partialFilterExpression) === JSON.stringify(wanted.partialFilterExpression);
+  const hasSameFilter =
+    JSON.stringify(existing.partialFilterExpression) === JSON.stringify(wanted.partialFilterExpression);
   if (isSameKey(existing, wanted) && hasSameFilter) {
-    throw new StoreError('IndexOptionsConflict', `an index with the same key exists under another name: ${existing.name}`);
+    throw new StoreError(
+      'IndexOptionsConflict',
+      `an index with the same key exists under another name: ${existing.name}`,
+    );
   }
   return false;
 }

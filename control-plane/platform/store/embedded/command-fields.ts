@@ -1,4 +1,7 @@
-/** Typed reading of a command's fields. A field of the wrong type is `TypeMismatch`, one that would be ignored is refused. */
+/**
+ * Typed reading of a command's fields. A field of the wrong type is `TypeMismatch`, one that would be ignored
+ * is refused.
+ */
 import { type Document, isDocument, isNumeric } from './bson-values.ts';
 import type { Sort } from './planner.ts';
 import { StoreError, unsupported } from './store-error.ts';
@@ -17,7 +20,8 @@ export function documentField(command: Command, name: string): Document {
 /** A list of documents, or an empty one when absent. */
 export function documentsField(command: Command, name: string): Document[] {
   const value = command[name] ?? [];
-  if (!Array.isArray(value) || !value.every(isDocument)) throw new StoreError('TypeMismatch', `${name} must be an array of objects`);
+  if (!Array.isArray(value) || !value.every(isDocument))
+    throw new StoreError('TypeMismatch', `${name} must be an array of objects`);
   return value;
 }
 
@@ -49,7 +53,9 @@ export function sortField(command: Command, name: string): Sort {
   for (const direction of Object.values(sort)) {
     if (!isNumeric(direction)) throw unsupported('a sort by anything but 1 and -1');
   }
-  return Object.fromEntries(Object.entries(sort).map(([path, direction]) => [path, Number(String(direction)) < 0 ? -1 : 1]));
+  return Object.fromEntries(
+    Object.entries(sort).map(([path, direction]) => [path, Number(String(direction)) < 0 ? -1 : 1]),
+  );
 }
 
 /** The name of a command: its first field. */
@@ -67,7 +73,17 @@ export function databaseOf(command: Command): string {
   return typeof command['$db'] === 'string' ? command['$db'] : 'admin';
 }
 
-const UNSUPPORTED_FIELDS = ['collation', 'let', 'min', 'max', 'returnKey', 'showRecordId', 'tailable', 'awaitData', 'resumeAfter'];
+const UNSUPPORTED_FIELDS = [
+  'collation',
+  'let',
+  'min',
+  'max',
+  'returnKey',
+  'showRecordId',
+  'tailable',
+  'awaitData',
+  'resumeAfter',
+];
 
 /** Refuses what would change a command's meaning and is not supported. */
 export function refuseUnsupported(command: Command): void {

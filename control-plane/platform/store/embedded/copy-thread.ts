@@ -1,4 +1,7 @@
-/** Entry of a thread that lives for one copy of the database: a whole, compact file of what was committed when it began, while everything goes on. */
+/**
+ * Entry of a thread that lives for one copy of the database: a whole, compact file of what was committed when
+ * it began, while everything goes on.
+ */
 import { DatabaseSync } from 'node:sqlite';
 import { workerData } from 'node:worker_threads';
 

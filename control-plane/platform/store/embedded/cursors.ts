@@ -1,4 +1,6 @@
-/** Results in batches. Cursors live in the reader thread; the writer answers only what fits into one batch. */
+/**
+ * Results in batches. Cursors live in the reader thread; the writer answers only what fits into one batch.
+ */
 import type { Clock } from '#config/clock.ts';
 import { StoreError } from './store-error.ts';
 
@@ -74,7 +76,13 @@ export class Cursors implements CursorKeeper {
     try {
       const batch = take(cursor.rows, batchSize);
       isDone = batch.isDone;
-      return { kind: 'cursor', id: isDone ? 0 : id, namespace: cursor.namespace, batch: 'nextBatch', documents: batch.documents };
+      return {
+        kind: 'cursor',
+        id: isDone ? 0 : id,
+        namespace: cursor.namespace,
+        batch: 'nextBatch',
+        documents: batch.documents,
+      };
     } finally {
       if (isDone) this.#open.delete(id);
     }
@@ -91,7 +99,10 @@ export class Cursors implements CursorKeeper {
   }
 }
 
-/** Up to `batchSize` documents. Whether more follow is known only once one is asked for, so the end costs at most one empty batch. */
+/**
+ * Up to `batchSize` documents. Whether more follow is known only once one is asked for, so the end costs at
+ * most one empty batch.
+ */
 function take(rows: Rows, batchSize: number): { readonly documents: Uint8Array[]; readonly isDone: boolean } {
   const documents: Uint8Array[] = [];
   let bytes = 0;

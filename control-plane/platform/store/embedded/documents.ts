@@ -21,40 +21,63 @@ export interface StoredRow {
   readonly bytes: Uint8Array;
 }
 
-/** Stores a new document, which gets an `_id` when it has none. Throws `DuplicateKey`. Returns it as stored. */
+/**
+ * Stores a new document, which gets an `_id` when it has none. Throws `DuplicateKey`. Returns it as stored.
+ */
 export function insertDocument(store: Store, collection: Collection, given: Document): Document {
   const document = given['_id'] === undefined ? { _id: new ObjectId(), ...given } : idFirst(given);
   if (Array.isArray(document['_id'])) throw new StoreError('BadValue', "the '_id' field cannot be an array");
   const id = encodeKey(document['_id']);
   const bytes = receivedBytes(document) ?? encode(document);
   const keys = collection.indexes.map((index) => ({ index, keys: indexKeys(index, document) }));
-  if (store.sqlite.get(`SELECT 1 AS found FROM ${collection.table} WHERE id=?`, id)) throw duplicateKey(collection, collection.primary, document);
+  if (store.sqlite.get(`SELECT 1 AS found FROM ${collection.table} WHERE id=?`, id))
+    throw duplicateKey(collection, collection.primary, document);
   for (const entry of keys) requireUnique(store, collection, { ...entry, document, rid: null });
   const rid = store.sqlite.run(`INSERT INTO ${collection.table}(id, doc) VALUES(?, ?)`, id, bytes);
   for (const entry of keys) addKeys(store, entry.index, entry.keys, rid);
   return document;
 }
 
-/** A stored document that is about to be changed, with the keys it has in the indexes the change may concern. */
+/**
+ * A stored document that is about to be changed, with the keys it has in the indexes the change may concern.
+ */
 export interface Replacement {
   readonly row: StoredRow;
   readonly keys: readonly { readonly index: Index; readonly before: IndexKeys }[];
 }
 
-/** Notes the keys of a document before it is changed in place; `touched` are the top-level fields that may change, null for any. */
-export function beginReplacement(collection: Collection, row: StoredRow, old: Document, touched: ReadonlySet<string> | null): Replacement {
-  const isConcerned = ({ roots }: Index) => touched === null || roots === null || [...touched].some((field) => roots.has(field));
-  return { row, keys: collection.indexes.filter(isConcerned).map((index) => ({ index, before: indexKeys(index, old) })) };
+/**
+ * Notes the keys of a document before it is changed in place; `touched` are the top-level fields that may
+ * change, null for any.
+ */
+export function beginReplacement(
+  collection: Collection,
+  row: StoredRow,
+  old: Document,
+  touched: ReadonlySet<string> | null,
+): Replacement {
+  const isConcerned = ({ roots }: Index) =>
+    touched === null || roots === null || [...touched].some((field) => roots.has(field));
+  return {
+    row,
+    keys: collection.indexes.filter(isConcerned).map((index) => ({ index, before: indexKeys(index, old) })),
+  };
 }
 
 /** Stores a document in place of its older self. Returns false when nothing would change. */
-export function replaceDocument(store: Store, collection: Collection, { row, keys }: Replacement, document: Document): boolean {
+export function replaceDocument(
+  store: Store,
+  collection: Collection,
+  { row, keys }: Replacement,
+  document: Document,
+): boolean {
   const bytes = encode(document);
   if (bytes.equals(row.bytes)) return false;
   const changes = keys
     .map(({ index, before }) => ({ index, before, after: indexKeys(index, document) }))
     .filter(({ before, after }) => !isSameKeys(before.keys, after.keys));
-  for (const { index, after } of changes) requireUnique(store, collection, { index, keys: after, document, rid: row.rid });
+  for (const { index, after } of changes)
+    requireUnique(store, collection, { index, keys: after, document, rid: row.rid });
   for (const { index, before, after } of changes) {
     removeKeys(store, index, before, row.rid);
     addKeys(store, index, after, row.rid);
@@ -74,7 +97,11 @@ export function removeDocument(store: Store, collection: Collection, row: Stored
 export function fillIndex(store: Store, collection: Collection, index: Index): void {
   const chunkRows = 500;
   for (let after = 0; ; ) {
-    const rows = store.sqlite.all(`SELECT rid, doc FROM ${collection.table} WHERE rid>? ORDER BY rid LIMIT ?`, after, chunkRows);
+    const rows = store.sqlite.all(
+      `SELECT rid, doc FROM ${collection.table} WHERE rid>? ORDER BY rid LIMIT ?`,
+      after,
+      chunkRows,
+    );
     for (const row of rows) {
       const document = decode(row['doc'] as Uint8Array);
       const rid = Number(row['rid']);
@@ -92,7 +119,10 @@ interface IndexKeys {
   readonly isMultikey: boolean;
 }
 
-/** The keys of a document in an index: none outside a partial or sparse one, several where a field is an array. */
+/**
+ * The keys of a document in an index: none outside a partial or sparse one, several where a field is an
+ * array.
+ */
 function indexKeys(index: Index, document: Document): IndexKeys {
   if (index.partial && !index.partial(document)) return { keys: [], isMultikey: false };
   let combinations: Buffer[][] = [[]];
@@ -138,7 +168,9 @@ interface Entry {
 function requireUnique(store: Store, collection: Collection, { index, keys, document, rid }: Entry): void {
   if (!index.spec.unique) return;
   for (const key of keys.keys) {
-    if (store.sqlite.get(`SELECT 1 AS found FROM ${index.table} WHERE k=? AND rid<>? LIMIT 1`, key, rid ?? -1)) {
+    if (
+      store.sqlite.get(`SELECT 1 AS found FROM ${index.table} WHERE k=? AND rid<>? LIMIT 1`, key, rid ?? -1)
+    ) {
       throw duplicateKey(collection, index, document);
     }
   }
@@ -146,7 +178,9 @@ function requireUnique(store: Store, collection: Collection, { index, keys, docu
 
 /** The error as a MongoDB words it; programs look at `code`, `keyPattern` and `keyValue`. */
 function duplicateKey(collection: Collection, index: Index, document: Document): StoreError {
-  const keyValue = Object.fromEntries(index.fields.map(({ path, segments }) => [path, indexedValues(document, segments).values[0] ?? null]));
+  const keyValue = Object.fromEntries(
+    index.fields.map(({ path, segments }) => [path, indexedValues(document, segments).values[0] ?? null]),
+  );
   const message = `E11000 duplicate key error collection: ${collection.namespace} index: ${index.spec.name} dup key: ${JSON.stringify(keyValue)}`;
   return new StoreError('DuplicateKey', message, { keyPattern: index.spec.key, keyValue });
 }

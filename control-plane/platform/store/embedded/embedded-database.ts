@@ -1,4 +1,7 @@
-/** Starts the embedded database in a thread of its own, so that neither storage nor the disk ever holds up the event loop. */
+/**
+ * Starts the embedded database in a thread of its own, so that neither storage nor the disk ever holds up the
+ * event loop.
+ */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -21,7 +24,10 @@ export interface EmbeddedDatabase {
 export interface EmbeddedOptions {
   /** Directory for the file; created when missing. */
   readonly directory: string;
-  /** Called when the thread died by itself: acknowledged writes are safe, but this process can serve no longer. */
+  /**
+   * Called when the thread died by itself: acknowledged writes are safe, but this process can serve no
+   * longer.
+   */
   onFatal(error: Error): void;
   /** Time between two sweeps of TTL indexes; 5 s, or less for a test. */
   readonly expiryMs?: number;
@@ -36,7 +42,11 @@ export async function startEmbeddedDatabase(options: EmbeddedOptions): Promise<E
   mkdirSync(options.directory, { recursive: true, mode: 0o700 });
   const socketPath = chooseSocketPath(options.directory);
   const databaseFile = join(options.directory, 'database.sqlite');
-  const workerData: WriterOptions = { file: databaseFile, socketPath, expiryMs: options.expiryMs ?? EXPIRY_MS };
+  const workerData: WriterOptions = {
+    file: databaseFile,
+    socketPath,
+    expiryMs: options.expiryMs ?? EXPIRY_MS,
+  };
   const thread = new Worker(new URL('./writer-thread.ts', import.meta.url), { workerData });
   let isClosing = false;
   let isReady = false;
@@ -70,7 +80,8 @@ export async function startEmbeddedDatabase(options: EmbeddedOptions): Promise<E
       }
       await closed;
       rmSync(socketPath, { force: true });
-      if (dirname(socketPath) !== options.directory) rmSync(dirname(socketPath), { recursive: true, force: true });
+      if (dirname(socketPath) !== options.directory)
+        rmSync(dirname(socketPath), { recursive: true, force: true });
     },
   };
 }

@@ -13,7 +13,12 @@ export function removeExpired(store: Store, wallTimeMs: number): void {
   }
 }
 
-function removeExpiredBy(store: Store, collection: Collection, { spec, fields }: Index, wallTimeMs: number): void {
+function removeExpiredBy(
+  store: Store,
+  collection: Collection,
+  { spec, fields }: Index,
+  wallTimeMs: number,
+): void {
   const [field] = fields;
   if (spec.expireAfterSeconds === undefined || !field || fields.length > 1) return;
   const filter = { [field.path]: { $lte: new Date(wallTimeMs - spec.expireAfterSeconds * 1000) } };

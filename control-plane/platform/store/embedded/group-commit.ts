@@ -1,6 +1,7 @@
 /**
- * Group commit: writes of one turn of the event loop share one transaction, and no reply leaves before it is on the disk.
- * When the commit fails, every held reply becomes an error and nothing of the group is remembered.
+ * Group commit: writes of one turn of the event loop share one transaction, and no reply leaves before it is
+ * on the disk. When the commit fails, every held reply becomes an error and nothing of the group is
+ * remembered.
  */
 import type { Document } from './bson-values.ts';
 import type { Store } from './documents.ts';
@@ -29,7 +30,10 @@ export class GroupCommit {
     this.#retries = retries;
   }
 
-  /** True while something waits for a commit: replies must then wait too, as they may show what is not durable yet. */
+  /**
+   * True while something waits for a commit: replies must then wait too, as they may show what is not durable
+   * yet.
+   */
   get isOpen(): boolean {
     return this.#store.sqlite.isWriting || this.#held.length > 0;
   }

@@ -1,6 +1,6 @@
 /**
- * Order-preserving keys: the bytes of two encoded values compare as MongoDB compares the values (type order, then value),
- * so equality, ranges, compound and descending indexes and sorts are all comparisons of bytes.
+ * Order-preserving keys: the bytes of two encoded values compare as MongoDB compares the values (type order,
+ * then value), so equality, ranges, compound and descending indexes and sorts are all comparisons of bytes.
  */
 import { binaryParts, bsonType, type Document, isDocument, objectIdBytes } from './bson-values.ts';
 import { unsupported } from './store-error.ts';
@@ -87,11 +87,15 @@ export const LAST_KEY: Buffer = Buffer.from([0xff]);
 
 /** Negative, zero or positive as MongoDB orders two values. */
 export function compareValues(left: unknown, right: unknown): number {
-  if (typeof left === 'number' && typeof right === 'number' && !Number.isNaN(left) && !Number.isNaN(right)) return left - right || 0;
+  if (typeof left === 'number' && typeof right === 'number' && !Number.isNaN(left) && !Number.isNaN(right))
+    return left - right || 0;
   return Buffer.compare(encodeKey(left), encodeKey(right));
 }
 
-/** True when two values are the same to MongoDB (1 and 1.0 are; documents with their fields in another order are not). */
+/**
+ * True when two values are the same to MongoDB (1 and 1.0 are; documents with their fields in another order
+ * are not).
+ */
 export function equalValues(left: unknown, right: unknown): boolean {
   if (left === right) return true;
   if (typeof left === 'string' || typeof right === 'string') return false;
@@ -104,7 +108,9 @@ export interface PathValues {
   readonly isMultikey: boolean;
 }
 
-/** The values of a dotted path for an index or a sort: arrays fan out, a missing field counts as undefined. */
+/**
+ * The values of a dotted path for an index or a sort: arrays fan out, a missing field counts as undefined.
+ */
 export function indexedValues(document: Document, segments: readonly string[]): PathValues {
   const values: unknown[] = [];
   let isMultikey = false;
@@ -199,13 +205,18 @@ function binaryChunks(value: unknown): Uint8Array[] {
   return [head, bytes];
 }
 
-/** The nearest double, then what it lacks: 64-bit integers beyond 2^53 keep their order and differ from their neighbours. */
+/**
+ * The nearest double, then what it lacks: 64-bit integers beyond 2^53 keep their order and differ from their
+ * neighbours.
+ */
 function numberBytes(value: number | bigint | { toString(): string }): Buffer {
   const key = Buffer.alloc(10);
   const nearest = typeof value === 'number' ? value : Number(value.toString());
   doubleBytes(nearest).copy(key);
   const lacking =
-    typeof value === 'number' || Number.isSafeInteger(nearest) || !Number.isInteger(nearest) ? 0 : Number(BigInt(value.toString()) - BigInt(nearest));
+    typeof value === 'number' || Number.isSafeInteger(nearest) || !Number.isInteger(nearest)
+      ? 0
+      : Number(BigInt(value.toString()) - BigInt(nearest));
   key.writeUInt16BE(0x8000 + lacking, 8);
   return key;
 }

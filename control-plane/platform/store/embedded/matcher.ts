@@ -13,9 +13,14 @@ export type Matcher = (document: Document) => boolean;
 /** Judges one value found at a path; `undefined` stands for a missing field. */
 type ValuePredicate = (value: unknown) => boolean;
 
-/** Compiles a filter. Throws `BadValue` for a malformed one and `CommandNotSupported` for what the embedded database leaves out. */
+/**
+ * Compiles a filter. Throws `BadValue` for a malformed one and `CommandNotSupported` for what the embedded
+ * database leaves out.
+ */
 export function compileFilter(filter: Document): Matcher {
-  const parts = Object.entries(filter).map(([name, condition]) => (name.startsWith('$') ? logical(name, condition) : fieldMatcher(name, condition)));
+  const parts = Object.entries(filter).map(([name, condition]) =>
+    name.startsWith('$') ? logical(name, condition) : fieldMatcher(name, condition),
+  );
   const only = parts[0];
   if (only && parts.length === 1) return only;
   return (document) => parts.every((part) => part(document));
@@ -97,11 +102,13 @@ const OPERATORS: Readonly<Record<string, OperatorMaker>> = {
   $regex: (segments, operand, siblings) => anyValue(segments, regex(operand, siblings['$options'])),
   $not: (segments, operand) => negate(fieldMatcher(segments.join('.'), operand)),
   $mod: (segments, operand) => anyValue(segments, modulo(operand)),
-  $size: (segments, operand) => (document) => leaves(document, segments).some((value) => Array.isArray(value) && value.length === operand),
+  $size: (segments, operand) => (document) =>
+    leaves(document, segments).some((value) => Array.isArray(value) && value.length === operand),
   $all: (segments, operand) => all(segments, operand),
   $elemMatch: (segments, operand) => {
     const matches = elementMatcher(operand);
-    return (document) => leaves(document, segments).some((value) => Array.isArray(value) && value.some(matches));
+    return (document) =>
+      leaves(document, segments).some((value) => Array.isArray(value) && value.some(matches));
   },
 };
 
@@ -115,10 +122,15 @@ function negate(matcher: Matcher): Matcher {
   return (document) => !matcher(document);
 }
 
-/** The condition of `$elemMatch` on one element: operators judge the element itself, anything else is a filter on it. */
+/**
+ * The condition of `$elemMatch` on one element: operators judge the element itself, anything else is a filter
+ * on it.
+ */
 export function elementMatcher(condition: unknown): ValuePredicate {
   if (!isDocument(condition)) throw new StoreError('BadValue', '$elemMatch needs an object');
-  const isOnElement = isOperators(condition) && !Object.keys(condition).some((key) => key === '$and' || key === '$or' || key === '$nor');
+  const isOnElement =
+    isOperators(condition) &&
+    !Object.keys(condition).some((key) => key === '$and' || key === '$or' || key === '$nor');
   if (isOnElement) return compileCondition(condition);
   const matcher = compileFilter(condition);
   return (element) => isDocument(element) && matcher(element);
@@ -127,7 +139,8 @@ export function elementMatcher(condition: unknown): ValuePredicate {
 function all(segments: readonly string[], operand: unknown): Matcher {
   if (!Array.isArray(operand)) throw new StoreError('BadValue', '$all needs an array');
   const parts = operand.map((wanted) => {
-    if (isOperators(wanted) && '$elemMatch' in wanted) return operator(segments, '$elemMatch', wanted['$elemMatch'], {});
+    if (isOperators(wanted) && '$elemMatch' in wanted)
+      return operator(segments, '$elemMatch', wanted['$elemMatch'], {});
     return operator(segments, wanted instanceof RegExp ? '$regex' : '$eq', wanted, {});
   });
   return (document) => parts.length > 0 && parts.every((part) => part(document));
@@ -144,35 +157,55 @@ function oneOf(name: string, operand: unknown): ValuePredicate {
   const others = operand
     .filter((wanted) => typeof wanted !== 'string')
     .map((wanted) => (wanted instanceof RegExp ? regex(wanted, undefined) : equals(wanted)));
-  return (value) => (typeof value === 'string' && scalars.has(value)) || others.some((matches) => matches(value));
+  return (value) =>
+    (typeof value === 'string' && scalars.has(value)) || others.some((matches) => matches(value));
 }
 
 /** Only values of the operand's own type are in its range; null is equal to missing. */
-function ordered(operand: unknown, accept: (order: number) => boolean, acceptsEqual: boolean): ValuePredicate {
+function ordered(
+  operand: unknown,
+  accept: (order: number) => boolean,
+  acceptsEqual: boolean,
+): ValuePredicate {
   if (operand === null) return (value) => acceptsEqual && (value === null || value === undefined);
-  if (operand instanceof RegExp) throw new StoreError('BadValue', 'a regular expression cannot be compared by order');
+  if (operand instanceof RegExp)
+    throw new StoreError('BadValue', 'a regular expression cannot be compared by order');
   const type = typeByte(operand);
   const isNotANumber = (value: unknown) => typeof value === 'number' && Number.isNaN(value);
   if (isNotANumber(operand)) return (value) => acceptsEqual && isNotANumber(value);
-  return (value) => value !== undefined && !isNotANumber(value) && typeByte(value) === type && accept(compareValues(value, operand));
+  return (value) =>
+    value !== undefined &&
+    !isNotANumber(value) &&
+    typeByte(value) === type &&
+    accept(compareValues(value, operand));
 }
 
 function regex(operand: unknown, options: unknown): ValuePredicate {
   const source = operand instanceof RegExp ? operand.source : typeof operand === 'string' ? operand : null;
   if (source === null) throw new StoreError('BadValue', '$regex needs a regular expression or a string');
-  const flags = typeof options === 'string' ? options : operand instanceof RegExp ? operand.flags.replace(/[gy]/g, '') : '';
+  const flags =
+    typeof options === 'string'
+      ? options
+      : operand instanceof RegExp
+        ? operand.flags.replace(/[gy]/g, '')
+        : '';
   if (/[^imsu]/.test(flags)) throw unsupported(`the regular expression option ${flags}`);
   const pattern = new RegExp(source, flags);
-  return (value) => (typeof value === 'string' ? pattern.test(value) : value instanceof RegExp && value.source === source);
+  return (value) =>
+    typeof value === 'string' ? pattern.test(value) : value instanceof RegExp && value.source === source;
 }
 
 function modulo(operand: unknown): ValuePredicate {
   const [divisor, remainder] = Array.isArray(operand) ? operand.map(Number) : [];
-  if (!divisor || remainder === undefined) throw new StoreError('BadValue', '$mod needs a divisor and a remainder');
+  if (!divisor || remainder === undefined)
+    throw new StoreError('BadValue', '$mod needs a divisor and a remainder');
   return (value) => typeof value === 'number' && Math.trunc(value) % divisor === remainder;
 }
 
-/** True when a value of the path, or an element of an array there, meets the predicate. An array that stands in a place of another one is not looked into. */
+/**
+ * True when a value of the path, or an element of an array there, meets the predicate. An array that stands
+ * in a place of another one is not looked into.
+ */
 function anyValue(segments: readonly string[], predicate: ValuePredicate): Matcher {
   return (document) => {
     const places: unknown[] = [];

@@ -1,6 +1,7 @@
 /**
- * Chooses how a filter and a sort are answered: a range of `_id`, ranges of an index, or every document.
- * An index is used only where its keys hold every document the filter can match; what the keys cannot decide the matcher does.
+ * Chooses how a filter and a sort are answered: a range of `_id`, ranges of an index, or every document. An
+ * index is used only where its keys hold every document the filter can match; what the keys cannot decide the
+ * matcher does.
  */
 import { type Document, isDocument } from './bson-values.ts';
 import type { Collection, Index } from './catalogue.ts';
@@ -21,7 +22,10 @@ export interface Plan {
   readonly index: Index | null;
   readonly ranges: readonly KeyRange[];
   readonly isDescending: boolean;
-  /** The documents come in the order asked for; from several ranges when these are merged by what follows their prefixes. */
+  /**
+   * The documents come in the order asked for; from several ranges when these are merged by what follows
+   * their prefixes.
+   */
   readonly isSorted: boolean;
   readonly isMerged: boolean;
   /** Every document found matches: no need to look into it. */
@@ -42,7 +46,10 @@ export function choosePlan(collection: Collection, filter: Document, sort: Sort)
   const candidates = [collection.primary, ...collection.indexes]
     .map((index) => candidate(index, predicates, sort))
     .filter((option) => option !== null);
-  const best = candidates.reduce<Candidate | null>((winner, option) => (option.score > (winner?.score ?? 0) ? option : winner), null);
+  const best = candidates.reduce<Candidate | null>(
+    (winner, option) => (option.score > (winner?.score ?? 0) ? option : winner),
+    null,
+  );
   if (best) return best.plan;
   const natural = Object.keys(sort).length === 1 ? sort['$natural'] : undefined;
   return {
@@ -70,8 +77,14 @@ function candidate(index: Index, predicates: FilterPredicates, sort: Sort): Cand
   const hasRange = bounds?.lower !== undefined || bounds?.upper !== undefined;
   const ranges =
     next && bounds && hasRange
-      ? prefix.keys.map((key) => boundedRange(key, bounds, { direction: next.direction, isMultikey: index.isMultikey }))
-      : prefix.keys.map((key) => ({ from: key, to: key.length === 0 ? LAST_KEY : keyAfter(key), prefixBytes: key.length }));
+      ? prefix.keys.map((key) =>
+          boundedRange(key, bounds, { direction: next.direction, isMultikey: index.isMultikey }),
+        )
+      : prefix.keys.map((key) => ({
+          from: key,
+          to: key.length === 0 ? LAST_KEY : keyAfter(key),
+          prefixBytes: key.length,
+        }));
   const order = sortedOrder(index, prefix, sort);
   const hasSort = Object.keys(sort).length > 0;
   const usedFields = prefix.fields + (hasRange ? 1 : 0);
@@ -125,18 +138,32 @@ function distinctKeys(values: readonly unknown[], direction: 1 | -1): Buffer[] {
   return [...new Map(keys.map((key) => [key.toString('latin1'), key])).values()];
 }
 
-/** Bounds on the field after the prefix. With arrays two bounds may be met by two elements, so only the lower one limits the keys. */
-function boundedRange(prefix: Buffer, bounds: FieldPredicate, field: { direction: 1 | -1; isMultikey: boolean }): KeyRange {
+/**
+ * Bounds on the field after the prefix. With arrays two bounds may be met by two elements, so only the lower
+ * one limits the keys.
+ */
+function boundedRange(
+  prefix: Buffer,
+  bounds: FieldPredicate,
+  field: { direction: 1 | -1; isMultikey: boolean },
+): KeyRange {
   const { lower, upper } = bounds;
   const usableUpper = lower && field.isMultikey ? undefined : upper;
   const type = typeByte((lower ?? upper)?.value);
   const from = lower ? cut(encodeKey(lower.value), !lower.isInclusive) : firstOfType(type);
   const to =
-    usableUpper && typeByte(usableUpper.value) === type ? cut(encodeKey(usableUpper.value), usableUpper.isInclusive) : Buffer.from([type + 1]);
+    usableUpper && typeByte(usableUpper.value) === type
+      ? cut(encodeKey(usableUpper.value), usableUpper.isInclusive)
+      : Buffer.from([type + 1]);
   const prefixBytes = prefix.length;
-  if (field.direction > 0) return { from: Buffer.concat([prefix, from]), to: Buffer.concat([prefix, to]), prefixBytes };
+  if (field.direction > 0)
+    return { from: Buffer.concat([prefix, from]), to: Buffer.concat([prefix, to]), prefixBytes };
   // Inverted bytes: an ascending interval [from, to) of whole keys becomes the keys above the inverted `to`.
-  return { from: Buffer.concat([prefix, invertedLimit(to)]), to: Buffer.concat([prefix, invertedLimit(from)]), prefixBytes };
+  return {
+    from: Buffer.concat([prefix, invertedLimit(to)]),
+    to: Buffer.concat([prefix, invertedLimit(from)]),
+    prefixBytes,
+  };
 }
 
 function cut(key: Buffer, isAfter: boolean): Buffer {
@@ -177,10 +204,13 @@ function sortedOrder(index: Index, prefix: Prefix, sort: Sort): 1 | -1 | null {
 
 /** A sparse or partial index may be used only when the filter asks for nothing outside it. */
 function holdsEveryMatch(index: Index, predicates: FilterPredicates): boolean {
-  if (index.spec.sparse && !index.fields.some(({ path }) => requiresValue(predicates.fields.get(path)))) return false;
+  if (index.spec.sparse && !index.fields.some(({ path }) => requiresValue(predicates.fields.get(path))))
+    return false;
   const partial = index.spec.partialFilterExpression;
   if (!partial) return true;
-  return Object.entries(partial).every(([path, condition]) => !path.startsWith('$') && implies(predicates.fields.get(path), path, condition));
+  return Object.entries(partial).every(
+    ([path, condition]) => !path.startsWith('$') && implies(predicates.fields.get(path), path, condition),
+  );
 }
 
 function requiresValue(predicate: FieldPredicate | undefined): boolean {
@@ -193,7 +223,8 @@ function requiresValue(predicate: FieldPredicate | undefined): boolean {
 function implies(predicate: FieldPredicate | undefined, path: string, condition: unknown): boolean {
   if (!predicate) return false;
   // As in MongoDB, a type follows from nothing but the same words.
-  if (isDocument(condition) && '$type' in condition) return condition['$type'] === predicate.type && Object.keys(condition).length === 1;
+  if (isDocument(condition) && '$type' in condition)
+    return condition['$type'] === predicate.type && Object.keys(condition).length === 1;
   if (!requiresValue(predicate)) return false;
   if (predicate.equals) {
     const matches = compileFilter({ value: condition });
@@ -201,5 +232,7 @@ function implies(predicate: FieldPredicate | undefined, path: string, condition:
   }
   // A range says no more than that there is a value of the bound's type.
   if (!isDocument(condition) || !Object.keys(condition).every((name) => name === '$exists')) return false;
-  return path !== '' && compileFilter({ value: condition })({ value: (predicate.lower ?? predicate.upper)?.value });
+  return (
+    path !== '' && compileFilter({ value: condition })({ value: (predicate.lower ?? predicate.upper)?.value })
+  );
 }

@@ -8,7 +8,10 @@ interface Bound {
   readonly isInclusive: boolean;
 }
 
-/** Demands on one field that all hold at once. `equals` is `$eq` or `$in`; null stands for a missing field too. */
+/**
+ * Demands on one field that all hold at once. `equals` is `$eq` or `$in`; null stands for a missing field
+ * too.
+ */
 export interface FieldPredicate {
   equals?: readonly unknown[];
   lower?: Bound;

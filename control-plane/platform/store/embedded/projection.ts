@@ -17,7 +17,8 @@ export function compileProjection(projection: Document): Projector | null {
   const leaves = entries.map(([path, value]) => ({ path, leaf: leafOf(path, value) }));
   const plain = leaves.filter(({ path, leaf }) => path !== '_id' && typeof leaf === 'string');
   const isInclusion =
-    plain.some(({ leaf }) => leaf === 'in') || (plain.length === 0 && leaves.some(({ path, leaf }) => path === '_id' && leaf === 'in'));
+    plain.some(({ leaf }) => leaf === 'in') ||
+    (plain.length === 0 && leaves.some(({ path, leaf }) => path === '_id' && leaf === 'in'));
   if (isInclusion && plain.some(({ leaf }) => leaf === 'out'))
     throw new StoreError('BadValue', 'a projection cannot both include and exclude fields');
   const tree: Tree = new Map();
@@ -45,7 +46,8 @@ function firstOf(element: unknown): unknown[] | undefined {
 
 function slicer(argument: unknown): (value: unknown) => unknown {
   const [skip, limit] = Array.isArray(argument) ? argument.map(Number) : [null, Number(argument)];
-  if (limit === undefined || Number.isNaN(limit)) throw new StoreError('BadValue', '$slice needs a number or [skip, limit]');
+  if (limit === undefined || Number.isNaN(limit))
+    throw new StoreError('BadValue', '$slice needs a number or [skip, limit]');
   return (value) => {
     if (!Array.isArray(value)) return value;
     if (skip === null || skip === undefined) return limit < 0 ? value.slice(limit) : value.slice(0, limit);
@@ -84,6 +86,9 @@ function projectValue(value: unknown, node: Tree | Leaf | undefined, isInclusion
   if (node === 'out') return undefined;
   if (typeof node === 'function') return node(value);
   if (isDocument(value)) return projectDocument(value, node, isInclusion);
-  if (Array.isArray(value)) return value.map((element) => projectValue(element, node, isInclusion)).filter((element) => element !== undefined);
+  if (Array.isArray(value))
+    return value
+      .map((element) => projectValue(element, node, isInclusion))
+      .filter((element) => element !== undefined);
   return isInclusion ? undefined : value;
 }

@@ -44,7 +44,11 @@ function find({ store, cursors, onExamined }: ReadContext, command: Command): Re
   const query = { filter: documentField(command, 'filter'), sort: sortField(command, 'sort') };
   const project = compileProjection(documentField(command, 'projection'));
   const limit = Math.abs(numberField(command, 'limit', 0));
-  const found = limited(scan(store, store.catalogue.find(namespace), query, onExamined), numberField(command, 'skip', 0), limit);
+  const found = limited(
+    scan(store, store.catalogue.find(namespace), query, onExamined),
+    numberField(command, 'skip', 0),
+    limit,
+  );
   const rows = (function* () {
     for (const row of found) yield project ? encode(project(row.document())) : row.bytes;
   })();
@@ -56,7 +60,10 @@ function find({ store, cursors, onExamined }: ReadContext, command: Command): Re
   });
 }
 
-/** A batch as large as the limit asks for one row more, so that the end is seen at once and no cursor is opened for nothing. */
+/**
+ * A batch as large as the limit asks for one row more, so that the end is seen at once and no cursor is
+ * opened for nothing.
+ */
 function atLeastOneMore(batchSize: number, limit: number): number {
   return limit <= batchSize ? limit + 1 : batchSize;
 }
@@ -65,12 +72,21 @@ function runAggregate({ store, cursors, onExamined }: ReadContext, command: Comm
   refuseUnsupported(command);
   const context = { store, cursors, ...(onExamined && { onExamined }) };
   const batchSize = numberField(documentField(command, 'cursor'), 'batchSize', DEFAULT_BATCH);
-  return cursors.first(aggregate(context, command), { namespace: namespaceOf(command), batchSize, isSingle: false });
+  return cursors.first(aggregate(context, command), {
+    namespace: namespaceOf(command),
+    batchSize,
+    isSingle: false,
+  });
 }
 
 function runCount({ store, onExamined }: ReadContext, command: Command): Reply {
   refuseUnsupported(command);
-  const total = count(store, store.catalogue.find(namespaceOf(command)), documentField(command, 'query'), onExamined);
+  const total = count(
+    store,
+    store.catalogue.find(namespaceOf(command)),
+    documentField(command, 'query'),
+    onExamined,
+  );
   const afterSkip = Math.max(0, total - numberField(command, 'skip', 0));
   const limit = Math.abs(numberField(command, 'limit', 0));
   return { n: limit > 0 ? Math.min(limit, afterSkip) : afterSkip };
@@ -81,10 +97,20 @@ function distinct({ store, onExamined }: ReadContext, command: Command): Reply {
   const segments = stringField(command, 'key').split('.');
   const values: unknown[] = [];
   const strings = new Set<string>();
-  for (const row of scan(store, store.catalogue.find(namespaceOf(command)), { filter: documentField(command, 'query') }, onExamined)) {
+  for (const row of scan(
+    store,
+    store.catalogue.find(namespaceOf(command)),
+    { filter: documentField(command, 'query') },
+    onExamined,
+  )) {
     for (const value of indexedValues(row.document(), segments).values) {
       if (typeof value === 'string') strings.add(value);
-      else if (value !== undefined && typeof value !== 'symbol' && !values.some((known) => equalValues(known, value))) values.push(value);
+      else if (
+        value !== undefined &&
+        typeof value !== 'symbol' &&
+        !values.some((known) => equalValues(known, value))
+      )
+        values.push(value);
     }
   }
   return { values: [...values, ...strings] };
@@ -108,7 +134,10 @@ function explain({ store }: ReadContext, command: Command): Reply {
 }
 
 function getMore(cursors: Cursors, command: Command): Reply {
-  return cursors.next(numberField(command, 'getMore', 0), numberField(command, 'batchSize', Number.POSITIVE_INFINITY));
+  return cursors.next(
+    numberField(command, 'getMore', 0),
+    numberField(command, 'batchSize', Number.POSITIVE_INFINITY),
+  );
 }
 
 function killCursors(cursors: Cursors, command: Command): Reply {
@@ -119,5 +148,10 @@ function killCursors(cursors: Cursors, command: Command): Reply {
   });
   const killed = cursors.kill(ids);
   const longs = (list: readonly number[]) => list.map((id) => Long.fromNumber(id));
-  return { cursorsKilled: longs(killed), cursorsNotFound: longs(ids.filter((id) => !killed.includes(id))), cursorsAlive: [], cursorsUnknown: [] };
+  return {
+    cursorsKilled: longs(killed),
+    cursorsNotFound: longs(ids.filter((id) => !killed.includes(id))),
+    cursorsAlive: [],
+    cursorsUnknown: [],
+  };
 }

@@ -1,4 +1,7 @@
-/** The reader: runs long reads and holds every cursor, on a connection of its own that sees what has been committed. */
+/**
+ * The reader: runs long reads and holds every cursor, on a connection of its own that sees what has been
+ * committed.
+ */
 import type { Clock } from '#config/clock.ts';
 import { commandName } from './command-fields.ts';
 import { Cursors } from './cursors.ts';
@@ -25,7 +28,11 @@ export class Reader {
     try {
       reply = this.#store.sqlite.snapshot(() => this.#run(request));
     } catch (error) {
-      reply = errorReply(droppedTable(error) ? new StoreError('QueryPlanKilled', 'the collection or index was dropped') : error);
+      reply = errorReply(
+        droppedTable(error)
+          ? new StoreError('QueryPlanKilled', 'the collection or index was dropped')
+          : error,
+      );
     }
     return frameReply(request, reply);
   }

@@ -1,6 +1,6 @@
 /**
- * Retryable writes: the last reply of each session, so that a write sent again after a broken connection is answered and not repeated.
- * Memory suffices, as the server dies together with its clients.
+ * Retryable writes: the last reply of each session, so that a write sent again after a broken connection is
+ * answered and not repeated. Memory suffices, as the server dies together with its clients.
  */
 import type { Document } from './bson-values.ts';
 import { binaryParts, bsonType } from './bson-values.ts';
@@ -15,8 +15,16 @@ export class RetryCache {
   /** The session of a retryable write, or null for any other command. */
   keyOf(command: Command): string | null {
     const session = command['lsid'];
-    if (command['txnNumber'] === undefined || typeof session !== 'object' || session === null || !('id' in session)) return null;
-    return bsonType(session.id) === 'Binary' || bsonType(session.id) === 'UUID' ? Buffer.from(binaryParts(session.id).bytes).toString('hex') : null;
+    if (
+      command['txnNumber'] === undefined ||
+      typeof session !== 'object' ||
+      session === null ||
+      !('id' in session)
+    )
+      return null;
+    return bsonType(session.id) === 'Binary' || bsonType(session.id) === 'UUID'
+      ? Buffer.from(binaryParts(session.id).bytes).toString('hex')
+      : null;
   }
 
   /** The reply this very write got before. */

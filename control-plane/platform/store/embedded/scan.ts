@@ -1,6 +1,6 @@
 /**
- * Reads the documents a filter matches, in order.
- * Rows are fetched in chunks that continue after the last key seen, so no SQLite statement stays open between two steps and writes in between are safe.
+ * Reads the documents a filter matches, in order. Rows are fetched in chunks that continue after the last key
+ * seen, so no SQLite statement stays open between two steps and writes in between are safe.
  */
 import { type Document, decode } from './bson-values.ts';
 import type { Collection } from './catalogue.ts';
@@ -28,7 +28,12 @@ const FIRST_CHUNK_ROWS = 16;
 const MAX_CHUNK_ROWS = 1_024;
 
 /** The documents of a collection that match, in the order of the sort. */
-export function* scan(store: Store, collection: Collection | undefined, query: Query, onExamined?: OnExamined): Generator<Found> {
+export function* scan(
+  store: Store,
+  collection: Collection | undefined,
+  query: Query,
+  onExamined?: OnExamined,
+): Generator<Found> {
   // Compiled before anything is read, so that a malformed filter is refused on an empty collection too.
   const matches = compileFilter(query.filter);
   if (!collection) return;
@@ -50,11 +55,17 @@ export function* limited(found: Iterable<Found>, skip: number, limit: number): G
 }
 
 /** How many documents match; counted in the index alone when its keys say everything. */
-export function count(store: Store, collection: Collection | undefined, filter: Document, onExamined?: OnExamined): number {
+export function count(
+  store: Store,
+  collection: Collection | undefined,
+  filter: Document,
+  onExamined?: OnExamined,
+): number {
   compileFilter(filter);
   if (!collection) return 0;
   const plan = choosePlan(collection, filter, {});
-  if (plan.isExact && plan.index === null) return countOf(store.sqlite.get(`SELECT count(*) AS n FROM ${collection.table}`));
+  if (plan.isExact && plan.index === null)
+    return countOf(store.sqlite.get(`SELECT count(*) AS n FROM ${collection.table}`));
   if (plan.isExact && plan.index) {
     const sql = `SELECT count(*) AS n FROM ${plan.index.table} WHERE ${plan.index.keyColumn}>=? AND ${plan.index.keyColumn}<?`;
     return plan.ranges.reduce((total, { from, to }) => total + countOf(store.sqlite.get(sql, from, to)), 0);
@@ -78,7 +89,11 @@ function countOf(row: Row | undefined): number {
   return Number(row?.['n'] ?? 0);
 }
 
-function* matching(rows: Iterable<Row>, matches: ((document: Document) => boolean) | null, onExamined?: OnExamined): Generator<Found> {
+function* matching(
+  rows: Iterable<Row>,
+  matches: ((document: Document) => boolean) | null,
+  onExamined?: OnExamined,
+): Generator<Found> {
   for (const row of rows) {
     onExamined?.();
     const bytes = row['doc'] as Uint8Array;
@@ -116,11 +131,17 @@ function* rangeAfterRange(store: Store, collection: Collection, plan: Plan): Gen
   }
 }
 
-/** The rows of several ranges, each in order by itself, in the order of what their keys have after the prefix. */
+/**
+ * The rows of several ranges, each in order by itself, in the order of what their keys have after the prefix.
+ */
 function* mergedRows(store: Store, collection: Collection, plan: Plan): Generator<Row> {
   const sign = plan.isDescending ? -1 : 1;
   const heads = plan.ranges.flatMap((range) => {
-    const head = { rows: rowsInRange(store, collection, plan, range), prefixBytes: range.prefixBytes, row: {} as Row };
+    const head = {
+      rows: rowsInRange(store, collection, plan, range),
+      prefixBytes: range.prefixBytes,
+      row: {} as Row,
+    };
     return advance(head) ? [head] : [];
   });
   while (heads.length > 0) {
@@ -143,7 +164,9 @@ function advance(head: RangeHead): boolean {
 }
 
 function compareTails(left: RangeHead, right: RangeHead): number {
-  const [leftKey, rightKey] = [left, right].map(({ row, prefixBytes }) => (row['k'] as Uint8Array).subarray(prefixBytes)) as [Uint8Array, Uint8Array];
+  const [leftKey, rightKey] = [left, right].map(({ row, prefixBytes }) =>
+    (row['k'] as Uint8Array).subarray(prefixBytes),
+  ) as [Uint8Array, Uint8Array];
   return Buffer.compare(leftKey, rightKey) || Number(left.row['rid']) - Number(right.row['rid']);
 }
 
@@ -175,18 +198,29 @@ function* rowsInRange(store: Store, collection: Collection, plan: Plan, range: K
 }
 
 /** The statement that starts a range and the one that goes on after a key and row. */
-function rangeStatements(collection: Collection, plan: Plan): { readonly first: string; readonly next: string } {
+function rangeStatements(
+  collection: Collection,
+  plan: Plan,
+): { readonly first: string; readonly next: string } {
   const { table = collection.table, keyColumn = 'id' } = plan.index ?? {};
   const isPrimary = table === collection.table;
-  const source = isPrimary ? `${table} AS x` : `${table} AS x CROSS JOIN ${collection.table} AS d ON d.rid=x.rid`;
+  const source = isPrimary
+    ? `${table} AS x`
+    : `${table} AS x CROSS JOIN ${collection.table} AS d ON d.rid=x.rid`;
   const select = `SELECT x.${keyColumn} AS k, x.rid AS rid, doc FROM ${source} WHERE`;
   const key = `x.${keyColumn}`;
   if (plan.isDescending) {
     const tail = `ORDER BY ${key} DESC, x.rid DESC LIMIT ?`;
-    return { first: `${select} ${key}>=? AND ${key}<? ${tail}`, next: `${select} (${key}, x.rid)<(?, ?) AND ${key}>=? ${tail}` };
+    return {
+      first: `${select} ${key}>=? AND ${key}<? ${tail}`,
+      next: `${select} (${key}, x.rid)<(?, ?) AND ${key}>=? ${tail}`,
+    };
   }
   const tail = `ORDER BY ${key}, x.rid LIMIT ?`;
-  return { first: `${select} ${key}>=? AND ${key}<? ${tail}`, next: `${select} (${key}, x.rid)>(?, ?) AND ${key}<? ${tail}` };
+  return {
+    first: `${select} ${key}>=? AND ${key}<? ${tail}`,
+    next: `${select} (${key}, x.rid)>(?, ?) AND ${key}<? ${tail}`,
+  };
 }
 
 /** Fetches ever larger chunks until one is not full. */

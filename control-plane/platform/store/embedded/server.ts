@@ -54,7 +54,9 @@ export class StoreServer {
     this.#group = new GroupCommit(deps.store, this.#retries);
     this.#server = createServer((socket) => this.#serve(socket));
     this.#timers = [
-      deps.clock.every(deps.expiryMs, () => this.#guarded(() => removeExpired(deps.store, deps.clock.wallTime()))),
+      deps.clock.every(deps.expiryMs, () =>
+        this.#guarded(() => removeExpired(deps.store, deps.clock.wallTime())),
+      ),
       deps.clock.every(CHECKPOINT_MS, () => this.#checkpoint()),
     ];
   }
@@ -103,7 +105,8 @@ export class StoreServer {
     } catch (error) {
       if (error instanceof TooLong) this.#forward(socket, message);
       else {
-        // A refusal leaves the group alone; a fault may have left half a write behind, which takes the whole group with it.
+        // A refusal leaves the group alone; a fault may have left half a write behind, which takes the whole
+        // group with it.
         if (!(error instanceof StoreError) && changesSomething(request)) this.#group.fail(error);
         this.#refuse(error, send);
       }
@@ -132,10 +135,16 @@ export class StoreServer {
     refuseTransaction(command);
     if (CURSOR_COMMANDS.has(name)) throw new TooLong();
     const read = READ_COMMANDS.get(name);
-    if (read) return { reply: read({ store, cursors: singleBatches, onExamined: rowBudget(LONG_READ_ROWS) }, command), retryKey: null };
+    if (read)
+      return {
+        reply: read({ store, cursors: singleBatches, onExamined: rowBudget(LONG_READ_ROWS) }, command),
+        retryKey: null,
+      };
     const catalogue = CATALOGUE_COMMANDS.get(name);
     if (catalogue) {
-      const reply = changesCatalogue(name) ? this.#atomically(() => catalogue(store, command)) : catalogue(store, command);
+      const reply = changesCatalogue(name)
+        ? this.#atomically(() => catalogue(store, command))
+        : catalogue(store, command);
       return { reply, retryKey: null };
     }
     if (WRITE_COMMANDS.has(name)) return this.#write(name, command);

@@ -1,7 +1,13 @@
-/** The SQLite file under the store: prepared statements are kept, and writes gather in one transaction until `commit`. */
+/**
+ * The SQLite file under the store: prepared statements are kept, and writes gather in one transaction until
+ * `commit`.
+ */
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 
-/** Pages of 4 KiB in the write-ahead log after which SQLite checkpoints by itself; the timer of the server keeps it far below. */
+/**
+ * Pages of 4 KiB in the write-ahead log after which SQLite checkpoints by itself; the timer of the server
+ * keeps it far below.
+ */
 const AUTOCHECKPOINT_PAGES = 16_000;
 const CACHE_KIB = 65_536;
 
@@ -32,7 +38,9 @@ export class Sqlite {
     return this.#prepare(sql).all(...values) as Row[];
   }
 
-  /** Runs one statement that changes something, inside the group's transaction. Returns the new row's number. */
+  /**
+   * Runs one statement that changes something, inside the group's transaction. Returns the new row's number.
+   */
   run(sql: string, ...values: SQLInputValue[]): number {
     this.begin();
     return Number(this.#prepare(sql).run(...values).lastInsertRowid);
@@ -107,7 +115,10 @@ export class Sqlite {
     this.#database.exec('PRAGMA wal_checkpoint(PASSIVE)');
   }
 
-  /** As `checkpoint`, and empties the log, in which older forms of what was changed or deleted still stand. False while a reader needs it. */
+  /**
+   * As `checkpoint`, and empties the log, in which older forms of what was changed or deleted still stand.
+   * False while a reader needs it.
+   */
   emptyLog(): boolean {
     const busyMs = this.pragma('busy_timeout')?.['timeout'];
     this.pragma('busy_timeout=0');

@@ -1,4 +1,7 @@
-/** Errors as MongoDB names them: the driver turns `code` and `codeName` into the same classes as a real server's. */
+/**
+ * Errors as MongoDB names them: the driver turns `code` and `codeName` into the same classes as a real
+ * server's.
+ */
 
 /** A refusal that is told to the client. Anything else that is thrown is a fault of the store itself. */
 export class StoreError extends Error {
@@ -46,7 +49,10 @@ type ErrorKind = keyof typeof CODES;
 
 /** The error for something MongoDB can do and this server leaves out. */
 export function unsupported(what: string): StoreError {
-  return new StoreError('CommandNotSupported', `${what} is not supported by the embedded database; set MONGODB_URL to use a MongoDB`);
+  return new StoreError(
+    'CommandNotSupported',
+    `${what} is not supported by the embedded database; set MONGODB_URL to use a MongoDB`,
+  );
 }
 
 /** The error as the body of a reply. */
@@ -61,7 +67,13 @@ const SQLITE_FULL = 13;
 function storageError(error: unknown): StoreError {
   if (error instanceof StoreError) return error;
   if (error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === SQLITE_FULL) {
-    return new StoreError('OutOfDiskSpace', 'the disk is full: the embedded database can be read but not written until there is room');
+    return new StoreError(
+      'OutOfDiskSpace',
+      'the disk is full: the embedded database can be read but not written until there is room',
+    );
   }
-  return new StoreError('InternalError', `embedded database: ${error instanceof Error ? error.message : String(error)}`);
+  return new StoreError(
+    'InternalError',
+    `embedded database: ${error instanceof Error ? error.message : String(error)}`,
+  );
 }

@@ -3,9 +3,14 @@ import { bsonType, isDocument, isNumeric } from './bson-values.ts';
 import { StoreError } from './store-error.ts';
 
 const INT32_MAX = 2 ** 31 - 1;
-const isInt32 = (value: unknown) => typeof value === 'number' && Number.isInteger(value) && Math.abs(value) <= INT32_MAX;
+const isInt32 = (value: unknown) =>
+  typeof value === 'number' && Number.isInteger(value) && Math.abs(value) <= INT32_MAX;
 
-const TYPES: readonly { readonly name: string; readonly number: number; readonly is: (value: unknown) => boolean }[] = [
+const TYPES: readonly {
+  readonly name: string;
+  readonly number: number;
+  readonly is: (value: unknown) => boolean;
+}[] = [
   // A whole number loses its BSON type when it is decoded: small ones count as int, others as double.
   { name: 'double', number: 1, is: (value) => typeof value === 'number' && !isInt32(value) },
   { name: 'string', number: 2, is: (value) => typeof value === 'string' },
@@ -23,7 +28,10 @@ const TYPES: readonly { readonly name: string; readonly number: number; readonly
   { name: 'decimal', number: 19, is: (value) => bsonType(value) === 'Decimal128' },
 ];
 
-/** A predicate for the operand of `$type`: a name, a number, or a list of them. Throws `BadValue` for an unknown one. */
+/**
+ * A predicate for the operand of `$type`: a name, a number, or a list of them. Throws `BadValue` for an
+ * unknown one.
+ */
 export function typePredicate(operand: unknown): (value: unknown) => boolean {
   const wanted = (Array.isArray(operand) ? operand : [operand]).map((type) => {
     if (type === 'number') return isNumeric;

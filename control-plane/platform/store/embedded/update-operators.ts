@@ -1,4 +1,7 @@
-/** The update operators, each on one place of a document. Wrong types are errors, as in MongoDB; nothing is coerced. */
+/**
+ * The update operators, each on one place of a document. Wrong types are errors, as in MongoDB; nothing is
+ * coerced.
+ */
 import { Long } from 'bson';
 import { bsonType, type Document, isDocument, isNumeric, isOperators } from './bson-values.ts';
 import { compareValues, encodeKey, equalValues } from './keys.ts';
@@ -36,20 +39,24 @@ export const UPDATE_OPERATORS: Readonly<Record<string, UpdateOperator>> = {
   $addToSet: { creates: true, apply: addToSet },
   $pop: {
     creates: false,
-    apply: (input) => input.place.write(input.operand === -1 ? arrayAt(input).slice(1) : arrayAt(input).slice(0, -1)),
+    apply: (input) =>
+      input.place.write(input.operand === -1 ? arrayAt(input).slice(1) : arrayAt(input).slice(0, -1)),
   },
   $pull: { creates: false, apply: pull },
   $pullAll: {
     creates: false,
     apply: (input) => {
       const unwanted = list('$pullAll', input.operand);
-      input.place.write(arrayAt(input).filter((element) => !unwanted.some((value) => equalValues(element, value))));
+      input.place.write(
+        arrayAt(input).filter((element) => !unwanted.some((value) => equalValues(element, value))),
+      );
     },
   },
 };
 
 function arithmetic({ place, operand, path }: OperatorInput, kind: 'add' | 'multiply'): void {
-  if (!isNumeric(operand)) throw new StoreError('TypeMismatch', `Cannot ${kind} with a non-numeric argument: ${path}`);
+  if (!isNumeric(operand))
+    throw new StoreError('TypeMismatch', `Cannot ${kind} with a non-numeric argument: ${path}`);
   const current = place.read();
   if (current === undefined) place.write(kind === 'add' ? operand : 0);
   else if (isNumeric(current)) place.write(compute(current, operand, kind));
@@ -58,14 +65,19 @@ function arithmetic({ place, operand, path }: OperatorInput, kind: 'add' | 'mult
 
 /** Doubles as long as the result is exact, 64-bit integers beyond. */
 function compute(left: unknown, right: unknown, kind: 'add' | 'multiply'): unknown {
-  if (bsonType(left) === 'Decimal128' || bsonType(right) === 'Decimal128') throw unsupported('Decimal128 arithmetic');
+  if (bsonType(left) === 'Decimal128' || bsonType(right) === 'Decimal128')
+    throw unsupported('Decimal128 arithmetic');
   const [a, b] = [Number(String(left)), Number(String(right))];
   const result = kind === 'add' ? a + b : a * b;
   const isWhole = Number.isInteger(a) && Number.isInteger(b);
   const isExact = Number.isSafeInteger(a) && Number.isSafeInteger(b) && Number.isSafeInteger(result);
   if (!isWhole || isExact || (typeof left === 'number' && Math.abs(a) > 2 ** 63)) return result;
-  const exact = kind === 'add' ? BigInt(String(left)) + BigInt(String(right)) : BigInt(String(left)) * BigInt(String(right));
-  if (BigInt.asIntN(64, exact) !== exact) throw new StoreError('BadValue', 'the result does not fit a 64-bit integer');
+  const exact =
+    kind === 'add'
+      ? BigInt(String(left)) + BigInt(String(right))
+      : BigInt(String(left)) * BigInt(String(right));
+  if (BigInt.asIntN(64, exact) !== exact)
+    throw new StoreError('BadValue', 'the result does not fit a 64-bit integer');
   return Long.fromBigInt(exact);
 }
 
@@ -99,7 +111,8 @@ function push(input: OperatorInput): void {
 
 function slice(array: unknown[], size: unknown): unknown[] {
   if (size === undefined) return array;
-  if (typeof size !== 'number' || !Number.isInteger(size)) throw new StoreError('BadValue', '$slice must be an integer');
+  if (typeof size !== 'number' || !Number.isInteger(size))
+    throw new StoreError('BadValue', '$slice must be an integer');
   return size < 0 ? array.slice(size) : array.slice(0, size);
 }
 
@@ -120,7 +133,8 @@ function addToSet(input: OperatorInput): void {
 
 function pull(input: OperatorInput): void {
   const { place, operand } = input;
-  const isUnwanted = isDocument(operand) && !isOperators(operand) ? elementMatcher(operand) : compileCondition(operand);
+  const isUnwanted =
+    isDocument(operand) && !isOperators(operand) ? elementMatcher(operand) : compileCondition(operand);
   place.write(arrayAt(input).filter((element) => !isUnwanted(element)));
 }
 
@@ -140,6 +154,7 @@ function list(name: string, value: unknown): readonly unknown[] {
 export function isOperatorUpdate(update: Document): boolean {
   const names = Object.keys(update);
   const operators = names.filter((name) => name.startsWith('$'));
-  if (operators.length > 0 && operators.length < names.length) throw new StoreError('FailedToParse', 'operators and fields are mixed in an update');
+  if (operators.length > 0 && operators.length < names.length)
+    throw new StoreError('FailedToParse', 'operators and fields are mixed in an update');
   return operators.length > 0;
 }

@@ -1,4 +1,6 @@
-/** Dotted update paths resolved to the places they name: `a.b`, `a.0.b`, `a.$.b`, `a.$[].b`, `a.$[filter].b`. */
+/**
+ * Dotted update paths resolved to the places they name: `a.b`, `a.0.b`, `a.$.b`, `a.$[].b`, `a.$[filter].b`.
+ */
 import { type Document, isDocument, isOperators } from './bson-values.ts';
 import { isArrayIndex, ownValue } from './keys.ts';
 import { compileCondition, elementMatcher } from './matcher.ts';
@@ -22,10 +24,14 @@ export interface PathContext {
 /** Largest number of nulls an update may pad an array with. */
 const MAX_PADDING = 10_000;
 
-/** The places a path names. Without `creates`, places that do not exist are left out; with it, missing documents on the way are made. */
+/**
+ * The places a path names. Without `creates`, places that do not exist are left out; with it, missing
+ * documents on the way are made.
+ */
 export function resolvePath(root: Document, path: string, context: PathContext, creates: boolean): Place[] {
   const segments = path.split('.');
-  if (segments.some((segment) => segment === '' || segment === '__proto__')) throw new StoreError('BadValue', `invalid update path: ${path}`);
+  if (segments.some((segment) => segment === '' || segment === '__proto__'))
+    throw new StoreError('BadValue', `invalid update path: ${path}`);
   const places: Place[] = [];
   new PathWalk({ segments, context, creates, places }).visit(root, 0);
   return places;
@@ -77,14 +83,22 @@ class PathWalk {
     const segment = segments[at] ?? '';
     if (segment === '$') {
       const index = context.matchedAt(segments.slice(0, at).join('.'));
-      if (index === undefined) throw new StoreError('BadValue', 'The positional operator did not find the match needed from the query.');
+      if (index === undefined)
+        throw new StoreError(
+          'BadValue',
+          'The positional operator did not find the match needed from the query.',
+        );
       return [index];
     }
     if (segment === '$[]') return [...array.keys()];
     const named = /^\$\[(\w+)\]$/.exec(segment)?.[1];
     if (named !== undefined) {
       const filter = context.arrayFilters.get(named);
-      if (!filter) throw new StoreError('BadValue', `No array filter found for identifier '${named}' in path '${segments.join('.')}'`);
+      if (!filter)
+        throw new StoreError(
+          'BadValue',
+          `No array filter found for identifier '${named}' in path '${segments.join('.')}'`,
+        );
       return [...array.keys()].filter((index) => filter(array[index]));
     }
     if (isArrayIndex(segment)) {
@@ -92,12 +106,18 @@ class PathWalk {
       return [Number(segment)];
     }
     if (!creates) return [];
-    throw new StoreError('PathNotViable', `Cannot create field '${segment}' in an array at '${segments.slice(0, at).join('.')}'`);
+    throw new StoreError(
+      'PathNotViable',
+      `Cannot create field '${segment}' in an array at '${segments.slice(0, at).join('.')}'`,
+    );
   }
 
   #notAnArray(at: number): StoreError {
     const path = this.#walk.segments.slice(0, at).join('.');
-    return new StoreError('BadValue', `The path '${path}' must exist in the document in order to apply array updates.`);
+    return new StoreError(
+      'BadValue',
+      `The path '${path}' must exist in the document in order to apply array updates.`,
+    );
   }
 }
 
@@ -145,7 +165,12 @@ export function matchedPositions(document: Document, filter: Document): (path: s
   return (path) => positions.get(path);
 }
 
-function remember(positions: Map<string, number>, document: Document, path: string, condition: unknown): void {
+function remember(
+  positions: Map<string, number>,
+  document: Document,
+  path: string,
+  condition: unknown,
+): void {
   const segments = path.split('.');
   let value: unknown = document;
   for (let at = 0; at <= segments.length; at++) {
@@ -171,10 +196,15 @@ export function compileArrayFilters(filters: readonly unknown[]): Map<string, (e
     if (!isDocument(filter)) throw new StoreError('BadValue', 'an array filter must be an object');
     const [first] = Object.keys(filter);
     const name = first?.split('.')[0];
-    if (name === undefined || name.startsWith('$')) throw new StoreError('FailedToParse', 'an array filter must name one identifier');
+    if (name === undefined || name.startsWith('$'))
+      throw new StoreError('FailedToParse', 'an array filter must name one identifier');
     const tests = Object.entries(filter).map(([path, condition]) => {
       const [identifier, ...rest] = path.split('.');
-      if (identifier !== name) throw new StoreError('FailedToParse', `an array filter names two identifiers: ${name} and ${identifier}`);
+      if (identifier !== name)
+        throw new StoreError(
+          'FailedToParse',
+          `an array filter names two identifiers: ${name} and ${identifier}`,
+        );
       return rest.length > 0 ? elementMatcher({ [rest.join('.')]: condition }) : compileCondition(condition);
     });
     compiled.set(name, (element) => tests.every((test) => test(element)));

@@ -1,4 +1,7 @@
-/** Updates: an expression applied to a copy of a document, and the commands' way of finding, changing and inserting documents with it. */
+/**
+ * Updates: an expression applied to a copy of a document, and the commands' way of finding, changing and
+ * inserting documents with it.
+ */
 import { Aggregator } from 'mingo';
 import { type Document, decode, isDocument } from './bson-values.ts';
 import { type Collection, rootOf } from './catalogue.ts';
@@ -53,7 +56,13 @@ export function updateDocuments(store: Store, collection: Collection, request: U
     if (replaceDocument(store, collection, replacement, after)) modified += 1;
   }
   const last = found.at(-1);
-  return { matched: found.length, modified, upsertedId: undefined, before: () => (last ? decode(last.bytes) : null), after };
+  return {
+    matched: found.length,
+    modified,
+    upsertedId: undefined,
+    before: () => (last ? decode(last.bytes) : null),
+    after,
+  };
 }
 
 /** The top-level fields an update of operators may change; null where it may be any. */
@@ -83,11 +92,17 @@ function upsert(store: Store, collection: Collection, request: UpdateRequest): U
 
 const NO_CONTEXT: PathContext = { matchedAt: () => undefined, arrayFilters: new Map() };
 
-/** Equality with a whole array or document is no predicate for keys, but seeds an inserted document all the same. */
+/**
+ * Equality with a whole array or document is no predicate for keys, but seeds an inserted document all the
+ * same.
+ */
 function seedWholeValues(seed: Document, filter: Document): void {
   for (const [path, condition] of Object.entries(filter)) {
-    const isWhole = Array.isArray(condition) || (isDocument(condition) && !Object.keys(condition).some((key) => key.startsWith('$')));
-    if (!path.startsWith('$') && isWhole) for (const place of resolvePath(seed, path, NO_CONTEXT, true)) place.write(condition);
+    const isWhole =
+      Array.isArray(condition) ||
+      (isDocument(condition) && !Object.keys(condition).some((key) => key.startsWith('$')));
+    if (!path.startsWith('$') && isWhole)
+      for (const place of resolvePath(seed, path, NO_CONTEXT, true)) place.write(condition);
   }
 }
 
@@ -99,10 +114,14 @@ function applyUpdate(document: Document, request: UpdateRequest, isInserting: bo
   const idKey = id === undefined ? null : encodeKey(id);
   let result: Document;
   if (Array.isArray(update)) result = applyPipeline(document, update);
-  else if (isOperatorUpdate(update as Document)) result = applyOperators(document, update as Document, request, isInserting);
+  else if (isOperatorUpdate(update as Document))
+    result = applyOperators(document, update as Document, request, isInserting);
   else result = { ...(id !== undefined && { _id: id }), ...update };
   if (idKey && !idKey.equals(encodeKey(result['_id']))) {
-    throw new StoreError('ImmutableField', "Performing an update on the path '_id' would modify the immutable field '_id'");
+    throw new StoreError(
+      'ImmutableField',
+      "Performing an update on the path '_id' would modify the immutable field '_id'",
+    );
   }
   return result;
 }
@@ -112,20 +131,29 @@ const UPDATE_STAGES = new Set(['$set', '$addFields', '$unset', '$project', '$rep
 function applyPipeline(document: Document, pipeline: readonly Document[]): Document {
   for (const stage of pipeline) {
     const [name] = Object.keys(stage);
-    if (name === undefined || !UPDATE_STAGES.has(name)) throw new StoreError('BadValue', `${name} is not allowed in an update`);
+    if (name === undefined || !UPDATE_STAGES.has(name))
+      throw new StoreError('BadValue', `${name} is not allowed in an update`);
   }
   const [result] = new Aggregator([...pipeline], { scriptEnabled: false }).run<Document>([document]);
   return result ?? document;
 }
 
-function applyOperators(document: Document, update: Document, request: UpdateRequest, isInserting: boolean): Document {
+function applyOperators(
+  document: Document,
+  update: Document,
+  request: UpdateRequest,
+  isInserting: boolean,
+): Document {
   const steps = Object.entries(update).flatMap(([operator, fields]) => {
-    if (!isDocument(fields)) throw new StoreError('FailedToParse', `the argument of ${operator} must be an object`);
+    if (!isDocument(fields))
+      throw new StoreError('FailedToParse', `the argument of ${operator} must be an object`);
     return Object.entries(fields).map(([path, operand]) => ({ operator, path, operand }));
   });
   requireNoConflict(steps);
   const context: PathContext = {
-    matchedAt: steps.some(({ path }) => path.includes('.$')) ? matchedPositions(document, request.filter) : () => undefined,
+    matchedAt: steps.some(({ path }) => path.includes('.$'))
+      ? matchedPositions(document, request.filter)
+      : () => undefined,
     arrayFilters: compileArrayFilters(request.arrayFilters),
   };
   for (const step of steps) applyStep(document, step, { context, nowMs: request.nowMs, isInserting });
@@ -144,7 +172,11 @@ interface StepContext {
   readonly isInserting: boolean;
 }
 
-function applyStep(document: Document, { operator, path, operand }: Step, { context, nowMs, isInserting }: StepContext): void {
+function applyStep(
+  document: Document,
+  { operator, path, operand }: Step,
+  { context, nowMs, isInserting }: StepContext,
+): void {
   if (operator === '$rename') {
     rename(document, path, operand);
     return;
@@ -152,7 +184,8 @@ function applyStep(document: Document, { operator, path, operand }: Step, { cont
   if (operator === '$setOnInsert' && !isInserting) return;
   const known = operator === '$setOnInsert' ? UPDATE_OPERATORS['$set'] : UPDATE_OPERATORS[operator];
   if (!known) throw new StoreError('FailedToParse', `Unknown modifier: ${operator}`);
-  for (const place of resolvePath(document, path, context, known.creates)) known.apply({ place, operand, path, nowMs });
+  for (const place of resolvePath(document, path, context, known.creates))
+    known.apply({ place, operand, path, nowMs });
 }
 
 function rename(document: Document, path: string, target: unknown): void {
@@ -166,11 +199,16 @@ function rename(document: Document, path: string, target: unknown): void {
 
 /** Two operators must not touch one path, nor a path and something inside it. */
 function requireNoConflict(steps: readonly Step[]): void {
-  const paths = steps.flatMap(({ operator, path, operand }) => (operator === '$rename' ? [path, String(operand)] : [path])).sort();
+  const paths = steps
+    .flatMap(({ operator, path, operand }) => (operator === '$rename' ? [path, String(operand)] : [path]))
+    .sort();
   for (const [at, path] of paths.entries()) {
     const conflict = paths.slice(at + 1).find((other) => other === path || other.startsWith(`${path}.`));
     if (conflict !== undefined) {
-      throw new StoreError('ConflictingUpdateOperators', `Updating the path '${conflict}' would create a conflict at '${path}'`);
+      throw new StoreError(
+        'ConflictingUpdateOperators',
+        `Updating the path '${conflict}' would create a conflict at '${path}'`,
+      );
     }
   }
 }

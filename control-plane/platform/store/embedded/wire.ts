@@ -1,6 +1,6 @@
 /**
- * MongoDB's wire protocol: OP_MSG (2013), and OP_QUERY (2004) with OP_REPLY (1) for a driver's first handshake.
- * Every length is checked; a malformed message ends its connection.
+ * MongoDB's wire protocol: OP_MSG (2013), and OP_QUERY (2004) with OP_REPLY (1) for a driver's first
+ * handshake. Every length is checked; a malformed message ends its connection.
  */
 import { Long, serialize } from 'bson';
 import { type Document, decode, decodeReceived } from './bson-values.ts';
@@ -41,9 +41,11 @@ export class MessageSplitter {
     while (this.#bytes >= HEADER_BYTES) {
       if ((this.#chunks[0]?.length ?? 0) < 4) this.#chunks = [Buffer.concat(this.#chunks)];
       const length = this.#chunks[0]?.readInt32LE(0) ?? 0;
-      if (length < HEADER_BYTES || length > MAX_MESSAGE_BYTES) throw new Error(`impossible message length ${length}`);
+      if (length < HEADER_BYTES || length > MAX_MESSAGE_BYTES)
+        throw new Error(`impossible message length ${length}`);
       if (this.#bytes < length) break;
-      const all = this.#chunks.length === 1 && this.#chunks[0] ? this.#chunks[0] : Buffer.concat(this.#chunks);
+      const all =
+        this.#chunks.length === 1 && this.#chunks[0] ? this.#chunks[0] : Buffer.concat(this.#chunks);
       messages.push(all.subarray(0, length));
       this.#chunks = all.length > length ? [all.subarray(length)] : [];
       this.#bytes -= length;
@@ -64,7 +66,12 @@ export function parseMessage(message: Buffer): Request {
   if (operation !== OP_MSG) throw new Error(`unknown operation ${operation}`);
   const flags = message.readUInt32LE(16);
   const end = message.length - (flags & FLAG_CHECKSUM ? 4 : 0);
-  return { id, command: parseSections(message.subarray(0, end)), isLegacy: false, wantsReply: (flags & FLAG_MORE_TO_COME) === 0 };
+  return {
+    id,
+    command: parseSections(message.subarray(0, end)),
+    isLegacy: false,
+    wantsReply: (flags & FLAG_MORE_TO_COME) === 0,
+  };
 }
 
 /** Body (kind 0) and document sequences (kind 1), which stand for lists of the command. */
@@ -104,7 +111,9 @@ function section(bytes: Buffer, at: number): Buffer {
 
 /** The bytes of an answer. */
 export function frameReply(request: Pick<Request, 'id' | 'isLegacy'>, reply: Reply): Buffer {
-  const body = isCursorReply(reply) ? cursorBody(reply) : Buffer.from(serialize({ ...reply, ok: reply['ok'] ?? 1 }, { ignoreUndefined: true }));
+  const body = isCursorReply(reply)
+    ? cursorBody(reply)
+    : Buffer.from(serialize({ ...reply, ok: reply['ok'] ?? 1 }, { ignoreUndefined: true }));
   const head = Buffer.alloc(request.isLegacy ? 36 : 21);
   head.writeInt32LE(head.length + body.length, 0);
   head.writeInt32LE(request.id, 8);
@@ -120,11 +129,21 @@ const END = Buffer.from([0]);
 const TYPE_DOCUMENT = 3;
 const TYPE_ARRAY = 4;
 
-/** `{cursor: {id, ns, firstBatch: […]}, ok: 1}` put together by hand, so that stored documents pass through as they lie on the disk. */
+/**
+ * `{cursor: {id, ns, firstBatch: […]}, ok: 1}` put together by hand, so that stored documents pass through as
+ * they lie on the disk.
+ */
 function cursorBody({ id, namespace, batch, documents }: CursorReply): Buffer {
-  const elements = documents.flatMap((document, index) => [elementHead(TYPE_DOCUMENT, String(index)), document]);
+  const elements = documents.flatMap((document, index) => [
+    elementHead(TYPE_DOCUMENT, String(index)),
+    document,
+  ]);
   const list = wholeDocument(elements);
-  const cursor = wholeDocument([fieldsOf({ id: Long.fromNumber(id), ns: namespace }), elementHead(TYPE_ARRAY, batch), list]);
+  const cursor = wholeDocument([
+    fieldsOf({ id: Long.fromNumber(id), ns: namespace }),
+    elementHead(TYPE_ARRAY, batch),
+    list,
+  ]);
   return wholeDocument([elementHead(TYPE_DOCUMENT, 'cursor'), cursor, fieldsOf({ ok: 1 })]);
 }
 

@@ -1,7 +1,16 @@
 /** The writing commands: insert, update, delete, findAndModify. They run in the writer, one at a time. */
 import type { Clock } from '#config/clock.ts';
 import type { Document } from './bson-values.ts';
-import { type Command, documentField, documentsField, listField, namespaceOf, numberField, refuseUnsupported, sortField } from './command-fields.ts';
+import {
+  type Command,
+  documentField,
+  documentsField,
+  listField,
+  namespaceOf,
+  numberField,
+  refuseUnsupported,
+  sortField,
+} from './command-fields.ts';
 import { insertDocument, removeDocument, type Store } from './documents.ts';
 import { compileProjection } from './projection.ts';
 import { limited, scan } from './scan.ts';
@@ -15,16 +24,19 @@ export interface WriteContext {
 }
 
 /** Writing commands by lower-case name. */
-export const WRITE_COMMANDS: ReadonlyMap<string, (context: WriteContext, command: Command) => Document> = new Map([
-  ['insert', insert],
-  ['update', update],
-  ['delete', remove],
-  ['findandmodify', findAndModify],
-]);
+export const WRITE_COMMANDS: ReadonlyMap<string, (context: WriteContext, command: Command) => Document> =
+  new Map([
+    ['insert', insert],
+    ['update', update],
+    ['delete', remove],
+    ['findandmodify', findAndModify],
+  ]);
 
 function insert({ store }: WriteContext, command: Command): Document {
   const collection = store.catalogue.open(namespaceOf(command));
-  const { done, errors } = each(command, documentsField(command, 'documents'), (document) => insertDocument(store, collection, document));
+  const { done, errors } = each(command, documentsField(command, 'documents'), (document) =>
+    insertDocument(store, collection, document),
+  );
   return { n: done.length, ...errors };
 }
 
@@ -42,7 +54,9 @@ function update(context: WriteContext, command: Command): Document {
       nowMs: context.clock.wallTime(),
     });
   });
-  const upserted = done.flatMap(({ index, result }) => (result.upsertedId === undefined ? [] : [{ index, _id: result.upsertedId }]));
+  const upserted = done.flatMap(({ index, result }) =>
+    result.upsertedId === undefined ? [] : [{ index, _id: result.upsertedId }],
+  );
   return {
     n: done.reduce((total, { result }) => total + result.matched, 0) + upserted.length,
     nModified: done.reduce((total, { result }) => total + result.modified, 0),
@@ -56,7 +70,13 @@ function remove({ store }: WriteContext, command: Command): Document {
   let removed = 0;
   const { errors } = each(command, documentsField(command, 'deletes'), (entry) => {
     refuseUnsupported(entry);
-    const found = [...limited(scan(store, collection, { filter: documentField(entry, 'q') }), 0, numberField(entry, 'limit', 0))];
+    const found = [
+      ...limited(
+        scan(store, collection, { filter: documentField(entry, 'q') }),
+        0,
+        numberField(entry, 'limit', 0),
+      ),
+    ];
     for (const row of found) if (collection) removeDocument(store, collection, row);
     removed += found.length;
   });
@@ -81,14 +101,25 @@ function findAndModify(context: WriteContext, command: Command): Document {
   const { matched, upsertedId, before, after } = updateDocuments(context.store, collection, request);
   const wasInserted = upsertedId !== undefined;
   return {
-    lastErrorObject: { n: wasInserted ? 1 : matched, updatedExisting: matched > 0, ...(wasInserted && { upserted: upsertedId }) },
+    lastErrorObject: {
+      n: wasInserted ? 1 : matched,
+      updatedExisting: matched > 0,
+      ...(wasInserted && { upserted: upsertedId }),
+    },
     value: shown(command['new'] === true ? after : before()),
   };
 }
 
-function findAndRemove(store: Store, command: Command, shown: (document: Document | null) => Document | null): Document {
+function findAndRemove(
+  store: Store,
+  command: Command,
+  shown: (document: Document | null) => Document | null,
+): Document {
   const collection = store.catalogue.find(namespaceOf(command));
-  const [row] = scan(store, collection, { filter: documentField(command, 'query'), sort: sortField(command, 'sort') });
+  const [row] = scan(store, collection, {
+    filter: documentField(command, 'query'),
+    sort: sortField(command, 'sort'),
+  });
   if (!row || !collection) return { lastErrorObject: { n: 0 }, value: null };
   const value = shown(row.document());
   removeDocument(store, collection, row);
@@ -107,7 +138,11 @@ interface Outcome<T> {
 }
 
 /** Runs a command's statements one after the other; an ordered command stops at the first refusal. */
-function each<T>(command: Command, statements: readonly Document[], run: (statement: Document) => T): Outcome<T> {
+function each<T>(
+  command: Command,
+  statements: readonly Document[],
+  run: (statement: Document) => T,
+): Outcome<T> {
   refuseUnsupported(command);
   const done: { index: number; result: T }[] = [];
   const writeErrors: Document[] = [];
@@ -125,5 +160,6 @@ function each<T>(command: Command, statements: readonly Document[], run: (statem
 
 /** Refuses transactions: the product's writes are single documents by design. */
 export function refuseTransaction(command: Command): void {
-  if (command['startTransaction'] !== undefined || command['autocommit'] !== undefined) throw unsupported('a multi-document transaction');
+  if (command['startTransaction'] !== undefined || command['autocommit'] !== undefined)
+    throw unsupported('a multi-document transaction');
 }

@@ -1,4 +1,7 @@
-/** Entry of the embedded database's thread: opens the file, starts the reader thread, serves the socket, says when it is ready. */
+/**
+ * Entry of the embedded database's thread: opens the file, starts the reader thread, serves the socket, says
+ * when it is ready.
+ */
 import { chmodSync, rmSync } from 'node:fs';
 import { parentPort, Worker, workerData } from 'node:worker_threads';
 import { systemClock } from '#config/clock.ts';
@@ -22,12 +25,19 @@ export type WriterMessage = { readonly type: 'ready' } | { readonly type: 'close
 
 const options = workerData as WriterOptions;
 const store = openStore(options.file);
-const readerThread = new Worker(new URL('./reader-thread.ts', import.meta.url), { workerData: { file: options.file } });
+const readerThread = new Worker(new URL('./reader-thread.ts', import.meta.url), {
+  workerData: { file: options.file },
+});
 // A reader that crashes takes this thread with it, and this thread the process.
 readerThread.on('error', (error) => {
   throw error;
 });
-const server = new StoreServer({ store, reader: linkTo(readerThread), clock: systemClock, expiryMs: options.expiryMs });
+const server = new StoreServer({
+  store,
+  reader: linkTo(readerThread),
+  clock: systemClock,
+  expiryMs: options.expiryMs,
+});
 rmSync(options.socketPath, { force: true });
 await server.listen(options.socketPath);
 chmodSync(options.socketPath, 0o600);

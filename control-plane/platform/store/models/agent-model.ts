@@ -1,4 +1,7 @@
-/** Agents: profile and draft configuration in one document, guarded by `rev`; `published` points at the live version. */
+/**
+ * Agents: profile and draft configuration in one document, guarded by `rev`; `published` points at the live
+ * version.
+ */
 import { type Connection, type Model, Schema } from 'mongoose';
 import type { AgentConfig } from '#config/agent-config.ts';
 import type { SpendLimits } from './user-model.ts';

@@ -126,7 +126,11 @@ export function defineTestBatches(connection: Connection): Model<TestBatchDocume
 /** Defines the model of inputs on a connection. */
 export function defineTestInputs(connection: Connection): Model<TestInputDocument> {
   const schema = new Schema<TestInputDocument>(
-    { _id: { type: String, required: true }, batch_id: { type: String, required: true }, content: { type: String, required: true } },
+    {
+      _id: { type: String, required: true },
+      batch_id: { type: String, required: true },
+      content: { type: String, required: true },
+    },
     { collection: 'agent_test_inputs', versionKey: false },
   );
   schema.index({ batch_id: 1 });
@@ -160,7 +164,8 @@ export function defineTestRuns(connection: Connection): Model<TestRunDocument> {
   );
   schema.index({ team_id: 1, created_at: -1, _id: -1 });
   // Whatever a list is narrowed to.
-  for (const field of ['agent_id', 'test_id', 'batch_id', 'status']) schema.index({ team_id: 1, [field]: 1, created_at: -1, _id: -1 });
+  for (const field of ['agent_id', 'test_id', 'batch_id', 'status'])
+    schema.index({ team_id: 1, [field]: 1, created_at: -1, _id: -1 });
   schema.index({ batch_id: 1, status: 1 });
   schema.index({ status: 1, status_at: 1 });
   schema.index({ instance_id: 1, status: 1 });

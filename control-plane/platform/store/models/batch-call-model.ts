@@ -27,7 +27,16 @@ export interface RetryRules {
 }
 
 /** What a row can be in; all but the first two are final. */
-export const ROW_STATES = ['waiting', 'calling', 'completed', 'busy', 'no_answer', 'failed', 'do_not_call', 'cancelled'] as const;
+export const ROW_STATES = [
+  'waiting',
+  'calling',
+  'completed',
+  'busy',
+  'no_answer',
+  'failed',
+  'do_not_call',
+  'cancelled',
+] as const;
 export type RowState = (typeof ROW_STATES)[number];
 /** How many rows are in which state, and how many of the people called want no more calls. */
 export type RowCounts = Record<RowState | 'opted_out', number>;
@@ -86,7 +95,10 @@ export interface BatchRowDocument {
   state: RowState;
   /** Waiting: not dialled before. */
   next_at: Date;
-  /** Chosen before the call is placed, so that whoever comes after a crash finds what became of it; kept while it is not known to be used. */
+  /**
+   * Chosen before the call is placed, so that whoever comes after a crash finds what became of it; kept while
+   * it is not known to be used.
+   */
   session_id: string | null;
   /** The call was placed for certain. */
   is_placed: boolean;
@@ -151,7 +163,8 @@ export function defineBatchCalls(connection: Connection): Model<BatchCallDocumen
     { collection: 'batch_calls', versionKey: false, minimize: false },
   );
   schema.index({ team_id: 1, created_at: -1, _id: -1 });
-  for (const field of ['agent_id', 'status']) schema.index({ team_id: 1, [field]: 1, created_at: -1, _id: -1 });
+  for (const field of ['agent_id', 'status'])
+    schema.index({ team_id: 1, [field]: 1, created_at: -1, _id: -1 });
   schema.index({ finished_at: 1, created_at: 1 });
   return connection.model<BatchCallDocument>('BatchCall', schema);
 }
@@ -195,7 +208,15 @@ export function defineBatchRows(connection: Connection): Model<BatchRowDocument>
 /** Defines the model of the do-not-call list on a connection. */
 export function defineDoNotCall(connection: Connection): Model<DoNotCallDocument> {
   const schema = new Schema<DoNotCallDocument>(
-    { _id: text, team_id: text, phone_number: text, source: text, note: { type: String, default: '' }, session_id: optionalText, created_at: date },
+    {
+      _id: text,
+      team_id: text,
+      phone_number: text,
+      source: text,
+      note: { type: String, default: '' },
+      session_id: optionalText,
+      created_at: date,
+    },
     { collection: 'do_not_call', versionKey: false },
   );
   schema.index({ team_id: 1, created_at: -1, _id: -1 });

@@ -1,6 +1,7 @@
 /**
- * Knowledge sources: plain text agents can draw on; every replacement of the content is a new revision.
- * The contents stand apart from the sources, so that lists and renamings never touch up to a megabyte of text, and old ones stay for the versions that pin them.
+ * Knowledge sources: plain text agents can draw on; every replacement of the content is a new revision. The
+ * contents stand apart from the sources, so that lists and renamings never touch up to a megabyte of text,
+ * and old ones stay for the versions that pin them.
  */
 import { type Connection, type Model, Schema } from 'mongoose';
 

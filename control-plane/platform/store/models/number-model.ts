@@ -40,9 +40,15 @@ export interface NumberDocument {
   /** Last day (UTC, `yyyy-mm-dd`) whose rent was taken; empty for numbers that cost none. */
   rent_day: string;
   sip: NumberSip | null;
-  /** It is its holder's beyond doubt: bought, or proven. One number has at most one such holder. Absent: not yet. */
+  /**
+   * It is its holder's beyond doubt: bought, or proven. One number has at most one such holder. Absent: not
+   * yet.
+   */
   is_proven?: boolean;
-  /** Released before it was known whether the carrier had sold it; until it is given back, or an hour has passed. */
+  /**
+   * Released before it was known whether the carrier had sold it; until it is given back, or an hour has
+   * passed.
+   */
   is_abandoned?: true;
   /** Absent until set. */
   trunk_limits?: TrunkLimits;
@@ -50,7 +56,10 @@ export interface NumberDocument {
   updated_at: Date;
 }
 
-/** Statuses in which a number occupies its E.164 number: in its team, and on the platform once it is proven (not in `error`). */
+/**
+ * Statuses in which a number occupies its E.164 number: in its team, and on the platform once it is proven
+ * (not in `error`).
+ */
 export const OCCUPYING_STATUSES = ['provisioning', 'active'] as const;
 
 /** Defines the model on a connection. */
@@ -80,7 +89,10 @@ export function defineNumbers(connection: Connection): Model<NumberDocument> {
     { collection: 'numbers', versionKey: false, minimize: false },
   );
   const occupying = { status: { $in: [...OCCUPYING_STATUSES] } };
-  schema.index({ phone_number: 1 }, { name: 'proven_phone_number', unique: true, partialFilterExpression: { ...occupying, is_proven: true } });
+  schema.index(
+    { phone_number: 1 },
+    { name: 'proven_phone_number', unique: true, partialFilterExpression: { ...occupying, is_proven: true } },
+  );
   schema.index({ team_id: 1, phone_number: 1 }, { unique: true, partialFilterExpression: occupying });
   schema.index({ phone_number: 1, status: 1 });
   schema.index({ team_id: 1, created_at: -1, _id: -1 });

@@ -2,10 +2,20 @@
 import { type Connection, type Model, Schema } from 'mongoose';
 
 /** What expires on its own. */
-export const RETAINED = ['recordings', 'transcripts', 'flight_logs', 'deliveries', 'test_runs', 'batch_calls'] as const;
+export const RETAINED = [
+  'recordings',
+  'transcripts',
+  'flight_logs',
+  'deliveries',
+  'test_runs',
+  'batch_calls',
+] as const;
 export type Retained = (typeof RETAINED)[number];
 
-/** Days each kind is kept after the end of its session (of a delivery, a test run with its batch, or a batch of calls: after its own); null keeps it. */
+/**
+ * Days each kind is kept after the end of its session (of a delivery, a test run with its batch, or a batch
+ * of calls: after its own); null keeps it.
+ */
 export type RetentionDays = Record<`${Retained}_days`, number | null>;
 
 /** What holds until a team says otherwise. */

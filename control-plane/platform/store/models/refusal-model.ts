@@ -2,7 +2,13 @@
 import { type Connection, type Model, Schema } from 'mongoose';
 
 /** What was refused. */
-export const REFUSAL_KINDS = ['inbound_call', 'outbound_call', 'session', 'public_session', 'phone_number'] as const;
+export const REFUSAL_KINDS = [
+  'inbound_call',
+  'outbound_call',
+  'session',
+  'public_session',
+  'phone_number',
+] as const;
 export type RefusalKind = (typeof REFUSAL_KINDS)[number];
 
 const KEPT_SECONDS = 30 * 24 * 60 * 60;

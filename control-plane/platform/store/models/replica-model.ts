@@ -1,4 +1,7 @@
-/** The running replicas of the control plane, each told again every few seconds; those that fell silent are forgotten by a TTL index. */
+/**
+ * The running replicas of the control plane, each told again every few seconds; those that fell silent are
+ * forgotten by a TTL index.
+ */
 import type { Connection, Model } from 'mongoose';
 import { documentSchema } from '../schema.ts';
 

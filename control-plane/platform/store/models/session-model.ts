@@ -1,21 +1,34 @@
 /**
- * Sessions: the record of a call, what it owes and what is still to be sent about it, in one document, so that one update decides all three.
- * Timeline, payloads and analysis results are sealed with the session's own data key; erasing a session is removing `wrapped_key`.
+ * Sessions: the record of a call, what it owes and what is still to be sent about it, in one document, so
+ * that one update decides all three. Timeline, payloads and analysis results are sealed with the session's
+ * own data key; erasing a session is removing `wrapped_key`.
  */
 import { type Connection, type Model, Schema } from 'mongoose';
 import type { SystemVariables } from '#config/call-plan.ts';
 import type { ParticipantMode } from '#config/session-events.ts';
-import type { DialStatus, EndReason, MediaQuality, ModelUsage, TurnLatency, TurnSilence } from '#config/session-record.ts';
+import type {
+  DialStatus,
+  EndReason,
+  MediaQuality,
+  ModelUsage,
+  TurnLatency,
+  TurnSilence,
+} from '#config/session-record.ts';
 import type { JsonText } from '../json-text.ts';
 import type { Losses } from '../losses.ts';
 
-/** Bytes as the driver returns them: a Buffer, or its own wrapper in lean results. Read them with `toBuffer`. */
+/**
+ * Bytes as the driver returns them: a Buffer, or its own wrapper in lean results. Read them with `toBuffer`.
+ */
 export type StoredBytes = Uint8Array | { readonly buffer: Uint8Array; readonly position: number };
 
 /** `creating`: the intent is written and the charge is not taken yet; never shown. */
 export type StoredStatus = 'creating' | 'pending' | 'active' | 'unknown' | 'completed' | 'failed';
 
-/** What the session owes, micro-dollars. `hold_due` → `held` → `settle_due` → `settled`; `free` owes nothing ever. */
+/**
+ * What the session owes, micro-dollars. `hold_due` → `held` → `settle_due` → `settled`; `free` owes nothing
+ * ever.
+ */
 export interface SessionBilling {
   state: 'free' | 'hold_due' | 'held' | 'settle_due' | 'settled';
   at: Date;
@@ -37,7 +50,10 @@ export interface OutboxEvent {
   payload: StoredBytes;
 }
 
-/** A worker's report on the timeline: sealed items, or the id of the side document that holds them when they are large. */
+/**
+ * A worker's report on the timeline: sealed items, or the id of the side document that holds them when they
+ * are large.
+ */
 export interface TimelineEntry {
   sealed: StoredBytes | null;
   document_id: string | null;
@@ -171,7 +187,10 @@ export interface Takeover {
   taken_over_at: Date;
 }
 
-/** Something of a session too large for its document: its plan, a report with large tool outputs. Its id is deterministic, so that writing it again changes nothing. */
+/**
+ * Something of a session too large for its document: its plan, a report with large tool outputs. Its id is
+ * deterministic, so that writing it again changes nothing.
+ */
 export interface SessionAttachment {
   _id: string;
   session_id: string;
@@ -180,7 +199,9 @@ export interface SessionAttachment {
 
 /** Reads stored bytes. */
 export function toBuffer(bytes: StoredBytes): Buffer {
-  return bytes instanceof Uint8Array ? Buffer.from(bytes) : Buffer.from(bytes.buffer.subarray(0, bytes.position));
+  return bytes instanceof Uint8Array
+    ? Buffer.from(bytes)
+    : Buffer.from(bytes.buffer.subarray(0, bytes.position));
 }
 
 const text = { type: String, required: true };
@@ -247,13 +268,23 @@ const FIELDS = {
 
 /** Defines the model on a connection. */
 export function defineSessions(connection: Connection): Model<SessionDocument> {
-  const schema = new Schema<SessionDocument>(FIELDS, { collection: 'sessions', versionKey: false, minimize: false });
+  const schema = new Schema<SessionDocument>(FIELDS, {
+    collection: 'sessions',
+    versionKey: false,
+    minimize: false,
+  });
   schema.index({ team_id: 1, created_at: -1, _id: -1 });
   schema.index({ team_id: 1, agent_id: 1, created_at: -1, _id: -1 });
   schema.index({ team_id: 1, status: 1, created_at: -1, _id: -1 });
   schema.index({ team_id: 1, direction: 1, created_at: -1, _id: -1 });
-  schema.index({ team_id: 1, end_reason: 1, created_at: -1, _id: -1 }, { partialFilterExpression: { end_reason: { $type: 'string' } } });
-  schema.index({ team_id: 1, caller_number: 1, created_at: -1, _id: -1 }, { partialFilterExpression: { caller_number: { $type: 'string' } } });
+  schema.index(
+    { team_id: 1, end_reason: 1, created_at: -1, _id: -1 },
+    { partialFilterExpression: { end_reason: { $type: 'string' } } },
+  );
+  schema.index(
+    { team_id: 1, caller_number: 1, created_at: -1, _id: -1 },
+    { partialFilterExpression: { caller_number: { $type: 'string' } } },
+  );
   schema.index({ team_id: 1, end_user_id: 1 });
   schema.index({ team_id: 1, ended_at: 1 });
   schema.index({ user_id: 1, status: 1 });

@@ -15,7 +15,11 @@ export interface SpendingDocument {
 /** Defines the model on a connection. */
 export function defineSpending(connection: Connection): Model<SpendingDocument> {
   const schema = new Schema<SpendingDocument>(
-    { _id: { type: String, required: true }, micros: { type: Number, required: true }, at: { type: Date, required: true } },
+    {
+      _id: { type: String, required: true },
+      micros: { type: Number, required: true },
+      at: { type: Date, required: true },
+    },
     { collection: 'spending', versionKey: false },
   );
   schema.index({ at: 1 }, { expireAfterSeconds: KEPT_SECONDS });

@@ -1,4 +1,7 @@
-/** Published versions: a frozen configuration with everything a call needs of it, its tools and sealed secrets included. */
+/**
+ * Published versions: a frozen configuration with everything a call needs of it, its tools and sealed secrets
+ * included.
+ */
 import { type Connection, type Model, Schema } from 'mongoose';
 import type { AgentConfig } from '#config/agent-config.ts';
 import type { SealedAgentSecrets } from './agent-model.ts';
@@ -30,7 +33,10 @@ export interface VersionDocument {
   secrets: SealedAgentSecrets;
   /** Frozen copies of the attached tools, in the order of `config.tools.tool_ids`. */
   tools: (ToolDefinition & { tool_id: string })[];
-  /** Every attached knowledge source at its newest revision then, in the order of `config.knowledge_base.knowledge_source_ids`. */
+  /**
+   * Every attached knowledge source at its newest revision then, in the order of
+   * `config.knowledge_base.knowledge_source_ids`.
+   */
   knowledge: PinnedKnowledge[];
   published_at: Date;
 }

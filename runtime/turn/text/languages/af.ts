@@ -11,9 +11,18 @@ export const af = {
     goodbye: 'Totsiens.',
     timeIsUp: 'Ons tyd is verstreke. Dankie, totsiens.',
     stillThere: 'Is u nog daar?',
-    cannotHear: 'Ek is jammer, ek kan nie spraak op hierdie lyn verstaan nie. Gebruik asseblief die sleutels of tik u boodskap.',
+    cannotHear:
+      'Ek is jammer, ek kan nie spraak op hierdie lyn verstaan nie. Gebruik asseblief die sleutels of tik u boodskap.',
     back: "Jammer, ek het u vir 'n oomblik verloor.",
   },
-  acknowledgements: 'ja|jip|ok|oukei|okay|goed|reg|presies|natuurlik|ek verstaan|ek sien|mhm|mm|hm|hmm|aha|ag|uh',
-  symbols: { at: 'at', dot: 'punt', dash: 'koppelteken', underscore: 'onderstreep', slash: 'skuinsstreep', plus: 'plus' },
+  acknowledgements:
+    'ja|jip|ok|oukei|okay|goed|reg|presies|natuurlik|ek verstaan|ek sien|mhm|mm|hm|hmm|aha|ag|uh',
+  symbols: {
+    at: 'at',
+    dot: 'punt',
+    dash: 'koppelteken',
+    underscore: 'onderstreep',
+    slash: 'skuinsstreep',
+    plus: 'plus',
+  },
 } satisfies LanguageTexts;

@@ -15,7 +15,14 @@ export const ar = {
     back: 'عذرًا، انقطع الصوت للحظة.',
   },
   acknowledgements: 'نعم|أيوه|ايوه|أيوة|ايوة|إي|اي|طيب|تمام|حسنا|حسنًا|أوكي|اوكي|صحيح|أكيد|اكيد|فهمت|مم|آه|اه',
-  symbols: { at: 'آت', dot: 'نقطة', dash: 'شرطة', underscore: 'شرطة سفلية', slash: 'شرطة مائلة', plus: 'زائد' },
+  symbols: {
+    at: 'آت',
+    dot: 'نقطة',
+    dash: 'شرطة',
+    underscore: 'شرطة سفلية',
+    slash: 'شرطة مائلة',
+    plus: 'زائد',
+  },
   consult: {
     introduction: 'مرحبًا، معك {agent}. لديّ مكالمة لك من الرقم {number}.',
     introductionWithoutNumber: 'مرحبًا، معك {agent}. لديّ مكالمة لك.',

@@ -11,9 +11,18 @@ export const ca = {
     goodbye: 'Adeu.',
     timeIsUp: "Se'ns ha acabat el temps. Gràcies, adeu.",
     stillThere: 'Encara hi és?',
-    cannotHear: 'Ho sento, no puc entendre la veu en aquesta línia. Faci servir el teclat o escrigui el seu missatge.',
+    cannotHear:
+      'Ho sento, no puc entendre la veu en aquesta línia. Faci servir el teclat o escrigui el seu missatge.',
     back: "Perdoni, s'ha tallat un segon.",
   },
-  acknowledgements: "sí|si|d'acord|ok|okay|val|vale|bé|molt bé|clar|és clar|exacte|entesos|ja|ja veig|aha|ahà|mhm|hmm|eh",
-  symbols: { at: 'arrova', dot: 'punt', dash: 'guionet', underscore: 'guió baix', slash: 'barra', plus: 'més' },
+  acknowledgements:
+    "sí|si|d'acord|ok|okay|val|vale|bé|molt bé|clar|és clar|exacte|entesos|ja|ja veig|aha|ahà|mhm|hmm|eh",
+  symbols: {
+    at: 'arrova',
+    dot: 'punt',
+    dash: 'guionet',
+    underscore: 'guió baix',
+    slash: 'barra',
+    plus: 'més',
+  },
 } satisfies LanguageTexts;

@@ -14,6 +14,14 @@ export const cs = {
     cannotHear: 'Omlouvám se, na této lince nerozumím řeči. Použijte prosím klávesy nebo napište zprávu.',
     back: 'Promiňte, na chvilku jste mi vypadli.',
   },
-  acknowledgements: 'ano|jo|no|no jo|dobře|ok|okej|fajn|jasně|jasné|přesně|rozumím|chápu|aha|mhm|hm|hmm|ehm|aha aha',
-  symbols: { at: 'zavináč', dot: 'tečka', dash: 'pomlčka', underscore: 'podtržítko', slash: 'lomítko', plus: 'plus' },
+  acknowledgements:
+    'ano|jo|no|no jo|dobře|ok|okej|fajn|jasně|jasné|přesně|rozumím|chápu|aha|mhm|hm|hmm|ehm|aha aha',
+  symbols: {
+    at: 'zavináč',
+    dot: 'tečka',
+    dash: 'pomlčka',
+    underscore: 'podtržítko',
+    slash: 'lomítko',
+    plus: 'plus',
+  },
 } satisfies LanguageTexts;

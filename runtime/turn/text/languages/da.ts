@@ -11,9 +11,18 @@ export const da = {
     goodbye: 'Farvel.',
     timeIsUp: 'Vores tid er gået. Tak, farvel.',
     stillThere: 'Er du der stadig?',
-    cannotHear: 'Jeg beklager, jeg kan ikke forstå tale på denne linje. Brug tasterne, eller skriv din besked.',
+    cannotHear:
+      'Jeg beklager, jeg kan ikke forstå tale på denne linje. Brug tasterne, eller skriv din besked.',
     back: 'Beklager, jeg mistede dig et øjeblik.',
   },
-  acknowledgements: 'ja|jo|jep|okay|ok|okey|godt|fint|klart|præcis|netop|det er rigtigt|jeg forstår|mhm|mm|hm|hmm|aha|nå|øh|øhm',
-  symbols: { at: 'snabel-a', dot: 'punktum', dash: 'bindestreg', underscore: 'underscore', slash: 'skråstreg', plus: 'plus' },
+  acknowledgements:
+    'ja|jo|jep|okay|ok|okey|godt|fint|klart|præcis|netop|det er rigtigt|jeg forstår|mhm|mm|hm|hmm|aha|nå|øh|øhm',
+  symbols: {
+    at: 'snabel-a',
+    dot: 'punktum',
+    dash: 'bindestreg',
+    underscore: 'underscore',
+    slash: 'skråstreg',
+    plus: 'plus',
+  },
 } satisfies LanguageTexts;

@@ -11,10 +11,12 @@ export const en = {
     goodbye: 'Goodbye.',
     timeIsUp: 'Our time is up. Thank you, goodbye.',
     stillThere: 'Are you still there?',
-    cannotHear: "I'm sorry, I can't understand speech on this line. Please use your keypad or type your message.",
+    cannotHear:
+      "I'm sorry, I can't understand speech on this line. Please use your keypad or type your message.",
     back: 'Sorry, I lost you for a second.',
   },
-  acknowledgements: 'yes|yeah|yep|yup|ok|okay|right|sure|uh huh|uh-huh|mm-hmm|mhm|mm hmm|mm|hmm|i see|got it|all right|alright|ah|oh|uh|um',
+  acknowledgements:
+    'yes|yeah|yep|yup|ok|okay|right|sure|uh huh|uh-huh|mm-hmm|mhm|mm hmm|mm|hmm|i see|got it|all right|alright|ah|oh|uh|um',
   symbols: { at: 'at', dot: 'dot', dash: 'dash', underscore: 'underscore', slash: 'slash', plus: 'plus' },
   abbreviations:
     'e.g.=for example|i.e.=that is|etc.=et cetera|approx.=approximately|vs.=versus|vs=versus|No.=number|dept.=department|Dept.=Department|Ave.=Avenue|Blvd.=Boulevard|Rd.=Road|Ltd.=Limited|Inc.=Incorporated|Co.=Company|Corp.=Corporation|Jr.=Junior|Sr.=Senior|Jan.=January|Feb.=February|Aug.=August|Sept.=September|Oct.=October|Nov.=November|Dec.=December|Mon.=Monday|Tue.=Tuesday|Wed.=Wednesday|Thu.=Thursday|Fri.=Friday|&=and',
@@ -26,6 +28,7 @@ export const en = {
     callerGone: 'I am sorry, the caller has hung up. Goodbye.',
     yes: 'yes|yeah|yep|sure|okay|ok|please do|go ahead|put them through|put him through|put her through|connect|of course',
     no: "no|nope|not|don't|can't|cannot|busy|later|never",
-    voicemail: 'leave a message|leave your message|after the tone|after the beep|voicemail|voice mail|mailbox|record your message',
+    voicemail:
+      'leave a message|leave your message|after the tone|after the beep|voicemail|voice mail|mailbox|record your message',
   },
 } satisfies LanguageTexts;

@@ -14,8 +14,16 @@ export const es = {
     cannotHear: 'Lo siento, no puedo entender la voz en esta línea. Use el teclado o escriba su mensaje.',
     back: 'Perdone, se ha cortado un segundo.',
   },
-  acknowledgements: 'sí|si|ok|okay|vale|claro|bueno|bien|ajá|aja|mhm|hmm|entiendo|ya|eso|exacto|perfecto|eh|este|ah',
-  symbols: { at: 'arroba', dot: 'punto', dash: 'guion', underscore: 'guion bajo', slash: 'barra', plus: 'más' },
+  acknowledgements:
+    'sí|si|ok|okay|vale|claro|bueno|bien|ajá|aja|mhm|hmm|entiendo|ya|eso|exacto|perfecto|eh|este|ah',
+  symbols: {
+    at: 'arroba',
+    dot: 'punto',
+    dash: 'guion',
+    underscore: 'guion bajo',
+    slash: 'barra',
+    plus: 'más',
+  },
   abbreviations:
     'Sr.=Señor|Sra.=Señora|Srta.=Señorita|Dr.=Doctor|Dra.=Doctora|Ud.=usted|Uds.=ustedes|etc.=etcétera|aprox.=aproximadamente|tel.=teléfono|av.=avenida|Av.=Avenida|pág.=página|núm.=número|&=y',
   consult: {
@@ -26,6 +34,7 @@ export const es = {
     callerGone: 'Lo siento, la persona ha colgado. Adiós.',
     yes: 'sí|si|claro|de acuerdo|vale|adelante|por supuesto|okay|ok',
     no: 'no|ahora no|más tarde|nunca',
-    voicemail: 'deje un mensaje|deje su mensaje|después del tono|después de la señal|buzón de voz|contestador',
+    voicemail:
+      'deje un mensaje|deje su mensaje|después del tono|después de la señal|buzón de voz|contestador',
   },
 } satisfies LanguageTexts;

@@ -11,9 +11,18 @@ export const et = {
     goodbye: 'Head aega.',
     timeIsUp: 'Meie aeg on läbi. Aitäh, head aega.',
     stillThere: 'Kas olete veel liinil?',
-    cannotHear: 'Vabandust, ma ei saa sellel liinil kõnest aru. Palun kasutage klahve või kirjutage oma sõnum.',
+    cannotHear:
+      'Vabandust, ma ei saa sellel liinil kõnest aru. Palun kasutage klahve või kirjutage oma sõnum.',
     back: 'Vabandust, ühendus katkes hetkeks.',
   },
-  acknowledgements: 'jah|jaa|ja|okei|ok|hästi|hea|selge|õige|just|täpselt|saan aru|ahah|ahaa|mhm|mm|hm|ee|noh',
-  symbols: { at: 'ätt', dot: 'punkt', dash: 'sidekriips', underscore: 'alakriips', slash: 'kaldkriips', plus: 'pluss' },
+  acknowledgements:
+    'jah|jaa|ja|okei|ok|hästi|hea|selge|õige|just|täpselt|saan aru|ahah|ahaa|mhm|mm|hm|ee|noh',
+  symbols: {
+    at: 'ätt',
+    dot: 'punkt',
+    dash: 'sidekriips',
+    underscore: 'alakriips',
+    slash: 'kaldkriips',
+    plus: 'pluss',
+  },
 } satisfies LanguageTexts;

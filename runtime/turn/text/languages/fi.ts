@@ -11,9 +11,18 @@ export const fi = {
     goodbye: 'Kuulemiin.',
     timeIsUp: 'Aikamme on täynnä. Kiitos, kuulemiin.',
     stillThere: 'Oletteko vielä linjalla?',
-    cannotHear: 'Pahoittelen, en ymmärrä puhetta tällä linjalla. Käyttäkää näppäimiä tai kirjoittakaa viestinne.',
+    cannotHear:
+      'Pahoittelen, en ymmärrä puhetta tällä linjalla. Käyttäkää näppäimiä tai kirjoittakaa viestinne.',
     back: 'Anteeksi, yhteys katkesi hetkeksi.',
   },
-  acknowledgements: 'joo|juu|kyllä|niin|niinpä|aivan|selvä|okei|ok|hyvä|totta|ymmärrän|ahaa|aha|mm|hmm|mhm|öö|tota',
-  symbols: { at: 'ät', dot: 'piste', dash: 'viiva', underscore: 'alaviiva', slash: 'kauttaviiva', plus: 'plus' },
+  acknowledgements:
+    'joo|juu|kyllä|niin|niinpä|aivan|selvä|okei|ok|hyvä|totta|ymmärrän|ahaa|aha|mm|hmm|mhm|öö|tota',
+  symbols: {
+    at: 'ät',
+    dot: 'piste',
+    dash: 'viiva',
+    underscore: 'alaviiva',
+    slash: 'kauttaviiva',
+    plus: 'plus',
+  },
 } satisfies LanguageTexts;

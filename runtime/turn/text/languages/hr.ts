@@ -15,5 +15,12 @@ export const hr = {
     back: 'Oprostite, veza se na trenutak prekinula.',
   },
   acknowledgements: 'da|aha|ok|okej|dobro|može|u redu|jasno|razumijem|točno|tako je|naravno|mhm|hm|pa',
-  symbols: { at: 'et', dot: 'točka', dash: 'crtica', underscore: 'donja crta', slash: 'kosa crta', plus: 'plus' },
+  symbols: {
+    at: 'et',
+    dot: 'točka',
+    dash: 'crtica',
+    underscore: 'donja crta',
+    slash: 'kosa crta',
+    plus: 'plus',
+  },
 } satisfies LanguageTexts;

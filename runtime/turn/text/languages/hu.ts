@@ -11,9 +11,17 @@ export const hu = {
     goodbye: 'Viszonthallásra.',
     timeIsUp: 'Lejárt az időnk. Köszönöm, viszonthallásra.',
     stillThere: 'Itt van még?',
-    cannotHear: 'Elnézést, ezen a vonalon nem értem a beszédet. Kérem, használja a billentyűket, vagy írja le az üzenetét.',
+    cannotHear:
+      'Elnézést, ezen a vonalon nem értem a beszédet. Kérem, használja a billentyűket, vagy írja le az üzenetét.',
     back: 'Elnézést, egy pillanatra megszakadt a vonal.',
   },
   acknowledgements: 'igen|ja|aha|ühüm|oké|ok|jó|rendben|persze|értem|pontosan|így van|hm|hmm|öö|ööö|hát',
-  symbols: { at: 'kukac', dot: 'pont', dash: 'kötőjel', underscore: 'alulvonás', slash: 'perjel', plus: 'plusz' },
+  symbols: {
+    at: 'kukac',
+    dot: 'pont',
+    dash: 'kötőjel',
+    underscore: 'alulvonás',
+    slash: 'perjel',
+    plus: 'plusz',
+  },
 } satisfies LanguageTexts;

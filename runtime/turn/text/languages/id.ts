@@ -11,11 +11,20 @@ export const id = {
     goodbye: 'Sampai jumpa.',
     timeIsUp: 'Waktu kita sudah habis. Terima kasih, sampai jumpa.',
     stillThere: 'Apakah Anda masih di sana?',
-    cannotHear: 'Maaf, saya tidak dapat memahami suara di saluran ini. Silakan gunakan tombol telepon atau ketik pesan Anda.',
+    cannotHear:
+      'Maaf, saya tidak dapat memahami suara di saluran ini. Silakan gunakan tombol telepon atau ketik pesan Anda.',
     back: 'Maaf, sambungannya terputus sebentar.',
   },
-  acknowledgements: 'ya|iya|yap|oke|ok|okay|baik|baiklah|betul|benar|oh|oh ya|he eh|hmm|mm|paham|mengerti|sip|eh|anu',
-  symbols: { at: 'at', dot: 'titik', dash: 'strip', underscore: 'garis bawah', slash: 'garis miring', plus: 'plus' },
+  acknowledgements:
+    'ya|iya|yap|oke|ok|okay|baik|baiklah|betul|benar|oh|oh ya|he eh|hmm|mm|paham|mengerti|sip|eh|anu',
+  symbols: {
+    at: 'at',
+    dot: 'titik',
+    dash: 'strip',
+    underscore: 'garis bawah',
+    slash: 'garis miring',
+    plus: 'plus',
+  },
   consult: {
     introduction: 'Halo, ini {agent}. Ada telepon untuk Anda, dari nomor {number}.',
     introductionWithoutNumber: 'Halo, ini {agent}. Ada telepon untuk Anda.',

@@ -11,12 +11,22 @@ export const it = {
     goodbye: 'Arrivederci.',
     timeIsUp: 'Il tempo a disposizione è finito. Grazie, arrivederci.',
     stillThere: 'È ancora in linea?',
-    cannotHear: 'Mi dispiace, su questa linea non riesco a capire la voce. Usi la tastiera o scriva il suo messaggio.',
+    cannotHear:
+      'Mi dispiace, su questa linea non riesco a capire la voce. Usi la tastiera o scriva il suo messaggio.',
     back: 'Mi scusi, la linea è caduta per un attimo.',
   },
-  acknowledgements: "sì|si|ok|okay|va bene|bene|certo|esatto|giusto|ho capito|capito|capisco|già|mhm|hmm|ah|ah ok|eh|ehm|d'accordo",
-  symbols: { at: 'chiocciola', dot: 'punto', dash: 'trattino', underscore: 'trattino basso', slash: 'barra', plus: 'più' },
-  abbreviations: 'Sig.=Signor|Sig.ra=Signora|Dott.=Dottor|Dott.ssa=Dottoressa|Ing.=Ingegner|ecc.=eccetera|es.=esempio|tel.=telefono|ca.=circa|&=e',
+  acknowledgements:
+    "sì|si|ok|okay|va bene|bene|certo|esatto|giusto|ho capito|capito|capisco|già|mhm|hmm|ah|ah ok|eh|ehm|d'accordo",
+  symbols: {
+    at: 'chiocciola',
+    dot: 'punto',
+    dash: 'trattino',
+    underscore: 'trattino basso',
+    slash: 'barra',
+    plus: 'più',
+  },
+  abbreviations:
+    'Sig.=Signor|Sig.ra=Signora|Dott.=Dottor|Dott.ssa=Dottoressa|Ing.=Ingegner|ecc.=eccetera|es.=esempio|tel.=telefono|ca.=circa|&=e',
   consult: {
     introduction: 'Buongiorno, sono {agent}. Ho una chiamata per lei, dal numero {number}.',
     introductionWithoutNumber: 'Buongiorno, sono {agent}. Ho una chiamata per lei.',
@@ -25,6 +35,7 @@ export const it = {
     callerGone: 'Mi dispiace, la persona ha riattaccato. Arrivederci.',
     yes: "sì|si|certo|va bene|volentieri|d'accordo|prego|me lo passi|me la passi|okay|ok",
     no: 'no|non|più tardi|dopo|mai|occupato|occupata',
-    voicemail: 'lasciate un messaggio|lasci un messaggio|dopo il segnale|dopo il bip|segreteria telefonica|segreteria',
+    voicemail:
+      'lasciate un messaggio|lasci un messaggio|dopo il segnale|dopo il bip|segreteria telefonica|segreteria',
   },
 } satisfies LanguageTexts;

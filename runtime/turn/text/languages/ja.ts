@@ -11,12 +11,20 @@ export const ja = {
     goodbye: 'それでは、失礼いたします。',
     timeIsUp: 'お時間となりました。ありがとうございました。失礼いたします。',
     stillThere: 'もしもし、お聞きになっていますか？',
-    cannotHear: '申し訳ございません、この回線では音声を認識できません。キーパッドまたは文字でご入力ください。',
+    cannotHear:
+      '申し訳ございません、この回線では音声を認識できません。キーパッドまたは文字でご入力ください。',
     back: '失礼しました、少し途切れてしまいました。',
   },
   acknowledgements:
     'はい|ええ|うん|そう|そうです|そうですね|そうですか|なるほど|了解|了解です|わかりました|分かりました|へえ|ふん|ふーん|ああ|オッケー|あの|えっと|えーと',
-  symbols: { at: 'アットマーク', dot: 'ドット', dash: 'ハイフン', underscore: 'アンダーバー', slash: 'スラッシュ', plus: 'プラス' },
+  symbols: {
+    at: 'アットマーク',
+    dot: 'ドット',
+    dash: 'ハイフン',
+    underscore: 'アンダーバー',
+    slash: 'スラッシュ',
+    plus: 'プラス',
+  },
   consult: {
     introduction: '{agent}と申します。{number}の番号からお電話が入っております。',
     introductionWithoutNumber: '{agent}と申します。お電話が入っております。',

@@ -1,4 +1,7 @@
-/** What a language's file gives: one file per language an agent can speak, so that adding or mending one touches nothing else. */
+/**
+ * What a language's file gives: one file per language an agent can speak, so that adding or mending one
+ * touches nothing else.
+ */
 
 /** The texts of one language. */
 export interface LanguageTexts {
@@ -6,15 +9,24 @@ export interface LanguageTexts {
   /** What callers say to show that they listen, and the sounds of somebody thinking; separated by `|`. */
   readonly acknowledgements: string;
   readonly symbols: SymbolNames;
-  /** Written abbreviations and how they are read, `z.B.=zum Beispiel`; separated by `|`. For voices that need words. */
+  /**
+   * Written abbreviations and how they are read, `z.B.=zum Beispiel`; separated by `|`. For voices that need
+   * words.
+   */
   readonly abbreviations?: string;
   /** What is said to a person a caller is to be handed to; English where it is missing. */
   readonly consult?: ConsultTexts;
 }
 
-/** The lines and words of a private word with a person before a caller is connected. Words are separated by `|`. */
+/**
+ * The lines and words of a private word with a person before a caller is connected. Words are separated by
+ * `|`.
+ */
 export interface ConsultTexts {
-  /** Before the notes, unless the destination's own instructions replace it. `{agent}` and `{number}` are filled in. */
+  /**
+   * Before the notes, unless the destination's own instructions replace it. `{agent}` and `{number}` are
+   * filled in.
+   */
   readonly introduction: string;
   /** The same for a caller who withholds the number. */
   readonly introductionWithoutNumber: string;

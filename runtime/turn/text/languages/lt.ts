@@ -11,9 +11,18 @@ export const lt = {
     goodbye: 'Viso gero.',
     timeIsUp: 'Mūsų laikas baigėsi. Ačiū, viso gero.',
     stillThere: 'Ar jūs dar klausote?',
-    cannotHear: 'Atsiprašau, šioje linijoje negaliu suprasti kalbos. Naudokite klavišus arba parašykite žinutę.',
+    cannotHear:
+      'Atsiprašau, šioje linijoje negaliu suprasti kalbos. Naudokite klavišus arba parašykite žinutę.',
     back: 'Atsiprašau, ryšys akimirkai nutrūko.',
   },
-  acknowledgements: 'taip|jo|aha|gerai|ok|okei|aišku|suprantu|supratau|teisingai|būtent|žinoma|mhm|mm|hm|ė|na',
-  symbols: { at: 'eta', dot: 'taškas', dash: 'brūkšnelis', underscore: 'apatinis brūkšnys', slash: 'pasvirasis brūkšnys', plus: 'plius' },
+  acknowledgements:
+    'taip|jo|aha|gerai|ok|okei|aišku|suprantu|supratau|teisingai|būtent|žinoma|mhm|mm|hm|ė|na',
+  symbols: {
+    at: 'eta',
+    dot: 'taškas',
+    dash: 'brūkšnelis',
+    underscore: 'apatinis brūkšnys',
+    slash: 'pasvirasis brūkšnys',
+    plus: 'plius',
+  },
 } satisfies LanguageTexts;

@@ -11,9 +11,17 @@ export const lv = {
     goodbye: 'Uz redzēšanos.',
     timeIsUp: 'Mūsu laiks ir beidzies. Paldies, uz redzēšanos.',
     stillThere: 'Vai jūs vēl esat uz līnijas?',
-    cannotHear: 'Atvainojiet, šajā līnijā es nevaru saprast runu. Lūdzu, izmantojiet taustiņus vai uzrakstiet ziņu.',
+    cannotHear:
+      'Atvainojiet, šajā līnijā es nevaru saprast runu. Lūdzu, izmantojiet taustiņus vai uzrakstiet ziņu.',
     back: 'Atvainojiet, savienojums uz brīdi pārtrūka.',
   },
   acknowledgements: 'jā|aha|labi|ok|okei|skaidrs|saprotu|sapratu|pareizi|tieši tā|protams|mhm|mm|hm|ē|nu',
-  symbols: { at: 'et', dot: 'punkts', dash: 'defise', underscore: 'pasvītra', slash: 'slīpsvītra', plus: 'plus' },
+  symbols: {
+    at: 'et',
+    dot: 'punkts',
+    dash: 'defise',
+    underscore: 'pasvītra',
+    slash: 'slīpsvītra',
+    plus: 'plus',
+  },
 } satisfies LanguageTexts;

@@ -11,9 +11,17 @@ export const ms = {
     goodbye: 'Selamat tinggal.',
     timeIsUp: 'Masa kita sudah tamat. Terima kasih, selamat tinggal.',
     stillThere: 'Adakah anda masih di talian?',
-    cannotHear: 'Maaf, saya tidak dapat memahami pertuturan di talian ini. Sila gunakan kekunci atau taip mesej anda.',
+    cannotHear:
+      'Maaf, saya tidak dapat memahami pertuturan di talian ini. Sila gunakan kekunci atau taip mesej anda.',
     back: 'Maaf, talian terputus sebentar.',
   },
   acknowledgements: 'ya|yah|ok|okay|okey|baik|baiklah|betul|boleh|faham|oh|hmm|mm|aha|eh',
-  symbols: { at: 'alias', dot: 'titik', dash: 'sempang', underscore: 'garis bawah', slash: 'garis miring', plus: 'tambah' },
+  symbols: {
+    at: 'alias',
+    dot: 'titik',
+    dash: 'sempang',
+    underscore: 'garis bawah',
+    slash: 'garis miring',
+    plus: 'tambah',
+  },
 } satisfies LanguageTexts;

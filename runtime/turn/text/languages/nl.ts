@@ -11,11 +11,20 @@ export const nl = {
     goodbye: 'Tot ziens.',
     timeIsUp: 'Onze tijd is om. Dank u wel, tot ziens.',
     stillThere: 'Bent u er nog?',
-    cannotHear: 'Het spijt me, ik kan op deze lijn geen spraak verstaan. Gebruik de toetsen of typ uw bericht.',
+    cannotHear:
+      'Het spijt me, ik kan op deze lijn geen spraak verstaan. Gebruik de toetsen of typ uw bericht.',
     back: 'Sorry, ik was u even kwijt.',
   },
-  acknowledgements: 'ja|jawel|ok|oké|okay|oke|goed|prima|precies|klopt|juist|mhm|hm|hmm|aha|ah|oh|ik snap het|ik begrijp het|eh|uh',
-  symbols: { at: 'apenstaartje', dot: 'punt', dash: 'streepje', underscore: 'laag streepje', slash: 'schuine streep', plus: 'plus' },
+  acknowledgements:
+    'ja|jawel|ok|oké|okay|oke|goed|prima|precies|klopt|juist|mhm|hm|hmm|aha|ah|oh|ik snap het|ik begrijp het|eh|uh',
+  symbols: {
+    at: 'apenstaartje',
+    dot: 'punt',
+    dash: 'streepje',
+    underscore: 'laag streepje',
+    slash: 'schuine streep',
+    plus: 'plus',
+  },
   abbreviations:
     'bijv.=bijvoorbeeld|d.w.z.=dat wil zeggen|enz.=enzovoort|ca.=circa|nr.=nummer|dhr.=de heer|mevr.=mevrouw|dr.=dokter|tel.=telefoon|incl.=inclusief|a.u.b.=alstublieft|&=en',
 } satisfies LanguageTexts;

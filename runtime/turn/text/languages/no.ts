@@ -11,9 +11,18 @@ export const no = {
     goodbye: 'Ha det bra.',
     timeIsUp: 'Tiden vår er ute. Takk, ha det bra.',
     stillThere: 'Er du der fortsatt?',
-    cannotHear: 'Beklager, jeg kan ikke oppfatte tale på denne linjen. Bruk tastene eller skriv meldingen din.',
+    cannotHear:
+      'Beklager, jeg kan ikke oppfatte tale på denne linjen. Bruk tastene eller skriv meldingen din.',
     back: 'Beklager, jeg mistet deg et øyeblikk.',
   },
-  acknowledgements: 'ja|jo|jepp|ok|okei|okay|greit|bra|fint|klart|nettopp|akkurat|skjønner|jeg skjønner|mhm|mm|hm|hmm|aha|eh|øh',
-  symbols: { at: 'krøllalfa', dot: 'punktum', dash: 'bindestrek', underscore: 'understrek', slash: 'skråstrek', plus: 'pluss' },
+  acknowledgements:
+    'ja|jo|jepp|ok|okei|okay|greit|bra|fint|klart|nettopp|akkurat|skjønner|jeg skjønner|mhm|mm|hm|hmm|aha|eh|øh',
+  symbols: {
+    at: 'krøllalfa',
+    dot: 'punktum',
+    dash: 'bindestrek',
+    underscore: 'understrek',
+    slash: 'skråstrek',
+    plus: 'pluss',
+  },
 } satisfies LanguageTexts;

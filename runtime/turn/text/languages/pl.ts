@@ -14,6 +14,14 @@ export const pl = {
     cannotHear: 'Przepraszam, na tej linii nie rozumiem mowy. Proszę użyć klawiszy lub napisać wiadomość.',
     back: 'Przepraszam, na chwilę coś przerwało.',
   },
-  acknowledgements: 'tak|no|no tak|dobrze|dobra|ok|okej|jasne|rozumiem|zgadza się|dokładnie|oczywiście|aha|mhm|hm|yhm|eee|yyy',
-  symbols: { at: 'małpa', dot: 'kropka', dash: 'myślnik', underscore: 'podkreślenie', slash: 'ukośnik', plus: 'plus' },
+  acknowledgements:
+    'tak|no|no tak|dobrze|dobra|ok|okej|jasne|rozumiem|zgadza się|dokładnie|oczywiście|aha|mhm|hm|yhm|eee|yyy',
+  symbols: {
+    at: 'małpa',
+    dot: 'kropka',
+    dash: 'myślnik',
+    underscore: 'podkreślenie',
+    slash: 'ukośnik',
+    plus: 'plus',
+  },
 } satisfies LanguageTexts;

@@ -14,9 +14,18 @@ export const pt = {
     cannotHear: 'Lamento, não consigo entender voz nesta linha. Use o teclado ou escreva a sua mensagem.',
     back: 'Desculpe, a ligação falhou por um segundo.',
   },
-  acknowledgements: 'sim|é|ok|okay|tá|tá bom|está bem|certo|claro|pois|pois é|isso|entendi|entendo|aham|uhum|ahã|mhm|hmm|ah|hã',
-  symbols: { at: 'arroba', dot: 'ponto', dash: 'hífen', underscore: 'sublinhado', slash: 'barra', plus: 'mais' },
-  abbreviations: 'Sr.=Senhor|Sra.=Senhora|Dr.=Doutor|Dra.=Doutora|etc.=et cetera|aprox.=aproximadamente|tel.=telefone|av.=avenida|Av.=Avenida|&=e',
+  acknowledgements:
+    'sim|é|ok|okay|tá|tá bom|está bem|certo|claro|pois|pois é|isso|entendi|entendo|aham|uhum|ahã|mhm|hmm|ah|hã',
+  symbols: {
+    at: 'arroba',
+    dot: 'ponto',
+    dash: 'hífen',
+    underscore: 'sublinhado',
+    slash: 'barra',
+    plus: 'mais',
+  },
+  abbreviations:
+    'Sr.=Senhor|Sra.=Senhora|Dr.=Doutor|Dra.=Doutora|etc.=et cetera|aprox.=aproximadamente|tel.=telefone|av.=avenida|Av.=Avenida|&=e',
   consult: {
     introduction: 'Olá, aqui é {agent}. Tenho uma chamada para você, do número {number}.',
     introductionWithoutNumber: 'Olá, aqui é {agent}. Tenho uma chamada para você.',

@@ -11,9 +11,17 @@ export const ro = {
     goodbye: 'La revedere.',
     timeIsUp: 'Timpul nostru s-a încheiat. Vă mulțumesc, la revedere.',
     stillThere: 'Mai sunteți pe fir?',
-    cannotHear: 'Îmi pare rău, nu pot înțelege vocea pe această linie. Folosiți tastatura sau scrieți mesajul.',
+    cannotHear:
+      'Îmi pare rău, nu pot înțelege vocea pe această linie. Folosiți tastatura sau scrieți mesajul.',
     back: 'Îmi pare rău, s-a întrerupt o clipă.',
   },
   acknowledgements: 'da|aha|îhî|ok|okay|bine|sigur|desigur|exact|corect|înțeleg|am înțeles|așa|mhm|hm|ă|păi',
-  symbols: { at: 'arond', dot: 'punct', dash: 'cratimă', underscore: 'linie de subliniere', slash: 'bară oblică', plus: 'plus' },
+  symbols: {
+    at: 'arond',
+    dot: 'punct',
+    dash: 'cratimă',
+    underscore: 'linie de subliniere',
+    slash: 'bară oblică',
+    plus: 'plus',
+  },
 } satisfies LanguageTexts;

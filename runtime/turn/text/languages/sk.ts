@@ -11,9 +11,17 @@ export const sk = {
     goodbye: 'Dovidenia.',
     timeIsUp: 'Náš čas uplynul. Ďakujem, dovidenia.',
     stillThere: 'Ste tam ešte?',
-    cannotHear: 'Ospravedlňujem sa, na tejto linke nerozumiem reči. Použite prosím klávesy alebo napíšte správu.',
+    cannotHear:
+      'Ospravedlňujem sa, na tejto linke nerozumiem reči. Použite prosím klávesy alebo napíšte správu.',
     back: 'Prepáčte, na chvíľu ste mi vypadli.',
   },
   acknowledgements: 'áno|hej|no|dobre|ok|okej|fajn|jasné|presne|rozumiem|chápem|aha|mhm|hm|hmm|ehm',
-  symbols: { at: 'zavináč', dot: 'bodka', dash: 'pomlčka', underscore: 'podčiarkovník', slash: 'lomka', plus: 'plus' },
+  symbols: {
+    at: 'zavináč',
+    dot: 'bodka',
+    dash: 'pomlčka',
+    underscore: 'podčiarkovník',
+    slash: 'lomka',
+    plus: 'plus',
+  },
 } satisfies LanguageTexts;

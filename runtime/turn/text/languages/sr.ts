@@ -16,5 +16,12 @@ export const sr = {
   },
   acknowledgements:
     'da|aha|ok|okej|dobro|važi|u redu|jasno|razumem|tačno|tako je|naravno|mhm|hm|pa|da da|да|аха|ок|океј|добро|важи|у реду|јасно|разумем|тачно|тако је|мхм|хм',
-  symbols: { at: 'et', dot: 'tačka', dash: 'crtica', underscore: 'donja crta', slash: 'kosa crta', plus: 'plus' },
+  symbols: {
+    at: 'et',
+    dot: 'tačka',
+    dash: 'crtica',
+    underscore: 'donja crta',
+    slash: 'kosa crta',
+    plus: 'plus',
+  },
 } satisfies LanguageTexts;

@@ -11,9 +11,18 @@ export const sv = {
     goodbye: 'Hej då.',
     timeIsUp: 'Vår tid är slut. Tack, hej då.',
     stillThere: 'Är du kvar?',
-    cannotHear: 'Jag är ledsen, jag kan inte uppfatta tal på den här linjen. Använd knappsatsen eller skriv ditt meddelande.',
+    cannotHear:
+      'Jag är ledsen, jag kan inte uppfatta tal på den här linjen. Använd knappsatsen eller skriv ditt meddelande.',
     back: 'Förlåt, jag tappade dig en sekund.',
   },
-  acknowledgements: 'ja|jo|japp|okej|ok|okay|bra|visst|precis|just det|jag förstår|mhm|mm|hm|hmm|aha|jaha|eh|öh',
-  symbols: { at: 'snabel-a', dot: 'punkt', dash: 'bindestreck', underscore: 'understreck', slash: 'snedstreck', plus: 'plus' },
+  acknowledgements:
+    'ja|jo|japp|okej|ok|okay|bra|visst|precis|just det|jag förstår|mhm|mm|hm|hmm|aha|jaha|eh|öh',
+  symbols: {
+    at: 'snabel-a',
+    dot: 'punkt',
+    dash: 'bindestreck',
+    underscore: 'understreck',
+    slash: 'snedstreck',
+    plus: 'plus',
+  },
 } satisfies LanguageTexts;

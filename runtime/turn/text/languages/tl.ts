@@ -11,9 +11,18 @@ export const tl = {
     goodbye: 'Paalam po.',
     timeIsUp: 'Tapos na po ang ating oras. Salamat po, paalam.',
     stillThere: 'Nandiyan pa po ba kayo?',
-    cannotHear: 'Paumanhin po, hindi ko maintindihan ang pagsasalita sa linyang ito. Gamitin po ang keypad o i-type ang inyong mensahe.',
+    cannotHear:
+      'Paumanhin po, hindi ko maintindihan ang pagsasalita sa linyang ito. Gamitin po ang keypad o i-type ang inyong mensahe.',
     back: 'Pasensya na po, naputol sandali.',
   },
-  acknowledgements: 'oo|opo|oho|sige|sige po|ok|okay|tama|ayos|gets|naiintindihan ko|ah|ah okay|hmm|mm|ganun ba|ano|kasi',
-  symbols: { at: 'at', dot: 'tuldok', dash: 'gitling', underscore: 'underscore', slash: 'slash', plus: 'plus' },
+  acknowledgements:
+    'oo|opo|oho|sige|sige po|ok|okay|tama|ayos|gets|naiintindihan ko|ah|ah okay|hmm|mm|ganun ba|ano|kasi',
+  symbols: {
+    at: 'at',
+    dot: 'tuldok',
+    dash: 'gitling',
+    underscore: 'underscore',
+    slash: 'slash',
+    plus: 'plus',
+  },
 } satisfies LanguageTexts;

@@ -11,9 +11,18 @@ export const tr = {
     goodbye: 'Hoşça kalın.',
     timeIsUp: 'Süremiz doldu. Teşekkürler, hoşça kalın.',
     stillThere: 'Hâlâ orada mısınız?',
-    cannotHear: 'Özür dilerim, bu hatta konuşmayı anlayamıyorum. Lütfen tuşları kullanın veya mesajınızı yazın.',
+    cannotHear:
+      'Özür dilerim, bu hatta konuşmayı anlayamıyorum. Lütfen tuşları kullanın veya mesajınızı yazın.',
     back: 'Özür dilerim, sesiniz bir an kesildi.',
   },
-  acknowledgements: 'evet|hı hı|hıhı|tamam|peki|olur|tabii|tabi|doğru|anladım|aynen|hmm|ha|hah|ok|okey|iyi|şey|ee',
-  symbols: { at: 'kuyruklu a', dot: 'nokta', dash: 'tire', underscore: 'alt çizgi', slash: 'eğik çizgi', plus: 'artı' },
+  acknowledgements:
+    'evet|hı hı|hıhı|tamam|peki|olur|tabii|tabi|doğru|anladım|aynen|hmm|ha|hah|ok|okey|iyi|şey|ee',
+  symbols: {
+    at: 'kuyruklu a',
+    dot: 'nokta',
+    dash: 'tire',
+    underscore: 'alt çizgi',
+    slash: 'eğik çizgi',
+    plus: 'artı',
+  },
 } satisfies LanguageTexts;

@@ -11,9 +11,18 @@ export const vi = {
     goodbye: 'Xin chào tạm biệt.',
     timeIsUp: 'Đã hết thời gian. Cảm ơn quý khách, xin chào tạm biệt.',
     stillThere: 'Quý khách còn nghe máy không?',
-    cannotHear: 'Xin lỗi, tôi không nghe hiểu được giọng nói trên đường dây này. Vui lòng dùng bàn phím hoặc nhập tin nhắn.',
+    cannotHear:
+      'Xin lỗi, tôi không nghe hiểu được giọng nói trên đường dây này. Vui lòng dùng bàn phím hoặc nhập tin nhắn.',
     back: 'Xin lỗi, đường truyền bị ngắt một chút.',
   },
-  acknowledgements: 'vâng|dạ|dạ vâng|ừ|ừm|ờ|đúng|đúng rồi|được|được rồi|ok|okay|ô kê|rồi|hiểu rồi|tôi hiểu|à|thế à',
-  symbols: { at: 'a còng', dot: 'chấm', dash: 'gạch ngang', underscore: 'gạch dưới', slash: 'gạch chéo', plus: 'cộng' },
+  acknowledgements:
+    'vâng|dạ|dạ vâng|ừ|ừm|ờ|đúng|đúng rồi|được|được rồi|ok|okay|ô kê|rồi|hiểu rồi|tôi hiểu|à|thế à',
+  symbols: {
+    at: 'a còng',
+    dot: 'chấm',
+    dash: 'gạch ngang',
+    underscore: 'gạch dưới',
+    slash: 'gạch chéo',
+    plus: 'cộng',
+  },
 } satisfies LanguageTexts;

@@ -1,4 +1,7 @@
-/** Random documents and queries: a collection with indexes must answer exactly as one without, and a model in memory must agree with the sort. */
+/**
+ * Random documents and queries: a collection with indexes must answer exactly as one without, and a model in
+ * memory must agree with the sort.
+ */
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -31,11 +34,20 @@ const bound = scalar.filter((each) => each !== null);
 const condition = fc.oneof(
   scalar,
   fc.array(scalar, { minLength: 1, maxLength: 4 }).map((list) => ({ $in: list })),
-  fc.tuple(fc.constantFrom('$gt', '$gte', '$lt', '$lte'), bound).map(([name, operand]) => ({ [name]: operand })),
+  fc
+    .tuple(fc.constantFrom('$gt', '$gte', '$lt', '$lte'), bound)
+    .map(([name, operand]) => ({ [name]: operand })),
   fc
     .tuple(fc.constantFrom('$gt', '$gte'), bound, fc.constantFrom('$lt', '$lte'), bound)
     .map(([low, from, high, to]) => ({ [low]: from, [high]: to })),
-  fc.constantFrom({ $exists: true }, { $exists: false }, { $ne: null }, { $type: 'string' }, { $size: 2 }, { $not: { $gt: 0 } }),
+  fc.constantFrom(
+    { $exists: true },
+    { $exists: false },
+    { $ne: null },
+    { $type: 'string' },
+    { $size: 2 },
+    { $not: { $gt: 0 } },
+  ),
   fc.array(scalar, { maxLength: 2 }),
   fc.record({ x: scalar }),
 );
@@ -44,15 +56,23 @@ const idCondition = fc.oneof(
   fc.integer({ min: 0, max: 60 }).map((id) => ({ $gte: id })),
 );
 const filter = fc
-  .uniqueArray(fc.oneof(fc.tuple(fc.constantFrom('a', 'b', 'c', 'd.e'), condition), fc.tuple(fc.constant('_id'), idCondition)), {
-    maxLength: 2,
-    selector: ([path]) => path,
-  })
+  .uniqueArray(
+    fc.oneof(
+      fc.tuple(fc.constantFrom('a', 'b', 'c', 'd.e'), condition),
+      fc.tuple(fc.constant('_id'), idCondition),
+    ),
+    {
+      maxLength: 2,
+      selector: ([path]) => path,
+    },
+  )
   .map((parts) => Object.fromEntries<unknown>(parts));
 const direction = fc.constantFrom(1 as const, -1 as const);
 const sort = fc.oneof(
   fc.constant({}),
-  fc.tuple(fc.constantFrom('a', 'b', 'c', 'd.e', '_id'), direction).map(([path, order]) => ({ [path]: order })),
+  fc
+    .tuple(fc.constantFrom('a', 'b', 'c', 'd.e', '_id'), direction)
+    .map(([path, order]) => ({ [path]: order })),
   fc.tuple(direction, direction).map(([c, id]) => ({ c, _id: id })),
   fc.tuple(direction, direction).map(([a, b]) => ({ a, b })),
 );
@@ -107,10 +127,17 @@ describe('indexed against unindexed', () => {
           for (const [index, [query, changed]] of changes.entries()) {
             for (const collection of [plain, indexed]) {
               if (index % 4 === 3) await collection.deleteMany(query as object);
-              else await collection.updateMany(query as object, { $set: { [['a', 'b', 'd'][index % 3] ?? 'a']: changed } });
+              else
+                await collection.updateMany(query as object, {
+                  $set: { [['a', 'b', 'd'][index % 3] ?? 'a']: changed },
+                });
             }
-            expect(await indexed.find({}).sort({ _id: 1 }).toArray()).toEqual(await plain.find({}).sort({ _id: 1 }).toArray());
-            expect(ids(await indexed.find({ a: { $gte: 0 } }).toArray()).sort()).toEqual(ids(await plain.find({ a: { $gte: 0 } }).toArray()).sort());
+            expect(await indexed.find({}).sort({ _id: 1 }).toArray()).toEqual(
+              await plain.find({}).sort({ _id: 1 }).toArray(),
+            );
+            expect(ids(await indexed.find({ a: { $gte: 0 } }).toArray()).sort()).toEqual(
+              ids(await plain.find({ a: { $gte: 0 } }).toArray()).sort(),
+            );
           }
           await Promise.all([plain.drop(), indexed.drop()]);
         },
@@ -128,8 +155,10 @@ describe('keys', () => {
         expect(Math.sign(Buffer.compare(encodeKey(left), encodeKey(right)))).toBe(order);
         expect(Math.sign(Buffer.compare(encodeKey(left, -1), encodeKey(right, -1))) + order).toBe(0);
         expect(Buffer.compare(encodeKey(left), keyAfter(encodeKey(left)))).toBe(-1);
-        if (typeof left === 'number' && typeof right === 'number') expect(order).toBe(Math.sign(left - right));
-        if (typeof left === 'string' && typeof right === 'string') expect(order).toBe(Buffer.compare(Buffer.from(left), Buffer.from(right)));
+        if (typeof left === 'number' && typeof right === 'number')
+          expect(order).toBe(Math.sign(left - right));
+        if (typeof left === 'string' && typeof right === 'string')
+          expect(order).toBe(Buffer.compare(Buffer.from(left), Buffer.from(right)));
       }),
       { numRuns: 2_000 },
     );
@@ -137,9 +166,15 @@ describe('keys', () => {
 });
 
 /** Runs a query on both and compares; returns how many documents it finds. */
-async function compare(plain: Documents, indexed: Documents, [query, order]: readonly [object, Record<string, 1 | -1>]): Promise<number> {
+async function compare(
+  plain: Documents,
+  indexed: Documents,
+  [query, order]: readonly [object, Record<string, 1 | -1>],
+): Promise<number> {
   const label = JSON.stringify([query, order]);
-  const [expected, actual] = await Promise.all([plain, indexed].map((each) => each.find(query).sort(order).toArray()));
+  const [expected, actual] = await Promise.all(
+    [plain, indexed].map((each) => each.find(query).sort(order).toArray()),
+  );
   expect(ids(actual).sort(), label).toEqual(ids(expected).sort());
   if ('_id' in order) expect(ids(actual), label).toEqual(ids(expected));
   else expect(sortValues(actual, order), label).toEqual(sortValues(expected, order));
@@ -156,7 +191,11 @@ function ids(documents: readonly Doc[] = []): number[] {
 /** What two documents that may stand in either order have in common: the keys they are sorted by. */
 function sortValues(documents: readonly Doc[] | undefined, order: Record<string, 1 | -1>): string[] {
   return (documents ?? []).map((each) =>
-    JSON.stringify(Object.entries(order).map(([path, sign]) => extreme(path === 'd.e' ? (each['d'] as Doc | undefined)?.['e'] : each[path], sign))),
+    JSON.stringify(
+      Object.entries(order).map(([path, sign]) =>
+        extreme(path === 'd.e' ? (each['d'] as Doc | undefined)?.['e'] : each[path], sign),
+      ),
+    ),
   );
 }
 

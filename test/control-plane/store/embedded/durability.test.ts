@@ -20,10 +20,15 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
 
-/** Runs the writer and kills it, in the midst of its writing, once it has told of a number of writes. Returns the complete lines it told. */
+/**
+ * Runs the writer and kills it, in the midst of its writing, once it has told of a number of writes. Returns
+ * the complete lines it told.
+ */
 async function writeAndKill(round: number): Promise<string[]> {
   const program = fileURLToPath(new URL('./kill-child.ts', import.meta.url));
-  const child = spawn(process.execPath, [program, dataDir, String(round)], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [program, dataDir, String(round)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   let told = '';
   child.stdout.on('data', (chunk) => {
     told += chunk;
@@ -40,16 +45,31 @@ it('no acknowledged write is lost to kill -9, and the file stays sound', async (
   expect(acknowledged.length).toBeGreaterThan(ROUNDS * 10);
 
   const logger = createLogger({ level: 'silent', name: 'test' });
-  const database = await openDatabase({ mongodbUrl: undefined, dataDir, clock: systemClock, logger, onFatal: () => expect.unreachable() });
-  const documents = await database.connection.collection<{ _id: string; n: number; log: number[] }>('documents').find({}).toArray();
-  const entries = await database.connection.collection<{ _id: string; seq: number; balance: number }>('entries').find({}).sort({ seq: 1 }).toArray();
+  const database = await openDatabase({
+    mongodbUrl: undefined,
+    dataDir,
+    clock: systemClock,
+    logger,
+    onFatal: () => expect.unreachable(),
+  });
+  const documents = await database.connection
+    .collection<{ _id: string; n: number; log: number[] }>('documents')
+    .find({})
+    .toArray();
+  const entries = await database.connection
+    .collection<{ _id: string; seq: number; balance: number }>('entries')
+    .find({})
+    .sort({ seq: 1 })
+    .toArray();
   await database.close();
 
   const numbers = new Map(documents.map((each) => [each._id, each.n]));
   const balances = new Map(entries.map((each) => [each.seq, each.balance]));
   const missing = acknowledged.filter((line) => {
     const [kind, id = '', value] = line.split(' ');
-    return kind === 'document' ? !((numbers.get(id) ?? -1) >= Number(value)) : balances.get(Number(id)) !== Number(value);
+    return kind === 'document'
+      ? !((numbers.get(id) ?? -1) >= Number(value))
+      : balances.get(Number(id)) !== Number(value);
   });
   expect(missing).toEqual([]);
   expect(documents.filter((each) => each.n !== each.log.length * 5)).toEqual([]);
@@ -62,7 +82,9 @@ it('no acknowledged write is lost to kill -9, and the file stays sound', async (
 
 it('a file that is no database is an error at the start', async () => {
   writeFileSync(join(dataDir, 'database.sqlite'), 'not a database, by any means '.repeat(200));
-  await expect(startEmbeddedDatabase({ directory: dataDir, onFatal: () => expect.unreachable() })).rejects.toThrow('not a database');
+  await expect(
+    startEmbeddedDatabase({ directory: dataDir, onFatal: () => expect.unreachable() }),
+  ).rejects.toThrow('not a database');
 });
 
 it('the end of its thread is told, as the process cannot serve without it', async () => {

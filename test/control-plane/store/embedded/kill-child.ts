@@ -1,4 +1,7 @@
-/** Writes to an embedded database until it is killed, telling each acknowledged write on standard output. Started by `durability.test.ts`. */
+/**
+ * Writes to an embedded database until it is killed, telling each acknowledged write on standard output.
+ * Started by `durability.test.ts`.
+ */
 import { writeSync } from 'node:fs';
 import { systemClock } from '#config/clock.ts';
 import { createLogger } from '#config/log.ts';
@@ -12,7 +15,13 @@ interface Doc {
 
 const [dataDir = '', round = ''] = process.argv.slice(2);
 const logger = createLogger({ level: 'silent', name: 'kill-child' });
-const database = await openDatabase({ mongodbUrl: undefined, dataDir, clock: systemClock, logger, onFatal: () => process.exit(1) });
+const database = await openDatabase({
+  mongodbUrl: undefined,
+  dataDir,
+  clock: systemClock,
+  logger,
+  onFatal: () => process.exit(1),
+});
 const documents = database.connection.collection<Doc>('documents');
 const entries = database.connection.collection<{ _id: string; seq: number; balance: number }>('entries');
 await documents.createIndex({ n: 1 });
@@ -24,7 +33,11 @@ async function writeDocuments(writer: number): Promise<never> {
     const id = `${round}-${writer}-${index}`;
     await documents.insertOne({ _id: id, n: 0, log: [] });
     acknowledge(`document ${id} 0`);
-    const updated = await documents.findOneAndUpdate({ _id: id, n: { $gte: 0 } }, { $inc: { n: 5 }, $push: { log: 5 } }, { returnDocument: 'after' });
+    const updated = await documents.findOneAndUpdate(
+      { _id: id, n: { $gte: 0 } },
+      { $inc: { n: 5 }, $push: { log: 5 } },
+      { returnDocument: 'after' },
+    );
     acknowledge(`document ${id} ${updated?.n}`);
   }
 }

@@ -36,7 +36,10 @@ const REFUSED: readonly [string, () => Promise<unknown>][] = [
         .find({ $and: [{ $where: 'true' }] })
         .toArray(),
   ],
-  ['$where on a collection that is not there', () => database.connection.collection('none').find({ $where: 'true' }).toArray()],
+  [
+    '$where on a collection that is not there',
+    () => database.connection.collection('none').find({ $where: 'true' }).toArray(),
+  ],
   [
     '$near',
     () =>
@@ -66,13 +69,19 @@ const REFUSED: readonly [string, () => Promise<unknown>][] = [
         .find({}, { collation: { locale: 'de' } })
         .toArray(),
   ],
-  ['collation in an update', () => things().updateOne({ n: 1 }, { $set: { n: 1 } }, { collation: { locale: 'de' } })],
+  [
+    'collation in an update',
+    () => things().updateOne({ n: 1 }, { $set: { n: 1 } }, { collation: { locale: 'de' } }),
+  ],
   ['collation of an index', () => things().createIndex({ n: 1 }, { collation: { locale: 'de' } })],
   ['a text index', () => things().createIndex({ n: 'text' })],
   ['a 2dsphere index', () => things().createIndex({ n: '2dsphere' })],
   ['a wildcard index', () => things().createIndex({ '$**': 1 })],
   ['a hidden index', () => things().createIndex({ n: 1 }, { hidden: true })],
-  ['Decimal128 arithmetic', () => things().updateOne({ _id: 1 }, { $inc: { price: Decimal128.fromString('1') } as never })],
+  [
+    'Decimal128 arithmetic',
+    () => things().updateOne({ _id: 1 }, { $inc: { price: Decimal128.fromString('1') } as never }),
+  ],
   ['sorting by Decimal128', () => things().find({}).sort({ price: 1 }).toArray()],
   ['indexing Decimal128', () => things().createIndex({ price: 1 })],
   [
@@ -135,7 +144,9 @@ it.each([
   { $expr: { $gt: ['$a', '$b'] } },
   { $and: [{ s: 1 }, { t: { $ne: 2 } }] },
 ])('store 10: a partial index by %j, as MongoDB refuses it', async (partialFilterExpression) => {
-  await expect(things().createIndex({ s: 1 }, { partialFilterExpression: partialFilterExpression as never })).rejects.toThrow(/partial index/);
+  await expect(
+    things().createIndex({ s: 1 }, { partialFilterExpression: partialFilterExpression as never }),
+  ).rejects.toThrow(/partial index/);
 });
 
 it('store 10: partial indexes by what MongoDB takes are built', async () => {
@@ -146,7 +157,10 @@ it('store 10: partial indexes by what MongoDB takes are built', async () => {
     { $or: [{ s: { $in: [1, 2] } }, { t: { $lte: 3 } }] },
   ];
   for (const [index, partialFilterExpression] of filters.entries())
-    await things().createIndex({ s: 1 }, { name: `taken-${index}`, partialFilterExpression: partialFilterExpression as never });
+    await things().createIndex(
+      { s: 1 },
+      { name: `taken-${index}`, partialFilterExpression: partialFilterExpression as never },
+    );
 });
 
 it('change streams', async () => {

@@ -1,4 +1,7 @@
-/** The server alone, with a reader on the same thread: group commit, failing disks, long reads, broken clients. */
+/**
+ * The server alone, with a reader on the same thread: group commit, failing disks, long reads, broken
+ * clients.
+ */
 import { once } from 'node:events';
 import { copyFileSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
@@ -44,7 +47,9 @@ beforeEach(async () => {
   // It empties its log only when a test lets time pass.
   server = new StoreServer({ store, reader: link, clock: new ManualClock(), expiryMs: 60_000 });
   await server.listen(path);
-  connection = await mongoose.createConnection(`mongodb://${encodeURIComponent(path)}/?directConnection=true`, { dbName: 'test' }).asPromise();
+  connection = await mongoose
+    .createConnection(`mongodb://${encodeURIComponent(path)}/?directConnection=true`, { dbName: 'test' })
+    .asPromise();
 });
 afterEach(async () => {
   for (const socket of sockets.splice(0)) socket.destroy();
@@ -136,7 +141,11 @@ it('on a full disk writes are refused with the reason, reads go on, and writing 
   const reasons = refused.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
   expect(reasons.length).toBeGreaterThan(0);
   for (const reason of reasons)
-    expect(reason).toMatchObject({ code: 14_031, codeName: 'OutOfDiskSpace', message: expect.stringContaining('the disk is full') });
+    expect(reason).toMatchObject({
+      code: 14_031,
+      codeName: 'OutOfDiskSpace',
+      message: expect.stringContaining('the disk is full'),
+    });
   expect(await things().findOne({ _id: 'kept' })).toEqual({ _id: 'kept' });
   expect(await things().countDocuments({})).toBe(1 + refused.length - reasons.length);
   store.sqlite.pragma('max_page_count=1000000');
@@ -147,7 +156,9 @@ it('on a full disk writes are refused with the reason, reads go on, and writing 
 
 it('short reads are answered by the writer, long ones and cursors by the reader, which sees every acknowledged write', async () => {
   await things().createIndex({ team: 1, n: -1 });
-  await things().insertMany(Array.from({ length: 1_000 }, (_, index) => ({ _id: index, team: index % 2, n: index })));
+  await things().insertMany(
+    Array.from({ length: 1_000 }, (_, index) => ({ _id: index, team: index % 2, n: index })),
+  );
   handedOver = 0;
   expect(await things().find({ team: 1 }).sort({ n: -1 }).limit(50).toArray()).toHaveLength(50);
   expect(await things().findOne({ _id: 500 })).toMatchObject({ n: 500 });
@@ -167,7 +178,9 @@ it('short reads are answered by the writer, long ones and cursors by the reader,
 });
 
 it('the reader follows new indexes and collections, and tells a cursor that its collection is gone', async () => {
-  await things().insertMany(Array.from({ length: 600 }, (_, index) => ({ _id: index, tags: [index, -index] })));
+  await things().insertMany(
+    Array.from({ length: 600 }, (_, index) => ({ _id: index, tags: [index, -index] })),
+  );
   expect(
     await things()
       .find({ tags: { $lt: 0 } })
@@ -188,14 +201,26 @@ it('the reader follows new indexes and collections, and tells a cursor that its 
 });
 
 it('a cursor that was closed or never was is an error of its own', async () => {
-  expect(await rawCommand({ getMore: Long.fromNumber(99), collection: 'things', $db: 'test' })).toMatchObject({ ok: 0, code: 43 });
-  expect(await rawCommand({ killCursors: 'things', cursors: [Long.fromNumber(99)], $db: 'test' })).toMatchObject({ ok: 1 });
+  expect(await rawCommand({ getMore: Long.fromNumber(99), collection: 'things', $db: 'test' })).toMatchObject(
+    { ok: 0, code: 43 },
+  );
+  expect(
+    await rawCommand({ killCursors: 'things', cursors: [Long.fromNumber(99)], $db: 'test' }),
+  ).toMatchObject({ ok: 1 });
 });
 
 it.each([
   ['nothing but noise', Buffer.from('GET / HTTP/1.1\r\n\r\n')],
-  ['a length that is too large', Buffer.from([0xff, 0xff, 0xff, 0x7f, 0, 0, 0, 0, 0, 0, 0, 0, 0xdd, 7, 0, 0])],
-  ['a section longer than its message', Buffer.from([30, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xdd, 7, 0, 0, 0, 0, 0, 0, 0, 99, 0, 0, 0, 0, 0, 0, 0, 0])],
+  [
+    'a length that is too large',
+    Buffer.from([0xff, 0xff, 0xff, 0x7f, 0, 0, 0, 0, 0, 0, 0, 0, 0xdd, 7, 0, 0]),
+  ],
+  [
+    'a section longer than its message',
+    Buffer.from([
+      30, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xdd, 7, 0, 0, 0, 0, 0, 0, 0, 99, 0, 0, 0, 0, 0, 0, 0, 0,
+    ]),
+  ],
   ['an unknown operation', Buffer.from([16, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4])],
 ])('%s ends its own connection and no other', async (_name, bytes) => {
   const socket = connect(path);
@@ -216,7 +241,8 @@ it('a message that arrives byte by byte is understood', async () => {
   head.writeInt32LE(head.length + body.length, 0);
   head.writeInt32LE(2013, 12);
   const reply = once(socket, 'data');
-  for (const byte of Buffer.concat([head, body])) await new Promise<void>((resolve) => socket.write(Buffer.from([byte]), () => resolve()));
+  for (const byte of Buffer.concat([head, body]))
+    await new Promise<void>((resolve) => socket.write(Buffer.from([byte]), () => resolve()));
   expect(deserialize(((await reply) as [Buffer])[0].subarray(21))).toEqual({ ok: 1 });
 });
 
@@ -243,7 +269,9 @@ it('an update looks at the indexes of what it touches, also through their filter
 it('a path into the _id is refused, and what was there before an update is told', async () => {
   await things().insertOne({ _id: { part: 1 } as never, n: 1 });
   await expect(things().updateOne({ n: 1 }, { $set: { '_id.part': 2 } })).rejects.toMatchObject({ code: 66 });
-  expect(await things().findOneAndUpdate({ n: 1 }, { $set: { n: 2 } }, { returnDocument: 'before' })).toEqual({ _id: { part: 1 }, n: 1 });
+  expect(await things().findOneAndUpdate({ n: 1 }, { $set: { n: 2 } }, { returnDocument: 'before' })).toEqual(
+    { _id: { part: 1 }, n: 1 },
+  );
   expect(await things().findOne({})).toEqual({ _id: { part: 1 }, n: 2 });
 });
 
@@ -253,7 +281,12 @@ it('security 18: a log that a crash left behind is emptied after the next start,
   for (const end of ['', '-wal']) copyFileSync(join(directory, `d.sqlite${end}`), `${file}${end}`);
   const crashed = openStore(file);
   const clock = new ManualClock();
-  const next = new StoreServer({ store: crashed, reader: { run: () => expect.unreachable() }, clock, expiryMs: 60_000 });
+  const next = new StoreServer({
+    store: crashed,
+    reader: { run: () => expect.unreachable() },
+    clock,
+    expiryMs: 60_000,
+  });
   await next.listen(join(directory, 'next.sock'));
   expect(statSync(`${file}-wal`).size).toBeGreaterThan(0);
   await clock.advance(1_000);

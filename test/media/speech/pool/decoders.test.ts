@@ -11,7 +11,9 @@ import { itNeeds } from '#test/needs.ts';
 const { signal } = new AbortController();
 const WAV = () => new Uint8Array(toWav(new Int16Array(16_000), 16_000));
 const program = (source: string) =>
-  new URL(`data:text/javascript,${encodeURIComponent(`import { parentPort } from 'node:worker_threads'; ${source}`)}`);
+  new URL(
+    `data:text/javascript,${encodeURIComponent(`import { parentPort } from 'node:worker_threads'; ${source}`)}`,
+  );
 /** Hangs, dies or answers by the first byte of the file. */
 const MOODY = program(`parentPort.on('message', ({ file }) => {
   if (file[0] === 1) for (;;);
@@ -25,7 +27,8 @@ const fileOf = (...bytes: number[]) => Uint8Array.from(bytes);
 describe('a recording', () => {
   it('is decoded in a thread of its own, and so is the next', async () => {
     const decode = createDecoders({ clock: systemClock });
-    for (let round = 0; round < 3; round++) expect(await decode({ file: WAV(), longestSeconds: 5, signal })).toHaveLength(16_000);
+    for (let round = 0; round < 3; round++)
+      expect(await decode({ file: WAV(), longestSeconds: 5, signal })).toHaveLength(16_000);
     const both = await Promise.all([WAV(), WAV()].map((file) => decode({ file, longestSeconds: 5, signal })));
     expect(both.map(({ length }) => length)).toEqual([16_000, 16_000]);
   });
@@ -33,7 +36,9 @@ describe('a recording', () => {
   it('that hangs the decoder costs its own request, after 10 s of silence', async () => {
     const clock = new ManualClock();
     const decode = createDecoders({ clock, entry: MOODY });
-    const hung = expect(decode({ file: fileOf(1), longestSeconds: 5, signal })).rejects.toMatchObject({ failure: 'audio_unreadable' });
+    const hung = expect(decode({ file: fileOf(1), longestSeconds: 5, signal })).rejects.toMatchObject({
+      failure: 'audio_unreadable',
+    });
     expect(await decode({ file: fileOf(7), longestSeconds: 5, signal })).toHaveLength(7);
     await clock.advance(10_001);
     await hung;
@@ -44,39 +49,85 @@ describe('a recording', () => {
   it.each([2, 3])('that ends the decoder (%s) costs its own request', async (kind) => {
     const decode = createDecoders({ clock: systemClock, entry: MOODY });
     expect(await decode({ file: fileOf(7), longestSeconds: 5, signal })).toHaveLength(7);
-    await expect(decode({ file: fileOf(kind), longestSeconds: 5, signal })).rejects.toMatchObject({ failure: 'audio_unreadable' });
+    await expect(decode({ file: fileOf(kind), longestSeconds: 5, signal })).rejects.toMatchObject({
+      failure: 'audio_unreadable',
+    });
     expect(await decode({ file: fileOf(9), longestSeconds: 5, signal })).toHaveLength(9);
   });
 
   it('whose request is given up is decoded no further', async () => {
     const before = threadCount();
     const stop = new AbortController();
-    const given = createDecoders({ clock: systemClock, entry: MOODY })({ file: fileOf(1), longestSeconds: 5, signal: stop.signal });
+    const given = createDecoders({ clock: systemClock, entry: MOODY })({
+      file: fileOf(1),
+      longestSeconds: 5,
+      signal: stop.signal,
+    });
     await expect.poll(threadCount).toBeGreaterThan(before);
     stop.abort(new Error('the caller is gone'));
     await expect(given).rejects.toThrow('the caller is gone');
     await expect.poll(threadCount).toBeLessThanOrEqual(before);
   });
 
-  itNeeds(['ffmpeg'])('of thousands of silent samples a byte takes no more memory than its samples', { timeout: 120_000 }, async () => {
-    const args = ['-f', 'lavfi', '-i', 'anullsrc=r=48000:cl=7.1', '-t', '300', '-c:a', 'flac', '-frame_size', '65535', '-f', 'flac', '-'];
-    const { stdout } = await promisify(execFile)('ffmpeg', ['-v', 'error', ...args], { encoding: 'buffer' });
-    expect(stdout.length).toBeLessThan(50_000);
-    const before = process.memoryUsage.rss();
-    let most = 0;
-    const watch = setInterval(() => {
-      most = Math.max(most, process.memoryUsage.rss() - before);
-    }, 20);
-    const samples = await createDecoders({ clock: systemClock })({ file: new Uint8Array(stdout), longestSeconds: 3_600, signal });
-    clearInterval(watch);
-    expect(samples).toHaveLength(300 * 16_000);
-    expect(most).toBeLessThan(200 * 1_024 * 1_024);
-  });
+  itNeeds(['ffmpeg'])(
+    'of thousands of silent samples a byte takes no more memory than its samples',
+    { timeout: 120_000 },
+    async () => {
+      const args = [
+        '-f',
+        'lavfi',
+        '-i',
+        'anullsrc=r=48000:cl=7.1',
+        '-t',
+        '300',
+        '-c:a',
+        'flac',
+        '-frame_size',
+        '65535',
+        '-f',
+        'flac',
+        '-',
+      ];
+      const { stdout } = await promisify(execFile)('ffmpeg', ['-v', 'error', ...args], {
+        encoding: 'buffer',
+      });
+      expect(stdout.length).toBeLessThan(50_000);
+      const before = process.memoryUsage.rss();
+      let most = 0;
+      const watch = setInterval(() => {
+        most = Math.max(most, process.memoryUsage.rss() - before);
+      }, 20);
+      const samples = await createDecoders({ clock: systemClock })({
+        file: new Uint8Array(stdout),
+        longestSeconds: 3_600,
+        signal,
+      });
+      clearInterval(watch);
+      expect(samples).toHaveLength(300 * 16_000);
+      expect(most).toBeLessThan(200 * 1_024 * 1_024);
+    },
+  );
 
   itNeeds(['ffmpeg'])('that claims a rate nobody records with is damaged', async () => {
-    const args = ['-f', 'lavfi', '-i', 'sine=frequency=10:duration=3', '-ar', '700', '-c:a', 'flac', '-f', 'flac', '-'];
+    const args = [
+      '-f',
+      'lavfi',
+      '-i',
+      'sine=frequency=10:duration=3',
+      '-ar',
+      '700',
+      '-c:a',
+      'flac',
+      '-f',
+      'flac',
+      '-',
+    ];
     const { stdout } = await promisify(execFile)('ffmpeg', ['-v', 'error', ...args], { encoding: 'buffer' });
-    const decoded = createDecoders({ clock: systemClock })({ file: new Uint8Array(stdout), longestSeconds: 3_600, signal });
+    const decoded = createDecoders({ clock: systemClock })({
+      file: new Uint8Array(stdout),
+      longestSeconds: 3_600,
+      signal,
+    });
     await expect(decoded).rejects.toMatchObject({ failure: 'audio_unreadable' });
   });
 });

@@ -2,12 +2,22 @@ import { expect, it, vi } from 'vitest';
 import { systemClock } from '#config/clock.ts';
 import { readSettings } from '#config/env.ts';
 import type { SpeakOptions } from '#media/speech/pool/speech-jobs.ts';
-import { createSpeechPool, type SpeechPool, type SpeechSlot, type SpeechWork } from '#media/speech/pool/speech-pool.ts';
+import {
+  createSpeechPool,
+  type SpeechPool,
+  type SpeechSlot,
+  type SpeechWork,
+} from '#media/speech/pool/speech-pool.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 
 /** Places for streams, and one that is free again. No thread starts for it. */
 function places(environment: Record<string, string>, cores: number): number {
-  const pool = createSpeechPool({ settings: readSettings(environment), searchPath: '', cores, clock: systemClock });
+  const pool = createSpeechPool({
+    settings: readSettings(environment),
+    searchPath: '',
+    cores,
+    clock: systemClock,
+  });
   const slots: SpeechSlot[] = [];
   const next = () => pool.take('synthesis', `account ${slots.length}`);
   for (let slot = next(); slot; slot = next()) slots.push(slot);
@@ -22,9 +32,12 @@ it.each([
   ['the local voice', {}, 2, 12],
   ['the local voice', {}, 16, 80],
   ['a vendor’s voice', { TTS_PROVIDER: 'openai', OPENAI_API_KEY: 'k' }, 2, 40],
-])('with %s a machine takes as many streams as it can keep in real time: %o, %i cores, %i streams', (_, environment, cores, streams) => {
-  expect(places(environment, cores)).toBe(streams);
-});
+])(
+  'with %s a machine takes as many streams as it can keep in real time: %o, %i cores, %i streams',
+  (_, environment, cores, streams) => {
+    expect(places(environment, cores)).toBe(streams);
+  },
+);
 
 /** How many of so many places an account gets. */
 function taken(pool: SpeechPool, work: SpeechWork, account: string, count: number): number {
@@ -35,11 +48,19 @@ it('while several accounts speak, the last tenth of the places is not for one th
   const pool = createSpeechPool({ settings: readSettings({}), searchPath: '', cores: 2, clock: systemClock });
   expect(taken(pool, 'synthesis', 'modest', 1)).toBe(1);
   expect(taken(pool, 'synthesis', 'greedy', 12)).toBe(10);
-  expect([pool.take('synthesis', 'greedy'), pool.take('synthesis', 'shy')]).toEqual([null, expect.anything()]);
+  expect([pool.take('synthesis', 'greedy'), pool.take('synthesis', 'shy')]).toEqual([
+    null,
+    expect.anything(),
+  ]);
 });
 
 it('one that has a place gets the next free one before another that has most of them, and both leave one to a third', () => {
-  const pool = createSpeechPool({ settings: readSettings({}), searchPath: '', cores: 2, clock: new ManualClock() });
+  const pool = createSpeechPool({
+    settings: readSettings({}),
+    searchPath: '',
+    cores: 2,
+    clock: new ManualClock(),
+  });
   expect(taken(pool, 'synthesis', 'modest', 1)).toBe(1);
   const slots = Array.from({ length: 10 }, () => pool.take('synthesis', 'greedy'));
   expect(taken(pool, 'synthesis', 'shy', 2)).toBe(1);
@@ -51,7 +72,9 @@ it('one that has a place gets the next free one before another that has most of 
     expect(taken(pool, 'synthesis', 'greedy', 1)).toBe(0);
     taken(pool, 'synthesis', 'modest', 1);
   }
-  expect(['greedy', 'modest', 'shy'].map((account) => taken(pool, 'synthesis', account, 1))).toEqual([0, 0, 1]);
+  expect(['greedy', 'modest', 'shy'].map((account) => taken(pool, 'synthesis', account, 1))).toEqual([
+    0, 0, 1,
+  ]);
 });
 
 it('an account that is alone has all places; another counts for 10 s after its last', async () => {
@@ -69,26 +92,41 @@ it('an account that is alone has all places; another counts for 10 s after its l
 it('where there are fewer than ten places, one is kept for others', () => {
   const pool = createSpeechPool({ settings: readSettings({}), searchPath: '', cores: 2, clock: systemClock });
   expect([taken(pool, 'recognition', 'modest', 1), taken(pool, 'recognition', 'greedy', 4)]).toEqual([1, 2]);
-  expect([pool.take('recognition', 'greedy'), pool.take('recognition', 'shy')]).toEqual([null, expect.anything()]);
+  expect([pool.take('recognition', 'greedy'), pool.take('recognition', 'shy')]).toEqual([
+    null,
+    expect.anything(),
+  ]);
 });
 
 it.each<[SpeechWork, number]>([
   ['recognition', 4],
   ['synthesis', 12],
-])('of %s the next place of an account that has all %i is for one that was refused within 10 s', async (work, count) => {
-  const clock = new ManualClock();
-  const pool = createSpeechPool({ settings: readSettings({}), searchPath: '', cores: 2, clock });
-  const slots = Array.from({ length: count }, () => pool.take(work, 'greedy'));
-  expect(pool.take(work, 'refused')).toBeNull();
-  await clock.advance(9_999);
-  slots[0]?.release();
-  expect([pool.take(work, 'greedy'), pool.take(work, 'refused')]).toEqual([null, expect.anything()]);
-});
+])(
+  'of %s the next place of an account that has all %i is for one that was refused within 10 s',
+  async (work, count) => {
+    const clock = new ManualClock();
+    const pool = createSpeechPool({ settings: readSettings({}), searchPath: '', cores: 2, clock });
+    const slots = Array.from({ length: count }, () => pool.take(work, 'greedy'));
+    expect(pool.take(work, 'refused')).toBeNull();
+    await clock.advance(9_999);
+    slots[0]?.release();
+    expect([pool.take(work, 'greedy'), pool.take(work, 'refused')]).toEqual([null, expect.anything()]);
+  },
+);
 
 it('of two accounts that were refused, the one that asks first has the place that is free next', () => {
-  const pool = createSpeechPool({ settings: readSettings({}), searchPath: '', cores: 2, clock: new ManualClock() });
+  const pool = createSpeechPool({
+    settings: readSettings({}),
+    searchPath: '',
+    cores: 2,
+    clock: new ManualClock(),
+  });
   const slots = Array.from({ length: 4 }, () => pool.take('recognition', 'greedy'));
-  expect([taken(pool, 'recognition', 'a', 1), taken(pool, 'recognition', 'b', 1), taken(pool, 'recognition', 'greedy', 1)]).toEqual([0, 0, 0]);
+  expect([
+    taken(pool, 'recognition', 'a', 1),
+    taken(pool, 'recognition', 'b', 1),
+    taken(pool, 'recognition', 'greedy', 1),
+  ]).toEqual([0, 0, 0]);
   slots[0]?.release();
   expect(['greedy', 'a', 'b'].map((account) => taken(pool, 'recognition', account, 1))).toEqual([0, 1, 0]);
 });
@@ -113,9 +151,18 @@ const OPTIONS: SpeakOptions = {
   latency: 'normal',
 };
 
-/** A pool of two threads for speech, or of as many as there are cores but one; each is stuck for ever once it is to say "hang". */
+/**
+ * A pool of two threads for speech, or of as many as there are cores but one; each is stuck for ever once it
+ * is to say "hang".
+ */
 function stuckPool(clock: ManualClock, cores = 1) {
-  return createSpeechPool({ settings: readSettings({}), searchPath: '', cores, clock, program: new URL('./stuck-thread.ts', import.meta.url) });
+  return createSpeechPool({
+    settings: readSettings({}),
+    searchPath: '',
+    cores,
+    clock,
+    program: new URL('./stuck-thread.ts', import.meta.url),
+  });
 }
 
 async function piecesOf(slot: SpeechSlot | null, text: string): Promise<number> {
@@ -172,7 +219,9 @@ it('however much one account asks for, half of the threads are for others', asyn
   const closed = pool.close();
   await clock.advance(5_000);
   await closed;
-  expect(new Set(await Promise.all(hanging))).toEqual(new Set(['The speech engine stopped: the thread ended']));
+  expect(new Set(await Promise.all(hanging))).toEqual(
+    new Set(['The speech engine stopped: the thread ended']),
+  );
 });
 
 it('what an account that is alone asks for is spread over all threads', async () => {

@@ -1,4 +1,7 @@
-/** A thread of the speech pool that says every text in one piece numbered as the thread is, and is stuck for ever at the text "hang". */
+/**
+ * A thread of the speech pool that says every text in one piece numbered as the thread is, and is stuck for
+ * ever at the text "hang".
+ */
 import { parentPort, threadId } from 'node:worker_threads';
 import type { FromThread, ToThread } from '#media/speech/pool/speech-jobs.ts';
 
@@ -14,7 +17,11 @@ parentPort?.on('message', (message: ToThread) => {
     send({
       type: 'piece',
       id,
-      piece: { bytes: Buffer.alloc(2), durationMs: 1, chunk: { seq: threadId, text: segment.text, offsetSeconds: 0, seconds: 0, words: null } },
+      piece: {
+        bytes: Buffer.alloc(2),
+        durationMs: 1,
+        chunk: { seq: threadId, text: segment.text, offsetSeconds: 0, seconds: 0, words: null },
+      },
     });
   else send({ type: 'spoken', id });
 });

@@ -23,7 +23,9 @@ export default function AgentTestsPage() {
   const [isOpen, dialog] = useDisclosure(false);
   const agents = useRead<{ agents: Agent[] }>('/v1/agent/agents', { query: { page_size: 100 } });
   const agentId = search.get('agent_id') ?? agents.data?.agents[0]?.agent_id ?? '';
-  const tests = useList<TestList, AgentTest>('/v1/agent/tests', (answer) => answer.tests, { agent_id: agentId });
+  const tests = useList<TestList, AgentTest>('/v1/agent/tests', (answer) => answer.tests, {
+    agent_id: agentId,
+  });
   const run = useChange(() => call<TestBatch>('POST', `/v1/agent/agents/${agentId}/tests/run`, {}), {
     touches: ['/v1/agent/agents', '/v1/agent/test-runs'],
     done: 'The tests are running',
@@ -37,7 +39,11 @@ export default function AgentTestsPage() {
           <Button variant="default" onClick={dialog.open} disabled={agentId === ''}>
             New test
           </Button>
-          <Button loading={run.isPending} disabled={(tests.rows?.length ?? 0) === 0} onClick={() => run.mutate()}>
+          <Button
+            loading={run.isPending}
+            disabled={(tests.rows?.length ?? 0) === 0}
+            onClick={() => run.mutate()}
+          >
             Run all
           </Button>
         </>
@@ -84,7 +90,10 @@ interface BatchList {
 }
 
 function Results({ agentId, tests }: { agentId: string; tests: readonly AgentTest[] }) {
-  const batches = useRead<BatchList>(`/v1/agent/agents/${agentId}/test-batches`, { query: { page_size: 1 }, refetchMs: 3_000 });
+  const batches = useRead<BatchList>(`/v1/agent/agents/${agentId}/test-batches`, {
+    query: { page_size: 1 },
+    refetchMs: 3_000,
+  });
   const batch = batches.data?.test_batches[0];
   if (!batch) return null;
   return (
@@ -94,7 +103,8 @@ function Results({ agentId, tests }: { agentId: string; tests: readonly AgentTes
           Last run
         </Text>
         <Text c="dimmed" role="status">
-          {batch.completed} of {batch.run_count} done · {batch.passed} passed · {batch.failed} failed · {batch.errors} could not run
+          {batch.completed} of {batch.run_count} done · {batch.passed} passed · {batch.failed} failed ·{' '}
+          {batch.errors} could not run
           {batch.pass_rate !== null && ` · ${percent(batch.pass_rate)}`}
         </Text>
       </Group>

@@ -1,5 +1,17 @@
-/** A new test: of the agent's next reply, of the tool it calls next, or of a whole conversation with a simulated caller. */
-import { Button, NumberInput, SegmentedControl, Select, Stack, Switch, Textarea, TextInput } from '@mantine/core';
+/**
+ * A new test: of the agent's next reply, of the tool it calls next, or of a whole conversation with a
+ * simulated caller.
+ */
+import {
+  Button,
+  NumberInput,
+  SegmentedControl,
+  Select,
+  Stack,
+  Switch,
+  Textarea,
+  TextInput,
+} from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { call } from '../api/client.ts';
 import { useChange, useRead } from '../api/queries.ts';
@@ -21,17 +33,29 @@ interface PartProps {
   set(patch: Partial<Form>): void;
 }
 
-const EMPTY: Form = { kind: 'next_reply', name: '', says: '', expectation: '', toolId: null, isForbidden: false, maxTurns: 10 };
+const EMPTY: Form = {
+  kind: 'next_reply',
+  name: '',
+  says: '',
+  expectation: '',
+  toolId: null,
+  isForbidden: false,
+  maxTurns: 10,
+};
 
 export function NewTest({ agentId, onDone }: { agentId: string; onDone: () => void }) {
   const [form, setForm] = useState(EMPTY);
   const set = (patch: Partial<Form>) => setForm((before) => ({ ...before, ...patch }));
   const tools = useRead<TestTools>(`/v1/agent/agents/${agentId}/test-tools`).data?.tools ?? [];
-  const create = useChange(() => call('POST', '/v1/agent/tests', { name: form.name, agent_ids: [agentId], ...definition(form, tools) }), {
-    touches: ['/v1/agent/tests'],
-    done: 'The test is there; run it when you like',
-    onDone,
-  });
+  const create = useChange(
+    () =>
+      call('POST', '/v1/agent/tests', { name: form.name, agent_ids: [agentId], ...definition(form, tools) }),
+    {
+      touches: ['/v1/agent/tests'],
+      done: 'The test is there; run it when you like',
+      onDone,
+    },
+  );
   const submit = (event: FormEvent) => {
     event.preventDefault();
     create.mutate();
@@ -63,7 +87,11 @@ export function NewTest({ agentId, onDone }: { agentId: string; onDone: () => vo
           value={form.says}
           onChange={(says) => set({ says })}
         />
-        {form.kind === 'tool' ? <Expected form={form} set={set} tools={tools} /> : <Expectation form={form} set={set} />}
+        {form.kind === 'tool' ? (
+          <Expected form={form} set={set} tools={tools} />
+        ) : (
+          <Expectation form={form} set={set} />
+        )}
         <Button type="submit" loading={create.isPending} disabled={!isComplete(form)}>
           Create
         </Button>
@@ -83,7 +111,11 @@ function Expected({ form, set, tools }: PartProps & { tools: TestTools['tools'] 
         value={form.toolId}
         onChange={(toolId) => set({ toolId })}
       />
-      <Switch label="It must not be called" checked={form.isForbidden} onChange={(event) => set({ isForbidden: event.currentTarget.checked })} />
+      <Switch
+        label="It must not be called"
+        checked={form.isForbidden}
+        onChange={(event) => set({ isForbidden: event.currentTarget.checked })}
+      />
     </>
   );
 }
@@ -112,7 +144,17 @@ function Expectation({ form, set }: PartProps) {
   );
 }
 
-function Words({ label, maxLength, value, onChange }: { label: string; maxLength: number; value: string; onChange: (text: string) => void }) {
+function Words({
+  label,
+  maxLength,
+  value,
+  onChange,
+}: {
+  label: string;
+  maxLength: number;
+  value: string;
+  onChange: (text: string) => void;
+}) {
   return (
     <Textarea
       label={label}
@@ -131,11 +173,19 @@ function isComplete({ kind, name, says, expectation, toolId }: Form): boolean {
 }
 
 /** What a test of that kind consists of (`POST /v1/agent/tests`). */
-function definition({ kind, says, expectation, toolId, isForbidden, maxTurns }: Form, tools: TestTools['tools']): Record<string, unknown> {
+function definition(
+  { kind, says, expectation, toolId, isForbidden, maxTurns }: Form,
+  tools: TestTools['tools'],
+): Record<string, unknown> {
   const conversation = [{ role: 'user', text: says }];
   if (kind === 'next_reply') return { test_type: kind, conversation, expectation };
   if (kind === 'tool') {
-    return { test_type: kind, conversation, referenced_tool: tools.find(({ id }) => id === toolId) ?? null, verify_absence: isForbidden };
+    return {
+      test_type: kind,
+      conversation,
+      referenced_tool: tools.find(({ id }) => id === toolId) ?? null,
+      verify_absence: isForbidden,
+    };
   }
   const success_conditions = [{ name: 'success', description: expectation }];
   return { test_type: kind, simulation: { scenario: says, max_turns: maxTurns, success_conditions } };

@@ -11,8 +11,19 @@ interface RunList {
   test_runs: Omit<TestRun, 'simulation_result'>[];
 }
 
-export function TestRuns({ batchId, isRunning, tests }: { batchId: string; isRunning: boolean; tests: readonly AgentTest[] }) {
-  const runs = useRead<RunList>('/v1/agent/test-runs', { query: { batch_id: batchId, page_size: 100 }, refetchMs: isRunning ? 2_000 : false });
+export function TestRuns({
+  batchId,
+  isRunning,
+  tests,
+}: {
+  batchId: string;
+  isRunning: boolean;
+  tests: readonly AgentTest[];
+}) {
+  const runs = useRead<RunList>('/v1/agent/test-runs', {
+    query: { batch_id: batchId, page_size: 100 },
+    refetchMs: isRunning ? 2_000 : false,
+  });
   const nameOf = (id: string) => tests.find(({ test_id }) => test_id === id)?.name ?? id;
   return (
     <Loaded query={runs}>

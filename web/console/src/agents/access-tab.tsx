@@ -27,7 +27,10 @@ export function AccessTab({ agent }: { agent: Agent }) {
 
 function useProfileChange(agent: Agent, done: string) {
   const path = `/v1/agent/agents/${agent.agent_id}`;
-  return useChange((patch: Partial<Agent>) => call('PATCH', path, patch), { touches: [path, '/v1/agent/agents'], done });
+  return useChange((patch: Partial<Agent>) => call('PATCH', path, patch), {
+    touches: [path, '/v1/agent/agents'],
+    done,
+  });
 }
 
 function Profile({ agent }: { agent: Agent }) {
@@ -37,8 +40,18 @@ function Profile({ agent }: { agent: Agent }) {
   return (
     <Section title="Name">
       <Stack>
-        <TextInput label="Name" maxLength={120} value={name} onChange={(event) => setName(event.currentTarget.value)} />
-        <TextInput label="Description" maxLength={2_000} value={description} onChange={(event) => setDescription(event.currentTarget.value)} />
+        <TextInput
+          label="Name"
+          maxLength={120}
+          value={name}
+          onChange={(event) => setName(event.currentTarget.value)}
+        />
+        <TextInput
+          label="Description"
+          maxLength={2_000}
+          value={description}
+          onChange={(event) => setDescription(event.currentTarget.value)}
+        />
         <Group>
           <Button
             variant="default"
@@ -101,12 +114,33 @@ function PublicAccess({ agent }: { agent: Agent }) {
 function Limits({ path, saved }: { path: string; saved: AgentLimits }) {
   const [cap, setCap] = useState<string | number>(saved.daily_cap ?? '');
   const [calls, setCalls] = useState<string | number>(saved.concurrent_calls ?? '');
-  const body = { daily_cap: cap === '' ? null : String(cap), concurrent_calls: calls === '' ? null : Number(calls) };
-  const save = useChange(() => call('PUT', path, body), { touches: [path], done: 'The limits hold from now on' });
+  const body = {
+    daily_cap: cap === '' ? null : String(cap),
+    concurrent_calls: calls === '' ? null : Number(calls),
+  };
+  const save = useChange(() => call('PUT', path, body), {
+    touches: [path],
+    done: 'The limits hold from now on',
+  });
   return (
     <Group align="flex-end">
-      <NumberInput label="Dollars a day" description="Empty: no cap" prefix="$" min={0} decimalScale={2} value={cap} onChange={setCap} />
-      <NumberInput label="Calls at once" description="Empty: no limit" min={0} max={100_000} value={calls} onChange={setCalls} />
+      <NumberInput
+        label="Dollars a day"
+        description="Empty: no cap"
+        prefix="$"
+        min={0}
+        decimalScale={2}
+        value={cap}
+        onChange={setCap}
+      />
+      <NumberInput
+        label="Calls at once"
+        description="Empty: no limit"
+        min={0}
+        max={100_000}
+        value={calls}
+        onChange={setCalls}
+      />
       <Button variant="default" loading={save.isPending} onClick={() => save.mutate()}>
         Save limits
       </Button>
@@ -126,7 +160,10 @@ function Danger({ agent }: { agent: Agent }) {
   return (
     <Section title="Taking it away">
       <Group>
-        <Button variant="default" onClick={() => archive.mutate({ status: isArchived ? 'active' : 'archived' })}>
+        <Button
+          variant="default"
+          onClick={() => archive.mutate({ status: isArchived ? 'active' : 'archived' })}
+        >
           {isArchived ? 'Bring back' : 'Archive'}
         </Button>
         <ConfirmButton

@@ -39,7 +39,11 @@ export default function AgentPage() {
   const config = useRead<AgentConfig>(`/v1/agent/agents/${agentId}/config`);
   return (
     <LoadedPage query={agent} what="agent" all={['/agents', 'All agents']}>
-      {(profile) => <Loaded query={config}>{(draft) => <Editor key={draft.config_hash} agent={profile} saved={draft} />}</Loaded>}
+      {(profile) => (
+        <Loaded query={config}>
+          {(draft) => <Editor key={draft.config_hash} agent={profile} saved={draft} />}
+        </Loaded>
+      )}
     </LoadedPage>
   );
 }
@@ -54,10 +58,14 @@ function Editor({ agent, saved }: { agent: Agent; saved: AgentConfig }) {
   const tab = TABS.find(([value]) => value === named)?.[0] ?? 'prompt';
   const [, navigate] = useLocation();
   const [config, setConfig] = useState(saved);
-  const set: SetSection = (name, patch) => setConfig((before) => ({ ...before, [name]: { ...before[name], ...patch } }));
+  const set: SetSection = (name, patch) =>
+    setConfig((before) => ({ ...before, [name]: { ...before[name], ...patch } }));
   const path = `/v1/agent/agents/${agent.agent_id}`;
   const changes = changedSections(saved, config);
-  const save = useChange(() => call('PATCH', `${path}/config`, changes), { touches: [path], done: 'The draft is saved' });
+  const save = useChange(() => call('PATCH', `${path}/config`, changes), {
+    touches: [path],
+    done: 'The draft is saved',
+  });
   const editor = { config, set };
   return (
     <Page
@@ -75,7 +83,12 @@ function Editor({ agent, saved }: { agent: Agent; saved: AgentConfig }) {
               Discard
             </Button>
           )}
-          <Button variant={changes ? 'filled' : 'default'} disabled={!changes} loading={save.isPending} onClick={() => save.mutate()}>
+          <Button
+            variant={changes ? 'filled' : 'default'}
+            disabled={!changes}
+            loading={save.isPending}
+            onClick={() => save.mutate()}
+          >
             Save draft
           </Button>
           <PublishButton agent={agent} draft={saved} isDirty={changes !== null} />

@@ -24,7 +24,10 @@ export default function AgentsPage() {
   const [withArchived, setWithArchived] = useState(false);
   const [wanted] = useDebouncedValue(search, 250);
   const [isOpen, dialog] = useDisclosure(false);
-  const list = useList<AgentList, Agent>('/v1/agent/agents', (answer) => answer.agents, { search: wanted, include_archived: withArchived });
+  const list = useList<AgentList, Agent>('/v1/agent/agents', (answer) => answer.agents, {
+    search: wanted,
+    include_archived: withArchived,
+  });
   return (
     <Page
       title="Agents"
@@ -43,13 +46,21 @@ export default function AgentsPage() {
           onChange={(event) => setSearch(event.currentTarget.value)}
           w={{ base: '100%', xs: 320 }}
         />
-        <Switch label="Show archived" checked={withArchived} onChange={(event) => setWithArchived(event.currentTarget.checked)} />
+        <Switch
+          label="Show archived"
+          checked={withArchived}
+          onChange={(event) => setWithArchived(event.currentTarget.checked)}
+        />
       </Group>
       <LoadedList
         list={list}
         empty={
-          <Empty title={wanted === '' ? 'No agent yet' : 'No agent has that name'} action={<Button onClick={dialog.open}>Create an agent</Button>}>
-            An agent is a prompt, a voice and what it may do. It starts as a draft and takes calls once you publish it.
+          <Empty
+            title={wanted === '' ? 'No agent yet' : 'No agent has that name'}
+            action={<Button onClick={dialog.open}>Create an agent</Button>}
+          >
+            An agent is a prompt, a voice and what it may do. It starts as a draft and takes calls once you
+            publish it.
           </Empty>
         }
       >
@@ -97,10 +108,13 @@ function NewAgent() {
   const [name, setName] = useState('');
   const [description, setDescription] = useState('');
   const [, navigate] = useLocation();
-  const create = useChange(() => call<Agent>('POST', '/v1/agent/agents', { name: name.trim(), description }), {
-    touches: ['/v1/agent/agents'],
-    onDone: (agent) => navigate(`/agents/${agent.agent_id}`),
-  });
+  const create = useChange(
+    () => call<Agent>('POST', '/v1/agent/agents', { name: name.trim(), description }),
+    {
+      touches: ['/v1/agent/agents'],
+      onDone: (agent) => navigate(`/agents/${agent.agent_id}`),
+    },
+  );
   const submit = (event: FormEvent) => {
     event.preventDefault();
     create.mutate();
@@ -108,7 +122,14 @@ function NewAgent() {
   return (
     <form onSubmit={submit}>
       <Stack>
-        <TextInput label="Name" required maxLength={120} data-autofocus value={name} onChange={(event) => setName(event.currentTarget.value)} />
+        <TextInput
+          label="Name"
+          required
+          maxLength={120}
+          data-autofocus
+          value={name}
+          onChange={(event) => setName(event.currentTarget.value)}
+        />
         <Textarea
           label="Description"
           description="For your team; callers never hear it."

@@ -20,7 +20,9 @@ export function AnalysisTab({ config, set }: EditorProps) {
           <Switch
             label="Write a summary after each call"
             checked={analysis.summary.enabled}
-            onChange={(event) => set('analysis', { summary: { ...analysis.summary, enabled: event.currentTarget.checked } })}
+            onChange={(event) =>
+              set('analysis', { summary: { ...analysis.summary, enabled: event.currentTarget.checked } })
+            }
           />
           <Textarea
             label="Instruction"
@@ -28,7 +30,12 @@ export function AnalysisTab({ config, set }: EditorProps) {
             maxLength={1_000}
             value={analysis.summary.prompt ?? ''}
             onChange={(event) =>
-              set('analysis', { summary: { ...analysis.summary, prompt: event.currentTarget.value === '' ? null : event.currentTarget.value } })
+              set('analysis', {
+                summary: {
+                  ...analysis.summary,
+                  prompt: event.currentTarget.value === '' ? null : event.currentTarget.value,
+                },
+              })
             }
           />
         </Stack>
@@ -42,11 +49,17 @@ export function AnalysisTab({ config, set }: EditorProps) {
 
 function Fields({ analysis, onChange }: { analysis: Analysis; onChange: (fields: DataField[]) => void }) {
   const fields = analysis.data_fields;
-  const change = (index: number, patch: Partial<DataField>) => onChange(fields.map((field, at) => (at === index ? { ...field, ...patch } : field)));
+  const change = (index: number, patch: Partial<DataField>) =>
+    onChange(fields.map((field, at) => (at === index ? { ...field, ...patch } : field)));
   return (
     <Section
       title="Data to extract"
-      aside={<Add disabled={fields.length >= 20} onClick={() => onChange([...fields, { name: '', type: 'text', description: '' }])} />}
+      aside={
+        <Add
+          disabled={fields.length >= 20}
+          onClick={() => onChange([...fields, { name: '', type: 'text', description: '' }])}
+        />
+      }
     >
       {fields.length === 0 && <Text c="dimmed">Nothing yet: add a field, such as the order number.</Text>}
       <Stack>
@@ -90,16 +103,29 @@ function Fields({ analysis, onChange }: { analysis: Analysis; onChange: (fields:
   );
 }
 
-function Criteria({ analysis, onChange }: { analysis: Analysis; onChange: (criteria: Analysis['criteria']) => void }) {
+function Criteria({
+  analysis,
+  onChange,
+}: {
+  analysis: Analysis;
+  onChange: (criteria: Analysis['criteria']) => void;
+}) {
   const { criteria } = analysis;
   const change = (index: number, patch: Partial<Analysis['criteria'][number]>) =>
     onChange(criteria.map((one, at) => (at === index ? { ...one, ...patch } : one)));
   return (
     <Section
       title="What makes a call a success"
-      aside={<Add disabled={criteria.length >= 10} onClick={() => onChange([...criteria, { name: '', description: '' }])} />}
+      aside={
+        <Add
+          disabled={criteria.length >= 10}
+          onClick={() => onChange([...criteria, { name: '', description: '' }])}
+        />
+      }
     >
-      {criteria.length === 0 && <Text c="dimmed">Nothing yet: add a criterion, such as “the table was booked”.</Text>}
+      {criteria.length === 0 && (
+        <Text c="dimmed">Nothing yet: add a criterion, such as “the table was booked”.</Text>
+      )}
       <Stack>
         {criteria.map((one, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: a criterion has no identity but its place.

@@ -1,4 +1,7 @@
-/** The manners of a conversation: when the agent answers, what interrupts it, what silence means, what is recorded. */
+/**
+ * The manners of a conversation: when the agent answers, what interrupts it, what silence means, what is
+ * recorded.
+ */
 import { NumberInput, Select, SimpleGrid, Stack, Switch, TagsInput, TextInput } from '@mantine/core';
 import type { AgentConfig } from '../api/types.ts';
 import { Section } from '../parts/page.tsx';
@@ -62,7 +65,13 @@ export function ConversationTab({ config, set }: EditorProps) {
   );
 }
 
-function Turns({ conversation, change }: { conversation: Conversation; change: (patch: Partial<Conversation>) => void }) {
+function Turns({
+  conversation,
+  change,
+}: {
+  conversation: Conversation;
+  change: (patch: Partial<Conversation>) => void;
+}) {
   return (
     <Section title="Taking turns">
       <Stack>
@@ -98,7 +107,11 @@ function Turns({ conversation, change }: { conversation: Conversation; change: (
               { value: 'high', label: 'Any utterance' },
             ]}
             value={conversation.interruption_sensitivity}
-            onChange={(value) => change({ interruption_sensitivity: (value ?? 'balanced') as Conversation['interruption_sensitivity'] })}
+            onChange={(value) =>
+              change({
+                interruption_sensitivity: (value ?? 'balanced') as Conversation['interruption_sensitivity'],
+              })
+            }
           />
           <TagsInput
             label="Never interrupted by"
@@ -137,5 +150,14 @@ function Seconds({
   max: number;
   onChange: (seconds: number) => void;
 }) {
-  return <NumberInput label={label} suffix=" s" min={min} max={max} value={value} onChange={(next) => typeof next === 'number' && onChange(next)} />;
+  return (
+    <NumberInput
+      label={label}
+      suffix=" s"
+      min={min}
+      max={max}
+      value={value}
+      onChange={(next) => typeof next === 'number' && onChange(next)}
+    />
+  );
 }

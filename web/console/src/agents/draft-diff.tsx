@@ -10,13 +10,21 @@ export function DraftDiff({ agent, draft }: { agent: Agent; draft: AgentConfig }
   const versions = useRead<VersionList>(path, { query: { page_size: 1 } });
   const newest = versions.data?.versions[0]?.version_number;
   const live = useRead<Version>(newest === undefined ? null : `${path}/${newest}`);
-  if (agent.publication_state === 'draft') return <Text c="dimmed">This agent was never published: all of it is new.</Text>;
-  return <Loaded query={live}>{(version) => <Differences list={differences(version.config, draft)} />}</Loaded>;
+  if (agent.publication_state === 'draft')
+    return <Text c="dimmed">This agent was never published: all of it is new.</Text>;
+  return (
+    <Loaded query={live}>{(version) => <Differences list={differences(version.config, draft)} />}</Loaded>
+  );
 }
 
 /** Differences as a list: a setting's name may be long, and what it was and is even longer. */
 export function Differences({ list }: { list: readonly Difference[] }) {
-  if (list.length === 0) return <Text c="dimmed">The settings are the same; what changed is an attached tool or knowledge source, or nothing.</Text>;
+  if (list.length === 0)
+    return (
+      <Text c="dimmed">
+        The settings are the same; what changed is an attached tool or knowledge source, or nothing.
+      </Text>
+    );
   return (
     <Stack component="dl" gap="sm" m={0}>
       {list.map(({ path, before, after }) => (
@@ -25,7 +33,8 @@ export function Differences({ list }: { list: readonly Difference[] }) {
             {path}
           </Text>
           <dd className="changed">
-            <del className="diff-old">{before === '' ? '(empty)' : before}</del> <ins className="diff-new">{after === '' ? '(empty)' : after}</ins>
+            <del className="diff-old">{before === '' ? '(empty)' : before}</del>{' '}
+            <ins className="diff-new">{after === '' ? '(empty)' : after}</ins>
           </dd>
         </div>
       ))}

@@ -1,4 +1,7 @@
-/** The draft being edited: a working copy of the configuration, what has changed in it, and how it differs from what callers get. */
+/**
+ * The draft being edited: a working copy of the configuration, what has changed in it, and how it differs
+ * from what callers get.
+ */
 import type { AgentConfig } from '../api/types.ts';
 
 /** Sections of a configuration. */
@@ -17,9 +20,13 @@ const NOT_CONFIGURED = new Set(['agent_id', 'config_hash', 'updated_at']);
 
 /** Sections that differ from what was loaded: the body of a change. Null when nothing does. */
 export function changedSections(saved: AgentConfig, edited: AgentConfig): Record<string, unknown> | null {
-  const changed = sectionsOf(edited).filter((name) => JSON.stringify(saved[name]) !== JSON.stringify(edited[name]));
+  const changed = sectionsOf(edited).filter(
+    (name) => JSON.stringify(saved[name]) !== JSON.stringify(edited[name]),
+  );
   if (changed.length === 0) return null;
-  return Object.fromEntries(changed.map((name) => [name, name === 'llm' ? llmPatch(edited.llm) : edited[name]]));
+  return Object.fromEntries(
+    changed.map((name) => [name, name === 'llm' ? llmPatch(edited.llm) : edited[name]]),
+  );
 }
 
 /** One leaf that differs. */
@@ -39,7 +46,9 @@ export function differences(before: AgentConfig, after: AgentConfig): Difference
 
 /** A snapshot's sections as a change that puts them back. */
 export function restorePatch(snapshot: AgentConfig): Record<string, unknown> {
-  return Object.fromEntries(sectionsOf(snapshot).map((name) => [name, name === 'llm' ? llmPatch(snapshot.llm) : snapshot[name]]));
+  return Object.fromEntries(
+    sectionsOf(snapshot).map((name) => [name, name === 'llm' ? llmPatch(snapshot.llm) : snapshot[name]]),
+  );
 }
 
 /** A custom model and one of the platform exclude each other. */
@@ -54,7 +63,12 @@ function sectionsOf(config: AgentConfig): Section[] {
 function leaves(config: AgentConfig): Map<string, string> {
   const found = new Map<string, string>();
   const walk = (value: unknown, path: string) => {
-    if (typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length > 0) {
+    if (
+      typeof value === 'object' &&
+      value !== null &&
+      !Array.isArray(value) &&
+      Object.keys(value).length > 0
+    ) {
       for (const [name, inner] of Object.entries(value)) walk(inner, path === '' ? name : `${path}.${name}`);
     } else found.set(path, typeof value === 'string' ? value : JSON.stringify(value));
   };

@@ -1,5 +1,15 @@
 /** The menu callers meet first: which key means what, and what happens when none is pressed. */
-import { Group, NumberInput, Select, SimpleGrid, Stack, Switch, Text, Textarea, TextInput } from '@mantine/core';
+import {
+  Group,
+  NumberInput,
+  Select,
+  SimpleGrid,
+  Stack,
+  Switch,
+  Text,
+  Textarea,
+  TextInput,
+} from '@mantine/core';
 import type { AgentConfig } from '../api/types.ts';
 import { Add, Remove } from '../parts/list-buttons.tsx';
 import { Section } from '../parts/page.tsx';
@@ -14,7 +24,13 @@ export function KeypadMenu({ menu, change }: { menu: Menu; change: Change }) {
   return (
     <Section
       title="Keypad menu"
-      aside={<Switch label="Begin with a menu" checked={menu.enabled} onChange={(event) => change({ enabled: event.currentTarget.checked })} />}
+      aside={
+        <Switch
+          label="Begin with a menu"
+          checked={menu.enabled}
+          onChange={(event) => change({ enabled: event.currentTarget.checked })}
+        />
+      }
     >
       {menu.enabled ? (
         <Stack>
@@ -35,14 +51,23 @@ export function KeypadMenu({ menu, change }: { menu: Menu; change: Change }) {
           <WhenNothingIsPressed menu={menu} change={change} />
         </Stack>
       ) : (
-        <Text c="dimmed">The agent greets callers itself. With a menu, what they press becomes a variable of its prompt.</Text>
+        <Text c="dimmed">
+          The agent greets callers itself. With a menu, what they press becomes a variable of its prompt.
+        </Text>
       )}
     </Section>
   );
 }
 
-function Options({ options, onChange }: { options: readonly Option[]; onChange: (options: Option[]) => void }) {
-  const change = (index: number, patch: Partial<Option>) => onChange(options.map((option, at) => (at === index ? { ...option, ...patch } : option)));
+function Options({
+  options,
+  onChange,
+}: {
+  options: readonly Option[];
+  onChange: (options: Option[]) => void;
+}) {
+  const change = (index: number, patch: Partial<Option>) =>
+    onChange(options.map((option, at) => (at === index ? { ...option, ...patch } : option)));
   const free = KEYS.filter((key) => !options.some((option) => option.key === key));
   return (
     <Stack gap="xs">
@@ -72,10 +97,17 @@ function Options({ options, onChange }: { options: readonly Option[]; onChange: 
             onChange={(event) => change(index, { value: event.currentTarget.value })}
             style={{ flex: 1, minWidth: 140 }}
           />
-          <Remove what={`key ${option.key}`} onClick={() => onChange(options.filter((_, at) => at !== index))} />
+          <Remove
+            what={`key ${option.key}`}
+            onClick={() => onChange(options.filter((_, at) => at !== index))}
+          />
         </Group>
       ))}
-      <Add what="a key" disabled={free.length === 0} onClick={() => onChange([...options, { key: free[0] ?? '', label: '', value: '' }])} />
+      <Add
+        what="a key"
+        disabled={free.length === 0}
+        onClick={() => onChange([...options, { key: free[0] ?? '', label: '', value: '' }])}
+      />
     </Stack>
   );
 }

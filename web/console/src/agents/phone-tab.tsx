@@ -20,8 +20,14 @@ export function PhoneTab({ config, set }: EditorProps) {
   return (
     <Stack>
       <TransferDestinations config={config} set={set} />
-      <KeypadMenu menu={keypad_menu} change={(patch) => set('conversation', { keypad_menu: { ...keypad_menu, ...patch } })} />
-      <Digits input={keypad_input} change={(patch) => set('conversation', { keypad_input: { ...keypad_input, ...patch } })} />
+      <KeypadMenu
+        menu={keypad_menu}
+        change={(patch) => set('conversation', { keypad_menu: { ...keypad_menu, ...patch } })}
+      />
+      <Digits
+        input={keypad_input}
+        change={(patch) => set('conversation', { keypad_input: { ...keypad_input, ...patch } })}
+      />
       <InitWebhook config={config} set={set} />
     </Stack>
   );
@@ -31,7 +37,13 @@ function Digits({ input, change }: { input: KeypadInput; change: (patch: Partial
   return (
     <Section
       title="Digits during the call"
-      aside={<Switch label="Take digits" checked={input.enabled} onChange={(event) => change({ enabled: event.currentTarget.checked })} />}
+      aside={
+        <Switch
+          label="Take digits"
+          checked={input.enabled}
+          onChange={(event) => change({ enabled: event.currentTarget.checked })}
+        />
+      }
     >
       <SimpleGrid cols={{ base: 1, sm: 2 }}>
         <Select

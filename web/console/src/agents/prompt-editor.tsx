@@ -1,4 +1,7 @@
-/** The system prompt: counted in tokens of o200k_base as the server counts it, with completion of variables after `{{`. */
+/**
+ * The system prompt: counted in tokens of o200k_base as the server counts it, with completion of variables
+ * after `{{`.
+ */
 import { Combobox, Group, Progress, Text, Textarea, useCombobox } from '@mantine/core';
 import { useEffect, useRef, useState } from 'react';
 
@@ -6,15 +9,31 @@ import { useEffect, useRef, useState } from 'react';
 const LIMIT = 4_000;
 const RECOMMENDED = 2_000;
 
-const SYSTEM_VARIABLES = ['channel', 'timezone', 'today', 'language', 'caller_number', 'dialed_number', 'caller_number_spoken'].map(
-  (name) => `system.${name}`,
-);
+const SYSTEM_VARIABLES = [
+  'channel',
+  'timezone',
+  'today',
+  'language',
+  'caller_number',
+  'dialed_number',
+  'caller_number_spoken',
+].map((name) => `system.${name}`);
 
-export function PromptEditor({ value, variables, onChange }: { value: string; variables: readonly string[]; onChange: (text: string) => void }) {
+export function PromptEditor({
+  value,
+  variables,
+  onChange,
+}: {
+  value: string;
+  variables: readonly string[];
+  onChange: (text: string) => void;
+}) {
   const area = useRef<HTMLTextAreaElement>(null);
   const combobox = useCombobox();
   const [started, setStarted] = useState<string | null>(null);
-  const offered = [...variables, ...SYSTEM_VARIABLES].filter((name) => started !== null && name.toLowerCase().startsWith(started.toLowerCase()));
+  const offered = [...variables, ...SYSTEM_VARIABLES].filter(
+    (name) => started !== null && name.toLowerCase().startsWith(started.toLowerCase()),
+  );
 
   const look = () => {
     const element = area.current;
@@ -78,10 +97,17 @@ function TokenCount({ text }: { text: string }) {
   const isOver = tokens !== null && tokens > LIMIT;
   return (
     <Group gap="sm" mt="xs" wrap="nowrap">
-      <Progress value={((tokens ?? 0) / LIMIT) * 100} color={isOver ? 'red' : 'indigo'} w={120} aria-label="Tokens used" />
+      <Progress
+        value={((tokens ?? 0) / LIMIT) * 100}
+        color={isOver ? 'red' : 'indigo'}
+        w={120}
+        aria-label="Tokens used"
+      />
       <Text size="sm" c={isOver ? 'red' : 'dimmed'} className="tabular" role="status">
         {tokens === null ? 'Counting…' : `${tokens} of ${LIMIT} tokens`}
-        {tokens !== null && tokens > RECOMMENDED && !isOver ? ` (below ${RECOMMENDED} the agent answers faster)` : ''}
+        {tokens !== null && tokens > RECOMMENDED && !isOver
+          ? ` (below ${RECOMMENDED} the agent answers faster)`
+          : ''}
       </Text>
     </Group>
   );

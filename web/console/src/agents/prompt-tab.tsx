@@ -30,7 +30,11 @@ export function PromptTab({ config, set }: EditorProps) {
             data={OPENINGS}
             allowDeselect={false}
             value={prompt.first_message_mode}
-            onChange={(mode) => set('prompt', { first_message_mode: (mode ?? 'prompt') as AgentConfig['prompt']['first_message_mode'] })}
+            onChange={(mode) =>
+              set('prompt', {
+                first_message_mode: (mode ?? 'prompt') as AgentConfig['prompt']['first_message_mode'],
+              })
+            }
           />
           {prompt.first_message_mode === 'fixed' && (
             <Textarea
@@ -79,7 +83,9 @@ export function PromptTab({ config, set }: EditorProps) {
 function ModelSection({ config, set }: EditorProps) {
   const models = useRead<Models>('/v1/agent/models');
   const { custom, model } = config.llm;
-  const ids = [...new Set([...(models.data?.llm.map(({ id }) => id) ?? []), model])].filter((id) => id !== '');
+  const ids = [...new Set([...(models.data?.llm.map(({ id }) => id) ?? []), model])].filter(
+    (id) => id !== '',
+  );
   return (
     <Section title="Language model">
       <Stack>
@@ -87,10 +93,21 @@ function ModelSection({ config, set }: EditorProps) {
           label="Use a server of your own"
           description="Any server that speaks OpenAI’s chat completions."
           checked={custom !== null}
-          onChange={(event) => set('llm', { custom: event.currentTarget.checked ? { base_url: '', model: '', has_secret: false } : null })}
+          onChange={(event) =>
+            set('llm', {
+              custom: event.currentTarget.checked ? { base_url: '', model: '', has_secret: false } : null,
+            })
+          }
         />
         {custom === null ? (
-          <Select label="Model" data={ids} allowDeselect={false} searchable value={model} onChange={(id) => id && set('llm', { model: id })} />
+          <Select
+            label="Model"
+            data={ids}
+            allowDeselect={false}
+            searchable
+            value={model}
+            onChange={(id) => id && set('llm', { model: id })}
+          />
         ) : (
           <CustomModel custom={custom} onChange={(next) => set('llm', { custom: next })} />
         )}
@@ -110,13 +127,19 @@ function CustomModel({ custom, onChange }: { custom: Custom; onChange: (custom: 
         value={custom.base_url}
         onChange={(event) => onChange({ ...custom, base_url: event.currentTarget.value })}
       />
-      <TextInput label="Model" value={custom.model} onChange={(event) => onChange({ ...custom, model: event.currentTarget.value })} />
+      <TextInput
+        label="Model"
+        value={custom.model}
+        onChange={(event) => onChange({ ...custom, model: event.currentTarget.value })}
+      />
       <TextInput
         label="Key"
         type="password"
         autoComplete="off"
         description={
-          custom.has_secret ? 'A key is kept. Leave this empty to keep it; another host needs it anew.' : 'Kept encrypted and never shown again.'
+          custom.has_secret
+            ? 'A key is kept. Leave this empty to keep it; another host needs it anew.'
+            : 'Kept encrypted and never shown again.'
         }
         value={custom.api_key ?? ''}
         onChange={(event) => {
@@ -143,7 +166,14 @@ function Variables({ config, set }: EditorProps) {
         const [, name, value] = /^([A-Za-z][A-Za-z0-9_]*)=(.*)$/s.exec(line.trim()) ?? [];
         return name === undefined
           ? []
-          : [[name, typeof defaults[name] !== 'string' && defaults[name] === asWritten(value ?? '') ? asWritten(value ?? '') : (value ?? '')]];
+          : [
+              [
+                name,
+                typeof defaults[name] !== 'string' && defaults[name] === asWritten(value ?? '')
+                  ? asWritten(value ?? '')
+                  : (value ?? ''),
+              ],
+            ];
       }),
     );
   return (

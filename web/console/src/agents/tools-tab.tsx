@@ -26,11 +26,19 @@ export function ToolsTab({ config, set }: EditorProps) {
 
 function ToolsSection({ config, set }: EditorProps) {
   const { tools } = config;
-  const list = useList<ToolList, ToolList['tools'][number]>('/v1/agent/tools', (answer) => answer.tools, { page_size: 100 });
+  const list = useList<ToolList, ToolList['tools'][number]>('/v1/agent/tools', (answer) => answer.tools, {
+    page_size: 100,
+  });
   return (
     <Section
       title="Tools"
-      aside={<Switch label="May use tools" checked={tools.enabled} onChange={(event) => set('tools', { enabled: event.currentTarget.checked })} />}
+      aside={
+        <Switch
+          label="May use tools"
+          checked={tools.enabled}
+          onChange={(event) => set('tools', { enabled: event.currentTarget.checked })}
+        />
+      }
     >
       <LoadedList list={list} empty={<Nothing what="tool" to="/tools" />}>
         {(rows) => (
@@ -43,7 +51,11 @@ function ToolsSection({ config, set }: EditorProps) {
                 description={tool.description}
                 disabled={!tools.enabled}
                 checked={tools.tool_ids.includes(tool.tool_id)}
-                onChange={(event) => set('tools', { tool_ids: toggled(tools.tool_ids, tool.tool_id, event.currentTarget.checked) })}
+                onChange={(event) =>
+                  set('tools', {
+                    tool_ids: toggled(tools.tool_ids, tool.tool_id, event.currentTarget.checked),
+                  })
+                }
               />
             ))}
           </Stack>
@@ -55,7 +67,8 @@ function ToolsSection({ config, set }: EditorProps) {
 
 function HangUp({ config, set }: EditorProps) {
   const system = config.tools.system_tools;
-  const setSystem = (patch: Partial<AgentConfig['tools']['system_tools']>) => set('tools', { system_tools: { ...system, ...patch } });
+  const setSystem = (patch: Partial<AgentConfig['tools']['system_tools']>) =>
+    set('tools', { system_tools: { ...system, ...patch } });
   return (
     <Section title="Hanging up">
       <Stack>
@@ -71,7 +84,12 @@ function HangUp({ config, set }: EditorProps) {
               data={FAREWELLS}
               allowDeselect={false}
               value={system.hang_up_call_farewell_mode}
-              onChange={(mode) => setSystem({ hang_up_call_farewell_mode: (mode ?? 'generated') as typeof system.hang_up_call_farewell_mode })}
+              onChange={(mode) =>
+                setSystem({
+                  hang_up_call_farewell_mode: (mode ??
+                    'generated') as typeof system.hang_up_call_farewell_mode,
+                })
+              }
             />
             {system.hang_up_call_farewell_mode === 'fixed' && (
               <Textarea
@@ -122,7 +140,11 @@ function KnowledgeSection({ config, set }: EditorProps) {
                 checked={knowledge.knowledge_source_ids.includes(source.knowledge_source_id)}
                 onChange={(event) =>
                   set('knowledge_base', {
-                    knowledge_source_ids: toggled(knowledge.knowledge_source_ids, source.knowledge_source_id, event.currentTarget.checked),
+                    knowledge_source_ids: toggled(
+                      knowledge.knowledge_source_ids,
+                      source.knowledge_source_id,
+                      event.currentTarget.checked,
+                    ),
                     ...(event.currentTarget.checked ? { enabled: true } : {}),
                   })
                 }

@@ -41,20 +41,36 @@ const FAILURES = [
 ];
 
 export function TransferDestinations({ config, set }: EditorProps) {
-  const { transfer_destinations: destinations, transfer_refuse_questions: refusesQuestions } = config.conversation;
+  const { transfer_destinations: destinations, transfer_refuse_questions: refusesQuestions } =
+    config.conversation;
   const put = (list: Destination[]) => set('conversation', { transfer_destinations: list });
   return (
-    <Section title="Putting callers through" aside={<Add disabled={destinations.length >= 50} onClick={() => put([...destinations, NEW])} />}>
+    <Section
+      title="Putting callers through"
+      aside={<Add disabled={destinations.length >= 50} onClick={() => put([...destinations, NEW])} />}
+    >
       <Stack gap="lg">
         {destinations.length === 0 && (
-          <Text c="dimmed">The agent cannot transfer calls. Add a number or a SIP address it may put callers through to.</Text>
+          <Text c="dimmed">
+            The agent cannot transfer calls. Add a number or a SIP address it may put callers through to.
+          </Text>
         )}
         {destinations.map((destination, index) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: a destination being typed has no identity but its place.
-          <Stack key={index} component="fieldset" gap="sm" m={0} p="md" bd="1px solid var(--line)" style={{ borderRadius: 8, minWidth: 0 }}>
+          <Stack
+            // biome-ignore lint/suspicious/noArrayIndexKey: a destination being typed has no identity but its place.
+            key={index}
+            component="fieldset"
+            gap="sm"
+            m={0}
+            p="md"
+            bd="1px solid var(--line)"
+            style={{ borderRadius: 8, minWidth: 0 }}
+          >
             <Where
               destination={destination}
-              change={(patch) => put(destinations.map((other, at) => (at === index ? { ...other, ...patch } : other)))}
+              change={(patch) =>
+                put(destinations.map((other, at) => (at === index ? { ...other, ...patch } : other)))
+              }
               onRemove={() => put(destinations.filter((_, at) => at !== index))}
             />
           </Stack>
@@ -63,7 +79,9 @@ export function TransferDestinations({ config, set }: EditorProps) {
           <Switch
             label="Not while it is asking something"
             checked={refusesQuestions}
-            onChange={(event) => set('conversation', { transfer_refuse_questions: event.currentTarget.checked })}
+            onChange={(event) =>
+              set('conversation', { transfer_refuse_questions: event.currentTarget.checked })
+            }
           />
         )}
       </Stack>
@@ -71,7 +89,15 @@ export function TransferDestinations({ config, set }: EditorProps) {
   );
 }
 
-function Where({ destination, change, onRemove }: { destination: Destination; change: Change; onRemove: () => void }) {
+function Where({
+  destination,
+  change,
+  onRemove,
+}: {
+  destination: Destination;
+  change: Change;
+  onRemove: () => void;
+}) {
   const isPhone = destination.type === 'phone';
   return (
     <>
@@ -99,7 +125,11 @@ function Where({ destination, change, onRemove }: { destination: Destination; ch
           label={isPhone ? 'Number' : 'Address'}
           placeholder={isPhone ? '+14155550123' : 'sip:desk@example.com'}
           value={isPhone ? destination.phone_number : destination.sip_uri}
-          onChange={(event) => change(isPhone ? { phone_number: event.currentTarget.value } : { sip_uri: event.currentTarget.value })}
+          onChange={(event) =>
+            change(
+              isPhone ? { phone_number: event.currentTarget.value } : { sip_uri: event.currentTarget.value },
+            )
+          }
           style={{ flex: 1, minWidth: 180 }}
         />
         <Remove what={destination.label === '' ? 'this destination' : destination.label} onClick={onRemove} />
@@ -121,7 +151,12 @@ function How({ destination, change }: { destination: Destination; change: Change
   return (
     <>
       <SimpleGrid cols={{ base: 1, sm: 2 }}>
-        <Choice label="Put through" data={MODES} value={mode} onChange={(value) => change({ mode: value as Destination['mode'] })} />
+        <Choice
+          label="Put through"
+          data={MODES}
+          value={mode}
+          onChange={(value) => change({ mode: value as Destination['mode'] })}
+        />
         {mode === 'warm' && (
           <Choice
             label="Connected"
@@ -140,11 +175,17 @@ function How({ destination, change }: { destination: Destination; change: Change
           label="When nobody answers"
           data={FAILURES}
           value={on_failure.action}
-          onChange={(value) => change({ on_failure: { ...on_failure, action: value as Destination['on_failure']['action'] } })}
+          onChange={(value) =>
+            change({ on_failure: { ...on_failure, action: value as Destination['on_failure']['action'] } })
+          }
         />
       </SimpleGrid>
       {announcement_mode === 'fixed' && (
-        <Words label="Announcement" value={destination.announcement_message} onChange={(text) => change({ announcement_message: text })} />
+        <Words
+          label="Announcement"
+          value={destination.announcement_message}
+          onChange={(text) => change({ announcement_message: text })}
+        />
       )}
       {mode === 'warm' && warm_connect === 'briefing' && (
         <Words
@@ -163,10 +204,35 @@ function How({ destination, change }: { destination: Destination; change: Change
   );
 }
 
-function Choice(props: { label: string; data: typeof MODES; value: string; onChange: (value: string) => void }) {
-  return <Select {...props} allowDeselect={false} onChange={(value) => value !== null && props.onChange(value)} />;
+function Choice(props: {
+  label: string;
+  data: typeof MODES;
+  value: string;
+  onChange: (value: string) => void;
+}) {
+  return (
+    <Select {...props} allowDeselect={false} onChange={(value) => value !== null && props.onChange(value)} />
+  );
 }
 
-function Words({ label, value, maxLength = 500, onChange }: { label: string; value: string; maxLength?: number; onChange: (text: string) => void }) {
-  return <Textarea label={label} autosize maxLength={maxLength} value={value} onChange={(event) => onChange(event.currentTarget.value)} />;
+function Words({
+  label,
+  value,
+  maxLength = 500,
+  onChange,
+}: {
+  label: string;
+  value: string;
+  maxLength?: number;
+  onChange: (text: string) => void;
+}) {
+  return (
+    <Textarea
+      label={label}
+      autosize
+      maxLength={maxLength}
+      value={value}
+      onChange={(event) => onChange(event.currentTarget.value)}
+    />
+  );
 }

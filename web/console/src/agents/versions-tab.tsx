@@ -31,7 +31,10 @@ export function VersionsTab({ agent, draft }: { agent: Agent; draft: AgentConfig
           <DraftDiff agent={agent} draft={draft} />
         </Section>
       )}
-      <LoadedList list={list} empty={<Empty title="Nothing published yet">Publish the draft, and this agent takes calls.</Empty>}>
+      <LoadedList
+        list={list}
+        empty={<Empty title="Nothing published yet">Publish the draft, and this agent takes calls.</Empty>}
+      >
         {(versions) => (
           <DataTable label="Versions" heads={['Version', 'Title', 'Published', '']}>
             {versions.map((version, index) => (

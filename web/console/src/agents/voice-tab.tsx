@@ -1,5 +1,16 @@
 /** How the agent sounds and how it hears. */
-import { Button, Group, Select, SimpleGrid, Slider, Stack, Switch, TagsInput, Text, TextInput } from '@mantine/core';
+import {
+  Button,
+  Group,
+  Select,
+  SimpleGrid,
+  Slider,
+  Stack,
+  Switch,
+  TagsInput,
+  Text,
+  TextInput,
+} from '@mantine/core';
 import { IconPlayerPlay } from '@tabler/icons-react';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -19,7 +30,9 @@ export function VoiceTab({ config, set }: EditorProps) {
   const models = useRead<Models>('/v1/agent/models');
   const { voice, asr } = config;
   const voices = models.data?.voices ?? [];
-  const asrIds = [...new Set([...(models.data?.asr.map(({ id }) => id) ?? []), asr.model])].filter((id) => id !== '');
+  const asrIds = [...new Set([...(models.data?.asr.map(({ id }) => id) ?? []), asr.model])].filter(
+    (id) => id !== '',
+  );
   return (
     <Stack>
       <Section title="Voice">
@@ -29,7 +42,10 @@ export function VoiceTab({ config, set }: EditorProps) {
               label="Voice"
               searchable
               allowDeselect={false}
-              data={voices.map(({ id, name, languages }) => ({ value: id, label: `${name} · ${languages.join(', ')}` }))}
+              data={voices.map(({ id, name, languages }) => ({
+                value: id,
+                label: `${name} · ${languages.join(', ')}`,
+              }))}
               value={voice.voice_id}
               onChange={(id) => id && set('voice', { voice_id: id })}
             />
@@ -39,7 +55,9 @@ export function VoiceTab({ config, set }: EditorProps) {
               allowDeselect={false}
               data={LANGUAGES.map((code) => ({ value: code, label: LANGUAGE_NAMES.of(code) ?? code }))}
               value={voice.speaking_language}
-              onChange={(code) => code && set('voice', { speaking_language: code as AgentConfig['voice']['speaking_language'] })}
+              onChange={(code) =>
+                code && set('voice', { speaking_language: code as AgentConfig['voice']['speaking_language'] })
+              }
             />
           </SimpleGrid>
           <div>
@@ -68,7 +86,13 @@ export function VoiceTab({ config, set }: EditorProps) {
       </Section>
       <Section title="Hearing">
         <Stack>
-          <Select label="Recogniser" data={asrIds} allowDeselect={false} value={asr.model} onChange={(id) => id && set('asr', { model: id })} />
+          <Select
+            label="Recogniser"
+            data={asrIds}
+            allowDeselect={false}
+            value={asr.model}
+            onChange={(id) => id && set('asr', { model: id })}
+          />
           <TagsInput
             label="Words to listen for"
             description="Names and terms the recogniser should prefer, up to 50."

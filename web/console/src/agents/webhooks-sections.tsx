@@ -14,14 +14,23 @@ const NO_INIT: Init = { url: '', has_secret: false, timeout_seconds: 5 };
 export function PostCallWebhooks({ config, set }: EditorProps) {
   const endpoints: Sent<AgentConfig['webhooks']['post_call'][number]>[] = config.webhooks.post_call;
   const change = (index: number, patch: { url?: string; secret?: string }) =>
-    set('webhooks', { post_call: endpoints.map((endpoint, at) => (at === index ? { ...endpoint, ...patch } : endpoint)) });
+    set('webhooks', {
+      post_call: endpoints.map((endpoint, at) => (at === index ? { ...endpoint, ...patch } : endpoint)),
+    });
   return (
     <Section
       title="Webhooks after a call"
-      aside={<Add disabled={endpoints.length >= 5} onClick={() => set('webhooks', { post_call: [...endpoints, { url: '', has_secret: false }] })} />}
+      aside={
+        <Add
+          disabled={endpoints.length >= 5}
+          onClick={() => set('webhooks', { post_call: [...endpoints, { url: '', has_secret: false }] })}
+        />
+      }
     >
       {endpoints.length === 0 && (
-        <Text c="dimmed">Nobody is told. Add an address, and it gets what was said and what came of it after each call.</Text>
+        <Text c="dimmed">
+          Nobody is told. Add an address, and it gets what was said and what came of it after each call.
+        </Text>
       )}
       <Stack>
         {endpoints.map((endpoint, index) => (
@@ -36,7 +45,10 @@ export function PostCallWebhooks({ config, set }: EditorProps) {
               style={{ flex: 2, minWidth: 220 }}
             />
             <Secret endpoint={endpoint} onChange={(secret) => change(index, { secret })} />
-            <Remove what={endpoint.url} onClick={() => set('webhooks', { post_call: endpoints.filter((_, at) => at !== index) })} />
+            <Remove
+              what={endpoint.url}
+              onClick={() => set('webhooks', { post_call: endpoints.filter((_, at) => at !== index) })}
+            />
           </Group>
         ))}
       </Stack>
@@ -46,7 +58,8 @@ export function PostCallWebhooks({ config, set }: EditorProps) {
 
 export function InitWebhook({ config, set }: EditorProps) {
   const init: Sent<Init> | null = config.webhooks.conversation_init;
-  const change = (patch: Partial<Sent<Init>>) => set('webhooks', { conversation_init: { ...(init ?? NO_INIT), ...patch } });
+  const change = (patch: Partial<Sent<Init>>) =>
+    set('webhooks', { conversation_init: { ...(init ?? NO_INIT), ...patch } });
   return (
     <Section
       title="Webhook before a phone call"
@@ -54,13 +67,16 @@ export function InitWebhook({ config, set }: EditorProps) {
         <Switch
           label="Ask it"
           checked={init !== null}
-          onChange={(event) => set('webhooks', { conversation_init: event.currentTarget.checked ? NO_INIT : null })}
+          onChange={(event) =>
+            set('webhooks', { conversation_init: event.currentTarget.checked ? NO_INIT : null })
+          }
         />
       }
     >
       <Stack>
         <Text size="sm" c="dimmed">
-          Your server is told who calls and answers with variables for this one call. Without an answer in time the call begins with their defaults.
+          Your server is told who calls and answers with variables for this one call. Without an answer in
+          time the call begins with their defaults.
         </Text>
         {init && (
           <Group align="flex-end" gap="xs">
@@ -89,7 +105,13 @@ export function InitWebhook({ config, set }: EditorProps) {
   );
 }
 
-function Secret({ endpoint, onChange }: { endpoint: Sent<{ has_secret: boolean }>; onChange: (secret: string) => void }) {
+function Secret({
+  endpoint,
+  onChange,
+}: {
+  endpoint: Sent<{ has_secret: boolean }>;
+  onChange: (secret: string) => void;
+}) {
   return (
     <TextInput
       label="Signing secret"

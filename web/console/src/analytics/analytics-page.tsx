@@ -1,4 +1,7 @@
-/** How calls went over time: how many, how long, what they cost, how fast the agent answered and why they ended. */
+/**
+ * How calls went over time: how many, how long, what they cost, how fast the agent answered and why they
+ * ended.
+ */
 import '@mantine/charts/styles.css';
 import { BarChart, LineChart } from '@mantine/charts';
 import { Alert, SegmentedControl, Select, SimpleGrid, Table } from '@mantine/core';
@@ -19,7 +22,19 @@ const RANGES = [
   { value: '90', label: '90 days' },
 ];
 const DAY_MS = 86_400_000;
-const COLORS = ['indigo.5', 'teal.6', 'orange.5', 'red.6', 'grape.5', 'cyan.6', 'lime.6', 'pink.5', 'yellow.6', 'blue.4', 'gray.5'];
+const COLORS = [
+  'indigo.5',
+  'teal.6',
+  'orange.5',
+  'red.6',
+  'grape.5',
+  'cyan.6',
+  'lime.6',
+  'pink.5',
+  'yellow.6',
+  'blue.4',
+  'gray.5',
+];
 const DAY = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric', timeZone: 'UTC' });
 const HOUR = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
 
@@ -30,7 +45,11 @@ export default function AnalyticsPage() {
   const agentId = search.get('agent_id') ?? '';
   const agents = useRead<{ agents: Agent[] }>('/v1/agent/agents', { query: { page_size: 100 } });
   const analytics = useRead<Analytics>('/v1/agent/analytics', {
-    query: { from: new Date(openedMs - Number(days) * DAY_MS).toISOString(), interval: days === '1' ? 'hour' : 'day', agent_id: agentId },
+    query: {
+      from: new Date(openedMs - Number(days) * DAY_MS).toISOString(),
+      interval: days === '1' ? 'hour' : 'day',
+      agent_id: agentId,
+    },
     refetchMs: 60_000,
   });
   const set = (name: string, value: string | null) =>
@@ -56,7 +75,12 @@ export default function AnalyticsPage() {
             value={agentId || null}
             onChange={(value) => set('agent_id', value)}
           />
-          <SegmentedControl data={RANGES} value={days} onChange={(value) => set('days', value)} aria-label="Range" />
+          <SegmentedControl
+            data={RANGES}
+            value={days}
+            onChange={(value) => set('days', value)}
+            aria-label="Range"
+          />
         </>
       }
     >
@@ -67,7 +91,8 @@ export default function AnalyticsPage() {
 
 function Figures({ analytics }: { analytics: Analytics }) {
   const { totals, agents } = analytics;
-  if (totals.calls === 0) return <Empty title="No call in this time">Choose a longer range, or another agent.</Empty>;
+  if (totals.calls === 0)
+    return <Empty title="No call in this time">Choose a longer range, or another agent.</Empty>;
   return (
     <>
       {analytics.truncated && (
@@ -79,17 +104,28 @@ function Figures({ analytics }: { analytics: Analytics }) {
         stats={[
           { label: 'Calls', value: String(totals.calls), hint: `${totals.live} running now` },
           { label: 'Answer rate', value: percent(totals.answer_rate), hint: `${totals.answered} connected` },
-          { label: 'Average length', value: duration(totals.average_seconds), hint: `${duration(totals.total_seconds)} in all` },
+          {
+            label: 'Average length',
+            value: duration(totals.average_seconds),
+            hint: `${duration(totals.total_seconds)} in all`,
+          },
           {
             label: 'Median response',
             value: milliseconds(totals.latency.p50_ms),
             hint: `95 % within ${milliseconds(totals.latency.p95_ms)}, 99 % within ${milliseconds(totals.latency.p99_ms)}`,
           },
-          { label: 'Cost', value: dollars(totals.cost), hint: totals.latency.turns === 1 ? '1 turn' : `${totals.latency.turns} turns` },
+          {
+            label: 'Cost',
+            value: dollars(totals.cost),
+            hint: totals.latency.turns === 1 ? '1 turn' : `${totals.latency.turns} turns`,
+          },
         ]}
       />
       <Charts analytics={analytics} />
-      <DataTable label="Agents" heads={['Agent', 'Calls', 'Answer rate', 'Average length', 'Median response', 'Cost']}>
+      <DataTable
+        label="Agents"
+        heads={['Agent', 'Calls', 'Answer rate', 'Average length', 'Median response', 'Cost']}
+      >
         {agents.map((agent) => (
           <Table.Tr key={agent.agent_id}>
             <Table.Td>
@@ -122,7 +158,14 @@ function Charts({ analytics: { buckets, interval, totals } }: { analytics: Analy
     '95 %': bucket.latency.p95_ms,
     ...Object.fromEntries(reasons.map((reason) => [words(reason), bucket.end_reasons[reason] ?? 0])),
   }));
-  const shared = { h: 220, data: rows, dataKey: 'at', withLegend: true, textColor: 'var(--mantine-color-dimmed)', gridAxis: 'x' } as const;
+  const shared = {
+    h: 220,
+    data: rows,
+    dataKey: 'at',
+    withLegend: true,
+    textColor: 'var(--mantine-color-dimmed)',
+    gridAxis: 'x',
+  } as const;
   return (
     <SimpleGrid cols={{ base: 1, md: 2 }}>
       <Section title="Calls">
@@ -139,7 +182,10 @@ function Charts({ analytics: { buckets, interval, totals } }: { analytics: Analy
         <BarChart
           {...shared}
           type="stacked"
-          series={reasons.map((reason, index) => ({ name: words(reason), color: COLORS[index % COLORS.length] ?? 'gray.5' }))}
+          series={reasons.map((reason, index) => ({
+            name: words(reason),
+            color: COLORS[index % COLORS.length] ?? 'gray.5',
+          }))}
         />
       </Section>
       <Section title="Response, ms">

@@ -13,7 +13,11 @@ export class ApiError extends Error {
   readonly reason: string | null;
   readonly fields: readonly FieldProblem[];
 
-  constructor(status: number, message: string, details: { reason?: string | null; fields?: readonly FieldProblem[] } = {}) {
+  constructor(
+    status: number,
+    message: string,
+    details: { reason?: string | null; fields?: readonly FieldProblem[] } = {},
+  ) {
     super(message);
     this.name = 'ApiError';
     this.status = status;
@@ -33,7 +37,12 @@ type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
 export type Query = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
 /** Sends a request and returns the answer whatever its form. Throws `ApiError`. */
-export async function request(method: Method, path: string, body?: unknown, signal?: AbortSignal): Promise<Response> {
+export async function request(
+  method: Method,
+  path: string,
+  body?: unknown,
+  signal?: AbortSignal,
+): Promise<Response> {
   const isForm = body instanceof FormData;
   const init: RequestInit = {
     method,
@@ -49,16 +58,28 @@ export async function request(method: Method, path: string, body?: unknown, sign
     response = await fetch(path, init);
   } catch (error) {
     if (signal?.aborted) throw error;
-    throw new ApiError(0, 'The server cannot be reached. Check the connection, or whether Parley is running.');
+    throw new ApiError(
+      0,
+      'The server cannot be reached. Check the connection, or whether Parley is running.',
+    );
   }
   if (!response.ok) throw await refusal(response);
   return response;
 }
 
 /** Sends a request and returns its JSON; undefined where the answer has no body. */
-export async function call<Answer = void>(method: Method, path: string, body?: unknown, signal?: AbortSignal): Promise<Answer> {
+export async function call<Answer = void>(
+  method: Method,
+  path: string,
+  body?: unknown,
+  signal?: AbortSignal,
+): Promise<Answer> {
   const response = await request(method, path, body, signal);
-  return (response.status === 204 || response.headers.get('content-length') === '0' ? undefined : await response.json()) as Answer;
+  return (
+    response.status === 204 || response.headers.get('content-length') === '0'
+      ? undefined
+      : await response.json()
+  ) as Answer;
 }
 
 /** A path with its query string. */

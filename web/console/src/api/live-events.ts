@@ -1,4 +1,7 @@
-/** The live event stream (`GET /v1/agent/events`): read with fetch, because an EventSource cannot send a key; opened again whenever it ends. */
+/**
+ * The live event stream (`GET /v1/agent/events`): read with fetch, because an EventSource cannot send a key;
+ * opened again whenever it ends.
+ */
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { isKeyRefusal, request } from './client.ts';
@@ -9,7 +12,9 @@ export type SessionRow = SessionList['sessions'][number];
 
 const RETRY_MS = 3_000;
 
-/** Keeps lists, details and figures of calls fresh while the console is open; true while the stream is there. */
+/**
+ * Keeps lists, details and figures of calls fresh while the console is open; true while the stream is there.
+ */
 export function useLiveEvents(): boolean {
   const client = useQueryClient();
   const [isLive, setIsLive] = useState(false);
@@ -24,7 +29,8 @@ export function useLiveEvents(): boolean {
         try {
           await readStream(abort.signal, { onReady: () => setIsLive(true), onSession });
         } catch (error) {
-          // The next attempt tells whether it is back; a key that is refused is told by what reads the account.
+          // The next attempt tells whether it is back; a key that is refused is told by what reads the
+          // account.
           if (isKeyRefusal(error)) void client.invalidateQueries({ queryKey: ['/v1/account'] });
         }
         setIsLive(false);
@@ -37,7 +43,10 @@ export function useLiveEvents(): boolean {
   return isLive;
 }
 
-async function readStream(signal: AbortSignal, told: { onReady(): void; onSession(row: SessionRow): void }): Promise<void> {
+async function readStream(
+  signal: AbortSignal,
+  told: { onReady(): void; onSession(row: SessionRow): void },
+): Promise<void> {
   const response = await request('GET', '/v1/agent/events', undefined, signal);
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   let waiting = '';

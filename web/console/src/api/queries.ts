@@ -1,6 +1,15 @@
-/** How pages read: one cached query per address, lists page by page, and changes that make the pages they touch load again. */
+/**
+ * How pages read: one cached query per address, lists page by page, and changes that make the pages they
+ * touch load again.
+ */
 import { notifications } from '@mantine/notifications';
-import { type QueryKey, useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import {
+  type QueryKey,
+  useInfiniteQuery,
+  useMutation,
+  useQuery,
+  useQueryClient,
+} from '@tanstack/react-query';
 import { ApiError, call, isKeyRefusal, type Query, withQuery } from './client.ts';
 
 /** What every list answers beside its rows. */
@@ -10,20 +19,29 @@ interface PageInfo {
 }
 
 /** Reads an address; `refetchMs` reads it again and again. */
-export function useRead<Answer>(path: string | null, options: { readonly query?: Query; readonly refetchMs?: number | false } = {}) {
+export function useRead<Answer>(
+  path: string | null,
+  options: { readonly query?: Query; readonly refetchMs?: number | false } = {},
+) {
   return useQuery({
     queryKey: [path, options.query ?? {}],
-    queryFn: ({ signal }) => call<Answer>('GET', withQuery(path ?? '', options.query ?? {}), undefined, signal),
+    queryFn: ({ signal }) =>
+      call<Answer>('GET', withQuery(path ?? '', options.query ?? {}), undefined, signal),
     enabled: path !== null,
     ...(options.refetchMs === undefined ? {} : { refetchInterval: options.refetchMs }),
   });
 }
 
 /** Reads a list page by page; `rows` are those of all pages so far. */
-export function useList<Answer extends PageInfo, Row>(path: string, rowsOf: (answer: Answer) => readonly Row[], query: Query = {}) {
+export function useList<Answer extends PageInfo, Row>(
+  path: string,
+  rowsOf: (answer: Answer) => readonly Row[],
+  query: Query = {},
+) {
   const list = useInfiniteQuery({
     queryKey: [path, query, 'list'],
-    queryFn: ({ pageParam, signal }) => call<Answer>('GET', withQuery(path, { ...query, cursor: pageParam }), undefined, signal),
+    queryFn: ({ pageParam, signal }) =>
+      call<Answer>('GET', withQuery(path, { ...query, cursor: pageParam }), undefined, signal),
     initialPageParam: null as string | null,
     getNextPageParam: (last) => (last.has_more ? last.next_cursor : null),
   });
@@ -36,10 +54,17 @@ export type ListQuery<Row> = Pick<
   'rows' | 'error' | 'refetch' | 'hasNextPage' | 'fetchNextPage' | 'isFetchingNextPage'
 >;
 
-/** Changes something, tells how it went, and has every address that begins with one of `touches` read again. */
+/**
+ * Changes something, tells how it went, and has every address that begins with one of `touches` read again.
+ */
 export function useChange<Input = void, Answer = unknown>(
   change: (input: Input) => Promise<Answer>,
-  options: { readonly touches: readonly string[]; readonly done?: string; readonly onDone?: (answer: Answer) => void; readonly quiet?: boolean },
+  options: {
+    readonly touches: readonly string[];
+    readonly done?: string;
+    readonly onDone?: (answer: Answer) => void;
+    readonly quiet?: boolean;
+  },
 ) {
   const client = useQueryClient();
   return useMutation({
@@ -52,7 +77,13 @@ export function useChange<Input = void, Answer = unknown>(
     onError: (error) => {
       // What reads the account sees that too, and says so.
       if (isKeyRefusal(error)) void client.invalidateQueries({ queryKey: ['/v1/account'] });
-      if (!options.quiet) notifications.show({ title: 'That did not work', message: messageOf(error), color: 'red', autoClose: 10_000 });
+      if (!options.quiet)
+        notifications.show({
+          title: 'That did not work',
+          message: messageOf(error),
+          color: 'red',
+          autoClose: 10_000,
+        });
     },
   });
 }

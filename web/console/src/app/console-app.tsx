@@ -98,7 +98,8 @@ function createClient(onKeyRefused: () => void): QueryClient {
       queries: {
         staleTime: 5_000,
         // A refusal stays one; only a server that is away may be back.
-        retry: (failures, error) => failures < 2 && (!(error instanceof ApiError) || error.status === 0 || error.status >= 502),
+        retry: (failures, error) =>
+          failures < 2 && (!(error instanceof ApiError) || error.status === 0 || error.status >= 502),
       },
     },
   });

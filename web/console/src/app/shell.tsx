@@ -71,11 +71,21 @@ export function Shell({ children, onSignOut }: { children: ReactNode; onSignOut:
   const [isOpen, menu] = useDisclosure(false);
   const isLive = useLiveEvents();
   return (
-    <AppShell header={{ height: 56 }} navbar={{ width: 220, breakpoint: 'sm', collapsed: { mobile: !isOpen } }} padding="md">
+    <AppShell
+      header={{ height: 56 }}
+      navbar={{ width: 220, breakpoint: 'sm', collapsed: { mobile: !isOpen } }}
+      padding="md"
+    >
       <AppShell.Header px="md" style={{ background: 'var(--card)' }}>
         <Group h="100%" justify="space-between" wrap="nowrap">
           <Group gap="sm" wrap="nowrap">
-            <Burger opened={isOpen} onClick={menu.toggle} hiddenFrom="sm" size="sm" aria-label={isOpen ? 'Close the menu' : 'Open the menu'} />
+            <Burger
+              opened={isOpen}
+              onClick={menu.toggle}
+              hiddenFrom="sm"
+              size="sm"
+              aria-label={isOpen ? 'Close the menu' : 'Open the menu'}
+            />
             <Link href="/" className="row-link" onClick={menu.close}>
               <Group gap="xs" wrap="nowrap">
                 <img src="/icon.svg" alt="" width="26" height="26" />
@@ -134,7 +144,13 @@ function Tools({ isLive, onSignOut }: { isLive: boolean; onSignOut: () => void }
   const other = isDark ? 'light' : 'dark';
   return (
     <Group gap="xs" wrap="nowrap">
-      <Tooltip label={isLive ? 'Calls appear here as they happen' : 'Not connected to the live events; pages may be a little behind'}>
+      <Tooltip
+        label={
+          isLive
+            ? 'Calls appear here as they happen'
+            : 'Not connected to the live events; pages may be a little behind'
+        }
+      >
         <Group gap={6} wrap="nowrap" mr="xs" visibleFrom="xs">
           <span className="live-dot" data-off={!isLive} aria-hidden />
           <Text size="sm" c="dimmed">
@@ -154,7 +170,13 @@ function Tools({ isLive, onSignOut }: { isLive: boolean; onSignOut: () => void }
       >
         {isDark ? <IconSun size={18} /> : <IconMoon size={18} />}
       </ActionIcon>
-      <ActionIcon variant="subtle" color="gray" c="var(--mantine-color-text)" aria-label="Sign out" onClick={onSignOut}>
+      <ActionIcon
+        variant="subtle"
+        color="gray"
+        c="var(--mantine-color-text)"
+        aria-label="Sign out"
+        onClick={onSignOut}
+      >
         <IconLogout size={18} />
       </ActionIcon>
     </Group>

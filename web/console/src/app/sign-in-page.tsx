@@ -1,5 +1,16 @@
 /** Signing in: an API key, kept for this tab or on this device. */
-import { Alert, Anchor, Button, Center, Checkbox, Code, PasswordInput, Stack, Text, Title } from '@mantine/core';
+import {
+  Alert,
+  Anchor,
+  Button,
+  Center,
+  Checkbox,
+  Code,
+  PasswordInput,
+  Stack,
+  Text,
+  Title,
+} from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { call } from '../api/client.ts';
@@ -43,7 +54,11 @@ export function SignInPage({ isKeyRefused, onSignedIn }: { isKeyRefused: boolean
             onChange={(event) => setKey(event.currentTarget.value)}
             visibilityToggleButtonProps={{ 'aria-label': 'Show the key' }}
           />
-          <Checkbox label="Stay signed in on this device" checked={isRemembered} onChange={(event) => setRemembered(event.currentTarget.checked)} />
+          <Checkbox
+            label="Stay signed in on this device"
+            checked={isRemembered}
+            onChange={(event) => setRemembered(event.currentTarget.checked)}
+          />
           {isKeyRefused && !signIn.isError && (
             <Alert color="yellow" role="alert" variant="outline" title="You were signed out">
               Your key was revoked or has expired. Sign in with another one to go on where you were.
@@ -58,7 +73,8 @@ export function SignInPage({ isKeyRefused, onSignedIn }: { isKeyRefused: boolean
             Sign in
           </Button>
           <Text size="sm" c="dimmed">
-            The operator’s key is in <Code>credentials.json</Code> of the data directory, whose place is printed when Parley starts. Just looking?{' '}
+            The operator’s key is in <Code>credentials.json</Code> of the data directory, whose place is
+            printed when Parley starts. Just looking?{' '}
             <Anchor href="/" underline="always">
               Talk to the demo agent
             </Anchor>

@@ -1,7 +1,21 @@
-/** Colours and defaults of the console. Text colours keep 4.5:1 against their ground in both schemes (WCAG AA). */
+/**
+ * Colours and defaults of the console. Text colours keep 4.5:1 against their ground in both schemes (WCAG
+ * AA).
+ */
 import { Alert, type CSSVariablesResolver, createTheme, type MantineColorsTuple } from '@mantine/core';
 
-const indigo: MantineColorsTuple = ['#eef0ff', '#dfe1fd', '#bdc0f7', '#989df1', '#7a80ec', '#6169e8', '#4f46e5', '#4038c9', '#352fa8', '#2a2684'];
+const indigo: MantineColorsTuple = [
+  '#eef0ff',
+  '#dfe1fd',
+  '#bdc0f7',
+  '#989df1',
+  '#7a80ec',
+  '#6169e8',
+  '#4f46e5',
+  '#4038c9',
+  '#352fa8',
+  '#2a2684',
+];
 
 export const theme = createTheme({
   primaryColor: 'indigo',

@@ -19,7 +19,9 @@ const POLL_MS = 2_000;
 export default function BatchCallPage() {
   const { batchId = '' } = useParams<{ batchId: string }>();
   const [isOver, setOver] = useState(false);
-  const batch = useRead<BatchCall>(`/v1/agent/batch-calls/${batchId}`, { refetchMs: isOver ? false : POLL_MS });
+  const batch = useRead<BatchCall>(`/v1/agent/batch-calls/${batchId}`, {
+    refetchMs: isOver ? false : POLL_MS,
+  });
   if (!isOver && batch.data?.finished_at) setOver(true);
   return (
     <LoadedPage query={batch} what="batch" all={['/batch-calls', 'All batches']}>
@@ -71,10 +73,20 @@ function Actions({ batch }: { batch: BatchCall }) {
   const path = `/v1/agent/batch-calls/${batch.batch_call_id}`;
   const [, go] = useLocation();
   const touches = ['/v1/agent/batch-calls'];
-  const pause = useChange(() => call('POST', `${path}/pause`), { touches, done: 'Paused; calls that have begun go on' });
+  const pause = useChange(() => call('POST', `${path}/pause`), {
+    touches,
+    done: 'Paused; calls that have begun go on',
+  });
   const resume = useChange(() => call('POST', `${path}/resume`), { touches, done: 'The batch goes on' });
-  const cancel = useChange(() => call('POST', `${path}/cancel`), { touches, done: 'Cancelled; calls that have begun go on' });
-  const remove = useChange(() => call('DELETE', path), { touches, done: 'Deleted', onDone: () => go('/batch-calls') });
+  const cancel = useChange(() => call('POST', `${path}/cancel`), {
+    touches,
+    done: 'Cancelled; calls that have begun go on',
+  });
+  const remove = useChange(() => call('DELETE', path), {
+    touches,
+    done: 'Deleted',
+    onDone: () => go('/batch-calls'),
+  });
   if (batch.finished_at !== null)
     return (
       <ConfirmButton
@@ -113,9 +125,19 @@ function Settings({ batch: { schedule, pacing, retry, disclosure, ...batch } }: 
   const facts = [
     ['Created', dateTime(batch.created_at)],
     ['Not before', dateTime(schedule.start_at)],
-    ['Calling hours', hours === null ? 'Any' : `${hours.start} to ${hours.end} where they are, ${hours.days.map(words).join(', ')}`],
+    [
+      'Calling hours',
+      hours === null
+        ? 'Any'
+        : `${hours.start} to ${hours.end} where they are, ${hours.days.map(words).join(', ')}`,
+    ],
     ['Pace', `${pacing.concurrent_calls} at once, ${pacing.calls_per_minute} a minute`],
-    ['Called again', retry.max_attempts === 1 ? 'No' : `up to ${retry.max_attempts} calls on ${retry.on.map(words).join(', ').toLowerCase()}`],
+    [
+      'Called again',
+      retry.max_attempts === 1
+        ? 'No'
+        : `up to ${retry.max_attempts} calls on ${retry.on.map(words).join(', ').toLowerCase()}`,
+    ],
     ['Said first', disclosure === '' ? '–' : disclosure],
   ] as const;
   return (

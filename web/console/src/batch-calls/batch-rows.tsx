@@ -1,4 +1,7 @@
-/** The numbers of a batch, in the order of the list, page by page: what they came to, and the way to each call. */
+/**
+ * The numbers of a batch, in the order of the list, page by page: what they came to, and the way to each
+ * call.
+ */
 import { Button, Group, Table, Text } from '@mantine/core';
 import { useState } from 'react';
 import { Link } from 'wouter';
@@ -14,7 +17,15 @@ type Row = BatchRowList['rows'][number];
 const PAGE_SIZE = 50;
 
 /** One page at a time, as running ones are read again and again. */
-export function BatchRows({ batchId, state, refetchMs }: { batchId: string; state: string | null; refetchMs: number | false }) {
+export function BatchRows({
+  batchId,
+  state,
+  refetchMs,
+}: {
+  batchId: string;
+  state: string | null;
+  refetchMs: number | false;
+}) {
   const [cursors, setCursors] = useState<readonly string[]>([]);
   const [shown, setShown] = useState(state);
   if (shown !== state) {

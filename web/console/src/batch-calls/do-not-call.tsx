@@ -13,7 +13,11 @@ import { DataTable } from '../parts/table.tsx';
 type Entry = DoNotCallList['do_not_call'][number];
 
 const PATH = '/v1/agent/do-not-call';
-const SOURCES: Readonly<Record<Entry['source'], string>> = { api: 'You', voice: 'Said so in a call', key: 'Pressed the key in a call' };
+const SOURCES: Readonly<Record<Entry['source'], string>> = {
+  api: 'You',
+  voice: 'Said so in a call',
+  key: 'Pressed the key in a call',
+};
 
 export function DoNotCall() {
   const [number, setNumber] = useState('');
@@ -23,7 +27,10 @@ export function DoNotCall() {
     done: 'No batch calls this number',
     onDone: () => setNumber(''),
   });
-  const remove = useChange((phone: string) => call('DELETE', `${PATH}/${encodeURIComponent(phone)}`), { touches: [PATH], done: 'Removed' });
+  const remove = useChange((phone: string) => call('DELETE', `${PATH}/${encodeURIComponent(phone)}`), {
+    touches: [PATH],
+    done: 'Removed',
+  });
   const submit = (event: FormEvent) => {
     event.preventDefault();
     add.mutate();
@@ -32,7 +39,12 @@ export function DoNotCall() {
     <Section title="Do not call">
       <form onSubmit={submit}>
         <Group align="flex-end" mb="md">
-          <TextInput label="Number" placeholder="+14155550123" value={number} onChange={(event) => setNumber(event.currentTarget.value)} />
+          <TextInput
+            label="Number"
+            placeholder="+14155550123"
+            value={number}
+            onChange={(event) => setNumber(event.currentTarget.value)}
+          />
           <Button type="submit" variant="default" loading={add.isPending} disabled={number.trim() === ''}>
             Do not call
           </Button>

@@ -1,4 +1,6 @@
-/** A new batch: the list, who calls from which number, when, how fast, again or not, and what is said first. */
+/**
+ * A new batch: the list, who calls from which number, when, how fast, again or not, and what is said first.
+ */
 import {
   Alert,
   Button,
@@ -48,13 +50,18 @@ export function NewBatch({ onDone }: { onDone: (batch: BatchCall) => void }) {
   const [fields, setFields] = useState(DEFAULTS);
   const set = (change: Partial<Fields>) => setFields({ ...fields, ...change });
   const agents = useRead<{ agents: Agent[] }>('/v1/agent/agents', { query: { page_size: 100 } });
-  const numbers = useRead<{ phone_numbers: PhoneNumber[] }>('/v1/agent/phone-numbers', { query: { page_size: 100 } });
-  const create = useChange((list: File) => call<BatchCall>('POST', '/v1/agent/batch-calls', formOf(list, fields)), {
-    touches: ['/v1/agent/batch-calls'],
-    done: 'The batch is under way',
-    onDone,
-    quiet: true,
+  const numbers = useRead<{ phone_numbers: PhoneNumber[] }>('/v1/agent/phone-numbers', {
+    query: { page_size: 100 },
   });
+  const create = useChange(
+    (list: File) => call<BatchCall>('POST', '/v1/agent/batch-calls', formOf(list, fields)),
+    {
+      touches: ['/v1/agent/batch-calls'],
+      done: 'The batch is under way',
+      onDone,
+      quiet: true,
+    },
+  );
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (file) create.mutate(file);
@@ -72,7 +79,12 @@ export function NewBatch({ onDone }: { onDone: (batch: BatchCall) => void }) {
           onChange={setFile}
           required
         />
-        <TextInput label="Name" value={fields.name} placeholder={file?.name ?? ''} onChange={(event) => set({ name: event.currentTarget.value })} />
+        <TextInput
+          label="Name"
+          value={fields.name}
+          placeholder={file?.name ?? ''}
+          onChange={(event) => set({ name: event.currentTarget.value })}
+        />
         <SimpleGrid cols={{ base: 1, xs: 2 }}>
           <Select
             label="Agent"
@@ -84,7 +96,10 @@ export function NewBatch({ onDone }: { onDone: (batch: BatchCall) => void }) {
           <Select
             label="Calls from"
             required
-            data={callers.map(({ phone_number_id, phone_number, label }) => ({ value: phone_number_id, label: `${phone_number} ${label}`.trim() }))}
+            data={callers.map(({ phone_number_id, phone_number, label }) => ({
+              value: phone_number_id,
+              label: `${phone_number} ${label}`.trim(),
+            }))}
             value={fields.phone_number_id}
             onChange={(phone_number_id) => set({ phone_number_id })}
           />
@@ -100,7 +115,11 @@ export function NewBatch({ onDone }: { onDone: (batch: BatchCall) => void }) {
         />
         <OptOut fields={fields} set={set} />
         {create.error && <Problems error={create.error} />}
-        <Button type="submit" loading={create.isPending} disabled={!file || fields.agent_id === null || fields.phone_number_id === null}>
+        <Button
+          type="submit"
+          loading={create.isPending}
+          disabled={!file || fields.agent_id === null || fields.phone_number_id === null}
+        >
           Start calling
         </Button>
       </Stack>
@@ -120,8 +139,17 @@ function TextField({
   set,
   name,
   ...input
-}: PartProps & { name: TextName } & Pick<TextInputProps, 'label' | 'description' | 'type' | 'required' | 'maxLength'>) {
-  return <TextInput {...input} value={fields[name]} onChange={(event) => set({ [name]: event.currentTarget.value })} />;
+}: PartProps & { name: TextName } & Pick<
+    TextInputProps,
+    'label' | 'description' | 'type' | 'required' | 'maxLength'
+  >) {
+  return (
+    <TextInput
+      {...input}
+      value={fields[name]}
+      onChange={(event) => set({ [name]: event.currentTarget.value })}
+    />
+  );
 }
 
 function When({ fields, set }: PartProps) {
@@ -129,7 +157,13 @@ function When({ fields, set }: PartProps) {
   return (
     <>
       <SimpleGrid cols={{ base: 1, xs: 3 }}>
-        <TextField {...field} name="start_at" label="Not before" description="Your time; empty: now" type="datetime-local" />
+        <TextField
+          {...field}
+          name="start_at"
+          label="Not before"
+          description="Your time; empty: now"
+          type="datetime-local"
+        />
         <TextField {...field} name="start" label="From" description="Their local time" type="time" required />
         <TextField {...field} name="end" label="Until" description="Their local time" type="time" required />
       </SimpleGrid>
@@ -145,7 +179,11 @@ function When({ fields, set }: PartProps) {
 }
 
 function HowFast({ fields, set }: PartProps) {
-  const number = (name: 'concurrent_calls' | 'calls_per_minute' | 'max_attempts' | 'delay_minutes', label: string, max: number) => (
+  const number = (
+    name: 'concurrent_calls' | 'calls_per_minute' | 'max_attempts' | 'delay_minutes',
+    label: string,
+    max: number,
+  ) => (
     <NumberInput
       label={label}
       min={1}
@@ -177,7 +215,13 @@ function OptOut({ fields, set }: PartProps) {
       {fields.has_opt_out && (
         <>
           <SimpleGrid cols={{ base: 1, xs: 2 }}>
-            <TextField {...field} name="key" label="By this key" description="One of the phone" maxLength={1} />
+            <TextField
+              {...field}
+              name="key"
+              label="By this key"
+              description="One of the phone"
+              maxLength={1}
+            />
             <TextField {...field} name="phrases" label="By saying" description="Separated by commas" />
           </SimpleGrid>
           <TextField {...field} name="confirmation" label="Is then told" />
@@ -206,7 +250,9 @@ function Problems({ error }: { error: unknown }) {
 }
 
 function formOf(list: File, fields: Fields): FormData {
-  const phrases = fields.phrases.split(',').flatMap((phrase) => (phrase.trim() === '' ? [] : [phrase.trim()]));
+  const phrases = fields.phrases
+    .split(',')
+    .flatMap((phrase) => (phrase.trim() === '' ? [] : [phrase.trim()]));
   const form = new FormData();
   const json = {
     schedule: {
@@ -215,7 +261,9 @@ function formOf(list: File, fields: Fields): FormData {
     },
     pacing: { concurrent_calls: fields.concurrent_calls, calls_per_minute: fields.calls_per_minute },
     retry: { max_attempts: fields.max_attempts, delay_seconds: fields.delay_minutes * 60 },
-    opt_out: fields.has_opt_out ? { key: fields.key === '' ? null : fields.key, phrases, confirmation: fields.confirmation } : null,
+    opt_out: fields.has_opt_out
+      ? { key: fields.key === '' ? null : fields.key, phrases, confirmation: fields.confirmation }
+      : null,
   };
   for (const [name, value] of Object.entries(json)) form.set(name, JSON.stringify(value));
   form.set('agent_id', fields.agent_id ?? '');

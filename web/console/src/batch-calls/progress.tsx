@@ -29,7 +29,12 @@ export function BatchProgress({ batch }: { batch: BatchCall }) {
     <div>
       <Progress.Root size="lg" mb={6}>
         {parts.map(([state, color]) => (
-          <Progress.Section key={state} value={(counts[state] / row_count) * 100} color={color} aria-label={`${words(state)}: ${counts[state]}`} />
+          <Progress.Section
+            key={state}
+            value={(counts[state] / row_count) * 100}
+            color={color}
+            aria-label={`${words(state)}: ${counts[state]}`}
+          />
         ))}
       </Progress.Root>
       <Group gap="xs">

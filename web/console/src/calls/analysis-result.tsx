@@ -12,10 +12,20 @@ export function AnalysisResult({ analysis }: { analysis: Analysis }) {
       {analysis.summary !== null && <Text>{analysis.summary}</Text>}
       <dl className="findings">
         {analysis.data.map(({ name, value, rationale }) => (
-          <Finding key={`data ${name}`} name={name} value={value === null ? 'Not said' : String(value)} why={rationale} />
+          <Finding
+            key={`data ${name}`}
+            name={name}
+            value={value === null ? 'Not said' : String(value)}
+            why={rationale}
+          />
         ))}
         {analysis.criteria_results.map(({ name, result, rationale }) => (
-          <Finding key={`criterion ${name}`} name={name} value={<StateBadge state={result} />} why={rationale} />
+          <Finding
+            key={`criterion ${name}`}
+            name={name}
+            value={<StateBadge state={result} />}
+            why={rationale}
+          />
         ))}
       </dl>
     </Stack>

@@ -1,4 +1,7 @@
-/** What a listener would notice in a call: where somebody spoke over the agent, heard from the loudness of both sides, and the silences the session explains. */
+/**
+ * What a listener would notice in a call: where somebody spoke over the agent, heard from the loudness of
+ * both sides, and the silences the session explains.
+ */
 import type { SessionDetail } from '../api/types.ts';
 import { type DecodedRecording, STEP_MS } from './decode-recording.ts';
 
@@ -28,7 +31,9 @@ export function audioEvents(
 ): AudioEvent[] {
   const replies = stretches(agent);
   const interruptions = stretches(user).flatMap((speech): AudioEvent[] => {
-    const over = replies.find(({ fromMs, toMs }) => fromMs < speech.fromMs && toMs - speech.fromMs >= OVERLAP_MS);
+    const over = replies.find(
+      ({ fromMs, toMs }) => fromMs < speech.fromMs && toMs - speech.fromMs >= OVERLAP_MS,
+    );
     if (!over) return [];
     return [
       {

@@ -20,13 +20,22 @@ export function CallFacts({ session }: { session: SessionDetail }) {
     ['Came by', words(session.source)],
     ...(session.caller_number === null
       ? []
-      : ([['Caller', <Id key="caller" value={session.caller_number} what="the number" />]] as [string, ReactNode][])),
+      : ([['Caller', <Id key="caller" value={session.caller_number} what="the number" />]] as [
+          string,
+          ReactNode,
+        ][])),
     ...(session.dialed_number === null
       ? []
-      : ([['Dialled', <Id key="dialled" value={session.dialed_number} what="the number" />]] as [string, ReactNode][])),
+      : ([['Dialled', <Id key="dialled" value={session.dialed_number} what="the number" />]] as [
+          string,
+          ReactNode,
+        ][])),
     ...(session.sip_call_id === null
       ? []
-      : ([['SIP Call-ID', <Id key="sip" value={session.sip_call_id} what="the Call-ID" isShort />]] as [string, ReactNode][])),
+      : ([['SIP Call-ID', <Id key="sip" value={session.sip_call_id} what="the Call-ID" isShort />]] as [
+          string,
+          ReactNode,
+        ][])),
     ...Object.entries(session.sip_headers ?? {}).map(([name, value]): [string, ReactNode] => [name, value]),
     ...(session.timezone === null ? [] : ([['Time zone', session.timezone]] as [string, ReactNode][])),
   ];

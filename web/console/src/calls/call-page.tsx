@@ -1,4 +1,7 @@
-/** One call: what was heard and said, on its waveform and in words; how fast each turn was, what tools did, what came of it, and who was told. */
+/**
+ * One call: what was heard and said, on its waveform and in words; how fast each turn was, what tools did,
+ * what came of it, and who was told.
+ */
 import { Alert, Button, Group, Stack, Text } from '@mantine/core';
 import { useEffect, useState } from 'react';
 import { Link, useParams, useSearchParams } from 'wouter';
@@ -45,20 +48,31 @@ function Call({ path, session }: { path: string; session: SessionDetail }) {
   const [divergence, setDivergence] = useState<ReplayedCall['divergence']>(null);
   const divergesAtMs = divergence && momentOf(divergence);
   const [nowMs, setNowMs] = useState<number | null>(null);
-  const end = useChange(() => call('POST', `${path}/end`), { touches: ['/v1/agent/sessions'], done: 'The call is being ended' });
+  const end = useChange(() => call('POST', `${path}/end`), {
+    touches: ['/v1/agent/sessions'],
+    done: 'The call is being ended',
+  });
   return (
     <Page
       title={`${otherParty(session)} with ${session.agent_name}`}
       intro={
         <Group gap="sm" mt={4}>
-          <StateBadge state={session.status} label={session.status === 'active' ? 'Running' : words(session.status)} />
+          <StateBadge
+            state={session.status}
+            label={session.status === 'active' ? 'Running' : words(session.status)}
+          />
           {session.end_reason !== null && <Text size="sm">{words(session.end_reason)}</Text>}
           <Id value={session.session_id} what="the session’s id" />
         </Group>
       }
       actions={
         isLive && (
-          <ConfirmButton color="red" title="End this call?" text="The agent hangs up at once, without a goodbye." onConfirm={() => end.mutate()}>
+          <ConfirmButton
+            color="red"
+            title="End this call?"
+            text="The agent hangs up at once, without a goodbye."
+            onConfirm={() => end.mutate()}
+          >
             End call
           </ConfirmButton>
         )
@@ -68,7 +82,8 @@ function Call({ path, session }: { path: string; session: SessionDetail }) {
       {isLive ? (
         <Alert color="teal" variant="outline" title="This call is running">
           <Stack gap="sm">
-            What is said appears below after each turn; the recording can be heard as soon as the call has ended.
+            What is said appears below after each turn; the recording can be heard as soon as the call has
+            ended.
             {session.status !== 'pending' && <JoinCall sessionId={session.session_id} />}
           </Stack>
         </Alert>
@@ -80,9 +95,17 @@ function Call({ path, session }: { path: string; session: SessionDetail }) {
       </Section>
       <CallFacts session={session} />
       <Section title="Transcript">
-        <Timeline session={session} nowMs={nowMs} linkedMs={linkedMs} divergesAtMs={divergesAtMs} onSeek={isLive ? null : listenFrom} />
+        <Timeline
+          session={session}
+          nowMs={nowMs}
+          linkedMs={linkedMs}
+          divergesAtMs={divergesAtMs}
+          onSeek={isLive ? null : listenFrom}
+        />
       </Section>
-      {!isLive && <Replay session={session} divergence={divergence} onReplayed={setDivergence} onSeek={listenFrom} />}
+      {!isLive && (
+        <Replay session={session} divergence={divergence} onReplayed={setDivergence} onSeek={listenFrom} />
+      )}
       <AnalysisSection path={path} session={session} />
       <DeliveriesSection path={path} />
       <Text size="sm">
@@ -96,7 +119,10 @@ function Call({ path, session }: { path: string; session: SessionDetail }) {
 
 function AnalysisSection({ path, session }: { path: string; session: SessionDetail }) {
   const { analysis } = session;
-  const again = useChange(() => call('POST', `${path}/analysis`), { touches: [path], done: 'It is being worked out again' });
+  const again = useChange(() => call('POST', `${path}/analysis`), {
+    touches: [path],
+    done: 'It is being worked out again',
+  });
   if (analysis === null) return null;
   const isRerunnable = analysis.status === 'skipped' || analysis.status === 'error';
   return (
@@ -116,7 +142,10 @@ function AnalysisSection({ path, session }: { path: string; session: SessionDeta
 }
 
 function DeliveriesSection({ path }: { path: string }) {
-  const deliveries = useRead<Deliveries>(`${path}/deliveries`, { query: { page_size: 100 }, refetchMs: 10_000 });
+  const deliveries = useRead<Deliveries>(`${path}/deliveries`, {
+    query: { page_size: 100 },
+    refetchMs: 10_000,
+  });
   return (
     <Stack gap="xs">
       <Text component="h2" fw={600}>
@@ -125,7 +154,9 @@ function DeliveriesSection({ path }: { path: string }) {
       <Loaded query={deliveries}>
         {({ deliveries: rows }) =>
           rows.length === 0 ? (
-            <Text c="dimmed">Nobody was told about this call: its agent has no post-call webhook, or the call is not over.</Text>
+            <Text c="dimmed">
+              Nobody was told about this call: its agent has no post-call webhook, or the call is not over.
+            </Text>
           ) : (
             <DeliveriesTable rows={rows} />
           )

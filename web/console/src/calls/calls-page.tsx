@@ -1,4 +1,7 @@
-/** Every call, filtered as the API can filter, live. The filters stand in the address, so that a view can be sent to somebody. */
+/**
+ * Every call, filtered as the API can filter, live. The filters stand in the address, so that a view can be
+ * sent to somebody.
+ */
 import { Button, Group, MultiSelect, Select, TextInput } from '@mantine/core';
 import { useDebouncedCallback, useDisclosure } from '@mantine/hooks';
 import { useSearchParams } from 'wouter';
@@ -24,12 +27,24 @@ const END_REASONS = [
   'cancelled',
   'dial_failed',
 ];
-const FILTERS = ['agent_id', 'status', 'end_reason', 'direction', 'caller_number', 'sip_call_id', 'created_after', 'created_before'] as const;
+const FILTERS = [
+  'agent_id',
+  'status',
+  'end_reason',
+  'direction',
+  'caller_number',
+  'sip_call_id',
+  'created_after',
+  'created_before',
+] as const;
 type Filter = (typeof FILTERS)[number];
 
 export default function CallsPage() {
   const [search, setSearch] = useSearchParams();
-  const filters = Object.fromEntries(FILTERS.map((name) => [name, search.get(name) ?? ''])) as Record<Filter, string>;
+  const filters = Object.fromEntries(FILTERS.map((name) => [name, search.get(name) ?? ''])) as Record<
+    Filter,
+    string
+  >;
   const isFiltered = Object.values(filters).some((value) => value !== '');
   const set = (name: Filter, value: string | null) =>
     setSearch((before) => {
@@ -38,7 +53,11 @@ export default function CallsPage() {
       else next.set(name, value);
       return next;
     });
-  const query = { ...filters, created_after: asInstant(filters.created_after), created_before: asInstant(filters.created_before) };
+  const query = {
+    ...filters,
+    created_after: asInstant(filters.created_after),
+    created_before: asInstant(filters.created_before),
+  };
   const list = useList<SessionList, SessionRow>('/v1/agent/sessions', (answer) => answer.sessions, query);
   return (
     <Page
@@ -57,7 +76,9 @@ export default function CallsPage() {
         list={list}
         empty={
           <Empty title={isFiltered ? 'No call is like that' : 'No call yet'}>
-            {isFiltered ? 'Take a filter away.' : 'Calls by phone and from web pages appear here the moment they are answered.'}
+            {isFiltered
+              ? 'Take a filter away.'
+              : 'Calls by phone and from web pages appear here the moment they are answered.'}
           </Empty>
         }
       >
@@ -67,8 +88,16 @@ export default function CallsPage() {
   );
 }
 
-function Filters({ filters, set }: { filters: Record<Filter, string>; set: (name: Filter, value: string | null) => void }) {
-  const agents = useRead<{ agents: Agent[] }>('/v1/agent/agents', { query: { page_size: 100, include_archived: true } });
+function Filters({
+  filters,
+  set,
+}: {
+  filters: Record<Filter, string>;
+  set: (name: Filter, value: string | null) => void;
+}) {
+  const agents = useRead<{ agents: Agent[] }>('/v1/agent/agents', {
+    query: { page_size: 100, include_archived: true },
+  });
   const later = useDebouncedCallback(set, 300);
   const [isOpen, open] = useDisclosure(false);
   const listOf = (name: Filter) => (filters[name] === '' ? [] : filters[name].split(','));
@@ -78,7 +107,14 @@ function Filters({ filters, set }: { filters: Record<Filter, string>; set: (name
       <Button variant="default" hiddenFrom="sm" aria-expanded={isOpen} onClick={open.toggle}>
         {isOpen ? 'Hide the filters' : 'Filters'}
       </Button>
-      <Group className="filters" data-open={isOpen} align="flex-end" gap="xs" role="search" aria-label="Filters">
+      <Group
+        className="filters"
+        data-open={isOpen}
+        align="flex-end"
+        gap="xs"
+        role="search"
+        aria-label="Filters"
+      >
         <Select
           label="Agent"
           clearable

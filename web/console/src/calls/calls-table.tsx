@@ -52,5 +52,9 @@ function endOf(row: SessionRow): string {
 
 function CallIcon({ row }: { row: SessionRow }) {
   if (row.source !== 'phone' && row.caller_number === null) return <IconWorld size={17} aria-label="Web" />;
-  return row.direction === 'outbound' ? <IconPhoneOutgoing size={17} aria-label="Outbound" /> : <IconPhoneIncoming size={17} aria-label="Inbound" />;
+  return row.direction === 'outbound' ? (
+    <IconPhoneOutgoing size={17} aria-label="Outbound" />
+  ) : (
+    <IconPhoneIncoming size={17} aria-label="Inbound" />
+  );
 }

@@ -1,4 +1,7 @@
-/** A recording brought into the page: both speakers decoded, laid on one time line, as a stereo WAV to play and as loudness to draw. */
+/**
+ * A recording brought into the page: both speakers decoded, laid on one time line, as a stereo WAV to play
+ * and as loudness to draw.
+ */
 import type { Recording } from '../api/types.ts';
 
 /** Loudness is kept per this much time, ms. */
@@ -47,7 +50,10 @@ export async function decodeRecording(recording: Recording, signal: AbortSignal)
 function mixInto(stereo: Int16Array, side: number, samples: Float32Array, offset: number): void {
   for (let index = 0; index < samples.length; index++) {
     const at = (index + offset) * 2 + side;
-    stereo[at] = Math.max(-32_768, Math.min(32_767, (stereo[at] ?? 0) + Math.round((samples[index] ?? 0) * 32_767)));
+    stereo[at] = Math.max(
+      -32_768,
+      Math.min(32_767, (stereo[at] ?? 0) + Math.round((samples[index] ?? 0) * 32_767)),
+    );
   }
 }
 
@@ -57,7 +63,8 @@ function loudness(stereo: Int16Array, side: number, rateHz: number): Float32Arra
   for (let step = 0; step < steps.length; step++) {
     let peak = 0;
     const end = Math.min(stereo.length, (step + 1) * perStep * 2);
-    for (let at = step * perStep * 2 + side; at < end; at += 2) peak = Math.max(peak, Math.abs(stereo[at] ?? 0));
+    for (let at = step * perStep * 2 + side; at < end; at += 2)
+      peak = Math.max(peak, Math.abs(stereo[at] ?? 0));
     steps[step] = peak / 32_768;
   }
   return steps;

@@ -17,7 +17,13 @@ export function JoinCall({ sessionId }: { sessionId: string }) {
   return (
     <Group>
       {!isIn && (
-        <Button size="xs" leftSection={<IconEar size={16} />} loading={isBusy} disabled={state === 'over'} onClick={listen}>
+        <Button
+          size="xs"
+          leftSection={<IconEar size={16} />}
+          loading={isBusy}
+          disabled={state === 'over'}
+          onClick={listen}
+        >
           Listen
         </Button>
       )}

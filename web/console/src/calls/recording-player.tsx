@@ -1,4 +1,7 @@
-/** The recording of a call: the waveform of both speakers, played and sought by mouse or keyboard, with interruptions and silences explained. */
+/**
+ * The recording of a call: the waveform of both speakers, played and sought by mouse or keyboard, with
+ * interruptions and silences explained.
+ */
 import { ActionIcon, Group, Select, Stack, Text, VisuallyHidden } from '@mantine/core';
 import { IconPlayerPause, IconPlayerPlay } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
@@ -29,7 +32,10 @@ interface PlayerProps {
   readonly session: SessionDetail;
   /** A new object seeks. */
   readonly seek: Seek | null;
-  /** Where other settings would have taken the call another way, as wall time in ms; null where nothing was tried. */
+  /**
+   * Where other settings would have taken the call another way, as wall time in ms; null where nothing was
+   * tried.
+   */
   readonly divergesAtMs: number | null;
   /** Told where it plays, as wall time in ms; null while it is stopped. */
   onTime(atMs: number | null): void;
@@ -61,7 +67,12 @@ function useDecoded(sessionId: string) {
   const query = useQuery({
     queryKey: ['decoded recording', sessionId],
     queryFn: async ({ signal }) => {
-      const recording = await call<Recording>('GET', `/v1/agent/sessions/${sessionId}/recording`, undefined, signal);
+      const recording = await call<Recording>(
+        'GET',
+        `/v1/agent/sessions/${sessionId}/recording`,
+        undefined,
+        signal,
+      );
       return recording.status === 'processing' ? null : decodeRecording(recording, signal);
     },
     refetchInterval: ({ state }) => (state.data === null ? ASK_AGAIN_MS : false),
@@ -73,12 +84,21 @@ function useDecoded(sessionId: string) {
   return query;
 }
 
-function Player({ session, recording, seek, divergesAtMs, onTime }: PlayerProps & { recording: DecodedRecording }) {
+function Player({
+  session,
+  recording,
+  seek,
+  divergesAtMs,
+  onTime,
+}: PlayerProps & { recording: DecodedRecording }) {
   const audio = useRef<HTMLAudioElement>(null);
   const [positionMs, setPosition] = useState(0);
   const [isPlaying, setPlaying] = useState(false);
   const noticed = useMemo(() => audioEvents(recording, session.silences), [recording, session.silences]);
-  const events = useMemo(() => withDivergence(noticed, divergesAtMs, recording), [noticed, divergesAtMs, recording]);
+  const events = useMemo(
+    () => withDivergence(noticed, divergesAtMs, recording),
+    [noticed, divergesAtMs, recording],
+  );
   const tell = useRef(onTime);
   tell.current = onTime;
 
@@ -149,11 +169,17 @@ function Player({ session, recording, seek, divergesAtMs, onTime }: PlayerProps 
 }
 
 /** The replay's divergence among what a listener would notice. */
-function withDivergence(events: readonly AudioEvent[], wallMs: number | null, { startMs, durationMs }: DecodedRecording): readonly AudioEvent[] {
+function withDivergence(
+  events: readonly AudioEvent[],
+  wallMs: number | null,
+  { startMs, durationMs }: DecodedRecording,
+): readonly AudioEvent[] {
   if (wallMs === null) return events;
   const atMs = Math.min(durationMs, Math.max(0, wallMs - startMs));
   const text = 'from here the call would have gone another way';
-  return [...events, { kind: 'divergence' as const, atMs, durationMs: 0, text }].sort((a, b) => a.atMs - b.atMs);
+  return [...events, { kind: 'divergence' as const, atMs, durationMs: 0, text }].sort(
+    (a, b) => a.atMs - b.atMs,
+  );
 }
 
 function Legend({ color, label }: { color: string; label: string }) {
@@ -184,11 +210,16 @@ function Events({ events, onSeek }: { events: readonly AudioEvent[]; onSeek: (ms
           <button
             type="button"
             className="line"
-            style={{ '--speaker': event.kind === 'silence' ? 'var(--line)' : EVENT_COLORS[event.kind] } as React.CSSProperties}
+            style={
+              {
+                '--speaker': event.kind === 'silence' ? 'var(--line)' : EVENT_COLORS[event.kind],
+              } as React.CSSProperties
+            }
             onClick={() => onSeek(event.atMs)}
           >
             <Text size="sm" component="span">
-              <span className="tabular">{duration(event.atMs / 1_000)}</span> <strong>{titleOf(event)}</strong>: {event.text}
+              <span className="tabular">{duration(event.atMs / 1_000)}</span>{' '}
+              <strong>{titleOf(event)}</strong>: {event.text}
             </Text>
             <VisuallyHidden>, listen from here</VisuallyHidden>
           </button>

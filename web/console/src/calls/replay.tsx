@@ -1,4 +1,7 @@
-/** A call run again with other settings: where it would first have gone another way, to be seen and heard at that moment. */
+/**
+ * A call run again with other settings: where it would first have gone another way, to be seen and heard at
+ * that moment.
+ */
 import { Alert, Button, Group, NumberInput, Select, SimpleGrid, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { ApiError, call } from '../api/client.ts';
@@ -35,11 +38,17 @@ interface ReplayProps {
 
 export function Replay({ session, divergence, onReplayed, onSeek }: ReplayProps) {
   const [settings, setSettings] = useState<Partial<Conversation>>({});
-  const replay = useChange(() => call<ReplayedCall>('POST', `/v1/agent/sessions/${session.session_id}/replay`, { conversation: settings }), {
-    touches: [],
-    quiet: true,
-    onDone: (answer) => onReplayed(answer.divergence),
-  });
+  const replay = useChange(
+    () =>
+      call<ReplayedCall>('POST', `/v1/agent/sessions/${session.session_id}/replay`, {
+        conversation: settings,
+      }),
+    {
+      touches: [],
+      quiet: true,
+      onDone: (answer) => onReplayed(answer.divergence),
+    },
+  );
   const change = (patch: Partial<Conversation>) => {
     setSettings((before) => ({ ...before, ...patch }));
     replay.reset();
@@ -50,14 +59,21 @@ export function Replay({ session, divergence, onReplayed, onSeek }: ReplayProps)
     <Section
       title="Replay with other settings"
       aside={
-        <Button size="xs" variant="default" disabled={!isChanged} loading={replay.isPending} onClick={() => replay.mutate()}>
+        <Button
+          size="xs"
+          variant="default"
+          disabled={!isChanged}
+          loading={replay.isPending}
+          onClick={() => replay.mutate()}
+        >
           Replay
         </Button>
       }
     >
       <Stack>
         <Text size="sm" c="dimmed">
-          The call is run again as it was recorded, with what you change here. What is left empty stays as it was.
+          The call is run again as it was recorded, with what you change here. What is left empty stays as it
+          was.
         </Text>
         <Settings settings={settings} change={change} />
         <div role="status">
@@ -71,11 +87,23 @@ export function Replay({ session, divergence, onReplayed, onSeek }: ReplayProps)
 
 function problemOf(error: unknown): string {
   const isGone = error instanceof ApiError && error.status === 404;
-  return isGone ? 'Nothing was kept of this call that could be run again, or its time is over.' : messageOf(error);
+  return isGone
+    ? 'Nothing was kept of this call that could be run again, or its time is over.'
+    : messageOf(error);
 }
 
-function Settings({ settings, change }: { settings: Partial<Conversation>; change: (patch: Partial<Conversation>) => void }) {
-  const choose = <Name extends 'eagerness' | 'interruption_sensitivity'>(name: Name, label: string, values: readonly Conversation[Name][]) => (
+function Settings({
+  settings,
+  change,
+}: {
+  settings: Partial<Conversation>;
+  change: (patch: Partial<Conversation>) => void;
+}) {
+  const choose = <Name extends 'eagerness' | 'interruption_sensitivity'>(
+    name: Name,
+    label: string,
+    values: readonly Conversation[Name][],
+  ) => (
     <Select
       label={label}
       placeholder="As it was"
@@ -125,8 +153,10 @@ function Settings({ settings, change }: { settings: Partial<Conversation>; chang
 }
 
 function Outcome({ divergence, onSeek }: { divergence: Divergence | null; onSeek: (atMs: number) => void }) {
-  if (!divergence) return <Text size="sm">Nobody would have noticed anything: the call would have gone the same way.</Text>;
-  const told = (moment: Divergence['was']) => (moment ? `${timeWithTenths(moment.at)}, ${DEEDS[moment.did]}` : 'nothing more happened');
+  if (!divergence)
+    return <Text size="sm">Nobody would have noticed anything: the call would have gone the same way.</Text>;
+  const told = (moment: Divergence['was']) =>
+    moment ? `${timeWithTenths(moment.at)}, ${DEEDS[moment.did]}` : 'nothing more happened';
   return (
     <Alert
       variant="outline"
@@ -137,7 +167,8 @@ function Outcome({ divergence, onSeek }: { divergence: Divergence | null; onSeek
         <Text size="sm">As it was: {told(divergence.was)}.</Text>
         <Text size="sm">With these settings: {told(divergence.would_be)}.</Text>
         <Text size="sm" c="dimmed">
-          What follows was recorded of another call and cannot be judged: {percent(divergence.judged)} of the call was the same.
+          What follows was recorded of another call and cannot be judged: {percent(divergence.judged)} of the
+          call was the same.
         </Text>
         <Group mt={4}>
           <Button size="xs" variant="default" onClick={() => onSeek(momentOf(divergence))}>

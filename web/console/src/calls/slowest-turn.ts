@@ -1,9 +1,15 @@
-/** Which of a call's turns kept its caller waiting longest, and how its longest part compares with the same part of the others. */
+/**
+ * Which of a call's turns kept its caller waiting longest, and how its longest part compares with the same
+ * part of the others.
+ */
 import type { SessionDetail } from '../api/types.ts';
 
 export type Turn = SessionDetail['turns'][number];
 
-/** Parts of a turn in their order, each explained, with a colour that keeps apart from its neighbours in both schemes. */
+/**
+ * Parts of a turn in their order, each explained, with a colour that keeps apart from its neighbours in both
+ * schemes.
+ */
 export const PARTS = [
   ['endpoint_ms', 'Waited for the caller to go on', '#94a3b8'],
   ['transcript_ms', 'Recogniser', '#0d9488'],

@@ -1,4 +1,7 @@
-/** The transcript of a call with its tools, tied to the sound: a press on a line plays from there, and the line being heard is marked. */
+/**
+ * The transcript of a call with its tools, tied to the sound: a press on a line plays from there, and the
+ * line being heard is marked.
+ */
 import { Group, Stack, Text } from '@mantine/core';
 import { useEffect, useRef } from 'react';
 import type { SessionDetail } from '../api/types.ts';
@@ -10,7 +13,12 @@ import { linkToMoment, startOf } from './linked-moment.ts';
 type Item = SessionDetail['items'][number];
 
 const SPEAKERS = { user: 'Caller', assistant: 'Agent', human: 'Colleague' } as const;
-const COLLEAGUES = { joined: 'listens', took_over: 'took the call over', handed_back: 'handed the call back', left: 'left' } as const;
+const COLLEAGUES = {
+  joined: 'listens',
+  took_over: 'took the call over',
+  handed_back: 'handed the call back',
+  left: 'left',
+} as const;
 
 interface TimelineProps {
   readonly session: SessionDetail;
@@ -30,11 +38,14 @@ export function Timeline({ session, nowMs, linkedMs, divergesAtMs, onSeek }: Tim
   useEffect(() => {
     if (linkedMs !== null) linkedLine.current?.scrollIntoView({ block: 'center' });
   }, [linkedMs]);
-  if (items.length === 0) return <Text c="dimmed">Nothing was said{session.status === 'active' ? ' yet' : ''}.</Text>;
-  const lineAt = (ms: number | null) => (ms === null ? -1 : items.findLastIndex((item) => startOf(item, session) <= ms));
+  if (items.length === 0)
+    return <Text c="dimmed">Nothing was said{session.status === 'active' ? ' yet' : ''}.</Text>;
+  const lineAt = (ms: number | null) =>
+    ms === null ? -1 : items.findLastIndex((item) => startOf(item, session) <= ms);
   const linked = lineAt(linkedMs);
   const current = nowMs === null ? linked : lineAt(nowMs);
-  const divergesBefore = divergesAtMs === null ? -1 : items.findIndex((item) => startOf(item, session) >= divergesAtMs);
+  const divergesBefore =
+    divergesAtMs === null ? -1 : items.findIndex((item) => startOf(item, session) >= divergesAtMs);
   return (
     <Stack gap={6} component="ol" p={0} m={0} style={{ listStyle: 'none' }} aria-label="Transcript">
       {items.map((item, index) => (
@@ -43,9 +54,16 @@ export function Timeline({ session, nowMs, linkedMs, divergesAtMs, onSeek }: Tim
           {index === divergesBefore && <Divergence />}
           {item.type === 'message' ? (
             <Group className="said" gap={4} wrap="nowrap" align="flex-start">
-              <Message item={item} isNow={index === current} onSeek={onSeek && (() => onSeek(startOf(item, session)))} />
+              <Message
+                item={item}
+                isNow={index === current}
+                onSeek={onSeek && (() => onSeek(startOf(item, session)))}
+              />
               <span className="said-link">
-                <Copy value={linkToMoment(session, startOf(item, session))} what={`a link to ${timeOfDay(item.created_at)}`} />
+                <Copy
+                  value={linkToMoment(session, startOf(item, session))}
+                  what={`a link to ${timeOfDay(item.created_at)}`}
+                />
               </span>
             </Group>
           ) : (
@@ -63,11 +81,25 @@ export function Timeline({ session, nowMs, linkedMs, divergesAtMs, onSeek }: Tim
 }
 
 function Divergence() {
-  return <div className="note-line divergence">With the other settings the call would have gone another way from here</div>;
+  return (
+    <div className="note-line divergence">
+      With the other settings the call would have gone another way from here
+    </div>
+  );
 }
 
-function Message({ item, isNow, onSeek }: { item: Extract<Item, { type: 'message' }>; isNow: boolean; onSeek: (() => void) | null }) {
-  const style = { '--speaker': item.role === 'assistant' ? 'var(--agent)' : 'var(--user)' } as React.CSSProperties;
+function Message({
+  item,
+  isNow,
+  onSeek,
+}: {
+  item: Extract<Item, { type: 'message' }>;
+  isNow: boolean;
+  onSeek: (() => void) | null;
+}) {
+  const style = {
+    '--speaker': item.role === 'assistant' ? 'var(--agent)' : 'var(--user)',
+  } as React.CSSProperties;
   const content = (
     <>
       <Text size="xs" c="dimmed" component="span" display="block">
@@ -84,7 +116,14 @@ function Message({ item, isNow, onSeek }: { item: Extract<Item, { type: 'message
     );
   }
   return (
-    <button type="button" className="line" style={style} data-now={isNow} aria-current={isNow ? 'true' : undefined} onClick={onSeek}>
+    <button
+      type="button"
+      className="line"
+      style={style}
+      data-now={isNow}
+      aria-current={isNow ? 'true' : undefined}
+      onClick={onSeek}
+    >
       {content}
     </button>
   );
@@ -94,14 +133,16 @@ function Note({ item }: { item: Exclude<Item, { type: 'message' }> }) {
   if (item.type === 'tool_call') {
     return (
       <div className="note-line">
-        {timeOfDay(item.created_at)} · Tool <strong>{item.tool_name}</strong> called with <span className="mono">{item.input}</span>
+        {timeOfDay(item.created_at)} · Tool <strong>{item.tool_name}</strong> called with{' '}
+        <span className="mono">{item.input}</span>
       </div>
     );
   }
   if (item.type === 'tool_result') {
     return (
       <div className="note-line">
-        {timeOfDay(item.created_at)} · <strong>{item.tool_name}</strong> <StateBadge state={item.status} /> {milliseconds(item.latency_ms)}
+        {timeOfDay(item.created_at)} · <strong>{item.tool_name}</strong> <StateBadge state={item.status} />{' '}
+        {milliseconds(item.latency_ms)}
         <pre className="block">{item.output ?? item.error}</pre>
       </div>
     );
@@ -115,7 +156,8 @@ function Note({ item }: { item: Exclude<Item, { type: 'message' }> }) {
   }
   return (
     <div className="note-line">
-      {timeOfDay(item.created_at)} · {words(item.type.replace('.', '_'))}: <span className="mono">{'message' in item ? item.message : ''}</span>
+      {timeOfDay(item.created_at)} · {words(item.type.replace('.', '_'))}:{' '}
+      <span className="mono">{'message' in item ? item.message : ''}</span>
     </div>
   );
 }

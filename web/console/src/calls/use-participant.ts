@@ -1,4 +1,7 @@
-/** A colleague's connection to a running call as React state: listening to both sides, talking with the caller in the agent's place, and handing the call back. */
+/**
+ * A colleague's connection to a running call as React state: listening to both sides, talking with the caller
+ * in the agent's place, and handing the call back.
+ */
 import { useEffect, useRef, useState } from 'react';
 import type { ParticipantMode } from '../../../../config/session-events.ts';
 import { AgentSession } from '../../../client/agent-session.ts';
@@ -19,7 +22,8 @@ interface Connection {
 
 const ASK_AGAIN_MS = 1_500;
 const ASKED_TIMES = 10;
-const NOT_NOW = 'The call could not be taken over just now: a colleague has it, or it is being transferred. You hear it; try again.';
+const NOT_NOW =
+  'The call could not be taken over just now: a colleague has it, or it is being transferred. You hear it; try again.';
 
 export function useParticipant(sessionId: string) {
   const path = `/v1/agent/sessions/${sessionId}/participants`;
@@ -73,7 +77,9 @@ export function useParticipant(sessionId: string) {
     if (isGone.current) leave();
     else if (told === null) {
       setState('joining');
-      await ask(() => (isCurrent() && told === null ? call('PATCH', `${path}/${joined.participantId}`, { mode }) : null));
+      await ask(() =>
+        isCurrent() && told === null ? call('PATCH', `${path}/${joined.participantId}`, { mode }) : null,
+      );
     } else show(told);
   };
 
@@ -83,7 +89,8 @@ export function useParticipant(sessionId: string) {
     setBusy(true);
     if (!now) setState('joining');
     try {
-      if (now && (mode === 'listen' || now.hasMicrophone)) await call('PATCH', `${path}/${now.participantId}`, { mode });
+      if (now && (mode === 'listen' || now.hasMicrophone))
+        await call('PATCH', `${path}/${now.participantId}`, { mode });
       else await open(mode);
     } catch (error) {
       setState((before) => (before === 'joining' ? 'away' : before));
@@ -93,10 +100,21 @@ export function useParticipant(sessionId: string) {
     }
   };
 
-  return { state, isBusy, problem, listen: () => void change('listen'), takeOver: () => void change('take_over'), leave };
+  return {
+    state,
+    isBusy,
+    problem,
+    listen: () => void change('listen'),
+    takeOver: () => void change('take_over'),
+    leave,
+  };
 }
 
-async function join(path: string, mode: ParticipantMode, callbacks: NonNullable<Parameters<typeof AgentSession.start>[0]['callbacks']>) {
+async function join(
+  path: string,
+  mode: ParticipantMode,
+  callbacks: NonNullable<Parameters<typeof AgentSession.start>[0]['callbacks']>,
+) {
   const grant = await call<ParticipantGrant>('POST', path, { mode });
   const hasMicrophone = mode === 'take_over';
   const session = await AgentSession.start({ sessionToken: grant, microphone: hasMicrophone, callbacks });

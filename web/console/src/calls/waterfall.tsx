@@ -1,4 +1,7 @@
-/** The latency waterfall: which turn kept the caller waiting longest and why, and of each turn what the time from the caller's end of speech to the agent's first sound was spent on. */
+/**
+ * The latency waterfall: which turn kept the caller waiting longest and why, and of each turn what the time
+ * from the caller's end of speech to the agent's first sound was spent on.
+ */
 import { Group, Stack, Table, Text } from '@mantine/core';
 import { Link } from 'wouter';
 import { milliseconds, seconds, timeOfDay } from '../parts/format.ts';
@@ -8,7 +11,12 @@ import { longestPart, median, PARTS, SLOW_FROM_MS, slowestTurn, type Turn } from
 const HEADS = ['Turn', 'Total', 'From end of speech to first sound'] as const;
 
 export function Waterfall({ turns, sessionId }: { turns: readonly Turn[]; sessionId: string }) {
-  if (turns.length === 0) return <Text c="dimmed">No spoken turn was answered. What is typed is answered at once and has no waterfall.</Text>;
+  if (turns.length === 0)
+    return (
+      <Text c="dimmed">
+        No spoken turn was answered. What is typed is answered at once and has no waterfall.
+      </Text>
+    );
   const scaleMs = Math.max(...turns.map(({ total_ms }) => total_ms), 1);
   return (
     <Stack>
@@ -42,7 +50,9 @@ export function Waterfall({ turns, sessionId }: { turns: readonly Turn[]; sessio
   );
 }
 
-/** What somebody who asks why a call was slow wants to know first. Nothing where no spoken turn was answered. */
+/**
+ * What somebody who asks why a call was slow wants to know first. Nothing where no spoken turn was answered.
+ */
 export function Verdict({ turns, sessionId }: { turns: readonly Turn[]; sessionId: string }) {
   const slowest = slowestTurn(turns);
   if (!slowest) return null;
@@ -50,7 +60,11 @@ export function Verdict({ turns, sessionId }: { turns: readonly Turn[]; sessionI
   const isSlow = turn.total_ms >= SLOW_FROM_MS;
   const usual = usualMs === null ? '' : ` In its other turns that took ${milliseconds(usualMs)}.`;
   return (
-    <section className="card verdict" aria-label="Slowest answer" style={{ '--speaker': isSlow ? part[2] : 'var(--user)' } as React.CSSProperties}>
+    <section
+      className="card verdict"
+      aria-label="Slowest answer"
+      style={{ '--speaker': isSlow ? part[2] : 'var(--user)' } as React.CSSProperties}
+    >
       <Text fw={600} component="h2">
         {isSlow ? 'The slowest answer took ' : 'Every answer came in time; the slowest took '}
         {seconds(turn.total_ms)} (
@@ -61,20 +75,27 @@ export function Verdict({ turns, sessionId }: { turns: readonly Turn[]; sessionI
       </Text>
       <Text>
         {capital(turn.explanation)}.{usual}
-        {turns.length > 1 && ` Median of ${turns.length} answers: ${milliseconds(median(turns.map(({ total_ms }) => total_ms)))}.`}
+        {turns.length > 1 &&
+          ` Median of ${turns.length} answers: ${milliseconds(median(turns.map(({ total_ms }) => total_ms)))}.`}
       </Text>
     </section>
   );
 }
 
 function TurnRow({ turn, sessionId, scaleMs }: { turn: Turn; sessionId: string; scaleMs: number }) {
-  const told = PARTS.filter(([name]) => turn[name] > 0).map(([name, label]) => `${label} ${milliseconds(turn[name])}`);
+  const told = PARTS.filter(([name]) => turn[name] > 0).map(
+    ([name, label]) => `${label} ${milliseconds(turn[name])}`,
+  );
   const isSlow = turn.total_ms >= SLOW_FROM_MS;
   const [longest, , color] = longestPart(turn);
   return (
     <Table.Tr>
       <Table.Td>
-        <Link className="text-link" href={`/calls/${sessionId}?turn=${turn.turn_id}`} aria-label={`Turn ${turn.turn_id} in the transcript`}>
+        <Link
+          className="text-link"
+          href={`/calls/${sessionId}?turn=${turn.turn_id}`}
+          aria-label={`Turn ${turn.turn_id} in the transcript`}
+        >
           {turn.turn_id}
         </Link>
         <Text size="xs" c="dimmed" className="nowrap">
@@ -96,7 +117,9 @@ function TurnRow({ turn, sessionId, scaleMs }: { turn: Turn; sessionId: string; 
           ))}
         </div>
         <Text size="sm" mt={4}>
-          {isSlow && <span className="swatch" style={{ background: color, marginInlineEnd: 6 }} aria-hidden />}
+          {isSlow && (
+            <span className="swatch" style={{ background: color, marginInlineEnd: 6 }} aria-hidden />
+          )}
           {capital(turn.explanation)}
         </Text>
         <Text size="xs" c="dimmed">

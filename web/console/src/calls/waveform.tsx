@@ -1,4 +1,7 @@
-/** The waveform of a call: the caller above the line, the agent below, silences hatched, interruptions and a replay's divergence marked, the position as a line. A slider for the keyboard. */
+/**
+ * The waveform of a call: the caller above the line, the agent below, silences hatched, interruptions and a
+ * replay's divergence marked, the position as a line. A slider for the keyboard.
+ */
 import { useComputedColorScheme } from '@mantine/core';
 import { useElementSize } from '@mantine/hooks';
 import { type KeyboardEvent, type PointerEvent, useEffect, useRef } from 'react';
@@ -32,7 +35,12 @@ export function Waveform({ recording, events, positionMs, onSeek }: WaveformProp
     onSeek(((event.clientX - box.left) / box.width) * recording.durationMs);
   };
   const onKey = (event: KeyboardEvent) => {
-    const to = { ArrowLeft: positionMs - KEY_STEP_MS, ArrowRight: positionMs + KEY_STEP_MS, Home: 0, End: recording.durationMs }[event.key];
+    const to = {
+      ArrowLeft: positionMs - KEY_STEP_MS,
+      ArrowRight: positionMs + KEY_STEP_MS,
+      Home: 0,
+      End: recording.durationMs,
+    }[event.key];
     if (to === undefined) return;
     event.preventDefault();
     onSeek(to);
@@ -55,7 +63,10 @@ export function Waveform({ recording, events, positionMs, onSeek }: WaveformProp
   );
 }
 
-function draw(canvas: HTMLCanvasElement, { recording, events, positionMs, width }: Omit<WaveformProps, 'onSeek'> & { width: number }): void {
+function draw(
+  canvas: HTMLCanvasElement,
+  { recording, events, positionMs, width }: Omit<WaveformProps, 'onSeek'> & { width: number },
+): void {
   const scale = devicePixelRatio;
   canvas.width = width * scale;
   canvas.height = HEIGHT * scale;
@@ -90,7 +101,10 @@ function drawSide(
   const perBar = loudness.length / bars;
   for (let bar = 0; bar < bars; bar++) {
     const level = loudness
-      .subarray(Math.floor(bar * perBar), Math.max(Math.floor(bar * perBar) + 1, Math.floor((bar + 1) * perBar)))
+      .subarray(
+        Math.floor(bar * perBar),
+        Math.max(Math.floor(bar * perBar) + 1, Math.floor((bar + 1) * perBar)),
+      )
       .reduce((most, one) => Math.max(most, one), 0);
     const height = Math.max(1, Math.sqrt(level) * (HEIGHT / 2 - 4));
     context.fillRect(bar * 3, up ? HEIGHT / 2 - height : HEIGHT / 2 + 1, 2, height);

@@ -19,7 +19,10 @@ export default function KeysPage() {
     done: 'The key is gone; whoever used it is refused from now on',
   });
   return (
-    <Page title="API keys" intro="A key acts for the whole account. Only its hash is kept, so it is shown once.">
+    <Page
+      title="API keys"
+      intro="A key acts for the whole account. Only its hash is kept, so it is shown once."
+    >
       <NewKey />
       <Loaded query={keys}>
         {({ keys: rows }) => (
@@ -57,7 +60,10 @@ function NewKey() {
   const [created, setCreated] = useState<CreatedKey | null>(null);
   const create = useChange(
     () =>
-      call<CreatedKey>('POST', '/v1/keys', { name: name.trim(), expires_at: expires === '' ? null : new Date(`${expires}T23:59:59`).toISOString() }),
+      call<CreatedKey>('POST', '/v1/keys', {
+        name: name.trim(),
+        expires_at: expires === '' ? null : new Date(`${expires}T23:59:59`).toISOString(),
+      }),
     {
       touches: ['/v1/keys'],
       onDone: (key) => {
@@ -81,14 +87,25 @@ function NewKey() {
             value={name}
             onChange={(event) => setName(event.currentTarget.value)}
           />
-          <TextInput label="Expires" type="date" value={expires} onChange={(event) => setExpires(event.currentTarget.value)} />
+          <TextInput
+            label="Expires"
+            type="date"
+            value={expires}
+            onChange={(event) => setExpires(event.currentTarget.value)}
+          />
           <Button type="submit" loading={create.isPending} disabled={name.trim() === ''}>
             Create key
           </Button>
         </Group>
       </form>
       {created && (
-        <Alert color="teal" variant="outline" mt="md" title="Copy it now; it is not shown again" role="status">
+        <Alert
+          color="teal"
+          variant="outline"
+          mt="md"
+          title="Copy it now; it is not shown again"
+          role="status"
+        >
           <Group gap="xs" wrap="nowrap">
             <Code style={{ overflowWrap: 'anywhere' }}>{created.api_key}</Code>
             <Copy value={created.api_key} what="the key" />

@@ -84,7 +84,12 @@ function Row({ source }: { source: Source }) {
               </Button>
             )}
           </FileButton>
-          <ConfirmButton size="xs" title={`Delete ${source.name}?`} text="It must not be attached to any agent." onConfirm={() => remove.mutate()}>
+          <ConfirmButton
+            size="xs"
+            title={`Delete ${source.name}?`}
+            text="It must not be attached to any agent."
+            onConfirm={() => remove.mutate()}
+          >
             Delete
           </ConfirmButton>
         </Group>

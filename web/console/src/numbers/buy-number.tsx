@@ -14,11 +14,14 @@ export function BuyNumber({ onDone }: { onDone: () => void }) {
   const [wantedArea] = useDebouncedValue(area, 300);
   const query = { country_code: country, area_code: /^\d{3}$/.test(wantedArea) ? wantedArea : '' };
   const found = useRead<AvailableNumbers>('/v1/agent/available-phone-numbers', { query });
-  const buy = useChange((phone_number: string) => call('POST', '/v1/agent/phone-numbers', { provider: 'managed', phone_number }), {
-    touches: ['/v1/agent/phone-numbers', '/v1/agent/available-phone-numbers', '/wallet'],
-    done: 'The number is yours; choose who answers it',
-    onDone,
-  });
+  const buy = useChange(
+    (phone_number: string) => call('POST', '/v1/agent/phone-numbers', { provider: 'managed', phone_number }),
+    {
+      touches: ['/v1/agent/phone-numbers', '/v1/agent/available-phone-numbers', '/wallet'],
+      done: 'The number is yours; choose who answers it',
+      onDone,
+    },
+  );
   return (
     <Stack>
       <Group align="flex-end">
@@ -31,7 +34,14 @@ export function BuyNumber({ onDone }: { onDone: () => void }) {
           value={country}
           onChange={setCountry}
         />
-        <TextInput label="Area code" placeholder="415" maxLength={3} w={100} value={area} onChange={(event) => setArea(event.currentTarget.value)} />
+        <TextInput
+          label="Area code"
+          placeholder="415"
+          maxLength={3}
+          w={100}
+          value={area}
+          onChange={(event) => setArea(event.currentTarget.value)}
+        />
       </Group>
       <Loaded query={found}>
         {({ available_phone_numbers: numbers }) =>

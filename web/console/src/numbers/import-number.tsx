@@ -19,12 +19,24 @@ export function ImportNumber({ onDone }: { onDone: () => void }) {
   const [fields, setFields] = useState(FIELDS);
   const [addresses, setAddresses] = useState<string[]>([]);
   const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value.trim() !== ''));
-  const create = useChange(() => call('POST', '/v1/agent/phone-numbers', { provider: 'sip', ...given, inbound_allowed_addresses: addresses }), {
-    touches: ['/v1/agent/phone-numbers'],
-    done: 'Imported; choose who answers it',
-    onDone,
-  });
-  const input = (name: Field, label: string, more: { placeholder?: string; type?: string; required?: boolean } = {}) => (
+  const create = useChange(
+    () =>
+      call('POST', '/v1/agent/phone-numbers', {
+        provider: 'sip',
+        ...given,
+        inbound_allowed_addresses: addresses,
+      }),
+    {
+      touches: ['/v1/agent/phone-numbers'],
+      done: 'Imported; choose who answers it',
+      onDone,
+    },
+  );
+  const input = (
+    name: Field,
+    label: string,
+    more: { placeholder?: string; type?: string; required?: boolean } = {},
+  ) => (
     <TextInput
       label={label}
       autoComplete="off"
@@ -47,7 +59,13 @@ export function ImportNumber({ onDone }: { onDone: () => void }) {
         <Text size="sm" c="dimmed">
           Calls in: allowed addresses, or a name and password, or both.
         </Text>
-        <TagsInput label="Addresses calls may come from" placeholder="203.0.113.0/24" value={addresses} onChange={setAddresses} maxTags={32} />
+        <TagsInput
+          label="Addresses calls may come from"
+          placeholder="203.0.113.0/24"
+          value={addresses}
+          onChange={setAddresses}
+          maxTags={32}
+        />
         <SimpleGrid cols={{ base: 1, xs: 2 }}>
           {input('inbound_auth_username', 'Name for calls in')}
           {input('inbound_auth_password', 'Password for calls in', { type: 'password' })}

@@ -58,7 +58,13 @@ export default function NumbersPage() {
       <Modal opened={isBuying} onClose={buying.close} title="Buy a number" size="lg" centered>
         <BuyNumber onDone={buying.close} />
       </Modal>
-      <Modal opened={isImporting} onClose={importing.close} title="Import a number over SIP" size="lg" centered>
+      <Modal
+        opened={isImporting}
+        onClose={importing.close}
+        title="Import a number over SIP"
+        size="lg"
+        centered
+      >
         <ImportNumber onDone={importing.close} />
       </Modal>
     </Page>

@@ -20,14 +20,26 @@ export default function OverviewPage() {
           <StatGrid
             stats={[
               { label: 'Calls', value: String(totals.calls), hint: `${totals.live} running now` },
-              { label: 'Answer rate', value: percent(totals.answer_rate), hint: `${totals.answered} connected` },
-              { label: 'Average length', value: duration(totals.average_seconds), hint: `${duration(totals.total_seconds)} in all` },
+              {
+                label: 'Answer rate',
+                value: percent(totals.answer_rate),
+                hint: `${totals.answered} connected`,
+              },
+              {
+                label: 'Average length',
+                value: duration(totals.average_seconds),
+                hint: `${duration(totals.total_seconds)} in all`,
+              },
               {
                 label: 'Median response',
                 value: milliseconds(totals.latency.p50_ms),
                 hint: `95 % within ${milliseconds(totals.latency.p95_ms)}`,
               },
-              { label: 'Cost', value: dollars(totals.cost), hint: wallet.data ? `${dollars(wallet.data.credit)} credit left` : '' },
+              {
+                label: 'Cost',
+                value: dollars(totals.cost),
+                hint: wallet.data ? `${dollars(wallet.data.credit)} credit left` : '',
+              },
             ]}
           />
         )}
@@ -39,8 +51,12 @@ export default function OverviewPage() {
 }
 
 function Running() {
-  const list = useList<SessionList, SessionRow>('/v1/agent/sessions', (answer) => answer.sessions, { status: 'active,unknown', page_size: 20 });
-  if (list.rows?.length === 0) return <Text c="dimmed">No call is running. One appears here the moment it is answered.</Text>;
+  const list = useList<SessionList, SessionRow>('/v1/agent/sessions', (answer) => answer.sessions, {
+    status: 'active,unknown',
+    page_size: 20,
+  });
+  if (list.rows?.length === 0)
+    return <Text c="dimmed">No call is running. One appears here the moment it is answered.</Text>;
   return (
     <SimpleGrid cols={1} spacing="sm">
       <Text fw={600} component="h2">
@@ -54,7 +70,10 @@ function Running() {
 }
 
 function Recent() {
-  const list = useList<SessionList, SessionRow>('/v1/agent/sessions', (answer) => answer.sessions, { status: 'completed,failed', page_size: 8 });
+  const list = useList<SessionList, SessionRow>('/v1/agent/sessions', (answer) => answer.sessions, {
+    status: 'completed,failed',
+    page_size: 8,
+  });
   return (
     <SimpleGrid cols={1} spacing="sm">
       <Text fw={600} component="h2">
@@ -71,7 +90,8 @@ function Recent() {
               </Button>
             }
           >
-            Test an agent in the browser, phone its number or embed it in a page: what was said, how fast, and why it ended shows up here.
+            Test an agent in the browser, phone its number or embed it in a page: what was said, how fast, and
+            why it ended shows up here.
           </Empty>
         }
       >

@@ -28,7 +28,14 @@ const COLORS: Readonly<Record<string, string>> = {
 /** A state of the API. */
 export function StateBadge({ state, label }: { state: string; label?: string }) {
   return (
-    <Badge variant="dot" color={COLORS[state] ?? 'gray'} tt="none" fw={500} c="var(--mantine-color-text)" miw="max-content">
+    <Badge
+      variant="dot"
+      color={COLORS[state] ?? 'gray'}
+      tt="none"
+      fw={500}
+      c="var(--mantine-color-text)"
+      miw="max-content"
+    >
       {label ?? words(state)}
     </Badge>
   );

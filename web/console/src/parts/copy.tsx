@@ -8,7 +8,14 @@ export function Copy({ value, what }: { value: string; what: string }) {
     <CopyButton value={value}>
       {({ copied, copy }) => (
         <Tooltip label={copied ? 'Copied' : `Copy ${what}`}>
-          <ActionIcon variant="subtle" color="gray" c="dimmed" size="sm" onClick={copy} aria-label={copied ? 'Copied' : `Copy ${what}`}>
+          <ActionIcon
+            variant="subtle"
+            color="gray"
+            c="dimmed"
+            size="sm"
+            onClick={copy}
+            aria-label={copied ? 'Copied' : `Copy ${what}`}
+          >
             {copied ? <IconCheck size={14} /> : <IconCopy size={14} />}
           </ActionIcon>
         </Tooltip>
@@ -18,7 +25,15 @@ export function Copy({ value, what }: { value: string; what: string }) {
 }
 
 /** An id, whole or shortened, with its copy button. */
-export function Id({ value, what = 'the id', isShort = false }: { value: string; what?: string; isShort?: boolean }) {
+export function Id({
+  value,
+  what = 'the id',
+  isShort = false,
+}: {
+  value: string;
+  what?: string;
+  isShort?: boolean;
+}) {
   return (
     <Group gap={4} wrap="nowrap" display="inline-flex">
       <Text component="span" className="mono" c="dimmed">

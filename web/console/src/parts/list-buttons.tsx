@@ -3,9 +3,23 @@ import { ActionIcon, Button } from '@mantine/core';
 import { IconTrash } from '@tabler/icons-react';
 
 /** One more; `what` names it where several lists share a section. */
-export function Add({ what, disabled = false, onClick }: { what?: string; disabled?: boolean; onClick: () => void }) {
+export function Add({
+  what,
+  disabled = false,
+  onClick,
+}: {
+  what?: string;
+  disabled?: boolean;
+  onClick: () => void;
+}) {
   return (
-    <Button size="xs" variant="default" disabled={disabled} onClick={onClick} style={{ alignSelf: 'flex-start' }}>
+    <Button
+      size="xs"
+      variant="default"
+      disabled={disabled}
+      onClick={onClick}
+      style={{ alignSelf: 'flex-start' }}
+    >
       {what === undefined ? 'Add' : `Add ${what}`}
     </Button>
   );

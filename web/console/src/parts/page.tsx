@@ -4,7 +4,17 @@ import { useDocumentTitle } from '@mantine/hooks';
 import type { ReactNode } from 'react';
 
 /** A page: its title (also the window's), a line on what it is for, and what can be done here. */
-export function Page({ title, intro, actions, children }: { title: string; intro?: ReactNode; actions?: ReactNode; children: ReactNode }) {
+export function Page({
+  title,
+  intro,
+  actions,
+  children,
+}: {
+  title: string;
+  intro?: ReactNode;
+  actions?: ReactNode;
+  children: ReactNode;
+}) {
   useDocumentTitle(`${title} · Parley`);
   return (
     <Stack maw={1180} mx="auto" gap="lg" pb="xl">
@@ -27,7 +37,15 @@ export function Page({ title, intro, actions, children }: { title: string; intro
 }
 
 /** A titled part of a page. */
-export function Section({ title, aside, children }: { title: string; aside?: ReactNode; children: ReactNode }) {
+export function Section({
+  title,
+  aside,
+  children,
+}: {
+  title: string;
+  aside?: ReactNode;
+  children: ReactNode;
+}) {
   return (
     <section className="card" aria-label={title}>
       <Group justify="space-between" mb="md" gap="xs">

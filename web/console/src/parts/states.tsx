@@ -1,4 +1,7 @@
-/** What a page shows while it loads, when there is nothing, and when something went wrong; and the wrapper that chooses between them. */
+/**
+ * What a page shows while it loads, when there is nothing, and when something went wrong; and the wrapper
+ * that chooses between them.
+ */
 import { Alert, Button, Center, Loader, Skeleton, Stack, Text, Title } from '@mantine/core';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import type { UseQueryResult } from '@tanstack/react-query';
@@ -20,7 +23,13 @@ export function Loading() {
 /** An error with what can be done about it. */
 export function Problem({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
   return (
-    <Alert color="red" variant="outline" icon={<IconAlertTriangle />} title="This could not be loaded" role="alert">
+    <Alert
+      color="red"
+      variant="outline"
+      icon={<IconAlertTriangle />}
+      title="This could not be loaded"
+      role="alert"
+    >
       <Stack gap="sm" align="flex-start">
         <Text size="sm">{messageOf(error)}</Text>
         {onRetry && (
@@ -34,7 +43,15 @@ export function Problem({ error, onRetry }: { error: unknown; onRetry?: () => vo
 }
 
 /** Nothing here, and what to do to have something. */
-export function Empty({ title, children, action }: { title: string; children?: ReactNode; action?: ReactNode }) {
+export function Empty({
+  title,
+  children,
+  action,
+}: {
+  title: string;
+  children?: ReactNode;
+  action?: ReactNode;
+}) {
   return (
     <Stack className="card" align="center" gap="xs" py={48} ta="center">
       <Title order={2} size="h4">
@@ -51,7 +68,13 @@ export function Empty({ title, children, action }: { title: string; children?: R
 }
 
 /** Shows a query's answer, or where it stands. */
-export function Loaded<Answer>({ query, children }: { query: UseQueryResult<Answer>; children: (answer: Answer) => ReactNode }) {
+export function Loaded<Answer>({
+  query,
+  children,
+}: {
+  query: UseQueryResult<Answer>;
+  children: (answer: Answer) => ReactNode;
+}) {
   if (query.data !== undefined) return children(query.data);
   if (query.error) return <Problem error={query.error} onRetry={() => void query.refetch()} />;
   return <Lines />;
@@ -96,13 +119,19 @@ export function LoadedList<Row>({
   children: (rows: readonly Row[]) => ReactNode;
 }) {
   const { rows } = list;
-  if (rows === undefined) return list.error ? <Problem error={list.error} onRetry={() => void list.refetch()} /> : <Lines />;
+  if (rows === undefined)
+    return list.error ? <Problem error={list.error} onRetry={() => void list.refetch()} /> : <Lines />;
   if (rows.length === 0) return empty;
   return (
     <Stack>
       {children(rows)}
       {list.hasNextPage && (
-        <Button variant="default" loading={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()} style={{ alignSelf: 'center' }}>
+        <Button
+          variant="default"
+          loading={list.isFetchingNextPage}
+          onClick={() => void list.fetchNextPage()}
+          style={{ alignSelf: 'center' }}
+        >
           Show more
         </Button>
       )}

@@ -1,12 +1,29 @@
-/** Tables: on a phone each row stands as a card of its own, elsewhere what is too wide scrolls inside itself, by keyboard too. */
+/**
+ * Tables: on a phone each row stands as a card of its own, elsewhere what is too wide scrolls inside itself,
+ * by keyboard too.
+ */
 import { Table } from '@mantine/core';
 import type { CSSProperties, ReactNode } from 'react';
 
-export function DataTable({ label, heads, children }: { label: string; heads: readonly string[]; children: ReactNode }) {
+export function DataTable({
+  label,
+  heads,
+  children,
+}: {
+  label: string;
+  heads: readonly string[];
+  children: ReactNode;
+}) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard (WCAG 2.1.1).
     <section className="card flush scroll-x" aria-label={label} tabIndex={0}>
-      <Table className="stacked" style={headsOf(heads)} verticalSpacing="sm" horizontalSpacing="md" highlightOnHover>
+      <Table
+        className="stacked"
+        style={headsOf(heads)}
+        verticalSpacing="sm"
+        horizontalSpacing="md"
+        highlightOnHover
+      >
         <Table.Thead>
           <Table.Tr>
             {heads.map((head) => (

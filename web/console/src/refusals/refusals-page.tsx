@@ -13,14 +13,36 @@ export default function RefusalsPage() {
   const [number, setNumber] = useState('');
   const [reason, setReason] = useState('');
   const [query] = useDebouncedValue({ number: number.trim(), reason: reason.trim() }, 300);
-  const list = useList<Refusals, Refusals['refusals'][number]>('/v1/agent/refusals', (answer) => answer.refusals, query);
+  const list = useList<Refusals, Refusals['refusals'][number]>(
+    '/v1/agent/refusals',
+    (answer) => answer.refusals,
+    query,
+  );
   return (
-    <Page title="Refused calls" intro="Calls, sessions and dials that were turned away, with the reason; kept for 30 days.">
+    <Page
+      title="Refused calls"
+      intro="Calls, sessions and dials that were turned away, with the reason; kept for 30 days."
+    >
       <Group gap="xs">
-        <TextInput label="Number" placeholder="+1415…" value={number} onChange={(event) => setNumber(event.currentTarget.value)} />
-        <TextInput label="Reason" placeholder="number_unbound" value={reason} onChange={(event) => setReason(event.currentTarget.value)} />
+        <TextInput
+          label="Number"
+          placeholder="+1415…"
+          value={number}
+          onChange={(event) => setNumber(event.currentTarget.value)}
+        />
+        <TextInput
+          label="Reason"
+          placeholder="number_unbound"
+          value={reason}
+          onChange={(event) => setReason(event.currentTarget.value)}
+        />
       </Group>
-      <LoadedList list={list} empty={<Empty title="Nothing was refused">When a call cannot be taken, the reason stands here.</Empty>}>
+      <LoadedList
+        list={list}
+        empty={
+          <Empty title="Nothing was refused">When a call cannot be taken, the reason stands here.</Empty>
+        }
+      >
         {(rows) => (
           <DataTable label="Refused calls" heads={['When', 'What', 'Reason', 'From', 'To', 'Answer']}>
             {rows.map((refusal) => (

@@ -1,8 +1,19 @@
-/** The circle in the middle of the page: it breathes with whoever is speaking. Still for visitors who asked for less motion. */
+/**
+ * The circle in the middle of the page: it breathes with whoever is speaking. Still for visitors who asked
+ * for less motion.
+ */
 import { useEffect, useRef } from 'react';
 import type { AgentMode } from '../../../client/events.ts';
 
-export function Orb({ levels, mode, isLive }: { levels: () => { input: number; output: number }; mode: AgentMode; isLive: boolean }) {
+export function Orb({
+  levels,
+  mode,
+  isLive,
+}: {
+  levels: () => { input: number; output: number };
+  mode: AgentMode;
+  isLive: boolean;
+}) {
   const element = useRef<HTMLDivElement>(null);
   useEffect(() => {
     if (!isLive || matchMedia('(prefers-reduced-motion: reduce)').matches) return;

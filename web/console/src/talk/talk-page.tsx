@@ -1,4 +1,7 @@
-/** The page at `/`: talk to the demo agent by voice or in writing, with a live transcript; how to phone it and where to go next. */
+/**
+ * The page at `/`: talk to the demo agent by voice or in writing, with a live transcript; how to phone it and
+ * where to go next.
+ */
 import { type FormEvent, useEffect, useRef, useState } from 'react';
 import { Orb } from './orb.tsx';
 import './styles.css';
@@ -46,7 +49,8 @@ export default function TalkPage() {
           )}
           {demo && !demo.hears_speech && (
             <p className="notice">
-              No speech recogniser is installed here, so the agent cannot understand speech yet. Type to it, or use the keypad on the phone.
+              No speech recogniser is installed here, so the agent cannot understand speech yet. Type to it,
+              or use the keypad on the phone.
             </p>
           )}
         </section>
@@ -65,7 +69,12 @@ function Controls({ demo, talk }: { demo: Demo | null; talk: Talk }) {
   if (status === 'idle' || status === 'ended') {
     return (
       <div className="controls">
-        <button type="button" className="primary" disabled={!demo} onClick={() => demo && void talk.start(demo.agent_id, true)}>
+        <button
+          type="button"
+          className="primary"
+          disabled={!demo}
+          onClick={() => demo && void talk.start(demo.agent_id, true)}
+        >
           {status === 'ended' ? 'Talk again' : 'Start talking'}
         </button>
         <button type="button" disabled={!demo} onClick={() => demo && void talk.start(demo.agent_id, false)}>
@@ -76,11 +85,21 @@ function Controls({ demo, talk }: { demo: Demo | null; talk: Talk }) {
   }
   return (
     <div className="controls">
-      <button type="button" className="hang-up" disabled={status === 'connecting'} onClick={() => session?.end()}>
+      <button
+        type="button"
+        className="hang-up"
+        disabled={status === 'connecting'}
+        onClick={() => session?.end()}
+      >
         Hang up
       </button>
       {talk.hasMicrophone && (
-        <button type="button" aria-pressed={micMuted} disabled={status === 'connecting'} onClick={() => setMicMuted(!micMuted)}>
+        <button
+          type="button"
+          aria-pressed={micMuted}
+          disabled={status === 'connecting'}
+          onClick={() => setMicMuted(!micMuted)}
+        >
           {micMuted ? 'Unmute' : 'Mute'}
         </button>
       )}

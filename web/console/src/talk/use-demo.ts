@@ -1,4 +1,7 @@
-/** What this installation offers a visitor: the demo agent, the number to dial and the engines in use (`GET /demo.json`). */
+/**
+ * What this installation offers a visitor: the demo agent, the number to dial and the engines in use (`GET
+ * /demo.json`).
+ */
 import { useEffect, useState } from 'react';
 
 export interface Demo {
@@ -13,7 +16,10 @@ export interface Demo {
 
 const RETRY_MS = 2_000;
 
-/** The demo, null while it loads, or what went wrong; asked for again until it is there, as a server may just be starting. */
+/**
+ * The demo, null while it loads, or what went wrong; asked for again until it is there, as a server may just
+ * be starting.
+ */
 export function useDemo(): { demo: Demo | null; problem: string | null } {
   const [demo, setDemo] = useState<Demo | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
@@ -29,7 +35,11 @@ export function useDemo(): { demo: Demo | null; problem: string | null } {
       } catch (error) {
         if (abort.signal.aborted) return;
         // What fetch throws when nobody answers is worded for developers.
-        setProblem(error instanceof Error && !(error instanceof TypeError) ? error.message : 'The server cannot be reached; trying again');
+        setProblem(
+          error instanceof Error && !(error instanceof TypeError)
+            ? error.message
+            : 'The server cannot be reached; trying again',
+        );
         retry = setTimeout(load, RETRY_MS);
       }
     };

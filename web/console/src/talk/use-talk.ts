@@ -1,4 +1,7 @@
-/** The talk page's conversation: the browser client's own React state, beside what went wrong, told to a visitor. */
+/**
+ * The talk page's conversation: the browser client's own React state, beside what went wrong, told to a
+ * visitor.
+ */
 import { useCallback, useEffect, useState } from 'react';
 import { SessionError } from '../../../client/events.ts';
 import { type AgentMessage, useAgentMessages } from '../../../client/react/use-agent-messages.ts';
@@ -35,6 +38,9 @@ export function useTalk(): Talk {
     },
     [startSession],
   );
-  const levels = useCallback(() => ({ input: session?.getInputVolume() ?? 0, output: session?.getOutputVolume() ?? 0 }), [session]);
+  const levels = useCallback(
+    () => ({ input: session?.getInputVolume() ?? 0, output: session?.getOutputVolume() ?? 0 }),
+    [session],
+  );
   return { conversation, lines, problem, hasMicrophone, start, levels };
 }

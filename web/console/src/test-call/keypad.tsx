@@ -1,4 +1,7 @@
-/** The keypad of a phone: what is typed reaches the agent as it would from a phone, as one entry, after # or a pause. */
+/**
+ * The keypad of a phone: what is typed reaches the agent as it would from a phone, as one entry, after # or a
+ * pause.
+ */
 import { Button, SimpleGrid, Text } from '@mantine/core';
 import { useEffect, useRef, useState } from 'react';
 

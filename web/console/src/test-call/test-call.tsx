@@ -1,4 +1,7 @@
-/** A test call with the saved draft: by microphone, in writing or on the keypad, with what is said, the tools that run, and the analysis afterwards. */
+/**
+ * A test call with the saved draft: by microphone, in writing or on the keypad, with what is said, the tools
+ * that run, and the analysis afterwards.
+ */
 import { Alert, Button, Group, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
 import { IconMicrophone, IconMicrophoneOff, IconPhoneOff } from '@tabler/icons-react';
 import { type FormEvent, useState } from 'react';
@@ -45,16 +48,24 @@ export function TestCall({ agent, isDirty }: { agent: Agent; isDirty: boolean })
           </Stack>
         </Section>
       </SimpleGrid>
-      {test.status === 'ended' && test.sessionId !== null && <Afterwards agentId={agent.agent_id} sessionId={test.sessionId} />}
+      {test.status === 'ended' && test.sessionId !== null && (
+        <Afterwards agentId={agent.agent_id} sessionId={test.sessionId} />
+      )}
     </Stack>
   );
 }
 
 function StatusBadge({ test }: { test: TestCallState }) {
   if (test.status === 'connected') return <StateBadge state="live" label={MODES[test.mode]} />;
-  if (test.status === 'ended') return <StateBadge state="completed" label={`Ended: ${words(test.endReason ?? 'ended').toLowerCase()}`} />;
+  if (test.status === 'ended')
+    return (
+      <StateBadge state="completed" label={`Ended: ${words(test.endReason ?? 'ended').toLowerCase()}`} />
+    );
   return (
-    <StateBadge state={test.status === 'idle' ? 'queued' : 'pending'} label={test.status === 'idle' ? 'Not connected' : `${words(test.status)}…`} />
+    <StateBadge
+      state={test.status === 'idle' ? 'queued' : 'pending'}
+      label={test.status === 'idle' ? 'Not connected' : `${words(test.status)}…`}
+    />
   );
 }
 
@@ -64,7 +75,11 @@ function Controls({ test, isLive }: { test: TestCallState; isLive: boolean }) {
     const isConnecting = test.status === 'connecting';
     return (
       <Group>
-        <Button loading={isConnecting} leftSection={<IconMicrophone size={16} />} onClick={() => void test.start(true)}>
+        <Button
+          loading={isConnecting}
+          leftSection={<IconMicrophone size={16} />}
+          onClick={() => void test.start(true)}
+        >
           Talk
         </Button>
         <Button variant="default" disabled={isConnecting} onClick={() => void test.start(false)}>
@@ -82,7 +97,12 @@ function Controls({ test, isLive }: { test: TestCallState; isLive: boolean }) {
       <Button color="red.8" leftSection={<IconPhoneOff size={16} />} onClick={test.end}>
         Hang up
       </Button>
-      <Button variant="default" aria-pressed={isMuted} leftSection={<IconMicrophoneOff size={16} />} onClick={toggle}>
+      <Button
+        variant="default"
+        aria-pressed={isMuted}
+        leftSection={<IconMicrophoneOff size={16} />}
+        onClick={toggle}
+      >
         {isMuted ? 'Unmute' : 'Mute'}
       </Button>
     </Group>
@@ -95,7 +115,11 @@ function Entries({ entries }: { entries: readonly Entry[] }) {
     <Stack gap={6} component="ol" aria-live="polite" p={0} m={0} style={{ listStyle: 'none' }}>
       {entries.map((entry) =>
         entry.kind === 'speech' ? (
-          <li key={entry.id} className="line" style={{ '--speaker': `var(--${entry.role})` } as React.CSSProperties}>
+          <li
+            key={entry.id}
+            className="line"
+            style={{ '--speaker': `var(--${entry.role})` } as React.CSSProperties}
+          >
             <Text size="xs" c="dimmed">
               {entry.role === 'user' ? 'You' : 'Agent'}
             </Text>
@@ -140,7 +164,13 @@ function Composer({ isLive, onSend }: { isLive: boolean; onSend: (text: string) 
 }
 
 function Afterwards({ agentId, sessionId }: { agentId: string; sessionId: string }) {
-  const preview = useRead<SessionDetail>(`/v1/agent/agents/${agentId}/preview-sessions/${sessionId}`, { refetchMs: 3_000 });
+  const preview = useRead<SessionDetail>(`/v1/agent/agents/${agentId}/preview-sessions/${sessionId}`, {
+    refetchMs: 3_000,
+  });
   const analysis = preview.data?.analysis;
-  return <Section title="Analysis">{analysis ? <AnalysisResult analysis={analysis} /> : <Text c="dimmed">Nothing is worked out yet.</Text>}</Section>;
+  return (
+    <Section title="Analysis">
+      {analysis ? <AnalysisResult analysis={analysis} /> : <Text c="dimmed">Nothing is worked out yet.</Text>}
+    </Section>
+  );
 }

@@ -1,4 +1,7 @@
-/** A call with an agent's draft as React state: what is said, which tools run, what the agent is doing. Free, in no list, with no webhooks. */
+/**
+ * A call with an agent's draft as React state: what is said, which tools run, what the agent is doing. Free,
+ * in no list, with no webhooks.
+ */
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { AgentSession } from '../../../client/agent-session.ts';
 import { type AgentMode, SessionError, type SessionStatus } from '../../../client/events.ts';
@@ -7,7 +10,13 @@ import type { PreviewSession } from '../api/types.ts';
 
 /** One entry of the running call. */
 export type Entry =
-  | { readonly kind: 'speech'; readonly id: string; readonly role: 'user' | 'agent'; readonly text: string; readonly isFinal: boolean }
+  | {
+      readonly kind: 'speech';
+      readonly id: string;
+      readonly role: 'user' | 'agent';
+      readonly text: string;
+      readonly isFinal: boolean;
+    }
   | {
       readonly kind: 'tool';
       readonly id: string;
@@ -52,9 +61,15 @@ export function useTestCall(agentId: string): TestCallState {
         session.current = started;
         started.on('statusChange', (change) => setStatus(change.status));
         started.on('modeChange', (change) => setMode(change.mode));
-        started.on('userTranscript', ({ segmentId, text, final }) => put({ kind: 'speech', id: segmentId, role: 'user', text, isFinal: final }));
-        started.on('agentResponseDelta', ({ segmentId, text }) => put({ kind: 'speech', id: segmentId, role: 'agent', text, isFinal: false }));
-        started.on('agentResponse', ({ segmentId, text }) => put({ kind: 'speech', id: segmentId, role: 'agent', text, isFinal: true }));
+        started.on('userTranscript', ({ segmentId, text, final }) =>
+          put({ kind: 'speech', id: segmentId, role: 'user', text, isFinal: final }),
+        );
+        started.on('agentResponseDelta', ({ segmentId, text }) =>
+          put({ kind: 'speech', id: segmentId, role: 'agent', text, isFinal: false }),
+        );
+        started.on('agentResponse', ({ segmentId, text }) =>
+          put({ kind: 'speech', id: segmentId, role: 'agent', text, isFinal: true }),
+        );
         started.on('toolCallStarted', ({ callId, toolName, input }) =>
           put({ kind: 'tool', id: callId, name: toolName, state: 'running', detail: input }),
         );
@@ -70,7 +85,11 @@ export function useTestCall(agentId: string): TestCallState {
         setStatus(started.status);
       } catch (error) {
         setStatus('idle');
-        setProblem(error instanceof SessionError || error instanceof ApiError ? error.message : 'The call could not be started');
+        setProblem(
+          error instanceof SessionError || error instanceof ApiError
+            ? error.message
+            : 'The call could not be started',
+        );
       }
     },
     [agentId],
@@ -92,6 +111,9 @@ export function useTestCall(agentId: string): TestCallState {
 
 /** Replaces the entry of that id or appends it; speech of which nothing was heard goes. */
 function withEntry(entries: readonly Entry[], entry: Entry): readonly Entry[] {
-  if (entry.kind === 'speech' && entry.text === '') return entry.isFinal ? entries.filter(({ id }) => id !== entry.id) : entries;
-  return entries.some(({ id }) => id === entry.id) ? entries.map((other) => (other.id === entry.id ? entry : other)) : [...entries, entry];
+  if (entry.kind === 'speech' && entry.text === '')
+    return entry.isFinal ? entries.filter(({ id }) => id !== entry.id) : entries;
+  return entries.some(({ id }) => id === entry.id)
+    ? entries.map((other) => (other.id === entry.id ? entry : other))
+    : [...entries, entry];
 }

@@ -1,4 +1,7 @@
-/** Headers of a tool's request. Credentials are never told back: a list that is changed needs them typed again. */
+/**
+ * Headers of a tool's request. Credentials are never told back: a list that is changed needs them typed
+ * again.
+ */
 import { Group, Select, Stack, Text, TextInput } from '@mantine/core';
 import type { Tool } from '../api/types.ts';
 import { Add, Remove } from '../parts/list-buttons.tsx';
@@ -21,8 +24,15 @@ export function editableHeaders(headers: Tool['headers']): SentHeader[] {
   return headers.map(({ name, kind, value }) => ({ name, kind, value: value ?? '' }));
 }
 
-export function Headers({ list, onChange }: { list: readonly SentHeader[]; onChange: (list: SentHeader[]) => void }) {
-  const change = (index: number, patch: Partial<SentHeader>) => onChange(list.map((one, at) => (at === index ? { ...one, ...patch } : one)));
+export function Headers({
+  list,
+  onChange,
+}: {
+  list: readonly SentHeader[];
+  onChange: (list: SentHeader[]) => void;
+}) {
+  const change = (index: number, patch: Partial<SentHeader>) =>
+    onChange(list.map((one, at) => (at === index ? { ...one, ...patch } : one)));
   const hasCredential = list.some(({ kind }) => kind !== 'custom');
   return (
     <Stack gap="xs">
@@ -63,7 +73,10 @@ export function Headers({ list, onChange }: { list: readonly SentHeader[]; onCha
             onChange={(event) => change(index, { value: event.currentTarget.value })}
             style={{ flex: 1, minWidth: 160 }}
           />
-          <Remove what={header.name === '' ? 'this header' : header.name} onClick={() => onChange(list.filter((_, at) => at !== index))} />
+          <Remove
+            what={header.name === '' ? 'this header' : header.name}
+            onClick={() => onChange(list.filter((_, at) => at !== index))}
+          />
         </Group>
       ))}
       <Add what="a header" onClick={() => onChange([...list, { name: '', kind: 'custom', value: '' }])} />

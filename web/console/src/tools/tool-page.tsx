@@ -28,7 +28,15 @@ const ERRORS = [
 interface Edited
   extends Pick<
     Tool,
-    'name' | 'description' | 'method' | 'url' | 'body_template' | 'timeout_seconds' | 'execution_mode' | 'error_handling' | 'arguments'
+    | 'name'
+    | 'description'
+    | 'method'
+    | 'url'
+    | 'body_template'
+    | 'timeout_seconds'
+    | 'execution_mode'
+    | 'error_handling'
+    | 'arguments'
   > {
   readonly headers: readonly SentHeader[];
 }
@@ -44,9 +52,30 @@ export default function ToolPage() {
 }
 
 function editedOf(tool: Tool): Edited {
-  const { name, description, method, url, body_template, timeout_seconds, execution_mode, error_handling, arguments: args } = tool;
+  const {
+    name,
+    description,
+    method,
+    url,
+    body_template,
+    timeout_seconds,
+    execution_mode,
+    error_handling,
+    arguments: args,
+  } = tool;
   const headers = editableHeaders(tool.headers);
-  return { name, description, method, url, body_template, timeout_seconds, execution_mode, error_handling, arguments: args, headers };
+  return {
+    name,
+    description,
+    method,
+    url,
+    body_template,
+    timeout_seconds,
+    execution_mode,
+    error_handling,
+    arguments: args,
+    headers,
+  };
 }
 
 function ToolEditor({ saved }: { saved: Tool }) {
@@ -64,14 +93,22 @@ function ToolEditor({ saved }: { saved: Tool }) {
     touches: ['/v1/agent/tools', '/v1/agent/agents'],
     done: 'Saved. Agents get it when they are published again.',
   });
-  const remove = useChange(() => call('DELETE', path), { touches: ['/v1/agent/tools'], done: 'Deleted', onDone: () => navigate('/tools') });
+  const remove = useChange(() => call('DELETE', path), {
+    touches: ['/v1/agent/tools'],
+    done: 'Deleted',
+    onDone: () => navigate('/tools'),
+  });
   return (
     <Page
       title={saved.name}
       intro={<Id value={saved.tool_id} what="the tool’s id" />}
       actions={
         <>
-          <ConfirmButton title={`Delete ${saved.name}?`} text="It must not be attached to any agent." onConfirm={() => remove.mutate()}>
+          <ConfirmButton
+            title={`Delete ${saved.name}?`}
+            text="It must not be attached to any agent."
+            onConfirm={() => remove.mutate()}
+          >
             Delete
           </ConfirmButton>
           <Button disabled={!isDirty} loading={save.isPending} onClick={() => save.mutate()}>
@@ -97,7 +134,12 @@ function ForAgent({ tool, set }: PartProps) {
   return (
     <Section title="For the agent">
       <Stack>
-        <TextInput label="Name" maxLength={120} value={tool.name} onChange={(event) => set({ name: event.currentTarget.value })} />
+        <TextInput
+          label="Name"
+          maxLength={120}
+          value={tool.name}
+          onChange={(event) => set({ name: event.currentTarget.value })}
+        />
         <Textarea
           label="Description"
           description="When to use it and what comes of it; the agent reads this."
@@ -181,7 +223,13 @@ function HowItRuns({ tool, set }: PartProps) {
   );
 }
 
-function Arguments({ list, onChange }: { list: Edited['arguments']; onChange: (list: Edited['arguments']) => void }) {
+function Arguments({
+  list,
+  onChange,
+}: {
+  list: Edited['arguments'];
+  onChange: (list: Edited['arguments']) => void;
+}) {
   const change = (index: number, patch: Partial<Edited['arguments'][number]>) =>
     onChange(list.map((one, at) => (at === index ? { ...one, ...patch } : one)));
   return (

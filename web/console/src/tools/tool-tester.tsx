@@ -10,13 +10,15 @@ import { Section } from '../parts/page.tsx';
 
 export function ToolTester({ tool, isDirty }: { tool: Tool; isDirty: boolean }) {
   const [values, setValues] = useState<Record<string, string>>({});
-  const test = useMutation({ mutationFn: () => call<ToolTest>('POST', `/v1/agent/tools/${tool.tool_id}/test`, { arguments: values }) });
+  const test = useMutation({
+    mutationFn: () => call<ToolTest>('POST', `/v1/agent/tools/${tool.tool_id}/test`, { arguments: values }),
+  });
   return (
     <Section title="Try it">
       <Stack>
         <Text size="sm" c="dimmed">
-          Sends a real request, as saved{isDirty ? ' (save your changes first to test them)' : ''}. The address is sent without filling in
-          placeholders.
+          Sends a real request, as saved{isDirty ? ' (save your changes first to test them)' : ''}. The
+          address is sent without filling in placeholders.
         </Text>
         {tool.arguments.map(({ name, description }) => (
           <TextInput
@@ -28,7 +30,12 @@ export function ToolTester({ tool, isDirty }: { tool: Tool; isDirty: boolean }) 
             maw={420}
           />
         ))}
-        <Button variant="default" loading={test.isPending} onClick={() => test.mutate()} style={{ alignSelf: 'flex-start' }}>
+        <Button
+          variant="default"
+          loading={test.isPending}
+          onClick={() => test.mutate()}
+          style={{ alignSelf: 'flex-start' }}
+        >
           Send the request
         </Button>
         {test.isError && (

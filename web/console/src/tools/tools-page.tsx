@@ -16,7 +16,9 @@ export default function ToolsPage() {
   const [search, setSearch] = useState('');
   const [wanted] = useDebouncedValue(search, 250);
   const [isOpen, dialog] = useDisclosure(false);
-  const list = useList<ToolList, ToolList['tools'][number]>('/v1/agent/tools', (answer) => answer.tools, { search: wanted });
+  const list = useList<ToolList, ToolList['tools'][number]>('/v1/agent/tools', (answer) => answer.tools, {
+    search: wanted,
+  });
   return (
     <Page
       title="Tools"
@@ -37,7 +39,10 @@ export default function ToolsPage() {
       <LoadedList
         list={list}
         empty={
-          <Empty title={wanted === '' ? 'No tool yet' : 'No tool has that name'} action={<Button onClick={dialog.open}>Create a tool</Button>}>
+          <Empty
+            title={wanted === '' ? 'No tool yet' : 'No tool has that name'}
+            action={<Button onClick={dialog.open}>Create a tool</Button>}
+          >
             A webhook tool sends a request to your server; a client tool runs in the page of the caller.
           </Empty>
         }
@@ -78,7 +83,12 @@ function NewTool() {
   const [url, setUrl] = useState('');
   const [, navigate] = useLocation();
   const create = useChange(
-    () => call<Tool>('POST', '/v1/agent/tools', { name: name.trim(), tool_type: kind, ...(kind === 'webhook' ? { url } : {}) }),
+    () =>
+      call<Tool>('POST', '/v1/agent/tools', {
+        name: name.trim(),
+        tool_type: kind,
+        ...(kind === 'webhook' ? { url } : {}),
+      }),
     {
       touches: ['/v1/agent/tools'],
       onDone: (tool) => navigate(`/tools/${tool.tool_id}`),
@@ -91,7 +101,14 @@ function NewTool() {
   return (
     <form onSubmit={submit}>
       <Stack>
-        <TextInput label="Name" required maxLength={120} data-autofocus value={name} onChange={(event) => setName(event.currentTarget.value)} />
+        <TextInput
+          label="Name"
+          required
+          maxLength={120}
+          data-autofocus
+          value={name}
+          onChange={(event) => setName(event.currentTarget.value)}
+        />
         <SegmentedControl
           aria-label="Kind"
           data={[

@@ -20,7 +20,8 @@ const KINDS: Readonly<Record<string, string>> = {
 
 /** What an entry was for; only calls name a session. */
 function kindOf({ kind, reference, session_id }: Ledger['entries'][number]): string {
-  if (kind === 'hold' && session_id === null) return reference?.startsWith('n:') ? 'Phone number for a day' : 'Charged';
+  if (kind === 'hold' && session_id === null)
+    return reference?.startsWith('n:') ? 'Phone number for a day' : 'Charged';
   return KINDS[kind] ?? kind;
 }
 
@@ -40,7 +41,10 @@ export default function WalletPage() {
               {
                 label: 'Credit',
                 value: dollars(credit),
-                hint: Number(credit) < 1 ? 'Running low: calls are refused without credit' : 'Calls go on while this lasts',
+                hint:
+                  Number(credit) < 1
+                    ? 'Running low: calls are refused without credit'
+                    : 'Calls go on while this lasts',
               },
               { label: 'Added so far', value: dollars(cumulative_top_up), hint: 'Starting credit included' },
               {

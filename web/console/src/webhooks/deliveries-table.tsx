@@ -11,9 +11,18 @@ import { DataTable } from '../parts/table.tsx';
 type Delivery = Deliveries['deliveries'][number];
 
 /** `withCalls` makes each event the way to its call. */
-export function DeliveriesTable({ rows, withCalls = false }: { rows: readonly Delivery[]; withCalls?: boolean }) {
+export function DeliveriesTable({
+  rows,
+  withCalls = false,
+}: {
+  rows: readonly Delivery[];
+  withCalls?: boolean;
+}) {
   return (
-    <DataTable label="Webhook deliveries" heads={['Event', 'Address', 'State', 'Attempts', 'Last answer', 'Created', '']}>
+    <DataTable
+      label="Webhook deliveries"
+      heads={['Event', 'Address', 'State', 'Attempts', 'Last answer', 'Created', '']}
+    >
       {rows.map((delivery) => (
         <Table.Tr key={delivery.delivery_id}>
           <Table.Td className="mono nowrap">

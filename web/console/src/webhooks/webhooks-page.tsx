@@ -17,7 +17,11 @@ const STATES = [
 export default function WebhooksPage() {
   const [search, setSearch] = useSearchParams();
   const state = search.get('state') ?? '';
-  const list = useList<Deliveries, Deliveries['deliveries'][number]>('/v1/agent/deliveries', (answer) => answer.deliveries, { state });
+  const list = useList<Deliveries, Deliveries['deliveries'][number]>(
+    '/v1/agent/deliveries',
+    (answer) => answer.deliveries,
+    { state },
+  );
   return (
     <Page
       title="Webhooks"
@@ -32,7 +36,11 @@ export default function WebhooksPage() {
       />
       <LoadedList
         list={list}
-        empty={<Empty title="No webhook here">When a call of an agent with a post-call webhook ends, it is sent and shows up here.</Empty>}
+        empty={
+          <Empty title="No webhook here">
+            When a call of an agent with a post-call webhook ends, it is sent and shows up here.
+          </Empty>
+        }
       >
         {(rows) => <DeliveriesTable rows={rows} withCalls />}
       </LoadedList>
