@@ -19,7 +19,7 @@ import { HEARD_LINE } from './stand-ins.ts';
 
 /** `response_wait_ms` of the agent measured. */
 export const RESPONSE_WAIT_MS = 300;
-/** Voiced audio that interrupts at sensitivity `high` (design §5). */
+/** Voiced audio that interrupts at sensitivity `high`. */
 const BARGE_IN_WAIT_MS = 128;
 /** Two for each of three hundred calls. */
 const PORTS = { first: 42_000, last: 42_599 };

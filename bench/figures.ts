@@ -1,4 +1,4 @@
-/** A figure with its budget (design §8) and verdict, and how figures are kept and printed. */
+/** A figure with its budget and verdict, and how figures are kept and printed. */
 import { z } from 'zod';
 import { quantile } from '#caller/statistics.ts';
 import type { MachineStalls } from './machine-stalls.ts';

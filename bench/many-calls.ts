@@ -1,7 +1,7 @@
 /**
  * `npm run bench:calls`: two hundred inbound phone calls at twenty a second, of half a minute each, through
  * one worker as it is set by default: none is refused or dropped. Before it a hundred, at which the pacing
- * budget holds (design §8). `npm run bench:calls -- 20 50` makes 20 and then 50 calls instead.
+ * budget holds. `npm run bench:calls -- 20 50` makes 20 and then 50 calls instead.
  */
 import { startProduct } from '#test/journeys/product.ts';
 import { callFigures } from './call-figures.ts';

@@ -1,7 +1,7 @@
 /**
  * How evenly the media thread sends: `node bench/media-pacing.ts [legs…]` holds that many RTP legs open, each
  * hearing speech and playing a tone, and prints from a packet capture how far packets are off each stream's
- * 20 ms grid, with the CPU of all threads. Budget (design §8): p99 ≤ 2.5 ms, p99.9 ≤ 6 ms, no gap above 40 ms
+ * 20 ms grid, with the CPU of all threads. Budget: p99 ≤ 2.5 ms, p99.9 ≤ 6 ms, no gap above 40 ms
  * at 100 calls.
  */
 import { type ChildProcess, fork } from 'node:child_process';

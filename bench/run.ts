@@ -1,5 +1,5 @@
 /**
- * `npm run bench`: the budgets of design §8 that concern calls, the API and the start, measured on this
+ * `npm run bench`: the budgets that concern calls, the API and the start, measured on this
  * machine with stand-in engines that answer at once. Prints each figure with its verdict and writes
  * `bench/results.json`; `--quick` leaves out the largest load and says so by what it prints.
  */

@@ -1,7 +1,7 @@
 /**
  * Throughput and latency of the embedded database through the driver, as the product uses it: `node
  * bench/store.ts [documents]`. Creates, reads by key, pages, guarded updates and counts, alone and with many
- * callers, then guarded updates while a long analytics query runs. Budget (design §8): p99 of a write ≤ 10 ms
+ * callers, then guarded updates while a long analytics query runs. Budget: p99 of a write ≤ 10 ms
  * + 5 × the disk's own fdatasync p50, also while an analytics query runs.
  */
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';

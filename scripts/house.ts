@@ -18,7 +18,7 @@ const PRODUCT = /^(?:config|media|telephony|runtime|control-plane|processes|cli|
 const PROSE = /\.(?:tsx?|md|cjs|yml)$/;
 const GENERATED = 'web/console/src/api/types.ts';
 /** Sections of documents nobody can look up here, and names of such documents. */
-const CITED = /S§|\bsupplement \d|(?<![\w/.*-])[\w-]+(?:\/[\w-]+)*\.md\b/g;
+const CITED = /S§|design §|\bsupplement \d|(?<![\w/.*-])[\w-]+(?:\/[\w-]+)*\.md\b/g;
 
 const files = execFileSync('git', ['ls-files'], { encoding: 'utf8' }).trim().split('\n');
 const names = new Set(files.map((file) => basename(file)));

@@ -1,5 +1,5 @@
 /**
- * By how many words the estimate of what was heard (design §5) is off, of a voice whose true word times are
+ * By how many words the estimate of what was heard is off, of a voice whose true word times are
  * known and kept from it.
  */
 import {

@@ -18,7 +18,7 @@ import type { SceneStandIns } from './stand-ins.ts';
 import { piecesOf, wordsHeard } from './voice.ts';
 
 /**
- * Factor of `response_wait_ms` for turns that seem unfinished (design §5), and what a slow speaker adds to
+ * Factor of `response_wait_ms` for turns that seem unfinished, and what a slow speaker adds to
  * it.
  */
 const LONGEST_WAIT = 3;

@@ -1,5 +1,5 @@
 /**
- * Learns how a far end gives back what is played to it (design §5): 10 ms levels of what was played and of
+ * Learns how a far end gives back what is played to it: 10 ms levels of what was played and of
  * what is heard are correlated over 0 to 600 ms, which tells the echo's delay and loss, or that there is
  * none. Pure; nothing is allocated per frame.
  */

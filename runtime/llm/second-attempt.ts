@@ -1,5 +1,5 @@
 /**
- * A platform model that does not keep a caller waiting (design §5): when it has not begun after two seconds,
+ * A platform model that does not keep a caller waiting: when it has not begun after two seconds,
  * or fails before it began, a second attempt starts beside it, on another vendor's model where one is
  * configured. Whichever begins first is the answer; the other one is abandoned. Where neither begins the
  * generation fails for good: it was asked twice, and the caller has waited long enough to be told. Never used

@@ -1,5 +1,5 @@
 /**
- * design §5: what is known of a line's echo after the agent has spoken for a while, with real speech on both
+ * What is known of a line's echo after the agent has spoken for a while, with real speech on both
  * sides.
  */
 import { describe, expect, it } from 'vitest';

@@ -45,7 +45,7 @@ function joined(...parts: readonly Int16Array[]): Int16Array {
 
 const said = (text: string, voice = 'slt') => speak(text, { rateHz: RATE_HZ, voice }).samples;
 
-describe('design §5 tones on the line of an outbound call', () => {
+describe('tones on the line of an outbound call', () => {
   it.each([400, 440, 850, 1_000, 1_400, 2_000])('a beep of %i Hz, short or long', (hz) => {
     expect([heard(tone(180, hz)), heard(tone(1_500, hz))]).toEqual([['beep'], ['beep']]);
   });

@@ -20,7 +20,7 @@ const sdp = (port: number) =>
   `v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio ${port} RTP/AVP 0\r\n`;
 
 /** A call another worker had: both phones write every line themselves. */
-describe('design §2 a caller and the person of a transfer, whose worker died', () => {
+describe('a caller and the person of a transfer, whose worker died', () => {
   let server: EmbeddedSignalling;
   let signalling: Signalling;
   let caller: RawCaller;

@@ -1,4 +1,4 @@
-/** Every state has a deadline that makes it go on (design §5): which timer that is, for each of them. */
+/** Every state has a deadline that makes it go on: which timer that is, for each of them. */
 import type { TimerName } from '#runtime/turn/machine/turn-inputs.ts';
 import type { Phase, TurnState } from '#runtime/turn/machine/turn-state.ts';
 

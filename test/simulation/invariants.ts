@@ -5,7 +5,7 @@ import { gapsOf } from './gaps.ts';
 import type { SimulatedCall } from './simulate-call.ts';
 import { SIMULATED_EPOCH_MS } from './simulated-clock.ts';
 
-/** The longest the caller may hear nothing once a turn was taken (design §5). */
+/** The longest the caller may hear nothing once a turn was taken. */
 const LONGEST_SILENCE_MS = 4_000;
 /** The longest a caller who came back may hear nothing: what was being said is begun again. */
 const LONGEST_RETURN_MS = 8_000;

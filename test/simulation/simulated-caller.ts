@@ -55,7 +55,7 @@ const TEMPERS: readonly Temper[] = [
 
 /** Share of web callers' acts at which the connection breaks. */
 const BREAKS = 0.06;
-/** A process that stands for longer is killed (design §2). */
+/** A process that stands for longer is killed. */
 const LONGEST_STANDSTILL_MS = 2_000;
 /** How often a speaking agent is looked at. */
 const LISTEN_MS = 50;

@@ -83,7 +83,7 @@ describe('simulated calls', () => {
   });
 });
 
-it('design §5 a flight log replays to the same effects', async () => {
+it('a flight log replays to the same effects', async () => {
   for (const seed of seeds.slice(0, 50)) {
     const { effects, flightLog } = await simulateCall(seed);
     const replayed = [...replay(readFlightLog(flightLog)[0])].flatMap((step) => step.effects);

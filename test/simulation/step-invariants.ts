@@ -11,7 +11,7 @@ import type { TurnState } from '#runtime/turn/machine/turn-state.ts';
 import { normalised } from '#runtime/turn/text/normalised.ts';
 import { withoutDeadline } from './deadlines.ts';
 
-/** Speculative runs of one turn (design §5). */
+/** Speculative runs of one turn. */
 const SPECULATIONS = 3;
 /** After the first a broken call tells little that is new. */
 const ENOUGH = 5;

@@ -1,6 +1,6 @@
 /**
  * Who answered an outbound call, a person or a machine? Judged from the pauses of the greeting, its words,
- * and tones on the line (design §5). It takes a mailbox's words or a tone: a long greeting alone never
+ * and tones on the line. It takes a mailbox's words or a tone: a long greeting alone never
  * counts, as a false positive hangs up on a person. Pure; times are monotonic ms.
  */
 import type { Tone } from '#media/dsp/tone-detector.ts';

@@ -1,5 +1,5 @@
 /**
- * The barrier at the end of a call (design §5): listening stops, the farewell plays to its last word, then
+ * The barrier at the end of a call: listening stops, the farewell plays to its last word, then
  * the leg is hung up. What the caller says after it is not taken. Timer: `endCap` starts with the barrier, is
  * moved by every sign that the farewell is being played, and ends the call when those stop.
  */

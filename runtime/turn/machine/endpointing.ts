@@ -31,7 +31,7 @@ const FINISHED_FROM = { eager: 0.25, balanced: 0.5, relaxed: 0.75 } as const sat
   number
 >;
 
-/** The incomplete wait when `response_max_wait_ms` is null, in units of `response_wait_ms` (design §5). */
+/** The incomplete wait when `response_max_wait_ms` is null, in units of `response_wait_ms`. */
 const INCOMPLETE_FACTOR = 2.5;
 /** Largest value of `response_max_wait_ms`; no learned wait goes beyond it. */
 const LONGEST_WAIT_MS = 4_000;

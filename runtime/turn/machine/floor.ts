@@ -7,7 +7,7 @@ import { answerMessages, answerOf, setAnswer } from './generating.ts';
 import { FALSE_INTERRUPTION_MS, WORDLESS_INTERRUPTION_MS } from './interruption.ts';
 import type { Answer, Generation, Turn, Utterance } from './turn-state.ts';
 
-/** The agent says nothing for this long while it has the floor: something must happen (design §5). */
+/** The agent says nothing for this long while it has the floor: something must happen. */
 export const PROGRESS_MS = 3_500;
 
 /** The caller hears the agent, or has just given it the floor: the watchdog counts from here. */

@@ -4,9 +4,9 @@ import { acknowledgementsFor } from '../text/phrases.ts';
 import { INTERRUPTION_VOICE_MS, type TurnConfig } from './turn-config.ts';
 import type { Speech } from './turn-state.ts';
 
-/** How long a paused agent waits for words before it goes on (design §5). */
+/** How long a paused agent waits for words before it goes on. */
 export const FALSE_INTERRUPTION_MS = 900;
-/** Voice that interrupts by itself where no words can come in time (design §5). */
+/** Voice that interrupts by itself where no words can come in time. */
 export const WORDLESS_INTERRUPTION_MS = 700;
 
 /** What words said over the agent are. `open`: could still become an ignorable phrase. */

@@ -32,14 +32,14 @@ import {
   type Turn,
 } from './turn-state.ts';
 
-/** Speculative runs per turn (design §5). */
+/** Speculative runs per turn. */
 const SPECULATIONS = 3;
 /**
  * A recogniser that settled the last turn's words within this time is given as long before a speculation
  * begins on words that may change.
  */
 const QUICK_FINAL_MS = 40;
-/** Words that come this soon after the agent's own may be theirs (design §5). */
+/** Words that come this soon after the agent's own may be theirs. */
 const ECHO_WITHIN_MS = 3_000;
 /** Voice too short to have been meant as words. */
 const SPOKEN_FROM_MS = 400;

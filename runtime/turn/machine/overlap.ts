@@ -1,6 +1,6 @@
 /**
  * The caller speaks while the agent speaks, or is about to: the agent pauses, the words decide, and it goes
- * on or is cut off (design §5). Timer: `falseInterruption` starts with the pause, waits for an open endpoint
+ * on or is cut off. Timer: `falseInterruption` starts with the pause, waits for an open endpoint
  * decision, and is cancelled by the decision.
  */
 import { type Draft, emit, explain } from './draft.ts';

@@ -1,4 +1,4 @@
-/** The other moments a turn could have been taken at, for the record of why it was not (design §2, §5). */
+/** The other moments a turn could have been taken at, for the record of why it was not. */
 import { judge, waitMs } from './endpointing.ts';
 import type { TurnConfig } from './turn-config.ts';
 import type { Decision } from './turn-effects.ts';

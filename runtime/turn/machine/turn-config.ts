@@ -96,7 +96,7 @@ export interface TurnConfig {
  * After this much silence the judgement is made, the recogniser asked to finalise, and speculation begins.
  */
 export const JUDGE_AFTER_MS = 200;
-/** The longest a late final is awaited after the end of speech (design §5). */
+/** The longest a late final is awaited after the end of speech. */
 const LATE_FINAL_CAP_MS = 1_000;
 const GENERATION_CAP_MS = 10_000;
 
@@ -198,13 +198,13 @@ function menuOf(plan: CallPlan, render: (text: string) => string): KeypadMenu | 
   };
 }
 
-/** Voiced audio that pauses the agent, by sensitivity (design §5). */
+/** Voiced audio that pauses the agent, by sensitivity. */
 export const INTERRUPTION_VOICE_MS = { high: 128, balanced: 256, low: 512 } as const satisfies Record<
   TurnConfig['sensitivity'],
   number
 >;
 
-/** The same while the echo of the caller's line is not known: balanced counts as low (design §5). */
+/** The same while the echo of the caller's line is not known: balanced counts as low. */
 export function unsureReachMs(reachMs: number): number {
   return reachMs === INTERRUPTION_VOICE_MS.balanced ? INTERRUPTION_VOICE_MS.low : reachMs;
 }

@@ -5,7 +5,7 @@ import { cut, PROGRESS_MS, playAnswer, recordHeard, watchProgress } from './floo
 import { onCleared } from './reply-inputs.ts';
 import type { Answer, Generation } from './turn-state.ts';
 
-/** Every such phase gets somewhere, or is made to (design §5). */
+/** Every such phase gets somewhere, or is made to. */
 export function onProgressDue(draft: Draft): void {
   const { phase } = draft;
   if (phase.is === 'listening' || phase.is === 'connecting' || phase.is === 'paused') return;

@@ -64,7 +64,7 @@ it.each([
   ['with its dialog', null],
   ['with that of the person its caller is being handed to', false],
   ['with that of the person its caller talks with', true],
-])('design §2 a phone call goes to another worker %s', async (_with, is_joined) => {
+])('a phone call goes to another worker %s', async (_with, is_joined) => {
   const id = await answeredCall();
   await api.report(id, { type: 'dialog', ...dialogOf('caller') });
   if (is_joined !== null)
@@ -77,7 +77,7 @@ it.each([
   expect((await loadSession(api.context, id))?.epoch).toBe(2);
 });
 
-it('design §2 a person who has gone again is not handed over', async () => {
+it('a person who has gone again is not handed over', async () => {
   const id = await answeredCall();
   await api.report(id, { type: 'dialog', ...dialogOf('caller') });
   await api.report(id, { type: 'person', person: { dialog: dialogOf('person'), is_joined: true } });

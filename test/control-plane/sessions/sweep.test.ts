@@ -245,7 +245,7 @@ describe('the sweeper', () => {
     ).toEqual(['pending']);
   });
 
-  it('design §2: an unknown session ends after 150 s, charged to when it was last seen, and never within 150 s of a start', async () => {
+  it('an unknown session ends after 150 s, charged to when it was last seen, and never within 150 s of a start', async () => {
     const id = await joined();
     await api.clock.advance(20_000);
     await api.sink.workerLost('worker-1');

@@ -91,7 +91,7 @@ describe('two replicas of the control plane', () => {
   });
 
   itNeeds(NEEDS)(
-    'design §2: a session created through one is carried by a worker of the other, and ended through it',
+    'a session created through one is carried by a worker of the other, and ended through it',
     async () => {
       const sessionId = await createThrough(second);
       await vi.waitFor(() => expect(worker.plans).toEqual([sessionId]), WAIT);
@@ -112,7 +112,7 @@ describe('two replicas of the control plane', () => {
   );
 
   itNeeds(NEEDS)(
-    'design §2: when the replica of its worker is killed a session is unknown until the worker is at the other, then goes on and is settled once',
+    'when the replica of its worker is killed a session is unknown until the worker is at the other, then goes on and is settled once',
     async () => {
       const sessionId = await createThrough(second);
       await vi.waitFor(() => expect(worker.plans).toEqual([sessionId]), WAIT);

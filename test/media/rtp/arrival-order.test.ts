@@ -1,4 +1,4 @@
-/** design §5: decoders and the detector get every packet in order, although packets overtake each other. */
+/** Decoders and the detector get every packet in order, although packets overtake each other. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ArrivalOrder } from '#media/rtp/arrival-order.ts';

@@ -39,7 +39,7 @@ async function voices(clock: Clock) {
   return { first, second, call };
 }
 
-describe('design §5: a voice that fails is replaced by a second one where one is configured', () => {
+describe('a voice that fails is replaced by a second one where one is configured', () => {
   it.each([401, 429, 500])(
     'the same text is said by the other when the vendor answers %i; it is asked again after half a minute',
     async (status) => {
@@ -168,7 +168,7 @@ describe('design §5: a voice that fails is replaced by a second one where one i
   });
 });
 
-describe('design §5: a recogniser that fails is replaced, with the audio of the gap', () => {
+describe('a recogniser that fails is replaced, with the audio of the gap', () => {
   /** Listens as a call does: what fails retryably is opened again. */
   async function listen(recognizer: Recognizer) {
     const heard: string[] = [];

@@ -49,7 +49,7 @@ async function isAsked(server: OpenaiServer, times = 1): Promise<void> {
 
 const ask = (model: LanguageModel) => collect(model.stream(request));
 
-describe('design §5 a model that has not begun after two seconds', () => {
+describe('a model that has not begun after two seconds', () => {
   it('is helped out by another vendor, and its own request is given up', async () => {
     const { clock, openai, groq, model } = await setUp();
     openai.fault = { halfOpen: 'headers' };

@@ -136,7 +136,7 @@ const ORDERINGS = [
   'setf',
 ];
 
-describe('design §5 every ordering of speech and words', () => {
+describe('every ordering of speech and words', () => {
   it.each(ORDERINGS)('%s is one turn with all its words', (ordering) => {
     const script = playOrdering(ordering);
     script.after(2_600);
@@ -186,7 +186,7 @@ function everyOrdering(length: number): string[] {
   return found;
 }
 
-describe('design §5 deadlines are anchored to the end of speech', () => {
+describe('deadlines are anchored to the end of speech', () => {
   it('a slow final does not add to the wait', () => {
     const script = TurnScript.listening({ responseWaitMs: 500 }).voice(600);
     const endMs = script.nowMs;
@@ -263,7 +263,7 @@ describe('design §5 deadlines are anchored to the end of speech', () => {
   });
 });
 
-describe('design §5 speech that goes on', () => {
+describe('speech that goes on', () => {
   it('before the turn is taken, it joins the same turn', () => {
     const script = TurnScript.listening()
       .voice(600)

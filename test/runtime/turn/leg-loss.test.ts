@@ -16,7 +16,7 @@ function backAfterBreak(): TurnScript {
 
 const typed = (text: string) => ({ type: 'user.message', text, wantsAudio: true }) as const;
 
-describe('design §5 a caller whose connection broke off and is back', () => {
+describe('a caller whose connection broke off and is back', () => {
   it('hears the agent go on where it was cut off', () => {
     const script = backAfterBreak();
     expect(script.asked().at(-1)).toMatch(

@@ -45,7 +45,7 @@ describe('more is said, typed or keyed before the answer: one answer to both', (
     expect(script.last('generate')).toMatchObject({ isSpoken: false });
   });
 
-  it('design §5 a message does not begin the wait anew: the word that bridges it comes 3 s after the end of speech', () => {
+  it('a message does not begin the wait anew: the word that bridges it comes 3 s after the end of speech', () => {
     const script = asked().after(1_400).take(typed('for two', true)).after(5_000);
     expect(heldAtMs(script)).toEqual([3_600]);
   });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { phrasesFor } from '#runtime/turn/text/phrases.ts';
 import { TurnScript } from './turn-script.ts';
 
-/** No state of a call waits for ever: each has a deadline with a forced outcome (design §5). */
+/** No state of a call waits for ever: each has a deadline with a forced outcome. */
 const FINALS = { recognition: { has: 'finals', finalWithinMs: 500 } } as const;
 const { cannotHear, hold, toolFiller, trouble } = phrasesFor('en');
 

@@ -59,7 +59,7 @@ function owed(...items: SessionItem[]): string | null | undefined {
 
 const wish = [message('assistant', 'Hello.'), message('user', 'a person please'), asked];
 
-describe('design §2 a call whose worker died goes on', () => {
+describe('a call whose worker died goes on', () => {
   it('from the caller’s last words where nobody has answered them, and with nothing to say where somebody has', () => {
     expect(owed(message('assistant', 'Hello.'), message('user', 'book a table'))).toBe('book a table');
     expect(owed(message('user', 'book a table'), message('assistant', 'It is booked.'))).toBeNull();

@@ -71,7 +71,7 @@ describe('a greeting that does not come', () => {
   });
 });
 
-describe('design §5 speculation', () => {
+describe('speculation', () => {
   const speculating = () =>
     TurnScript.listening({ speculative: true })
       .voice(600)
@@ -430,7 +430,7 @@ describe('silence', () => {
   });
 });
 
-describe('design §5 failure', () => {
+describe('failure', () => {
   it('a failed generation is retried once, then the caller is told and the call goes on', () => {
     const script = TurnScript.listening().say('hello').take(failed('r1'));
     expect(script.all('generate')).toHaveLength(2);
