@@ -1,85 +1,72 @@
-/**
- * The documentation reads as one book: every link leads to a file, a heading or a picture that is there, and
- * every page can be reached from the README.
- */
-import { existsSync, globSync, readFileSync } from 'node:fs';
-import { dirname, join, relative, resolve } from 'node:path';
-import { describe, expect, it } from 'vitest';
+/** The documentation reads as one book: every link leads to a file, a heading or a picture that is there, and every page can be reached. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { brokenLinks, linksOf, listPages } from '#scripts/links.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
-const PAGES = globSync(['*.md', '.github/**/*.md', 'docs/**/*.md', 'web/**/*.md', 'deploy/**/*.md'], {
-  cwd: ROOT,
-  exclude: (path) => path.includes('node_modules'),
-}).sort();
+const PAGES = listPages(ROOT);
+const LINKS = PAGES.flatMap((page) => linksOf(ROOT, page));
+const made: string[] = [];
 
-interface Link {
-  readonly page: string;
-  readonly target: string;
+afterEach(() => {
+  for (const folder of made.splice(0)) rmSync(folder, { recursive: true, force: true });
+});
+
+/** Pages of a folder of their own; returns the broken links as `page: target`. */
+function brokenIn(pages: Readonly<Record<string, string>>): string[] {
+  const root = mkdtempSync(join(tmpdir(), 'parley-links-'));
+  made.push(root);
+  for (const [page, text] of Object.entries(pages)) {
+    mkdirSync(dirname(join(root, page)), { recursive: true });
+    writeFileSync(join(root, page), text);
+  }
+  const links = listPages(root).flatMap((page) => linksOf(root, page));
+  return brokenLinks(root, links).map(({ page, target }) => `${page}: ${target}`);
 }
-
-/** The text a reader sees as prose: blocks and spans of code link nowhere. */
-function proseOf(page: string): string {
-  return readFileSync(join(ROOT, page), 'utf8')
-    .replace(/^```[\s\S]*?^```/gm, '')
-    .replace(/`[^`\n]*`/g, 'code');
-}
-
-function linksOf(page: string): Link[] {
-  return [...proseOf(page).matchAll(/\]\(([^()\s]+)\)/g)].map(([, target = '']) => ({ page, target }));
-}
-
-/** The anchors of a page, as GitHub makes them out of its headings. */
-function anchorsOf(page: string): Set<string> {
-  const headings = readFileSync(join(ROOT, page), 'utf8')
-    .replace(/^```[\s\S]*?^```/gm, '')
-    .matchAll(/^#{1,6} +(.+)$/gm);
-  return new Set(
-    [...headings].map(([, text = '']) =>
-      text
-        .trim()
-        .toLowerCase()
-        .replace(/[^\p{L}\p{N}\p{M} _-]/gu, '')
-        .replaceAll(' ', '-'),
-    ),
-  );
-}
-
-const LINKS = PAGES.flatMap(linksOf);
-const isOutside = ({ target }: Link) => /^[a-z]+:/.test(target);
-const fileOf = ({ page, target }: Link) => {
-  const [path = ''] = target.split('#');
-  return path === '' ? page : relative(ROOT, join(ROOT, dirname(page), path));
-};
 
 describe('the documentation', () => {
   it('is found, with the links in it', () => {
-    expect(PAGES).toEqual(
-      expect.arrayContaining([
-        'README.md',
-        'docs/decisions/README.md',
-        'docs/guides/twilio.md',
-        'web/client/README.md',
-      ]),
-    );
-    expect(LINKS.length).toBeGreaterThan(50);
+    expect(PAGES).toEqual(expect.arrayContaining(['README.md', 'docs/decisions/README.md', 'docs/guides/twilio.md', 'web/client/README.md']));
+    expect(LINKS.length).toBeGreaterThan(100);
   });
 
   it('every link leads to a file that is there, and to a heading where it names one', () => {
-    const dead = LINKS.filter((link) => !isOutside(link)).filter((link) => {
-      const [file, anchor] = [fileOf(link), link.target.split('#')[1]];
-      return (
-        !existsSync(join(ROOT, file)) ||
-        (anchor !== undefined && file.endsWith('.md') && !anchorsOf(file).has(anchor))
-      );
-    });
-    expect(dead).toEqual([]);
+    expect(brokenLinks(ROOT, LINKS)).toEqual([]);
   });
 
   it('every page can be reached from the README', () => {
     const reached = new Set(['README.md']);
-    for (const page of reached)
-      for (const link of linksOf(page))
-        if (!isOutside(link) && PAGES.includes(fileOf(link))) reached.add(fileOf(link));
+    for (const page of reached) for (const { file } of linksOf(ROOT, page)) if (PAGES.includes(file)) reached.add(file);
     expect(PAGES.filter((page) => !reached.has(page))).toEqual([]);
+  });
+});
+
+describe('a broken link is found', () => {
+  it('where its file is not there, as a link, as a picture, as a definition and as HTML', () => {
+    const page = 'See [one](gone.md), ![a picture](images/gone.png) and [two][2].\n\n[2]: also-gone.md\n\n<img src="lost.png">\n';
+    expect(brokenIn({ 'docs/page.md': page })).toEqual([
+      'docs/page.md: gone.md',
+      'docs/page.md: images/gone.png',
+      'docs/page.md: also-gone.md',
+      'docs/page.md: lost.png',
+    ]);
+  });
+
+  it('where the page has no such heading, on its own page and on another', () => {
+    const other = '# Other\n\n## What `code` says, and [a link](page.md)\n\n## Twice\n\n## Twice\n\n```sh\n# no heading\n```\n';
+    const page =
+      '# Page\n\n[a](#page) [b](#gone) [c](other.md#what-code-says-and-a-link) [d](other.md#twice-1) [e](other.md#no-heading) [f](other.md#twice-2)\n';
+    expect(brokenIn({ 'docs/page.md': page, 'docs/other.md': other })).toEqual([
+      'docs/page.md: #gone',
+      'docs/page.md: other.md#no-heading',
+      'docs/page.md: other.md#twice-2',
+    ]);
+  });
+
+  it('but neither in code nor on another site', () => {
+    const page = '`[a](gone.md)` [b](https://example.com/gone.md) [c](mailto:a@example.com)\n\n```md\n[d](gone.md)\n```\n';
+    expect(brokenIn({ 'README.md': page })).toEqual([]);
   });
 });
