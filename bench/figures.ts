@@ -141,6 +141,34 @@ export function toMarkdown({ at, command, machine, figures }: Results): string {
   ].join('\n');
 }
 
+/** What the README shows of the table, with what it is called there. */
+const HEADLINES = [
+  { what: 'own share of a turn', load: '50 calls', shown: 'What Parley adds to a reply, 50 calls' },
+  { what: 'barge-in to silence', load: '50 calls', shown: 'Barge-in to silence, 50 calls' },
+  { what: 'INVITE to 200', load: '50 calls', shown: 'INVITE to 200, 50 calls' },
+  {
+    what: 'worker killed to the agent’s voice again',
+    load: '20 × 5 calls',
+    shown: 'Worker killed to the agent’s voice again',
+  },
+  {
+    what: 'CPU of all threads per call-minute, phone',
+    load: '50 calls',
+    shown: 'CPU per call-minute, 50 calls',
+  },
+] as const;
+
+/** A few of the figures as a table of Markdown. Throws where one of them is missing. */
+export function toHeadlines({ at, machine, figures }: Results): string {
+  const rows = HEADLINES.map(({ what, load, shown }) => {
+    const found = figures.find((each) => each.what === what && each.load === load);
+    if (!found) throw new Error(`no figure “${what}” under ${load}`);
+    return `| ${shown} | ${found.value} | ${found.budget} | ${found.verdict} |`;
+  });
+  const head = `${at.slice(0, 10)}, ${machine.cores} × ${machine.cpu}; callers and stand-ins ran on the same cores.`;
+  return [head, '', '| Figure | Measured | Budget | Verdict |', '|---|---|---|---|', ...rows].join('\n');
+}
+
 /** The figures for a terminal, aligned. */
 export function toText(figures: readonly Figure[]): string {
   const cells = figures.map(({ verdict, what, load, value, undisturbed, budget, samples }) => [

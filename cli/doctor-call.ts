@@ -33,7 +33,7 @@ export async function checkCall(
       what: WHAT,
       verdict: 'note',
       found: 'not made: no number has an agent',
-      advice: 'bind one (README, step 4), or name a number with --number',
+      advice: 'bind one (README, “Make an agent”), or name a number with --number',
     };
   const scene = prepareScene({
     name: 'doctor',

@@ -140,7 +140,7 @@ async function* checkProduct(api: Api): AsyncGenerator<Finding> {
         what: 'Language model',
         verdict: 'note',
         found: 'local/demo, a set of rules',
-        advice: 'set OPENAI_API_KEY or another vendor’s key (README, Settings)',
+        advice: 'set OPENAI_API_KEY or another vendor’s key (docs/settings.md)',
       }
     : { what: 'Language model', verdict: 'ok', found: model };
 }

@@ -335,10 +335,7 @@ export function readSettings(environment: Readonly<Record<string, string | undef
 
 const INTERNAL = new Set(['INTERNAL_PORT', 'WORKER_INSTANCE', 'SUPERVISOR_RUN', 'WORKER_KINDS']);
 
-/**
- * Names of every setting a person can give, in the order of the table of settings, which is checked against
- * it.
- */
+/** Names of every setting a person can give; the table in docs/settings.md is checked against it. */
 export const SETTING_NAMES = Object.keys(environmentSchema.shape).filter((name) => !INTERNAL.has(name));
 
 /** Base of links: `PUBLIC_URL`, or the address the HTTP server is bound to. */

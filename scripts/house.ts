@@ -11,9 +11,9 @@ import { type ClassMember, type ModuleItem, parseSync } from '@swc/core';
 /** Of the product; tests hold tables of messages, and the console's types are generated. */
 const LONGEST = { aim: 400, limit: 856 };
 const FIELDS = { aim: 10, limit: 19 };
-const LONG_LINES = { aim: 0, limit: 810 };
+const LONG_LINES = { aim: 0, limit: 817 };
 const COLUMNS = 110;
-const README_LINES = { aim: 120, limit: 260 };
+const README_LINES = { aim: 120, limit: 120 };
 const PRODUCT = /^(?:config|media|telephony|runtime|control-plane|processes|cli|caller)\/.*\.ts$|^main\.ts$/;
 const PROSE = /\.(?:tsx?|md|cjs|yml)$/;
 const GENERATED = 'web/console/src/api/types.ts';

@@ -1,11 +1,18 @@
 /**
- * `npm run check:links`: every relative link of the documentation leads to a file that is there, and its `#anchor` to a heading of that page.
- * Addresses of other sites are not asked.
+ * `npm run check:links`: every relative link of the documentation leads to a file that is there, and its
+ * `#anchor` to a heading of that page. Addresses of other sites are not asked.
  */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 
-const PAGES = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'docs/**/*.md', 'deploy/*.md', 'web/**/README.md'];
+const PAGES = [
+  'README.md',
+  'CONTRIBUTING.md',
+  'SECURITY.md',
+  'docs/**/*.md',
+  'deploy/*.md',
+  'web/**/README.md',
+];
 const FEWEST_LINKS = 100;
 
 /** A relative link as it is written. */
@@ -35,7 +42,12 @@ export function linksOf(root: string, page: string): Link[] {
     .filter((target) => !/^([a-z]+:|\/\/)/.test(target))
     .map((target) => {
       const [path = '', anchor = null] = decodeURI(target).split('#');
-      return { page, target, anchor, file: path === '' ? page : relative(root, join(root, dirname(page), path)) };
+      return {
+        page,
+        target,
+        anchor,
+        file: path === '' ? page : relative(root, join(root, dirname(page), path)),
+      };
     });
 }
 
@@ -47,11 +59,16 @@ export function brokenLinks(root: string, links: readonly Link[]): Link[] {
   });
 }
 
-/** The anchors of a page, as GitHub makes them out of its headings: one that comes again has a number behind it. */
+/**
+ * The anchors of a page, as GitHub makes them out of its headings: one that comes again has a number behind
+ * it.
+ */
 function anchorsOf(root: string, page: string): Set<string> {
   const seen = new Map<string, number>();
   const anchors = new Set<string>();
-  for (const [, heading = ''] of withoutBlocks(readFileSync(join(root, page), 'utf8')).matchAll(/^#{1,6} +(.+)$/gm)) {
+  for (const [, heading = ''] of withoutBlocks(readFileSync(join(root, page), 'utf8')).matchAll(
+    /^#{1,6} +(.+)$/gm,
+  )) {
     const name = heading
       .replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')
       .trim()

@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { judgedSamples } from '#bench/figures.ts';
+import { judgedSamples, results, toHeadlines } from '#bench/figures.ts';
 import { MachineStalls, watchStalls } from '#bench/machine-stalls.ts';
 
 const about = { what: 'reply', load: '1 call', unit: 'ms' };
@@ -60,5 +62,32 @@ describe('a figure', () => {
       verdict: 'missed',
       undisturbed: 'p95 20.0 ms (n=5)',
     });
+  });
+});
+
+describe('the figures of the README', () => {
+  const page = (name: string) => readFileSync(join(import.meta.dirname, '../..', name), 'utf8');
+  const cellsOf = (text: string) =>
+    (text.split('<!-- bench:begin -->')[1]?.split('<!-- bench:end -->')[0] ?? '')
+      .split('\n')
+      .filter((line) => /^\| (?!what|Figure)/.test(line))
+      .map((line) => line.split('|').map((cell) => cell.trim()));
+
+  it('are five rows of the table in docs/measuring.md, with the same values, budgets and verdicts', () => {
+    const measured = cellsOf(page('docs/measuring.md')).map(
+      ([, , , value, , budget, verdict]) => `${value} | ${budget} | ${verdict}`,
+    );
+    const shown = cellsOf(page('README.md')).map(
+      ([, , value, budget, verdict]) => `${value} | ${budget} | ${verdict}`,
+    );
+    expect(shown).toHaveLength(5);
+    expect(shown.filter((row) => !measured.includes(row))).toEqual([]);
+  });
+
+  it('are not written where one of them was not measured', () => {
+    const run = results.parse(JSON.parse(page('bench/results.json')));
+    expect(() => toHeadlines({ ...run, figures: run.figures.slice(1, 3) })).toThrow(
+      'no figure “own share of a turn” under 50 calls',
+    );
   });
 });

@@ -1,5 +1,8 @@
-/** The documentation reads as one book: every link leads to a file, a heading or a picture that is there, and every page can be reached. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+/**
+ * The documentation reads as one book: every link leads to a file, a heading or a picture that is there, and
+ * every page can be reached.
+ */
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -28,7 +31,14 @@ function brokenIn(pages: Readonly<Record<string, string>>): string[] {
 
 describe('the documentation', () => {
   it('is found, with the links in it', () => {
-    expect(PAGES).toEqual(expect.arrayContaining(['README.md', 'docs/decisions/README.md', 'docs/guides/twilio.md', 'web/client/README.md']));
+    expect(PAGES).toEqual(
+      expect.arrayContaining([
+        'README.md',
+        'docs/decisions/README.md',
+        'docs/guides/twilio.md',
+        'web/client/README.md',
+      ]),
+    );
     expect(LINKS.length).toBeGreaterThan(100);
   });
 
@@ -38,14 +48,29 @@ describe('the documentation', () => {
 
   it('every page can be reached from the README', () => {
     const reached = new Set(['README.md']);
-    for (const page of reached) for (const { file } of linksOf(ROOT, page)) if (PAGES.includes(file)) reached.add(file);
+    for (const page of reached)
+      for (const { file } of linksOf(ROOT, page)) if (PAGES.includes(file)) reached.add(file);
     expect(PAGES.filter((page) => !reached.has(page))).toEqual([]);
+  });
+
+  it('the index in docs/README.md links every page of docs once', () => {
+    const listed = linksOf(ROOT, 'docs/README.md').map(({ file }) => file);
+    // Records of decisions have a list of their own.
+    const pages = PAGES.filter((page) => /^docs\/(?!README\.md|decisions\/\d)/.test(page));
+    expect(listed.filter((file) => pages.includes(file)).sort()).toEqual(pages);
+  });
+
+  it('the README is at most 120 lines long', () => {
+    expect(readFileSync(join(ROOT, 'README.md'), 'utf8').trimEnd().split('\n').length).toBeLessThanOrEqual(
+      120,
+    );
   });
 });
 
 describe('a broken link is found', () => {
   it('where its file is not there, as a link, as a picture, as a definition and as HTML', () => {
-    const page = 'See [one](gone.md), ![a picture](images/gone.png) and [two][2].\n\n[2]: also-gone.md\n\n<img src="lost.png">\n';
+    const page =
+      'See [one](gone.md), ![a picture](images/gone.png) and [two][2].\n\n[2]: also-gone.md\n\n<img src="lost.png">\n';
     expect(brokenIn({ 'docs/page.md': page })).toEqual([
       'docs/page.md: gone.md',
       'docs/page.md: images/gone.png',
@@ -55,7 +80,8 @@ describe('a broken link is found', () => {
   });
 
   it('where the page has no such heading, on its own page and on another', () => {
-    const other = '# Other\n\n## What `code` says, and [a link](page.md)\n\n## Twice\n\n## Twice\n\n```sh\n# no heading\n```\n';
+    const other =
+      '# Other\n\n## What `code` says, and [a link](page.md)\n\n## Twice\n\n## Twice\n\n```sh\n# no heading\n```\n';
     const page =
       '# Page\n\n[a](#page) [b](#gone) [c](other.md#what-code-says-and-a-link) [d](other.md#twice-1) [e](other.md#no-heading) [f](other.md#twice-2)\n';
     expect(brokenIn({ 'docs/page.md': page, 'docs/other.md': other })).toEqual([
@@ -66,7 +92,8 @@ describe('a broken link is found', () => {
   });
 
   it('but neither in code nor on another site', () => {
-    const page = '`[a](gone.md)` [b](https://example.com/gone.md) [c](mailto:a@example.com)\n\n```md\n[d](gone.md)\n```\n';
+    const page =
+      '`[a](gone.md)` [b](https://example.com/gone.md) [c](mailto:a@example.com)\n\n```md\n[d](gone.md)\n```\n';
     expect(brokenIn({ 'README.md': page })).toEqual([]);
   });
 });

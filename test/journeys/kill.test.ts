@@ -31,7 +31,7 @@ const CUT_MS = { shortest: 100, longest: 3_000 };
 const STALL_MS = { shortest: 300, longest: 1_000 };
 /** A call that is taken over while its caller leaves ends when no audio comes any more. */
 const SETTLE_MS = 60_000;
-/** Prices of the README's table, micro-dollars. */
+/** Prices of the table in docs/settings.md, micro-dollars. */
 const [PRICE_WEB, PRICE_PHONE, PRICE_NUMBER] = [60_000, 70_000, 40_000];
 const KEYED_BEFORE = '11';
 const KEYED_AFTER = '22';

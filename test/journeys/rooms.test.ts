@@ -26,7 +26,7 @@ import {
 import { Site } from './widget-page.ts';
 
 const NEEDS = ['livekit-server'];
-/** Of the README's table, micro-dollars a minute. */
+/** Of the table in docs/settings.md, micro-dollars a minute. */
 const PRICE_WEB = 60_000;
 const PATIENCE = { timeout: 60_000 };
 /** Keeps the connections a page opens, so that what they receive can be read. */

@@ -16,7 +16,7 @@ import { AUDIBLE, GREETING, OPENING_HOURS, settled } from './web-conversation.ts
 const NEEDED = ['pocketsphinx_continuous'];
 const LONG = { timeout: 30_000 };
 const PORTS = { first: 31_500, last: 31_549 };
-/** Of the README's table, micro-dollars a minute. */
+/** Of the table in docs/settings.md, micro-dollars a minute. */
 const [PRICE_PHONE, PRICE_WEB] = [70_000, 60_000];
 /** Well into the greeting. */
 const KILL_AFTER_MS = 3_000;

@@ -1,5 +1,6 @@
 /**
- * The estimate of what was heard against real voices, whose own word times are known and kept from it. `npm run bench:heard` tells the figures.
+ * The estimate of what was heard against real voices, whose own word times are known and kept from it. `npm
+ * run bench:heard` tells the figures.
  */
 import { describe, expect, it } from 'vitest';
 import { bias, joined, partWithin, wordsOff } from '#bench/heard/estimate.ts';
