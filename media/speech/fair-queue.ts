@@ -69,6 +69,11 @@ export class FairQueue<Item> {
     return piece.item;
   }
 
+  /** Whether a piece of another account waits. */
+  hasOthers(account: string): boolean {
+    return [...this.#lines].some(([other, { waiting }]) => other !== account && waiting.length > 0);
+  }
+
   /** Takes everything out. */
   drain(): Item[] {
     const items = [...this.#lines.values()].flatMap(({ waiting }) => waiting.map(({ item }) => item));

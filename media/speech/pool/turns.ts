@@ -80,7 +80,8 @@ export class Turns {
       // The work is done, and what comes before the next turn has begun.
       await nextRound();
       const totalMs = workedMs();
-      if (turn.mustShare && this.#isOverdue(turn))
+      // Who waits already had no rest to end.
+      if (turn.mustShare && this.#isOverdue(turn) && !this.#queue.hasOthers(turn.account))
         await this.#rest(turn.account, Math.min(REST * (totalMs - countedMs), MOST_REST_MS));
       countedMs = totalMs;
     }

@@ -21,7 +21,7 @@ function openThread() {
 }
 
 async function rounds() {
-  for (let round = 0; round < 60; round++) await nextRound();
+  for (let round = 0; round < 200; round++) await nextRound();
 }
 
 describe('turns on a thread of the speech pool', () => {
@@ -59,5 +59,13 @@ describe('turns on a thread of the speech pool', () => {
     ask('bob', true);
     await rounds();
     expect(done.slice(16, 18)).toEqual(['ada', 'bob']);
+  });
+
+  it('does not rest while work of another account waits already', async () => {
+    const { ask, done } = openThread();
+    for (let n = 0; n < 30; n++) ask('ada', true);
+    for (let n = 0; n < 30; n++) ask('bob', true);
+    await rounds();
+    expect(done.length).toBeGreaterThan(34);
   });
 });
