@@ -38,7 +38,10 @@ export function startDeliverer(context: Context): ChoreLoop {
   function begin(delivery: DeliveryDocument, keys: Promise<SessionKeys>): void {
     turns.begin(delivery);
     const attempt = attemptDelivery(context, { delivery, keys }, closing.signal)
-      .catch((error: unknown) => logger.error({ err: error, deliveryId: delivery._id }, 'delivery attempt'))
+      .catch((error: unknown) => {
+        logger.error({ err: error, deliveryId: delivery._id }, 'delivery attempt');
+        return true;
+      })
       .then((hasNext) => {
         inFlight.delete(attempt);
         if (turns.end(delivery) || hasNext) loop.kick();
@@ -76,18 +79,21 @@ export function startDeliverer(context: Context): ChoreLoop {
   const loop = createChoreLoop('deliveries', logger, async () => {
     // What waits for a place is looked at when an attempt ends.
     if (turns.places === 0) return;
-    const since = now(context);
-    await beginDue();
-    const later = { state: 'pending' as const, next_at: { $gt: since } };
-    const next = await context.models.deliveries
-      .findOne(later, { next_at: 1 })
-      .sort({ next_at: 1 })
-      .lean<Pick<DeliveryDocument, 'next_at'>>();
-    const waitMs = next ? next.next_at.getTime() - clock.wallTime() : MAX_SLEEP_MS;
-    alarm?.cancel();
-    alarm = closing.signal.aborted
-      ? null
-      : clock.after(Math.min(Math.max(waitMs, 1), MAX_SLEEP_MS), loop.kick);
+    // A pass that fails is repeated, too: nothing else may come that would kick the loop.
+    let waitMs = MAX_SLEEP_MS;
+    try {
+      const since = now(context);
+      await beginDue();
+      const later = { state: 'pending' as const, next_at: { $gt: since } };
+      const next = await context.models.deliveries
+        .findOne(later, { next_at: 1 })
+        .sort({ next_at: 1 })
+        .lean<Pick<DeliveryDocument, 'next_at'>>();
+      if (next) waitMs = Math.min(Math.max(next.next_at.getTime() - clock.wallTime(), 1), MAX_SLEEP_MS);
+    } finally {
+      alarm?.cancel();
+      alarm = closing.signal.aborted ? null : clock.after(waitMs, loop.kick);
+    }
   });
 
   const stopListening = context.workSignals.on('deliveries', loop.kick);

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { startDeliverer } from '#control-plane/calls/webhooks/deliver.ts';
 import type { ChoreLoop } from '#control-plane/platform/background/chore-loop.ts';
 import { openWebhookReceiver, type WebhookReceiver } from '#test/fakes/webhook-receiver.ts';
@@ -69,6 +69,22 @@ async function pass(ms: number): Promise<void> {
 }
 
 describe('webhooks', () => {
+  it('a retry that falls into an outage of the store is sent once the store is back', async () => {
+    const id = await call([{ path: '/a' }]);
+    receiver.answer = () => ({ status: 500 });
+    await end(id);
+    await receiver.waitFor(1);
+    await deliverer.idle();
+    receiver.answer = () => ({ status: 200 });
+    const outage = vi.spyOn(api.context.models.deliveries, 'findOne').mockImplementation(() => {
+      throw new Error('the store is away');
+    });
+    await pass(1_000);
+    outage.mockRestore();
+    await pass(5_000);
+    expect(await receiver.waitFor(2)).toHaveLength(2);
+  });
+
   it('call.ended carries the session’s facts, empty strings on the web, and the reason', async () => {
     const id = await call([{ path: '/a' }], { metadata: { order: 7 }, end_user_id: 'u-1' });
     await end(id);
