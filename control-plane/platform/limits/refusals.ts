@@ -4,7 +4,7 @@
  */
 import type { Clock } from '#config/clock.ts';
 import { networkOf } from '#config/network-of.ts';
-import { TokenBucket } from '#config/token-bucket.ts';
+import { TokenBuckets } from '#config/token-buckets.ts';
 
 /** Seconds' worth of refusals that go out at once. */
 const BURST_SECONDS = 4;
@@ -23,13 +23,13 @@ const CALL_WAIT_MS = 2_000;
 export class Refusals {
   readonly #clock: Pick<Clock, 'now' | 'sleep'>;
   readonly #perSecond: number;
-  /** By client, the one refused longest ago first. */
-  readonly #buckets = new Map<string, TokenBucket>();
+  readonly #buckets: TokenBuckets;
 
   /** `perSecond` is how many refusals one client gets in a second; infinity is no limit. */
   constructor(clock: Pick<Clock, 'now' | 'sleep'>, perSecond: number) {
     this.#clock = clock;
     this.#perSecond = perSecond;
+    this.#buckets = new TokenBuckets(clock, { perSecond, burst: BURST_SECONDS * perSecond });
   }
 
   /** How many clients are remembered. */
@@ -57,16 +57,7 @@ export class Refusals {
 
   #take(client: string, cost: number, mostMs: number): Promise<boolean> | null {
     if (this.#perSecond === Number.POSITIVE_INFINITY) return null;
-    const burst = BURST_SECONDS * this.#perSecond;
-    const bucket =
-      this.#buckets.get(client) ?? new TokenBucket(this.#clock, { perSecond: this.#perSecond, burst });
-    // A full bucket is forgotten: it is what a new one would be.
-    this.#buckets.delete(client);
-    for (const [other, rested] of this.#buckets) {
-      if (!rested.has(burst)) break;
-      this.#buckets.delete(other);
-    }
-    this.#buckets.set(client, bucket);
+    const bucket = this.#buckets.of(client);
     const waitMs = bucket.waitMs(cost);
     if (waitMs > mostMs) return Promise.resolve(false);
     bucket.take(cost);

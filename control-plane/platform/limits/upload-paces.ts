@@ -1,7 +1,7 @@
 /** How fast an account's uploads are read while others ask, too. Counted in this process. */
 import type { Clock } from '#config/clock.ts';
 import { fault } from '#config/errors.ts';
-import { TokenBucket } from '#config/token-bucket.ts';
+import { TokenBuckets } from '#config/token-buckets.ts';
 
 /** Bytes that are read as fast as they come. */
 const BURST_BYTES = 8 * 1_048_576;
@@ -20,38 +20,28 @@ export interface PacedUpload {
 
 /** The paces of one process. */
 export class UploadPaces {
-  readonly #clock: Pick<Clock, 'now'>;
   readonly #perSecond: number;
-  readonly #buckets = new Map<string, TokenBucket>();
+  readonly #buckets: TokenBuckets;
 
   /** `perSecond` is how many bytes of an account are read in a second; infinity is no limit. */
   constructor(clock: Pick<Clock, 'now'>, perSecond: number) {
-    this.#clock = clock;
     this.#perSecond = perSecond;
+    this.#buckets = new TokenBuckets(clock, { perSecond, burst: BURST_BYTES });
   }
 
   /** Counts an upload for what it is expected to bring. Throws `too_many_bytes_a_second`. */
   begin(account: string, bytes: number): PacedUpload {
     if (this.#perSecond === Number.POSITIVE_INFINITY) return { waitMs: 0, end: () => undefined };
-    for (const [id, rested] of this.#buckets) if (rested.has(BURST_BYTES)) this.#buckets.delete(id);
-    const waitMs = this.#bucket(account).waitMs(0);
+    const waitMs = this.#buckets.of(account).waitMs(0);
     if (waitMs > MOST_WAIT_MS)
       throw fault('too_many_bytes_a_second', { limit: this.#perSecond, seconds: Math.ceil(waitMs / 1_000) });
     const counted = Math.min(bytes, MOST_ANNOUNCED_BYTES);
-    this.#bucket(account).take(counted);
+    this.#buckets.of(account).take(counted);
     let isOver = false;
     const end = (come: number) => {
-      if (!isOver) this.#bucket(account).take(come - counted);
+      if (!isOver) this.#buckets.of(account).take(come - counted);
       isOver = true;
     };
     return { waitMs, end };
-  }
-
-  #bucket(account: string): TokenBucket {
-    const bucket =
-      this.#buckets.get(account) ??
-      new TokenBucket(this.#clock, { perSecond: this.#perSecond, burst: BURST_BYTES });
-    this.#buckets.set(account, bucket);
-    return bucket;
   }
 }

@@ -4,7 +4,7 @@
  * had more than people listen to: two cores kept busy by one account would hold up every loop of the machine.
  */
 import type { Clock } from '#config/clock.ts';
-import { TokenBucket } from '#config/token-bucket.ts';
+import { TokenBuckets } from '#config/token-buckets.ts';
 import { FairQueue } from '../fair-queue.ts';
 
 /**
@@ -50,13 +50,14 @@ export class Turns {
   readonly #queue = new FairQueue<Waiting>(HEAD_START_SECONDS);
   readonly #thread: TurnThread;
   /** What accounts that must share have left before the thread rests from them. */
-  readonly #unrested = new Map<string, TokenBucket>();
+  readonly #unrested: TokenBuckets;
   #isGoing = false;
   /** Of the account the thread rests from: another one's work ends the rest. */
   #resting: { readonly account: string; end(): void } | null = null;
 
   constructor(thread: TurnThread) {
     this.#thread = thread;
+    this.#unrested = new TokenBuckets(thread.clock, UNRESTED);
   }
 
   /** Does work on so many seconds of audio when it is the account's turn. Throws what it throws. */
@@ -89,10 +90,7 @@ export class Turns {
   }
 
   #isOverdue({ account, seconds }: Waiting): boolean {
-    for (const [other, rested] of this.#unrested)
-      if (rested.has(UNRESTED.burst)) this.#unrested.delete(other);
-    const left = this.#unrested.get(account) ?? new TokenBucket(this.#thread.clock, UNRESTED);
-    this.#unrested.set(account, left);
+    const left = this.#unrested.of(account);
     const isOverdue = !left.has(0);
     if (!isOverdue) left.take(seconds);
     return isOverdue;

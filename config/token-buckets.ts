@@ -1,0 +1,33 @@
+/** An allowance for each of many clients: those whose bucket is full again are forgotten. */
+import type { Clock } from './clock.ts';
+import { type Allowance, TokenBucket } from './token-bucket.ts';
+
+/** Buckets by the name of a client. */
+export class TokenBuckets {
+  readonly #clock: Pick<Clock, 'now'>;
+  readonly #allowance: Allowance;
+  /** The one asked for longest ago first. */
+  readonly #buckets = new Map<string, TokenBucket>();
+
+  constructor(clock: Pick<Clock, 'now'>, allowance: Allowance) {
+    this.#clock = clock;
+    this.#allowance = allowance;
+  }
+
+  /** How many clients are remembered. */
+  get size(): number {
+    return this.#buckets.size;
+  }
+
+  /** The bucket of a client. A full one is what a new one would be, so it need not be kept. */
+  of(client: string): TokenBucket {
+    const bucket = this.#buckets.get(client) ?? new TokenBucket(this.#clock, this.#allowance);
+    this.#buckets.delete(client);
+    for (const [other, rested] of this.#buckets) {
+      if (!rested.has(this.#allowance.burst)) break;
+      this.#buckets.delete(other);
+    }
+    this.#buckets.set(client, bucket);
+    return bucket;
+  }
+}
