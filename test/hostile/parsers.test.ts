@@ -18,7 +18,7 @@ import { soundsOf } from '#runtime/turn/text/word-sounds.ts';
 import { toFault, toTwilioFailure } from '#telephony/carriers/twilio-failure.ts';
 import { decodeBencode } from '#telephony/relay/bencode.ts';
 import { isAnswerable } from '#telephony/sdp.ts';
-import { growthOf, MOST_GROWTH } from './growth.ts';
+import { growthOf, MOST_GROWTH, repeated } from './growth.ts';
 import { HOSTILE_TOKENS, USUAL_CHARS } from './tokens.ts';
 
 const greeting = (text: string) => ({ answeredMs: 0, startMs: 0, endMs: 1, text, tone: null });
@@ -91,11 +91,6 @@ const TOKENS = {
   braces: '}',
 };
 
-/** Whole tokens only: what a text ends with decides which rules look at it, and so its work. */
-function wholeTokens(token: string, size: number): string {
-  return token.repeat(Math.max(1, Math.floor(size / token.length)));
-}
-
 it.each(Object.entries(PARSERS))('%s is read in time linear in its length', (what, parse) => {
   const run = (text: string) => {
     try {
@@ -106,7 +101,7 @@ it.each(Object.entries(PARSERS))('%s is read in time linear in its length', (wha
   };
   for (const [name, token] of Object.entries(TOKENS)) {
     const longest = SPOKEN.has(what) ? TURN_CHARS : USUAL_CHARS;
-    const growth = growthOf({ make: (size) => wholeTokens(token, size), run, longest });
+    const growth = growthOf({ make: (size) => repeated(token, size), run, longest });
     expect(growth.ratio, `${name} at ${growth.size}`).toBeLessThanOrEqual(MOST_GROWTH);
   }
 });
