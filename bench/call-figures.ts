@@ -1,4 +1,4 @@
-/** What a load of phone calls showed, judged by their budgets. */
+/** Judges the measurements of a load of phone calls against their budgets. */
 import { type LoadResult, RESPONSE_WAIT_MS } from './call-load.ts';
 import { type Figure, judged, judgedSamples, type TimedSample } from './figures.ts';
 

@@ -1,7 +1,7 @@
 /**
- * What calls cost the product's processes, told apart: what one call costs once (set-up: admission, first use
- * of code, greeting) and what each minute costs. What the product spends without any call is subtracted; the
- * callers, the stand-ins and the capture are other processes and not in it.
+ * Splits the CPU that calls cost the product's processes into set-up per call (admission, first use of code,
+ * greeting) and cost per minute. Subtracts the idle product. Excludes the callers, the stand-ins and the
+ * capture, which are other processes.
  */
 
 /** CPU seconds used so far by all threads of the product at a time, ms. */

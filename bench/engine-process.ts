@@ -1,6 +1,6 @@
 /**
- * A process of stand-in engines: forked, so that nobody's event loop is shared; its first message says where
- * they listen.
+ * Runs stand-in engines in a forked process, so that they share no event loop with the bench. The first
+ * message of the process gives their addresses.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';

@@ -56,8 +56,8 @@ export interface TimedSample {
 }
 
 /**
- * How samples are told apart by the machine's stalls. The window is the same for each, however long it took
- * in the end, or the slow ones would be left out for being slow.
+ * Decides which samples a stall of the machine touched. Every sample has a window of the same length: with
+ * its own duration as the window, slow samples would be left out because they are slow.
  */
 export interface StallRule {
   /** Null where they are not known. */
@@ -141,7 +141,7 @@ export function toMarkdown({ at, command, machine, figures }: Results): string {
   ].join('\n');
 }
 
-/** What the README shows of the table, with what it is called there. */
+/** The rows of the table that the README shows, and their titles there. */
 const HEADLINES = [
   { what: 'own share of a turn', load: '50 calls', shown: 'What Parley adds to a reply, 50 calls' },
   { what: 'barge-in to silence', load: '50 calls', shown: 'Barge-in to silence, 50 calls' },

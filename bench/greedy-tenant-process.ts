@@ -1,6 +1,6 @@
 /**
- * Entry of the process `neighbours.ts` starts: one tenant that does everything its limits allow, as fast as
- * it can, until the process is told to stop.
+ * Entry of the process that `neighbours.ts` starts: one tenant does everything its limits allow, as fast as
+ * it can, until `neighbours.ts` stops the process.
  */
 import { createSocket } from 'node:dgram';
 import { createServer } from 'node:http';

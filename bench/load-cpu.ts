@@ -1,6 +1,6 @@
 /**
- * Who takes the cores while calls are measured: the product, and beside it on the same machine the callers,
- * the vendors' stand-ins, the capture and the probes.
+ * Measures the CPU that each part uses during a load of calls: the product, the callers, the vendors'
+ * stand-ins, the capture and the probes. All of them run on one machine.
  */
 import { cpuSeconds, type Process, processTree } from '#test/journeys/process-tree.ts';
 

@@ -202,8 +202,8 @@ async function startGreedy(
     execArgv: [],
     detached: true,
   });
-  // A tenant has machines of its own: here it has what the product, and whoever measures it, leave of this
-  // one.
+  // A real tenant has its own machine. Here its process gets only the CPU that the product and the bench
+  // leave.
   if (child.pid !== undefined) await favourProcess(child.pid, constants.priority.PRIORITY_BELOW_NORMAL);
   child.send({
     url: product.url,

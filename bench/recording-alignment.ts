@@ -1,8 +1,8 @@
 /**
  * How far a call's recording is off its clock: each sound that begins on the wire, the caller's and the
  * agent's, against where it begins in the recording. The wire is a packet capture of this machine, whose wall
- * clock both are told by. A sound is where its stream's own clock has it, as for whoever hears it behind a
- * jitter buffer: how late a packet left is told of the pacing, not of the recording.
+ * clock timestamps both. A sound's position follows the RTP timestamps of its stream, as after a jitter
+ * buffer: a packet that left late is a matter of pacing, not of the recording.
  */
 
 import type { CallRecord } from '#caller/caller.ts';

@@ -1,6 +1,6 @@
 /**
- * What a side costs: CPU of all its processes, those that come and go with a call too, and memory with shared
- * pages counted once.
+ * CPU and memory of one side of the comparison. Includes processes that live for one call only; shared memory
+ * pages count once.
  */
 import { readFileSync } from 'node:fs';
 import { cpus } from 'node:os';

@@ -8,8 +8,8 @@ import type { CuedWord } from './recogniser.ts';
 const LIMIT_MS = 120_000;
 
 /**
- * Resolves with what the caller heard; `onLine` is told of each line, counted from 0, as it begins. Throws
- * when there was no call.
+ * Places a call and resolves with what the caller heard. Calls `onLine` at the start of each line the
+ * caller speaks, with its index from 0. Throws when the call was not connected.
  */
 export function placeCall(
   order: CallOrder,

@@ -1,7 +1,7 @@
 /**
- * A stand-in for Deepgram's live recognition that hears what a scene says: it is told each line as the caller
- * begins it, finds the voice in the audio it is sent, and gives the words that have been said by then. It
- * honours `endpointing` and `vad_events` as either side asks for them.
+ * A stand-in for Deepgram's live recognition. The bench passes it each line when the caller starts to speak
+ * it. The stand-in finds the voice in the audio it receives and returns the words spoken so far. It supports
+ * `endpointing` and `vad_events`, whichever side requests them.
  */
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
@@ -34,8 +34,8 @@ export interface CuedWord {
 export interface CuedRecogniser {
   readonly url: string;
   /**
-   * What the caller begins to say; nothing but a sound when there are no words. A standing cue is what
-   * everybody says, again and again.
+   * Sets the line the caller starts to speak. A cue without words is a sound. A standing cue applies to every
+   * caller and repeats.
    */
   cue(cue: Cue): void;
   /** While true, audio is taken and nothing is ever said. */

@@ -21,8 +21,8 @@ export const SETTINGS = {
 export interface PreparedCall {
   readonly grant: RoomGrant;
   /**
-   * What the agent keeps of its own words once the call is over: its messages, oldest first. Null when
-   * nothing was kept.
+   * The agent's messages as its side stored them, read after the call, oldest first. Null when it stored
+   * none.
    */
   said(): Promise<readonly string[] | null>;
 }

@@ -1,6 +1,4 @@
-/**
- * What an agent says in calls, by language: short and long, with numbers, amounts, dates and addresses in it.
- */
+/** Sentences an agent says in calls: short and long ones, with numbers, amounts, dates and addresses. */
 
 /** Sentences by language. */
 export const SENTENCES: Readonly<Record<'en' | 'de' | 'fr' | 'es', readonly string[]>> = {

@@ -68,8 +68,8 @@ export async function growthInTurns<Input>({ make, run, longest }: Work<Input>):
 }
 
 /**
- * A text of one token over and over, as long as it is asked for. It ends with a whole one: the end decides which
- * rules look at a text, so that half and whole would not be compared by the same work.
+ * A text of one token over and over, as long as it is asked for. It ends with a whole one: the end decides
+ * which rules look at a text, so that half and whole would not be compared by the same work.
  */
 export function repeated(token: string, size: number): string {
   return token.repeat(Math.ceil(size / token.length)).slice(-size);
