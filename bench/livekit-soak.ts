@@ -5,9 +5,9 @@
  */
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
-import { systemClock } from '#config/clock.ts';
+import { systemClock } from '#base/clock.ts';
+import { createLogger } from '#base/log.ts';
 import { readSettings } from '#config/env.ts';
-import { createLogger } from '#config/log.ts';
 import { agentIdentity, callerIdentity, openRooms, type Rooms } from '#control-plane/platform/rooms.ts';
 import type { MediaHost } from '#media/leg/media-host.ts';
 import { startMediaThread } from '#media/thread/start-media-thread.ts';

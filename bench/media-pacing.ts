@@ -7,12 +7,12 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
+import { systemClock } from '#base/clock.ts';
+import { createLogger } from '#base/log.ts';
 import { startCapture } from '#caller/capture.ts';
 import type { CapturedDatagram } from '#caller/pcap.ts';
 import { speak } from '#caller/spoken.ts';
 import { quantile } from '#caller/statistics.ts';
-import { systemClock } from '#config/clock.ts';
-import { createLogger } from '#config/log.ts';
 import { encodeG711 } from '#media/dsp/g711.ts';
 import type { Leg } from '#media/leg/leg.ts';
 import { parseRtp, RTP_HEADER_BYTES, unwrap, writeRtpHeader } from '#media/rtp/packet.ts';

@@ -7,9 +7,9 @@
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { systemClock } from '#base/clock.ts';
+import { createLogger } from '#base/log.ts';
 import { quantile } from '#caller/statistics.ts';
-import { systemClock } from '#config/clock.ts';
-import { createLogger } from '#config/log.ts';
 import { openDatabase } from '#control-plane/platform/store/database.ts';
 
 interface Doc {

@@ -3,11 +3,11 @@
  * other.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { hostPort } from '#base/public-address.ts';
 import { PhoneCaller } from '#caller/phone-caller.ts';
 import { CALLER_RATE_HZ, prepareScene } from '#caller/scene.ts';
 import { voicedSeconds } from '#caller/voiced.ts';
 import { readWav } from '#caller/wav.ts';
-import { hostPort } from '#config/public-address.ts';
 import type { Api } from './api.ts';
 import type { Finding } from './check-result.ts';
 

@@ -2,8 +2,8 @@
 import { createSocket } from 'node:dgram';
 import { connect, createServer, isIPv6 } from 'node:net';
 import { networkInterfaces } from 'node:os';
+import { isPublicAddress } from '#base/public-address.ts';
 import type { Settings } from '#config/env.ts';
-import { isPublicAddress } from '#config/public-address.ts';
 import type { Finding } from './check-result.ts';
 
 const CONNECT_MS = 3_000;

@@ -1,6 +1,6 @@
 /** The doctor's check of the relays that pass phone calls' audio on. */
 import { randomUUID } from 'node:crypto';
-import { systemClock } from '#config/clock.ts';
+import { systemClock } from '#base/clock.ts';
 import type { Settings } from '#config/env.ts';
 import { createNgClient } from '#telephony/relay/ng-client.ts';
 import type { Finding } from './check-result.ts';

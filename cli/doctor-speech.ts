@@ -2,9 +2,9 @@
  * The doctor's check of the speech engines: one sentence is spoken by what the settings choose, and what was
  * spoken is recognised.
  */
-import { systemClock } from '#config/clock.ts';
+import { systemClock } from '#base/clock.ts';
+import { createLogger } from '#base/log.ts';
 import type { Settings } from '#config/env.ts';
-import { createLogger } from '#config/log.ts';
 import { openSpeechEngines } from '#media/speech/engines.ts';
 import type { Recognizer, Synthesizer } from '#media/speech/speech.ts';
 import type { Finding } from './check-result.ts';

@@ -1,8 +1,8 @@
 /** The doctor's check of SIP over TLS: the certificate of the settings, and who answers on its port. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { connect } from 'node:tls';
+import { readPem } from '#base/pem.ts';
 import type { Settings } from '#config/env.ts';
-import { readPem } from '#config/pem.ts';
 import type { Finding } from './check-result.ts';
 
 const WHAT = 'SIP over TLS';

@@ -2,7 +2,7 @@
  * What `parley replay` and `parley tune` do: a call run again as it was or with other settings, and many
  * calls judged by what other settings would have made of them.
  */
-import { replaySettings } from '#config/replay.ts';
+import { replaySettings } from '#protocol/replay.ts';
 import { replay } from '#runtime/replay/replay.ts';
 import { turnChanges } from '#runtime/replay/replay-settings.ts';
 import { CANDIDATES, judgedShare, recommended, type Tried, tried } from '#runtime/replay/tuning.ts';

@@ -7,8 +7,8 @@ import { readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
+import { parseJson } from '#base/parse-json.ts';
 import { deploymentOf, masterKeyIn } from '#config/credentials.ts';
-import { parseJson } from '#config/parse-json.ts';
 import { keysIn, type WrappedKeys } from '#control-plane/operations/backup/withheld-keys.ts';
 import { type Api, CommandError } from './api.ts';
 

@@ -5,11 +5,11 @@
  */
 import { resolve } from 'node:path';
 import { z } from 'zod';
+import { parseMoney } from '#base/money.ts';
+import { hostPort, isAllowListEntry, isPort } from '#base/public-address.ts';
 import { isCountry } from './countries.ts';
 import { DEMO_MODEL_ID, isModelAllowed, LANGUAGE_MODELS, vendorOfModel } from './language-models.ts';
 import { limitSettings } from './limit-settings.ts';
-import { parseMoney } from './money.ts';
-import { hostPort, isAllowListEntry, isPort } from './public-address.ts';
 
 const port = z.coerce
   .number('must be a port number')

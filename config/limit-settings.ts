@@ -1,6 +1,6 @@
 /** Settings that limit what one account may use, with their defaults (docs/limits.md). */
 import { z } from 'zod';
-import { parseMoney } from './money.ts';
+import { parseMoney } from '#base/money.ts';
 
 const WRONG = 'must be a whole number of at least 1, or none';
 /** `none` is no limit: infinity. */

@@ -3,9 +3,9 @@
  * code while it runs. The SDK is loaded where an OTLP endpoint is set, and nowhere else.
  */
 import { randomBytes } from 'node:crypto';
-import type { Clock } from './clock.ts';
+import type { Clock } from '#base/clock.ts';
+import type { Logger } from '#base/log.ts';
 import type { Settings } from './env.ts';
-import type { Logger } from './log.ts';
 
 /** A piece of work that is over. */
 export interface FinishedSpan {

@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { readPem } from '#config/pem.ts';
+import { readPem } from '#base/pem.ts';
 import { type Seeded, seedDemo, seedOperator } from './operations/seed.ts';
 import type { Context } from './platform/context.ts';
 import { createServer } from './platform/http/server.ts';

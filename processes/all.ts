@@ -4,12 +4,12 @@
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { availableParallelism } from 'node:os';
-import { systemClock } from '#config/clock.ts';
+import { systemClock } from '#base/clock.ts';
+import { lockDataDir } from '#base/data-dir-lock.ts';
+import { createLogger } from '#base/log.ts';
+import { hostPort } from '#base/public-address.ts';
 import { loadCredentials } from '#config/credentials.ts';
-import { lockDataDir } from '#config/data-dir-lock.ts';
 import { publicUrl, type Settings } from '#config/env.ts';
-import { createLogger } from '#config/log.ts';
-import { hostPort } from '#config/public-address.ts';
 import { onStopSignal } from './child-process.ts';
 import { freePort, requireListenable } from './ports.ts';
 import { Supervisor } from './supervisor.ts';

@@ -4,7 +4,7 @@
  * gone. Started alone, it obeys signals instead.
  */
 import { flushCompileCache } from 'node:module';
-import type { Logger } from '#config/log.ts';
+import type { Logger } from '#base/log.ts';
 import { givenDoing, tellDoing } from './doing.ts';
 import type { ChildMessage, SupervisorMessage, WorkerDeath } from './supervisor.ts';
 

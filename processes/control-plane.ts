@@ -4,12 +4,12 @@
  */
 import { randomUUID } from 'node:crypto';
 import { availableParallelism, hostname } from 'node:os';
-import { systemClock } from '#config/clock.ts';
+import { systemClock } from '#base/clock.ts';
+import { lockDataDir } from '#base/data-dir-lock.ts';
+import { createEgressGuard } from '#base/egress.ts';
+import { createLogger, type Logger } from '#base/log.ts';
 import { loadCredentials } from '#config/credentials.ts';
-import { lockDataDir } from '#config/data-dir-lock.ts';
-import { createEgressGuard } from '#config/egress.ts';
 import { publicUrl, type Settings } from '#config/env.ts';
-import { createLogger, type Logger } from '#config/log.ts';
 import { platformModels } from '#config/platform-models.ts';
 import { openTracing } from '#config/tracing.ts';
 import { createLedger } from '#control-plane/accounts/wallet/ledger.ts';

@@ -3,7 +3,7 @@
  * writes that session's name where the supervisor reads it, and takes it away when the loop goes on.
  */
 import { workerData } from 'node:worker_threads';
-import { systemClock } from '#config/clock.ts';
+import { systemClock } from '#base/clock.ts';
 import { tellDoing } from './doing.ts';
 import { COUNT_BYTES, NAME_BYTES, type SessionTurnsData } from './session-turns.ts';
 

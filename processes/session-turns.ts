@@ -4,7 +4,7 @@
  * still, the thread tells the supervisor (`processes/doing.ts`).
  */
 import { Worker } from 'node:worker_threads';
-import type { Logger } from '#config/log.ts';
+import type { Logger } from '#base/log.ts';
 import { nameless, type Within } from '#runtime/event-loop/within.ts';
 
 /** The shared memory: how often the name has changed, and the name, filled up with zeros. */

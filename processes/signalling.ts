@@ -1,10 +1,10 @@
 /**
  * Composes the embedded signalling of one process: the SIP server, and admission asked of the control plane.
  */
-import { systemClock } from '#config/clock.ts';
+import { systemClock } from '#base/clock.ts';
+import { createLogger } from '#base/log.ts';
+import { readPem } from '#base/pem.ts';
 import type { Settings } from '#config/env.ts';
-import { createLogger } from '#config/log.ts';
-import { readPem } from '#config/pem.ts';
 import { startEmbeddedSignalling } from '#telephony/embedded/server.ts';
 import type { SipTls } from '#telephony/embedded/transport.ts';
 import { createHttpAdmission } from '#telephony/http-admission.ts';

@@ -6,8 +6,8 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { execArgv } from 'node:process';
-import type { Clock, Timer } from '#config/clock.ts';
-import type { Logger } from '#config/log.ts';
+import type { Clock, Timer } from '#base/clock.ts';
+import type { Logger } from '#base/log.ts';
 import { BEHIND_FAVOURED, FAVOURED, favourProcess } from '#media/thread-priority.ts';
 import { closeDoing, doingEnvironment, openDoing, readDoing, sessionIn } from './doing.ts';
 import { HangDetector, processorWaitMs } from './hang-detector.ts';

@@ -4,20 +4,20 @@
  */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import type { AgentTestJob } from '#config/agent-test.ts';
-import { attentiveClock } from '#config/attentive-clock.ts';
-import type { CallPlan } from '#config/call-plan.ts';
-import { type Clock, systemClock } from '#config/clock.ts';
-import { createEgressGuard, type EgressGuard } from '#config/egress.ts';
+import { attentiveClock } from '#base/attentive-clock.ts';
+import { type Clock, systemClock } from '#base/clock.ts';
+import { createEgressGuard, type EgressGuard } from '#base/egress.ts';
+import { createLogger, type Logger } from '#base/log.ts';
+import { hostPort } from '#base/public-address.ts';
 import type { Settings } from '#config/env.ts';
-import { createLogger, type Logger } from '#config/log.ts';
-import { hostPort } from '#config/public-address.ts';
 import { openTracing } from '#config/tracing.ts';
-import type { JobKind } from '#config/worker-link.ts';
 import type { MediaHost, Transport } from '#media/leg/media-host.ts';
 import { openSpeechEngines, type SpeechEngines } from '#media/speech/engines.ts';
 import { startMediaThread } from '#media/thread/start-media-thread.ts';
 import { favourThisThread } from '#media/thread-priority.ts';
+import type { AgentTestJob } from '#protocol/agent-test.ts';
+import type { CallPlan } from '#protocol/call-plan.ts';
+import type { JobKind } from '#protocol/worker-link.ts';
 import { runMeteredTest } from '#runtime/agent-tests/metered-test.ts';
 import { analyse } from '#runtime/analysis/analysis.ts';
 import type { CallDeps, ToolsLink } from '#runtime/calls/call.ts';

@@ -24,7 +24,9 @@ interface Cruise {
 }
 
 const FOLDERS = [
+  'base',
   'config',
+  'protocol',
   'media',
   'telephony',
   'runtime',

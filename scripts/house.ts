@@ -14,7 +14,8 @@ const FIELDS = { aim: 10, limit: 19 };
 const LONG_LINES = { aim: 0, limit: 817 };
 const COLUMNS = 110;
 const README_LINES = { aim: 120, limit: 120 };
-const PRODUCT = /^(?:config|media|telephony|runtime|control-plane|processes|cli|caller)\/.*\.ts$|^main\.ts$/;
+const PRODUCT =
+  /^(?:base|config|protocol|media|telephony|runtime|control-plane|processes|cli|caller)\/.*\.ts$|^main\.ts$/;
 const PROSE = /\.(?:tsx?|md|cjs|yml)$/;
 const GENERATED = 'web/console/src/api/types.ts';
 /** Sections of documents nobody can look up here, and names of such documents. */

@@ -39,7 +39,8 @@ const ALLOWED: readonly Exception[] = [
   },
 ];
 
-const SOURCES = '{config,media,telephony,runtime,control-plane,web,deploy}/**/*.{ts,tsx}';
+const SOURCES =
+  '{base,config,protocol,media,telephony,runtime,control-plane,processes,cli,web}/**/*.{ts,tsx}';
 const FEWEST_FILES = 500;
 const FEWEST_PATTERNS = 250;
 /** Only ends what would never end. */

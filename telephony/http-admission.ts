@@ -1,6 +1,6 @@
 /** Asks the control plane about a new INVITE over HTTP, as drachtio-server's request handlers do. */
 import { request } from 'undici';
-import { type AdmissionAnswer, type AdmissionRequest, admissionAnswer } from '#config/sip-admission.ts';
+import { type AdmissionAnswer, type AdmissionRequest, admissionAnswer } from '#protocol/sip-admission.ts';
 
 /**
  * Admission charges, creates the session and finds a worker, which has up to 6 s to say yes; the init webhook

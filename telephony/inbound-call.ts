@@ -2,8 +2,8 @@
  * The worker's side of an inbound phone call: 180 at once, the answer when the agent is ready, a leg out of
  * the answered dialog. It knows nothing of agents: when to answer, and whether to record, is handed in.
  */
-import type { Clock } from '#config/clock.ts';
-import type { EgressGuard } from '#config/egress.ts';
+import type { Clock } from '#base/clock.ts';
+import type { EgressGuard } from '#base/egress.ts';
 import { Fault } from '#config/errors.ts';
 import type { Leg } from '#media/leg/leg.ts';
 import type { MediaHost } from '#media/leg/media-host.ts';

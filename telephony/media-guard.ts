@@ -2,7 +2,7 @@
  * Where the audio of a tenant's trunk may be sent: a session description can name any address, a machine of
  * the operator's own network too.
  */
-import type { EgressGuard } from '#config/egress.ts';
+import type { EgressGuard } from '#base/egress.ts';
 import type { RtpRemote } from '#media/leg/leg.ts';
 
 /** What is done with each description of a far end before its audio is sent there. */

@@ -4,8 +4,8 @@
  * ringing of the far network), and never recorded: nobody has answered.
  */
 import { isIP } from 'node:net';
-import type { Clock } from '#config/clock.ts';
-import { type EgressGuard, EgressRefused } from '#config/egress.ts';
+import type { Clock } from '#base/clock.ts';
+import { type EgressGuard, EgressRefused } from '#base/egress.ts';
 import type { Leg, LegEvent, RtpRemote } from '#media/leg/leg.ts';
 import type { LegRecording, MediaHost } from '#media/leg/media-host.ts';
 import { newSrtpKey } from '#media/rtp/srtp.ts';

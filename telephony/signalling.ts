@@ -5,7 +5,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import Srf from 'drachtio-srf';
-import type { Logger } from '#config/log.ts';
+import type { Logger } from '#base/log.ts';
 import { ALLOW } from './methods.ts';
 
 /** An answered dialog, enough to take it over or to hang it up (RFC 3261 §12). */

@@ -4,7 +4,7 @@
  * no address is null, never a guess.
  */
 import { isIP } from 'node:net';
-import { isPort } from '#config/public-address.ts';
+import { isPort } from '#base/public-address.ts';
 import { isE164 } from './e164.ts';
 
 /** A SIP address in its plain form. */

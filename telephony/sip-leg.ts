@@ -2,7 +2,7 @@
  * An answered dialog as a `Leg`: the RTP leg with SIP around it. A BYE closes it, closing it sends a BYE,
  * INFO digits and re-INVITEs become the leg's own.
  */
-import type { Clock } from '#config/clock.ts';
+import type { Clock } from '#base/clock.ts';
 import type { Leg, LegCommand, LegEvent } from '#media/leg/leg.ts';
 import { type MediaGuard, unguarded } from './media-guard.ts';
 import { answerAudio, type LocalAudio, offerAudio, readAnswer } from './sdp.ts';

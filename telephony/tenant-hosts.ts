@@ -6,8 +6,8 @@
  */
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import { type EgressGuard, EgressRefused } from '#config/egress.ts';
-import { hostPort, isPublicAddress, parseAllowList } from '#config/public-address.ts';
+import { type EgressGuard, EgressRefused } from '#base/egress.ts';
+import { hostPort, isPublicAddress, parseAllowList } from '#base/public-address.ts';
 import { type LookUpSrv, nextHops } from './next-hops.ts';
 import { portOf, readSipUri } from './sip-address.ts';
 

@@ -3,7 +3,7 @@
  * says how it ended. What a sequence of responses and NOTIFYs means is decided by a pure function; the rest
  * waits.
  */
-import type { Clock } from '#config/clock.ts';
+import type { Clock } from '#base/clock.ts';
 import type { ReferRequest, SipDialog } from './signalling.ts';
 
 /** How a REFER ended. */

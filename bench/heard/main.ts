@@ -3,9 +3,9 @@
  * is installed. Chance is seeded, so the figures are the code's alone.
  */
 
+import { systemClock } from '#base/clock.ts';
 import { speak } from '#caller/spoken.ts';
 import { quantile } from '#caller/statistics.ts';
-import { systemClock } from '#config/clock.ts';
 import { PROVIDER_VOICES } from '#config/platform-models.ts';
 import { RateConverter } from '#media/dsp/pcm.ts';
 import { createEspeak, detectEspeakVoices } from '#media/speech/espeak.ts';

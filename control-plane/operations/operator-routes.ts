@@ -1,7 +1,7 @@
 /** The operator's routes: accounts, their keys, their credit. The root key only. */
 import { z } from 'zod';
+import { formatMoney, parseMoney } from '#base/money.ts';
 import { fault } from '#config/errors.ts';
-import { formatMoney, parseMoney } from '#config/money.ts';
 import { accountRecord, toAccountRecord } from '../accounts/keys/account-record.ts';
 import { createAccount, createKey, listKeys } from '../accounts/keys/accounts.ts';
 import { createdKey, expiryOf, keyList, newKeyFields, toKeyList } from '../accounts/keys/key-record.ts';

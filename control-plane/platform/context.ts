@@ -3,11 +3,11 @@
  * implement. Built once by `processes/control-plane.ts`; a test builds its own.
  */
 import { randomBytes } from 'node:crypto';
-import type { Clock } from '#config/clock.ts';
+import type { Clock } from '#base/clock.ts';
+import type { EgressGuard } from '#base/egress.ts';
+import type { Logger } from '#base/log.ts';
 import type { Credentials } from '#config/credentials.ts';
-import type { EgressGuard } from '#config/egress.ts';
 import type { Settings } from '#config/env.ts';
-import type { Logger } from '#config/log.ts';
 import type { PlatformModels } from '#config/platform-models.ts';
 import type { Tracing } from '#config/tracing.ts';
 import type { Blobs } from '#media/blobs/blobs.ts';

@@ -3,11 +3,11 @@
  * passes commands on. Implemented by `worker-hub.ts` over the worker link.
  */
 
-import type { AgentTestJob } from '#config/agent-test.ts';
-import type { CallPlan } from '#config/call-plan.ts';
-import type { ReplayOutcome, ReplaySettings } from '#config/replay.ts';
-import type { ParticipantMode } from '#config/session-events.ts';
-import type { EndReason } from '#config/session-record.ts';
+import type { AgentTestJob } from '#protocol/agent-test.ts';
+import type { CallPlan } from '#protocol/call-plan.ts';
+import type { ReplayOutcome, ReplaySettings } from '#protocol/replay.ts';
+import type { ParticipantMode } from '#protocol/session-events.ts';
+import type { EndReason } from '#protocol/session-record.ts';
 import type {
   AnalysisJob,
   ControlRequest,
@@ -15,7 +15,7 @@ import type {
   JobKind,
   ParticipantChange,
   ParticipantConnection,
-} from '#config/worker-link.ts';
+} from '#protocol/worker-link.ts';
 
 /**
  * How long a worker has to answer: an offer once candidates are gathered, a room once it is joined; a replay

@@ -2,7 +2,7 @@
  * `ReportSink`: what the worker link tells the sessions: reports to be folded in, and links and workers lost
  * and found. Implemented by `settle-call.ts`.
  */
-import type { ReportEnvelope } from '#config/worker-link.ts';
+import type { ReportEnvelope } from '#protocol/worker-link.ts';
 
 /**
  * Outcome of reports: stored up to the last (or stored already), a gap before one of them, or of an epoch

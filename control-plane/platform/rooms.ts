@@ -9,9 +9,9 @@ import {
   type VideoGrant,
   WebhookReceiver,
 } from 'livekit-server-sdk';
+import type { Logger } from '#base/log.ts';
 import type { Settings } from '#config/env.ts';
 import { fault } from '#config/errors.ts';
-import type { Logger } from '#config/log.ts';
 import type { SessionDocument } from './store/models/session-model.ts';
 
 const REQUEST_TIMEOUT_S = 5;

@@ -3,7 +3,7 @@
  * detection and the way events go up. A transport gives it what was received and asks it, once per slot, for
  * what to send.
  */
-import type { Clock } from '#config/clock.ts';
+import type { Clock } from '#base/clock.ts';
 import { EchoPath } from '../voice-activity/echo-path.ts';
 import type { VoiceRateHz } from '../voice-activity/silero.ts';
 import type { SpeechDetector, VoiceTap } from '../voice-activity/vad.ts';

@@ -2,8 +2,8 @@
  * How much a web client may say on its data channel: what comes faster is dropped, so that one visitor cannot
  * hold up the calls of others on the worker.
  */
-import type { Clock } from '#config/clock.ts';
-import { TokenBucket } from '#config/token-bucket.ts';
+import type { Clock } from '#base/clock.ts';
+import { TokenBucket } from '#base/token-bucket.ts';
 import { MAX_MESSAGE_LENGTH } from './event-channel.ts';
 
 /** Nobody types as fast; tools of a page answer in bursts. */

@@ -5,7 +5,7 @@
  * the slots find it. Ticks nobody has a place on pass without a wake-up, unless one is asked for: a thread
  * without legs sleeps.
  */
-import type { Clock, Timer } from '#config/clock.ts';
+import type { Clock, Timer } from '#base/clock.ts';
 import { FRAME_MS } from './leg.ts';
 
 /** Length of one tick, ms. */

@@ -15,7 +15,7 @@ import type {
   Room,
   TextStreamWriter,
 } from '@livekit/rtc-node';
-import type { Timer } from '#config/clock.ts';
+import type { Timer } from '#base/clock.ts';
 import { fault } from '#config/errors.ts';
 import { FrameFifo } from '../leg/frame-fifo.ts';
 import { FRAME_MS, type LegCloseReason, type LegCommand, type LegStats } from '../leg/leg.ts';

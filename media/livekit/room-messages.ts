@@ -3,7 +3,7 @@
  * transcripts as text streams, everything else on a reliable data topic. Pure: it says what is to be sent,
  * the leg sends it.
  */
-import type { AgentEvent } from '#config/session-events.ts';
+import type { AgentEvent } from '#protocol/session-events.ts';
 
 /** Data topic of the messages to the client. */
 export const AGENT_EVENTS = 'agent-event';

@@ -2,7 +2,7 @@
  * The reports of one RTP leg (RFC 3550 §6): when one is due, what came back, and the round trip learned from
  * it. Sends nothing itself.
  */
-import type { Clock } from '#config/clock.ts';
+import type { Clock } from '#base/clock.ts';
 import {
   type OwnReport,
   parseRtcp,

@@ -4,7 +4,7 @@
  * is waited for only as long as one can be due.
  */
 import { z } from 'zod';
-import type { Clock, Timer } from '#config/clock.ts';
+import type { Clock, Timer } from '#base/clock.ts';
 import { SampleBlocks } from './sample-blocks.ts';
 import {
   type RecognitionEvent,

@@ -5,7 +5,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import type { Clock, Timer } from '#config/clock.ts';
+import type { Clock, Timer } from '#base/clock.ts';
 import { PROVIDER_VOICES } from '#config/platform-models.ts';
 import { ChunkQueue } from './chunk-queue.ts';
 import { offeredRate, SampleReader } from './pcm-bytes.ts';

@@ -2,7 +2,7 @@
  * Audio between a vendor's socket and whoever reads a synthesis: in order, ended or failed once, and failed
  * as `stalled` when nothing comes for too long.
  */
-import type { Clock, Timer } from '#config/clock.ts';
+import type { Clock, Timer } from '#base/clock.ts';
 import { type SpeechChunk, SpeechError } from './speech.ts';
 
 /** Longest wait for the next sign of the vendor, ms. */

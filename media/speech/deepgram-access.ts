@@ -1,5 +1,5 @@
 /** How Deepgram is reached, for listening and speaking. */
-import type { Clock } from '#config/clock.ts';
+import type { Clock } from '#base/clock.ts';
 
 /** One address and key for every service. */
 export interface DeepgramOptions {

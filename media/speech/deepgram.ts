@@ -5,7 +5,7 @@
  * need not.
  */
 import { z } from 'zod';
-import type { Clock, Timer } from '#config/clock.ts';
+import type { Clock, Timer } from '#base/clock.ts';
 import { levelDb } from '../dsp/pcm.ts';
 import { authorization, type DeepgramOptions } from './deepgram-access.ts';
 import { transcribeRecording } from './deepgram-recording.ts';

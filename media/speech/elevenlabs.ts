@@ -3,7 +3,7 @@
  * /v1/text-to-speech/{voice}/stream-input`). A socket serves one text; the next one is opened ahead of it.
  */
 import { z } from 'zod';
-import type { Clock } from '#config/clock.ts';
+import type { Clock } from '#base/clock.ts';
 import { PROVIDER_VOICES } from '#config/platform-models.ts';
 import type { ChunkQueue } from './chunk-queue.ts';
 import { offeredRate, SampleReader } from './pcm-bytes.ts';

@@ -3,7 +3,7 @@
  * while, and tried out in the background as often as it is: it is back as soon as it serves again, and no
  * caller waits to find out.
  */
-import type { Clock } from '#config/clock.ts';
+import type { Clock } from '#base/clock.ts';
 
 /** How long an engine that failed is passed over where another one can serve and nobody tries it out, ms. */
 const PASSED_OVER_MS = 30_000;

@@ -2,9 +2,9 @@
  * The speech engines of one worker, as the deployment's settings and machine allow; and what to tell a person
  * about them at the start.
  */
-import type { Clock } from '#config/clock.ts';
+import type { Clock } from '#base/clock.ts';
+import type { Logger } from '#base/log.ts';
 import { isVendorConfigured, type Settings, type Vendor, vendorAccess } from '#config/env.ts';
-import type { Logger } from '#config/log.ts';
 import { LOCAL_RECOGNITION_ID, type LocalRecognition, platformModels } from '#config/platform-models.ts';
 import { createAssemblyaiRecognizer } from './assemblyai.ts';
 import { createCartesiaSynthesizer } from './cartesia.ts';

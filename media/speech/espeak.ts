@@ -10,7 +10,7 @@ import { execPath } from 'node:process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import type { Clock, Timer } from '#config/clock.ts';
+import type { Clock, Timer } from '#base/clock.ts';
 import { SPEAKING_LANGUAGES } from '#config/languages.ts';
 import type { ProviderVoice } from '#config/platform-models.ts';
 import { SampleReader } from './pcm-bytes.ts';

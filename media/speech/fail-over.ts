@@ -3,8 +3,8 @@
  * serves again, and one that refused this call is not asked by it again. A connection that broke while it
  * worked is made anew first. A failure is final only when nobody is left to ask.
  */
-import type { Clock } from '#config/clock.ts';
-import type { Logger } from '#config/log.ts';
+import type { Clock } from '#base/clock.ts';
+import type { Logger } from '#base/log.ts';
 import type { EngineHealth } from './engine-health.ts';
 import {
   type RecognitionEvent,

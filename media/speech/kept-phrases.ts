@@ -3,7 +3,7 @@
  * calls that follow: they hear it at once, and nobody makes it again. Only a text that was said whole is
  * kept, under the engine and voice that said it, at the rate of the call it was made for.
  */
-import type { Clock } from '#config/clock.ts';
+import type { Clock } from '#base/clock.ts';
 import { RateConverter } from '../dsp/pcm.ts';
 import type { SpeechChunk, SynthesisOptions, Synthesizer } from './speech.ts';
 

@@ -2,7 +2,7 @@
  * A recogniser that learns how long its finals take: the turn loop waits for a late one as long as this
  * engine needs here, not as its file assumes.
  */
-import type { Clock } from '#config/clock.ts';
+import type { Clock } from '#base/clock.ts';
 import type { RecognitionStream, Recognizer } from './speech.ts';
 
 /** Answers remembered; older ones are forgotten. */

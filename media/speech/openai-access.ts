@@ -1,5 +1,5 @@
 /** How OpenAI, or a server that speaks its protocols, is reached for listening and speaking. */
-import type { Clock } from '#config/clock.ts';
+import type { Clock } from '#base/clock.ts';
 
 /** With a base address set the key may be absent. */
 export interface OpenaiSpeechOptions {

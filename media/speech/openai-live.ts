@@ -4,7 +4,7 @@
  * out of order and are reported in order.
  */
 import { z } from 'zod';
-import type { Clock, Timer } from '#config/clock.ts';
+import type { Clock, Timer } from '#base/clock.ts';
 import { levelDb, Resampler } from '../dsp/pcm.ts';
 import { authorization, type OpenaiSpeechOptions } from './openai-access.ts';
 import { SampleBlocks } from './sample-blocks.ts';

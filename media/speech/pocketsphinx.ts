@@ -9,7 +9,7 @@ import { accessSync, constants, existsSync } from 'node:fs';
 import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, isAbsolute, join } from 'node:path';
-import type { Clock } from '#config/clock.ts';
+import type { Clock } from '#base/clock.ts';
 import { keytermGrammar, type PronouncingDictionary, readDictionary } from './keyterm-grammar.ts';
 import { type RecognitionOptions, type RecognitionStream, type Recognizer, SpeechError } from './speech.ts';
 import { openUtteranceStream } from './utterance-stream.ts';

@@ -6,7 +6,7 @@
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import type { Clock, Timer } from '#config/clock.ts';
+import type { Clock, Timer } from '#base/clock.ts';
 import type { SherpaModel } from './sherpa-model.ts';
 import {
   type RecognitionEvent,

@@ -2,7 +2,7 @@
  * A synthesis over a socket of its own: everything is said at once, audio is read until the vendor says it is
  * over, and the socket ends with it.
  */
-import type { Clock } from '#config/clock.ts';
+import type { Clock } from '#base/clock.ts';
 import { ChunkQueue } from './chunk-queue.ts';
 import type { SpeechChunk } from './speech.ts';
 import type { VendorSocket } from './vendor-socket.ts';

@@ -3,7 +3,7 @@
  * transcribed one after the other, and answers `finalise` once everything written before it is settled.
  * Silence is never sent: engines invent words for it.
  */
-import type { Clock } from '#config/clock.ts';
+import type { Clock } from '#base/clock.ts';
 import { SampleBlocks } from './sample-blocks.ts';
 import { type RecognitionOptions, type RecognitionStream, SpeechError } from './speech.ts';
 

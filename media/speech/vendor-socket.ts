@@ -3,7 +3,7 @@
  * `SpeechError`, and a socket that was closed is gone after two seconds, whatever the other side does.
  */
 import WebSocket from 'ws';
-import type { Clock, Timer } from '#config/clock.ts';
+import type { Clock, Timer } from '#base/clock.ts';
 import { SpeechError, type SpeechErrorCategory } from './speech.ts';
 import { categoryOf } from './vendor-status.ts';
 

@@ -2,7 +2,7 @@
  * Sockets that serve one synthesis each, opened ahead: when a call is coming, and behind each one that is
  * taken, so that no text waits for a handshake. A spare nobody takes is closed before the vendor does it.
  */
-import type { Clock, Timer } from '#config/clock.ts';
+import type { Clock, Timer } from '#base/clock.ts';
 import type { VendorSocket } from './vendor-socket.ts';
 
 /** How spares are kept. */

@@ -2,7 +2,7 @@
  * What runs on the media thread: opens and closes legs, passes commands to them, and turns the wheel that
  * drives them all.
  */
-import { systemClock } from '#config/clock.ts';
+import { systemClock } from '#base/clock.ts';
 import { Fault } from '#config/errors.ts';
 import type { LegCommand } from '../leg/leg.ts';
 import type { MediaShared, TransportLeg } from '../leg/leg-audio.ts';

@@ -3,9 +3,9 @@
  * events to the legs' listeners. When it dies its legs close as `failed` and another is started, so that
  * later calls are served.
  */
-import type { Clock, Timer } from '#config/clock.ts';
+import type { Clock, Timer } from '#base/clock.ts';
+import type { Logger } from '#base/log.ts';
 import { Fault, fault } from '#config/errors.ts';
-import type { Logger } from '#config/log.ts';
 import type { Leg, LegCommand, LegEvent } from '../leg/leg.ts';
 import type { Transport } from '../leg/media-host.ts';
 import {

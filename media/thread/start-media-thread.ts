@@ -3,8 +3,8 @@
  * a process of their own (`transport.ts` says why) that is started with the first web call, or ahead of it by
  * `warmUp`.
  */
-import type { Clock } from '#config/clock.ts';
-import type { Logger } from '#config/log.ts';
+import type { Clock } from '#base/clock.ts';
+import type { Logger } from '#base/log.ts';
 import type { Leg } from '../leg/leg.ts';
 import type {
   LivekitLegOptions,

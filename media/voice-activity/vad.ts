@@ -5,7 +5,7 @@
  * ever loses its ears.
  */
 import { Worker } from 'node:worker_threads';
-import type { Clock, Timer } from '#config/clock.ts';
+import type { Clock, Timer } from '#base/clock.ts';
 import { levelDb, SILENCE_DB } from '../dsp/pcm.ts';
 import type { LegEvent } from '../leg/leg.ts';
 import type { EchoPath } from './echo-path.ts';

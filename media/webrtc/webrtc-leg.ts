@@ -4,7 +4,7 @@
  * file that knows the native WebRTC library, which it loads with the first web call or ahead of it.
  */
 import { createRequire } from 'node:module';
-import type { Timer } from '#config/clock.ts';
+import type { Timer } from '#base/clock.ts';
 import { fault } from '#config/errors.ts';
 import { Resampler } from '../dsp/pcm.ts';
 import { EVENT_CHANNEL, EventChannel } from '../leg/event-channel.ts';

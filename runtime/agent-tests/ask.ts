@@ -3,9 +3,9 @@
  * help.
  */
 import type { z } from 'zod';
-import type { CallPlan } from '#config/call-plan.ts';
-import type { Clock } from '#config/clock.ts';
+import type { Clock } from '#base/clock.ts';
 import { LIMITS } from '#config/limits.ts';
+import type { CallPlan } from '#protocol/call-plan.ts';
 import {
   type ChatMessage,
   type LanguageModel,

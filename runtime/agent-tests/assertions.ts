@@ -1,5 +1,5 @@
 /** What a simulation asserts of tool calls and of its end, and the verdict over everything. Pure. */
-import type { AgentTestResult, Simulation } from '#config/agent-test.ts';
+import type { AgentTestResult, Simulation } from '#protocol/agent-test.ts';
 import { argumentsMatch, parsedArguments } from './patterns.ts';
 import type { RecordedCall, TestTools } from './test-tools.ts';
 

@@ -3,7 +3,12 @@
  * conditions. Conversations are data, never instructions.
  */
 import { z } from 'zod';
-import { type AgentTestResult, judgement, type Simulation, type TestDefinition } from '#config/agent-test.ts';
+import {
+  type AgentTestResult,
+  judgement,
+  type Simulation,
+  type TestDefinition,
+} from '#protocol/agent-test.ts';
 import type { LanguageModel } from '#runtime/llm/llm.ts';
 import { askJson, type TestContext } from './ask.ts';
 import type { RecordedCall } from './test-tools.ts';

@@ -1,6 +1,7 @@
 /** Runs an agent test and adds up what its language models cost at list price. */
-import type { AgentTestJob, AgentTestResult } from '#config/agent-test.ts';
+
 import { costOf } from '#config/platform-models.ts';
+import type { AgentTestJob, AgentTestResult } from '#protocol/agent-test.ts';
 import type { LanguageModel } from '#runtime/llm/llm.ts';
 import { type AgentTestDeps, runAgentTest } from './run-agent-test.ts';
 

@@ -1,6 +1,7 @@
 /** Matches arguments of tool calls against what a test expects. */
-import type { ParamMatchers } from '#config/agent-test.ts';
-import { compileLinearPattern } from '#config/linear-pattern.ts';
+
+import { compileLinearPattern } from '#base/linear-pattern.ts';
+import type { ParamMatchers } from '#protocol/agent-test.ts';
 
 const SUBJECT_CHARS = 2_000;
 

@@ -2,16 +2,17 @@
  * Runs one agent test as a text conversation and says what it came to. A run that cannot be judged is an
  * `error` with its cause; no verdict is ever made up.
  */
+
+import type { Clock } from '#base/clock.ts';
+import type { EgressGuard } from '#base/egress.ts';
 import type { AgentConfig } from '#config/agent-config.ts';
+import { DEMO_MODEL_ID } from '#config/language-models.ts';
 import {
   type AgentTestJob,
   type AgentTestResult,
   type TestDefinition,
   testError,
-} from '#config/agent-test.ts';
-import type { Clock } from '#config/clock.ts';
-import type { EgressGuard } from '#config/egress.ts';
-import { DEMO_MODEL_ID } from '#config/language-models.ts';
+} from '#protocol/agent-test.ts';
 import { isHangUpCall } from '#runtime/llm/hang-up-call.ts';
 import { type LanguageModel, ModelError, type ToolCall } from '#runtime/llm/llm.ts';
 import type { TestContext } from './ask.ts';

@@ -2,7 +2,7 @@
  * A simulated conversation: a model plays the caller until somebody hangs up or the turns are used, then
  * everything is judged.
  */
-import type { AgentTestResult, Simulation, TestDefinition } from '#config/agent-test.ts';
+import type { AgentTestResult, Simulation, TestDefinition } from '#protocol/agent-test.ts';
 import { type LanguageModel, ModelError } from '#runtime/llm/llm.ts';
 import { ask, type TestContext } from './ask.ts';
 import { checkAssertions, verdictOf } from './assertions.ts';

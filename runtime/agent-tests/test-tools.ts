@@ -3,16 +3,17 @@
  * called where the test says so. Every webhook tool is blocking here. A call that nothing answers is a gap:
  * the test cannot pass.
  */
+
+import type { EgressGuard } from '#base/egress.ts';
+import { LIMITS } from '#config/limits.ts';
 import {
   type AgentTestJob,
   type AgentTestResult,
   type ToolMock,
   type ToolMocks,
   toolMocks,
-} from '#config/agent-test.ts';
-import type { PlannedTool } from '#config/call-plan.ts';
-import type { EgressGuard } from '#config/egress.ts';
-import { LIMITS } from '#config/limits.ts';
+} from '#protocol/agent-test.ts';
+import type { PlannedTool } from '#protocol/call-plan.ts';
 import type { ToolCall, ToolDefinition } from '#runtime/llm/llm.ts';
 import { shownCalls } from '#runtime/tools/hidden-failure.ts';
 import { createToolRunner, type ToolRunner, worded } from '#runtime/tools/tool-runner.ts';

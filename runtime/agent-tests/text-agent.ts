@@ -2,8 +2,8 @@
  * The agent under test as a text conversation: the prompt, the tools and the hanging up of a call, without
  * its voice.
  */
-import type { TestDefinition } from '#config/agent-test.ts';
-import type { CallPlan } from '#config/call-plan.ts';
+import type { TestDefinition } from '#protocol/agent-test.ts';
+import type { CallPlan } from '#protocol/call-plan.ts';
 import { isHangUpCall } from '#runtime/llm/hang-up-call.ts';
 import type { ChatMessage, LanguageModel, ToolCall, ToolDefinition } from '#runtime/llm/llm.ts';
 import { hangUpCallTool } from '#runtime/tools/call-tools.ts';

@@ -4,11 +4,11 @@
  * cause.
  */
 import { z } from 'zod';
+import type { Clock } from '#base/clock.ts';
 import type { AgentConfig } from '#config/agent-config.ts';
-import type { Clock } from '#config/clock.ts';
 import { DEMO_MODEL_ID } from '#config/language-models.ts';
-import type { AnalysisResult, SessionItem } from '#config/session-record.ts';
-import type { AnalysisJob } from '#config/worker-link.ts';
+import type { AnalysisResult, SessionItem } from '#protocol/session-record.ts';
+import type { AnalysisJob } from '#protocol/worker-link.ts';
 import { nameless, type Within } from '../event-loop/within.ts';
 import { type ChatMessage, type LanguageModel, ModelError } from '../llm/llm.ts';
 import { shownItems } from '../tools/hidden-failure.ts';

@@ -3,7 +3,7 @@
  * says so.
  */
 import type { AgentConfig } from '#config/agent-config.ts';
-import type { AnalysisResult, SessionItem } from '#config/session-record.ts';
+import type { AnalysisResult, SessionItem } from '#protocol/session-record.ts';
 
 const QUOTED_TURNS = 6;
 const QUOTE_CHARS = 120;

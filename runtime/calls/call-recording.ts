@@ -2,9 +2,9 @@
  * A call's recording: segments handed on as they come, numbered over all legs of the call, and the report of
  * what there is.
  */
-import type { Clock } from '#config/clock.ts';
-import type { DurableReport } from '#config/worker-link.ts';
+import type { Clock } from '#base/clock.ts';
 import type { LegEvent, RecordingTrack } from '#media/leg/leg.ts';
+import type { DurableReport } from '#protocol/worker-link.ts';
 
 /** A few seconds, or the rest, of one recorded side. */
 export interface RecordingSegment {

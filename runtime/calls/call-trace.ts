@@ -3,10 +3,11 @@
  * other, the tools and searches that ran in it, and what its models used. Nothing that was said stands in
  * them.
  */
-import type { CallPlan } from '#config/call-plan.ts';
-import type { ModelUsage, SessionItem, TurnLatency } from '#config/session-record.ts';
+
 import type { FinishedSpan, Tracing } from '#config/tracing.ts';
-import type { DurableReport } from '#config/worker-link.ts';
+import type { CallPlan } from '#protocol/call-plan.ts';
+import type { ModelUsage, SessionItem, TurnLatency } from '#protocol/session-record.ts';
+import type { DurableReport } from '#protocol/worker-link.ts';
 
 /** Parts of a turn's waterfall in their order, and what they are called in a trace. */
 const PARTS = [

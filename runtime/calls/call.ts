@@ -3,16 +3,17 @@
  * that decides an end reason. Called by the worker with a plan and the call's engines; it holds no socket of
  * its own.
  */
+
+import type { Clock, Timer } from '#base/clock.ts';
+import type { Logger } from '#base/log.ts';
 import type { Variables } from '#config/agent-config.ts';
-import type { CallPlan } from '#config/call-plan.ts';
-import type { Clock, Timer } from '#config/clock.ts';
 import { LIMITS } from '#config/limits.ts';
-import type { Logger } from '#config/log.ts';
-import type { AgentEvent } from '#config/session-events.ts';
-import type { EndReason, MediaQuality } from '#config/session-record.ts';
-import type { DurableReport, Handover } from '#config/worker-link.ts';
 import type { Leg, LegEvent, LegStats } from '#media/leg/leg.ts';
 import type { Recognizer, Synthesizer } from '#media/speech/speech.ts';
+import type { CallPlan } from '#protocol/call-plan.ts';
+import type { AgentEvent } from '#protocol/session-events.ts';
+import type { EndReason, MediaQuality } from '#protocol/session-record.ts';
+import type { DurableReport, Handover } from '#protocol/worker-link.ts';
 import { nameless, type Within } from '../event-loop/within.ts';
 import type { CallKnowledge } from '../knowledge/knowledge-search.ts';
 import type { LanguageModel } from '../llm/llm.ts';

@@ -3,7 +3,7 @@
  * words decide. What follows from what is a pure function; the class gives it a voice and ears on the consult
  * leg.
  */
-import type { Clock, Timer } from '#config/clock.ts';
+import type { Clock, Timer } from '#base/clock.ts';
 import type { Leg, LegEvent } from '#media/leg/leg.ts';
 import type { Recognizer, Synthesizer } from '#media/speech/speech.ts';
 import type { Within } from '../event-loop/within.ts';

@@ -1,5 +1,5 @@
 /** An answered dialog as it is reported, and read again by the worker that takes it over. */
-import type { ReportedDialog } from '#config/worker-link.ts';
+import type { ReportedDialog } from '#protocol/worker-link.ts';
 import type { DialogFacts } from '#telephony/signalling.ts';
 
 /** The fields of a `dialog` report. */

@@ -3,14 +3,15 @@
  * agent's place. The legs need not be of one kind, nor live in one process: what each side says is passed on
  * slot by slot, and mixed where it is heard.
  */
-import type { CallPlan } from '#config/call-plan.ts';
-import type { Clock, Timer } from '#config/clock.ts';
+
+import type { Clock, Timer } from '#base/clock.ts';
 import type { FaultCode } from '#config/errors.ts';
-import { type AgentEvent, type ParticipantMode, parseClientEvent } from '#config/session-events.ts';
-import type { ParticipantEvent, SessionItem } from '#config/session-record.ts';
-import type { ParticipantChange } from '#config/worker-link.ts';
 import type { Leg, LegEvent } from '#media/leg/leg.ts';
 import type { Recognizer } from '#media/speech/speech.ts';
+import type { CallPlan } from '#protocol/call-plan.ts';
+import { type AgentEvent, type ParticipantMode, parseClientEvent } from '#protocol/session-events.ts';
+import type { ParticipantEvent, SessionItem } from '#protocol/session-record.ts';
+import type { ParticipantChange } from '#protocol/worker-link.ts';
 import { RecognitionFeed } from '../turn/loop/recognition-feed.ts';
 
 /** Who comes, and what they want to do once they are connected. */

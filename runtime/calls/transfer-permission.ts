@@ -3,10 +3,10 @@
  * the calls their account places (`OUTBOUND_CALLS_PER_MINUTE`).
  */
 import { request } from 'undici';
-import type { Clock } from '#config/clock.ts';
-import type { Logger } from '#config/log.ts';
-import { parseJson } from '#config/parse-json.ts';
-import { transferPermission } from '#config/transfer-permission.ts';
+import type { Clock } from '#base/clock.ts';
+import type { Logger } from '#base/log.ts';
+import { parseJson } from '#base/parse-json.ts';
+import { transferPermission } from '#protocol/transfer-permission.ts';
 
 /** The caller waits for it. */
 const ANSWER_WITHIN_MS = 2_000;

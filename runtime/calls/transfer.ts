@@ -3,13 +3,14 @@
  * worker dials and joins the two itself. Warm: the person is called and briefed while the caller hears music,
  * and joined when they agree. What it comes to is told as facts of the turn machine.
  */
+
+import type { Clock } from '#base/clock.ts';
+import { EgressRefused } from '#base/egress.ts';
+import type { Logger } from '#base/log.ts';
 import type { AgentConfig } from '#config/agent-config.ts';
-import type { CallPlan, TransferRoute } from '#config/call-plan.ts';
-import type { Clock } from '#config/clock.ts';
-import { EgressRefused } from '#config/egress.ts';
-import type { Logger } from '#config/log.ts';
 import type { Leg, LegEvent } from '#media/leg/leg.ts';
 import type { Recognizer, Synthesizer } from '#media/speech/speech.ts';
+import type { CallPlan, TransferRoute } from '#protocol/call-plan.ts';
 import type { OutboundCall, OutboundCallRequest } from '#telephony/outbound-call.ts';
 import { type DialogFacts, InviteRefused, type SipDialog } from '#telephony/signalling.ts';
 import { type ReferOutcome, referCall } from '#telephony/transfer.ts';

@@ -3,8 +3,8 @@
  * the prompt. Pure.
  */
 import MiniSearch from 'minisearch';
-import type { CallPlan } from '#config/call-plan.ts';
-import { chunkText } from '#config/knowledge-chunks.ts';
+import type { CallPlan } from '#protocol/call-plan.ts';
+import { chunkText } from '#protocol/knowledge-chunks.ts';
 
 /** A chunk that answers a query, with where it stands. */
 export interface Passage {

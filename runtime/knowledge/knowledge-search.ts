@@ -4,10 +4,10 @@
  * started by the first call that needs one.
  */
 import { Worker } from 'node:worker_threads';
-import type { CallPlan } from '#config/call-plan.ts';
-import type { Clock } from '#config/clock.ts';
+import type { Clock } from '#base/clock.ts';
+import type { Logger } from '#base/log.ts';
 import { LIMITS } from '#config/limits.ts';
-import type { Logger } from '#config/log.ts';
+import type { CallPlan } from '#protocol/call-plan.ts';
 import type { Passage } from './knowledge-index.ts';
 
 /** How long a search may hold a reply. */

@@ -4,9 +4,9 @@
  * go out again on the next connection.
  */
 import { WebSocket } from 'ws';
-import type { Clock, Timer } from '#config/clock.ts';
-import type { Logger } from '#config/log.ts';
-import { parseJson } from '#config/parse-json.ts';
+import type { Clock, Timer } from '#base/clock.ts';
+import type { Logger } from '#base/log.ts';
+import { parseJson } from '#base/parse-json.ts';
 import {
   type ControlMessage,
   controlMessage,
@@ -15,7 +15,7 @@ import {
   type ReportEnvelope,
   WORKER_LINK_VERSION,
   type WorkerMessage,
-} from '#config/worker-link.ts';
+} from '#protocol/worker-link.ts';
 import { LinkOutbox } from './link-outbox.ts';
 import type { Spool } from './spool.ts';
 

@@ -5,8 +5,8 @@
  */
 import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
-import type { Clock, Timer } from '#config/clock.ts';
-import type { WorkerMessage } from '#config/worker-link.ts';
+import type { Clock, Timer } from '#base/clock.ts';
+import type { WorkerMessage } from '#protocol/worker-link.ts';
 
 /**
  * A word of the agent is longer than this: should the worker die, the record of what was heard is still right

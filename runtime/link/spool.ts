@@ -5,8 +5,8 @@
  */
 import { type FileHandle, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type DataDirLock, lockDataDir } from '#config/data-dir-lock.ts';
-import { type DurableReport, type ReportEnvelope, reportEnvelope } from '#config/worker-link.ts';
+import { type DataDirLock, lockDataDir } from '#base/data-dir-lock.ts';
+import { type DurableReport, type ReportEnvelope, reportEnvelope } from '#protocol/worker-link.ts';
 
 /** The file is emptied when nothing in it waits any more and it has grown beyond this. */
 const TRUNCATE_BYTES = 256 * 1024;

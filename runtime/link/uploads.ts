@@ -6,10 +6,10 @@
  */
 import pRetry from 'p-retry';
 import { request } from 'undici';
-import type { Clock, Timer } from '#config/clock.ts';
-import type { Logger } from '#config/log.ts';
-import { parseJson } from '#config/parse-json.ts';
-import { packUploads, type Upload, uploadAnswer } from '#config/uploads.ts';
+import type { Clock, Timer } from '#base/clock.ts';
+import type { Logger } from '#base/log.ts';
+import { parseJson } from '#base/parse-json.ts';
+import { packUploads, type Upload, uploadAnswer } from '#protocol/uploads.ts';
 
 const AT_ONCE = 4;
 /** A request costs the control plane more than what it carries: what comes within this time goes together. */

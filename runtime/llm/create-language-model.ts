@@ -5,9 +5,9 @@
 import { createAnthropic } from '@ai-sdk/anthropic';
 import { createGoogle } from '@ai-sdk/google';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
-import type { CallPlan } from '#config/call-plan.ts';
-import type { Clock } from '#config/clock.ts';
-import type { EgressGuard } from '#config/egress.ts';
+import type { Clock } from '#base/clock.ts';
+import type { EgressGuard } from '#base/egress.ts';
+import type { Logger } from '#base/log.ts';
 import { isVendorConfigured, type Settings, vendorAccess } from '#config/env.ts';
 import {
   DEMO_MODEL_ID,
@@ -15,8 +15,8 @@ import {
   type LanguageVendor,
   vendorOfModel,
 } from '#config/language-models.ts';
-import type { Logger } from '#config/log.ts';
 import { platformModels } from '#config/platform-models.ts';
+import type { CallPlan } from '#protocol/call-plan.ts';
 import { createCustomModel } from './custom.ts';
 import { createDemoModel } from './demo.ts';
 import type { LanguageModel } from './llm.ts';

@@ -3,9 +3,9 @@
  * It has ten seconds to its first byte and between bytes, and is never replaced by another model.
  */
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
-import type { CallPlan } from '#config/call-plan.ts';
-import type { Clock } from '#config/clock.ts';
-import type { EgressGuard } from '#config/egress.ts';
+import type { Clock } from '#base/clock.ts';
+import type { EgressGuard } from '#base/egress.ts';
+import type { CallPlan } from '#protocol/call-plan.ts';
 import type { ChatRequest, LanguageModel } from './llm.ts';
 import { createSdkModel } from './sdk-model.ts';
 import { sendByFetch } from './send-request.ts';

@@ -5,7 +5,7 @@
  * generation fails for good: it was asked twice, and the caller has waited long enough to be told. Never used
  * for `llm.custom`, which has its ten seconds and no replacement.
  */
-import type { Clock } from '#config/clock.ts';
+import type { Clock } from '#base/clock.ts';
 import { type ChatDelta, type ChatRequest, type LanguageModel, ModelError } from './llm.ts';
 
 /** Without a first sign of life for this long, a second attempt starts. */

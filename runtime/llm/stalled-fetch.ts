@@ -3,7 +3,7 @@
  * and with limits, as an answer has none of its own. A vendor that accepts a request and says nothing must
  * never hold a call.
  */
-import type { Clock } from '#config/clock.ts';
+import type { Clock } from '#base/clock.ts';
 import { answerInTurns, beginningOf } from './answer-in-turns.ts';
 import type { ByteSource, SendRequest } from './send-request.ts';
 

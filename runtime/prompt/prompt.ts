@@ -3,7 +3,7 @@
  * tools and time. Everything that stays the same for the whole call comes first and in one message, so that
  * providers can cache it; only the time of day changes from reply to reply.
  */
-import type { CallPlan } from '#config/call-plan.ts';
+import type { CallPlan } from '#protocol/call-plan.ts';
 import type { Passage } from '../knowledge/knowledge-index.ts';
 import { isInlined } from '../knowledge/knowledge-search.ts';
 import type { ChatMessage } from '../llm/llm.ts';

@@ -3,7 +3,7 @@
  * so that the calls of this worker never wait for it.
  */
 import { Worker } from 'node:worker_threads';
-import type { ReplayOutcome, ReplaySettings } from '#config/replay.ts';
+import type { ReplayOutcome, ReplaySettings } from '#protocol/replay.ts';
 
 /** What the thread is started with. */
 export interface ReplayRequest {

@@ -1,5 +1,5 @@
 /** Settings of a replay as the turn machine takes them. */
-import type { ReplaySettings } from '#config/replay.ts';
+import type { ReplaySettings } from '#protocol/replay.ts';
 import type { TurnConfig } from '../turn/machine/turn-config.ts';
 
 type Settings = Required<ReplaySettings>;

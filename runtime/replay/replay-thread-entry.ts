@@ -1,7 +1,7 @@
 /** The thread that runs one call again, says where it would first have gone another way, and ends. */
 import { parentPort, workerData } from 'node:worker_threads';
-import type { ReplayOutcome } from '#config/replay.ts';
 import { treatThisThreadAsOthers } from '#media/thread-priority.ts';
+import type { ReplayOutcome } from '#protocol/replay.ts';
 import { type ReadFlightLog, readFlightLog } from '../turn/loop/flight-log.ts';
 import type { ReplayRequest } from './replay-request.ts';
 import { turnChanges } from './replay-settings.ts';

@@ -2,8 +2,8 @@
  * Tools that run in the caller's browser: a `client_tool.call` event goes out, a `client_tool.result` comes
  * back. The deadline is the tool's own and is kept by the tool runner, whose signal ends the wait.
  */
-import type { PlannedTool } from '#config/call-plan.ts';
-import type { AgentEvent, ClientEvent } from '#config/session-events.ts';
+import type { PlannedTool } from '#protocol/call-plan.ts';
+import type { AgentEvent, ClientEvent } from '#protocol/session-events.ts';
 import type { RawOutcome } from './raw-outcome.ts';
 
 /** Serialised results above this are replaced by an error. */

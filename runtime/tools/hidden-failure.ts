@@ -2,8 +2,8 @@
  * Failures of tools whose `error_handling` is `hide`: the timeline has them whole, and wherever a model sees
  * a result, then or later, it learns only that the tool failed. Pure.
  */
-import type { PlannedTool } from '#config/call-plan.ts';
-import type { SessionItem } from '#config/session-record.ts';
+import type { PlannedTool } from '#protocol/call-plan.ts';
+import type { SessionItem } from '#protocol/session-record.ts';
 
 type Tool = Pick<PlannedTool, 'function_name' | 'error_handling'>;
 

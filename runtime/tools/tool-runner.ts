@@ -5,11 +5,11 @@
  * `mode`.
  */
 
+import type { Clock } from '#base/clock.ts';
+import type { EgressGuard } from '#base/egress.ts';
 import type { Variables } from '#config/agent-config.ts';
-import type { PlannedTool, SystemVariables } from '#config/call-plan.ts';
-import type { Clock } from '#config/clock.ts';
-import type { EgressGuard } from '#config/egress.ts';
 import { LIMITS } from '#config/limits.ts';
+import type { PlannedTool, SystemVariables } from '#protocol/call-plan.ts';
 import type { ToolCall, ToolDefinition } from '#runtime/llm/llm.ts';
 import type { ClientTools } from './client-tool.ts';
 import { HIDDEN_FAILURE } from './hidden-failure.ts';

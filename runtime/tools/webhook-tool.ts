@@ -2,10 +2,11 @@
  * One call of a webhook tool: the request is rendered from its templates and sent through the egress guard.
  * A redirect is an answer like any other; nothing is retried, as a tool may have effects.
  */
-import type { PlannedTool } from '#config/call-plan.ts';
-import type { EgressGuard } from '#config/egress.ts';
+
+import type { EgressGuard } from '#base/egress.ts';
 import { LIMITS } from '#config/limits.ts';
-import { renderRequest, type TemplateValues } from '#config/tool-template.ts';
+import type { PlannedTool } from '#protocol/call-plan.ts';
+import { renderRequest, type TemplateValues } from '#protocol/tool-template.ts';
 import type { RawOutcome } from './raw-outcome.ts';
 
 /** Sends the request and reads at most 256 KB of the answer; throws what the egress guard throws. */

@@ -2,11 +2,12 @@
  * The call of one job: built of its plan, in its session's name. What it tells goes over the worker link, its
  * recording and its flight log to the uploads.
  */
-import type { CallPlan } from '#config/call-plan.ts';
-import type { Clock } from '#config/clock.ts';
-import type { Logger } from '#config/log.ts';
+
+import type { Clock } from '#base/clock.ts';
+import type { Logger } from '#base/log.ts';
 import type { Tracing } from '#config/tracing.ts';
-import type { Handover } from '#config/worker-link.ts';
+import type { CallPlan } from '#protocol/call-plan.ts';
+import type { Handover } from '#protocol/worker-link.ts';
 import { type Call, type CallDeps, startCall } from '../calls/call.ts';
 import { traceCall } from '../calls/call-trace.ts';
 import type { Within } from '../event-loop/within.ts';

@@ -2,9 +2,10 @@
  * The jobs of one worker: slots reserved by accepted offers, the plans that come for them, and the calls they
  * became. Pure bookkeeping; no I/O.
  */
-import type { CallPlan } from '#config/call-plan.ts';
-import type { Clock, Timer } from '#config/clock.ts';
-import type { JobKind } from '#config/worker-link.ts';
+
+import type { Clock, Timer } from '#base/clock.ts';
+import type { CallPlan } from '#protocol/call-plan.ts';
+import type { JobKind } from '#protocol/worker-link.ts';
 import type { Call } from '../calls/call.ts';
 
 /** Thrown to whoever waits for the plan of a job that is not coming. */

@@ -2,8 +2,8 @@
  * What becomes of the offers a worker is made: taken while there is room, declined, or held for a moment
  * while the event loop is late.
  */
-import type { Clock, Timer } from '#config/clock.ts';
-import type { ControlMessage, JobKind } from '#config/worker-link.ts';
+import type { Clock, Timer } from '#base/clock.ts';
+import type { ControlMessage, JobKind } from '#protocol/worker-link.ts';
 import type { ControlPlaneClient } from '../link/control-plane-client.ts';
 import type { JobTable } from './job-table.ts';
 

@@ -2,10 +2,11 @@
  * A job whose plan dials: the call is made ready while it rings, joined to the leg of whoever answers, and
  * ended when nobody does.
  */
-import type { CallPlan } from '#config/call-plan.ts';
-import { EgressRefused } from '#config/egress.ts';
-import type { Logger } from '#config/log.ts';
-import type { DialStatus } from '#config/session-record.ts';
+
+import { EgressRefused } from '#base/egress.ts';
+import type { Logger } from '#base/log.ts';
+import type { CallPlan } from '#protocol/call-plan.ts';
+import type { DialStatus } from '#protocol/session-record.ts';
 import { dialOutboundCall, type OutboundCall, type OutboundCallDeps } from '#telephony/outbound-call.ts';
 import { dialogReport } from '../calls/dialog-report.ts';
 import type { Job } from './job-table.ts';

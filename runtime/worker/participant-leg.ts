@@ -2,9 +2,10 @@
  * Opens the leg of a colleague who comes into a call: their voice is recorded while they talk with the
  * caller.
  */
-import type { ParticipantConnection } from '#config/worker-link.ts';
+
 import type { Leg } from '#media/leg/leg.ts';
 import type { MediaHost } from '#media/leg/media-host.ts';
+import type { ParticipantConnection } from '#protocol/worker-link.ts';
 
 /**
  * Connects them; `sdp` answers an offer. Throws `Fault('sdp_unusable')` and `Fault('gateway_unreachable')`.

@@ -2,8 +2,8 @@
  * An INVITE that admission routed here: matched to the job this worker accepted, answered when its plan has
  * come, and joined to its call.
  */
-import type { Clock } from '#config/clock.ts';
-import type { Logger } from '#config/log.ts';
+import type { Clock } from '#base/clock.ts';
+import type { Logger } from '#base/log.ts';
 import type { MediaHost } from '#media/leg/media-host.ts';
 import { answerInboundCall, type InboundCallDeps } from '#telephony/inbound-call.ts';
 import type { IncomingInvite } from '#telephony/signalling.ts';

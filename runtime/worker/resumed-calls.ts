@@ -3,9 +3,10 @@
  * goes on. Where the caller talked with a person by a transfer, that person's dialog does too, and the two
  * hear each other again.
  */
-import type { CallPlan } from '#config/call-plan.ts';
-import type { Logger } from '#config/log.ts';
-import type { PhoneHandover } from '#config/worker-link.ts';
+
+import type { Logger } from '#base/log.ts';
+import type { CallPlan } from '#protocol/call-plan.ts';
+import type { PhoneHandover } from '#protocol/worker-link.ts';
 import { type ResumedCall, type ResumedCallDeps, resumeSipCall } from '#telephony/resumed-call.ts';
 import { dialogFacts, dialogReport } from '../calls/dialog-report.ts';
 import type { Job } from './job-table.ts';

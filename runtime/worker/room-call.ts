@@ -2,10 +2,11 @@
  * Brings the agent of a call into its LiveKit room, when the session begins and again when the connection
  * broke for good.
  */
-import type { CallPlan } from '#config/call-plan.ts';
-import type { Clock } from '#config/clock.ts';
-import type { Logger } from '#config/log.ts';
+
+import type { Clock } from '#base/clock.ts';
+import type { Logger } from '#base/log.ts';
 import type { MediaHost } from '#media/leg/media-host.ts';
+import type { CallPlan } from '#protocol/call-plan.ts';
 import type { Call } from '../calls/call.ts';
 
 /** A caller waits 15 s for the agent (`connection_failed`). */

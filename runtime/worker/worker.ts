@@ -3,13 +3,15 @@
  * everything back. It holds no database and no secret beyond its running calls. Started by the composition
  * root, which hands it the media thread, the engines and the signalling.
  */
-import { type AgentTestJob, testError } from '#config/agent-test.ts';
-import type { CallPlan } from '#config/call-plan.ts';
-import type { Clock } from '#config/clock.ts';
+
+import type { Clock } from '#base/clock.ts';
+import type { Logger } from '#base/log.ts';
 import { Fault } from '#config/errors.ts';
-import type { Logger } from '#config/log.ts';
-import type { AnalysisResult, EndReason } from '#config/session-record.ts';
 import type { Tracing } from '#config/tracing.ts';
+import type { MediaHost } from '#media/leg/media-host.ts';
+import { type AgentTestJob, testError } from '#protocol/agent-test.ts';
+import type { CallPlan } from '#protocol/call-plan.ts';
+import type { AnalysisResult, EndReason } from '#protocol/session-record.ts';
 import type {
   AnalysisJob,
   ControlMessage,
@@ -18,8 +20,7 @@ import type {
   JobKind,
   PhoneHandover,
   WorkerAnswer,
-} from '#config/worker-link.ts';
-import type { MediaHost } from '#media/leg/media-host.ts';
+} from '#protocol/worker-link.ts';
 import type { TestedAgent } from '../agent-tests/metered-test.ts';
 import { nameless, type Within } from '../event-loop/within.ts';
 import { type ControlPlaneClient, connectControlPlane } from '../link/control-plane-client.ts';

@@ -3,9 +3,9 @@
  * catalogue.
  */
 import { isIP } from 'node:net';
+import type { Logger } from '#base/log.ts';
+import { hostPort, isPublicAddress } from '#base/public-address.ts';
 import type { Settings } from '#config/env.ts';
-import type { Logger } from '#config/log.ts';
-import { hostPort, isPublicAddress } from '#config/public-address.ts';
 import type { Carrier } from './carrier.ts';
 import { createTestCatalogue } from './test-catalogue.ts';
 

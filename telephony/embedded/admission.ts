@@ -1,5 +1,5 @@
 /** What the control plane is asked about a new INVITE, made of what the INVITE says. */
-import { type AdmissionRequest, admissionHeaders } from '#config/sip-admission.ts';
+import { type AdmissionRequest, admissionHeaders } from '#protocol/sip-admission.ts';
 import { isAnswerable } from '../sdp.ts';
 import { header, parseUri, uriOf } from './message.ts';
 import type { ServerTransaction } from './transaction.ts';

@@ -4,9 +4,9 @@
  * are taken, the one that was silent for longest makes room.
  */
 import type { Socket } from 'node:net';
-import type { Clock, Timer } from '#config/clock.ts';
+import type { Clock, Timer } from '#base/clock.ts';
+import { networkOf } from '#base/network-of.ts';
 import { LIMITS } from '#config/limits.ts';
-import { networkOf } from '#config/network-of.ts';
 
 /** How many connections there may be, and how long one may say nothing. */
 export interface ConnectionLimits {

@@ -4,10 +4,10 @@
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { isIP } from 'node:net';
-import type { Clock, Timer } from '#config/clock.ts';
-import type { Logger } from '#config/log.ts';
-import { hostPort, isPublicAddress } from '#config/public-address.ts';
-import type { AdmissionAnswer, AdmissionRequest } from '#config/sip-admission.ts';
+import type { Clock, Timer } from '#base/clock.ts';
+import type { Logger } from '#base/log.ts';
+import { hostPort, isPublicAddress } from '#base/public-address.ts';
+import type { AdmissionAnswer, AdmissionRequest } from '#protocol/sip-admission.ts';
 import { localAddressFor } from '../local-address.ts';
 import type { App } from './app-protocol.ts';
 import type { Dialog, DialogTable } from './dialog.ts';

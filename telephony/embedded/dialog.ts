@@ -3,7 +3,7 @@
  * Call-ID and local tag for the network.
  */
 import { randomUUID } from 'node:crypto';
-import type { Timer } from '#config/clock.ts';
+import type { Timer } from '#base/clock.ts';
 import type { App } from './app-protocol.ts';
 import type { ClientTransaction, ServerTransaction } from './transaction.ts';
 import type { Peer } from './transport.ts';

@@ -2,8 +2,8 @@
  * Limits what one source may send: a bucket of requests per address that refills with time; beyond it a
  * source gets nothing.
  */
-import type { Clock } from '#config/clock.ts';
-import { TokenBucket } from '#config/token-bucket.ts';
+import type { Clock } from '#base/clock.ts';
+import { TokenBucket } from '#base/token-bucket.ts';
 
 const REQUESTS = { perSecond: 400, burst: 1_200 };
 const MAX_SOURCES = 20_000;

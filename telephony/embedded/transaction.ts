@@ -3,7 +3,7 @@
  * again, until when, and what is absorbed. Time and sending are handed in.
  */
 import { randomInt, randomUUID } from 'node:crypto';
-import type { Clock, Timer } from '#config/clock.ts';
+import type { Clock, Timer } from '#base/clock.ts';
 import type { SipMessage } from './message.ts';
 import type { Peer } from './transport.ts';
 

@@ -5,7 +5,7 @@
 import { createSocket, type Socket as UdpSocket } from 'node:dgram';
 import { connect, createServer, isIP, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, rootCertificates, connect as tlsConnect } from 'node:tls';
-import type { Clock } from '#config/clock.ts';
+import type { Clock } from '#base/clock.ts';
 import { LIMITS } from '#config/limits.ts';
 import { type ConnectionLimits, Connections } from './connections.ts';
 import { MessageStream } from './message-stream.ts';

@@ -2,9 +2,9 @@
  * The audio of phone calls through an rtpengine: each session description is exchanged for one that names the
  * relay, so that neither side learns the other's address.
  */
-import type { Clock } from '#config/clock.ts';
+import type { Clock } from '#base/clock.ts';
+import type { Logger } from '#base/log.ts';
 import { fault } from '#config/errors.ts';
-import type { Logger } from '#config/log.ts';
 import { type NgClient, type NgCommand, NgSilent } from './ng-client.ts';
 
 /** Who wrote a session description: the carrier or phone, or the worker. */

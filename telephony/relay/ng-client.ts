@@ -5,8 +5,8 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { isIP } from 'node:net';
 import { z } from 'zod';
-import type { Clock, Timer } from '#config/clock.ts';
-import { hostPort } from '#config/public-address.ts';
+import type { Clock, Timer } from '#base/clock.ts';
+import { hostPort } from '#base/public-address.ts';
 import { decodeBencode, encodeBencode } from './bencode.ts';
 
 /** What an rtpengine is told: its names are those of the protocol (`call-id`, `from-tag`, …). */

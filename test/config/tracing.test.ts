@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { systemClock } from '#config/clock.ts';
-import { createLogger } from '#config/log.ts';
+import { systemClock } from '#base/clock.ts';
+import { createLogger } from '#base/log.ts';
 import { callTraceparent, openTracing, type Tracing } from '#config/tracing.ts';
 import { type OtlpReceiver, openOtlpReceiver, type ReceivedSpan } from '#test/fakes/otlp-receiver.ts';
 

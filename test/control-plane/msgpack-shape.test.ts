@@ -1,7 +1,7 @@
 import { decode, encode } from '@msgpack/msgpack';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { atOnce } from '#config/in-turns.ts';
+import { atOnce } from '#base/in-turns.ts';
 import { msgpackParts } from '#control-plane/platform/http/msgpack-shape.ts';
 import { readMsgpack } from '#control-plane/platform/http/request-bodies.ts';
 import { turnsDuring } from '#test/turns-until.ts';

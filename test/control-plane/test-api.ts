@@ -3,10 +3,10 @@
  * no socket.
  */
 import { randomBytes } from 'node:crypto';
-import { systemClock } from '#config/clock.ts';
-import { createEgressGuard } from '#config/egress.ts';
+import { systemClock } from '#base/clock.ts';
+import { createEgressGuard } from '#base/egress.ts';
+import { createLogger } from '#base/log.ts';
 import { readSettings } from '#config/env.ts';
-import { createLogger } from '#config/log.ts';
 import { platformModels } from '#config/platform-models.ts';
 import { createLedger } from '#control-plane/accounts/wallet/ledger.ts';
 import { countPosting } from '#control-plane/accounts/wallet/low-credit.ts';

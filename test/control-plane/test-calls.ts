@@ -2,11 +2,12 @@
  * The API with everything calls need, for tests: real store, ledger, outbox and routes; workers pretended,
  * time under control.
  */
-import type { DurableReport } from '#config/worker-link.ts';
+
 import { createReportSink } from '#control-plane/calls/settlement/settle-call.ts';
 import { jobsOfCalls } from '#control-plane/jobs/of-calls.ts';
 import type { Context } from '#control-plane/platform/context.ts';
 import type { ReportOutcome, ReportSink } from '#control-plane/platform/report-sink.ts';
+import type { DurableReport } from '#protocol/worker-link.ts';
 import { FakeDispatch } from '#test/fakes/fake-dispatch.ts';
 import { openTestApi, type TestApi, type TestUser } from './test-api.ts';
 import type { TestStore } from './test-store.ts';

@@ -2,8 +2,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { systemClock } from '#config/clock.ts';
-import { createLogger } from '#config/log.ts';
+import { systemClock } from '#base/clock.ts';
+import { createLogger } from '#base/log.ts';
 import { type Database, openDatabase } from '#control-plane/platform/store/database.ts';
 import { buildIndexes, defineModels, type Models } from '#control-plane/platform/store/models.ts';
 

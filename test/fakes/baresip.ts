@@ -8,7 +8,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { systemClock } from '#config/clock.ts';
+import { systemClock } from '#base/clock.ts';
 import { resample } from '#media/dsp/pcm.ts';
 
 const MODULES = '/usr/lib/baresip/modules';

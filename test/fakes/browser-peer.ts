@@ -2,7 +2,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { systemClock } from '#config/clock.ts';
+import { systemClock } from '#base/clock.ts';
 import type { PeerNews, PeerOrder } from './browser-process.ts';
 
 const DEADLINE_MS = 5000;

@@ -4,7 +4,7 @@
  * thread of a process only, and that is the media thread.
  */
 import { createRequire } from 'node:module';
-import { systemClock, type Timer } from '#config/clock.ts';
+import { systemClock, type Timer } from '#base/clock.ts';
 import type {
   AudioBlock,
   AudioSink,

@@ -11,9 +11,9 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { systemClock } from '#config/clock.ts';
-import type { AdmissionAnswer, AdmissionRequest } from '#config/sip-admission.ts';
+import { systemClock } from '#base/clock.ts';
 import { drachtioQuery, readDrachtioQuestion } from '#control-plane/calls/admission/drachtio-question.ts';
+import type { AdmissionAnswer, AdmissionRequest } from '#protocol/sip-admission.ts';
 import { freeTcpPort } from '../free-port.ts';
 import { openRawCaller, type RawCaller } from '../telephony/embedded/raw-caller.ts';
 

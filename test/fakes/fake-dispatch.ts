@@ -1,10 +1,6 @@
 /** A `Dispatch` without workers: takes jobs while it has room and remembers what it was told. */
-import type { AgentTestJob } from '#config/agent-test.ts';
-import type { CallPlan } from '#config/call-plan.ts';
+
 import { type FaultCode, fault } from '#config/errors.ts';
-import type { ReplayOutcome, ReplaySettings } from '#config/replay.ts';
-import type { EndReason } from '#config/session-record.ts';
-import type { AnalysisJob, Handover, ParticipantChange } from '#config/worker-link.ts';
 import type {
   Dispatch,
   HeardSoFar,
@@ -13,6 +9,11 @@ import type {
   Placement,
   WorkerSlots,
 } from '#control-plane/platform/dispatch.ts';
+import type { AgentTestJob } from '#protocol/agent-test.ts';
+import type { CallPlan } from '#protocol/call-plan.ts';
+import type { ReplayOutcome, ReplaySettings } from '#protocol/replay.ts';
+import type { EndReason } from '#protocol/session-record.ts';
+import type { AnalysisJob, Handover, ParticipantChange } from '#protocol/worker-link.ts';
 
 type Key = { readonly sessionId: string; readonly epoch: number };
 

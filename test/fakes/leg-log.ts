@@ -1,5 +1,5 @@
 /** Collects a leg's events for a test, and waits for the one that matters with a deadline. */
-import { systemClock } from '#config/clock.ts';
+import { systemClock } from '#base/clock.ts';
 import { FRAME_KINDS, FRAME_MS, type FrameKind, type Leg, type LegEvent } from '#media/leg/leg.ts';
 
 /** Ends only what would never come: a busy machine takes many seconds. */

@@ -7,8 +7,8 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { systemClock } from '#base/clock.ts';
 import { readWav, writeWav } from '#caller/wav.ts';
-import { systemClock } from '#config/clock.ts';
 import { resample } from '#media/dsp/pcm.ts';
 import { freeUdpPort } from '../free-port.ts';
 

@@ -16,7 +16,7 @@ import {
   TrackPublishOptions,
   TrackSource,
 } from '@livekit/rtc-node';
-import { systemClock } from '#config/clock.ts';
+import { systemClock } from '#base/clock.ts';
 
 const RATE_HZ = 48_000;
 const BLOCK_SAMPLES = RATE_HZ / 100;

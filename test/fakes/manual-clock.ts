@@ -2,7 +2,7 @@
  * A clock that stands still until a test advances it: timers fire in order of their due time, each seeing its
  * own due time as now.
  */
-import type { Clock, Timer } from '#config/clock.ts';
+import type { Clock, Timer } from '#base/clock.ts';
 
 interface Pending {
   dueMs: number;

@@ -1,7 +1,7 @@
 /** A `ReportSink` without a store, for tests of the worker link and of workers over it. */
-import { systemClock } from '#config/clock.ts';
-import type { ReportEnvelope } from '#config/worker-link.ts';
+import { systemClock } from '#base/clock.ts';
 import type { ReportOutcome, ReportSink } from '#control-plane/platform/report-sink.ts';
+import type { ReportEnvelope } from '#protocol/worker-link.ts';
 
 /** Stores reports like the real sink: in order, each once, refusing gaps and epochs that are over. */
 export class MemorySink implements ReportSink {

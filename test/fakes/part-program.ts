@@ -3,7 +3,7 @@
  * `BEHAVIOUR_<role>` tells it.
  */
 import { appendFileSync } from 'node:fs';
-import { createLogger } from '#config/log.ts';
+import { createLogger } from '#base/log.ts';
 import { type ManagedProcess, runProcess } from '#processes/child-process.ts';
 import { givenDoing } from '#processes/doing.ts';
 import { openSessionTurns } from '#processes/session-turns.ts';

@@ -1,7 +1,7 @@
 /** A plain RTP far end for tests: a UDP socket that speaks in real time and keeps what it hears. */
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
-import { systemClock, type Timer } from '#config/clock.ts';
+import { systemClock, type Timer } from '#base/clock.ts';
 import { decodeG711 } from '#media/dsp/g711.ts';
 import type { RtpCodec, RtpRemote } from '#media/leg/leg.ts';
 import { CodecStream, MAX_ENCODED_BYTES } from '#media/rtp/codec-stream.ts';

@@ -5,7 +5,7 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { systemClock } from '#config/clock.ts';
+import { systemClock } from '#base/clock.ts';
 import { createNgClient } from '#telephony/relay/ng-client.ts';
 import { freeTcpPort, freeUdpPort } from '../free-port.ts';
 

@@ -1,6 +1,6 @@
 /** The embedded signalling as tests run it, on free ports of the loopback, and workers connected to it. */
-import { systemClock } from '#config/clock.ts';
-import { createLogger } from '#config/log.ts';
+import { systemClock } from '#base/clock.ts';
+import { createLogger } from '#base/log.ts';
 import { type EmbeddedSignalling, startEmbeddedSignalling } from '#telephony/embedded/server.ts';
 import { connectSignalling, type Signalling } from '#telephony/signalling.ts';
 

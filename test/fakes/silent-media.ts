@@ -2,7 +2,7 @@
  * A `MediaHost` without sockets: legs that keep what they were told and close when told to, for tests of
  * signalling alone.
  */
-import type { Clock } from '#config/clock.ts';
+import type { Clock } from '#base/clock.ts';
 import { fault } from '#config/errors.ts';
 import type { Leg, LegCommand, LegEvent, RtpRemote } from '#media/leg/leg.ts';
 import type { MediaHost } from '#media/leg/media-host.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { atOnce, inTurns } from '#base/in-turns.ts';
 import { Fault } from '#config/errors.ts';
-import { atOnce, inTurns } from '#config/in-turns.ts';
 import { readingUrlencoded } from '#control-plane/platform/http/urlencoded.ts';
 import { turnsDuring } from '#test/turns-until.ts';
 import { growthOf, MOST_GROWTH, repeated } from './growth.ts';

@@ -1,15 +1,15 @@
 import { expect, it } from 'vitest';
 import { z } from 'zod';
+import { parseJson } from '#base/parse-json.ts';
 import { parseAgentFile } from '#cli/agent-file.ts';
-import { chunkText } from '#config/knowledge-chunks.ts';
-import { parseJson } from '#config/parse-json.ts';
-import { placeholderProblem } from '#config/placeholders.ts';
 import { checkDigest } from '#control-plane/calls/admission/sip-digest.ts';
 import { msgpackParts } from '#control-plane/platform/http/msgpack-shape.ts';
 import { parseRtp } from '#media/rtp/packet.ts';
 import { parseRtcp } from '#media/rtp/rtcp.ts';
 import { parsePhones } from '#media/speech/flite.ts';
 import { readWav } from '#media/speech/pool/read-wav.ts';
+import { chunkText } from '#protocol/knowledge-chunks.ts';
+import { placeholderProblem } from '#protocol/placeholders.ts';
 import { whoAnswered } from '#runtime/turn/machine/answering-machine.ts';
 import { judge } from '#runtime/turn/machine/endpointing.ts';
 import { withoutCues } from '#runtime/turn/text/cues.ts';

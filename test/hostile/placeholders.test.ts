@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { LIMITS } from '#config/limits.ts';
-import { FilledTooLong, fillPlaceholders } from '#config/placeholders.ts';
-import { renderRequest } from '#config/tool-template.ts';
+import { FilledTooLong, fillPlaceholders } from '#protocol/placeholders.ts';
+import { renderRequest } from '#protocol/tool-template.ts';
 import { renderText } from '#runtime/turn/text/variables.ts';
 import { growthOf, MOST_GROWTH, repeated } from './growth.ts';
 import { HOSTILE_TOKENS } from './tokens.ts';

@@ -1,9 +1,9 @@
 import Fastify from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { CallPlan } from '#config/call-plan.ts';
-import type { EgressGuard } from '#config/egress.ts';
+import type { EgressGuard } from '#base/egress.ts';
 import { acceptBodies } from '#control-plane/platform/http/request-bodies.ts';
 import type { ApiServer } from '#control-plane/platform/http/server.ts';
+import type { CallPlan } from '#protocol/call-plan.ts';
 import { createCustomModel } from '#runtime/llm/custom.ts';
 import { collect } from '#test/collect.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';

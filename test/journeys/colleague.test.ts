@@ -4,9 +4,9 @@
  * server.
  */
 import { afterAll, beforeAll, expect } from 'vitest';
-import { systemClock } from '#config/clock.ts';
+import { systemClock } from '#base/clock.ts';
+import { createLogger } from '#base/log.ts';
 import { readSettings } from '#config/env.ts';
-import { createLogger } from '#config/log.ts';
 import { openRooms } from '#control-plane/platform/rooms.ts';
 import { Browsers } from '#test/fakes/browser-peer.ts';
 import { LivekitCaller } from '#test/fakes/livekit-caller.ts';

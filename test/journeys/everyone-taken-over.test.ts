@@ -5,9 +5,9 @@
  * with a person who is gone as well, and talking with a colleague.
  */
 import { afterAll, beforeAll, expect } from 'vitest';
+import { systemClock } from '#base/clock.ts';
 import { voicedSeconds } from '#caller/voiced.ts';
 import { readWav } from '#caller/wav.ts';
-import { systemClock } from '#config/clock.ts';
 import { answerPhone, dial, type Phone } from '#test/fakes/baresip.ts';
 import { type BrowserPeer, Browsers } from '#test/fakes/browser-peer.ts';
 import { callTool, type OpenaiServer, say, startOpenaiServer } from '#test/fakes/openai-server.ts';

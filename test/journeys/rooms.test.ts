@@ -3,9 +3,9 @@
  * LiveKit's own, one who listens in, the widget, and a server that is away.
  */
 import { afterAll, beforeAll, expect, vi } from 'vitest';
+import { createLogger } from '#base/log.ts';
+import { parseMoney, perMinute } from '#base/money.ts';
 import { readSettings } from '#config/env.ts';
-import { createLogger } from '#config/log.ts';
-import { parseMoney, perMinute } from '#config/money.ts';
 import { openRooms } from '#control-plane/platform/rooms.ts';
 import { LivekitCaller } from '#test/fakes/livekit-caller.ts';
 import { type LivekitServer, startLivekitServer } from '#test/fakes/livekit-server.ts';

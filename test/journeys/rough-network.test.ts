@@ -6,7 +6,7 @@
  * test/media/rtp/rough-network.test.ts.
  */
 import { afterAll, beforeAll, expect } from 'vitest';
-import { systemClock } from '#config/clock.ts';
+import { systemClock } from '#base/clock.ts';
 import { openLossyPath } from '#test/fakes/lossy-path.ts';
 import { describeNeeds, itNeeds } from '#test/needs.ts';
 import { transcribe } from './ear.ts';

@@ -2,9 +2,9 @@
  * Reads the database a product left behind and checks what nobody can see from outside: every ledger entry,
  * every charge of a session, every delivery.
  */
-import { systemClock } from '#config/clock.ts';
-import { createLogger } from '#config/log.ts';
-import { perMinute } from '#config/money.ts';
+import { systemClock } from '#base/clock.ts';
+import { createLogger } from '#base/log.ts';
+import { perMinute } from '#base/money.ts';
 import { createLedger } from '#control-plane/accounts/wallet/ledger.ts';
 import { openDatabase } from '#control-plane/platform/store/database.ts';
 import type { LedgerDocument } from '#control-plane/platform/store/models/ledger-model.ts';

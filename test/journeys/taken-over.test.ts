@@ -3,9 +3,9 @@
  * answers what is asked next, and it stays one call with one price.
  */
 import { afterAll, beforeAll, expect } from 'vitest';
+import { parseMoney, perMinute } from '#base/money.ts';
 import { PhoneCaller } from '#caller/phone-caller.ts';
 import { prepareScene } from '#caller/scene.ts';
-import { parseMoney, perMinute } from '#config/money.ts';
 import { describeNeeds, itNeeds } from '#test/needs.ts';
 import { transcribe } from './ear.ts';
 import { type Product, startProduct } from './product.ts';

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect } from 'vitest';
+import { systemClock } from '#base/clock.ts';
+import { createLogger } from '#base/log.ts';
 import { speak } from '#caller/spoken.ts';
-import { systemClock } from '#config/clock.ts';
 import { readSettings } from '#config/env.ts';
-import { createLogger } from '#config/log.ts';
 import { agentIdentity, callerIdentity, openRooms, type Rooms } from '#control-plane/platform/rooms.ts';
 import type { MediaHost } from '#media/leg/media-host.ts';
 import { startMediaThread } from '#media/thread/start-media-thread.ts';

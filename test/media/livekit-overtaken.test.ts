@@ -4,7 +4,7 @@
  */
 import { EventEmitter } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { systemClock } from '#config/clock.ts';
+import { systemClock } from '#base/clock.ts';
 import type { LegEvent } from '#media/leg/leg.ts';
 import type { TransportLeg } from '#media/leg/leg-audio.ts';
 import { EventBatcher, unpackEvents } from '#media/leg/media-messages.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createLogger } from '#config/log.ts';
+import { createLogger } from '#base/log.ts';
 import type { LegEvent } from '#media/leg/leg.ts';
 import {
   EventBatcher,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '#base/clock.ts';
+import { createLogger } from '#base/log.ts';
 import { speak } from '#caller/spoken.ts';
-import { systemClock } from '#config/clock.ts';
-import { createLogger } from '#config/log.ts';
 import { decodeG711, encodeG711 } from '#media/dsp/g711.ts';
 import { G722Decoder } from '#media/dsp/g722.ts';
 import { resample } from '#media/dsp/pcm.ts';

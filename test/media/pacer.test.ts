@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Clock } from '#config/clock.ts';
+import type { Clock } from '#base/clock.ts';
 import { Pacer } from '#media/leg/pacer.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '#base/clock.ts';
 import { type Spoken, speak } from '#caller/spoken.ts';
-import { systemClock } from '#config/clock.ts';
 import { levelDb } from '#media/dsp/pcm.ts';
 import type { LegEvent } from '#media/leg/leg.ts';
 import { EchoPath } from '#media/voice-activity/echo-path.ts';

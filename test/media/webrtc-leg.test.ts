@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '#base/clock.ts';
+import { createLogger } from '#base/log.ts';
 import { speak } from '#caller/spoken.ts';
-import { systemClock } from '#config/clock.ts';
-import { createLogger } from '#config/log.ts';
 import type { MediaHost } from '#media/leg/media-host.ts';
 import { startMediaThread } from '#media/thread/start-media-thread.ts';
 import { Browsers } from '#test/fakes/browser-peer.ts';

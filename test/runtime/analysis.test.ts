@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
+import { systemClock } from '#base/clock.ts';
 import { agentConfig } from '#config/agent-config.ts';
-import { systemClock } from '#config/clock.ts';
-import type { SessionItem } from '#config/session-record.ts';
-import type { AnalysisJob } from '#config/worker-link.ts';
+import type { SessionItem } from '#protocol/session-record.ts';
+import type { AnalysisJob } from '#protocol/worker-link.ts';
 import { analyse } from '#runtime/analysis/analysis.ts';
 import { createDemoModel } from '#runtime/llm/demo.ts';
 import { type ChatRequest, type LanguageModel, ModelError } from '#runtime/llm/llm.ts';

@@ -1,12 +1,12 @@
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '#base/clock.ts';
+import { createLogger } from '#base/log.ts';
 import { speak } from '#caller/spoken.ts';
-import { systemClock } from '#config/clock.ts';
-import { createLogger } from '#config/log.ts';
-import type { DurableReport } from '#config/worker-link.ts';
 import type { MediaHost } from '#media/leg/media-host.ts';
 import { type FliteSynthesizer, openFlite } from '#media/speech/flite.ts';
 import { startMediaThread } from '#media/thread/start-media-thread.ts';
+import type { DurableReport } from '#protocol/worker-link.ts';
 import { type Call, startCall } from '#runtime/calls/call.ts';
 import { openRtpPeer, type RtpPeer } from '#test/fakes/rtp-peer.ts';
 import { tone } from '#test/fakes/tone.ts';

@@ -1,6 +1,6 @@
 /** A valid call plan for tests, with what a test cares about put in. */
 import { agentConfig } from '#config/agent-config.ts';
-import { type CallPlan, callPlan, type PlannedTool, plannedTool } from '#config/call-plan.ts';
+import { type CallPlan, callPlan, type PlannedTool, plannedTool } from '#protocol/call-plan.ts';
 
 /** A web call's plan. */
 export function callPlanOf(over: Partial<CallPlan> = {}): CallPlan {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { CallPlan } from '#config/call-plan.ts';
-import type { TurnLatency } from '#config/session-record.ts';
 import type { FinishedSpan } from '#config/tracing.ts';
-import type { DurableReport } from '#config/worker-link.ts';
+import type { CallPlan } from '#protocol/call-plan.ts';
+import type { TurnLatency } from '#protocol/session-record.ts';
+import type { DurableReport } from '#protocol/worker-link.ts';
 import { traceCall } from '#runtime/calls/call-trace.ts';
 import { testPlan } from './test-plan.ts';
 

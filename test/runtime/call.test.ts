@@ -1,9 +1,9 @@
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import type { Variables } from '#config/agent-config.ts';
-import type { CallPlan } from '#config/call-plan.ts';
-import type { DurableReport, Handover } from '#config/worker-link.ts';
 import type { RecognitionOptions, Recognizer } from '#media/speech/speech.ts';
+import type { CallPlan } from '#protocol/call-plan.ts';
+import type { DurableReport, Handover } from '#protocol/worker-link.ts';
 import { startCall } from '#runtime/calls/call.ts';
 import type { RecordingSegment } from '#runtime/calls/call-recording.ts';
 import type { CallKnowledge } from '#runtime/knowledge/knowledge-search.ts';

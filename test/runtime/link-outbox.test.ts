@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
-import type { WorkerMessage } from '#config/worker-link.ts';
+import type { WorkerMessage } from '#protocol/worker-link.ts';
 import { LinkOutbox } from '#runtime/link/link-outbox.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 

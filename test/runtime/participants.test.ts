@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { SessionItem } from '#config/session-record.ts';
 import type { RecognitionEvent, Recognizer } from '#media/speech/speech.ts';
+import type { SessionItem } from '#protocol/session-record.ts';
 import { Participants } from '#runtime/calls/participants.ts';
 import { SimulatedClock } from '#test/simulation/simulated-clock.ts';
 import { createSpokenWords, SimulatedLeg } from '#test/simulation/simulated-leg.ts';

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { systemClock } from '#config/clock.ts';
-import { createLogger } from '#config/log.ts';
-import type { DurableReport, Handover, PhoneHandover, ReportedDialog } from '#config/worker-link.ts';
+import { systemClock } from '#base/clock.ts';
+import { createLogger } from '#base/log.ts';
 import type { Leg } from '#media/leg/leg.ts';
+import type { DurableReport, Handover, PhoneHandover, ReportedDialog } from '#protocol/worker-link.ts';
 import type { Call } from '#runtime/calls/call.ts';
 import type { Job } from '#runtime/worker/job-table.ts';
 import { resumeJob } from '#runtime/worker/resumed-calls.ts';

@@ -2,7 +2,7 @@ import { appendFile, cp, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { DurableReport } from '#config/worker-link.ts';
+import type { DurableReport } from '#protocol/worker-link.ts';
 import { adoptSpools, openSpool } from '#runtime/link/spool.ts';
 
 const joined: DurableReport = { type: 'joined', at: '2026-01-01T00:00:00Z' };

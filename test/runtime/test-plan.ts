@@ -1,6 +1,6 @@
 /** A phone call's plan with the defaults of a new agent. */
 import { agentConfig, defaultAgentConfig } from '#config/agent-config.ts';
-import { CALL_PLAN_VERSION, type CallPlan } from '#config/call-plan.ts';
+import { CALL_PLAN_VERSION, type CallPlan } from '#protocol/call-plan.ts';
 
 /** `changes` are laid over the agent's configuration, section by section. */
 export function testPlan(changes: Readonly<Record<string, object>> = {}): CallPlan {

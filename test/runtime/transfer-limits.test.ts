@@ -4,7 +4,7 @@
  */
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
-import type { DurableReport, Handover } from '#config/worker-link.ts';
+import type { DurableReport, Handover } from '#protocol/worker-link.ts';
 import { startCall } from '#runtime/calls/call.ts';
 import { SimulatedClock } from '#test/simulation/simulated-clock.ts';
 import { createSpokenWords, SIMULATED_RATE_HZ, SimulatedLeg } from '#test/simulation/simulated-leg.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createLogger } from '#config/log.ts';
+import { createLogger } from '#base/log.ts';
 import { askForTransfer } from '#runtime/calls/transfer-permission.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 

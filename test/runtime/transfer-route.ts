@@ -1,5 +1,5 @@
 /** Where a planned transfer goes, as the control plane tells a worker. */
-import type { TransferRoute } from '#config/call-plan.ts';
+import type { TransferRoute } from '#protocol/call-plan.ts';
 
 /** A route nobody has restricted, with these changes. */
 export function transferRoute(changes: Partial<TransferRoute>): TransferRoute {

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createLogger } from '#config/log.ts';
-import { type Upload, unpackUploads } from '#config/uploads.ts';
+import { createLogger } from '#base/log.ts';
+import { type Upload, unpackUploads } from '#protocol/uploads.ts';
 import { createUploads, type Uploads } from '#runtime/link/uploads.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 

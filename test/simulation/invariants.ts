@@ -1,5 +1,5 @@
 /** What must be true of every call, whatever happened in it. */
-import type { SessionItem } from '#config/session-record.ts';
+import type { SessionItem } from '#protocol/session-record.ts';
 import { phrasesFor } from '#runtime/turn/text/phrases.ts';
 import { gapsOf } from './gaps.ts';
 import type { SimulatedCall } from './simulate-call.ts';

@@ -2,9 +2,9 @@
  * One simulated call from its seed: the whole call of the product, with everything around it made of chance.
  */
 import { pino } from 'pino';
-import type { SessionItem } from '#config/session-record.ts';
-import type { DurableReport, Handover } from '#config/worker-link.ts';
 import { brokenOffItem } from '#control-plane/calls/settlement/broken-off.ts';
+import type { SessionItem } from '#protocol/session-record.ts';
+import type { DurableReport, Handover } from '#protocol/worker-link.ts';
 import { type Call, startCall } from '#runtime/calls/call.ts';
 import type { PlaceCall } from '#runtime/calls/transfer.ts';
 import type { CallKnowledge } from '#runtime/knowledge/knowledge-search.ts';

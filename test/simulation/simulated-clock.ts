@@ -1,5 +1,5 @@
 /** Virtual time for whole calls: jumps from timer to timer, and lets promises settle in between. */
-import type { Clock, Timer } from '#config/clock.ts';
+import type { Clock, Timer } from '#base/clock.ts';
 
 /** Wall time at 0 of the virtual clock. */
 export const SIMULATED_EPOCH_MS = Date.UTC(2026, 0, 1);

@@ -1,5 +1,5 @@
 /** Engines of a simulated call: scripted by chance, with the delays and faults of real ones. */
-import type { Clock } from '#config/clock.ts';
+import type { Clock } from '#base/clock.ts';
 import {
   type RecognitionEvent,
   type RecognitionOptions,

@@ -2,7 +2,7 @@
  * A leg without sound: it plays what it is told in virtual time and keeps the truth of it. Every sample
  * carries the number of its word, so which words were played to their end is known without believing anybody.
  */
-import type { Clock, Timer } from '#config/clock.ts';
+import type { Clock, Timer } from '#base/clock.ts';
 import type { Leg, LegCloseReason, LegCommand, LegEvent } from '#media/leg/leg.ts';
 
 /** Samples are few in a simulation: one a millisecond. */

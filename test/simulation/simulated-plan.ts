@@ -1,7 +1,7 @@
 /** The agents of simulated calls: every setting of a conversation at random, on every channel. */
 
 import { defaultAgentConfig } from '#config/agent-config.ts';
-import { CALL_PLAN_VERSION, type CallPlan } from '#config/call-plan.ts';
+import { CALL_PLAN_VERSION, type CallPlan } from '#protocol/call-plan.ts';
 import { transferRoute } from '#test/runtime/transfer-route.ts';
 import type { Random } from './random.ts';
 

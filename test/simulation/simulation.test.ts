@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { durableReport } from '#config/worker-link.ts';
+import { durableReport } from '#protocol/worker-link.ts';
 import { replay } from '#runtime/replay/replay.ts';
 import { readFlightLog } from '#runtime/turn/loop/flight-log.ts';
 import { violations } from './invariants.ts';

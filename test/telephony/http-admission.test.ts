@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type AdmissionRequest, admissionRequest } from '#config/sip-admission.ts';
+import { type AdmissionRequest, admissionRequest } from '#protocol/sip-admission.ts';
 import { createHttpAdmission } from '#telephony/http-admission.ts';
 
 const question: AdmissionRequest = {

@@ -1,7 +1,7 @@
 import type { SrvRecord } from 'node:dns';
 import { describe, expect, it } from 'vitest';
+import { systemClock } from '#base/clock.ts';
 import { seededRandom } from '#caller/scene.ts';
-import { systemClock } from '#config/clock.ts';
 import { nextHops } from '#telephony/next-hops.ts';
 import { dialOutboundCall } from '#telephony/outbound-call.ts';
 import { connectTestWorker, startTestSignalling } from '#test/fakes/signalling.ts';

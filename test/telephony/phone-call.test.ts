@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-import { systemClock } from '#config/clock.ts';
-import { createLogger } from '#config/log.ts';
+import { systemClock } from '#base/clock.ts';
+import { createLogger } from '#base/log.ts';
 import { resample } from '#media/dsp/pcm.ts';
 import { startMediaThread } from '#media/thread/start-media-thread.ts';
 import { dial } from '#test/fakes/baresip.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { systemClock } from '#config/clock.ts';
-import { createLogger } from '#config/log.ts';
+import { systemClock } from '#base/clock.ts';
+import { createLogger } from '#base/log.ts';
 import { resample } from '#media/dsp/pcm.ts';
 import type { Leg } from '#media/leg/leg.ts';
 import type { MediaHost } from '#media/leg/media-host.ts';

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
-import { systemClock } from '#config/clock.ts';
-import { createLogger } from '#config/log.ts';
+import { systemClock } from '#base/clock.ts';
+import { createLogger } from '#base/log.ts';
 import type { Leg } from '#media/leg/leg.ts';
 import { startMediaThread } from '#media/thread/start-media-thread.ts';
 import type { EmbeddedSignalling } from '#telephony/embedded/server.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { systemClock } from '#config/clock.ts';
-import { createLogger } from '#config/log.ts';
+import { systemClock } from '#base/clock.ts';
+import { createLogger } from '#base/log.ts';
 import { type App, type AppCommand, openAppPort } from '#telephony/embedded/app-protocol.ts';
 import { connectSignalling, type IncomingInvite, type Signalling } from '#telephony/signalling.ts';
 

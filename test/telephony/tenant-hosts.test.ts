@@ -1,8 +1,8 @@
 /** Hosts of phone calls that a tenant has named: dialled by the address that was checked, or not at all. */
 import type { SrvRecord } from 'node:dns';
 import { describe, expect, it } from 'vitest';
-import { systemClock } from '#config/clock.ts';
-import { createEgressGuard } from '#config/egress.ts';
+import { systemClock } from '#base/clock.ts';
+import { createEgressGuard } from '#base/egress.ts';
 import type { Core } from '#telephony/embedded/core.ts';
 import { dialogPeer } from '#telephony/embedded/core.ts';
 import type { Dialog } from '#telephony/embedded/dialog.ts';

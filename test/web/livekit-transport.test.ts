@@ -4,7 +4,7 @@
  */
 import { EventEmitter } from 'node:events';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import type { ClientEvent } from '../../config/session-events.ts';
+import type { ClientEvent } from '#protocol/session-events.ts';
 
 /** By its path alone: the types of the browser are not those of the tests. */
 const TRANSPORT = '../../web/client/livekit-transport.ts';

@@ -3,7 +3,7 @@
  * microphone and the agent's voice over the transport the session comes with, and turns the agent's messages
  * into events. Served as an ES module at `/sdk.js`.
  */
-import type { AgentEvent, ClientEvent } from '../../config/session-events.ts';
+import type { AgentEvent, ClientEvent } from '../../protocol/session-events.ts';
 import { type ClientTool, ClientTools } from './client-tools.ts';
 import { createDirectTransport } from './direct-transport.ts';
 import { type AgentMode, Emitter, type EndReason, SessionError, type SessionStatus } from './events.ts';

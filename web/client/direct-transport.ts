@@ -3,7 +3,7 @@
  * When it breaks, or nothing is heard on it any more, a new one is offered with the same token, until the
  * server says that the session is over.
  */
-import type { ClientEvent } from '../../config/session-events.ts';
+import type { ClientEvent } from '../../protocol/session-events.ts';
 import { SessionError } from './events.ts';
 import { JOIN_MS, LINGER_MS, type Transport, type TransportListener, WAITING } from './transport.ts';
 import { type DirectGrant, exchangeOffer, formatClientEvent, parseAgentEvent } from './wire.ts';

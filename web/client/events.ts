@@ -1,6 +1,6 @@
 /** The events an `AgentSession` emits and the states it goes through. */
 
-import type { ParticipantMode } from '../../config/session-events.ts';
+import type { ParticipantMode } from '../../protocol/session-events.ts';
 
 /** Where the connection stands. */
 export type SessionStatus = 'connecting' | 'connected' | 'reconnecting' | 'ended';

@@ -12,7 +12,7 @@ import {
   type TextStreamReader,
   Track,
 } from 'livekit-client';
-import type { AgentState, ClientEvent } from '../../config/session-events.ts';
+import type { AgentState, ClientEvent } from '../../protocol/session-events.ts';
 import { SessionError } from './events.ts';
 import { JOIN_MS, LINGER_MS, type Transport, type TransportListener, WAITING } from './transport.ts';
 import { formatClientEvent, parseAgentEvent, type RoomGrant } from './wire.ts';

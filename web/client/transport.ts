@@ -2,7 +2,7 @@
  * `Transport`: how a conversation's voice and messages travel; one implementation for a direct connection,
  * one for LiveKit rooms.
  */
-import type { AgentEvent, ClientEvent } from '../../config/session-events.ts';
+import type { AgentEvent, ClientEvent } from '../../protocol/session-events.ts';
 
 /** What a transport tells the session. */
 export interface TransportListener {

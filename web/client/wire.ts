@@ -2,7 +2,7 @@
  * What travels between the browser and Parley: the session request, its answer, and the messages of the data
  * channel. Malformed and unknown messages are ignored.
  */
-import type { AgentEvent, ClientEvent } from '../../config/session-events.ts';
+import type { AgentEvent, ClientEvent } from '../../protocol/session-events.ts';
 import { SessionError } from './events.ts';
 
 /**

@@ -3,7 +3,7 @@
  * inside.
  */
 import { z } from 'zod';
-import { formatMoney, parseMoney } from '#config/money.ts';
+import { formatMoney, parseMoney } from '#base/money.ts';
 import type { SpendLimits } from '../../platform/store/models/user-model.ts';
 import { amount } from '../wallet/wallet-record.ts';
 

@@ -1,6 +1,6 @@
 /** `GET /wallet/{user_id}/ledger`: every entry of a wallet, newest first, and what each was for. */
 import { z } from 'zod';
-import { formatMoney } from '#config/money.ts';
+import { formatMoney } from '#base/money.ts';
 import type { Context } from '../../platform/context.ts';
 import { callerOf } from '../../platform/http/auth.ts';
 import { encodeCursor, listOf, listQuery, listStart } from '../../platform/http/lists.ts';

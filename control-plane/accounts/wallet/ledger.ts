@@ -3,7 +3,7 @@
  * nothing to recover. Postings of one user wait for each other inside a process; between processes the
  * indexes make the loser look again.
  */
-import type { Clock } from '#config/clock.ts';
+import type { Clock } from '#base/clock.ts';
 import { fault } from '#config/errors.ts';
 import type { Ledger, LedgerEntry, LedgerFlaw, Posting } from '../../platform/context.ts';
 import { isDuplicateKey } from '../../platform/store/duplicate-key.ts';

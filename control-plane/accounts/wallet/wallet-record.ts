@@ -1,6 +1,6 @@
 /** A wallet as the API shows it. */
 import { z } from 'zod';
-import { formatMoney, parseMoney } from '#config/money.ts';
+import { formatMoney, parseMoney } from '#base/money.ts';
 import type { LedgerEntry } from '../../platform/context.ts';
 import { START_KEY } from '../keys/accounts.ts';
 

@@ -3,8 +3,8 @@
  * number has. Several teams may have imported one number while none has proved it: the call is for the first
  * whose factors it passes, and nobody else learns of it.
  */
-import { parseAllowList } from '#config/public-address.ts';
-import type { AdmissionRequest } from '#config/sip-admission.ts';
+import { parseAllowList } from '#base/public-address.ts';
+import type { AdmissionRequest } from '#protocol/sip-admission.ts';
 import { findCalledNumbers } from '../../catalogue/numbers/number-store.ts';
 import type { Context } from '../../platform/context.ts';
 import type { NumberDocument } from '../../platform/store/models/number-model.ts';

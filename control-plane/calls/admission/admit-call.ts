@@ -3,9 +3,10 @@
  * fixed: number 404, source 403, digest 407, agent 486, limits 486 or 503, credit and capacity 503, then 488
  * where signalling can tell. An admitted call is charged, placed, and planned once its init webhook is done.
  */
+
+import { networkOf } from '#base/network-of.ts';
 import { Fault, fault } from '#config/errors.ts';
-import { networkOf } from '#config/network-of.ts';
-import { type AdmissionAnswer, type AdmissionRequest, keptHeaders } from '#config/sip-admission.ts';
+import { type AdmissionAnswer, type AdmissionRequest, keptHeaders } from '#protocol/sip-admission.ts';
 import { isE164 } from '#telephony/e164.ts';
 import { withinLimits } from '../../accounts/limits/spend-limits.ts';
 import { loadPublished } from '../../catalogue/agents/publish.ts';

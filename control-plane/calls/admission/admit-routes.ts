@@ -1,10 +1,10 @@
 /**
- * What signalling asks about a new INVITE (config/sip-admission.ts): `POST /internal/sip/admit`, and the same
+ * What signalling asks about a new INVITE (protocol/sip-admission.ts): `POST /internal/sip/admit`, and the same
  * question as drachtio-server puts it.
  */
 import type { IncomingMessage } from 'node:http';
 import { fault } from '#config/errors.ts';
-import { admissionAnswer, admissionRequest } from '#config/sip-admission.ts';
+import { admissionAnswer, admissionRequest } from '#protocol/sip-admission.ts';
 import type { Context } from '../../platform/context.ts';
 import { isBearer } from '../../platform/http/bearer.ts';
 import { workersOnly } from '../../platform/http/internal-access.ts';

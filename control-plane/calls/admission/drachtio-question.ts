@@ -4,7 +4,7 @@
  * embedded signalling asks.
  */
 import { z } from 'zod';
-import { type AdmissionRequest, admissionHeaders, admissionRequest } from '#config/sip-admission.ts';
+import { type AdmissionRequest, admissionHeaders, admissionRequest } from '#protocol/sip-admission.ts';
 
 /**
  * What drachtio-server adds to the handler's address about the request it posts; it says more, which is

@@ -5,7 +5,7 @@
  */
 import type { Variables } from '#config/agent-config.ts';
 import { LIMITS } from '#config/limits.ts';
-import { type InboundCallEvent, SIGNATURE_HEADER } from '#config/webhook-events.ts';
+import { type InboundCallEvent, SIGNATURE_HEADER } from '#protocol/webhook-events.ts';
 import type { Context } from '../../platform/context.ts';
 import { signPayload } from '../webhooks/signature.ts';
 

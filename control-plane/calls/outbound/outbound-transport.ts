@@ -3,7 +3,7 @@
  * the owner's for imported ones.
  */
 
-import type { CallPlan } from '#config/call-plan.ts';
+import type { CallPlan } from '#protocol/call-plan.ts';
 import { tenantGuard } from '../../catalogue/numbers/tenant-guard.ts';
 import type { Context } from '../../platform/context.ts';
 import type { NumberDocument, NumberSip } from '../../platform/store/models/number-model.ts';

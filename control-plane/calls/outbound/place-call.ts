@@ -2,8 +2,9 @@
  * Places an outbound call: checks, charge, worker, plan. The worker dials; how that ended comes back as a
  * report.
  */
-import type { CallPlan } from '#config/call-plan.ts';
+
 import { Fault, fault } from '#config/errors.ts';
+import type { CallPlan } from '#protocol/call-plan.ts';
 import { withinLimits } from '../../accounts/limits/spend-limits.ts';
 import { plannedKnowledge } from '../../catalogue/knowledge/planned-knowledge.ts';
 import { type Context, now } from '../../platform/context.ts';

@@ -3,8 +3,8 @@
  * why there is none.
  */
 import type { AgentConfig } from '#config/agent-config.ts';
-import type { CallPlan, TransferRoute } from '#config/call-plan.ts';
 import { Fault, fault } from '#config/errors.ts';
+import type { CallPlan, TransferRoute } from '#protocol/call-plan.ts';
 import { isE164 } from '#telephony/e164.ts';
 import { numberOf, readSipUri, telephoneOf } from '#telephony/sip-address.ts';
 import { tenantGuard } from '../../catalogue/numbers/tenant-guard.ts';

@@ -1,8 +1,8 @@
 /**
- * What workers ask before a transfer from a managed number (config/transfer-permission.ts): it is dialled at
+ * What workers ask before a transfer from a managed number (protocol/transfer-permission.ts): it is dialled at
  * the platform's cost, as the calls of its account are, and counts with them.
  */
-import { transferPermission, transferQuestion } from '#config/transfer-permission.ts';
+import { transferPermission, transferQuestion } from '#protocol/transfer-permission.ts';
 import type { Context } from '../../platform/context.ts';
 import { workersOnly } from '../../platform/http/internal-access.ts';
 import type { ApiServer } from '../../platform/http/server.ts';

@@ -4,7 +4,7 @@ import {
   type WebhookEvent,
   type WebhookSession,
   webhookEvent,
-} from '#config/webhook-events.ts';
+} from '#protocol/webhook-events.ts';
 import { fromJsonText } from '../../platform/store/json-text.ts';
 import type { OutboxEvent, SessionDocument } from '../../platform/store/models/session-model.ts';
 

@@ -3,8 +3,8 @@
  * merged, secrets it needs opened.
  */
 import { type AgentConfig, agentConfig, type Variables } from '#config/agent-config.ts';
-import { CALL_PLAN_VERSION, type CallPlan, type SystemVariables } from '#config/call-plan.ts';
 import { callTraceparent } from '#config/tracing.ts';
+import { CALL_PLAN_VERSION, type CallPlan, type SystemVariables } from '#protocol/call-plan.ts';
 import { isE164 } from '#telephony/e164.ts';
 import { plannedTools } from '../../catalogue/tools/planned-tools.ts';
 import type { Context } from '../../platform/context.ts';

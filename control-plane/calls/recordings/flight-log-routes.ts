@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
-import { replayOutcome, replaySettings } from '#config/replay.ts';
+import { replayOutcome, replaySettings } from '#protocol/replay.ts';
 import type { Context } from '../../platform/context.ts';
 import { callerOf } from '../../platform/http/auth.ts';
 import type { ApiServer } from '../../platform/http/server.ts';

@@ -1,7 +1,7 @@
 /** What workers put beside sessions while they run: segments of recordings, chunks of flight logs. */
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
-import { type Upload, unpackUploads, uploadAnswer } from '#config/uploads.ts';
+import { type Upload, unpackUploads, uploadAnswer } from '#protocol/uploads.ts';
 import type { Context } from '../../platform/context.ts';
 import { workersOnly } from '../../platform/http/internal-access.ts';
 import type { ApiServer } from '../../platform/http/server.ts';

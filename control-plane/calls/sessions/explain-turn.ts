@@ -1,6 +1,6 @@
 /** A turn's waterfall in one sentence: the part that took longest, and what is known of why. */
 import { z } from 'zod';
-import { type SessionItem, type TurnLatency, turnLatency } from '#config/session-record.ts';
+import { type SessionItem, type TurnLatency, turnLatency } from '#protocol/session-record.ts';
 import { meaningOf } from './silences.ts';
 
 /**

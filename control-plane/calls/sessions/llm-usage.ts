@@ -3,9 +3,9 @@
  * conversations are charged by the minute.
  */
 import { z } from 'zod';
-import { formatMoney } from '#config/money.ts';
+import { formatMoney } from '#base/money.ts';
 import { priceOf } from '#config/platform-models.ts';
-import type { ModelUsage } from '#config/session-record.ts';
+import type { ModelUsage } from '#protocol/session-record.ts';
 
 const PER = 1_000_000;
 

@@ -1,5 +1,5 @@
 /** What a session is stored as when it is opened, and its plan beside it for what comes later (analysis). */
-import { type CallPlan, callPlan } from '#config/call-plan.ts';
+import { type CallPlan, callPlan } from '#protocol/call-plan.ts';
 import { type Context, now } from '../../platform/context.ts';
 import { toJsonText } from '../../platform/store/json-text.ts';
 import type { AgentDocument } from '../../platform/store/models/agent-model.ts';

@@ -7,7 +7,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { Fault, fault } from '#config/errors.ts';
-import { participantMode } from '#config/session-events.ts';
+import { participantMode } from '#protocol/session-events.ts';
 import { type Context, newId } from '../../platform/context.ts';
 import { bearerToken, callerOf } from '../../platform/http/auth.ts';
 import { sendBare } from '../../platform/http/problems.ts';

@@ -2,7 +2,7 @@
  * Opens a session on a worker: intent first, then its charge and a worker's yes side by side. When none takes
  * it the charge goes back (503 without a free worker, 502 when one cannot be reached).
  */
-import type { CallPlan } from '#config/call-plan.ts';
+import type { CallPlan } from '#protocol/call-plan.ts';
 import { type Context, now } from '../../platform/context.ts';
 import type { JobOffer, Placement } from '../../platform/dispatch.ts';
 import { insertWhole } from '../../platform/store/insert-whole.ts';

@@ -4,8 +4,8 @@
  * status, epoch and last_seq.
  */
 
-import { perMinute } from '#config/money.ts';
-import type { AnalysisResult, DialStatus, EndReason } from '#config/session-record.ts';
+import { perMinute } from '#base/money.ts';
+import type { AnalysisResult, DialStatus, EndReason } from '#protocol/session-record.ts';
 import { type Loss, withLoss } from '../../platform/store/losses.ts';
 import type {
   OutboxEvent,

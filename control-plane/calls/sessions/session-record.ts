@@ -7,7 +7,7 @@ import {
   mediaQuality,
   sessionItem,
   sessionStatus,
-} from '#config/session-record.ts';
+} from '#protocol/session-record.ts';
 import type { Context } from '../../platform/context.ts';
 import { agentIdentity, callerIdentity } from '../../platform/rooms.ts';
 import { fromJsonText } from '../../platform/store/json-text.ts';

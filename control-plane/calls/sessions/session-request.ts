@@ -4,12 +4,12 @@
  */
 import { z } from 'zod';
 import { variables } from '#config/agent-config.ts';
-import { freeJson } from '#config/free-json.ts';
 import { SPEAKING_LANGUAGES } from '#config/languages.ts';
 import { LIMITS } from '#config/limits.ts';
-import { placeholderProblem } from '#config/placeholders.ts';
 import { systemPromptProblem } from '#config/prompt-tokens.ts';
 import { isTimezone } from '#config/timezones.ts';
+import { freeJson } from '#protocol/free-json.ts';
+import { placeholderProblem } from '#protocol/placeholders.ts';
 import { invalidField } from '../../platform/http/problems.ts';
 
 /** Text whose `{{system.*}}` placeholders exist. */

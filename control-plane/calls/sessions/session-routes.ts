@@ -1,6 +1,6 @@
 /** Sessions of a team: list, detail, end; previews of an agent's draft. */
 import { z } from 'zod';
-import { endReason, sessionStatus } from '#config/session-record.ts';
+import { endReason, sessionStatus } from '#protocol/session-record.ts';
 import { findAgent } from '../../catalogue/agents/agent-store.ts';
 import { draftVersion } from '../../catalogue/agents/publish.ts';
 import { type Context, now } from '../../platform/context.ts';

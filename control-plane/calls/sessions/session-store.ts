@@ -2,7 +2,7 @@
  * Applies the session machine's changes to stored sessions: one guarded update holds new status, money due
  * and events to send. The guard is status, epoch and last_seq: whoever comes second looks again.
  */
-import type { WebhookAnalysis } from '#config/webhook-events.ts';
+import type { WebhookAnalysis } from '#protocol/webhook-events.ts';
 import type { Context } from '../../platform/context.ts';
 import type { Sealer } from '../../platform/secrets/secret-box.ts';
 import {

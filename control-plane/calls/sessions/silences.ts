@@ -1,6 +1,6 @@
 /** The silences of a session as the API shows them: what took how long, and one sentence that says so. */
 import { z } from 'zod';
-import { type TurnSilence, turnSilence } from '#config/session-record.ts';
+import { type TurnSilence, turnSilence } from '#protocol/session-record.ts';
 
 /** A silence with its sentence, such as `waited 1,375 ms: half a number; 410 ms: the model`. */
 export const explainedSilence = turnSilence.extend({ explanation: z.string() });

@@ -2,7 +2,7 @@
  * A session's timeline: the items its worker reported, sealed with the session's key, large ones kept beside
  * the session.
  */
-import type { SessionItem } from '#config/session-record.ts';
+import type { SessionItem } from '#protocol/session-record.ts';
 import type { Context } from '../../platform/context.ts';
 import type { Sealer } from '../../platform/secrets/secret-box.ts';
 import { isDuplicateKey } from '../../platform/store/duplicate-key.ts';

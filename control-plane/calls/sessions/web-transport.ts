@@ -4,7 +4,7 @@
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
-import type { CallPlan } from '#config/call-plan.ts';
+import type { CallPlan } from '#protocol/call-plan.ts';
 import type { Context } from '../../platform/context.ts';
 import { agentIdentity, agentTokenSeconds, callerIdentity } from '../../platform/rooms.ts';
 

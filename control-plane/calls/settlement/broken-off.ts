@@ -2,7 +2,7 @@
  * What the caller had heard of a reply when its worker died, as an entry of the timeline. Pure, so that the
  * simulation hands calls over by the same rule.
  */
-import type { SessionItem } from '#config/session-record.ts';
+import type { SessionItem } from '#protocol/session-record.ts';
 import type { HeardSoFar } from '../../platform/dispatch.ts';
 
 /** Null when nothing was being said, or a report had told it already. */

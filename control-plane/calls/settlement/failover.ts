@@ -4,15 +4,16 @@
  * phone call's dialog too, a browser comes back by itself. A web session nobody has joined yet is placed
  * again as it was created: its caller never learns of it.
  */
-import type { CallPlan } from '#config/call-plan.ts';
+
 import { Fault } from '#config/errors.ts';
+import type { CallPlan } from '#protocol/call-plan.ts';
 import {
   type Handover,
   type ReportedDialog,
   type ReportedPerson,
   reportedDialog,
   reportedPerson,
-} from '#config/worker-link.ts';
+} from '#protocol/worker-link.ts';
 import { plannedKnowledge } from '../../catalogue/knowledge/planned-knowledge.ts';
 import { type Context, now } from '../../platform/context.ts';
 import { type SessionDocument, type Takeover, toBuffer } from '../../platform/store/models/session-model.ts';

@@ -2,7 +2,7 @@
  * What calls hand on to the jobs that wait for it; implemented by `jobs/of-calls.ts`, as settling knows no
  * job.
  */
-import type { DurableReport, ReportEnvelope } from '#config/worker-link.ts';
+import type { DurableReport, ReportEnvelope } from '#protocol/worker-link.ts';
 import type { ReportOutcome } from '../../platform/report-sink.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
 

@@ -2,7 +2,7 @@
  * Sessions as their last report left them, so that the next one need not read them again; losing one costs a
  * read.
  */
-import type { ReportEnvelope } from '#config/worker-link.ts';
+import type { ReportEnvelope } from '#protocol/worker-link.ts';
 import type { SessionHead } from '../sessions/session-store.ts';
 
 /**

@@ -3,8 +3,8 @@
  * advances `last_seq`, so it counts once however often it comes, and a worker whose epoch is over can change
  * nothing.
  */
-import type { AnalysisResult } from '#config/session-record.ts';
-import type { DurableReport, ReportEnvelope } from '#config/worker-link.ts';
+import type { AnalysisResult } from '#protocol/session-record.ts';
+import type { DurableReport, ReportEnvelope } from '#protocol/worker-link.ts';
 import { type Context, now } from '../../platform/context.ts';
 import type { ReportOutcome, ReportSink } from '../../platform/report-sink.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';

@@ -4,10 +4,10 @@
  * that runs out, because its holder was killed, is simply due again.
  */
 import { randomUUID } from 'node:crypto';
-import type { Timer } from '#config/clock.ts';
+import type { Timer } from '#base/clock.ts';
 import { LIMITS } from '#config/limits.ts';
 import { callTraceparent } from '#config/tracing.ts';
-import { SIGNATURE_HEADER } from '#config/webhook-events.ts';
+import { SIGNATURE_HEADER } from '#protocol/webhook-events.ts';
 import { type ChoreLoop, createChoreLoop } from '../../platform/background/chore-loop.ts';
 import { type Context, now } from '../../platform/context.ts';
 import type { DeliveryDocument } from '../../platform/store/models/delivery-model.ts';

@@ -6,9 +6,9 @@
  */
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import type { Clock } from '#config/clock.ts';
+import type { Clock } from '#base/clock.ts';
+import type { Logger } from '#base/log.ts';
 import { fault } from '#config/errors.ts';
-import type { Logger } from '#config/log.ts';
 import {
   type ControlMessage,
   type ControlRequest,
@@ -16,7 +16,7 @@ import {
   jobKind,
   type WorkerAnswer,
   workerAnswer,
-} from '#config/worker-link.ts';
+} from '#protocol/worker-link.ts';
 import { ANSWER_MS, type JobOffer, type Placement } from '../../platform/dispatch.ts';
 import type { Coordination, Json } from '../../platform/store/coordination.ts';
 

@@ -3,8 +3,8 @@
  * told of it within a moment is stored together. Nothing is acknowledged before it is stored, so what waits
  * here is still in its worker's spool.
  */
-import type { Clock, Timer } from '#config/clock.ts';
-import type { DurableReport, ReportEnvelope } from '#config/worker-link.ts';
+import type { Clock, Timer } from '#base/clock.ts';
+import type { DurableReport, ReportEnvelope } from '#protocol/worker-link.ts';
 import type { WorkerConnection } from './worker-connection.ts';
 
 /** Within this time a turn tells several things; nobody waits for any of them. */

@@ -1,5 +1,5 @@
 /** Whose slots the workers' are: one account never takes the last tenth while others have fewer. Pure. */
-import type { JobKind } from '#config/worker-link.ts';
+import type { JobKind } from '#protocol/worker-link.ts';
 import type { WorkerSlots } from '../../platform/dispatch.ts';
 
 /** What the workers of a kind have together. */

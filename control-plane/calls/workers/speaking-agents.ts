@@ -3,7 +3,7 @@
  * that is known of a reply should its worker die.
  */
 import { z } from 'zod';
-import type { Clock } from '#config/clock.ts';
+import type { Clock } from '#base/clock.ts';
 import type { HeardSoFar } from '../../platform/dispatch.ts';
 
 /** A caption of what the agent says, among the live events. */

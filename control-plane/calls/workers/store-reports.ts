@@ -2,8 +2,8 @@
  * Hands reports to the `ReportSink`, one session and epoch after another, and answers the worker that told
  * them: stored, one is missing, or its time is over.
  */
-import type { Logger } from '#config/log.ts';
-import type { ReportEnvelope } from '#config/worker-link.ts';
+import type { Logger } from '#base/log.ts';
+import type { ReportEnvelope } from '#protocol/worker-link.ts';
 import type { ReportSink } from '../../platform/report-sink.ts';
 import type { ToldReport } from './report-queue.ts';
 import type { WorkerConnection } from './worker-connection.ts';

@@ -3,10 +3,10 @@
  * frame is parsed by the link's schema; what does not fit is dropped and logged.
  */
 import type { WebSocket } from 'ws';
-import type { Clock, Timer } from '#config/clock.ts';
-import type { Logger } from '#config/log.ts';
-import { parseJson } from '#config/parse-json.ts';
-import { type ControlMessage, type WorkerMessage, workerMessage } from '#config/worker-link.ts';
+import type { Clock, Timer } from '#base/clock.ts';
+import type { Logger } from '#base/log.ts';
+import { parseJson } from '#base/parse-json.ts';
+import { type ControlMessage, type WorkerMessage, workerMessage } from '#protocol/worker-link.ts';
 
 type Registration = Extract<WorkerMessage, { type: 'register' }>;
 type Answer = Extract<WorkerMessage, { type: 'answer' }>['result'];

@@ -7,13 +7,13 @@
 import { randomUUID } from 'node:crypto';
 import type { WebSocket } from 'ws';
 import { z } from 'zod';
-import type { AgentTestJob } from '#config/agent-test.ts';
-import type { CallPlan } from '#config/call-plan.ts';
-import type { Clock } from '#config/clock.ts';
+import type { Clock } from '#base/clock.ts';
+import type { Logger } from '#base/log.ts';
 import { fault } from '#config/errors.ts';
-import type { Logger } from '#config/log.ts';
-import { type ReplayOutcome, type ReplaySettings, replayOutcome } from '#config/replay.ts';
-import type { EndReason } from '#config/session-record.ts';
+import type { AgentTestJob } from '#protocol/agent-test.ts';
+import type { CallPlan } from '#protocol/call-plan.ts';
+import { type ReplayOutcome, type ReplaySettings, replayOutcome } from '#protocol/replay.ts';
+import type { EndReason } from '#protocol/session-record.ts';
 import {
   type AnalysisJob,
   type ControlMessage,
@@ -24,7 +24,7 @@ import {
   WORKER_LINK_VERSION,
   type WorkerAnswer,
   type WorkerMessage,
-} from '#config/worker-link.ts';
+} from '#protocol/worker-link.ts';
 import {
   ANSWER_MS,
   type Dispatch,

@@ -2,16 +2,17 @@
  * What a configuration must satisfy beyond its schema before it is saved: rules across fields, and everything
  * that has to be looked up. Texts of problems never repeat what was sent.
  */
+
+import { EgressRefused } from '#base/egress.ts';
 import type { AgentConfig } from '#config/agent-config.ts';
 import type { AgentConfigPatch } from '#config/agent-config-patch.ts';
-import { EgressRefused } from '#config/egress.ts';
 import { fault } from '#config/errors.ts';
 import { isModelAllowed } from '#config/language-models.ts';
 import { LIMITS } from '#config/limits.ts';
-import { placeholderProblem } from '#config/placeholders.ts';
 import type { OfferedModel } from '#config/platform-models.ts';
 import { systemPromptProblem } from '#config/prompt-tokens.ts';
 import { isTimezone } from '#config/timezones.ts';
+import { placeholderProblem } from '#protocol/placeholders.ts';
 import { countryOf, isE164 } from '#telephony/e164.ts';
 import { readSipUri } from '#telephony/sip-address.ts';
 import type { Context } from '../../platform/context.ts';

@@ -3,10 +3,11 @@
  * at least `REVISION_GRACE_MS`, so that a version that is being published or a call that is being planned
  * never finds its revision gone.
  */
+
+import { inTurns } from '#base/in-turns.ts';
 import { fault } from '#config/errors.ts';
-import { inTurns } from '#config/in-turns.ts';
-import { chunking } from '#config/knowledge-chunks.ts';
 import { LIMITS } from '#config/limits.ts';
+import { chunking } from '#protocol/knowledge-chunks.ts';
 import { leavingQuota, withinQuota } from '../../accounts/limits/quotas.ts';
 import { freeBytes, takeBytes } from '../../accounts/limits/stored-bytes.ts';
 import { type Context, newId, now } from '../../platform/context.ts';

@@ -1,7 +1,7 @@
 /** The knowledge of a call's plan: every attached source as its version froze it. */
 import type { AgentConfig } from '#config/agent-config.ts';
-import type { CallPlan } from '#config/call-plan.ts';
 import { LIMITS } from '#config/limits.ts';
+import type { CallPlan } from '#protocol/call-plan.ts';
 import type { Context } from '../../platform/context.ts';
 import type { PinnedKnowledge, VersionDocument } from '../../platform/store/models/version-model.ts';
 

@@ -1,7 +1,7 @@
 /** Phone numbers: search, buy, import, list, bind, release. */
 import { z } from 'zod';
+import { formatMoney } from '#base/money.ts';
 import { fault } from '#config/errors.ts';
-import { formatMoney } from '#config/money.ts';
 import { type Context, now } from '../../platform/context.ts';
 import { callerOf } from '../../platform/http/auth.ts';
 import { listOf, listQuery } from '../../platform/http/lists.ts';

@@ -1,7 +1,7 @@
 /** How calls reach and leave an imported number: rules across its fields, and its passwords sealed. */
 
+import { EgressRefused } from '#base/egress.ts';
 import { isOtherHost } from '#config/credential-host.ts';
-import { EgressRefused } from '#config/egress.ts';
 import { checkTenantHost } from '#telephony/tenant-hosts.ts';
 import type { Context } from '../../platform/context.ts';
 import { InvalidRequest, invalidField } from '../../platform/http/problems.ts';

@@ -1,5 +1,5 @@
 /** The hosts of tenants that calls may be sent to. */
-import type { CallPlan } from '#config/call-plan.ts';
+import type { CallPlan } from '#protocol/call-plan.ts';
 import type { Context } from '../../platform/context.ts';
 
 type Guard = NonNullable<Extract<CallPlan['transport'], { type: 'sip_outbound' }>['guard']>;

@@ -2,7 +2,7 @@
  * Frozen tools as a worker is told them: credential headers opened, and every tool with a function name the
  * model can use.
  */
-import type { PlannedTool } from '#config/call-plan.ts';
+import type { PlannedTool } from '#protocol/call-plan.ts';
 import type { SecretBox } from '../../platform/secrets/secret-box.ts';
 import type { AttachedTool } from '../agents/config-hash.ts';
 

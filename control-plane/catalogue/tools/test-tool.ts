@@ -3,12 +3,12 @@
  * filled in from the given arguments.
  */
 import { z } from 'zod';
-import type { PlannedTool } from '#config/call-plan.ts';
-import { EgressRefused, EgressTimeout } from '#config/egress.ts';
-import { freeJson } from '#config/free-json.ts';
+import { EgressRefused, EgressTimeout } from '#base/egress.ts';
 import { LIMITS } from '#config/limits.ts';
-import { FilledTooLong } from '#config/placeholders.ts';
-import { renderRequest } from '#config/tool-template.ts';
+import type { PlannedTool } from '#protocol/call-plan.ts';
+import { freeJson } from '#protocol/free-json.ts';
+import { FilledTooLong } from '#protocol/placeholders.ts';
+import { renderRequest } from '#protocol/tool-template.ts';
 import type { Context } from '../../platform/context.ts';
 import { invalidField } from '../../platform/http/problems.ts';
 import type { ToolDocument } from '../../platform/store/models/tool-model.ts';

@@ -1,7 +1,7 @@
 /** What a tool must satisfy beyond its schema. */
-import { type EgressGuard, EgressRefused } from '#config/egress.ts';
+import { type EgressGuard, EgressRefused } from '#base/egress.ts';
 import { LIMITS } from '#config/limits.ts';
-import { placeholderProblem } from '#config/placeholders.ts';
+import { placeholderProblem } from '#protocol/placeholders.ts';
 import { InvalidRequest, invalidField } from '../../platform/http/problems.ts';
 import type { ToolDefinition } from '../../platform/store/models/tool-model.ts';
 

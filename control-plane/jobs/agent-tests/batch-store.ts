@@ -2,9 +2,10 @@
  * Batches of agent tests: started from the draft as it is then, counted, and completed when their last run is
  * over.
  */
-import type { TestDefinition } from '#config/agent-test.ts';
+
 import { fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';
+import type { TestDefinition } from '#protocol/agent-test.ts';
 import { findAgent } from '../../catalogue/agents/agent-store.ts';
 import { draftVersion } from '../../catalogue/agents/publish.ts';
 import { type Context, newId, now } from '../../platform/context.ts';

@@ -1,6 +1,6 @@
 /** Batches and runs of agent tests as the API shows them. */
 import { z } from 'zod';
-import { agentTestResult, testEndedBy, testType } from '#config/agent-test.ts';
+import { agentTestResult, testEndedBy, testType } from '#protocol/agent-test.ts';
 import type {
   RunCounts,
   TestBatchDocument,

@@ -1,7 +1,7 @@
 /**
  * The job of one run: the draft and the test its batch was started with, as a plan of a text conversation.
  */
-import { type AgentTestJob, testDefinition } from '#config/agent-test.ts';
+import { type AgentTestJob, testDefinition } from '#protocol/agent-test.ts';
 import { buildPlan, refuseMissingVariables } from '../../calls/plans/build-plan.ts';
 import { sessionTimezone } from '../../calls/plans/session-timezone.ts';
 import { plannedKnowledge } from '../../catalogue/knowledge/planned-knowledge.ts';

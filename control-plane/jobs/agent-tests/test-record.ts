@@ -1,7 +1,7 @@
 /** An agent test as callers write it and as the API shows it. */
 import { z } from 'zod';
-import { simulation, testDefinition, testType } from '#config/agent-test.ts';
 import { LIMITS } from '#config/limits.ts';
+import { simulation, testDefinition, testType } from '#protocol/agent-test.ts';
 import type { AgentTestDocument } from '../../platform/store/models/agent-test-model.ts';
 
 const name = z.string().min(1).max(200);

@@ -1,6 +1,6 @@
 /** Agent tests: create, list, read, change, delete, and which agents they belong to. */
 import { z } from 'zod';
-import { testType } from '#config/agent-test.ts';
+import { testType } from '#protocol/agent-test.ts';
 import type { Context } from '../../platform/context.ts';
 import { callerOf } from '../../platform/http/auth.ts';
 import { listOf, listQuery, searchPattern } from '../../platform/http/lists.ts';

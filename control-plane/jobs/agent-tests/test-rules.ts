@@ -3,10 +3,10 @@
  * be looked up.
  */
 import { setImmediate as nextRound } from 'node:timers/promises';
-import type { Simulation } from '#config/agent-test.ts';
+import { isLinearPattern } from '#base/linear-pattern.ts';
 import { isModelAllowed } from '#config/language-models.ts';
 import { LIMITS } from '#config/limits.ts';
-import { isLinearPattern } from '#config/linear-pattern.ts';
+import type { Simulation } from '#protocol/agent-test.ts';
 import type { Context } from '../../platform/context.ts';
 import { InvalidRequest, invalidField, safeKey } from '../../platform/http/problems.ts';
 import type { TestInput } from './test-record.ts';

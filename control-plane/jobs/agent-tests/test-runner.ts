@@ -2,9 +2,10 @@
  * Agent tests in the background: queued runs are placed on workers, oldest first, a few of each team at a
  * time; one whose workers die or fall silent too often (`losses.ts`) is an `error`.
  */
-import { type AgentTestResult, testError } from '#config/agent-test.ts';
+
 import { Fault } from '#config/errors.ts';
-import type { DurableReport, ReportEnvelope } from '#config/worker-link.ts';
+import { type AgentTestResult, testError } from '#protocol/agent-test.ts';
+import type { DurableReport, ReportEnvelope } from '#protocol/worker-link.ts';
 import { type ChoreLoop, startChoreLoop } from '../../platform/background/chore-loop.ts';
 import { type Context, now } from '../../platform/context.ts';
 import { InvalidRequest } from '../../platform/http/problems.ts';

@@ -1,6 +1,7 @@
 /** What one account may take of the workers and of the operator's language models with agent tests. */
+
+import { formatMoney } from '#base/money.ts';
 import { fault } from '#config/errors.ts';
-import { formatMoney } from '#config/money.ts';
 import { type Context, now } from '../../platform/context.ts';
 import { requireRate } from '../../platform/limits/rate.ts';
 import { requireNotOverdrawn } from '../../platform/limits/request-places.ts';

@@ -4,9 +4,9 @@
  * `skipped` without asking a model.
  */
 
-import type { CallPlan } from '#config/call-plan.ts';
 import { Fault } from '#config/errors.ts';
-import type { AnalysisResult, SessionItem } from '#config/session-record.ts';
+import type { CallPlan } from '#protocol/call-plan.ts';
+import type { AnalysisResult, SessionItem } from '#protocol/session-record.ts';
 import { runFollowUps } from '../../calls/sessions/after-session-change.ts';
 import { readPlan } from '../../calls/sessions/new-session.ts';
 import { workerOf } from '../../calls/sessions/place-session.ts';

@@ -6,9 +6,9 @@ import { Readable } from 'node:stream';
 import { setImmediate as nextRound } from 'node:timers/promises';
 import { CsvError, parse } from 'csv-parse';
 import { z } from 'zod';
+import { parseJson } from '#base/parse-json.ts';
 import { variableName } from '#config/agent-config.ts';
 import { LIMITS } from '#config/limits.ts';
-import { parseJson } from '#config/parse-json.ts';
 import { InvalidRequest, invalidFrom, type ValidationEntry } from '../../platform/http/problems.ts';
 import { type Recipient, recipient } from './batch-record.ts';
 

@@ -4,8 +4,8 @@
  * the list's own index, and memory does not grow with them.
  */
 import { z } from 'zod';
+import { formatMoney } from '#base/money.ts';
 import { fault } from '#config/errors.ts';
-import { formatMoney } from '#config/money.ts';
 import { type Context, now } from '../../platform/context.ts';
 import { callerOf } from '../../platform/http/auth.ts';
 import type { ApiServer } from '../../platform/http/server.ts';

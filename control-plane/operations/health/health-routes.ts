@@ -1,6 +1,6 @@
 /** Whether the process serves, whether the product can take calls, and its metrics. */
 import type { FastifyRequest } from 'fastify';
-import { isLoopback } from '#config/public-address.ts';
+import { isLoopback } from '#base/public-address.ts';
 import type { Context } from '../../platform/context.ts';
 import { isBearer } from '../../platform/http/bearer.ts';
 import { sendBare } from '../../platform/http/problems.ts';

@@ -2,8 +2,8 @@
  * `ChoreLoop`: background work that never runs twice at once and never misses a call: kicked while it runs,
  * it runs again.
  */
-import type { Clock } from '#config/clock.ts';
-import type { Logger } from '#config/log.ts';
+import type { Clock } from '#base/clock.ts';
+import type { Logger } from '#base/log.ts';
 import type { Chore, WorkSignals } from './work-signals.ts';
 
 /** Work in the background of one process. */

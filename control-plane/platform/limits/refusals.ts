@@ -2,9 +2,9 @@
  * Refusals go out at a limited pace to each address, or to each account that is known: a client that sends
  * nothing but garbage takes a connection, not the event loop. Answers other than refusals never wait here.
  */
-import type { Clock } from '#config/clock.ts';
-import { networkOf } from '#config/network-of.ts';
-import { TokenBuckets } from '#config/token-buckets.ts';
+import type { Clock } from '#base/clock.ts';
+import { networkOf } from '#base/network-of.ts';
+import { TokenBuckets } from '#base/token-buckets.ts';
 
 /** Seconds' worth of refusals that go out at once. */
 const BURST_SECONDS = 4;

@@ -2,7 +2,7 @@
  * Accounts take turns: while several ask, only so many requests of each are worked on at once, and its others
  * wait for them, oldest first. Without this whoever asks most has most of the event loop and of the store.
  */
-import type { Clock, Timer } from '#config/clock.ts';
+import type { Clock, Timer } from '#base/clock.ts';
 import { fault } from '#config/errors.ts';
 
 /** An account that asked so recently shares with others. */

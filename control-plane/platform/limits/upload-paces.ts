@@ -1,7 +1,7 @@
 /** How fast an account's uploads are read while others ask, too. Counted in this process. */
-import type { Clock } from '#config/clock.ts';
+import type { Clock } from '#base/clock.ts';
+import { TokenBuckets } from '#base/token-buckets.ts';
 import { fault } from '#config/errors.ts';
-import { TokenBuckets } from '#config/token-buckets.ts';
 
 /** Bytes that are read as fast as they come. */
 const BURST_BYTES = 8 * 1_048_576;

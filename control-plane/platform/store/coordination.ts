@@ -4,7 +4,7 @@
  * rate window and one heartbeat of presence. One replica coordinates with itself in memory; more than one
  * share a Redis (`shared.ts`). One test suite runs against both.
  */
-import type { Clock } from '#config/clock.ts';
+import type { Clock } from '#base/clock.ts';
 
 /** State of a rate window after one more was counted. */
 export interface WindowState {

@@ -4,9 +4,9 @@
  */
 import { join } from 'node:path';
 import mongoose, { type Connection } from 'mongoose';
-import type { Clock } from '#config/clock.ts';
-import { lockDataDir } from '#config/data-dir-lock.ts';
-import type { Logger } from '#config/log.ts';
+import type { Clock } from '#base/clock.ts';
+import { lockDataDir } from '#base/data-dir-lock.ts';
+import type { Logger } from '#base/log.ts';
 import { type EmbeddedDatabase, startEmbeddedDatabase } from './embedded/embedded-database.ts';
 
 /** An open database. */

@@ -3,7 +3,7 @@
  * after another, so one over thousands of documents would hold up everybody's.
  */
 import type { Model } from 'mongoose';
-import type { Clock } from '#config/clock.ts';
+import type { Clock } from '#base/clock.ts';
 
 /** Documents of one command that writes: 1 ms of the embedded database, many times that on a busy machine. */
 const PART = 10;

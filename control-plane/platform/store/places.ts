@@ -5,7 +5,7 @@
  * a place back. Whoever finds none left looks which holders are over and lets go of theirs, so a process that
  * is killed at any moment leaves nothing that another one does not put right.
  */
-import type { Clock } from '#config/clock.ts';
+import type { Clock } from '#base/clock.ts';
 import { isDuplicateKey } from './duplicate-key.ts';
 import type { PlaceHolder, PlacesDocument } from './models/place-model.ts';
 import type { Models } from './models.ts';

@@ -3,8 +3,8 @@
  * one (`REDIS_URL`). Every replica tells that it is there; one that starts looks whether anybody else still
  * tells, and refuses where the two would not know of each other.
  */
-import type { Clock } from '#config/clock.ts';
-import type { Logger } from '#config/log.ts';
+import type { Clock } from '#base/clock.ts';
+import type { Logger } from '#base/log.ts';
 import type { ReplicaDocument } from './models/replica-model.ts';
 import type { Models } from './models.ts';
 

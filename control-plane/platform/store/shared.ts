@@ -1,8 +1,8 @@
 /** Coordination over a Redis, for more than one replica of the control plane. */
 import { Redis } from 'ioredis';
-import type { Clock } from '#config/clock.ts';
+import type { Clock } from '#base/clock.ts';
+import type { Logger } from '#base/log.ts';
 import { fault } from '#config/errors.ts';
-import type { Logger } from '#config/log.ts';
 import type { Coordination, Json, WindowState } from './coordination.ts';
 
 /** What it is made of. */

@@ -2,7 +2,7 @@
 import { encode } from '@msgpack/msgpack';
 import type { WebSocket } from 'ws';
 import { z } from 'zod';
-import type { Timer } from '#config/clock.ts';
+import type { Timer } from '#base/clock.ts';
 import { Fault, fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';
 import type { AudioPiece, Segment } from '#media/speech/pool/speech-jobs.ts';

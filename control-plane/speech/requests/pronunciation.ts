@@ -2,8 +2,9 @@
  * Pronunciation dictionaries: parts of the text are replaced by how they are said; at each place the longest
  * entry wins, from left to right.
  */
+
+import { inTurns } from '#base/in-turns.ts';
 import { fault } from '#config/errors.ts';
-import { inTurns } from '#config/in-turns.ts';
 import { LIMITS } from '#config/limits.ts';
 
 const STEP_CHARS = 256;

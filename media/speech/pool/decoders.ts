@@ -4,7 +4,7 @@
  * kept for the next.
  */
 import { Worker } from 'node:worker_threads';
-import type { Clock } from '#config/clock.ts';
+import type { Clock } from '#base/clock.ts';
 import { SpeechJobError } from './speech-jobs.ts';
 
 /** What a thread tells: that it goes on, how it ended. */

@@ -5,7 +5,7 @@
  * sign of life for 10 s hangs: it is ended, and another starts with the next request.
  */
 import { Worker } from 'node:worker_threads';
-import type { Clock, Timer } from '#config/clock.ts';
+import type { Clock, Timer } from '#base/clock.ts';
 import type { Settings } from '#config/env.ts';
 import { type Listener, PieceQueue } from './piece-queue.ts';
 import {

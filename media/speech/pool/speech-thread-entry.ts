@@ -4,9 +4,9 @@
  */
 import { setImmediate as nextRound } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
-import { systemClock } from '#config/clock.ts';
+import { systemClock } from '#base/clock.ts';
+import { createLogger } from '#base/log.ts';
 import type { Settings } from '#config/env.ts';
-import { createLogger } from '#config/log.ts';
 import { treatThisThreadAsOthers } from '../../thread-priority.ts';
 import { openSpeechEngines } from '../engines.ts';
 import { SpeechError } from '../speech.ts';

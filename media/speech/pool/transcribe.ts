@@ -3,7 +3,7 @@
  * were live, and settled at the end.
  */
 import { setImmediate as nextRound } from 'node:timers/promises';
-import type { Clock } from '#config/clock.ts';
+import type { Clock } from '#base/clock.ts';
 import { type RecognitionEvent, type Recognizer, type RecordedSpeech, SpeechError } from '../speech.ts';
 import { DECODED_RATE_HZ } from './decode.ts';
 import type { Decode } from './decoders.ts';

@@ -3,8 +3,8 @@
  * whoever has had least goes next. While an account must share, the thread rests after its turns once it has
  * had more than people listen to: two cores kept busy by one account would hold up every loop of the machine.
  */
-import type { Clock } from '#config/clock.ts';
-import { TokenBuckets } from '#config/token-buckets.ts';
+import type { Clock } from '#base/clock.ts';
+import { TokenBuckets } from '#base/token-buckets.ts';
 import { FairQueue } from '../fair-queue.ts';
 
 /**

@@ -2,10 +2,11 @@
  * What the model is asked in one call: the prompt, what was found in the agent's knowledge, and as much of
  * the conversation as fits its window.
  */
-import type { CallPlan } from '#config/call-plan.ts';
-import type { Clock } from '#config/clock.ts';
+
+import type { Clock } from '#base/clock.ts';
 import { contextTokensOf } from '#config/platform-models.ts';
-import type { SessionItem } from '#config/session-record.ts';
+import type { CallPlan } from '#protocol/call-plan.ts';
+import type { SessionItem } from '#protocol/session-record.ts';
 import type { Passage } from '../../knowledge/knowledge-index.ts';
 import type { CallKnowledge } from '../../knowledge/knowledge-search.ts';
 import { ContextWindow } from '../../llm/context-window.ts';

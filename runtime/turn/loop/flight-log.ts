@@ -5,7 +5,7 @@
  */
 
 import { z } from 'zod';
-import type { Clock, Timer } from '#config/clock.ts';
+import type { Clock, Timer } from '#base/clock.ts';
 import type { TurnConfig } from '../machine/turn-config.ts';
 import type { TurnInput } from '../machine/turn-inputs.ts';
 import { TURN_MACHINE_VERSION } from '../machine/turn-state.ts';

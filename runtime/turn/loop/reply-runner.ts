@@ -4,9 +4,9 @@
  * by word.
  */
 
-import type { AgentEvent } from '#config/session-events.ts';
 import type { LegCommand, LegEvent } from '#media/leg/leg.ts';
 import type { Synthesizer } from '#media/speech/speech.ts';
+import type { AgentEvent } from '#protocol/session-events.ts';
 import type { Within } from '../../event-loop/within.ts';
 import {
   type ChatDelta,

@@ -3,16 +3,17 @@
  * reports. Everything that happens comes through one ordered queue, is written to the flight log, and then
  * taken by the machine; nothing overtakes.
  */
+
+import type { Clock, Timer } from '#base/clock.ts';
+import type { Logger } from '#base/log.ts';
 import type { AgentConfig } from '#config/agent-config.ts';
-import type { CallPlan } from '#config/call-plan.ts';
-import type { Clock, Timer } from '#config/clock.ts';
-import type { Logger } from '#config/log.ts';
-import { type AgentEvent, type ClientEvent, parseClientEvent } from '#config/session-events.ts';
-import type { EndReason, SessionItem } from '#config/session-record.ts';
-import type { DurableReport } from '#config/worker-link.ts';
 import { ToneDetector } from '#media/dsp/tone-detector.ts';
 import type { Leg, LegEvent } from '#media/leg/leg.ts';
 import type { RecognitionEvent, Recognizer, Synthesizer } from '#media/speech/speech.ts';
+import type { CallPlan } from '#protocol/call-plan.ts';
+import { type AgentEvent, type ClientEvent, parseClientEvent } from '#protocol/session-events.ts';
+import type { EndReason, SessionItem } from '#protocol/session-record.ts';
+import type { DurableReport } from '#protocol/worker-link.ts';
 import { nameless, type Within } from '../../event-loop/within.ts';
 import type { CallKnowledge } from '../../knowledge/knowledge-search.ts';
 import { isHangUpCall } from '../../llm/hang-up-call.ts';

@@ -2,7 +2,7 @@
  * A reply that is only written to the client (`audio: false`): it goes through the same gates as a spoken one
  * and counts as heard once shown.
  */
-import type { AgentEvent } from '#config/session-events.ts';
+import type { AgentEvent } from '#protocol/session-events.ts';
 import type { HeardText } from '../machine/heard.ts';
 import type { TurnFact } from '../machine/turn-inputs.ts';
 import type { Piece } from './reply.ts';

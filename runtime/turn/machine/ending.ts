@@ -3,8 +3,9 @@
  * the leg is hung up. What the caller says after it is not taken. Timer: `endCap` starts with the barrier, is
  * moved by every sign that the farewell is being played, and ends the call when those stop.
  */
-import type { EndReason } from '#config/session-record.ts';
+
 import type { LegCloseReason } from '#media/leg/leg.ts';
+import type { EndReason } from '#protocol/session-record.ts';
 import { type Draft, emit, explain } from './draft.ts';
 import {
   closeAnswer,

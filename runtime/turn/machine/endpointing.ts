@@ -3,7 +3,7 @@
  * change of the transcript. Rules are scored from "surely not" (0) to "surely" (1); `eagerness` is the score
  * that counts as finished. The time to wait is always counted from the end of speech.
  */
-import { compileLinearPattern } from '#config/linear-pattern.ts';
+import { compileLinearPattern } from '#base/linear-pattern.ts';
 import { digitCount } from '../text/digit-words.ts';
 import { endsHanging, endsHesitating, MAIL_AT, MAIL_DOT, MAIL_WORDS } from '../text/grammar-cues.ts';
 import { bare } from '../text/normalised.ts';

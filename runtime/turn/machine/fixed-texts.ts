@@ -3,7 +3,7 @@
  * rendered for nobody in particular. A voice's audio of them may be kept for other calls, so nothing that was
  * written for one caller, and nothing a model wrote, is among them.
  */
-import type { CallPlan } from '#config/call-plan.ts';
+import type { CallPlan } from '#protocol/call-plan.ts';
 import { menuText } from '../text/keypad.ts';
 import { renderText } from '../text/variables.ts';
 import { type TurnConfig, turnConfig } from './turn-config.ts';

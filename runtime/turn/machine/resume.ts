@@ -2,8 +2,8 @@
  * How the conversation of a call goes on that another worker began: from what was said, with a short word to
  * the caller and then what they still wait for.
  */
-import type { SessionItem } from '#config/session-record.ts';
-import type { Handover } from '#config/worker-link.ts';
+import type { SessionItem } from '#protocol/session-record.ts';
+import type { Handover } from '#protocol/worker-link.ts';
 import type { ChatMessage } from '../../llm/llm.ts';
 import { isTransferCall } from '../../tools/call-tools.ts';
 import { CUT_OFF_MARK } from '../text/cues.ts';

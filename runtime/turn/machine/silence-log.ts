@@ -3,7 +3,7 @@
  * gap between two sounds that the caller had to wait through says what took how long, by which rules, and
  * what else could have been decided. Only watches: the machine does not depend on it.
  */
-import type { TurnSilence } from '#config/session-record.ts';
+import type { TurnSilence } from '#protocol/session-record.ts';
 import type { Decision, Effect, TurnWaterfall } from './turn-effects.ts';
 import type { TurnInput } from './turn-inputs.ts';
 

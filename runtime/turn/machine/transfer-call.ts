@@ -2,8 +2,8 @@
  * How the model's wish to transfer the caller begins: the destination found, the announcement chosen,
  * questions held back, listening stopped.
  */
-import { parseJson } from '#config/parse-json.ts';
-import type { SessionItem } from '#config/session-record.ts';
+import { parseJson } from '#base/parse-json.ts';
+import type { SessionItem } from '#protocol/session-record.ts';
 import { isTransferCall, transferWish } from '../../tools/call-tools.ts';
 import { type Draft, emit } from './draft.ts';
 import { stopListening } from './ending.ts';

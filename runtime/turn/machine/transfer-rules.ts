@@ -1,5 +1,5 @@
 /** What the turn machine is told of the people a caller can be handed to. */
-import type { CallPlan } from '#config/call-plan.ts';
+import type { CallPlan } from '#protocol/call-plan.ts';
 
 /** One destination as the machine knows it. */
 export interface TransferRule {

@@ -3,7 +3,7 @@
  * outcome decides how the call goes on. Nothing the caller says is listened to. Timer: `progress` watches the
  * announcement; the transfer has deadlines of its own.
  */
-import type { EndReason } from '#config/session-record.ts';
+import type { EndReason } from '#protocol/session-record.ts';
 import { followTools } from './answering.ts';
 import { type Draft, emit } from './draft.ts';
 import { beginEnding, closedReason } from './ending.ts';

@@ -4,8 +4,8 @@
  * change any of it.
  */
 import type { AgentConfig } from '#config/agent-config.ts';
-import type { CallPlan } from '#config/call-plan.ts';
 import type { Recognizer } from '#media/speech/speech.ts';
+import type { CallPlan } from '#protocol/call-plan.ts';
 import type { ChatMessage } from '../../llm/llm.ts';
 import type { KeypadMenu } from '../text/keypad.ts';
 import { type Phrases, phrasesFor } from '../text/phrases.ts';

@@ -1,8 +1,8 @@
 /**
  * What the turn machine asks for: imperatives the turn loop carries out in order. All times are monotonic ms.
  */
-import type { AgentEvent } from '#config/session-events.ts';
-import type { EndReason, SessionItem, TurnLatency } from '#config/session-record.ts';
+import type { AgentEvent } from '#protocol/session-events.ts';
+import type { EndReason, SessionItem, TurnLatency } from '#protocol/session-record.ts';
 import type { ChatMessage, ToolCall } from '../../llm/llm.ts';
 import type { TimerName } from './turn-inputs.ts';
 

@@ -4,9 +4,9 @@
  * `TURN_MACHINE_VERSION`.
  */
 
-import type { EndReason } from '#config/session-record.ts';
 import type { Tone } from '#media/dsp/tone-detector.ts';
 import type { LegCloseReason } from '#media/leg/leg.ts';
+import type { EndReason } from '#protocol/session-record.ts';
 import type { ToolCall } from '../../llm/llm.ts';
 import type { VariableTexts } from './turn-config.ts';
 

@@ -3,8 +3,8 @@
  * conversation. All of it immutable.
  */
 
-import type { AgentState } from '#config/session-events.ts';
-import type { EndReason } from '#config/session-record.ts';
+import type { AgentState } from '#protocol/session-events.ts';
+import type { EndReason } from '#protocol/session-record.ts';
 import type { ChatMessage, ToolCall } from '../../llm/llm.ts';
 import type { Greeting } from './answering-machine.ts';
 import type { TurnConfig } from './turn-config.ts';

@@ -1,12 +1,12 @@
 /**
  * Placeholders in what an agent says and is told: rendered once when the call is assembled, in system prompt,
  * first message and its prompt, farewells and announcements. Tools have rules of their own
- * (config/tool-template.ts).
+ * (protocol/tool-template.ts).
  */
 import type { AgentConfig, Variables } from '#config/agent-config.ts';
-import type { SystemVariables } from '#config/call-plan.ts';
 import { LIMITS } from '#config/limits.ts';
-import { fillPlaceholders } from '#config/placeholders.ts';
+import type { SystemVariables } from '#protocol/call-plan.ts';
+import { fillPlaceholders } from '#protocol/placeholders.ts';
 
 /** Where values come from and what becomes of a placeholder without one. */
 export interface RenderingRules {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type AgentTestResult, testError } from '#config/agent-test.ts';
 import { startTestRunner } from '#control-plane/jobs/agent-tests/test-runner.ts';
 import type { ChoreLoop } from '#control-plane/platform/background/chore-loop.ts';
+import { type AgentTestResult, testError } from '#protocol/agent-test.ts';
 import type { TestUser } from '../test-api.ts';
 import { openTestCalls, type TestCalls } from '../test-calls.ts';
 

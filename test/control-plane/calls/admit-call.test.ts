@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { AdmissionRequest } from '#config/sip-admission.ts';
 import { admitCall } from '#control-plane/calls/admission/admit-call.ts';
+import type { AdmissionRequest } from '#protocol/sip-admission.ts';
 import { openWebhookReceiver, type WebhookReceiver } from '#test/fakes/webhook-receiver.ts';
 import type { TestUser } from '../test-api.ts';
 import { openTestCalls, type TestCalls } from '../test-calls.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { ReportedDialog } from '#config/worker-link.ts';
 import { loadSession } from '#control-plane/calls/sessions/session-store.ts';
+import type { ReportedDialog } from '#protocol/worker-link.ts';
 import { openTestCalls, type TestCalls } from '../test-calls.ts';
 
 let api: TestCalls;

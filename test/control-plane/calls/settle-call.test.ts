@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { SessionItem } from '#config/session-record.ts';
-import type { DurableReport } from '#config/worker-link.ts';
 import { loadSession } from '#control-plane/calls/sessions/session-store.ts';
+import type { SessionItem } from '#protocol/session-record.ts';
+import type { DurableReport } from '#protocol/worker-link.ts';
 import type { TestUser } from '../test-api.ts';
 import { openTestCalls, type TestCalls } from '../test-calls.ts';
 

@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { systemClock } from '#base/clock.ts';
 import { speak } from '#caller/spoken.ts';
-import { systemClock } from '#config/clock.ts';
 import { LIMITS } from '#config/limits.ts';
 import { type OpenaiServer, startOpenaiServer } from '#test/fakes/openai-server.ts';
 import { openTestApi, type TestApi, type TestUser } from '../test-api.ts';

@@ -13,8 +13,8 @@ import {
 } from '@livekit/rtc-node';
 import { AccessToken } from 'livekit-server-sdk';
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
+import { createLogger } from '#base/log.ts';
 import { readSettings } from '#config/env.ts';
-import { createLogger } from '#config/log.ts';
 import { startRoomKeeper } from '#control-plane/calls/livekit/keep-rooms.ts';
 import type { ChoreLoop } from '#control-plane/platform/background/chore-loop.ts';
 import { openRooms, type Rooms } from '#control-plane/platform/rooms.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { packUploads, type Upload, uploadAnswer } from '#config/uploads.ts';
 import { parseRange } from '#control-plane/calls/recordings/recording-routes.ts';
 import { layOutTrack, readWav, wavBytes } from '#control-plane/calls/recordings/wav.ts';
+import { packUploads, type Upload, uploadAnswer } from '#protocol/uploads.ts';
 import type { TestUser } from '../test-api.ts';
 import { openTestCalls, type TestCalls } from '../test-calls.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { SessionItem, TurnLatency } from '#config/session-record.ts';
 import { explainTurn } from '#control-plane/calls/sessions/explain-turn.ts';
+import type { SessionItem, TurnLatency } from '#protocol/session-record.ts';
 
 const QUICK: TurnLatency = {
   turn_id: 3,

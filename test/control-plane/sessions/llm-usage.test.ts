@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { ModelUsage } from '#config/session-record.ts';
 import { turnUsage, usageByTurn } from '#control-plane/calls/sessions/llm-usage.ts';
+import type { ModelUsage } from '#protocol/session-record.ts';
 
 const run = (over: Partial<ModelUsage> = {}): ModelUsage => ({
   turn_id: 1,

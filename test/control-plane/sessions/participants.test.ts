@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createLogger } from '#base/log.ts';
 import { readSettings } from '#config/env.ts';
-import { createLogger } from '#config/log.ts';
 import { startRoomKeeper } from '#control-plane/calls/livekit/keep-rooms.ts';
 import { openRooms } from '#control-plane/platform/rooms.ts';
 import { type LivekitRooms, startLivekitRooms } from '#test/fakes/livekit-rooms.ts';

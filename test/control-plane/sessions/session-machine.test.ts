@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { endReason } from '#config/session-record.ts';
 import { type SessionEvent, type SessionFacts, step } from '#control-plane/calls/sessions/session-machine.ts';
 import { isLive } from '#control-plane/platform/store/session-status.ts';
+import { endReason } from '#protocol/session-record.ts';
 
 const T0 = Date.UTC(2026, 0, 1);
 const at = (seconds: number) => new Date(T0 + seconds * 1000);

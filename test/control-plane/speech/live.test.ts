@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { decode, encode } from '@msgpack/msgpack';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import WebSocket from 'ws';
-import { systemClock } from '#config/clock.ts';
+import { systemClock } from '#base/clock.ts';
 import { LiveText } from '#control-plane/speech/requests/live-text.ts';
 import { admit } from '#control-plane/speech/requests/speech-service.ts';
 import type { SpeechSlot } from '#media/speech/pool/speech-pool.ts';

@@ -3,7 +3,7 @@
  * world.
  */
 import { describe, expect, type it } from 'vitest';
-import { systemClock } from '#config/clock.ts';
+import { systemClock } from '#base/clock.ts';
 import type { Coordination, Json } from '#control-plane/platform/store/coordination.ts';
 
 /** Registers the suite. `pair` opens two replicas; with one implementation they may be the same object. */

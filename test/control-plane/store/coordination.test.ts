@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { systemClock } from '#config/clock.ts';
-import { createLogger } from '#config/log.ts';
+import { systemClock } from '#base/clock.ts';
+import { createLogger } from '#base/log.ts';
 import { type Coordination, createMemoryCoordination } from '#control-plane/platform/store/coordination.ts';
 import { connectSharedCoordination } from '#control-plane/platform/store/shared.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';

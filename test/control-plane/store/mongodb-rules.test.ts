@@ -3,8 +3,8 @@
 import type { Socket } from 'node:net';
 import mongoose from 'mongoose';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { systemClock } from '#config/clock.ts';
-import { createLogger, type Logger } from '#config/log.ts';
+import { systemClock } from '#base/clock.ts';
+import { createLogger, type Logger } from '#base/log.ts';
 import { faultOf } from '#control-plane/platform/http/problems.ts';
 import { type Database, openDatabase } from '#control-plane/platform/store/database.ts';
 import { buildIndexes, defineModels } from '#control-plane/platform/store/models.ts';

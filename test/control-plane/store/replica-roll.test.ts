@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { Clock } from '#config/clock.ts';
-import { createLogger } from '#config/log.ts';
+import type { Clock } from '#base/clock.ts';
+import { createLogger } from '#base/log.ts';
 import { type Enrolled, enrol } from '#control-plane/platform/store/replica-roll.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 import { openTestStore, type TestStore } from '../test-store.ts';

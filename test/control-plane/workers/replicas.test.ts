@@ -10,9 +10,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, vi } from 'vitest';
-import { systemClock } from '#config/clock.ts';
-import { createLogger } from '#config/log.ts';
-import type { ControlMessage } from '#config/worker-link.ts';
+import { systemClock } from '#base/clock.ts';
+import { createLogger } from '#base/log.ts';
 import { createLedger } from '#control-plane/accounts/wallet/ledger.ts';
 import { createReportSink } from '#control-plane/calls/settlement/settle-call.ts';
 import { sweep } from '#control-plane/calls/settlement/sweep.ts';
@@ -26,6 +25,7 @@ import type { ChoreLoop } from '#control-plane/platform/background/chore-loop.ts
 import type { ReportSink } from '#control-plane/platform/report-sink.ts';
 import type { Coordination } from '#control-plane/platform/store/coordination.ts';
 import { connectSharedCoordination } from '#control-plane/platform/store/shared.ts';
+import type { ControlMessage } from '#protocol/worker-link.ts';
 import { type ControlPlaneClient, connectControlPlane } from '#runtime/link/control-plane-client.ts';
 import { openSpool, type Spool } from '#runtime/link/spool.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';

@@ -4,7 +4,7 @@
  */
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { systemClock } from '#config/clock.ts';
+import { systemClock } from '#base/clock.ts';
 import { Fault } from '#config/errors.ts';
 import { encodeG711 } from '#media/dsp/g711.ts';
 import type { LegEvent } from '#media/leg/leg.ts';

@@ -1,5 +1,5 @@
 /** An RTP session as the media thread runs it, on a real socket, with a clock that a test advances. */
-import { systemClock } from '#config/clock.ts';
+import { systemClock } from '#base/clock.ts';
 import type { LegEvent, RtpCodec } from '#media/leg/leg.ts';
 import type { MediaShared } from '#media/leg/leg-audio.ts';
 import { EventBatcher, unpackEvents } from '#media/leg/media-messages.ts';

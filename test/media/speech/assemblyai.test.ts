@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Clock } from '#config/clock.ts';
+import type { Clock } from '#base/clock.ts';
 import { createAssemblyaiRecognizer } from '#media/speech/assemblyai.ts';
 import { type AssemblyaiServer, startAssemblyaiServer } from '#test/fakes/assemblyai-server.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';

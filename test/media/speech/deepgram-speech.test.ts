@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { systemClock } from '#config/clock.ts';
+import { systemClock } from '#base/clock.ts';
 import { createDeepgramRecognizer } from '#media/speech/deepgram.ts';
 import { createDeepgramSynthesizer } from '#media/speech/deepgram-speech.ts';
 import { collect } from '#test/collect.ts';

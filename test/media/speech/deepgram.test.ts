@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { systemClock } from '#config/clock.ts';
+import { systemClock } from '#base/clock.ts';
 import { createDeepgramRecognizer } from '#media/speech/deepgram.ts';
 import { startDeepgramServer } from '#test/fakes/deepgram-server.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import type { Clock } from '#config/clock.ts';
+import type { Clock } from '#base/clock.ts';
 import { SPEAKING_LANGUAGES } from '#config/languages.ts';
 import { createEspeak, detectEspeakVoices, type EspeakSynthesizer } from '#media/speech/espeak.ts';
 import { collect } from '#test/collect.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Clock } from '#config/clock.ts';
+import type { Clock } from '#base/clock.ts';
 import { createOpenaiRecognizer } from '#media/speech/openai.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 import { type OpenaiLiveServer, startOpenaiLiveServer } from '#test/fakes/openai-live-server.ts';

@@ -3,8 +3,8 @@
  * run by each engine's own test file.
  */
 import { afterEach, expect, it } from 'vitest';
-import type { Clock } from '#config/clock.ts';
-import { systemClock } from '#config/clock.ts';
+import type { Clock } from '#base/clock.ts';
+import { systemClock } from '#base/clock.ts';
 import type { SpeechChunk, SynthesisOptions, Synthesizer } from '#media/speech/speech.ts';
 import { collect } from '#test/collect.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';

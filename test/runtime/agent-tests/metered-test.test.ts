@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
+import { systemClock } from '#base/clock.ts';
+import { createEgressGuard } from '#base/egress.ts';
 import { agentConfig } from '#config/agent-config.ts';
-import { testDefinition } from '#config/agent-test.ts';
-import { systemClock } from '#config/clock.ts';
-import { createEgressGuard } from '#config/egress.ts';
 import { costOf } from '#config/platform-models.ts';
+import { testDefinition } from '#protocol/agent-test.ts';
 import { runMeteredTest } from '#runtime/agent-tests/metered-test.ts';
 import type { LanguageModel } from '#runtime/llm/llm.ts';
 import { callPlanOf } from '../call-plan-of.ts';

@@ -2,13 +2,14 @@
  * Runs agent tests against the OpenAI stand-in over the real protocol: the agent, the caller and the judge
  * are each scripted by a list of answers.
  */
+
+import { type Clock, systemClock } from '#base/clock.ts';
+import { createEgressGuard } from '#base/egress.ts';
+import { createLogger } from '#base/log.ts';
 import { agentConfig } from '#config/agent-config.ts';
-import { type AgentTestJob, type AgentTestResult, testDefinition } from '#config/agent-test.ts';
-import type { CallPlan } from '#config/call-plan.ts';
-import { type Clock, systemClock } from '#config/clock.ts';
-import { createEgressGuard } from '#config/egress.ts';
 import { readSettings } from '#config/env.ts';
-import { createLogger } from '#config/log.ts';
+import { type AgentTestJob, type AgentTestResult, testDefinition } from '#protocol/agent-test.ts';
+import type { CallPlan } from '#protocol/call-plan.ts';
 import { type AgentTestDeps, runAgentTest } from '#runtime/agent-tests/run-agent-test.ts';
 import { createLanguageModel } from '#runtime/llm/create-language-model.ts';
 import { type ChatScript, type OpenaiServer, say, startOpenaiServer } from '#test/fakes/openai-server.ts';

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { systemClock } from '#config/clock.ts';
-import { createLogger } from '#config/log.ts';
+import { systemClock } from '#base/clock.ts';
+import { createLogger } from '#base/log.ts';
 import { buildKnowledgeIndex } from '#runtime/knowledge/knowledge-index.ts';
 import { type CallKnowledge, createKnowledgeSearch } from '#runtime/knowledge/knowledge-search.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { createEgressGuard } from '#base/egress.ts';
+import { createLogger } from '#base/log.ts';
 import { agentConfig } from '#config/agent-config.ts';
-import { createEgressGuard } from '#config/egress.ts';
 import { readSettings } from '#config/env.ts';
-import { createLogger } from '#config/log.ts';
 import { createLanguageModel } from '#runtime/llm/create-language-model.ts';
 import type { ChatDelta, LanguageModel } from '#runtime/llm/llm.ts';
 import { collect } from '#test/collect.ts';

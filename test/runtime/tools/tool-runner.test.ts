@@ -1,9 +1,9 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { systemClock } from '#config/clock.ts';
-import { createEgressGuard } from '#config/egress.ts';
-import type { AgentEvent } from '#config/session-events.ts';
+import { systemClock } from '#base/clock.ts';
+import { createEgressGuard } from '#base/egress.ts';
+import type { AgentEvent } from '#protocol/session-events.ts';
 import { isHangUpCall } from '#runtime/llm/hang-up-call.ts';
 import { hangUpCallTool } from '#runtime/tools/call-tools.ts';
 import { createClientTools } from '#runtime/tools/client-tool.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { CallPlan } from '#config/call-plan.ts';
+import type { CallPlan } from '#protocol/call-plan.ts';
 import { fixedTexts } from '#runtime/turn/machine/fixed-texts.ts';
 import { turnConfig } from '#runtime/turn/machine/turn-config.ts';
 import { phrasesFor } from '#runtime/turn/text/phrases.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { SessionItem } from '#config/session-record.ts';
-import type { ReportedPerson } from '#config/worker-link.ts';
+import type { SessionItem } from '#protocol/session-record.ts';
+import type { ReportedPerson } from '#protocol/worker-link.ts';
 import { resumedConfig } from '#runtime/turn/machine/resume.ts';
 import { type TurnConfig, turnConfig } from '#runtime/turn/machine/turn-config.ts';
 import { testPlan } from '../test-plan.ts';

@@ -1,5 +1,5 @@
 /** Calls of an agent with given settings: what the turn machine is told of it, and the machine in a call. */
-import type { CallPlan } from '#config/call-plan.ts';
+import type { CallPlan } from '#protocol/call-plan.ts';
 import { type TurnConfig, turnConfig } from '#runtime/turn/machine/turn-config.ts';
 import { renderText } from '#runtime/turn/text/variables.ts';
 import { testPlan } from '../test-plan.ts';

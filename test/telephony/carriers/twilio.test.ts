@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createLogger } from '#base/log.ts';
 import { Fault } from '#config/errors.ts';
-import { createLogger } from '#config/log.ts';
 import type { Carrier } from '#telephony/carriers/carrier.ts';
 import { chooseCarrier, publicSipAddress } from '#telephony/carriers/choose-carrier.ts';
 import { createTwilioCarrier, type TwilioOptions } from '#telephony/carriers/twilio.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { systemClock } from '#config/clock.ts';
-import type { AdmissionAnswer } from '#config/sip-admission.ts';
+import { systemClock } from '#base/clock.ts';
+import type { AdmissionAnswer } from '#protocol/sip-admission.ts';
 import { header } from '#telephony/embedded/message.ts';
 import type { EmbeddedSignalling } from '#telephony/embedded/server.ts';
 import type { IncomingInvite, Signalling, SipDialog } from '#telephony/signalling.ts';

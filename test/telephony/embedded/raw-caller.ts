@@ -1,7 +1,7 @@
 /** A caller for tests that writes its own SIP, word for word: what no well-behaved program would send. */
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
-import { systemClock } from '#config/clock.ts';
+import { systemClock } from '#base/clock.ts';
 import { header, parseMessage, type SipMessage } from '#telephony/embedded/message.ts';
 
 /** Lines of a request that differ from the usual ones. */

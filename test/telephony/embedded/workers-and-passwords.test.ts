@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { systemClock } from '#config/clock.ts';
-import type { AdmissionAnswer, AdmissionRequest } from '#config/sip-admission.ts';
+import { systemClock } from '#base/clock.ts';
 import {
   checkDigest,
   type DigestAlgorithm,
   digestChallenges,
 } from '#control-plane/calls/admission/sip-digest.ts';
+import type { AdmissionAnswer, AdmissionRequest } from '#protocol/sip-admission.ts';
 import type { EmbeddedSignalling } from '#telephony/embedded/server.ts';
 import type { Signalling } from '#telephony/signalling.ts';
 import { dial } from '#test/fakes/baresip.ts';

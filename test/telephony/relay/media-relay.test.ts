@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createLogger } from '#config/log.ts';
+import { createLogger } from '#base/log.ts';
 import { createMediaRelay, type MediaRelay } from '#telephony/relay/media-relay.ts';
 import { type NgClient, type NgCommand, NgRefused, NgSilent } from '#telephony/relay/ng-client.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';

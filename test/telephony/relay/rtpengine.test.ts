@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
-import { systemClock } from '#config/clock.ts';
-import { createLogger } from '#config/log.ts';
+import { systemClock } from '#base/clock.ts';
+import { createLogger } from '#base/log.ts';
 import type { Leg } from '#media/leg/leg.ts';
 import { startMediaThread } from '#media/thread/start-media-thread.ts';
 import { header } from '#telephony/embedded/message.ts';

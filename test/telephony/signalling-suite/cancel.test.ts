@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import type { AdmissionAnswer } from '#config/sip-admission.ts';
+import type { AdmissionAnswer } from '#protocol/sip-admission.ts';
 import { header, parameter } from '#telephony/embedded/message.ts';
 import type { IncomingInvite, Signalling } from '#telephony/signalling.ts';
 import { openRawCaller, type RawCaller } from '../embedded/raw-caller.ts';

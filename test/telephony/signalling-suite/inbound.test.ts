@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { systemClock } from '#config/clock.ts';
+import { systemClock } from '#base/clock.ts';
 import { fault } from '#config/errors.ts';
-import type { AdmissionAnswer, AdmissionRequest } from '#config/sip-admission.ts';
 import type { Leg } from '#media/leg/leg.ts';
+import type { AdmissionAnswer, AdmissionRequest } from '#protocol/sip-admission.ts';
 import { answerInboundCall, type InboundCall } from '#telephony/inbound-call.ts';
 import type { Signalling } from '#telephony/signalling.ts';
 import { LegLog } from '#test/fakes/leg-log.ts';

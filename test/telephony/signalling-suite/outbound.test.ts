@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { systemClock } from '#config/clock.ts';
+import { systemClock } from '#base/clock.ts';
 import { dialOutboundCall, type OutboundCall } from '#telephony/outbound-call.ts';
 import type { Signalling } from '#telephony/signalling.ts';
 import { type ReferOutcome, referCall } from '#telephony/transfer.ts';

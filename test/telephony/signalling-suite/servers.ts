@@ -4,7 +4,7 @@
  * DRACHTIO_SERVER). docs/drachtio.md says where they differ.
  */
 import { type describe, expect, it } from 'vitest';
-import type { AdmissionAnswer, AdmissionRequest } from '#config/sip-admission.ts';
+import type { AdmissionAnswer, AdmissionRequest } from '#protocol/sip-admission.ts';
 import type { Signalling } from '#telephony/signalling.ts';
 import { DRACHTIO_PROGRAM, startDrachtioServerAlone } from '#test/fakes/drachtio-server.ts';
 import { connectTestWorker, SECRET, startTestSignalling } from '#test/fakes/signalling.ts';

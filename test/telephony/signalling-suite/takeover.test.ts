@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { systemClock } from '#config/clock.ts';
+import { systemClock } from '#base/clock.ts';
 import { header, type SipMessage } from '#telephony/embedded/message.ts';
 import { answerInboundCall, type InboundCall } from '#telephony/inbound-call.ts';
 import { resumeSipCall } from '#telephony/resumed-call.ts';

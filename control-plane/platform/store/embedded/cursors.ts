@@ -1,7 +1,7 @@
 /**
  * Results in batches. Cursors live in the reader thread; the writer answers only what fits into one batch.
  */
-import type { Clock } from '#config/clock.ts';
+import type { Clock } from '#base/clock.ts';
 import { StoreError } from './store-error.ts';
 
 /** A reply with a batch of documents, written to the wire as the stored bytes. */

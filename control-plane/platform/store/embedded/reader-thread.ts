@@ -1,6 +1,6 @@
 /** Entry of the reader thread; started by the writer thread. */
 import { parentPort, workerData } from 'node:worker_threads';
-import { systemClock } from '#config/clock.ts';
+import { systemClock } from '#base/clock.ts';
 import { Reader } from './reader.ts';
 import { openReadOnlyStore } from './store.ts';
 

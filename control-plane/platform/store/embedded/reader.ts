@@ -2,7 +2,7 @@
  * The reader: runs long reads and holds every cursor, on a connection of its own that sees what has been
  * committed.
  */
-import type { Clock } from '#config/clock.ts';
+import type { Clock } from '#base/clock.ts';
 import { commandName } from './command-fields.ts';
 import { Cursors } from './cursors.ts';
 import type { Store } from './documents.ts';

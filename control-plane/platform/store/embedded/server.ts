@@ -3,7 +3,7 @@
  * Commands run one at a time in the order of arrival; long reads and cursors go to the reader thread.
  */
 import { createServer, type Server, type Socket } from 'node:net';
-import type { Clock, Timer } from '#config/clock.ts';
+import type { Clock, Timer } from '#base/clock.ts';
 import type { Document } from './bson-values.ts';
 import { CATALOGUE_COMMANDS, changesCatalogue } from './catalogue-commands.ts';
 import { commandName } from './command-fields.ts';

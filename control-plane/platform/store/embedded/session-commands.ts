@@ -1,5 +1,5 @@
 /** Commands of the connection itself: handshake, liveness, sessions. */
-import type { Clock } from '#config/clock.ts';
+import type { Clock } from '#base/clock.ts';
 import { type Document, MAX_DOCUMENT_BYTES } from './bson-values.ts';
 import type { Command } from './command-fields.ts';
 import { MAX_MESSAGE_BYTES } from './wire.ts';

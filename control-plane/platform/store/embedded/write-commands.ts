@@ -1,5 +1,5 @@
 /** The writing commands: insert, update, delete, findAndModify. They run in the writer, one at a time. */
-import type { Clock } from '#config/clock.ts';
+import type { Clock } from '#base/clock.ts';
 import type { Document } from './bson-values.ts';
 import {
   type Command,

@@ -4,7 +4,7 @@
  */
 import { chmodSync, rmSync } from 'node:fs';
 import { parentPort, Worker, workerData } from 'node:worker_threads';
-import { systemClock } from '#config/clock.ts';
+import { systemClock } from '#base/clock.ts';
 import type { ReaderAnswer, ReaderJob } from './reader-thread.ts';
 import { type ReaderLink, StoreServer } from './server.ts';
 import { openStore } from './store.ts';

@@ -4,8 +4,8 @@
  * own data key; erasing a session is removing `wrapped_key`.
  */
 import { type Connection, type Model, Schema } from 'mongoose';
-import type { SystemVariables } from '#config/call-plan.ts';
-import type { ParticipantMode } from '#config/session-events.ts';
+import type { SystemVariables } from '#protocol/call-plan.ts';
+import type { ParticipantMode } from '#protocol/session-events.ts';
 import type {
   DialStatus,
   EndReason,
@@ -13,7 +13,7 @@ import type {
   ModelUsage,
   TurnLatency,
   TurnSilence,
-} from '#config/session-record.ts';
+} from '#protocol/session-record.ts';
 import type { JsonText } from '../json-text.ts';
 import type { Losses } from '../losses.ts';
 

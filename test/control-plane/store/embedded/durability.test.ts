@@ -7,8 +7,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import type { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { systemClock } from '#config/clock.ts';
-import { createLogger } from '#config/log.ts';
+import { systemClock } from '#base/clock.ts';
+import { createLogger } from '#base/log.ts';
 import { openDatabase } from '#control-plane/platform/store/database.ts';
 import { startEmbeddedDatabase } from '#control-plane/platform/store/embedded/embedded-database.ts';
 

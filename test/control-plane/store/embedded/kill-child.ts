@@ -3,8 +3,8 @@
  * Started by `durability.test.ts`.
  */
 import { writeSync } from 'node:fs';
-import { systemClock } from '#config/clock.ts';
-import { createLogger } from '#config/log.ts';
+import { systemClock } from '#base/clock.ts';
+import { createLogger } from '#base/log.ts';
 import { openDatabase } from '#control-plane/platform/store/database.ts';
 
 interface Doc {

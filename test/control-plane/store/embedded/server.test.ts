@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { Binary, deserialize, Long, serialize } from 'bson';
 import mongoose, { type Connection } from 'mongoose';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { systemClock } from '#config/clock.ts';
+import { systemClock } from '#base/clock.ts';
 import type { Store } from '#control-plane/platform/store/embedded/documents.ts';
 import { Reader } from '#control-plane/platform/store/embedded/reader.ts';
 import { StoreServer } from '#control-plane/platform/store/embedded/server.ts';

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { systemClock } from '#config/clock.ts';
+import { systemClock } from '#base/clock.ts';
 import { createDecoders } from '#media/speech/pool/decoders.ts';
 import { toWav } from '#media/speech/wav.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';

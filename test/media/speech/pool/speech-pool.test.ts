@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest';
-import { systemClock } from '#config/clock.ts';
+import { systemClock } from '#base/clock.ts';
 import { readSettings } from '#config/env.ts';
 import type { SpeakOptions } from '#media/speech/pool/speech-jobs.ts';
 import {

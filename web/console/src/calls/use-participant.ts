@@ -3,7 +3,7 @@
  * in the agent's place, and handing the call back.
  */
 import { useEffect, useRef, useState } from 'react';
-import type { ParticipantMode } from '../../../../config/session-events.ts';
+import type { ParticipantMode } from '../../../../protocol/session-events.ts';
 import { AgentSession } from '../../../client/agent-session.ts';
 import { SessionError } from '../../../client/events.ts';
 import { ApiError, call } from '../api/client.ts';

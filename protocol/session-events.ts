@@ -3,7 +3,7 @@
  * channel. Malformed messages and unknown types are ignored both ways; evolution is additive.
  */
 import { z } from 'zod';
-import { parseJson } from './parse-json.ts';
+import { parseJson } from '#base/parse-json.ts';
 
 export const agentState = z.enum(['initializing', 'idle', 'listening', 'thinking', 'speaking']);
 export type AgentState = z.infer<typeof agentState>;

@@ -1,8 +1,9 @@
 /**
  * `{{placeholders}}` in configured texts: how they are filled in, and which ones of the platform's own exist.
  */
+
+import { LIMITS } from '#config/limits.ts';
 import { systemVariables } from './call-plan.ts';
-import { LIMITS } from './limits.ts';
 
 /** Names of the platform's variables, without `system.`. */
 const SYSTEM_VARIABLE_NAMES = Object.keys(systemVariables.shape);

@@ -3,10 +3,10 @@
  * The control plane stores and places them; a worker holds the text conversation and judges it.
  */
 import { z } from 'zod';
-import { variables } from './agent-config.ts';
+import { variables } from '#config/agent-config.ts';
+import { LIMITS } from '#config/limits.ts';
 import { callPlan } from './call-plan.ts';
 import { freeJson } from './free-json.ts';
-import { LIMITS } from './limits.ts';
 
 /** Kinds of test. */
 export const testType = z.enum(['next_reply', 'tool', 'simulation']);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createLogger } from '#config/log.ts';
+import { createLogger } from '#base/log.ts';
 
 function lineOf(log: (logger: ReturnType<typeof createLogger>) => void): string {
   const lines: string[] = [];

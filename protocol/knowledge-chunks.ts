@@ -3,7 +3,7 @@
  * Pure and linear in the text's length; shared, so that what the API counts is what a call searches.
  */
 
-import { atOnce } from './in-turns.ts';
+import { atOnce } from '#base/in-turns.ts';
 
 /** Longest chunk, characters: a few paragraphs, so that the best three still leave room in a prompt. */
 export const CHUNK_CHARS = 1_200;

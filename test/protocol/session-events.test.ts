@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseClientEvent } from '#config/session-events.ts';
+import { parseClientEvent } from '#protocol/session-events.ts';
 
 describe('what a client may send', () => {
   it.each([

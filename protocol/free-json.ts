@@ -3,7 +3,7 @@
  * not. Pure.
  */
 import type { z } from 'zod';
-import { LIMITS } from './limits.ts';
+import { LIMITS } from '#config/limits.ts';
 
 /** A check for a schema: at most so many bytes of JSON, and no deeper than `LIMITS.jsonDepth`. */
 export function freeJson(mostBytes: number): (value: unknown, check: z.RefinementCtx) => void {

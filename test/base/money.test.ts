@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { formatMoney, parseMoney, perMinute } from '#config/money.ts';
+import { formatMoney, parseMoney, perMinute } from '#base/money.ts';
 
 describe('money', () => {
   it('what is written can be read back, to the micro-dollar', () => {

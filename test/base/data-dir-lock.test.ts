@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { lockDataDir } from '#config/data-dir-lock.ts';
+import { lockDataDir } from '#base/data-dir-lock.ts';
 
 let dataDir: string;
 
@@ -14,7 +14,7 @@ beforeEach(() => {
 afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
 
 it('a second program is refused with one line, until the first is killed', async () => {
-  const program = `const { lockDataDir } = await import(${JSON.stringify(import.meta.resolve('#config/data-dir-lock.ts'))}); lockDataDir(${JSON.stringify(dataDir)}); console.log('locked'); setInterval(() => {}, 1000);`;
+  const program = `const { lockDataDir } = await import(${JSON.stringify(import.meta.resolve('#base/data-dir-lock.ts'))}); lockDataDir(${JSON.stringify(dataDir)}); console.log('locked'); setInterval(() => {}, 1000);`;
   const holder = spawn(process.execPath, ['--input-type=module', '-e', program], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });

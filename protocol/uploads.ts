@@ -4,7 +4,7 @@
  * big-endian), the index in JSON, and the bytes of its entries one after another.
  */
 import { z } from 'zod';
-import { parseJson } from './parse-json.ts';
+import { parseJson } from '#base/parse-json.ts';
 
 const count = z.number().int().min(0).max(1_000_000);
 const ofSession = { session_id: z.string(), epoch: z.number().int().min(1), bytes: z.number().int().min(0) };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { placeholderProblem } from '#config/placeholders.ts';
+import { placeholderProblem } from '#protocol/placeholders.ts';
 
 describe('system variables in a text', () => {
   it.each([

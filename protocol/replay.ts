@@ -2,7 +2,7 @@
  * A call that is over run again with other settings: which settings can be others, and what is told of it.
  */
 import { z } from 'zod';
-import { agentConfig } from './agent-config.ts';
+import { agentConfig } from '#config/agent-config.ts';
 
 const { shape } = agentConfig.shape.conversation.unwrap();
 

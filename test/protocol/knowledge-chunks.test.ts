@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { inTurns } from '#config/in-turns.ts';
-import { CHUNK_CHARS, chunking, chunkText } from '#config/knowledge-chunks.ts';
-import { turnsDuring } from '#test/turns-until.ts';
+import { inTurns } from '#base/in-turns.ts';
+import { CHUNK_CHARS, chunking, chunkText } from '#protocol/knowledge-chunks.ts';
+import { turnsDuring } from '../turns-until.ts';
 
 const paragraph = (char: string, chars: number) => char.repeat(chars);
 

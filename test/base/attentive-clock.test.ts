@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { attentiveClock } from '#config/attentive-clock.ts';
-import type { Clock } from '#config/clock.ts';
-import { ManualClock } from '#test/fakes/manual-clock.ts';
+import { attentiveClock } from '#base/attentive-clock.ts';
+import type { Clock } from '#base/clock.ts';
+import { ManualClock } from '../fakes/manual-clock.ts';
 
 /**
  * A thread whose timers fire late when it is held up: time passes, and nothing happens until it gets to run

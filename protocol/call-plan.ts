@@ -4,7 +4,7 @@
  * version older.
  */
 import { z } from 'zod';
-import { agentConfig, variables } from './agent-config.ts';
+import { agentConfig, variables } from '#config/agent-config.ts';
 
 export const CALL_PLAN_VERSION = 1;
 
@@ -97,7 +97,7 @@ export const callPlan = z.object({
    */
   transfer: z
     .object({
-      /** The control plane is asked before each (config/transfer-permission.ts). */
+      /** The control plane is asked before each (protocol/transfer-permission.ts). */
       is_counted: z.boolean().default(false),
       /** Who the person called sees. */
       from_number: z.string(),

@@ -1,9 +1,9 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { systemClock } from '#config/clock.ts';
-import { createEgressGuard, EgressRefused, EgressTimeout } from '#config/egress.ts';
-import { isPublicAddress } from '#config/public-address.ts';
+import { systemClock } from '#base/clock.ts';
+import { createEgressGuard, EgressRefused, EgressTimeout } from '#base/egress.ts';
+import { isPublicAddress } from '#base/public-address.ts';
 
 const guard = (allow: string[] = [], resolve?: (host: string) => Promise<readonly string[]>) =>
   createEgressGuard({ allow, clock: systemClock, ...(resolve ? { resolve } : {}) });
