@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { buildIndexes, defineModels } from '#control-plane/platform/store/models.ts';
-import { onEveryDatabase } from './store/on-every-database.ts';
+import { onEveryDatabase } from './platform/store/on-every-database.ts';
 import type { TestUser } from './test-api.ts';
 import { openTestCalls, type TestCalls } from './test-calls.ts';
 

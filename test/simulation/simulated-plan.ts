@@ -2,7 +2,7 @@
 
 import { defaultAgentConfig } from '#config/agent-config.ts';
 import { CALL_PLAN_VERSION, type CallPlan } from '#protocol/call-plan.ts';
-import { transferRoute } from '#test/runtime/transfer-route.ts';
+import { transferRoute } from '../runtime/calls/transfer-route.ts';
 import type { Random } from './random.ts';
 
 type Channel = CallPlan['channel'];

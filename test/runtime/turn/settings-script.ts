@@ -2,8 +2,8 @@
 import type { CallPlan } from '#protocol/call-plan.ts';
 import { type TurnConfig, turnConfig } from '#runtime/turn/machine/turn-config.ts';
 import { renderText } from '#runtime/turn/text/variables.ts';
+import { transferRoute } from '../calls/transfer-route.ts';
 import { testPlan } from '../test-plan.ts';
-import { transferRoute } from '../transfer-route.ts';
 import { TurnScript } from './turn-script.ts';
 
 const RECOGNIZER = {

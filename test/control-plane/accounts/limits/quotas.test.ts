@@ -1,0 +1,199 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { sendForm } from '../../catalogue/knowledge/knowledge-form.ts';
+import { openTestApi, type TestApi, type TestResponse, type TestUser } from '../../test-api.ts';
+
+const MB = 1_000_000;
+let api: TestApi;
+let user: TestUser;
+
+beforeAll(async () => {
+  api = await openTestApi({
+    LIMIT_TOOLS: '3',
+    LIMIT_AGENTS: '3',
+    LIMIT_VERSIONS: '3',
+    LIMIT_KEYS: '3',
+    LIMIT_TESTS: '3',
+    LIMIT_CONTENTS_PER_MINUTE: '40',
+    LIMIT_STORED_BYTES: String(4 * MB),
+    LIMIT_STORED_BYTES_UNPAID: String(2 * MB),
+  });
+});
+afterAll(() => api.close());
+beforeEach(async () => {
+  user = await api.createUser();
+});
+
+const ask = (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', url: string, body?: unknown) =>
+  api.request(method, url, { key: user.key, body });
+const statuses = (answers: readonly TestResponse[]) => answers.map(({ status }) => status).toSorted();
+
+describe('what an account keeps', () => {
+  it.each([
+    ['tools', '/v1/agent/tools', { name: 'lookup', url: 'https://tools.example.com/' }, 'tool_id', 3],
+    ['agents', '/v1/agent/agents', { name: 'Ada' }, 'agent_id', 3],
+    // The account's first key counts, too.
+    ['keys', '/v1/keys', { name: 'mine' }, 'key_id', 2],
+    [
+      'agent tests',
+      '/v1/agent/tests',
+      {
+        name: 'Greets',
+        test_type: 'next_reply',
+        conversation: [{ role: 'user', text: 'Hi' }],
+        expectation: 'A greeting',
+      },
+      'test_id',
+      3,
+    ],
+  ])(
+    'security 15: %s are exactly as many as it may have, however many are created at once, and one deleted makes room at once',
+    async (...[what, url, body, id, room]) => {
+      const answers = await Promise.all(Array.from({ length: 8 }, () => ask('POST', url, body)));
+      expect(statuses(answers)).toEqual([...Array(room).fill(201), ...Array(8 - room).fill(403)]);
+      const refused = answers.find(({ status }) => status === 403);
+      expect(refused?.body).toEqual({
+        status: 403,
+        message: expect.stringMatching(
+          `^This account has 3 ${what}, as many as it may: delete some, or ask the operator to raise LIMIT_`,
+        ),
+        reason: 'quota_reached',
+      });
+      const made = answers.find(({ status }) => status === 201);
+      expect((await ask('DELETE', `${url}/${made?.body[id]}`)).status).toBe(204);
+      expect(statuses(await Promise.all([ask('POST', url, body), ask('POST', url, body)]))).toEqual([
+        201, 403,
+      ]);
+    },
+  );
+
+  it('security 15: versions of an agent are as many as they may be', async () => {
+    const { agent_id } = (await ask('POST', '/v1/agent/agents', { name: 'Ada' })).body;
+    const publish = async (text: string) => {
+      await ask('PATCH', `/v1/agent/agents/${agent_id}/config`, { prompt: { system_prompt: text } });
+      return ask('POST', `/v1/agent/agents/${agent_id}/publish`);
+    };
+    for (const text of ['a', 'b', 'c']) expect((await publish(text)).status).toBe(200);
+    const refused = await publish('d');
+    expect([refused.status, refused.body.reason]).toEqual([403, 'quota_reached']);
+  });
+});
+
+describe('bytes of voices and knowledge', () => {
+  const source = (bytes: number) =>
+    sendForm(api, user.key, '/v1/agent/knowledge-sources', {
+      method: 'POST',
+      form: { source: 'x'.repeat(bytes) },
+    });
+  const voice = (bytes: number) => {
+    const form = new FormData();
+    form.append('title', 'Mine');
+    form.append('visibility', 'private');
+    form.append('type', 'tts');
+    form.append('train_mode', 'fast');
+    form.append('texts', 'Hello.');
+    form.append('voices', new Blob([new Uint8Array(bytes)]), 'a.wav');
+    const encoded = new Response(form);
+    return encoded.arrayBuffer().then((raw) =>
+      api.request('POST', '/model', {
+        key: user.key,
+        raw: Buffer.from(raw),
+        headers: { 'content-type': encoded.headers.get('content-type') ?? '' },
+      }),
+    );
+  };
+
+  it('security 15: are as many together as the account may have, however many come at once, and more once it has paid', async () => {
+    const answers = await Promise.all([source(MB), source(MB), source(MB), source(MB)]);
+    expect(statuses(answers)).toEqual([201, 201, 403, 403]);
+    const refused = await voice(100_000);
+    expect([refused.status, refused.body.reason], refused.text).toEqual([403, 'storage_full']);
+    expect(refused.body.message).toContain(
+      'delete some, top up, or ask the operator to raise LIMIT_STORED_BYTES_UNPAID',
+    );
+    const topUp = { amount: '5.00', idempotency_key: user.userId };
+    await api.request('POST', `/admin/wallet/${user.userId}/top-up`, { key: api.rootKey, body: topUp });
+    expect((await voice(2 * MB)).status).toBe(201);
+    expect((await source(10)).status).toBe(403);
+  });
+
+  it('security 15: are those of an account that has paid only once it paid, whatever credit accounts start with today', async () => {
+    user = await api.createUser({ credit: '30.00' });
+    expect(statuses([await source(MB), await source(MB), await source(MB)])).toEqual([201, 201, 403]);
+    await api.context.ledger.post({ userId: user.userId, key: 'paid', kind: 'top_up', amountMicros: 1 });
+    expect((await source(MB)).status).toBe(201);
+  });
+
+  it('security 15: come free at once with a voice that is deleted', async () => {
+    const { body } = await voice(2 * MB);
+    expect((await source(10)).status).toBe(403);
+    await ask('DELETE', `/model/${body['_id']}`);
+    expect((await voice(2 * MB)).status).toBe(201);
+  });
+
+  it('security 15: of a cover that finds no room leave the old cover counted, and one that replaces it gives its bytes back', async () => {
+    const { body } = await voice(MB);
+    const cover = async (bytes: number) => {
+      const form = new FormData();
+      form.append('cover_image', new Blob([new Uint8Array(bytes)]), 'a.png');
+      const encoded = new Response(form);
+      const raw = Buffer.from(await encoded.arrayBuffer());
+      const headers = { 'content-type': encoded.headers.get('content-type') ?? '' };
+      return (await api.request('PATCH', `/model/${body['_id']}`, { key: user.key, raw, headers })).status;
+    };
+    expect([await cover(400_000), await cover(500_000), await cover(900_000)]).toEqual([200, 200, 403]);
+    expect([(await source(500_001)).status, (await source(500_000)).status]).toEqual([403, 201]);
+  });
+
+  it('security 15: come free at once with what is deleted', async () => {
+    const first = await source(MB);
+    await source(MB);
+    expect((await source(MB)).status).toBe(403);
+    await ask('DELETE', `/v1/agent/knowledge-sources/${first.body.knowledge_source_id}`);
+    expect((await source(MB)).status).toBe(201);
+    expect((await source(10)).status).toBe(403);
+  });
+
+  it('security 15: include every content a source was given', async () => {
+    const { knowledge_source_id: id } = (await source(MB)).body;
+    const patch = () =>
+      sendForm(api, user.key, `/v1/agent/knowledge-sources/${id}`, {
+        method: 'PATCH',
+        form: { source: 'y'.repeat(900_000) },
+      });
+    expect((await patch()).status).toBe(200);
+    expect((await patch()).status).toBe(403);
+    // By now no call can be about to read the first one.
+    await api.clock.advance(11 * 60_000);
+    expect((await patch()).status).toBe(200);
+  });
+
+  it('of many contents come free in one change of what is counted, and all of them do', async () => {
+    const { knowledge_source_id: id } = (await source(10_000)).body;
+    const patch = (bytes: number) =>
+      sendForm(api, user.key, `/v1/agent/knowledge-sources/${id}`, {
+        method: 'PATCH',
+        form: { source: 'y'.repeat(bytes) },
+      });
+    for (let n = 0; n < 20; n++) expect((await patch(10_000)).status).toBe(200);
+    await api.clock.advance(11 * 60_000);
+    const changes = vi.spyOn(api.context.models.places.collection, 'updateOne');
+    expect((await patch(10_000)).status).toBe(200);
+    // What was replaced goes at once, and what comes is added.
+    expect(changes).toHaveBeenCalledTimes(2);
+    changes.mockRestore();
+    expect(statuses([await source(MB), await source(MB - 20_000)])).toEqual([201, 201]);
+    expect((await source(1)).status).toBe(403);
+  });
+
+  it('contents of sources are as many a minute as a team may send', async () => {
+    const { knowledge_source_id: id } = (await source(10)).body;
+    const patch = (form: Record<string, string>) =>
+      sendForm(api, user.key, `/v1/agent/knowledge-sources/${id}`, { method: 'PATCH', form });
+    for (let n = 0; n < 40; n++) expect((await patch({ source: `${n}` })).status).toBe(200);
+    const refused = await patch({ source: 'one more' });
+    expect([refused.status, refused.body.reason]).toEqual([429, 'too_many_a_minute']);
+    expect((await patch({ name: 'Menu' })).status).toBe(200);
+    await api.clock.advance(61_000);
+    expect((await patch({ source: 'one more' })).status).toBe(200);
+  });
+});

@@ -1,0 +1,233 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Turns } from '#control-plane/platform/limits/turns.ts';
+import { ManualClock } from '../../../fakes/manual-clock.ts';
+import { openTestApi, type TestApi } from '../../test-api.ts';
+
+/** Asks for turns and notes in which order they begin. */
+function players(limit: number) {
+  const clock = new ManualClock();
+  const turns = new Turns(clock, limit);
+  const begun: string[] = [];
+  const ask = (account: string, name: string) => {
+    const turn = turns.take(account);
+    void turn.begun.then(() => begun.push(name));
+    return turn;
+  };
+  return { clock, turns, begun, ask, settled: () => new Promise(setImmediate) };
+}
+
+describe('turns of accounts', () => {
+  it('an account that asks alone has all its requests worked on at once', async () => {
+    const { begun, ask, settled } = players(2);
+    for (let n = 0; n < 50; n++) ask('ada', `ada ${n}`);
+    await settled();
+    expect(begun).toHaveLength(50);
+  });
+
+  it('while another asks, an account has only its limit, and the rest in the order they came', async () => {
+    const { begun, ask, settled } = players(2);
+    ask('bob', 'bob').leave(0);
+    const [first] = ['a', 'b', 'c', 'd'].map((name) => ask('ada', name));
+    ask('bob', 'bob again');
+    await settled();
+    expect(begun).toEqual(['bob', 'a', 'b', 'bob again']);
+    first?.leave(0);
+    await settled();
+    expect(begun.slice(4)).toEqual(['c']);
+  });
+
+  it('ten seconds after the other asked last the account has the machine to itself again', async () => {
+    const { clock, begun, ask, settled } = players(1);
+    ask('bob', 'bob').leave(0);
+    await clock.advance(10_001);
+    ask('ada', 'a');
+    ask('ada', 'b');
+    await settled();
+    expect(begun).toEqual(['bob', 'a', 'b']);
+  });
+
+  it('a request that takes longer than a quarter of a second makes room, once', async () => {
+    const { clock, begun, ask, settled } = players(1);
+    ask('bob', 'bob').leave(0);
+    const slow = ask('ada', 'slow');
+    for (const name of ['b', 'c']) ask('ada', name);
+    await clock.advance(250);
+    await settled();
+    expect(begun).toEqual(['bob', 'slow', 'b']);
+    slow.leave(0);
+    await settled();
+    expect(begun).toEqual(['bob', 'slow', 'b']);
+  });
+
+  it('a request that is work of this process keeps its place until it is over', async () => {
+    const { clock, turns, begun, ask, settled } = players(1);
+    ask('bob', 'bob').leave(0);
+    const work = turns.take('ada', { isWork: true });
+    ask('ada', 'b');
+    await clock.advance(9_000);
+    expect(begun).toEqual(['bob']);
+    work.leave(0);
+    await settled();
+    expect(begun).toEqual(['bob', 'b']);
+  });
+
+  it('one that is given up while it waits never begins, and nobody waits for it', async () => {
+    const { begun, ask, settled } = players(1);
+    ask('bob', 'bob').leave(0);
+    const first = ask('ada', 'a');
+    ask('ada', 'gone').leave(0);
+    ask('ada', 'c');
+    first.leave(0);
+    await settled();
+    expect(begun).toEqual(['bob', 'a', 'c']);
+  });
+
+  it('two hundred may wait; one more is refused with what to do', () => {
+    const { ask } = players(1);
+    ask('bob', 'bob');
+    for (let n = 0; n < 201; n++) ask('ada', `ada ${n}`);
+    expect(() => ask('ada', 'one more')).toThrow(
+      'This account has 200 requests waiting, as many as it may have at once: wait for their answers',
+    );
+  });
+
+  it('security 9: those that wait may keep 4 MiB of bodies together; one that begins or is given up makes room', () => {
+    const { turns } = players(1);
+    void turns.take('bob');
+    const first = turns.take('ada');
+    const [second] = Array.from({ length: 4 }, () => turns.take('ada', { bytes: 1_048_576 }));
+    const one = () => turns.take('ada', { bytes: 1 });
+    expect(one).toThrow(
+      'This account has 4 requests waiting, as many as it may have at once: wait for their answers',
+    );
+    expect(() => turns.take('ada')).not.toThrow();
+    first.leave(0);
+    expect(one).not.toThrow();
+    second?.leave(0);
+    const gone = turns.take('ada', { bytes: 1_048_575 + 1_048_576 - 1 });
+    expect(() => turns.take('ada', { bytes: 2 })).toThrow('requests waiting');
+    gone.leave(0);
+    expect(() => turns.take('ada', { bytes: 2 })).not.toThrow();
+  });
+});
+
+describe('turns over HTTP', () => {
+  let api: TestApi;
+  beforeEach(async () => {
+    api = await openTestApi({ LIMIT_REQUESTS: '1', LIMIT_AGENTS: '1', OVERDRAFT_LIMIT: '0.50' });
+  });
+  afterEach(() => api.close());
+
+  const agents = (key: string) => api.request('GET', '/v1/agent/agents', { key });
+
+  it('a refused request keeps its place for a moment: its account takes less of the loop, and nobody else waits', async () => {
+    const [greedy, other] = [await api.createUser(), await api.createUser()];
+    const create = () =>
+      api.request('POST', '/v1/agent/agents', { key: greedy.key, body: { name: 'One more' } });
+    expect((await create()).status).toBe(201);
+    expect((await agents(other.key)).status).toBe(200);
+    expect((await create()).body.reason).toBe('quota_reached');
+    let isAnswered = false;
+    const next = agents(greedy.key).finally(() => {
+      isAnswered = true;
+    });
+    expect((await agents(other.key)).status).toBe(200);
+    expect(isAnswered).toBe(false);
+    await api.clock.advance(500);
+    expect((await next).status).toBe(200);
+  });
+
+  it('security 9: requests whose bodies would fill the memory while they wait are refused, and the others answered', async () => {
+    const [greedy, other] = [await api.createUser(), await api.createUser()];
+    await agents(other.key);
+    const held = api.context.turns.take(greedy.userId);
+    await agents(other.key);
+    const body = { name: 'x'.repeat(255_000) };
+    const asked = Array.from({ length: 20 }, () =>
+      api.request('POST', '/v1/agent/agents', { key: greedy.key, body }),
+    );
+    for (let request = 0; request < 5; request++) await agents(other.key);
+    held.leave(0);
+    const answers = (await Promise.all(asked)).map(({ status, body: { reason } }) => reason ?? status);
+    expect(answers.filter((answer) => answer === 'too_many_at_once')).toHaveLength(4);
+    expect(answers.filter((answer) => answer === 422)).toHaveLength(16);
+  });
+
+  it('refusals of speech and of uploads take turns, too', async () => {
+    const [greedy, other] = [await api.createUser(), await api.createUser()];
+    await api.context.ledger.post({
+      userId: greedy.userId,
+      key: 'spent',
+      kind: 'settle',
+      amountMicros: -11_000_000,
+    });
+    await agents(other.key);
+    const speak = () =>
+      api.request('POST', '/v1/tts', { key: greedy.key, body: { text: 'Hello.', format: 'wav' } });
+    expect((await speak()).body.reason).toBe('overdrawn');
+    let isAnswered = false;
+    const next = speak().finally(() => {
+      isAnswered = true;
+    });
+    expect((await agents(other.key)).status).toBe(200);
+    expect(isAnswered).toBe(false);
+    await api.clock.advance(500);
+    expect((await next).status).toBe(402);
+  });
+
+  it('a list to call waits for its turn before its rows are checked', async () => {
+    const [greedy, other] = [await api.createUser(), await api.createUser()];
+    await agents(other.key);
+    const held = api.context.turns.take(greedy.userId);
+    await agents(other.key);
+    let isAnswered = false;
+    const list = api
+      .request('POST', '/v1/agent/batch-calls', { key: greedy.key, body: { recipients: [1, 2] } })
+      .finally(() => {
+        isAnswered = true;
+      });
+    for (let request = 0; request < 5; request++) await agents(other.key);
+    expect(isAnswered).toBe(false);
+    held.leave(0);
+    expect((await list).status).toBe(422);
+  });
+
+  it('a list to call keeps its turn for as long as its check takes, and a moment longer where it is refused', async () => {
+    const [greedy, other] = [await api.createUser(), await api.createUser()];
+    await agents(other.key);
+    const answered: string[] = [];
+    const body = { recipients: Array.from({ length: 10_000 }, () => 1) };
+    const list = api
+      .request('POST', '/v1/agent/batch-calls', { key: greedy.key, body })
+      .then(() => answered.push('list'));
+    for (let request = 0; request < 2; request++) await agents(other.key);
+    await api.clock.advance(250);
+    const next = agents(greedy.key).then(() => answered.push('next'));
+    await list;
+    for (let request = 0; request < 5; request++) await agents(other.key);
+    expect(answered).toEqual(['list']);
+    await api.clock.advance(500);
+    await next;
+  });
+
+  it('a list that was checked waits for another turn before its batch is created, and has the turn of its check no more', async () => {
+    const [greedy, other] = [await api.createUser(), await api.createUser()];
+    await agents(other.key);
+    const first = api.context.turns.take(greedy.userId);
+    await agents(other.key);
+    let isAnswered = false;
+    const recipients = [{ to_number: '+15550140000' }];
+    const body = { agent_id: 'unknown', phone_number_id: 'unknown', recipients };
+    const list = api.request('POST', '/v1/agent/batch-calls', { key: greedy.key, body }).finally(() => {
+      isAnswered = true;
+    });
+    for (let request = 0; request < 5; request++) await agents(other.key);
+    const second = api.context.turns.take(greedy.userId);
+    first.leave(0);
+    await second.begun;
+    for (let request = 0; request < 5; request++) await agents(other.key);
+    expect(isAnswered).toBe(false);
+    second.leave(0);
+    expect((await list).status).toBe(404);
+  });
+});

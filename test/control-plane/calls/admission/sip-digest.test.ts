@@ -1,0 +1,223 @@
+/**
+ * Callers of an imported number who prove a password (RFC 3261 §22, RFC 7616, RFC 8760), asked and answered
+ * as signalling does it.
+ */
+import { createHash } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { admitCall } from '#control-plane/calls/admission/admit-call.ts';
+import type { TestUser } from '../../test-api.ts';
+import { openTestCalls, type TestCalls } from '../../test-calls.ts';
+
+const NUMBER = '+4930123456';
+const URI = `sip:${NUMBER}@203.0.113.1`;
+const PASSWORDS = { inbound_auth_username: 'pbx', inbound_auth_password: 'swordfish' };
+
+let api: TestCalls;
+let user: TestUser;
+
+beforeEach(async () => {
+  api = await openTestCalls();
+  user = await api.createUser();
+  await importNumber(NUMBER);
+});
+afterEach(() => api.close());
+
+async function importNumber(phoneNumber: string, factors: Record<string, unknown> = {}): Promise<void> {
+  const body = {
+    provider: 'sip',
+    phone_number: phoneNumber,
+    agent_id: await api.publishAgent(user),
+    ...PASSWORDS,
+    ...factors,
+  };
+  const { status, text } = await api.request('POST', '/v1/agent/phone-numbers', { key: user.key, body });
+  if (status !== 201) throw new Error(text);
+}
+
+/** What an INVITE with this answer to a challenge is answered with: a status, or `route`. */
+async function invite(
+  answer: string | null,
+  over: { readonly to?: string; readonly uri?: string; readonly source?: string } = {},
+) {
+  const { answer: given, planned } = await admitCall(api.context, {
+    call_id: `${Math.random()}@203.0.113.9`,
+    from_user: '+8190123456',
+    to_user: over.to ?? NUMBER,
+    request_uri: over.uri ?? URI,
+    source_address: over.source ?? '203.0.113.9',
+    source_port: 5060,
+    transport: 'udp',
+    headers: answer === null ? {} : { 'proxy-authorization': answer },
+  });
+  await planned;
+  const challenges =
+    given.action === 'reject' ? [given.data.headers?.['Proxy-Authenticate'] ?? []].flat() : [];
+  return { status: given.action === 'reject' ? given.data.status : 'route', challenges };
+}
+
+async function nonceFor(to = NUMBER): Promise<string> {
+  return nonceOf((await invite(null, { to })).challenges);
+}
+
+function nonceOf([challenge = '']: readonly string[]): string {
+  return /nonce="([^"]+)"/.exec(challenge)?.[1] ?? '';
+}
+
+interface Answer {
+  readonly nonce: string;
+  readonly password?: string;
+  readonly nc?: string;
+  readonly cnonce?: string;
+  readonly algorithm?: 'MD5' | 'SHA-256';
+  readonly uri?: string;
+}
+
+function answerTo({
+  nonce,
+  password = 'swordfish',
+  nc = '00000001',
+  cnonce = 'abc',
+  algorithm = 'MD5',
+  uri = URI,
+}: Answer): string {
+  const hash = (text: string) =>
+    createHash(algorithm === 'MD5' ? 'md5' : 'sha256')
+      .update(text)
+      .digest('hex');
+  const response = hash(
+    `${hash(`pbx:parley:${password}`)}:${nonce}:${nc}:${cnonce}:auth:${hash(`INVITE:${uri}`)}`,
+  );
+  return `Digest username="pbx", realm="parley", nonce="${nonce}", uri="${uri}", response="${response}", algorithm=${algorithm}, cnonce="${cnonce}", qop=auth, nc=${nc}`;
+}
+
+describe('the challenge of a number with a password', () => {
+  it('security 22: names MD5 and SHA-256, one row each, with one nonce', async () => {
+    const { status, challenges } = await invite(null);
+    const nonce = nonceOf(challenges);
+    expect(status).toBe(407);
+    expect(challenges).toEqual(
+      ['MD5', 'SHA-256'].map(
+        (name) => `Digest realm="parley", nonce="${nonce}", algorithm=${name}, qop="auth"`,
+      ),
+    );
+  });
+
+  it.each(['MD5', 'SHA-256'] as const)('security 22: is answered by %s', async (algorithm) => {
+    expect((await invite(answerTo({ nonce: await nonceFor(), algorithm }))).status).toBe('route');
+    expect((await invite(answerTo({ nonce: await nonceFor(), algorithm, password: 'wrong' }))).status).toBe(
+      407,
+    );
+  });
+
+  it('security 22: names what SIP_DIGEST allows and takes nothing else', async () => {
+    await api.close();
+    api = await openTestCalls({ SIP_DIGEST: 'SHA-256' });
+    user = await api.createUser();
+    await importNumber(NUMBER);
+    expect((await invite(null)).challenges).toHaveLength(1);
+    expect((await invite(answerTo({ nonce: await nonceFor() }))).status).toBe(407);
+    expect((await invite(answerTo({ nonce: await nonceFor(), algorithm: 'SHA-256' }))).status).toBe('route');
+  });
+
+  it('comes after the source has been checked', async () => {
+    await importNumber('+4930555555', { inbound_allowed_addresses: ['198.51.100.7'] });
+    expect((await invite(null, { to: '+4930555555' })).status).toBe(403);
+    expect((await invite(null, { to: '+4930555555', source: '198.51.100.7' })).status).toBe(407);
+  });
+});
+
+describe('a right password', () => {
+  it('security 7: is taken from every caller challenged in one moment, whatever count the others have used', async () => {
+    const nonces = await Promise.all(Array.from({ length: 10 }, () => nonceFor()));
+    expect(new Set(nonces).size).toBe(10);
+    for (const nonce of nonces) expect((await invite(answerTo({ nonce }))).status).toBe('route');
+  });
+
+  it('security 7: is not refused because a caller of another number has used the same nonce and count', async () => {
+    await importNumber('+4930555555');
+    const nonce = await nonceFor();
+    expect((await invite(answerTo({ nonce }), { to: '+4930555555' })).status).toBe(407);
+    expect((await invite(answerTo({ nonce }))).status).toBe('route');
+  });
+
+  it('security 7: passes once; the same answer again, in the next minute too, is challenged anew as stale', async () => {
+    // Just before a round two minutes, where windows of time begin.
+    await api.clock.advance(120_000 - (api.clock.wallTime() % 120_000) - 500);
+    const answer = answerTo({ nonce: await nonceFor() });
+    expect((await invite(answer)).status).toBe('route');
+    await api.clock.advance(1_000);
+    const again = await invite(answer);
+    expect(again.status).toBe(407);
+    expect(again.challenges).toHaveLength(2);
+    for (const challenge of again.challenges) expect(challenge).toMatch(/, stale=true$/);
+    expect((await invite(answerTo({ nonce: nonceOf(again.challenges) }))).status).toBe('route');
+  });
+
+  it('security 7: sent twice at once passes exactly once', async () => {
+    const answer = answerTo({ nonce: await nonceFor() });
+    const statuses = (await Promise.all([invite(answer), invite(answer), invite(answer)])).map(
+      ({ status }) => status,
+    );
+    expect(statuses.filter((status) => status === 'route')).toHaveLength(1);
+  });
+
+  it('security 7: may use its nonce again with the next count', async () => {
+    const nonce = await nonceFor();
+    expect((await invite(answerTo({ nonce }))).status).toBe('route');
+    expect((await invite(answerTo({ nonce, nc: '00000002' }))).status).toBe('route');
+  });
+
+  it.each([
+    ['that is too old', 61_000, (nonce: string) => nonce],
+    ['that is not ours', 0, (nonce: string) => nonce.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A'))],
+  ])(
+    'security 7: with a nonce %s is challenged anew as stale, and is no refusal',
+    async (_, laterMs, spoil) => {
+      const nonce = spoil(await nonceFor());
+      await api.clock.advance(laterMs);
+      const { status, challenges } = await invite(answerTo({ nonce }));
+      expect([status, challenges[0]]).toEqual([407, expect.stringMatching(/, stale=true$/)]);
+      expect(await refusals()).toBe(0);
+      expect((await invite(answerTo({ nonce: nonceOf(challenges) }))).status).toBe('route');
+    },
+  );
+});
+
+describe('a wrong answer', () => {
+  it('security 7: is challenged without stale, and stands among the refused calls', async () => {
+    for (const answer of [
+      answerTo({ nonce: await nonceFor(), password: 'wrong' }),
+      'Basic nonsense',
+      'Digest ',
+      `Digest ${'a'.repeat(2_000)}`,
+    ]) {
+      const { status, challenges } = await invite(answer);
+      expect(status).toBe(407);
+      expect(challenges.join()).not.toContain('stale');
+    }
+    await expect.poll(refusals).toBe(4);
+  });
+
+  it.each([
+    ['another number', `sip:+4930999999@203.0.113.1`],
+    ['another server alone', 'sip:203.0.113.2'],
+    ['nothing at all', ''],
+  ])('security 22: is one made for %s', async (_, uri) => {
+    expect((await invite(answerTo({ nonce: await nonceFor(), uri }))).status).toBe(407);
+  });
+
+  it.each([
+    ['the host that a proxy on the way put another one for', `sip:${NUMBER}@sip.example:5070`],
+    ['its default port', `sip:${NUMBER}@203.0.113.1:5060`],
+    ['parameters', `sip:${NUMBER}@203.0.113.1;transport=udp`],
+    ['an escaped user', 'sip:%2B4930123456@203.0.113.1'],
+    ['no plus', 'sip:4930123456@203.0.113.1'],
+    ['the server alone, as sipp does', 'sip:203.0.113.1:5060'],
+  ])('security 22: is not one made for the same number written with %s', async (_, uri) => {
+    expect((await invite(answerTo({ nonce: await nonceFor(), uri }))).status).toBe('route');
+  });
+});
+
+function refusals(): Promise<number> {
+  return api.context.models.refusals.countDocuments({ team_id: user.teamId });
+}

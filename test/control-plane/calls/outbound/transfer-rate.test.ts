@@ -1,0 +1,73 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { newId } from '#control-plane/platform/context.ts';
+import type { TestUser } from '../../test-api.ts';
+import { openTestCalls, type TestCalls } from '../../test-calls.ts';
+
+let api: TestCalls;
+beforeAll(async () => {
+  api = await openTestCalls({ SIP_TRUNK_URI: 'trunk.example.com', OUTBOUND_CALLS_PER_MINUTE: '3' });
+});
+afterAll(() => api.close());
+
+let next = 15_550_150_000;
+/** An account with an agent and a number bought here. */
+async function account() {
+  const user = await api.createUser();
+  const agentId = await api.publishAgent(user);
+  const owner = { team_id: user.teamId, workspace_id: user.workspaceId, user_id: user.userId };
+  const numberId = newId();
+  const at = new Date();
+  const facts = {
+    phone_number: `+${next++}`,
+    provider: 'managed',
+    status: 'active',
+    is_proven: true,
+    created_at: at,
+    updated_at: at,
+  };
+  await api.context.models.numbers.collection.insertOne({
+    _id: numberId,
+    ...owner,
+    agent_id: null,
+    sip: null,
+    ...facts,
+  } as never);
+  return { user, agentId, numberId };
+}
+const call = ({
+  user,
+  agentId,
+  numberId,
+}: {
+  readonly user: TestUser;
+  readonly agentId: string;
+  readonly numberId: string;
+}) =>
+  api.request('POST', '/v1/agent/phone-calls', {
+    key: user.key,
+    body: { agent_id: agentId, phone_number_id: numberId, to_number: '+14155550123' },
+  });
+const transfer = (session_id: string, token = api.context.credentials.workerToken) =>
+  api.request('POST', '/internal/transfers', { key: token, body: { session_id } });
+
+it('security 4: transfers from numbers bought here and calls from them share OUTBOUND_CALLS_PER_MINUTE of their account', async () => {
+  const ours = await account();
+  const { session_id: id } = (await call(ours)).body;
+  expect((await transfer(id)).body).toEqual({ is_allowed: true });
+  expect((await transfer(id)).body).toEqual({ is_allowed: true });
+  expect((await transfer(id)).body).toEqual({ is_allowed: false });
+  expect((await call(ours)).status).toBe(429);
+  const theirs = await account();
+  const { session_id: another } = (await call(theirs)).body;
+  expect((await transfer(another)).body).toEqual({ is_allowed: true });
+  await api.clock.advance(60_000);
+  expect((await transfer(id)).body).toEqual({ is_allowed: true });
+});
+
+it('a session that is gone transfers nobody', async () => {
+  expect((await transfer('none')).body).toEqual({ is_allowed: false });
+});
+
+it('nobody but a worker may ask', async () => {
+  expect((await transfer('none', (await account()).user.key)).status).toBe(401);
+});

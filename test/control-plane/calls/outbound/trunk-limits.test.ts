@@ -1,0 +1,140 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { newId } from '#control-plane/platform/context.ts';
+import type { TestUser } from '../../test-api.ts';
+import { openTestCalls, type TestCalls } from '../../test-calls.ts';
+
+let api: TestCalls;
+let user: TestUser;
+let agentId: string;
+let next = 15_550_160_000;
+
+beforeAll(async () => {
+  api = await openTestCalls();
+});
+beforeEach(async () => {
+  api.dispatch.reset();
+  user = await api.createUser();
+  agentId = await api.publishAgent(user);
+});
+afterAll(() => api.close());
+
+/** An imported number that dials through this address. */
+async function number(termination_uri: string, over: Record<string, unknown> = {}): Promise<string> {
+  const [_id, at] = [newId(), new Date()];
+  const owner = { team_id: user.teamId, workspace_id: user.workspaceId, user_id: user.userId };
+  const sip = {
+    inbound_auth_username: null,
+    inbound_auth_password: null,
+    inbound_allowed_addresses: [],
+    termination_uri,
+    termination_transport: 'tcp',
+    termination_auth_username: null,
+    termination_auth_password: null,
+    termination_headers: {},
+  };
+  const facts = {
+    phone_number: `+${next++}`,
+    provider: 'sip',
+    status: 'active',
+    is_proven: true,
+    created_at: at,
+    updated_at: at,
+  };
+  await api.context.models.numbers.collection.insertOne({
+    _id,
+    ...owner,
+    agent_id: null,
+    sip,
+    ...facts,
+    ...over,
+  } as never);
+  return _id;
+}
+const limit = (numberId: string, concurrent_calls: number | null) =>
+  api.request('PUT', `/v1/agent/phone-numbers/${numberId}/limits`, {
+    key: user.key,
+    body: { concurrent_calls, calls_per_minute: 100 },
+  });
+const call = (numberId: string) =>
+  api.request('POST', '/v1/agent/phone-calls', {
+    key: user.key,
+    body: { agent_id: agentId, phone_number_id: numberId, to_number: '+14155550123' },
+  });
+const called = async (numberId: string) => (await call(numberId)).status;
+const end = (sessionId: string) =>
+  api.context.models.sessions.updateOne({ _id: sessionId }, { $set: { status: 'completed' } });
+
+/** Calls of which none is placed before each is refused or about to be. */
+async function inOneMoment(numberId: string, count: number): Promise<number[]> {
+  const all = Promise.withResolvers<void>();
+  let decided = 0;
+  const decide = () => {
+    decided += 1;
+    if (decided >= count) all.resolve();
+  };
+  const { coordination } = api.context;
+  const hit = coordination.countInWindow.bind(coordination);
+  const held = vi.spyOn(coordination, 'countInWindow').mockImplementation(async (key, ...window) => {
+    if (key.startsWith('trunk:')) {
+      decide();
+      await all.promise;
+    }
+    return hit(key, ...window);
+  });
+  const statuses = await Promise.all(Array.from({ length: count }, () => called(numberId).finally(decide)));
+  held.mockRestore();
+  return statuses;
+}
+
+describe('numbers that share a trunk, one with a limit and one without', () => {
+  it('calls of the one without count, those that ran before anybody counted too', async () => {
+    const [limited, free] = [await number('pbx.example.com'), await number('pbx.example.com')];
+    await limit(limited, 3);
+    expect([await called(free), await called(free)]).toEqual([201, 201]);
+    const placed = await Promise.all([1, 2, 3].map(() => called(limited)));
+    expect(placed.sort()).toEqual([201, 429, 429]);
+    expect(await called(limited)).toBe(429);
+  });
+
+  it('of calls placed in the same moment no more pass than the calls of the one without leave', async () => {
+    const [limited, free] = [await number('pbx.example.com'), await number('pbx.example.com')];
+    await limit(limited, 3);
+    await end((await call(limited)).body.session_id);
+    expect([await called(free), await called(free)]).toEqual([201, 201]);
+    const placed = await inOneMoment(limited, 3);
+    expect(placed.sort()).toEqual([201, 429, 429]);
+  });
+
+  it('the one without is never refused, and each of its calls takes a place', async () => {
+    const [limited, free] = [await number('pbx.example.com'), await number('pbx.example.com')];
+    await limit(limited, 2);
+    expect(await called(limited)).toBe(201);
+    const { body } = await call(free);
+    expect(await called(limited)).toBe(429);
+    const another = await call(free);
+    expect(another.status).toBe(201);
+    await end(body.session_id);
+    expect(await called(limited)).toBe(429);
+    await end(another.body.session_id);
+    expect(await called(limited)).toBe(201);
+  });
+
+  it('a call of the one without that finds no worker takes no place', async () => {
+    const [limited, free] = [await number('pbx.example.com'), await number('pbx.example.com')];
+    await limit(limited, 2);
+    expect(await called(limited)).toBe(201);
+    api.dispatch.room = 0;
+    expect(await called(free)).toBe(503);
+    api.dispatch.room = 1;
+    expect(await called(limited)).toBe(201);
+  });
+
+  it('the calls of a number over the trunk it was imported with anew do not count for the one it had', async () => {
+    const limited = await number('first.example.com');
+    await number('first.example.com', { phone_number: '+15550169999', status: 'released' });
+    const moved = await number('second.example.com', { phone_number: '+15550169999' });
+    await limit(limited, 1);
+    expect(await called(moved)).toBe(201);
+    expect(await called(limited)).toBe(201);
+  });
+});

@@ -1,0 +1,125 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { TestUser } from '../../test-api.ts';
+import { openTestCalls, type TestCalls } from '../../test-calls.ts';
+
+const CAPACITY = 30;
+const LAST_TENTH = 3;
+
+let api: TestCalls;
+let greedy: TestUser;
+let modest: TestUser;
+
+beforeAll(async () => {
+  api = await openTestCalls();
+});
+afterAll(() => api.close());
+beforeEach(async () => {
+  await api.context.models.sessions.deleteMany({});
+  await api.clock.advance(60_000);
+  api.dispatch.reset();
+  api.dispatch.capacity = CAPACITY;
+  api.dispatch.room = CAPACITY;
+  [greedy, modest] = [await api.createUser(), await api.createUser()];
+});
+
+async function create(user: TestUser, count: number) {
+  const agent_id = await api.publishAgent(user);
+  return Promise.all(
+    Array.from({ length: count }, () =>
+      api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id } }),
+    ),
+  );
+}
+const statuses = (answers: readonly { readonly status: number }[]) =>
+  answers.map(({ status }) => status).toSorted();
+
+describe('the last tenth of the worker slots', () => {
+  it('security 5: is not for the account that holds the others, however many it asks for at once', async () => {
+    const answers = await create(greedy, 40);
+    expect(statuses(answers)).toEqual([
+      ...Array(CAPACITY - LAST_TENTH).fill(201),
+      ...Array(40 - CAPACITY + LAST_TENTH).fill(429),
+    ]);
+    const refused = answers.find(({ status }) => status === 429);
+    expect([refused?.body.reason, refused?.headers['retry-after']]).toEqual(['share_of_workers', '10']);
+    expect(statuses(await create(modest, 4))).toEqual([201, 201, 201, 503]);
+  });
+
+  /**
+   * How many sessions are read meanwhile, but for the new one itself, and what is counted in an index
+   * instead.
+   */
+  async function watched(work: () => Promise<unknown>) {
+    const { collection } = api.context.models.sessions;
+    const spies = [
+      vi.spyOn(collection, 'find'),
+      vi.spyOn(collection, 'findOne'),
+      vi.spyOn(collection, 'aggregate'),
+    ];
+    const counting = vi.spyOn(collection, 'countDocuments');
+    await work();
+    const filters = spies.flatMap(({ mock }) =>
+      mock.calls.map(([asked]) => (Array.isArray(asked) ? (asked[0]?.['$match'] ?? {}) : (asked ?? {}))),
+    );
+    const counted = counting.mock.calls.map(([filter]) => Object.keys(filter ?? {}));
+    for (const spy of [...spies, counting]) spy.mockRestore();
+    let read = 0;
+    for (const filter of filters.filter(({ _id }) => typeof _id !== 'string'))
+      read += (await collection.find(filter).explain())['executionStats'].totalDocsExamined;
+    return { read, counted };
+  }
+
+  it('security 5: is refused again and again for one reading of the sessions a second; what an account holds is counted in an index', async () => {
+    await create(greedy, CAPACITY - LAST_TENTH);
+    await api.clock.advance(11_000);
+    const agent_id = await api.publishAgent(greedy);
+    const ask = () => api.request('POST', '/v1/agent/sessions', { key: greedy.key, body: { agent_id } });
+    const { read, counted } = await watched(async () => {
+      for (let asked = 0; asked < 10; asked++) expect((await ask()).status).toBe(429);
+    });
+    expect(read).toBeLessThanOrEqual(CAPACITY - LAST_TENTH);
+    expect(
+      counted.filter((fields) => fields.includes('user_id') && fields.includes('status')).length,
+    ).toBeGreaterThanOrEqual(10);
+    await api.clock.advance(1_000);
+    expect((await watched(ask)).read).toBe(CAPACITY - LAST_TENTH);
+  });
+
+  it('security 5: is refused before anything is stored or charged', async () => {
+    await create(greedy, CAPACITY - LAST_TENTH);
+    const { sessions, ledger } = api.context.models;
+    const before = [await sessions.countDocuments(), await ledger.countDocuments()];
+    expect(statuses(await create(greedy, 3))).toEqual([429, 429, 429]);
+    expect([await sessions.countDocuments(), await ledger.countDocuments()]).toEqual(before);
+  });
+
+  it('security 5: costs an account that holds none no count of the others', async () => {
+    await create(greedy, CAPACITY - LAST_TENTH);
+    const accounts = [
+      vi.spyOn(api.context.models.users, 'countDocuments'),
+      vi.spyOn(api.context.models.users, 'estimatedDocumentCount'),
+    ];
+    const sessions = vi.spyOn(api.context.models.sessions, 'aggregate');
+    expect(statuses(await create(modest, 1))).toEqual([201]);
+    for (const spy of [...accounts, sessions]) {
+      expect(spy).not.toHaveBeenCalled();
+      spy.mockRestore();
+    }
+  });
+
+  it('security 5: counts what was placed since the last count', async () => {
+    const agent_id = await api.publishAgent(greedy);
+    const ask = async () =>
+      (await api.request('POST', '/v1/agent/sessions', { key: greedy.key, body: { agent_id } })).status;
+    await create(greedy, 13);
+    await create(modest, 14);
+    // It may have as many as the other has, and no more.
+    expect([await ask(), await ask()]).toEqual([201, 429]);
+  });
+
+  it('a full product says when to ask again', async () => {
+    api.dispatch.room = 0;
+    const [refused] = await create(modest, 1);
+    expect([refused?.status, refused?.headers['retry-after']]).toEqual([503, '10']);
+  });
+});

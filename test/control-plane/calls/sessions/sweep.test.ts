@@ -1,0 +1,322 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createLogger } from '#base/log.ts';
+import { readSettings } from '#config/env.ts';
+import { createLedger } from '#control-plane/accounts/wallet/ledger.ts';
+import { sessionDraft } from '#control-plane/calls/sessions/new-session.ts';
+import { openSession } from '#control-plane/calls/sessions/place-session.ts';
+import { openPulse } from '#control-plane/calls/sessions/pulse.ts';
+import { loadSession } from '#control-plane/calls/sessions/session-store.ts';
+import { startSweeper, sweep } from '#control-plane/calls/settlement/sweep.ts';
+import { openRooms } from '#control-plane/platform/rooms.ts';
+import type { SessionDocument } from '#control-plane/platform/store/models/session-model.ts';
+import { type LivekitRooms, startLivekitRooms } from '../../../fakes/livekit-rooms.ts';
+import type { TestUser } from '../../test-api.ts';
+import { openTestCalls, type TestCalls } from '../../test-calls.ts';
+
+let api: TestCalls;
+let user: TestUser;
+let agentId: string;
+
+beforeEach(async () => {
+  api = await openTestCalls({ SUPERVISOR_RUN: 'run-1' });
+  user = await api.createUser();
+  agentId = await api.publishAgent(user, { webhooks: { post_call: [{ url: 'https://hook.example.com/' }] } });
+});
+afterEach(() => api.close());
+
+async function session(): Promise<string> {
+  return (await api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id: agentId } }))
+    .body.session_id;
+}
+
+async function joined(): Promise<string> {
+  const id = await session();
+  await api.report(id, { type: 'joined', at: api.at() });
+  return id;
+}
+
+/** One pass of a process that has been up for `upMs`. */
+const pass = (graceMs = 0, upMs = 0) =>
+  sweep(api.context, { graceMs, startedAtMs: api.clock.wallTime() - upMs });
+const read = (id: string) => loadSession(api.context, id);
+const CREDIT = 10_000_000;
+
+/** What a kill leaves behind after the intent was written, with or without the charge. */
+async function halfCreated(isCharged: boolean): Promise<string> {
+  const { context } = api;
+  const [agent, version] = [
+    await context.models.agents.findById(agentId).lean(),
+    await context.models.versions.findOne({ agent_id: agentId }).lean(),
+  ];
+  const draft = sessionDraft(context, {
+    sessionId: `half-${isCharged}`,
+    agent: agent!,
+    version: version!,
+    userId: user.userId,
+    channel: 'web_voice',
+    source: 'api_key',
+    direction: 'inbound',
+    isPreview: false,
+    name: null,
+    timezone: null,
+    endUserId: null,
+    metadata: {},
+    callerNumber: null,
+    dialedNumber: null,
+    sipCallId: null,
+    recordAudio: true,
+    tokenHash: null,
+  });
+  if (isCharged) {
+    const cut = {
+      ...context,
+      models: { ...context.models, sessions: failingUpdates(context.models.sessions) },
+    };
+    await openSession(cut as typeof context, draft).catch(() => undefined);
+  } else {
+    await context.models.sessions.create(draft);
+  }
+  return draft._id;
+}
+
+/** A process that is killed right before its next update. */
+function failingUpdates(sessions: TestCalls['context']['models']['sessions']) {
+  const killed = () => {
+    throw new Error('killed');
+  };
+  const { collection } = sessions;
+  return new Proxy(sessions, {
+    get: (target, name) => {
+      if (name === 'findOneAndUpdate') return killed;
+      if (name === 'collection')
+        return { insertOne: collection.insertOne.bind(collection), updateOne: killed };
+      return Reflect.get(target, name).bind?.(target) ?? Reflect.get(target, name);
+    },
+  });
+}
+
+describe('the sweeper', () => {
+  it.each([true, false])(
+    'a creation cut off (charged: %s) costs nothing, is in no list, and a late charge cannot follow',
+    async (isCharged) => {
+      const id = await halfCreated(isCharged);
+      expect(await api.balance(user.userId)).toBe(isCharged ? CREDIT - 60_000 : CREDIT);
+      await pass(30_000);
+      expect((await read(id))?.status).toBe('creating');
+      await pass();
+      await pass();
+      expect(await read(id)).toMatchObject({
+        status: 'failed',
+        is_listed: false,
+        billing: { state: 'settled' },
+      });
+      expect(await api.balance(user.userId)).toBe(CREDIT);
+      const late = await api.context.ledger.post({
+        userId: user.userId,
+        key: `s:${id}:hold`,
+        kind: 'hold',
+        amountMicros: -60_000,
+        floorMicros: 0,
+      });
+      expect(late.kind).toBe(isCharged ? 'hold' : 'void');
+      expect(await api.balance(user.userId)).toBe(CREDIT);
+    },
+  );
+
+  it('a session nobody joins in time is room_join_timeout and free, and its worker is told', async () => {
+    const id = await session();
+    await api.clock.advance(59_999);
+    await pass();
+    expect((await read(id))?.status).toBe('pending');
+    await api.clock.advance(1);
+    await pass();
+    expect(await read(id)).toMatchObject({
+      status: 'failed',
+      end_reason: 'room_join_timeout',
+      billing: { state: 'settled' },
+      outbox: [],
+    });
+    expect(await api.balance(user.userId)).toBe(CREDIT);
+    expect(api.dispatch.ended).toMatchObject([{ key: { sessionId: id }, reason: 'room_join_timeout' }]);
+  });
+
+  describe('with rooms', () => {
+    let livekit: LivekitRooms;
+    beforeEach(async () => {
+      livekit = await startLivekitRooms();
+      await api.close();
+      const rooms = openRooms(
+        readSettings(livekit.environment),
+        createLogger({ level: 'silent', name: 'test' }),
+      );
+      api = await openTestCalls(livekit.environment, { rooms });
+      user = await api.createUser();
+      agentId = await api.publishAgent(user, {
+        webhooks: { post_call: [{ url: 'https://hook.example.com/' }] },
+      });
+    });
+    afterEach(() => livekit.close());
+
+    it('a caller in a room which no agent came to is agent_join_timeout: completed, told, and nothing charged for no time', async () => {
+      const id = await session();
+      livekit.rooms.get(id)?.push(`user-${id}`);
+      await api.clock.advance(59_999);
+      await pass();
+      expect((await read(id))?.status).toBe('pending');
+      await api.clock.advance(1);
+      await pass();
+      expect(await read(id)).toMatchObject({
+        status: 'completed',
+        end_reason: 'agent_join_timeout',
+        duration_seconds: 0,
+        outbox: [],
+      });
+      expect(await api.context.models.deliveries.countDocuments({ session_id: id })).toBe(1);
+      expect(await api.balance(user.userId)).toBe(CREDIT);
+      expect(api.dispatch.ended).toMatchObject([{ key: { sessionId: id }, reason: 'agent_join_timeout' }]);
+      expect(livekit.rooms.has(id)).toBe(false);
+    });
+
+    it('one in which nobody is stays room_join_timeout, also while LiveKit cannot be asked', async () => {
+      const [early, late] = [await session(), await session()];
+      livekit.rooms.get(early)?.push(`agent-${early}`);
+      await api.context.models.sessions.updateOne(
+        { _id: late },
+        { $set: { expires_at: new Date(api.clock.wallTime() + 90_000) } },
+      );
+      await api.clock.advance(60_000);
+      await pass();
+      await livekit.close();
+      await api.clock.advance(30_000);
+      await pass();
+      for (const id of [early, late])
+        expect(await read(id)).toMatchObject({ status: 'failed', end_reason: 'room_join_timeout' });
+    });
+
+    it('a caller and an agent who are talking wait for the worker’s word, but not for ever', async () => {
+      const id = await session();
+      livekit.rooms.get(id)?.push(`user-${id}`, `agent-${id}`);
+      await api.clock.advance(60_000);
+      await pass();
+      expect((await read(id))?.status).toBe('pending');
+      await api.clock.advance(150_000);
+      await pass();
+      expect((await read(id))?.status).toBe('completed');
+    });
+  });
+
+  it('an end that was stored and not carried on is settled and handed to the deliveries, once', async () => {
+    const id = await joined();
+    const stored = (await read(id)) as SessionDocument;
+    await api.report(id, { type: 'ended', at: api.at(30_000), end_reason: 'user_hangup' });
+    const done = (await read(id)) as SessionDocument;
+    // Back to the moment right after the guarded update: money due, event in the outbox, neither carried on.
+    const delivery = await api.context.models.deliveries.findOneAndDelete({ session_id: id }).lean();
+    const outbox = [
+      {
+        id: `${id}:call.ended`,
+        event: 'call.ended',
+        rank: 2,
+        at: stored.status_at,
+        payload: delivery?.payload,
+      },
+    ];
+    await api.context.models.ledger.deleteOne({ user_id: user.userId, kind: 'settle' });
+    await api.context.models.sessions.updateOne(
+      { _id: id },
+      { $set: { outbox, billing: { ...done.billing, state: 'settle_due', at: stored.status_at } } },
+    );
+    // Two processes that have just started, neither remembering anything.
+    const fresh = () => ({
+      ...api.context,
+      ledger: createLedger({ entries: api.context.models.ledger, clock: api.clock }),
+    });
+    const start = { graceMs: 0, startedAtMs: api.clock.wallTime() };
+    await Promise.all([sweep(fresh(), start), sweep(fresh(), start)]);
+    await sweep(fresh(), start);
+    expect(await read(id)).toMatchObject({ billing: { state: 'settled' }, outbox: [] });
+    expect((await fresh().ledger.wallet(user.userId))?.newest.balanceMicros).toBe(CREDIT - 30_000);
+    expect(await fresh().ledger.verify(user.userId)).toBeNull();
+    expect(
+      (await api.context.models.deliveries.find({ session_id: id }).lean()).map((row) => row.state),
+    ).toEqual(['pending']);
+  });
+
+  it('an unknown session ends after 150 s, charged to when it was last seen, and never within 150 s of a start', async () => {
+    const id = await joined();
+    await api.clock.advance(20_000);
+    await api.sink.workerLost('worker-1');
+    await api.clock.advance(150_000);
+    await pass(0, 149_999);
+    expect((await read(id))?.status).toBe('unknown');
+    await pass(0, 150_000);
+    expect(await read(id)).toMatchObject({
+      status: 'completed',
+      end_reason: 'heartbeat_timeout',
+      duration_seconds: 20,
+    });
+    expect(await api.balance(user.userId)).toBe(CREDIT - 20_000);
+  });
+
+  it('sessions of an earlier run of this machine end as soon as their spools had their time; those of this run go on, and what nobody has joined yet is placed again', async () => {
+    const mine = await joined();
+    api.dispatch.placement = { ...api.dispatch.placement, instanceId: 'old', supervisorRun: 'run-0' };
+    const orphan = await joined();
+    const waiting = await session();
+    api.dispatch.placement = { ...api.dispatch.placement, instanceId: 'new', supervisorRun: 'run-1' };
+    expect(await pass(0, 4_999)).toBe(false);
+    expect((await read(orphan))?.status).toBe('active');
+    expect(await pass(0, 5_000)).toBe(false);
+    // Nothing is left of them now: the sweeper looks no more.
+    expect(await pass(0, 5_000)).toBe(true);
+    expect([(await read(mine))?.status, (await read(orphan))?.end_reason]).toEqual([
+      'active',
+      'heartbeat_timeout',
+    ]);
+    expect(await read(waiting)).toMatchObject({
+      status: 'pending',
+      epoch: 2,
+      worker: { instance_id: 'new' },
+    });
+  });
+
+  it('at a start live sessions are unknown until their worker is back', async () => {
+    const id = await joined();
+    const timers = api.clock.pendingTimers;
+    const sweeper = startSweeper(api.context, { lastBeat: null, beat: () => undefined });
+    await sweeper.idle();
+    expect((await read(id))?.status).toBe('unknown');
+    await api.sink.workerBack('worker-1', [{ sessionId: id, epoch: 1 }]);
+    await api.clock.advance(2_000);
+    await sweeper.idle();
+    expect((await read(id))?.status).toBe('active');
+    await sweeper.close();
+    expect(api.clock.pendingTimers).toBe(timers);
+  });
+
+  it('a machine that was off for a night charges its calls to when it was last alive', async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'parley-pulse-'));
+    api.dispatch.placement = { ...api.dispatch.placement, instanceId: 'old', supervisorRun: 'run-0' };
+    const orphan = await joined();
+    await api.clock.advance(30_000);
+    const evening = startSweeper(api.context, openPulse(dataDir));
+    await evening.idle();
+    await api.sink.workerBack('old', [{ sessionId: orphan, epoch: 1 }]);
+    await evening.close();
+    await api.clock.advance(8 * 3_600_000);
+    const morning = startSweeper(api.context, openPulse(dataDir));
+    await api.clock.advance(6_000);
+    await morning.idle();
+    expect(await read(orphan)).toMatchObject({
+      status: 'completed',
+      end_reason: 'heartbeat_timeout',
+      duration_seconds: 30,
+    });
+    expect(await api.balance(user.userId)).toBe(CREDIT - 30_000);
+    await morning.close();
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+});

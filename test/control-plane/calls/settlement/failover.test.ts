@@ -1,0 +1,188 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { loadSession } from '#control-plane/calls/sessions/session-store.ts';
+import type { ReportedDialog } from '#protocol/worker-link.ts';
+import { openTestCalls, type TestCalls } from '../../test-calls.ts';
+
+let api: TestCalls;
+let next = 1_000;
+beforeAll(async () => {
+  api = await openTestCalls({ SIP_TRUNK_URI: 'trunk.example.com:5080' });
+});
+afterAll(() => api.close());
+beforeEach(async () => {
+  await api.context.models.sessions.deleteMany({});
+  api.dispatch.reset();
+});
+
+/** A call of ours that was answered. */
+async function answeredCall(): Promise<string> {
+  const user = await api.createUser();
+  const body = { provider: 'managed', phone_number: `+1555014${next++}` };
+  const number = await api.request('POST', '/v1/agent/phone-numbers', { key: user.key, body });
+  const { phone_number_id } = number.body;
+  const agent_id = await api.publishAgent(user);
+  const placed = await api.request('POST', '/v1/agent/phone-calls', {
+    key: user.key,
+    body: { agent_id, phone_number_id, to_number: '+14155550123' },
+  });
+  const id: string = placed.body.session_id;
+  await api.report(id, { type: 'dial', dial_status: 'answered', at: api.at(), sip_call_id: 'caller' });
+  return id;
+}
+
+function dialogOf(sip_call_id: string): ReportedDialog {
+  const [local, remote] = ['<sip:agent@example.com>;tag=l', `<sip:${sip_call_id}@example.com>;tag=r`];
+  const sdp = { local_sdp: 'v=0', remote_sdp: 'v=0' };
+  const party = {
+    local_tag: 'l',
+    remote_tag: 'r',
+    local_party: local,
+    remote_party: remote,
+    local_contact: 'sip:agent@192.0.2.1',
+  };
+  return {
+    sip_call_id,
+    ...party,
+    ...sdp,
+    route_set: [],
+    local_cseq: 1,
+    remote_target: `sip:${sip_call_id}@192.0.2.2`,
+  };
+}
+
+const workerDies = (instanceId = 'worker-1', stoodIn: string | null = null) =>
+  api.sink.workerDead(instanceId, new Date(api.clock.wallTime()), stoodIn);
+
+/** What the successor is told when the call's worker dies. */
+async function handedOver(): Promise<{ readonly caller: string | undefined; readonly person: unknown }> {
+  await workerDies();
+  const { dialog, person } = api.dispatch.plans.at(-1)?.handover ?? {};
+  return { caller: dialog?.sip_call_id, person: person && [person.dialog.sip_call_id, person.is_joined] };
+}
+
+it.each([
+  ['with its dialog', null],
+  ['with that of the person its caller is being handed to', false],
+  ['with that of the person its caller talks with', true],
+])('a phone call goes to another worker %s', async (_with, is_joined) => {
+  const id = await answeredCall();
+  await api.report(id, { type: 'dialog', ...dialogOf('caller') });
+  if (is_joined !== null)
+    await api.report(id, { type: 'person', person: { dialog: dialogOf('person'), is_joined } });
+  expect(await handedOver()).toEqual({
+    caller: 'caller',
+    person: is_joined === null ? null : ['person', is_joined],
+  });
+  expect(JSON.stringify(await loadSession(api.context, id))).not.toContain('sip:person@192.0.2.2');
+  expect((await loadSession(api.context, id))?.epoch).toBe(2);
+});
+
+it('a person who has gone again is not handed over', async () => {
+  const id = await answeredCall();
+  await api.report(id, { type: 'dialog', ...dialogOf('caller') });
+  await api.report(id, { type: 'person', person: { dialog: dialogOf('person'), is_joined: true } });
+  await api.report(id, { type: 'person', person: null });
+  expect(await handedOver()).toEqual({ caller: 'caller', person: null });
+});
+
+describe('a session workers have died with', () => {
+  const read = async (id: string, key: string) =>
+    (await api.request('GET', `/v1/agent/sessions/${id}`, { key })).body;
+  const givenUp = async () => (await api.context.metrics.sessionsGivenUp.get()).values[0]?.value ?? 0;
+
+  it('security 3: goes to no third where nobody knows what they died in: it ends as internal_error, its webhook says so, and it is counted', async () => {
+    const user = await api.createUser();
+    const agent_id = await api.publishAgent(user, {
+      webhooks: { post_call: [{ url: 'https://hooks.example.com/' }] },
+    });
+    const { session_id: id } = (
+      await api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id } })
+    ).body;
+    await api.report(id, { type: 'joined', at: api.at() });
+    const before = await givenUp();
+    await workerDies();
+    expect(await read(id, user.key)).toMatchObject({ status: 'active' });
+    await workerDies();
+    expect(await read(id, user.key)).toMatchObject({ status: 'completed', end_reason: 'internal_error' });
+    expect(api.dispatch.offers.filter(({ sessionId }) => sessionId === id)).toHaveLength(2);
+    const [told] = await api.context.models.deliveries.find({ session_id: id }).lean();
+    expect(told?.event).toBe('call.ended');
+    expect((await givenUp()) - before).toBe(1);
+  });
+
+  /** A poison and its neighbour on one worker, both joined. */
+  async function twoOnOneWorker() {
+    const user = await api.createUser();
+    const agent_id = await api.publishAgent(user);
+    const create = async () =>
+      (await api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id } })).body
+        .session_id as string;
+    const [poison, neighbour] = [await create(), await create()];
+    for (const id of [poison, neighbour]) await api.report(id, { type: 'joined', at: api.at() });
+    return { poison, neighbour, read: (id: string) => read(id, user.key) };
+  }
+
+  const ENDED = { status: 'completed', end_reason: 'internal_error' };
+  const GOES_ON = { status: 'active' };
+
+  it.each([
+    ['two stand-stills in another and a crash', ['poison', 'poison', null], GOES_ON],
+    ['a crash and three stand-stills in another', [null, 'poison', 'poison', 'poison'], GOES_ON],
+    ['a stand-still in another and two crashes', ['poison', null, null], ENDED],
+    ['a stand-still in it between two in another', ['poison', 'neighbour', 'poison'], GOES_ON],
+    ['a crash and a stand-still in it', [null, 'neighbour'], ENDED],
+    ['four stand-stills in others', ['poison', 'poison', 'other', 'other'], ENDED],
+  ] as const)('security 3: %s: each kind of death has its own limit', async (_what, deaths, expected) => {
+    const { neighbour, poison, read: look } = await twoOnOneWorker();
+    for (const stoodIn of deaths.slice(0, -1))
+      await workerDies('worker-1', stoodIn && { poison, neighbour, other: 'other' }[stoodIn]);
+    expect(await look(neighbour)).toMatchObject(GOES_ON);
+    const last = deaths.at(-1) ?? null;
+    await workerDies('worker-1', last && { poison, neighbour, other: 'other' }[last]);
+    expect(await look(neighbour)).toMatchObject(expected);
+  });
+
+  it('security 3: is ended at the second stand-still in it', async () => {
+    const { poison, read: look } = await twoOnOneWorker();
+    await workerDies('worker-1', poison);
+    expect(await look(poison)).toMatchObject(GOES_ON);
+    await workerDies('worker-1', poison);
+    expect(await look(poison)).toMatchObject(ENDED);
+  });
+
+  it('security 3: the log tells how many workers died, not how many may', async () => {
+    const { neighbour, poison } = await twoOnOneWorker();
+    const told = vi.spyOn(api.context.logger, 'error');
+    for (const stoodIn of [poison, poison, poison, null, null]) await workerDies('worker-1', stoodIn);
+    const lines = told.mock.calls
+      .filter(([about]) => (about as { sessionId?: string }).sessionId === neighbour)
+      .map(([, text]) => text);
+    told.mockRestore();
+    expect(lines).toEqual(['5 workers died with this session, 3 of them in another; it goes to no other']);
+  });
+
+  it('security 3: before anybody joined, it fails as internal_error and costs nothing', async () => {
+    const user = await api.createUser();
+    const agent_id = await api.publishAgent(user);
+    const { session_id: id } = (
+      await api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id } })
+    ).body;
+    await workerDies();
+    await workerDies();
+    expect(await read(id, user.key)).toMatchObject({ status: 'failed', end_reason: 'internal_error' });
+    expect(await api.balance(user.userId)).toBe(10_000_000);
+  });
+
+  it('a death that is told twice counts once', async () => {
+    const user = await api.createUser();
+    const agent_id = await api.publishAgent(user);
+    const { session_id: id } = (
+      await api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id } })
+    ).body;
+    api.dispatch.placement = { ...api.dispatch.placement, instanceId: 'worker-2' };
+    await workerDies('worker-1');
+    await workerDies('worker-1');
+    api.dispatch.placement = { ...api.dispatch.placement, instanceId: 'worker-1' };
+    expect((await read(id, user.key)).status).toBe('pending');
+  });
+});

@@ -1,0 +1,134 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { relayOutbox } from '#control-plane/calls/outbox/relay.ts';
+import { startDeliverer } from '#control-plane/calls/webhooks/deliver.ts';
+import { resendDelivery } from '#control-plane/calls/webhooks/resend.ts';
+import type { ChoreLoop } from '#control-plane/platform/background/chore-loop.ts';
+import type { OutboxEvent, SessionDocument } from '#control-plane/platform/store/models/session-model.ts';
+import { openWebhookReceiver, type WebhookReceiver } from '../../../fakes/webhook-receiver.ts';
+import type { TestUser } from '../../test-api.ts';
+import { openTestCalls, type TestCalls } from '../../test-calls.ts';
+
+let api: TestCalls;
+let user: TestUser;
+let receiver: WebhookReceiver;
+let deliverers: ChoreLoop[];
+
+beforeEach(async () => {
+  api = await openTestCalls();
+  user = await api.createUser();
+  receiver = await openWebhookReceiver();
+  deliverers = [];
+});
+afterEach(async () => {
+  for (const deliverer of deliverers) await deliverer.close();
+  await receiver.close();
+  await api.close();
+});
+
+async function publish(paths: readonly string[]): Promise<string> {
+  return api.publishAgent(user, {
+    webhooks: { post_call: paths.map((path) => ({ url: `${receiver.url}${path}` })) },
+  });
+}
+
+/** A call of this agent that has ended; its `call.ended` is with the deliveries. */
+async function endedCall(agentId: string): Promise<string> {
+  const { session_id: id } = (
+    await api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id: agentId } })
+  ).body;
+  await api.report(id, { type: 'joined', at: api.at() });
+  await api.report(id, { type: 'ended', at: api.at(), end_reason: 'agent_hangup' });
+  return id;
+}
+
+/** The session with this outbox, stored. */
+async function withOutbox(id: string, outbox: readonly OutboxEvent[]): Promise<SessionDocument> {
+  const stored = await api.context.models.sessions
+    .findOneAndUpdate({ _id: id }, { $set: { outbox } }, { returnDocument: 'after' })
+    .lean<SessionDocument>();
+  if (!stored) throw new Error('no such session');
+  return stored;
+}
+
+/** An event that comes `rank` places after the call's end. */
+async function eventAfter(id: string, rank: number): Promise<OutboxEvent> {
+  const first = await api.context.models.deliveries.findOne({ session_id: id }).lean();
+  if (!first) throw new Error('no delivery');
+  return {
+    id: `${id}:call.analyzed:${rank}`,
+    event: 'call.analyzed',
+    rank: 2 + rank,
+    at: first.created_at,
+    payload: first.payload,
+  };
+}
+
+async function states(id: string): Promise<string[]> {
+  const rows = await api.context.models.deliveries
+    .find({ session_id: id })
+    .sort({ url: 1, rank: 1, _id: 1 })
+    .lean();
+  return rows.map(({ url, rank, state }) => `${new URL(url).pathname} ${rank} ${state}`);
+}
+
+async function deliver(count = 1): Promise<void> {
+  for (let index = 0; index < count; index++) deliverers.push(startDeliverer(api.context));
+  await Promise.all(deliverers.map((deliverer) => deliverer.idle()));
+}
+
+it('webhooks: an outbox handed over by two processes at once is in the deliveries once, the first event of each endpoint due', async () => {
+  const id = await endedCall(await publish(['/a', '/b']));
+  await api.context.models.deliveries.updateMany({ session_id: id }, { $set: { state: 'delivered' } });
+  const session = await withOutbox(id, [await eventAfter(id, 1), await eventAfter(id, 2)]);
+  await Promise.all([relayOutbox(api.context, session), relayOutbox(api.context, session)]);
+  await relayOutbox(api.context, session);
+  expect(await states(id)).toEqual([
+    '/a 2 delivered',
+    '/a 3 pending',
+    '/a 4 queued',
+    '/b 2 delivered',
+    '/b 3 pending',
+    '/b 4 queued',
+  ]);
+  expect((await api.context.models.sessions.findById(id).lean())?.outbox).toEqual([]);
+});
+
+it('webhooks: an event waits behind another that was not yet on its way when it was looked for', async () => {
+  const id = await endedCall(await publish(['/a', '/b']));
+  await api.context.models.deliveries.updateMany({ session_id: id }, { $set: { state: 'delivered' } });
+  const session = await withOutbox(id, [await eventAfter(id, 1)]);
+  const { collection } = api.context.models.deliveries;
+  const insertMany = collection.insertMany.bind(collection);
+  vi.spyOn(collection, 'insertMany').mockImplementationOnce(async (...values) => {
+    await resendDelivery(api.context, { sessionId: id, deliveryId: `${id}:call.ended:0` });
+    return insertMany(...values);
+  });
+  await relayOutbox(api.context, session);
+  expect(await states(id)).toEqual(['/a 2 pending', '/a 3 queued', '/b 2 delivered', '/b 3 pending']);
+});
+
+it('webhooks: more are due at once than an endpoint and an account have places; all go out without waiting, each once, from two processes', async () => {
+  const agentId = await publish(Array.from({ length: 5 }, (_, index) => `/${index}`));
+  for (let call = 0; call < 6; call++) await endedCall(agentId);
+  await deliver(2);
+  expect(await api.context.models.deliveries.countDocuments({ state: 'delivered', attempts: 1 })).toBe(30);
+  expect(receiver.received.length).toBe(30);
+});
+
+it('webhooks: a delivery another process has taken since it was seen is left to it', async () => {
+  const id = await endedCall(await publish(['/a', '/b']));
+  const { collection } = api.context.models.deliveries;
+  const bulkWrite = collection.bulkWrite.bind(collection);
+  vi.spyOn(collection, 'bulkWrite').mockImplementationOnce(async (...values) => {
+    const taken = {
+      lease: 'of another process',
+      attempts: 1,
+      next_at: new Date(api.clock.wallTime() + 20_000),
+    };
+    await api.context.models.deliveries.updateOne({ _id: `${id}:call.ended:0` }, { $set: taken });
+    return bulkWrite(...values);
+  });
+  await deliver();
+  expect(receiver.received.map(({ path }) => path)).toEqual(['/b']);
+  expect(await states(id)).toEqual(['/a 2 pending', '/b 2 delivered']);
+});

@@ -1,0 +1,343 @@
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import { type AddressInfo, connect as connectTcp, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { systemClock } from '#base/clock.ts';
+import { createLogger } from '#base/log.ts';
+import { Fault } from '#config/errors.ts';
+import { WorkerHub } from '#control-plane/calls/workers/worker-hub.ts';
+import { serveWorkerLink } from '#control-plane/calls/workers/worker-link-server.ts';
+import type { ControlMessage, DurableReport } from '#protocol/worker-link.ts';
+import { type ControlPlaneClient, connectControlPlane } from '#runtime/link/control-plane-client.ts';
+import { adoptSpools, openSpool, type Spool } from '#runtime/link/spool.ts';
+import { MemorySink } from '../../../fakes/memory-sink.ts';
+
+const TOKEN = 'a-token-of-the-workers';
+const REPLACED = { isReplaced: true };
+const logger = createLogger({ level: 'silent', name: 'test' });
+const ended = (reason: 'user_hangup' | 'agent_hangup') =>
+  ({ type: 'ended', at: '2026-01-01T00:00:00Z', end_reason: reason }) as const;
+
+describe('worker link', () => {
+  let server: Server;
+  let hub: WorkerHub;
+  let sink: MemorySink;
+  let url: string;
+  let directory: string;
+  let closeLink: () => Promise<void>;
+  const clients: ControlPlaneClient[] = [];
+  const spools: Spool[] = [];
+  const connections = new Set<Socket>();
+
+  beforeEach(async () => {
+    sink = new MemorySink();
+    hub = new WorkerHub({ clock: systemClock, logger, sink: () => sink });
+    server = createServer();
+    server.on('connection', (socket) => connections.add(socket));
+    closeLink = serveWorkerLink(server, hub, TOKEN).close;
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    directory = await mkdtemp(join(tmpdir(), 'parley-link-'));
+  });
+
+  afterEach(async () => {
+    for (const client of clients.splice(0)) client.close();
+    await closeLink();
+    server.close();
+    for (const spool of spools.splice(0)) await spool.close();
+    await rm(directory, { recursive: true, force: true });
+  });
+
+  /** Cuts every connection, as a network does. */
+  function cutLinks(): void {
+    for (const socket of connections) socket.destroy();
+    connections.clear();
+  }
+
+  async function connect(
+    instanceId: string,
+    onMessage: (message: ControlMessage, client: ControlPlaneClient) => void,
+    options: { adopts?: boolean; capacity?: number; token?: string } = {},
+  ) {
+    const spool = await openSpool(directory, instanceId);
+    spools.push(spool);
+    const adopted = options.adopts === true ? await adoptSpools(directory) : new Map<string, Spool>();
+    const client: ControlPlaneClient = connectControlPlane({
+      url,
+      token: options.token ?? TOKEN,
+      clock: systemClock,
+      logger,
+      spool,
+      adopted,
+      facts: () => ({
+        instanceId,
+        supervisorRun: null,
+        capacity: options.capacity ?? 2,
+        codecs: ['PCMU'],
+        sipTag: instanceId,
+        kinds: ['phone', 'web'],
+        sessions: [],
+      }),
+      load: () => ({ calls: 0, freeSlots: options.capacity ?? 2, loopLagMs: 0 }),
+      onMessage: (message) => onMessage(message, client),
+      onAlone: () => undefined,
+    });
+    clients.push(client);
+    return { client, spool };
+  }
+
+  const accepting = (message: ControlMessage, client: ControlPlaneClient) => {
+    if (message.type === 'offer')
+      client.send({ type: 'accept', session_id: message.session_id, epoch: message.epoch });
+  };
+  const declining = (message: ControlMessage, client: ControlPlaneClient) => {
+    if (message.type === 'offer')
+      client.send({ type: 'decline', session_id: message.session_id, epoch: message.epoch, reason: 'full' });
+  };
+  const offer = (sessionId: string) => ({ sessionId, epoch: 1, kind: 'web', sipCallId: null }) as const;
+
+  it('a job goes to the next worker when the first declines', async () => {
+    await connect('busy', declining, { capacity: 9 });
+    await connect('free', accepting);
+    await vi.waitFor(() => expect(hub.describe()).toHaveLength(2));
+    expect((await hub.place(offer('s1'))).instanceId).toBe('free');
+  });
+
+  it('a worker that does not answer an offer is passed over, and told to free the slot', async () => {
+    const told: string[] = [];
+    await connect('mute', (message) => told.push(message.type), { capacity: 9 });
+    await connect('free', accepting);
+    await vi.waitFor(() => expect(hub.describe()).toHaveLength(2));
+    expect((await hub.place(offer('s1'))).instanceId).toBe('free');
+    await vi.waitFor(() => expect(told).toContain('withdraw'));
+  });
+
+  it('one whose event loop is late gets the time for it where all others have refused', async () => {
+    const answers: (() => void)[] = [];
+    await connect(
+      'late',
+      (message, client) => void (message.type === 'offer' && answers.push(() => accepting(message, client))),
+      { capacity: 9 },
+    );
+    await connect('full', declining);
+    await vi.waitFor(() => expect(hub.describe()).toHaveLength(2));
+    const placed = hub.place(offer('s1'));
+    await vi.waitFor(() => expect(answers).toHaveLength(2), { timeout: 2_000 });
+    answers.at(-1)?.();
+    expect((await placed).instanceId).toBe('late');
+  });
+
+  it('without a free worker a job is refused with 503', async () => {
+    await expect(hub.place(offer('s1'))).rejects.toSatisfy(
+      (error) => error instanceof Fault && error.code === 'no_capacity' && error.status === 503,
+    );
+  });
+
+  it('a worker with a wrong token is not let in', async () => {
+    await connect('stranger', accepting, { token: 'not-the-token-of-workers' });
+    await connect('known', accepting);
+    await vi.waitFor(() => expect(hub.describe().map((worker) => worker.instanceId)).toEqual(['known']));
+  });
+
+  it('a report is kept until it is acknowledged, also when the store fails once', async () => {
+    sink.failures = 1;
+    const { client, spool } = await connect('w', accepting);
+    await vi.waitFor(() => expect(client.isConnected).toBe(true));
+    client.report({ sessionId: 's1', epoch: 1 }, { type: 'joined', at: '2026-01-01T00:00:00Z' });
+    client.report({ sessionId: 's1', epoch: 1 }, ended('user_hangup'));
+    await vi.waitFor(() => expect(spool.waiting()).toEqual([]), { timeout: 5_000 });
+    expect(sink.stored.map((envelope) => envelope.report.type)).toEqual(['joined', 'ended']);
+  });
+
+  it('the figures of a turn go along with its words, and what a turn tells is stored together', async () => {
+    const { client, spool } = await connect('w', accepting);
+    await vi.waitFor(() => expect(client.isConnected).toBe(true));
+    const session = { sessionId: 's1', epoch: 1 };
+    const usage = {
+      type: 'usage',
+      turn_id: 1,
+      model: 'm',
+      input_tokens: 1,
+      cached_input_tokens: null,
+      output_tokens: 1,
+      discarded_output_tokens: 0,
+    } as const;
+    client.report(session, { type: 'joined', at: '2026-01-01T00:00:00Z' });
+    await vi.waitFor(() => expect(spool.waiting()).toEqual([]));
+    client.report(session, usage);
+    expect(spool.waiting().map((envelope) => envelope.seq)).toEqual([2]);
+    client.report(session, usage);
+    client.report(session, { type: 'items', items: [] });
+    await vi.waitFor(() => expect(spool.waiting()).toEqual([]), { timeout: 5_000 });
+    expect(sink.counts).toEqual([1, 3]);
+    expect(sink.stored.map((envelope) => envelope.seq)).toEqual([1, 2, 3, 4]);
+  });
+
+  it('figures nothing follows are sent by the heartbeat, and by the end of the call at once', async () => {
+    const { client, spool } = await connect('w', accepting);
+    await vi.waitFor(() => expect(client.isConnected).toBe(true));
+    const figures: DurableReport = { type: 'recording', tracks: [] };
+    client.report({ sessionId: 's1', epoch: 1 }, figures);
+    await vi.waitFor(() => expect(spool.waiting()).toEqual([]), { timeout: 10_000 });
+    client.report({ sessionId: 's1', epoch: 1 }, figures);
+    client.report({ sessionId: 's1', epoch: 1 }, ended('user_hangup'));
+    await vi.waitFor(() => expect(spool.waiting()).toEqual([]), { timeout: 10_000 });
+    expect(sink.stored.map((envelope) => envelope.report.type)).toEqual(['recording', 'recording', 'ended']);
+  });
+
+  it('what a worker has told is stored before its loss is told', async () => {
+    const { client } = await connect('w', accepting);
+    await vi.waitFor(() => expect(client.isConnected).toBe(true));
+    client.report({ sessionId: 's1', epoch: 1 }, { type: 'items', items: [] });
+    const storedAtLoss = new Promise<number>((resolve) => {
+      vi.spyOn(sink, 'workerDead').mockImplementation(async () => resolve(sink.stored.length));
+    });
+    // The link keeps its order: when the offer is answered, the report is there.
+    await hub.place(offer('s2'));
+    await hub.workerDied('w', REPLACED);
+    expect(await storedAtLoss).toBe(1);
+  });
+
+  it('reports made while the link is down arrive in order once it is back', async () => {
+    const { client } = await connect('w', accepting);
+    await vi.waitFor(() => expect(client.isConnected).toBe(true));
+    sink.slowLossMs = 300;
+    cutLinks();
+    await vi.waitFor(() => expect(client.isConnected).toBe(false));
+    client.report({ sessionId: 's1', epoch: 1 }, { type: 'joined', at: '2026-01-01T00:00:00Z' });
+    client.report({ sessionId: 's1', epoch: 1 }, ended('agent_hangup'));
+    await vi.waitFor(() => expect(sink.stored).toHaveLength(2), { timeout: 5_000 });
+    // Even when it takes longer to tell of the loss than to come back: told the other way round, its sessions
+    // would stay unknown.
+    await vi.waitFor(() => expect(sink.events).toEqual(['back w []', 'lost w', 'back w []']));
+  });
+
+  it('what a worker accepts while its return is still being told counts as running', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    sink.storeIsReady = promise;
+    await connect('w', accepting);
+    await vi.waitFor(() => expect(hub.hasWorker()).toBe(true));
+    await hub.place(offer('s1'));
+    resolve();
+    await vi.waitFor(() => expect(sink.cameBackWith).toEqual([['s1']]));
+  });
+
+  it('a gap that nobody can fill is given up, not asked for for ever', async () => {
+    const left = await openSpool(directory, 'dead');
+    left.append({ sessionId: 's1', epoch: 1 }, { type: 'joined', at: '2026-01-01T00:00:00Z' });
+    for (let turn = 0; turn < 20; turn++)
+      left.append({ sessionId: 's1', epoch: 1 }, { type: 'items', items: [] });
+    await left.close();
+    const file = join(directory, 'dead', 'reports.jsonl');
+    const lines = (await readFile(file, 'utf8')).split('\n');
+    await writeFile(file, lines.toSpliced(1, 1, 'torn by a full disk').join('\n'));
+    const settled = hub.workerDied('dead', REPLACED);
+    const apply = vi.spyOn(sink, 'apply');
+    await connect('heir', accepting, { adopts: true });
+    await settled;
+    expect(sink.stored.map((envelope) => envelope.report.type)).toEqual(['joined']);
+    expect(apply.mock.calls.length).toBeLessThan(50);
+    expect(sink.events).toContain('dead dead');
+  });
+
+  it('a command that a worker trips over does not end the worker', async () => {
+    let offers = 0;
+    await connect('w', (message, client) => {
+      if (message.type !== 'offer') return;
+      offers += 1;
+      if (offers === 1) throw new Error('no engine for this plan');
+      accepting(message, client);
+    });
+    await vi.waitFor(() => expect(hub.hasWorker()).toBe(true));
+    await expect(hub.place(offer('s1'))).rejects.toMatchObject({ code: 'no_capacity' });
+    expect((await hub.place(offer('s2'))).instanceId).toBe('w');
+  });
+
+  it('a stranger who asks for an upgrade and hangs up at once disturbs nobody', async () => {
+    for (const path of ['/internal/worker-link', '/elsewhere']) {
+      const socket = connectTcp((server.address() as AddressInfo).port, '127.0.0.1');
+      await once(socket, 'connect');
+      const closed = once(socket, 'close');
+      const upgrade = `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`;
+      socket.write(upgrade);
+      const [answer] = (await once(socket, 'data')) as [Buffer];
+      expect(String(answer)).toMatch(/^HTTP\/1\.1 40[14] /);
+      await closed;
+      const hasty = connectTcp((server.address() as AddressInfo).port, '127.0.0.1');
+      await once(hasty, 'connect');
+      hasty.write(upgrade, () => hasty.resetAndDestroy());
+    }
+    await connect('w', accepting);
+    await vi.waitFor(() => expect(hub.hasWorker()).toBe(true));
+  });
+
+  it('reports of an epoch that is over are refused and forgotten', async () => {
+    const { client, spool } = await connect('w', accepting);
+    client.report({ sessionId: 's1', epoch: 99 }, ended('agent_hangup'));
+    await vi.waitFor(() => expect(spool.waiting()).toEqual([]));
+    expect(sink.stored).toEqual([]);
+  });
+
+  it('the successor of a dead worker sends what it had spooled before its sessions are settled', async () => {
+    const left = await openSpool(directory, 'dead');
+    left.append({ sessionId: 's1', epoch: 1 }, ended('agent_hangup'));
+    await left.close();
+    const settled = hub.workerDied('dead', REPLACED);
+    await connect('heir', accepting, { adopts: true });
+    await settled;
+    expect(sink.stored.map((envelope) => envelope.session_id)).toEqual(['s1']);
+    expect(sink.events).toContain('dead dead');
+  });
+
+  it('is closed when nothing is being stored any more: the store may go then', async () => {
+    const ready = Promise.withResolvers<void>();
+    sink.storeIsReady = ready.promise;
+    await connect('w', accepting);
+    await vi.waitFor(() => expect(sink.events).toEqual(['back w []']));
+    let isClosed = false;
+    const closed = closeLink().then(() => {
+      isClosed = true;
+    });
+    await new Promise(setImmediate);
+    expect(isClosed).toBe(false);
+    ready.resolve();
+    await closed;
+    expect(sink.cameBackWith).toEqual([[]]);
+  });
+
+  it('is closed when the sessions of a worker that died are settled, without waiting for its spool; what dies later is the next start’s', async () => {
+    const settled = hub.workerDied('gone', REPLACED);
+    await closeLink();
+    expect(sink.events).toEqual(['dead gone']);
+    await settled;
+    await hub.workerDied('gone later', REPLACED);
+    expect(sink.events).toEqual(['dead gone']);
+  });
+
+  it('a dead worker without a successor is settled all the same', async () => {
+    await hub.workerDied('gone', REPLACED);
+    expect(sink.events).toEqual(['dead gone']);
+  });
+
+  it('one whose successors cannot start is settled without waiting for its spool, and no worker is expected until one registers', async () => {
+    const settled = hub.workerDied('gone', REPLACED);
+    expect(hub.expectsWorker()).toBe(true);
+    await hub.workerDied('its successor', { isReplaced: false });
+    await settled;
+    expect(sink.events.toSorted()).toEqual(['dead gone', 'dead its successor']);
+    expect(hub.expectsWorker()).toBe(false);
+    await connect('w', accepting);
+    await vi.waitFor(() => expect(hub.expectsWorker()).toBe(true));
+  });
+
+  it('while the program stops, no call is placed', async () => {
+    await connect('w', accepting);
+    await vi.waitFor(() => expect(hub.hasWorker()).toBe(true));
+    hub.drain();
+    await expect(hub.place(offer('s1'))).rejects.toMatchObject({ code: 'draining' });
+  });
+});

@@ -1,0 +1,423 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { fault } from '#config/errors.ts';
+import { keepNumbers } from '#control-plane/catalogue/numbers/keep-numbers.ts';
+import { newId } from '#control-plane/platform/context.ts';
+import type { Carrier } from '#telephony/carriers/carrier.ts';
+import { createTestCatalogue } from '#telephony/carriers/test-catalogue.ts';
+import { openTestApi, type TestApi, type TestResponse, type TestUser } from '../../test-api.ts';
+
+const numbers = '/v1/agent/phone-numbers';
+const catalogue = createTestCatalogue();
+let refusesRelease = false;
+/** The test catalogue with a carrier's bad day. */
+const carrier: Carrier = {
+  ...catalogue,
+  release: async (id) => {
+    if (refusesRelease) throw fault('provider_refused', { provider: 'Test catalogue', detail: 'not now' });
+    await catalogue.release(id);
+  },
+};
+let api: TestApi;
+let user: TestUser;
+let next = 15_550_120_000;
+const fresh = () => `+${next++}`;
+
+beforeAll(async () => {
+  api = await openTestApi({ SIP_TRUNK_URI: 'trunk.example.com:5080' }, { carrier });
+});
+beforeEach(async () => {
+  user = await api.createUser({ credit: '1.00' });
+});
+afterAll(() => api.close());
+
+function create(body: object): Promise<TestResponse> {
+  return api.request('POST', numbers, { key: user.key, body });
+}
+const buy = (phone_number: string, more: object = {}) =>
+  create({ provider: 'managed', phone_number, ...more });
+const credit = async () =>
+  (await api.request('GET', '/wallet/self/api-credit', { key: user.key })).body.credit;
+
+describe('the search of numbers', () => {
+  const search = async (query: string) =>
+    (await api.request('GET', `/v1/agent/available-phone-numbers${query}`, { key: user.key })).body
+      .available_phone_numbers;
+
+  it('offers labelled test numbers that nobody has', async () => {
+    const found = await search('');
+    expect(found.length).toBeGreaterThan(0);
+    expect(found[0]).toEqual({
+      phone_number: '+15550100001',
+      country_code: 'US',
+      region: 'Test',
+      locality: 'Test number (no telephone network)',
+      number_type: 'local',
+      provider: 'managed',
+      daily_price: '0.04',
+      monthly_price: '1.20',
+    });
+    await buy(found[0].phone_number);
+    expect((await search('')).map((number: { phone_number: string }) => number.phone_number)).not.toContain(
+      found[0].phone_number,
+    );
+  });
+
+  it('filters by country and area code', async () => {
+    expect((await search('?area_code=555')).length).toBeGreaterThan(0);
+    expect(await search('?area_code=212')).toEqual([]);
+    expect(await search('?country_code=CA')).toEqual([]);
+  });
+
+  it.each([
+    ['number_type=toll_free', 400],
+    ['number_type=mobile', 422],
+    ['country_code=DE', 422],
+    ['area_code=55', 422],
+  ])('?%s is %i', async (query, status) => {
+    expect(
+      (await api.request('GET', `/v1/agent/available-phone-numbers?${query}`, { key: user.key })).status,
+    ).toBe(status);
+  });
+});
+
+describe('a purchase', () => {
+  it('charges the first day, binds, and reads back as its record', async () => {
+    const agent = (await api.request('POST', '/v1/agent/agents', { key: user.key, body: { name: 'a' } }))
+      .body;
+    const phone_number = fresh();
+    const { status, body } = await buy(phone_number, { label: 'Front desk', agent_id: agent.agent_id });
+    expect(status).toBe(201);
+    expect(body).toMatchObject({
+      phone_number,
+      provider: 'managed',
+      label: 'Front desk',
+      agent_id: agent.agent_id,
+      status: 'active',
+      supports_outbound: true,
+      workspace_id: user.workspaceId,
+      inbound_allowed_addresses: [],
+    });
+    expect(await credit()).toBe('0.96');
+    expect((await api.request('GET', `${numbers}/${body.phone_number_id}`, { key: user.key })).body).toEqual(
+      body,
+    );
+    const bySearch = await api.request('GET', `${numbers}?phone_number=${encodeURIComponent(phone_number)}`, {
+      key: user.key,
+    });
+    expect(bySearch.body.phone_numbers).toEqual([body]);
+    expect(
+      (await api.request('GET', `${numbers}?agent_id=${agent.agent_id}`, { key: user.key })).body
+        .phone_numbers,
+    ).toEqual([body]);
+    expect(
+      (await api.request('GET', `${numbers}?agent_id=other`, { key: user.key })).body.phone_numbers,
+    ).toEqual([]);
+  });
+
+  it('of a number that is taken is 409, whoever has it, and charges nothing', async () => {
+    const phone_number = fresh();
+    await buy(phone_number);
+    user = await api.createUser({ credit: '1.00' });
+    const { status, body } = await buy(phone_number);
+    expect([status, body.message]).toEqual([409, 'This number is already on the platform']);
+    expect(await credit()).toBe('1.00');
+  });
+
+  it('without credit is 402 and leaves nothing behind', async () => {
+    user = await api.createUser({ credit: '0.03' });
+    const phone_number = fresh();
+    const { status, body } = await buy(phone_number);
+    expect([status, body]).toEqual([402, { status: 402, message: 'Out of API credit', reason: null }]);
+    expect((await api.request('GET', numbers, { key: user.key })).body.phone_numbers).toEqual([]);
+    user = await api.createUser();
+    expect((await buy(phone_number)).status).toBe(201);
+  });
+
+  it('beyond the limit is 403; an errored number counts neither to it nor as taken', async () => {
+    user = await api.createUser({ phone_number_limit: 1 });
+    expect((await buy('+14155550101')).status).toBe(502);
+    expect((await buy('+14155550101')).status).toBe(502);
+    expect((await buy(fresh())).status).toBe(201);
+    const { status, body } = await buy(fresh());
+    expect([status, body.message]).toEqual([403, 'Phone number limit reached for this team (1)']);
+  });
+
+  it('store 2: ten at once under a limit of three buy exactly three, every time', async () => {
+    for (let burst = 0; burst < 4; burst++) {
+      user = await api.createUser({ phone_number_limit: 3 });
+      const statuses = (await Promise.all(Array.from({ length: 10 }, () => buy(fresh())))).map(
+        (answer) => answer.status,
+      );
+      expect(statuses.toSorted()).toEqual([201, 201, 201, ...Array(7).fill(403)]);
+      expect(await credit()).toBe('9.88');
+    }
+  });
+
+  it('the carrier refuses leaves a row in error, refunds the day, and can be released', async () => {
+    const { status, body } = await buy('+14155550199');
+    expect([status, body.message]).toEqual([
+      502,
+      'Test catalogue refused the request: the number is not on offer',
+    ]);
+    expect(await credit()).toBe('1.00');
+    const [row] = (await api.request('GET', numbers, { key: user.key })).body.phone_numbers;
+    expect(row).toMatchObject({
+      status: 'error',
+      status_detail: 'Test catalogue refused the request: the number is not on offer',
+    });
+    expect((await api.request('DELETE', `${numbers}/${row.phone_number_id}`, { key: user.key })).status).toBe(
+      204,
+    );
+  });
+
+  it.each([
+    ['no plus', { provider: 'managed', phone_number: '15550100500' }, 422],
+    ['another provider', { provider: 'carrier', phone_number: '+15550100500' }, 422],
+    ['no provider', { phone_number: '+15550100500' }, 422],
+    ['a long label', { provider: 'managed', phone_number: '+15550100500', label: 'x'.repeat(121) }, 422],
+    [
+      'SIP fields',
+      { provider: 'managed', phone_number: '+15550100500', termination_uri: 'sip.example.com' },
+      422,
+    ],
+    ['an unknown agent', { provider: 'managed', phone_number: '+15550100500', agent_id: 'missing' }, 404],
+  ])('with %s is refused', async (_name, body, status) => {
+    expect((await create(body)).status).toBe(status);
+  });
+});
+
+describe('a number', () => {
+  it('is bound, unbound by null, and renamed', async () => {
+    const agent = (await api.request('POST', '/v1/agent/agents', { key: user.key, body: { name: 'a' } }))
+      .body;
+    const { phone_number_id } = (await buy(fresh())).body;
+    const patch = (body: object) =>
+      api.request('PATCH', `${numbers}/${phone_number_id}`, { key: user.key, body });
+    expect(
+      (await patch({ agent_id: agent.agent_id, label: 'x', transfer_caller_id: 'original_caller' })).body,
+    ).toMatchObject({
+      agent_id: agent.agent_id,
+      label: 'x',
+      transfer_caller_id: 'original_caller',
+    });
+    expect((await patch({ label: 'y' })).body.agent_id).toBe(agent.agent_id);
+    expect((await patch({ agent_id: null })).body.agent_id).toBeNull();
+    expect((await patch({ agent_id: 'missing' })).status).toBe(404);
+    expect((await patch({ label: null })).status).toBe(422);
+    expect((await patch({ phone_number: '+15550100600' })).status).toBe(422);
+  });
+
+  it('is gone once released, and can be bought again', async () => {
+    const phone_number = fresh();
+    const { phone_number_id } = (await buy(phone_number)).body;
+    expect((await api.request('DELETE', `${numbers}/${phone_number_id}`, { key: user.key })).status).toBe(
+      204,
+    );
+    for (const method of ['GET', 'DELETE'] as const)
+      expect((await api.request(method, `${numbers}/${phone_number_id}`, { key: user.key })).status).toBe(
+        404,
+      );
+    expect(
+      (await api.request('PATCH', `${numbers}/${phone_number_id}`, { key: user.key, body: {} })).status,
+    ).toBe(404);
+    expect((await api.request('GET', numbers, { key: user.key })).body.phone_numbers).toEqual([]);
+    expect((await buy(phone_number)).status).toBe(201);
+    expect((await api.context.models.numbers.findById(phone_number_id).lean())?.status).toBe('released');
+  });
+
+  it('stays live when the carrier does not take it back, and releasing again retries', async () => {
+    const { phone_number_id } = (await buy(fresh())).body;
+    refusesRelease = true;
+    expect((await api.request('DELETE', `${numbers}/${phone_number_id}`, { key: user.key })).status).toBe(
+      502,
+    );
+    expect((await api.request('GET', `${numbers}/${phone_number_id}`, { key: user.key })).body.status).toBe(
+      'active',
+    );
+    refusesRelease = false;
+    expect((await api.request('DELETE', `${numbers}/${phone_number_id}`, { key: user.key })).status).toBe(
+      204,
+    );
+  });
+});
+
+describe('numbers nobody asks about', () => {
+  const keep = () => keepNumbers(api.context, new Date(api.clock.wallTime() + 1));
+  /**
+   * A purchase as a crash leaves it, before or after its day was charged: an uncharged one is a number whose
+   * id the ledger has never seen.
+   */
+  async function cutShort(isCharged: boolean): Promise<string> {
+    const { phone_number_id } = (await buy(fresh())).body;
+    const left = { status: 'provisioning', carrier_number_id: '', rent_day: '' } as const;
+    const { numbers: stored } = api.context.models;
+    if (isCharged) {
+      await stored.updateOne({ _id: phone_number_id }, { $set: left });
+      return phone_number_id;
+    }
+    const bought = await stored.findOneAndDelete({ _id: phone_number_id }).lean();
+    const id = newId();
+    await stored.create({ ...bought, ...left, _id: id });
+    return id;
+  }
+
+  it('store 2: a number that an older release bought without counting it counts from its next day on', async () => {
+    user = await api.createUser({ phone_number_limit: 2 });
+    const { phone_number_id } = (await buy(fresh())).body;
+    const { numbers: stored } = api.context.models;
+    const counted = await stored.findById(phone_number_id).lean();
+    await stored.create({ ...counted, _id: newId(), phone_number: fresh() });
+    await api.clock.advance(86_400_000);
+    await keep();
+    expect((await buy(fresh())).body.message).toBe('Phone number limit reached for this team (2)');
+  });
+
+  it.each([true, false])(
+    'a purchase cut short (charged: %s) ends in error with nothing charged, however often it is looked at',
+    async (isCharged) => {
+      const id = await cutShort(isCharged);
+      const before = Number(await credit());
+      await keep();
+      await keep();
+      const { body } = await api.request('GET', `${numbers}/${id}`, { key: user.key });
+      expect(body).toMatchObject({ status: 'error', status_detail: 'the purchase was interrupted' });
+      expect(Number(await credit())).toBeCloseTo(before + (isCharged ? 0.04 : 0), 6);
+    },
+  );
+
+  it('rent is taken once a day, below zero too', async () => {
+    user = await api.createUser({ credit: '0.05' });
+    await buy(fresh());
+    await keep();
+    expect(await credit()).toBe('0.01');
+    await api.clock.advance(24 * 3_600_000);
+    await keep();
+    await keep();
+    expect(await credit()).toBe('-0.03');
+  });
+});
+
+describe('an imported number', () => {
+  const trunk = {
+    provider: 'sip',
+    inbound_auth_username: 'in',
+    inbound_auth_password: 'in-secret',
+    termination_uri: 'sip.example.com:5080',
+    termination_auth_username: 'out',
+    termination_auth_password: 'out-secret',
+  };
+
+  it('keeps its passwords sealed and never shows them', async () => {
+    const { status, body, text } = await create({
+      ...trunk,
+      phone_number: fresh(),
+      inbound_allowed_addresses: ['203.0.113.0/24', '2001:db8::1'],
+      termination_headers: { 'X-Account': '7' },
+    });
+    expect(status).toBe(201);
+    expect(body).toMatchObject({
+      provider: 'sip',
+      status: 'active',
+      supports_outbound: true,
+      caller_id_sync_status: 'carrier_managed',
+      inbound_auth_username: 'in',
+      termination_uri: 'sip.example.com:5080',
+      termination_transport: 'auto',
+      termination_headers: { 'X-Account': '7' },
+    });
+    expect(text).not.toContain('secret');
+    const stored = await api.context.models.numbers.findById(body.phone_number_id).lean();
+    expect(JSON.stringify(stored)).not.toContain('-secret');
+    expect(api.context.secretBox.open(stored?.sip?.termination_auth_password ?? '')).toBe('out-secret');
+    expect(await credit()).toBe('1.00');
+  });
+
+  it.each([
+    ['no inbound factor', { provider: 'sip' }],
+    ['a username alone', { provider: 'sip', inbound_auth_username: 'in' }],
+    [
+      'a password alone',
+      { provider: 'sip', inbound_auth_password: 'p', inbound_allowed_addresses: ['203.0.113.1'] },
+    ],
+    ['termination credentials without uri', { ...trunk, termination_uri: null }],
+    ['a termination uri with a scheme', { ...trunk, termination_uri: 'sip:sip.example.com' }],
+    ['an address that is none', { ...trunk, inbound_allowed_addresses: ['trunk.example.com'] }],
+    ['a header of another kind', { ...trunk, termination_headers: { Subject: 'x' } }],
+    ['a reserved header', { ...trunk, termination_headers: { 'x-service-key': 'x' } }],
+    ['a header twice', { ...trunk, termination_headers: { 'X-A': '1', 'x-a': '2' } }],
+    ['a long password', { ...trunk, inbound_auth_password: 'x'.repeat(129) }],
+  ])('with %s is 422', async (_name, body) => {
+    expect((await create({ ...body, phone_number: fresh() })).status).toBe(422);
+  });
+
+  it.each(['sip.example.com:0', 'sip.example.com:65536', 'sip.example.com:99999', '[::1', '[1.2.3.4]'])(
+    'security 4: with the termination uri %s, which has no such port or address, is 422',
+    async (termination_uri) => {
+      expect((await create({ ...trunk, termination_uri, phone_number: fresh() })).status).toBe(422);
+    },
+  );
+
+  it.each([
+    ['security 4: is its name', 'trunk.example.com', "The host is the operator's own trunk"],
+    [
+      'security 4: is its name in other letters',
+      'Trunk.Example.com:5090',
+      "The host is the operator's own trunk",
+    ],
+    ['security 4: resolves to it', 'alias-of-the-trunk.example.com', "The host is the operator's own trunk"],
+    ['security 4: is its address', '93.184.215.77:5061', "The host is the operator's own trunk"],
+    [
+      'security 12: is a machine of the operator’s network',
+      '127.0.0.1:15999',
+      'The host is not a public address',
+    ],
+    [
+      'security 12: resolves to a machine of the operator’s network',
+      'private.example.com',
+      'The host is not a public address',
+    ],
+  ])(
+    '%s: its trunk is refused when it is imported and when it is changed',
+    async (_, termination_uri, text) => {
+      const imported = await create({ ...trunk, termination_uri, phone_number: fresh() });
+      expect([imported.status, imported.text]).toEqual([422, expect.stringContaining(text)]);
+      const { phone_number_id } = (await create({ ...trunk, phone_number: fresh() })).body;
+      const body = { ...trunk, termination_uri, provider: undefined };
+      const changed = await api.request('PUT', `${numbers}/${phone_number_id}/sip-config`, {
+        key: user.key,
+        body,
+      });
+      expect([changed.status, changed.text]).toEqual([422, expect.stringContaining(text)]);
+    },
+  );
+
+  it('is replaced whole; an empty password keeps the stored one, an empty uri makes it inbound-only', async () => {
+    const { phone_number_id } = (await create({ ...trunk, phone_number: fresh() })).body;
+    const put = (body: object) =>
+      api.request('PUT', `${numbers}/${phone_number_id}/sip-config`, { key: user.key, body });
+    const replaced = await put({
+      inbound_auth_username: 'in2',
+      inbound_auth_password: '',
+      termination_uri: '',
+    });
+    expect(replaced.body).toMatchObject({
+      inbound_auth_username: 'in2',
+      termination_uri: null,
+      termination_auth_username: null,
+      supports_outbound: false,
+    });
+    const stored = await api.context.models.numbers.findById(phone_number_id).lean();
+    expect(api.context.secretBox.open(stored?.sip?.inbound_auth_password ?? '')).toBe('in-secret');
+    expect(stored?.sip?.termination_auth_password).toBeNull();
+    expect((await put({})).status).toBe(422);
+    const managed = (await buy(fresh())).body;
+    expect(
+      (
+        await api.request('PUT', `${numbers}/${managed.phone_number_id}/sip-config`, {
+          key: user.key,
+          body: { inbound_allowed_addresses: ['203.0.113.1'] },
+        })
+      ).status,
+    ).toBe(422);
+  });
+});

@@ -1,0 +1,112 @@
+/**
+ * Batches under test: a tenant with an agent and a number that can call, and passes of the runner told one by
+ * one.
+ */
+import { runBatches } from '#control-plane/jobs/batch-calls/batch-runner.ts';
+import { type Context, newId } from '#control-plane/platform/context.ts';
+import type { TestUser } from '../../test-api.ts';
+import { openTestCalls, type TestCalls } from '../../test-calls.ts';
+
+const TRUNK = { SIP_TRUNK_URI: 'trunk.example.com:5080' };
+
+/** The API with what batches need. */
+export interface TestBatches extends TestCalls {
+  /** A new account whose agent and number are used from here on. */
+  newTenant(): Promise<TestUser>;
+  numberId(): string;
+  agentId(): string;
+  /** Starts a batch of these numbers, at any hour unless a schedule is given; its record. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look at whatever came back
+  start(numbers: readonly string[], over?: Record<string, unknown>): Promise<any>;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look at whatever came back
+  batch(id: string): Promise<any>;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look at whatever came back
+  rows(id: string): Promise<any[]>;
+  /** Passes of one process. */
+  pass(context?: Context, runner?: string): Promise<void>;
+  /** Numbers dialled so far, in order. */
+  dialled(): string[];
+  /** The session that rings at a number. */
+  ringingAt(number: string): string;
+  /** Ends the call to a number as its worker would tell. */
+  finish(number: string, dialStatus: 'answered' | 'busy' | 'no_answer' | 'failed'): Promise<void>;
+}
+
+/** Opens it. */
+export async function openTestBatches(environment: Record<string, string> = {}): Promise<TestBatches> {
+  const api = await openTestCalls({ ...TRUNK, ...environment });
+  let user: TestUser;
+  let agent = '';
+  let number = '';
+  let next = 15_550_140_000;
+  const get = async (url: string) => (await api.request('GET', url, { key: user.key })).body;
+  const ringingAt = (toNumber: string) => {
+    const plan = api.dispatch.plans.findLast(
+      ({ plan: { transport } }) => transport.type === 'sip_outbound' && transport.to_number === toNumber,
+    );
+    if (!plan) throw new Error(`${toNumber} was not dialled`);
+    return plan.key.sessionId;
+  };
+  return {
+    ...api,
+    newTenant: async () => {
+      api.dispatch.reset();
+      user = await api.createUser();
+      agent = await api.publishAgent(user);
+      number = newId();
+      const at = new Date();
+      await api.context.models.numbers.collection.insertOne({
+        _id: number,
+        ...{ team_id: user.teamId, workspace_id: user.workspaceId, user_id: user.userId },
+        ...{
+          phone_number: `+${next++}`,
+          provider: 'managed',
+          status: 'active',
+          is_proven: true,
+          agent_id: null,
+          sip: null,
+          created_at: at,
+          updated_at: at,
+        },
+      } as never);
+      return user;
+    },
+    numberId: () => number,
+    agentId: () => agent,
+    start: async (numbers, over = {}) => {
+      const body = {
+        agent_id: agent,
+        phone_number_id: number,
+        schedule: { calling_hours: null },
+        recipients: numbers.map((to_number) => ({ to_number })),
+        ...over,
+      };
+      const {
+        status,
+        body: batch,
+        text,
+      } = await api.request('POST', '/v1/agent/batch-calls', { key: user.key, body });
+      if (status !== 201) throw new Error(`batch not created: ${text}`);
+      return batch;
+    },
+    batch: (id) => get(`/v1/agent/batch-calls/${id}`),
+    rows: async (id) => (await get(`/v1/agent/batch-calls/${id}/rows?page_size=100`)).rows,
+    pass: (context = api.context, runner = 'alone') => runBatches(context, runner),
+    dialled: () =>
+      api.dispatch.plans.flatMap(({ plan: { transport } }) =>
+        transport.type === 'sip_outbound' ? [transport.to_number] : [],
+      ),
+    ringingAt,
+    finish: async (toNumber, dialStatus) => {
+      const sessionId = ringingAt(toNumber);
+      await api.report(sessionId, { type: 'dial', dial_status: dialStatus, at: api.at(), sip_call_id: null });
+      const reason = dialStatus === 'answered' ? 'user_hangup' : 'dial_failed';
+      await api.report(sessionId, { type: 'ended', at: api.at(), end_reason: reason });
+    },
+  };
+}
+
+/** Numbers to call, each another one. */
+export function numbersToCall(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `+1415555${String(1_000 + index)}`);
+}

@@ -1,0 +1,336 @@
+/** A session erased after a backup: what the backup still tells, restored by the command line. */
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { systemClock } from '#base/clock.ts';
+import { createLogger } from '#base/log.ts';
+import { loadCredentials } from '#config/credentials.ts';
+import { readSettings } from '#config/env.ts';
+import { openDatabase } from '#control-plane/platform/store/database.ts';
+import type { SessionDocument } from '#control-plane/platform/store/models/session-model.ts';
+import { defineModels } from '#control-plane/platform/store/models.ts';
+import { runParley } from '../../../command-line.ts';
+import type { TestUser } from '../../test-api.ts';
+import { openTestCalls, type TestCalls } from '../../test-calls.ts';
+import { openTestStore, type TestStore } from '../../test-store.ts';
+
+const PATIENCE = { timeout: 120_000 };
+let folder: string;
+let store: TestStore;
+let api: TestCalls;
+let user: TestUser;
+let agentId: string;
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'parley-erased-'));
+  const credentials = loadCredentials(readSettings({ DATA_DIR: folder }));
+  store = await openTestStore();
+  api = await openTestCalls({ DATA_DIR: folder }, { credentials }, store);
+  user = await api.createUser();
+  agentId = await api.publishAgent(user);
+  await api.app.listen({ host: '127.0.0.1', port: 0 });
+});
+afterEach(async () => {
+  await api.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** A call of a person with something said. */
+async function callOf(person: string): Promise<string> {
+  const body = { agent_id: agentId, end_user_id: person, metadata: { note: `planted ${person}` } };
+  const id: string = (await api.request('POST', '/v1/agent/sessions', { key: user.key, body })).body
+    .session_id;
+  await api.report(id, { type: 'joined', at: api.at() });
+  const item = {
+    type: 'message' as const,
+    role: 'user' as const,
+    content: `said by ${person}`,
+    turn_id: 1,
+    id: person,
+    created_at: api.at(),
+  };
+  await api.report(id, { type: 'items', items: [item] });
+  await api.report(id, { type: 'ended', at: api.at(1_000), end_reason: 'agent_hangup' });
+  return id;
+}
+
+const erase = (end_user_id: string) =>
+  api.request('POST', '/v1/agent/erasures', { key: user.key, body: { end_user_id } });
+
+async function parley(...args: string[]): Promise<void> {
+  const environment = { PARLEY_URL: api.app.listeningOrigin, PARLEY_API_KEY: api.rootKey };
+  expect(await runParley(args, { folder, environment })).toMatchObject({ code: 0, err: '' });
+}
+
+/** The file of keys beside the backups. */
+function keysFile(): string {
+  const [file] = readdirSync(folder).filter((name) =>
+    /^parley-session-keys-[0-9a-f]{12}\.ndjson$/.test(name),
+  );
+  return join(folder, file!);
+}
+
+/** Sessions of a restored database. */
+async function restoredSessions(dataDir: string, ...ids: string[]): Promise<(SessionDocument | null)[]> {
+  const logger = createLogger({ level: 'silent', name: 'test' });
+  const database = await openDatabase({
+    mongodbUrl: undefined,
+    dataDir,
+    clock: systemClock,
+    logger,
+    onFatal: () => expect.unreachable(),
+  });
+  const { sessions } = defineModels(database.connection);
+  const found = await Promise.all(ids.map((id) => sessions.findById(id).lean<SessionDocument>()));
+  await database.close();
+  return found;
+}
+
+it(
+  'security 18: the database in a backup has no key of a session, and no word of who called',
+  PATIENCE,
+  async () => {
+    await callOf('u-1');
+    await parley('backup', 'a.tar');
+    const tar = readFileSync(join(folder, 'a.tar'));
+    const [wrapped] = readFileSync(keysFile(), 'utf8').split('\n');
+    expect(tar.includes('SQLite format 3')).toBe(true);
+    expect(tar.includes(Buffer.from(JSON.parse(wrapped ?? '').wrapped_key, 'base64'))).toBe(false);
+    expect(tar.includes('planted u-1')).toBe(false);
+  },
+);
+
+it(
+  'security 18: a session erased since stays closed in an older backup, and the others open as they were',
+  PATIENCE,
+  async () => {
+    const [erased, kept] = [await callOf('u-1'), await callOf('u-2')];
+    const before = await api.context.models.sessions.findById(kept).lean<SessionDocument>();
+    await parley('backup', 'a.tar');
+    await erase('u-1');
+    await parley('backup', '--keys-only');
+    await parley('restore', 'a.tar', '--data-dir', join(folder, 'restored'));
+    const [closed, open] = await restoredSessions(join(folder, 'restored'), erased, kept);
+    expect(closed).toMatchObject({ wrapped_key: null, end_user_id: null, metadata: '{}' });
+    expect(JSON.stringify(open)).toBe(JSON.stringify(before));
+  },
+);
+
+it(
+  'security 18: where the deployment a backup is from is on this machine, its own keys are taken, not older ones beside the backup',
+  PATIENCE,
+  async () => {
+    const id = await callOf('u-1');
+    await parley('backup', 'a.tar');
+    await erase('u-1');
+    await parley('restore', 'a.tar', '--data-dir', join(folder, 'old-keys'));
+    expect((await restoredSessions(join(folder, 'old-keys'), id))[0]?.wrapped_key).not.toBeNull();
+    // The test's database is elsewhere: put where the backup looks, as a deployment has it.
+    mkdirSync(join(folder, 'database'));
+    await store.database.copyTo?.(join(folder, 'database', 'database.sqlite'));
+    await parley('restore', 'a.tar', '--data-dir', join(folder, 'restored'));
+    expect((await restoredSessions(join(folder, 'restored'), id))[0]?.wrapped_key).toBeNull();
+  },
+);
+
+it('security 18: the files of the database forget what was erased', PATIENCE, async () => {
+  const id = await callOf('u-1');
+  const { wrapped_key } = (await api.context.models.sessions.findById(id).lean())!;
+  const key = Buffer.from((wrapped_key as { buffer: Uint8Array }).buffer);
+  const directory = join(store.dataDir, 'database');
+  const files = () => readdirSync(directory).filter((file) => file.startsWith('database.sqlite'));
+  const isOnDisk = (bytes: Buffer) =>
+    files().some((file) => readFileSync(join(directory, file)).includes(bytes));
+  expect(isOnDisk(key)).toBe(true);
+  await erase('u-1');
+  await expect.poll(() => isOnDisk(key), { timeout: 10_000 }).toBe(false);
+  expect(isOnDisk(Buffer.from('planted u-1'))).toBe(false);
+});
+
+it(
+  'security 18: another deployment that is backed up into the same directory leaves the keys of this one alone',
+  PATIENCE,
+  async () => {
+    const id = await callOf('u-1');
+    await parley('backup', 'a.tar');
+    const other = await openTestCalls({});
+    await other.app.listen({ host: '127.0.0.1', port: 0 });
+    const environment = { PARLEY_URL: other.app.listeningOrigin, PARLEY_API_KEY: other.rootKey };
+    expect(await runParley(['backup', '--keys-only'], { folder, environment })).toMatchObject({ code: 0 });
+    await other.close();
+    await parley('restore', 'a.tar', '--data-dir', join(folder, 'restored'));
+    expect((await restoredSessions(join(folder, 'restored'), id))[0]?.wrapped_key).not.toBeNull();
+  },
+);
+
+it(
+  'security 18: a deployment that was started afresh does not overwrite the keys of the sessions it lost',
+  PATIENCE,
+  async () => {
+    await callOf('u-1');
+    await parley('backup', 'a.tar');
+    const keys = readFileSync(keysFile(), 'utf8');
+    await api.context.models.sessions.deleteMany({});
+    await callOf('u-2');
+    const environment = { PARLEY_URL: api.app.listeningOrigin, PARLEY_API_KEY: api.rootKey };
+    const { code, err } = await runParley(['backup', 'b.tar'], { folder, environment });
+    expect([code, err]).toEqual([
+      2,
+      expect.stringMatching(/b\.tar is whole.*move the file away.*parley backup --keys-only/s),
+    ]);
+    expect(readFileSync(keysFile(), 'utf8')).toBe(keys);
+  },
+);
+
+it('the keys of a deployment that was started afresh are kept too, and open its tars', PATIENCE, async () => {
+  await callOf('u-1');
+  await parley('backup', 'a.tar');
+  await api.context.models.sessions.deleteMany({});
+  const id = await callOf('u-2');
+  const environment = { PARLEY_URL: api.app.listeningOrigin, PARLEY_API_KEY: api.rootKey };
+  await runParley(['backup', 'b.tar'], { folder, environment });
+  const apart = keysFile().replace('.ndjson', '-afresh.ndjson');
+  await parley('restore', 'b.tar', '--data-dir', join(folder, 'restored'), '--keys', apart);
+  expect((await restoredSessions(join(folder, 'restored'), id))[0]?.wrapped_key).not.toBeNull();
+  // Once the older file is away, one file has all keys again: an older one would open what is erased from now
+  // on.
+  renameSync(keysFile(), join(folder, 'moved.ndjson'));
+  await parley('backup', '--keys-only');
+  expect([existsSync(apart), readFileSync(keysFile(), 'utf8')]).toEqual([false, expect.stringContaining(id)]);
+});
+
+/** A backup of the keys, which may have been put apart. */
+async function backUpKeys(): Promise<string> {
+  const environment = { PARLEY_URL: api.app.listeningOrigin, PARLEY_API_KEY: api.rootKey };
+  return (await runParley(['backup', '--keys-only'], { folder, environment })).err;
+}
+
+it(
+  'the keys of a fresh start stay when the deployment before it is back, and the operator is told',
+  PATIENCE,
+  async () => {
+    const { sessions } = api.context.models;
+    await callOf('u-1');
+    await parley('backup', 'a.tar');
+    const before = await sessions.find({}).lean();
+    await sessions.deleteMany({});
+    const id = await callOf('u-2');
+    const environment = { PARLEY_URL: api.app.listeningOrigin, PARLEY_API_KEY: api.rootKey };
+    await runParley(['backup', 'b.tar'], { folder, environment });
+    await sessions.deleteMany({});
+    await sessions.insertMany(before);
+    const apart = keysFile().replace('.ndjson', '-afresh.ndjson');
+    expect(await backUpKeys()).toMatch(
+      /^\S+-afresh\.ndjson has the keys of 1 sessions the product knows nothing of: it stays, keep it with its tars\n$/,
+    );
+    await parley('restore', 'b.tar', '--data-dir', join(folder, 'restored'), '--keys', apart);
+    expect((await restoredSessions(join(folder, 'restored'), id))[0]?.wrapped_key).not.toBeNull();
+  },
+);
+
+it(
+  'a second fresh start has its keys in a file of its own, which its next backup replaces',
+  PATIENCE,
+  async () => {
+    const started: string[] = [];
+    for (const person of ['u-1', 'u-2', 'u-3']) {
+      await api.context.models.sessions.deleteMany({});
+      started.push(await callOf(person));
+      await backUpKeys();
+    }
+    const [, second, third] = started;
+    const later = await callOf('u-4');
+    expect(await backUpKeys()).toContain('-afresh-2.ndjson: move the file away');
+    const apart = (end: string) => readFileSync(keysFile().replace('.ndjson', `${end}.ndjson`), 'utf8');
+    expect(apart('-afresh')).toContain(second);
+    expect(apart('-afresh-2')).toMatch(new RegExp(`${third}.*${later}`, 's'));
+    expect(existsSync(keysFile().replace('.ndjson', '-afresh-3.ndjson'))).toBe(false);
+  },
+);
+
+it(
+  'where every session that has its key in the file was erased, the next backup has its keys',
+  PATIENCE,
+  async () => {
+    const gone = await callOf('u-1');
+    await parley('backup', 'a.tar');
+    await erase('u-1');
+    const id = await callOf('u-2');
+    await parley('backup', 'b.tar');
+    await parley('restore', 'b.tar', '--data-dir', join(folder, 'restored'));
+    await parley('restore', 'a.tar', '--data-dir', join(folder, 'older'));
+    expect((await restoredSessions(join(folder, 'restored'), id))[0]?.wrapped_key).not.toBeNull();
+    expect((await restoredSessions(join(folder, 'older'), gone))[0]?.wrapped_key).toBeNull();
+  },
+);
+
+it.each([
+  ['of another deployment', 'other', ''],
+  ['that is damaged', 'own', 'cannot be read'],
+])(
+  'security 18: at the place a backup is from, a database %s does not stand in for the keys beside it',
+  PATIENCE,
+  async (_what, credentials, told) => {
+    const id = await callOf('u-1');
+    await parley('backup', 'a.tar');
+    mkdirSync(join(folder, 'database'));
+    if (credentials === 'own')
+      writeFileSync(join(folder, 'database', 'database.sqlite'), 'no database at all '.repeat(500));
+    else {
+      rmSync(join(folder, 'credentials.json'));
+      loadCredentials(readSettings({ DATA_DIR: folder }));
+      await api.context.models.sessions.updateMany({}, { $set: { wrapped_key: null } });
+      await store.database.copyTo?.(join(folder, 'database', 'database.sqlite'));
+    }
+    const ran = await runParley(['restore', 'a.tar', '--data-dir', join(folder, 'restored')], {
+      folder,
+      environment: {},
+    });
+    expect(ran).toMatchObject({ code: 0, err: told === '' ? '' : expect.stringContaining(told) });
+    expect((await restoredSessions(join(folder, 'restored'), id))[0]?.wrapped_key).not.toBeNull();
+  },
+);
+
+it(
+  'security 18: keys that are not those of the backup are refused with the option that names others',
+  PATIENCE,
+  async () => {
+    const id = await callOf('u-1');
+    await parley('backup', 'a.tar');
+    const wrong = JSON.stringify({ session_id: id, wrapped_key: Buffer.alloc(60).toString('base64') });
+    writeFileSync(join(folder, 'wrong.ndjson'), `${wrong}\n`);
+    const { code, err } = await runParley(
+      ['restore', 'a.tar', '--data-dir', join(folder, 'restored'), '--keys', 'wrong.ndjson'],
+      {
+        folder,
+        environment: {},
+      },
+    );
+    expect([code, err]).toEqual([2, expect.stringContaining('--keys')]);
+  },
+);
+
+it('security 18: what an interrupted restore left behind is no part of the next one', PATIENCE, async () => {
+  const id = await callOf('u-1');
+  await parley('backup', 'a.tar');
+  const left = join(folder, 'restored', 'database');
+  mkdirSync(left, { recursive: true });
+  const other = new DatabaseSync(join(folder, 'other.sqlite'));
+  other.exec('PRAGMA journal_mode=WAL; CREATE TABLE stale (id); INSERT INTO stale VALUES (1)');
+  copyFileSync(join(folder, 'other.sqlite-wal'), join(left, 'database.sqlite.partial-wal'));
+  other.close();
+  await parley('restore', 'a.tar', '--data-dir', join(folder, 'restored'));
+  expect((await restoredSessions(join(folder, 'restored'), id))[0]?.wrapped_key).not.toBeNull();
+});

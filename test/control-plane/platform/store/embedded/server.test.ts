@@ -1,0 +1,296 @@
+/**
+ * The server alone, with a reader on the same thread: group commit, failing disks, long reads, broken
+ * clients.
+ */
+import { once } from 'node:events';
+import { copyFileSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Binary, deserialize, Long, serialize } from 'bson';
+import mongoose, { type Connection } from 'mongoose';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { systemClock } from '#base/clock.ts';
+import type { Store } from '#control-plane/platform/store/embedded/documents.ts';
+import { Reader } from '#control-plane/platform/store/embedded/reader.ts';
+import { StoreServer } from '#control-plane/platform/store/embedded/server.ts';
+import { openReadOnlyStore, openStore } from '#control-plane/platform/store/embedded/store.ts';
+import { ManualClock } from '../../../../fakes/manual-clock.ts';
+
+interface Doc {
+  _id: number | string;
+  [field: string]: unknown;
+}
+
+let directory: string;
+let path: string;
+let store: Store;
+let readOnly: Store;
+let server: StoreServer;
+let connection: Connection;
+let handedOver: number;
+const sockets: Socket[] = [];
+
+beforeEach(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'parley-server-'));
+  path = join(directory, 's.sock');
+  store = openStore(join(directory, 'd.sqlite'));
+  readOnly = openReadOnlyStore(join(directory, 'd.sqlite'));
+  const reader = new Reader(readOnly, systemClock);
+  handedOver = 0;
+  const link = {
+    run: async (message: Buffer) => {
+      handedOver += 1;
+      return reader.answer(message);
+    },
+  };
+  // It empties its log only when a test lets time pass.
+  server = new StoreServer({ store, reader: link, clock: new ManualClock(), expiryMs: 60_000 });
+  await server.listen(path);
+  connection = await mongoose
+    .createConnection(`mongodb://${encodeURIComponent(path)}/?directConnection=true`, { dbName: 'test' })
+    .asPromise();
+});
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  await connection.close();
+  await server.close();
+  readOnly.sqlite.close();
+  store.sqlite.close();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+function things() {
+  return connection.collection<Doc>('things');
+}
+
+/** One command over a socket of its own, as no driver would send it. */
+async function rawCommand(command: Record<string, unknown>): Promise<Record<string, unknown>> {
+  const socket = connect(path);
+  sockets.push(socket);
+  const body = serialize(command);
+  const head = Buffer.alloc(21);
+  head.writeInt32LE(head.length + body.length, 0);
+  head.writeInt32LE(2013, 12);
+  socket.write(Buffer.concat([head, body]));
+  const [reply] = (await once(socket, 'data')) as [Buffer];
+  return deserialize(reply.subarray(21));
+}
+
+it('writes of one moment share a commit, and each is answered after it', async () => {
+  let commits = 0;
+  const commit = store.sqlite.commit.bind(store.sqlite);
+  await things().insertOne({ _id: 'warm' });
+  store.sqlite.commit = () => {
+    if (store.sqlite.isWriting) commits += 1;
+    commit();
+  };
+  await Promise.all(Array.from({ length: 60 }, (_, index) => things().insertOne({ _id: index })));
+  expect(commits).toBeGreaterThan(0);
+  expect(commits).toBeLessThan(60);
+  expect(await things().countDocuments({})).toBe(61);
+});
+
+it('when the commit fails every write of the group is refused and none is kept', async () => {
+  await things().insertOne({ _id: 'before' });
+  const commit = store.sqlite.commit.bind(store.sqlite);
+  store.sqlite.commit = () => {
+    if (store.sqlite.isWriting) throw new Error('the disk said no');
+  };
+  const results = await Promise.allSettled([
+    things().insertOne({ _id: 1 }),
+    things().updateOne({ _id: 'before' }, { $set: { n: 1 } }),
+    connection.collection('new').insertOne({ n: 1 }),
+    things().createIndex({ n: 1 }),
+  ]);
+  expect(results.map((result) => result.status)).toEqual(Array(4).fill('rejected'));
+  store.sqlite.commit = commit;
+  expect(await things().find({}).toArray()).toEqual([{ _id: 'before' }]);
+  expect(await things().listIndexes().toArray()).toHaveLength(1);
+  await connection.collection('new').insertOne({ n: 2 });
+  expect(await connection.collection('new').countDocuments({})).toBe(1);
+});
+
+it('a write sent again is answered, not repeated; one whose commit failed is done the second time', async () => {
+  const write = {
+    update: 'things',
+    updates: [{ q: { _id: 1 }, u: { $inc: { n: 1 } }, upsert: true }],
+    lsid: { id: new Binary(Buffer.alloc(16, 7), 4) },
+    txnNumber: Long.fromNumber(1),
+    $db: 'test',
+  };
+  const commit = store.sqlite.commit.bind(store.sqlite);
+  store.sqlite.commit = () => {
+    if (store.sqlite.isWriting) throw new Error('the disk said no');
+  };
+  expect(await rawCommand(write)).toMatchObject({ ok: 0 });
+  store.sqlite.commit = commit;
+  expect(await rawCommand(write)).toMatchObject({ ok: 1, n: 1 });
+  expect(await rawCommand(write)).toMatchObject({ ok: 1, n: 1 });
+  expect(await things().findOne({ _id: 1 })).toEqual({ _id: 1, n: 1 });
+  expect(await rawCommand({ ...write, txnNumber: Long.fromNumber(2) })).toMatchObject({ nModified: 1 });
+  expect(await things().findOne({ _id: 1 })).toEqual({ _id: 1, n: 2 });
+});
+
+it('on a full disk writes are refused with the reason, reads go on, and writing works again once there is room', async () => {
+  await things().insertOne({ _id: 'kept' });
+  const { page_count: pages } = store.sqlite.pragma('page_count') ?? {};
+  store.sqlite.pragma(`max_page_count=${Number(pages) + 2}`);
+  const big = Array.from({ length: 20 }, (_, index) => ({ _id: index, text: 'x'.repeat(20_000) }));
+  const refused = await Promise.allSettled(big.map((each) => things().insertOne(each)));
+  const reasons = refused.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
+  expect(reasons.length).toBeGreaterThan(0);
+  for (const reason of reasons)
+    expect(reason).toMatchObject({
+      code: 14_031,
+      codeName: 'OutOfDiskSpace',
+      message: expect.stringContaining('the disk is full'),
+    });
+  expect(await things().findOne({ _id: 'kept' })).toEqual({ _id: 'kept' });
+  expect(await things().countDocuments({})).toBe(1 + refused.length - reasons.length);
+  store.sqlite.pragma('max_page_count=1000000');
+  await things().insertOne({ _id: 'after' });
+  expect(await things().countDocuments({ _id: 'after' })).toBe(1);
+  expect(store.sqlite.pragma('integrity_check')).toEqual({ integrity_check: 'ok' });
+});
+
+it('short reads are answered by the writer, long ones and cursors by the reader, which sees every acknowledged write', async () => {
+  await things().createIndex({ team: 1, n: -1 });
+  await things().insertMany(
+    Array.from({ length: 1_000 }, (_, index) => ({ _id: index, team: index % 2, n: index })),
+  );
+  handedOver = 0;
+  expect(await things().find({ team: 1 }).sort({ n: -1 }).limit(50).toArray()).toHaveLength(50);
+  expect(await things().findOne({ _id: 500 })).toMatchObject({ n: 500 });
+  expect(await things().countDocuments({ team: 0 })).toBe(500);
+  expect(handedOver).toBe(0);
+  expect(await things().findOne({ unindexed: 1 })).toBeNull();
+  expect(handedOver).toBe(1);
+  expect(await things().find({}).toArray()).toHaveLength(1_000);
+  expect(handedOver).toBeGreaterThan(2);
+  for (let round = 0; round < 20; round++) {
+    await things().updateMany({}, { $inc: { n: 1_000 } } as never);
+    const [sum] = await things()
+      .aggregate([{ $group: { _id: null, n: { $sum: '$n' } } }])
+      .toArray();
+    expect(sum?.['n']).toBe(499_500 + (round + 1) * 1_000_000);
+  }
+});
+
+it('the reader follows new indexes and collections, and tells a cursor that its collection is gone', async () => {
+  await things().insertMany(
+    Array.from({ length: 600 }, (_, index) => ({ _id: index, tags: [index, -index] })),
+  );
+  expect(
+    await things()
+      .find({ tags: { $lt: 0 } })
+      .toArray(),
+  ).toHaveLength(599);
+  await things().createIndex({ tags: 1 });
+  expect(
+    await things()
+      .find({ tags: { $lt: 0 } })
+      .toArray(),
+  ).toHaveLength(599);
+  const cursor = things().find({}).batchSize(50);
+  await cursor.next();
+  await things().drop();
+  await expect(cursor.toArray()).rejects.toMatchObject({ code: 175 });
+  await things().insertOne({ _id: 'again' });
+  expect(await things().find({}).toArray()).toEqual([{ _id: 'again' }]);
+});
+
+it('a cursor that was closed or never was is an error of its own', async () => {
+  expect(await rawCommand({ getMore: Long.fromNumber(99), collection: 'things', $db: 'test' })).toMatchObject(
+    { ok: 0, code: 43 },
+  );
+  expect(
+    await rawCommand({ killCursors: 'things', cursors: [Long.fromNumber(99)], $db: 'test' }),
+  ).toMatchObject({ ok: 1 });
+});
+
+it.each([
+  ['nothing but noise', Buffer.from('GET / HTTP/1.1\r\n\r\n')],
+  [
+    'a length that is too large',
+    Buffer.from([0xff, 0xff, 0xff, 0x7f, 0, 0, 0, 0, 0, 0, 0, 0, 0xdd, 7, 0, 0]),
+  ],
+  [
+    'a section longer than its message',
+    Buffer.from([
+      30, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xdd, 7, 0, 0, 0, 0, 0, 0, 0, 99, 0, 0, 0, 0, 0, 0, 0, 0,
+    ]),
+  ],
+  ['an unknown operation', Buffer.from([16, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4])],
+])('%s ends its own connection and no other', async (_name, bytes) => {
+  const socket = connect(path);
+  sockets.push(socket);
+  socket.on('error', () => undefined);
+  socket.write(bytes);
+  await once(socket, 'close');
+  await things().insertOne({ _id: 1 });
+  expect(await things().countDocuments({})).toBe(1);
+});
+
+it('a message that arrives byte by byte is understood', async () => {
+  const socket = connect(path);
+  sockets.push(socket);
+  socket.setNoDelay(true);
+  const body = serialize({ ping: 1, $db: 'admin' });
+  const head = Buffer.alloc(21);
+  head.writeInt32LE(head.length + body.length, 0);
+  head.writeInt32LE(2013, 12);
+  const reply = once(socket, 'data');
+  for (const byte of Buffer.concat([head, body]))
+    await new Promise<void>((resolve) => socket.write(Buffer.from([byte]), () => resolve()));
+  expect(deserialize(((await reply) as [Buffer])[0].subarray(21))).toEqual({ ok: 1 });
+});
+
+it('an update looks at the indexes of what it touches, also through their filters and inside documents', async () => {
+  await things().createIndex({ a: 1 }, { partialFilterExpression: { 'state.name': 'open' } });
+  await things().createIndex({ 'deep.b': 1 });
+  await things().createIndex({ c: 1 }, { unique: true });
+  await things().insertOne({ _id: 1, a: 1, c: 1, deep: { b: 1 }, state: { name: 'open' } });
+  await things().insertOne({ _id: 2, a: 2, c: 2, deep: { b: 2 }, state: { name: 'shut' } });
+  const found = async (filter: object) => (await things().find(filter).toArray()).map(({ _id }) => _id);
+
+  await things().updateOne({ _id: 1 }, { $set: { 'state.name': 'shut' } });
+  await things().updateOne({ _id: 2 }, { $set: { state: { name: 'open' } } });
+  expect(await found({ a: { $gt: 0 }, 'state.name': 'open' })).toEqual([2]);
+  await things().updateOne({ _id: 2 }, { $set: { 'deep.b': 7 } });
+  expect(await found({ 'deep.b': 7 })).toEqual([2]);
+  expect(await found({ 'deep.b': 2 })).toEqual([]);
+  await things().updateOne({ _id: 1 }, { $rename: { c: 'd' } });
+  expect(await found({ c: 1 })).toEqual([]);
+  await expect(things().updateOne({ _id: 1 }, { $set: { c: 2 } })).rejects.toMatchObject({ code: 11_000 });
+  await expect(things().updateOne({ _id: 1 }, { $set: { '_id.part': 2 } })).rejects.toThrow();
+});
+
+it('a path into the _id is refused, and what was there before an update is told', async () => {
+  await things().insertOne({ _id: { part: 1 } as never, n: 1 });
+  await expect(things().updateOne({ n: 1 }, { $set: { '_id.part': 2 } })).rejects.toMatchObject({ code: 66 });
+  expect(await things().findOneAndUpdate({ n: 1 }, { $set: { n: 2 } }, { returnDocument: 'before' })).toEqual(
+    { _id: { part: 1 }, n: 1 },
+  );
+  expect(await things().findOne({})).toEqual({ _id: { part: 1 }, n: 2 });
+});
+
+it('security 18: a log that a crash left behind is emptied after the next start, with what was erased in it', async () => {
+  await things().insertOne({ _id: 1, text: 'erased' });
+  const file = join(directory, 'crashed.sqlite');
+  for (const end of ['', '-wal']) copyFileSync(join(directory, `d.sqlite${end}`), `${file}${end}`);
+  const crashed = openStore(file);
+  const clock = new ManualClock();
+  const next = new StoreServer({
+    store: crashed,
+    reader: { run: () => expect.unreachable() },
+    clock,
+    expiryMs: 60_000,
+  });
+  await next.listen(join(directory, 'next.sock'));
+  expect(statSync(`${file}-wal`).size).toBeGreaterThan(0);
+  await clock.advance(1_000);
+  expect(statSync(`${file}-wal`).size).toBe(0);
+  await next.close();
+  crashed.sqlite.close();
+});

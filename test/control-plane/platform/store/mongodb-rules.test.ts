@@ -1,0 +1,200 @@
+/** What is asked of a MongoDB, and what becomes of a request when it is away. */
+
+import type { Socket } from 'node:net';
+import mongoose from 'mongoose';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { systemClock } from '#base/clock.ts';
+import { createLogger, type Logger } from '#base/log.ts';
+import { faultOf } from '#control-plane/platform/http/problems.ts';
+import { type Database, openDatabase } from '#control-plane/platform/store/database.ts';
+import { buildIndexes, defineModels } from '#control-plane/platform/store/models.ts';
+import { startMongodbServer } from '../../../fakes/mongodb-server.ts';
+import { listenTcp } from '../../../fakes/tcp-server.ts';
+import { openTestStore } from '../../test-store.ts';
+import { withDatabase } from './open-test-database.ts';
+
+const PATIENCE = { timeout: 30_000 };
+const silent = createLogger({ level: 'silent', name: 'test' });
+const closers: (() => Promise<void> | void)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+async function open(mongodbUrl: string, logger: Logger = silent): Promise<Database> {
+  const database = await openDatabase({
+    mongodbUrl,
+    dataDir: '/nonexistent',
+    clock: systemClock,
+    logger,
+    onFatal: () => expect.unreachable(),
+  });
+  closers.push(() => database.close());
+  return database;
+}
+
+async function mongodb(...answers: Parameters<typeof startMongodbServer>) {
+  const server = await startMongodbServer(...answers);
+  closers.push(() => server.close());
+  return server;
+}
+
+/** A server that is no database. */
+async function listen(serve: (socket: Socket) => void): Promise<number> {
+  const { port, close } = await listenTcp(serve);
+  closers.push(close);
+  return port;
+}
+
+describe('the start', () => {
+  it.each([
+    ['5.0.31', false],
+    ['6.0.0', true],
+    ['8.0.4', true],
+  ])(
+    'store 6: MongoDB %s is taken: %s; an older one is named with its setting',
+    PATIENCE,
+    async (version, isTaken) => {
+      const { url } = await mongodb({ version });
+      if (isTaken) await expect(open(url)).resolves.toBeDefined();
+      else
+        await expect(open(url)).rejects.toThrow(
+          `MONGODB_URL: the database cannot be used: MongoDB 6.0 or newer is needed, this is ${version}`,
+        );
+    },
+  );
+
+  it(
+    'store 13: an address where nobody answers, or no database, ends it with one line that names the setting and repeats no password',
+    PATIENCE,
+    async () => {
+      const nonsense: ((socket: Socket) => void)[] = [
+        (socket) => void socket.resume(),
+        (socket) =>
+          void socket.on('data', () => socket.write('HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n')),
+        (socket) => void socket.write(Buffer.alloc(65_536, 0xa5)),
+        // A message that claims two gigabytes.
+        (socket) => void socket.write(Buffer.from('ffffff7f000000000000000001000000', 'hex')),
+      ];
+      const ports = [1, ...(await Promise.all(nonsense.map(listen)))];
+      const said = await Promise.all(
+        ports.map((port) => open(`mongodb://parley:planted@127.0.0.1:${port}/parley`).catch(String)),
+      );
+      expect(said).toEqual(
+        ports.map(() => expect.stringMatching(/^Error: MONGODB_URL: the database cannot be used: [^\n]+$/)),
+      );
+      expect(said.join()).not.toContain('planted');
+    },
+  );
+
+  it('store 13: directConnection to one of several members is warned of', PATIENCE, async () => {
+    const warn = vi.fn();
+    const logger = Object.assign(createLogger({ level: 'silent', name: 'test' }), {
+      warn,
+    }) as unknown as Logger;
+    await open((await mongodb({ members: 3 })).url, logger);
+    expect(warn.mock.calls.map(([, text]) => text)).toEqual([
+      expect.stringContaining('directConnection=true'),
+    ]);
+    warn.mockClear();
+    await open((await mongodb({ members: 1 })).url, logger);
+    expect(warn).not.toHaveBeenCalled();
+  });
+
+  it('store 13: an index with other options than now is built anew, and nothing else is touched', async () => {
+    const store = await openTestStore();
+    closers.push(() => store.close());
+    const { sessions, deliveries } = store.models;
+    await sessions.collection.dropIndex('agent_id_1_status_1');
+    await sessions.collection.createIndex({ agent_id: 1, status: 1 }, { sparse: true });
+    await sessions.collection.dropIndex('sip_call_id_1');
+    await sessions.collection.createIndex({ sip_call_id: 1 }, { name: 'older_name' });
+    const before = (await deliveries.collection.indexes()).length;
+    await buildIndexes(store.models);
+    const now = await sessions.collection.indexes();
+    expect(now.find(({ name }) => name === 'agent_id_1_status_1')?.sparse).toBeUndefined();
+    expect(
+      now.filter(({ key }) => JSON.stringify(key) === '{"sip_call_id":1}').map(({ name }) => name),
+    ).toEqual(['sip_call_id_1']);
+    expect(await deliveries.collection.indexes()).toHaveLength(before);
+  });
+});
+
+describe('a database that is away', () => {
+  it('store 7: a primary that hangs is given up within seconds, as unavailable', PATIENCE, async () => {
+    const server = await mongodb();
+    const models = defineModels((await open(server.url)).connection);
+    expect(await models.users.findById('nobody').lean()).toBeNull();
+    server.freeze();
+    const error = await models.users
+      .findById('nobody')
+      .lean()
+      .then(
+        () => null,
+        (caught: Error) => caught,
+      );
+    expect(faultOf(error!).code).toBe('database_unavailable');
+  });
+
+  const { MongoServerError, MongoWriteConcernError, MongoError, MongoErrorLabel } = mongoose.mongo;
+  const server = (code: number) => new MongoServerError({ message: 'm', code });
+  const labelled = Object.assign(new MongoError('m'), {});
+  labelled.addErrorLabel(MongoErrorLabel.RetryableWriteError);
+  it.each<[string, Error]>([
+    ['InterruptedDueToReplStateChange', server(11_602)],
+    ['InterruptedAtShutdown', server(11_600)],
+    ['PrimarySteppedDown', server(189)],
+    ['NotWritablePrimary', server(10_107)],
+    ['NotPrimaryNoSecondaryOk', server(13_435)],
+    [
+      'a write no majority has',
+      new MongoWriteConcernError({
+        ok: 1,
+        writeConcernError: { code: 64, errmsg: 'waiting for replication timed out' },
+      } as never),
+    ],
+    ['a cleared pool', Object.assign(new Error('m'), { name: 'MongoPoolClearedError' })],
+    ['whatever may be tried again', labelled],
+  ])('store 8: %s is answered as unavailable', (_, error) => {
+    expect(faultOf(error).code).toBe('database_unavailable');
+  });
+
+  it('store 8: a document that breaks a rule is no such error', () => {
+    expect(faultOf(server(11_000)).code).toBe('internal');
+    expect(faultOf(Object.assign(new Error('m'), { code: 189 })).code).toBe('internal');
+  });
+
+  it.each(['updateMany', 'deleteMany'] as const)(
+    'store 8: %s is made once more after a change of primary, and no third time',
+    async (operation) => {
+      const store = await openTestStore();
+      closers.push(() => store.close());
+      const { refusals } = store.models;
+      const spied = vi.spyOn(refusals.collection, operation);
+      const run = () =>
+        operation === 'updateMany'
+          ? refusals.updateMany({ team_id: 't' }, { $set: { message: 'm' } })
+          : refusals.deleteMany({ team_id: 't' });
+      spied.mockRejectedValueOnce(server(189));
+      await expect(run()).resolves.toMatchObject({ acknowledged: true });
+      expect(spied).toHaveBeenCalledTimes(2);
+      spied.mockRejectedValueOnce(server(189)).mockRejectedValueOnce(server(189));
+      await expect(run()).rejects.toThrow();
+      spied.mockRejectedValueOnce(server(11_000));
+      await expect(run()).rejects.toThrow();
+      expect(spied).toHaveBeenCalledTimes(5);
+      spied.mockRestore();
+    },
+  );
+});
+
+describe("the tests' own database", () => {
+  it.each([
+    ['mongodb://a:1,b:2,c:3/?replicaSet=rs0', 'mongodb://a:1,b:2,c:3/t?replicaSet=rs0'],
+    ['mongodb://127.0.0.1', 'mongodb://127.0.0.1/t'],
+    ['mongodb://u:p@a:1,b:2/parley?w=1', 'mongodb://u:p@a:1,b:2/t?w=1&authSource=parley'],
+    ['mongodb://u:p@a:1', 'mongodb://u:p@a:1/t?authSource=admin'],
+    ['mongodb+srv://u:p@a/x?authSource=y', 'mongodb+srv://u:p@a/t?authSource=y'],
+  ])('store 9: on %s signs in where it did', (url, expected) => {
+    expect(withDatabase(url, 't')).toBe(expected);
+  });
+});

@@ -1,0 +1,134 @@
+/** A Redis that answers nonsense, at the start and while the product runs. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { afterEach, expect, it } from 'vitest';
+import { systemClock } from '#base/clock.ts';
+import { createLogger } from '#base/log.ts';
+import { faultOf } from '#control-plane/platform/http/problems.ts';
+import { connectSharedCoordination } from '#control-plane/platform/store/shared.ts';
+import { listenTcp } from '../../../fakes/tcp-server.ts';
+import { freeTcpPort } from '../../../free-port.ts';
+import { itNeeds } from '../../../needs.ts';
+
+const PATIENCE = { timeout: 30_000 };
+const logger = createLogger({ level: 'silent', name: 'test' });
+const closers: (() => Promise<unknown> | void)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+async function listen(serve: (socket: Socket) => void): Promise<number> {
+  const { port, close } = await listenTcp(serve);
+  closers.push(close);
+  return port;
+}
+
+async function startRedis(): Promise<number> {
+  const port = await freeTcpPort();
+  const redis: ChildProcess = spawn(
+    'redis-server',
+    ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'],
+    {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    },
+  );
+  closers.push(async () => {
+    redis.kill('SIGKILL');
+    await once(redis, 'exit');
+  });
+  for await (const line of redis.stdout ?? [])
+    if (String(line).includes('Ready to accept connections')) return port;
+  throw new Error('redis-server did not start');
+}
+
+async function join(port: number) {
+  const coordination = await connectSharedCoordination({
+    url: `redis://127.0.0.1:${port}`,
+    clock: systemClock,
+    logger,
+  });
+  closers.push(() => coordination.close());
+  return coordination;
+}
+
+it(
+  'store 13: an address where no Redis answers sense ends the start with one line that names REDIS_URL',
+  PATIENCE,
+  async () => {
+    const nonsense: ((socket: Socket) => void)[] = [
+      (socket) => void socket.resume(),
+      (socket) => void socket.on('data', () => socket.write('HTTP/1.1 400 Bad Request\r\n\r\n')),
+      (socket) => void socket.on('data', () => socket.write(Buffer.alloc(65_536, 0xa5))),
+      (socket) => void socket.on('data', () => socket.write('$999999999999\r\n')),
+      (socket) => void socket.on('data', () => socket.destroy()),
+    ];
+    const ports = [1, ...(await Promise.all(nonsense.map(listen)))];
+    const said = await Promise.all(
+      ports.map((port) =>
+        connectSharedCoordination({
+          url: `redis://:planted@127.0.0.1:${port}`,
+          clock: systemClock,
+          logger,
+        }).catch(String),
+      ),
+    );
+    expect(said).toEqual(
+      ports.map(() => expect.stringMatching(/^Error: REDIS_URL: the Redis cannot be used: [^\n]+$/)),
+    );
+    expect(said.join()).not.toContain('planted');
+  },
+);
+
+itNeeds(['redis-server'])(
+  'store 13: a Redis that turns to nonsense is answered as unavailable, limits let pass, and nothing breaks',
+  PATIENCE,
+  async () => {
+    const redis = await startRedis();
+    let isOdd = false;
+    const port = await listen((client) => {
+      const upstream = connect(redis, '127.0.0.1').on('error', () => undefined);
+      client
+        .on('data', (chunk) => (isOdd ? client.write('?nonsense\r\n') : upstream.write(chunk)))
+        .on('close', () => upstream.destroy());
+      upstream.on('data', (chunk) => client.write(chunk)).on('close', () => client.destroy());
+    });
+    const coordination = await join(port);
+    expect(await coordination.claim('a', 1_000)).toBe(true);
+    isOdd = true;
+    for (const ask of [
+      () => coordination.claim('b', 1_000),
+      () => coordination.find('b'),
+      () => coordination.publish('c', 1),
+    ]) {
+      const error = await ask().then(
+        () => null,
+        (caught: Error) => caught,
+      );
+      expect(faultOf(error!)).toMatchObject({ code: 'redis_unavailable', status: 503 });
+    }
+    expect(await coordination.countInWindow('d', 1, 60_000)).toMatchObject({ allowed: true });
+    isOdd = false;
+    await expect
+      .poll(() => coordination.claim('e', 1_000).catch(() => false), { timeout: 15_000 })
+      .toBe(true);
+  },
+);
+
+itNeeds(['redis-server'])(
+  'store 13: a message that is no JSON is passed over, and the next one is heard',
+  PATIENCE,
+  async () => {
+    const port = await startRedis();
+    const coordination = await join(port);
+    const heard: unknown[] = [];
+    await coordination.subscribe('news', (message) => heard.push(message));
+    const stranger = connect(port, '127.0.0.1');
+    await once(stranger, 'connect');
+    stranger.write('PUBLISH parley:news {oops\r\n');
+    await once(stranger, 'data');
+    stranger.destroy();
+    await coordination.publish('news', { a: 1 });
+    await expect.poll(() => heard).toEqual([{ a: 1 }]);
+  },
+);

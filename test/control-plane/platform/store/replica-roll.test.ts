@@ -1,0 +1,118 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Clock } from '#base/clock.ts';
+import { createLogger } from '#base/log.ts';
+import { type Enrolled, enrol } from '#control-plane/platform/store/replica-roll.ts';
+import { ManualClock } from '../../../fakes/manual-clock.ts';
+import { openTestStore, type TestStore } from '../../test-store.ts';
+
+const logger = createLogger({ level: 'silent', name: 'test' });
+
+let store: TestStore;
+let clock: ManualClock;
+let enrolled: Enrolled[];
+/** What replicas have told and the store has not taken yet. */
+let told: Promise<unknown>[];
+
+beforeAll(async () => {
+  store = await openTestStore();
+});
+afterAll(() => store.close());
+beforeEach(() => {
+  clock = new ManualClock();
+  enrolled = [];
+  told = [];
+});
+afterEach(async () => {
+  for (const replica of enrolled) await replica.close();
+  await Promise.all(told);
+  await store.models.replicas.deleteMany({});
+});
+
+/** Starts a replica; while it waits, time goes by for everybody. Its place, or why it was refused. */
+async function start(id: string, isShared: boolean): Promise<Enrolled | string> {
+  const { replicas } = store.models;
+  const sleep = async (ms: number) => {
+    await clock.advance(ms);
+    await Promise.all(told.splice(0));
+  };
+  const updateOne = (...args: Parameters<typeof replicas.updateOne>) => {
+    const telling = replicas.updateOne(...args).exec();
+    told.push(telling);
+    return telling;
+  };
+  const watched = {
+    updateOne,
+    find: replicas.find.bind(replicas),
+    deleteOne: replicas.deleteOne.bind(replicas),
+  } as unknown as typeof replicas;
+  const waiting: Clock = {
+    now: () => clock.now(),
+    wallTime: () => clock.wallTime(),
+    every: clock.every.bind(clock),
+    after: clock.after.bind(clock),
+    sleep,
+  };
+  try {
+    const place = await enrol({ models: { replicas: watched }, clock: waiting, logger }, { id, isShared });
+    enrolled.push(place);
+    return place;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+const ids = async () => (await store.models.replicas.find({}).lean()).map(({ _id }) => _id).sort();
+
+describe('the roll of replicas (REDIS_URL)', () => {
+  it('one that coordinates with itself is alone; a second is told what to set, and leaves nothing behind', async () => {
+    expect(await start('a', false)).not.toBeTypeOf('string');
+    expect(await start('b', false)).toBe(
+      'REDIS_URL: another control plane works on this database (a): set the same REDIS_URL for every replica',
+    );
+    expect(await start('c', true)).toContain('a control plane without it works on this database (a)');
+    expect(await ids()).toEqual(['a']);
+  });
+
+  it('any number that share a Redis work together; one that does not is refused', async () => {
+    for (const id of ['a', 'b', 'c']) expect(await start(id, true)).not.toBeTypeOf('string');
+    expect(await start('d', false)).toContain('set the same REDIS_URL');
+    expect(await ids()).toEqual(['a', 'b', 'c']);
+  });
+
+  it('one that was killed stands in nobody’s way, and one that stopped even less', async () => {
+    await store.models.replicas.create({
+      _id: 'killed',
+      is_shared: false,
+      started_at: now(-1_000),
+      seen_at: now(-1_000),
+    });
+    const before = clock.now();
+    expect(await start('a', false)).not.toBeTypeOf('string');
+    expect(clock.now() - before).toBeGreaterThan(5_000);
+    await enrolled.pop()?.close();
+    await store.models.replicas.deleteOne({ _id: 'killed' });
+    const again = clock.now();
+    expect(await start('b', false)).not.toBeTypeOf('string');
+    expect(clock.now() - again).toBeLessThan(2_000);
+  });
+
+  it('one that starts again after a kill does not wait for itself', async () => {
+    await store.models.replicas.create({
+      _id: 'a',
+      is_shared: false,
+      started_at: now(-1_000),
+      seen_at: now(),
+    });
+    const before = clock.now();
+    expect(await start('a', false)).not.toBeTypeOf('string');
+    expect(clock.now() - before).toBeLessThan(2_000);
+  });
+
+  it('every query has its index', async () => {
+    const plan = await store.models.replicas.find({ seen_at: { $gt: now() } }).explain('queryPlanner');
+    expect(JSON.stringify(plan)).not.toContain('COLLSCAN');
+  });
+});
+
+function now(ms = 0): Date {
+  return new Date(clock.wallTime() + ms);
+}

@@ -1,0 +1,176 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type Blobs, openBlobs } from '#media/blobs/blobs.ts';
+import { S3_CREDENTIALS, type S3Server, startS3Server } from '../../fakes/s3-server.ts';
+
+let directory: string;
+let s3: S3Server;
+
+beforeEach(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'parley-blobs-'));
+  s3 = await startS3Server();
+});
+afterEach(async () => {
+  await s3.close();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+const STORES: readonly [string, () => Blobs][] = [
+  ['a directory', () => openBlobs(join(directory, 'blobs'))],
+  ['a directory as a url', () => openBlobs(pathToFileURL(directory).href)],
+  ['S3', () => openBlobs(`s3://calls?endpoint=${s3.endpoint}`, S3_CREDENTIALS)],
+  [
+    'S3 under a prefix',
+    () => openBlobs(`s3://calls/parley/blobs?endpoint=${s3.endpoint}&region=eu-west-1`, S3_CREDENTIALS),
+  ],
+];
+
+for (const [name, open] of STORES) {
+  describe(`blobs in ${name}`, () => {
+    it('gives back the bytes that were put, and null for what was not', async () => {
+      const blobs = open();
+      const bytes = randomBytes(200_000);
+      await blobs.put('recordings/s1/agent-000001.bin', bytes);
+      await blobs.put('empty', Buffer.alloc(0));
+      expect((await blobs.get('recordings/s1/agent-000001.bin'))?.equals(bytes)).toBe(true);
+      expect(await blobs.get('empty')).toEqual(Buffer.alloc(0));
+      expect(await blobs.get('recordings/s1/agent-000002.bin')).toBeNull();
+      expect(await blobs.get('recordings/s1')).toBeNull();
+    });
+
+    it('replaces what is put again', async () => {
+      const blobs = open();
+      await blobs.put('a', Buffer.from('one'));
+      await blobs.put('a', Buffer.from('two'));
+      expect(String(await blobs.get('a'))).toBe('two');
+      expect(await blobs.list('')).toEqual(['a']);
+    });
+
+    it('lists every key with a prefix, sorted, over more than one page', async () => {
+      const blobs = open();
+      expect(await blobs.list('none/')).toEqual([]);
+      const keys = ['s/1/a.bin', 's/1/b.bin', 's/1/c:1.bin', 's/10/a.bin', 's/2/x/y.bin', 't/1'];
+      for (const key of keys.toReversed()) await blobs.put(key, Buffer.from(key));
+      expect(await blobs.list('')).toEqual(keys);
+      expect(await blobs.list('s/1/')).toEqual(['s/1/a.bin', 's/1/b.bin', 's/1/c:1.bin']);
+      expect(await blobs.list('s/1')).toEqual(['s/1/a.bin', 's/1/b.bin', 's/1/c:1.bin', 's/10/a.bin']);
+      expect(await blobs.list('s/3/')).toEqual([]);
+    });
+
+    it('deletes one key, and does nothing for one that is not there', async () => {
+      const blobs = open();
+      await blobs.put('a/b', Buffer.from('x'));
+      await blobs.delete('a/b');
+      await blobs.delete('a/b');
+      expect(await blobs.get('a/b')).toBeNull();
+    });
+
+    it('deletes everything under a prefix and nothing beside it', async () => {
+      const blobs = open();
+      for (const key of ['s/1/a', 's/1/b', 's/1/c/d', 's/10/a', 's/2'])
+        await blobs.put(key, Buffer.from('x'));
+      await blobs.deletePrefix('s/1/');
+      expect(await blobs.list('')).toEqual(['s/10/a', 's/2']);
+      await blobs.deletePrefix('s/1');
+      expect(await blobs.list('')).toEqual(['s/2']);
+      await expect(blobs.deletePrefix('')).rejects.toThrow('needs a prefix');
+    });
+
+    it.each([
+      '',
+      '..',
+      '../x',
+      'a/../b',
+      '/etc/passwd',
+      'a//b',
+      'a/',
+      '.hidden',
+      'a\\b',
+      'a\0b',
+      'a b',
+      'x'.repeat(600),
+    ])('refuses the key %j', async (key) => {
+      const blobs = open();
+      await expect(blobs.put(key, Buffer.from('x'))).rejects.toThrow('not a blob key');
+      await expect(blobs.get(key)).rejects.toThrow('not a blob key');
+      await expect(blobs.delete(key)).rejects.toThrow('not a blob key');
+      if (key !== '' && key !== 'a/') await expect(blobs.deletePrefix(key)).rejects.toThrow('not a blob key');
+    });
+  });
+}
+
+describe('blobs in a directory', () => {
+  it('are readable by their owner alone', async () => {
+    await openBlobs(directory).put('a/b', Buffer.from('x'));
+    expect(statSync(join(directory, 'a')).mode & 0o777).toBe(0o700);
+    expect(statSync(join(directory, 'a/b')).mode & 0o777).toBe(0o600);
+  });
+
+  it('a failed write leaves neither a new blob nor a trace', async () => {
+    const blobs = openBlobs(directory);
+    await blobs.put('a/b/c', Buffer.from('x'));
+    await expect(blobs.put('a/b', Buffer.from('x'))).rejects.toThrow();
+    expect(readdirSync(join(directory, 'a'))).toEqual(['b']);
+  });
+
+  it('what an interrupted write left is never listed and goes with its directory', async () => {
+    const blobs = openBlobs(directory);
+    await blobs.put('a/b', Buffer.from('x'));
+    writeFileSync(join(directory, 'a', '.writing-0123'), 'half');
+    expect(await blobs.list('a/')).toEqual(['a/b']);
+    await blobs.deletePrefix('a/');
+    expect(existsSync(join(directory, 'a'))).toBe(false);
+  });
+});
+
+describe('blobs in S3', () => {
+  it('passing failures are tried again', async () => {
+    const blobs = openBlobs(`s3://calls?endpoint=${s3.endpoint}`, S3_CREDENTIALS);
+    s3.failures.push(503, 'hang-up', 500);
+    await blobs.put('a', Buffer.from('x'));
+    expect(s3.requests).toEqual(['PUT /calls/a', 'PUT /calls/a', 'PUT /calls/a', 'PUT /calls/a']);
+    expect(String(s3.objects.get('a'))).toBe('x');
+  });
+
+  it('a failure that lasts is an error that tells the status and no secret', async () => {
+    const blobs = openBlobs(`s3://calls?endpoint=${s3.endpoint}`, S3_CREDENTIALS);
+    s3.failures.push(503, 503, 503, 503, 503);
+    await expect(blobs.get('a')).rejects.toThrow('S3 get: 503 SlowDown');
+    expect(s3.requests).toHaveLength(4);
+  });
+
+  it('a refusal is not tried again', async () => {
+    const blobs = openBlobs(`s3://calls?endpoint=${s3.endpoint}`, {
+      ...S3_CREDENTIALS,
+      secretAccessKey: 'wrong',
+    });
+    await expect(blobs.put('a', Buffer.from('x'))).rejects.toThrow('S3 put: 403 SignatureDoesNotMatch');
+    expect(s3.requests).toHaveLength(1);
+  });
+
+  it('a missing bucket is an error, not a missing blob', async () => {
+    const blobs = openBlobs(`s3://other?endpoint=${s3.endpoint}`, S3_CREDENTIALS);
+    await expect(blobs.get('a')).rejects.toThrow('NoSuchBucket');
+    await expect(blobs.list('a')).rejects.toThrow('NoSuchBucket');
+  });
+
+  it('objects of others in the bucket are not listed', async () => {
+    const blobs = openBlobs(`s3://calls?endpoint=${s3.endpoint}`, S3_CREDENTIALS);
+    s3.objects.set('odd name & more', Buffer.from('x'));
+    await blobs.put('mine', Buffer.from('x'));
+    expect(await blobs.list('')).toEqual(['mine']);
+  });
+});
+
+it.each([
+  ['s3://bucket', undefined, 'AWS_ACCESS_KEY_ID'],
+  ['s3://', S3_CREDENTIALS, 's3://bucket'],
+  ['s3://bucket?endpoint=ftp://x', S3_CREDENTIALS, 'http'],
+  ['https://example.com/blobs', undefined, 'must be a directory or s3://'],
+] as const)('refuses to open %s', (url, credentials, message) => {
+  expect(() => openBlobs(url, credentials)).toThrow(message);
+});

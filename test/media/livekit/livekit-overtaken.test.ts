@@ -1,0 +1,113 @@
+/**
+ * What a leg does with data that overtakes the news of who is in the room: LiveKit sends the two on different
+ * ways, and a fake room decides which comes first.
+ */
+import { EventEmitter } from 'node:events';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { systemClock } from '#base/clock.ts';
+import type { LegEvent } from '#media/leg/leg.ts';
+import type { TransportLeg } from '#media/leg/leg-audio.ts';
+import { EventBatcher, unpackEvents } from '#media/leg/media-messages.ts';
+import { Pacer } from '#media/leg/pacer.ts';
+import { openLivekitSession } from '#media/livekit/livekit-leg.ts';
+import { SpeechDetector } from '#media/voice-activity/vad.ts';
+import { ManualClock } from '../../fakes/manual-clock.ts';
+
+/** The room as LiveKit's library for Node shows it. */
+class FakeRoom extends EventEmitter {
+  static last: FakeRoom;
+  readonly isConnected = false;
+  readonly remoteParticipants = new Map<string, unknown>();
+  readonly attributes: unknown[] = [];
+  readonly localParticipant = {
+    publishTrack: async () => undefined,
+    setAttributes: async (attributes: unknown) => void this.attributes.push(attributes),
+  };
+
+  constructor() {
+    super();
+    FakeRoom.last = this;
+  }
+
+  async connect(): Promise<void> {}
+
+  async disconnect(): Promise<void> {}
+}
+
+vi.mock('@livekit/rtc-node', async (original) => ({
+  ...(await original<typeof import('@livekit/rtc-node')>()),
+  Room: FakeRoom,
+  AudioSource: class {},
+  LocalAudioTrack: { createAudioTrack: () => ({ close: async () => undefined }) },
+}));
+
+const CALLER = { identity: 'user-1', trackPublications: new Map() };
+const STRANGER = { identity: 'somebody', trackPublications: new Map() };
+
+describe('a leg in a room whose data overtakes its news', () => {
+  const events = new EventBatcher();
+  const clock = new ManualClock();
+  const pacer = new Pacer(clock, () => undefined);
+  const detector = new SpeechDetector(systemClock, () => undefined);
+  const reported: LegEvent[] = [];
+  let leg: TransportLeg;
+  let room: FakeRoom;
+
+  beforeEach(async () => {
+    const shared = { clock, pacer, events, detector, audios: new Map(), log: () => undefined };
+    const options = {
+      leg: 1,
+      url: 'ws://nowhere',
+      token: '',
+      callerIdentity: CALLER.identity,
+      recording: null,
+      onClosed: () => undefined,
+    };
+    ({ leg } = await openLivekitSession(options, shared));
+    room = FakeRoom.last;
+  });
+  afterEach(async () => {
+    await leg.close();
+    reported.length = 0;
+  });
+
+  const send = (text: string, from: unknown) =>
+    room.emit('dataReceived', new TextEncoder().encode(text), from, 0, 'client-event');
+  const messages = () => {
+    const taken = events.take(Number.POSITIVE_INFINITY);
+    if (taken) reported.push(...(unpackEvents(taken.batch).get(1) ?? []));
+    return reported.filter((event) => event.type === 'message').map(({ text }) => text);
+  };
+
+  it('keeps what a caller who came back writes before it knows of the return, and hears it once and in order', () => {
+    room.emit('participantConnected', CALLER);
+    send('before', CALLER);
+    room.emit('participantDisconnected', CALLER);
+    send('first', undefined);
+    send('second', undefined);
+    expect(messages()).toEqual(['before']);
+    room.emit('participantConnected', CALLER);
+    send('third', CALLER);
+    expect(messages()).toEqual(['before', 'first', 'second', 'third']);
+  });
+
+  it('hears nobody else: neither another participant nor, with the caller there, one who is in no list', () => {
+    send('a stranger', STRANGER);
+    room.emit('participantConnected', CALLER);
+    send('a stranger', STRANGER);
+    send('nobody', undefined);
+    expect(messages()).toEqual([]);
+  });
+
+  it('tells no state while it reconnects, because to the client a state means that data arrives, and the newest one after it', () => {
+    const tell = (state: string) =>
+      leg.command({ do: 'sendMessage', json: JSON.stringify({ type: 'state', state }) });
+    tell('speaking');
+    room.emit('reconnecting');
+    tell('thinking');
+    tell('listening');
+    expect(room.attributes).toEqual([{ 'lk.agent.state': 'speaking' }]);
+    room.emit('reconnected');
+    expect(room.attributes).toEqual([{ 'lk.agent.state': 'speaking' }, { 'lk.agent.state': 'listening' }]);
+  });
+});

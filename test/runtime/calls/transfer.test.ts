@@ -1,0 +1,443 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { systemClock } from '#base/clock.ts';
+import { createEgressGuard } from '#base/egress.ts';
+import { createLogger } from '#base/log.ts';
+import { speak } from '#caller/spoken.ts';
+import { agentConfig } from '#config/agent-config.ts';
+import { decodeG711 } from '#media/dsp/g711.ts';
+import type { Leg, LegEvent } from '#media/leg/leg.ts';
+import type { MediaHost } from '#media/leg/media-host.ts';
+import type { RecordingEvent } from '#media/leg/recorder.ts';
+import { type FliteSynthesizer, openFlite } from '#media/speech/flite.ts';
+import type { RecognitionOptions, Recognizer } from '#media/speech/speech.ts';
+import { startMediaThread } from '#media/thread/start-media-thread.ts';
+import type { CallPlan, TransferRoute } from '#protocol/call-plan.ts';
+import { startTransfer, type Transfer } from '#runtime/calls/transfer.ts';
+import type { TurnFact } from '#runtime/turn/machine/turn-inputs.ts';
+import type { EmbeddedSignalling } from '#telephony/embedded/server.ts';
+import { dialOutboundCall, type OutboundCallRequest } from '#telephony/outbound-call.ts';
+import type { DialogFacts, Signalling } from '#telephony/signalling.ts';
+import { answerPhone } from '../../fakes/baresip.ts';
+import { openRtpPeer, type RtpPeer } from '../../fakes/rtp-peer.ts';
+import { connectTestWorker, startTestSignalling } from '../../fakes/signalling.ts';
+import { type PhoneManner, type SippPhone, startSippPhone } from '../../fakes/sipp-phone.ts';
+import { power, tone } from '../../fakes/tone.ts';
+import { describeNeeds, itNeeds } from '../../needs.ts';
+import { testPlan } from '../test-plan.ts';
+import { transferRoute } from './transfer-route.ts';
+
+const logger = createLogger({ level: 'silent', name: 'test' });
+const SALES = '+14155550123';
+const CALLER_HZ = 440;
+const HUMAN_HZ = 1_000;
+const AGENT_HZ = 600;
+/** Of a tone of this strength. */
+const HEARD = 100_000;
+/** Real signalling, real sound: everything here takes its time, on a busy machine much of it. */
+const WITHIN = { timeout: 30_000 };
+
+const heardBy = (peer: RtpPeer) =>
+  Int16Array.from(
+    peer.heard.flatMap(({ payload, payloadType }) => {
+      const samples = new Int16Array(payloadType === 0 ? payload.length : 0);
+      if (payloadType === 0) decodeG711('PCMU', payload, samples);
+      return [...samples];
+    }),
+  );
+const egress = createEgressGuard({ allow: [], clock: systemClock });
+const isLoud = (peer: RtpPeer) => peer.heard.some(({ peak }) => peak > 1_000);
+
+/**
+ * An engine that hears one sentence whenever somebody has spoken; the voice itself is found by the real
+ * detector.
+ */
+const hears = (text: string): Recognizer => ({
+  id: 'test',
+  givesInterims: false,
+  expectedFinalMs: 0,
+  open: ({ onEvent }: RecognitionOptions) => ({
+    write: () => undefined,
+    finalise: () => onEvent({ type: 'final', text, startMs: null, endMs: null, language: null }),
+    close: () => undefined,
+  }),
+});
+
+describeNeeds(['sipp'])('a transfer over the embedded signalling', () => {
+  let media: MediaHost;
+  let voice: FliteSynthesizer;
+  let server: EmbeddedSignalling;
+  let worker: Signalling;
+  let facts: Extract<TurnFact, { type: `transfer.${string}` }>[];
+  let phones: SippPhone[];
+  let peers: { caller: RtpPeer; human: RtpPeer };
+  let callerLeg: Leg;
+  let callerEvents: LegEvent[];
+  let recorded: RecordingEvent[];
+  /** As it is told of them. */
+  let persons: ({ readonly callId: string; readonly isJoined: boolean } | null)[];
+
+  beforeAll(async () => {
+    media = await startMediaThread({
+      rtpPortMin: 24_100,
+      rtpPortMax: 24_139,
+      iceServers: [],
+      clock: systemClock,
+      logger,
+    });
+    voice = await openFlite();
+    server = await startTestSignalling({
+      admit: async () => ({ action: 'reject', data: { status: 404, reason: 'Not Found' } }),
+    });
+    worker = await connectTestWorker(server);
+  });
+  afterAll(async () => {
+    worker.close();
+    await server.close();
+    await voice.close();
+    await media.close();
+  });
+  beforeEach(async () => {
+    facts = [];
+    phones = [];
+    callerEvents = [];
+    recorded = [];
+    persons = [];
+    peers = { caller: await openRtpPeer(), human: await openRtpPeer() };
+  });
+  afterEach(() => {
+    peers.caller.close();
+    peers.human.close();
+  });
+
+  const place = (request: OutboundCallRequest, signal: AbortSignal) =>
+    dialOutboundCall(
+      {
+        clock: systemClock,
+        media,
+        signalling: worker,
+        egress,
+        sipHost: '127.0.0.1',
+        sipPublicIp: undefined,
+        random: Math.random,
+      },
+      request,
+      signal,
+    );
+  async function phone(manner: PhoneManner, peer: RtpPeer): Promise<SippPhone> {
+    const started = await startSippPhone(manner, peer.port);
+    phones.push(started);
+    return started;
+  }
+
+  /** A caller on the line, an agent that transfers them, and the person at the other end. */
+  async function transfer(of: {
+    caller?: PhoneManner | { readonly uri: string };
+    human?: PhoneManner | { readonly uri: string };
+    destination?: object;
+    /** What the way to it says otherwise. */
+    route?: Partial<TransferRoute>;
+    recognizer?: Recognizer;
+    notes?: string;
+    /** Waited for between the answer and the transfer. */
+    talk?: () => Promise<void>;
+  }): Promise<Transfer> {
+    const uriOf = async (who: PhoneManner | { readonly uri: string }, name: string, peer: RtpPeer) =>
+      'uri' in who ? who.uri : `sip:${name}@${(await phone(who, peer)).address}`;
+    const caller = await uriOf(of.caller ?? { does: 'answer' }, 'caller', peers.caller);
+    const human = of.human ? await uriOf(of.human, SALES, peers.human) : '';
+    const request = {
+      toUri: caller,
+      fromNumber: '+15550100001',
+      headers: { 'X-Service-Session-Id': 's1' },
+      credentials: null,
+    };
+    const call = await place({ ...request, recording: null, ringMs: 20_000 }, new AbortController().signal);
+    if (call.outcome !== 'answered') throw new Error(call.outcome);
+    callerLeg = call.leg;
+    call.leg.listen((events) => void callerEvents.push(...events));
+    void peers.caller.speak(portOf(call.dialog.localSdp), tone(CALLER_HZ, 120_000));
+    await of.talk?.();
+    return startTransfer({
+      plan: planOf(of.destination ?? {}, { dial_uri: human, ...of.route }),
+      clock: systemClock,
+      logger,
+      caller: call.leg,
+      line: call,
+      mayTransfer: null,
+      placeCall: async (wanted, signal) => {
+        const placed = await place(wanted, signal);
+        if (placed.outcome === 'answered') humanDialog = placed.dialog;
+        return placed;
+      },
+      recognizer: of.recognizer ?? null,
+      synthesizer: voice,
+      destination: 0,
+      notes: of.notes ?? '',
+      tell: (fact) => facts.push(fact),
+      onPerson: (person) =>
+        persons.push(person && { callId: person.dialog.sipCallId, isJoined: person.isJoined }),
+      onRecording: (event) => recorded.push(event),
+    });
+  }
+  let humanDialog: DialogFacts | null = null;
+
+  function planOf(destination: object, way: Partial<TransferRoute>): CallPlan {
+    const plan = testPlan({ voice: { speed: 2 } });
+    const config = agentConfig.parse({
+      ...plan.config,
+      conversation: {
+        ...plan.config.conversation,
+        transfer_destinations: [{ phone_number: SALES, ...destination }],
+      },
+    });
+    const route = transferRoute({ number: SALES, headers: { 'X-Service-Session-Id': 's1' }, ...way });
+    return { ...plan, config, transfer: { from_number: '+15550100001', is_counted: false, routes: [route] } };
+  }
+
+  /** The caller hangs up on nobody: both phones end as their scenarios say. */
+  async function expectOver(): Promise<void> {
+    callerLeg.send({ do: 'close' });
+    for (const { ended } of phones) {
+      const { code, screen } = await ended;
+      expect(code, screen).toBe(0);
+    }
+    await expect.poll(() => server.metrics().dialogs, WITHIN).toBe(0);
+  }
+  const finished = () => expect.poll(() => facts.at(-1)?.type, WITHIN).toBe('transfer.finished');
+
+  /** Caller and human hear each other, and nobody hears themselves. */
+  async function expectJoined(): Promise<void> {
+    await expect.poll(() => facts.map(({ type }) => type), WITHIN).toEqual(['transfer.joined']);
+    const callId = humanDialog?.sipCallId;
+    expect(persons).toEqual([
+      { callId, isJoined: false },
+      { callId, isJoined: true },
+    ]);
+    void peers.human.speak(portOf(humanDialog?.localSdp ?? ''), tone(HUMAN_HZ, 60_000));
+    peers.caller.heard.length = 0;
+    peers.human.heard.length = 0;
+    await expect.poll(() => power(heardBy(peers.caller), HUMAN_HZ), WITHIN).toBeGreaterThan(HEARD);
+    await expect.poll(() => power(heardBy(peers.human), CALLER_HZ), WITHIN).toBeGreaterThan(HEARD);
+    expect(power(heardBy(peers.caller), CALLER_HZ)).toBeLessThan(power(heardBy(peers.caller), HUMAN_HZ) / 50);
+    expect(power(heardBy(peers.human), HUMAN_HZ)).toBeLessThan(power(heardBy(peers.human), CALLER_HZ) / 50);
+  }
+
+  /** The caller is off hold: hears the agent again, and nothing else. */
+  async function expectWithAgent(): Promise<void> {
+    const isQuiet = () =>
+      peers.caller.heard.length > 20 && peers.caller.heard.slice(-10).every(({ peak }) => peak <= 200);
+    await expect.poll(isQuiet, WITHIN).toBe(true);
+    peers.caller.heard.length = 0;
+    callerLeg.send({
+      do: 'play',
+      replyId: 'r',
+      pieceId: 0,
+      samples: tone(AGENT_HZ, 1_000),
+      marks: Int32Array.of(),
+      last: true,
+    });
+    await expect
+      .poll(() => peers.caller.heard.filter(({ peak }) => peak > 1_000).length, WITHIN)
+      .toBeGreaterThan(45);
+    expect(power(heardBy(peers.caller), AGENT_HZ)).toBeGreaterThan(HEARD);
+    expect(power(heardBy(peers.caller), CALLER_HZ)).toBeLessThan(power(heardBy(peers.caller), AGENT_HZ) / 50);
+  }
+
+  /** What the person said is on record, the caller is not on that track. */
+  function expectHumanRecorded(): void {
+    const samples = Int16Array.from(recorded.flatMap((event) => [...event.samples]));
+    expect(new Set(recorded.map(({ track }) => track))).toEqual(new Set(['human']));
+    expect(power(samples, HUMAN_HZ)).toBeGreaterThan(HEARD);
+    expect(power(samples, CALLER_HZ)).toBeLessThan(power(samples, HUMAN_HZ) / 50);
+  }
+
+  itNeeds(['baresip'])(
+    'cold: a real phone takes the REFER and calls the person itself; the two hear each other',
+    async () => {
+      const [caller, human] = [
+        await answerPhone(tone(CALLER_HZ, 60_000)),
+        await answerPhone(tone(HUMAN_HZ, 60_000)),
+      ];
+      try {
+        // A second of the call with the agent: the phone names its recordings by the second.
+        await transfer({
+          caller,
+          human,
+          talk: () => expect.poll(() => caller.heard().length, WITHIN).toBeGreaterThan(9_000),
+        });
+        await finished();
+        expect(facts).toEqual([{ type: 'transfer.finished', isDone: true, message: '' }]);
+        callerLeg.send({ do: 'close' });
+        await expect.poll(() => power(human.heard(), CALLER_HZ), WITHIN).toBeGreaterThan(HEARD);
+        await human.hangUp();
+        await expect.poll(() => power(caller.heard(), HUMAN_HZ), WITHIN).toBeGreaterThan(HEARD);
+        expect(power(caller.heard(), CALLER_HZ)).toBeLessThan(power(caller.heard(), HUMAN_HZ) / 50);
+        expect(power(human.heard(), HUMAN_HZ)).toBeLessThan(power(human.heard(), CALLER_HZ) / 50);
+        await expect.poll(() => server.metrics().dialogs, WITHIN).toBe(0);
+      } finally {
+        await Promise.all([caller.close(), human.close()]);
+      }
+    },
+    60_000,
+  );
+
+  it('cold: the carrier takes the REFER and the one called answers', async () => {
+    await transfer({
+      caller: { does: 'refer', to: `sip:\\${SALES}@`, status: 202, notifies: [100, 180, 200] },
+    });
+    await finished();
+    expect(facts).toEqual([{ type: 'transfer.finished', isDone: true, message: '' }]);
+    await expectOver();
+  }, 40_000);
+
+  it('cold: the one the carrier called is busy; the agent has the caller back', async () => {
+    await transfer({ caller: { does: 'refer', to: SALES.slice(1), status: 202, notifies: [100, 486] } });
+    await finished();
+    expect(facts).toEqual([{ type: 'transfer.finished', isDone: false, message: 'The person is busy.' }]);
+    await expectWithAgent();
+    await expectOver();
+  }, 40_000);
+
+  it('cold: the carrier refuses the REFER; the worker dials and joins the two, and the human is on record', async () => {
+    const running = await transfer({
+      caller: { does: 'refer', to: SALES.slice(1), status: 405, notifies: [] },
+      human: { does: 'answer' },
+    });
+    await expectJoined();
+    await running.stop();
+    expectHumanRecorded();
+    await expectOver();
+  }, 60_000);
+
+  it('security 4: cold, to a host that the carrier is not to be sent to: the carrier is not asked, the worker dials and joins the two', async () => {
+    const running = await transfer({
+      caller: { does: 'answer' },
+      human: { does: 'answer' },
+      route: { is_referable: false },
+    });
+    await expectJoined();
+    await running.stop();
+    await expectOver();
+  }, 40_000);
+
+  it('security 12: cold, to a host that may not be dialled: nobody is called, the model is told why, and the agent has the caller back', async () => {
+    const route = {
+      dial_uri: 'sip:desk@127.0.0.1:9',
+      is_referable: false,
+      guard: { trunk: '', trusted: [] },
+    };
+    await transfer({ caller: { does: 'answer' }, route });
+    await finished();
+    expect(facts).toEqual([
+      {
+        type: 'transfer.finished',
+        isDone: false,
+        message: 'The destination cannot be called: The host is not a public address.',
+      },
+    ]);
+    await expectWithAgent();
+    await expectOver();
+  }, 40_000);
+
+  it('cold: the carrier refuses and no call can be placed', async () => {
+    await transfer({ caller: { does: 'refer', to: SALES.slice(1), status: 603, notifies: [] } });
+    await finished();
+    expect(facts).toEqual([
+      { type: 'transfer.finished', isDone: false, message: 'The carrier refused the transfer.' },
+    ]);
+    await expectWithAgent();
+    await expectOver();
+  }, 40_000);
+
+  it('cold: the carrier refuses, and the one the worker calls is busy: the agent has the caller back', async () => {
+    await transfer({
+      caller: { does: 'refer', to: SALES.slice(1), status: 405, notifies: [] },
+      human: { does: 'refuse', status: 486 },
+    });
+    await finished();
+    expect(facts).toEqual([{ type: 'transfer.finished', isDone: false, message: 'The person is busy.' }]);
+    await expectWithAgent();
+    await expectOver();
+  }, 40_000);
+
+  it('warm: the caller hears music, the human is briefed and says yes, and they are joined', async () => {
+    const running = await transfer({
+      destination: { mode: 'warm' },
+      human: { does: 'answer' },
+      recognizer: hears('yes, go ahead'),
+      notes: 'They want a refund.',
+    });
+    await expect.poll(() => isLoud(peers.human), WITHIN).toBe(true);
+    expect(isLoud(peers.caller)).toBe(true);
+    expect(facts).toEqual([]);
+    answerWhenAsked();
+    await expectJoined();
+    await running.stop();
+    expectHumanRecorded();
+    await expectOver();
+  }, 60_000);
+
+  it.each([
+    ['no', hears('no, I am in a meeting'), 'cannot take the call'],
+    ['voicemail', hears('please leave a message after the tone'), 'voicemail'],
+  ])(
+    'warm: the human answers %s and is hung up on; the caller is back with the agent',
+    async (_, recognizer, message) => {
+      await transfer({
+        destination: { mode: 'warm', warm_briefing_instructions: 'Be brief.' },
+        human: { does: 'answer' },
+        recognizer,
+        notes: 'A refund.',
+      });
+      await expect.poll(() => isLoud(peers.human), WITHIN).toBe(true);
+      answerWhenAsked();
+      await finished();
+      expect(facts).toEqual([
+        { type: 'transfer.finished', isDone: false, message: expect.stringContaining(message) },
+      ]);
+      await expect.poll(() => persons.at(-1), WITHIN).toBeNull();
+      await expectWithAgent();
+      await expectOver();
+    },
+    60_000,
+  );
+
+  it('warm: the human does not take the phone', async () => {
+    await transfer({
+      destination: { mode: 'warm' },
+      human: { does: 'refuse', status: 480 },
+      recognizer: hears('yes'),
+    });
+    await finished();
+    expect(facts).toEqual([{ type: 'transfer.finished', isDone: false, message: 'Nobody answered.' }]);
+    await expectWithAgent();
+    await expectOver();
+  }, 40_000);
+
+  it('warm: a caller who hangs up on hold: the human is told, then hung up on', async () => {
+    const running = await transfer({
+      destination: { mode: 'warm' },
+      human: { does: 'answer' },
+      recognizer: hears('yes'),
+    });
+    await expect.poll(() => isLoud(peers.human), WITHIN).toBe(true);
+    const before = peers.human.heard.length;
+    await running.stop();
+    await phones[1]?.ended;
+    expect(peers.human.heard.slice(before).filter(({ peak }) => peak > 1_000).length).toBeGreaterThan(20);
+    expect(facts).toEqual([]);
+    await expectOver();
+  }, 60_000);
+
+  /** The human says something again and again, as real people do until they are understood. */
+  function answerWhenAsked(): void {
+    const words = speak('yes, go ahead.', { rateHz: 8_000, beforeMs: 300, afterMs: 1_500 }).samples;
+    const repeated = new Int16Array(words.length * 12);
+    for (let n = 0; n < 12; n++) repeated.set(words, n * words.length);
+    void peers.human.speak(portOf(humanDialog?.localSdp ?? ''), repeated);
+  }
+});
+
+function portOf(sdp: string): number {
+  return Number(/m=audio (\d+)/.exec(sdp)?.[1]);
+}

@@ -1,0 +1,136 @@
+/**
+ * How a warm transfer joins the two (`warm_connect`), in virtual time: the person called answers and says
+ * nothing.
+ */
+import { pino } from 'pino';
+import { expect, it } from 'vitest';
+import type { Recognizer } from '#media/speech/speech.ts';
+import { consultPhrases } from '#runtime/calls/consult-phrases.ts';
+import { startTransfer } from '#runtime/calls/transfer.ts';
+import type { Within } from '#runtime/event-loop/within.ts';
+import type { TurnFact } from '#runtime/turn/machine/turn-inputs.ts';
+import { SimulatedClock } from '#test/simulation/simulated-clock.ts';
+import { createSpokenWords, SIMULATED_RATE_HZ, SimulatedLeg } from '#test/simulation/simulated-leg.ts';
+import { planOf } from '../turn/settings-script.ts';
+
+/** Nothing is to be understood of somebody who says nothing. */
+const EARS: Recognizer = {
+  id: 'test',
+  givesInterims: false,
+  expectedFinalMs: 0,
+  open: () => ({ write: () => undefined, finalise: () => undefined, close: () => undefined }),
+};
+
+it.each([
+  ['confirm', { type: 'transfer.finished', isDone: false }],
+  ['direct', { type: 'transfer.joined' }],
+  ['briefing', { type: 'transfer.joined' }],
+])(
+  'warm_connect %s: whoever says nothing is joined, or asked and hung up on',
+  async (warm_connect, outcome) => {
+    const { facts, played } = await transferTo(warm_connect, EARS, () => undefined);
+    expect(played).toBeGreaterThan(0);
+    expect(facts).toMatchObject([outcome]);
+  },
+);
+
+it('the caller is back with the agent where the person hangs up in the moment of their answer', async () => {
+  const { facts } = await transferTo('direct', null, (human) => human.close('remote'));
+  expect(facts).toEqual([
+    { type: 'transfer.finished', isDone: false, message: 'The person was reached and hung up.' },
+  ]);
+});
+
+it('the briefing is made for this caller; the question that is put again is the same in every call', async () => {
+  const { lines } = await transferTo('confirm', EARS, () => undefined);
+  const { declined, question } = consultPhrases('en');
+  const fixed = lines.filter(({ isFixed }) => isFixed).map(({ text }) => text);
+  expect([...new Set(fixed)].join(' ')).toBe([question, declined].join(' '));
+  expect(lines[0]?.isFixed).toBe(false);
+});
+
+it('security 3: a briefing is worded in the name of the call, and what the person’s leg tells is taken in it', async () => {
+  const { named } = await transferTo('briefing', EARS, () => undefined);
+  expect(new Set(named.wordings)).toEqual(new Set([true]));
+  const gone = await transferTo('direct', EARS, (human) => human.close('remote'));
+  expect(gone.named.goings).toEqual([true]);
+});
+
+/** Transfers a caller until the first thing comes of it. */
+async function transferTo(
+  warm_connect: string,
+  recognizer: Recognizer | null,
+  onAnswer: (human: SimulatedLeg) => void,
+): Promise<{
+  readonly facts: readonly TurnFact[];
+  readonly played: number;
+  readonly lines: readonly { readonly text: string; readonly isFixed: boolean | undefined }[];
+  /** Of every piece that was worded, and every person that went: whether that was done in the call's name. */
+  readonly named: { readonly wordings: readonly boolean[]; readonly goings: readonly boolean[] };
+}> {
+  const clock = new SimulatedClock();
+  const words = createSpokenWords();
+  const openLeg = () => new SimulatedLeg({ clock, words, latencyMs: 1 });
+  const human = openLeg();
+  const facts: TurnFact[] = [];
+  const lines: { text: string; isFixed: boolean | undefined }[] = [];
+  const [wordings, goings]: [boolean[], boolean[]] = [[], []];
+  let isNamed = false;
+  const within: Within = (work) => {
+    const before = isNamed;
+    isNamed = true;
+    try {
+      return work();
+    } finally {
+      isNamed = before;
+    }
+  };
+  startTransfer({
+    plan: planOf({ conversation: { transfer_destinations: [{ mode: 'warm', warm_connect }] } }),
+    clock,
+    logger: pino({ level: 'silent' }),
+    caller: openLeg(),
+    line: null,
+    mayTransfer: null,
+    placeCall: async () => {
+      const party = {
+        localParty: '',
+        remoteParty: '',
+        remoteTarget: '',
+        localContact: '',
+        localSdp: '',
+        remoteSdp: '',
+      };
+      const dialog = { sipCallId: 'y', localTag: '', remoteTag: '', ...party, routeSet: [], localCseq: 1 };
+      onAnswer(human);
+      // Whatever the leg tells is there before anybody listens.
+      await clock.sleep(5);
+      return { outcome: 'answered', leg: human, dialog, refer: () => undefined };
+    },
+    recognizer,
+    synthesizer: {
+      id: 'test',
+      voices: [],
+      get needsWords() {
+        wordings.push(isNamed);
+        return false;
+      },
+      async *synthesise(text, { isFixed }) {
+        lines.push({ text, isFixed });
+        yield {
+          samples: new Int16Array(2_000).fill(words.add('briefing', 2_000)),
+          sampleRateHz: SIMULATED_RATE_HZ,
+          words: null,
+        };
+      },
+    },
+    destination: 0,
+    notes: 'A refund.',
+    tell: (fact) => facts.push(fact),
+    onPerson: (person) => void (person ?? goings.push(isNamed)),
+    onRecording: () => undefined,
+    within,
+  });
+  await clock.run(() => facts.length > 0, 120_000);
+  return { facts, played: human.played.length, lines, named: { wordings, goings } };
+}

@@ -1,0 +1,132 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { createLogger } from '#base/log.ts';
+import { type Upload, unpackUploads } from '#protocol/uploads.ts';
+import { createUploads, type Uploads } from '#runtime/link/uploads.ts';
+import { ManualClock } from '../../fakes/manual-clock.ts';
+
+const logger = createLogger({ level: 'silent', name: 'test' });
+const MEBIBYTE = new Uint8Array(1024 * 1024);
+
+interface Received {
+  readonly chunks: readonly number[];
+  readonly bytes: number;
+  readonly authorization: string;
+}
+
+describe('uploads', () => {
+  let server: Server;
+  let clock: ManualClock;
+  let uploads: Uploads;
+  let received: Received[];
+  let answer: () => { status: number; refused?: number[] } | Promise<{ status: number; refused?: number[] }>;
+
+  beforeEach(async () => {
+    received = [];
+    answer = () => ({ status: 200 });
+    server = createServer(async (request, response) => {
+      const body: Buffer[] = [];
+      for await (const chunk of request) body.push(chunk as Buffer);
+      const carried = unpackUploads(Buffer.concat(body)) ?? [];
+      received.push({
+        chunks: carried.map(({ head }) => (head.type === 'flight_log' ? head.chunk : -1)),
+        bytes: carried.reduce((sum, { bytes }) => sum + bytes.byteLength, 0),
+        authorization: request.headers.authorization ?? '',
+      });
+      const { status, refused = [] } = await answer();
+      response.writeHead(status).end(JSON.stringify({ refused }));
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    clock = new ManualClock();
+    uploads = createUploads({
+      url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      token: 'secret-of-workers',
+      clock,
+      logger,
+    });
+  });
+  afterEach(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+
+  const piece = (chunk: number, bytes: Uint8Array = new Uint8Array(10)): Upload => ({
+    head: { type: 'flight_log', session_id: `s${chunk % 2}`, epoch: 1, chunk },
+    bytes,
+  });
+
+  it('go together, those of every call within 0.2 s, under the worker’s token', async () => {
+    for (const chunk of [0, 1, 2]) uploads.put(piece(chunk));
+    await clock.advance(200);
+    await uploads.flushed();
+    expect(received).toEqual([{ chunks: [0, 1, 2], bytes: 30, authorization: 'Bearer secret-of-workers' }]);
+    uploads.put(piece(3));
+    await uploads.flushed();
+    expect(received.map(({ chunks }) => chunks)).toEqual([[0, 1, 2], [3]]);
+    await uploads.flushed();
+  });
+
+  it('are tried again while the control plane cannot take them', async () => {
+    answer = () => ({ status: received.length < 3 ? 503 : 200 });
+    uploads.put(piece(0));
+    await uploads.flushed();
+    expect(received.map(({ chunks }) => chunks)).toEqual([[0], [0], [0]]);
+  });
+
+  it('that are refused are not sent again', async () => {
+    answer = () => ({ status: 200, refused: [0] });
+    uploads.put(piece(0));
+    await uploads.flushed();
+    answer = () => ({ status: 413 });
+    uploads.put(piece(1));
+    await uploads.flushed();
+    expect(received.map(({ chunks }) => chunks)).toEqual([[0], [1]]);
+  });
+
+  it('leave at once when a request is full, four at a time, and the oldest waiting ones give way when too much waits', async () => {
+    const { promise, resolve } = Promise.withResolvers<{ status: number }>();
+    answer = () => promise;
+    for (let chunk = 0; chunk < 262; chunk++) uploads.put(piece(chunk, MEBIBYTE));
+    await vi.waitFor(() => expect(received).toHaveLength(4));
+    resolve({ status: 200 });
+    await uploads.flushed();
+    const sent = received.flatMap(({ chunks }) => chunks).sort((a, b) => a - b);
+    expect(sent).toEqual([0, 1, 2, 3, ...Array.from({ length: 252 }, (_, index) => index + 10)]);
+  });
+});
+
+describe('a body of uploads', () => {
+  it('that is not one is told from one', () => {
+    const whole = (index: unknown, bytes = 0) => {
+      const text = Buffer.from(JSON.stringify(index));
+      const length = Buffer.alloc(4);
+      length.writeUInt32BE(text.length);
+      return Buffer.concat([length, text, Buffer.alloc(bytes)]);
+    };
+    const entry = { type: 'flight_log', session_id: 's', epoch: 1, chunk: 0, bytes: 3 };
+    expect(unpackUploads(whole([entry], 3))).toMatchObject([{ head: { session_id: 's', chunk: 0 } }]);
+    const track = {
+      type: 'recording',
+      session_id: 's',
+      epoch: 1,
+      track: 'nobody',
+      segment: 0,
+      start_ms: 0,
+      rate_hz: 8_000,
+      bytes: 3,
+    };
+    for (const body of [
+      Buffer.alloc(3),
+      Buffer.from([255, 255, 255, 255]),
+      whole([entry], 2),
+      whole([entry], 4),
+      whole([{ ...entry, epoch: 0 }], 3),
+      whole([track], 3),
+      whole('no list'),
+    ])
+      expect(unpackUploads(body)).toBeNull();
+  });
+});

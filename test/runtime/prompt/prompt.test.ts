@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest';
+import { stablePrompt, systemMessages } from '#runtime/prompt/prompt.ts';
+import { type RenderingRules, renderText } from '#runtime/turn/text/variables.ts';
+import { testPlan } from '../test-plan.ts';
+
+const asIs = (text: string) => text;
+
+describe('placeholders', () => {
+  const rules = (onMissing: RenderingRules['onMissing']): RenderingRules => ({
+    variables: { name: 'Ann', visits: 3, vip: true, trick: '{{name}}' },
+    systemVariables: testPlan().system_variables,
+    onMissing,
+  });
+
+  it.each([
+    ['Hello {{name}}, visit {{ visits }}, {{vip}}', 'Hello Ann, visit 3, true'],
+    ['{{system.channel}} on {{system.today}}', 'phone_inbound on 2026-11-21'],
+    ['{{trick}}', '{{name}}'],
+    ['{{toString}}', '{{toString}}'],
+    ['{{unknown}}!', '{{unknown}}!'],
+  ])('%j becomes %j', (template, text) => {
+    expect(renderText(template, rules('keep'))).toBe(text);
+  });
+
+  it('on_missing empty and reject leave nothing where a value is missing', () => {
+    expect([renderText('a{{x}}b', rules('empty')), renderText('a{{x}}b', rules('reject'))]).toEqual([
+      'ab',
+      'ab',
+    ]);
+  });
+});
+
+describe('the prompt', () => {
+  it('begins with the agent’s own, rendered, and stays the same for the whole call', () => {
+    const plan = testPlan({ prompt: { system_prompt: 'You are {{name}}.' } });
+    const stable = stablePrompt(plan, (text) => text.replace('{{name}}', 'Bo'));
+    expect(stable.startsWith('You are Bo.')).toBe(true);
+    const [first, second] = [systemMessages(stable, plan, 0), systemMessages(stable, plan, 3_600_000)];
+    expect(first[0]).toEqual(second[0]);
+    expect(first[1]).not.toEqual(second[1]);
+  });
+
+  it('names the cues of an expressive agent, and of no other', () => {
+    const told = (expressive: boolean) =>
+      stablePrompt(testPlan({ voice: { expressive } }), asIs).includes('[sympathetic]');
+    expect([told(true), told(false)]).toEqual([true, false]);
+  });
+
+  it('world context: the date and zone once, the time before every reply, neither when it is off', () => {
+    const plan = testPlan();
+    expect(stablePrompt(plan, asIs)).toContain(
+      'Today is Saturday, November 21, 2026. Session timezone: Europe/Berlin (UTC+1).',
+    );
+    expect(systemMessages('', plan, Date.UTC(2026, 10, 21, 11, 5))[1]?.content).toMatch(
+      /Saturday, November 21, 2026.*12:05 PM \(Europe\/Berlin\)/,
+    );
+    const without = { ...plan, world_context: false };
+    expect(stablePrompt(without, asIs)).not.toContain('Today is');
+    expect(systemMessages('', without, 0)).toHaveLength(1);
+  });
+
+  it('knowledge up to 8 KB together is inlined', () => {
+    const knowledge = (bytes: number) => [
+      { knowledge_source_id: 'k', name: 'Menu', content: 'x'.repeat(bytes) },
+    ];
+    const on = { knowledge_base: { enabled: true, knowledge_source_ids: ['k'] } };
+    expect(stablePrompt({ ...testPlan(on), knowledge: knowledge(8_192) }, asIs)).toContain('# Menu');
+    expect(stablePrompt({ ...testPlan(on), knowledge: knowledge(8_193) }, asIs)).not.toContain('# Menu');
+    expect(stablePrompt({ ...testPlan(), knowledge: knowledge(10) }, asIs)).not.toContain('# Menu');
+  });
+
+  it('guardrails add their instructions', () => {
+    const [none, both] = [testPlan(), testPlan({ guardrails: { focus: true, manipulation: true } })].map(
+      (plan) => stablePrompt(plan, asIs),
+    );
+    expect(both?.length).toBeGreaterThan((none?.length ?? 0) + 100);
+  });
+});

@@ -1,0 +1,82 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { judgedShare, recommended, tried } from '#runtime/replay/tuning.ts';
+import { firstDivergence, judgePauses } from '#runtime/replay/what-if.ts';
+import { type ReadFlightLog, readFlightLog } from '#runtime/turn/loop/flight-log.ts';
+import type { TurnConfig } from '#runtime/turn/machine/turn-config.ts';
+import type { TurnInput } from '#runtime/turn/machine/turn-inputs.ts';
+import { simulateCall } from '../../simulation/simulate-call.ts';
+import { TurnScript } from '../turn/turn-script.ts';
+
+/** The log of a call that a test leads by hand. */
+function logOf(lead: (script: TurnScript) => void, changes: Partial<TurnConfig> = {}): ReadFlightLog {
+  const inputs: TurnInput[] = [];
+  const script = new TurnScript(changes, (input) => inputs.push(input));
+  const { config } = script.state;
+  script.take({ type: 'call.started' }, { type: 'call.connected' });
+  lead(script);
+  return { header: { config } as ReadFlightLog['header'], inputs };
+}
+
+/** Two sentences with `pauseMs` between them; the first one might be the whole turn. */
+const hesitant = (pauseMs: number) =>
+  logOf((script) => {
+    script.after(1_000).voice(800).take({ type: 'transcript.final', text: 'I would like a table' });
+    script.after(pauseMs).voice(600).take({ type: 'transcript.final', text: 'for two people.' });
+    script.after(3_000).answer('Certainly.');
+    script.after(2_000);
+  });
+
+describe('another setting', () => {
+  it('would have answered sooner: the first thing the caller would have noticed is told, and how much of the call came before', () => {
+    const log = logOf((script) => {
+      script.after(1_000).say('book a table please.').answer('For how many?');
+      script.after(6_000);
+    });
+    const divergence = firstDivergence(log, { responseWaitMs: 300 });
+    expect(divergence).toMatchObject({
+      was: { did: { do: 'generate' } },
+      wouldBe: { atMs: 1_900, did: { do: 'generate' } },
+    });
+    expect(divergence?.judged).toBeGreaterThan(0.15);
+    expect(divergence?.judged).toBeLessThan(0.4);
+  });
+
+  it('that does not matter to a call changes nothing', () => {
+    expect(firstDivergence(hesitant(400), { hangupAfterMs: 90_000 })).toBeNull();
+  });
+
+  it('the settings a call had never diverge from it', async () => {
+    for (let seed = 1; seed <= 25; seed++)
+      expect(
+        firstDivergence(readFlightLog((await simulateCall(seed)).flightLog)[0], {}),
+        `npm run simulate -- --seed ${seed}`,
+      ).toBeNull();
+  });
+});
+
+describe('tuning', () => {
+  let calls: ReadFlightLog[];
+  beforeAll(() => {
+    calls = [hesitant(450), hesitant(450), hesitant(470)];
+  });
+  const judged = (changes: Partial<TurnConfig>) => calls.map((log) => judgePauses(log, changes));
+
+  it('counts the callers a shorter wait would have cut off, and the time it would have saved', () => {
+    const quick = tried('quick', judged({ responseWaitMs: 250, responseMaxWaitMs: 250 }));
+    const own = tried('own', judged({}));
+    expect([own.cutOffs, own.savedMs]).toEqual([0, 0]);
+    expect(quick.cutOffs).toBe(0.5);
+    expect(quick.savedMs).toBeGreaterThan(200);
+    expect(judgedShare(judged({}))).toBe(1);
+  });
+
+  it('recommends the quickest setting that cuts nobody off', () => {
+    const rows = [
+      { name: 'own', cutOffs: 0, savedMs: 0 },
+      { name: 'quick', cutOffs: 0.5, savedMs: 300 },
+      { name: 'fair', cutOffs: 0.01, savedMs: 120 },
+    ];
+    expect(recommended(rows)?.name).toBe('fair');
+    expect(recommended([])).toBeNull();
+  });
+});

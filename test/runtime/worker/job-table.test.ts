@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest';
+import { JobTable, JobWithdrawn } from '#runtime/worker/job-table.ts';
+import { ManualClock } from '../../fakes/manual-clock.ts';
+import { callPlanOf } from '../call-plan-of.ts';
+
+const phone = { sessionId: 's1', epoch: 1, kind: 'phone', sipCallId: 'call@peer' } as const;
+
+describe('job table', () => {
+  it('a job whose plan never comes gives its slot back, and tells whoever waits', async () => {
+    const clock = new ManualClock();
+    const jobs = new JobTable(clock);
+    const job = jobs.reserve(phone);
+    const idle = jobs.idle();
+    const waiting = expect(job?.plan).rejects.toThrow(JobWithdrawn);
+    await clock.advance(20_000);
+    await waiting;
+    await idle;
+    expect(jobs.size).toBe(0);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it('a job that has its plan does not expire', async () => {
+    const clock = new ManualClock();
+    const jobs = new JobTable(clock);
+    jobs.reserve(phone);
+    const plan = callPlanOf();
+    await expect(jobs.assign('s1', 1, plan)?.plan).resolves.toBe(plan);
+    await clock.advance(60_000);
+    expect(jobs.size).toBe(1);
+  });
+
+  it('a job offered twice takes one slot', () => {
+    const jobs = new JobTable(new ManualClock());
+    expect(jobs.reserve(phone)).not.toBeNull();
+    expect(jobs.reserve(phone)).toBeNull();
+    expect(jobs.size).toBe(1);
+  });
+
+  it('a plan of another epoch finds no job', () => {
+    const jobs = new JobTable(new ManualClock());
+    jobs.reserve(phone);
+    expect(jobs.assign('s1', 2, callPlanOf())).toBeNull();
+  });
+
+  it('each INVITE gets a job of its own, even where two share a Call-ID', () => {
+    const jobs = new JobTable(new ManualClock());
+    const first = jobs.reserve(phone);
+    const second = jobs.reserve({ ...phone, sessionId: 's2' });
+    expect(jobs.takeSipCall('call@peer')).toBe(first);
+    expect(jobs.takeSipCall('call@peer')).toBe(second);
+    expect(jobs.takeSipCall('call@peer')).toBeNull();
+  });
+});

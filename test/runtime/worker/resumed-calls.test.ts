@@ -1,0 +1,151 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '#base/clock.ts';
+import { createLogger } from '#base/log.ts';
+import type { Leg } from '#media/leg/leg.ts';
+import type { DurableReport, Handover, PhoneHandover, ReportedDialog } from '#protocol/worker-link.ts';
+import type { Call } from '#runtime/calls/call.ts';
+import type { Job } from '#runtime/worker/job-table.ts';
+import { resumeJob } from '#runtime/worker/resumed-calls.ts';
+import type { EmbeddedSignalling } from '#telephony/embedded/server.ts';
+import type { Signalling } from '#telephony/signalling.ts';
+import { connectTestWorker, startTestSignalling } from '../../fakes/signalling.ts';
+import { SilentMedia } from '../../fakes/silent-media.ts';
+import { openRawCaller, type RawCaller } from '../../telephony/embedded/raw-caller.ts';
+import { testPlan } from '../test-plan.ts';
+
+const LONG_MS = 10_000;
+const LOST_AT = '2026-01-01T00:00:05.000Z';
+const logger = createLogger({ level: 'silent', name: 'test' });
+const sdp = (port: number) =>
+  `v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio ${port} RTP/AVP 0\r\n`;
+
+/** A call another worker had: both phones write every line themselves. */
+describe('a caller and the person of a transfer, whose worker died', () => {
+  let server: EmbeddedSignalling;
+  let signalling: Signalling;
+  let caller: RawCaller;
+  let person: RawCaller;
+  let reports: DurableReport[];
+  let ended: unknown[];
+  let goesOn: Handover | null;
+  let rejoined: Leg[];
+
+  beforeEach(async () => {
+    [reports, ended, goesOn, rejoined] = [[], [], null, []];
+    server = await startTestSignalling({
+      admit: async () => ({ action: 'reject', data: { status: 404, reason: 'Not Found' } }),
+    });
+    signalling = await connectTestWorker(server, 'worker-2');
+    [caller, person] = [await openRawCaller(server.sipPort), await openRawCaller(server.sipPort)];
+  });
+  afterEach(async () => {
+    caller.close();
+    person.close();
+    signalling.close();
+    await server.close();
+  });
+
+  function dialogOf({ port }: RawCaller): ReportedDialog {
+    const [local_party, remote_party] = [
+      '<sip:agent@127.0.0.1>;tag=l',
+      `<sip:phone@127.0.0.1:${port}>;tag=r`,
+    ];
+    const tags = { local_tag: 'l', remote_tag: 'r', local_party, remote_party };
+    const where = {
+      remote_target: `sip:phone@127.0.0.1:${port}`,
+      local_contact: 'sip:agent@127.0.0.1',
+      route_set: [],
+    };
+    return {
+      sip_call_id: `call-${port}`,
+      ...tags,
+      ...where,
+      local_cseq: 1,
+      local_sdp: sdp(4_000),
+      remote_sdp: sdp(port),
+    };
+  }
+
+  /** Both are asked by a re-INVITE, and answer with these. */
+  async function takenOver(
+    is_joined: boolean,
+    answers: { readonly caller: number; readonly person: number },
+  ): Promise<void> {
+    const known = { items: [], was_cut_off: false, elapsed_ms: 5_000, lost_at: LOST_AT };
+    const handover: PhoneHandover = {
+      ...known,
+      dialog: dialogOf(caller),
+      person: { dialog: dialogOf(person), is_joined },
+    };
+    const job: Job = {
+      sessionId: 's',
+      epoch: 2,
+      kind: 'phone',
+      sipCallId: null,
+      plan: Promise.resolve(testPlan()),
+      call: null,
+    };
+    const call: Pick<Call, 'attach' | 'rejoin'> = {
+      attach: () => undefined,
+      rejoin: (leg) => void rejoined.push(leg),
+    };
+    const worker = {
+      report: (_: Job, report: DurableReport) => void reports.push(report),
+      reportEnd: (_: Job, ...end: unknown[]) => void ended.push(end),
+      startCall: (of: Job, _: unknown, given: Handover | null = null) => {
+        goesOn = given;
+        of.call = call as Call;
+      },
+    };
+    const media = new SilentMedia(systemClock);
+    const deps = {
+      clock: systemClock,
+      media,
+      sipHost: '127.0.0.1',
+      sipPublicIp: undefined,
+      random: Math.random,
+      signalling,
+      worker,
+      logger,
+    };
+    const answered = [
+      [caller, answers.caller],
+      [person, answers.person],
+    ] as const;
+    await Promise.all([
+      resumeJob(deps, job, testPlan(), handover),
+      ...answered.map(async ([phone, status]) =>
+        phone.answer(await phone.incoming('INVITE', LONG_MS), status, status === 200 ? sdp(phone.port) : ''),
+      ),
+    ]);
+  }
+  const toldOfPerson = () => reports.findLast((report) => report.type === 'person')?.person;
+
+  it('who were talking are joined again, and told of so that a third worker can', async () => {
+    await takenOver(true, { caller: 200, person: 200 });
+    expect(goesOn?.person).toMatchObject({ is_joined: true, dialog: { sip_call_id: `call-${person.port}` } });
+    expect(rejoined).toHaveLength(1);
+    expect(toldOfPerson()).toEqual(goesOn?.person);
+    expect([...caller.requests, ...person.requests]).not.toContain('BYE');
+  });
+
+  it('go their ways where the person is gone: the caller has the agent', async () => {
+    await takenOver(true, { caller: 200, person: 481 });
+    expect(goesOn).toMatchObject({ person: null });
+    expect([rejoined, toldOfPerson()]).toEqual([[], null]);
+  });
+
+  it('are both hung up where the caller is gone: the call had been handed over', async () => {
+    await takenOver(true, { caller: 481, person: 200 });
+    await person.incoming('BYE', LONG_MS);
+    expect(ended).toEqual([['escalated', LOST_AT]]);
+    expect(goesOn).toBeNull();
+  });
+
+  it('who were not joined yet: the caller has the agent, and the person is hung up on to be called again', async () => {
+    await takenOver(false, { caller: 200, person: 200 });
+    expect(goesOn).toMatchObject({ person: null });
+    await person.incoming('BYE', LONG_MS);
+    expect([rejoined, toldOfPerson(), caller.requests.includes('BYE')]).toEqual([[], null, false]);
+  });
+});

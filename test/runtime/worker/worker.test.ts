@@ -1,0 +1,522 @@
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { type Clock, systemClock } from '#base/clock.ts';
+import { createLogger } from '#base/log.ts';
+import { WorkerHub } from '#control-plane/calls/workers/worker-hub.ts';
+import { serveWorkerLink } from '#control-plane/calls/workers/worker-link-server.ts';
+import type { Leg } from '#media/leg/leg.ts';
+import { type SpeechChunk, SpeechError } from '#media/speech/speech.ts';
+import type { CallPlan } from '#protocol/call-plan.ts';
+import type { DurableReport } from '#protocol/worker-link.ts';
+import { openSpool, type Spool } from '#runtime/link/spool.ts';
+import { createUploads } from '#runtime/link/uploads.ts';
+import { takeInvite } from '#runtime/worker/phone-calls.ts';
+import { Worker } from '#runtime/worker/worker.ts';
+import type { IncomingInvite } from '#telephony/signalling.ts';
+import { ManualClock } from '../../fakes/manual-clock.ts';
+import { MemorySink } from '../../fakes/memory-sink.ts';
+import { SilentMedia } from '../../fakes/silent-media.ts';
+import { simulateCall } from '../../simulation/simulate-call.ts';
+import { callPlanOf } from '../call-plan-of.ts';
+
+const TOKEN = 'a-token-of-the-workers';
+const logger = createLogger({ level: 'silent', name: 'test' });
+const SDP_OFFER = [
+  'v=0',
+  'o=- 1 1 IN IP4 127.0.0.1',
+  's=-',
+  'c=IN IP4 127.0.0.1',
+  't=0 0',
+  'm=audio 40000 RTP/AVP 0',
+  '',
+].join('\r\n');
+
+/** Media that also answers browsers, with the same silent legs. */
+class Media extends SilentMedia {
+  override async openWebrtcLeg(): Promise<never> {
+    const { leg } = await this.openRtpLeg({ remote: null });
+    return { leg: { ...leg, kind: 'webrtc' } as Leg, answerSdp: 'answer' } as never;
+  }
+}
+
+describe('worker', () => {
+  let server: Server;
+  let hub: WorkerHub;
+  let sink: MemorySink;
+  let media: Media;
+  let worker: Worker;
+  let spool: Spool;
+  let directory: string;
+  let closeLink: () => Promise<void>;
+  let hasSignalling: boolean;
+  let brokenEngines: boolean;
+  let loopLagMs: number;
+  let voice: () => AsyncIterable<SpeechChunk>;
+  const connections = new Set<Socket>();
+
+  beforeEach(async () => {
+    sink = new MemorySink();
+    hub = new WorkerHub({ clock: systemClock, logger, sink: () => sink });
+    // Recordings and flight logs are taken and thrown away.
+    server = createServer((request, response) =>
+      request.resume().on('end', () => response.writeHead(204).end()),
+    );
+    server.on('connection', (socket) => connections.add(socket));
+    closeLink = serveWorkerLink(server, hub, TOKEN).close;
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    directory = await mkdtemp(join(tmpdir(), 'parley-worker-'));
+    hasSignalling = true;
+    brokenEngines = false;
+    loopLagMs = 0;
+    voice = async function* () {
+      yield* [];
+      throw new SpeechError('connectivity', 'no voice');
+    };
+  });
+
+  afterEach(async () => {
+    await closeLink();
+    server.close();
+    await worker.close();
+    await rm(directory, { recursive: true, force: true });
+  });
+
+  async function start(options: { capacity?: number; drainMs?: number; clock?: Clock } = {}): Promise<void> {
+    const clock = options.clock ?? systemClock;
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    media = new Media(clock);
+    spool = await openSpool(directory, 'w');
+    worker = new Worker({
+      identity: {
+        instanceId: 'w',
+        supervisorRun: null,
+        kinds: ['phone', 'web', 'analysis'],
+        sipTag: 'w',
+        capacity: options.capacity ?? 2,
+      },
+      controlPlaneUrl: url,
+      token: TOKEN,
+      clock,
+      logger,
+      random: () => 0.5,
+      spool,
+      adopted: new Map(),
+      uploads: createUploads({ url, token: TOKEN, clock, logger }),
+      media,
+      tracing: null,
+      drainMs: options.drainMs ?? 0,
+      hasSignalling: () => hasSignalling,
+      loopLagMs: () => loopLagMs,
+      createCallDeps: () => {
+        if (brokenEngines) throw new Error('this plan names an engine that is not here');
+        return {
+          recognizer: null,
+          synthesizer: { id: 'hoarse', voices: [], synthesise: () => voice() },
+          model: { id: 'test/model', isCustom: false, stream: async function* () {} },
+          createTools: () => ({
+            runner: {
+              definitions: [],
+              traits: () => null,
+              run: () => Promise.reject(new Error('none')),
+              close() {},
+            },
+            settle: null,
+          }),
+        };
+      },
+      dial: () => undefined,
+      analyse: () => Promise.reject(new Error('the model is away')),
+      resume: () => undefined,
+      testAgent: () => Promise.reject(new Error('the model is away')),
+    });
+    await vi.waitFor(() => expect(hub.hasWorker()).toBe(true));
+  }
+
+  const session = (sessionId: string) => ({ sessionId, epoch: 1 });
+  const offer = (sessionId: string, kind: 'web' | 'phone' | 'analysis' = 'web') => ({
+    ...session(sessionId),
+    kind,
+    sipCallId: kind === 'phone' ? `${sessionId}@peer` : null,
+  });
+  const planOf = (sessionId: string): CallPlan => {
+    const plan = callPlanOf({ session_id: sessionId });
+    const conversation = { ...plan.config.conversation, hangup_after_seconds: 600 };
+    return {
+      ...plan,
+      config: { ...plan.config, conversation, prompt: { ...plan.config.prompt, first_message_mode: 'off' } },
+    };
+  };
+  const reports = (sessionId: string): DurableReport[] =>
+    sink.stored.filter((envelope) => envelope.session_id === sessionId).map((envelope) => envelope.report);
+  const types = (sessionId: string) => reports(sessionId).map((report) => report.type);
+  const until = (check: () => void) => vi.waitFor(check, { timeout: 5_000 });
+
+  /**
+   * Three late heartbeats in a row, while there are calls to protect; one may be a busy moment of the
+   * machine.
+   */
+  async function makeLate(clock: ManualClock, lagMs = 500): Promise<void> {
+    loopLagMs = lagMs;
+    await clock.advance(3_000);
+    await until(() => expect(hub.describe()).toMatchObject([{ freeSlots: 0 }]));
+  }
+
+  /** A worker with one job whose event loop is late. */
+  async function startLate({
+    capacity,
+    lagMs,
+  }: {
+    readonly capacity: number;
+    readonly lagMs?: number;
+  }): Promise<ManualClock> {
+    const clock = new ManualClock();
+    await start({ capacity, clock });
+    await hub.place(offer('s1'));
+    await makeLate(clock, lagMs);
+    return clock;
+  }
+
+  async function startWebCall(sessionId: string): Promise<void> {
+    const placement = await hub.place(offer(sessionId));
+    hub.assign(placement, session(sessionId), planOf(sessionId));
+    expect(await hub.offerWebrtc('w', session(sessionId), 'offer')).toEqual({ sdp: 'answer' });
+    media.legs.at(-1)?.emit({ type: 'connected', atMs: systemClock.now() });
+    await until(() => expect(types(sessionId)).toContain('joined'));
+  }
+
+  it('declines what is beyond its capacity, and takes the next call once one has ended', async () => {
+    await start({ capacity: 1 });
+    await startWebCall('s1');
+    await expect(hub.place(offer('s2'))).rejects.toMatchObject({ code: 'no_capacity' });
+    hub.end('w', session('s1'), 'user_hangup');
+    await until(() =>
+      expect(reports('s1').at(-1)).toMatchObject({ type: 'ended', end_reason: 'user_hangup' }),
+    );
+    expect(media.open).toBe(0);
+    // At once: what its last heartbeat told does not count.
+    await startWebCall('s3');
+  });
+
+  /**
+   * Resolves when the worker has seen whatever was sent to it before: this is answered behind it, on the same
+   * link.
+   */
+  const seen = () => expect(hub.offerWebrtc('w', session('nobody'), 'offer')).rejects.toThrow();
+
+  it('while its event loop is late it takes offers one after the other, at a pace', async () => {
+    const clock = await startLate({ capacity: 4 });
+    const placed: string[] = [];
+    const place = (sessionId: string) => hub.place(offer(sessionId)).then(() => placed.push(sessionId));
+    const all = [place('s2'), place('s3'), place('s4')];
+    await seen();
+    for (const expected of [['s2'], ['s2', 's3'], ['s2', 's3', 's4']]) {
+      await clock.advance(60);
+      await seen();
+      expect(placed).toEqual(expected);
+    }
+    await Promise.all(all);
+  });
+
+  it('takes no call while its event loop is so late that nobody could be talked with, and all that wait when it is on time again', async () => {
+    const clock = await startLate({ capacity: 4, lagMs: 1_500 });
+    const placed: string[] = [];
+    const all = ['s2', 's3'].map((sessionId) =>
+      hub.place(offer(sessionId)).then(() => placed.push(sessionId)),
+    );
+    await seen();
+    await clock.advance(900);
+    await seen();
+    expect(placed).toEqual([]);
+    loopLagMs = 0;
+    await clock.advance(100);
+    await Promise.all(all);
+    expect(placed).toEqual(['s2', 's3']);
+  });
+
+  it('an analysis waits until the event loop is on time again, and lets calls pass', async () => {
+    const clock = await startLate({ capacity: 4 });
+    const placed: string[] = [];
+    const all = [
+      hub.place(offer('s2', 'analysis')).then(() => placed.push('s2')),
+      hub.place(offer('s3')).then(() => placed.push('s3')),
+    ];
+    await seen();
+    await clock.advance(500);
+    await seen();
+    expect(placed).toEqual(['s3']);
+    loopLagMs = 0;
+    await clock.advance(1_000);
+    await Promise.all(all);
+  });
+
+  it('an offer that was withdrawn while it waited for the event loop takes no slot', async () => {
+    const clock = await startLate({ capacity: 2 });
+    // Refused when the control plane has waited long enough, or its link is closed.
+    hub.place(offer('s2')).catch(() => undefined);
+    hub.withdraw({ instanceId: 'w', supervisorRun: null, sipTag: null }, session('s2'));
+    await seen();
+    loopLagMs = 0;
+    await clock.advance(1_000);
+    expect((await hub.place(offer('s3'))).instanceId).toBe('w');
+  });
+
+  it('without a call to protect it takes the next one however late its event loop is', async () => {
+    const clock = new ManualClock();
+    await start({ capacity: 2, clock });
+    const placement = await hub.place(offer('s1'));
+    await makeLate(clock);
+    hub.withdraw(placement, session('s1'));
+    expect((await hub.place(offer('s2'))).instanceId).toBe('w');
+  });
+
+  it('a plan it has no engine for ends that session and nothing else', async () => {
+    await start({ capacity: 1 });
+    brokenEngines = true;
+    hub.assign(await hub.place(offer('s1')), session('s1'), planOf('s1'));
+    await until(() =>
+      expect(reports('s1')).toEqual([
+        expect.objectContaining({ type: 'ended', end_reason: 'internal_error' }),
+      ]),
+    );
+    brokenEngines = false;
+    await startWebCall('s2');
+  });
+
+  it('an analysis that fails is reported as failed, and frees its slot', async () => {
+    await start({ capacity: 1 });
+    const placement = await hub.place(offer('s1', 'analysis'));
+    hub.assignAnalysis(placement, session('s1'), { job_id: 'j1', plan: planOf('s1'), items: [] });
+    await until(() =>
+      expect(reports('s1')).toEqual([expect.objectContaining({ type: 'analysis', job_id: 'j1' })]),
+    );
+    expect(reports('s1')[0]).toMatchObject({ result: { status: 'error', error: 'the model is away' } });
+    await hub.place(offer('s2'));
+  });
+
+  it('a browser that offers for a session which is not here is answered at once', async () => {
+    await start();
+    await expect(hub.offerWebrtc('w', session('nobody'), 'offer')).rejects.toMatchObject({
+      code: 'gateway_unreachable',
+    });
+  });
+
+  it('a drain ends live calls when their time is over, and frees jobs that never got a plan', async () => {
+    await start({ drainMs: 100 });
+    await startWebCall('s1');
+    await hub.place(offer('s2'));
+    await worker.drain();
+    expect(reports('s1').at(-1)).toMatchObject({ type: 'ended', end_reason: 'internal_error' });
+    expect(types('s2')).toEqual([]);
+    expect(spool.waiting()).toEqual([]);
+    await expect(hub.place(offer('s3'))).rejects.toMatchObject({ code: 'no_capacity' });
+  });
+
+  it('a goodbye that is never heard does not hold the drain up', async () => {
+    const clock = new ManualClock();
+    voice = async function* () {
+      yield* [];
+      await new Promise(() => undefined);
+    };
+    await start({ drainMs: 5_000, clock });
+    await startWebCall('s1');
+    const drained = worker.drain();
+    await clock.advance(4_900);
+    expect(types('s1')).not.toContain('ended');
+    await clock.advance(8_000);
+    await drained;
+    expect(reports('s1').at(-1)).toMatchObject({ type: 'ended', end_reason: 'internal_error' });
+  });
+
+  it('a job withdrawn while the worker drains does not hold it up', async () => {
+    await start({ drainMs: 60_000 });
+    const placement = await hub.place(offer('s1'));
+    const drained = worker.drain();
+    hub.withdraw(placement, session('s1'));
+    await drained;
+  });
+
+  it('calls go on without the control plane, and end after two minutes alone', async () => {
+    const clock = new ManualClock();
+    await start({ clock });
+    await startWebCall('s1');
+    server.close();
+    for (const socket of connections) socket.destroy();
+    connections.clear();
+    const isEnded = () => spool.waiting().some((envelope) => envelope.report.type === 'ended');
+    const lostAtMs = clock.now();
+    await vi.waitFor(
+      async () => {
+        // Each failed attempt to connect takes real time; the waiting between them does not.
+        await clock.advance(500);
+        expect(isEnded()).toBe(true);
+      },
+      { timeout: 20_000, interval: 5 },
+    );
+    expect(clock.now() - lostAtMs).toBeGreaterThanOrEqual(120_000);
+    expect(clock.now() - lostAtMs).toBeLessThan(130_000);
+    expect(media.open).toBe(0);
+  });
+
+  describe('phone calls', () => {
+    /** An INVITE as signalling would hand it over. */
+    function inviteOf(sessionId: string) {
+      const seen: string[] = [];
+      let cancel: () => void = () => undefined;
+      const facts = {
+        sipCallId: `${sessionId}@peer`,
+        localTag: 'l',
+        remoteTag: 'r',
+        localParty: '<sip:l>;tag=l',
+        remoteParty: '<sip:r>;tag=r',
+        routeSet: [],
+        localCseq: 1,
+        remoteTarget: '',
+        localContact: '',
+      };
+      const invite: IncomingInvite = {
+        sipCallId: `${sessionId}@peer`,
+        sourceAddress: '127.0.0.1',
+        sdpOffer: SDP_OFFER,
+        isOverTls: false,
+        ring: () => seen.push('180'),
+        answer: async (sdp) => {
+          seen.push('200');
+          return {
+            facts: { ...facts, localSdp: sdp, remoteSdp: SDP_OFFER },
+            listen: () => undefined,
+            hangUp: async () => void seen.push('BYE'),
+            refer: () => undefined,
+          };
+        },
+        refuse: (status) => seen.push(String(status)),
+        onCancel: (listener) => {
+          cancel = listener;
+        },
+      };
+      const take = () =>
+        takeInvite({
+          worker,
+          invite,
+          clock: systemClock,
+          logger,
+          media,
+          sipHost: '127.0.0.1',
+          sipPublicIp: undefined,
+          random: () => 0.5,
+        });
+      return { seen, take, cancel: () => cancel() };
+    }
+
+    it('rings while the plan is on its way, answers when it comes, and reports the dialog', async () => {
+      await start();
+      const placement = await hub.place(offer('s1', 'phone'));
+      const invite = inviteOf('s1');
+      invite.take();
+      await until(() => expect(invite.seen).toEqual(['180']));
+      hub.assign(placement, session('s1'), planOf('s1'));
+      await until(() => expect(types('s1')).toContain('dialog'));
+      expect(invite.seen).toEqual(['180', '200']);
+      hub.end('w', session('s1'), 'user_hangup');
+      await until(() => expect(types('s1').at(-1)).toBe('ended'));
+      expect(invite.seen).toEqual(['180', '200', 'BYE']);
+    });
+
+    it('the plan may come before the INVITE', async () => {
+      await start();
+      hub.assign(await hub.place(offer('s1', 'phone')), session('s1'), planOf('s1'));
+      await hub.place(offer('s2'));
+      const invite = inviteOf('s1');
+      invite.take();
+      await until(() => expect(invite.seen).toEqual(['180', '200']));
+    });
+
+    it('a second INVITE with the Call-ID of a running call does not get into it', async () => {
+      await start();
+      hub.assign(await hub.place(offer('s1', 'phone')), session('s1'), planOf('s1'));
+      await hub.place(offer('s2'));
+      const [first, second] = [inviteOf('s1'), inviteOf('s1')];
+      first.take();
+      second.take();
+      await until(() => expect(first.seen).toEqual(['180', '200']));
+      expect(second.seen).toEqual(['503']);
+      expect(media.legs).toHaveLength(1);
+    });
+
+    it('a caller who gives up while it rings frees the slot', async () => {
+      await start({ capacity: 1 });
+      await hub.place(offer('s1', 'phone'));
+      const invite = inviteOf('s1');
+      invite.take();
+      await until(() => expect(invite.seen).toEqual(['180']));
+      invite.cancel();
+      await until(() =>
+        expect(reports('s1')).toEqual([expect.objectContaining({ type: 'ended', end_reason: 'cancelled' })]),
+      );
+      await hub.place(offer('s2'));
+    });
+
+    it('a call whose engines cannot be made is refused, and reported once as our failure', async () => {
+      await start({ capacity: 1 });
+      brokenEngines = true;
+      const placement = await hub.place(offer('s1', 'phone'));
+      const invite = inviteOf('s1');
+      invite.take();
+      hub.assign(placement, session('s1'), planOf('s1'));
+      await until(() =>
+        expect(reports('s1')).toEqual([
+          expect.objectContaining({ type: 'ended', end_reason: 'internal_error' }),
+        ]),
+      );
+      expect(invite.seen).toEqual(['180', '480']);
+      await hub.place(offer('s2'));
+      expect(types('s1')).toEqual(['ended']);
+    });
+
+    it('without its connection to signalling a worker takes no phone call', async () => {
+      await start();
+      hasSignalling = false;
+      await expect(hub.place(offer('s1', 'phone'))).rejects.toMatchObject({ code: 'no_capacity' });
+      expect((await hub.place(offer('s2'))).instanceId).toBe('w');
+    });
+  });
+
+  describe('a call that is over', () => {
+    // A thread of its own loads the turn machine anew, which a busy machine takes seconds for.
+    const patience = { timeout: 60_000 };
+    const logOf = async (seed: number) => Buffer.concat([...(await simulateCall(seed)).flightLog]).toString();
+
+    it(
+      'is run again with other settings, and the moment it would have gone another way is told in wall time',
+      patience,
+      async () => {
+        await start();
+        const log = await logOf(1);
+        expect(await hub.replay(log, {})).toEqual({ divergence: null });
+        const { divergence } = await hub.replay(log, { hangup_after_seconds: 10 });
+        const began = Date.parse(JSON.parse(log.slice(0, log.indexOf('\n'))).wall_time);
+        expect(Date.parse(divergence?.was?.at ?? divergence?.would_be?.at ?? '')).toBeGreaterThan(began);
+        expect(divergence?.judged).toBeGreaterThan(0);
+        expect(divergence?.judged).toBeLessThan(1);
+      },
+    );
+
+    it('of another version is refused as such, and what is no log too', patience, async () => {
+      await start();
+      const log = await logOf(1);
+      const older = log.replace(/"machine_version":\d+/, '"machine_version":0');
+      await expect(hub.replay(older, {})).rejects.toMatchObject({ code: 'not_replayable' });
+      await expect(hub.replay('torn', {})).rejects.toMatchObject({ code: 'not_replayable' });
+    });
+
+    it('waits for nobody where no worker is', async () => {
+      await expect(hub.replay(await logOf(1), {})).rejects.toMatchObject({ code: 'no_capacity' });
+      await start();
+    });
+  });
+});
