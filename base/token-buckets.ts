@@ -14,7 +14,7 @@ export class TokenBuckets {
     this.#allowance = allowance;
   }
 
-  /** How many clients are remembered. */
+  /** Number of clients tracked. */
   get size(): number {
     return this.#buckets.size;
   }

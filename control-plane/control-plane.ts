@@ -1,6 +1,6 @@
 /**
- * The control plane as one thing to start and to stop: the server with every route, seeded and listening,
- * over a context the composition root built.
+ * Starts and stops the control plane as a whole: the server with all routes, seeded and listening, on a
+ * context built by the composition root.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -11,21 +11,21 @@ import { createServer } from './platform/http/server.ts';
 import { registerRoutes } from './routes.ts';
 import { compatAnswersOf } from './speech/compat/compat-examples.ts';
 
-/** What the control plane is started with. */
+/** Dependencies of `startControlPlane`. */
 export interface ControlPlaneDeps {
   readonly context: Context;
-  /** Told as soon as the port is known, before anything is served through it. */
+  /** Called once the port is known, before any request is served. */
   onListening(port: number): void;
 }
 
-/** A control plane that serves. */
+/** A running control plane. */
 export interface ControlPlane {
   readonly port: number;
-  /** The HTTP server, for what upgrades connections on it (the worker link). */
+  /** The HTTP server, used by the worker link for WebSocket upgrades. */
   readonly server: Server;
-  /** Answers a request that came by another listener. */
+  /** Handles a request received on another listener. */
   handle(request: IncomingMessage, response: ServerResponse): void;
-  /** The demo agent and the number it answers. */
+  /** The demo agent and its phone number. */
   readonly seeded: Seeded;
   /** Stops serving; idempotent. */
   close(): Promise<void>;
@@ -43,8 +43,7 @@ export async function startControlPlane(deps: ControlPlaneDeps): Promise<Control
   await registerRoutes(app, deps.context);
   await seedOperator(deps.context);
   await app.ready();
-  // Describing a hundred routes takes a third of a second, which no call may have to wait for: it is done
-  // before there are any.
+  // Generating the API description blocks for a third of a second: do it before the first call.
   app.swagger();
   await app.listen({ host: settings.HOST, port: settings.PORT });
   const { port } = app.server.address() as AddressInfo;

@@ -1,4 +1,4 @@
-/** Every route of the API, registered in one place. */
+/** Registers all routes of the API in one place. */
 import { join } from 'node:path';
 import { registerAccountRoutes } from './accounts/keys/account-routes.ts';
 import { registerKeyRoutes } from './accounts/keys/key-routes.ts';
@@ -51,10 +51,10 @@ import { registerLiveRoutes } from './speech/requests/live-routes.ts';
 import { registerTtsRoutes } from './speech/requests/tts-routes.ts';
 import { registerVoiceRoutes } from './speech/voices/voice-routes.ts';
 
-/** Folder of the built web files, beside this one. */
+/** Folder of the built web files. */
 const WEB_DIST = join(import.meta.dirname, '..', 'web', 'dist');
 
-/** Registers all routes on a server that does not listen yet. */
+/** Registers all routes on a server that is not listening yet. */
 export async function registerRoutes(app: ApiServer, context: Context): Promise<void> {
   recordChanges(app, context);
   registerHealthRoutes(app, context);

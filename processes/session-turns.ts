@@ -11,7 +11,7 @@ import { nameless, type Within } from '#runtime/event-loop/within.ts';
 export const COUNT_BYTES = 4;
 export const NAME_BYTES = 124;
 
-/** What the thread is started with. */
+/** Startup options of the thread. */
 export interface SessionTurnsData {
   readonly memory: SharedArrayBuffer;
   readonly fd: number;

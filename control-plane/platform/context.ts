@@ -1,6 +1,6 @@
 /**
- * `Context`: what every route and use case of the control plane is handed, as interfaces that other files
- * implement. Built once by `processes/control-plane.ts`; a test builds its own.
+ * `Context`: the dependencies of every route and use case in the control plane, as interfaces implemented
+ * elsewhere. `processes/control-plane.ts` builds it once; tests build their own.
  */
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '#base/clock.ts';
@@ -25,15 +25,15 @@ import type { Database } from './store/database.ts';
 import type { Models } from './store/models.ts';
 import type { ReadMemories } from './store/read-memory.ts';
 
-/** Kinds of wallet entries. */
+/** Kinds of ledger entries. */
 export type LedgerKind = 'top_up' | 'hold' | 'settle' | 'refund' | 'void' | 'adjust';
 
 /** One entry of a user's ledger; amounts are integer micro-dollars. */
 export interface LedgerEntry {
   readonly userId: string;
-  /** Counts from 1 per user. */
+  /** Sequence number per user, starting at 1. */
   readonly seq: number;
-  /** Names what the entry pays for; unique per user, so that a repeated posting is the same entry. */
+  /** Identifies what the entry pays for; unique per user, so posting twice yields the same entry. */
   readonly key: string;
   readonly kind: LedgerKind;
   readonly amountMicros: number;
@@ -42,38 +42,38 @@ export interface LedgerEntry {
   readonly at: Date;
 }
 
-/** An entry of a ledger that does not follow from the ones before it. */
+/** A ledger entry that is inconsistent with the preceding ones. */
 export interface LedgerFlaw {
   readonly userId: string;
   readonly seq: number;
   readonly problem: string;
 }
 
-/** What is to be posted. */
+/** An entry to post. */
 export interface Posting {
   readonly userId: string;
   readonly key: string;
   readonly kind: LedgerKind;
-  /** Negative takes credit. */
+  /** Negative amounts debit the wallet. */
   readonly amountMicros: number;
-  /** The balance may not fall below it; absent means no floor. */
+  /** Minimum balance after the posting; no minimum when absent. */
   readonly floorMicros?: number;
 }
 
-/** The wallets: an append-only ledger whose one insert decides everything. */
+/** The wallets: an append-only ledger in which every decision is a single insert. */
 export interface Ledger {
   /**
-   * Posts an entry, or returns the one already posted under this key whatever its kind and amount. Throws
-   * `Fault('out_of_credit')` at the floor.
+   * Posts an entry, or returns the existing entry with this key, whatever its kind and amount. Throws
+   * `Fault('out_of_credit')` if the balance would fall below the floor.
    */
   post(posting: Posting): Promise<LedgerEntry>;
-  /** First and newest entry of a user; null for a user that never had any. */
+  /** A user's first and newest entries; null if the user has none. */
   wallet(userId: string): Promise<{ readonly first: LedgerEntry; readonly newest: LedgerEntry } | null>;
-  /** Reads a user's whole ledger: null when it adds up, else the first entry that does not. */
+  /** Verifies a user's whole ledger: null if it is consistent, otherwise the first inconsistent entry. */
   verify(userId: string): Promise<LedgerFlaw | null>;
 }
 
-/** Everything the control plane's parts work with. */
+/** Shared dependencies of the control plane. */
 export interface Context {
   readonly settings: Settings;
   readonly credentials: Credentials;
@@ -81,37 +81,39 @@ export interface Context {
   readonly logger: Logger;
   readonly database: Pick<Database, 'ping' | 'copyTo' | 'scrub'>;
   readonly models: Models;
-  /** What is read again and again, remembered where that is safe. */
+  /** Caches of frequent reads, used only where that is safe. */
   readonly remembered: ReadMemories;
   readonly coordination: Coordination;
   readonly secretBox: SecretBox;
-  /** The key of each session's own data. */
+  /** Per-session encryption keys. */
   readonly dataKeys: DataKeys;
-  /** Where recordings and flight logs lie. */
+  /** Storage of recordings and flight logs. */
   readonly blobs: Blobs;
   readonly ledger: Ledger;
-  /** Tells the parts of this process that there may be work. */
+  /** Notifies other parts of this process that there may be work. */
   readonly workSignals: WorkSignals;
   readonly dispatch: Dispatch;
-  /** Checks and reaches what tenants make us connect to. */
+  /** Checks and connects to tenant-supplied endpoints. */
   readonly egress: EgressGuard;
-  /** What may be configured in this deployment. */
+  /** Models that can be configured in this deployment. */
   readonly platform: PlatformModels;
-  /** The LiveKit rooms of web sessions; null when they are connected to directly. */
+  /** LiveKit rooms for web sessions; null when clients connect to the workers directly. */
   readonly rooms: Rooms | null;
-  /** The threads that speak and listen for the speech APIs. */
+  /** Synthesis and recognition threads for the speech APIs. */
   readonly speech: SpeechPool;
-  /** Where numbers are searched, bought and released. */
+  /** Searches, buys and releases phone numbers. */
   readonly carrier: Carrier;
   readonly metrics: Metrics;
-  /** Null where nothing is traced. */
+  /** Null when tracing is off. */
   readonly tracing: Tracing | null;
-  /** Whose requests are worked on. */
+  /** Fair scheduling of requests between accounts. */
   readonly turns: Turns;
   readonly refusals: Refusals;
-  /** Says what this process begins to do, for whoever has to kill it while it stands still. */
+  /**
+   * Records what this process is starting to do; the supervisor reads it if it kills the process for hanging.
+   */
   doing(what: string): void;
-  /** Base of links; known once the server listens. */
+  /** Base URL for links; available once the server is listening. */
   publicUrl(): string;
 }
 
@@ -120,7 +122,7 @@ export function newId(): string {
   return randomBytes(16).toString('hex');
 }
 
-/** Wall time as a `Date`, for what is stored. */
+/** Wall time as a `Date`, for stored timestamps. */
 export function now(context: Pick<Context, 'clock'>): Date {
   return new Date(context.clock.wallTime());
 }

@@ -1,6 +1,6 @@
 /**
- * `Dispatch`: how the rest of the control plane reaches the workers: it places jobs, hands over plans and
- * passes commands on. Implemented by `worker-hub.ts` over the worker link.
+ * `Dispatch`: the control plane's access to the workers: places jobs, hands over plans and forwards commands.
+ * `worker-hub.ts` implements it over the worker link.
  */
 
 import type { AgentTestJob } from '#protocol/agent-test.ts';
@@ -18,8 +18,8 @@ import type {
 } from '#protocol/worker-link.ts';
 
 /**
- * How long a worker has to answer: an offer once candidates are gathered, a room once it is joined; a replay
- * starts a thread, and reads a call of an hour.
+ * Time limits for a worker's answer. An offer is answered after ICE gathering, a room once it is joined; a
+ * replay starts a thread and may read an hour-long call.
  */
 export const ANSWER_MS: Readonly<Record<ControlRequest['type'], number>> = {
   'webrtc.offer': 8_000,
@@ -28,7 +28,7 @@ export const ANSWER_MS: Readonly<Record<ControlRequest['type'], number>> = {
   replay: 30_000,
 };
 
-/** A job to be placed on a worker. */
+/** A job to place on a worker. */
 export interface JobOffer {
   readonly sessionId: string;
   readonly epoch: number;
@@ -40,21 +40,21 @@ export interface JobOffer {
 export interface Placement {
   readonly instanceId: string;
   /**
-   * The supervisor that started the worker; a session placed under an earlier run of the same machine is
-   * known to be lost.
+   * Run of the supervisor that started the worker. A session placed during an earlier run on the same machine
+   * is known to be lost.
    */
   readonly supervisorRun: string | null;
   readonly sipTag: string | null;
 }
 
-/** What has been heard of a reply that is not over. */
+/** The part of a reply in progress that the caller has heard. */
 export interface HeardSoFar {
   readonly text: string;
-  /** Wall time of its first word, ms. */
+  /** Wall time of the first word, in ms. */
   readonly atMs: number;
 }
 
-/** A colleague who comes into a running call. */
+/** A colleague joining a running call. */
 export interface JoiningParticipant {
   readonly id: string;
   readonly name: string | null;
@@ -62,7 +62,7 @@ export interface JoiningParticipant {
   readonly connection: ParticipantConnection;
 }
 
-/** The workers that take one kind of job, together. */
+/** Combined capacity of all workers that accept one kind of job. */
 export interface WorkerSlots {
   readonly capacity: number;
   readonly free: number;
@@ -70,18 +70,18 @@ export interface WorkerSlots {
 }
 
 /**
- * Reaches the workers. Every method that addresses a session's worker throws `Fault('gateway_unreachable')`
- * when its link is down.
+ * Access to the workers. Methods that address a session's worker throw `Fault('gateway_unreachable')` when
+ * its link is down.
  */
 export interface Dispatch {
-  /** What the workers that take this kind of job have, as they last said. */
+  /** Capacity of the workers that accept this kind of job, as last reported. */
   slots(kind: JobKind): WorkerSlots;
   /**
-   * Offers the job to one worker after another, least loaded first, until one accepts. Throws
-   * `Fault('no_capacity')`, or `Fault('draining')` while the program stops.
+   * Offers the job to workers in order of load, least loaded first, until one accepts. Throws
+   * `Fault('no_capacity')`, or `Fault('draining')` during shutdown.
    */
   place(offer: JobOffer): Promise<Placement>;
-  /** `handover` is what a call has been so far that another worker began. */
+  /** `handover` is the state so far of a call started by another worker. */
   assign(
     placement: Placement,
     session: { readonly sessionId: string; readonly epoch: number },
@@ -98,27 +98,30 @@ export interface Dispatch {
     session: { readonly sessionId: string; readonly epoch: number },
     job: AgentTestJob,
   ): void;
-  /** Frees the slot of an accepted job that is not coming. */
+  /** Frees the slot reserved for an accepted job that will not be assigned. */
   withdraw(placement: Placement, session: { readonly sessionId: string; readonly epoch: number }): void;
-  /** Tells the worker to end the call; the session changes by the worker's own `ended` report. */
+  /** Asks the worker to end the call; the session changes only on the worker's `ended` report. */
   end(
     instanceId: string,
     session: { readonly sessionId: string; readonly epoch: number },
     reason: EndReason,
   ): void;
-  /** Passes a browser's offer to the session's worker and returns its answer. */
+  /** Forwards a browser's offer to the session's worker and returns the answer. */
   offerWebrtc(
     instanceId: string,
     session: { readonly sessionId: string; readonly epoch: number },
     sdp: string,
   ): Promise<{ readonly sdp: string }>;
-  /** Has the session's worker let a colleague in; an offer is answered. Throws what stands in their way. */
+  /**
+   * Asks the session's worker to admit a colleague; returns an answer if they sent an offer. Throws the
+   * reason if they cannot join.
+   */
   joinParticipant(
     instanceId: string,
     session: { readonly sessionId: string; readonly epoch: number },
     participant: JoiningParticipant,
   ): Promise<{ readonly sdp: string | null }>;
-  /** Throws `Fault('not_found')` for one who is not connected, `call_taken` and `call_not_takeable`. */
+  /** Throws `Fault('not_found')` if the participant is not connected, `call_taken` or `call_not_takeable`. */
   changeParticipant(
     instanceId: string,
     session: { readonly sessionId: string; readonly epoch: number },
@@ -126,18 +129,18 @@ export interface Dispatch {
     change: ParticipantChange,
   ): Promise<void>;
   /**
-   * Has any worker run a call again from its flight log. Throws `Fault('no_capacity')` when none is there,
-   * `Fault('gateway_unreachable')` when the one asked does not answer, and `Fault('not_replayable')` for a
-   * log of another version.
+   * Asks any worker to replay a call from its flight log. Throws `Fault('no_capacity')` when there is no
+   * worker, `Fault('gateway_unreachable')` when the worker does not answer, and `Fault('not_replayable')` for
+   * a log of another version.
    */
   replay(log: string, settings: ReplaySettings): Promise<ReplayOutcome>;
   /**
-   * What has been heard of the reply in progress, as far as this replica was told; null while the agent is
-   * silent.
+   * The heard part of the reply in progress, as far as this replica has been notified; null while the agent
+   * is silent.
    */
   heardSoFar(sessionId: string): HeardSoFar | null;
-  /** True when a worker is registered (readyz). */
+  /** True when at least one worker is registered (readyz). */
   hasWorker(): boolean;
-  /** False when no worker is registered and none is on its way. */
+  /** False when no worker is registered and none is starting. */
   expectsWorker(): boolean;
 }

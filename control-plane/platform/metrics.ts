@@ -1,24 +1,24 @@
-/** The control plane's metrics in Prometheus' own terms; every part adds its meters to the one registry. */
+/** The control plane's Prometheus metrics; every part registers its meters here. */
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
 
-/** The registry and the meters the server itself moves. */
+/** The registry and the meters updated by the control plane. */
 export interface Metrics {
   readonly registry: Registry;
-  /** Duration of HTTP requests in seconds, by method, route pattern and class of status. */
+  /** Duration of HTTP requests in seconds, by method, route pattern and status class. */
   readonly requests: Histogram<'method' | 'route' | 'status'>;
-  /** Refused calls, sessions and dials, by kind and by code of the fault. */
+  /** Refused calls, sessions and dials, by kind and fault code. */
   readonly refusals: Counter<'kind' | 'reason'>;
   /** Sessions that were opened and charged. */
   readonly callsCreated: Counter<'channel'>;
-  /** Sessions that ended, each once. */
+  /** Ended sessions, each counted once. */
   readonly callsEnded: Counter<'reason'>;
-  /** Calls that were ended because too many workers had died with them (`calls/losses.ts`). */
+  /** Calls ended because too many workers had died while running them (`calls/losses.ts`). */
   readonly sessionsGivenUp: Counter;
-  /** Webhooks that are over: delivered, or dropped after their last attempt. */
+  /** Finished webhooks: delivered, or dropped after the last attempt. */
   readonly webhooks: Counter<'outcome'>;
-  /** Entries of the wallets. */
+  /** Ledger entries. */
   readonly postings: Counter<'kind'>;
-  /** Wallets that fell below a dollar: the low-credit alert. */
+  /** Wallets that fell below one dollar (low-credit alert). */
   readonly lowCredit: Counter;
 }
 

@@ -1,12 +1,12 @@
 /**
- * `ReportSink`: what the worker link tells the sessions: reports to be folded in, and links and workers lost
- * and found. Implemented by `settle-call.ts`.
+ * `ReportSink`: receives reports, lost links and recovered workers from the worker link on behalf of the
+ * sessions. Implemented by `settle-call.ts`.
  */
 import type { ReportEnvelope } from '#protocol/worker-link.ts';
 
 /**
- * Outcome of reports: stored up to the last (or stored already), a gap before one of them, or of an epoch
- * that is over.
+ * Outcome of storing reports: stored up to `seq` (or already stored), a gap before one of them, or an epoch
+ * that has ended.
  */
 export type ReportOutcome =
   | { readonly outcome: 'stored'; readonly seq: number }
@@ -14,29 +14,31 @@ export type ReportOutcome =
   | { readonly outcome: 'stale' };
 
 /**
- * Takes what workers tell. Reports of one session are handed over one after another, in the order they came.
+ * Receives reports and status changes of workers. Reports of one session are passed on one at a time, in
+ * order of arrival.
  */
 export interface ReportSink {
   /**
-   * Stores reports of one session and epoch, one or more, in the guarded update that advances the session's
-   * `last_seq`; resolves once they are durable. `instanceId` is the worker that handed them over: another one
-   * than the session's has them from the spool of a dead one, and they are no sign of life.
+   * Stores one or more reports of one session and epoch, in the guarded update that advances the session's
+   * `last_seq`; resolves once they are durable. `instanceId` is the worker that delivered them. If it is not
+   * the session's worker, it read them from a dead worker's spool, so they do not prove that the session is
+   * alive.
    */
   apply(envelopes: readonly ReportEnvelope[], instanceId: string): Promise<ReportOutcome>;
-  /** The link to this worker is down: its live sessions read `unknown` and go on. */
+  /** The link to this worker is down: its live sessions become `unknown` and continue. */
   workerLost(instanceId: string): Promise<void>;
   /**
-   * The worker is back with these sessions (the list grows by what it accepts meanwhile); any other live
-   * session of it is settled as `heartbeat_timeout`.
+   * The worker has reconnected with these sessions (the list grows as it accepts more). Its other live
+   * sessions are settled as `heartbeat_timeout`.
    */
   workerBack(
     instanceId: string,
     sessions: readonly { readonly sessionId: string; readonly epoch: number }[],
   ): Promise<void>;
   /**
-   * The worker's process is certainly gone and its spool has been read: other workers take its calls over,
-   * and what cannot be taken over ends `heartbeat_timeout`. `stoodIn` is the session it was killed in for
-   * standing still.
+   * The worker process is known to be dead and its spool has been read. Other workers take over its calls;
+   * those that cannot be taken over end with `heartbeat_timeout`. `stoodIn` is the session in which it hung
+   * and was killed.
    */
   workerDead(instanceId: string, diedAt: Date, stoodIn?: string | null): Promise<void>;
 }

@@ -1,6 +1,6 @@
 /**
- * `Rooms`: the LiveKit server as the control plane uses it: rooms of sessions, the tokens to them, and its
- * signed webhooks. The only importer of its server SDK.
+ * `Rooms`: the control plane's interface to the LiveKit server: session rooms, access tokens and signed
+ * webhooks. Only this file imports the LiveKit server SDK.
  */
 import {
   AccessToken,
@@ -15,27 +15,24 @@ import { fault } from '#config/errors.ts';
 import type { SessionDocument } from './store/models/session-model.ts';
 
 const REQUEST_TIMEOUT_S = 5;
-/**
- * A room nobody is in any more is closed by LiveKit after this long: callers who lost their connection come
- * back to it.
- */
+/** LiveKit closes an empty room after this time; until then, callers who lost their connection can return. */
 const DEPARTURE_S = 30;
-/** The agent's token outlives the longest conversation, so that it can come back to the room. */
+/** The agent's token outlives the longest conversation, so the agent can rejoin the room. */
 const AGENT_TOKEN_MARGIN_S = 600;
 
-/** Who may do what in a room. */
+/** Roles in a room; each has its own permissions. */
 export type RoomRole = 'caller' | 'agent' | 'monitor';
 
-/** A token to be made. */
+/** Options of a room token. */
 export interface RoomTokenOptions {
   readonly room: string;
   readonly identity: string;
   readonly role: RoomRole;
-  /** Seconds until it can no longer be used to join. */
+  /** Seconds for which the token can be used to join. */
   readonly ttlSeconds: number;
 }
 
-/** A signed message of the LiveKit server. */
+/** A signed webhook from the LiveKit server. */
 export interface RoomNews {
   readonly event: string;
   readonly room: string | null;
@@ -44,29 +41,34 @@ export interface RoomNews {
 
 /** Rooms on one LiveKit server. */
 export interface Rooms {
-  /** Address clients and workers connect to (ws or wss). */
+  /** WebSocket address for clients and workers (ws or wss). */
   readonly url: string;
   /**
-   * Makes a room that waits `emptySeconds` for its first participant. Throws `Fault('gateway_unreachable')`.
+   * Creates a room that stays open for `emptySeconds` until its first participant joins. Throws
+   * `Fault('gateway_unreachable')`.
    */
   create(room: string, emptySeconds: number): Promise<void>;
   /**
-   * Sends everybody out and forgets the room; one that is gone already is fine. Throws
+   * Removes all participants and deletes the room; a missing room is not an error. Throws
    * `Fault('gateway_unreachable')`.
    */
   remove(room: string): Promise<void>;
-  /** Names of the rooms there are, of other applications too. Throws `Fault('gateway_unreachable')`. */
+  /**
+   * Names of all rooms on the server, including those of other applications. Throws
+   * `Fault('gateway_unreachable')`.
+   */
   list(): Promise<readonly string[]>;
   /**
-   * Identities of who is in a room; none where there is no such room. Throws `Fault('gateway_unreachable')`.
+   * Identities of the participants in a room; empty if the room does not exist. Throws
+   * `Fault('gateway_unreachable')`.
    */
   participants(room: string): Promise<readonly string[]>;
   token(options: RoomTokenOptions): Promise<string>;
-  /** Reads a webhook; null when it was not signed with our secret. */
+  /** Parses a webhook; null if it was not signed with our secret. */
   readNews(body: string, authorization: string | undefined): Promise<RoomNews | null>;
 }
 
-/** Nobody publishes pictures or screens: what is not a microphone is refused by the server. */
+/** Audio only: the server refuses every track that is not from a microphone. */
 const SPEAKS = {
   canPublish: true,
   canPublishSources: [TrackSource.MICROPHONE],
@@ -89,17 +91,17 @@ export function agentIdentity(sessionId: string): string {
   return `agent-${sessionId}`;
 }
 
-/** Name of the room a colleague shares with the worker. */
+/** Name of the room shared by a colleague and the worker. */
 export function participantRoom(sessionId: string, participantId: string): string {
   return `${sessionId}.${participantId}`;
 }
 
-/** The session a room of ours belongs to, its own or a colleague's. */
+/** The session that a room belongs to, whether its main room or a colleague's. */
 export function sessionOfRoom(room: string): string {
   return room.split('.')[0] ?? room;
 }
 
-/** Rooms that go with a session. */
+/** All rooms of a session. */
 export function roomsOf({
   room,
   participants = [],
@@ -107,12 +109,12 @@ export function roomsOf({
   return [room, ...participants.map((participant) => participant.room)].filter((name) => name !== null);
 }
 
-/** How long an agent's token is good for. */
+/** Lifetime of the agent's token. */
 export function agentTokenSeconds(joinSeconds: number, maxDurationSeconds: number): number {
   return joinSeconds + maxDurationSeconds + AGENT_TOKEN_MARGIN_S;
 }
 
-/** The rooms the settings name; null when web sessions do without. */
+/** Opens the rooms from the settings; null if LiveKit is not configured. */
 export function openRooms(settings: Settings, logger: Logger): Rooms | null {
   const { LIVEKIT_URL, LIVEKIT_API_KEY: key, LIVEKIT_API_SECRET: secret } = settings;
   if (LIVEKIT_URL === undefined || key === undefined || secret === undefined) return null;
@@ -142,7 +144,7 @@ export function openRooms(settings: Settings, logger: Logger): Rooms | null {
     async token({ room, identity, role, ttlSeconds }) {
       const token = new AccessToken(key, secret, { identity, ttl: ttlSeconds });
       token.addGrant({ room, roomJoin: true, ...GRANTS[role] });
-      // Lets it send the caller's transcripts in the caller's name, and keeps it from holding a room open.
+      // Lets the agent publish transcripts on behalf of the caller; its presence does not keep a room open.
       if (role === 'agent') token.kind = 'agent';
       return token.toJwt();
     },
@@ -157,7 +159,7 @@ export function openRooms(settings: Settings, logger: Logger): Rooms | null {
   };
 }
 
-/** A room that is not there is what was wanted, or empty. */
+/** Ignores a missing room: there is nothing to delete and no participant to list. */
 function unlessGone(error: unknown): void {
   if (error instanceof Error && 'code' in error && error.code === 'not_found') return;
   throw error;

@@ -5,7 +5,7 @@
 import { Worker } from 'node:worker_threads';
 import type { ReplayOutcome, ReplaySettings } from '#protocol/replay.ts';
 
-/** What the thread is started with. */
+/** Startup options of the thread. */
 export interface ReplayRequest {
   /** The flight log as it is kept: lines of JSON. */
   readonly log: string;

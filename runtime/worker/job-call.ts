@@ -27,7 +27,7 @@ export interface JobCallDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly random: () => number;
-  /** Null where nothing is traced. */
+  /** Null when tracing is off. */
   readonly tracing: Tracing | null;
   readonly uploads: Uploads;
   readonly media: RoomCallDeps['media'];

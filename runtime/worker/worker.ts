@@ -68,7 +68,7 @@ export interface WorkerDeps {
   /** What runs work in the name of a session; absent where nobody asks. */
   readonly within?: ((sessionId: string) => Within) | undefined;
   readonly media: MediaHost;
-  /** Null where nothing is traced. */
+  /** Null when tracing is off. */
   readonly tracing: Tracing | null;
   /** How long live calls get once the worker drains, ms. */
   readonly drainMs: number;

@@ -11,9 +11,9 @@ import { readableUser } from './wallet-routes.ts';
 const entryRecord = z.object({
   seq: z.number().int(),
   kind: z.enum(['top_up', 'hold', 'settle', 'refund', 'void', 'adjust']),
-  /** Negative takes credit. */
+  /** Negative amounts debit the wallet. */
   amount: z.string(),
-  /** After this entry. */
+  /** Balance after this entry. */
   balance: z.string(),
   /** The session it paid for, where it paid for one. */
   session_id: z.string().nullable(),

@@ -35,7 +35,7 @@ export interface PlanInput {
   readonly channel: SystemVariables['channel'];
   readonly transport: CallPlan['transport'];
   readonly timezone: string | null;
-  /** As the carrier gave it. */
+  /** As supplied by the carrier. */
   readonly callerNumber: string;
   readonly dialedNumber: string;
   readonly overrides: Overrides;

@@ -18,7 +18,7 @@ export interface NewSession {
   readonly sessionId: string;
   readonly agent: AgentDocument;
   readonly version: VersionDocument;
-  /** Who pays. */
+  /** The account that pays. */
   readonly userId: string;
   readonly channel: SessionDocument['channel'];
   readonly source: SessionDocument['source'];

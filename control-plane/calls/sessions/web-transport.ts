@@ -30,7 +30,7 @@ type WebGrant = z.output<typeof webGrant>;
 export interface WebTransport {
   /** What the worker is told. */
   readonly plan: CallPlan['transport'];
-  /** Name of its LiveKit room; null without one. */
+  /** Name of the session's LiveKit room; null if none. */
   readonly room: string | null;
   /** What is stored of a client's token that this server checks itself; null where LiveKit does. */
   readonly tokenHash: string | null;

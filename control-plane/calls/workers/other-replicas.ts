@@ -105,7 +105,7 @@ export interface OtherReplicas {
   close(): Promise<void>;
 }
 
-/** What it is made of. */
+/** Dependencies of the shared coordination. */
 export interface OtherReplicasDeps {
   readonly coordination: Coordination;
   readonly clock: Clock;

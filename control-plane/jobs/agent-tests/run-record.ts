@@ -10,7 +10,7 @@ import type {
 /** Statuses of a run. */
 export const runStatus = z.enum(['queued', 'running', 'passed', 'failed', 'error']);
 
-/** A batch. */
+/** A batch of calls. */
 export const batchRecord = z.object({
   batch_id: z.string(),
   agent_id: z.string(),

@@ -41,7 +41,7 @@ const retry = z.strictObject({
     .array(z.enum(['busy', 'no_answer', 'failed']))
     .max(3)
     .default(['busy', 'no_answer']),
-  /** Calls to one number, the first included. */
+  /** Maximum calls to one number, including the first. */
   max_attempts: z.number().int().min(1).max(LIMITS.batchAttempts).default(1),
   delay_seconds: z.number().int().min(60).max(604_800).default(1_800),
 });
@@ -93,7 +93,7 @@ export const rowState = z.enum(ROW_STATES);
 
 const count = z.number().int();
 
-/** A batch. */
+/** A batch of calls. */
 export const batchRecord = z.object({
   batch_call_id: z.string(),
   agent_id: z.string(),

@@ -1,22 +1,22 @@
 /**
- * `ChoreLoop`: background work that never runs twice at once and never misses a call: kicked while it runs,
- * it runs again.
+ * `ChoreLoop`: background work that never overlaps with itself and never misses a kick: a kick during a run
+ * triggers another run.
  */
 import type { Clock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
 import type { Chore, WorkSignals } from './work-signals.ts';
 
-/** Work in the background of one process. */
+/** A background task of one process. */
 export interface ChoreLoop {
-  /** There may be something to do. */
+  /** Requests a run: there may be work to do. */
   kick(): void;
-  /** Resolves when nothing runs. */
+  /** Resolves once no run is in progress. */
   idle(): Promise<void>;
-  /** Starts nothing new and resolves when what runs is over. */
+  /** Starts no new run and resolves when the current one has finished. */
   close(): Promise<void>;
 }
 
-/** Makes a loop around `work`; what it throws is logged, and the next kick tries again. */
+/** Creates a loop around `work`. Errors are logged; the next kick tries again. */
 export function createChoreLoop(name: string, logger: Logger, work: () => Promise<void>): ChoreLoop {
   let isRunning = false;
   let isKickedAgain = false;
@@ -55,7 +55,8 @@ export function createChoreLoop(name: string, logger: Logger, work: () => Promis
 }
 
 /**
- * Makes a loop that runs at once, then every `everyMs`, and when `chore` is signalled, until it is closed.
+ * Creates a loop that runs immediately, then every `everyMs` and whenever `chore` is signalled, until it is
+ * closed.
  */
 export function startChoreLoop(
   context: { readonly clock: Clock; readonly logger: Logger; readonly workSignals: WorkSignals },

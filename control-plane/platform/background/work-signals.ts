@@ -1,19 +1,19 @@
 /**
- * Tells the background loops of one control plane that there may be work, so that none waits for its next
- * sweep. Losing a signal costs time, never work.
+ * Notifies the background loops of one control plane that there may be work, so they need not wait for their
+ * next sweep. A lost signal costs time, never work.
  */
 
-/** What there may be work for. */
+/** Kinds of background work that can be signalled. */
 export type Chore = 'deliveries' | 'analysis' | 'agent-tests' | 'batch-calls' | 'rooms';
 
-/** Sends signals and listens for them; listeners handle their own errors. */
+/** Sends and receives signals; listeners handle their own errors. */
 export interface WorkSignals {
   notify(chore: Chore): void;
-  /** Returns what stops listening. */
+  /** Returns a function that removes the listener. */
   on(chore: Chore, listener: () => void): () => void;
 }
 
-/** Makes the signals of a process. */
+/** Creates the signals of one process. */
 export function createWorkSignals(): WorkSignals {
   const listeners = new Map<Chore, Set<() => void>>();
   return {

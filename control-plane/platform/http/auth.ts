@@ -1,6 +1,6 @@
 /**
- * Who is calling: API keys. A route says what it needs in its `config.access`; without a word it needs a key.
- * The check runs before the body is read, so that its refusals come first.
+ * Authentication by API key. Each route declares its requirement in `config.access`; the default is `key`.
+ * The check runs before the body is read, so authentication errors take precedence.
  */
 import { createHash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -11,14 +11,14 @@ import type { SpendLimits, UserDocument } from '../store/models/user-model.ts';
 import type { KnownKey } from '../store/read-memory.ts';
 import { sendBare } from './problems.ts';
 
-/** Whom a key stands for. */
+/** The authenticated owner of an API key. */
 export interface Caller {
   readonly userId: string;
   readonly teamId: string;
-  /** The default workspace, where what the caller creates lands. */
+  /** The default workspace, in which the caller's resources are created. */
   readonly workspaceId: string;
   readonly keyId: string;
-  /** The operator's own key. */
+  /** True for the operator's root key. */
   readonly isOperator: boolean;
   readonly betaAccess: boolean;
   readonly phoneNumberLimit: number;
@@ -27,18 +27,18 @@ export interface Caller {
 }
 
 /**
- * What a route needs: `key` any key (the default), `beta` a key of an account with beta access, `operator`
- * the root key, `optional` a key or none at all (a malformed or bad one is refused), `own` a key that the
- * route's part reads itself, `none` nothing.
+ * Access a route requires. `key`: any key (the default). `beta`: a key of an account with beta access.
+ * `operator`: the root key. `optional`: a key or none (a malformed or invalid key is refused). `own`: the
+ * route authenticates the request itself. `none`: public.
  */
 type Access = 'key' | 'beta' | 'operator' | 'optional' | 'own' | 'none';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     access?: Access;
-    /** The body may be absent; a present one must still be JSON. */
+    /** The body may be absent; if present it must still be JSON. */
     bodyOptional?: boolean;
-    /** Answers any Origin, errors included. */
+    /** Allows every origin (CORS), for error responses too. */
     anyOrigin?: boolean;
   }
   interface FastifyRequest {
@@ -46,13 +46,13 @@ declare module 'fastify' {
   }
 }
 
-/** The caller of a route that needs a key. Throws when the route was declared without. */
+/** The caller of an authenticated route. Throws if the route does not require a key. */
 export function callerOf(request: FastifyRequest): Caller {
   if (!request.caller) throw new Error(`route ${request.routeOptions.url} has no caller`);
   return request.caller;
 }
 
-/** The `onRequest` hook that lets a request through or refuses it. */
+/** Creates the `onRequest` hook that authenticates requests. */
 export function createAuthentication(
   context: Context,
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply | undefined> {
@@ -86,15 +86,15 @@ export function requireBeta(context: Context, caller: Caller): void {
 }
 
 /**
- * Reads `Authorization: Bearer <token>`; null when it is missing or malformed (RFC 6750 §2.1; an operator may
- * choose a key of other characters).
+ * Parses `Authorization: Bearer <token>`; null when missing or malformed. Laxer than RFC 6750 §2.1, because
+ * an operator may choose a key with other characters.
  */
 export function bearerToken(header: string | undefined): string | null {
   return /^Bearer +(\S+) *$/i.exec(header ?? '')?.[1] ?? null;
 }
 
 /**
- * Whom an `Authorization` header stands for; null when it is missing or malformed. Throws `invalid_token` or
+ * Resolves an `Authorization` header to its caller; null when missing or malformed. Throws `invalid_token` or
  * `token_expired`.
  */
 export async function callerOfHeader(context: Context, header: string | undefined): Promise<Caller | null> {
@@ -102,12 +102,12 @@ export async function callerOfHeader(context: Context, header: string | undefine
   return token === null ? null : callerOfKey(context, token);
 }
 
-/** What is stored of a key. */
+/** The hash under which a key is stored. */
 export function hashKey(apiKey: string): string {
   return createHash('sha256').update(apiKey).digest('hex');
 }
 
-/** Whom a key stands for. Throws `invalid_token` or `token_expired`. */
+/** Resolves an API key to its caller. Throws `invalid_token` or `token_expired`. */
 export async function callerOfKey(context: Context, apiKey: string): Promise<Caller> {
   const hash = hashKey(apiKey);
   const known = await context.remembered.keys(hash, () => readKey(context, hash));
@@ -127,7 +127,7 @@ export async function callerOfKey(context: Context, apiKey: string): Promise<Cal
   };
 }
 
-/** Null for a key that nobody has, or whose account is gone. */
+/** Null if the key does not exist or its account has been deleted. */
 async function readKey({ models }: Context, hash: string): Promise<KnownKey | null> {
   const key = await models.keys.findOne({ hash }).lean<KeyDocument>();
   const user = key && (await models.users.findById(key.user_id).lean<UserDocument>());

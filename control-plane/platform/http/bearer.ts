@@ -1,7 +1,7 @@
-/** Whether a request carries a secret as its bearer token (RFC 6750 §2.1). */
+/** Checks whether a request carries a given secret as its bearer token (RFC 6750 §2.1). */
 import { timingSafeEqual } from 'node:crypto';
 
-/** Takes as long whatever of the secret was guessed. */
+/** Compares in constant time, so timing does not reveal the secret. */
 export function isBearer(authorization: string | undefined, secret: string): boolean {
   const given = Buffer.from(authorization ?? '');
   const expected = Buffer.from(`Bearer ${secret}`);

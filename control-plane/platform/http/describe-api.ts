@@ -1,4 +1,4 @@
-/** The API described from the schemas that validate it: `/openapi.json` (OpenAPI 3.1) and `/docs`. */
+/** API description generated from the validation schemas: `/openapi.json` (OpenAPI 3.1) and `/docs`. */
 import fastifySwagger from '@fastify/swagger';
 import fastifySwaggerUi from '@fastify/swagger-ui';
 import type {
@@ -24,7 +24,7 @@ type Server = FastifyInstance<
   ZodTypeProvider
 >;
 
-/** How every route refuses; the same for all, so no route says it. */
+/** Error responses shared by every route, so routes do not declare them. */
 const REFUSALS = {
   422: {
     description: 'Fields that are not acceptable',
@@ -38,14 +38,14 @@ const REFUSALS = {
   },
 };
 
-/** Refusals without a body. */
+/** Refusals that may have no body. */
 const REFUSAL_401 = {
   description:
     'No or a malformed Authorization, without a body (null here); a bad or expired key, with the error body',
   anyOf: [z.toJSONSchema(errorBody), { type: 'null' }],
   examples: [{ status: 401, message: 'Invalid token', reason: null }],
 };
-/** A call may be refused for what its fields say, or for a rule that has a reason. */
+/** A phone call may be refused because of its fields, or by a rule with its own reason. */
 const REFUSAL_422_OF_CALLS = {
   description:
     'Fields that are not acceptable, as a list; a call that is not allowed, as the error body with its reason',
@@ -59,11 +59,11 @@ const BARE_415 = {
   description: 'No body, or one of another Content-Type; answered without a body',
 };
 
-/** Answers that are no JSON, which no schema of a route describes. */
+/** Non-JSON answers, which the route schemas do not describe. */
 const BYTES = { type: 'string', format: 'binary' };
 const TEXT = { type: 'string' };
 
-/** Events and lines are text. */
+/** Event streams and JSON lines are text. */
 function schemaOf(type: string): typeof BYTES | typeof TEXT {
   return type === 'text/event-stream' || type === 'application/x-ndjson' || type === 'text/plain'
     ? TEXT
@@ -124,20 +124,20 @@ const OTHER_ANSWERS: Readonly<
   },
 };
 
-/** What a route in another vendor's protocol takes and answers. */
+/** Request and response examples of a route in another vendor's protocol. */
 export interface CompatAnswers {
   readonly body?: object;
   readonly description: string;
-  /** Content types of the answer, all with the same example. */
+  /** Content types of the answer; they share one example. */
   readonly types: readonly string[];
   readonly answer: unknown;
   readonly refusal: object;
 }
 
-/** The answers of such a route by `METHOD /path`; null for a route of our own. */
+/** Looks up a compatibility route by `METHOD /path`; null for one of our own routes. */
 export type CompatAnswersOf = (name: string) => CompatAnswers | null;
 
-/** Registers the description; before any route it is to describe. */
+/** Registers the API description; call it before registering the routes it describes. */
 export async function describeApi(
   app: Server,
   context: Context,
@@ -168,7 +168,7 @@ export async function describeApi(
   app.addHook('onRoute', (route) => {
     if (route.url.startsWith('/docs')) route.config = { ...route.config, access: 'none' };
   });
-  // The bar at the top is for choosing between descriptions; there is one.
+  // Swagger UI's top bar only selects between descriptions; there is just one.
   const theme = {
     title: 'Parley API',
     css: [{ filename: 'parley.css', content: '.swagger-ui .topbar { display: none; }' }],
@@ -176,7 +176,7 @@ export async function describeApi(
   await app.register(fastifySwaggerUi, { routePrefix: '/docs', staticCSP: true, theme });
   let text: string | null = null;
   app.get('/openapi.json', { config: { access: 'none' }, schema: { hide: true } }, (_request, reply) => {
-    // Half a megabyte that stays the same: written once.
+    // Half a megabyte that never changes: serialised once.
     text ??= JSON.stringify({ ...app.swagger(), servers: [{ url: context.publicUrl() }] });
     return reply.type('application/json; charset=utf-8').send(text);
   });
@@ -188,8 +188,7 @@ type RouteSchema = Record<string, unknown> & {
 };
 
 /**
- * What the description says of a route beside its schemas: who may call it, an example of each body and
- * answer, and the refusals.
+ * Adds to a route's schemas: who may call it, an example of each body and answer, and the error responses.
  */
 function describedRoute(
   schema: RouteSchema,
@@ -225,7 +224,7 @@ function describedRoute(
   };
 }
 
-/** A route in another vendor's protocol: it answers and refuses as that vendor does. */
+/** Describes a route in another vendor's protocol, with that vendor's answers and errors. */
 function describedCompat(
   schema: RouteSchema,
   compat: CompatAnswers,
@@ -251,7 +250,8 @@ function describedCompat(
 }
 
 /**
- * What generated clients call a route: `GET /v1/agent/agents/:agent_id/config` is `getAgentsByAgentIdConfig`.
+ * Method name in generated clients: `GET /v1/agent/agents/:agent_id/config` becomes
+ * `getAgentsByAgentIdConfig`.
  */
 function operationId(name: string): string {
   const [method = '', path = ''] = name.split(' ');
@@ -269,7 +269,7 @@ function withExample(
   return { ...schema, examples: [example] };
 }
 
-/** An answer of nothing at all is described as such. */
+/** An empty answer gets no example. */
 function hasBody(schema: JsonSchema): boolean {
   return (
     schema.type !== undefined ||

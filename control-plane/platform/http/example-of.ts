@@ -1,9 +1,8 @@
 /**
- * Examples of what the API answers, put together from the schema of the answer: one value for each kind of
- * field, the same everywhere.
+ * Generates example answers from the response schemas, with the same value for each kind of field everywhere.
  */
 
-/** As much of JSON Schema as the routes' schemas become. */
+/** The subset of JSON Schema that the route schemas use. */
 export interface JsonSchema {
   readonly type?: string | readonly string[];
   readonly const?: unknown;
@@ -24,7 +23,7 @@ export interface JsonSchema {
   readonly maxLength?: number;
 }
 
-/** Ids that examples of requests and answers share. */
+/** Ids shared by request and response examples. */
 export const EXAMPLE_IDS = {
   agent_id: 'a4c1f0d29b7e4f0c8d5a3b6e1f207c94',
   tool_id: '70d3b58c1e9a4c62b4f7d8a05e2c6b13',
@@ -37,7 +36,7 @@ export const EXAMPLE_IDS = {
 const OTHER_ID = '0f4b8d2c6e1a4f73958dc0b7a2e6f914';
 const TIMESTAMP = '2026-03-02T15:04:05.000Z';
 
-/** Values of fields by their name, where the type alone says too little. */
+/** Example values by field name, where the type alone is not specific enough. */
 const BY_NAME: Readonly<Record<string, unknown>> = {
   ...EXAMPLE_IDS,
   source_id: EXAMPLE_IDS.knowledge_source_id,
@@ -85,7 +84,7 @@ const BY_NAME: Readonly<Record<string, unknown>> = {
   next_cursor: 'WzE3NzI0NjM4NDUwMDAsImE0YzFmMGQyIl0',
 };
 
-/** An example of a schema; `name` is the field it stands in. Null where only null fits. */
+/** Generates an example for a schema; `name` is the name of its field. Null where only null is valid. */
 export function exampleOf(schema: JsonSchema, name = ''): unknown {
   if (schema.const !== undefined) return schema.const;
   if (schema.enum) return schema.enum[0];

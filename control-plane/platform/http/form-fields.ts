@@ -1,11 +1,11 @@
-/** What forms of either kind have in common: how many fields they may have, and what comes of them. */
+/** Shared by both kinds of form: the limit on fields, and the conversion into an object. */
 
-/** Fields and files of one form. */
+/** Maximum number of fields and of files in a form. */
 export const FORM_FIELDS = 64;
 export const FORM_FILES = 24;
 export const MOST_PARTS = FORM_FIELDS + FORM_FILES;
 
-/** The fields of a form as an object; a repeated name becomes a list. */
+/** Converts form fields into an object; values of a repeated name become a list. */
 export function byName(fields: Iterable<readonly [string, unknown]>): Record<string, unknown> {
   const form = new Map<string, unknown[]>();
   for (const [name, value] of fields) {

@@ -1,10 +1,13 @@
-/** Routes of the product's own parts (`/internal/…`): open to holders of the workers' token only. */
+/** Access to internal routes (`/internal/…`): only with the workers' token. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Context } from '../context.ts';
 import { isBearer } from './bearer.ts';
 import { sendBare } from './problems.ts';
 
-/** The `onRequest` hook of a route for workers and signalling; such a route's `config.access` is `none`. */
+/**
+ * Creates the `onRequest` hook for routes used by workers and signalling; such a route sets `config.access`
+ * to `none`.
+ */
 export function workersOnly(
   context: Pick<Context, 'credentials'>,
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply | undefined> {

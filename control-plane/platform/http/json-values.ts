@@ -1,11 +1,13 @@
 /**
- * Counts the values of a JSON text without parsing it: parsed, a few bytes of brackets take fifty times their
- * size, and a large body must not. Pure.
+ * Counts the values in a JSON text without parsing it. A few bytes of brackets take fifty times their size
+ * once parsed, which would be too much for a large body. Pure.
  */
 
 const [QUOTE, COMMA, OPEN_LIST, BACKSLASH, OPEN_OBJECT] = [0x22, 0x2c, 0x5b, 0x5c, 0x7b];
 
-/** True where the text has more lists, objects and items together than this; strings are passed over. */
+/**
+ * True if the text contains more than `most` lists, objects and items in total; string contents are skipped.
+ */
 export function hasMoreValuesThan(text: string, most: number): boolean {
   let count = 0;
   for (let at = 0; at < text.length && count <= most; at++) {
@@ -16,7 +18,7 @@ export function hasMoreValuesThan(text: string, most: number): boolean {
   return count > most;
 }
 
-/** The place of the quote that ends the string begun here, or the end of the text. */
+/** Index of the closing quote of the string starting here, or the end of the text. */
 function endOfString(text: string, start: number): number {
   for (let at = text.indexOf('"', start + 1); at !== -1; at = text.indexOf('"', at + 1)) {
     let escapes = 0;

@@ -1,15 +1,15 @@
-/** How lists are asked for and answered: newest first, by page number or by cursor, never by both. */
+/** Queries and answers of lists: newest first, paged by page number or by cursor, never both. */
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';
 
-/** A boolean of a query string. */
+/** A boolean query parameter. */
 export const queryFlag = z
   .enum(['true', 'false', '1', '0'])
   .default('false')
   .transform((value) => value === 'true' || value === '1');
 
-/** The query fields every list has. */
+/** Query fields common to all lists. */
 export const listQuery = {
   cursor: z.string().max(512).optional(),
   page: z.coerce.number().int().min(1).optional(),
@@ -24,7 +24,7 @@ export interface ListQuery {
   readonly include_total: boolean;
 }
 
-/** Schema of a list's answer under its plural name. */
+/** Answer schema of a list, with the rows under the given plural name. */
 export function listOf<Name extends string, Row extends z.ZodType>(name: Name, row: Row) {
   return z.object({
     ...({ [name]: z.array(row) } as Record<Name, z.ZodArray<Row>>),
@@ -34,22 +34,25 @@ export function listOf<Name extends string, Row extends z.ZodType>(name: Name, r
   });
 }
 
-/** Schema of a dependents list, which has no pages. */
+/** Answer schema of a list of dependents, which is not paged. */
 export const dependentsList = z.object({
   agents: z.array(z.object({ agent_id: z.string(), name: z.string() })),
   total: z.number().int(),
 });
 
-/** A row's place in its list. */
+/** A row's position in its list. */
 export interface Position {
   readonly at: Date;
   readonly id: string;
 }
 
-/** Where a list query starts: a number of rows to skip, or the row after which to go on. */
+/** Start of a page: the number of rows to skip, or the row to continue after. */
 export type ListStart = { readonly skip: number } | { readonly after: Position | null };
 
-/** Reads a list query's start. Throws `page_and_cursor`, `page_too_deep`, `cursor_undecodable`. */
+/**
+ * Reads the start of the page from a list query. Throws `page_and_cursor`, `page_too_deep`,
+ * `cursor_undecodable`.
+ */
 export function listStart(query: ListQuery): ListStart {
   if (query.page !== undefined && query.cursor !== undefined) throw fault('page_and_cursor');
   if (query.page === undefined)
@@ -59,7 +62,7 @@ export function listStart(query: ListQuery): ListStart {
   return { skip };
 }
 
-/** Makes the opaque cursor of the row a page ends with. */
+/** Encodes the last row of a page as an opaque cursor. */
 export function encodeCursor(position: Position): string {
   return Buffer.from(JSON.stringify([position.at.getTime(), position.id])).toString('base64url');
 }
@@ -78,12 +81,15 @@ function decodeCursor(cursor: string): Position {
   return { at: new Date(parsed.data[0]), id: parsed.data[1] };
 }
 
-/** A phone number as a query string carries it: a plus sign reads as a space there, or was left out. */
+/**
+ * Normalises a phone number from a query string, where an unescaped plus sign is decoded as a space or may be
+ * missing.
+ */
 export function numberFilter(number: string): string {
   return /^\d+$/.test(number) ? `+${number}` : number.replace(/^ /, '+');
 }
 
-/** Text of a search as a case-insensitive pattern that matches it literally. */
+/** Builds a case-insensitive pattern that matches the search text literally. */
 export function searchPattern(text: string): { $regex: string; $options: 'i' } {
   return { $regex: text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'), $options: 'i' };
 }

@@ -1,4 +1,4 @@
-/** Refuses connections that do not speak HTTP, or not in time. */
+/** Refuses connections that send malformed HTTP or are too slow. */
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ConnectionError } from 'fastify';
@@ -6,13 +6,15 @@ import type { Refusals } from '../limits/refusals.ts';
 
 const STATUS: Readonly<Record<string, number>> = { ERR_HTTP_REQUEST_TIMEOUT: 408, HPE_HEADER_OVERFLOW: 431 };
 
-/** The handler of `clientError`: answers once for each connection, at the pace of refusals, and closes it. */
+/**
+ * Handler for `clientError`: answers once per connection, rate-limited like other refusals, then closes it.
+ */
 export function refuseMalformed(
   refusals: Pick<Refusals, 'takeFor'>,
 ): (error: ConnectionError, socket: Socket) => void {
   const refused = new WeakSet<Socket>();
   return (error, socket) => {
-    // The parser reports again for every piece that comes after.
+    // The parser reports the error again for every further chunk.
     if (socket.destroyed || refused.has(socket)) return;
     refused.add(socket);
     socket.pause();

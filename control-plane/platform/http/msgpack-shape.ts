@@ -1,26 +1,26 @@
 /**
- * Looks a MessagePack value over before it is decoded: a list says how long it is before its items come, and
- * the decoder makes room for them at once, so that a few bytes could ask for gigabytes. Nothing is allocated
- * here. Pure.
+ * Checks a MessagePack value before decoding. A list declares its length before its items, and the decoder
+ * allocates for it immediately, so a few bytes could request gigabytes. Allocates nothing. Pure.
  */
 
-/** Items of one list or map: more than any request has. */
+/** Maximum items in a list or map; more than any real request has. */
 const MOST_ITEMS = 10_000;
-/** Lists and maps inside each other: more than any request has. */
+/** Maximum nesting depth; more than any real request has. */
 const MOST_DEPTH = 16;
-/** All values, those inside others included: more than the longest pronunciation dictionary has. */
+/** Maximum number of values at all levels; more than the longest pronunciation dictionary has. */
 const MOST_VALUES = 100_000;
-/** Of a text, which is decoded in one go: several times the longest that is spoken. */
+/**
+ * Maximum length of a string, which is decoded in one step; several times the longest text that can be
+ * spoken.
+ */
 const MOST_TEXT_BYTES = 1_048_576;
-/** Head of a text whose length takes four bytes. */
+/** Head byte of a string with a four-byte length (str 32). */
 const LONG_TEXT = 219;
-/** Of one part. */
+/** Size of one part. */
 const PART_VALUES = 1_000;
 const PART_BYTES = 64 * 1_024;
 
-/**
- * Bytes that follow a head of 0xc0 and above, its length included; the lengths of the others are in the data.
- */
+/** Payload bytes after a head byte of 0xc0 or above, for types of fixed length. */
 const FIXED: Readonly<Record<number, number>> = {
   192: 0, // nil
   194: 0, // false
@@ -42,7 +42,7 @@ const FIXED: Readonly<Record<number, number>> = {
   216: 17,
 };
 
-/** Heads whose length follows them: the bytes it takes, and what comes beside it. */
+/** Heads followed by a length field: its width in bytes, and the extra bytes of the value. */
 const COUNTED: Readonly<Record<number, { readonly width: 1 | 2 | 4; readonly extra: number }>> = {
   196: { width: 1, extra: 0 }, // bin
   197: { width: 2, extra: 0 },
@@ -55,7 +55,7 @@ const COUNTED: Readonly<Record<number, { readonly width: 1 | 2 | 4; readonly ext
   219: { width: 4, extra: 0 },
 };
 
-/** Lists and maps whose size follows: the bytes it takes, and the values of one item. */
+/** Lists and maps followed by a size field: its width in bytes, and the values per item. */
 const CONTAINERS: Readonly<Record<number, { readonly width: 2 | 4; readonly values: 1 | 2 }>> = {
   220: { width: 2, values: 1 },
   221: { width: 4, values: 1 },
@@ -64,12 +64,12 @@ const CONTAINERS: Readonly<Record<number, { readonly width: 2 | 4; readonly valu
 };
 
 /**
- * The bytes of one value in parts that are decoded quickly, each looked over before it is handed out. Returns
- * false where they are not one whole value, or one that is deeper or longer than a request can be.
+ * Yields the bytes of one value in parts that decode quickly, each checked first. Returns false if the bytes
+ * are not exactly one complete value, or if it exceeds the limits above.
  */
 export function* msgpackParts(bytes: Uint8Array): Generator<Uint8Array, boolean> {
   const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  /** Values still to come, by depth. */
+  /** Values still expected, by depth. */
   const open = [1];
   let [at, from, values] = [0, 0, 0];
   while (open.length > 0) {
@@ -88,7 +88,7 @@ export function* msgpackParts(bytes: Uint8Array): Generator<Uint8Array, boolean>
     yield bytes.subarray(from, at);
     from = at;
   }
-  // What is cut off ends behind the last byte.
+  // A truncated value would end beyond the last byte.
   if (at !== view.length) return false;
   if (at > from) yield bytes.subarray(from);
   return true;
@@ -98,13 +98,13 @@ function isTooMuch(view: Buffer, at: number, { end, values }: Head): boolean {
   return values > 2 * MOST_ITEMS || (view[at] === LONG_TEXT && end - at > MOST_TEXT_BYTES);
 }
 
-/** Where a value ends, not counting the values inside it. */
+/** End of a value, not including nested values, and the number of those. */
 interface Head {
   readonly end: number;
   readonly values: number;
 }
 
-/** The value that begins here; null for what MessagePack does not have, or where its length is cut off. */
+/** Reads the head of the value at this position; null for an invalid head or a truncated length. */
 function readHead(view: Buffer, at: number): Head | null {
   const head = view[at];
   if (head === undefined) return null;

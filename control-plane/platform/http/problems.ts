@@ -1,6 +1,6 @@
 /**
- * How problems leave the API: the error body, the 422 list, and the two bare refusals that have no body.
- * Nothing here ever repeats what a request contained: messages and ctx are built from a list of safe fields.
+ * Error responses of the API: the error body, the 422 list, and the two refusals without a body. Request
+ * contents are never echoed: messages and ctx contain safe fields only.
  */
 import { Readable } from 'node:stream';
 import { setImmediate as nextRound } from 'node:timers/promises';
@@ -9,17 +9,17 @@ import { z } from 'zod';
 import { Fault, fault } from '#config/errors.ts';
 import { isDatabaseAway } from '../store/database-away.ts';
 
-/** Written between two turns of the loop. */
+/** Entries written per iteration of the event loop. */
 const CHUNK_ENTRIES = 500;
 
-/** Error body of every JSON error but 422. */
+/** Body of every JSON error except 422. */
 export const errorBody = z.object({
   status: z.number().int(),
   message: z.string(),
   reason: z.string().nullable(),
 });
 
-/** One entry of a 422. */
+/** One entry of a 422 answer. */
 export const validationEntry = z.object({
   type: z.string(),
   loc: z.array(z.string()),
@@ -29,7 +29,7 @@ export const validationEntry = z.object({
 });
 export type ValidationEntry = z.infer<typeof validationEntry>;
 
-/** A request whose fields are wrong; answered with 422 and the list. */
+/** Thrown for a request with invalid fields; answered with 422 and the list of entries. */
 export class InvalidRequest extends Error {
   readonly entries: readonly ValidationEntry[];
 
@@ -41,29 +41,29 @@ export class InvalidRequest extends Error {
 }
 
 /**
- * A problem of one body field that no schema can see, such as an unknown tool id; `text` must not repeat the
+ * Reports a body field that the schema cannot check, such as an unknown tool id; `text` must not repeat the
  * value.
  */
 export function invalidField(loc: readonly (string | number)[], text: string): InvalidRequest {
   return new InvalidRequest([valueError(['body', ...loc.map(String)], text, 'body')]);
 }
 
-/** Turns zod's issues into entries; `place` is where the parsed value came from. */
+/** Converts zod issues into entries; `place` is the origin of the parsed value. */
 export function invalidFrom(error: z.core.$ZodError, place: ValidationEntry['in']): InvalidRequest {
   return new InvalidRequest(error.issues.flatMap((issue) => entriesOf(issue, [place], place)));
 }
 
-/** The first thing that is wrong with a request, in one line. */
+/** The first problem of a request, in one line. */
 export function firstProblem({ entries: [first] }: InvalidRequest): string {
   return `${first?.loc.slice(1).join('.') || first?.loc[0] || 'body'}: ${first?.msg ?? 'is not acceptable'}`;
 }
 
-/** Whatever was thrown as a fault; what nobody knows is `internal`. */
+/** Converts any error to a fault; unknown errors become `internal`. */
 export function faultOf(error: Error): Fault {
   return error instanceof Fault ? error : knownFault(error, 'code' in error ? error.code : undefined);
 }
 
-/** Sends whatever a handler or a hook threw. */
+/** Sends the error response for anything a handler or hook threw. */
 export function sendProblem(error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): void {
   if (error instanceof InvalidRequest) {
     reply.code(422);
@@ -84,7 +84,7 @@ export function sendProblem(error: FastifyError | Error, request: FastifyRequest
     .send({ status: known.status, message: known.message, reason: known.reason });
 }
 
-/** The faulty rows of a long list take long to write: everything else has its turn in between. */
+/** Serialising errors for a long list takes time: yields to the event loop between chunks. */
 async function* jsonInTurns(entries: readonly ValidationEntry[]): AsyncGenerator<string> {
   for (let first = 0; first < entries.length; first += CHUNK_ENTRIES) {
     const chunk = JSON.stringify(entries.slice(first, first + CHUNK_ENTRIES)).slice(1, -1);
@@ -94,14 +94,14 @@ async function* jsonInTurns(entries: readonly ValidationEntry[]): AsyncGenerator
   yield ']';
 }
 
-/** The header that says when to ask again, where a fault does. */
+/** The `Retry-After` header, if the fault has one. */
 export function retryAfter({ retryAfterSeconds: seconds }: Fault): Record<string, string> {
   return seconds === null ? {} : { 'Retry-After': String(seconds) };
 }
 
 /**
- * A refusal without a body: 401 for a missing or malformed Authorization, 415 for a missing body or a wrong
- * Content-Type.
+ * Sends a refusal without a body: 401 for a missing or malformed Authorization, 415 for a missing body or a
+ * wrong Content-Type.
  */
 export function sendBare(reply: FastifyReply, status: 401 | 415): void {
   if (status === 401) reply.header('WWW-Authenticate', 'Bearer');
@@ -173,9 +173,7 @@ function entriesOf(
   }
 }
 
-/**
- * Where a discriminated or single sensible branch of a union failed deeper than its root, that is what helps.
- */
+/** If a branch of the union matched at its root and failed deeper, its issues are the helpful ones. */
 function unionEntries(
   issue: z.core.$ZodIssueInvalidUnion,
   loc: readonly string[],
@@ -188,7 +186,7 @@ function unionEntries(
   return deep ? deep.flatMap((inner) => entriesOf(inner, loc, place)) : null;
 }
 
-/** Keys come from the request too: only what looks like a name is repeated. */
+/** Keys come from the request too: a key is repeated only if it looks like a name. */
 export function safeKey(key: string): string {
   return /^[\w.-]{1,64}$/.test(key) ? key : '?';
 }

@@ -1,6 +1,6 @@
 /**
- * Bodies that need not be JSON: MessagePack, forms and multipart forms, all as the plain object a route's
- * schema checks (4.11, 4.12).
+ * Non-JSON bodies: MessagePack, URL-encoded and multipart forms, each converted into the plain object that
+ * the route's schema validates (4.11, 4.12).
  */
 import { setImmediate as nextRound } from 'node:timers/promises';
 import fastifyMultipart, { type Multipart } from '@fastify/multipart';
@@ -15,26 +15,26 @@ import { sendBare } from './problems.ts';
 import type { ApiServer } from './server.ts';
 import { readingUrlencoded } from './urlencoded.ts';
 
-/** Kinds of body a scope may take besides JSON, which the server itself parses. */
+/** Body types a scope may accept besides JSON, which the server itself parses. */
 type BodyKind = 'msgpack' | 'multipart' | 'urlencoded';
 
-/** What a scope takes. */
+/** Bodies a scope accepts. */
 interface BodyRules {
   readonly kinds: readonly BodyKind[];
-  /** Without it JSON is a bare 415. */
+  /** If false, JSON is refused with a bare 415. */
   readonly json: boolean;
   readonly mostBytes: number;
-  /** Of a form's field that is no file. */
+  /** Limit for a form field that is not a file. */
   readonly mostFieldBytes?: number;
-  /** A missing body reaches the route's schema instead of being a bare 415. */
+  /** Passes a missing body to the route's schema instead of refusing it with a bare 415. */
   readonly mayMiss?: boolean;
 }
 
 const FIELD_BYTES = 64 * 1_024;
-/** Of a form that is one text: larger files go into multipart forms. */
+/** Limit for a URL-encoded form; larger files belong in multipart forms. */
 const URLENCODED_BYTES = 2 * 1_048_576;
 
-/** Makes a scope take these kinds of body up to a size. */
+/** Makes a scope accept these body types up to a size limit. */
 export function acceptBodies(
   scope: ApiServer,
   { kinds, json, mostBytes, mostFieldBytes = FIELD_BYTES, mayMiss = false }: BodyRules,
@@ -55,7 +55,7 @@ export function acceptBodies(
       type,
       { parseAs: 'buffer', bodyLimit },
       async (_request: FastifyRequest, body: Buffer) => {
-        // A route's own limit stands above that of the parser.
+        // A route's own body limit overrides the parser's.
         if (body.length > bodyLimit) throw fault('too_large');
         return body.length === 0 ? undefined : inTurns(readingUrlencoded(body));
       },
@@ -71,7 +71,7 @@ export function acceptBodies(
         fieldSize: mostFieldBytes,
       },
     });
-    // Routes of such a scope say `bodyOptional`: their body is not there before this has read it.
+    // Routes in such a scope set `bodyOptional`: there is no body until this hook has read it.
     scope.addHook('preValidation', async (request, reply) => {
       if (request.isMultipart()) request.body = await readForm(request, mostBytes);
       if (mayMiss || (request.body !== undefined && request.body !== null)) return undefined;
@@ -82,10 +82,10 @@ export function acceptBodies(
   }
 }
 
-/** Reads one MessagePack value, in turns with everything else. Rejects with `malformed_body`. */
+/** Decodes one MessagePack value, yielding to the event loop. Rejects with `malformed_body`. */
 export async function readMsgpack(bytes: Uint8Array): Promise<unknown> {
   try {
-    // A decoder for each value: one that failed keeps what it had begun, and puts the next value into it.
+    // One decoder per value: after a failure a decoder keeps its partial state and adds the next value to it.
     return await decodeAsync(soundParts(bytes));
   } catch (error) {
     throw fault('malformed_body', { kind: 'MessagePack' }, { cause: error });
@@ -103,7 +103,7 @@ async function* soundParts(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   if (!part.value) throw new Error('not one whole value, or more than a request has');
 }
 
-/** Bytes as they come in a form or in MessagePack. */
+/** Bytes of a form file or a MessagePack value. */
 export const bytes = z
   .custom<Uint8Array>(
     (value) => value instanceof Uint8Array && value.length > 0,
@@ -132,7 +132,7 @@ async function readForm(request: FastifyRequest, mostBytes: number): Promise<Rec
 
 async function readPart(part: Multipart): Promise<unknown> {
   if (part.type === 'file') return part.toBuffer();
-  // A field is cut off at its limit, where a file is refused.
+  // An oversized field is truncated; an oversized file is refused.
   if (part.valueTruncated) throw fault('too_large');
   return part.value;
 }

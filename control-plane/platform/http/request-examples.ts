@@ -1,4 +1,4 @@
-/** One example of every body the API takes, by method and route; a test sends each of them. */
+/** One example of every request body in the API, by method and route; a test sends each of them. */
 import { EXAMPLE_IDS } from './example-of.ts';
 
 const PUBLISHED_TITLE = { version_title: 'Evening menu', version_description: 'Tells today’s specials' };
@@ -13,7 +13,7 @@ const SIP_TRUNK = {
   termination_auth_password: 'correct horse',
 };
 
-/** Examples by `METHOD /path` as routes are written. */
+/** Examples by `METHOD /path`, with the path as in the route definition. */
 export const REQUEST_EXAMPLES: Readonly<Record<string, object>> = {
   'POST /v1/agent/agents': {
     name: 'Front desk',

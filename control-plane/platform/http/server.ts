@@ -1,7 +1,7 @@
 /**
- * The HTTP server without its routes: validation by the zod schemas of the routes, authentication, the error
- * handler, request ids, body rules and the API description. Routes are added by
- * `register<Resource>Routes(app, context)` (routes.ts).
+ * The HTTP server without its routes: validation by the routes' zod schemas, authentication, error handler,
+ * request ids, body rules and the API description. `register<Resource>Routes(app, context)` adds the routes
+ * (routes.ts).
  */
 import { randomBytes } from 'node:crypto';
 import Fastify, {
@@ -34,15 +34,15 @@ import {
 } from './problems.ts';
 import { traceRequest } from './trace-request.ts';
 
-/** Largest JSON body: session variables (1 MiB) with room for their escapes. */
+/** Largest JSON body: session variables (1 MiB), with room for JSON escapes. */
 const BODY_LIMIT_BYTES = 4 * 1024 * 1024;
-/** Values of a body beyond that, which only audio makes so large. */
+/** Maximum number of values in a larger body; only audio legitimately makes a body that large. */
 const LARGE_BODY_VALUES = 100_000;
 
-/** How long a request may take to arrive. */
+/** Time limit for receiving a complete request. */
 const REQUEST_TIMEOUT_MS = 120_000;
 
-/** A Fastify application whose handlers are typed by their zod schemas. */
+/** A Fastify application with handlers typed by their zod schemas. */
 export type ApiServer = FastifyInstance<
   RawServerDefault,
   RawRequestDefaultExpression,
@@ -51,15 +51,15 @@ export type ApiServer = FastifyInstance<
   ZodTypeProvider
 >;
 
-/** How the server is opened. */
+/** Options of the server. */
 export interface ServerOptions {
-  /** Describes the routes in other vendors' protocols. */
+  /** Describes the routes that follow other vendors' protocols. */
   readonly compatAnswersOf?: CompatAnswersOf;
-  /** PEM certificate and key: serves HTTPS. */
+  /** PEM certificate and key; enables HTTPS. */
   readonly tls?: { readonly cert: string; readonly key: string };
 }
 
-/** Creates the server; routes are registered on it, then it listens. */
+/** Creates the server. Register the routes on it before listening. */
 export async function createServer(context: Context, options: ServerOptions = {}): Promise<ApiServer> {
   const { TRUST_PROXY: proxies } = context.settings;
   const app = Fastify({
@@ -70,15 +70,14 @@ export async function createServer(context: Context, options: ServerOptions = {}
     bodyLimit: BODY_LIMIT_BYTES,
     genReqId: () => randomBytes(8).toString('hex'),
     routerOptions: { maxParamLength: 256 },
-    // A caller that only holds a connection open must not hold up the end of the program; one that waits for
-    // an answer gets it.
+    // An idle connection must not delay shutdown; a client waiting for an answer still gets it.
     forceCloseConnections: 'idle',
     requestTimeout: REQUEST_TIMEOUT_MS,
-    // What never reaches a route, such as an address that cannot be decoded.
+    // Errors raised before routing, such as an address that cannot be decoded.
     frameworkErrors: sendProblem,
     clientErrorHandler: refuseMalformed(context.refusals),
   }).withTypeProvider<ZodTypeProvider>() as unknown as ApiServer;
-  // A body that is absent reaches the compiler as null.
+  // A missing body reaches the compiler as null.
   app.setValidatorCompiler(({ schema, httpPart }) => (data: unknown) => {
     const parsed = (schema as unknown as z.ZodType).safeParse(
       httpPart === 'body' && data === null ? undefined : data,
@@ -103,7 +102,7 @@ function addHooks(app: ApiServer, context: Context): void {
   app.decorateRequest('caller', null);
   app.decorateRequest('createdSession', null);
   const authenticate = createAuthentication(context);
-  // Told again where a body has been read meanwhile: other requests have begun since then.
+  // Repeated at each stage: reading a body takes time, in which other requests may have started.
   const tellDoing = (request: FastifyRequest) =>
     context.doing(`${request.method} ${request.routeOptions.url ?? 'no route'} (request ${request.id})`);
   app.addHook('preParsing', async (request) => tellDoing(request));
@@ -114,7 +113,7 @@ function addHooks(app: ApiServer, context: Context): void {
     reply.header('X-Request-Id', request.id);
     reply.header('X-Content-Type-Options', 'nosniff');
     if (request.routeOptions.config?.anyOrigin) allowAnyOrigin(reply);
-    // A body of nothing is no body, whatever it is said to be: curl and axios call theirs a form.
+    // An empty body counts as no body, whatever its Content-Type: curl and axios declare theirs a form.
     if (request.headers['content-length'] === '0') delete request.raw.headers['content-type'];
     const refused = await authenticate(request, reply);
     if (!refused) await takeRequestPlaces(context, request, reply);
@@ -128,7 +127,7 @@ function addHooks(app: ApiServer, context: Context): void {
     }
     return undefined;
   });
-  // Behind the body, which may be slow to come, and which forms have read by a hook of their own.
+  // Runs after the body has been read: bodies may arrive slowly, and forms are read by their own hook.
   const turn = (request: FastifyRequest, reply: FastifyReply) => takeTurn(context, request, reply);
   app.addHook('onRoute', (route) => {
     route.preValidation = [route.preValidation ?? [], turn].flat();
@@ -140,7 +139,7 @@ function addHooks(app: ApiServer, context: Context): void {
     if ((await maySend) === false) request.raw.destroy();
   });
   app.addHook('onResponse', async (request, reply) => {
-    // The route's pattern, never the address itself: it may carry numbers or tokens.
+    // Uses the route pattern, not the address, which may contain numbers or tokens.
     const route = request.routeOptions.url ?? 'none';
     const status = `${Math.floor(reply.statusCode / 100)}xx`;
     context.metrics.requests.observe({ method: request.method, route, status }, reply.elapsedTime / 1000);
@@ -152,13 +151,13 @@ function addHooks(app: ApiServer, context: Context): void {
   });
 }
 
-/** Headers that let any page read the answer, never with credentials. */
+/** CORS headers that let any page read the answer, without credentials. */
 function allowAnyOrigin(reply: { header(name: string, value: string): unknown }): void {
   reply.header('Access-Control-Allow-Origin', '*');
   reply.header('Access-Control-Expose-Headers', 'X-Request-Id');
 }
 
-/** Answers the preflight of a route whose `config.anyOrigin` is set; needs no key. */
+/** Answers the CORS preflight of a route with `config.anyOrigin`; requires no key. */
 export function answerPreflight(app: ApiServer, url: string, methods: string): void {
   app.options(
     url,
@@ -178,7 +177,7 @@ function parseJsonBodies(app: ApiServer): void {
   app.removeContentTypeParser(['application/json', 'text/plain']);
   const parse = app.getDefaultJsonParser('error', 'ignore');
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
-    // An empty body is no body: a bare 415 where one is needed, nothing where it is not.
+    // An empty body counts as no body: a bare 415 if one is required, otherwise ignored.
     if (body.length === 0) done(null, undefined);
     else if (body.length > BODY_LIMIT_BYTES && hasMoreValuesThan(String(body), LARGE_BODY_VALUES))
       done(new SyntaxError('too many values'));
@@ -189,7 +188,7 @@ function parseJsonBodies(app: ApiServer): void {
   });
 }
 
-/** Why a text is not taken: it is no JSON, or a key of it would become an object's prototype. */
+/** Why a text was refused: it is not JSON, or it has a key that would set an object's prototype. */
 function refusalOf(text: string): Error {
   try {
     JSON.parse(text);

@@ -1,6 +1,6 @@
 /**
- * The span of an answered HTTP request: part of the client's own trace where it named one, and linked with
- * the trace of the call it was about.
+ * The trace span of an answered HTTP request: part of the client's trace if the request names one, and linked
+ * to the trace of its call.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { callTraceparent } from '#config/tracing.ts';
@@ -8,16 +8,16 @@ import type { Context } from '../context.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The session this request has created. */
+    /** The session created by this request. */
     createdSession: string | null;
   }
 }
 
-/** What machines ask every few seconds says nothing. */
+/** Polling endpoints, which would only add noise to the traces. */
 const UNTRACED = new Set(['/healthz', '/readyz', '/metrics']);
 const SESSION_ID = /^[0-9a-f]{32}$/;
 
-/** Records it; the route's pattern stands for the address, which may carry numbers or tokens. */
+/** Records the span under the route pattern; the address may contain numbers or tokens. */
 export function traceRequest(
   { clock, tracing }: Pick<Context, 'clock' | 'tracing'>,
   request: FastifyRequest,

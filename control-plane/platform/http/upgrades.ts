@@ -1,18 +1,18 @@
 /**
- * WebSockets on an HTTP server, by path: each part claims the paths it serves, every other upgrade is refused
- * with 404.
+ * Routes WebSocket upgrades on an HTTP server by path: each part claims its paths, all other upgrades are
+ * refused with 404.
  */
 import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 
-/** Answers one upgrade request; it may still refuse. */
+/** Handles an upgrade request, or refuses it. */
 type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
 
 const claims = new WeakMap<Server, Map<string, Upgrade>>();
 
 /**
- * Serves upgrades of this path, query aside, in which `*` stands for any one segment; returns what gives the
- * path back.
+ * Handles upgrades of this path (ignoring the query); `*` matches any one segment. Returns a function that
+ * releases the path.
  */
 export function claimUpgrade(server: Server, path: string, upgrade: Upgrade): () => void {
   const byPath = claims.get(server) ?? listen(server);
@@ -20,7 +20,7 @@ export function claimUpgrade(server: Server, path: string, upgrade: Upgrade): ()
   return () => byPath.delete(path);
 }
 
-/** Answers an upgrade request with a status, headers and a JSON body instead. */
+/** Refuses an upgrade request with a status, headers and a JSON body. */
 export function refuseUpgrade(
   socket: Duplex,
   status: number,
@@ -44,7 +44,7 @@ function listen(server: Server): Map<string, Upgrade> {
   const byPath = new Map<string, Upgrade>();
   claims.set(server, byPath);
   server.on('upgrade', (request, socket, head) => {
-    // Whoever asked may be gone already; without a listener its reset would end the process.
+    // The client may already have disconnected; without a listener the reset would crash the process.
     socket.on('error', () => socket.destroy());
     const path = (request.url ?? '').split('?', 1)[0] ?? '';
     const upgrade = byPath.get(path) ?? [...byPath].find(([pattern]) => matches(pattern, path))?.[1];

@@ -1,6 +1,6 @@
 /**
- * Reads forms that are one text, `a=1&b=2` (URL standard, "application/x-www-form-urlencoded parsing"), in
- * steps: a long one takes tens of milliseconds.
+ * Parses URL-encoded forms, `a=1&b=2` (URL standard, "application/x-www-form-urlencoded parsing"), in steps:
+ * a long form takes tens of milliseconds.
  */
 import { fault } from '#config/errors.ts';
 import { byName, MOST_PARTS } from './form-fields.ts';
@@ -8,7 +8,10 @@ import { byName, MOST_PARTS } from './form-fields.ts';
 const STEP_BYTES = 64 * 1_024;
 const [AND, EQUALS, PERCENT, PLUS, BLANK] = [0x26, 0x3d, 0x25, 0x2b, 0x20];
 
-/** The fields by name, in short steps. Throws `too_large` for more fields than a form may have. */
+/**
+ * Yields between short steps and returns the fields by name. Throws `too_large` if the form has too many
+ * fields.
+ */
 export function* readingUrlencoded(bytes: Uint8Array): Generator<void, Record<string, unknown>> {
   const fields: [string, string][] = [];
   let [parts, steppedAt] = [0, 0];
@@ -29,7 +32,7 @@ export function* readingUrlencoded(bytes: Uint8Array): Generator<void, Record<st
   return byName(fields);
 }
 
-/** A name or a value. */
+/** Decodes a name or a value. */
 function* decoding(written: Uint8Array): Generator<void, string> {
   const read = yield* unescaping(written);
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
@@ -41,7 +44,7 @@ function* decoding(written: Uint8Array): Generator<void, string> {
   return text + decoder.decode();
 }
 
-/** `+` is a blank, `%41` an A; what is no escape stands for itself. */
+/** Decodes `+` as a space and `%41` as A; an invalid escape is kept as is. */
 function* unescaping(written: Uint8Array): Generator<void, Uint8Array> {
   const read = Buffer.alloc(written.length);
   let length = 0;
@@ -56,7 +59,7 @@ function* unescaping(written: Uint8Array): Generator<void, Uint8Array> {
   return read.subarray(0, length);
 }
 
-/** NaN for what is no hexadecimal digit. */
+/** NaN if the byte is not a hexadecimal digit. */
 function hexOf(byte: number | undefined): number {
   if (byte === undefined) return Number.NaN;
   if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;

@@ -1,24 +1,24 @@
-/** How much of a body a request says it brings, and how much has come. */
+/** Declared and received sizes of request bodies. */
 import type { FastifyRequest } from 'fastify';
 
-/** A smaller body is no upload. */
+/** Smaller bodies do not count as uploads. */
 export const SMALL_BYTES = 256 * 1024;
 
 const come = new WeakMap<FastifyRequest, { bytes: number }>();
 
-/** How large the body of a request says it is; null when it does not say. */
+/** Body size declared by the request; null if it declares none. */
 export function announcedBytes({ method, headers }: FastifyRequest): number | null {
   if (method === 'GET' || method === 'HEAD') return 0;
   return headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : null;
 }
 
-/** What has come of a body, counted from the first call on, which is before it is read. */
+/** Bytes of the body received so far. Counting starts with the first call, which must precede reading. */
 export function comeBytes(request: FastifyRequest): { readonly bytes: number } {
   const known = come.get(request);
   if (known) return known;
   const counted = { bytes: 0 };
   come.set(request, counted);
-  // Listening alone would start the body before its reader is there.
+  // Adding a listener would start the stream before its reader is attached.
   request.raw.pause();
   request.raw.on('data', (chunk: { readonly length: number }) => {
     counted.bytes += chunk.length;
@@ -26,7 +26,7 @@ export function comeBytes(request: FastifyRequest): { readonly bytes: number } {
   return counted;
 }
 
-/** Tells once that more than a small body has come. */
+/** Calls `tell` once, when the received body exceeds the small size. */
 export function onceLarge(request: FastifyRequest, tell: () => void): void {
   const { raw } = request;
   const counted = comeBytes(request);
@@ -39,8 +39,8 @@ export function onceLarge(request: FastifyRequest, tell: () => void): void {
 }
 
 /**
- * What a request keeps of its body: what it says, or else what has come of it; an upload's is bounded by its
- * place.
+ * Bytes of body that a request holds in memory: the declared size, or the received size if none is declared.
+ * An upload counts as 0, because its place already limits it.
  */
 export function keptBytes(request: FastifyRequest): number {
   const bytes = announcedBytes(request) ?? comeBytes(request).bytes;

@@ -1,10 +1,10 @@
-/** How many of something an account may begin in a clock minute, on all replicas together. */
+/** Limits how many of something an account may start per clock minute, across all replicas. */
 import { fault } from '#config/errors.ts';
 import type { Context } from '../context.ts';
 
 const MINUTE_MS = 60_000;
 
-/** Counts one more. Throws `too_many_a_minute`; `what` is how its message calls them. */
+/** Counts one more. Throws `too_many_a_minute`; `what` names the things in the message. */
 export async function requireRate(
   { coordination }: Pick<Context, 'coordination'>,
   rate: { readonly key: string; readonly limit: number; readonly what: string },

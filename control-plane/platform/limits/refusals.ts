@@ -1,56 +1,56 @@
 /**
- * Refusals go out at a limited pace to each address, or to each account that is known: a client that sends
- * nothing but garbage takes a connection, not the event loop. Answers other than refusals never wait here.
+ * Limits the rate of refusals per account, or per address for unknown clients: a client that sends only
+ * garbage occupies a connection, not the event loop. Other answers are never delayed here.
  */
 import type { Clock } from '#base/clock.ts';
 import { networkOf } from '#base/network-of.ts';
 import { TokenBuckets } from '#base/token-buckets.ts';
 
-/** Seconds' worth of refusals that go out at once. */
+/** Seconds' worth of refusals sent without delay. */
 const BURST_SECONDS = 4;
-/** Seconds' worth of refusals that may wait; the connections of further ones are closed. */
+/** Seconds' worth of refusals that may wait; beyond that, connections are closed. */
 const WAIT_SECONDS = 10;
 
 /**
- * A refused call costs the store several reads and the signalling a transaction: as much as so many refused
- * requests.
+ * Weight of a refused call: it costs the store several reads and signalling a transaction, as much as this
+ * many refused requests.
  */
 const CALL_COST = 10;
-/** Signalling waits for an answer a little longer than that. */
+/** Slightly less than signalling waits for an answer. */
 const CALL_WAIT_MS = 2_000;
 
-/** The refusals of one process. */
+/** Limits the rate of one process's refusals. */
 export class Refusals {
   readonly #clock: Pick<Clock, 'now' | 'sleep'>;
   readonly #perSecond: number;
   readonly #buckets: TokenBuckets;
 
-  /** `perSecond` is how many refusals one client gets in a second; infinity is no limit. */
+  /** `perSecond` is the number of refusals per client and second; Infinity means no limit. */
   constructor(clock: Pick<Clock, 'now' | 'sleep'>, perSecond: number) {
     this.#clock = clock;
     this.#perSecond = perSecond;
     this.#buckets = new TokenBuckets(clock, { perSecond, burst: BURST_SECONDS * perSecond });
   }
 
-  /** How many clients are remembered. */
+  /** Number of clients tracked. */
   get size(): number {
     return this.#buckets.size;
   }
 
-  /** As `take`, for the network an address belongs to. */
+  /** Like `take`, for the network of an address. */
   takeFor(address: string): Promise<boolean> | null {
     return this.take(networkOf(address));
   }
 
   /**
-   * Null when a refusal may go to `client` now. Otherwise resolves when it may, or at once with false when
-   * too many wait: the connection should be closed.
+   * Null if `client` may be refused now. Otherwise resolves when it may, or immediately with false if too
+   * many refusals wait, in which case the connection should be closed.
    */
   take(client: string): Promise<boolean> | null {
     return this.#take(client, 1, WAIT_SECONDS * 1_000);
   }
 
-  /** Resolves when a call of `client` may be refused; at once when too many refusals wait. */
+  /** Resolves when a call from `client` may be refused; immediately if too many refusals wait. */
   async takeForCall(client: string): Promise<void> {
     await this.#take(`call ${client}`, CALL_COST, CALL_WAIT_MS);
   }

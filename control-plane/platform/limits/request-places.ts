@@ -1,7 +1,7 @@
 /**
- * Places of requests that cost memory or a speech engine, taken by account before their body is read and held
- * until they are answered: uploads in progress, their bytes, and speech requests. Counted in this process, as
- * it is its memory and its engines.
+ * Per-account places for requests that cost memory or a speech engine: uploads in progress, their bytes, and
+ * speech requests. Taken before the body is read and held until the answer. Counted per process, because
+ * memory and engines are per process.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { fault } from '#config/errors.ts';
@@ -15,27 +15,27 @@ import { UploadPaces } from './upload-paces.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Takes a speech request's place before the body is read. */
+    /** Takes a place for a speech request before the body is read. */
     isSpeech?: boolean;
   }
 }
 
-/** Most requests are over by then. */
+/** Most requests finish within this time. */
 const BUSY_SECONDS = 1;
 
-/** What an upload of no stated size counts for until it is over. */
+/** Size assumed for an upload of undeclared size until it has finished. */
 const UNSTATED_BYTES = 16 * 1_048_576;
 
 type Parts = Pick<Context, 'clock' | 'ledger' | 'settings' | 'coordination' | 'turns'>;
 
-/** What is in progress, by account. */
+/** Requests in progress, by account. */
 interface InProgress {
   readonly speech: Map<string, number>;
   readonly uploads: Map<string, number>;
   readonly uploadBytes: Map<string, number>;
   readonly uploadPaces: UploadPaces;
   readonly toolTests: Map<string, number>;
-  /** Callers whose request has its speech place already. */
+  /** Callers whose request already has its speech place. */
   readonly admitted: WeakSet<Pick<Caller, 'userId'>>;
 }
 
@@ -55,7 +55,7 @@ function inProgress({ ledger, clock, settings }: Parts): InProgress {
 }
 
 /**
- * Takes what a request with a body needs, until it is answered or given up. Throws `too_many_at_once`,
+ * Takes the places a request with a body needs, until it is answered or aborted. Throws `too_many_at_once`,
  * `too_many_a_minute`, `speech_busy`, `overdrawn`.
  */
 export async function takeRequestPlaces(
@@ -68,28 +68,28 @@ export async function takeRequestPlaces(
   const isSpeech = request.routeOptions.config.isSpeech === true;
   if (!caller || !(isSpeech || bytes === null || bytes > SMALL_BYTES)) return;
   const untilAnswered = (release: () => void) => onceOver(reply, release);
-  // Before it has a place of the few there are: what waits for its time takes none.
+  // Paced before it takes one of the few places, so a waiting request occupies none.
   if (isSpeech && bytes !== null) await pace(context, { request, reply, caller, bytes });
-  // Refusals take turns, too.
+  // Refusals wait for a turn too.
   const turn = context.turns.take(caller.userId);
   untilAnswered(() => turn.leave(0));
   await turn.begun;
   try {
     if (isSpeech) {
-      // Its bytes are bounded by the places and by what the route takes.
+      // Its bytes are limited by the number of places and by the route's body limit.
       untilAnswered(await takeSpeech(context, caller));
       inProgress(context).admitted.add(caller);
     } else if (bytes !== null) untilAnswered(await takeUpload(context, caller, bytes));
     turn.leave(0);
   } catch (error) {
     turn.leave(REFUSED_MS);
-    // What is still to come of a refused upload is not read.
+    // The rest of a refused upload is not read.
     if (bytes === null || bytes > SMALL_BYTES) reply.header('Connection', 'close');
     throw error;
   }
   if (bytes === null)
     onceLarge(request, () => {
-      // Neither its reader nor its handler goes on before it is known whether it may.
+      // Holds back reader and handler until the request is admitted.
       request.raw.pause();
       const admit = async () => {
         if (!isSpeech)
@@ -107,8 +107,8 @@ export async function takeRequestPlaces(
 }
 
 /**
- * Takes an account's place for a speech request; `release` is called once or more. Throws `speech_busy`,
- * `overdrawn`.
+ * Takes a place for one of the account's speech requests; `release` may be called more than once. Throws
+ * `speech_busy`, `overdrawn`.
  */
 export async function takeSpeechPlace(
   context: Parts,
@@ -118,8 +118,8 @@ export async function takeSpeechPlace(
 }
 
 /**
- * Sends a test request of a tool in one of its account's places. Throws `too_many_at_once`,
- * `too_many_a_minute`, and what `send` throws.
+ * Sends a tool's test request, using one of the account's places. Throws `too_many_at_once`,
+ * `too_many_a_minute`, and whatever `send` throws.
  */
 export async function testingTool<Answer>(
   context: Parts,
@@ -140,7 +140,7 @@ export async function testingTool<Answer>(
   return send().finally(leave);
 }
 
-/** Throws `overdrawn` for an account that is further below zero than the operator allows. */
+/** Throws `overdrawn` if the account is further below zero than the operator allows. */
 export async function requireNotOverdrawn({ ledger, settings }: Parts, userId: string): Promise<void> {
   if (settings.OVERDRAFT_LIMIT !== undefined)
     refuseOverdrawn(settings.OVERDRAFT_LIMIT, (await ledger.wallet(userId))?.newest.balanceMicros ?? 0);
@@ -191,9 +191,9 @@ async function takeUpload(context: Parts, { userId }: Caller, bytes: number): Pr
 }
 
 /**
- * Waits before an upload is read while its account has sent more than it may and others ask, too. It counts
- * for what is expected of it until it is over. Throws `too_many_bytes_a_second`, and `bad_request` when the
- * client leaves meanwhile.
+ * Delays reading an upload while its account is over its rate and other accounts are active. Until it ends,
+ * the upload counts with its expected size. Throws `too_many_bytes_a_second`, and `bad_request` if the client
+ * disconnects meanwhile.
  */
 async function pace(
   context: Parts,
@@ -220,7 +220,7 @@ async function pace(
   }
 }
 
-/** Adds to what an account has in progress; returns what takes it off again, once. */
+/** Adds to an account's count; returns an idempotent function that subtracts it again. */
 function add(counts: Map<string, number>, owner: string, amount: number): () => void {
   counts.set(owner, (counts.get(owner) ?? 0) + amount);
   let isOver = false;

@@ -1,29 +1,29 @@
-/** Requests take their account's turns once their body is there. */
+/** Makes requests take their account's turns once their body has arrived. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Context } from '../context.ts';
 import { keptBytes } from './body-size.ts';
 import type { Turn } from './turns.ts';
 
 /**
- * An answer that waiting or paying would have spared: its request's place stays taken so long, so that
- * whoever asks on regardless takes less of the loop.
+ * Statuses the client could have avoided by waiting or paying. Their place stays taken for this long, so
+ * clients that keep asking use less of the event loop.
  */
 const REFUSALS: ReadonlySet<number> = new Set([402, 403, 429]);
 export const REFUSED_MS = 500;
 
-/** Requests that wait to hear whether they may go on. */
+/** Requests whose admission is still pending. */
 const undecided = new WeakMap<FastifyRequest, Promise<void>>();
-/** Requests that were among those of their account that take turns. */
+/** Requests that have already taken a turn. */
 const waited = new WeakSet<FastifyRequest>();
 
-/** A request's turn is not asked for before this, and it is refused where this rejects. */
+/** Makes the request wait for `decided` before it asks for a turn; a rejection refuses it. */
 export function decideFirst(request: FastifyRequest, decided: Promise<void>): void {
   undecided.set(request, decided);
 }
 
 /**
- * Waits until the request is one of those of its account that are worked on; once for each request. Throws
- * what was decided, and `too_many_at_once`.
+ * Waits for the request's turn among those of its account; has an effect only once per request. Throws the
+ * rejection passed to `decideFirst`, and `too_many_at_once`.
  */
 export async function takeTurn(
   { turns }: Pick<Context, 'turns'>,
@@ -40,8 +40,8 @@ export async function takeTurn(
 }
 
 /**
- * Does a part of a request's work that comes before its handler, in a turn of its own which lasts as long as
- * the work, also where the client leaves. Throws as `takeTurn` does, and what `work` throws: that is a
+ * Runs part of a request's work before its handler, in a separate turn that lasts until the work ends, even
+ * if the client disconnects. Throws as `takeTurn` does, and whatever `work` throws, which counts as a
  * refusal.
  */
 export async function workInTurn(
@@ -69,20 +69,21 @@ export async function workInTurn(
   turn.leave(0);
 }
 
-/** Whether a request was one of its account's that take turns; what was refused earlier was not. */
+/** Whether the request has taken a turn; false if it was refused before that. */
 export function hasTakenTurn(request: FastifyRequest): boolean {
   return waited.has(request);
 }
 
 /**
- * Calls `then` when a request is answered or given up, which it may be by now; `then` is called once or more.
+ * Calls `then` once the request is answered or aborted, immediately if it already is; `then` may be called
+ * more than once.
  */
 export function onceOver({ raw }: FastifyReply, then: () => void): void {
   raw.once('close', then);
   if (raw.destroyed || raw.writableFinished) then();
 }
 
-/** Throws `too_many_at_once`. */
+/** Asks for a turn. Throws `too_many_at_once`. */
 function turnOf(
   turns: Context['turns'],
   {
@@ -94,7 +95,7 @@ function turnOf(
   try {
     return turns.take(userId, { bytes: keptBytes(request), isWork });
   } catch (error) {
-    // Its refusal may wait, too, and keeps nothing meanwhile.
+    // Its refusal may be delayed too and should hold no memory meanwhile.
     request.body = undefined;
     throw error;
   }

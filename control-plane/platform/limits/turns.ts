@@ -1,37 +1,41 @@
 /**
- * Accounts take turns: while several ask, only so many requests of each are worked on at once, and its others
- * wait for them, oldest first. Without this whoever asks most has most of the event loop and of the store.
+ * Fair scheduling between accounts: while several are active, only a limited number of each one's requests
+ * run at once; the others wait, oldest first. Without this the busiest account would take most of the event
+ * loop and the store.
  */
 import type { Clock, Timer } from '#base/clock.ts';
 import { fault } from '#config/errors.ts';
 
-/** An account that asked so recently shares with others. */
+/** An account counts as active for this long after its last request. */
 const RECENT_MS = 10_000;
 /**
- * A request that takes longer waits for somebody else, such as a tool's endpoint: it makes room meanwhile.
+ * A longer request is usually waiting for something external, such as a tool's endpoint, so it gives up its
+ * place.
  */
 const HOLD_MS = 250;
 /**
- * Requests of one account that may wait, and the bytes of their bodies: each keeps what was read of its body,
- * which takes many times the memory.
+ * Maximum waiting requests per account, and the bytes of their bodies. Each holds its parsed body, which
+ * takes many times the memory.
  */
 const MOST_WAITING = 200;
 const MOST_WAITING_BYTES = 4 * 1_048_576;
 const RETRY_SECONDS = 1;
 
-/** A request's place. */
+/** A request's place in the schedule. */
 export interface Turn {
-  /** Resolves when the request may be worked on; never once it was left. */
+  /** Resolves when the request may run; never if it left before. */
   readonly begun: Promise<void>;
-  /** Gives the place up, `afterMs` from now. Idempotent: the first one counts. */
+  /** Gives up the place after `afterMs`. Idempotent: only the first call counts. */
   leave(afterMs: number): void;
 }
 
-/** What a request asks for. */
+/** Options of a turn. */
 export interface TurnOptions {
-  /** Of the body that it keeps while it waits. */
+  /** Bytes of body held while waiting. */
   readonly bytes?: number;
-  /** It is this process's own work, waits for nobody else, and has its place until it is over. */
+  /**
+   * The request is work of this process that waits for nothing external; it keeps its place until it ends.
+   */
   readonly isWork?: boolean;
 }
 
@@ -41,21 +45,21 @@ interface Account {
   waitingBytes: number;
 }
 
-/** The places of one process. */
+/** Schedules the requests of one process. */
 export class Turns {
   readonly #clock: Pick<Clock, 'now' | 'after'>;
   readonly #limit: number;
   readonly #accounts = new Map<string, Account>();
-  /** When each account asked last, the one that was silent for longest first. */
+  /** Time of each account's last request, least recent first. */
   readonly #asked = new Map<string, number>();
 
-  /** `limit` is how many requests of an account are worked on at once while others ask, too. */
+  /** `limit` is how many requests of one account may run at once while other accounts are active. */
   constructor(clock: Pick<Clock, 'now' | 'after'>, limit: number) {
     this.#clock = clock;
     this.#limit = limit;
   }
 
-  /** Whether another account has asked lately. */
+  /** Whether another account has been active recently. */
   hasOthers(id: string): boolean {
     const oldest = this.#clock.now() - RECENT_MS;
     for (const [other, atMs] of this.#asked) {
@@ -65,7 +69,7 @@ export class Turns {
     return this.#asked.size > (this.#asked.has(id) ? 1 : 0);
   }
 
-  /** Asks for an account's turn. Throws `too_many_at_once` when too many of its requests wait already. */
+  /** Requests a turn for an account. Throws `too_many_at_once` if too many of its requests are waiting. */
   take(id: string, { bytes = 0, isWork = false }: TurnOptions = {}): Turn {
     const account = this.#accounts.get(id) ?? { taken: 0, waiting: new Set(), waitingBytes: 0 };
     if (account.waiting.size >= MOST_WAITING || account.waitingBytes + bytes > MOST_WAITING_BYTES)

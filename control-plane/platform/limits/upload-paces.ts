@@ -1,35 +1,38 @@
-/** How fast an account's uploads are read while others ask, too. Counted in this process. */
+/**
+ * Limits the rate at which an account's uploads are read while other accounts are active. Counted per
+ * process.
+ */
 import type { Clock } from '#base/clock.ts';
 import { TokenBuckets } from '#base/token-buckets.ts';
 import { fault } from '#config/errors.ts';
 
-/** Bytes that are read as fast as they come. */
+/** Bytes read without delay. */
 const BURST_BYTES = 8 * 1_048_576;
-/** The most an upload counts for before it has come: more than that is refused by most routes, unread. */
+/** Maximum size an upload counts with before it has arrived; most routes refuse larger ones unread. */
 const MOST_ANNOUNCED_BYTES = 64 * 1_048_576;
-/** An upload that would wait for longer is refused: its connection would be closed while it waits. */
+/** An upload that would wait longer is refused, because its connection would time out meanwhile. */
 const MOST_WAIT_MS = 30_000;
 
-/** An upload that is counted. */
+/** An upload being counted. */
 export interface PacedUpload {
-  /** How long it is not to be read yet. */
+  /** Delay before reading may start. */
   readonly waitMs: number;
-  /** Counts it for what has come of it, now that it is over. Idempotent: the first one counts. */
+  /** Replaces the expected size by the received one. Idempotent: only the first call counts. */
   end(come: number): void;
 }
 
-/** The paces of one process. */
+/** The upload rates of one process. */
 export class UploadPaces {
   readonly #perSecond: number;
   readonly #buckets: TokenBuckets;
 
-  /** `perSecond` is how many bytes of an account are read in a second; infinity is no limit. */
+  /** `perSecond` is the number of bytes read per account and second; Infinity means no limit. */
   constructor(clock: Pick<Clock, 'now'>, perSecond: number) {
     this.#perSecond = perSecond;
     this.#buckets = new TokenBuckets(clock, { perSecond, burst: BURST_BYTES });
   }
 
-  /** Counts an upload for what it is expected to bring. Throws `too_many_bytes_a_second`. */
+  /** Counts an upload with its expected size. Throws `too_many_bytes_a_second`. */
   begin(account: string, bytes: number): PacedUpload {
     if (this.#perSecond === Number.POSITIVE_INFINITY) return { waitMs: 0, end: () => undefined };
     const waitMs = this.#buckets.of(account).waitMs(0);

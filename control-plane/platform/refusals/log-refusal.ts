@@ -1,18 +1,18 @@
 /**
- * "Why was my call refused?": every refusal of a call is kept with its reason for the team to read. The
- * refused one never waits for it, and it never fails.
+ * Answers "Why was my call refused?": stores every refused call with its reason for the team. Runs in the
+ * background and never fails the request.
  */
 import { Fault } from '#config/errors.ts';
 import { type Context, newId, now } from '../context.ts';
 import type { RefusalKind } from '../store/models/refusal-model.ts';
 
-/** A flood of refused calls is counted by the metrics; a team reads this many of each minute. */
+/** Refusals stored per team and minute; the metrics count a flood in full. */
 const KEPT_PER_MINUTE = 100;
 const MINUTE_MS = 60_000;
-/** Numbers of foreign trunks can be anything. */
+/** Numbers from external trunks can contain anything. */
 const MAX_NUMBER_CHARS = 64;
 
-/** What was attempted, for whom. */
+/** What was attempted, and for which team. */
 export interface Attempt {
   readonly kind: RefusalKind;
   readonly teamId: string;
@@ -24,7 +24,7 @@ export interface Attempt {
 
 type Parts = Pick<Context, 'models' | 'clock' | 'coordination' | 'metrics' | 'logger'>;
 
-/** Runs an attempt; when it is refused, the refusal is logged and thrown on. */
+/** Runs an attempt; logs and rethrows a refusal. */
 export async function loggingRefusals<Result>(
   context: Parts,
   attempt: Attempt,
@@ -39,7 +39,7 @@ export async function loggingRefusals<Result>(
 }
 
 /**
- * Logs a refusal in the background. Where the answer hides the owner's reason, the reason behind it is kept.
+ * Logs a refusal in the background. If the answer hides the owner's reason, the underlying reason is stored.
  */
 export function logRefusal(context: Parts, attempt: Attempt, answered: Fault): void {
   const reason = answered.cause instanceof Fault ? answered.cause : answered;

@@ -1,7 +1,4 @@
-/**
- * `GET /v1/agent/refusals`: the calls a team's agents and numbers were refused, newest first, with the
- * reason.
- */
+/** `GET /v1/agent/refusals`: calls refused to a team's agents and numbers, newest first, with the reason. */
 import { z } from 'zod';
 import type { Context } from '../context.ts';
 import { callerOf } from '../http/auth.ts';
@@ -15,10 +12,10 @@ const text = z.string().nullable();
 const refusalRecord = z.object({
   refusal_id: z.string(),
   kind: z.enum(REFUSAL_KINDS),
-  /** A code of docs/errors.md. */
+  /** A code from docs/errors.md. */
   reason: z.string(),
   message: z.string(),
-  /** HTTP status of the answer; of an inbound call, the SIP status. */
+  /** HTTP status of the answer; for an inbound call, the SIP status. */
   status: z.number().int(),
   agent_id: text,
   caller_number: text,
@@ -31,11 +28,11 @@ const refusalsQuery = z.strictObject({
   ...listQuery,
   reason: z.string().max(64).optional(),
   agent_id: z.string().max(64).optional(),
-  /** Of the caller or of the one called. */
+  /** The caller's or the dialled number. */
   number: z.string().max(64).optional(),
 });
 
-/** Registers the list of refusals. */
+/** Registers the route that lists refusals. */
 export function registerRefusalRoutes(app: ApiServer, context: Context): void {
   app.get(
     '/v1/agent/refusals',

@@ -1,8 +1,8 @@
 /**
- * Encryption at rest: AES-256-GCM. The master key seals secrets tenants store and wraps one data key per
- * session, which seals that session's timeline, recording, flight log and payloads. Erasing a session is
- * forgetting its wrapped key; backups leave the keys out (control-plane/operations/backup/withheld-keys.ts),
- * so that an older one does not open it.
+ * Encryption at rest with AES-256-GCM. The master key seals tenants' secrets and wraps one data key per
+ * session, which seals that session's timeline, recording, flight log and payloads. Erasing a session means
+ * deleting its wrapped key. Backups omit the keys (control-plane/operations/backup/withheld-keys.ts), so an
+ * older backup cannot decrypt an erased session.
  */
 import { createCipheriv, createDecipheriv, createSecretKey, randomBytes } from 'node:crypto';
 
@@ -13,21 +13,21 @@ const HEAD_BYTES = 1 + NONCE_BYTES + TAG_BYTES;
 
 /** Encrypts stored secrets under the master key. */
 export interface SecretBox {
-  /** Encrypts a secret; the same text gives another result each time. */
+  /** Encrypts a secret; sealing the same text twice gives different results. */
   seal(plain: string): string;
-  /** Decrypts what `seal` returned. Throws `SealBroken` when it was altered or sealed under another key. */
+  /** Decrypts the result of `seal`. Throws `SealBroken` if it was altered or sealed under another key. */
   open(sealed: string): string;
 }
 
-/** Seals and opens byte strings with one key. */
+/** Encrypts and decrypts bytes with one key. */
 export interface Sealer {
-  /** Encrypts; the result is bound to `context`, without which it cannot be opened. */
+  /** Encrypts and binds the result to `context`, which is required to open it. */
   seal(plain: Uint8Array | string, context: string): Buffer;
-  /** Decrypts. Throws `SealBroken` when the bytes, the key or the context are not those of `seal`. */
+  /** Decrypts. Throws `SealBroken` if the bytes, key or context do not match those of `seal`. */
   open(sealed: Uint8Array, context: string): Buffer;
 }
 
-/** Thrown for sealed bytes that cannot be opened. */
+/** Thrown when sealed bytes cannot be opened. */
 export class SealBroken extends Error {
   constructor(options?: ErrorOptions) {
     super('Sealed data cannot be opened', options);
@@ -35,15 +35,15 @@ export class SealBroken extends Error {
   }
 }
 
-/** The data keys of sessions, wrapped by the master key. */
+/** Per-session data keys, wrapped by the master key. */
 export interface DataKeys {
-  /** Makes a key for one session: what seals with it, and the wrapped form to be stored with the session. */
+  /** Creates a session's key: a sealer, and the wrapped key to store with the session. */
   create(sessionId: string): { readonly sealer: Sealer; readonly wrappedKey: Buffer };
-  /** Opens a session's wrapped key. Throws `SealBroken`. */
+  /** Unwraps a session's key. Throws `SealBroken`. */
   open(sessionId: string, wrappedKey: Uint8Array): Sealer;
 }
 
-/** Makes the box that seals what tenants store, from the 32-byte master key. */
+/** Creates the box that seals tenants' secrets, from the 32-byte master key. */
 export function createSecretBox(masterKey: Uint8Array): SecretBox {
   const master = createSealer(masterKey);
   return {
@@ -52,7 +52,7 @@ export function createSecretBox(masterKey: Uint8Array): SecretBox {
   };
 }
 
-/** Makes the data keys of a deployment from the 32-byte master key. */
+/** Creates the data keys of a deployment from the 32-byte master key. */
 export function createDataKeys(masterKey: Uint8Array): DataKeys {
   const master = createSealer(masterKey);
   return {
@@ -92,7 +92,7 @@ function createSealer(bytes: Uint8Array): Sealer {
 }
 
 /**
- * Seals a secret; the one that is stored already keeps its sealed form, so that it does not look like a
+ * Seals a secret. If it equals the stored one, returns the stored form, so that it does not count as a
  * change.
  */
 export function resealed(box: SecretBox, stored: string | null, secret: string): string {

@@ -1,46 +1,48 @@
 /**
- * Coordination between the replicas of the control plane: rate windows, claims, presence, messages. Nothing
- * durable: money, idempotency and delivery leases live in the database, and a flushed Redis loses at most one
- * rate window and one heartbeat of presence. One replica coordinates with itself in memory; more than one
- * share a Redis (`shared.ts`). One test suite runs against both.
+ * Coordination between control-plane replicas: rate windows, claims, presence and messages. Nothing here is
+ * durable: money, idempotency and delivery leases live in the database, and flushing Redis loses at most one
+ * rate window and one presence heartbeat. A single replica coordinates in memory; several share a Redis
+ * (`shared.ts`). One test suite covers both.
  */
 import type { Clock } from '#base/clock.ts';
 
-/** State of a rate window after one more was counted. */
+/** State of a rate window after counting a hit. */
 export interface WindowState {
-  /** What was counted is among the first `limit` of its window. */
+  /** The hit is among the first `limit` of its window. */
   readonly allowed: boolean;
-  /** Hits of the window so far, this one included. */
+  /** Hits in the window so far, including this one. */
   readonly count: number;
-  /** Until the window ends. */
+  /** Time until the window ends. */
   readonly resetMs: number;
 }
 
-/** What can be passed between replicas. */
+/** Values that can be passed between replicas. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
 
-/** Coordination between replicas. Keys are chosen by the caller; each kind has a name space of its own. */
+/** Coordination between replicas. Callers choose the keys; each kind of key has its own namespace. */
 export interface Coordination {
-  /** Counts one in a fixed window aligned to wall time. Allows it when the shared store cannot be reached. */
+  /**
+   * Counts a hit in a fixed window aligned to wall time. Allows the hit if the shared store is unreachable.
+   */
   countInWindow(key: string, limit: number, windowMs: number): Promise<WindowState>;
-  /** Claims a key for a while; false while somebody has. */
+  /** Claims a key for `ttlMs`; false if it is already claimed. */
   claim(key: string, ttlMs: number): Promise<boolean>;
-  /** Makes a value known to every replica for a while. */
+  /** Publishes a value to all replicas for `ttlMs`. */
   announce(key: string, value: Json, ttlMs: number): Promise<void>;
-  /** What was announced, or null when it has expired. */
+  /** The announced value; null if there is none or it has expired. */
   find(key: string): Promise<Json>;
-  /** Withdraws what was announced. */
+  /** Withdraws an announced value. */
   withdraw(key: string): Promise<void>;
-  /** Sends a message to everyone subscribed to the channel at this moment. */
+  /** Sends a message to the channel's current subscribers. */
   publish(channel: string, message: Json): Promise<void>;
-  /** Calls `listener` with each message; resolves with the end of the subscription once it holds. */
+  /** Calls `listener` with each message. Resolves, once subscribed, with a function that unsubscribes. */
   subscribe(channel: string, listener: (message: Json) => void): Promise<() => Promise<void>>;
   close(): Promise<void>;
 }
 
 const SWEEP_MS = 30_000;
 
-/** Coordination of a single replica with itself. */
+/** In-memory coordination for a single replica. */
 export function createMemoryCoordination(clock: Clock): Coordination {
   return new MemoryCoordination(clock);
 }

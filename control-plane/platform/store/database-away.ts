@@ -1,5 +1,5 @@
 /**
- * What the driver throws while the database cannot be asked, or its primary changes: the same request may
+ * Recognises driver errors caused by an unreachable database or a change of primary: the same request may
  * succeed a moment later.
  */
 import mongoose from 'mongoose';
@@ -21,14 +21,14 @@ const NAMES = new Set([
 ]);
 
 /**
- * Codes of servers that are stepping down, shutting down, not the primary or too slow to say (MongoDB's
+ * Error codes of servers that are stepping down, shutting down, not primary, or too slow to answer (MongoDB's
  * error_codes.yml).
  */
 const CODES = new Set([
   6, 7, 50, 64, 89, 91, 134, 189, 234, 262, 402, 9001, 10_058, 10_107, 11_600, 11_602, 13_388, 13_435, 13_436,
 ]);
 
-/** True for an error that is the database's state, and no fault of the request. */
+/** True for an error caused by the state of the database, not by the request. */
 export function isDatabaseAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if (NAMES.has(error.name) || ('code' in error && CODES.has(Number(error.code)) && isOfDriver(error)))
@@ -46,11 +46,11 @@ function isOfDriver(error: Error): error is mongoose.mongo.MongoError {
 const MANY = new Set<unknown>(['updateMany', 'deleteMany']);
 
 /**
- * Has a model's changes of many documents made once more when the database went away meanwhile, as the driver
- * does for changes of one. They come to the same when part of them was made already.
+ * Retries a model's multi-document changes once if the database became unavailable, as the driver does for
+ * single documents. These changes are idempotent, so a partly applied one can be repeated.
  */
 export function repeatManyChanges(model: object): void {
-  // Every model has a class of queries of its own, which mongoose's types leave out.
+  // Each model has its own query class, which mongoose's types omit.
   const { prototype } = (
     model as { readonly Query: { readonly prototype: mongoose.Query<unknown, unknown> } }
   ).Query;

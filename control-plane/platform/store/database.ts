@@ -1,6 +1,6 @@
 /**
- * The database behind every model: a MongoDB when one is set, the embedded one otherwise. Both are reached
- * through the same driver.
+ * The database behind all models: MongoDB if configured, otherwise the embedded database. Both use the same
+ * driver.
  */
 import { join } from 'node:path';
 import mongoose, { type Connection } from 'mongoose';
@@ -14,14 +14,11 @@ export interface Database {
   readonly connection: Connection;
   readonly kind: 'embedded' | 'mongodb';
   /**
-   * Copies the embedded database as it is at one moment into a new file, while it serves; null for a MongoDB,
-   * which has tools of its own.
+   * Copies a consistent snapshot of the embedded database into a new file while it keeps serving; null for
+   * MongoDB, which has its own tools.
    */
   readonly copyTo: ((file: string) => Promise<void>) | null;
-  /**
-   * Has what was deleted disappear from the embedded database's files soon; a MongoDB has rules of its own
-   * for its files.
-   */
+  /** Purges deleted data from the embedded database's files soon; MongoDB manages its own files. */
   scrub(): void;
   /** Whether the database answers within two seconds. Never rejects. */
   ping(): Promise<boolean>;
@@ -29,31 +26,31 @@ export interface Database {
   close(): Promise<void>;
 }
 
-/** What the database is opened with. */
+/** Options for opening the database. */
 export interface DatabaseOptions {
-  /** Undefined starts the embedded database under `dataDir`. */
+  /** If undefined, starts the embedded database under `dataDir`. */
   readonly mongodbUrl: string | undefined;
   readonly dataDir: string;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** The embedded database's thread crashed: end the process. */
+  /** Called when the embedded database's thread has crashed: end the process. */
   onFatal(error: Error): void;
   /**
-   * Time between two sweeps of the embedded database's TTL indexes, by the machine's own clock; its default
-   * otherwise.
+   * Interval between sweeps of the embedded database's TTL indexes, in real time; defaults to the embedded
+   * database's own.
    */
   readonly expiryMs?: number;
 }
 
 const DATABASE_NAME = 'parley';
 const PING_MS = 2_000;
-/** How long a request waits for a primary, and a write for a majority. */
+/** Time limits: requests wait for a primary, writes for a majority. */
 const SELECTION_MS = 10_000;
 const MAJORITY_MS = 15_000;
-/** A member that says nothing is given up after both together. */
+/** A silent member is considered down after the sum of both. */
 const HEARTBEAT_MS = 2_000;
 const CONNECT_MS = 4_000;
-/** `$in` in the filter of a partial index. */
+/** Needed for `$in` in the filter of a partial index. */
 const OLDEST_MONGODB = 6;
 
 const EMBEDDED = { serverSelectionTimeoutMS: 15_000, writeConcern: { w: 'majority' } } as const;
@@ -61,17 +58,17 @@ const REMOTE = {
   serverSelectionTimeoutMS: SELECTION_MS,
   connectTimeoutMS: CONNECT_MS,
   heartbeatFrequencyMS: HEARTBEAT_MS,
-  // With too few members left for a majority a write would wait for ever.
+  // Without a limit, a write would wait forever once a majority is lost.
   writeConcern: { w: 'majority', wtimeoutMS: MAJORITY_MS },
 } as const;
 
-/** Opens the database. Rejects when it cannot be reached or opened, with one line that names its setting. */
+/** Opens the database. Rejects with a one-line error naming the setting if it cannot be reached or opened. */
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
   const embedded = options.mongodbUrl === undefined ? await startEmbedded(options) : null;
   const url = embedded?.url ?? options.mongodbUrl ?? '';
   const connection = mongoose.createConnection(url, {
     ...(hasDatabaseName(url) ? {} : { dbName: DATABASE_NAME }),
-    // Indexes are built once at the start (`buildIndexes`), not by whichever model is used first.
+    // Indexes are built once at startup (`buildIndexes`), not on first use of a model.
     autoIndex: false,
     autoCreate: false,
     maxPoolSize: 50,
@@ -100,10 +97,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   };
 }
 
-/**
- * Two programs must not serve one file: the directory is locked, also where no supervisor has locked
- * DATA_DIR.
- */
+/** Locks the directory even if no supervisor has locked DATA_DIR: two programs must not serve one file. */
 async function startEmbedded({ dataDir, onFatal, expiryMs }: DatabaseOptions): Promise<EmbeddedDatabase> {
   const directory = join(dataDir, 'database');
   const lock = lockDataDir(directory);
@@ -120,7 +114,10 @@ async function startEmbedded({ dataDir, onFatal, expiryMs }: DatabaseOptions): P
   }
 }
 
-/** What a MongoDB must be: new enough, and asked as the set it is. Throws one line for a person. */
+/**
+ * Checks that MongoDB is recent enough, and warns if only one member of its replica set is used. Throws a
+ * one-line error message.
+ */
 async function checkMongodb(connection: Connection, logger: Logger): Promise<void> {
   const admin = connection.db?.admin();
   const { version } = (await admin?.buildInfo()) ?? {};
@@ -134,7 +131,7 @@ async function checkMongodb(connection: Connection, logger: Logger): Promise<voi
     );
 }
 
-/** The address is a secret, and what the driver says of it is not repeated. */
+/** The address contains credentials, so they are removed from the driver's message. */
 function startProblem(error: unknown): Error {
   const reason = error instanceof Error ? (error.message.split('\n')[0] ?? error.name) : String(error);
   return new Error(`MONGODB_URL: the database cannot be used: ${reason.replaceAll(/\/\/[^/@\s]*@/g, '//')}`, {
@@ -142,7 +139,10 @@ function startProblem(error: unknown): Error {
   });
 }
 
-/** `mongodb://hosts/name?…` names a database; without a name the driver would use `test`. */
+/**
+ * Whether the address names a database, as in `mongodb://hosts/name?…`; otherwise the driver would use
+ * `test`.
+ */
 function hasDatabaseName(url: string): boolean {
   return /^mongodb(\+srv)?:\/\/[^/]+\/[^?]+/.test(url);
 }

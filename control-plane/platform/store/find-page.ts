@@ -1,31 +1,31 @@
 /**
- * One page of a list, newest first, by the shared list rules; the index is {…filter, <time>: -1, _id: -1} of
- * the model.
+ * Reads one page of a list, newest first, by the shared list rules. The model needs an index {…filter,
+ * <time>: -1, _id: -1}.
  */
 import type { Model } from 'mongoose';
 import { LIMITS } from '#config/limits.ts';
 import { encodeCursor, type ListQuery, listStart, type Position } from '../http/lists.ts';
 
-/** A page of rows and what the list's answer says about it. */
+/** A page of rows and the paging fields of the answer. */
 export interface Page<Row> {
   readonly rows: Row[];
   readonly has_more: boolean;
   readonly next_cursor: string | null;
-  /** At most `LIMITS.countedRows`: counting is reading. */
+  /** At most `LIMITS.countedRows`, because counting means reading. */
   readonly total: number | null;
 }
 
-/** What is listed. */
+/** Options of a list query. */
 export interface PageRequest {
   readonly filter: Readonly<Record<string, unknown>>;
   readonly query: ListQuery;
-  /** Field the list is ordered by; `created_at` unless said. */
+  /** Field that orders the list; `created_at` by default. */
   readonly timeField?: string;
-  /** Fields left out of the rows. */
+  /** Fields omitted from the rows. */
   readonly without?: readonly string[];
 }
 
-/** Finds a page. Throws the faults of `listStart`. */
+/** Reads a page. Throws the faults of `listStart`. */
 export async function findPage<Row extends { _id: string }>(
   model: Model<Row>,
   request: PageRequest,
@@ -36,8 +36,8 @@ export async function findPage<Row extends { _id: string }>(
   const after = 'after' in start ? start.after : null;
   const projection = Object.fromEntries((request.without ?? []).map((field) => [field, 0]));
   const found = await model
-    // The cursor stands first: of two upper bounds on the time it is the narrower one, and the embedded
-    // planner goes by the first.
+    // The cursor comes first: of two upper bounds on the time it is the tighter one, and the embedded planner
+    // uses the first.
     .find(after ? { $and: [rowsAfter(timeField, after), filter] } : filter, projection)
     .sort({ [timeField]: -1, _id: -1 })
     .skip('skip' in start ? start.skip : 0)
@@ -58,7 +58,7 @@ export async function findPage<Row extends { _id: string }>(
   };
 }
 
-/** The outer bound keeps the index scan from starting at the newest row again. */
+/** The outer bound lets the index scan start at the cursor instead of the newest row. */
 function rowsAfter(timeField: string, after: Position): Record<string, unknown> {
   return {
     [timeField]: { $lte: after.at },

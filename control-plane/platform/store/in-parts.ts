@@ -1,19 +1,16 @@
 /**
- * Work on many documents, a few at a time with a rest between them: the embedded database does one command
- * after another, so one over thousands of documents would hold up everybody's.
+ * Processes many documents in small parts with pauses in between: the embedded database runs one command at a
+ * time, so a command over thousands of documents would block all others.
  */
 import type { Model } from 'mongoose';
 import type { Clock } from '#base/clock.ts';
 
-/** Documents of one command that writes: 1 ms of the embedded database, many times that on a busy machine. */
+/** Documents per write command: takes 1 ms in the embedded database, many times that on a busy machine. */
 const PART = 10;
-/**
- * Rest after a part for each millisecond it took: other requests take several commands each, one after
- * another.
- */
+/** Pause after a part, per millisecond it took; other requests need several consecutive commands each. */
 const REST = 3;
 
-/** Hands `work` the items in order, a part at a time, and rests after each. */
+/** Passes the items to `work` in order, one part at a time, pausing after each. */
 export async function inParts<Item>(
   clock: Pick<Clock, 'now' | 'sleep'>,
   items: readonly Item[],
@@ -29,8 +26,8 @@ export async function inParts<Item>(
 }
 
 /**
- * Hands `work` the ids of what matches, a part at a time, until nothing does: what is done to a document must
- * make it match no more.
+ * Passes the ids of matching documents to `work`, one part at a time, until none match. `work` must change
+ * each document so that it no longer matches.
  */
 export async function whileMatching<Stored extends { readonly _id: string }>(
   clock: Pick<Clock, 'now' | 'sleep'>,

@@ -1,11 +1,11 @@
-/** Inserting a document that is whole by its type, on the paths every call takes. */
+/** Inserts documents that are complete by type, for the hot paths of every call. */
 import mongoose, { type Model } from 'mongoose';
 import { isDuplicateKey } from './duplicate-key.ts';
 
 /**
- * Inserts a document as it is: no defaults, casts or validators, which would copy and check every field of it
- * once more (for a session more work than the insert itself). Rejects with the driver's error for a duplicate
- * key.
+ * Inserts a document unchanged, without defaults, casts or validators. Those would copy and check every field
+ * again, which for a session is more work than the insert itself. Rejects with the driver's error for a
+ * duplicate key.
  */
 export async function insertWhole<Whole extends { _id: string }>(
   model: Model<Whole>,
@@ -14,7 +14,7 @@ export async function insertWhole<Whole extends { _id: string }>(
   await model.collection.insertOne(document as never);
 }
 
-/** Inserts documents as they are, in one operation; returns those a unique index refused. */
+/** Inserts documents unchanged, in one operation; returns those refused by a unique index. */
 export async function insertNew<Whole extends { _id: string }>(
   model: Model<Whole>,
   documents: readonly Whole[],

@@ -1,18 +1,18 @@
 /**
- * Free JSON of tenants and visitors as the store keeps it: as text. As an object its keys would mean
- * something to the database and its driver (`$ref` with `$id` comes back as a reference, `_bsontype` and NUL
- * cannot be written at all).
+ * Stores free-form JSON from tenants and visitors as text. In a stored object, some keys have a meaning to
+ * the database and its driver: `$ref` with `$id` is returned as a reference, and `_bsontype` and NUL cannot
+ * be written at all.
  */
 
-/** Text; an object in what an earlier version stored. */
+/** Text, or an object stored by an earlier version. */
 export type JsonText = string | Readonly<Record<string, unknown>>;
 
-/** Writes an object for the store. */
+/** Encodes an object for the store. */
 export function toJsonText(value: Readonly<Record<string, unknown>>): string {
   return JSON.stringify(value);
 }
 
-/** Reads what the store has; what the driver made a reference of is an object again. */
+/** Decodes a stored value; a driver reference becomes an object again. */
 export function fromJsonText(stored: JsonText): Record<string, unknown> {
   return JSON.parse(typeof stored === 'string' ? stored : JSON.stringify(stored)) as Record<string, unknown>;
 }

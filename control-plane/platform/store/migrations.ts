@@ -1,25 +1,24 @@
 /**
- * The version of what is stored, and the steps from one version to the next; they run at the start, before
- * any index is built or anything is read.
+ * Schema versions of the store and the migrations between them, run at startup before indexes are built or
+ * anything is read.
  */
 import type { Connection } from 'mongoose';
 import { isDuplicateKey } from './duplicate-key.ts';
 
 /**
- * One step. It may be cut short and run again, or run on two replicas at once, so it must come to the same
- * however often it runs.
+ * One migration. It must be idempotent: it may be interrupted and repeated, or run on two replicas at once.
  */
 export interface Migration {
-  /** Counts from 1, without gaps. */
+  /** Starts at 1, without gaps. */
   readonly version: number;
   readonly name: string;
   run(connection: Connection): Promise<void>;
 }
 
-/** Every step, in order; a released one is never changed. */
+/** All migrations, in order; a released one never changes. */
 export const MIGRATIONS: readonly Migration[] = [
-  // What the first release stores is what this version is: stores from before it was written down are given
-  // their number.
+  // Version 1 is the format of the first release; this assigns it to stores created before versions were
+  // recorded.
   { version: 1, name: 'first release', run: async () => undefined },
   {
     version: 2,
@@ -34,7 +33,7 @@ export const MIGRATIONS: readonly Migration[] = [
       if (indexes.some(({ name }) => name === 'phone_number_1')) await numbers.dropIndex('phone_number_1');
     },
   },
-  // Read in both forms, so nothing is rewritten; but an older release cannot read the text.
+  // Both forms can be read, so nothing is rewritten; but an older release cannot read the text.
   { version: 3, name: 'metadata as text', run: async () => undefined },
 ];
 
@@ -45,8 +44,8 @@ interface Applied {
 }
 
 /**
- * Brings a store up to the newest version and returns that version; every step done is written down in
- * `schema_versions`. Throws one line for a person when a newer program wrote the store: it is left untouched.
+ * Migrates the store to the newest version and returns that version; each completed step is recorded in
+ * `schema_versions`. If a newer release wrote the store, throws a one-line error message and changes nothing.
  */
 export async function migrate(
   connection: Connection,
@@ -64,7 +63,7 @@ export async function migrate(
   for (const migration of migrations.filter(({ version }) => version > stored)) {
     await migration.run(connection);
     await applied.insertOne({ _id: migration.version, name: migration.name, at }).catch((error: unknown) => {
-      // Another replica was at it too.
+      // Another replica ran this migration too.
       if (!isDuplicateKey(error)) throw error;
     });
   }

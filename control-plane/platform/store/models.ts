@@ -1,6 +1,5 @@
 /**
- * Every mongoose model of the product on one connection; a resource's model stands in
- * `models/<name>-model.ts`.
+ * All mongoose models of the product on one connection; each resource's model is in `models/<name>-model.ts`.
  */
 import type { Connection } from 'mongoose';
 import { repeatManyChanges } from './database-away.ts';
@@ -30,7 +29,7 @@ import { defineUsers } from './models/user-model.ts';
 import { defineVersions } from './models/version-model.ts';
 import { defineVoices } from './models/voice-model.ts';
 
-/** Defines every model on a connection. */
+/** Defines all models on a connection. */
 export function defineModels(connection: Connection) {
   const models = {
     users: defineUsers(connection),
@@ -66,12 +65,12 @@ export function defineModels(connection: Connection) {
 }
 export type Models = ReturnType<typeof defineModels>;
 
-/** An index stands there with other options, or under another name. */
+/** Error codes: the index exists with other options, or under another name. */
 const CONFLICTS = new Set<unknown>([85, 86]);
 
 /**
- * Builds every index, in place of one an earlier version had with other options; resolves when the store can
- * serve.
+ * Builds all indexes, replacing those that an earlier version created with other options; resolves when the
+ * store is ready.
  */
 export async function buildIndexes(models: Models): Promise<void> {
   for (const { collection, schema } of Object.values(models)) {

@@ -1,36 +1,36 @@
 /**
- * Places: how many of something an owner may have at once, counted exactly however many ask at the same
- * moment and on however many replicas. One document for each owner names the holders, and one guarded update
- * takes a place: the store lets it through only while the list is shorter than the limit. Nobody has to give
- * a place back. Whoever finds none left looks which holders are over and lets go of theirs, so a process that
- * is killed at any moment leaves nothing that another one does not put right.
+ * Places: limits how many of something an owner may have at once, exactly, however many requests and replicas
+ * compete. One document per owner lists the holders, and a single guarded update takes a place: it succeeds
+ * only while the list is shorter than the limit. Places need not be returned. When none is left, the
+ * requester checks which holders have ended and removes them, so a process killed at any moment leaves
+ * nothing that another cannot repair.
  */
 import type { Clock } from '#base/clock.ts';
 import { isDuplicateKey } from './duplicate-key.ts';
 import type { PlaceHolder, PlacesDocument } from './models/place-model.ts';
 import type { Models } from './models.ts';
 
-/** A holder that is not stored yet is on its way for this long; after that it never came to be. */
+/** A holder not stored yet may still be in creation for this long; after that, its creation has failed. */
 export const ON_ITS_WAY_MS = 60_000;
-/** Holders after which a list without a limit is looked through. */
+/** List length from which an unlimited list is cleaned up. */
 const LONG_LIST = 500;
-/** Rounds lost to others who change the same list at the same moment. */
+/** Maximum attempts when others change the same list concurrently. */
 export const ROUNDS = 5;
 
 type Parts = { readonly models: Pick<Models, 'places'>; readonly clock: Pick<Clock, 'wallTime'> };
 
-/** What is counted, and how to find out who still counts. */
+/** What is counted, and how to find out which holders still count. */
 export interface CountedPlaces {
   /** `<kind>:<owner>` */
   readonly id: string;
   readonly limit: number;
-  /** Which of these holders are stored, and whether each still counts. */
+  /** Looks up which of these holders are stored, and whether each still counts. */
   statesOf(holderIds: readonly string[]): Promise<ReadonlyMap<string, boolean>>;
-  /** Holders from before anybody counted. Asked when the owner's first place is taken. */
+  /** Holders that predate counting. Read when the owner's first place is taken. */
   earlier?(): Promise<readonly string[]>;
 }
 
-/** Takes a place for `holderId`; false when all are taken. */
+/** Takes a place for `holderId`; false if all are taken. */
 export async function takePlace(parts: Parts, places: CountedPlaces, holderId: string): Promise<boolean> {
   if (places.limit <= 0) return false;
   if (places.limit === Number.POSITIVE_INFINITY) return true;
@@ -38,14 +38,14 @@ export async function takePlace(parts: Parts, places: CountedPlaces, holderId: s
     if (await take(parts, places, holderId)) return true;
     if (await beginList(parts.models, places.id, () => earlierHolders(parts, places))) continue;
     const { holders = [] } = (await parts.models.places.findById(places.id).lean()) ?? {};
-    // Asked for once more, as by whoever repeats what was cut short.
+    // Already held: a repeated request after an interrupted one.
     if (holders.some(({ id }) => id === holderId)) return true;
     if (!(await letGo(parts, places, holders))) return false;
   }
   return false;
 }
 
-/** Gives a place back at once, such as that of something that was refused after all. */
+/** Returns a place immediately, for example after a refusal. */
 export async function freePlace({ models }: Parts, id: string, holderId: string): Promise<void> {
   await models.places.collection.updateOne(
     { _id: id } as never,
@@ -53,14 +53,14 @@ export async function freePlace({ models }: Parts, id: string, holderId: string)
   );
 }
 
-/** Forgets who holds an owner's places: the next one to take a place counts anew what is stored. */
+/** Deletes an owner's list of holders; the next request for a place rebuilds it from the stored documents. */
 export async function recountPlaces({ models }: Pick<Parts, 'models'>, id: string): Promise<void> {
   await models.places.deleteOne({ _id: id });
 }
 
 /**
- * Counts a holder that nobody counted when it was stored, such as one of an older release; where no list is
- * begun yet, its beginning counts it.
+ * Adds a holder that was not counted when it was stored, for example by an older release. Without a list this
+ * does nothing, because creating the list counts it.
  */
 export async function countHolder({ models, clock }: Parts, id: string, holderId: string): Promise<void> {
   const guard = { _id: id, 'holders.id': { $ne: holderId } };
@@ -71,8 +71,8 @@ export async function countHolder({ models, clock }: Parts, id: string, holderId
 }
 
 /**
- * Counts a holder that no limit refuses, where a list is begun, once. A list that has grown long is rid of
- * those who are over.
+ * Adds a holder once, regardless of the limit, if the owner has a list. Removes ended holders from a long
+ * list first.
  */
 export async function addHolder(
   parts: Parts,
@@ -104,7 +104,7 @@ async function earlierHolders(
   return { holders: ((await earlier?.()) ?? []).map((id) => ({ id, at })) };
 }
 
-/** Starts an owner's list with what `first` says; false when there is one. */
+/** Creates an owner's list with the content from `first`; false if one exists. */
 export async function beginList(
   models: Parts['models'],
   id: string,
@@ -119,7 +119,7 @@ export async function beginList(
   return true;
 }
 
-/** Lets go of the places whose holders are over; false when there was none. */
+/** Removes holders that have ended; false if there are none and no place is free. */
 async function letGo(
   { models, clock }: Parts,
   places: CountedPlaces,

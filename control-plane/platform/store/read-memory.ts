@@ -1,8 +1,8 @@
 /**
- * Memory of what every creation of a session reads again: the key with its account, the agent, its newest
- * version, the number that was called. It is kept only where nobody but this process can write (the embedded
- * database), and forgotten before a write to what it was read from begins and again when that has ended: a
- * revoked key is refused from the moment its revocation is answered.
+ * Cache of the documents that every session creation reads: the API key with its account, the agent, its
+ * newest version and the called number. Used only if this process is the only writer (embedded database).
+ * Cleared before and after every write to the underlying collections, so a revoked key is refused as soon as
+ * the revocation is answered.
  */
 import type { Model } from 'mongoose';
 import type { AgentDocument } from './models/agent-model.ts';
@@ -13,31 +13,34 @@ import type { VersionDocument } from './models/version-model.ts';
 import type { Models } from './models.ts';
 
 /**
- * What is remembered under one name, or read when it is not; shared by all who ask, so nobody changes it.
- * What is not there is not remembered.
+ * Returns the cached value, or reads it. The value is shared and must not be modified. Missing values are not
+ * cached.
  */
 export type ReadMemory<Known> = (name: string, read: () => Promise<Known | null>) => Promise<Known | null>;
 
-/** An API key with the account it stands for. */
+/** An API key with its account. */
 export interface KnownKey {
   readonly key: KeyDocument;
   readonly user: UserDocument;
 }
 
-/** The memories of a process. */
+/** The caches of a process. */
 export interface ReadMemories {
   readonly keys: ReadMemory<KnownKey>;
   readonly agents: ReadMemory<AgentDocument>;
   readonly newestVersions: ReadMemory<VersionDocument>;
-  /** Who may be called under a number; nobody, too: whoever scans for numbers asks for thousands. */
+  /**
+   * Numbers stored under a called number. An empty list is cached too, because number scans ask for
+   * thousands.
+   */
   readonly calledNumbers: ReadMemory<readonly NumberDocument[]>;
 }
 
-/** Entries of one memory; the one read first is forgotten first. */
+/** Maximum entries per cache; the oldest is evicted first. */
 const MAX_ENTRIES = 2_000;
 
 /**
- * Makes the memories over the models; `isOnlyWriter` says that no other process can write to their database.
+ * Creates the caches over the models; `isOnlyWriter` means that no other process can write to the database.
  */
 export function createReadMemories(
   models: Pick<Models, 'keys' | 'users' | 'agents' | 'versions' | 'numbers'>,
@@ -73,7 +76,7 @@ function memoryOf<Known>(sources: readonly Pick<Model<never>, 'collection'>[]): 
     if (known !== undefined) return known;
     const writesBefore = writes;
     const found = await read();
-    // A write in between, or one still under way, may or may not have been seen.
+    // A concurrent write may or may not be included in the result.
     if (found !== null && writing === 0 && writes === writesBefore) remember(entries, name, found);
     return found;
   };
@@ -87,7 +90,7 @@ function remember<Known>(entries: Map<string, Known>, name: string, found: Known
   }
 }
 
-/** Every way of writing that a collection has; the models' own methods all end in these. */
+/** All write methods of a collection; the models' own methods end in these. */
 const WRITES = [
   'insertOne',
   'insertMany',
@@ -103,7 +106,7 @@ const WRITES = [
   'drop',
 ] as const;
 
-/** Tells of every write to a collection, before it begins and when it is over, however it ended. */
+/** Calls `told` before and after every write to a collection, even if the write fails. */
 function onWrites(collection: object, told: (isOver: boolean) => void): void {
   const methods = collection as Record<string, (...values: unknown[]) => unknown>;
   for (const name of WRITES) {

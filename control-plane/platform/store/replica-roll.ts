@@ -1,7 +1,7 @@
 /**
- * The roll of replicas on one database: a control plane that coordinates only with itself must be the only
- * one (`REDIS_URL`). Every replica tells that it is there; one that starts looks whether anybody else still
- * tells, and refuses where the two would not know of each other.
+ * Register of the replicas on one database: a control plane without a shared Redis must be the only one
+ * (`REDIS_URL`). Each replica sends heartbeats; a starting one looks for others that are alive and refuses to
+ * start if the two could not coordinate.
  */
 import type { Clock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
@@ -9,27 +9,27 @@ import type { ReplicaDocument } from './models/replica-model.ts';
 import type { Models } from './models.ts';
 
 const TELL_MS = 2_000;
-/** Whoever has told nothing new for this long while somebody watched is gone, killed without a word. */
+/** A replica without a heartbeat while watched for this long has been killed. */
 const WATCH_MS = 5_000;
 const LOOK_MS = 250;
-/** Entries older than this are not watched at all; as much as clocks of machines may differ. */
+/** Older entries are ignored; the limit allows for clock differences between machines. */
 const STALE_MS = 60_000;
 
-/** A place on the roll. */
+/** A registered replica. */
 export interface Enrolled {
-  /** Strikes this replica off. */
+  /** Removes this replica from the register. */
   close(): Promise<void>;
 }
 
-/** This replica, as it stands on the roll. */
+/** This replica's entry in the register. */
 export interface Self {
-  /** The same when the same replica starts again: nobody has to wait for its own predecessor. */
+  /** Stable across restarts, so a replica never waits for its own predecessor. */
   readonly id: string;
   readonly isShared: boolean;
 }
 
 /**
- * Enters this replica. Throws with one line for a person when another one works on the database and the two
+ * Registers this replica. Throws a one-line error message if another replica uses the database and the two
  * share no Redis.
  */
 export async function enrol(
@@ -62,10 +62,7 @@ export async function enrol(
     `REDIS_URL: ${self.isShared ? 'a control plane without it' : 'another control plane'} works on this database (${stranger._id}): set the same REDIS_URL for every replica`,
   );
 
-  /**
-   * A replica that is there and cannot be coordinated with; of two that start together the later one gives
-   * way.
-   */
+  /** Finds a live replica that cannot be coordinated with. If two start together, the later one gives way. */
   async function findStranger(): Promise<ReplicaDocument | null> {
     const watchedFromMs = clock.now();
     const before = await others();

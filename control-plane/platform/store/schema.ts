@@ -1,10 +1,10 @@
-/** How every schema of the store is made. */
+/** Shared settings of all schemas in the store. */
 import { Schema, type SchemaDefinition, type SchemaOptions } from 'mongoose';
 
 /**
- * A schema whose fields may be called `type`, as many of the product's are: a field's options stand under
- * `$type` (`{ name: String, age: { $type: Number, default: 0 }, type: String }`). No `__v` field (documents
- * that need a guard carry a `rev` of their own) and no dropping of empty objects, which are values.
+ * Creates a schema whose fields may be named `type`, as many of the product's are: field options use `$type`
+ * instead (`{ name: String, age: { $type: Number, default: 0 }, type: String }`). Omits `__v` (documents that
+ * need a guard have their own `rev`) and keeps empty objects, which are values.
  */
 export function documentSchema<T>(definition: SchemaDefinition, options: SchemaOptions = {}): Schema<T> {
   return new Schema(

@@ -1,12 +1,12 @@
-/** Which sessions are not over, and which count as calls under way. */
+/** Session statuses: which are live, and which count as calls in progress. */
 import type { SessionDocument, StoredStatus } from './models/session-model.ts';
 
-/** Of a session that is not over. */
+/** Statuses of a session that has not ended. */
 export const LIVE_STATUSES = ['pending', 'active', 'unknown'] as const satisfies readonly StoredStatus[];
-/** Of a session that counts as a call under way, from the moment it is intended. */
+/** Statuses of a session that counts as a call in progress, including while it is being created. */
 export const UNDER_WAY_STATUSES = ['creating', ...LIVE_STATUSES] as const satisfies readonly StoredStatus[];
 
-/** True while the session is not over. */
+/** True until the session has ended. */
 export function isLive(status: SessionDocument['status']): boolean {
   return (LIVE_STATUSES as readonly StoredStatus[]).includes(status);
 }

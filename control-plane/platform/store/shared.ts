@@ -1,11 +1,11 @@
-/** Coordination over a Redis, for more than one replica of the control plane. */
+/** Coordination through Redis, for several replicas of the control plane. */
 import { Redis } from 'ioredis';
 import type { Clock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
 import { fault } from '#config/errors.ts';
 import type { Coordination, Json, WindowState } from './coordination.ts';
 
-/** What it is made of. */
+/** Dependencies of the shared coordination. */
 export interface SharedCoordinationDeps {
   readonly url: string;
   readonly clock: Clock;
@@ -16,14 +16,14 @@ const PREFIX = 'parley:';
 const COMMAND_MS = 2_000;
 const START_MS = 10_000;
 const MAX_RECONNECT_MS = 2_000;
-/** Clocks of replicas may differ by this much; a window is kept a little longer than it lasts. */
+/** Allowed clock difference between replicas; windows are kept this much longer. */
 const CLOCK_SKEW_MS = 1_000;
 
-/** Counts in a window that ends by itself. */
+/** Increments a counter that expires with its window. */
 const HIT =
   "local c = redis.call('INCR', KEYS[1]) if c == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end return c";
 
-/** Connects to a Redis; rejects when it cannot be reached. Later losses mend themselves. */
+/** Connects to Redis; rejects if it is unreachable. Later disconnections recover automatically. */
 export async function connectSharedCoordination(deps: SharedCoordinationDeps): Promise<Coordination> {
   const options = {
     lazyConnect: true,
@@ -63,7 +63,7 @@ export async function connectSharedCoordination(deps: SharedCoordinationDeps): P
 
 interface Connections {
   readonly commands: Redis;
-  /** A connection in subscriber mode can do nothing else. */
+  /** A separate connection, because a subscribed one cannot run other commands. */
   readonly messages: Redis;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -77,7 +77,7 @@ class RedisCoordination implements Coordination {
     this.#connections = connections;
     connections.messages.on('message', (channel: string, text: string) => {
       const message = jsonOf(text);
-      // What is no JSON is from nobody of ours.
+      // Non-JSON messages are not ours.
       if (message !== undefined) for (const listener of this.#listeners.get(channel) ?? []) listener(message);
     });
   }
@@ -94,7 +94,7 @@ class RedisCoordination implements Coordination {
       if (!Number.isSafeInteger(count)) throw new Error('the count is no number');
       return { allowed: count <= limit, count, resetMs };
     } catch (error) {
-      // A limit is a courtesy: calls go on without it.
+      // Rate limits are best effort: calls continue without them.
       logger.warn({ err: error }, 'rate window unreachable, allowed');
       return { allowed: true, count: 0, resetMs };
     }
@@ -148,7 +148,7 @@ class RedisCoordination implements Coordination {
   }
 }
 
-/** Asks, and tells whoever waits for the answer to come again when there is none. */
+/** Runs a Redis command; a failure becomes a fault that lets clients retry. */
 async function asked<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
   try {
     return await ask();
@@ -157,7 +157,7 @@ async function asked<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
   }
 }
 
-/** Undefined for what is no JSON. */
+/** Undefined if the text is not JSON. */
 function jsonOf(text: string): Json | undefined {
   try {
     return JSON.parse(text) as Json;

@@ -29,7 +29,7 @@ export interface SpeechRequest {
   readonly slot: SpeechSlot;
 }
 
-/** Most requests are over by then. */
+/** Most requests finish within this time. */
 const BUSY_SECONDS = 1;
 
 /**

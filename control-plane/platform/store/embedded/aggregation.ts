@@ -1,6 +1,6 @@
 /**
- * Aggregations: leading `$match`, `$sort`, `$skip` and `$limit` use the indexes, the rest of the pipeline
- * runs in mingo.
+ * Aggregations: leading `$match`, `$sort`, `$skip` and `$limit` stages use the indexes; mingo runs the rest
+ * of the pipeline.
  */
 import { Aggregator, Context } from 'mingo';
 import { type Iterator, Lazy } from 'mingo/lazy';
@@ -37,7 +37,7 @@ const STAGES = new Set([
   '$sample',
 ]);
 
-/** The results of an aggregation, encoded one by one. */
+/** Yields the results of an aggregation, encoded one at a time. */
 export function* aggregate(context: ReadContext, command: Command): Generator<Uint8Array> {
   const pipeline = documentsField(command, 'pipeline');
   pipeline.forEach(checkStage);
@@ -88,7 +88,8 @@ function leadingMatch(pipeline: readonly Document[]): {
 }
 
 /**
- * `countDocuments` is `[{$match}, {$group: {_id: 1, n: {$sum: 1}}}]`; the index alone may know the answer.
+ * Recognises `countDocuments`, sent as `[{$match}, {$group: {_id: 1, n: {$sum: 1}}}]`, which an index alone
+ * can often answer.
  */
 function countStage(rest: readonly Document[]): ((total: number) => Document) | null {
   const [stage] = rest;
@@ -121,7 +122,7 @@ function leadingOrder(stages: readonly Document[]): {
   };
 }
 
-/** mingo's filters and order differ from MongoDB's in details; ours are used inside pipelines too. */
+/** mingo's filters and sort order differ from MongoDB's in details, so pipelines use ours too. */
 const OPERATORS = Context.init({
   pipeline: {
     $match: (rows: Iterator, filter: AnyObject) =>
@@ -158,7 +159,7 @@ function runPipeline(
   try {
     return aggregator.run<Document>([...documents]);
   } catch (error) {
-    // mingo's own complaints are about the pipeline.
+    // mingo's own errors are about the pipeline.
     if (error instanceof Error && error.constructor.name === 'MingoError')
       throw new StoreError('BadValue', error.message);
     throw error;

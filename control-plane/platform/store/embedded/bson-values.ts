@@ -1,4 +1,4 @@
-/** BSON documents as plain objects, and the few questions the store asks of values. */
+/** BSON documents as plain objects, and type checks on their values. */
 import { type Binary, deserialize, type ObjectId, serialize } from 'bson';
 import { StoreError } from './store-error.ts';
 
@@ -15,7 +15,7 @@ export function decode(bytes: Uint8Array): Document {
 
 const received = new WeakMap<Document, Uint8Array>();
 
-/** Decodes a document that a command carries and keeps its bytes at hand. */
+/** Decodes a document from a command and remembers its bytes. */
 export function decodeReceived(bytes: Uint8Array): Document {
   const document = decode(bytes);
   received.set(document, bytes);
@@ -23,7 +23,7 @@ export function decodeReceived(bytes: Uint8Array): Document {
 }
 
 /**
- * The bytes a document came in, good for as long as nobody has changed it; undefined for one that was made
+ * The bytes a document was received as, valid until the document is changed; undefined if it was created
  * here.
  */
 export function receivedBytes(document: Document): Uint8Array | undefined {
@@ -44,14 +44,14 @@ function requireSize(bytes: Uint8Array): void {
     throw new StoreError('BSONObjectTooLarge', `a document may have ${MAX_DOCUMENT_BYTES} bytes`);
 }
 
-/** BSON's own class of a value, such as `ObjectId`; undefined for JavaScript's types. */
+/** The BSON class of a value, such as `ObjectId`; undefined for JavaScript types. */
 export function bsonType(value: unknown): string | undefined {
   return typeof value === 'object' && value !== null && '_bsontype' in value
     ? String(value._bsontype)
     : undefined;
 }
 
-/** True for an embedded document: no array, no date, no BSON class. */
+/** True for an embedded document, i.e. not an array, date or BSON class. */
 export function isDocument(value: unknown): value is Document {
   return (
     typeof value === 'object' &&
@@ -63,7 +63,7 @@ export function isDocument(value: unknown): value is Document {
   );
 }
 
-/** True for a document of operators such as `{ $gt: 5 }`. */
+/** True for a document that consists of operators, such as `{ $gt: 5 }`. */
 export function isOperators(value: unknown): value is Document {
   if (!isDocument(value)) return false;
   const keys = Object.keys(value);

@@ -1,4 +1,4 @@
-/** Commands about collections and indexes. */
+/** Commands on collections and indexes. */
 import { type Document, encode } from './bson-values.ts';
 import type { Collection } from './catalogue.ts';
 import {
@@ -16,7 +16,7 @@ import { fillIndex, type Store } from './documents.ts';
 import type { Reply } from './read-context.ts';
 import { StoreError } from './store-error.ts';
 
-/** Catalogue commands by lower-case name. Those that change something do so as a whole or not at all. */
+/** Catalogue commands by lower-case name. Changes are atomic. */
 export const CATALOGUE_COMMANDS: ReadonlyMap<string, (store: Store, command: Command) => Reply> = new Map([
   ['create', create],
   ['drop', drop],
@@ -28,7 +28,7 @@ export const CATALOGUE_COMMANDS: ReadonlyMap<string, (store: Store, command: Com
   ['listdatabases', listDatabases],
 ]);
 
-/** True for the commands that change the catalogue. */
+/** True for commands that change the catalogue. */
 export function changesCatalogue(name: string): boolean {
   return !name.startsWith('list');
 }

@@ -1,20 +1,19 @@
 /**
- * Which collections and indexes there are. A collection `<id>` is a table `d<id>` of documents; an index
- * `<id>` is a table `x<id>` of keys and row numbers.
+ * Catalogue of collections and indexes. Collection `<id>` is a table `d<id>` of documents; index `<id>` is a
+ * table `x<id>` of keys and row numbers.
  */
 import { type Document, decode, encode, isDocument, isOperators } from './bson-values.ts';
 import { compileFilter, type Matcher } from './matcher.ts';
 import type { Sqlite } from './sqlite.ts';
 import { StoreError, unsupported } from './store-error.ts';
 
-/** One field of an index. */
 interface IndexField {
   readonly path: string;
   readonly segments: readonly string[];
   readonly direction: 1 | -1;
 }
 
-/** An index as `createIndexes` names it. */
+/** An index as defined in `createIndexes`. */
 interface IndexSpec {
   readonly name: string;
   readonly key: Readonly<Record<string, 1 | -1>>;
@@ -26,15 +25,15 @@ interface IndexSpec {
 
 /** An index in use. */
 export interface Index {
-  /** Table that holds its keys, and the column they stand in. */
+  /** Table and column that hold the keys. */
   readonly table: string;
   readonly keyColumn: 'k' | 'id';
   readonly spec: IndexSpec;
   readonly fields: readonly IndexField[];
   readonly partial: Matcher | null;
-  /** Top-level fields its keys are made of; null when its filter does not say which it looks at. */
+  /** Top-level fields that determine the keys; null if the filter's fields are unknown. */
   readonly roots: ReadonlySet<string> | null;
-  /** Some document has more than one key: neither order nor counts can be taken from the keys. */
+  /** Some document has more than one key, so the keys provide neither order nor counts. */
   isMultikey: boolean;
 }
 
@@ -44,12 +43,12 @@ export interface Collection {
   /** `<database>.<name>` */
   readonly namespace: string;
   readonly table: string;
-  /** The keys of `_id`, which stand in the table of documents itself. */
+  /** The `_id` keys, stored in the document table itself. */
   readonly primary: Index;
   readonly indexes: Index[];
 }
 
-/** The collections of one connection; the reader's is reloaded when the writer's has changed. */
+/** The collections as seen by one connection; the reader reloads them after changes by the writer. */
 export class Catalogue {
   readonly #sqlite: Sqlite;
   #collections = new Map<string, Collection>();
@@ -59,20 +58,20 @@ export class Catalogue {
     this.#sqlite = sqlite;
   }
 
-  /** Creates the tables of a new file. */
+  /** Creates the catalogue tables in a new file. */
   prepare(): void {
     this.#sqlite.alter(`CREATE TABLE IF NOT EXISTS collections(id INTEGER PRIMARY KEY, namespace TEXT NOT NULL UNIQUE);
       CREATE TABLE IF NOT EXISTS indexes(id INTEGER PRIMARY KEY, collection INTEGER NOT NULL, spec BLOB NOT NULL, multikey INTEGER NOT NULL DEFAULT 0);`);
     this.#sqlite.commit();
   }
 
-  /** Reads everything anew when the file's catalogue is another than the one known. */
+  /** Reloads the catalogue if its version in the file has changed. */
   refresh(): void {
     const version = Number(this.#sqlite.pragma('user_version')?.['user_version'] ?? 0);
     if (version !== this.#version) this.reload(version);
   }
 
-  /** Reads everything anew, after a rollback. */
+  /** Reloads the whole catalogue, for instance after a rollback. */
   reload(version = Number(this.#sqlite.pragma('user_version')?.['user_version'] ?? 0)): void {
     const byId = new Map<number, Collection>();
     this.#collections = new Map();
@@ -90,24 +89,24 @@ export class Catalogue {
     this.#version = version;
   }
 
-  /** A collection, or undefined while nothing was ever written to it. */
+  /** A collection; undefined if nothing has ever been written to it. */
   find(namespace: string): Collection | undefined {
     return this.#collections.get(namespace);
   }
 
-  /** Every collection of a database, in the order of creation. */
+  /** All collections of a database, in order of creation. */
   inDatabase(database: string): Collection[] {
     return [...this.#collections.values()].filter((collection) =>
       collection.namespace.startsWith(`${database}.`),
     );
   }
 
-  /** Every collection. */
+  /** All collections. */
   all(): Collection[] {
     return [...this.#collections.values()];
   }
 
-  /** A collection, created when it is not there yet. */
+  /** Returns a collection, creating it if necessary. */
   open(namespace: string): Collection {
     const known = this.#collections.get(namespace);
     if (known) return known;
@@ -123,7 +122,7 @@ export class Catalogue {
     return collection;
   }
 
-  /** Removes a collection with everything in it. */
+  /** Removes a collection and all its contents. */
   drop(collection: Collection): void {
     for (const index of [...collection.indexes]) this.dropIndex(collection, index);
     this.#sqlite.alter(`DROP TABLE ${collection.table}`);
@@ -132,7 +131,7 @@ export class Catalogue {
     this.#changed();
   }
 
-  /** Adds an empty index, or returns null when this very one is there. The caller fills it. */
+  /** Adds an empty index for the caller to fill; returns null if an identical one exists. */
   addIndex(collection: Collection, requested: Document): Index | null {
     const spec = indexSpec(requested);
     if (isSameKey(spec, collection.primary.spec)) return null;
@@ -151,7 +150,6 @@ export class Catalogue {
     return index;
   }
 
-  /** Removes an index. */
   dropIndex(collection: Collection, index: Index): void {
     this.#sqlite.alter(`DROP TABLE ${index.table}`);
     this.#sqlite.run('DELETE FROM indexes WHERE id=?', Number(index.table.slice(1)));
@@ -159,7 +157,7 @@ export class Catalogue {
     this.#changed();
   }
 
-  /** Remembers that a document has more than one key in this index. */
+  /** Records that some document has more than one key in this index. */
   markMultikey(index: Index): void {
     if (index.isMultikey) return;
     index.isMultikey = true;
@@ -168,7 +166,7 @@ export class Catalogue {
   }
 
   /**
-   * The version stands in the file and is part of the transaction: readers see it change together with the
+   * The version is stored in the file within the transaction, so readers see it change together with the
    * tables.
    */
   #changed(): void {
@@ -220,7 +218,7 @@ const KNOWN_OPTIONS = new Set([
   'ns',
 ]);
 
-/** Checks what is asked for; refuses index kinds and options that would be ignored otherwise. */
+/** Validates an index request; refuses index kinds and options that would otherwise be ignored. */
 function indexSpec(requested: Document): IndexSpec {
   const { name, key, unique, sparse, partialFilterExpression, expireAfterSeconds } = requested;
   const unknown = Object.keys(requested).find((option) => !KNOWN_OPTIONS.has(option));
@@ -245,7 +243,7 @@ function indexSpec(requested: Document): IndexSpec {
 
 const PARTIAL_OPERATORS = new Set(['$eq', '$gt', '$gte', '$lt', '$lte', '$in', '$type']);
 
-/** Refuses what MongoDB refuses in the filter of a partial index. */
+/** Refuses partial index filters that MongoDB refuses. */
 function requirePartialFilter(filter: Document): void {
   compileFilter(filter);
   for (const [name, condition] of Object.entries(filter)) {
@@ -278,7 +276,7 @@ function isSameKey(left: IndexSpec, right: IndexSpec): boolean {
   return JSON.stringify(left.key) === JSON.stringify(right.key);
 }
 
-/** True when the index exists; throws when another one stands in its place. */
+/** True if an identical index exists. Throws if a different one has its name or key. */
 function isAlready(existing: IndexSpec, wanted: IndexSpec): boolean {
   const isSame = JSON.stringify({ ...existing, name: '' }) === JSON.stringify({ ...wanted, name: '' });
   if (existing.name === wanted.name) {

@@ -1,15 +1,15 @@
 /**
- * Typed reading of a command's fields. A field of the wrong type is `TypeMismatch`, one that would be ignored
- * is refused.
+ * Typed access to command fields. A field of the wrong type raises `TypeMismatch`; unsupported fields are
+ * refused, not ignored.
  */
 import { type Document, isDocument, isNumeric } from './bson-values.ts';
 import type { Sort } from './planner.ts';
 import { StoreError, unsupported } from './store-error.ts';
 
-/** A command as received; its first field is its name. */
+/** A command as received; the first field is the command's name. */
 export type Command = Document;
 
-/** A document, or an empty one when absent. */
+/** Reads a document; empty if absent. */
 export function documentField(command: Command, name: string): Document {
   const value = command[name];
   if (value === undefined || value === null) return {};
@@ -17,7 +17,7 @@ export function documentField(command: Command, name: string): Document {
   return value;
 }
 
-/** A list of documents, or an empty one when absent. */
+/** Reads a list of documents; empty if absent. */
 export function documentsField(command: Command, name: string): Document[] {
   const value = command[name] ?? [];
   if (!Array.isArray(value) || !value.every(isDocument))
@@ -25,14 +25,14 @@ export function documentsField(command: Command, name: string): Document[] {
   return value;
 }
 
-/** A list, or an empty one when absent. */
+/** Reads a list; empty if absent. */
 export function listField(command: Command, name: string): unknown[] {
   const value = command[name] ?? [];
   if (!Array.isArray(value)) throw new StoreError('TypeMismatch', `${name} must be an array`);
   return value;
 }
 
-/** A number, or `fallback` when absent. */
+/** Reads a number; `fallback` if absent. */
 export function numberField(command: Command, name: string, fallback: number): number {
   const value = command[name];
   if (value === undefined || value === null) return fallback;
@@ -40,14 +40,14 @@ export function numberField(command: Command, name: string, fallback: number): n
   return Number(String(value));
 }
 
-/** A string. */
+/** Reads a string. */
 export function stringField(command: Command, name: string): string {
   const value = command[name];
   if (typeof value !== 'string') throw new StoreError('TypeMismatch', `${name} must be a string`);
   return value;
 }
 
-/** A sort of 1 and −1 by path, or an empty one. */
+/** Reads a sort, 1 or −1 by path; empty if absent. */
 export function sortField(command: Command, name: string): Sort {
   const sort = documentField(command, name);
   for (const direction of Object.values(sort)) {
@@ -58,17 +58,17 @@ export function sortField(command: Command, name: string): Sort {
   );
 }
 
-/** The name of a command: its first field. */
+/** A command's name: its first field. */
 export function commandName(command: Command): string {
   return Object.keys(command)[0] ?? '';
 }
 
-/** `<database>.<collection>` of a command whose first field names the collection. */
+/** `<database>.<collection>` of a command whose first field is the collection. */
 export function namespaceOf(command: Command): string {
   return `${databaseOf(command)}.${stringField(command, commandName(command))}`;
 }
 
-/** The database a command is for. */
+/** The database a command addresses. */
 export function databaseOf(command: Command): string {
   return typeof command['$db'] === 'string' ? command['$db'] : 'admin';
 }
@@ -85,7 +85,7 @@ const UNSUPPORTED_FIELDS = [
   'resumeAfter',
 ];
 
-/** Refuses what would change a command's meaning and is not supported. */
+/** Refuses unsupported fields that would change a command's meaning. */
 export function refuseUnsupported(command: Command): void {
   for (const name of UNSUPPORTED_FIELDS) {
     const value = command[name];

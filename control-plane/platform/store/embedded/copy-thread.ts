@@ -1,6 +1,6 @@
 /**
- * Entry of a thread that lives for one copy of the database: a whole, compact file of what was committed when
- * it began, while everything goes on.
+ * Entry point of a short-lived thread that copies the database into one compact file: the data committed when
+ * the copy starts, while the database keeps serving.
  */
 import { DatabaseSync } from 'node:sqlite';
 import { workerData } from 'node:worker_threads';

@@ -1,43 +1,44 @@
 /**
- * Results in batches. Cursors live in the reader thread; the writer answers only what fits into one batch.
+ * Batched query results. The reader thread holds the cursors; the writer only answers queries that fit into
+ * one batch.
  */
 import type { Clock } from '#base/clock.ts';
 import { StoreError } from './store-error.ts';
 
-/** A reply with a batch of documents, written to the wire as the stored bytes. */
+/** A reply with a batch of documents, whose stored bytes are written to the wire unchanged. */
 export interface CursorReply {
   readonly kind: 'cursor';
-  /** 0 when nothing is left. */
+  /** 0 when there are no more documents. */
   readonly id: number;
   readonly namespace: string;
   readonly batch: 'firstBatch' | 'nextBatch';
   readonly documents: readonly Uint8Array[];
 }
 
-/** Documents on their way out, encoded. */
+/** Encoded documents to send. */
 export type Rows = Iterator<Uint8Array>;
 
-/** What is asked of the first batch. */
+/** Options of the first batch. */
 export interface FirstBatch {
   readonly namespace: string;
   readonly batchSize: number;
-  /** Nothing is kept for a second one. */
+  /** The client wants a single batch; no cursor is kept. */
   readonly isSingle: boolean;
 }
 
-/** Gives out a result's first batch, and keeps or refuses the rest. */
+/** Returns the first batch of a result, and keeps or refuses the rest. */
 export interface CursorKeeper {
   first(rows: Rows, request: FirstBatch): CursorReply;
 }
 
-/** Thrown in the writer by a read that is long: the reader thread starts it anew. */
+/** Thrown in the writer when a read takes too long; the reader thread then restarts it. */
 export class TooLong extends Error {}
 
-/** Below MongoDB's limit of a message, with room for one more document of any size. */
+/** Below MongoDB's message limit, leaving room for one more document of maximum size. */
 const MAX_BATCH_BYTES = 16 * 1024 * 1024;
 const IDLE_MS = 600_000;
 
-/** The writer's keeper: what does not fit one batch is handed to the reader. */
+/** The writer's keeper: a result larger than one batch goes to the reader. */
 export const singleBatches: CursorKeeper = {
   first(rows, { namespace, batchSize, isSingle }) {
     const { documents, isDone } = take(rows, batchSize);
@@ -46,7 +47,7 @@ export const singleBatches: CursorKeeper = {
   },
 };
 
-/** The reader's keeper. */
+/** The reader's cursors. */
 export class Cursors implements CursorKeeper {
   readonly #clock: Clock;
   readonly #open = new Map<number, { readonly namespace: string; readonly rows: Rows; usedMs: number }>();
@@ -67,7 +68,7 @@ export class Cursors implements CursorKeeper {
     return { kind: 'cursor', id, namespace, batch: 'firstBatch', documents };
   }
 
-  /** The next batch. Throws `CursorNotFound`. */
+  /** Returns the next batch. Throws `CursorNotFound`. */
   next(id: number, batchSize: number): CursorReply {
     const cursor = this.#open.get(id);
     if (!cursor) throw new StoreError('CursorNotFound', `cursor id ${id} not found`);
@@ -88,7 +89,7 @@ export class Cursors implements CursorKeeper {
     }
   }
 
-  /** Forgets cursors. Returns the ones that were known. */
+  /** Closes cursors and returns the ids that existed. */
   kill(ids: readonly number[]): number[] {
     return ids.filter((id) => this.#open.delete(id));
   }
@@ -100,8 +101,8 @@ export class Cursors implements CursorKeeper {
 }
 
 /**
- * Up to `batchSize` documents. Whether more follow is known only once one is asked for, so the end costs at
- * most one empty batch.
+ * Takes up to `batchSize` documents. It does not look ahead for more, so a result may end with an empty
+ * batch.
  */
 function take(rows: Rows, batchSize: number): { readonly documents: Uint8Array[]; readonly isDone: boolean } {
   const documents: Uint8Array[] = [];

@@ -1,6 +1,6 @@
 /**
- * Writing documents with their index keys.
- * Every check of one document precedes its first write, so a refused document leaves nothing behind.
+ * Writes documents and their index keys. All checks of a document run before its first write, so a refused
+ * document leaves no trace.
  */
 import { ObjectId } from 'bson';
 import { type Document, decode, encode, receivedBytes } from './bson-values.ts';
@@ -9,21 +9,19 @@ import { encodeKey, indexedValues } from './keys.ts';
 import type { Sqlite } from './sqlite.ts';
 import { StoreError } from './store-error.ts';
 
-/** What every operation of the store works on. */
+/** Shared by all operations of the store. */
 export interface Store {
   readonly sqlite: Sqlite;
   readonly catalogue: Catalogue;
 }
 
-/** A stored document on its way through the store. */
+/** A stored document as read from its table. */
 export interface StoredRow {
   readonly rid: number;
   readonly bytes: Uint8Array;
 }
 
-/**
- * Stores a new document, which gets an `_id` when it has none. Throws `DuplicateKey`. Returns it as stored.
- */
+/** Inserts a document, adding an `_id` if it has none, and returns it as stored. Throws `DuplicateKey`. */
 export function insertDocument(store: Store, collection: Collection, given: Document): Document {
   const document = given['_id'] === undefined ? { _id: new ObjectId(), ...given } : idFirst(given);
   if (Array.isArray(document['_id'])) throw new StoreError('BadValue', "the '_id' field cannot be an array");
@@ -38,17 +36,15 @@ export function insertDocument(store: Store, collection: Collection, given: Docu
   return document;
 }
 
-/**
- * A stored document that is about to be changed, with the keys it has in the indexes the change may concern.
- */
+/** A stored document about to change, with its keys in the indexes that may be affected. */
 export interface Replacement {
   readonly row: StoredRow;
   readonly keys: readonly { readonly index: Index; readonly before: IndexKeys }[];
 }
 
 /**
- * Notes the keys of a document before it is changed in place; `touched` are the top-level fields that may
- * change, null for any.
+ * Records the keys of a document before it is changed in place. `touched` lists the top-level fields that may
+ * change; null means any.
  */
 export function beginReplacement(
   collection: Collection,
@@ -64,7 +60,7 @@ export function beginReplacement(
   };
 }
 
-/** Stores a document in place of its older self. Returns false when nothing would change. */
+/** Replaces a stored document. Returns false if nothing changed. */
 export function replaceDocument(
   store: Store,
   collection: Collection,
@@ -86,14 +82,14 @@ export function replaceDocument(
   return true;
 }
 
-/** Removes a document. */
+/** Removes a document and its index keys. */
 export function removeDocument(store: Store, collection: Collection, row: StoredRow): void {
   const document = decode(row.bytes);
   for (const index of collection.indexes) removeKeys(store, index, indexKeys(index, document), row.rid);
   store.sqlite.run(`DELETE FROM ${collection.table} WHERE rid=?`, row.rid);
 }
 
-/** Enters every stored document into a new index. Throws `DuplicateKey` when a unique index cannot hold. */
+/** Adds all stored documents to a new index. Throws `DuplicateKey` if they violate a unique index. */
 export function fillIndex(store: Store, collection: Collection, index: Index): void {
   const chunkRows = 500;
   for (let after = 0; ; ) {
@@ -120,7 +116,7 @@ interface IndexKeys {
 }
 
 /**
- * The keys of a document in an index: none outside a partial or sparse one, several where a field is an
+ * A document's keys in an index: none if a partial or sparse index excludes it, several if a field is an
  * array.
  */
 function indexKeys(index: Index, document: Document): IndexKeys {
@@ -161,7 +157,7 @@ interface Entry {
   readonly index: Index;
   readonly keys: IndexKeys;
   readonly document: Document;
-  /** Row that may already hold the keys; null for a new document. */
+  /** Row allowed to hold the keys already; null for a new document. */
   readonly rid: number | null;
 }
 
@@ -176,7 +172,7 @@ function requireUnique(store: Store, collection: Collection, { index, keys, docu
   }
 }
 
-/** The error as a MongoDB words it; programs look at `code`, `keyPattern` and `keyValue`. */
+/** The error in MongoDB's wording; clients read `code`, `keyPattern` and `keyValue`. */
 function duplicateKey(collection: Collection, index: Index, document: Document): StoreError {
   const keyValue = Object.fromEntries(
     index.fields.map(({ path, segments }) => [path, indexedValues(document, segments).values[0] ?? null]),

@@ -1,7 +1,4 @@
-/**
- * Starts the embedded database in a thread of its own, so that neither storage nor the disk ever holds up the
- * event loop.
- */
+/** Starts the embedded database in its own thread, so that disk access never blocks the event loop. */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -10,34 +7,35 @@ import type { WriterMessage, WriterOptions, WriterOrder } from './writer-thread.
 
 /** A running embedded database. */
 export interface EmbeddedDatabase {
-  /** For a MongoDB driver. */
+  /** Connection URL for a MongoDB driver. */
   readonly url: string;
-  /** Copies what is committed now into a new file, while it serves. Rejects when that cannot be written. */
+  /**
+   * Copies the currently committed data into a new file while serving. Rejects if the file cannot be written.
+   */
   copyTo(file: string): Promise<void>;
-  /** Has what was deleted or overwritten disappear from the disk soon. */
+  /** Purges deleted and overwritten data from the disk soon. */
   scrub(): void;
-  /** Commits and stops. Idempotent. */
+  /** Commits and stops the database. Idempotent. */
   close(): Promise<void>;
 }
 
-/** How it is started. */
+/** Options of the embedded database. */
 export interface EmbeddedOptions {
-  /** Directory for the file; created when missing. */
+  /** Directory of the database file; created if missing. */
   readonly directory: string;
   /**
-   * Called when the thread died by itself: acknowledged writes are safe, but this process can serve no
-   * longer.
+   * Called when the thread has crashed: acknowledged writes are safe, but this process can no longer serve.
    */
   onFatal(error: Error): void;
-  /** Time between two sweeps of TTL indexes; 5 s, or less for a test. */
+  /** Interval between sweeps of TTL indexes; 5 s by default, shorter in tests. */
   readonly expiryMs?: number;
 }
 
 const EXPIRY_MS = 5_000;
-/** Longest path of a unix socket (sockaddr_un has 108 bytes with the end mark). */
+/** Longest path of a Unix socket (sockaddr_un has 108 bytes including the terminator). */
 const MAX_SOCKET_PATH_BYTES = 107;
 
-/** Starts it; resolves when it takes connections. Rejects when the file cannot be opened. */
+/** Starts the database; resolves once it accepts connections. Rejects if the file cannot be opened. */
 export async function startEmbeddedDatabase(options: EmbeddedOptions): Promise<EmbeddedDatabase> {
   mkdirSync(options.directory, { recursive: true, mode: 0o700 });
   const socketPath = chooseSocketPath(options.directory);
@@ -54,7 +52,7 @@ export async function startEmbeddedDatabase(options: EmbeddedOptions): Promise<E
   const closed = new Promise<void>((resolve) => thread.once('exit', () => resolve()));
   await new Promise<void>((resolve, reject) => {
     const fail = (error: Error) => {
-      // A crash is told twice, as the error and as the end of the thread.
+      // A crash is reported twice: as an error and as the thread's exit.
       if (isClosing || hasFailed) return;
       hasFailed = true;
       if (isReady) options.onFatal(error);
@@ -94,7 +92,7 @@ function copy(from: string, to: string): Promise<void> {
   });
 }
 
-/** Beside the file, or in a directory of our own where that path would be too long for a socket. */
+/** A path next to the database file, or in a temporary directory if that is too long for a socket. */
 function chooseSocketPath(directory: string): string {
   const beside = join(directory, 'database.sock');
   if (Buffer.byteLength(beside) <= MAX_SOCKET_PATH_BYTES) return beside;

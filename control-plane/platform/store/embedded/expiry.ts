@@ -1,12 +1,12 @@
-/** TTL indexes: documents whose date is older than the index allows are removed. */
+/** TTL indexes: removes documents older than their index allows. */
 import type { Collection, Index } from './catalogue.ts';
 import { removeDocument, type Store } from './documents.ts';
 import { limited, scan } from './scan.ts';
 
-/** Removes at most this many documents of an index at a time, so that writes in between do not wait long. */
+/** Maximum documents removed per index and sweep, so that other writes are not delayed. */
 const MAX_REMOVED = 500;
 
-/** Removes what has expired. */
+/** Removes expired documents. */
 export function removeExpired(store: Store, wallTimeMs: number): void {
   for (const collection of store.catalogue.all()) {
     for (const index of collection.indexes) removeExpiredBy(store, collection, index, wallTimeMs);
@@ -22,7 +22,7 @@ function removeExpiredBy(
   const [field] = fields;
   if (spec.expireAfterSeconds === undefined || !field || fields.length > 1) return;
   const filter = { [field.path]: { $lte: new Date(wallTimeMs - spec.expireAfterSeconds * 1000) } };
-  // Read before anything is removed, as removing changes the index that is being read.
+  // Collected first, because removing documents changes the index being read.
   const expired = [...limited(scan(store, collection, { filter }), 0, MAX_REMOVED)];
   for (const row of expired) removeDocument(store, collection, row);
 }

@@ -1,7 +1,7 @@
 /**
- * Group commit: writes of one turn of the event loop share one transaction, and no reply leaves before it is
- * on the disk. When the commit fails, every held reply becomes an error and nothing of the group is
- * remembered.
+ * Group commit: writes within one iteration of the event loop share a transaction, and no reply is sent
+ * before it is on disk. If the commit fails, every held reply becomes an error and the whole group is
+ * discarded.
  */
 import type { Document } from './bson-values.ts';
 import type { Store } from './documents.ts';
@@ -13,11 +13,11 @@ import { errorReply } from './store-error.ts';
 export interface HeldReply {
   readonly reply: Reply;
   send(reply: Reply): void;
-  /** Retryable write to forget when the group fails. */
+  /** Retryable write to forget if the group fails. */
   readonly retryKey: string | null;
 }
 
-/** The open group of one store. */
+/** The open transaction of a store. */
 export class GroupCommit {
   readonly #store: Store;
   readonly #retries: RetryCache;
@@ -31,20 +31,20 @@ export class GroupCommit {
   }
 
   /**
-   * True while something waits for a commit: replies must then wait too, as they may show what is not durable
+   * True while a commit is pending: all replies must then wait, as they may reveal data that is not durable
    * yet.
    */
   get isOpen(): boolean {
     return this.#store.sqlite.isWriting || this.#held.length > 0;
   }
 
-  /** Sends the reply after the commit of what has been written so far. */
+  /** Sends the reply once the writes so far are committed. */
   hold(reply: HeldReply): void {
     this.#held.push(reply);
     this.schedule();
   }
 
-  /** Commits once the messages at hand are worked off. */
+  /** Schedules a commit after the messages already received. */
   schedule(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
@@ -68,7 +68,7 @@ export class GroupCommit {
     for (const { send, reply } of this.#release()) send(reply);
   }
 
-  /** Undoes the group and answers all of it with an error. */
+  /** Rolls back the group and answers all of its requests with an error. */
   fail(error: unknown): void {
     this.#store.sqlite.rollback();
     this.#store.catalogue.reload();
@@ -79,7 +79,7 @@ export class GroupCommit {
     }
   }
 
-  /** True once after commits have been made since the last question. */
+  /** Whether anything was committed since the last call. */
   takeHasCommitted(): boolean {
     const hasCommitted = this.#hasCommitted;
     this.#hasCommitted = false;

@@ -1,14 +1,14 @@
 /**
- * Order-preserving keys: the bytes of two encoded values compare as MongoDB compares the values (type order,
- * then value), so equality, ranges, compound and descending indexes and sorts are all comparisons of bytes.
+ * Order-preserving keys: encoded keys compare bytewise as MongoDB compares the values (type order, then
+ * value), so equality, ranges, sorts, and compound and descending indexes all become byte comparisons.
  */
 import { binaryParts, bsonType, type Document, isDocument, objectIdBytes } from './bson-values.ts';
 import { unsupported } from './store-error.ts';
 
-/** Stands for the value an empty array is indexed and sorted by: below null, equal to nothing. */
+/** The value under which an empty array is indexed and sorted: below null, equal to nothing. */
 export const EMPTY_ARRAY: unique symbol = Symbol('empty array');
 
-/** First byte of a key, in MongoDB's order of types. */
+/** First byte of a key, in MongoDB's type order. */
 export const TYPE = {
   minKey: 0x01,
   emptyArray: 0x04,
@@ -44,7 +44,7 @@ const PRIMITIVE_TYPES: Readonly<Record<string, number>> = {
   boolean: TYPE.boolean,
 };
 
-/** The first byte of a value's key. Values of different types never equal each other. */
+/** The first byte of a value's key. Values of different types are never equal. */
 export function typeByte(value: unknown): number {
   if (value === null) return TYPE.null;
   if (value === EMPTY_ARRAY) return TYPE.emptyArray;
@@ -60,7 +60,7 @@ export function typeByte(value: unknown): number {
   return known;
 }
 
-/** The key of one value; `direction` −1 inverts its order. */
+/** Encodes one value as a key; `direction` −1 inverts the order. */
 export function encodeKey(value: unknown, direction: 1 | -1 = 1): Buffer {
   const chunks: Uint8Array[] = [];
   appendValue(chunks, value);
@@ -69,7 +69,7 @@ export function encodeKey(value: unknown, direction: 1 | -1 = 1): Buffer {
   return key;
 }
 
-/** The smallest key above every key that starts with `prefix`. */
+/** The smallest key greater than every key starting with `prefix`. */
 export function keyAfter(prefix: Uint8Array): Buffer {
   const key = Buffer.from(prefix);
   for (let index = key.length - 1; index >= 0; index--) {
@@ -82,10 +82,10 @@ export function keyAfter(prefix: Uint8Array): Buffer {
   return LAST_KEY;
 }
 
-/** Above every key: no type byte, inverted or not, is 0xff. */
+/** Greater than every key: no type byte is 0xff, even when inverted. */
 export const LAST_KEY: Buffer = Buffer.from([0xff]);
 
-/** Negative, zero or positive as MongoDB orders two values. */
+/** Compares two values in MongoDB's order: negative, zero or positive. */
 export function compareValues(left: unknown, right: unknown): number {
   if (typeof left === 'number' && typeof right === 'number' && !Number.isNaN(left) && !Number.isNaN(right))
     return left - right || 0;
@@ -93,8 +93,8 @@ export function compareValues(left: unknown, right: unknown): number {
 }
 
 /**
- * True when two values are the same to MongoDB (1 and 1.0 are; documents with their fields in another order
- * are not).
+ * True if MongoDB considers two values equal (1 and 1.0 are equal; documents with different field order are
+ * not).
  */
 export function equalValues(left: unknown, right: unknown): boolean {
   if (left === right) return true;
@@ -102,15 +102,13 @@ export function equalValues(left: unknown, right: unknown): boolean {
   return compareValues(left, right) === 0;
 }
 
-/** What an index stores of a document for one path: more than one value where the path crosses an array. */
+/** Values an index stores for one path of a document; several if the path crosses an array. */
 export interface PathValues {
   readonly values: readonly unknown[];
   readonly isMultikey: boolean;
 }
 
-/**
- * The values of a dotted path for an index or a sort: arrays fan out, a missing field counts as undefined.
- */
+/** Resolves a dotted path for an index or sort: arrays fan out, a missing field yields undefined. */
 export function indexedValues(document: Document, segments: readonly string[]): PathValues {
   const values: unknown[] = [];
   let isMultikey = false;
@@ -134,12 +132,12 @@ export function indexedValues(document: Document, segments: readonly string[]): 
   return { values, isMultikey };
 }
 
-/** A field of a document; never one of its prototype. */
+/** A document's own field, never an inherited one. */
 export function ownValue(document: Document, field: string): unknown {
   return Object.hasOwn(document, field) ? document[field] : undefined;
 }
 
-/** True for a path segment that can name a place in an array. */
+/** True for a path segment that can be an array index. */
 export function isArrayIndex(segment: string): boolean {
   return /^\d{1,7}$/.test(segment);
 }
@@ -189,14 +187,14 @@ function appendPayload(chunks: Uint8Array[], type: number, value: unknown): void
   }
 }
 
-/** Fields compare by type, then name, then value. */
+/** Fields are compared by type, then name, then value. */
 function appendField(chunks: Uint8Array[], name: string, value: unknown): void {
   const type = typeByte(value);
   chunks.push(Buffer.from([type]), stringBytes(name), STRING_END);
   appendPayload(chunks, type, value);
 }
 
-/** Binaries compare by length, subtype, bytes. */
+/** Binaries are compared by length, then subtype, then bytes. */
 function binaryChunks(value: unknown): Uint8Array[] {
   const { bytes, subtype } = binaryParts(value);
   const head = Buffer.alloc(5);
@@ -206,8 +204,8 @@ function binaryChunks(value: unknown): Uint8Array[] {
 }
 
 /**
- * The nearest double, then what it lacks: 64-bit integers beyond 2^53 keep their order and differ from their
- * neighbours.
+ * Encodes the nearest double followed by the rounding difference, so that 64-bit integers beyond 2^53 stay
+ * ordered and distinct.
  */
 function numberBytes(value: number | bigint | { toString(): string }): Buffer {
   const key = Buffer.alloc(10);
@@ -223,7 +221,7 @@ function numberBytes(value: number | bigint | { toString(): string }): Buffer {
 
 function doubleBytes(value: number): Buffer {
   const bytes = Buffer.alloc(8);
-  // NaN sorts below every number.
+  // NaN sorts before all numbers.
   if (Number.isNaN(value)) return bytes;
   bytes.writeDoubleBE(value === 0 ? 0 : value);
   const first = bytes[0] ?? 0;
@@ -232,7 +230,7 @@ function doubleBytes(value: number): Buffer {
   return bytes;
 }
 
-/** UTF-8, with each NUL made longer than the end mark. */
+/** UTF-8 with NUL bytes escaped, so that none can be taken for the terminator. */
 function stringBytes(text: string): Buffer {
   const bytes = Buffer.from(text, 'utf8');
   if (!bytes.includes(0)) return bytes;

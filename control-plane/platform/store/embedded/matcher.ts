@@ -1,6 +1,6 @@
 /**
- * Query filters compiled to predicates, with MongoDB's rules for arrays, null, missing fields and types.
- * What is not supported is refused when the filter is compiled, never silently ignored.
+ * Compiles query filters to predicates, following MongoDB's rules for arrays, null, missing fields and types.
+ * Unsupported features are refused at compile time, never silently ignored.
  */
 import { Query } from 'mingo';
 import { type Document, isDocument, isOperators } from './bson-values.ts';
@@ -8,14 +8,14 @@ import { compareValues, equalValues, isArrayIndex, ownValue, typeByte } from './
 import { StoreError, unsupported } from './store-error.ts';
 import { typePredicate } from './type-names.ts';
 
-/** True when a document meets the filter. */
+/** True if a document matches the filter. */
 export type Matcher = (document: Document) => boolean;
-/** Judges one value found at a path; `undefined` stands for a missing field. */
+/** Tests one value found at a path; `undefined` represents a missing field. */
 type ValuePredicate = (value: unknown) => boolean;
 
 /**
- * Compiles a filter. Throws `BadValue` for a malformed one and `CommandNotSupported` for what the embedded
- * database leaves out.
+ * Compiles a filter. Throws `BadValue` if it is malformed and `CommandNotSupported` for features the embedded
+ * database lacks.
  */
 export function compileFilter(filter: Document): Matcher {
   const parts = Object.entries(filter).map(([name, condition]) =>
@@ -26,7 +26,7 @@ export function compileFilter(filter: Document): Matcher {
   return (document) => parts.every((part) => part(document));
 }
 
-/** Compiles a condition on one value, as `$pull` and array filters have them. */
+/** Compiles a condition on a single value, as used by `$pull` and array filters. */
 export function compileCondition(condition: unknown): ValuePredicate {
   const matcher = fieldMatcher('v', condition);
   return (value) => matcher({ v: value });
@@ -66,7 +66,7 @@ function fieldMatcher(path: string, condition: unknown): Matcher {
   return (document) => parts.every((part) => part(document));
 }
 
-/** How one operator looks at the values of a path. */
+/** Builds an operator's matcher for the values at a path. */
 type OperatorMaker = (segments: readonly string[], operand: unknown, siblings: Document) => Matcher;
 
 const OPERATORS: Readonly<Record<string, OperatorMaker>> = {
@@ -123,8 +123,8 @@ function negate(matcher: Matcher): Matcher {
 }
 
 /**
- * The condition of `$elemMatch` on one element: operators judge the element itself, anything else is a filter
- * on it.
+ * Compiles an `$elemMatch` condition for one element: operators apply to the element itself, anything else is
+ * a filter on it.
  */
 export function elementMatcher(condition: unknown): ValuePredicate {
   if (!isDocument(condition)) throw new StoreError('BadValue', '$elemMatch needs an object');
@@ -161,7 +161,7 @@ function oneOf(name: string, operand: unknown): ValuePredicate {
     (typeof value === 'string' && scalars.has(value)) || others.some((matches) => matches(value));
 }
 
-/** Only values of the operand's own type are in its range; null is equal to missing. */
+/** Compares only values of the operand's own type; null equals a missing field. */
 function ordered(
   operand: unknown,
   accept: (order: number) => boolean,
@@ -203,8 +203,8 @@ function modulo(operand: unknown): ValuePredicate {
 }
 
 /**
- * True when a value of the path, or an element of an array there, meets the predicate. An array that stands
- * in a place of another one is not looked into.
+ * True if a value at the path, or an element of an array there, meets the predicate. An array that is itself
+ * an element of an array is not searched.
  */
 function anyValue(segments: readonly string[], predicate: ValuePredicate): Matcher {
   return (document) => {
@@ -218,8 +218,8 @@ function anyValue(segments: readonly string[], predicate: ValuePredicate): Match
 }
 
 /**
- * Values at a path. Arrays on the way fan out over their documents; a path that ends early gives undefined.
- * Those in a place of an array, which the path ends with, go into `places` where it is given.
+ * Values at a path. Arrays along the path fan out over their documents; a path that ends early yields
+ * undefined. If the path ends with an array index, the element goes into `places`, if given.
  */
 function leaves(document: Document, segments: readonly string[], places?: unknown[]): unknown[] {
   if (segments.length === 1) return [ownValue(document, segments[0] ?? '')];

@@ -1,7 +1,7 @@
 /**
- * Chooses how a filter and a sort are answered: a range of `_id`, ranges of an index, or every document. An
- * index is used only where its keys hold every document the filter can match; what the keys cannot decide the
- * matcher does.
+ * Query planner: answers a filter and sort from a range of `_id`, ranges of an index, or a scan of all
+ * documents. An index is used only if it contains every document the filter can match; the matcher checks
+ * what the keys cannot decide.
  */
 import { type Document, isDocument } from './bson-values.ts';
 import type { Collection, Index } from './catalogue.ts';
@@ -9,39 +9,39 @@ import { EMPTY_ARRAY, encodeKey, keyAfter, LAST_KEY, TYPE, typeByte } from './ke
 import { compileFilter } from './matcher.ts';
 import { type FieldPredicate, type FilterPredicates, predicatesOf } from './predicates.ts';
 
-/** Keys from `from` on, up to but not including `to`; all of them begin with the same `prefixBytes`. */
+/** Keys from `from` (inclusive) to `to` (exclusive), all with the same prefix of `prefixBytes` bytes. */
 export interface KeyRange {
   readonly from: Buffer;
   readonly to: Buffer;
   readonly prefixBytes: number;
 }
 
-/** How the documents are found. */
+/** How to find the documents. */
 export interface Plan {
-  /** Null reads every document in the order it was first written. */
+  /** Null scans all documents in insertion order. */
   readonly index: Index | null;
   readonly ranges: readonly KeyRange[];
   readonly isDescending: boolean;
   /**
-   * The documents come in the order asked for; from several ranges when these are merged by what follows
-   * their prefixes.
+   * Documents arrive in the requested order; for several ranges, after merging them by the key bytes that
+   * follow their prefixes.
    */
   readonly isSorted: boolean;
   readonly isMerged: boolean;
-  /** Every document found matches: no need to look into it. */
+  /** Every document found matches; the matcher is not needed. */
   readonly isExact: boolean;
 }
 
-/** A sort as the driver sends it; values are 1 or −1. */
+/** A sort as sent by the driver; values are 1 or −1. */
 export type Sort = Readonly<Record<string, number>>;
 
 const MAX_RANGES = 1_000;
 
-/** The best plan for a filter and a sort. */
+/** Chooses the best plan for a filter and sort. */
 export function choosePlan(collection: Collection, filter: Document, sort: Sort): Plan {
   const predicates = predicatesOf(filter);
   const primary = candidate(collection.primary, predicates, sort);
-  // One document by its `_id`: no index finds it sooner.
+  // A single document by its `_id`: no other index is faster.
   if (primary && predicates.fields.get('_id')?.equals?.length === 1) return primary.plan;
   const candidates = [collection.primary, ...collection.indexes]
     .map((index) => candidate(index, predicates, sort))
@@ -108,12 +108,12 @@ function candidate(index: Index, predicates: FilterPredicates, sort: Sort): Cand
 
 interface Prefix {
   readonly keys: Buffer[];
-  /** Fields of the index that are fixed by equality. */
+  /** Number of index fields fixed by equality. */
   readonly fields: number;
   readonly score: number;
 }
 
-/** The longest run of leading fields with `$eq` or `$in`, multiplied out. */
+/** The longest run of leading fields with `$eq` or `$in`, expanded into all combinations. */
 function equalityPrefix(index: Index, predicates: FilterPredicates): Prefix {
   let keys: Buffer[] = [Buffer.alloc(0)];
   let fields = 0;
@@ -139,8 +139,8 @@ function distinctKeys(values: readonly unknown[], direction: 1 | -1): Buffer[] {
 }
 
 /**
- * Bounds on the field after the prefix. With arrays two bounds may be met by two elements, so only the lower
- * one limits the keys.
+ * Range of the field after the prefix. With arrays, different elements may satisfy the two bounds, so only
+ * the lower one limits the keys.
  */
 function boundedRange(
   prefix: Buffer,
@@ -158,7 +158,8 @@ function boundedRange(
   const prefixBytes = prefix.length;
   if (field.direction > 0)
     return { from: Buffer.concat([prefix, from]), to: Buffer.concat([prefix, to]), prefixBytes };
-  // Inverted bytes: an ascending interval [from, to) of whole keys becomes the keys above the inverted `to`.
+  // Descending field: with inverted bytes, the ascending interval [from, to) of whole keys runs from the
+  // inverted `to` to the inverted `from`.
   return {
     from: Buffer.concat([prefix, invertedLimit(to)]),
     to: Buffer.concat([prefix, invertedLimit(from)]),
@@ -170,23 +171,23 @@ function cut(key: Buffer, isAfter: boolean): Buffer {
   return isAfter ? keyAfter(key) : key;
 }
 
-/** NaN is a number, but in no range. */
+/** NaN is a number but not part of any range. */
 function firstOfType(type: number): Buffer {
   return type === TYPE.number ? encodeKey(Number.NEGATIVE_INFINITY) : Buffer.from([type]);
 }
 
 /**
- * For whole keys k, none a prefix of another: k < limit exactly when inverted(k) ≥ the result.
- * A limit is either a whole key, or lies just behind one or behind a type byte.
+ * For whole keys k, none a prefix of another: k < limit if and only if inverted(k) ≥ the result. A limit is a
+ * whole key, or directly follows one or a type byte.
  */
 function invertedLimit(limit: Buffer): Buffer {
   return keyAfter(limit.map((byte) => byte ^ 0xff));
 }
 
-/** 1 or −1 when the index gives the sort's order forwards or backwards, null when it does not. */
+/** 1 or −1 if the index yields the sort order forwards or backwards; null if it does not. */
 function sortedOrder(index: Index, prefix: Prefix, sort: Sort): 1 | -1 | null {
   if (index.isMultikey) return null;
-  // A field of several values is in no order of its own, but what follows it can be merged.
+  // A field with several values is not sorted itself, but the fields after it can be merged.
   const isOne = prefix.keys.length <= 1;
   const fixed = new Set(isOne ? index.fields.slice(0, prefix.fields).map((field) => field.path) : []);
   const rest = Object.keys(sort).filter((path) => !fixed.has(path));
@@ -202,7 +203,7 @@ function sortedOrder(index: Index, prefix: Prefix, sort: Sort): 1 | -1 | null {
   return order ?? 1;
 }
 
-/** A sparse or partial index may be used only when the filter asks for nothing outside it. */
+/** A sparse or partial index is usable only if it contains every document the filter can match. */
 function holdsEveryMatch(index: Index, predicates: FilterPredicates): boolean {
   if (index.spec.sparse && !index.fields.some(({ path }) => requiresValue(predicates.fields.get(path))))
     return false;
@@ -219,10 +220,10 @@ function requiresValue(predicate: FieldPredicate | undefined): boolean {
   return predicate.lower !== undefined || predicate.upper !== undefined;
 }
 
-/** True when whatever meets the predicate also meets the condition of a partial index. */
+/** True if every value that meets the predicate also meets the partial index's condition. */
 function implies(predicate: FieldPredicate | undefined, path: string, condition: unknown): boolean {
   if (!predicate) return false;
-  // As in MongoDB, a type follows from nothing but the same words.
+  // As in MongoDB, a `$type` condition is implied only by an identical one.
   if (isDocument(condition) && '$type' in condition)
     return condition['$type'] === predicate.type && Object.keys(condition).length === 1;
   if (!requiresValue(predicate)) return false;
@@ -230,7 +231,7 @@ function implies(predicate: FieldPredicate | undefined, path: string, condition:
     const matches = compileFilter({ value: condition });
     return predicate.equals.every((value) => matches({ value }));
   }
-  // A range says no more than that there is a value of the bound's type.
+  // A range only implies that a value of the bound's type exists.
   if (!isDocument(condition) || !Object.keys(condition).every((name) => name === '$exists')) return false;
   return (
     path !== '' && compileFilter({ value: condition })({ value: (predicate.lower ?? predicate.upper)?.value })

@@ -1,4 +1,4 @@
-/** What a filter demands of single fields, as far as keys of an index can decide it. */
+/** Extracts a filter's conditions on single fields, as far as index keys can evaluate them. */
 import { bsonType, type Document, isDocument, isOperators } from './bson-values.ts';
 import { compareValues } from './keys.ts';
 
@@ -9,8 +9,8 @@ interface Bound {
 }
 
 /**
- * Demands on one field that all hold at once. `equals` is `$eq` or `$in`; null stands for a missing field
- * too.
+ * Conditions on one field that must all hold. `equals` comes from `$eq` or `$in`; null also matches a missing
+ * field.
  */
 export interface FieldPredicate {
   equals?: readonly unknown[];
@@ -20,23 +20,23 @@ export interface FieldPredicate {
   type?: unknown;
 }
 
-/** The usable part of a filter. */
+/** The part of a filter that indexes can use. */
 export interface FilterPredicates {
   readonly fields: ReadonlyMap<string, FieldPredicate>;
-  /** The fields' predicates say all that the filter says. */
+  /** The predicates express the whole filter. */
   readonly isExact: boolean;
 }
 
-/** Reads the predicates out of a filter; everything else is left to the matcher. */
+/** Extracts the predicates from a filter; the matcher handles everything else. */
 export function predicatesOf(filter: Document): FilterPredicates {
   const fields = new Map<string, FieldPredicate>();
   const isExact = gather(filter, fields);
-  // An equality and a range on one field: the keys look for the equality, the matcher checks the rest.
+  // Equality and range on one field: the keys handle the equality, the matcher checks the range.
   const isMixed = [...fields.values()].some(({ equals, lower, upper }) => equals && (lower || upper));
   return { fields, isExact: isExact && !isMixed };
 }
 
-/** Returns true when nothing was left out. */
+/** Returns true if the whole filter was captured. */
 function gather(filter: Document, fields: Map<string, FieldPredicate>): boolean {
   let isExact = true;
   for (const [path, condition] of Object.entries(filter)) {
@@ -87,13 +87,13 @@ function setEquals(predicate: FieldPredicate, values: readonly unknown[]): boole
   return !predicate.equals.includes(null);
 }
 
-/** Whether an operand can limit the keys; a second bound of another type is left to the matcher. */
+/** Whether an operand can limit the keys; the matcher handles a second bound of another type. */
 function isBound(operand: unknown, known: Bound | undefined): boolean {
   if (operand === null || operand === undefined || !isKeyable(operand)) return false;
   return known === undefined || kind(known.value) === kind(operand);
 }
 
-/** Of two bounds on one end the one that leaves less; `side` is 1 for lower bounds. */
+/** The stricter of two bounds on the same end; `side` is 1 for lower bounds. */
 function narrower(known: Bound | undefined, bound: Bound, side: 1 | -1): Bound {
   if (!known) return bound;
   const order = compareValues(bound.value, known.value) * side;
@@ -101,7 +101,7 @@ function narrower(known: Bound | undefined, bound: Bound, side: 1 | -1): Bound {
   return order > 0 ? bound : known;
 }
 
-/** Bounds of two types contradict each other; the matcher says so. */
+/** Bounds of different types can never both hold; the matcher rejects such documents. */
 function isSameType({ lower, upper }: FieldPredicate): boolean {
   return !lower || !upper || kind(lower.value) === kind(upper.value);
 }
@@ -112,7 +112,7 @@ function kind(value: unknown): string {
 
 const KEYABLE_TYPES = new Set(['ObjectId', 'Binary', 'Long', 'Int32', 'Double']);
 
-/** Arrays and documents are compared as a whole, which the keys of an array's elements cannot do. */
+/** Arrays and documents are compared as a whole, but the keys of an array are those of its elements. */
 function isKeyable(value: unknown): boolean {
   if (value === null || value === undefined || value instanceof Date) return true;
   if (typeof value === 'number') return !Number.isNaN(value);

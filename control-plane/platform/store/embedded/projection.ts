@@ -1,16 +1,16 @@
-/** Projections of `find` and `findAndModify`: fields in or out, `$slice`, `$elemMatch`. */
+/** Projections of `find` and `findAndModify`: included or excluded fields, `$slice`, `$elemMatch`. */
 import { type Document, isDocument } from './bson-values.ts';
 import { elementMatcher } from './matcher.ts';
 import { StoreError, unsupported } from './store-error.ts';
 
-/** Makes the projected document. */
+/** Returns the projected document. */
 export type Projector = (document: Document) => Document;
 
-/** Fields by name; a leaf says what becomes of the value there. */
+/** Fields by name; a leaf defines what happens to the value. */
 type Tree = Map<string, Tree | Leaf>;
 type Leaf = 'in' | 'out' | ((value: unknown) => unknown);
 
-/** Compiles a projection; null when there is nothing to do. Throws for mixed or unsupported ones. */
+/** Compiles a projection; null if there is nothing to project. Throws if it is mixed or unsupported. */
 export function compileProjection(projection: Document): Projector | null {
   const entries = Object.entries(projection);
   if (entries.length === 0) return null;

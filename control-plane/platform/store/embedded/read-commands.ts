@@ -1,4 +1,4 @@
-/** The reading commands. They run in the writer while they are short, and in the reader thread otherwise. */
+/** Read commands. Short ones run in the writer, long ones in the reader thread. */
 import { Long } from 'bson';
 import { aggregate } from './aggregation.ts';
 import { encode } from './bson-values.ts';
@@ -23,7 +23,7 @@ import { StoreError, unsupported } from './store-error.ts';
 
 const DEFAULT_BATCH = 101;
 
-/** Reading commands by lower-case name. */
+/** Read commands by lower-case name. */
 export const READ_COMMANDS: ReadonlyMap<string, (context: ReadContext, command: Command) => Reply> = new Map([
   ['find', find],
   ['aggregate', runAggregate],
@@ -32,7 +32,7 @@ export const READ_COMMANDS: ReadonlyMap<string, (context: ReadContext, command: 
   ['explain', explain],
 ]);
 
-/** The commands on open cursors, which only the reader thread has. */
+/** Commands on open cursors, which exist only in the reader thread. */
 export const CURSOR_COMMANDS: ReadonlyMap<string, (cursors: Cursors, command: Command) => Reply> = new Map([
   ['getmore', getMore],
   ['killcursors', killCursors],
@@ -61,8 +61,8 @@ function find({ store, cursors, onExamined }: ReadContext, command: Command): Re
 }
 
 /**
- * A batch as large as the limit asks for one row more, so that the end is seen at once and no cursor is
- * opened for nothing.
+ * If the batch can hold the whole limit, asks for one row more, so that the end is detected immediately and
+ * no cursor is opened.
  */
 function atLeastOneMore(batchSize: number, limit: number): number {
   return limit <= batchSize ? limit + 1 : batchSize;
@@ -116,7 +116,7 @@ function distinct({ store, onExamined }: ReadContext, command: Command): Reply {
   return { values: [...values, ...strings] };
 }
 
-/** Enough of `explain` for a test to see which index answers. */
+/** A minimal `explain`, enough for tests to see which index is used. */
 function explain({ store }: ReadContext, command: Command): Reply {
   const inner = documentField(command, 'explain');
   if (commandName(inner) !== 'find') throw unsupported(`explain of ${commandName(inner)}`);

@@ -1,16 +1,16 @@
-/** Entry of the reader thread; started by the writer thread. */
+/** Entry point of the reader thread, which the writer thread starts. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '#base/clock.ts';
 import { Reader } from './reader.ts';
 import { openReadOnlyStore } from './store.ts';
 
-/** Writer → reader. */
+/** Message from the writer to the reader. */
 export interface ReaderJob {
   readonly job: number;
   readonly message: Uint8Array;
 }
 
-/** Reader → writer. */
+/** Message from the reader to the writer. */
 export interface ReaderAnswer {
   readonly job: number;
   readonly reply: Uint8Array;

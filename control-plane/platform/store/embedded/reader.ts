@@ -1,6 +1,5 @@
 /**
- * The reader: runs long reads and holds every cursor, on a connection of its own that sees what has been
- * committed.
+ * The reader: runs long reads and holds all cursors, on its own connection, which sees only committed data.
  */
 import type { Clock } from '#base/clock.ts';
 import { commandName } from './command-fields.ts';
@@ -11,7 +10,7 @@ import type { Reply } from './read-context.ts';
 import { errorReply, StoreError } from './store-error.ts';
 import { frameReply, parseMessage, type Request } from './wire.ts';
 
-/** Answers messages that the writer has handed over. */
+/** Answers messages forwarded by the writer. */
 export class Reader {
   readonly #store: Store;
   readonly #cursors: Cursors;
@@ -21,7 +20,10 @@ export class Reader {
     this.#cursors = new Cursors(clock);
   }
 
-  /** The framed reply to a message. Each runs on one snapshot; a cursor's next batch on a newer one. */
+  /**
+   * Returns the framed reply to a message. Each message runs on one snapshot; a cursor's next batch uses a
+   * newer one.
+   */
   answer(message: Buffer): Buffer {
     const request = parseMessage(message);
     let reply: Reply;

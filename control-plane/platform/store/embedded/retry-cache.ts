@@ -1,6 +1,6 @@
 /**
- * Retryable writes: the last reply of each session, so that a write sent again after a broken connection is
- * answered and not repeated. Memory suffices, as the server dies together with its clients.
+ * Retryable writes: keeps each session's last reply, so a write resent after a lost connection is answered,
+ * not repeated. Memory is sufficient because the server dies together with its clients.
  */
 import type { Document } from './bson-values.ts';
 import { binaryParts, bsonType } from './bson-values.ts';
@@ -12,7 +12,7 @@ const MAX_SESSIONS = 10_000;
 export class RetryCache {
   readonly #replies = new Map<string, { readonly txnNumber: string; readonly reply: Document }>();
 
-  /** The session of a retryable write, or null for any other command. */
+  /** The session key of a retryable write; null for any other command. */
   keyOf(command: Command): string | null {
     const session = command['lsid'];
     if (
@@ -27,13 +27,13 @@ export class RetryCache {
       : null;
   }
 
-  /** The reply this very write got before. */
+  /** The earlier reply to the same write, if any. */
   find(key: string, command: Command): Document | undefined {
     const known = this.#replies.get(key);
     return known?.txnNumber === String(command['txnNumber']) ? known.reply : undefined;
   }
 
-  /** Keeps a reply in place of the session's earlier one. */
+  /** Stores a reply, replacing the session's previous one. */
   remember(key: string, command: Command, reply: Document): void {
     this.#replies.delete(key);
     this.#replies.set(key, { txnNumber: String(command['txnNumber']), reply });
@@ -43,7 +43,7 @@ export class RetryCache {
     }
   }
 
-  /** Forgets a session's reply. */
+  /** Discards a session's reply. */
   forget(key: string): void {
     this.#replies.delete(key);
   }

@@ -1,6 +1,6 @@
 /**
- * Reads the documents a filter matches, in order. Rows are fetched in chunks that continue after the last key
- * seen, so no SQLite statement stays open between two steps and writes in between are safe.
+ * Reads the documents that match a filter, in order. Rows are fetched in chunks, each continuing after the
+ * last key read, so no SQLite statement stays open between steps and concurrent writes are safe.
  */
 import { type Document, decode } from './bson-values.ts';
 import type { Collection } from './catalogue.ts';
@@ -10,31 +10,31 @@ import { compileFilter } from './matcher.ts';
 import { choosePlan, type KeyRange, type Plan, type Sort } from './planner.ts';
 import type { Row } from './sqlite.ts';
 
-/** A document found; decoded when somebody looks. */
+/** A document found; decoded on demand. */
 export interface Found extends StoredRow {
   readonly document: () => Document;
 }
 
-/** What to find. */
+/** Filter and sort of a scan. */
 export interface Query {
   readonly filter: Document;
   readonly sort?: Sort;
 }
 
-/** Called for every row looked at; may throw to give up. */
+/** Called for every row examined; may throw to abort the scan. */
 export type OnExamined = () => void;
 
 const FIRST_CHUNK_ROWS = 16;
 const MAX_CHUNK_ROWS = 1_024;
 
-/** The documents of a collection that match, in the order of the sort. */
+/** Yields the matching documents of a collection in sort order. */
 export function* scan(
   store: Store,
   collection: Collection | undefined,
   query: Query,
   onExamined?: OnExamined,
 ): Generator<Found> {
-  // Compiled before anything is read, so that a malformed filter is refused on an empty collection too.
+  // Compiled before reading, so a malformed filter is refused even for an empty collection.
   const matches = compileFilter(query.filter);
   if (!collection) return;
   const sort = query.sort ?? {};
@@ -44,7 +44,7 @@ export function* scan(
   else yield* sorted([...found], sort);
 }
 
-/** Skips and then stops after a number of rows; 0 is no limit. */
+/** Applies skip and limit; limit 0 means no limit. */
 export function* limited(found: Iterable<Found>, skip: number, limit: number): Generator<Found> {
   let seen = 0;
   for (const row of found) {
@@ -54,7 +54,7 @@ export function* limited(found: Iterable<Found>, skip: number, limit: number): G
   }
 }
 
-/** How many documents match; counted in the index alone when its keys say everything. */
+/** Counts matching documents; uses only the index when its keys decide the filter. */
 export function count(
   store: Store,
   collection: Collection | undefined,
@@ -75,7 +75,10 @@ export function count(
   return total;
 }
 
-/** The sort key of a document: of an array the smallest element counts upwards, the largest downwards. */
+/**
+ * A document's sort key. For arrays, the smallest element counts in ascending order, the largest in
+ * descending order.
+ */
 export function sortKey(document: Document, sort: Sort): Buffer {
   const parts = Object.entries(sort).map(([path, order]) => {
     const direction = order < 0 ? -1 : 1;
@@ -118,7 +121,7 @@ function candidates(store: Store, collection: Collection, plan: Plan): Iterable<
 }
 
 function* rangeAfterRange(store: Store, collection: Collection, plan: Plan): Generator<Row> {
-  // With several keys a document its row can come again.
+  // A multikey index can return the same row several times.
   const seen = plan.index?.isMultikey ? new Set<number>() : null;
   const ranges = plan.isDescending ? plan.ranges.toReversed() : plan.ranges;
   for (const range of ranges) {
@@ -131,9 +134,7 @@ function* rangeAfterRange(store: Store, collection: Collection, plan: Plan): Gen
   }
 }
 
-/**
- * The rows of several ranges, each in order by itself, in the order of what their keys have after the prefix.
- */
+/** Merges the sorted rows of several ranges, ordered by the key bytes after the prefix. */
 function* mergedRows(store: Store, collection: Collection, plan: Plan): Generator<Row> {
   const sign = plan.isDescending ? -1 : 1;
   const heads = plan.ranges.flatMap((range) => {
@@ -197,7 +198,7 @@ function* rowsInRange(store: Store, collection: Collection, plan: Plan, range: K
   });
 }
 
-/** The statement that starts a range and the one that goes on after a key and row. */
+/** Two statements: one starts a range, the other continues after a given key and row. */
 function rangeStatements(
   collection: Collection,
   plan: Plan,
@@ -223,7 +224,7 @@ function rangeStatements(
   };
 }
 
-/** Fetches ever larger chunks until one is not full. */
+/** Fetches chunks of increasing size until one is incomplete. */
 function* chunked(fetch: (limit: number) => Row[], onRow: (row: Row) => void): Generator<Row> {
   for (let limit = FIRST_CHUNK_ROWS; ; limit = Math.min(limit * 2, MAX_CHUNK_ROWS)) {
     const rows = fetch(limit);

@@ -1,6 +1,6 @@
 /**
- * The embedded database's server: MongoDB's protocol on a local socket over one store.
- * Commands run one at a time in the order of arrival; long reads and cursors go to the reader thread.
+ * Server of the embedded database: MongoDB's wire protocol on a local socket. Commands run one at a time in
+ * order of arrival; long reads and cursors go to the reader thread.
  */
 import { createServer, type Server, type Socket } from 'node:net';
 import type { Clock, Timer } from '#base/clock.ts';
@@ -19,13 +19,13 @@ import { errorReply, StoreError } from './store-error.ts';
 import { frameReply, MessageSplitter, parseMessage, type Request } from './wire.ts';
 import { refuseTransaction, WRITE_COMMANDS } from './write-commands.ts';
 
-/** Answers whole messages beside the writer. */
+/** Connection to the reader thread, which answers whole messages in parallel with the writer. */
 export interface ReaderLink {
-  /** Runs a reading command; resolves with the framed reply. */
+  /** Runs a read command; resolves with the framed reply. */
   run(message: Buffer): Promise<Uint8Array>;
 }
 
-/** What the server is made of. */
+/** Dependencies of the server. */
 export interface ServerDeps {
   readonly store: Store;
   readonly reader: ReaderLink;
@@ -33,11 +33,13 @@ export interface ServerDeps {
   readonly expiryMs: number;
 }
 
-/** Rows a read may look at before it is long: about a page of a list with room for a filter. */
+/**
+ * Rows a read may examine before it counts as long: about one page of a list, with headroom for filtering.
+ */
 const LONG_READ_ROWS = 200;
 const CHECKPOINT_MS = 1_000;
 
-/** Serves one store until closed. */
+/** Serves one store until it is closed. */
 export class StoreServer {
   readonly #deps: ServerDeps;
   readonly #retries = new RetryCache();
@@ -46,7 +48,7 @@ export class StoreServer {
   readonly #server: Server;
   readonly #timers: Timer[];
 
-  /** Due at the start: the run before may have ended between an erasure and its scrub. */
+  /** True at startup, because the previous run may have ended between an erasure and its scrub. */
   #isScrubDue = true;
 
   constructor(deps: ServerDeps) {
@@ -69,7 +71,7 @@ export class StoreServer {
     });
   }
 
-  /** Commits what is open, drops the connections and stops. */
+  /** Commits the open group, closes all connections and stops. */
   async close(): Promise<void> {
     for (const timer of this.#timers) timer.cancel();
     this.#group.flush();
@@ -82,7 +84,7 @@ export class StoreServer {
     socket.setNoDelay(true);
     this.#sockets.add(socket);
     socket.on('close', () => this.#sockets.delete(socket));
-    // A client that goes away is its own affair; 'close' follows.
+    // Disconnects need no handling here; 'close' follows.
     socket.on('error', () => undefined);
     socket.on('data', (chunk: Buffer) => {
       try {
@@ -105,8 +107,8 @@ export class StoreServer {
     } catch (error) {
       if (error instanceof TooLong) this.#forward(socket, message);
       else {
-        // A refusal leaves the group alone; a fault may have left half a write behind, which takes the whole
-        // group with it.
+        // A refusal does not affect the group. An internal error may have left a partial write, so the whole
+        // group is rolled back.
         if (!(error instanceof StoreError) && changesSomething(request)) this.#group.fail(error);
         this.#refuse(error, send);
       }
@@ -169,7 +171,7 @@ export class StoreServer {
     }
   }
 
-  /** Work of the server's own, committed together with whatever is open. */
+  /** Runs internal work and commits it together with the open group. */
   #guarded(work: () => void): void {
     try {
       work();
@@ -179,7 +181,7 @@ export class StoreServer {
     }
   }
 
-  /** Has what was deleted disappear from the disk as soon as nobody reads what was before. */
+  /** Purges deleted data from the disk as soon as no reader needs the old state. */
   scrub(): void {
     this.#isScrubDue = true;
     this.#group.flush();
@@ -193,7 +195,7 @@ export class StoreServer {
       if (this.#isScrubDue) this.#isScrubDue = !sqlite.emptyLog();
       else sqlite.checkpoint();
     } catch {
-      // A full disk: what is committed stays in the log until there is room.
+      // Disk full: committed data stays in the log until there is space.
     }
   }
 }

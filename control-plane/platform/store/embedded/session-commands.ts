@@ -1,10 +1,13 @@
-/** Commands of the connection itself: handshake, liveness, sessions. */
+/** Connection-level commands: handshake, liveness, sessions. */
 import type { Clock } from '#base/clock.ts';
 import { type Document, MAX_DOCUMENT_BYTES } from './bson-values.ts';
 import type { Command } from './command-fields.ts';
 import { MAX_MESSAGE_BYTES } from './wire.ts';
 
-/** The server poses as a replica set of one: only then does a driver retry writes and hold sessions. */
+/**
+ * The server presents itself as a replica set with one member; otherwise drivers would not retry writes or
+ * use sessions.
+ */
 const MEMBER = 'embedded:27017';
 /** Wire version of MongoDB 7.0. */
 const WIRE_VERSION = 21;

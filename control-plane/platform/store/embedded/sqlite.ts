@@ -1,59 +1,57 @@
 /**
- * The SQLite file under the store: prepared statements are kept, and writes gather in one transaction until
+ * The SQLite file of the store. Prepared statements are cached, and writes share one transaction until
  * `commit`.
  */
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 
 /**
- * Pages of 4 KiB in the write-ahead log after which SQLite checkpoints by itself; the timer of the server
- * keeps it far below.
+ * Size of the write-ahead log, in 4 KiB pages, at which SQLite checkpoints on its own; the server's timer
+ * normally keeps it far smaller.
  */
 const AUTOCHECKPOINT_PAGES = 16_000;
 const CACHE_KIB = 65_536;
 
-/** One connection. */
+/** A SQLite connection. */
 export class Sqlite {
   readonly #database: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
   #isWriting = false;
 
-  /** Opens a file; a read-only connection sees what was committed when its transaction began. */
+  /** Opens a file. A read-only connection sees the data committed when its transaction began. */
   constructor(file: string, access: 'write' | 'read') {
     this.#database = new DatabaseSync(file, { readOnly: access === 'read', timeout: 5_000 });
     if (access === 'read') this.#database.exec(`PRAGMA cache_size=-${CACHE_KIB}; PRAGMA temp_store=MEMORY;`);
     else {
-      // FULL: a commit is on the disk before it is acknowledged.
+      // FULL: a commit is on disk before it is acknowledged.
       this.#database.exec(`PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=${AUTOCHECKPOINT_PAGES};
         PRAGMA cache_size=-${CACHE_KIB}; PRAGMA temp_store=MEMORY; PRAGMA journal_size_limit=67108864; PRAGMA secure_delete=ON;`);
     }
   }
 
-  /** The first row, or undefined. */
+  /** Returns the first row, or undefined. */
   get(sql: string, ...values: SQLInputValue[]): Row | undefined {
     return this.#prepare(sql).get(...values) as Row | undefined;
   }
 
-  /** Every row. */
+  /** Returns all rows. */
   all(sql: string, ...values: SQLInputValue[]): Row[] {
     return this.#prepare(sql).all(...values) as Row[];
   }
 
-  /**
-   * Runs one statement that changes something, inside the group's transaction. Returns the new row's number.
-   */
+  /** Runs a write statement in the group's transaction. Returns the number of the inserted row. */
   run(sql: string, ...values: SQLInputValue[]): number {
     this.begin();
     return Number(this.#prepare(sql).run(...values).lastInsertRowid);
   }
 
-  /** Changes the tables themselves, inside the group's transaction. */
+  /** Runs a schema change in the group's transaction. */
   alter(sql: string): void {
     this.begin();
     this.#statements.clear();
     this.#database.exec(sql);
   }
 
-  /** Runs a setting of SQLite, outside any statement cache. */
+  /** Runs a PRAGMA, bypassing the statement cache. */
   pragma(sql: string): Row | undefined {
     return this.#database.prepare(`PRAGMA ${sql}`).get() as Row | undefined;
   }
@@ -63,21 +61,21 @@ export class Sqlite {
     return this.#isWriting;
   }
 
-  /** Starts the group's transaction unless it runs. */
+  /** Starts the group's transaction if none is open. */
   begin(): void {
     if (this.#isWriting) return;
     this.#prepare('BEGIN IMMEDIATE').run();
     this.#isWriting = true;
   }
 
-  /** Makes the group durable. Throws when the disk refuses; `rollback` must follow. */
+  /** Makes the group durable. If it throws because of the disk, `rollback` must follow. */
   commit(): void {
     if (!this.#isWriting) return;
     this.#prepare('COMMIT').run();
     this.#isWriting = false;
   }
 
-  /** Drops the group. SQLite may have dropped it by itself (a full disk). */
+  /** Rolls back the group, unless SQLite has already done so (disk full). */
   rollback(): void {
     if (!this.#isWriting) return;
     this.#isWriting = false;
@@ -85,7 +83,7 @@ export class Sqlite {
     if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
   }
 
-  /** Runs `work` so that all of its changes stay or none does. */
+  /** Runs `work` atomically: all of its changes are kept, or none. */
   atomically<T>(work: () => T): T {
     this.begin();
     this.#database.exec('SAVEPOINT step');
@@ -100,7 +98,7 @@ export class Sqlite {
     }
   }
 
-  /** Runs `work` on one snapshot of what is committed (read-only connections). */
+  /** Runs `work` on one snapshot of the committed data (read-only connections). */
   snapshot<T>(work: () => T): T {
     this.#database.exec('BEGIN');
     try {
@@ -110,14 +108,14 @@ export class Sqlite {
     }
   }
 
-  /** Moves the write-ahead log into the file as far as readers allow, without waiting for them. */
+  /** Copies the write-ahead log into the database file as far as readers allow, without waiting for them. */
   checkpoint(): void {
     this.#database.exec('PRAGMA wal_checkpoint(PASSIVE)');
   }
 
   /**
-   * As `checkpoint`, and empties the log, in which older forms of what was changed or deleted still stand.
-   * False while a reader needs it.
+   * Like `checkpoint`, but also empties the log, which still contains old versions of changed and deleted
+   * data. False if a reader still needs it.
    */
   emptyLog(): boolean {
     const busyMs = this.pragma('busy_timeout')?.['timeout'];
@@ -129,7 +127,6 @@ export class Sqlite {
     }
   }
 
-  /** Closes the connection. */
   close(): void {
     this.#statements.clear();
     this.#database.close();
@@ -145,5 +142,5 @@ export class Sqlite {
   }
 }
 
-/** One row by column. */
+/** A row, by column name. */
 export type Row = Record<string, null | number | bigint | string | Uint8Array>;

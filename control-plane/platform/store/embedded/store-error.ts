@@ -1,13 +1,13 @@
 /**
- * Errors as MongoDB names them: the driver turns `code` and `codeName` into the same classes as a real
- * server's.
+ * Errors with MongoDB's `code` and `codeName`, so that the driver raises the same error classes as for a real
+ * server.
  */
 
-/** A refusal that is told to the client. Anything else that is thrown is a fault of the store itself. */
+/** A refusal reported to the client. Any other exception is an internal error of the store. */
 export class StoreError extends Error {
   readonly code: number;
   readonly codeName: string;
-  /** Further fields of the reply, such as `keyPattern` and `keyValue`. */
+  /** Additional fields of the reply, such as `keyPattern` and `keyValue`. */
   readonly details: Readonly<Record<string, unknown>>;
 
   constructor(kind: ErrorKind, message: string, details: Readonly<Record<string, unknown>> = {}) {
@@ -19,7 +19,7 @@ export class StoreError extends Error {
   }
 }
 
-/** Codes of MongoDB's `error_codes.yml` that this server answers with. */
+/** Error codes used by this server, from MongoDB's `error_codes.yml`. */
 const CODES = {
   InternalError: 1,
   BadValue: 2,
@@ -47,7 +47,7 @@ const CODES = {
 } as const;
 type ErrorKind = keyof typeof CODES;
 
-/** The error for something MongoDB can do and this server leaves out. */
+/** Error for a MongoDB feature that this server lacks. */
 export function unsupported(what: string): StoreError {
   return new StoreError(
     'CommandNotSupported',
@@ -55,7 +55,7 @@ export function unsupported(what: string): StoreError {
   );
 }
 
-/** The error as the body of a reply. */
+/** Converts an error to a reply body. */
 export function errorReply(error: unknown): Record<string, unknown> {
   const known = error instanceof StoreError ? error : storageError(error);
   return { ok: 0, code: known.code, codeName: known.codeName, errmsg: known.message, ...known.details };
@@ -63,7 +63,7 @@ export function errorReply(error: unknown): Record<string, unknown> {
 
 const SQLITE_FULL = 13;
 
-/** An error of SQLite, or a fault of ours, as something to tell the client. */
+/** Converts a SQLite or internal error to one that can be sent to the client. */
 function storageError(error: unknown): StoreError {
   if (error instanceof StoreError) return error;
   if (error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === SQLITE_FULL) {

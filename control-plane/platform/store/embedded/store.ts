@@ -1,9 +1,9 @@
-/** Opening the store over its file. */
+/** Opens the store's file. */
 import { Catalogue } from './catalogue.ts';
 import type { Store } from './documents.ts';
 import { Sqlite } from './sqlite.ts';
 
-/** Opens the file for writing and creates its tables when it is new. */
+/** Opens the file for writing; creates the tables in a new file. */
 export function openStore(file: string): Store {
   const sqlite = new Sqlite(file, 'write');
   const catalogue = new Catalogue(sqlite);
@@ -12,7 +12,7 @@ export function openStore(file: string): Store {
   return { sqlite, catalogue };
 }
 
-/** Opens a file that has been opened for writing, for reading only. */
+/** Opens the file read-only; it must already be open for writing. */
 export function openReadOnlyStore(file: string): Store {
   const sqlite = new Sqlite(file, 'read');
   return { sqlite, catalogue: new Catalogue(sqlite) };

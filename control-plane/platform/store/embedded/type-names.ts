@@ -1,4 +1,4 @@
-/** `$type`: MongoDB's names and numbers of the BSON types. */
+/** `$type`: MongoDB's names and numbers for BSON types. */
 import { bsonType, isDocument, isNumeric } from './bson-values.ts';
 import { StoreError } from './store-error.ts';
 
@@ -11,7 +11,7 @@ const TYPES: readonly {
   readonly number: number;
   readonly is: (value: unknown) => boolean;
 }[] = [
-  // A whole number loses its BSON type when it is decoded: small ones count as int, others as double.
+  // Decoding loses the BSON type of whole numbers: small ones count as int, others as double.
   { name: 'double', number: 1, is: (value) => typeof value === 'number' && !isInt32(value) },
   { name: 'string', number: 2, is: (value) => typeof value === 'string' },
   { name: 'object', number: 3, is: isDocument },
@@ -29,8 +29,8 @@ const TYPES: readonly {
 ];
 
 /**
- * A predicate for the operand of `$type`: a name, a number, or a list of them. Throws `BadValue` for an
- * unknown one.
+ * Compiles the operand of `$type`: a name, a number, or a list of these. Throws `BadValue` for an unknown
+ * type.
  */
 export function typePredicate(operand: unknown): (value: unknown) => boolean {
   const wanted = (Array.isArray(operand) ? operand : [operand]).map((type) => {

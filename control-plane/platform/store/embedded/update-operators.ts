@@ -1,6 +1,6 @@
 /**
- * The update operators, each on one place of a document. Wrong types are errors, as in MongoDB; nothing is
- * coerced.
+ * Update operators, each applied to one place in a document. As in MongoDB, wrong types are errors; nothing
+ * is coerced.
  */
 import { Long } from 'bson';
 import { bsonType, type Document, isDocument, isNumeric, isOperators } from './bson-values.ts';
@@ -10,7 +10,7 @@ import { sortKey } from './scan.ts';
 import { StoreError, unsupported } from './store-error.ts';
 import type { Place } from './update-paths.ts';
 
-/** What an operator needs besides its operand. */
+/** Input of an update operator. */
 interface OperatorInput {
   readonly place: Place;
   readonly operand: unknown;
@@ -19,14 +19,14 @@ interface OperatorInput {
   readonly nowMs: number;
 }
 
-/** One operator. */
+/** An update operator. */
 export interface UpdateOperator {
-  /** Whether missing documents on the way to the place are made. */
+  /** Whether missing documents along the path are created. */
   readonly creates: boolean;
   apply(input: OperatorInput): void;
 }
 
-/** Every operator but `$setOnInsert` and `$rename`, which concern the whole update. */
+/** All operators except `$setOnInsert` and `$rename`, which affect the whole update. */
 export const UPDATE_OPERATORS: Readonly<Record<string, UpdateOperator>> = {
   $set: { creates: true, apply: ({ place, operand }) => place.write(operand) },
   $unset: { creates: false, apply: ({ place }) => place.remove() },
@@ -63,7 +63,7 @@ function arithmetic({ place, operand, path }: OperatorInput, kind: 'add' | 'mult
   else throw new StoreError('TypeMismatch', `Cannot ${kind} to a value of a non-numeric type at '${path}'`);
 }
 
-/** Doubles as long as the result is exact, 64-bit integers beyond. */
+/** Uses doubles while the result is exact, 64-bit integers beyond that. */
 function compute(left: unknown, right: unknown, kind: 'add' | 'multiply'): unknown {
   if (bsonType(left) === 'Decimal128' || bsonType(right) === 'Decimal128')
     throw unsupported('Decimal128 arithmetic');
@@ -150,7 +150,7 @@ function list(name: string, value: unknown): readonly unknown[] {
   return value;
 }
 
-/** True for a document of update operators; throws when operators and fields are mixed. */
+/** True if the update consists of operators. Throws if it mixes operators and fields. */
 export function isOperatorUpdate(update: Document): boolean {
   const names = Object.keys(update);
   const operators = names.filter((name) => name.startsWith('$'));

@@ -1,32 +1,32 @@
 /**
- * Dotted update paths resolved to the places they name: `a.b`, `a.0.b`, `a.$.b`, `a.$[].b`, `a.$[filter].b`.
+ * Resolves dotted update paths to places in a document: `a.b`, `a.0.b`, `a.$.b`, `a.$[].b`, `a.$[filter].b`.
  */
 import { type Document, isDocument, isOperators } from './bson-values.ts';
 import { isArrayIndex, ownValue } from './keys.ts';
 import { compileCondition, elementMatcher } from './matcher.ts';
 import { StoreError } from './store-error.ts';
 
-/** One place in a document that an operator reads and writes. */
+/** A place in a document that an operator reads and writes. */
 export interface Place {
   read(): unknown;
   write(value: unknown): void;
-  /** Removes a field; an array keeps its length and gets null there. */
+  /** Removes a field; in an array, sets the element to null. */
   remove(): void;
 }
 
-/** What resolves the `$` parts of a path. */
+/** Resolves the `$` parts of a path. */
 export interface PathContext {
-  /** Element of the array at a path that the query matched. */
+  /** Index of the element matched by the query, in the array at this path. */
   readonly matchedAt: (path: string) => number | undefined;
   readonly arrayFilters: ReadonlyMap<string, (element: unknown) => boolean>;
 }
 
-/** Largest number of nulls an update may pad an array with. */
+/** Maximum nulls that an update may add to pad an array. */
 const MAX_PADDING = 10_000;
 
 /**
- * The places a path names. Without `creates`, places that do not exist are left out; with it, missing
- * documents on the way are made.
+ * Resolves a path to places. With `creates`, missing documents along the path are created; otherwise missing
+ * places are omitted.
  */
 export function resolvePath(root: Document, path: string, context: PathContext, creates: boolean): Place[] {
   const segments = path.split('.');
@@ -77,7 +77,7 @@ class PathWalk {
     this.visit(place.read(), at + 1);
   }
 
-  /** Positions in an array that a segment names. */
+  /** Array indexes selected by a path segment. */
   #elements(array: unknown[], at: number): number[] {
     const { segments, context, creates } = this.#walk;
     const segment = segments[at] ?? '';
@@ -152,7 +152,7 @@ function arrayPlace(container: unknown[], index: number): Place & { readonly exi
   };
 }
 
-/** Finds, for the `$` of update paths, which element of an array the query matched first. */
+/** Finds the first array element matched by the query, for `$` in update paths. */
 export function matchedPositions(document: Document, filter: Document): (path: string) => number | undefined {
   const positions = new Map<string, number>();
   const gather = (part: Document) => {
@@ -189,7 +189,7 @@ function elementTest(rest: readonly string[], condition: unknown): (element: unk
   return compileCondition(condition);
 }
 
-/** Compiles `arrayFilters`: each names its identifier by the first segment of its paths. */
+/** Compiles `arrayFilters`; the first path segment of each is its identifier. */
 export function compileArrayFilters(filters: readonly unknown[]): Map<string, (element: unknown) => boolean> {
   const compiled = new Map<string, (element: unknown) => boolean>();
   for (const filter of filters) {

@@ -1,6 +1,6 @@
 /**
- * Updates: an expression applied to a copy of a document, and the commands' way of finding, changing and
- * inserting documents with it.
+ * Updates: applies update expressions to a copy of a document, and finds, changes and inserts documents for
+ * the update commands.
  */
 import { Aggregator } from 'mingo';
 import { type Document, decode, isDocument } from './bson-values.ts';
@@ -14,7 +14,7 @@ import { StoreError } from './store-error.ts';
 import { isOperatorUpdate, UPDATE_OPERATORS } from './update-operators.ts';
 import { compileArrayFilters, matchedPositions, type PathContext, resolvePath } from './update-paths.ts';
 
-/** One update as a command carries it. */
+/** An update from a command. */
 export interface UpdateRequest {
   readonly filter: Document;
   /** Operators, a replacement, or a pipeline. */
@@ -27,18 +27,18 @@ export interface UpdateRequest {
   readonly nowMs: number;
 }
 
-/** What an update did. */
+/** Result of an update. */
 export interface UpdateResult {
   readonly matched: number;
   readonly modified: number;
-  /** The inserted document's `_id`; undefined when none was inserted. */
+  /** `_id` of the inserted document; undefined if none was inserted. */
   readonly upsertedId: unknown;
-  /** As it was; decoded when somebody looks. */
+  /** The document before the update; decoded on demand. */
   readonly before: () => Document | null;
   readonly after: Document | null;
 }
 
-/** Finds and updates documents, or inserts one when asked to and none is found. */
+/** Updates the matching documents; for an upsert without a match, inserts one. */
 export function updateDocuments(store: Store, collection: Collection, request: UpdateRequest): UpdateResult {
   const found: Found[] = [];
   for (const row of scan(store, collection, { filter: request.filter, sort: request.sort })) {
@@ -65,7 +65,7 @@ export function updateDocuments(store: Store, collection: Collection, request: U
   };
 }
 
-/** The top-level fields an update of operators may change; null where it may be any. */
+/** Top-level fields that an operator update may change; null means any. */
 function touchedFields(update: UpdateRequest['update']): ReadonlySet<string> | null {
   if (Array.isArray(update) || !isOperatorUpdate(update as Document)) return null;
   const touched = new Set<string>();
@@ -78,7 +78,7 @@ function touchedFields(update: UpdateRequest['update']): ReadonlySet<string> | n
   return touched;
 }
 
-/** The new document has what the filter demands to be equal, then what the update makes of it. */
+/** The new document starts with the filter's equality conditions; the update is then applied to it. */
 function upsert(store: Store, collection: Collection, request: UpdateRequest): UpdateResult {
   const seed: Document = {};
   for (const [path, { equals }] of predicatesOf(request.filter).fields) {
@@ -93,8 +93,7 @@ function upsert(store: Store, collection: Collection, request: UpdateRequest): U
 const NO_CONTEXT: PathContext = { matchedAt: () => undefined, arrayFilters: new Map() };
 
 /**
- * Equality with a whole array or document is no predicate for keys, but seeds an inserted document all the
- * same.
+ * Equality with a whole array or document cannot use keys, but still contributes to the inserted document.
  */
 function seedWholeValues(seed: Document, filter: Document): void {
   for (const [path, condition] of Object.entries(filter)) {
@@ -106,11 +105,11 @@ function seedWholeValues(seed: Document, filter: Document): void {
   }
 }
 
-/** Applies an update to a document that may be changed in place. Throws where MongoDB would. */
+/** Applies an update, possibly changing the document in place. Throws where MongoDB would. */
 function applyUpdate(document: Document, request: UpdateRequest, isInserting: boolean): Document {
   const { update } = request;
   const id = document['_id'];
-  // A path may lead into the `_id`, which then changes in place.
+  // A path may lead into `_id` and change it in place.
   const idKey = id === undefined ? null : encodeKey(id);
   let result: Document;
   if (Array.isArray(update)) result = applyPipeline(document, update);
@@ -197,7 +196,7 @@ function rename(document: Document, path: string, target: unknown): void {
   }
 }
 
-/** Two operators must not touch one path, nor a path and something inside it. */
+/** Two operators must not use the same path, or a path and one below it. */
 function requireNoConflict(steps: readonly Step[]): void {
   const paths = steps
     .flatMap(({ operator, path, operand }) => (operator === '$rename' ? [path, String(operand)] : [path]))

@@ -1,6 +1,6 @@
 /**
- * MongoDB's wire protocol: OP_MSG (2013), and OP_QUERY (2004) with OP_REPLY (1) for a driver's first
- * handshake. Every length is checked; a malformed message ends its connection.
+ * MongoDB's wire protocol: OP_MSG (2013), plus OP_QUERY (2004) and OP_REPLY (1) for a driver's first
+ * handshake. All lengths are checked; a malformed message closes the connection.
  */
 import { Long, serialize } from 'bson';
 import { type Document, decode, decodeReceived } from './bson-values.ts';
@@ -15,25 +15,25 @@ const HEADER_BYTES = 16;
 const FLAG_CHECKSUM = 1;
 const FLAG_MORE_TO_COME = 2;
 
-/** Longest message a client may send; told to it by `hello`. */
+/** Maximum message length, announced to clients by `hello`. */
 export const MAX_MESSAGE_BYTES = 48_000_000;
 
 /** A received message. */
 export interface Request {
   readonly id: number;
   readonly command: Command;
-  /** The old handshake, which wants an OP_REPLY. */
+  /** Legacy handshake, answered with an OP_REPLY. */
   readonly isLegacy: boolean;
-  /** An unacknowledged write wants no answer. */
+  /** False for an unacknowledged write. */
   readonly wantsReply: boolean;
 }
 
-/** Cuts a stream of bytes into messages. */
+/** Splits a byte stream into messages. */
 export class MessageSplitter {
   #chunks: Buffer[] = [];
   #bytes = 0;
 
-  /** Adds received bytes and returns the messages that are complete. Throws for an impossible length. */
+  /** Adds received bytes and returns all complete messages. Throws on an invalid length. */
   push(chunk: Buffer): Buffer[] {
     this.#chunks.push(chunk);
     this.#bytes += chunk.length;
@@ -54,7 +54,7 @@ export class MessageSplitter {
   }
 }
 
-/** Reads one message. Throws when it is malformed. */
+/** Parses a message. Throws if it is malformed. */
 export function parseMessage(message: Buffer): Request {
   const id = message.readInt32LE(4);
   const operation = message.readInt32LE(12);
@@ -74,7 +74,7 @@ export function parseMessage(message: Buffer): Request {
   };
 }
 
-/** Body (kind 0) and document sequences (kind 1), which stand for lists of the command. */
+/** Body (kind 0) and document sequences (kind 1), which are list fields of the command. */
 function parseSections(message: Buffer): Command {
   let command: Command = {};
   const sequences: Document = {};
@@ -102,14 +102,14 @@ function parseSequence(bytes: Buffer): Document[] {
   return documents;
 }
 
-/** The bytes of something that begins with its own length. */
+/** The bytes of a section that starts with its own length. */
 function section(bytes: Buffer, at: number): Buffer {
   const length = bytes.readInt32LE(at);
   if (length < 5 || at + length > bytes.length) throw new Error('a section is longer than its message');
   return bytes.subarray(at, at + length);
 }
 
-/** The bytes of an answer. */
+/** Encodes a reply. */
 export function frameReply(request: Pick<Request, 'id' | 'isLegacy'>, reply: Reply): Buffer {
   const body = isCursorReply(reply)
     ? cursorBody(reply)
@@ -130,8 +130,8 @@ const TYPE_DOCUMENT = 3;
 const TYPE_ARRAY = 4;
 
 /**
- * `{cursor: {id, ns, firstBatch: […]}, ok: 1}` put together by hand, so that stored documents pass through as
- * they lie on the disk.
+ * Builds `{cursor: {id, ns, firstBatch: […]}, ok: 1}` by hand, so stored documents are copied without
+ * decoding.
  */
 function cursorBody({ id, namespace, batch, documents }: CursorReply): Buffer {
   const elements = documents.flatMap((document, index) => [
@@ -151,7 +151,7 @@ function elementHead(type: number, name: string): Buffer {
   return Buffer.from(`${String.fromCharCode(type)}${name}\0`, 'latin1');
 }
 
-/** The fields of a document without its length and end. */
+/** A document's fields, without its length and terminator. */
 function fieldsOf(document: Document): Uint8Array {
   return serialize(document).subarray(4, -1);
 }

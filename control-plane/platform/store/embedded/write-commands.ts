@@ -1,4 +1,4 @@
-/** The writing commands: insert, update, delete, findAndModify. They run in the writer, one at a time. */
+/** Write commands: insert, update, delete, findAndModify. They run in the writer, one at a time. */
 import type { Clock } from '#base/clock.ts';
 import type { Document } from './bson-values.ts';
 import {
@@ -17,13 +17,13 @@ import { limited, scan } from './scan.ts';
 import { StoreError, unsupported } from './store-error.ts';
 import { type UpdateRequest, updateDocuments } from './update.ts';
 
-/** What a writing command works with. */
+/** Dependencies of a write command. */
 export interface WriteContext {
   readonly store: Store;
   readonly clock: Clock;
 }
 
-/** Writing commands by lower-case name. */
+/** Write commands by lower-case name. */
 export const WRITE_COMMANDS: ReadonlyMap<string, (context: WriteContext, command: Command) => Document> =
   new Map([
     ['insert', insert],
@@ -137,7 +137,7 @@ interface Outcome<T> {
   readonly errors: Document;
 }
 
-/** Runs a command's statements one after the other; an ordered command stops at the first refusal. */
+/** Runs a command's statements in order; an ordered command stops at the first error. */
 function each<T>(
   command: Command,
   statements: readonly Document[],
@@ -158,7 +158,7 @@ function each<T>(
   return { done, errors: writeErrors.length > 0 ? { writeErrors } : {} };
 }
 
-/** Refuses transactions: the product's writes are single documents by design. */
+/** Refuses transactions: by design, every write of the product changes a single document. */
 export function refuseTransaction(command: Command): void {
   if (command['startTransaction'] !== undefined || command['autocommit'] !== undefined)
     throw unsupported('a multi-document transaction');

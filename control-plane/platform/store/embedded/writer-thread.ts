@@ -1,6 +1,6 @@
 /**
- * Entry of the embedded database's thread: opens the file, starts the reader thread, serves the socket, says
- * when it is ready.
+ * Entry point of the embedded database's thread: opens the file, starts the reader thread, serves the socket
+ * and reports when it is ready.
  */
 import { chmodSync, rmSync } from 'node:fs';
 import { parentPort, Worker, workerData } from 'node:worker_threads';
@@ -9,18 +9,18 @@ import type { ReaderAnswer, ReaderJob } from './reader-thread.ts';
 import { type ReaderLink, StoreServer } from './server.ts';
 import { openStore } from './store.ts';
 
-/** What the thread is started with. */
+/** Startup options of the thread. */
 export interface WriterOptions {
   readonly file: string;
   readonly socketPath: string;
-  /** Time between two sweeps of TTL indexes. */
+  /** Interval between sweeps of TTL indexes. */
   readonly expiryMs: number;
 }
 
-/** Process → thread. */
+/** Messages from the process to the thread. */
 export type WriterOrder = 'close' | 'scrub';
 
-/** Thread → process. */
+/** Messages from the thread to the process. */
 export type WriterMessage = { readonly type: 'ready' } | { readonly type: 'closed' };
 
 const options = workerData as WriterOptions;
@@ -28,7 +28,7 @@ const store = openStore(options.file);
 const readerThread = new Worker(new URL('./reader-thread.ts', import.meta.url), {
   workerData: { file: options.file },
 });
-// A reader that crashes takes this thread with it, and this thread the process.
+// If the reader crashes, this thread exits too, and then the process.
 readerThread.on('error', (error) => {
   throw error;
 });

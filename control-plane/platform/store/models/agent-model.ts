@@ -1,20 +1,22 @@
 /**
- * Agents: profile and draft configuration in one document, guarded by `rev`; `published` points at the live
- * version.
+ * Agents: profile and draft configuration in one document, guarded by `rev`; `published` is the number of the
+ * live version.
  */
 import { type Connection, type Model, Schema } from 'mongoose';
 import type { AgentConfig } from '#config/agent-config.ts';
 import type { SpendLimits } from './user-model.ts';
 
-/** Secrets of a configuration, sealed; kept beside it so that the configuration itself never holds one. */
+/**
+ * Sealed secrets of a configuration, stored separately so that the configuration itself never contains one.
+ */
 export interface SealedAgentSecrets {
-  /** Signing keys by endpoint url, one list per kind of endpoint. */
+  /** Signing keys by endpoint URL, one list per kind of endpoint. */
   post_call: { url: string; sealed: string }[];
   conversation_init: { url: string; sealed: string }[];
   llm_api_key: string | null;
 }
 
-/** An agent's override policy. */
+/** Fields that an agent can permit sessions to override. */
 export const OVERRIDE_FIELDS = ['first_message', 'system_prompt', 'voice_id', 'language'] as const;
 export type OverrideField = (typeof OVERRIDE_FIELDS)[number];
 
@@ -23,7 +25,7 @@ export interface AgentDocument {
   _id: string;
   team_id: string;
   workspace_id: string;
-  /** Who created it: pays for its public and phone sessions. */
+  /** The creator, who pays for its public and phone sessions. */
   user_id: string;
   name: string;
   description: string;
@@ -31,19 +33,19 @@ export interface AgentDocument {
   public_enabled: boolean;
   allowed_origins: string[];
   overrides_allowed: OverrideField[];
-  /** Absent until they are set. */
+  /** Absent until set. */
   limits?: Partial<SpendLimits>;
   config: AgentConfig;
   secrets: SealedAgentSecrets;
   /** When the configuration was last changed. */
   config_updated_at: Date;
-  /** Highest published version number; 0 before the first. */
+  /** Highest published version number; 0 before the first publication. */
   published: number;
-  /** Hash of that version's configuration; empty before the first. */
+  /** Hash of that version's configuration; empty before the first publication. */
   published_hash: string;
-  /** Knowledge sources that version refers to. */
+  /** Knowledge sources used by that version. */
   published_knowledge_source_ids: string[];
-  /** Grows with every change of the draft. */
+  /** Incremented with every change of the draft. */
   rev: number;
   created_at: Date;
   updated_at: Date;
@@ -74,7 +76,7 @@ export function defineAgents(connection: Connection): Model<AgentDocument> {
       created_at: { type: Date, required: true },
       updated_at: { type: Date, required: true },
     },
-    // Empty objects of a configuration are values, not absences.
+    // Empty objects in a configuration are values and must not be dropped.
     { collection: 'agents', versionKey: false, minimize: false },
   );
   schema.index({ team_id: 1, created_at: -1, _id: -1 });

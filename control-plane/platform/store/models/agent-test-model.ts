@@ -1,11 +1,11 @@
 /**
- * Agent tests: tests, batches of runs, and what a batch was started with.
- * What tenants and models wrote is kept as JSON text: its keys may be anything.
+ * Agent tests: tests, batches of runs, and the inputs of a batch. Content written by tenants and models is
+ * stored as JSON text, because its keys can be anything.
  */
 import { type Connection, type Model, Schema } from 'mongoose';
 import type { Losses } from '../losses.ts';
 
-/** A test of a workspace. */
+/** A test in a workspace. */
 export interface AgentTestDocument {
   _id: string;
   team_id: string;
@@ -20,21 +20,21 @@ export interface AgentTestDocument {
   updated_at: Date;
 }
 
-/** How many runs of a batch came to what. */
+/** Number of a batch's runs by outcome. */
 export interface RunCounts {
   passed: number;
   failed: number;
   error: number;
 }
 
-/** Runs started together. */
+/** Runs that were started together. */
 export interface TestBatchDocument {
   _id: string;
   team_id: string;
   agent_id: string;
   status: 'running' | 'completed';
   run_count: number;
-  /** Null until the batch is completed: its runs are counted until then. */
+  /** Null until the batch is completed; until then its runs are counted on demand. */
   counts: RunCounts | null;
   trigger_source: 'console' | 'api';
   config_hash: string;
@@ -42,7 +42,7 @@ export interface TestBatchDocument {
   finished_at: Date | null;
 }
 
-/** What a batch was started with: the agent's draft, or one test. Gone when the batch is completed. */
+/** An input of a batch: the agent's draft, or one test. Deleted when the batch is completed. */
 export interface TestInputDocument {
   /** `<batch id>:draft` or `<batch id>:<test id>` */
   _id: string;
@@ -63,18 +63,18 @@ export interface TestRunDocument {
   status: 'queued' | 'running' | 'passed' | 'failed' | 'error';
   config_hash: string;
   channel: 'web_voice' | 'phone_inbound' | 'phone_outbound';
-  /** The worker that has it; null while queued. */
+  /** The worker running it; null while queued. */
   instance_id: string | null;
-  /** Counts the attempts; a report of an earlier one changes nothing. */
+  /** Number of the attempt; reports of earlier attempts are ignored. */
   epoch: number;
-  /** Workers that were lost with it; absent where there is none. */
+  /** Workers lost while running it; absent if none. */
   losses?: Losses;
-  /** When the status changed last. */
+  /** Time of the last status change. */
   status_at: Date;
   created_at: Date;
   started_at: Date | null;
   finished_at: Date | null;
-  /** `AgentTestResult` as JSON; null before the end. */
+  /** `AgentTestResult` as JSON; null until the run ends. */
   result: string | null;
 }
 
@@ -163,7 +163,7 @@ export function defineTestRuns(connection: Connection): Model<TestRunDocument> {
     { collection: 'agent_test_runs', versionKey: false },
   );
   schema.index({ team_id: 1, created_at: -1, _id: -1 });
-  // Whatever a list is narrowed to.
+  // Fields by which lists can be filtered.
   for (const field of ['agent_id', 'test_id', 'batch_id', 'status'])
     schema.index({ team_id: 1, [field]: 1, created_at: -1, _id: -1 });
   schema.index({ batch_id: 1, status: 1 });

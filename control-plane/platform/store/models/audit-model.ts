@@ -1,17 +1,17 @@
-/** The audit log: one entry per change of a team's configuration. Nothing is ever changed in it. */
+/** The audit log: one entry per change to a team's configuration. Entries are never modified. */
 import { type Connection, type Model, Schema } from 'mongoose';
 
-/** One change. */
+/** One configuration change. */
 export interface AuditDocument {
   _id: string;
   team_id: string;
   user_id: string;
   key_id: string;
-  /** Method and route, such as `PATCH /v1/agent/agents/{agent_id}/config`. */
+  /** Method and route, e.g. `PATCH /v1/agent/agents/{agent_id}/config`. */
   action: string;
   resource: string;
   resource_id: string | null;
-  /** Paths of the fields the request set, its defaults included; never their values. */
+  /** Paths of the fields set by the request, including defaults; never their values. */
   fields: string[];
   request_id: string;
   created_at: Date;

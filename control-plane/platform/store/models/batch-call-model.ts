@@ -1,10 +1,10 @@
 /**
- * Batches of calls, their rows, and the numbers that are not to be called (docs/batch-calls.md).
- * What tenants wrote in a row is kept as JSON text: its keys may be anything.
+ * Batch calls, their rows, and the do-not-call list (docs/batch-calls.md). Tenant-supplied row content is
+ * stored as JSON text, because its keys can be anything.
  */
 import { type Connection, type Model, Schema } from 'mongoose';
 
-/** When calls may be made: local times of the party called, `HH:MM`. */
+/** Permitted calling hours, as local times of the called party, `HH:MM`. */
 export interface CallingHours {
   start: string;
   end: string;
@@ -12,21 +12,21 @@ export interface CallingHours {
 }
 export type Weekday = 'mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun';
 
-/** How fast a batch may call. */
+/** Rate limits of a batch. */
 export interface Pacing {
   concurrent_calls: number;
   calls_per_minute: number;
 }
 
-/** Which calls are made again. */
+/** Which calls are retried. */
 export interface RetryRules {
   on: ('busy' | 'no_answer' | 'failed')[];
-  /** Calls to one number, the first included. */
+  /** Maximum calls to one number, including the first. */
   max_attempts: number;
   delay_seconds: number;
 }
 
-/** What a row can be in; all but the first two are final. */
+/** States of a row; all but the first two are final. */
 export const ROW_STATES = [
   'waiting',
   'calling',
@@ -38,21 +38,21 @@ export const ROW_STATES = [
   'cancelled',
 ] as const;
 export type RowState = (typeof ROW_STATES)[number];
-/** How many rows are in which state, and how many of the people called want no more calls. */
+/** Number of rows in each state, and of called parties who opted out. */
 export type RowCounts = Record<RowState | 'opted_out', number>;
 
-/** A batch. */
+/** A batch of calls. */
 export interface BatchCallDocument {
   _id: string;
   team_id: string;
-  /** Who pays. */
+  /** The account that pays. */
   user_id: string;
   agent_id: string;
   phone_number_id: string;
   name: string;
-  /** `creating`: not all rows are stored yet; never shown. */
+  /** `creating`: not all rows are stored yet; never shown to users. */
   status: 'creating' | 'scheduled' | 'running' | 'paused' | 'completed' | 'cancelled';
-  /** Why it paused by itself: a reason of docs/errors.md. */
+  /** Why the batch paused itself: a reason from docs/errors.md. */
   status_reason: string | null;
   start_at: Date | null;
   calling_hours: CallingHours | null;
@@ -63,12 +63,12 @@ export interface BatchCallDocument {
   row_count: number;
   /** The distinct `zones` of its rows. */
   zone_sets: string[];
-  /** Null until it is finished: its rows are counted until then. */
+  /** Null until the batch is finished; until then its rows are counted on demand. */
   counts: RowCounts | null;
-  /** The process that works on it, until when. */
+  /** The process working on the batch, and the end of its lease. */
   lease_by: string | null;
   lease_until: Date;
-  /** Nothing is dialled before: no worker, trunk or limit had room. */
+  /** No dialling before this time, because a worker, trunk or limit had no capacity. */
   hold_until: Date;
   created_at: Date;
   updated_at: Date;
@@ -78,50 +78,50 @@ export interface BatchCallDocument {
 
 /** One number to call. */
 export interface BatchRowDocument {
-  /** In the order of the list when sorted downwards, as lists are read. */
+  /** Descending ids follow the order of the original list, because lists are read in descending order. */
   _id: string;
   team_id: string;
   batch_id: string;
-  /** Line of the file, or place in the JSON list, from 1. */
+  /** Line in the file, or position in the JSON list, from 1. */
   line: number;
   to_number: string;
-  /** Time zones the number may be in, joined by `&`; empty where calls may be made at any hour. */
+  /** Possible time zones of the number, joined by `&`; empty if calls are allowed at any hour. */
   zones: string;
-  /** JSON */
+  /** JSON text. */
   variables: string;
-  /** JSON */
+  /** JSON text. */
   metadata: string;
   end_user_id: string | null;
   state: RowState;
-  /** Waiting: not dialled before. */
+  /** While waiting: earliest time of the next call. */
   next_at: Date;
   /**
-   * Chosen before the call is placed, so that whoever comes after a crash finds what became of it; kept while
-   * it is not known to be used.
+   * Chosen before the call is placed, so that the outcome can be found after a crash; kept until it is known
+   * to be used.
    */
   session_id: string | null;
-  /** The call was placed for certain. */
+  /** The call has definitely been placed. */
   is_placed: boolean;
   dialled_at: Date | null;
-  /** Calls that are over. */
+  /** Finished calls. */
   attempts: { session_id: string; dialled_at: Date; outcome: Exclude<RowState, 'waiting' | 'calling'> }[];
   opted_out: boolean;
-  /** Why it could not be called at all. */
+  /** Why the number could not be called at all. */
   error: string | null;
   created_at: Date;
   updated_at: Date;
 }
 
-/** A number that a team's batches do not call. */
+/** A number that the team's batches must not call. */
 export interface DoNotCallDocument {
   /** `<team id>:<number>` */
   _id: string;
   team_id: string;
   phone_number: string;
-  /** How it came to be on the list. */
+  /** How the number was added to the list. */
   source: 'api' | 'voice' | 'key';
   note: string;
-  /** The call in which it was asked for. */
+  /** The call in which the called party opted out. */
   session_id: string | null;
   created_at: Date;
 }

@@ -1,11 +1,11 @@
-/** Webhook deliveries: one event to one endpoint, leased while it is being sent. */
+/** Webhook deliveries: one event for one endpoint, leased while it is being sent. */
 import { type Connection, type Model, Schema } from 'mongoose';
 import type { StoredBytes } from './session-model.ts';
 
-/** `queued` waits for the endpoint's earlier event of the session; `pending` is due at `next_at`. */
+/** `queued`: waits for an earlier event of the same session to this endpoint. `pending`: due at `next_at`. */
 export type DeliveryState = 'queued' | 'pending' | 'delivered' | 'dropped';
 
-/** One event on its way to one endpoint. */
+/** Delivery of one event to one endpoint. */
 export interface DeliveryDocument {
   /** `<outbox id>:<endpoint number>` */
   _id: string;
@@ -21,12 +21,12 @@ export interface DeliveryDocument {
   lease: string | null;
   attempts: number;
   last_attempt_at: Date | null;
-  /** Status of the last answer, or why there was none. */
+  /** HTTP status of the last answer, or why there was none. */
   last_result: string;
-  /** The payload's bytes, sealed with the session's data key, the same at every attempt. */
+  /** The payload bytes, sealed with the session's data key; identical for every attempt. */
   payload: StoredBytes;
   created_at: Date;
-  /** When it was delivered or dropped. */
+  /** Time of delivery or of dropping. */
   finished_at: Date | null;
 }
 
@@ -55,7 +55,7 @@ export function defineDeliveries(connection: Connection): Model<DeliveryDocument
   );
   schema.index({ state: 1, next_at: 1 });
   schema.index({ state: 1, team_id: 1, next_at: 1 });
-  // At most one event of a session is on its way to an endpoint: what keeps their order.
+  // Preserves order: at most one pending event per session and endpoint.
   schema.index({ session_id: 1, url: 1 }, { unique: true, partialFilterExpression: { state: 'pending' } });
   schema.index({ session_id: 1, url: 1, rank: 1 });
   schema.index({ session_id: 1, created_at: -1, _id: -1 });

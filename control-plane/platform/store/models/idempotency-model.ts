@@ -1,16 +1,16 @@
-/** Idempotency keys of phone calls: which call a key stands for; forgotten after 24 h by a TTL index. */
+/** Idempotency keys of phone calls and the calls they belong to; a TTL index removes them after 24 h. */
 import { type Connection, type Model, Schema } from 'mongoose';
 
-/** One key of a team. */
+/** An idempotency key of a team. */
 export interface IdempotencyDocument {
   /** `<team id>:<key>` */
   _id: string;
-  /** Hash of the request's body: the key may not be used with another one. */
+  /** Hash of the request body: the key must not be reused with a different one. */
   body_hash: string;
   state: 'in_flight' | 'done';
-  /** Chosen before the call is placed, so that a second attempt finds what the first one left. */
+  /** Chosen before the call is placed, so that a repeated request finds the result of the first one. */
   session_id: string;
-  /** While it lasts somebody is placing the call; after it the attempt is taken for dead. */
+  /** Until then a process is placing the call; afterwards the attempt is considered dead. */
   lease_until: Date;
   expires_at: Date;
 }

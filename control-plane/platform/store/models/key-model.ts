@@ -1,7 +1,7 @@
-/** API keys: only their hash is stored. */
+/** API keys, stored only as hashes. */
 import { type Connection, type Model, Schema } from 'mongoose';
 
-/** One key of a user. */
+/** An API key of a user. */
 export interface KeyDocument {
   _id: string;
   user_id: string;

@@ -1,7 +1,7 @@
 /**
- * Knowledge sources: plain text agents can draw on; every replacement of the content is a new revision. The
- * contents stand apart from the sources, so that lists and renamings never touch up to a megabyte of text,
- * and old ones stay for the versions that pin them.
+ * Knowledge sources: plain text that agents can draw on. Each replacement of the content creates a revision.
+ * Contents are stored separately, so that listing and renaming never touch up to a megabyte of text, and old
+ * revisions are kept for the versions that pin them.
  */
 import { type Connection, type Model, Schema } from 'mongoose';
 
@@ -16,20 +16,20 @@ export interface KnowledgeDocument {
   size_bytes: number;
   chunk_count: number;
   revision_number: number;
-  /** Where the newest content is. */
+  /** The newest revision of the content. */
   revision_id: string;
   created_at: Date;
   updated_at: Date;
-  /** Somebody is about to delete it; see `references.ts`. */
+  /** Set while a deletion is in progress; see `references.ts`. */
   deleting_at?: Date;
 }
 
-/** The content of one revision; never changed. */
+/** The content of one revision; immutable. */
 export interface KnowledgeRevisionDocument {
   _id: string;
   knowledge_source_id: string;
   content: string;
-  /** Since when its source points to another revision; says nothing while the source points to this one. */
+  /** Time since which the source has used another revision; meaningless while it still uses this one. */
   unused_since: Date;
 }
 

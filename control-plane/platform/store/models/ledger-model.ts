@@ -1,4 +1,4 @@
-/** The wallet's ledger: append-only, two unique indexes decide every posting. */
+/** The wallet ledger: append-only; two unique indexes decide every posting. */
 import { type Connection, type Model, Schema } from 'mongoose';
 
 /** A stored ledger entry; amounts are integer micro-dollars. */
@@ -10,9 +10,9 @@ export interface LedgerDocument {
   key: string;
   kind: 'top_up' | 'hold' | 'settle' | 'refund' | 'void' | 'adjust';
   amount: number;
-  /** After this entry. */
+  /** Balance after this entry. */
   balance: number;
-  /** Sum of the top-ups up to this entry, starting credit included. */
+  /** Sum of all top-ups up to this entry, including starting credit. */
   cumulative_top_up: number;
   at: Date;
 }

@@ -1,32 +1,35 @@
-/** Phone numbers: bought from the carrier or imported with a SIP trunk of one's own. Passwords are sealed. */
+/**
+ * Phone numbers, either bought from the carrier or imported with the customer's own SIP trunk. Passwords are
+ * sealed.
+ */
 import { type Connection, type Model, Schema } from 'mongoose';
 
-/** How calls reach and leave an imported number. */
+/** SIP settings of an imported number, inbound and outbound. */
 export interface NumberSip {
   inbound_auth_username: string | null;
-  /** Sealed. */
+  /** Stored sealed. */
   inbound_auth_password: string | null;
   inbound_allowed_addresses: string[];
   termination_uri: string | null;
   termination_transport: 'auto' | 'udp' | 'tcp' | 'tls' | null;
   termination_auth_username: string | null;
-  /** Sealed. */
+  /** Stored sealed. */
   termination_auth_password: string | null;
   termination_headers: Record<string, string>;
 }
 
-/** What may leave by the trunk behind a number; null is no limit. */
+/** Limits on outbound calls over a number's trunk; null means no limit. */
 export interface TrunkLimits {
   concurrent_calls: number | null;
   calls_per_minute: number | null;
 }
 
-/** A number of a workspace; `released` ones stay stored and are never shown again. */
+/** A phone number of a workspace; `released` numbers stay stored but are never shown again. */
 export interface NumberDocument {
   _id: string;
   team_id: string;
   workspace_id: string;
-  /** Who pays its rent and its calls. */
+  /** The account that pays for rent and calls. */
   user_id: string;
   phone_number: string;
   provider: 'managed' | 'sip';
@@ -35,19 +38,19 @@ export interface NumberDocument {
   status: 'provisioning' | 'active' | 'error' | 'released';
   status_detail: string;
   transfer_caller_id: 'agent_number' | 'original_caller';
-  /** The carrier's own id; empty until bought and for imported numbers. */
+  /** The carrier's id for the number; empty until it is bought, and for imported numbers. */
   carrier_number_id: string;
-  /** Last day (UTC, `yyyy-mm-dd`) whose rent was taken; empty for numbers that cost none. */
+  /** Last day (UTC, `yyyy-mm-dd`) for which rent was charged; empty for numbers without rent. */
   rent_day: string;
   sip: NumberSip | null;
   /**
-   * It is its holder's beyond doubt: bought, or proven. One number has at most one such holder. Absent: not
-   * yet.
+   * The holder's right to the number is certain: it was bought, or ownership was proven. A number has at most
+   * one such holder. Absent until then.
    */
   is_proven?: boolean;
   /**
-   * Released before it was known whether the carrier had sold it; until it is given back, or an hour has
-   * passed.
+   * Released before it was known whether the carrier had sold it; set until the number is returned or an hour
+   * has passed.
    */
   is_abandoned?: true;
   /** Absent until set. */
@@ -57,7 +60,7 @@ export interface NumberDocument {
 }
 
 /**
- * Statuses in which a number occupies its E.164 number: in its team, and on the platform once it is proven
+ * Statuses that occupy the E.164 number: within the team, and across the platform once ownership is proven
  * (not in `error`).
  */
 export const OCCUPYING_STATUSES = ['provisioning', 'active'] as const;

@@ -1,21 +1,21 @@
-/** Who holds the counted places of an owner; see `places.ts`. */
+/** Holders of an owner's counted places; see `places.ts`. */
 import { type Connection, type Model, Schema } from 'mongoose';
 
-/** One place that is taken. */
+/** One occupied place. */
 export interface PlaceHolder {
-  /** Id of the document that holds it. */
+  /** Id of the document that occupies it. */
   id: string;
   at: Date;
-  /** What it takes, where bytes are counted. */
+  /** Bytes it uses, if bytes are counted. */
   bytes?: number;
 }
 
-/** The places of one kind that belong to one owner. */
+/** An owner's places of one kind. */
 export interface PlacesDocument {
   /** `<kind>:<owner>` */
   _id: string;
   holders: PlaceHolder[];
-  /** Sum of their bytes, where bytes are counted. */
+  /** Total bytes, if bytes are counted. */
   total?: number;
 }
 

@@ -1,7 +1,7 @@
-/** How long a team's data is kept; a team without an entry keeps what `DEFAULT_RETENTION` says. */
+/** Retention of a team's data; a team without an entry uses `DEFAULT_RETENTION`. */
 import { type Connection, type Model, Schema } from 'mongoose';
 
-/** What expires on its own. */
+/** Kinds of data that expire automatically. */
 export const RETAINED = [
   'recordings',
   'transcripts',
@@ -13,12 +13,12 @@ export const RETAINED = [
 export type Retained = (typeof RETAINED)[number];
 
 /**
- * Days each kind is kept after the end of its session (of a delivery, a test run with its batch, or a batch
- * of calls: after its own); null keeps it.
+ * Days each kind is kept after its session ends. Deliveries, test runs (with their batch) and batches of
+ * calls count from their own end. Null keeps the data forever.
  */
 export type RetentionDays = Record<`${Retained}_days`, number | null>;
 
-/** What holds until a team says otherwise. */
+/** Used until a team changes its settings. */
 export const DEFAULT_RETENTION: RetentionDays = {
   recordings_days: null,
   transcripts_days: null,
@@ -28,11 +28,11 @@ export const DEFAULT_RETENTION: RetentionDays = {
   batch_calls_days: null,
 };
 
-/** A team's settings, and how far each kind has been removed. */
+/** A team's settings, and its progress in removing each kind. */
 export interface PrivacyDocument extends RetentionDays {
   /** The team's id. */
   _id: string;
-  /** Sessions that ended up to then are done. */
+  /** Sessions that ended up to this time have been processed. */
   done: Partial<Record<Retained, Date>>;
 }
 

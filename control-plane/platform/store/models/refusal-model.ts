@@ -1,7 +1,7 @@
-/** Calls and purchases that were refused, with the reason; forgotten after 30 days by a TTL index. */
+/** Refused calls and purchases, with the reason; a TTL index removes them after 30 days. */
 import { type Connection, type Model, Schema } from 'mongoose';
 
-/** What was refused. */
+/** Kinds of requests that can be refused. */
 export const REFUSAL_KINDS = [
   'inbound_call',
   'outbound_call',
@@ -19,14 +19,14 @@ export interface RefusalDocument {
   team_id: string;
   agent_id: string | null;
   kind: RefusalKind;
-  /** Code of the fault (config/errors.ts). */
+  /** Fault code (config/errors.ts). */
   reason: string;
   message: string;
-  /** What was answered over HTTP, or to the INVITE of an inbound call. */
+  /** HTTP status of the answer, or SIP status for an inbound INVITE. */
   status: number;
   caller_number: string | null;
   dialed_number: string | null;
-  /** Both of them, for the search by number. */
+  /** Both numbers, for searching. */
   numbers: string[];
   sip_call_id: string | null;
   created_at: Date;

@@ -1,18 +1,18 @@
 /**
- * The running replicas of the control plane, each told again every few seconds; those that fell silent are
- * forgotten by a TTL index.
+ * Running replicas of the control plane. Each refreshes its entry every few seconds; a TTL index removes
+ * silent ones.
  */
 import type { Connection, Model } from 'mongoose';
 import { documentSchema } from '../schema.ts';
 
 const KEPT_SECONDS = 60 * 60;
 
-/** One replica. */
+/** A replica. */
 export interface ReplicaDocument {
   _id: string;
   /** Whether it shares a Redis with the others. */
   is_shared: boolean;
-  /** When the process started. */
+  /** Start time of the process. */
   started_at: Date;
   seen_at: Date;
 }

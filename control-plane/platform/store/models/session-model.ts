@@ -1,7 +1,7 @@
 /**
- * Sessions: the record of a call, what it owes and what is still to be sent about it, in one document, so
- * that one update decides all three. Timeline, payloads and analysis results are sealed with the session's
- * own data key; erasing a session is removing `wrapped_key`.
+ * Sessions: a call's record, its charges and its unsent events in one document, so that one update decides
+ * all three. Timeline, payloads and analysis results are sealed with the session's own data key; removing
+ * `wrapped_key` erases the session.
  */
 import { type Connection, type Model, Schema } from 'mongoose';
 import type { SystemVariables } from '#protocol/call-plan.ts';
@@ -18,48 +18,46 @@ import type { JsonText } from '../json-text.ts';
 import type { Losses } from '../losses.ts';
 
 /**
- * Bytes as the driver returns them: a Buffer, or its own wrapper in lean results. Read them with `toBuffer`.
+ * Bytes as returned by the driver: a Buffer, or the driver's wrapper in lean results. Read them with
+ * `toBuffer`.
  */
 export type StoredBytes = Uint8Array | { readonly buffer: Uint8Array; readonly position: number };
 
-/** `creating`: the intent is written and the charge is not taken yet; never shown. */
+/** `creating`: the intent is stored but nothing has been charged; never shown to users. */
 export type StoredStatus = 'creating' | 'pending' | 'active' | 'unknown' | 'completed' | 'failed';
 
 /**
- * What the session owes, micro-dollars. `hold_due` → `held` → `settle_due` → `settled`; `free` owes nothing
- * ever.
+ * Charges of the session, in micro-dollars. `hold_due` → `held` → `settle_due` → `settled`; `free` is never
+ * charged.
  */
 export interface SessionBilling {
   state: 'free' | 'hold_due' | 'held' | 'settle_due' | 'settled';
   at: Date;
   price_per_minute: number;
   hold: number;
-  /** Given back at the end; negative when the call cost more than was held. */
+  /** Refund at the end; negative if the call cost more than was held. */
   due: number;
 }
 
-/** An event that waits to be handed to the deliveries. */
+/** An event waiting to be handed over to the deliveries. */
 export interface OutboxEvent {
-  /** `<session>:<event>`, with the run of an analysis. */
+  /** `<session>:<event>`, plus the run number for an analysis. */
   id: string;
   event: 'phone_call.dial_finished' | 'call.ended' | 'call.analyzed';
-  /** Order of the session's events. */
+  /** Position in the order of the session's events. */
   rank: number;
   at: Date;
-  /** Sealed JSON, frozen when the event happened. */
+  /** Sealed JSON, fixed when the event happened. */
   payload: StoredBytes;
 }
 
-/**
- * A worker's report on the timeline: sealed items, or the id of the side document that holds them when they
- * are large.
- */
+/** A worker's timeline report: sealed items, or the id of the attachment that holds large ones. */
 export interface TimelineEntry {
   sealed: StoredBytes | null;
   document_id: string | null;
 }
 
-/** The worker that has the session. */
+/** The worker running the session. */
 export interface SessionWorker {
   instance_id: string;
   supervisor_run: string | null;
@@ -71,19 +69,19 @@ export interface SessionAnalysis {
   state: 'none' | 'queued' | 'running' | 'completed' | 'skipped' | 'error';
   at: Date;
   job_id: string;
-  /** Workers that were lost with it since it was asked for; absent from sessions of an earlier version. */
+  /** Workers lost while running it since it was requested; absent from sessions of an earlier version. */
   losses?: Losses;
-  /** Results so far; names the events of a re-run. */
+  /** Number of results so far; part of the event id of a re-run. */
   runs: number;
   finished_at: Date | null;
   /** Sealed `AnalysisResult`. */
   result: StoredBytes | null;
 }
 
-/** One track of a recording, as its worker reported it. */
+/** One track of a recording, as reported by its worker. */
 export interface RecordedTrack {
   role: 'agent' | 'user' | 'human';
-  /** Of the worker that reported it; absent from what an earlier version stored. */
+  /** Epoch of the worker that reported it; absent from records of an earlier version. */
   epoch?: number;
   segments: number;
   rate_hz: number;
@@ -91,15 +89,15 @@ export interface RecordedTrack {
   duration_ms: number;
 }
 
-/** A colleague who was let into a session. */
+/** A colleague admitted to a session. */
 export interface SessionParticipant {
   id: string;
   name: string | null;
-  /** What they want to do when they connect. */
+  /** Requested mode on connecting. */
   mode: ParticipantMode;
-  /** Hex SHA-256 of their token; null where LiveKit checks it. */
+  /** Hex SHA-256 of the colleague's token; null if LiveKit checks it. */
   token_hash: string | null;
-  /** Name of the LiveKit room they share with the worker; null without one. */
+  /** LiveKit room shared with the worker; null if none. */
   room: string | null;
 }
 
@@ -108,11 +106,11 @@ export interface SessionDocument {
   _id: string;
   team_id: string;
   workspace_id: string;
-  /** Who pays. */
+  /** The account that pays. */
   user_id: string;
   agent_id: string;
   agent_name: string;
-  /** Id of the published version; empty for a preview of the draft. */
+  /** Id of the published version; empty when previewing the draft. */
   version_id: string;
   config_hash: string;
   name: string | null;
@@ -120,24 +118,24 @@ export interface SessionDocument {
   source: 'api_key' | 'dashboard' | 'public' | 'phone';
   direction: 'inbound' | 'outbound';
   is_preview: boolean;
-  /** False for a creation that was refused: kept only until its charge is returned. */
+  /** False for a refused creation, which is kept only until its charge is refunded. */
   is_listed: boolean;
   status: StoredStatus;
   end_reason: EndReason | null;
   dial_status: DialStatus | null;
   answered_by: 'unknown' | null;
-  /** As the carrier gave it. */
+  /** As supplied by the carrier. */
   caller_number: string | null;
   dialed_number: string | null;
   sip_call_id: string | null;
-  /** What an inbound call’s INVITE said beside that, sealed; absent from sessions of an earlier version. */
+  /** Other headers of an inbound INVITE, sealed; absent from sessions of an earlier version. */
   sip_headers?: StoredBytes | null;
   timezone: string | null;
   end_user_id: string | null;
-  /** Written by whoever asked for the session. */
+  /** Supplied by the client that created the session. */
   metadata: JsonText;
   created_at: Date;
-  /** Join deadline. */
+  /** Deadline for joining. */
   expires_at: Date;
   started_at: Date | null;
   ended_at: Date | null;
@@ -145,11 +143,11 @@ export interface SessionDocument {
   status_at: Date;
   worker: SessionWorker | null;
   epoch: number;
-  /** Sequence number of the newest report stored of this epoch. */
+  /** Sequence number of the newest stored report of this epoch. */
   last_seq: number;
   billing: SessionBilling;
   outbox: OutboxEvent[];
-  /** Endpoints of its webhooks, as published when it began; secrets sealed. */
+  /** Webhook endpoints as published when the session began; secrets are sealed. */
   endpoints: { url: string; secret: string | null }[];
   wrapped_key: StoredBytes | null;
   timeline: TimelineEntry[];
@@ -157,39 +155,39 @@ export interface SessionDocument {
   /** Absent from sessions of an earlier version. */
   silences?: TurnSilence[];
   usage: ModelUsage[];
-  /** Each time another worker took the call over; absent from sessions of an earlier version. */
+  /** Takeovers of the call by another worker; absent from sessions of an earlier version. */
   takeovers?: Takeover[];
-  /** Epochs whose worker died in it, or nobody knows in what. */
+  /** Epochs whose worker died in this session, or in an unknown one. */
   died_epochs?: number[];
-  /** Epochs whose worker died while it stood still in another session. */
+  /** Epochs whose worker was killed because it hung in another session. */
   died_beside_epochs?: number[];
-  /** Of a phone call that is over; absent from sessions of an earlier version. */
+  /** Set when a phone call has ended; absent from sessions of an earlier version. */
   media_quality?: MediaQuality | null;
   record_audio: boolean;
   tracks: RecordedTrack[];
   /** The answered SIP dialog, sealed. */
   dialog: StoredBytes | null;
-  /** The person of a transfer and their dialog, sealed; absent from sessions of an earlier version. */
+  /** The transfer target and its dialog, sealed; absent from sessions of an earlier version. */
   person?: StoredBytes | null;
   analysis: SessionAnalysis;
   /** Hex SHA-256 of the web client's token. */
   token_hash: string | null;
-  /** Name of its LiveKit room; null without one. */
+  /** Name of the session's LiveKit room; null if none. */
   room: string | null;
   /** Absent from sessions of an earlier version. */
   participants?: SessionParticipant[];
 }
 
-/** The caller was without an agent between the two. */
+/** A failover; the caller had no agent between the two times. */
 export interface Takeover {
-  /** When its worker was last known to have the call. */
+  /** When the previous worker was last known to have the call. */
   lost_at: Date;
   taken_over_at: Date;
 }
 
 /**
- * Something of a session too large for its document: its plan, a report with large tool outputs. Its id is
- * deterministic, so that writing it again changes nothing.
+ * Session data too large for the session document, such as the plan or a report with large tool outputs. The
+ * id is deterministic, so writing it again changes nothing.
  */
 export interface SessionAttachment {
   _id: string;
@@ -197,7 +195,7 @@ export interface SessionAttachment {
   sealed: StoredBytes;
 }
 
-/** Reads stored bytes. */
+/** Converts stored bytes to a Buffer. */
 export function toBuffer(bytes: StoredBytes): Buffer {
   return bytes instanceof Uint8Array
     ? Buffer.from(bytes)

@@ -1,10 +1,10 @@
-/** What teams spent in a day (UTC) on something that is limited, but not charged. */
+/** Teams' daily usage (UTC) of things that are limited but not charged. */
 import { type Connection, type Model, Schema } from 'mongoose';
 
-/** Nobody asks about a day that is over. */
+/** Past days are never read. */
 const KEPT_SECONDS = 3 * 24 * 3_600;
 
-/** One day of one team. */
+/** A team's usage on one day. */
 export interface SpendingDocument {
   /** `<what>:<team>:<yyyy-mm-dd>` */
   _id: string;

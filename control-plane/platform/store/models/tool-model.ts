@@ -1,14 +1,14 @@
-/** Tools: workspace-level, shared by agents. Values of credential headers are sealed. */
+/** Tools belong to a workspace and are shared by its agents. Values of credential headers are sealed. */
 import { type Connection, type Model, Schema } from 'mongoose';
 
-/** A header as stored: `custom` values in the clear, credential values sealed. */
+/** A stored header: `custom` values in plain text, credential values sealed. */
 interface ToolHeader {
   name: string;
   kind: 'custom' | 'authorization_bearer' | 'authorization_basic';
   value: string;
 }
 
-/** What a tool is, apart from whose it is. */
+/** A tool's definition, without its owner. */
 export interface ToolDefinition {
   name: string;
   description: string;
@@ -26,7 +26,7 @@ export interface ToolDefinition {
   execution_mode: 'blocking' | 'fire_and_forget' | 'background';
 }
 
-/** A tool of a workspace. */
+/** A tool in a workspace. */
 export interface ToolDocument extends ToolDefinition {
   _id: string;
   team_id: string;
@@ -34,7 +34,7 @@ export interface ToolDocument extends ToolDefinition {
   rev: number;
   created_at: Date;
   updated_at: Date;
-  /** Somebody is about to delete it; see `references.ts`. */
+  /** Set while a deletion is in progress; see `references.ts`. */
   deleting_at?: Date;
 }
 

@@ -1,14 +1,14 @@
-/** Users: an account with a team and a default workspace of its own. */
+/** Users: accounts, each with its own team and default workspace. */
 import { type Connection, type Model, Schema } from 'mongoose';
 
-/** Spend guards of an account or an agent; null is no limit. */
+/** Spend limits of an account or agent; null means no limit. */
 export interface SpendLimits {
-  /** Micro-dollars a day (UTC). */
+  /** Micro-dollars per day (UTC). */
   daily_cap: number | null;
   concurrent_calls: number | null;
 }
 
-/** An account. */
+/** A user account. */
 export interface UserDocument extends Partial<SpendLimits> {
   _id: string;
   name: string;

@@ -1,24 +1,24 @@
 /**
- * Published versions: a frozen configuration with everything a call needs of it, its tools and sealed secrets
- * included.
+ * Published versions: a frozen configuration with everything a call needs, including its tools and sealed
+ * secrets.
  */
 import { type Connection, type Model, Schema } from 'mongoose';
 import type { AgentConfig } from '#config/agent-config.ts';
 import type { SealedAgentSecrets } from './agent-model.ts';
 import type { ToolDefinition } from './tool-model.ts';
 
-/** A knowledge source as a version freezes it. */
+/** A knowledge source as frozen in a version. */
 export interface PinnedKnowledge {
   knowledge_source_id: string;
   revision_number: number;
-  /** Where the content of that revision is. */
+  /** The pinned revision of the content. */
   revision_id: string;
-  /** What the model is told it is called. */
+  /** Name shown to the model. */
   name: string;
   size_bytes: number;
 }
 
-/** One immutable version. */
+/** An immutable version. */
 export interface VersionDocument {
   _id: string;
   agent_id: string;
@@ -28,13 +28,13 @@ export interface VersionDocument {
   version_description: string | null;
   config: AgentConfig;
   config_hash: string;
-  /** When the frozen draft was last changed. */
+  /** When the draft was last changed before it was frozen. */
   config_updated_at: Date;
   secrets: SealedAgentSecrets;
   /** Frozen copies of the attached tools, in the order of `config.tools.tool_ids`. */
   tools: (ToolDefinition & { tool_id: string })[];
   /**
-   * Every attached knowledge source at its newest revision then, in the order of
+   * All attached knowledge sources at their newest revision when published, in the order of
    * `config.knowledge_base.knowledge_source_ids`.
    */
   knowledge: PinnedKnowledge[];

@@ -1,7 +1,7 @@
-/** Voice models: what callers made from samples of a voice. The samples themselves are blobs. */
+/** Voice models that users created from voice samples. The samples are stored as blobs. */
 import { type Connection, type Model, Schema } from 'mongoose';
 
-/** One sample; its audio is the blob `voices/<model>/sample-<index>`. */
+/** A sample; its audio is the blob `voices/<model>/sample-<index>`. */
 export interface VoiceSample {
   title: string;
   text: string;
@@ -20,9 +20,9 @@ export interface VoiceDocument {
   languages: string[];
   samples: VoiceSample[];
   has_cover_image: boolean;
-  /** The engine's voice it is spoken with. */
+  /** The engine voice that speaks for this model. */
   engine_voice_id: string;
-  /** The engine made that voice from the samples; else it is one of its own. */
+  /** True if the engine cloned the voice from the samples; false if it is one of the engine's own. */
   is_cloned: boolean;
   task_count: number;
   created_at: Date;
