@@ -11,12 +11,12 @@ let routes: Route[];
 beforeAll(async () => {
   api = await openTestApi();
   user = await api.createUser();
-  // What the compatible surfaces take and answer is described by the vendors whose protocols they speak.
+  // The bodies and answers of the compatible surfaces are documented by the vendors of those protocols.
   routes = (await describedRoutes(api)).filter(({ path }) => !path.startsWith('/compat'));
 });
 afterAll(() => api.close());
 
-/** Something of everything an example refers to, by the name of its id. */
+/** Creates one of each resource an example refers to, keyed by the name of its id. */
 async function realThings(): Promise<Record<string, string>> {
   const create = async (url: string, body: object) =>
     (await api.request('POST', url, { key: user.key, body })).body;
@@ -43,7 +43,7 @@ describe('the description of the API', () => {
     for (const { name, example } of bodies) expect(Object.keys(example ?? {}), name).not.toEqual([]);
   });
 
-  it('has a name of its own for every route', async () => {
+  it('has a unique name for every route', async () => {
     const { paths } = (await api.request('GET', '/openapi.json')).body as {
       paths: Record<string, Record<string, { operationId: string }>>;
     };
@@ -63,7 +63,7 @@ describe('the description of the API', () => {
     expect(new Set(names).size).toBe(names.length);
   });
 
-  it('has one success of every route, with an example that is one', () => {
+  it('has one success response per route, with a valid example', () => {
     const isSuccess = (status: string) => status.startsWith('2');
     for (const { name, answers } of routes)
       expect([name, [...answers.keys()].filter(isSuccess).length]).toEqual([name, 1]);
@@ -91,7 +91,7 @@ describe('the description of the API', () => {
     return schema as Parameters<typeof z.fromJSONSchema>[0];
   };
 
-  it('describes the two forms of a 401: an error body for a bad key, nothing for none', async () => {
+  it('describes both forms of a 401: an error body for a bad key, no body for a missing key', async () => {
     const described = z.fromJSONSchema(schemaIn('GET /v1/agent/agents', '401', 'application/json'));
     const [bad, none] = [
       await api.request('GET', '/v1/agent/agents', { key: 'pk_nobody' }),
@@ -103,7 +103,7 @@ describe('the description of the API', () => {
     expect(described.safeParse({ other: 1 }).success).toBe(false);
   });
 
-  it('describes both forms of a call that is refused with 422', async () => {
+  it('describes both forms of a 422 for a refused call', async () => {
     const described = z.fromJSONSchema(schemaIn('POST /v1/agent/phone-calls', '422', 'application/json'));
     const entry = { type: 'missing', loc: ['body', 'agent_id'], msg: 'Field required', ctx: {}, in: 'body' };
     expect(described.safeParse([entry]).success).toBe(true);
@@ -113,7 +113,7 @@ describe('the description of the API', () => {
     expect(described.safeParse({ status: 422 }).success).toBe(false);
   });
 
-  it('describes streams of events and of lines as text, and sound as bytes', () => {
+  it('describes event and line streams as text, and audio as bytes', () => {
     const streams = routes.flatMap(({ answers }) =>
       [...answers.values()].flatMap((types) =>
         [...types].filter(([type]) => /event-stream|ndjson/.test(type)).map(([, { schema }]) => schema),
@@ -124,12 +124,12 @@ describe('the description of the API', () => {
     expect(schemaIn('POST /v1/tts', '200', 'audio/mpeg')).toEqual({ type: 'string', format: 'binary' });
   });
 
-  it("gives a wallet's package its _id, as its credit has one", async () => {
+  it("gives a wallet's package the same _id as its credit", async () => {
     const of = (path: string) => api.request('GET', `/wallet/${user.userId}/${path}`, { key: user.key });
     expect((await of('package')).body._id).toBe((await of('api-credit')).body._id);
   });
 
-  it('has no example of a body that is not accepted', async () => {
+  it('has only examples of bodies that are accepted', async () => {
     const real = await realThings();
     const withRealIds = (text: string) =>
       Object.entries(EXAMPLE_IDS).reduce(
@@ -146,7 +146,7 @@ describe('the description of the API', () => {
         key,
         ...(await encoded(type, JSON.parse(withRealIds(JSON.stringify(media.example))))),
       });
-      // The text that stands for a sound file is none: that much is refused.
+      // The text in place of an audio file is not audio, so a refusal for that reason is accepted.
       const isRefused = [400, 415, 422].includes(answer.status) && !/audio/i.test(answer.text);
       expect(isRefused, `${name} ${answer.status} ${answer.text}`).toBe(false);
     }

@@ -1,4 +1,4 @@
-/** Whom a request is taken to come from, and what only this machine may ask. */
+/** The client address of a request behind proxies, and routes that only this machine may use. */
 import { afterEach, describe, expect, it } from 'vitest';
 import type { TestUser } from './test-api.ts';
 import { openTestCalls, type TestCalls } from './test-calls.ts';
@@ -27,7 +27,7 @@ async function visit(agent_id: string, forwarded: string, remoteAddress = '10.0.
   ).statusCode;
 }
 
-describe('a visitor behind a proxy that appends', () => {
+describe('a visitor behind a proxy that appends to X-Forwarded-For', () => {
   it.each(['1', '10.0.0.0/8'])(
     'security 19: gets no limit of its own by a forged first entry, with TRUST_PROXY=%s',
     async (trustProxy) => {
@@ -38,7 +38,7 @@ describe('a visitor behind a proxy that appends', () => {
     },
   );
 
-  it('security 19: is not believed where it did not come by a proxy that is named', async () => {
+  it('security 19: is identified by its own address where the peer is no trusted proxy', async () => {
     const agentId = await openAgent('10.0.0.0/8');
     expect(await visit(agentId, '203.0.113.5', '192.0.2.1')).toBe(201);
     expect(await visit(agentId, '203.0.113.6', '192.0.2.1')).toBe(429);
@@ -49,7 +49,7 @@ describe('/metrics', () => {
   const metrics = async (headers: Record<string, string>, remoteAddress: string) =>
     (await api.app.inject({ method: 'GET', url: '/metrics', headers, remoteAddress })).statusCode;
 
-  it('security 21: without a token it answers this machine, and nobody who came through a proxy', async () => {
+  it('security 21: without a token answers this machine only, and no proxied request', async () => {
     api = await openTestCalls();
     expect(await metrics({}, '127.0.0.1')).toBe(200);
     expect(await metrics({}, '::ffff:127.0.0.1')).toBe(200);
@@ -58,7 +58,7 @@ describe('/metrics', () => {
       expect(await metrics({ [header]: '127.0.0.1' }, '127.0.0.1')).toBe(401);
   });
 
-  it('security 21: with a token it answers whoever has it', async () => {
+  it('security 21: with a token answers every client that has it', async () => {
     api = await openTestCalls({ METRICS_TOKEN: 'scraper-secret' });
     expect(await metrics({ authorization: 'Bearer scraper-secret' }, '203.0.113.5')).toBe(200);
     expect(await metrics({ authorization: 'Bearer scraper-secreT' }, '203.0.113.5')).toBe(401);

@@ -14,7 +14,7 @@ let api: TestApi;
 let app: ApiServer;
 let dist: string;
 
-/** Writes a file as the build does: with its compressed forms beside it. */
+/** Writes a file as the build does, with its compressed forms beside it. */
 function build(path: string, content: string): void {
   writeFileSync(join(dist, path), content);
   writeFileSync(join(dist, `${path}.br`), brotliCompressSync(content));
@@ -52,7 +52,7 @@ describe('built files', () => {
     '/',
     '/console',
     '/console/calls/0123',
-  ])('%s goes out in the best form its reader takes', async (url) => {
+  ])('%s is sent in the best encoding the client accepts', async (url) => {
     const content = url.endsWith('.js') ? SCRIPT : PAGE;
     const type = url.endsWith('.js') ? 'application/javascript; charset=utf-8' : 'text/html; charset=utf-8';
     for (const [accepts, encoding, read] of [
@@ -72,7 +72,7 @@ describe('built files', () => {
     }
   });
 
-  it('each form has an ETag of its own, and is not sent again to whoever has it', async () => {
+  it('each encoding has its own ETag, and is not sent again to a client that has it', async () => {
     const accepts = { 'accept-encoding': 'br' };
     const [plain, packed] = [await ask('/widget.js'), await ask('/widget.js', accepts)];
     expect(packed.headers.etag).not.toBe(plain.headers.etag);
@@ -87,7 +87,7 @@ describe('built files', () => {
     expect(otherForm.statusCode).toBe(200);
   });
 
-  it('a name with a hash is kept for ever, the widget for minutes, every other name is asked for again', async () => {
+  it('hashed names are cached for ever, the widget for minutes, and other names are revalidated', async () => {
     const cached = async (url: string) => (await ask(url)).headers['cache-control'];
     expect(await cached('/assets/app-1.js')).toBe('public, max-age=31536000, immutable');
     expect(await cached('/widget.js')).toBe('public, max-age=300');
@@ -95,7 +95,7 @@ describe('built files', () => {
       expect(await cached(url), url).toBe('public, max-age=0');
   });
 
-  it('HEAD says what GET would, without the body', async () => {
+  it('HEAD answers the headers of GET without the body', async () => {
     for (const url of ['/widget.js', '/assets/app-1.js', '/'])
       for (const headers of [{}, { 'accept-encoding': 'br' }]) {
         const [got, head] = [await ask(url, headers), await ask(url, headers, 'HEAD')];
@@ -113,7 +113,7 @@ describe('built files', () => {
       }
   });
 
-  it('whoever asks for a part gets all of it', async () => {
+  it('a range request gets the whole file', async () => {
     const answer = await ask('/widget.js', { 'accept-encoding': 'gzip', range: 'bytes=4-9' });
     expect([answer.statusCode, answer.headers['content-range'], answer.headers['accept-ranges']]).toEqual([
       200,
@@ -123,7 +123,7 @@ describe('built files', () => {
     expect(gunzipSync(answer.rawPayload).toString()).toBe(SCRIPT);
   });
 
-  it('what was built in one form only goes out in that', async () => {
+  it('a file built in one encoding is sent in that one only', async () => {
     const icon = await ask('/icon.svg', { 'accept-encoding': 'br, gzip' });
     expect([icon.statusCode, icon.headers['content-encoding'], icon.headers['content-type']]).toEqual([
       200,

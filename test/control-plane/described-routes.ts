@@ -1,7 +1,7 @@
-/** The routes of the API as `/openapi.json` describes them, for tests that go over all of them. */
+/** The routes of the API as `/openapi.json` describes them, for tests that cover all of them. */
 import type { TestApi } from './test-api.ts';
 
-/** Methods of described routes. */
+/** HTTP methods of described routes. */
 export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
 
 /** A body or an answer of one content type. */
@@ -22,12 +22,12 @@ export interface Route {
   readonly name: string;
   readonly method: Method;
   readonly path: string;
-  /** Its address with ids that name nothing. */
+  /** Its path with ids that do not exist. */
   readonly url: string;
-  /** `none` where it takes no key, `optional` where it takes one or none. */
+  /** `none` if it takes no key, `optional` if the key is optional. */
   readonly access: 'key' | 'operator' | 'optional' | 'none';
   readonly bodies: ReadonlyMap<string, Media>;
-  /** Successes and refusals by status; nothing where there is no body. */
+  /** Successes and refusals by status; the inner map is empty where there is no body. */
   readonly answers: ReadonlyMap<string, ReadonlyMap<string, Media>>;
   readonly parameters: readonly Parameter[];
 }
@@ -39,10 +39,10 @@ interface Operation {
   readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, Media>> }>>;
 }
 
-/** An event stream: only its refusals are answers that end. */
+/** An event stream: its success response never ends, only its refusals do. */
 export const ENDLESS = 'GET /v1/agent/events';
 
-/** What an API describes. */
+/** An OpenAPI description. */
 export interface Description {
   readonly paths: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 }
@@ -89,7 +89,7 @@ function accessOf(path: string, security: readonly object[] | undefined): Route[
   return security ? 'optional' : 'key';
 }
 
-/** A body as the request that carries it: JSON, or a form whose files are given as text. */
+/** Encodes a body for a request: as JSON, or as a form whose files are given as text. */
 export async function encoded(
   type: string,
   body: object,

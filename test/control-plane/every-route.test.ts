@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { describedRoutes, ENDLESS, encoded, type Route } from './described-routes.ts';
 import { openTestApi, type TestApi, type TestUser } from './test-api.ts';
 
-/** What needs beta access. */
+/** Routes that need beta access. */
 const BETA = new Set([
   'POST /v1/agent/agents',
   'POST /v1/agent/agents/{agent_id}/preview-sessions',
@@ -15,14 +15,14 @@ const BETA = new Set([
   'POST /v1/agent/tests',
   'POST /v1/agent/tools',
 ]);
-/** A body or none. */
+/** Routes whose body is optional. */
 const BODY_OR_NONE = new Set([
   'POST /v1/agent/agents/{agent_id}/preview-sessions',
   'POST /v1/agent/agents/{agent_id}/publish',
   'POST /v1/agent/agents/{agent_id}/tests/run',
   'POST /v1/agent/sessions/{session_id}/participants',
 ]);
-/** Authenticated by something else than a key: a session's token, a signed address. */
+/** Routes authenticated without a key: by a session's token or a signed address. */
 const OTHER_CREDENTIALS = new Set([
   'POST /v1/agent/sessions/{session_id}/webrtc',
   'POST /v1/agent/sessions/{session_id}/participants/{participant_id}/webrtc',
@@ -45,12 +45,12 @@ beforeAll(async () => {
   api = await openTestApi();
   user = await api.createUser();
   outsider = await api.createUser({ beta_access: false });
-  // The compatible surfaces refuse in the form of the protocols they speak.
+  // The compatible surfaces refuse in the form of their protocols.
   routes = (await describedRoutes(api)).filter(({ path }) => !path.startsWith('/compat'));
 });
 afterAll(() => api.close());
 
-/** A key that gets past everything a route asks of keys. */
+/** A key that passes every check of the route. */
 function goodKey(route: Route): string {
   return route.access === 'operator' ? api.rootKey : user.key;
 }
@@ -59,7 +59,7 @@ const jsonRoutes = () =>
   routes.filter((route) => route.bodies.has('application/json') && route.access !== 'none');
 const keyed = () => routes.filter((route) => route.access === 'key' || route.access === 'operator');
 
-/** A JSON null is a value there, and no missing body. */
+/** A JSON null is a value for these routes, not a missing body. */
 function takesNull(route: Route): boolean {
   return !BODY_OR_NONE.has(route.name) && !route.bodies.has('multipart/form-data');
 }
@@ -68,7 +68,7 @@ function hasQuery(route: Route, name: string): boolean {
   return route.parameters.some((parameter) => parameter.in === 'query' && parameter.name === name);
 }
 
-/** Sends the example of a route's body, or nothing where it takes none. */
+/** Sends the example of a route's body, or no body where it takes none. */
 async function sendExample(route: Route) {
   const [body] = route.bodies;
   return api.request(route.method, route.url, {
@@ -85,7 +85,7 @@ describe('"Order of checks" on every route', () => {
     );
   });
 
-  it('a missing or malformed Authorization is a bare 401 before anything else is looked at', async () => {
+  it('a missing or malformed Authorization is a bare 401 before any other check', async () => {
     for (const route of keyed()) {
       for (const authorization of [undefined, 'Basic abc', 'Bearer ', 'Bearer a b', user.key]) {
         const headers = {
@@ -131,7 +131,7 @@ describe('"Order of checks" on every route', () => {
     }
   });
 
-  it('without beta access creation is a 403 before the body is looked at, and nothing else is refused', async () => {
+  it('without beta access, creation is a 403 before body checks, and other routes still work', async () => {
     for (const route of routes.filter(
       ({ access, name }) => access !== 'none' && access !== 'operator' && name !== ENDLESS,
     )) {
@@ -144,7 +144,7 @@ describe('"Order of checks" on every route', () => {
     }
   });
 
-  it('the operator’s routes are 403 for every other key before the body is looked at', async () => {
+  it('operator routes are 403 for every other key before the body is checked', async () => {
     const operators = routes.filter(({ access }) => access === 'operator');
     expect(operators.length).toBeGreaterThanOrEqual(8);
     for (const route of operators) {
@@ -156,7 +156,7 @@ describe('"Order of checks" on every route', () => {
     }
   });
 
-  it('a missing body or a wrong Content-Type is a bare 415, unless the body may be absent', async () => {
+  it('a missing body or a wrong Content-Type is a bare 415, unless the body is optional', async () => {
     for (const route of routes.filter(({ bodies, access }) => bodies.size > 0 && access !== 'none')) {
       const wrong = { raw: 'x', headers: { 'content-type': 'text/plain' } };
       for (const request of [{}, { raw: '', headers: { 'content-type': 'application/json' } }, wrong]) {
@@ -169,7 +169,7 @@ describe('"Order of checks" on every route', () => {
     }
   });
 
-  it('"Bodies" nothing is no body, whatever type it is said to be of', async () => {
+  it('"Bodies" an empty body is no body, whatever its content type', async () => {
     const headers = { 'content-type': 'application/x-www-form-urlencoded', 'content-length': '0' };
     const bodyless = routes.filter(
       ({ name }) => BODY_OR_NONE.has(name) || /^(POST .*\/(end|analysis)|DELETE .*)$/.test(name),
@@ -181,7 +181,7 @@ describe('"Order of checks" on every route', () => {
     }
   });
 
-  it('invalid JSON is a 400 with its message before fields and resources are looked at', async () => {
+  it('invalid JSON is a 400 with its message before fields and resources are checked', async () => {
     for (const route of jsonRoutes()) {
       for (const raw of ['{', '[1,', '{"name":"a",}', "{'name':1}", 'nonsense']) {
         const answer = await api.request(route.method, route.url, {
@@ -197,7 +197,7 @@ describe('"Order of checks" on every route', () => {
     }
   });
 
-  it('an unknown field is a 422 list before the resource is looked for, and neither its value nor an odd name comes back', async () => {
+  it('an unknown field is a 422 list before the resource lookup, without its value or an odd name', async () => {
     for (const route of jsonRoutes()) {
       const example = route.bodies.get('application/json')?.example as object;
       for (const body of [
@@ -218,7 +218,7 @@ describe('"Order of checks" on every route', () => {
     }
   });
 
-  it('a body that is no object is a 422 of the body', async () => {
+  it('a body that is not an object is a 422 of the body', async () => {
     for (const route of jsonRoutes()) {
       for (const body of [[], 'text', 7, true, ...(takesNull(route) ? [null] : [])]) {
         const answer = await api.request(route.method, route.url, { key: goodKey(route), body });
@@ -242,7 +242,7 @@ describe('"Order of checks" on every route', () => {
     }
   });
 
-  it('what is missing is a 404 with one and the same body', async () => {
+  it('missing resources are 404, always with the same body', async () => {
     let counted = 0;
     for (const route of routes.filter(({ path, access }) => path.includes('{') && access !== 'none')) {
       const answer = await sendExample(route);
@@ -255,7 +255,7 @@ describe('"Order of checks" on every route', () => {
     expect(counted).toBeGreaterThan(30);
   });
 
-  it('every list refuses page with cursor, a broken cursor and a page beyond 100000 rows', async () => {
+  it('every list refuses page with cursor, an invalid cursor and a page beyond 100000 rows', async () => {
     const lists = routes.filter((route) => hasQuery(route, 'cursor') && !route.path.includes('{'));
     expect(lists.length).toBeGreaterThanOrEqual(8);
     for (const { url, name } of lists) {

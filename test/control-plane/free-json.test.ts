@@ -1,4 +1,4 @@
-/** Free JSON of tenants and visitors, through the API and back, whatever its keys are called. */
+/** Free JSON of tenants and visitors round-trips through the API, whatever its keys. */
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { buildIndexes, defineModels } from '#control-plane/platform/store/models.ts';
@@ -53,7 +53,7 @@ const odd = fc.letrec<{ value: unknown; object: Record<string, unknown> }>((tie)
   ),
   object: fc.dictionary(key, tie('value'), { maxKeys: 4, noNullPrototype: true }),
 }));
-/** The two that a driver makes a reference of. */
+/** `$ref` with `$id` is an object the driver would treat as a reference. */
 const object = fc.oneof(
   odd.object,
   odd.value.map((id) => ({ $ref: 'x', $id: id })),
@@ -64,7 +64,7 @@ const scalars = fc.dictionary(fc.oneof(key, fc.stringMatching(/^[a-z]{1,6}$/)), 
   maxKeys: 3,
   noNullPrototype: true,
 });
-/** As JSON carries it: without −0. */
+/** The value as JSON carries it: without −0. */
 const sent = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
 
 onEveryDatabase('free JSON', (database) => {
@@ -74,7 +74,7 @@ onEveryDatabase('free JSON', (database) => {
   const ask = (method: 'GET' | 'POST' | 'PUT' | 'PATCH', path: string, body?: unknown) =>
     api.request(method, `/v1/agent/${path}`, { key: user.key, ...(body === undefined ? {} : { body }) });
 
-  /** Sends what the arbitrary makes: 422, or 2xx and the same when it is read again. */
+  /** Sends the arbitrary's values: each is refused with 422, or accepted and read back unchanged. */
   async function comesBack<T>(
     values: fc.Arbitrary<T>,
     send: (value: T) => Promise<{ status: number; read(): Promise<unknown> }>,
@@ -114,7 +114,7 @@ onEveryDatabase('free JSON', (database) => {
   });
   afterAll(() => api.close());
 
-  it('store 1: metadata of a session comes back as it was sent, in its detail and in the list', async () => {
+  it('store 1: session metadata round-trips unchanged in the detail and in the list', async () => {
     await comesBack(object, async (metadata) => {
       const created = await ask('POST', 'sessions', { agent_id: agentId, metadata });
       return {
@@ -140,7 +140,7 @@ onEveryDatabase('free JSON', (database) => {
     expect(body.sessions[0].metadata).toEqual({ $ref: 'x', $id: 1 });
   });
 
-  it('store 1: metadata that an earlier version stored as an object is read as before, a reference included', async () => {
+  it('store 1: metadata stored as an object by an earlier version is still read, references included', async () => {
     const created = await ask('POST', 'sessions', { agent_id: agentId, metadata: {} });
     const read = async (metadata: object) => {
       await api.context.models.sessions.collection.updateOne({ _id: created.body.session_id } as object, [
@@ -152,14 +152,14 @@ onEveryDatabase('free JSON', (database) => {
     expect(await read({ $ref: 'x', $id: 1 })).toEqual({ $ref: 'x', $id: 1 });
   });
 
-  it('store 1: values of variables reach the call as they were sent', async () => {
+  it('store 1: variable values reach the call unchanged', async () => {
     await comesBack(scalars, async (dynamic_variables) => {
       const { status } = await ask('POST', 'sessions', { agent_id: agentId, dynamic_variables });
       return { status, read: async () => api.dispatch.plans.at(-1)?.plan.variables };
     });
   });
 
-  it('store 1: default variables of an agent come back as they were sent', async () => {
+  it('store 1: an agent’s default variables round-trip unchanged', async () => {
     await comesBack(scalars, async (defaults) => {
       const { status } = await ask('PATCH', `agents/${agentId}/config`, { variables: { defaults } });
       return {
@@ -169,7 +169,7 @@ onEveryDatabase('free JSON', (database) => {
     });
   });
 
-  it('store 1: headers and mock responses of a tool come back as they were sent', async () => {
+  it('store 1: a tool’s headers and mock responses round-trip unchanged', async () => {
     await comesBack(fc.record({ name: key, value: text, body: text }), async ({ name, value, body }) => {
       const created = await ask('POST', 'tools', {
         name: 'look up',
@@ -191,7 +191,7 @@ onEveryDatabase('free JSON', (database) => {
     });
   });
 
-  it('store 1: fixtures of a test come back as they were sent', async () => {
+  it('store 1: a test’s fixtures round-trip unchanged', async () => {
     const fixtures = fc.record({
       result: fc.oneof(object, odd.value),
       params: fc.dictionary(
@@ -221,7 +221,7 @@ onEveryDatabase('free JSON', (database) => {
     });
   });
 
-  it('store 1: headers of calls that leave by an imported number come back as they were sent', async () => {
+  it('store 1: the termination headers of an imported number round-trip unchanged', async () => {
     let next = 15550200000;
     const names = fc.oneof(key, fc.constantFrom('X-Order', 'x-__proto__', 'X-constructor', 'X-$ref'));
     await comesBack(
@@ -242,7 +242,7 @@ onEveryDatabase('free JSON', (database) => {
     );
   });
 
-  it('store 1: metadata of a batch comes back as it was sent, and a key called __proto__ in its file is refused', async () => {
+  it('store 1: batch metadata round-trips unchanged, and a __proto__ key in its file is refused', async () => {
     const number = await ask('POST', 'phone-numbers', {
       provider: 'sip',
       phone_number: '+15550299999',
@@ -272,7 +272,7 @@ onEveryDatabase('free JSON', (database) => {
   });
 
   it.each(['metadata', 'llm_extra_body'])(
-    'store 1: %s nested a hundred thousand levels deep is refused',
+    'store 1: %s nested 100,000 levels deep is refused',
     async (field) => {
       const raw = `{"agent_id":"${agentId}","${field}":{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}}`;
       expect((await api.request('POST', '/v1/agent/sessions', { key: user.key, raw })).status).toBe(422);

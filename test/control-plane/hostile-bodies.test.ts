@@ -5,10 +5,10 @@ import { openTestApi, type TestApi, type TestUser } from './test-api.ts';
 let api: TestApi;
 let user: TestUser;
 let routes: { method: 'POST' | 'PATCH' | 'PUT'; url: string; fields: string[] }[];
-/** Stands in every generated body: no refusal may repeat it. */
+/** Appears in every generated body; no refusal may repeat it. */
 const MARK = 'sk-planted-5f3a';
 
-/** Every object of a JSON schema, for the names of its fields. */
+/** The field names of every object in a JSON schema. */
 function fieldNames(schema: unknown): string[] {
   if (typeof schema !== 'object' || schema === null) return [];
   const own =
@@ -63,7 +63,7 @@ beforeAll(async () => {
 afterAll(() => api.close());
 
 describe('every JSON route', () => {
-  it('answers any body with less than 500 and never repeats what was sent', async () => {
+  it('answers any body with a status below 500 and never repeats its content', async () => {
     expect(routes.length).toBeGreaterThanOrEqual(9);
     const leaf = fc.oneof(
       fc.constantFrom(
@@ -107,7 +107,7 @@ describe('every JSON route', () => {
       await fc.assert(
         fc.asyncProperty(bodyOf(fields), async (body) => {
           const { status, text } = await api.request(method, url, { key: user.key, body });
-          // 502 is the test catalogue refusing a number it does not have.
+          // 502 is the answer when the test catalogue does not have the requested number.
           expect(status === 502 || status < 500, `${method} ${url} ${status} ${JSON.stringify(body)}`).toBe(
             true,
           );

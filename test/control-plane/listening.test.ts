@@ -23,8 +23,8 @@ afterAll(async () => {
   await api.close();
 });
 
-describe('a control plane that listens', () => {
-  it('on port 0 takes a free one, and the demo agent follows its address', async () => {
+describe('a listening control plane', () => {
+  it('binds a free port for port 0, and updates the demo agent’s address', async () => {
     expect(controlPlane.port).toBe(boundPort);
     const answer = await fetch(
       `http://127.0.0.1:${boundPort}/v1/agent/agents/${controlPlane.seeded.demoAgentId}`,
@@ -43,7 +43,7 @@ describe('a control plane that listens', () => {
     'GARBAGE\r\n\r\n',
     'GET / HTTP/1.1\r\nContent-Length: -1\r\n\r\n',
     `GET / HTTP/1.1\r\nX: ${'y'.repeat(40_000)}\r\n\r\n`,
-  ])('answers bytes that are not HTTP and goes on', async (bytes) => {
+  ])('answers bytes that are not HTTP and keeps running', async (bytes) => {
     const answer = await new Promise<string>((resolve, reject) => {
       let text = '';
       const socket = connect(boundPort, '127.0.0.1', () => socket.write(bytes));
@@ -57,7 +57,7 @@ describe('a control plane that listens', () => {
     expect((await fetch(`http://127.0.0.1:${boundPort}/healthz`)).status).toBe(200);
   });
 
-  it('a POST without body or content type is a bare 415 on the wire', async () => {
+  it('answers a bare 415 to a POST without body or content type on the wire', async () => {
     const answer = await fetch(`http://127.0.0.1:${boundPort}/v1/agent/agents`, {
       method: 'POST',
       headers: { authorization: `Bearer ${api.rootKey}` },
@@ -73,7 +73,7 @@ describe('a control plane that listens', () => {
     expect(published.status).toBe(200);
   });
 
-  it('closes twice without harm', async () => {
+  it('can be closed twice', async () => {
     await controlPlane.close();
     await controlPlane.close();
     await expect(fetch(`http://127.0.0.1:${boundPort}/healthz`)).rejects.toThrow();

@@ -27,7 +27,7 @@ async function site() {
 }
 
 describe('health', () => {
-  it('/healthz serves at once, /readyz needs a worker', async () => {
+  it('/healthz is ready at once, /readyz needs a worker', async () => {
     expect((await api.request('GET', '/healthz')).status).toBe(200);
     expect((await api.request('GET', '/readyz')).status).toBe(503);
     hasWorker = true;
@@ -38,7 +38,7 @@ describe('health', () => {
     });
   });
 
-  it('/metrics tells requests by route pattern, never by address', async () => {
+  it('/metrics labels requests by route pattern, never by address', async () => {
     await api.request('GET', '/v1/agent/agents/some-private-id', { key: api.rootKey });
     const { status, text } = await api.request('GET', '/metrics');
     expect(status).toBe(200);
@@ -50,7 +50,7 @@ describe('health', () => {
 });
 
 describe('the site', () => {
-  it('says what to do while nothing is built', async () => {
+  it('explains what to do while it is not built', async () => {
     const app = await site();
     const page = await app.inject('/');
     expect(page.statusCode).toBe(200);
@@ -88,7 +88,7 @@ describe('the site', () => {
     await app.close();
   });
 
-  it('security 25: the console connects to the product and its rooms only, and runs nothing but its own scripts', async () => {
+  it('security 25: the console connects to Parley and its rooms only, and runs only its own scripts', async () => {
     mkdirSync(join(dist, 'console'), { recursive: true });
     writeFileSync(join(dist, 'console', 'index.html'), '<!doctype html><title>Console</title>');
     const settings = { ...api.context.settings, LIVEKIT_URL: 'wss://rooms.example.com' };

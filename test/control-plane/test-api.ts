@@ -1,6 +1,6 @@
 /**
- * The API over the embedded database, for tests: real routes, real store, real ledger; requests by injection,
- * no socket.
+ * The API over the embedded database, for tests: real routes, store and ledger; requests are injected without
+ * a socket.
  */
 import { randomBytes } from 'node:crypto';
 import { systemClock } from '#base/clock.ts';
@@ -28,7 +28,7 @@ import { createTestCatalogue } from '#telephony/carriers/test-catalogue.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 import { openTestStore, type TestStore } from './test-store.ts';
 
-/** A response, its body parsed. */
+/** A response with its parsed body. */
 export interface TestResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -37,16 +37,16 @@ export interface TestResponse {
   readonly text: string;
 }
 
-/** What a request carries. */
+/** The options of a request. */
 interface TestRequest {
   readonly key?: string;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Sent as it is, instead of `body`. */
+  /** Sent verbatim instead of `body`. */
   readonly raw?: string | Buffer;
 }
 
-/** An account made through the operator's routes. */
+/** An account created through the operator's routes. */
 export interface TestUser {
   readonly userId: string;
   readonly teamId: string;
@@ -69,7 +69,7 @@ export interface TestApi {
   close(): Promise<void>;
 }
 
-/** What names resolve to; every other one is somewhere on the public internet. */
+/** DNS results by name; other names resolve to a public address. */
 const ADDRESSES: Readonly<Record<string, string>> = {
   'private.example.com': '10.0.0.1',
   'trunk.example.com': '93.184.215.77',
@@ -77,7 +77,7 @@ const ADDRESSES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Opens the API with these settings over the defaults, and over this store, which it then closes; names under
+ * Opens the API with these settings over the defaults. It closes a given store with it. Names under
  * `.example.com` resolve to a public address, `private.example.com` to a private one.
  */
 export async function openTestApi(
@@ -85,7 +85,7 @@ export async function openTestApi(
   over: Partial<Context> = {},
   stored?: Omit<TestStore, 'dataDir'>,
 ): Promise<TestApi> {
-  // No turns and no pace: while a clock stands still whoever waits for it would wait for ever.
+  // Turns and paces are disabled: with a clock that stands still, a request would wait for ever.
   const settings = readSettings({
     DATA_DIR: '/nonexistent',
     LIMIT_REQUESTS: 'none',

@@ -1,6 +1,6 @@
 /**
- * The API with everything calls need, for tests: real store, ledger, outbox and routes; workers pretended,
- * time under control.
+ * The API with all that calls need, for tests: real store, ledger, outbox and routes; simulated workers and a
+ * manual clock.
  */
 
 import { createReportSink } from '#control-plane/calls/settlement/settle-call.ts';
@@ -12,7 +12,7 @@ import { FakeDispatch } from '#test/fakes/fake-dispatch.ts';
 import { openTestApi, type TestApi, type TestUser } from './test-api.ts';
 import type { TestStore } from './test-store.ts';
 
-/** The API under test, with what stands in for its workers. */
+/** The API under test, with a stand-in for its workers. */
 export interface TestCalls extends TestApi {
   readonly dispatch: FakeDispatch;
   readonly sink: ReportSink;
@@ -23,17 +23,17 @@ export interface TestCalls extends TestApi {
     profile?: Record<string, unknown>,
   ): Promise<string>;
   /**
-   * Sends the next report of a session's current epoch, as its worker would, or another one that holds the
-   * worker's spool.
+   * Sends the next report of a session's current epoch, from its own worker or from another one that holds
+   * its spool.
    */
   report(sessionId: string, report: DurableReport, instanceId?: string): Promise<ReportOutcome>;
-  /** Balance of a user's wallet in micro-dollars. */
+  /** A user's balance in micro-dollars. */
   balance(userId: string): Promise<number>;
-  /** Wall time as reports write it, `ms` from now. */
+  /** Wall time in the format of reports, `ms` from now. */
   at(ms?: number): string;
 }
 
-/** Opens it with these settings over the defaults. */
+/** Opens the API with these settings over the defaults. */
 export async function openTestCalls(
   environment: Record<string, string> = {},
   over: Partial<Context> = {},

@@ -1,4 +1,4 @@
-/** The product's models over an embedded database of their own, for tests. */
+/** The models over their own embedded database, for tests. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,17 +15,17 @@ export interface TestStore {
   close(): Promise<void>;
 }
 
-/** Opens an empty store in a directory of its own, with every index built. */
+/** Opens an empty store in its own directory, with every index built. */
 export async function openTestStore(): Promise<TestStore> {
   const dataDir = mkdtempSync(join(tmpdir(), 'parley-store-'));
   const database = await openDatabase({
     mongodbUrl: undefined,
     dataDir,
-    // The database is the only part of a test that waits in real time.
+    // The database is the only part of a test that uses real time.
     clock: systemClock,
     logger: createLogger({ level: 'silent', name: 'test' }),
-    // What a test writes is dated by its own clock, which stands long past for the machine's: a sweep in
-    // between would take it for expired.
+    // A test dates its documents by its own clock, which is far in the past for the machine: a TTL sweep
+    // would expire them.
     expiryMs: 24 * 60 * 60 * 1_000,
     onFatal: (error) => {
       throw error;

@@ -14,7 +14,7 @@ import { toWav } from '#media/speech/wav.ts';
 import { type OpenaiServer, startOpenaiServer } from '#test/fakes/openai-server.ts';
 import { type Product, startProduct } from './product.ts';
 
-// Threads start and engines warm up: a loaded machine may take its time.
+// Threads start and engines warm up, which takes time on a loaded machine.
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 120_000 });
 
 const HEARD = 'I would like to book a table.';

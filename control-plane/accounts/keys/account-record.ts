@@ -1,4 +1,4 @@
-/** An account as the API shows it: to the operator, and to itself. */
+/** An account as the API returns it, to the operator and to the account itself. */
 import { z } from 'zod';
 import type { UserDocument } from '../../platform/store/models/user-model.ts';
 import { limitFields, toLimitRecord } from '../limits/limit-record.ts';
@@ -15,7 +15,7 @@ export const accountRecord = z.object({
   ...limitFields,
 });
 
-/** Shows an account. */
+/** Converts a user document to the account record. */
 export function toAccountRecord(user: UserDocument): z.output<typeof accountRecord> {
   const { _id, name, team_id, workspace_id, beta_access, phone_number_limit, outbound_enabled } = user;
   return {

@@ -1,4 +1,4 @@
-/** `GET /v1/account`: whose key this is, and what the account may do. */
+/** `GET /v1/account`: the account a key belongs to and its permissions. */
 
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
@@ -10,14 +10,14 @@ import { isLowCredit } from '../wallet/low-credit.ts';
 import { accountRecord, toAccountRecord } from './account-record.ts';
 
 const ownAccount = accountRecord.extend({
-  /** The operator's own key: the `/admin` routes are open to it. */
+  /** True for the operator's key, which may use the `/admin` routes. */
   is_operator: z.boolean(),
   key_id: z.string(),
-  /** The wallet has less than a dollar left. */
+  /** The wallet balance is below one dollar. */
   low_credit: z.boolean(),
 });
 
-/** Registers the route of a caller's own account. */
+/** Registers the route that returns the caller's own account. */
 export function registerAccountRoutes(app: ApiServer, context: Context): void {
   app.get(
     '/v1/account',

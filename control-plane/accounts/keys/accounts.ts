@@ -1,6 +1,6 @@
 /**
- * Accounts and their keys: a user gets a team, a workspace and a wallet of its own; of a key only the hash is
- * kept.
+ * Accounts and their keys. Each user gets its own team, workspace and wallet. Only the hash of a key is
+ * stored.
  */
 import { randomBytes } from 'node:crypto';
 import { type Context, newId, now } from '../../platform/context.ts';
@@ -9,7 +9,7 @@ import type { KeyDocument } from '../../platform/store/models/key-model.ts';
 import type { UserDocument } from '../../platform/store/models/user-model.ts';
 import { withinQuota } from '../limits/quotas.ts';
 
-/** What a new account is given. */
+/** Settings of a new account. */
 export interface NewAccount {
   readonly name: string;
   readonly creditMicros: number;
@@ -17,10 +17,10 @@ export interface NewAccount {
   readonly phoneNumberLimit: number;
 }
 
-/** Ledger key of the credit an account starts with. */
+/** Ledger key of an account's starting credit. */
 export const START_KEY = 'start';
 
-/** Creates a user with its wallet and a first key, which is shown only now. */
+/** Creates a user with a wallet and a first key. The key is returned only here. */
 export async function createAccount(
   context: Context,
   account: NewAccount,
@@ -42,12 +42,12 @@ export async function createAccount(
   return { user, apiKey };
 }
 
-/** Posts the credit an account starts with; repeated, it changes nothing. */
+/** Posts an account's starting credit. Idempotent. */
 export async function postStartingCredit(context: Context, userId: string, micros: number): Promise<void> {
   await context.ledger.post({ userId, key: START_KEY, kind: 'top_up', amountMicros: micros });
 }
 
-/** Creates a key of a user; `apiKey` is shown only now. Throws `quota_reached`. */
+/** Creates a key for a user. `apiKey` is returned only here. Throws `quota_reached`. */
 export async function createKey(
   context: Context,
   userId: string,
@@ -70,7 +70,7 @@ export async function createKey(
   return { keyId, apiKey };
 }
 
-/** Keys of a user, newest first. */
+/** Lists a user's keys, newest first. */
 export async function listKeys(context: Context, userId: string): Promise<KeyDocument[]> {
   return context.models.keys
     .find({ user_id: userId })

@@ -1,4 +1,4 @@
-/** API keys as callers ask for them and as the API shows them. */
+/** API keys: request fields and API representation. */
 import { z } from 'zod';
 import type { KeyDocument } from '../../platform/store/models/key-model.ts';
 
@@ -8,10 +8,10 @@ export const newKeyFields = {
   expires_at: z.iso.datetime({ offset: true }).nullable().default(null),
 };
 
-/** Answer to the creation of a key: the only time it is shown. */
+/** Response to the creation of a key; the only time the key is returned. */
 export const createdKey = z.object({ key_id: z.string(), api_key: z.string() });
 
-/** A key as listed. */
+/** A key as it appears in lists. */
 const keyRecord = z.object({
   key_id: z.string(),
   name: z.string(),
@@ -22,7 +22,7 @@ const keyRecord = z.object({
 /** A list of keys. */
 export const keyList = z.object({ keys: z.array(keyRecord) });
 
-/** Shows keys. */
+/** Converts key documents to the key list. */
 export function toKeyList(keys: readonly KeyDocument[]): z.output<typeof keyList> {
   return {
     keys: keys.map((key) => ({
@@ -34,7 +34,7 @@ export function toKeyList(keys: readonly KeyDocument[]): z.output<typeof keyList
   };
 }
 
-/** When a key expires, from its field. */
+/** Parses the expiry field of a key. */
 export function expiryOf(text: string | null): Date | null {
   return text === null ? null : new Date(text);
 }

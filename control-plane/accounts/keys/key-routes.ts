@@ -1,4 +1,4 @@
-/** Keys of one's own. */
+/** Routes for the caller's own keys. */
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
 import type { Context } from '../../platform/context.ts';
@@ -8,7 +8,7 @@ import { leavingQuota } from '../limits/quotas.ts';
 import { createKey, listKeys } from './accounts.ts';
 import { createdKey, expiryOf, keyList, newKeyFields, toKeyList } from './key-record.ts';
 
-/** Registers the routes of a caller's own keys. */
+/** Registers the routes for the caller's own keys. */
 export function registerKeyRoutes(app: ApiServer, context: Context): void {
   app.post(
     '/v1/keys',
@@ -33,7 +33,7 @@ export function registerKeyRoutes(app: ApiServer, context: Context): void {
       schema: { tags: ['keys'], params: z.object({ key_id: z.string() }), response: { 204: z.undefined() } },
     },
     async (request, reply) => {
-      // The operator's own key comes from the settings and goes with them.
+      // The operator's own key is defined in the settings and can only be removed there.
       const [id, owner] = [request.params.key_id, callerOf(request).userId];
       await leavingQuota(context, { kind: 'keys', owner, id }, async () => {
         const { deletedCount } = await context.models.keys.deleteOne({

@@ -1,19 +1,16 @@
-/**
- * Spend guards as callers write them and as the API shows them: dollars as text outside, micro-dollars
- * inside.
- */
+/** Spend limits in requests and responses. The API uses dollar strings; the store uses micro-dollars. */
 import { z } from 'zod';
 import { formatMoney, parseMoney } from '#base/money.ts';
 import type { SpendLimits } from '../../platform/store/models/user-model.ts';
 import { amount } from '../wallet/wallet-record.ts';
 
-/** The fields; null is no limit. */
+/** Limit fields; null means no limit. */
 export const limitFields = {
   daily_cap: amount.nullable(),
   concurrent_calls: z.number().int().min(0).max(100_000).nullable(),
 };
 
-/** The limits given, as stored; what is absent stays absent. */
+/** Converts the given limits to their stored form; omitted limits stay omitted. */
 export function toStoredLimits(given: {
   daily_cap?: string | null | undefined;
   concurrent_calls?: number | null | undefined;
@@ -25,7 +22,7 @@ export function toStoredLimits(given: {
   };
 }
 
-/** Shows limits. */
+/** Converts stored limits to their API form. */
 export function toLimitRecord(limits: Partial<SpendLimits>): {
   daily_cap: string | null;
   concurrent_calls: number | null;

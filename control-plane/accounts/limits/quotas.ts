@@ -1,16 +1,13 @@
 /**
- * How many of each thing an account may have stored: counted by the store, so that creations at the same
- * moment do not pass together.
+ * Quotas on the stored objects of an account. The store does the counting, so concurrent creations cannot
+ * exceed a quota together.
  */
 import { fault } from '#config/errors.ts';
 import type { Context } from '../../platform/context.ts';
 import { idsOf } from '../../platform/store/ids-of.ts';
 import { freePlace, takePlace } from '../../platform/store/places.ts';
 
-/**
- * What is counted: how it is called, the setting of its limit, where it is stored, and the field that says
- * whose it is.
- */
+/** Counted kinds: display name, setting of the limit, collection, and the field with the owner's id. */
 const COUNTED = {
   agents: { what: 'agents', setting: 'LIMIT_AGENTS', model: 'agents', owner: 'team_id' },
   tools: { what: 'tools', setting: 'LIMIT_TOOLS', model: 'tools', owner: 'team_id' },
@@ -21,7 +18,7 @@ const COUNTED = {
   keys: { what: 'keys', setting: 'LIMIT_KEYS', model: 'keys', owner: 'user_id' },
 } as const;
 
-/** One thing that is counted. */
+/** One counted object. */
 interface Counted {
   readonly kind: keyof typeof COUNTED;
   readonly owner: string;
@@ -31,8 +28,8 @@ interface Counted {
 type Parts = Pick<Context, 'models' | 'clock' | 'settings'>;
 
 /**
- * Stores one more, whose id is `id`. Throws `quota_reached`, and what `store` throws; nothing is counted
- * then.
+ * Stores one more object, with the id `id`. Throws `quota_reached` and whatever `store` throws; after an
+ * error the object does not count.
  */
 export async function withinQuota<Stored>(
   context: Parts,
@@ -58,8 +55,8 @@ export async function withinQuota<Stored>(
 }
 
 /**
- * Deletes one that was stored, and makes room for another at once. Throws what `remove` throws; it counts on
- * then.
+ * Deletes a stored object and frees its place at once. Throws whatever `remove` throws; after an error the
+ * object still counts.
  */
 export async function leavingQuota<Removed>(
   context: Pick<Parts, 'models' | 'clock'>,

@@ -1,4 +1,7 @@
-/** Sessions that take a place for as long as they are in some statuses: created only while there is one. */
+/**
+ * Limits on the number of sessions in certain statuses: a session is created only if it gets a place, and
+ * holds the place while it is in one of those statuses.
+ */
 import type { Fault } from '#config/errors.ts';
 import type { Context } from '../../platform/context.ts';
 import { isDuplicateKey } from '../../platform/store/duplicate-key.ts';
@@ -7,15 +10,15 @@ import { addHolder, type CountedPlaces, freePlace, takePlace } from '../../platf
 
 type Parts = Pick<Context, 'models' | 'clock'>;
 
-/** Places of sessions in these statuses; `refusal` is thrown when all are taken. */
+/** Places for sessions in these statuses; `refusal` is thrown when all are taken. */
 export type CountedSessions = Pick<CountedPlaces, 'id' | 'limit' | 'earlier'> & {
   readonly statuses: readonly StoredStatus[];
   readonly refusal: Fault;
 };
 
 /**
- * Creates a session that holds a place of each. Throws the refusal of the first that is full, and what
- * `create` throws; no place stays taken then.
+ * Creates a session that holds one place in each list. Throws the refusal of the first full list, or whatever
+ * `create` throws; after an error all places are free again.
  */
 export async function holdingPlaces<Created>(
   context: Parts,
@@ -46,8 +49,8 @@ export async function holdingPlaces<Created>(
 }
 
 /**
- * Creates a session that nothing refuses and that counts for those who have a limit, if anybody counts.
- * Throws what `create` throws; nothing is counted then.
+ * Creates a session that is never refused but counts towards a limit, if the limit's list exists. Throws
+ * whatever `create` throws; after an error the session does not count.
  */
 export async function countedIn<Created>(
   context: Parts,
@@ -62,11 +65,11 @@ export async function countedIn<Created>(
   await addHolder(context, counted, sessionId);
   try {
     const created = await create();
-    // A list that was begun meanwhile knows it, or had begun before it was stored.
+    // Covers a list that was started after the first call and did not yet see this session in the store.
     await addHolder(context, counted, sessionId);
     return created;
   } catch (error) {
-    // One that is there already keeps its place.
+    // On a duplicate key the session already exists and keeps its place.
     if (!isDuplicateKey(error)) await freePlace(context, places.id, sessionId);
     throw error;
   }

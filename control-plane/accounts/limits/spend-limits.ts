@@ -1,8 +1,7 @@
 /**
- * Spend guards: daily caps and limits of concurrent calls, of an account and of an agent, looked at before a
- * session is created, admitted or dialled. Concurrent calls are counted exactly. Caps hold spending back,
- * they do not account for it: creations at the same moment may pass together, and calls that run are not cut
- * off.
+ * Spend guards: daily caps and concurrent-call limits of an account and of an agent, checked before a session
+ * is created, admitted or dialled. Concurrent calls are counted exactly. Daily caps are approximate:
+ * concurrent creations may exceed a cap together, and calls in progress are not cut off.
  */
 import { fault } from '#config/errors.ts';
 import type { Context } from '../../platform/context.ts';
@@ -17,7 +16,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 type Parts = Pick<Context, 'models' | 'clock'>;
 type LimitedAgent = Pick<AgentDocument, '_id' | 'team_id' | 'limits'>;
 
-/** Who pays for a call, with the account's limits where the request has read them already. */
+/** The account that pays for a call, with its limits if the request has already loaded them. */
 export interface Payer {
   readonly userId: string;
   readonly spendLimits?: SpendLimits;
@@ -31,8 +30,8 @@ export interface LimitedCall {
 }
 
 /**
- * Creates a call within the limits of its agent and of whoever pays. Throws `daily_cap_reached`,
- * `concurrent_calls_reached`, and what `create` throws; no place stays taken then.
+ * Creates a call within the limits of its agent and its payer. Throws `daily_cap_reached`,
+ * `concurrent_calls_reached` and whatever `create` throws; after an error no place stays taken.
  */
 export async function withinLimits<Created>(
   context: Parts,
@@ -65,12 +64,12 @@ export async function withinLimits<Created>(
   return holdingPlaces(context, { counted, sessionId }, create);
 }
 
-/** Where the calls of an agent are counted. */
+/** Id of the list that counts an agent's calls. */
 export function agentCalls(agentId: string): string {
   return `agent-calls:${agentId}`;
 }
 
-/** Where the calls of an account are counted. */
+/** Id of the list that counts an account's calls. */
 export function accountCalls(userId: string): string {
   return `account-calls:${userId}`;
 }
@@ -109,7 +108,10 @@ async function requireSpend(
   if ((await spent()) >= cap) throw fault('daily_cap_reached', { of });
 }
 
-/** What left the wallet since midnight (UTC), micro-dollars: two entries tell it, however many there are. */
+/**
+ * Micro-dollars spent from the wallet since midnight UTC. Needs only two ledger entries, however many there
+ * are.
+ */
 async function spentByAccount({ models, clock }: Parts, owner: string): Promise<number> {
   const [newest, before] = await Promise.all([
     models.ledger.findOne({ user_id: owner }).sort({ seq: -1 }).lean<LedgerDocument>(),
@@ -126,8 +128,8 @@ function spentUpTo(entry: LedgerDocument | null): number {
 }
 
 /**
- * What the agent's calls that began since midnight (UTC) cost, micro-dollars; of one that runs, its first
- * minute. A capped agent has few.
+ * Cost in micro-dollars of the agent's calls that began since midnight UTC. A call in progress counts with
+ * its first minute. A capped agent has few calls.
  */
 async function spentByAgent({ models, clock }: Parts, agent: LimitedAgent): Promise<number> {
   const [sum] = await models.sessions.aggregate<{ held: number; due: number }>([

@@ -1,7 +1,7 @@
 /**
- * Bytes a team keeps in voices and knowledge: every voice and every revision holds its own, in one document
- * that also has their sum. As with places, nobody has to give bytes back: whoever finds too few left lets go
- * of what is gone. What was stored before bytes were counted is not.
+ * Bytes a team stores in voices and knowledge. Each voice and each revision has an entry in one document,
+ * which also holds the total. As with places, releasing bytes is optional: when too few are left, the next
+ * taker drops the entries of deleted objects. Objects stored before this accounting existed are not counted.
  */
 import { fault } from '#config/errors.ts';
 import type { Context } from '../../platform/context.ts';
@@ -15,12 +15,12 @@ type Parts = Pick<Context, 'models' | 'clock' | 'settings' | 'ledger'>;
 interface StoredBytesOf {
   readonly userId: string;
   readonly teamId: string;
-  /** Of a voice or of a revision of knowledge; what follows a colon tells its parts apart. */
+  /** Id of a voice or a knowledge revision; a suffix after a colon identifies a part. */
   readonly id: string;
   readonly bytes: number;
 }
 
-/** Takes the bytes. Throws `storage_full`. */
+/** Reserves the bytes. Throws `storage_full`. */
 export async function takeBytes(context: Parts, stored: StoredBytesOf): Promise<void> {
   const { setting, limit, remedy } = await limitOf(context, stored.userId);
   if (limit === Number.POSITIVE_INFINITY) return;
@@ -41,8 +41,8 @@ export async function takeBytes(context: Parts, stored: StoredBytesOf): Promise<
 }
 
 /**
- * Gives back at once the bytes of `ids` and of their parts, such as those of what was deleted, or not stored
- * after all; with `replacedBy`, those taken before it.
+ * Releases the bytes of `ids` and their parts at once, for example after a deletion or a failed store. With
+ * `replacedBy`, releases only the entries taken before that one.
  */
 export async function freeBytes(
   { models }: Pick<Context, 'models'>,
@@ -57,14 +57,17 @@ export async function freeBytes(
   });
 }
 
-/** Whether it is one of these, or a part of one. */
+/** Whether `id` is one of `ids` or a part of one. */
 function isOneOf(ids: ReadonlySet<string>, id: string): boolean {
   for (let end = id.length; end > 0; end = id.lastIndexOf(':', end - 1))
     if (ids.has(id.slice(0, end))) return true;
   return false;
 }
 
-/** Lets go of some holders in one update, or in none: whoever was slower than others who did looks again. */
+/**
+ * Drops the chosen holders in a single update. If a concurrent update removed some of them first, chooses
+ * again.
+ */
 async function free(
   { models }: Pick<Context, 'models'>,
   id: string,
@@ -84,8 +87,8 @@ async function free(
 }
 
 /**
- * An account has paid once anything but its starting credit was put into its wallet, whatever that credit is
- * today.
+ * An account counts as paid once its wallet has received more than its starting credit, whatever the current
+ * setting for that credit.
  */
 async function limitOf({ ledger, settings }: Parts, userId: string) {
   const { LIMIT_STORED_BYTES: paid, LIMIT_STORED_BYTES_UNPAID: unpaid } = settings;
@@ -96,7 +99,9 @@ async function limitOf({ ledger, settings }: Parts, userId: string) {
     : { limit: unpaid, setting: 'LIMIT_STORED_BYTES_UNPAID', remedy: ', top up' };
 }
 
-/** Lets go of the bytes of what is gone; false when nothing is, and more than `mostBytes` are taken. */
+/**
+ * Drops the entries of deleted objects. Returns false if there were none and the total exceeds `mostBytes`.
+ */
 async function letGo({ models, clock }: Parts, id: string, mostBytes: number): Promise<boolean> {
   const { holders = [], total = 0 } = (await models.places.findById(id).lean<PlacesDocument>()) ?? {};
   const ids = holders.map((holder) => holder.id.split(':')[0] ?? '');

@@ -1,6 +1,6 @@
 /**
- * What one account may take of the workers with web sessions that cost it nothing: live previews, sessions
- * nobody has joined yet, and how fast it creates either.
+ * Per-account limits on web sessions that occupy workers at no cost: live previews, sessions not yet joined,
+ * and the rate at which either is created.
  */
 import { Fault, fault } from '#config/errors.ts';
 import type { Context } from '../../platform/context.ts';
@@ -8,7 +8,7 @@ import { requireRate } from '../../platform/limits/rate.ts';
 import { UNDER_WAY_STATUSES } from '../../platform/store/session-status.ts';
 import { type CountedSessions, holdingPlaces } from './session-places.ts';
 
-/** A preview ends after minutes, and may end at any moment. */
+/** A preview lasts at most minutes and may end at any moment. */
 const PREVIEW_RETRY_SECONDS = 10;
 
 type Parts = Pick<Context, 'models' | 'clock' | 'settings' | 'coordination'>;
@@ -21,8 +21,8 @@ export interface SharedSession {
 }
 
 /**
- * Creates a session within the account's share. Throws `too_many_at_once`, `too_many_a_minute`, and what
- * `create` throws. A visitor's sessions use up nothing of the account's own.
+ * Creates a session within the account's share. Throws `too_many_at_once`, `too_many_a_minute` and whatever
+ * `create` throws. Visitors' sessions do not use up the account's own share.
  */
 export async function withinShare<Created>(
   context: Parts,
@@ -38,7 +38,7 @@ export async function withinShare<Created>(
     });
     return await holdingPlaces(context, { counted: [share.places], sessionId: session.sessionId }, create);
   } catch (error) {
-    // How busy its owner is, is none of a visitor's business.
+    // Hide the owner's load from visitors.
     const isRefused =
       error instanceof Fault && (error.code === 'too_many_at_once' || error.code === 'too_many_a_minute');
     throw isRefused && session.kind === 'visitor'

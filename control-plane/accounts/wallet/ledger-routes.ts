@@ -1,4 +1,4 @@
-/** `GET /wallet/{user_id}/ledger`: every entry of a wallet, newest first, and what each was for. */
+/** `GET /wallet/{user_id}/ledger`: every entry of a wallet with its purpose, newest first. */
 import { z } from 'zod';
 import { formatMoney } from '#base/money.ts';
 import type { Context } from '../../platform/context.ts';
@@ -15,14 +15,14 @@ const entryRecord = z.object({
   amount: z.string(),
   /** Balance after this entry. */
   balance: z.string(),
-  /** The session it paid for, where it paid for one. */
+  /** The session this entry paid for, if any. */
   session_id: z.string().nullable(),
-  /** What else it was posted under. */
+  /** The posting's idempotency key. */
   reference: z.string(),
   created_at: z.iso.datetime(),
 });
 
-/** Registers the ledger. */
+/** Registers the ledger route. */
 export function registerLedgerRoutes(app: ApiServer, context: Context): void {
   app.get(
     '/wallet/:user_id/ledger',
@@ -40,7 +40,7 @@ export function registerLedgerRoutes(app: ApiServer, context: Context): void {
       const start = listStart(query);
       const after = 'after' in start ? start.after : null;
       const { ledger } = context.models;
-      // In the order of its sequence numbers, which its unique index has.
+      // Sorted by sequence number, which the unique index covers.
       const found = await ledger
         .find({ user_id: userId, ...(after ? { seq: { $lt: Number(after.id) } } : {}) })
         .sort({ seq: -1 })

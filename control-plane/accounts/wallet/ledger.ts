@@ -1,7 +1,7 @@
 /**
- * The ledger: a wallet is its entries, and one insert under two unique indexes decides a posting, so there is
- * nothing to recover. Postings of one user wait for each other inside a process; between processes the
- * indexes make the loser look again.
+ * The ledger. A wallet consists only of its entries, and a posting is one insert checked by two unique
+ * indexes, so a crash leaves nothing to recover. Within a process, postings of one user are serialised;
+ * between processes, the loser of an index conflict retries.
  */
 import type { Clock } from '#base/clock.ts';
 import { fault } from '#config/errors.ts';
@@ -11,25 +11,22 @@ import { insertWhole } from '../../platform/store/insert-whole.ts';
 import type { LedgerDocument } from '../../platform/store/models/ledger-model.ts';
 import type { Models } from '../../platform/store/models.ts';
 
-/**
- * Processes that post to one wallet at the same moment are few; more rounds than this mean something is
- * broken.
- */
+/** Few processes post to one wallet at the same time; more rounds than this indicate a fault. */
 const MAX_ROUNDS = 200;
-/** Wallets whose newest entry is remembered, so that a posting is one insert and no read. */
+/** Number of wallets whose newest entry is cached, which makes a posting one insert without a read. */
 const MAX_KNOWN = 10_000;
 
-/** What the ledger is made of. */
+/** Dependencies of the ledger. */
 export interface LedgerDeps {
   readonly entries: Models['ledger'];
   readonly clock: Clock;
-  /** Told of every new entry. */
+  /** Called with every new entry. */
   posted?(entry: LedgerEntry): void;
 }
 
 type NewestKnown = Map<string, LedgerDocument>;
 
-/** Makes the ledger over its collection. */
+/** Creates the ledger on its collection. */
 export function createLedger(deps: LedgerDeps): Ledger {
   const queues = new Map<string, Promise<unknown>>();
   const newestKnown: NewestKnown = new Map();
@@ -65,7 +62,8 @@ async function postOnce(deps: LedgerDeps, newestKnown: NewestKnown, posting: Pos
   if (!Number.isSafeInteger(posting.amountMicros))
     throw new Error('an amount must be an integer of micro-dollars');
   const known = newestKnown.get(userId);
-  // What we remember may be old, which the insert finds out; but nobody is refused on a memory.
+  // The cached entry may be stale. A stale one makes the insert fail; a refusal for lack of credit is always
+  // based on a fresh read.
   const first =
     known && isAboveFloor(known, posting)
       ? await insert(deps, newestKnown, entryAfter(known, posting, deps.clock))
@@ -84,7 +82,7 @@ async function postOnce(deps: LedgerDeps, newestKnown: NewestKnown, posting: Pos
   throw new Error('wallet contention');
 }
 
-/** Inserts an entry; null when somebody else's took its seq, or this very posting is already there. */
+/** Inserts an entry; null when its seq is taken or the posting already exists. */
 async function insert(
   deps: LedgerDeps,
   newestKnown: NewestKnown,
@@ -111,7 +109,7 @@ function isAboveFloor(newest: LedgerDocument | null, { amountMicros, floorMicros
   return floorMicros === undefined || (newest?.balance ?? 0) + amountMicros >= floorMicros;
 }
 
-/** The entry a posting makes after the newest one. */
+/** Builds the entry for a posting that follows `newest`. */
 function entryAfter(newest: LedgerDocument | null, posting: Posting, clock: Clock): LedgerDocument {
   const { userId, key, kind, amountMicros } = posting;
   const last = newest ?? { seq: 0, balance: 0, cumulative_top_up: 0 };
@@ -129,7 +127,7 @@ function entryAfter(newest: LedgerDocument | null, posting: Posting, clock: Cloc
   };
 }
 
-/** Reads a user's whole ledger and checks that every balance is the sum of the amounts up to it. */
+/** Reads a user's whole ledger and checks that each balance equals the sum of the amounts so far. */
 async function verify(deps: LedgerDeps, userId: string): Promise<LedgerFlaw | null> {
   let balance = 0;
   let topUps = 0;

@@ -1,4 +1,4 @@
-/** The low-credit alert: below a dollar, the price of a quarter of an hour, a wallet is low. */
+/** The low-credit alert: a wallet below one dollar, the price of a quarter of an hour, is low. */
 import type { Metrics } from '../../platform/metrics.ts';
 
 const LOW_CREDIT_MICROS = 1_000_000;
@@ -8,7 +8,9 @@ export function isLowCredit(balanceMicros: number): boolean {
   return balanceMicros < LOW_CREDIT_MICROS;
 }
 
-/** Counts a new ledger entry; a wallet that fell low counts once for each fall. */
+/**
+ * Updates the metrics for a new ledger entry; a drop below the low-credit threshold is counted once per drop.
+ */
 export function countPosting(
   { postings, lowCredit }: Metrics,
   entry: { kind: string; amountMicros: number; balanceMicros: number },

@@ -1,6 +1,6 @@
 /**
- * The proof that the books are right: every user's ledger read from its first entry, each balance the sum of
- * the amounts up to it, without a gap.
+ * Audit of all wallets: reads each ledger from its first entry and checks that each balance is the sum of the
+ * amounts so far and that no sequence number is missing.
  */
 import { z } from 'zod';
 import type { Context } from '../../platform/context.ts';
@@ -9,11 +9,11 @@ import type { ApiServer } from '../../platform/http/server.ts';
 const proof = z.object({
   users: z.number().int(),
   entries: z.number().int(),
-  /** Empty when everything adds up; else the first flaw of each ledger that does not. */
+  /** Empty when all ledgers are correct; otherwise the first flaw of each incorrect one. */
   flaws: z.array(z.object({ user_id: z.string(), seq: z.number().int(), problem: z.string() })),
 });
 
-/** Registers the operator's proof of all wallets. */
+/** Registers the operator's audit route for all wallets. */
 export function registerVerifyRoutes(app: ApiServer, context: Context): void {
   app.get(
     '/admin/wallets/verify',

@@ -1,4 +1,4 @@
-/** A wallet as the API shows it. */
+/** A wallet as the API returns it. */
 import { z } from 'zod';
 import { formatMoney, parseMoney } from '#base/money.ts';
 import type { LedgerEntry } from '../../platform/context.ts';
@@ -16,13 +16,13 @@ export const walletRecord = z.object({
   has_free_credit: z.boolean(),
 });
 
-/** An amount of dollars as a caller writes it, parsed to micro-dollars; not negative. */
+/** A dollar amount from a request, parsed to micro-dollars; must not be negative. */
 export const amount = z
   .string()
   .max(24)
   .refine((text) => (parseMoney(text) ?? -1) >= 0, 'must be a decimal amount of dollars such as "5.00"');
 
-/** Shows a wallet. */
+/** Converts a wallet to its record. */
 export function toWalletRecord(
   userId: string,
   wallet: { readonly first: LedgerEntry; readonly newest: LedgerEntry },

@@ -1,4 +1,7 @@
-/** Reading a wallet. Another user's is missing, not forbidden; the operator may read any. */
+/**
+ * Reads a wallet. Another user's wallet is reported as not found rather than forbidden; the operator may read
+ * any.
+ */
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
 import type { Context } from '../../platform/context.ts';
@@ -32,7 +35,7 @@ const packageRecord = z.object({
   has_used_trial: z.boolean(),
 });
 
-/** Credit is all there is here: nobody subscribes to anything. */
+/** Accounts use prepaid credit only; subscriptions do not exist. */
 const NO_SUBSCRIPTION = {
   subscription_id: null,
   price_id: null,
@@ -48,7 +51,7 @@ const NO_SUBSCRIPTION = {
   has_used_trial: false,
 };
 
-/** Registers the wallet's routes. */
+/** Registers the wallet route. */
 export function registerWalletRoutes(app: ApiServer, context: Context): void {
   app.get(
     '/wallet/:user_id/api-credit',
@@ -87,7 +90,7 @@ export function registerWalletRoutes(app: ApiServer, context: Context): void {
   );
 }
 
-/** The user a wallet address names, for a caller who may read it. Throws `not_found`. */
+/** Returns the user id from a wallet path if the caller may read that wallet. Throws `not_found`. */
 export function readableUser(caller: Caller, userId: string): string {
   if (userId === 'self' || userId === caller.userId) return caller.userId;
   if (caller.isOperator) return userId;

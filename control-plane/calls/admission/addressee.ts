@@ -1,7 +1,7 @@
 /**
- * Whose call an INVITE is: the number that was dialled, and whether its caller passes every factor that
- * number has. Several teams may have imported one number while none has proved it: the call is for the first
- * whose factors it passes, and nobody else learns of it.
+ * Finds the number an INVITE is for, and checks that the caller passes all of that number's checks. Several
+ * teams may have imported the same unproven number: the call goes to the first whose checks it passes, and
+ * the other teams do not learn about it.
  */
 import { parseAllowList } from '#base/public-address.ts';
 import type { AdmissionRequest } from '#protocol/sip-admission.ts';
@@ -17,14 +17,14 @@ import {
 } from './sip-digest.ts';
 
 /**
- * What became of the question. `holder`: who is told of a refusal; null where several claim the number, as
- * none may learn of another's calls.
+ * Result of the lookup. `holder` is the number whose team is notified of a refusal; null when several teams
+ * claim the number, because none may learn of another's calls.
  */
 export type Addressee =
   | { readonly is: 'nobody' }
   | { readonly is: 'number'; readonly number: NumberDocument }
   | { readonly is: 'source_refused'; readonly holder: NumberDocument | null }
-  /** `isWrong`: an answer was given, and proves nothing. */
+  /** `isWrong`: the caller sent credentials, but they are invalid. */
   | {
       readonly is: 'challenged';
       readonly holder: NumberDocument | null;
@@ -32,7 +32,7 @@ export type Addressee =
       readonly challenges: string[];
     };
 
-/** Finds it out. */
+/** Finds the addressee of an INVITE. */
 export async function findAddressee(context: Context, request: AdmissionRequest): Promise<Addressee> {
   const claims = await findCalledNumbers(context, request.to_user);
   const [first] = claims;
@@ -41,12 +41,13 @@ export async function findAddressee(context: Context, request: AdmissionRequest)
   const open = claims.filter((number) => isSourceAllowed(context, number, request.source_address));
   if (open.length === 0) return { is: 'source_refused', holder };
   const verdicts: (DigestVerdict['is'] | 'none')[] = [];
-  // Who names this source meant it; who takes any source has a password to tell their callers by.
+  // Numbers that list this source take precedence; numbers open to any source identify their callers by
+  // password.
   for (const number of [...open.filter(namesSources), ...open.filter((each) => !namesSources(each))]) {
     const verdict = await proofOf(context, number, request);
     if (verdict === 'right') return { is: 'number', number };
     verdicts.push(verdict);
-    // The answer tells whose call it is.
+    // Without credentials, the owner can only be identified from the answer to a challenge.
     if (verdict === 'none') break;
   }
   const isStale = verdicts.includes('stale');
@@ -60,8 +61,8 @@ export async function findAddressee(context: Context, request: AdmissionRequest)
 }
 
 /**
- * Managed numbers are called by the carrier, imported ones by whom their owner lists; SIP_TRUSTED does not
- * count for the latter.
+ * Managed numbers accept calls from the carrier (SIP_TRUSTED), imported ones only from the addresses their
+ * owner lists.
  */
 function isSourceAllowed(context: Context, number: NumberDocument, address: string): boolean {
   if (number.sip === null) return parseAllowList(context.settings.SIP_TRUSTED).allowsAddress(address, 0);
@@ -75,8 +76,8 @@ function namesSources({ sip }: NumberDocument): boolean {
 }
 
 /**
- * Whether the caller has proved the number's password, where it has one. Each answer passes once, in the
- * whole deployment.
+ * Whether the caller has proved the number's password, if it has one. Each digest answer is accepted once
+ * across the whole deployment.
  */
 async function proofOf(
   context: Context,
@@ -96,7 +97,7 @@ async function proofOf(
   return (await isFirstUse(context, verdict.use)) ? 'right' : 'stale';
 }
 
-/** Without the store the replicas share a call goes on, as it does without their limits. */
+/** If the shared store is unavailable, the call is admitted, as it is for the limits kept there. */
 async function isFirstUse({ coordination, logger }: Context, use: string): Promise<boolean> {
   try {
     return await coordination.claim(`sip-digest:${use}`, NONCE_USE_MS);
@@ -106,7 +107,7 @@ async function isFirstUse({ coordination, logger }: Context, use: string): Promi
   }
 }
 
-/** Whoever claims the number can check the nonce; only who knows the password can be proved to. */
+/** The nonce key is the same for all teams that claim the number; only the password identifies a team. */
 function scopeOf({ settings, credentials, clock }: Context, number: NumberDocument): DigestScope {
   return {
     phoneNumber: number.phone_number,

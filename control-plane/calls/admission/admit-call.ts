@@ -1,7 +1,8 @@
 /**
- * Admission of an inbound phone call: asked by signalling before a worker is chosen. The order of checks is
- * fixed: number 404, source 403, digest 407, agent 486, limits 486 or 503, credit and capacity 503, then 488
- * where signalling can tell. An admitted call is charged, placed, and planned once its init webhook is done.
+ * Admission of an inbound phone call, requested by signalling before a worker is chosen. The order of checks
+ * is fixed: number 404, source 403, digest 407, agent 486, limits 486 or 503, credit and capacity 503, then
+ * 488 if signalling can detect it. An admitted call is charged and placed, and gets its plan once its init
+ * webhook has finished.
  */
 
 import { networkOf } from '#base/network-of.ts';
@@ -31,7 +32,7 @@ import { loadSession } from '../sessions/session-store.ts';
 import { findAddressee } from './addressee.ts';
 import { askInitWebhook } from './init-webhook.ts';
 
-/** What a caller who is turned away for lack of room is told to wait, seconds. */
+/** Retry-After for callers refused for lack of capacity, in seconds. */
 const RETRY_AFTER = '10';
 
 const REASONS: Readonly<Record<number, string>> = {
@@ -44,16 +45,16 @@ const REASONS: Readonly<Record<number, string>> = {
   503: 'Service Unavailable',
 };
 
-/** The answer to signalling, and when the call has its plan (or was given up). */
+/** The answer to signalling; `planned` resolves when the call has its plan or was given up. */
 export interface Admission {
   readonly answer: AdmissionAnswer;
   readonly planned: Promise<void>;
 }
 
-/** What a refusal says beside its status; a list is one row each. */
+/** Extra headers of a refusal; an array becomes one header row per value. */
 type RefusalHeaders = Record<string, string | string[]>;
 
-/** A call that may be answered, before it is charged. */
+/** The destination of an admissible call, before the charge. */
 interface Callee {
   readonly number: NumberDocument;
   readonly agent: AgentDocument;
@@ -61,9 +62,9 @@ interface Callee {
 }
 
 /**
- * Admits or refuses an INVITE; only programming errors and a lost database are thrown. `isAwaited` says
- * whether signalling still waits for the answer: a call it has refused meanwhile must not cost the next one
- * its time, nor keep a charge and a worker's slot.
+ * Admits or refuses an INVITE; throws only for programming errors and database failures. `isAwaited` tells
+ * whether signalling still waits for the answer: a call it has given up on must not delay the next one or
+ * keep a charge and a worker's slot.
  */
 export async function admitCall(
   context: Context,
@@ -79,7 +80,8 @@ export async function admitCall(
       return refuseCall(context, { request, number: addressee.holder }, fault('source_refused'));
     case 'challenged': {
       const challenge = { 'Proxy-Authenticate': addressee.challenges };
-      // Who was not asked yet, or is right but for the nonce, asks again: that is no refusal.
+      // A first request without credentials, or one with only a stale nonce, will be retried by the caller
+      // and is not counted as a refusal.
       return addressee.isWrong
         ? refuseCall(context, { request, number: addressee.holder }, fault('digest_refused'), challenge)
         : refusal(407, challenge);
@@ -116,10 +118,7 @@ async function admitTo(
   }
 }
 
-/**
- * Refusals go out at a limited pace: callers who try again at once would take the loop from everybody else's
- * calls.
- */
+/** Refusals are rate-limited: callers that retry at once would take event-loop time from all other calls. */
 async function refuseCall(
   context: Context,
   { request, number }: { request: AdmissionRequest; number: NumberDocument | null },
@@ -159,7 +158,7 @@ interface AwaitedCall {
   readonly isAwaited: () => boolean;
 }
 
-/** Charges the call and finds it a worker; `tag` leads signalling there. */
+/** Charges the call and places it on a worker; signalling routes by `tag`. */
 async function place(context: Context, of: AwaitedCall): Promise<{ placed: PlacedSession; tag: string }> {
   const placed = await charge(context, of);
   const tag = of.isAwaited() ? placed.placement.sipTag : null;
@@ -195,7 +194,7 @@ async function charge(context: Context, of: AwaitedCall): Promise<PlacedSession>
   return openPlacedSession(context, draft, { kind: 'phone' });
 }
 
-/** A call that nobody can take after all: the worker's slot and the charge are given back. */
+/** Withdraws a placed call that cannot be routed: releases the worker's slot and refunds the charge. */
 async function giveUp(context: Context, { session, placement }: PlacedSession): Promise<void> {
   context.dispatch.withdraw(placement, { sessionId: session._id, epoch: session.epoch });
   await refuseSession(context, session._id);
@@ -212,8 +211,8 @@ function timezoneOf(request: AdmissionRequest, version: VersionDocument): string
 }
 
 /**
- * Asks the init webhook, then hands the plan to the worker that is ringing; a caller who has hung up
- * meanwhile needs none.
+ * Calls the init webhook, then sends the plan to the worker that is ringing. If the caller has hung up
+ * meanwhile, no plan is built.
  */
 async function plan(
   context: Context,

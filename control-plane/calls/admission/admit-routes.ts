@@ -1,6 +1,6 @@
 /**
- * What signalling asks about a new INVITE (protocol/sip-admission.ts): `POST /internal/sip/admit`, and the same
- * question as drachtio-server puts it.
+ * Admission requests from signalling for a new INVITE (protocol/sip-admission.ts): `POST
+ * /internal/sip/admit`, and the same request in drachtio-server's form.
  */
 import type { IncomingMessage } from 'node:http';
 import { fault } from '#config/errors.ts';
@@ -13,7 +13,7 @@ import type { ApiServer } from '../../platform/http/server.ts';
 import { admitCall } from './admit-call.ts';
 import { bearerOfBasic, drachtioQuery, readDrachtioQuestion } from './drachtio-question.ts';
 
-/** What one UDP datagram can carry. */
+/** Maximum size of a UDP datagram. */
 const MAX_INVITE_BYTES = 65_535;
 
 /** Registers the routes. */
@@ -34,8 +34,8 @@ export function registerAdmitRoutes(app: ApiServer, context: Context): void {
 }
 
 /**
- * In a scope of its own, as it alone takes plain text. Its address ends in a slash: drachtio-server adds one
- * to what its configuration says, before the query.
+ * Registered in its own scope, because only this route accepts plain text. The path ends in a slash because
+ * drachtio-server appends one to the configured address, before the query.
  */
 function registerDrachtioRoute(app: ApiServer, context: Context): void {
   app.addContentTypeParser(
@@ -63,7 +63,7 @@ function registerDrachtioRoute(app: ApiServer, context: Context): void {
   );
 }
 
-/** Who no longer waits for an answer closes the connection. */
+/** A client that no longer waits for the answer closes the connection. */
 function isAwaited({ raw }: { readonly raw: IncomingMessage }): () => boolean {
   return () => !raw.socket.destroyed;
 }

@@ -1,15 +1,11 @@
 /**
- * Admission as drachtio-server asks for it: its HTTP request handler posts the INVITE itself as text, says in
- * the query where it came from, and carries its password in the address. Read into the same question the
- * embedded signalling asks.
+ * Admission requests from drachtio-server: its HTTP request handler posts the INVITE as text, gives the
+ * source in the query and its password in the URL. Converted to the request the embedded signalling sends.
  */
 import { z } from 'zod';
 import { type AdmissionRequest, admissionHeaders, admissionRequest } from '#protocol/sip-admission.ts';
 
-/**
- * What drachtio-server adds to the handler's address about the request it posts; it says more, which is
- * ignored.
- */
+/** Query parameters drachtio-server adds to describe the INVITE; the rest are ignored. */
 export const drachtioQuery = z.object({
   source_address: z.union([z.ipv4(), z.ipv6()]),
   protocol: z.enum(['udp', 'tcp', 'tls']).catch('udp'),
@@ -19,7 +15,7 @@ const COMPACT: Readonly<Record<string, string>> = { i: 'call-id', f: 'from' };
 const USER = /sips?:([^@;?>\s]*)(@?)/gi;
 const TEL = /tel:([^;?>\s]*)/i;
 
-/** Reads an INVITE. Null when it is none, or holds what admission would not take. */
+/** Parses an INVITE. Null when the text is not an INVITE or has values admission does not accept. */
 export function readDrachtioQuestion(
   invite: string,
   query: z.output<typeof drachtioQuery>,
@@ -41,7 +37,7 @@ export function readDrachtioQuestion(
     to_user: userOf(requestUri),
     request_uri: requestUri,
     source_address: query.source_address,
-    // Not told; nothing is decided by it.
+    // Not reported by drachtio-server; no decision depends on it.
     source_port: 0,
     transport: query.protocol,
     headers: admissionHeaders(headers),
@@ -50,7 +46,7 @@ export function readDrachtioQuestion(
 }
 
 /**
- * The password of a Basic authorization (RFC 7617) as the Bearer value it stands for; undefined for anything
+ * The password of a Basic authorization (RFC 7617) as the equivalent Bearer value; undefined for anything
  * else.
  */
 export function bearerOfBasic(authorization: string | undefined): string | undefined {

@@ -1,7 +1,7 @@
 /**
- * The inbound call webhook: asked once before the agent answers, it may fill in variables and can never hold
- * a call up. One POST, signed, through the egress guard, never retried; an entry of the answer that breaks a
- * rule is dropped alone.
+ * The inbound call webhook, called once before the agent answers. It can supply variables but never delays
+ * the call beyond its timeout. One signed POST through the egress guard, without retries; an invalid entry in
+ * the answer is dropped on its own.
  */
 import type { Variables } from '#config/agent-config.ts';
 import { LIMITS } from '#config/limits.ts';
@@ -9,7 +9,7 @@ import { type InboundCallEvent, SIGNATURE_HEADER } from '#protocol/webhook-event
 import type { Context } from '../../platform/context.ts';
 import { signPayload } from '../webhooks/signature.ts';
 
-/** Room for the largest variables, their names and JSON's escapes. */
+/** Enough for the largest variables with their names and JSON escapes. */
 const ANSWER_BYTES = 4 * 1024 * 1024;
 
 /** The endpoint as published; `secret` is sealed. */
@@ -19,7 +19,7 @@ export interface InitEndpoint {
   readonly secret: string | null;
 }
 
-/** Asks the endpoint; whatever goes wrong, the call goes on without variables. */
+/** Calls the endpoint; after any failure the call proceeds without variables. */
 export async function askInitWebhook(
   context: Pick<Context, 'egress' | 'clock' | 'secretBox' | 'logger'>,
   endpoint: InitEndpoint,
@@ -52,7 +52,7 @@ export async function askInitWebhook(
   }
 }
 
-/** Takes the usable variables of an answer: at most 500 entries of at most 1 MiB together. */
+/** Extracts the valid variables of an answer: at most 500 entries and 1 MiB in total. */
 export function readVariables(answer: unknown): Variables {
   const given = isObject(answer) ? answer['dynamic_variables'] : null;
   if (!isObject(given)) return {};

@@ -1,44 +1,44 @@
 /**
- * Digest authentication of callers (RFC 3261 §22, RFC 7616, RFC 8760): the challenges and the check of an
- * answer. A nonce is random, carries its own age and proof, and is bound to the number that was called:
- * nothing is stored for a challenge, and no two callers share one.
+ * Digest authentication of callers (RFC 3261 §22, RFC 7616, RFC 8760): builds challenges and checks answers.
+ * A nonce is random, carries its own timestamp and MAC, and is bound to the called number: no challenge is
+ * stored, and no two callers share one.
  */
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { isForSameUser } from '#telephony/sip-address.ts';
 
 const REALM = 'parley';
-/** Longer than a caller takes to answer a challenge. */
+/** Longer than a caller needs to answer a challenge. */
 const NONCE_SECONDS = 60;
 /**
- * A nonce is taken at most this long after it was made, or before it by a replica whose clock is behind; so
- * long its uses are kept.
+ * A nonce is accepted within NONCE_SECONDS of its timestamp in either direction (a replica's clock may be
+ * behind), so its uses are remembered for twice that.
  */
 export const NONCE_USE_MS = 2 * NONCE_SECONDS * 1000;
 const NONCE_BYTES = 8;
 
 const HASHES = { MD5: 'md5', 'SHA-256': 'sha256' } as const;
-/** What a password may be proved by. */
+/** Supported digest algorithms. */
 export type DigestAlgorithm = keyof typeof HASHES;
 
-/** What a caller must prove. */
+/** The credentials a caller must prove. */
 export interface DigestCredentials {
   readonly username: string;
   readonly password: string;
 }
 
-/** What a nonce is made for and checked by. */
+/** Inputs for creating and checking a nonce. */
 export interface DigestScope {
-  /** The number that was called; a nonce of another one is of no use. */
+  /** The called number; a nonce is valid for this number only. */
   readonly phoneNumber: string;
-  /** What may be used, in the order it is offered (`SIP_DIGEST`). */
+  /** Allowed algorithms in the order they are offered (`SIP_DIGEST`). */
   readonly algorithms: readonly DigestAlgorithm[];
   readonly key: Uint8Array;
   readonly wallTimeMs: number;
 }
 
 /**
- * The `Proxy-Authenticate` values of a fresh challenge, one row each (RFC 3261 §7.3.1). `isStale`: the
- * password was right, its nonce was not (RFC 7616 §3.3).
+ * `Proxy-Authenticate` values of a fresh challenge, one header row each (RFC 3261 §7.3.1). `isStale`: the
+ * password was right but the nonce was not (RFC 7616 §3.3).
  */
 export function digestChallenges(scope: DigestScope, isStale = false): string[] {
   const nonce = newNonce(scope);
@@ -49,8 +49,8 @@ export function digestChallenges(scope: DigestScope, isStale = false): string[] 
 }
 
 /**
- * What an answer is worth. `use` names this one use of a nonce, for whoever keeps it from being replayed;
- * `stale` is a right password with a nonce that is too old or not ours.
+ * Result of checking an answer. `use` identifies this one use of a nonce, for replay protection. `stale`
+ * means the password is right but the nonce has expired or was not issued here.
  */
 export type DigestVerdict =
   | { readonly is: 'right'; readonly use: string }
@@ -58,8 +58,8 @@ export type DigestVerdict =
   | { readonly is: 'wrong' };
 
 /**
- * Checks a `Proxy-Authorization` value of an INVITE to `requestUri`; undefined where whoever asks was not
- * told it.
+ * Checks the `Proxy-Authorization` value of an INVITE to `requestUri`, which is undefined if signalling did
+ * not report it.
  */
 export function checkDigest(
   header: string | undefined,
@@ -98,11 +98,14 @@ export function checkDigest(
     : { is: 'stale' };
 }
 
-/** The comma list of `name=value` and `name="value"` after the word Digest, as far as it is one. */
+/**
+ * Parses the comma-separated `name=value` and `name="value"` pairs after the word Digest, up to the first
+ * malformed one.
+ */
 function parseDigest(header: string): Record<string, string | undefined> {
   const list = /^\s*Digest\s(.*)$/is.exec(header)?.[1] ?? '';
   const fields: Record<string, string> = {};
-  // Sticky, so that each character is looked at once.
+  // Sticky, so that each character is scanned once.
   for (const [, name = '', quoted, plain = ''] of list.matchAll(
     /\s*(\w+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))\s*(?:,|$)/gy,
   )) {

@@ -1,7 +1,7 @@
 /**
- * Keeps rooms and sessions in step where no worker watches: a room whose session is over is closed, and a
- * session we lost sight of ends once its caller has left the room. Runs every half minute, and at once when
- * LiveKit's webhooks say that somebody left or came into a room that is over.
+ * Reconciles rooms and sessions that no worker is watching: closes the room of an ended session, and ends a
+ * session whose worker was lost once its caller has left the room. Runs every 30 s, and at once when a
+ * LiveKit webhook reports that somebody has left a room or joined one whose session has ended.
  */
 import { type ChoreLoop, startChoreLoop } from '../../platform/background/chore-loop.ts';
 import { type Context, now } from '../../platform/context.ts';
@@ -11,11 +11,11 @@ import { runFollowUps } from '../sessions/after-session-change.ts';
 import { changeSession } from '../sessions/session-store.ts';
 
 const EVERY_MS = 30_000;
-/** A worker that lost its link is often back at once, and knows better. */
+/** A worker that lost its link often reconnects at once and has better information. */
 const GRACE_MS = 10_000;
 const BATCH = 500;
 
-/** Starts keeping; does nothing where there are no rooms. */
+/** Starts the reconciliation; does nothing in deployments without rooms. */
 export function startRoomKeeper(context: Context): ChoreLoop {
   return startChoreLoop(context, { name: 'rooms', everyMs: EVERY_MS, chore: 'rooms' }, async () => {
     if (context.rooms === null) return;
@@ -25,17 +25,14 @@ export function startRoomKeeper(context: Context): ChoreLoop {
 }
 
 /**
- * Closes a room if its session is over: a token outlives the call it was made for, and LiveKit makes a room
- * for whoever joins.
+ * Closes a room if its session has ended: a token outlives its call, and LiveKit creates the room for anyone
+ * who joins with it.
  */
 export async function closeIfOver(context: Context, rooms: Rooms, room: string): Promise<void> {
   await closeRoomsOfEnded(context, rooms, [room]);
 }
 
-/**
- * Rooms of other applications on the same server are none of ours: only those of sessions that are over are
- * touched.
- */
+/** Other applications may have rooms on the same server, so only rooms of ended sessions are closed. */
 async function closeForgottenRooms(context: Context, rooms: Rooms): Promise<void> {
   const names = await rooms.list();
   for (let start = 0; start < names.length; start += BATCH) {
@@ -58,7 +55,7 @@ async function closeRoomsOfEnded(context: Context, rooms: Rooms, names: readonly
   }
 }
 
-/** An unknown session was last seen when its link was lost; what came after is not charged. */
+/** A session in status `unknown` was last seen when its link was lost; time after that is not charged. */
 async function endDesertedSessions(context: Context, rooms: Rooms): Promise<void> {
   const before = new Date(now(context).getTime() - GRACE_MS);
   const unseen = await context.models.sessions

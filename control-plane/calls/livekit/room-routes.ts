@@ -1,6 +1,6 @@
 /**
- * What LiveKit tells (`POST /webhooks/livekit`, signed), and the token with which a team member listens in on
- * a web session's room.
+ * LiveKit's webhook (`POST /webhooks/livekit`, signed), and the token that lets a team member listen to the
+ * room of a web session.
  */
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
@@ -13,7 +13,7 @@ import { closeIfOver } from './keep-rooms.ts';
 
 const MONITOR_TOKEN_SECONDS = 60;
 const BODY_LIMIT_BYTES = 256 * 1024;
-/** After these somebody may be gone. */
+/** Events after which a participant may have left. */
 const DEPARTURES: ReadonlySet<string> = new Set([
   'participant_left',
   'participant_connection_aborted',
@@ -27,10 +27,10 @@ const monitorGrant = z.object({
   identity: z.string(),
 });
 
-/** Registers the routes around rooms. */
+/** Registers the room routes. */
 export async function registerRoomRoutes(app: ApiServer, context: Context): Promise<void> {
   await app.register((scope, _options, done) => {
-    // The signature covers the body as it was sent.
+    // The signature covers the raw body.
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser(
       ['application/webhook+json', 'application/json'],

@@ -1,6 +1,6 @@
 /**
- * Who may call whom: the checks of an outbound call in their fixed order, agent and publication before the
- * number, the number before its destination. Every refusal has a reason that clients can act on.
+ * Permission checks of an outbound call, in fixed order: agent and publication before the number, the number
+ * before the destination. Each refusal has a reason that clients can act on.
  */
 import { fault } from '#config/errors.ts';
 import { countryOf, isE164, isPremium, withoutTrunkZero } from '#telephony/e164.ts';
@@ -14,19 +14,19 @@ import type { VersionDocument } from '../../platform/store/models/version-model.
 import { overrideFields } from '../plans/build-plan.ts';
 import type { PhoneCallRequest } from './phone-call-request.ts';
 
-/** A call that may be placed once it is paid for. */
+/** A call that has passed the checks but is not yet paid for. */
 export interface AllowedCall {
   readonly agent: AgentDocument;
   readonly version: VersionDocument;
   readonly number: NumberDocument;
-  /** As it is dialled, E.164. */
+  /** The number to dial, E.164. */
   readonly toNumber: string;
 }
 
-/** Who calls: whoever holds a key, or the account a batch belongs to. */
+/** The calling account: the holder of the API key, or the owner of a batch. */
 export type OutboundCaller = Pick<Caller, 'userId' | 'teamId' | 'outboundEnabled' | 'spendLimits'>;
 
-/** Checks a request; throws the first `Fault` that stands in its way. */
+/** Checks a request; throws the `Fault` of the first failed check. */
 export async function checkOutbound(
   context: Context,
   caller: OutboundCaller,
@@ -38,7 +38,7 @@ export async function checkOutbound(
   return { agent, version, number, toNumber };
 }
 
-/** The agent that is to call, as published. */
+/** Finds the calling agent and its published version. */
 export async function findCallingAgent(
   context: Context,
   caller: OutboundCaller,
@@ -59,7 +59,7 @@ export async function findCallingAgent(
   return { agent, version };
 }
 
-/** The number that is to call. */
+/** Finds the calling number. */
 export async function findCallingNumber(
   context: Context,
   caller: OutboundCaller,
@@ -78,13 +78,13 @@ export async function findCallingNumber(
       if (!number.sip?.termination_uri) throw fault('number_termination_missing');
       return number;
     default:
-      // Stored by another release: a provider this one cannot dial through.
+      // Stored by another release, with a provider that this one does not support.
       number.provider satisfies never;
       throw fault('number_provider_unsupported');
   }
 }
 
-/** Throws `self_call_blocked` for a number hosted here: an agent would talk to an agent. */
+/** Throws `self_call_blocked` for a number hosted here, because one agent would call another. */
 export async function refuseHostedNumber(
   context: Pick<Context, 'models'>,
   { team_id }: Pick<NumberDocument, 'team_id'>,
@@ -94,8 +94,9 @@ export async function refuseHostedNumber(
 }
 
 /**
- * The number to dial, for a call or a transfer. Managed numbers go out on the platform's own account, which
- * countries and premium ranges could empty; an imported one is its owner's.
+ * Returns the number to dial for a call or a transfer. Country and premium-rate rules apply to managed
+ * numbers only, because those calls are billed to the platform; calls from imported numbers are billed to
+ * their owners.
  */
 export async function checkDestination(
   context: Pick<Context, 'settings' | 'models'>,
@@ -108,15 +109,15 @@ export async function checkDestination(
   return toNumber;
 }
 
-/** A number as it is dialled from `number`. Throws `destination_invalid`. */
+/** Normalises a destination for dialling from `number`. Throws `destination_invalid`. */
 export function dialledNumber(number: Pick<NumberDocument, 'provider'>, wanted: string): string {
   if (!isE164(wanted)) throw fault('destination_invalid');
   return number.provider === 'managed' ? withoutTrunkZero(wanted) : wanted;
 }
 
 /**
- * Throws `destination_not_allowed` or `premium_destination_blocked` for what the platform's own account is
- * not to pay for.
+ * Throws `destination_not_allowed` or `premium_destination_blocked` for destinations the platform does not
+ * pay for.
  */
 export function refuseDearDestination(
   { settings }: Pick<Context, 'settings'>,

@@ -1,7 +1,7 @@
 /**
- * One call per Idempotency-Key: the key is claimed, with the id of the session to be, before anything else is
- * written. Whoever finds a key whose attempt died looks at what became of that session and goes on from
- * there.
+ * One call per Idempotency-Key. The key is claimed, together with the id of the future session, before
+ * anything else is written. A request that finds the key of a dead attempt checks the state of that session
+ * and continues from there.
  */
 import { createHash } from 'node:crypto';
 import { Fault, fault } from '#config/errors.ts';
@@ -16,12 +16,12 @@ import { loadSession } from '../sessions/session-store.ts';
 
 /** How long a key is remembered. */
 const KEPT_MS = 24 * 60 * 60 * 1000;
-/** Placing a call takes well under a second; an attempt this old is dead. */
+/** Placing a call takes well under a second; an attempt older than this is dead. */
 const LEASE_MS = 30_000;
-/** A key may expire, or be let go of, between two looks at it. */
+/** A key may expire or be released between the insert and the read. */
 const CLAIM_ATTEMPTS = 5;
 
-/** A request that may have been made before. */
+/** A request that may be a repetition. */
 export interface KeyedRequest {
   readonly teamId: string;
   readonly key: string;
@@ -30,13 +30,13 @@ export interface KeyedRequest {
 
 interface Claim {
   readonly sessionId: string;
-  /** The call was placed by an earlier request. */
+  /** An earlier request has already placed the call. */
   readonly isPlaced: boolean;
 }
 
 /**
- * Places a call unless this key stands for one already; returns its session. A refused attempt leaves the key
- * unused. Throws `idempotency_key_reuse`, `idempotency_key_conflict`, and whatever `place` throws.
+ * Places a call unless this key already has one, and returns its session id. A refused attempt releases the
+ * key. Throws `idempotency_key_reuse`, `idempotency_key_conflict`, and whatever `place` throws.
  */
 export async function oncePerKey(
   context: Context,
@@ -51,7 +51,7 @@ export async function oncePerKey(
     try {
       await place(claim.sessionId);
     } catch (error) {
-      // The attempt that was taken for dead is still at work.
+      // The attempt considered dead is still running.
       if (isDuplicateKey(error)) throw fault('idempotency_key_conflict');
       if (error instanceof Fault || error instanceof InvalidRequest)
         await idempotencyKeys.deleteOne({ ...mine, state: 'in_flight' });
@@ -74,7 +74,7 @@ async function claimKey(context: Context, id: string, bodyHash: string): Promise
     }
     const stored = await idempotencyKeys.findById(id).lean<IdempotencyDocument>();
     if (!stored) continue;
-    // The index forgets keys up to a minute late.
+    // The TTL index deletes keys up to a minute late.
     if (stored.expires_at <= now(context))
       await idempotencyKeys.deleteOne({ _id: id, expires_at: stored.expires_at });
     else return takeStored(context, stored, bodyHash);
@@ -97,8 +97,8 @@ async function takeStored(context: Context, stored: IdempotencyDocument, bodyHas
 }
 
 /**
- * What a dead attempt left: a call that was placed, nothing at all, or a session that is given up now and its
- * charge returned.
+ * Determines what a dead attempt left behind: a placed call, nothing, or an unfinished session, which is
+ * given up and refunded here.
  */
 export async function lookAfter(
   context: Context,

@@ -1,6 +1,6 @@
 /**
- * Where an outbound call is dialled and what its INVITE carries: the platform's trunk for managed numbers,
- * the owner's for imported ones.
+ * Target and headers of an outbound call: managed numbers use the platform's trunk, imported ones their
+ * owner's.
  */
 
 import type { CallPlan } from '#protocol/call-plan.ts';
@@ -8,13 +8,16 @@ import { tenantGuard } from '../../catalogue/numbers/tenant-guard.ts';
 import type { Context } from '../../platform/context.ts';
 import type { NumberDocument, NumberSip } from '../../platform/store/models/number-model.ts';
 
-/** A transport of a plan that dials. */
+/** The plan transport of an outbound call. */
 export type OutboundTransport = Extract<CallPlan['transport'], { type: 'sip_outbound' }>;
 
-/** Lets a customer find a call of ours in the logs of a trunk. */
+/** Lets a customer find our calls in the logs of its trunk. */
 export const SESSION_HEADER = 'X-Service-Session-Id';
 
-/** The transport of a call; `to_uri` is empty when a managed number has no trunk to go out by. */
+/**
+ * Builds the transport of a call; `to_uri` is empty for a managed number when no platform trunk is
+ * configured.
+ */
 export function outboundTransport(
   context: Pick<Context, 'settings' | 'secretBox'>,
   call: {
@@ -43,7 +46,7 @@ export function outboundTransport(
   };
 }
 
-/** What a host its owner has named is held to; the platform's own trunk is the operator's. */
+/** The address restrictions for a host named by a number's owner; the platform's own trunk has none. */
 export function guardOf(
   context: Pick<Context, 'settings'>,
   { provider }: Pick<NumberDocument, 'provider'>,
@@ -51,16 +54,16 @@ export function guardOf(
   return provider === 'managed' ? null : tenantGuard(context);
 }
 
-/** The trunk calls of this number leave by. */
+/** The trunk for calls from this number. */
 export function trunkOf(context: Pick<Context, 'settings' | 'secretBox'>, number: NumberDocument): Trunk {
   return number.sip ? ownTrunk(context, number.sip) : platformTrunk(context);
 }
 
-/** Where calls leave, and as whom. */
+/** A trunk's address and credentials. */
 export interface Trunk {
-  /** `host[:port]`, empty when there is none. */
+  /** `host[:port]`, empty when there is no trunk. */
   readonly address: string;
-  /** URI parameters, with their semicolon. */
+  /** URI parameters, including the leading semicolon. */
   readonly parameters: string;
   readonly username: string | null;
   readonly password: string | null;
@@ -87,7 +90,7 @@ function ownTrunk({ secretBox }: Pick<Context, 'secretBox'>, sip: NumberSip): Tr
   };
 }
 
-/** A call's own headers over its number's; header names know no case. */
+/** Merges headers; those of the call override those of the number, and header names are case-insensitive. */
 function merged(
   ofNumber: Readonly<Record<string, string>>,
   ofCall: Readonly<Record<string, string>>,

@@ -1,6 +1,6 @@
 /**
- * What an outbound call can be asked for with. Whether the numbers may be used is not for the schema to say:
- * those refusals carry a reason.
+ * Request schema of an outbound call. Whether the numbers may be used is checked later, because those
+ * refusals carry a reason.
  */
 import { z } from 'zod';
 import { sessionFields } from '../sessions/session-request.ts';
@@ -47,7 +47,7 @@ export const phoneCallBody = z.strictObject({
   sip_headers: sipHeaders.nullish(),
 });
 
-/** A parsed request for a call. */
+/** A parsed call request. */
 export type PhoneCallRequest = z.output<typeof phoneCallBody>;
 
 function lowerNames(headers: Readonly<Record<string, string>>): string[] {

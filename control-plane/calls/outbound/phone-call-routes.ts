@@ -1,4 +1,4 @@
-/** `POST /v1/agent/phone-calls`: an outbound call, answered as soon as the dial is on its way. */
+/** `POST /v1/agent/phone-calls`: places an outbound call; responds once the dial command is on its way. */
 import { z } from 'zod';
 import { type Context, newId } from '../../platform/context.ts';
 import { callerOf } from '../../platform/http/auth.ts';
@@ -13,7 +13,7 @@ const MAX_KEY_CHARS = 255;
 
 const queuedCall = z.object({ session_id: z.string(), status: z.literal('queued') });
 
-/** Registers the route of outbound calls. */
+/** Registers the outbound call route. */
 export function registerPhoneCallRoutes(app: ApiServer, context: Context): void {
   app.post(
     '/v1/agent/phone-calls',

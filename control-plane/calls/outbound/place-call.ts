@@ -1,7 +1,4 @@
-/**
- * Places an outbound call: checks, charge, worker, plan. The worker dials; how that ended comes back as a
- * report.
- */
+/** Places an outbound call: checks, charge, worker, plan. The worker dials and reports the outcome. */
 
 import { Fault, fault } from '#config/errors.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
@@ -22,26 +19,26 @@ import { requireModestRate } from './toll-guard.ts';
 import { planTransfers } from './transfer-plan.ts';
 import { placeOnTrunk } from './trunk-limits.ts';
 
-/** What is not answered within this time is not answered. */
+/** A call not answered within this time is ended as unanswered. */
 const RING_SECONDS = 30;
-/** A worker that has told nothing this long after the ringing never will. */
+/** A worker that has not reported by this long after the ringing time is considered lost. */
 const OVERDUE_SECONDS = 30;
 
-/** What a call of a batch has beyond a single one. */
+/** Extra settings of a call placed by a batch. */
 export interface BatchTerms {
   readonly endUserId: string | null;
   readonly outreach: CallPlan['outreach'];
 }
 
-/** A call to place; `batch` where it is one of many. */
+/** A call to place; `batch` is set for a call of a batch. */
 export type CallRequest = PhoneCallRequest & { readonly batch?: BatchTerms };
 
 const SINGLE_CALL: BatchTerms = { endUserId: null, outreach: null };
 
 /**
- * Places the call under this session id. Throws `InvalidRequest` and the `Fault`s of `checkOutbound`, the
- * spend limits, the trunk's and the account's, `insufficient_credit`, `no_capacity`, `draining`,
- * `gateway_unreachable`; nothing stays charged then.
+ * Places the call under this session id. Throws `InvalidRequest`, the `Fault`s of `checkOutbound`, those of
+ * the agent's, account's and trunk's limits, `insufficient_credit`, `no_capacity`, `draining` and
+ * `gateway_unreachable`; after an error nothing stays charged.
  */
 export async function placeCall(
   context: Context,
@@ -96,7 +93,7 @@ async function place(
       timezone,
       endUserId: terms.endUserId,
       metadata: request.metadata ?? {},
-      // Numbers of an outbound call are told from the person's side: the caller is the party dialled.
+      // Outbound calls name the numbers from the human party's side: the caller is the party dialled.
       callerNumber: toNumber,
       dialedNumber: allowed.number.phone_number,
       sipCallId: null,
@@ -155,7 +152,7 @@ async function planOf(
   });
 }
 
-/** The word phone calls have for a wallet that cannot pay. */
+/** Maps `out_of_credit` to the error code of phone calls. */
 async function refusedForCredit<Opened>(opening: Promise<Opened>): Promise<Opened> {
   try {
     return await opening;
@@ -165,8 +162,8 @@ async function refusedForCredit<Opened>(opening: Promise<Opened>): Promise<Opene
 }
 
 /**
- * A deployment without a trunk has nowhere to dial: the call fails as one the trunk refused
- * (`SIP_TRUNK_URI`).
+ * Without a configured trunk (`SIP_TRUNK_URI`) there is nothing to dial, so the call fails like one refused
+ * by the trunk.
  */
 async function failWithoutTrunk(context: Context, session: SessionDocument): Promise<void> {
   context.logger.warn({ sessionId: session._id }, 'no SIP_TRUNK_URI to dial through');

@@ -1,8 +1,8 @@
 /**
- * Holds back who suddenly places many calls on the platform's own account, as toll fraud with a stolen key
- * does: managed numbers of one account together dial so many times a minute, transfers of their calls
- * included. Where they may dial is decided before (`check-outbound.ts`); an imported number dials at its
- * owner's cost and has the limits of its trunk.
+ * Limits sudden bursts of calls billed to the platform, as in toll fraud with a stolen key: all managed
+ * numbers of one account share a limit of dials per minute, including transfers. Allowed destinations are
+ * checked earlier (`check-outbound.ts`). Imported numbers dial at their owner's cost and are subject to their
+ * trunk limits instead.
  */
 import { fault } from '#config/errors.ts';
 import type { Context } from '../../platform/context.ts';
@@ -13,8 +13,8 @@ import type { OutboundCaller } from './check-outbound.ts';
 const MINUTE_MS = 60_000;
 
 /**
- * Throws `rate_limited` when the account has placed its calls of this minute; a batch then goes on in the
- * next.
+ * Throws `rate_limited` when the account has used up its calls for this minute; a batch then continues in the
+ * next minute.
  */
 export async function requireModestRate(
   context: Pick<Context, 'coordination' | 'settings'>,
@@ -27,8 +27,8 @@ export async function requireModestRate(
 }
 
 /**
- * Counts one call or transfer of an account's managed numbers, and says whether it is still one of this
- * minute's.
+ * Counts one call or transfer from an account's managed numbers; the result says whether it is within this
+ * minute's limit.
  */
 export function countDialled(
   { coordination, settings }: Pick<Context, 'coordination' | 'settings'>,

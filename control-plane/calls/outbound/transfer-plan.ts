@@ -1,6 +1,6 @@
 /**
- * What a phone call can be transferred with: for each destination of its agent the way there, or the reason
- * why there is none.
+ * Transfer options of a phone call: for each of the agent's destinations a route, or the reason why it cannot
+ * be reached.
  */
 import type { AgentConfig } from '#config/agent-config.ts';
 import { Fault, fault } from '#config/errors.ts';
@@ -15,7 +15,7 @@ import { guardOf, SESSION_HEADER, trunkOf } from './outbound-transport.ts';
 
 type Destination = AgentConfig['conversation']['transfer_destinations'][number];
 
-/** Plans the transfers of a call on `number`; null when its agent has nobody to transfer to. */
+/** Plans the transfers of a call on `number`; null when the agent has no transfer destinations. */
 export async function planTransfers(
   context: Pick<Context, 'settings' | 'secretBox' | 'models'>,
   number: NumberDocument,
@@ -27,7 +27,7 @@ export async function planTransfers(
 ): Promise<CallPlan['transfer']> {
   const destinations = call.config.conversation.transfer_destinations;
   if (destinations.length === 0) return null;
-  // A withheld caller cannot be shown.
+  // A withheld caller id cannot be presented.
   const showsCaller = number.transfer_caller_id === 'original_caller' && isE164(call.callerNumber);
   return {
     is_counted: number.provider === 'managed',
@@ -52,10 +52,10 @@ async function routeTo(
         number: null,
         dial_uri: destination.sip_uri,
         guard: tenantGuard(context),
-        // The platform's carrier would go there at the platform's cost, past every rule for what it may dial.
+        // A REFER would make the platform's carrier dial it at the platform's cost, bypassing the rules for
+        // outbound destinations.
         is_referable: number.provider !== 'managed',
-        // Whoever is named by a URI is none of the trunk's: neither its password nor its headers are theirs
-        // to see.
+        // A party named by a SIP URI is not part of the trunk and must not see its password or headers.
         headers: session,
         username: null,
         password: null,
@@ -90,8 +90,8 @@ async function routeTo(
 }
 
 /**
- * A SIP address is held to the rules of the number it stands for, however that is spelt. Throws
- * `destination_invalid` and what `checkDestination` does.
+ * Applies the rules of a phone number to a SIP address that represents one, however it is written. Throws
+ * `destination_invalid` and whatever `checkDestination` throws.
  */
 async function checkAddress(
   context: Pick<Context, 'settings' | 'models'>,

@@ -1,6 +1,6 @@
 /**
- * What workers ask before a transfer from a managed number (protocol/transfer-permission.ts): it is dialled at
- * the platform's cost, as the calls of its account are, and counts with them.
+ * Permission that workers request before a transfer from a managed number (protocol/transfer-permission.ts):
+ * the platform pays for the dial, so it counts against the account's rate of outbound calls.
  */
 import { transferPermission, transferQuestion } from '#protocol/transfer-permission.ts';
 import type { Context } from '../../platform/context.ts';
@@ -9,7 +9,7 @@ import type { ApiServer } from '../../platform/http/server.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
 import { countDialled } from './toll-guard.ts';
 
-/** Registers the route. A session that is gone transfers nobody. */
+/** Registers the route. Transfers of a session that no longer exists are refused. */
 export function registerTransferRoutes(app: ApiServer, context: Context): void {
   app.post(
     '/internal/transfers',

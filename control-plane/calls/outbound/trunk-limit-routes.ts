@@ -1,6 +1,6 @@
 /**
- * `GET` and `PUT /v1/agent/phone-numbers/{phone_number_id}/limits`: what may leave by the trunk behind a
- * number, beside its record.
+ * `GET` and `PUT /v1/agent/phone-numbers/{phone_number_id}/limits`: limits for calls through a number's
+ * trunk, kept apart from the number record.
  */
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
@@ -16,7 +16,7 @@ const limit = z.number().int().min(0).max(100_000).nullable();
 const trunkLimits = z.strictObject({ concurrent_calls: limit, calls_per_minute: limit });
 const NO_LIMITS = { concurrent_calls: null, calls_per_minute: null };
 
-/** Registers the routes of a trunk's limits. */
+/** Registers the trunk limit routes. */
 export function registerTrunkLimitRoutes(app: ApiServer, context: Context): void {
   const url = '/v1/agent/phone-numbers/:phone_number_id/limits';
 
@@ -55,7 +55,7 @@ export function registerTrunkLimitRoutes(app: ApiServer, context: Context): void
         { $set: { trunk_limits: request.body } },
       );
       if (matchedCount === 0) throw fault('not_found');
-      // Calls placed while nothing was counted have no place.
+      // Calls placed while there was no limit were not counted.
       await recountPlaces(context, trunkPlaces(number));
       return request.body;
     },

@@ -1,8 +1,8 @@
 /**
- * Limits of the trunk behind a number, shared by single calls and batches: how many at once, and how many a
- * minute. Calls that run are not cut off; of those placed in the same moment no more than the limit pass, on
- * however many replicas. A number without a limit that shares the trunk is never refused, and its calls count
- * for those that have one.
+ * Limits of the trunk behind a number, shared by single calls and batches: concurrent calls and calls per
+ * minute. Calls in progress are not cut off. Concurrent attempts cannot exceed the limit, even across
+ * replicas. A number without a limit on a shared trunk is never refused, but its calls count towards the
+ * limits of the others.
  */
 import { fault } from '#config/errors.ts';
 import { countedIn, holdingPlaces } from '../../accounts/limits/session-places.ts';
@@ -14,14 +14,14 @@ const MINUTE_MS = 60_000;
 
 type Parts = Pick<Context, 'models' | 'coordination' | 'clock'>;
 
-/** A call that is about to leave by a number's trunk. */
+/** A call about to be placed through a number's trunk. */
 export interface TrunkCall {
   readonly number: NumberDocument;
   readonly sessionId: string;
 }
 
 /**
- * Runs `place`, which stores the session of a call, if one more may leave by this number's trunk now. Throws
+ * Runs `place`, which stores the session of a call, if this number's trunk has room for another call. Throws
  * `concurrent_calls_reached` or `rate_limited` otherwise.
  */
 export async function placeOnTrunk<Placed>(
@@ -44,7 +44,7 @@ export async function placeOnTrunk<Placed>(
   );
 }
 
-/** Where the calls on a number's trunk are counted. */
+/** Id of the list that counts the calls on a number's trunk. */
 export function trunkPlaces(number: Pick<NumberDocument, '_id' | 'team_id' | 'sip'>): string {
   return `trunk-calls:${trunkKey(number)}`;
 }
@@ -65,17 +65,16 @@ function isShared({ sip }: Pick<NumberDocument, 'sip'>): boolean {
 }
 
 /**
- * Imported numbers of a team that dial through the same address share a trunk; a managed number is one of its
- * own.
+ * A team's imported numbers with the same termination address share a trunk; a managed number has its own.
  */
 function trunkKey({ _id, team_id, sip }: Pick<NumberDocument, '_id' | 'team_id' | 'sip'>): string {
   return sip?.termination_uri ? `${team_id}:${sip.termination_uri}` : _id;
 }
 
-/** Sessions of the live calls on the trunk. */
+/** Ids of the sessions with live calls on the trunk. */
 async function callsOn({ models }: Pick<Context, 'models'>, number: NumberDocument): Promise<string[]> {
   const { team_id, phone_number, sip } = number;
-  // A number that was released may have been imported again with another trunk.
+  // A released number may have been imported again with another trunk.
   const sharing = sip?.termination_uri
     ? await models.numbers
         .find(

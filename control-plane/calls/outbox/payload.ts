@@ -1,4 +1,4 @@
-/** A session as webhooks tell it, and the payload of each event. */
+/** The session as webhooks report it, and the payload of each event. */
 import {
   type WebhookAnalysis,
   type WebhookEvent,
@@ -10,14 +10,14 @@ import type { OutboxEvent, SessionDocument } from '../../platform/store/models/s
 
 const RANKS = { 'phone_call.dial_finished': 1, 'call.ended': 2, 'call.analyzed': 3 } as const;
 
-/** Place of an event in its session's order; every re-run of the analysis comes after the last. */
+/** Position of an event in its session's order; each re-run of the analysis ranks after the previous one. */
 export function rankOf(event: OutboxEvent['event'], analysisRuns: number): number {
   return RANKS[event] + (event === 'call.analyzed' ? analysisRuns : 0);
 }
 
 /**
- * The payload of an event about the session as it now is; the bytes are made once and repeated at every
- * attempt.
+ * Builds the payload of an event from the session's current state; the bytes are built once and reused for
+ * every attempt.
  */
 export function payloadOf(
   event: OutboxEvent['event'],

@@ -1,6 +1,6 @@
 /**
- * Hands a session's outbox to the deliveries: one per event and endpoint, under ids that make a second
- * hand-over the same.
+ * Moves a session's outbox events to deliveries, one per event and endpoint. Deterministic ids make a
+ * repeated run harmless.
  */
 import { type Context, now } from '../../platform/context.ts';
 import { isDuplicateKey } from '../../platform/store/duplicate-key.ts';
@@ -10,13 +10,13 @@ import type { OutboxEvent, SessionDocument } from '../../platform/store/models/s
 
 type Parts = Pick<Context, 'models' | 'clock' | 'workSignals'>;
 
-/** Empties the outbox of a session into the deliveries; safe to repeat and to run twice at once. */
+/** Moves a session's outbox events to deliveries. May be repeated or run concurrently. */
 export async function relayOutbox(context: Parts, session: SessionDocument): Promise<void> {
   if (session.outbox.length === 0) return;
   const { sessions } = context.models;
   const busy = await busyUrls(context, session._id);
   const waiting = new Set<string>();
-  // One event after the other: whoever finds a later one queued must find the earlier one too.
+  // Events are inserted in order, so that a reader that sees a later one queued also sees the earlier ones.
   for (const event of session.outbox) {
     const documents = session.endpoints.map((endpoint, index) => {
       const state = busy.has(endpoint.url) ? 'queued' : 'pending';
@@ -32,8 +32,8 @@ export async function relayOutbox(context: Parts, session: SessionDocument): Pro
 }
 
 /**
- * Makes an endpoint's next event of a session due, unless an earlier one is still on its way: a unique index
- * decides, however many try. True when it did.
+ * Makes an endpoint's next event of a session due, unless an earlier one is still pending; a unique index
+ * enforces this between concurrent attempts. Returns true if it promoted one.
  */
 export async function promoteNext(
   context: Pick<Context, 'models' | 'clock'>,
@@ -56,7 +56,7 @@ export async function promoteNext(
 }
 
 /**
- * Endpoints which an event of the session is on its way to, or waits for. What is behind none is due at once.
+ * Endpoints with a queued or pending event of the session. An event for any other endpoint is due at once.
  */
 async function busyUrls(context: Parts, sessionId: string): Promise<Set<string>> {
   const unfinished = { session_id: sessionId, state: { $in: ['queued', 'pending'] as const } };
@@ -67,15 +67,16 @@ async function busyUrls(context: Parts, sessionId: string): Promise<Set<string>>
 }
 
 /**
- * Inserts what is not there yet; one that turns out not to be its endpoint's only one on its way is queued.
- * Returns the endpoints of those queued.
+ * Inserts missing deliveries; one whose endpoint already has a pending delivery is inserted as queued.
+ * Returns the endpoints of the queued ones.
  */
 async function insertOnce(
   { models: { deliveries } }: Parts,
   documents: readonly DeliveryDocument[],
 ): Promise<string[]> {
   const refused = await insertNew(deliveries, documents);
-  // Already there, or behind another: queued, only the first is refused again.
+  // Refused documents either exist already or must wait; inserted again as queued, only the existing ones are
+  // refused again.
   const behind = refused
     .filter(({ state }) => state === 'pending')
     .map((document) => ({ ...document, state: 'queued' as const }));

@@ -1,6 +1,6 @@
 /**
- * Builds the `CallPlan` of a session from a version's frozen configuration: overrides applied, variables
- * merged, secrets it needs opened.
+ * Builds the `CallPlan` of a session from the frozen configuration of a version: applies overrides, merges
+ * variables and decrypts the required secrets.
  */
 import { type AgentConfig, agentConfig, type Variables } from '#config/agent-config.ts';
 import { callTraceparent } from '#config/tracing.ts';
@@ -13,10 +13,10 @@ import type { AgentDocument, OverrideField } from '../../platform/store/models/a
 import type { VersionDocument } from '../../platform/store/models/version-model.ts';
 import { dateIn } from './session-timezone.ts';
 
-/** Longest preview call, seconds. */
+/** Maximum duration of a preview call, seconds. */
 const PREVIEW_SECONDS = 600;
 
-/** What a request may change of the configuration for one session. */
+/** Configuration fields a request may override for one session. */
 export interface Overrides {
   readonly first_message?: string | undefined;
   readonly first_message_prompt?: string | undefined;
@@ -25,12 +25,12 @@ export interface Overrides {
   readonly language?: AgentConfig['voice']['speaking_language'] | undefined;
 }
 
-/** What one session is planned from. */
+/** Inputs for the plan of one session. */
 export interface PlanInput {
   readonly sessionId: string;
   readonly agent: Pick<AgentDocument, '_id' | 'name'>;
   readonly version: Pick<VersionDocument, 'config' | 'secrets' | 'tools'>;
-  /** Contents of what the version attaches (`plannedKnowledge`). */
+  /** Contents of the knowledge attached to the version (`plannedKnowledge`). */
   readonly knowledge: CallPlan['knowledge'];
   readonly channel: SystemVariables['channel'];
   readonly transport: CallPlan['transport'];
@@ -46,13 +46,13 @@ export interface PlanInput {
   readonly toolEvents: boolean;
   readonly worldContext: boolean;
   readonly isPreview: boolean;
-  /** Phone calls only. */
+  /** Set for phone calls only. */
   readonly transfer?: CallPlan['transfer'];
-  /** Calls of a batch only. */
+  /** Set for batch calls only. */
   readonly outreach?: CallPlan['outreach'];
 }
 
-/** The allow-list entries a set of overrides needs; `first_message_prompt` is governed by `first_message`. */
+/** The allow-list entries required by a set of overrides; `first_message_prompt` requires `first_message`. */
 export function overrideFields(overrides: Overrides): OverrideField[] {
   const fields = Object.entries(overrides).flatMap(([field, value]) => (value === undefined ? [] : [field]));
   return [
@@ -62,7 +62,7 @@ export function overrideFields(overrides: Overrides): OverrideField[] {
   ];
 }
 
-/** Makes the plan. */
+/** Builds the plan. */
 export function buildPlan(
   context: Pick<Context, 'secretBox' | 'clock' | 'tracing'>,
   input: PlanInput,
@@ -95,14 +95,14 @@ export function buildPlan(
   };
 }
 
-/** Longest duration of a session, seconds. */
+/** Maximum duration of a session, seconds. */
 export function sessionSeconds(config: AgentConfig, isPreview: boolean): number {
   const { max_duration_seconds: seconds } = config.conversation;
   return isPreview ? Math.min(PREVIEW_SECONDS, seconds) : seconds;
 }
 
 /**
- * Throws `InvalidRequest` when `variables.on_missing` is `reject` and a text of the call names a variable
+ * Throws `InvalidRequest` when `variables.on_missing` is `reject` and a text of the call uses a variable
  * without a value.
  */
 export function refuseMissingVariables(plan: CallPlan): void {
@@ -115,7 +115,7 @@ export function refuseMissingVariables(plan: CallPlan): void {
   if (missing) throw invalidField(['dynamic_variables'], 'a variable the agent requires has no value');
 }
 
-/** Digits grouped as they are read out: `+1; 4 1 5; 5 5 5; 0 1 2 3`. */
+/** Digits grouped for reading aloud: `+1; 4 1 5; 5 5 5; 0 1 2 3`. */
 export function spokenNumber(number: string): string {
   if (!isE164(number)) return '';
   const digits = number.slice(1);
@@ -136,8 +136,8 @@ export function spokenNumber(number: string): string {
 const parsedConfigs = new WeakMap<object, AgentConfig>();
 
 /**
- * Stored configurations as this release reads them; the live version of an agent is the same object for every
- * call.
+ * Parsed stored configurations. The live version of an agent is the same object for every call, so it is
+ * parsed once.
  */
 function parsedConfig(stored: AgentConfig): AgentConfig {
   const known = parsedConfigs.get(stored);
@@ -173,7 +173,7 @@ function systemVariablesOf(
   config: AgentConfig,
 ): SystemVariables {
   const timezone = input.timezone ?? 'UTC';
-  // History keeps what the carrier said; the agent is only told what is a number.
+  // The session record keeps the carrier's value; the agent only gets a valid number.
   const caller = isE164(input.callerNumber) ? input.callerNumber : '';
   return {
     channel: input.channel,
@@ -187,7 +187,8 @@ function systemVariablesOf(
 }
 
 /**
- * The texts that are rendered when a call begins; a tool's missing value is empty whatever `on_missing` says.
+ * Texts rendered at the start of a call. Tools are not included: their missing values are empty whatever
+ * `on_missing` is.
  */
 function spokenTexts(plan: CallPlan): string[] {
   const { prompt, conversation } = plan.config;

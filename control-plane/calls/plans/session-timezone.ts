@@ -1,8 +1,10 @@
-/** Which time zone a session runs in: request, agent, client's hint, the phone number's country, UTC. */
+/**
+ * The time zone of a session, by precedence: request, agent, client's hint, country of the phone number, UTC.
+ */
 import { isTimezone, zonesOfCountry } from '#config/timezones.ts';
 import { countryOf } from '#telephony/e164.ts';
 
-/** Where a zone can come from, strongest first; what is absent or no zone is passed over. */
+/** Sources of a zone by precedence; missing or invalid ones are skipped. */
 export interface TimezoneSources {
   readonly requested: string | null;
   readonly agent: string;
@@ -11,7 +13,7 @@ export interface TimezoneSources {
   readonly phoneNumber: string;
 }
 
-/** The session's zone; null when none of the sources names one, which reads as UTC. */
+/** The session's zone; null when no source gives one, which means UTC. */
 export function sessionTimezone(sources: TimezoneSources): string | null {
   const named = [sources.requested, sources.agent, sources.client].find(
     (zone) => zone !== null && zone !== '' && isTimezone(zone),
@@ -19,7 +21,10 @@ export function sessionTimezone(sources: TimezoneSources): string | null {
   return named ?? onlyZoneOf(sources.phoneNumber);
 }
 
-/** Making a formatter costs more than all the rest of a plan; there are a few hundred zones. */
+/**
+ * Cached, because creating a formatter costs more than the rest of a plan; there are only a few hundred
+ * zones.
+ */
 const dateFormats = new Map<string, Intl.DateTimeFormat>();
 
 /** Today's date in a zone, YYYY-MM-DD. */

@@ -1,6 +1,6 @@
 /**
- * A session's flight log for its owner: every input of its turn machine, to keep or to run again with other
- * settings (`parley replay`). Sealed at rest with the session's key.
+ * A session's flight log for its owner: all inputs of its turn machine, to archive or to replay with other
+ * settings (`parley replay`). Encrypted at rest with the session's key.
  */
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
@@ -14,7 +14,7 @@ import { readFlightLog } from './recording-store.ts';
 
 const sessionPath = z.object({ session_id: z.string() });
 
-/** Registers the routes; 404 when nothing was kept, or its time is over. */
+/** Registers the routes; 404 when no log was stored or its retention has ended. */
 export function registerFlightLogRoutes(app: ApiServer, context: Context): void {
   app.get(
     '/v1/agent/sessions/:session_id/flight-log',

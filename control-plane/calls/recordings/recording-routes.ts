@@ -1,6 +1,6 @@
 /**
- * A session's recording: its tracks with signed addresses that expire, and the audio behind them as WAV,
- * ranges included.
+ * A session's recording: its tracks with signed URLs that expire, and the audio behind them as WAV, with
+ * range requests.
  */
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import { Readable } from 'node:stream';
@@ -17,7 +17,7 @@ import { loadSession } from '../sessions/session-store.ts';
 import { getSegment, listSegments, type Segment, TRACK_ROLES, type TrackRole } from './recording-store.ts';
 import { gapsOf, layOutTrack, readWav, type TrackLayout, wavBytes } from './wav.ts';
 
-/** A worker tries this long to hand over what it recorded; what has not come by then is lost, and silent. */
+/** Workers retry uploads for this long; audio not uploaded by then is lost and played as silence. */
 const UPLOADS_END_MS = 10 * 60_000;
 
 const timestamp = z.iso.datetime().nullable();
@@ -32,8 +32,8 @@ const trackRecord = z.object({
   started_at: timestamp,
   ended_at: timestamp,
   /**
-   * Stretches nothing was recorded of, silent in the file, in ms from its start: a worker that died took its
-   * last seconds with it, and nobody had the call for a moment.
+   * Unrecorded stretches, silent in the file, in ms from its start. They follow the death of a worker: its
+   * last seconds are lost, and the call is briefly without a worker.
    */
   gaps: z.array(z.object({ start_ms: z.number().int(), duration_ms: z.number().int() })),
   error: text,
@@ -56,7 +56,7 @@ const trackPath = z.object({
 });
 const signedQuery = z.object({ expires: z.coerce.number().int(), signature: z.string().max(128) });
 
-/** Registers the recording of a session and the signed audio addresses. */
+/** Registers the recording routes and the signed audio URLs. */
 export function registerRecordingRoutes(app: ApiServer, context: Context): void {
   app.get(
     '/v1/agent/sessions/:session_id/recording',
@@ -141,10 +141,7 @@ function toRecording(
   };
 }
 
-/**
- * True while its worker still hands over what it said it had recorded: the call is over, its last seconds are
- * on their way.
- */
+/** True after the call has ended while the worker is still uploading segments it has reported. */
 function isAwaited(
   context: Context,
   { status, ended_at: endedAt, tracks }: SessionDocument,
@@ -158,8 +155,7 @@ function isAwaited(
 }
 
 /**
- * One side of a call. Where the first worker's part is lost with it, the track begins with the call all the
- * same.
+ * Lays out one side of a call. If the first worker's segments are lost, the track still starts with the call.
  */
 function layOut(session: SessionDocument, all: readonly Segment[], role: TrackRole): TrackLayout | null {
   const segments = all.filter((segment) => segment.role === role);
@@ -184,7 +180,7 @@ function signatureOf(context: Context, { sessionId, role }: Track, expires: numb
   return createHmac('sha256', key).update(`${sessionId}/${role}/${expires}`).digest('base64url');
 }
 
-/** An address that was not signed here, or has expired, leads nowhere. */
+/** Responds as not found if the signature is invalid or has expired. */
 function requireSignature(
   context: Context,
   track: Track,
@@ -196,8 +192,8 @@ function requireSignature(
 }
 
 /**
- * One range of RFC 9110 §14.2; null when the whole is wanted, or several ranges, which may be answered with
- * the whole.
+ * Parses a single range (RFC 9110 §14.2). Null for the whole file, also when several ranges are requested,
+ * which the RFC permits.
  */
 export function parseRange(
   header: string | undefined,

@@ -1,16 +1,16 @@
 /**
- * Where a session's recording and flight log lie: sealed blobs whose names carry everything a reader needs
- * before it opens one. A segment is a few seconds of one side, 16-bit mono; writing it again changes nothing.
+ * Storage of recordings and flight logs: encrypted blobs whose names carry all metadata, so that a reader
+ * need not open them for it. A segment is a few seconds of one side, 16-bit mono; rewriting it is idempotent.
  */
 import type { Context } from '../../platform/context.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
 import { sealerOf } from '../sessions/session-store.ts';
 
 export const TRACK_ROLES = ['agent', 'user', 'human'] as const;
-/** Who is heard on a track; `human` is the person joined by a warm transfer. */
+/** The speaker of a track; `human` is the person added by a warm transfer. */
 export type TrackRole = (typeof TRACK_ROLES)[number];
 
-/** One stored piece of a track. */
+/** One stored segment of a track. */
 export interface Segment {
   readonly role: TrackRole;
   readonly epoch: number;
@@ -38,13 +38,13 @@ export async function putSegment(
   if (sealed) await context.blobs.put(`${recordingPrefix(session._id)}${name}`, sealed);
 }
 
-/** Reads a segment's samples; null when it is gone. */
+/** Reads a segment's samples; null if it no longer exists. */
 export async function getSegment(context: Parts, session: Owner, segment: Segment): Promise<Buffer | null> {
   const name = segmentName(segment);
   return open(context, session, { key: `${recordingPrefix(session._id)}${name}`, seal: name });
 }
 
-/** The stored segments of a session, by start; of one taken over, the newest epoch's word stands. */
+/** A session's stored segments, sorted by start time, then by epoch and index. */
 export async function listSegments(context: Pick<Context, 'blobs'>, sessionId: string): Promise<Segment[]> {
   const names = await context.blobs.list(recordingPrefix(sessionId));
   return names
@@ -64,7 +64,7 @@ export async function putFlightLog(
   if (sealed) await context.blobs.put(`${flightLogPrefix(session._id)}${name}`, sealed);
 }
 
-/** Reads a session's flight log, all epochs one after another. */
+/** Reads a session's flight log, with all epochs in order. */
 export async function readFlightLog(context: Parts, session: Owner): Promise<Buffer> {
   const prefix = flightLogPrefix(session._id);
   const keys = [...(await context.blobs.list(prefix))].sort();
@@ -84,12 +84,12 @@ async function open(
   return sealer && sealed ? sealer.open(sealed, of.seal) : null;
 }
 
-/** Where the keys of a session's recording begin. */
+/** Key prefix of a session's recording. */
 export function recordingPrefix(sessionId: string): string {
   return `sessions/${sessionId}/recording/`;
 }
 
-/** Where the keys of a session's flight log begin. */
+/** Key prefix of a session's flight log. */
 export function flightLogPrefix(sessionId: string): string {
   return `sessions/${sessionId}/flight-log/`;
 }

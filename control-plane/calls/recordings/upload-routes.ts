@@ -1,4 +1,4 @@
-/** What workers put beside sessions while they run: segments of recordings, chunks of flight logs. */
+/** Uploads from workers during a call: recording segments and flight log chunks. */
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
 import { type Upload, unpackUploads, uploadAnswer } from '#protocol/uploads.ts';
@@ -8,10 +8,10 @@ import type { ApiServer } from '../../platform/http/server.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
 import { putFlightLog, putSegment } from './recording-store.ts';
 
-/** A full request and one segment more: five seconds at 48 kHz are 480 kB. */
+/** A full request plus one segment: five seconds at 48 kHz are 480 kB. */
 const MAX_UPLOAD_BYTES = 4 * 1024 * 1024;
 
-/** Registers the upload route; raw bytes are a body here and nowhere else. */
+/** Registers the upload route, the only one that accepts a raw binary body. */
 export async function registerUploadRoutes(app: ApiServer, context: Context): Promise<void> {
   await app.register((plain, _options, done) => {
     const scope = plain as unknown as ApiServer;
@@ -38,7 +38,7 @@ export async function registerUploadRoutes(app: ApiServer, context: Context): Pr
         await Promise.all(
           uploads.map(async (upload, index) => {
             const owner = owners.get(upload.head.session_id);
-            // Any epoch the session has had may still be sending what it recorded.
+            // Any earlier epoch may still be uploading its segments.
             if (owner && upload.head.epoch <= owner.epoch) await store(context, owner, upload);
             else refused.push(index);
           }),
@@ -50,7 +50,10 @@ export async function registerUploadRoutes(app: ApiServer, context: Context): Pr
   });
 }
 
-/** What an upload asks of its session: read anew each time, as its key may have been destroyed meanwhile. */
+/**
+ * Session fields needed for an upload, read again for each request because the key may have been destroyed in
+ * the meantime.
+ */
 type Owner = Pick<SessionDocument, '_id' | 'epoch' | 'wrapped_key' | 'record_audio'>;
 const OWNER_FIELDS = { epoch: 1, wrapped_key: 1, record_audio: 1 } as const;
 

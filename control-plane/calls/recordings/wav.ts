@@ -1,26 +1,26 @@
 /**
- * One recorded track as a WAV file: where each segment lies in it, and any range of its bytes without holding
- * the whole.
+ * One recorded track as a WAV file: computes the position of each segment and reads any byte range without
+ * loading the whole file.
  */
 import type { Segment } from './recording-store.ts';
 
 const HEADER_BYTES = 44;
 const BYTES_PER_SAMPLE = 2;
 /**
- * Start times are rounded and drift a little; only more than this between two segments is a gap. A track
- * keeps to the call's clock within it.
+ * Start times are rounded and drift slightly, so only a larger difference between two segments counts as a
+ * gap. This also bounds a track's deviation from the call's clock.
  */
 const JOIN_MS = 20;
 
-/** A segment and the sample of the track at which it begins. */
+/** A segment and its start sample in the track. */
 interface PlacedSegment {
   readonly segment: Segment;
   readonly startSample: number;
-  /** At the track's rate. */
+  /** At the sample rate of the track. */
   readonly samples: number;
 }
 
-/** A track laid out in time. */
+/** Positions of a track's segments in time. */
 export interface TrackLayout {
   readonly rateHz: number;
   /** Wall time of the first sample, ms. */
@@ -30,8 +30,8 @@ export interface TrackLayout {
 }
 
 /**
- * Lays a track's segments out by their start times, gaps left as silence; null when there are none.
- * `beginMs` is when the track began where its first segments are lost (wall time, ms).
+ * Positions a track's segments by their start times, with silence in the gaps; null when there are none.
+ * `beginMs` is the start of the track (wall time, ms) if its first segments are lost.
  */
 export function layOutTrack(
   segments: readonly Segment[],
@@ -53,7 +53,7 @@ export function layOutTrack(
   return { rateHz, startMs, samples: end, segments: placed };
 }
 
-/** Stretches of a track that nothing was recorded of, ms from its start. */
+/** Unrecorded stretches of a track, in ms from its start. */
 export function gapsOf({
   rateHz,
   segments,
@@ -66,14 +66,14 @@ export function gapsOf({
   });
 }
 
-/** Length of a track's WAV file. */
+/** Size of a track's WAV file in bytes. */
 export function wavBytes(layout: TrackLayout): number {
   return HEADER_BYTES + layout.samples * BYTES_PER_SAMPLE;
 }
 
 /**
- * Yields the bytes `from` to `to` (exclusive) of a track's WAV file; `read` gives a segment's samples, null
- * reads as silence.
+ * Yields the bytes `from` to `to` (exclusive) of a track's WAV file; `read` returns a segment's samples, or
+ * null for silence.
  */
 export async function* readWav(
   layout: TrackLayout,
@@ -122,7 +122,7 @@ function wavHeader({ rateHz, samples }: TrackLayout): Buffer {
   return header;
 }
 
-/** A leg that was replaced may have had another rate; linear interpolation is enough to hear it by. */
+/** A replaced leg may have had another sample rate; linear interpolation is good enough for listening. */
 function atRate(pcm: Buffer, placed: PlacedSegment): Buffer {
   if (placed.samples * BYTES_PER_SAMPLE === pcm.length) return pcm;
   const source = placed.segment.samples;

@@ -1,6 +1,6 @@
 /**
- * What follows a stored change of a session: its money, its events, its analysis. All of it can be repeated;
- * what fails here is picked up by the sweeper.
+ * Follow-ups of a stored session change: billing, events, analysis. All are idempotent; the sweeper retries
+ * failures.
  */
 import type { Context } from '../../platform/context.ts';
 import { roomsOf } from '../../platform/rooms.ts';
@@ -9,7 +9,7 @@ import { isLive } from '../../platform/store/session-status.ts';
 import { relayOutbox } from '../outbox/relay.ts';
 import { settleSession } from './charge.ts';
 
-/** Carries on from a session as it was just stored. */
+/** Runs the follow-ups of a session that was just stored. */
 export async function runFollowUps(context: Context, session: SessionDocument): Promise<void> {
   if (session.analysis.state === 'queued') context.workSignals.notify('analysis');
   if (session.direction === 'outbound' && !isLive(session.status)) context.workSignals.notify('batch-calls');
@@ -24,7 +24,7 @@ export async function runFollowUps(context: Context, session: SessionDocument): 
   }
 }
 
-/** The rooms of a session go with it; what its analysis brings later finds none any more. */
+/** Removes a session's rooms when it ends. Later changes made by the analysis find no rooms and skip this. */
 async function leaveRooms({ rooms }: Context, session: SessionDocument): Promise<void> {
   const hasJustEnded =
     !isLive(session.status) && (session.analysis.state === 'none' || session.analysis.state === 'queued');

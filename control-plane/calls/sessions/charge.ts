@@ -1,6 +1,6 @@
 /**
- * The money of a session: intent first, then the charge, then the session; at its end the rest is settled.
- * Every step can be repeated.
+ * Billing of a session: first the intent, then the charge, then the session; the rest is settled at the end.
+ * Every step is idempotent.
  */
 import { type Fault, fault } from '#config/errors.ts';
 import { type Context, now } from '../../platform/context.ts';
@@ -9,8 +9,8 @@ import type { TakenBy } from './session-machine.ts';
 import { changeKnownSession, changeNewSession, changeSession, loadSession } from './session-store.ts';
 
 /**
- * What a new session of this kind is charged: the price of its first minute, phone surcharge included;
- * previews are free.
+ * The initial charge of a new session: the price of its first minute including the phone surcharge. Previews
+ * are free.
  */
 export function openingBilling(
   context: Pick<Context, 'settings' | 'clock'>,
@@ -30,8 +30,8 @@ export function openingBilling(
 }
 
 /**
- * Charges a session that was stored as `creating`. Throws `Fault('out_of_credit')`, leaving nothing behind.
- * Whatever else fails until it is confirmed is swept: charged and never confirmed means given back.
+ * Charges a session stored as `creating`. Throws `Fault('out_of_credit')` and deletes the session in that
+ * case. After any other failure before confirmation, the sweeper refunds the charge.
  */
 export async function postHold(context: Context, draft: SessionDocument): Promise<void> {
   if (draft.billing.state !== 'hold_due') return;
@@ -52,8 +52,8 @@ export async function postHold(context: Context, draft: SessionDocument): Promis
 }
 
 /**
- * Says that a session is charged, and which worker has it when one does. Throws `database_unavailable` when
- * it was swept meanwhile, its charge given back.
+ * Records that a session is charged, and the worker that has it, if any. Throws `database_unavailable` if the
+ * session has been swept and refunded in the meantime.
  */
 export async function confirmSession(
   context: Context,
@@ -70,7 +70,7 @@ export async function confirmSession(
   return opened;
 }
 
-/** Posts what a finished session is due; does nothing when there is nothing left to do. */
+/** Posts the amount due for a finished session; does nothing when nothing is due. */
 export async function settleSession(
   context: Pick<Context, 'models' | 'clock' | 'coordination' | 'dataKeys' | 'ledger' | 'metrics' | 'tracing'>,
   sessionId: string,
@@ -89,8 +89,8 @@ export async function settleSession(
 }
 
 /**
- * Gives back the charge of a creation that nobody finished: a zero entry under the hold's key keeps a late
- * hold out, or finds the one that is there.
+ * Refunds an unfinished creation: posts a zero entry under the hold's key, which either blocks a late hold or
+ * returns the existing one.
  */
 export async function voidHold(
   context: Pick<Context, 'models' | 'clock' | 'coordination' | 'dataKeys' | 'ledger' | 'metrics' | 'tracing'>,

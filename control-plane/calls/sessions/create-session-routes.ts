@@ -1,6 +1,6 @@
 /**
- * `POST /v1/agent/sessions`, by key and by public pages without one (4.4), and the exchange of offer and
- * answer of a web session.
+ * `POST /v1/agent/sessions`, called with a key or from public pages without one (4.4), and the WebRTC
+ * offer/answer exchange of a web session.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
@@ -24,11 +24,11 @@ import { checkPromptLength, type SessionRequest, sessionBody } from './session-r
 import { loadSession } from './session-store.ts';
 import { isTokenOf } from './web-transport.ts';
 
-/** Windows of the public rates are clock minutes. */
+/** Public rate limits are counted per clock minute. */
 const RATE_WINDOW_MS = 60_000;
-/** An SDP with many candidates is a few kilobytes. */
+/** An SDP with many candidates is only a few kilobytes. */
 const MAX_SDP_CHARS = 200_000;
-/** What a page without a key may override, whatever the agent allows. */
+/** Overrides a page without a key may use, whatever the agent allows. */
 const PUBLIC_OVERRIDES = new Set<string>(['language', 'voice_id']);
 
 const sessionPath = z.object({ session_id: z.string() });
@@ -47,7 +47,7 @@ export function registerCreateSessionRoutes(app: ApiServer, context: Context): v
     '/v1/agent/sessions',
     {
       config: { access: 'optional', anyOrigin: true },
-      // Before the body is read: the order of checks puts the beta refusal first.
+      // Runs before the body is read, because the beta refusal must be the first check.
       onRequest: async (request) => {
         if (request.caller) requireBeta(context, request.caller);
       },
@@ -116,14 +116,14 @@ async function createByKey(
   });
 }
 
-/** Why an owner cannot serve. */
+/** Refusals caused by the state of the owner's account. */
 const OWNERS_REASONS: ReadonlySet<FaultCode> = new Set([
   'out_of_credit',
   'daily_cap_reached',
   'concurrent_calls_reached',
 ]);
 
-/** Whoever opens a public page. */
+/** A visitor of a public page. */
 interface Visitor {
   readonly origin: string | undefined;
   readonly ip: string;
@@ -169,14 +169,14 @@ async function createForVisitor(
   } catch (error) {
     if (error instanceof Fault && error.code === 'share_of_workers')
       throw fault('no_capacity', {}, { cause: error });
-    // Why the owner cannot serve is none of the visitor's business.
+    // Hide the reason from visitors.
     if (error instanceof Fault && OWNERS_REASONS.has(error.code))
       throw fault('agent_unavailable', {}, { cause: error });
     throw error;
   }
 }
 
-/** Every attempt that passed the origin check counts, in both windows. */
+/** Counts every attempt that passes the origin check, in both windows. */
 async function countAttempt(context: Context, agentId: string, ip: string): Promise<void> {
   const { PUBLIC_RATE_PER_AGENT, PUBLIC_RATE_PER_IP } = context.settings;
   const [byAgent, byIp] = await Promise.all([
@@ -200,7 +200,7 @@ function requireServing(
   if (agent.status === 'archived') throw fault('agent_archived');
 }
 
-/** The token of a session is the key to it; an unknown session and a wrong token look the same. */
+/** Access requires the session's token; an unknown session and a wrong token get the same response. */
 async function authenticateClient(
   context: Context,
   request: FastifyRequest<{ Params: z.output<typeof sessionPath> }>,

@@ -1,6 +1,6 @@
 /**
- * Creates a web session: plan, charge, worker, transport. Called for keys, public pages and previews; the
- * differences are theirs, not here.
+ * Creates a web session: plan, charge, worker, transport. Shared by API keys, public pages and previews;
+ * callers handle the differences.
  */
 import { z } from 'zod';
 import { type Payer, withinLimits } from '../../accounts/limits/spend-limits.ts';
@@ -17,7 +17,7 @@ import { assignSession, openPlacedSession } from './place-session.ts';
 import type { SessionRequest } from './session-request.ts';
 import { chooseTransport, webGrant } from './web-transport.ts';
 
-/** A checked request for a web session. */
+/** A validated request for a web session. */
 export interface WebSessionInput {
   readonly agent: AgentDocument;
   readonly version: VersionDocument;
@@ -32,7 +32,7 @@ const joining = {
   expires_at: z.iso.datetime(),
   max_duration_seconds: z.number().int(),
 };
-/** What a client needs to connect. */
+/** Connection data for the client. */
 export const webSessionRecord = z.discriminatedUnion('transport', [
   webGrant.options[0].extend(joining),
   webGrant.options[1].extend(joining),
@@ -41,8 +41,8 @@ export type WebSession = z.output<typeof webSessionRecord>;
 
 /**
  * Creates the session. Throws `InvalidRequest`, `too_many_at_once`, `too_many_a_minute`, `daily_cap_reached`,
- * `concurrent_calls_reached`, `out_of_credit`, `no_capacity`, `draining`, `gateway_unreachable`; nothing
- * stays charged then.
+ * `concurrent_calls_reached`, `out_of_credit`, `no_capacity`, `draining`, `gateway_unreachable`; after an
+ * error nothing stays charged.
  */
 export async function createWebSession(context: Context, input: WebSessionInput): Promise<WebSession> {
   const { agent, payer } = input;

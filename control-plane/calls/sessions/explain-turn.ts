@@ -1,10 +1,10 @@
-/** A turn's waterfall in one sentence: the part that took longest, and what is known of why. */
+/** Explains a turn's latency waterfall in one sentence: the part that took longest, and the known reason. */
 import { z } from 'zod';
 import { type SessionItem, type TurnLatency, turnLatency } from '#protocol/session-record.ts';
 import { meaningOf } from './silences.ts';
 
 /**
- * The waterfall with its sentence, such as `the model’s first word took 3,412 ms (model error: HTTP 503)`.
+ * The waterfall with its explanation, such as `the model’s first word took 3,412 ms (model error: HTTP 503)`.
  */
 export const explainedTurn = turnLatency.extend({ explanation: z.string() });
 
@@ -16,10 +16,10 @@ const PARTS = {
   playout_ms: 'the way to the line',
 } as const;
 const NAMES = Object.keys(PARTS) as (keyof typeof PARTS)[];
-/** What runs for a turn and is quicker than this explains nothing. */
+/** Steps of a turn shorter than this are not given as a reason. */
 const NOTICED_MS = 100;
 
-/** Adds the sentence; `items` is the timeline of the session. */
+/** Adds the explanation; `items` is the timeline of the session. */
 export function explainTurn(
   turn: TurnLatency,
   items: readonly SessionItem[],
@@ -32,7 +32,7 @@ export function explainTurn(
   return { ...turn, explanation };
 }
 
-/** What ran for the turn, or failed in it, before its first sound. */
+/** Steps that ran or failed for the turn before its first sound. */
 function because({ turn_id, speech_ended_at, total_ms }: TurnLatency, items: readonly SessionItem[]): string {
   const heardMs = Date.parse(speech_ended_at) + total_ms;
   const reasons = items

@@ -1,35 +1,35 @@
-/** Asks the workers for a session's slot, unless its account would take the last ones from the others. */
+/** Reserves a worker slot for a session, unless the account would take the last free slots from others. */
 import { fault } from '#config/errors.ts';
 import type { Context } from '../../platform/context.ts';
 import type { JobOffer, Placement } from '../../platform/dispatch.ts';
 import { LIVE_STATUSES } from '../../platform/store/session-status.ts';
 import { isLastTenth, mayTakeLast } from '../workers/slots.ts';
 
-/** A session is stored with its worker long before that. */
+/** By this time a placed session is always stored with its worker. */
 const STORED_AFTER_MS = 10_000;
 /**
- * How long a count of everybody's slots stands: whoever is refused asks often, and a count reads every
- * session that holds one.
+ * How long a tally of all accounts' slots is reused: refused clients retry often, and a tally reads every
+ * session that holds a slot.
  */
 const TALLY_MS = 1_000;
 const RETRY_SECONDS = 10;
 
 type Parts = Pick<Context, 'dispatch' | 'models' | 'clock'>;
 
-/** A session that is being placed by this process, or was a moment ago. */
+/** A session this process is placing or has just placed. */
 interface Placing {
   readonly userId: string;
-  /** When its worker took it. */
+  /** When a worker accepted it. */
   takenMs: number | null;
 }
 
-/** What the store held at one moment, without what was being placed then. */
+/** The stored slot counts at one moment, excluding sessions that were being placed then. */
 interface Tally {
   readonly atMs: number;
   readonly stored: Promise<{ readonly slots: ReadonlyMap<string, number>; readonly accounts: number }>;
 }
 
-/** What one process knows of the slots; the tallies by the workers they are about. */
+/** Slot data of this process; tallies are keyed by the set of workers they cover. */
 interface Known {
   readonly placing: Map<string, Placing>;
   readonly tallies: Map<string, Tally>;
@@ -38,15 +38,15 @@ interface Known {
 const knownOf = new WeakMap<Context['models'], Known>();
 
 /**
- * Throws `share_of_workers` when a session of this account would be refused now. Cheaper than `placeFairly`,
- * as nothing is stored and charged yet; it decides nothing for later.
+ * Throws `share_of_workers` when a session of this account would be refused now. Cheaper than `placeFairly`
+ * because nothing has been stored or charged yet; it reserves nothing.
  */
 export async function requireShare(context: Parts, kind: JobOffer['kind'], userId: string): Promise<void> {
   const known = knownIn(context);
   await refuseLastTenth(context, known, { kind, userId, others: [...known.placing.values()] });
 }
 
-/** Places a session of this account. Throws `share_of_workers`, and what `Dispatch.place` throws. */
+/** Places a session of this account. Throws `share_of_workers` and whatever `Dispatch.place` throws. */
 export async function placeFairly(context: Parts, offer: JobOffer, userId: string): Promise<Placement> {
   const known = knownIn(context);
   const { placing } = known;
@@ -77,9 +77,9 @@ function knownIn({ models, clock }: Parts): Known {
 interface Asking {
   readonly kind: JobOffer['kind'];
   readonly userId: string;
-  /** Being placed when this one asked. */
+  /** Other sessions being placed at the time of this request. */
   readonly others: readonly Placing[];
-  /** Its own entry among those being placed, once it has one. */
+  /** Its own entry among them, once it has one. */
   readonly own?: Placing;
 }
 
@@ -90,7 +90,7 @@ async function refuseLastTenth(
 ): Promise<void> {
   const { capacity, free, instanceIds } = context.dispatch.slots(kind);
   const asking = others.filter(({ takenMs }) => takenMs === null).length;
-  // Whoever holds none may always.
+  // An account without any slot is never refused.
   if (!isLastTenth({ capacity, free }, asking) || !(await holdsAny(context, userId, others))) return;
   const { held, accounts } = await heldSlots(context, known, { instanceIds, except: own });
   if (!mayTakeLast(userId, held, accounts)) throw fault('share_of_workers', { seconds: RETRY_SECONDS });
@@ -102,19 +102,19 @@ function forgetOld({ placing, tallies }: Known, nowMs: number): void {
   for (const [workers, { atMs }] of tallies) if (nowMs - atMs >= TALLY_MS) tallies.delete(workers);
 }
 
-/** Counted in the index alone: no session is read for it. */
+/** The count is answered from the index without reading sessions. */
 async function holdsAny({ models }: Parts, userId: string, placing: readonly Placing[]): Promise<boolean> {
   if (placing.some((other) => other.userId === userId)) return true;
   return (await models.sessions.countDocuments({ user_id: userId, status: { $in: [...LIVE_STATUSES] } })) > 0;
 }
 
-/** Which slots count: those on these workers, and those on their way but one. */
+/** Which slots to count: those on these workers and those being placed, except one. */
 interface Where {
   readonly instanceIds: readonly string[];
   readonly except: Placing | undefined;
 }
 
-/** How many slots each account holds, those on their way included, and how many accounts there are. */
+/** Slots per account, including sessions being placed, and the number of accounts. */
 async function heldSlots(context: Parts, known: Known, { instanceIds, except }: Where) {
   const { atMs, stored } = tallyOf(context, known, instanceIds);
   const { slots, accounts } = await stored;
@@ -142,7 +142,10 @@ function tallyOf(context: Parts, { placing, tallies }: Known, instanceIds: reado
   return tally;
 }
 
-/** True of what a tally of this moment leaves out; it is known here for as long as the tally stands. */
+/**
+ * Whether a tally taken at this time omits the placement. Such an entry is kept in memory for as long as the
+ * tally is used.
+ */
 function isMissingIn(tallyMs: number, { takenMs }: Placing): boolean {
   return takenMs === null || takenMs > tallyMs - STORED_AFTER_MS + TALLY_MS;
 }

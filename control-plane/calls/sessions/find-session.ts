@@ -1,12 +1,12 @@
 /**
- * Sessions in the store, found with their team in the query; previews and refused creations are in no one's
+ * Finds stored sessions; every query includes the team. Previews and refused creations are not part of the
  * history.
  */
 import { fault } from '#config/errors.ts';
 import type { Context } from '../../platform/context.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
 
-/** Finds a session of a team's history. Throws `not_found`. */
+/** Finds a session in a team's history. Throws `not_found`. */
 export async function findSession(
   context: Context,
   teamId: string,

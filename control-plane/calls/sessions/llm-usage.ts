@@ -1,5 +1,5 @@
 /**
- * What the language model of a session took: tokens and list price, turn by turn (`llm_usage`). Informative:
+ * Language model usage of a session: tokens and list price per turn (`llm_usage`). For information only:
  * conversations are charged by the minute.
  */
 import { z } from 'zod';
@@ -9,17 +9,17 @@ import type { ModelUsage } from '#protocol/session-record.ts';
 
 const PER = 1_000_000;
 
-/** One turn's use of the model; null as `turn_id` stands for runs that belong to none. */
+/** Model usage of one turn; a null `turn_id` collects runs that belong to no turn. */
 export const turnUsage = z.object({
   turn_id: z.number().int().nullable(),
-  /** `unavailable` when no run of the turn told its tokens. */
+  /** `unavailable` when no run of the turn reported tokens. */
   status: z.enum(['complete', 'unavailable']),
   billing_mode: z.literal('included'),
   call_count: z.number().int(),
   usage_complete: z.boolean(),
-  /** Decimal dollars at list price; null where a price is not known. */
+  /** Dollars at list price as a decimal; null if any price is unknown. */
   cost_usd: z.string().nullable(),
-  /** Tokens of replies given up before the turn was certain; in no other figure. */
+  /** Tokens of replies discarded before the turn was confirmed; not included in any other figure. */
   discarded_output_tokens: z.number().int(),
   tokens: z.array(
     z.object({
@@ -33,7 +33,7 @@ export const turnUsage = z.object({
 });
 type TurnUsage = z.output<typeof turnUsage>;
 
-/** The runs of a session, added up by turn, in the order of the turns. */
+/** Sums the runs of a session by turn, in turn order. */
 export function usageByTurn(usage: readonly ModelUsage[]): TurnUsage[] {
   return [...Map.groupBy(usage, (run) => run.turn_id ?? null)]
     .sort(([a], [b]) => (a ?? -1) - (b ?? -1))
@@ -78,7 +78,7 @@ function entriesOf(model: string, runs: readonly ModelUsage[]) {
       category,
       tokens,
       rate_per_million: rate === undefined ? null : formatMoney(rate),
-      // Part of a micro-dollar is a micro-dollar: money has no smaller unit here.
+      // Round up: the micro-dollar is the smallest unit of money here.
       micros: rate === undefined ? null : Math.ceil((tokens * rate) / PER),
     }));
 }

@@ -1,4 +1,4 @@
-/** What a session is stored as when it is opened, and its plan beside it for what comes later (analysis). */
+/** The stored form of a new session, and its plan, stored separately for later use (analysis). */
 import { type CallPlan, callPlan } from '#protocol/call-plan.ts';
 import { type Context, now } from '../../platform/context.ts';
 import { toJsonText } from '../../platform/store/json-text.ts';
@@ -13,7 +13,7 @@ import { openingBilling } from './charge.ts';
 import { sealerOf } from './session-store.ts';
 import { attach } from './timeline.ts';
 
-/** What tells one new session from another. */
+/** Parameters of a new session. */
 export interface NewSession {
   readonly sessionId: string;
   readonly agent: AgentDocument;
@@ -31,15 +31,15 @@ export interface NewSession {
   readonly callerNumber: string | null;
   readonly dialedNumber: string | null;
   readonly sipCallId: string | null;
-  /** What the INVITE of an inbound call said of the caller, and its X- headers; names in lower case. */
+  /** Caller headers and X- headers from the INVITE of an inbound call; names in lower case. */
   readonly sipHeaders?: Readonly<Record<string, string>>;
   readonly recordAudio: boolean;
   readonly tokenHash: string | null;
-  /** Its LiveKit room. */
+  /** LiveKit room of the session. */
   readonly room?: string | null;
 }
 
-/** The document of a session that is about to be charged. */
+/** Builds the document of a session that is about to be charged. */
 export function sessionDraft(context: Context, input: NewSession): SessionDocument {
   const at = now(context);
   const { agent, version } = input;
@@ -101,7 +101,8 @@ export function sessionDraft(context: Context, input: NewSession): SessionDocume
 }
 
 /**
- * Keeps a session's plan, sealed; its knowledge stays with the version, and `llm_extra_body` is not stored.
+ * Stores a session's plan, encrypted. Its knowledge stays with the version, and `llm_extra_body` is not
+ * stored.
  */
 export async function keepPlan(context: Context, session: SessionDocument, plan: CallPlan): Promise<void> {
   const sealed = sealerOf(context, session)?.seal(
@@ -127,8 +128,8 @@ function planId(sessionId: string): string {
 }
 
 /**
- * The version's endpoints with their sealed secrets: what a session's webhooks go to, whatever becomes of the
- * agent.
+ * The version's webhook endpoints with their encrypted secrets, copied so that later changes to the agent do
+ * not affect the session.
  */
 function endpointsOf(version: VersionDocument): SessionDocument['endpoints'] {
   return version.config.webhooks.post_call.map(({ url }) => ({

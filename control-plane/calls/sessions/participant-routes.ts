@@ -1,8 +1,7 @@
 /**
- * Colleagues in a running call: let in with a token of their own, hearing caller and agent, and talking with
- * the caller in the agent's place when they want to. Whatever carries the call, a colleague comes as web
- * clients do: in a LiveKit room they share with the worker where a server is configured, over a direct
- * connection otherwise.
+ * Colleagues in a running call. A colleague gets a token of their own, hears caller and agent, and may take
+ * over from the agent. Whatever the transport of the call, colleagues connect like web clients: in a separate
+ * LiveKit room with the worker if a LiveKit server is configured, otherwise over a direct connection.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
@@ -23,18 +22,18 @@ import { findSession } from './find-session.ts';
 import { loadSessionHead, type SessionHead } from './session-store.ts';
 import { hashToken, isTokenOf, newToken, webGrant } from './web-transport.ts';
 
-/** Colleagues one call can be joined by, one after the other. */
+/** Maximum number of colleagues added to one call. */
 const MOST_PARTICIPANTS = 100;
-/** A colleague's token is used at once. */
+/** A colleague's token is used immediately. */
 const JOIN_SECONDS = 60;
-/** The worker's token outlives the longest call. */
+/** The worker's token must outlive the longest call. */
 const LONGEST_CALL_SECONDS = 3_600;
 
 const sessionPath = z.object({ session_id: z.string() });
 const participantPath = sessionPath.extend({ participant_id: z.string() });
 const joinBody = z
   .strictObject({
-    /** Who it is, for the timeline. */
+    /** Display name for the timeline. */
     name: z.string().min(1).max(120).nullable().default(null),
     mode: participantMode.default('listen'),
   })
@@ -46,10 +45,10 @@ const participantGrant = z.discriminatedUnion('transport', [
 ]);
 type ParticipantGrant = z.output<typeof participantGrant>;
 
-/** A session that somebody is connected to, and the worker that has it. */
+/** A session whose caller has joined, and its worker. */
 type RunningSession = SessionHead & { readonly worker: SessionWorker };
 
-/** Registers the routes of colleagues in calls. */
+/** Registers the routes for colleagues in calls. */
 export function registerParticipantRoutes(app: ApiServer, context: Context): void {
   registerJoining(app, context);
   registerChanges(app, context);
@@ -134,7 +133,7 @@ function registerChanges(app: ApiServer, context: Context): void {
       const { mode } = request.body;
       const session = runningSession(await findSession(context, callerOf(request).teamId, sessionId));
       await context.dispatch.changeParticipant(session.worker.instance_id, keyOf(session), id, mode);
-      // Whoever comes back over a new connection does what they did last.
+      // Stored so that a colleague who reconnects resumes in the last mode.
       await context.models.sessions.updateOne(
         { _id: sessionId, 'participants.id': id },
         { $set: { 'participants.$.mode': mode } },
@@ -159,7 +158,7 @@ function registerChanges(app: ApiServer, context: Context): void {
       const participant = session.participants?.find((one) => one.id === id);
       if (!participant) throw fault('not_found');
       await context.models.sessions.updateOne({ _id: sessionId }, { $pull: { participants: { id } } });
-      // One who is not connected any more has left already.
+      // If the call has ended, the colleague is already disconnected.
       if (isRunning(session))
         await context.dispatch
           .changeParticipant(session.worker.instance_id, keyOf(session), id, 'leave')
@@ -174,8 +173,8 @@ type Wanted = NonNullable<z.output<typeof joinBody>>;
 type ParticipantRequest = FastifyRequest<{ Params: z.output<typeof participantPath> }>;
 
 /**
- * The colleague's room: the worker joins it before anybody is told of it. Nothing of it stays when that
- * fails.
+ * Creates the colleague's room. The worker joins it before the grant is returned; on failure everything is
+ * removed again.
  */
 async function joinInRoom(
   context: Context,
@@ -231,7 +230,7 @@ async function joinDirectly(
   };
 }
 
-/** A session that ends meanwhile takes nobody in. */
+/** Throws `session_ended` if the session has ended in the meantime. */
 async function keepParticipant(
   context: Context,
   session: RunningSession,
@@ -248,7 +247,7 @@ function isRunning(session: SessionHead): session is RunningSession {
   return (session.status === 'active' || session.status === 'unknown') && session.worker !== null;
 }
 
-/** Throws `call_not_running` before anybody is connected, `session_ended` afterwards. */
+/** Throws `call_not_running` before the caller has joined and `session_ended` after the end. */
 function runningSession(session: SessionHead | SessionDocument | null): RunningSession {
   if (session && isRunning(session)) return session;
   throw fault(session?.status === 'pending' ? 'call_not_running' : 'session_ended');
@@ -263,7 +262,10 @@ function unlessGone(error: unknown): void {
   throw error;
 }
 
-/** The token is the key; an unknown session or participant and a wrong token look the same. */
+/**
+ * Access requires the participant's token; an unknown session or participant and a wrong token get the same
+ * response.
+ */
 async function authenticateParticipant(
   context: Context,
   request: ParticipantRequest,

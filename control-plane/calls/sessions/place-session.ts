@@ -1,6 +1,6 @@
 /**
- * Opens a session on a worker: intent first, then its charge and a worker's yes side by side. When none takes
- * it the charge goes back (503 without a free worker, 502 when one cannot be reached).
+ * Opens a session on a worker: stores the intent, then charges it and asks a worker in parallel. If no worker
+ * takes it, the charge is refunded (503 without a free worker, 502 when a worker cannot be reached).
  */
 import type { CallPlan } from '#protocol/call-plan.ts';
 import { type Context, now } from '../../platform/context.ts';
@@ -12,13 +12,16 @@ import { placeFairly, requireShare } from './fair-slots.ts';
 import { keepPlan } from './new-session.ts';
 import { changeSession } from './session-store.ts';
 
-/** A session a worker has accepted. */
+/** A session that a worker has accepted. */
 export interface PlacedSession {
   readonly session: SessionDocument;
   readonly placement: Placement;
 }
 
-/** Stores a session that no worker is asked for, charged. Throws `out_of_credit`, leaving nothing behind. */
+/**
+ * Stores and charges a session that needs no worker. Throws `out_of_credit` and deletes the session in that
+ * case.
+ */
 export async function openSession(context: Context, draft: SessionDocument): Promise<SessionDocument> {
   await insertWhole(context.models.sessions, draft);
   await postHold(context, draft);
@@ -26,8 +29,9 @@ export async function openSession(context: Context, draft: SessionDocument): Pro
 }
 
 /**
- * Stores a session, charged and accepted by a worker, with its plan where there is one by now. Throws
- * `out_of_credit`, `share_of_workers`, `no_capacity` or `draining`; nothing stays charged then.
+ * Stores and charges a session that a worker has accepted, together with its plan if already available.
+ * Throws `out_of_credit`, `share_of_workers`, `no_capacity` or `draining`; after an error nothing stays
+ * charged.
  */
 export async function openPlacedSession(
   context: Context,
@@ -36,7 +40,7 @@ export async function openPlacedSession(
 ): Promise<PlacedSession> {
   const { kind, plan } = job;
   const offer = { sessionId: draft._id, epoch: draft.epoch + 1, kind, sipCallId: draft.sip_call_id };
-  // Before anything is stored: a refusal after that costs eight commands of the store.
+  // Checked before anything is stored: a later refusal costs eight database commands.
   await requireShare(context, kind, draft.user_id);
   await insertWhole(context.models.sessions, draft);
   const [held, accepted] = await Promise.allSettled([
@@ -62,8 +66,8 @@ export async function openPlacedSession(
 }
 
 /**
- * Hands the plan to the session's worker, once what both need is prepared. Throws `gateway_unreachable` after
- * giving the charge back.
+ * Sends the plan to the session's worker after `prepare` has finished. Throws `gateway_unreachable` after
+ * refunding the charge.
  */
 export async function assignSession(
   context: Context,
@@ -83,7 +87,7 @@ export async function assignSession(
   }
 }
 
-/** What is stored of the worker that took a job. */
+/** The stored description of the worker that accepted a job. */
 export function workerOf(placement: Placement): SessionWorker {
   return {
     instance_id: placement.instanceId,
@@ -92,7 +96,7 @@ export function workerOf(placement: Placement): SessionWorker {
   };
 }
 
-/** Gives up a session whose creation cannot be completed. */
+/** Gives up a session that cannot be created and refunds it. */
 export async function refuseSession(context: Context, sessionId: string): Promise<void> {
   if (await changeSession(context, sessionId, { type: 'creation.refused', at: now(context) }))
     await settleSession(context, sessionId);

@@ -1,6 +1,6 @@
 /**
- * Tells every replica that a session of a team has changed, for those who watch; losing such news costs
- * freshness, never truth.
+ * Notifies all replicas that a session has changed, for live views. A lost notification only delays an
+ * update.
  */
 import type { Context } from '../../platform/context.ts';
 import type { Coordination } from '../../platform/store/coordination.ts';
@@ -10,7 +10,7 @@ function channelOf(teamId: string): string {
   return `session-news:${teamId}`;
 }
 
-/** Tells that a session was just stored. Nobody waits for it, and its failure is nobody's. */
+/** Publishes that a session was just stored. Fire-and-forget: errors are not propagated. */
 export function publishSessionChange(
   context: Pick<Context, 'coordination'>,
   session: Pick<SessionDocument, '_id' | 'team_id' | 'is_listed'>,
@@ -19,7 +19,9 @@ export function publishSessionChange(
     context.coordination.publish(channelOf(session.team_id), session._id).catch(() => undefined);
 }
 
-/** Calls `listener` with the id of each session of a team that changes; resolves with the end of it. */
+/**
+ * Calls `listener` with the id of each changed session of a team; resolves with a function that unsubscribes.
+ */
 export function onSessionChange(
   coordination: Coordination,
   teamId: string,

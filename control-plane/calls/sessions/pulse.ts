@@ -1,19 +1,19 @@
 /**
- * The pulse of a control plane: when it was last alive, known to its successor however it ended, so that no
- * call is charged for the time in which nobody saw it.
+ * Heartbeat of a control plane: stores when the process was last alive, even if it crashes. Its successor
+ * uses this so that no call is charged for unsupervised time.
  */
 import { closeSync, openSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The time of the last beat, kept as a file's. */
+/** The time of the last beat, stored as a file's modification time. */
 export interface Pulse {
-  /** When an earlier process of this data directory was last alive; null at its first start. */
+  /** The last beat of an earlier process with this data directory; null on the first start. */
   readonly lastBeat: Date | null;
-  /** This process is alive. Throws when the data directory cannot be written. */
+  /** Records that this process is alive. Throws when the data directory cannot be written. */
   beat(at: Date): void;
 }
 
-/** Opens the pulse of a data directory. */
+/** Opens the heartbeat file of a data directory. */
 export function openPulse(dataDir: string): Pulse {
   const file = join(dataDir, 'pulse');
   const lastBeat = statSync(file, { throwIfNoEntry: false })?.mtime ?? null;

@@ -1,7 +1,7 @@
 /**
- * A session's life as one pure function: status × event → what changes, what it costs, what is told to the
- * world. Nothing else changes a session's status. The caller stores the change with a compare-and-set on
- * status, epoch and last_seq.
+ * The life cycle of a session as a pure function: status and event determine the change, the charge and the
+ * webhook events. Only this function changes a session's status. The caller stores the change with a
+ * compare-and-set on status, epoch and last_seq.
  */
 
 import { perMinute } from '#base/money.ts';
@@ -15,42 +15,42 @@ import type {
 } from '../../platform/store/models/session-model.ts';
 import { isLive } from '../../platform/store/session-status.ts';
 
-/** What the machine looks at. */
+/** Session fields the machine reads. */
 export type SessionFacts = Pick<
   SessionDocument,
   'status' | 'direction' | 'is_preview' | 'dial_status' | 'started_at' | 'billing' | 'epoch' | 'analysis'
 >;
 
-/** The worker that has accepted a session, and the epoch its reports carry. */
+/** The worker that has accepted a session, and the epoch of its reports. */
 export interface TakenBy {
   readonly worker: SessionWorker;
   readonly epoch: number;
 }
 
-/** A fact about a session, in the past tense. */
+/** A fact about a session; names are in the past tense. */
 export type SessionEvent =
   /**
-   * The charge of the first minute is in the ledger (or there is nothing to charge); a worker may have
-   * accepted it by then.
+   * The first minute's charge is in the ledger (or there is nothing to charge); a worker may already have
+   * accepted the session.
    */
   | { readonly type: 'hold.posted'; readonly at: Date; readonly taken?: TakenBy }
-  /** A creation nobody finished was swept; `held` is what its hold took, 0 when it never came to be. */
+  /** An unfinished creation was swept; `held` is the amount of its hold, 0 if none was posted. */
   | { readonly type: 'hold.voided'; readonly at: Date; readonly held: number }
-  /** No worker took it, or none could be reached: the caller was answered 503 or 502. */
+  /** No worker accepted the session or none could be reached; the client received 503 or 502. */
   | { readonly type: 'creation.refused'; readonly at: Date }
   | { readonly type: 'joined'; readonly at: Date }
   | { readonly type: 'link.lost'; readonly at: Date }
   | { readonly type: 'link.back'; readonly at: Date }
-  /** Another worker has taken a call whose own died, or a session whose own died before anybody joined. */
+  /** Another worker took over after the first one died, during the call or before the caller joined. */
   | { readonly type: 'taken_over'; readonly at: Date; readonly taken: TakenBy }
   | { readonly type: 'dialled'; readonly at: Date; readonly dialStatus: DialStatus }
   | { readonly type: 'ended'; readonly at: Date; readonly reason: EndReason }
-  /** So many workers have died with it that it goes to no other, whether somebody had joined it or not. */
+  /** Too many workers have died with this session, so it is not placed again, whether joined or not. */
   | { readonly type: 'given_up'; readonly at: Date }
   | { readonly type: 'settled'; readonly at: Date }
-  /** Somebody asked for the analysis again. */
+  /** A re-run of the analysis was requested. */
   | { readonly type: 'analysis.requested'; readonly at: Date }
-  /** A worker has taken the analysis; its reports carry this epoch. */
+  /** A worker has accepted the analysis; its reports carry this epoch. */
   | {
       readonly type: 'analysis.started';
       readonly at: Date;
@@ -58,9 +58,9 @@ export type SessionEvent =
       readonly epoch: number;
       readonly jobId: string;
     }
-  /** Its worker is gone, or has been silent for too long. */
+  /** The analysis worker is gone or has been silent for too long. */
   | { readonly type: 'analysis.lost'; readonly at: Date; readonly loss: Loss }
-  /** `result` is sealed. */
+  /** `result` is encrypted. */
   | {
       readonly type: 'analysis.finished';
       readonly at: Date;
@@ -68,19 +68,19 @@ export type SessionEvent =
       readonly result: Buffer | null;
     };
 
-/** What an event does to a session. */
+/** The effect of an event on a session. */
 export interface SessionChange {
   readonly set: Partial<SessionDocument>;
   /** Events for the outbox, in order. */
   readonly events: readonly OutboxEvent['event'][];
 }
 
-/** End reasons of sessions nobody ever joined; the others say that somebody had. */
+/** End reasons of sessions that were never joined; all others imply that the caller had joined. */
 const NEVER_JOINED: ReadonlySet<EndReason> = new Set(['room_join_timeout', 'cancelled', 'dial_failed']);
-/** The join deadline has passed: no news of a session somebody has joined in the meantime. */
+/** Reasons for a missed join deadline, ignored if the session has been joined in the meantime. */
 const JOIN_DEADLINE: ReadonlySet<EndReason> = new Set(['room_join_timeout', 'agent_join_timeout']);
 
-/** The change an event makes, or null when it makes none in this state. */
+/** Computes the change an event makes, or null when it changes nothing in this state. */
 export function step(session: SessionFacts, event: SessionEvent): SessionChange | null {
   const { at } = event;
   const { status, billing, analysis } = session;
@@ -133,7 +133,7 @@ export function step(session: SessionFacts, event: SessionEvent): SessionChange 
   }
 }
 
-/** A change nobody outside is told of, if it happens. */
+/** A change without events if the condition holds, otherwise null. */
 function when(happens: boolean, set: Partial<SessionDocument>): SessionChange | null {
   return happens ? { set, events: [] } : null;
 }
@@ -146,7 +146,7 @@ function heldBilling(billing: SessionBilling, at: Date): SessionBilling {
   return billing.state === 'free' ? billing : { ...billing, state: 'held', at };
 }
 
-/** A creation that came to nothing: everything back, no trace in any list. */
+/** An abandoned creation: fully refunded and not listed. */
 function givenUp(session: SessionFacts, at: Date, held: number): Partial<SessionDocument> {
   return {
     status: 'failed',
@@ -159,9 +159,8 @@ function givenUp(session: SessionFacts, at: Date, held: number): Partial<Session
 }
 
 /**
- * A dial resolves once; what comes after its first word is not news. Ringing is free: the call begins with
- * the answer. One that was not answered is told with its end, so that the only event of such a call has its
- * end reason.
+ * A dial resolves once; later results are ignored. Ringing is free: the call begins when it is answered. An
+ * unanswered dial is reported when the session ends, so that its only event includes the end reason.
  */
 function dialled(
   session: SessionFacts,
@@ -219,7 +218,7 @@ function neverJoined(session: SessionFacts, at: Date, reason: EndReason): Sessio
   };
 }
 
-/** Somebody was there: charged to the second, told to the webhooks, to be analysed. */
+/** A joined session: charged by the second, reported to webhooks, queued for analysis. */
 function joinedAndEnded(
   session: SessionFacts,
   event: { readonly at: Date; readonly reason: EndReason },

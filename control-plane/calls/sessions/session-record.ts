@@ -1,4 +1,4 @@
-/** A session as the API shows it: list row, detail, and its analysis. */
+/** A session as the API returns it: list row, detail and analysis. */
 import { z } from 'zod';
 import {
   analysisResult,
@@ -47,7 +47,7 @@ export const sessionRecord = z.object({
   metadata: z.record(z.string(), z.unknown()),
 });
 
-/** The analysis of a session as the sessions API shows it: no error, no time. */
+/** The analysis as the sessions API returns it, without error and time. */
 const sessionAnalysis = z.object({
   status: z.enum(['queued', 'running', 'completed', 'skipped', 'error']),
   summary: analysisResult.shape.summary,
@@ -55,31 +55,31 @@ const sessionAnalysis = z.object({
   criteria_results: analysisResult.shape.criteria_results,
 });
 
-/** A session with its timeline, analysis and the latency waterfall of every turn. */
+/** A session with its timeline, its analysis and the latency waterfall of each turn. */
 export const sessionDetail = sessionRecord.extend({
   items: z.array(sessionItem),
   analysis: sessionAnalysis.nullable(),
   turns: z.array(explainedTurn),
   silences: z.array(explainedSilence),
   llm_usage: z.array(turnUsage),
-  /** Each time another worker took the call over: between the two times nobody had it. */
+  /** Failovers to another worker; between the two times the call had no worker. */
   takeovers: z.array(z.object({ lost_at: timestamp, taken_over_at: timestamp })),
-  /** Of a phone call that is over; null otherwise. */
+  /** Only for phone calls that have ended; otherwise null. */
   media_quality: mediaQuality.nullable(),
   /**
-   * What the INVITE of an inbound call said beside its numbers: P-Asserted-Identity, Privacy, Diversion and
-   * every X- header, as they came; names in lower case. Null on other sessions.
+   * Headers from the INVITE of an inbound call: P-Asserted-Identity, Privacy, Diversion and every X- header,
+   * unmodified; names in lower case. Null for other sessions.
    */
   sip_headers: z.record(z.string(), z.string()).nullable(),
 });
 
-/** Fields a list row does without. */
+/** Fields not needed for a list row. */
 export const DETAIL_FIELDS = [
   ...['timeline', 'turns', 'silences', 'usage', 'takeovers', 'media_quality', 'sip_headers'],
   ...['dialog', 'person', 'outbox', 'endpoints', 'wrapped_key', 'tracks'],
 ] as const;
 
-/** Shows a session in a list. */
+/** Converts a session to a list row. */
 export function toSessionRecord(session: SessionDocument): z.output<typeof sessionRecord> {
   return {
     session_id: session._id,
@@ -107,7 +107,7 @@ export function toSessionRecord(session: SessionDocument): z.output<typeof sessi
   };
 }
 
-/** Shows a session with all that is stored of it. */
+/** Converts a session to its full record. */
 export async function toSessionDetail(
   context: Context,
   session: SessionDocument,
@@ -124,7 +124,7 @@ export async function toSessionDetail(
       lost_at: takeover.lost_at.toISOString(),
       taken_over_at: takeover.taken_over_at.toISOString(),
     })),
-    // Told by an earlier version it lacks what that did not measure.
+    // Parsed to fill in fields that an earlier version did not measure.
     media_quality: session.media_quality ? mediaQuality.parse(session.media_quality) : null,
     sip_headers: readSipHeaders(context, session),
   };

@@ -1,6 +1,6 @@
 /**
- * What a session can be asked for with: one schema for keys, public pages and previews, and the checks no
- * schema can make.
+ * Request for a session: one schema for keys, public pages and previews, plus the checks a schema cannot
+ * express.
  */
 import { z } from 'zod';
 import { variables } from '#config/agent-config.ts';
@@ -12,7 +12,7 @@ import { freeJson } from '#protocol/free-json.ts';
 import { placeholderProblem } from '#protocol/placeholders.ts';
 import { invalidField } from '../../platform/http/problems.ts';
 
-/** Text whose `{{system.*}}` placeholders exist. */
+/** Text in which all `{{system.*}}` placeholders are known. */
 export function template(maxChars: number) {
   return z
     .string()
@@ -51,7 +51,7 @@ const overrides = z
     'first_message and first_message_prompt exclude each other',
   );
 
-/** Fields of every request for a session, by name. */
+/** Fields common to all session requests, by name. */
 export const sessionFields = {
   name: z.string().max(LIMITS.sessionNameChars).nullish(),
   overrides: overrides.nullish(),
@@ -73,17 +73,17 @@ export const sessionFields = {
 /** Body of `POST /v1/agent/sessions`. */
 export const sessionBody = z.strictObject({ agent_id: z.string().max(64), ...sessionFields });
 
-/** Body of a preview: the agent is in the path. */
+/** Body of a preview, without the agent, which is in the path. */
 export const previewBody = z.strictObject(sessionFields).optional();
 
 /** A parsed request for a session, without its agent. */
 export type SessionRequest = Omit<z.output<typeof sessionBody>, 'agent_id'>;
 
-/** Throws `InvalidRequest` when an overriding system prompt has too many tokens. */
+/** Throws `InvalidRequest` when an overridden system prompt has too many tokens. */
 export async function checkPromptLength(request: Pick<SessionRequest, 'overrides'>): Promise<void> {
   const problem = await systemPromptProblem(request.overrides?.system_prompt ?? '');
   if (problem) throw invalidField(['overrides', 'system_prompt'], problem);
 }
 
-/** A preview without a body asks for nothing in particular. */
+/** Defaults for a preview without a body. */
 export const PLAIN_REQUEST: SessionRequest = { tool_events: true, world_context: true };

@@ -46,7 +46,7 @@ const sessionsQuery = z.strictObject({
   created_before: z.iso.datetime({ offset: true }).optional(),
 });
 
-/** Registers the routes of sessions that exist, and of previews. */
+/** Registers the routes for existing sessions and for previews. */
 export function registerSessionRoutes(app: ApiServer, context: Context): void {
   app.get(
     '/v1/agent/sessions',
@@ -142,7 +142,10 @@ export function registerSessionRoutes(app: ApiServer, context: Context): void {
   );
 }
 
-/** Ends a session by the API: a live call by its worker, which reports the end; one nobody joined at once. */
+/**
+ * Ends a session on an API request. A live call is ended by its worker, which reports the end; a session not
+ * yet joined ends at once.
+ */
 async function endSession(context: Context, session: SessionDocument): Promise<void> {
   if (!isLive(session.status)) return;
   const key = { sessionId: session._id, epoch: session.epoch };
@@ -160,7 +163,7 @@ async function endSession(context: Context, session: SessionDocument): Promise<v
   await runFollowUps(context, ended);
 }
 
-/** A worker that cannot be reached learns it when it is back. */
+/** A worker that cannot be reached is notified when it reconnects. */
 function tellWorker(context: Context, instanceId: string, tell: () => void): void {
   try {
     tell();
@@ -169,7 +172,7 @@ function tellWorker(context: Context, instanceId: string, tell: () => void): voi
   }
 }
 
-/** MongoDB uses an index of texts only for a query that says it wants texts. */
+/** MongoDB uses a partial index on strings only if the query states the type. */
 const TEXT = { $type: 'string' } as const;
 
 function sessionsFilter(teamId: string, query: z.output<typeof sessionsQuery>): Record<string, unknown> {
@@ -181,7 +184,7 @@ function sessionsFilter(teamId: string, query: z.output<typeof sessionsQuery>): 
   return {
     team_id: teamId,
     is_listed: true,
-    // Said as what is left out, so that the index by status is for those who ask for one.
+    // Expressed as an exclusion, so that the status index is used only when a status is requested.
     status: query.status === undefined ? { $nin: ['creating', 'pending'] } : { $in: query.status },
     ...(query.agent_id === undefined ? {} : { agent_id: query.agent_id }),
     ...(query.end_reason === undefined ? {} : { end_reason: { $in: query.end_reason, ...TEXT } }),

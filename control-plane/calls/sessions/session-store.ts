@@ -1,6 +1,7 @@
 /**
- * Applies the session machine's changes to stored sessions: one guarded update holds new status, money due
- * and events to send. The guard is status, epoch and last_seq: whoever comes second looks again.
+ * Applies changes of the session machine to stored sessions. One guarded update writes the new status, the
+ * amount due and the events to send. The guard is status, epoch and last_seq; on a conflict the session is
+ * read again and the change recomputed.
  */
 import type { WebhookAnalysis } from '#protocol/webhook-events.ts';
 import type { Context } from '../../platform/context.ts';
@@ -15,24 +16,24 @@ import { publishSessionChange } from './publish-session-change.ts';
 import { type SessionChange, type SessionEvent, step } from './session-machine.ts';
 import { traceSession } from './trace-session.ts';
 
-/** What is written along with a change: more fields, more list entries, or a report's sequence number. */
+/** Data written together with a change: more fields, more list entries, or a report's sequence number. */
 export interface Amendment {
   readonly set?: Partial<SessionDocument>;
   readonly push?: Readonly<Record<string, readonly unknown[]>>;
   readonly lastSeq?: number;
-  /** The finished analysis a `call.analyzed` among the events tells of. */
+  /** The finished analysis for a `call.analyzed` event. */
   readonly analysis?: WebhookAnalysis;
 }
 
 type Parts = Pick<Context, 'models' | 'clock' | 'coordination' | 'dataKeys' | 'metrics' | 'tracing'>;
 
-/** Lists that grow with the call: whoever does not look at them does not have them read and carried over. */
+/** Lists that grow with the call; queries that do not need them exclude them. */
 export const WITHOUT_LISTS = { timeline: 0, turns: 0, silences: 0, usage: 0 } as const;
 
-/** A session without the lists that grow with it. */
+/** A session without its growing lists. */
 export type SessionHead = Omit<SessionDocument, keyof typeof WITHOUT_LISTS>;
 
-/** Reads a session without the lists that grow with it. */
+/** Reads a session without its growing lists. */
 export function loadSessionHead(
   context: Pick<Context, 'models'>,
   sessionId: string,
@@ -40,7 +41,7 @@ export function loadSessionHead(
   return context.models.sessions.findById(sessionId, WITHOUT_LISTS).lean<SessionHead>();
 }
 
-/** Reads a session as stored. */
+/** Reads a stored session. */
 export function loadSession(
   context: Pick<Context, 'models'>,
   sessionId: string,
@@ -49,8 +50,8 @@ export function loadSession(
 }
 
 /**
- * Applies an event, looking again whenever somebody else was first; null when the session is not there or the
- * event changes nothing in its state.
+ * Applies an event, retrying after conflicts; null when the session does not exist or the event changes
+ * nothing.
  */
 export async function changeSession(
   context: Parts,
@@ -67,8 +68,8 @@ export async function changeSession(
 }
 
 /**
- * As `changeSession`, from a session that was just read or written: one trip to the database where nobody was
- * in between.
+ * Like `changeSession`, but starts from a session just read or written: one database round trip unless there
+ * is a conflict.
  */
 export async function changeKnownSession(
   context: Parts,
@@ -81,8 +82,8 @@ export async function changeKnownSession(
 }
 
 /**
- * As `changeKnownSession`, for the first change of a session this process has inserted: past its guard it is
- * known what is stored then, so nothing is read back.
+ * Like `changeKnownSession`, for the first change of a session inserted by this process. If the guard
+ * matches, the stored state is known and is not read back.
  */
 export async function changeNewSession(
   context: Parts,
@@ -104,7 +105,7 @@ export async function changeNewSession(
   return changeSession(context, draft._id, event);
 }
 
-/** Stores a change computed from `session` as it was read; null when the session has changed since. */
+/** Stores a change computed from `session`; null when the session has changed since it was read. */
 export async function storeChange(
   context: Parts,
   session: SessionDocument,
@@ -138,9 +139,9 @@ export async function storeChange(
 }
 
 /**
- * Stores what a report adds to a session it changes in nothing else; returns it as it now is, or null when it
- * has changed since it was read. Past its guard it is known what is stored then, so nothing is read back, and
- * the update goes to the driver as it is: several come for every turn of every call.
+ * Stores a report's additions that do not change the session's status. Returns the updated session, or null
+ * when it has changed since it was read. If the guard matches, the stored state is known and is not read
+ * back. The update bypasses Mongoose because several arrive per turn of every call.
  */
 export async function storeAddition(
   context: Parts,
@@ -158,7 +159,7 @@ export async function storeAddition(
   return stored;
 }
 
-/** What seals this session's data; null once its key has been destroyed. */
+/** The sealer for this session's data; null once its key has been destroyed. */
 export function sealerOf(
   context: Pick<Context, 'dataKeys'>,
   session: Pick<SessionDocument, '_id' | 'wrapped_key'>,
@@ -166,14 +167,14 @@ export function sealerOf(
   return session.wrapped_key ? context.dataKeys.open(session._id, toBuffer(session.wrapped_key)) : null;
 }
 
-/** Binds a payload's seal to its event. */
+/** Sealing context that binds a payload to its event. */
 export function payloadContext(outboxId: string): string {
   return `payload:${outboxId}`;
 }
 
 function guardOf(session: SessionHead): Record<string, unknown> {
   return {
-    // What was sealed with a key that has been destroyed meanwhile is not stored.
+    // Do not store data sealed with a key that has been destroyed in the meantime.
     ...(session.wrapped_key === null ? {} : { wrapped_key: { $ne: null } }),
     status: session.status,
     epoch: session.epoch,

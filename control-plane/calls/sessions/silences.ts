@@ -1,8 +1,11 @@
-/** The silences of a session as the API shows them: what took how long, and one sentence that says so. */
+/**
+ * The silences of a session as the API returns them: the durations of their causes and an explanation in one
+ * sentence.
+ */
 import { z } from 'zod';
 import { type TurnSilence, turnSilence } from '#protocol/session-record.ts';
 
-/** A silence with its sentence, such as `waited 1,375 ms: half a number; 410 ms: the model`. */
+/** A silence with its explanation, such as `waited 1,375 ms: half a number; 410 ms: the model`. */
 export const explainedSilence = turnSilence.extend({ explanation: z.string() });
 
 const RULES: Readonly<Record<string, string>> = {
@@ -38,15 +41,15 @@ const CAUSES: Readonly<Record<TurnSilence['causes'][number]['cause'], string>> =
   caller_silent: 'the caller’s silence',
 };
 
-/** What a rule of the turn machine means, for a person. */
+/** Human-readable meaning of a turn machine rule. */
 export function meaningOf(rule: string): string {
   return RULES[rule] ?? rule.replaceAll('_', ' ');
 }
 
-/** Parts of a silence nobody would hear are left out of its sentence. */
+/** Shorter, inaudible parts of a silence are left out of the explanation. */
 const TOLD_FROM_MS = 20;
 
-/** Adds the sentence. */
+/** Adds the explanation. */
 export function explainSilence(silence: TurnSilence): z.output<typeof explainedSilence> {
   const told = silence.causes.filter(({ ms }) => ms >= TOLD_FROM_MS);
   return { ...silence, explanation: (told.length > 0 ? told : silence.causes).map(sayCause).join('; ') };

@@ -1,6 +1,6 @@
 /**
- * A session's timeline: the items its worker reported, sealed with the session's key, large ones kept beside
- * the session.
+ * A session's timeline: the items reported by its worker, encrypted with the session's key. Large reports are
+ * stored in separate documents.
  */
 import type { SessionItem } from '#protocol/session-record.ts';
 import type { Context } from '../../platform/context.ts';
@@ -16,12 +16,11 @@ import {
 import { sealerOf } from './session-store.ts';
 
 /**
- * Larger reports stand in a document of their own: a session's document stays small enough to be rewritten at
- * every turn.
+ * Larger reports get their own document, so that the session document, rewritten at every turn, stays small.
  */
 const INLINE_BYTES = 16 * 1024;
 
-/** Where a timeline entry comes in when two have the same time. */
+/** Order of timeline entries with the same time. */
 const TYPE_ORDER = {
   participant: 0,
   message: 1,
@@ -31,7 +30,10 @@ const TYPE_ORDER = {
   'llm.endpoint_error': 5,
 } as const;
 
-/** Seals a report's items; a large one is stored first, under an id that makes storing it again the same. */
+/**
+ * Encrypts a report's items. A large report is stored in its own document first, under a deterministic id
+ * that makes a repetition harmless.
+ */
 export async function sealItems(
   context: Pick<Context, 'models'>,
   sealer: Sealer,
@@ -45,7 +47,7 @@ export async function sealItems(
   return { sealed: null, document_id: id };
 }
 
-/** Reads a session's timeline in its order; empty once its key has been destroyed. */
+/** Reads a session's timeline in order; empty once its key has been destroyed. */
 export async function readTimeline(
   context: Pick<Context, 'models' | 'dataKeys'>,
   session: SessionDocument,
@@ -68,7 +70,7 @@ export async function readTimeline(
     .sort((a, b) => a.created_at.localeCompare(b.created_at) || TYPE_ORDER[a.type] - TYPE_ORDER[b.type]);
 }
 
-/** Stores something sealed beside its session; storing it again changes nothing. */
+/** Stores an encrypted attachment of a session. Idempotent. */
 export async function attach(context: Pick<Context, 'models'>, attachment: SessionAttachment): Promise<void> {
   try {
     await insertWhole(context.models.sessionAttachments, attachment);

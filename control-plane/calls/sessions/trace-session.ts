@@ -1,12 +1,12 @@
 /**
- * The root span of a call's trace: from the moment it was asked for to its end. What happened in it is told
- * by its worker.
+ * The root span of a call's trace, from the request to the end of the call. The worker records the spans
+ * within it.
  */
 import { callTraceparent } from '#config/tracing.ts';
 import type { Context } from '../../platform/context.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
 
-/** Records it for a session that has just ended. */
+/** Records the root span of a session that has just ended. */
 export function traceSession(
   { clock, tracing }: Pick<Context, 'clock' | 'tracing'>,
   session: SessionDocument,

@@ -1,6 +1,6 @@
 /**
- * How the client of a web session and its worker find each other: a LiveKit room where a server is
- * configured, a direct WebRTC connection otherwise.
+ * Transport between the client of a web session and its worker: a LiveKit room if a server is configured,
+ * otherwise a direct WebRTC connection.
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
@@ -14,7 +14,7 @@ const iceServer = z.object({
   credential: z.string().optional(),
 });
 
-/** What a client is told of the transport; a discriminated union on `transport`. */
+/** Transport data for the client; a discriminated union on `transport`. */
 export const webGrant = z.discriminatedUnion('transport', [
   z.object({
     transport: z.literal('webrtc'),
@@ -26,16 +26,16 @@ export const webGrant = z.discriminatedUnion('transport', [
 ]);
 type WebGrant = z.output<typeof webGrant>;
 
-/** One session's transport, chosen before anything is stored or charged. */
+/** The transport of a session, chosen before anything is stored or charged. */
 export interface WebTransport {
-  /** What the worker is told. */
+  /** The worker's part. */
   readonly plan: CallPlan['transport'];
   /** Name of the session's LiveKit room; null if none. */
   readonly room: string | null;
-  /** What is stored of a client's token that this server checks itself; null where LiveKit does. */
+  /** Hash of the client's token when this server checks it; null when LiveKit does. */
   readonly tokenHash: string | null;
   readonly grant: WebGrant;
-  /** Makes what both need before either comes. Throws `gateway_unreachable`. */
+  /** Creates what client and worker need before either connects. Throws `gateway_unreachable`. */
   prepare(): Promise<void>;
 }
 
@@ -87,19 +87,19 @@ function directTransport(context: Context, sessionId: string): WebTransport {
   };
 }
 
-/** Whether a client's token is the one whose hash is stored; never where none is. */
+/** Whether a client's token matches the stored hash; false without a hash. */
 export function isTokenOf(hash: string | null | undefined, token: string): boolean {
   const expected = Buffer.from(hash ?? '', 'hex');
   const given = Buffer.from(hashToken(token), 'hex');
   return expected.length === given.length && timingSafeEqual(expected, given);
 }
 
-/** A token this server checks itself. */
+/** Creates a token that this server checks itself. */
 export function newToken(): string {
   return randomBytes(32).toString('base64url');
 }
 
-/** What is stored of a client's token. */
+/** Hashes a client's token for storage. */
 export function hashToken(token: string): string {
   return createHash('sha256').update(token).digest('hex');
 }

@@ -1,11 +1,11 @@
 /**
- * What the caller had heard of a reply when its worker died, as an entry of the timeline. Pure, so that the
- * simulation hands calls over by the same rule.
+ * Builds a timeline entry for the part of a reply the caller had heard when its worker died. Pure, so that
+ * the simulation applies the same rule.
  */
 import type { SessionItem } from '#protocol/session-record.ts';
 import type { HeardSoFar } from '../../platform/dispatch.ts';
 
-/** Null when nothing was being said, or a report had told it already. */
+/** Null when the agent was not speaking, or when a report already contains the message. */
 export function brokenOffItem(items: readonly SessionItem[], heard: HeardSoFar | null): SessionItem | null {
   if (!heard) return null;
   const messages = items.filter((item) => item.type === 'message');

@@ -1,8 +1,8 @@
 /**
- * Gives the call of a dead worker to another one: the same session under a new epoch, so that whatever the
- * dead one still had on its way changes nothing. The successor gets the frozen plan and what has been said; a
- * phone call's dialog too, a browser comes back by itself. A web session nobody has joined yet is placed
- * again as it was created: its caller never learns of it.
+ * Failover: hands the call of a dead worker to another one. The session gets a new epoch, so that late
+ * reports from the dead worker are ignored. The successor receives the frozen plan and the conversation so
+ * far, and for a phone call also the dialog; a browser reconnects by itself. A web session not yet joined is
+ * placed again as created, and its caller does not notice.
  */
 
 import { Fault } from '#config/errors.ts';
@@ -25,28 +25,31 @@ import { loadSession, sealerOf, storeChange } from '../sessions/session-store.ts
 import { readTimeline, sealItems } from '../sessions/timeline.ts';
 import { brokenOffItem } from './broken-off.ts';
 
-/** A caller who has heard nothing for this long has hung up, and is not called back. */
+/** A caller without audio for this long has hung up and is not called back. */
 const LOST_FOR_MS = 20_000;
 /**
- * A successor may still be starting, on a busy machine for long; a caller does not wait longer for a word (20
- * s in all). Where none is being started nobody waits.
+ * A successor may still be starting, which takes long on a busy machine; a caller waits no longer than this
+ * for audio (20 s in all). If no worker is starting, the search ends at once.
  */
 const SEARCH_MS = 12_000;
 const SEARCH_AGAIN_MS = 100;
 
-/** A session whose worker died, and when that was seen. */
+/** A session whose worker died, and when the death was detected. */
 export interface Left {
   readonly sessionId: string;
   readonly epoch: number;
   readonly diedAt: Date;
 }
 
-/** Hands a running call on; false when it cannot be, and is to be settled. */
+/** Hands a running call to another worker; false when that is impossible and the call must be settled. */
 export function takeOver(context: Context, left: Left): Promise<boolean> {
   return findSuccessor(context, left, runningCall);
 }
 
-/** Places a web session whose caller may still join again; false when it cannot be, and is to be ended. */
+/**
+ * Places a web session that may still be joined on another worker; false when that is impossible and it must
+ * be ended.
+ */
 export function placeAgain(context: Context, left: Left): Promise<boolean> {
   return findSuccessor(context, left, awaitedCall);
 }
@@ -83,8 +86,7 @@ interface LeftCall {
 }
 
 /**
- * What the successor of a running call needs; null when the call has not begun, or not everything of it is
- * known.
+ * Data for the successor of a running call; null when the call has not begun or some of the data is missing.
  */
 async function runningCall(
   context: Context,
@@ -92,7 +94,7 @@ async function runningCall(
   diedAt: Date,
 ): Promise<LeftCall | null> {
   const isRunning = session.status === 'active' || session.status === 'unknown';
-  // A session nobody saw was lost when it was last seen.
+  // A session in status `unknown` was lost when it was last seen.
   const lostAt = session.status === 'unknown' ? session.status_at : diedAt;
   if (!isRunning || context.clock.wallTime() - lostAt.getTime() > LOST_FOR_MS) return null;
   const plan = await wholePlan(context, session);
@@ -103,7 +105,10 @@ async function runningCall(
   return dialog === null || dialog.local_party === '' ? null : { plan, dialog, person, lostAt };
 }
 
-/** What was reported last of one of them; null where nothing was, or the session's key has been destroyed. */
+/**
+ * The last reported value of the field; null when nothing was reported or the session's key has been
+ * destroyed.
+ */
 function reported(context: Context, session: SessionDocument, field: 'dialog' | 'person'): unknown {
   const stored = session[field];
   const plain = stored && sealerOf(context, session)?.open(toBuffer(stored), field);
@@ -111,8 +116,8 @@ function reported(context: Context, session: SessionDocument, field: 'dialog' | 
 }
 
 /**
- * What is placed again; null when nobody may join any more. A ringing phone belonged to the lost worker and
- * is not rung a second time.
+ * Data for placing the session again; null when it can no longer be joined. A ringing phone call was lost
+ * with its worker and is not dialled again.
  */
 async function awaitedCall(
   context: Context,
@@ -125,7 +130,7 @@ async function awaitedCall(
   return plan && { plan, dialog: null, person: null, lostAt: diedAt };
 }
 
-/** The plan as it was kept, with its knowledge; null once its key has been destroyed. */
+/** The stored plan with its knowledge; null once the session's key has been destroyed. */
 async function wholePlan(context: Context, session: SessionDocument): Promise<CallPlan | null> {
   const plan = await readPlan(context, session);
   if (!plan) return null;
@@ -134,7 +139,7 @@ async function wholePlan(context: Context, session: SessionDocument): Promise<Ca
 }
 
 /**
- * Places the call and hands it over; false when the session changed meanwhile. Throws a `Fault` when no
+ * Places the call and hands it over; false when the session changed in the meantime. Throws a `Fault` when no
  * worker takes it.
  */
 async function hand(
@@ -178,8 +183,8 @@ async function hand(
 }
 
 /**
- * Who listened or talked in a room with the dead worker is alone there: they come again. Those on a direct
- * connection do so by themselves.
+ * Closes the rooms in which colleagues are left alone after the worker's death, so that they join again.
+ * Colleagues on a direct connection reconnect by themselves.
  */
 async function sendColleaguesAway(
   { rooms, logger }: Context,

@@ -1,21 +1,24 @@
 /**
- * What calls hand on to the jobs that wait for it; implemented by `jobs/of-calls.ts`, as settling knows no
- * job.
+ * Interface from calls to jobs (agent tests, batches). Implemented by `jobs/of-calls.ts`, so that settlement
+ * does not depend on jobs.
  */
 import type { DurableReport, ReportEnvelope } from '#protocol/worker-link.ts';
 import type { ReportOutcome } from '../../platform/report-sink.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
 
-/** Takes what concerns jobs. Each can be repeated. */
+/** Receives events that concern jobs. All methods are idempotent. */
 export interface JobsOfCalls {
-  /** The result of a run of an agent test. */
+  /** Result of an agent test run. */
   testReport(
     envelope: ReportEnvelope,
     report: Extract<DurableReport, { type: 'agent_test' }>,
   ): Promise<ReportOutcome>;
-  /** A worker is gone with its runs; `stoodIn` is the run or session it was killed in for standing still. */
+  /**
+   * A worker and its runs are gone; `stoodIn` is the run or session that had blocked its event loop when it
+   * was killed.
+   */
   workerGone(instanceId: string, stoodIn: string | null): Promise<void>;
-  /** The person called by this session wants no more calls. */
+  /** The called person has asked for no further calls. */
   optedOut(
     session: Pick<SessionDocument, '_id' | 'team_id' | 'caller_number'>,
     by: 'voice' | 'key',

@@ -1,6 +1,6 @@
 /**
- * What workers tell, folded into sessions: a durable report is stored in the same guarded update that
- * advances `last_seq`, so it counts once however often it comes, and a worker whose epoch is over can change
+ * Applies worker reports to sessions. A durable report is stored in the same guarded update that advances
+ * `last_seq`, so it counts once however often it is received, and a worker with an outdated epoch can change
  * nothing.
  */
 import type { AnalysisResult } from '#protocol/session-record.ts';
@@ -27,10 +27,10 @@ import { workerBack, workerDead, workerLost } from './worker-presence.ts';
 
 const NO_CHANGE: SessionChange = { set: {}, events: [] };
 
-/** What settling works with: a control plane's context, and the jobs that wait for what workers tell. */
+/** Dependencies of settlement: the control plane's context and the jobs that receive reports. */
 type Parts = Context & { readonly jobs: JobsOfCalls };
 
-/** Makes the sink over a control plane's context. */
+/** Creates the report sink of a control plane. */
 export function createReportSink(base: Context, jobs: JobsOfCalls): ReportSink {
   const context: Parts = { ...base, jobs };
   const reported = new ReportedSessions();
@@ -50,17 +50,14 @@ export function createReportSink(base: Context, jobs: JobsOfCalls): ReportSink {
   };
 }
 
-/** True of a report that only adds to its session; every other one moves it on. */
+/** True for a report that only adds data to its session; all others may change its status. */
 function isAddition({ type }: DurableReport): boolean {
   return (
     type !== 'joined' && type !== 'dial' && type !== 'ended' && type !== 'analysis' && type !== 'agent_test'
   );
 }
 
-/**
- * Reports that follow on one another and are stored in one update: any number that add to their session, or
- * one that moves it on.
- */
+/** Consecutive reports stored in one update: any number of additions, or a single status change. */
 type Step = readonly [ReportEnvelope, ...ReportEnvelope[]];
 
 function stepsOf(envelopes: readonly ReportEnvelope[]): Step[] {
@@ -73,7 +70,7 @@ function stepsOf(envelopes: readonly ReportEnvelope[]): Step[] {
   return steps;
 }
 
-/** A step and the worker that handed it over. */
+/** A step and the worker that sent it. */
 interface Told {
   readonly step: Step;
   readonly instanceId: string;
@@ -87,10 +84,7 @@ async function applyStep(context: Parts, reported: ReportedSessions, told: Told)
   return applyChange(context, first, told.instanceId);
 }
 
-/**
- * What becomes of a report without being stored: of another epoch, there already, or ahead of one that is
- * missing.
- */
+/** The outcome of a report that is not stored: it has another epoch, is a duplicate, or comes after a gap. */
 function refusalOf(session: SessionHead, { epoch, seq }: ReportEnvelope): ReportOutcome | null {
   if (session.epoch !== epoch) return { outcome: 'stale' };
   if (seq <= session.last_seq) return { outcome: 'stored', seq: session.last_seq };
@@ -98,8 +92,8 @@ function refusalOf(session: SessionHead, { epoch, seq }: ReportEnvelope): Report
 }
 
 /**
- * One trip to the store for the many reports of a running call: the guard of the update tells when what is
- * remembered is no longer true.
+ * A single database round trip for the frequent reports of a running call: if the cached session is outdated,
+ * the guard of the update fails.
  */
 async function applyAdditions(
   context: Parts,
@@ -131,7 +125,7 @@ async function applyAdditions(
   }
 }
 
-/** The reports behind `lastSeq`, each once, up to the first one that is missing. */
+/** The reports after `lastSeq` without duplicates, up to the first gap. */
 function followingOn(lastSeq: number, envelopes: readonly ReportEnvelope[]): ReportEnvelope[] {
   const following: ReportEnvelope[] = [];
   for (const envelope of envelopes)
@@ -177,14 +171,14 @@ async function applyChange(
 }
 
 /**
- * Whatever a worker reports of its own session, it is still there; what another one found in a dead worker's
- * spool says nothing of now.
+ * A report from the session's own worker shows that the worker is alive. A report forwarded from a dead
+ * worker's spool does not.
  */
 function isFromItsWorker({ worker }: SessionHead, instanceId: string): boolean {
   return worker?.instance_id === instanceId;
 }
 
-/** A session that began by a report of a dead worker was last seen then. */
+/** A session started by a report from a dead worker becomes `unknown` as of that report. */
 function unseen(session: SessionDocument, change: SessionChange): SessionChange {
   if (change.set.status !== 'active') return change;
   const begun = { ...session, ...change.set };
@@ -194,7 +188,7 @@ function unseen(session: SessionDocument, change: SessionChange): SessionChange 
   };
 }
 
-/** A session we had lost sight of is active again. */
+/** Marks an `unknown` session as active again. */
 function signOfLife(session: SessionDocument, at: Date): SessionChange {
   return step(session, { type: 'link.back', at }) ?? NO_CHANGE;
 }
@@ -225,8 +219,8 @@ function changeOf(context: Context, session: SessionDocument, report: DurableRep
 }
 
 /**
- * What a report adds to its session; nothing of what would be sealed once the session's key has been
- * destroyed.
+ * The data a report adds to its session; data that would have to be encrypted is dropped once the session's
+ * key has been destroyed.
  */
 async function additionOf(
   context: Parts,
@@ -260,7 +254,7 @@ async function additionOf(
       };
     }
     case 'opt_out':
-      // On the list before the report counts as stored; again, it changes nothing.
+      // Added to the opt-out list before the report counts as stored; idempotent.
       await context.jobs.optedOut(session, report.by);
       return {};
     case 'turn':
@@ -280,7 +274,7 @@ async function additionOf(
   }
 }
 
-/** Takes an analysis result: sealed in the session, told to the webhooks. */
+/** Applies an analysis result: encrypted in the session and reported to the webhooks. */
 export function analysed(
   context: Pick<Context, 'clock' | 'dataKeys'>,
   session: SessionDocument,
@@ -295,7 +289,7 @@ export function analysed(
   };
 }
 
-/** A skipped or failed analysis has its cause and nothing else. */
+/** Removes everything but the cause from a skipped or failed analysis. */
 function settledResult(result: AnalysisResult): AnalysisResult {
   return result.status === 'completed'
     ? { ...result, error: null }

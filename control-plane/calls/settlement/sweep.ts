@@ -1,6 +1,6 @@
 /**
- * The sweeper: what a crash left half done is carried on, what nobody will ever finish is ended.
- * Runs at start and every few seconds in every replica; every step can be repeated and needs no lock.
+ * The sweeper completes work interrupted by a crash and ends work that can no longer finish. Runs at start-up
+ * and every few seconds in every replica. All steps are idempotent and need no lock.
  */
 
 import { type ChoreLoop, startChoreLoop } from '../../platform/background/chore-loop.ts';
@@ -17,24 +17,24 @@ import { changeSession, loadSession, WITHOUT_LISTS } from '../sessions/session-s
 import { giveUp, replaceOrGiveUp } from './worker-presence.ts';
 
 /**
- * A worker that lost its link ends its calls after 120 s alone; only then does the control plane end them
- * too.
+ * A worker that lost its link ends its calls by itself after 120 s; the control plane ends them only after
+ * that.
  */
 const UNKNOWN_MS = 150_000;
-/** What another process may still be doing is left alone for this long. */
+/** Work younger than this is left alone, because another process may still be doing it. */
 const GRACE_MS = 30_000;
 const TICK_MS = 2_000;
-/** Workers of this run get this long to send what workers of an earlier run had spooled. */
+/** How long workers of this run have to send reports spooled by workers of an earlier run. */
 const EARLIER_RUN_GRACE_MS = 5_000;
 const BATCH = 500;
 
 /**
- * Starts sweeping: at once what an earlier process of this machine left, then at every tick.
- * The first pass (`idle`) must be over before a session can be created or a worker connects.
+ * Starts the sweeper, first on what an earlier process on this machine left behind, then at every tick. The
+ * first pass (`idle`) must finish before sessions are created or workers connect.
  */
 export function startSweeper(context: Context, pulse: Pulse): ChoreLoop {
   const startedAtMs = context.clock.wallTime();
-  // Another replica may be in the middle of what looks left behind.
+  // Otherwise another replica may still be working on what seems abandoned.
   const isAlone = context.settings.REDIS_URL === undefined;
   let isFirst = isAlone;
   let isEarlierRunOver = false;
@@ -47,20 +47,20 @@ export function startSweeper(context: Context, pulse: Pulse): ChoreLoop {
   });
 }
 
-/** What a pass goes by. */
+/** Parameters of a pass. */
 interface SweepOptions {
-  /** How long what somebody may still be doing is left alone. */
+  /** Minimum age of work that counts as abandoned. */
   readonly graceMs: number;
-  /** When this process began to see its workers. */
+  /** When this process started to accept workers. */
   readonly startedAtMs: number;
   /**
-   * An earlier pass has found nothing left of earlier runs, and nothing more comes of them: the live sessions
-   * need not be read through again.
+   * An earlier pass found nothing left of earlier runs, and nothing can be added, so the live sessions need
+   * not be scanned again.
    */
   readonly isEarlierRunOver?: boolean;
 }
 
-/** One pass. Returns whether nothing is left of earlier runs of this machine. */
+/** Runs one pass. Returns whether nothing is left of earlier runs on this machine. */
 export async function sweep(context: Context, options: SweepOptions): Promise<boolean> {
   const wallTime = context.clock.wallTime();
   const before = new Date(wallTime - options.graceMs);
@@ -89,9 +89,9 @@ export async function sweep(context: Context, options: SweepOptions): Promise<bo
 }
 
 /**
- * At a start no worker is connected yet: live sessions read `unknown` until theirs is. Only when no other
- * replica may be seeing them. They were last seen when this machine last had a control plane, which may have
- * been yesterday.
+ * At start-up no worker is connected, so live sessions become `unknown` until their worker reconnects;
+ * skipped when other replicas may be connected to the workers. The sessions were last seen at this machine's
+ * last heartbeat, which may be long ago.
  */
 async function loseSight(context: Context, lastBeat: Date | null): Promise<void> {
   const at = new Date(Math.min(now(context).getTime(), lastBeat?.getTime() ?? Number.POSITIVE_INFINITY));
@@ -103,22 +103,23 @@ async function loseSight(context: Context, lastBeat: Date | null): Promise<void>
 }
 
 /**
- * Sessions whose join deadline has passed: nobody came, or a caller waits in a room which no agent has come
- * to.
+ * Ends sessions whose join deadline has passed: either nobody joined, or a caller waits in a room that no
+ * agent has joined.
  */
 async function endUnjoined(context: Context, sessions: readonly SessionDocument[]): Promise<void> {
   const seen = await Promise.all(
     sessions.map(async (session) => ({ session, ...(await inRoom(context, session)) })),
   );
   for (const { session, hasCaller, hasAgent } of seen) {
-    // They are talking: the worker that says so is out of reach, and has its time to be back.
+    // The call is in progress, but the worker that should report it cannot be reached; it has until
+    // UNKNOWN_MS to reconnect.
     if (hasCaller && hasAgent && context.clock.wallTime() < session.expires_at.getTime() + UNKNOWN_MS)
       continue;
     await endPending(context, session, hasCaller ? 'agent_join_timeout' : 'room_join_timeout');
   }
 }
 
-/** Who is in a session's room; nobody where there is none, or LiveKit cannot be asked. */
+/** Who is in a session's room; nobody without a room or when LiveKit cannot be reached. */
 async function inRoom(
   { rooms, logger }: Context,
   { _id, room }: SessionDocument,
@@ -153,8 +154,8 @@ async function endPending(
 }
 
 /**
- * Every worker an earlier supervisor of this machine had started is certainly dead. With a database of its
- * own, this machine is the only one. Returns how many sessions were still with them.
+ * Handles sessions of workers started by an earlier supervisor of this machine, which are certainly dead.
+ * Skipped with an external database, which other machines may share. Returns the number of sessions found.
  */
 async function endEarlierRuns(context: Context): Promise<number> {
   const { SUPERVISOR_RUN, MONGODB_URL } = context.settings;
@@ -173,7 +174,7 @@ async function endEarlierRuns(context: Context): Promise<number> {
   return orphans.length + analyses.length;
 }
 
-/** Deliveries whose relay was cut off between their insertion and their turn. */
+/** Promotes deliveries whose relay was interrupted after the insert. */
 async function promoteStranded(context: Context, before: Date): Promise<void> {
   const queued = await context.models.deliveries
     .find({ state: 'queued', next_at: { $lte: before } }, { session_id: 1, url: 1 })

@@ -1,6 +1,6 @@
 /**
- * What becomes of the calls of a worker that is out of reach, is back, or is dead: they are lost sight of,
- * seen again, given to another worker, or ended.
+ * Handles the calls of a worker that is out of reach, has reconnected or is dead: marks them unknown or
+ * active, hands them to another worker, or ends them.
  */
 import { type Context, now } from '../../platform/context.ts';
 import { isLostForGood, lossOf } from '../../platform/store/losses.ts';
@@ -11,15 +11,12 @@ import { changeSession, loadSession } from '../sessions/session-store.ts';
 import { type Left, placeAgain, takeOver } from './failover.ts';
 import type { JobsOfCalls } from './jobs.ts';
 
-/**
- * A worker that is back gets this long to send what it had spooled before a session it no longer runs is
- * given up.
- */
+/** How long a reconnected worker has to send its spool before sessions it no longer runs are given up. */
 const SPOOL_GRACE_MS = 3_000;
 
 type SessionKey = { readonly sessionId: string; readonly epoch: number };
 
-/** Its link is gone; it may go on all the same. */
+/** The worker's link is lost; the worker may still be running. */
 export async function workerLost(context: Context, instanceId: string): Promise<void> {
   for (const { _id } of await sessionsOf(context, instanceId, ['active'])) {
     if (await changeSession(context, _id, { type: 'link.lost', at: now(context) }))
@@ -27,14 +24,14 @@ export async function workerLost(context: Context, instanceId: string): Promise<
   }
 }
 
-/** It is connected and runs these sessions; those it no longer runs are lost. */
+/** The worker is connected and runs these sessions; any others stored for it are lost. */
 export async function workerBack(
   context: Context,
   instanceId: string,
   sessions: readonly SessionKey[],
 ): Promise<void> {
   const stored = await sessionsOf(context, instanceId, [...LIVE_STATUSES]);
-  // Looked at after the store: what was placed meanwhile was accepted, and is in the list.
+  // Read after the query: sessions placed in the meantime have been accepted and are in the list.
   const running = new Set(sessions.map((session) => `${session.sessionId}:${session.epoch}`));
   const lost = stored.filter((session) => !running.has(`${session._id}:${session.epoch}`));
   for (const session of stored) {
@@ -47,13 +44,15 @@ export async function workerBack(
   await Promise.all(lost.map(({ _id, epoch }) => replaceOrGiveUp(context, _id, epoch)));
 }
 
-/** How a worker's process ended: when, and the session it was killed in for standing still. */
+/**
+ * How a worker process ended: the time, and the session that had blocked its event loop when it was killed.
+ */
 interface Death {
   readonly diedAt: Date;
   readonly stoodIn: string | null;
 }
 
-/** Its process has ended. */
+/** The worker's process has ended. */
 export async function workerDead(
   context: Context & { readonly jobs: JobsOfCalls },
   instanceId: string,
@@ -76,7 +75,7 @@ export async function workerDead(
   if (analyses.length > 0) context.workSignals.notify('analysis');
 }
 
-/** The call goes to another worker, unless it may be what kills them. */
+/** Hands the call to another worker, unless the call itself may be the cause of the deaths. */
 async function handOn(context: Context, left: Left, stoodIn: string | null): Promise<void> {
   const { sessionId, epoch, diedAt } = left;
   const deaths = await countDeath(context, left, stoodIn);
@@ -89,7 +88,7 @@ interface Deaths {
   readonly beside: number;
 }
 
-/** The deaths of workers with a session, this one included, however often it is told. */
+/** Counts worker deaths during a session, including this one; idempotent. */
 async function countDeath(
   { models }: Context,
   { sessionId, epoch }: Left,
@@ -123,7 +122,7 @@ async function giveUpForGood(
   await runFollowUps(context, ended);
 }
 
-/** A session that was settled while its worker was out of reach is over: the worker is told so. */
+/** Ends sessions on the worker that were settled while it was out of reach. */
 async function endForgotten(
   context: Context,
   instanceId: string,
@@ -141,7 +140,7 @@ async function endForgotten(
   }
 }
 
-/** Places a session whose worker is gone again while nobody has joined it, or ends it. */
+/** Places a session again if its worker is gone and nobody has joined it yet; otherwise ends it. */
 export async function replaceOrGiveUp(
   context: Context,
   sessionId: string,
@@ -153,8 +152,8 @@ export async function replaceOrGiveUp(
 }
 
 /**
- * Ends a session whose worker is gone, unless it has moved on: `heartbeat_timeout`, or failed when nobody had
- * joined.
+ * Ends a session whose worker is gone, unless it has moved on: with `heartbeat_timeout`, or as failed if it
+ * was never joined.
  */
 export async function giveUp(
   context: Context,
@@ -164,7 +163,7 @@ export async function giveUp(
 ): Promise<void> {
   const session = await loadSession(context, sessionId);
   if (!session || session.epoch !== epoch) return;
-  // An unknown session was last seen when its link was lost; what came after is not charged.
+  // A session in status `unknown` was last seen when its link was lost; time after that is not charged.
   const at = session.status === 'unknown' ? session.status_at : lostAt;
   const ended = await changeSession(context, sessionId, { type: 'ended', at, reason: 'heartbeat_timeout' });
   if (!ended) return;

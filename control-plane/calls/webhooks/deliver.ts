@@ -1,7 +1,7 @@
 /**
- * Sends webhooks: due deliveries are leased, each team a share of the places, posted through the egress guard
- * and signed afresh at each attempt; a failed one is tried again after 1 s and 5 s, then dropped. A lease
- * that runs out, because its holder was killed, is simply due again.
+ * Sends webhooks. Due deliveries are leased, with the slots shared between teams, then posted through the
+ * egress guard and signed anew for each attempt. A failed attempt is retried after 1 s and 5 s, then the
+ * delivery is dropped. When a lease expires because its holder was killed, the delivery is due again.
  */
 import { randomUUID } from 'node:crypto';
 import type { Timer } from '#base/clock.ts';
@@ -17,14 +17,14 @@ import { payloadContext, sealerOf } from '../sessions/session-store.ts';
 import { signPayload } from './signature.ts';
 import { Turns } from './turns.ts';
 
-/** Longer than an attempt can take. */
+/** Longer than any attempt takes. */
 const LEASE_MS = LIMITS.webhookAttemptMs + 10_000;
-/** Deliveries of other processes are noticed this late at most. */
+/** Maximum delay until deliveries of other processes are noticed. */
 const MAX_SLEEP_MS = 5_000;
-/** Nothing of the answer matters but its status. */
+/** Only the status of the answer matters. */
 const ANSWER_BYTES = 16 * 1024;
 
-/** Starts the deliverer of a process: sends due deliveries in the background. */
+/** Starts the background deliverer of a process, which sends due deliveries. */
 export function startDeliverer(context: Context): ChoreLoop {
   const { clock, logger } = context;
   const inFlight = new Set<Promise<void>>();
@@ -34,7 +34,7 @@ export function startDeliverer(context: Context): ChoreLoop {
   const turns = new Turns();
   let lastServed = '';
 
-  /** Another pass follows where this attempt's end may let another begin, or has set its own time. */
+  /** Starts an attempt. When it ends, runs another pass if a slot was awaited or another attempt is due. */
   function begin(delivery: DeliveryDocument, keys: Promise<SessionKeys>): void {
     turns.begin(delivery);
     const attempt = attemptDelivery(context, { delivery, keys }, closing.signal)
@@ -49,9 +49,7 @@ export function startDeliverer(context: Context): ChoreLoop {
     inFlight.add(attempt);
   }
 
-  /**
-   * An equal share of the places to each team, for as long as there is one with a delivery that may be sent.
-   */
+  /** Gives each team an equal share of the slots, until no team has a delivery that may be sent. */
   async function beginDue(): Promise<void> {
     let teams = startingAfter(await waitingTeams(context), lastServed);
     while (teams.length > 0) {
@@ -62,7 +60,10 @@ export function startDeliverer(context: Context): ChoreLoop {
     }
   }
 
-  /** Returns whether there may be more than was looked at, or than another process has left us. */
+  /**
+   * Returns whether the team may have more deliveries, because the limit was reached or another process took
+   * some.
+   */
   async function beginDueOf(teamId: string, share: number): Promise<boolean> {
     const most = Math.min(share, turns.placesOf(teamId));
     if (closing.signal.aborted || most === 0) return false;
@@ -77,9 +78,9 @@ export function startDeliverer(context: Context): ChoreLoop {
   }
 
   const loop = createChoreLoop('deliveries', logger, async () => {
-    // What waits for a place is looked at when an attempt ends.
+    // Deliveries waiting for a slot are checked when an attempt ends.
     if (turns.places === 0) return;
-    // A pass that fails is repeated, too: nothing else may come that would kick the loop.
+    // Failed passes are rescheduled too, because nothing else might trigger the loop.
     let waitMs = MAX_SLEEP_MS;
     try {
       const since = now(context);
@@ -117,7 +118,7 @@ export function startDeliverer(context: Context): ChoreLoop {
   };
 }
 
-/** Teams that have a delivery which is neither delivered nor dropped: one look at the index for each. */
+/** Teams with a pending delivery; one index lookup per team. */
 async function waitingTeams({ models }: Pick<Context, 'models'>): Promise<string[]> {
   const teams: string[] = [];
   for (;;) {
@@ -134,7 +135,7 @@ function startingAfter(teams: readonly string[], last: string): string[] {
   return [...teams.filter((id) => id > last), ...teams.filter((id) => id <= last)];
 }
 
-/** A team's deliveries that are due, the longest first. */
+/** A team's due deliveries, oldest first. */
 function dueOf(
   { models, clock }: Pick<Context, 'models' | 'clock'>,
   {
@@ -155,7 +156,7 @@ function dueOf(
     .lean<DeliveryDocument[]>();
 }
 
-/** Leases these deliveries as they were read; returns those nobody else has taken since. */
+/** Leases these deliveries; returns those that no other process has taken since they were read. */
 async function claim(
   context: Pick<Context, 'models' | 'clock'>,
   due: readonly DeliveryDocument[],
@@ -179,7 +180,7 @@ async function claim(
   return claimed.filter(({ _id }) => ids.has(_id));
 }
 
-/** What opens the payloads of a session, as stored. */
+/** Stored keys that decrypt the payloads, by session. */
 type SessionKeys = ReadonlyMap<string, Pick<SessionDocument, '_id' | 'wrapped_key'>>;
 
 async function keysOf(
@@ -195,7 +196,7 @@ async function keysOf(
 }
 
 /**
- * Makes an attempt; returns whether there is one to make after it, of this delivery or of the next to its
+ * Makes one attempt; returns whether another must follow, for this delivery or for the next one to its
  * endpoint.
  */
 async function attemptDelivery(
@@ -209,7 +210,8 @@ async function attemptDelivery(
     ? await post(context, { delivery, payload }, closing)
     : { isDelivered: false, result: 'payload was erased' };
   if (closing.aborted && !outcome.isDelivered) {
-    // Cut off by the end of the program, not by the endpoint: it does not count, and is due at once.
+    // Aborted by shutdown rather than by the endpoint: the attempt does not count, and the delivery is due at
+    // once.
     const giveBack = { $set: { lease: null, next_at: now(context) }, $inc: { attempts: -1 } };
     await context.models.deliveries.updateOne({ _id: delivery._id, lease: delivery.lease }, giveBack);
     return true;

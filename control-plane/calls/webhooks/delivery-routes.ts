@@ -1,6 +1,6 @@
 /**
- * The delivery log: what became of each webhook, of a session or of the whole team, and sending one again.
- * Payloads and signing secrets are never shown.
+ * The delivery log: the outcome of each webhook of a session or of the whole team, and resending. Payloads
+ * and signing secrets are never returned.
  */
 import { z } from 'zod';
 import type { Context } from '../../platform/context.ts';
@@ -13,7 +13,7 @@ import { findSession } from '../sessions/find-session.ts';
 import { resendDelivery } from './resend.ts';
 
 const timestamp = z.iso.datetime();
-/** Fields a record does without. */
+/** Fields left out of a record. */
 const NOT_SHOWN = ['payload', 'secret'] as const;
 
 const state = z.enum(['queued', 'pending', 'delivered', 'dropped']);
@@ -24,21 +24,21 @@ const deliveryRecord = z.object({
   session_id: z.string(),
   event: z.string(),
   url: z.string(),
-  /** `queued` waits for the endpoint's earlier event of the session. */
+  /** `queued`: waits for an earlier event of the session to the same endpoint. */
   state,
   attempts: z.number().int(),
-  /** HTTP status of the last answer; null when there was none. */
+  /** HTTP status of the last answer; null if there was none. */
   last_status: z.number().int().nullable(),
-  /** Why the last attempt had no answer; null when it had one. */
+  /** Why the last attempt got no answer; null if it got one. */
   last_error: z.string().nullable(),
   created_at: timestamp,
   last_attempt_at: timestamp.nullable(),
-  /** When the next attempt is due; while one is under way, when it is given up. Null unless pending. */
+  /** When the next attempt is due or, during an attempt, when its lease expires. Null unless pending. */
   next_at: timestamp.nullable(),
   finished_at: timestamp.nullable(),
 });
 
-/** Registers the delivery log. */
+/** Registers the delivery log routes. */
 export function registerDeliveryRoutes(app: ApiServer, context: Context): void {
   app.get(
     '/v1/agent/sessions/:session_id/deliveries',

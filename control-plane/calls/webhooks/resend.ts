@@ -1,15 +1,12 @@
-/**
- * Sends a webhook once more: the same bytes, signed afresh, in its place behind whatever is on its way to
- * that endpoint.
- */
+/** Resends a webhook: same payload, new signature, queued behind pending deliveries to the same endpoint. */
 import { fault } from '#config/errors.ts';
 import type { Context } from '../../platform/context.ts';
 import type { DeliveryDocument } from '../../platform/store/models/delivery-model.ts';
 import { promoteNext } from '../outbox/relay.ts';
 
 /**
- * Queues a finished delivery again, with its three attempts. Throws `not_found`, and `conflict` while it is
- * still on its way.
+ * Queues a finished delivery again with three new attempts. Throws `not_found`, or `conflict` while it is
+ * queued or pending.
  */
 export async function resendDelivery(
   context: Context,

@@ -1,10 +1,7 @@
-/**
- * The signature of a webhook: HMAC-SHA256 over the send time and the raw body, keyed with the endpoint's
- * secret.
- */
+/** Webhook signature: HMAC-SHA256 over the send time and the raw body, keyed with the endpoint's secret. */
 import { createHmac } from 'node:crypto';
 
-/** Value of the signature header for a body sent at `wallTimeMs`. */
+/** Signature header value for a body sent at `wallTimeMs`. */
 export function signPayload(secret: string, body: Uint8Array, wallTimeMs: number): string {
   const seconds = Math.floor(wallTimeMs / 1000);
   const hex = createHmac('sha256', secret).update(`${seconds}.`).update(body).digest('hex');

@@ -1,35 +1,35 @@
 /**
- * Whose webhooks may be sent next: an endpoint that hangs holds up its own, an account with many such its
- * own, and nobody else's. Pure bookkeeping.
+ * Fair scheduling of webhooks: a hanging endpoint delays only its own deliveries, and a team with many such
+ * endpoints only its own. Pure bookkeeping.
  */
 
-/** Attempts under way at once, each of which may take ten seconds. */
+/** Maximum concurrent attempts; each may take ten seconds. */
 const MOST = { inAll: 256, ofTeam: 16, ofEndpoint: 4 } as const;
 
-/** Whose a delivery is, and where it goes. */
+/** Team and endpoint of a delivery. */
 interface Addressed {
   readonly team_id: string;
   readonly url: string;
 }
 
-/** The attempts of one process. */
+/** Attempts in progress in one process. */
 export class Turns {
   readonly #byTeam = new Map<string, Map<string, number>>();
   #inAll = 0;
 
-  /** Attempts that may begin now. */
+  /** Number of attempts that may start now. */
   get places(): number {
     return MOST.inAll - this.#inAll;
   }
 
-  /** Attempts of this team that may begin now. */
+  /** Number of attempts this team may start now. */
   placesOf(teamId: string): number {
     return Math.min(this.places, MOST.ofTeam - this.#countOf(teamId));
   }
 
   /**
-   * Those of these deliveries, of one team and no more than it has places, which their endpoints have places
-   * for.
+   * Selects the deliveries whose endpoints have free slots. All must be of one team and not exceed its free
+   * slots.
    */
   fitting<Delivery extends Addressed>(deliveries: readonly Delivery[]): Delivery[] {
     const begun: Delivery[] = [];
@@ -42,7 +42,7 @@ export class Turns {
     return begun;
   }
 
-  /** Endpoints of a team that have as many attempts under way as one may have. */
+  /** Endpoints of a team at their limit of concurrent attempts. */
   busyEndpoints(teamId: string): string[] {
     return [...(this.#byTeam.get(teamId) ?? [])]
       .filter(([, count]) => count >= MOST.ofEndpoint)
@@ -55,7 +55,7 @@ export class Turns {
     this.#inAll += 1;
   }
 
-  /** Returns whether somebody may have waited for the place that is free now. */
+  /** Returns whether another delivery may have been waiting for the freed slot. */
   end({ team_id: teamId, url }: Addressed): boolean {
     const endpoints = this.#byTeam.get(teamId);
     const count = endpoints?.get(url) ?? 1;

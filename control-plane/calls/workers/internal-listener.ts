@@ -1,13 +1,13 @@
 /**
- * The product's own routes (`/internal/…`) over plain http on the loopback address: for the parts of the same
- * machine where the public server speaks TLS, whose certificate names the public host and not 127.0.0.1.
- * Nothing else is served here.
+ * Serves only the internal routes (`/internal/…`), over plain HTTP on the loopback address. Local components
+ * use it when the public server speaks TLS, because its certificate is for the public host and not for
+ * 127.0.0.1.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 
 /**
- * Serves the internal routes on a port of 127.0.0.1; `handle` is the public server's own routing. Rejects
+ * Serves the internal routes on a port of 127.0.0.1; `handle` is the router of the public server. Rejects
  * when the port is taken.
  */
 export async function serveInternal(

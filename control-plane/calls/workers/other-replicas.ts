@@ -1,8 +1,7 @@
 /**
- * The workers of the other replicas: every replica tells the others once a second which workers hang on it
- * and what room they have, and passes on what one of them wants of such a worker. Over `Coordination`, so
- * nothing of it is durable: lost news is told again, a lost request is one that nobody answered, and what a
- * session is stays in the database.
+ * Workers of the other replicas. Once a second each replica announces its connected workers and their free
+ * slots, and it forwards requests of other replicas to them. This uses `Coordination` and nothing is durable:
+ * lost announcements are repeated, lost requests time out, and session state is in the database.
  */
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
@@ -20,13 +19,13 @@ import {
 import { ANSWER_MS, type JobOffer, type Placement } from '../../platform/dispatch.ts';
 import type { Coordination, Json } from '../../platform/store/coordination.ts';
 
-/** How often a replica tells of its workers. */
+/** Interval between a replica's announcements. */
 const NEWS_MS = 1_000;
-/** A replica that has told nothing for this long is gone, or out of reach. */
+/** A replica silent for this long is gone or out of reach. */
 const SILENT_MS = 5_000;
-/** An offer is put to one worker after another there; each has half a second. */
+/** The other replica offers a job to its workers in turn, with half a second for each. */
 const PLACE_MS = 3_000;
-/** What is waited beyond what the other replica gives its worker, so that its own word comes first. */
+/** Added to the other replica's own timeout, so that its answer arrives first. */
 const ASK_MARGIN_MS = 1_000;
 const NEWS_CHANNEL = 'replicas';
 
@@ -72,40 +71,39 @@ type Letter = z.output<typeof letterSchema>;
 /** The workers connected to this replica. */
 export interface OwnWorkers {
   describe(): News['workers'];
-  /** Offers a job to them alone; null when none takes it. */
+  /** Offers a job to these workers only; null when none takes it. */
   placeHere(offer: JobOffer): Promise<Placement | null>;
-  /** Sends to one of them; does nothing when it has gone. */
+  /** Sends to one of these workers; does nothing when it is gone. */
   tellHere(instanceId: string, message: ControlMessage): void;
-  /** Sends and waits for the answer that names the same request; null when there is none. */
+  /** Sends a request and waits for its answer; null when there is none. */
   askHere(instanceId: string, message: ControlMessage): Promise<WorkerAnswer | null>;
 }
 
-/** Reaches the workers of the other replicas. */
+/** Access to the workers of the other replicas. */
 export interface OtherReplicas {
-  /** True when another replica has said within the last seconds that this worker is connected to it. */
+  /** True when another replica has announced this worker within the last seconds. */
   holds(instanceId: string): boolean;
-  /** Every worker another replica holds. */
+  /** Ids of all workers connected to other replicas. */
   instanceIds(): readonly string[];
-  /** What each of those has, as its replica last said. */
+  /** The last announced state of those workers. */
   workers(): News['workers'];
   /**
-   * Offers a job to the workers of one replica after another, the one with most room first; null when none
-   * takes it.
+   * Offers a job to one replica after another, starting with the most free slots; null when none takes it.
    */
   place(offer: JobOffer): Promise<Placement | null>;
-  /** Passes a message on to a worker. Throws `gateway_unreachable` when no replica holds it. */
+  /** Forwards a message to a worker. Throws `gateway_unreachable` when no replica is connected to it. */
   tell(instanceId: string, message: ControlMessage): void;
   /**
-   * Passes a request on and resolves with its answer, or null. Throws `gateway_unreachable` when no replica
-   * holds it.
+   * Forwards a request and resolves with its answer, or null. Throws `gateway_unreachable` when no replica is
+   * connected to the worker.
    */
   ask(instanceId: string, message: ControlRequest): Promise<WorkerAnswer | null>;
-  /** This replica's workers have changed: the others are told at once. */
+  /** Announces a change of this replica's workers to the others at once. */
   changed(): void;
   close(): Promise<void>;
 }
 
-/** Dependencies of the shared coordination. */
+/** Dependencies. */
 export interface OtherReplicasDeps {
   readonly coordination: Coordination;
   readonly clock: Clock;
@@ -113,7 +111,7 @@ export interface OtherReplicasDeps {
   readonly own: OwnWorkers;
 }
 
-/** Joins the other replicas; resolves once it hears them. */
+/** Connects to the other replicas; resolves once subscribed to their messages. */
 export async function joinReplicas(deps: OtherReplicasDeps): Promise<OtherReplicas> {
   const replicas = new Replicas(deps);
   await replicas.join();
@@ -208,7 +206,7 @@ class Replicas implements OtherReplicas {
     else if (news.data.replica !== this.#id) {
       const isNew = !this.#known.has(news.data.replica);
       this.#known.set(news.data.replica, { workers: news.data.workers, heardMs: this.#deps.clock.now() });
-      // Whoever has just come knows nobody yet.
+      // A new replica does not know this one yet.
       if (isNew) this.changed();
     }
   }
@@ -237,7 +235,7 @@ class Replicas implements OtherReplicas {
           this.#send(letter.from, { type: 'answered', request: letter.request, answer });
         }, failed);
         return;
-      // Nobody may wait for it any more: the worker frees the slot of a job whose plan does not come.
+      // The requester may have timed out. In that case the worker frees the slot when no plan arrives.
       case 'placed':
       case 'answered':
         this.#waiting.get(letter.request)?.(letter);

@@ -1,16 +1,16 @@
 /**
- * Reports wait here for their turn: those of one session are stored strictly one after another, and what is
- * told of it within a moment is stored together. Nothing is acknowledged before it is stored, so what waits
- * here is still in its worker's spool.
+ * Queue of reports. Reports of one session are stored strictly in order, and those arriving within a short
+ * time are stored together. Reports are acknowledged only once stored, so queued ones are still in their
+ * worker's spool.
  */
 import type { Clock, Timer } from '#base/clock.ts';
 import type { DurableReport, ReportEnvelope } from '#protocol/worker-link.ts';
 import type { WorkerConnection } from './worker-connection.ts';
 
-/** Within this time a turn tells several things; nobody waits for any of them. */
+/** A turn sends several reports within this time, and none of them is urgent. */
 const HOLD_MS = 200;
 
-/** A report and who told it. */
+/** A report and the worker that sent it. */
 export interface ToldReport {
   readonly worker: WorkerConnection;
   readonly envelope: ReportEnvelope;
@@ -22,13 +22,13 @@ interface SessionReports {
   stored: Promise<void>;
 }
 
-/** The reports of all sessions. */
+/** Queue for the reports of all sessions. */
 export class ReportQueue {
   readonly #clock: Clock;
   readonly #store: (reports: readonly ToldReport[]) => Promise<void>;
   readonly #sessions = new Map<string, SessionReports>();
 
-  /** `store` gets reports of one session in the order they came, and never rejects. */
+  /** `store` receives the reports of one session in order of arrival and never rejects. */
   constructor(clock: Clock, store: (reports: readonly ToldReport[]) => Promise<void>) {
     this.#clock = clock;
     this.#store = store;
@@ -44,13 +44,15 @@ export class ReportQueue {
     else this.#storeWaiting(sessionId, session);
   }
 
-  /** Resolves once everything told so far is stored. */
+  /** Resolves once all reports received so far are stored. */
   async settled(): Promise<void> {
     for (const [sessionId, session] of this.#sessions) this.#storeWaiting(sessionId, session);
     await Promise.all([...this.#sessions.values()].map((session) => session.stored));
   }
 
-  /** Forgets what waits, as its workers still have it; resolves when what was being stored is. */
+  /**
+   * Drops queued reports, which their workers still have; resolves when the store in progress has finished.
+   */
   async close(): Promise<void> {
     const sessions = [...this.#sessions.values()];
     this.#sessions.clear();
@@ -75,8 +77,8 @@ export class ReportQueue {
 }
 
 /**
- * True of what is only read later; what moves a session on, or lets another worker take it over, is stored at
- * once.
+ * True for reports that are only read later. Reports that change the session's status or are needed for a
+ * failover are stored at once.
  */
 function mayWait({ type }: DurableReport): boolean {
   return (

@@ -1,8 +1,10 @@
-/** Whose slots the workers' are: one account never takes the last tenth while others have fewer. Pure. */
+/**
+ * Fair sharing of worker slots: an account may not take the last tenth while others have fewer slots. Pure.
+ */
 import type { JobKind } from '#protocol/worker-link.ts';
 import type { WorkerSlots } from '../../platform/dispatch.ts';
 
-/** What the workers of a kind have together. */
+/** Total slots of the workers that accept this kind of job. */
 export function slotsOf(
   workers: readonly {
     readonly instanceId: string;
@@ -22,12 +24,12 @@ export function slotsOf(
   };
 }
 
-/** Fewer slots than this have no last tenth. */
+/** With fewer slots than this, none are kept for sharing. */
 const LEAST_SHARED = 10;
 
 /**
- * True when the next slot is one of the last tenth, `asked` others being on their way to somebody. Where none
- * is free nobody is kept from one.
+ * True when the next slot is one of the last tenth, counting `asked` pending requests as taken. False when no
+ * slot is free, because then there is nothing to share.
  */
 export function isLastTenth(
   { capacity, free }: Pick<WorkerSlots, 'capacity' | 'free'>,
@@ -37,8 +39,8 @@ export function isLastTenth(
 }
 
 /**
- * Whether an account may take a slot of the last tenth: not while it holds as many as anybody does and
- * somebody holds fewer. `accounts` is how many there are in all.
+ * Whether an account may take a slot of the last tenth: not while it holds at least as many as every other
+ * account and some account holds fewer. `accounts` is the total number of accounts.
  */
 export function mayTakeLast(account: string, held: ReadonlyMap<string, number>, accounts: number): boolean {
   const own = held.get(account) ?? 0;

@@ -1,12 +1,12 @@
 /**
- * What has been heard so far of the replies that agents are giving, by session, out of the live captions: all
- * that is known of a reply should its worker die.
+ * The part of each current reply that has been heard, taken from the live captions. If the worker dies,
+ * nothing else is known of the reply.
  */
 import { z } from 'zod';
 import type { Clock } from '#base/clock.ts';
 import type { HeardSoFar } from '../../platform/dispatch.ts';
 
-/** A caption of what the agent says, among the live events. */
+/** A live event with a caption of agent speech. */
 const agentCaption = z.object({
   type: z.literal('transcript'),
   role: z.literal('agent'),
@@ -14,7 +14,7 @@ const agentCaption = z.object({
   final: z.boolean(),
 });
 
-/** The replies under way. */
+/** Tracks the current replies, by session. */
 export class SpeakingAgents {
   readonly #clock: Clock;
   readonly #speaking = new Map<string, HeardSoFar>();
@@ -23,7 +23,7 @@ export class SpeakingAgents {
     this.#clock = clock;
   }
 
-  /** Takes a live event of a session. */
+  /** Processes a live event of a session. */
   follow(sessionId: string, event: Readonly<Record<string, unknown>>): void {
     const caption = agentCaption.safeParse(event);
     if (!caption.success) return;
@@ -40,7 +40,7 @@ export class SpeakingAgents {
     return this.#speaking.get(sessionId) ?? null;
   }
 
-  /** The session is over. */
+  /** Removes a session that has ended. */
   forget(sessionId: string): void {
     this.#speaking.delete(sessionId);
   }

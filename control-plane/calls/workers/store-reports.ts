@@ -1,6 +1,6 @@
 /**
- * Hands reports to the `ReportSink`, one session and epoch after another, and answers the worker that told
- * them: stored, one is missing, or its time is over.
+ * Passes reports to the `ReportSink`, grouped by session and epoch, and replies to the worker: stored, gap,
+ * or stale.
  */
 import type { Logger } from '#base/log.ts';
 import type { ReportEnvelope } from '#protocol/worker-link.ts';
@@ -8,15 +8,15 @@ import type { ReportSink } from '../../platform/report-sink.ts';
 import type { ToldReport } from './report-queue.ts';
 import type { WorkerConnection } from './worker-connection.ts';
 
-/** What storing takes. */
+/** Dependencies of `storeReports`. */
 interface StoringDeps {
   readonly logger: Logger;
   sink(): ReportSink;
-  /** A session is over, as its worker told. */
+  /** Called when a worker reports the end of a session. */
   onEnded(sessionId: string): void;
 }
 
-/** Stores reports of one session in order, and answers each worker that told some. */
+/** Stores reports of one session in order and replies to each worker that sent some. */
 export async function storeReports(deps: StoringDeps, reports: readonly ToldReport[]): Promise<void> {
   for (let rest = reports; rest[0]; ) {
     const { worker, envelope } = rest[0];
@@ -48,7 +48,7 @@ async function apply(
       worker.send({ type: 'resend', session_id, epoch, from_seq: result.fromSeq });
     else worker.send({ type: 'stale', session_id, epoch });
   } catch (error) {
-    // Not acknowledged, so the worker keeps them and sends them again.
+    // Without an acknowledgement the worker keeps the reports and sends them again.
     const types = envelopes.map(({ report }) => report.type);
     logger.error({ err: error, sessionId: session_id, reports: types }, 'reports could not be stored');
   }

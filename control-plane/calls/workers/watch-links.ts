@@ -1,26 +1,26 @@
 /**
- * With several replicas nobody may have seen a worker's link break, because its replica was killed with it
- * ("unknown"). So each of them looks for sessions whose worker is connected to none of them; saying so twice
- * changes nothing.
+ * Detects lost workers in deployments with several replicas. If a replica is killed, no other replica sees
+ * the links of its workers break. So each replica looks for sessions whose worker is not connected to any
+ * replica, and marks them `unknown`; doing so twice has no effect.
  */
 import { type ChoreLoop, startChoreLoop } from '../../platform/background/chore-loop.ts';
 import type { Context } from '../../platform/context.ts';
 
 const LOOK_MS = 5_000;
 /**
- * Workers of a replica that is gone need a moment to reach another one, and a new replica a moment to hear of
- * them.
+ * Workers of a dead replica need time to reconnect to another one, and a new replica needs time to learn
+ * about them.
  */
 const GRACE_MS = 15_000;
 
-/** What the watch asks and tells. */
+/** Callbacks of the watch. */
 export interface LinkWatch {
   /** True when the worker is connected to any replica. */
   isHeld(instanceId: string): boolean;
   lost(instanceId: string): Promise<void>;
 }
 
-/** Starts looking; nothing is said of a worker before it has been away for a while. */
+/** Starts the watch; a worker is reported lost only after it has been missing for a while. */
 export function startLinkWatch(context: Context, watch: LinkWatch): ChoreLoop {
   const awaySinceMs = new Map<string, number>();
   return startChoreLoop(context, { name: 'links', everyMs: LOOK_MS }, async () => {

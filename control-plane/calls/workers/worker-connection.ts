@@ -1,6 +1,6 @@
 /**
- * One connected worker: its socket, what it registered, its load, and the answers somebody waits for. Every
- * frame is parsed by the link's schema; what does not fit is dropped and logged.
+ * One connected worker: its socket, registration, load and pending requests. Frames are validated against the
+ * link's schema; invalid ones are dropped and logged.
  */
 import type { WebSocket } from 'ws';
 import type { Clock, Timer } from '#base/clock.ts';
@@ -11,8 +11,8 @@ import { type ControlMessage, type WorkerMessage, workerMessage } from '#protoco
 type Registration = Extract<WorkerMessage, { type: 'register' }>;
 type Answer = Extract<WorkerMessage, { type: 'answer' }>['result'];
 /**
- * What became of an offer: `late` is a worker that had not answered at its deadline, `lost` one whose link
- * broke; the others are why it was declined.
+ * Result of an offer: `late` means that the worker did not answer in time, `lost` that its link broke; the
+ * others are reasons for declining.
  */
 export type OfferVerdict =
   | 'accepted'
@@ -20,24 +20,24 @@ export type OfferVerdict =
   | 'lost'
   | Extract<WorkerMessage, { type: 'decline' }>['reason'];
 
-/** What a connection is opened with. */
+/** Options of a connection. */
 export interface WorkerConnectionOptions {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Silence after which the link counts as lost, ms. */
+  /** Maximum silence before the link counts as lost, ms. */
   readonly silenceMs: number;
   onRegister(worker: WorkerConnection): void;
   onMessage(worker: WorkerConnection, message: WorkerMessage): void;
-  /** Only after `onRegister`. */
+  /** Called only after `onRegister`. */
   onClose(worker: WorkerConnection): void;
 }
 
-/** A worker that has registered. */
+/** A registered worker. */
 export interface WorkerConnection {
   readonly registration: Registration;
   readonly load: { readonly calls: number; readonly freeSlots: number; readonly loopLagMs: number };
   send(message: ControlMessage): void;
-  /** Resolves with the worker's word on an offer, `late` after `ms`. */
+  /** Resolves with the worker's answer to an offer, or `late` after `ms`. */
   waitForVerdict(
     offer: { readonly sessionId: string; readonly epoch: number },
     ms: number,
@@ -47,17 +47,17 @@ export interface WorkerConnection {
   close(): void;
 }
 
-/** Largest frame taken from a worker: a full tool output with room around it. */
+/** Maximum frame size from a worker: a full tool output plus headroom. */
 export const MAX_LINK_FRAME_BYTES = 4 * 1024 * 1024;
 
-/** Starts reading a socket; it becomes a worker with its first message. */
+/** Starts reading from a socket; its first message must register the worker. */
 export function openWorkerConnection(socket: WebSocket, options: WorkerConnectionOptions): void {
   const { clock, logger } = options;
   let worker: SocketWorker | null = null;
   let lastHeardMs = clock.now();
   const watch: Timer = clock.every(options.silenceMs / 2, () => {
     if (clock.now() - lastHeardMs > options.silenceMs) socket.terminate();
-    // Lets the worker notice a dead connection too.
+    // The ping also lets the worker detect a dead connection.
     else if (socket.readyState === socket.OPEN) socket.ping();
   });
   socket.on('message', (data) => {
@@ -118,7 +118,7 @@ class SocketWorker implements WorkerConnection {
     this.#socket.terminate();
   }
 
-  /** Settles what somebody waits for and keeps the load current. */
+  /** Resolves pending requests and updates the load. */
   take(message: WorkerMessage): void {
     switch (message.type) {
       case 'heartbeat':
@@ -147,7 +147,7 @@ class SocketWorker implements WorkerConnection {
     }
   }
 
-  /** The link is gone: nobody waits any longer. */
+  /** Settles all pending requests after the link is lost. */
   abandon(): void {
     for (const settle of this.#verdicts.values()) settle('lost');
     for (const settle of this.#answers.values()) settle(null);

@@ -1,8 +1,7 @@
 /**
- * The control plane's end of the worker link: it knows which workers are connected, offers them jobs, hands
- * over plans, and passes what they report to the `ReportSink`, one report after another for each session. It
- * keeps nothing durable: sessions say which worker has them, and workers say again what they run whenever
- * they connect.
+ * The control plane's end of the worker link. Keeps track of connected workers, offers them jobs, sends plans
+ * and passes their reports to the `ReportSink`, in order for each session. Nothing here is durable: the
+ * stored session names its worker, and workers report their running sessions on every connect.
  */
 import { randomUUID } from 'node:crypto';
 import type { WebSocket } from 'ws';
@@ -42,45 +41,48 @@ import { SpeakingAgents } from './speaking-agents.ts';
 import { storeReports } from './store-reports.ts';
 import { type OfferVerdict, openWorkerConnection, type WorkerConnection } from './worker-connection.ts';
 
-/** How long a worker has to take an offer. */
+/** Time for a worker to accept an offer. */
 const ACCEPT_MS = 500;
 /**
- * Where no other is left it has longer: a caller who waits some seconds is better off than one who is
- * refused. Signalling waits for 12 s in all (http-admission.ts).
+ * Longer timeout for the last candidate: making a caller wait a few seconds is better than refusing the call.
+ * Signalling waits for 12 s in all (http-admission.ts).
  */
 const LAST_ACCEPT_MS = 6_000;
-/** A worker that has said nothing for this long has lost its link; heartbeats come every second. */
+/** A worker silent for this long has lost its link; heartbeats arrive every second. */
 const SILENCE_MS = 5_000;
-/** How long the successor of a dead worker gets to send what its predecessor had spooled. */
+/** Time for a dead worker's successor to send the spool left behind. */
 const SPOOL_GRACE_MS = 1_500;
 
-/** What the hub is handed. */
+/** Dependencies of the hub. */
 export interface WorkerHubDeps {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Asked for at each report: the sink is built over the hub. */
+  /** A function, because the sink is created after the hub. */
   sink(): ReportSink;
-  /** The other replicas' workers; null while this replica is the only one. */
+  /** The other replicas' workers; null when this is the only replica. */
   others?(): OtherReplicas | null;
 }
 
 type SessionKey = { readonly sessionId: string; readonly epoch: number };
 
-/** The connected workers, as `Dispatch` to the rest of the control plane. */
+/** The connected workers; implements `Dispatch` for the rest of the control plane. */
 export class WorkerHub implements Dispatch, OwnWorkers {
   readonly #deps: WorkerHubDeps;
   readonly #workers = new Map<string, WorkerConnection>();
   readonly #reports: ReportQueue;
-  /** What is told of one worker's link, in the order it happened. */
+  /** Pending link notifications of each worker, in order. */
   readonly #linkNews = new Map<string, Promise<void>>();
   readonly #dead = new Set<string>();
   readonly #speaking: SpeakingAgents;
   readonly #spoolWaiters = new Map<string, () => void>();
-  /** Workers whose return is still being told, with what they run: grows by what they accept meanwhile. */
+  /**
+   * Workers whose return is still being processed, with their sessions, including those accepted in the
+   * meantime.
+   */
   readonly #settling = new Map<WorkerConnection, SessionKey[]>();
-  /** Those of workers whose sessions are not settled yet. */
+  /** Worker deaths whose sessions are not settled yet. */
   readonly #deaths = new Set<Promise<void>>();
-  /** A worker that died is being started again, as far as is known. */
+  /** True while a dead worker is expected to be restarted. */
   #awaitsSuccessor = true;
   #draining = false;
   #isClosed = false;
@@ -96,7 +98,7 @@ export class WorkerHub implements Dispatch, OwnWorkers {
     this.#reports = new ReportQueue(deps.clock, (reports) => storeReports(storing, reports));
   }
 
-  /** Takes a socket that has already been authenticated. */
+  /** Accepts an authenticated socket. */
   accept(socket: WebSocket): void {
     openWorkerConnection(socket, {
       clock: this.#deps.clock,
@@ -121,7 +123,7 @@ export class WorkerHub implements Dispatch, OwnWorkers {
     return this.#workers.has(instanceId) || (this.#others?.holds(instanceId) ?? false);
   }
 
-  /** Workers and what they carry, for metrics and the operator. */
+  /** The connected workers and their load, for metrics and the operator. */
   describe(): {
     instanceId: string;
     kinds: JobKind[];
@@ -141,9 +143,7 @@ export class WorkerHub implements Dispatch, OwnWorkers {
     return slotsOf([...this.describe(), ...(this.#others?.workers() ?? [])], kind);
   }
 
-  /**
-   * From now on no call is placed. Running calls are their workers' business: those may outlive this process.
-   */
+  /** Stops placing new calls. Running calls continue on their workers, which may outlive this process. */
   drain(): void {
     this.#draining = true;
   }
@@ -159,7 +159,7 @@ export class WorkerHub implements Dispatch, OwnWorkers {
     if (this.#draining && offer.kind !== 'analysis') return null;
     const candidates = [...this.#workers.values()]
       .filter((worker) => worker.registration.kinds.includes(offer.kind))
-      // A full one is asked last, and is the one who knows: its last heartbeat may be a second old.
+      // Full workers are asked last rather than skipped, because their last heartbeat may be a second old.
       .sort((a, b) => b.load.freeSlots - a.load.freeSlots);
     const verdicts = new Map<WorkerConnection, OfferVerdict>();
     const ask = async (worker: WorkerConnection, withinMs: number): Promise<boolean> => {
@@ -169,13 +169,13 @@ export class WorkerHub implements Dispatch, OwnWorkers {
     };
     for (const worker of candidates)
       if (await ask(worker, candidates.length > 1 ? ACCEPT_MS : LAST_ACCEPT_MS)) return placementAt(worker);
-    // One that did not answer is waiting for its own event loop, which is late: where nobody else has room,
-    // the least late gets the time for it.
+    // A worker that did not answer in time has a delayed event loop. If no other worker has room, the one
+    // with the least delay is asked again with a longer timeout.
     const [late] = candidates
       .filter((worker) => verdicts.get(worker) === 'late')
       .sort((a, b) => a.load.loopLagMs - b.load.loopLagMs);
     if (late && candidates.length > 1 && (await ask(late, LAST_ACCEPT_MS))) return placementAt(late);
-    // An analysis waits for its turn; a call is somebody who is turned away.
+    // Not logged for an analysis, which stays queued; a call is refused.
     if (offer.kind !== 'analysis' && candidates.length > 0)
       this.#deps.logger.warn(
         { sessionId: offer.sessionId, kind: offer.kind, refusals: refusalsOf(verdicts) },
@@ -266,15 +266,15 @@ export class WorkerHub implements Dispatch, OwnWorkers {
   }
 
   /**
-   * The supervisor saw this worker's process end: its sessions are settled as soon as its spool has been
-   * read, or after a moment, which nobody waits for where no successor comes (`isReplaced` false). `stoodIn`
-   * is the session it was killed in for standing still.
+   * Called when the supervisor sees a worker's process end. Its sessions are settled once its spool has been
+   * read, or after SPOOL_GRACE_MS, or at once when no successor is expected (`isReplaced` false). `stoodIn`
+   * is the session that had blocked its event loop when it was killed.
    */
   async workerDied(
     instanceId: string,
     options: { readonly isReplaced: boolean; readonly stoodIn?: string | null },
   ): Promise<void> {
-    // Once it is closed the store is gone, and the next start looks after what is left.
+    // After closing, the store is gone; the next start handles what is left.
     if (this.#isClosed || this.#dead.has(instanceId)) return;
     const settled = this.#settleWhenRead(instanceId, options);
     this.#deaths.add(settled);
@@ -303,7 +303,7 @@ export class WorkerHub implements Dispatch, OwnWorkers {
     return this.#speaking.heardSoFar(sessionId);
   }
 
-  /** Resolves when whatever was being stored is: the store may be closed then. */
+  /** Resolves when no write is in progress, so that the store may be closed. */
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const worker of this.#workers.values()) worker.close();
@@ -315,7 +315,7 @@ export class WorkerHub implements Dispatch, OwnWorkers {
     const waiting = worker.waitForVerdict(offer, withinMs);
     worker.send({ type: 'offer', ...wire(offer), kind: offer.kind, sip_call_id: offer.sipCallId });
     const verdict = await waiting;
-    // An accept that comes after its deadline must not keep a slot of a call that went elsewhere.
+    // A late accept must not hold a slot for a call that was placed elsewhere.
     if (verdict === 'late') worker.send({ type: 'withdraw', ...wire(offer) });
     if (verdict === 'accepted')
       this.#settling.get(worker)?.push({ sessionId: offer.sessionId, epoch: offer.epoch });
@@ -365,16 +365,16 @@ export class WorkerHub implements Dispatch, OwnWorkers {
     this.#workers.delete(instanceId);
     this.#others?.changed();
     this.#deps.logger.warn({ instanceId }, 'worker link lost');
-    // Another replica has it already: nobody lost sight of its sessions.
+    // If another replica already has the worker, its sessions were never lost.
     if (this.#isClosed || this.#dead.has(instanceId) || this.#others?.holds(instanceId)) return;
     this.#tellInOrder(instanceId, async () => {
-      // A report stored after this news would say that the worker is still there.
+      // A report stored after this notification would mark the session active again.
       await this.#reports.settled();
       await this.#deps.sink().workerLost(instanceId);
     });
   }
 
-  /** What a dead worker told stands before its sessions go to another one. */
+  /** Stores a dead worker's reports before its sessions are handed to another worker. */
   async #settleDead(
     instanceId: string,
     diedAt = new Date(this.#deps.clock.wallTime()),
@@ -385,8 +385,8 @@ export class WorkerHub implements Dispatch, OwnWorkers {
   }
 
   /**
-   * A link that is back within milliseconds must not be overtaken by the news that it was lost: its sessions
-   * would stay unknown.
+   * Runs notifications of one worker in order. Otherwise the loss of a link that was re-established within
+   * milliseconds could be processed last and leave its sessions `unknown`.
    */
   #tellInOrder(instanceId: string, tell: () => Promise<void>): void {
     inTurn(this.#linkNews, instanceId, () => tell().catch((error: unknown) => this.#failed(error)));
@@ -417,7 +417,7 @@ export class WorkerHub implements Dispatch, OwnWorkers {
   #spoolFlushed(instanceId: string): void {
     const waiter = this.#spoolWaiters.get(instanceId);
     if (waiter) waiter();
-    // A worker of an earlier run: nobody saw it end, but whoever holds its spool knows.
+    // A worker of an earlier run: its end was not observed, but a flushed spool proves it.
     else if (!this.#workers.has(instanceId) && !this.#dead.has(instanceId)) {
       this.#dead.add(instanceId);
       this.#tellInOrder(instanceId, () => this.#settleDead(instanceId));
@@ -437,7 +437,7 @@ function placementAt({ registration }: WorkerConnection): Placement {
   };
 }
 
-/** For the log. */
+/** Refusals by worker, for the log. */
 function refusalsOf(verdicts: ReadonlyMap<WorkerConnection, OfferVerdict>): readonly object[] {
   return [...verdicts].map(([{ registration, load }, verdict]) => {
     const { instance_id, capacity } = registration;
@@ -461,13 +461,13 @@ const PARTICIPANT_FAULTS = z.enum([
   'sdp_unusable',
 ]);
 
-/** What a worker answered about a colleague. Throws what it refused, or that it cannot be reached. */
+/** Returns a worker's answer to a request about a colleague. Throws its refusal, or `gateway_unreachable`. */
 function answered(result: WorkerAnswer | null): unknown {
   if (result?.ok) return result.value;
   throw fault(PARTICIPANT_FAULTS.safeParse(result?.code).data ?? 'gateway_unreachable');
 }
 
-/** Runs `work` after what was queued under the same name before it; `work` never rejects. */
+/** Runs `work` after earlier work queued under the same name; `work` never rejects. */
 function inTurn(queues: Map<string, Promise<void>>, name: string, work: () => Promise<void>): void {
   const next = (queues.get(name) ?? Promise.resolve()).then(work);
   queues.set(name, next);

@@ -1,4 +1,4 @@
-/** `GET /internal/worker-link`: upgrades an authenticated worker's request to the worker link. */
+/** `GET /internal/worker-link`: upgrades requests of authenticated workers to the worker link. */
 import type { Server } from 'node:http';
 import { WebSocketServer } from 'ws';
 import { isBearer } from '../../platform/http/bearer.ts';
@@ -9,8 +9,8 @@ import type { WorkerHub } from './worker-hub.ts';
 const PATH = '/internal/worker-link';
 
 /**
- * Serves the worker link on an HTTP server; returns what closes it, and resolves when nothing is being stored
- * for it any more.
+ * Serves the worker link on an HTTP server. Returns a close function that resolves when no write for it is in
+ * progress.
  */
 export function serveWorkerLink(
   server: Server,

@@ -1,8 +1,8 @@
-/** What the connected workers carry, as metrics: read from the hub whenever the metrics are asked for. */
+/** Load of the connected workers as metrics, read from the hub at each scrape. */
 import { Gauge, type Registry } from 'prom-client';
 import type { WorkerHub } from './worker-hub.ts';
 
-/** Adds the workers' meters to a registry. */
+/** Adds the worker metrics to a registry. */
 export function addWorkerMetrics(registry: Registry, hub: Pick<WorkerHub, 'describe'>): void {
   const meters = [
     {

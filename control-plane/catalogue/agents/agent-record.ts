@@ -1,4 +1,4 @@
-/** An agent and its versions as the API shows them. */
+/** An agent and its versions as the API returns them. */
 import { z } from 'zod';
 import { agentConfig } from '#config/agent-config.ts';
 import { LIMITS } from '#config/limits.ts';
@@ -28,7 +28,7 @@ export const profileFields = {
   overrides_allowed: z.array(z.enum(OVERRIDE_FIELDS)).max(8),
 };
 
-/** The agent record: everything but its configuration. */
+/** The agent record, without the configuration. */
 export const agentRecord = z.object({
   agent_id: z.string(),
   workspace_id: z.string(),
@@ -40,7 +40,7 @@ export const agentRecord = z.object({
   updated_at: timestamp,
 });
 
-/** A configuration as read: with whose it is, its hash and when it was last changed. */
+/** A configuration as returned, with its agent id, hash and time of the last change. */
 export const configRecord = agentConfig.extend({
   agent_id: z.string(),
   config_hash: z.string(),
@@ -59,7 +59,7 @@ export const versionSummary = z.object({
 /** A version with its configuration. */
 export const versionRecord = versionSummary.extend({ config: configRecord });
 
-/** Shows an agent whose draft has this hash. */
+/** Converts an agent to its record; `draftHash` is the hash of its draft. */
 export function toAgentRecord(agent: AgentDocument, draftHash: string): z.output<typeof agentRecord> {
   return {
     agent_id: agent._id,
@@ -77,7 +77,7 @@ export function toAgentRecord(agent: AgentDocument, draftHash: string): z.output
   };
 }
 
-/** Shows a draft's configuration. */
+/** Converts a draft's configuration to its record. */
 export function toConfigRecord(agent: AgentDocument, draftHash: string): z.output<typeof configRecord> {
   return {
     agent_id: agent._id,
@@ -87,7 +87,7 @@ export function toConfigRecord(agent: AgentDocument, draftHash: string): z.outpu
   };
 }
 
-/** Shows a row of the list of versions. */
+/** Converts a version to a list row. */
 export function toVersionSummary(version: VersionDocument): z.output<typeof versionSummary> {
   return {
     version_number: version.version_number,
@@ -98,7 +98,7 @@ export function toVersionSummary(version: VersionDocument): z.output<typeof vers
   };
 }
 
-/** Shows a version with its configuration. */
+/** Converts a version to its full record. */
 export function toVersionRecord(version: VersionDocument): z.output<typeof versionRecord> {
   const { agent_id, config_hash, config, config_updated_at } = version;
   return {

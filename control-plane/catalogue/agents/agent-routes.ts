@@ -1,4 +1,4 @@
-/** Agents: create, list, read, change and delete their profiles (2.1). */
+/** Agents: create, list, read, update and delete profiles (2.1). */
 import { z } from 'zod';
 import { agentConfigPatch } from '#config/agent-config-patch.ts';
 import { fault } from '#config/errors.ts';
@@ -30,7 +30,7 @@ const agentsQuery = z.strictObject({
   publication_state: z.enum(['all', 'live', 'draft']).default('all'),
 });
 
-/** Registers the routes of agent profiles. */
+/** Registers the agent profile routes. */
 export function registerAgentRoutes(app: ApiServer, context: Context): void {
   const record = async (agent: AgentDocument) =>
     toAgentRecord(agent, (await draftHashes(context, [agent]))[0] ?? '');
@@ -115,7 +115,7 @@ function agentsFilter(teamId: string, query: z.output<typeof agentsQuery>): Reco
   return filter;
 }
 
-/** The agent goes last, so that a deletion that was cut short can be asked for again. Sessions stay. */
+/** The agent is deleted last, so that an interrupted deletion can be repeated. Sessions are kept. */
 async function deleteAgent(context: Context, teamId: string, agentId: string): Promise<void> {
   await findAgent(context, teamId, agentId);
   await context.models.numbers.updateMany(

@@ -1,6 +1,6 @@
 /**
- * Agents in the store: found with their team in the query, so that a foreign one cannot be told from a
- * missing one; drafts changed under their `rev`.
+ * Agents in the store. Every query includes the team, so another team's agent looks like a missing one.
+ * Drafts are changed by compare-and-set on `rev`.
  */
 import type { AgentConfigPatch } from '#config/agent-config-patch.ts';
 import { patchAgentConfig } from '#config/agent-config-patch.ts';
@@ -13,7 +13,7 @@ import { checkDraft } from './config-rules.ts';
 import { applySecrets } from './config-secrets.ts';
 import { stepBack } from './references.ts';
 
-/** How often a change is tried again when others change the same draft. */
+/** Attempts to apply a change when others modify the same draft. */
 const DRAFT_ATTEMPTS = 10;
 
 /** Finds an agent of a team. Throws `not_found`. */
@@ -24,7 +24,7 @@ export async function findAgent(context: Context, teamId: string, agentId: strin
 }
 
 /**
- * As `findAgent`, for a call that is to begin: what it returns is shared, and nobody changes it. Throws
+ * Like `findAgent`, for starting a call. The result is cached and shared and must not be modified. Throws
  * `not_found`.
  */
 export async function findCalledAgent(
@@ -39,7 +39,7 @@ export async function findCalledAgent(
   return agent;
 }
 
-/** Applies a patch to a draft and returns the agent as it is then. Throws `InvalidRequest`, `not_found`. */
+/** Applies a patch to a draft and returns the updated agent. Throws `InvalidRequest`, `not_found`. */
 export async function patchDraft(
   context: Context,
   teamId: string,
@@ -57,13 +57,14 @@ export async function patchDraft(
         { returnDocument: 'after' },
       )
       .lean<AgentDocument>();
-    // What is being deleted does not stay attached: looked at once more, the patch is refused by its name.
+    // A tool or source that is being deleted must not stay attached. On the next attempt the patch is refused
+    // with its name.
     if (saved && !(await stepBack(context, saved, agent.config))) return saved;
   }
   throw fault('database_unavailable');
 }
 
-/** The draft a patch would lead to, checked. Throws `InvalidRequest`. */
+/** The validated draft that results from a patch. Throws `InvalidRequest`. */
 export async function patchedDraft(
   context: Context,
   agent: Pick<AgentDocument, 'team_id' | 'config' | 'secrets'>,
@@ -74,14 +75,14 @@ export async function patchedDraft(
   return applySecrets(context.secretBox, agent, patch, after);
 }
 
-/** What publishing an agent now would freeze. */
+/** The state that publishing the agent now would freeze. */
 export async function snapshotOf(context: Context, agent: AgentDocument): Promise<AgentSnapshot> {
   const [snapshot] = await snapshotsOf(context, [agent]);
   if (!snapshot) throw new Error('one agent has one snapshot');
   return snapshot;
 }
 
-/** Hash of each agent's draft, in order; two queries however many agents. */
+/** Hash of each agent's draft, in order; two queries for any number of agents. */
 export async function draftHashes(context: Context, agents: readonly AgentDocument[]): Promise<string[]> {
   return (await snapshotsOf(context, agents)).map(configHash);
 }

@@ -1,6 +1,5 @@
 /**
- * The hash that tells one configuration from another: over its canonical form, its secrets, its tools and the
- * revisions of its knowledge.
+ * Hash that identifies a configuration: covers its canonical form, secrets, tools and knowledge revisions.
  */
 import { createHash } from 'node:crypto';
 import type { AgentConfig } from '#config/agent-config.ts';
@@ -11,7 +10,7 @@ import type { PinnedKnowledge } from '../../platform/store/models/version-model.
 /** A tool as attached to an agent. */
 export type AttachedTool = ToolDefinition & { tool_id: string };
 
-/** Everything that makes up one state of an agent. */
+/** Everything that determines the state of an agent. */
 export interface AgentSnapshot {
   readonly config: AgentConfig;
   readonly secrets: SealedAgentSecrets;
@@ -19,13 +18,13 @@ export interface AgentSnapshot {
   readonly knowledge: readonly PinnedKnowledge[];
 }
 
-/** `sha256:<hex>` of a snapshot; equal exactly when publishing again would change nothing. */
+/** `sha256:<hex>` of a snapshot; equal hashes mean that publishing would change nothing. */
 export function configHash(snapshot: AgentSnapshot): string {
   const { config, secrets, tools, knowledge } = snapshot;
   return `sha256:${createHash('sha256').update(canonicalJson({ config, secrets, tools, knowledge })).digest('hex')}`;
 }
 
-/** JSON with the keys of every object in order, so that equal values have equal text. */
+/** JSON with sorted object keys, so that equal values give equal text. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_key, inner: unknown) =>
     typeof inner === 'object' && inner !== null && !Array.isArray(inner)

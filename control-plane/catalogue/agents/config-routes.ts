@@ -1,4 +1,4 @@
-/** An agent's draft, its publication and its versions; what may be configured here. */
+/** An agent's draft, its publication and versions, and the models and voices offered here. */
 import { z } from 'zod';
 import { agentConfigPatch } from '#config/agent-config-patch.ts';
 import { fault } from '#config/errors.ts';
@@ -37,7 +37,7 @@ const modelsRecord = z.object({
   ),
 });
 
-/** Registers the routes of configurations and versions. */
+/** Registers the configuration and version routes. */
 export function registerConfigRoutes(app: ApiServer, context: Context): void {
   const record = async (agent: AgentDocument) =>
     toConfigRecord(agent, (await draftHashes(context, [agent]))[0] ?? '');
@@ -118,7 +118,7 @@ export function registerConfigRoutes(app: ApiServer, context: Context): void {
     },
     async (request) => {
       const agent = await findAgent(context, callerOf(request).teamId, request.params.agent_id);
-      // What is not written as an integer is no version's number: 404, not 422.
+      // A version number that is not an integer gives 404, not 422.
       const number = /^[1-9]\d{0,8}$/.test(request.params.version_number)
         ? Number(request.params.version_number)
         : -1;

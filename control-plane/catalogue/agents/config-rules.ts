@@ -1,6 +1,6 @@
 /**
- * What a configuration must satisfy beyond its schema before it is saved: rules across fields, and everything
- * that has to be looked up. Texts of problems never repeat what was sent.
+ * Validation of a configuration beyond its schema: rules across fields and checks that need lookups. Problem
+ * texts never repeat the input.
  */
 
 import { EgressRefused } from '#base/egress.ts';
@@ -25,7 +25,7 @@ interface Problem {
   readonly text: string;
 }
 
-/** A patched configuration on its way to be saved. */
+/** A patched configuration to be saved. */
 export interface DraftChange {
   readonly teamId: string;
   readonly before: AgentConfig;
@@ -33,7 +33,7 @@ export interface DraftChange {
   readonly after: AgentConfig;
 }
 
-/** Throws `InvalidRequest` with every problem of a changed draft, or `duplicate_client_tool`. */
+/** Throws `InvalidRequest` with all problems of a changed draft, or `duplicate_client_tool`. */
 export async function checkDraft(context: Context, change: DraftChange): Promise<void> {
   const problems = [
     ...textProblems(change.after),
@@ -138,7 +138,7 @@ function analysisProblems(analysis: AgentConfig['analysis']): Problem[] {
 
 function modelProblems(context: Context, { patch, before }: DraftChange): Problem[] {
   const isOffered = (list: readonly OfferedModel[], separator: string, id: string) => {
-    // A vendor that is set up serves models this list cannot know.
+    // A configured vendor may serve models that are not in the list.
     const vendors = new Set(
       list.map((model) => model.id.split(separator)[0]).filter((vendor) => vendor !== 'local'),
     );
@@ -169,7 +169,7 @@ function customModelProblems({ patch, before, after }: DraftChange): Problem[] {
   const sent = patch.llm?.custom;
   if (!sent || !after.llm.custom) return [];
   const problems: Problem[] = [];
-  // A snapshot that is put back names both; a person means one of them.
+  // Restoring a snapshot sets both fields, which is fine; a user who sets both means only one of them.
   if (patch.llm?.model !== undefined && sent.has_secret === undefined)
     problems.push({ loc: ['llm'], text: 'model and custom exclude each other' });
   if (after.llm.custom.base_url === '')
@@ -215,15 +215,13 @@ async function endpointProblems(context: Context, { patch, after }: DraftChange)
   return (await Promise.all(checks)).flat();
 }
 
-/**
- * A destination by SIP address must not be the operator's own trunk, nor a machine of the operator's network.
- */
+/** The SIP address of a transfer destination must not point to the operator's trunk or network. */
 async function sipHostProblems(
   context: Context,
   { type, sip_uri: uri }: AgentConfig['conversation']['transfer_destinations'][number],
   index: number,
 ): Promise<Problem[]> {
-  // What is no SIP address at all is said elsewhere.
+  // Malformed SIP addresses are reported elsewhere.
   const problem = type === 'sip' && readSipUri(uri) ? await tenantHostProblem(context, uri) : null;
   return problemIf(['conversation', 'transfer_destinations', index, 'sip_uri'], problem);
 }

@@ -1,5 +1,5 @@
 /**
- * The secrets of a draft: taken out of a patch, sealed beside the configuration, and told only as
+ * Secrets of a draft: taken from the patch, encrypted beside the configuration, and exposed only as
  * `has_secret`.
  */
 import type { AgentConfig } from '#config/agent-config.ts';
@@ -14,7 +14,7 @@ type KeyByUrl = SealedAgentSecrets['post_call'];
 export const NO_SECRETS: SealedAgentSecrets = { post_call: [], conversation_init: [], llm_api_key: null };
 
 /**
- * Applies a patch's secrets; the result's `has_secret` tells what is kept. A custom model's key is for the
+ * Applies a patch's secrets and sets `has_secret` accordingly. The key of a custom model is kept only for the
  * host it was given for.
  */
 export function applySecrets(
@@ -54,7 +54,7 @@ export function applySecrets(
   };
 }
 
-/** The key that is stored, where it was given for the host of this address. */
+/** The stored key, if it was given for the host of this address. */
 function modelKeyFor(
   baseUrl: string,
   { config, secrets }: { readonly config: AgentConfig; readonly secrets: SealedAgentSecrets },
@@ -62,7 +62,7 @@ function modelKeyFor(
   return isOtherHost(config.llm.custom?.base_url ?? '', baseUrl) ? null : secrets.llm_api_key;
 }
 
-/** Nothing said or null keeps the secret stored for the url, an empty one removes it. */
+/** A missing or null secret keeps the one stored for the URL; an empty one removes it. */
 function keep(box: SecretBox, stored: KeyByUrl, url: string, sent: string | null | undefined): KeyByUrl {
   if (sent === '') return [];
   const sealed = keptOrSealed(box, stored.find((key) => key.url === url)?.sealed ?? null, sent ?? undefined);

@@ -1,4 +1,4 @@
-/** A new agent: the platform's defaults with the creator's patch on top, unpublished. */
+/** Creates an unpublished agent: the platform's defaults with the creator's patch applied. */
 import { defaultAgentConfig, type PlatformDefaults } from '#config/agent-config.ts';
 import type { AgentConfigPatch } from '#config/agent-config-patch.ts';
 import type { PlatformModels } from '#config/platform-models.ts';
@@ -10,17 +10,17 @@ import { patchedDraft } from './agent-store.ts';
 import { NO_SECRETS } from './config-secrets.ts';
 import { stepBack } from './references.ts';
 
-/** Who creates the agent, and what it starts with. */
+/** Owner and initial fields of a new agent. */
 export interface NewAgent {
   readonly owner: { readonly userId: string; readonly teamId: string; readonly workspaceId: string };
   readonly name: string;
   readonly description: string;
   readonly config: AgentConfigPatch;
-  /** Chosen by the caller when the agent must be found again. */
+  /** Set by callers that must be able to find the agent again. */
   readonly id?: string;
 }
 
-/** Creates an agent. Throws `quota_reached`, and `InvalidRequest` when the patch is not acceptable. */
+/** Creates an agent. Throws `quota_reached`, and `InvalidRequest` when the patch is invalid. */
 export async function createAgent(context: Context, request: NewAgent): Promise<AgentDocument> {
   const { owner } = request;
   const start = {
@@ -55,19 +55,19 @@ export async function createAgent(context: Context, request: NewAgent): Promise<
   const counted = { kind: 'agents', owner: owner.teamId, id: agent._id } as const;
   await withinQuota(context, counted, () => context.models.agents.create(agent));
   if (!(await stepBack(context, agent, null))) return agent;
-  // Looked at once more, what is being deleted is refused by its name.
+  // On the next attempt, the tool or source being deleted is refused with its name.
   await leavingQuota(context, counted, () => context.models.agents.deleteOne({ _id: agent._id }));
   return createAgent(context, request);
 }
 
-/** A creation carries the patch in its field `config`; that is where its problems are. */
+/** In a creation the patch is in the field `config`, so its problems are reported there. */
 function asFieldConfig({ entries }: InvalidRequest): InvalidRequest {
   return new InvalidRequest(
     entries.map((entry) => ({ ...entry, loc: ['body', 'config', ...entry.loc.slice(1)] })),
   );
 }
 
-/** Models and voice a new agent starts with here. */
+/** Default models and voice of a new agent. */
 export function platformDefaults(platform: PlatformModels): PlatformDefaults {
   const defaultOf = (list: PlatformModels['llm']) => list.find((offered) => offered.default)?.id ?? '';
   return {

@@ -1,4 +1,7 @@
-/** `GET` and `PUT /v1/agent/agents/{agent_id}/limits`: an agent's own spend guards, beside its record. */
+/**
+ * `GET` and `PUT /v1/agent/agents/{agent_id}/limits`: an agent's own spend limits, kept apart from its
+ * record.
+ */
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
 import { limitFields, toLimitRecord, toStoredLimits } from '../../accounts/limits/limit-record.ts';
@@ -13,7 +16,7 @@ import { findAgent } from './agent-store.ts';
 const agentPath = z.object({ agent_id: z.string() });
 const limitRecord = z.strictObject(limitFields);
 
-/** Registers the routes of an agent's limits. */
+/** Registers the routes for an agent's limits. */
 export function registerLimitRoutes(app: ApiServer, context: Context): void {
   const url = '/v1/agent/agents/:agent_id/limits';
 

@@ -1,8 +1,10 @@
-/** The live version of an agent. */
 import type { Context } from '../../platform/context.ts';
 import type { VersionDocument } from '../../platform/store/models/version-model.ts';
 
-/** The version with an agent's highest number; null before the first. It is shared: nobody changes it. */
+/**
+ * The version of an agent with the highest number; null if there is none. The result is cached and shared and
+ * must not be modified.
+ */
 export function newestVersion(
   { models, remembered }: Pick<Context, 'models' | 'remembered'>,
   agentId: string,

@@ -1,8 +1,8 @@
-/** Who may use an agent without a key: its public switch and its allowed origins. */
+/** Access to an agent without a key: its public switch and its allowed origins. */
 import { fault } from '#config/errors.ts';
 import type { AgentDocument } from '../../platform/store/models/agent-model.ts';
 
-/** Throws a 403 unless a page of this origin may use the agent without a key. */
+/** Throws a 403 unless pages of this origin may use the agent without a key. */
 export function requirePublicOrigin(
   agent: Pick<AgentDocument, 'public_enabled' | 'allowed_origins' | 'status'>,
   origin: string | undefined,
@@ -14,12 +14,17 @@ export function requirePublicOrigin(
     throw fault('origin_not_allowed');
 }
 
-/** True for one origin; a wildcard is none: it would match nothing (the exact scheme, host and port). */
+/**
+ * True for a single origin. Wildcards are rejected because origins are compared exactly (scheme, host and
+ * port) and they would never match.
+ */
 export function isOrigin(text: string): boolean {
   return normalOrigin(text) !== null && !text.includes('*');
 }
 
-/** An origin as scheme, lower-case host and port; null for what is none. A trailing slash is tolerated. */
+/**
+ * Normalises an origin to scheme, lower-case host and port; null if invalid. A trailing slash is tolerated.
+ */
 function normalOrigin(text: string): string | null {
   if (!/^https?:\/\/[^/?#@\s]+\/?$/i.test(text)) return null;
   try {

@@ -1,7 +1,7 @@
 /**
- * Publishing: a draft frozen into an immutable version with its tools, secrets and knowledge revisions. One
- * insert under the unique index {agent, version_number} decides; the agent's pointer to it follows and may be
- * repeated.
+ * Publishing freezes a draft into an immutable version with its tools, secrets and knowledge revisions. One
+ * insert under the unique index {agent, version_number} decides; the agent's pointer is updated afterwards
+ * and may be updated again.
  */
 import { fault } from '#config/errors.ts';
 import { type Context, newId, now } from '../../platform/context.ts';
@@ -14,14 +14,14 @@ import { newestVersion } from './newest-version.ts';
 
 const PUBLISH_ATTEMPTS = 10;
 
-/** What a version may be called. */
+/** Labels of a version. */
 export interface VersionLabels {
   readonly title: string | null;
   readonly description: string | null;
 }
 
 /**
- * Publishes an agent's draft; a draft equal to the live version returns that version. Throws `not_found`,
+ * Publishes an agent's draft, or returns the live version if the draft equals it. Throws `not_found`,
  * `agent_archived`, `versions_reached`, `publish_conflict`.
  */
 export async function publishAgent(
@@ -55,7 +55,7 @@ export async function publishAgent(
       secrets: snapshot.secrets,
       tools: [...snapshot.tools],
       knowledge: [...snapshot.knowledge],
-      // Strictly rising, so that lists by time are lists by number.
+      // Strictly increasing, so that sorting by time equals sorting by number.
       published_at: new Date(Math.max(context.clock.wallTime(), (live?.published_at.getTime() ?? 0) + 1)),
     };
     try {
@@ -70,14 +70,14 @@ export async function publishAgent(
   throw fault('publish_conflict');
 }
 
-/** An agent with the version its calls use. */
+/** An agent with its live version. */
 export interface PublishedAgent {
   readonly agent: AgentDocument;
-  /** Null while it has none. */
+  /** Null before the first publication. */
   readonly version: VersionDocument | null;
 }
 
-/** Loads an agent, of whatever team, and its live version for a call; null when there is no such agent. */
+/** Loads an agent of any team and its live version for a call; null when the agent does not exist. */
 export async function loadPublished(context: Context, agentId: string): Promise<PublishedAgent | null> {
   const [agent, version] = await Promise.all([
     context.remembered.agents(agentId, () => context.models.agents.findById(agentId).lean<AgentDocument>()),
@@ -86,7 +86,7 @@ export async function loadPublished(context: Context, agentId: string): Promise<
   return agent && { agent, version };
 }
 
-/** The draft as if it were a version, for preview calls; never stored. */
+/** The draft in the form of a version, for preview calls; never stored. */
 export async function draftVersion(context: Context, agent: AgentDocument): Promise<VersionDocument> {
   const snapshot = await snapshotOf(context, agent);
   return {
@@ -106,7 +106,7 @@ export async function draftVersion(context: Context, agent: AgentDocument): Prom
   };
 }
 
-/** A late pointer must not go back behind a newer one. */
+/** A late update must not overwrite a newer pointer. */
 async function pointTo(context: Context, version: VersionDocument): Promise<void> {
   await context.models.agents.updateOne(
     { _id: version.agent_id, published: { $lt: version.version_number } },

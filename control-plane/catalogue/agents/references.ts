@@ -1,12 +1,13 @@
 /**
- * What drafts refer to, kept whole while it is attached and deleted at once: no draft is left with a tool or
- * source that is gone. A deletion marks first and looks for drafts then; an attachment is stored first and
- * looks at the mark then. Whichever comes second sees the other and steps back.
+ * Integrity of references from drafts to tools and sources while one side attaches and the other deletes: no
+ * draft keeps a reference to a deleted object. A deletion first marks the object and then looks for drafts;
+ * an attachment is first stored and then checks the mark. The later of the two detects the other and is
+ * undone.
  */
 import type { Context } from '../../platform/context.ts';
 import type { AgentDocument } from '../../platform/store/models/agent-model.ts';
 
-/** A deletion that was cut short holds nothing up for longer. */
+/** An interrupted deletion stops blocking attachments after this time. */
 const DELETION_MS = 60_000;
 
 type Parts = Pick<Context, 'models' | 'clock'>;
@@ -17,7 +18,7 @@ const FIELDS = {
   knowledge: 'config.knowledge_base.knowledge_source_ids',
 } as const;
 
-/** Those of these ids that are there, of the team, and not about to be deleted. */
+/** The ids that exist, belong to the team and are not being deleted. */
 export async function attachable(
   context: Parts,
   of: Referred,
@@ -35,8 +36,8 @@ export async function attachable(
 }
 
 /**
- * Takes back what a draft that was just stored has newly attached and what is being deleted; true when there
- * was such.
+ * Detaches newly attached objects that are being deleted from a draft that was just stored; returns true if
+ * there were any.
  */
 export async function stepBack(
   context: Parts,
@@ -56,7 +57,7 @@ export async function stepBack(
   return gone.flat().length > 0;
 }
 
-/** Deletes a tool or source unless somebody refers to it: `requireUnused` throws then. */
+/** Deletes a tool or source unless it is in use, in which case `requireUnused` throws. */
 export async function deleteReferred(
   context: Parts,
   what: { readonly of: Referred; readonly teamId: string; readonly id: string },
@@ -73,7 +74,7 @@ export async function deleteReferred(
     throw error;
   }
   await documents.deleteOne(one);
-  // An attachment stored in between, by a process that did not live to step back.
+  // Covers an attachment stored in the meantime by a process that died before undoing it.
   await detach(context, { team_id: teamId, [FIELDS[of]]: id }, of, [id]);
 }
 

@@ -1,4 +1,7 @@
-/** What the embeddable widget asks before it shows itself: no key, but the agent's own origin rules. */
+/**
+ * Lookup the embeddable widget makes before it is shown: needs no key, but is subject to the agent's origin
+ * rules.
+ */
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
 import type { Context } from '../../platform/context.ts';
@@ -7,7 +10,7 @@ import { requirePublicOrigin } from './public-origin.ts';
 
 const WIDGET_PATH = '/v1/agent/agents/:agent_id/widget';
 
-/** Registers the widget's route. */
+/** Registers the widget route. */
 export function registerWidgetRoutes(app: ApiServer, context: Context): void {
   answerPreflight(app, WIDGET_PATH, 'GET');
   app.get(

@@ -1,9 +1,9 @@
-/** A knowledge source as callers upload it and as the API shows it. */
+/** A knowledge source: upload fields and API representation. */
 import { z } from 'zod';
 import { LIMITS } from '#config/limits.ts';
 import type { KnowledgeDocument } from '../../platform/store/models/knowledge-model.ts';
 
-/** A file as `upload-form.ts` reads it. */
+/** A file parsed by `upload-form.ts`. */
 export interface UploadedText {
   readonly file_name: string;
   readonly content: string;
@@ -25,7 +25,7 @@ const fields = {
   description: z.string().max(LIMITS.knowledgeDescriptionChars),
 };
 
-/** Form of a creation; `name` defaults to the file's. */
+/** Creation form; `name` defaults to the file name. */
 export const knowledgeCreate = z.strictObject({
   source: upload,
   name: fields.name.optional(),
@@ -33,7 +33,7 @@ export const knowledgeCreate = z.strictObject({
 });
 export type KnowledgeInput = z.output<typeof knowledgeCreate>;
 
-/** Form of a change; what is left out stays. */
+/** Update form; omitted fields keep their values. */
 export const knowledgePatch = z.strictObject({ source: upload, ...fields }).partial();
 export type KnowledgePatch = z.output<typeof knowledgePatch>;
 
@@ -51,10 +51,10 @@ export const knowledgeSummary = z.object({
   updated_at: z.iso.datetime(),
 });
 
-/** A source with its newest content. */
+/** A source with its latest content. */
 export const knowledgeRecord = knowledgeSummary.extend({ content: z.string() });
 
-/** Shows a row of the list. */
+/** Converts a stored object to a list row. */
 export function toKnowledgeSummary(source: KnowledgeDocument): z.output<typeof knowledgeSummary> {
   return {
     knowledge_source_id: source._id,

@@ -1,4 +1,4 @@
-/** Knowledge sources: upload, list, read, change, delete, and the agents that use one. */
+/** Knowledge sources: upload, list, read, update, delete, and list the agents that use one. */
 import { z } from 'zod';
 import type { Context } from '../../platform/context.ts';
 import { callerOf } from '../../platform/http/auth.ts';
@@ -27,7 +27,7 @@ const URL = '/v1/agent/knowledge-sources';
 const sourcePath = z.object({ source_id: z.string() });
 const sourcesQuery = z.strictObject({ ...listQuery, search: z.string().max(200).optional() });
 
-/** Registers the routes of knowledge sources. */
+/** Registers the knowledge source routes. */
 export async function registerKnowledgeRoutes(app: ApiServer, context: Context): Promise<void> {
   await app.register((plain, _options, done) => {
     registerUploads(plain as unknown as ApiServer, context);
@@ -86,8 +86,8 @@ export async function registerKnowledgeRoutes(app: ApiServer, context: Context):
 }
 
 /**
- * The routes that take a form, in a scope where nothing else is a body; `bodyOptional` because that scope
- * looks for itself.
+ * Routes that accept a form, in their own scope because it accepts no other body. `bodyOptional` because the
+ * scope checks the body itself.
  */
 function registerUploads(scope: ApiServer, context: Context): void {
   acceptFormsOnly(scope);

@@ -1,7 +1,7 @@
 /**
- * Knowledge sources in the store. A content is written before the source points to it, and outlives that by
- * at least `REVISION_GRACE_MS`, so that a version that is being published or a call that is being planned
- * never finds its revision gone.
+ * Knowledge sources in the store. Content is written before the source points to it, and kept for at least
+ * `REVISION_GRACE_MS` after it is replaced, so that a publication or call planning in progress always finds
+ * its revision.
  */
 
 import { inTurns } from '#base/in-turns.ts';
@@ -19,12 +19,12 @@ import { deleteReferred } from '../agents/references.ts';
 import type { KnowledgeInput, KnowledgePatch, UploadedText } from './knowledge-record.ts';
 
 /**
- * How long a replaced content is kept without a version that pins it; far longer than a publication or the
- * planning of a call takes.
+ * How long replaced content that no version pins is kept; far longer than a publication or call planning
+ * takes.
  */
 const REVISION_GRACE_MS = 10 * 60_000;
 
-/** A source with its newest content. */
+/** A source with its latest content. */
 export interface KnowledgeWithContent {
   readonly source: KnowledgeDocument;
   readonly content: string;
@@ -43,7 +43,9 @@ export async function findSource(
   return source;
 }
 
-/** Reads the newest content of a source. Throws `not_found` when the source has been deleted meanwhile. */
+/**
+ * Reads the latest content of a source. Throws `not_found` when the source has been deleted in the meantime.
+ */
 export async function withContent(
   context: Context,
   source: KnowledgeDocument,
@@ -53,7 +55,7 @@ export async function withContent(
   return { source, content: revision.content };
 }
 
-/** Creates a source in its first revision. Throws `storage_full`, `quota_reached`. */
+/** Creates a source with its first revision. Throws `storage_full`, `quota_reached`. */
 export async function createSource(
   context: Context,
   owner: { readonly userId: string; readonly teamId: string; readonly workspaceId: string },
@@ -82,7 +84,8 @@ export async function createSource(
 }
 
 /**
- * Changes a source; a new content is a new revision. Throws `not_found`, `storage_full`, `too_many_a_minute`.
+ * Updates a source; new content becomes a new revision. Throws `not_found`, `storage_full`,
+ * `too_many_a_minute`.
  */
 export async function patchSource(
   context: Context,
@@ -100,7 +103,7 @@ export async function patchSource(
       limit,
       what: 'new contents of knowledge sources',
     });
-    // Their bytes make room for the new content's.
+    // Frees space for the new content.
     await dropUnusedRevisions(context, before);
   }
   const kept = uploaded && (await keepContent(context, owner, sourceId, uploaded));
@@ -128,8 +131,8 @@ export async function patchSource(
 }
 
 /**
- * Deletes a source with all its revisions. Throws `not_found`, or `knowledge_attached` while an agent refers
- * to it.
+ * Deletes a source with all its revisions. Throws `not_found`, or `knowledge_attached` while an agent uses
+ * it.
  */
 export async function deleteSource(context: Context, teamId: string, sourceId: string): Promise<void> {
   await findSource(context, teamId, sourceId);
@@ -142,13 +145,13 @@ export async function deleteSource(context: Context, teamId: string, sourceId: s
   await dropRevisions(context, teamId, { knowledge_source_id: sourceId });
 }
 
-/** Agents that refer to a source in their draft or in their published version, newest first. */
+/** Agents that use a source in their draft or published version, newest first. */
 export async function dependentsOf(
   context: Context,
   sourceId: string,
 ): Promise<{ agent_id: string; name: string }[]> {
   const places = ['config.knowledge_base.knowledge_source_ids', 'published_knowledge_source_ids'];
-  // One query for each index; a source's agents are all of its own team.
+  // One query per index; all agents of a source belong to its team.
   const found = await Promise.all(
     places.map((place) =>
       context.models.agents.find({ [place]: sourceId }, { name: 1, created_at: 1 }).lean<AgentDocument[]>(),
@@ -159,7 +162,7 @@ export async function dependentsOf(
   return agents.map((agent) => ({ agent_id: agent._id, name: agent.name }));
 }
 
-/** Writes a content and returns what its source says about it. */
+/** Stores content as a new revision and returns the source fields that describe it. */
 async function keepContent(
   context: Context,
   { userId, teamId }: { readonly userId: string; readonly teamId: string },
@@ -183,7 +186,7 @@ async function keepContent(
   };
 }
 
-/** Deletes the replaced contents no version pins. */
+/** Deletes replaced content that no version pins. */
 async function dropUnusedRevisions(context: Context, source: KnowledgeDocument): Promise<void> {
   const { knowledgeRevisions, versions } = context.models;
   const before = new Date(context.clock.wallTime() - REVISION_GRACE_MS);
@@ -200,7 +203,7 @@ async function dropUnusedRevisions(context: Context, source: KnowledgeDocument):
   await dropRevisions(context, source.team_id, { _id: { $in: ids.filter((id) => !pinned.has(id)) } });
 }
 
-/** Deletes contents of a team and gives their bytes back. */
+/** Deletes revisions of a team's content and releases their bytes. */
 async function dropRevisions(
   { models }: Context,
   teamId: string,

@@ -1,19 +1,19 @@
-/** The knowledge of a call's plan: every attached source as its version froze it. */
+/** Knowledge for a call's plan: each attached source as frozen in the version. */
 import type { AgentConfig } from '#config/agent-config.ts';
 import { LIMITS } from '#config/limits.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import type { Context } from '../../platform/context.ts';
 import type { PinnedKnowledge, VersionDocument } from '../../platform/store/models/version-model.ts';
 
-/** A version, as far as its knowledge goes. */
+/** The version fields needed for its knowledge. */
 type KnowingVersion = Pick<VersionDocument, 'agent_id' | 'knowledge'> & {
   readonly config: Pick<AgentConfig, 'knowledge_base'>;
 };
 
 /**
- * Reads the pinned contents, in the order of attachment; nothing where knowledge is switched off. What would
- * make the plan too large for one frame of the worker link is left out from the end, and a source that was
- * deleted meanwhile; both are logged.
+ * Reads the pinned contents in order of attachment; empty when knowledge is disabled. Leaves out deleted
+ * sources, and sources at the end that would make the plan exceed one frame of the worker link; both are
+ * logged.
  */
 export async function plannedKnowledge(
   context: Pick<Context, 'models' | 'logger'>,
@@ -37,7 +37,7 @@ export async function plannedKnowledge(
   return planned;
 }
 
-/** The first sources that fit together. */
+/** The leading sources that fit the size limit together. */
 function fitting(knowledge: readonly PinnedKnowledge[]): readonly PinnedKnowledge[] {
   let bytes = 0;
   const tooMuch = knowledge.findIndex((pinned) => {

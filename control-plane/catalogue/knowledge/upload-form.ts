@@ -1,6 +1,6 @@
 /**
- * Reads the multipart form of a knowledge upload into a body the route's schema can check. What is wrong with
- * the file itself is refused here with 400: too large, not UTF-8 plain text, a form that cannot be read.
+ * Parses the multipart form of a knowledge upload into a body for the route's schema. Problems of the form or
+ * file itself are refused here with 400: too large, not UTF-8 plain text, unreadable form.
  */
 import fastifyMultipart, { type Multipart } from '@fastify/multipart';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -10,13 +10,13 @@ import { sendBare } from '../../platform/http/problems.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
 import type { UploadedText } from './knowledge-record.ts';
 
-/** Room for the form around its file. */
+/** Allowance for the form fields around the file. */
 const FORM_BYTES = 64 * 1024;
 
-/** More of each than any form of ours has, so that what is too much is still told by its name. */
+/** Higher than any of our forms needs, so that surplus fields are reported by name. */
 const FORM_LIMITS = { fileSize: LIMITS.uploadBytes, files: 4, fields: 16, parts: 20, fieldSize: 16 * 1024 };
 
-/** Makes multipart the only kind of body the routes of this scope take; any other is a bare 415. */
+/** Makes the routes of this scope accept multipart bodies only; others get a 415 without a body. */
 export function acceptFormsOnly(scope: ApiServer): void {
   scope.removeAllContentTypeParsers();
   scope.register(fastifyMultipart, { limits: FORM_LIMITS });
@@ -33,8 +33,8 @@ async function readForm(request: FastifyRequest, reply: FastifyReply): Promise<F
   const form = new Map<string, unknown>();
   try {
     for await (const part of request.parts()) {
-      // Read in any case: a part that nobody reads holds up the rest. A repeated one becomes a list, which no
-      // field of the schema is.
+      // Every part must be read, because an unread part blocks the next ones. A repeated field becomes an
+      // array, which the schema rejects.
       const value = await readPart(part);
       form.set(part.fieldname, form.has(part.fieldname) ? [] : value);
     }
@@ -43,7 +43,8 @@ async function readForm(request: FastifyRequest, reply: FastifyReply): Promise<F
       ? fault('upload_too_large')
       : fault('bad_request', { detail: 'Malformed multipart form' }, { cause: error });
   }
-  // Files are looked at once the form is whole: a form that is cut short is malformed, whatever its file was.
+  // Files are validated after the whole form has been read, because a truncated form must be reported as
+  // malformed whatever its file.
   request.body = Object.fromEntries(
     [...form].map(([name, value]) => [name, value instanceof UploadedFile ? textOf(value) : value]),
   );
@@ -69,8 +70,8 @@ function isTooLarge(error: unknown): boolean {
 }
 
 /**
- * A file name says what it is or nothing at all; its text is UTF-8 without control characters, and not only
- * white space.
+ * The extension must be .md or .txt, or absent. The content must be UTF-8 without control characters, and not
+ * blank.
  */
 function textOf({ name, bytes }: UploadedFile): UploadedText {
   const ending = /\.([^.]*)$/.exec(name)?.[1]?.toLowerCase();
@@ -92,5 +93,5 @@ function fileName(name: string): string {
   return shown === '' ? 'source.txt' : shown.slice(-FILE_NAME_CHARS).toWellFormed();
 }
 
-/** As on most file systems; the end is kept, where the ending is. */
+/** The limit of most file systems; the end is kept for its extension. */
 const FILE_NAME_CHARS = 255;

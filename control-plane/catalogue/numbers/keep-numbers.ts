@@ -1,6 +1,5 @@
 /**
- * What numbers need without anyone asking: purchases that a crash cut short are brought to an end, and each
- * day's rent is taken.
+ * Background upkeep of phone numbers: completes purchases interrupted by a crash and charges the daily rent.
  */
 import { type ChoreLoop, startChoreLoop } from '../../platform/background/chore-loop.ts';
 import { type Context, now } from '../../platform/context.ts';
@@ -9,13 +8,13 @@ import { countHolder } from '../../platform/store/places.ts';
 import { dayOf, finishAbandoned, finishProvisioning, numberPlacesOf, rentKey } from './number-store.ts';
 
 const TICK_MS = 60_000;
-/** What another process may still be buying is left alone for this long. */
+/** Purchases younger than this are left alone, because another process may still be working on them. */
 const GRACE_MS = 60_000;
 const BATCH = 500;
 
-/** Starts keeping numbers: at once, then every minute, in every replica. */
+/** Starts the upkeep: at once, then every minute, in every replica. */
 export function startNumberKeeper(context: Context): ChoreLoop {
-  // Alone at its start, a process knows that nobody is still buying.
+  // Without other replicas, no purchase can be in progress at start-up.
   let graceMs = context.settings.REDIS_URL === undefined ? 0 : GRACE_MS;
   const startedAt = now(context);
   return startChoreLoop(context, { name: 'numbers', everyMs: TICK_MS }, async () => {
@@ -25,7 +24,7 @@ export function startNumberKeeper(context: Context): ChoreLoop {
   });
 }
 
-/** One pass; purchases begun before `before` are nobody's any more. */
+/** Runs one pass; purchases begun before `before` count as interrupted. */
 export async function keepNumbers(context: Context, before: Date): Promise<void> {
   const { numbers } = context.models;
   const unfinished = await numbers
@@ -37,7 +36,7 @@ export async function keepNumbers(context: Context, before: Date): Promise<void>
     try {
       await (number.is_abandoned ? finishAbandoned(context, number) : finishProvisioning(context, number));
     } catch (error) {
-      // A carrier that cannot be asked today must not hold up the others, nor the rent.
+      // A carrier that cannot be reached must not block other purchases or the rent.
       context.logger.warn(
         { err: error, phone_number_id: number._id },
         'an unfinished purchase could not be settled',
@@ -52,7 +51,7 @@ export async function keepNumbers(context: Context, before: Date): Promise<void>
   for (const number of due) await takeRent(context, number, today);
 }
 
-/** Rent has no floor: a number is not lost because a wallet ran empty. */
+/** Charges rent without a balance floor: an empty wallet does not lose its number. */
 async function takeRent(context: Context, number: NumberDocument, day: string): Promise<void> {
   const price = context.settings.PRICE_NUMBER_PER_DAY;
   if (price > 0)
@@ -62,7 +61,7 @@ async function takeRent(context: Context, number: NumberDocument, day: string): 
       kind: 'settle',
       amountMicros: -price,
     });
-  // Bought by a replica of an older release, it was not counted.
+  // A number bought by a replica with an older release has not been counted yet.
   await countHolder(context, numberPlacesOf(number.team_id), number._id);
   await context.models.numbers.updateOne(
     { _id: number._id, rent_day: number.rent_day },

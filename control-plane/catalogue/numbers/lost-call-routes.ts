@@ -1,6 +1,6 @@
 /**
- * Calls that the carrier could not bring to the SIP address: kept among the refused ones of the number's
- * team, while the carrier tells the caller to try again.
+ * Calls that the carrier could not deliver to the SIP address. They are logged with the refused calls of the
+ * number's team, and the carrier asks the caller to try again.
  */
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
@@ -13,7 +13,7 @@ import { findCalledNumbers } from './number-store.ts';
 
 const MOST_BYTES = 64 * 1_024;
 
-/** Registers the route; its requests are signed by the carrier instead of carrying a key. */
+/** Registers the route. Its requests have no API key but are signed by the carrier. */
 export async function registerLostCallRoutes(app: ApiServer, context: Context): Promise<void> {
   const { carrier } = context;
   const { lostCalls } = carrier;

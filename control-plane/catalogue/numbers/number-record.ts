@@ -1,10 +1,9 @@
-/** A phone number as callers write it and as the API shows it (4.6). Passwords are never shown. */
+/** A phone number: request fields and API representation (4.6). Passwords are never returned. */
 import { z } from 'zod';
 import { isE164 } from '#telephony/e164.ts';
 import { readHostPort } from '#telephony/sip-address.ts';
 import type { NumberDocument } from '../../platform/store/models/number-model.ts';
 
-/** An E.164 number. */
 const e164 = z.string().max(32).refine(isE164, 'must be an E.164 number such as +14155550123');
 const label = z.string().max(120);
 const credential = z.string().max(128);
@@ -51,7 +50,7 @@ const sipFields = {
   termination_headers: terminationHeaders.default({}),
 };
 
-/** Body of `PUT …/sip-config`: everything, each time. */
+/** Body of `PUT …/sip-config`, which always replaces all fields. */
 export const sipConfig = z.strictObject(sipFields);
 export type SipConfigInput = z.output<typeof sipConfig>;
 
@@ -63,7 +62,7 @@ export const numberCreate = z.discriminatedUnion('provider', [
   z.strictObject({ provider: z.literal('sip'), ...shared, ...sipFields }),
 ]);
 
-/** Body of a change; a null `agent_id` unbinds. */
+/** Body of an update; a null `agent_id` unbinds the number. */
 export const numberPatch = z
   .strictObject({
     label,
@@ -97,7 +96,7 @@ export const numberRecord = z.object({
   updated_at: z.iso.datetime(),
 });
 
-/** Shows a number. */
+/** Converts a number to its record. */
 export function toNumberRecord(number: NumberDocument): z.output<typeof numberRecord> {
   const { sip } = number;
   return {
@@ -109,7 +108,8 @@ export function toNumberRecord(number: NumberDocument): z.output<typeof numberRe
     agent_id: number.agent_id,
     status: number.status,
     status_detail: number.status_detail,
-    // A managed number goes out over the platform's trunk, an imported one over its own if it has any.
+    // Managed numbers call out through the platform's trunk, imported ones through their own if they have
+    // one.
     supports_outbound: number.provider === 'managed' || Boolean(sip?.termination_uri),
     transfer_caller_id: number.transfer_caller_id,
     caller_id_sync_status: number.provider === 'managed' ? 'synced' : 'carrier_managed',

@@ -39,7 +39,7 @@ const availableNumber = z.object({
   monthly_price: z.string(),
 });
 
-/** Registers the routes of phone numbers. */
+/** Registers the phone number routes. */
 export function registerNumberRoutes(app: ApiServer, context: Context): void {
   registerNumberSearch(app, context);
   registerNumberRecords(app, context);
@@ -141,7 +141,7 @@ function registerNumberRecords(app: ApiServer, context: Context): void {
         team_id: callerOf(request).teamId,
         status: { $ne: 'released' },
       };
-      // A plus sign in a query string reads as a space.
+      // A plus sign in a query string is decoded as a space.
       if (query.phone_number !== undefined) filter['phone_number'] = query.phone_number.replace(/^ /, '+');
       if (query.agent_id !== undefined) filter['agent_id'] = query.agent_id;
       const { rows, ...page } = await findPage(context.models.numbers, { filter, query });
@@ -168,7 +168,7 @@ function registerNumberRecords(app: ApiServer, context: Context): void {
     },
     async (request) => {
       const { teamId } = callerOf(request);
-      // Caller ids here are never out of step, so there is nothing to retry.
+      // Caller ids are always in sync here, so there is nothing to retry.
       const { retry_caller_id_sync: _retry, ...change } = request.body;
       const number = await findNumber(context, teamId, request.params.phone_number_id);
       await requireAgent(context, teamId, change.agent_id ?? null);

@@ -1,6 +1,6 @@
 /**
- * Phone numbers in the store: bought, imported, bound and given back. A purchase writes its intent first
- * (status `provisioning` under the unique index of occupied numbers), then takes the first day, then buys.
+ * Phone numbers in the store: buy, import, bind and release. A purchase first writes its intent (status
+ * `provisioning` under the unique index of occupied numbers), then charges the first day, then buys.
  */
 import { Fault, fault } from '#config/errors.ts';
 import { numberOf } from '#telephony/sip-address.ts';
@@ -14,22 +14,22 @@ import {
 } from '../../platform/store/models/number-model.ts';
 import { type CountedPlaces, freePlace, takePlace } from '../../platform/store/places.ts';
 
-/** Nobody is still buying a number for longer. */
+/** A purchase takes no longer than this. */
 const PURCHASE_MS = 60_000;
-/** What a carrier sold without an answer it books this long afterwards at most. */
+/** After a purchase without an answer, the carrier lists the number within this time if it was bought. */
 const BOOKED_WITHIN_MS = 60 * 60_000;
 
-/** Of strangers who claim one number, no more are asked whether a call is theirs. */
+/** Maximum number of unproven claims to one number that are checked for a call. */
 const MOST_HOLDERS = 200;
 
-/** What a caller wants to have. */
+/** The number a caller requests. */
 export interface WantedNumber {
   readonly phoneNumber: string;
   readonly label: string;
   readonly agentId: string | null;
 }
 
-/** Finds a number of a team that was not released. Throws `not_found`. */
+/** Finds a team's number that has not been released. Throws `not_found`. */
 export async function findNumber(
   context: Context,
   teamId: string,
@@ -43,8 +43,8 @@ export async function findNumber(
 }
 
 /**
- * Finds the numbers a call may be to, however they were dialled; none where nobody has it. Who has proved it
- * has it alone; of those who have not, whoever imported it first comes first.
+ * Finds the numbers a call may be for, whatever the dialled format; empty if there are none. A proven number
+ * is returned alone; unproven claims are sorted by import time, oldest first.
  */
 export async function findCalledNumbers(
   context: Pick<Context, 'models' | 'remembered'>,
@@ -76,8 +76,8 @@ async function readCalledNumbers(
 }
 
 /**
- * Those of these numbers that are hosted here as far as a team can tell: proven by whoever holds them, or its
- * own. A stranger's word for a number closes it to nobody.
+ * The numbers that count as hosted here for a team: those proven by their holder and its own. Another team's
+ * unproven claim does not count.
  */
 export async function hostedNumbers(
   { models }: Pick<Context, 'models'>,
@@ -91,7 +91,7 @@ export async function hostedNumbers(
   return new Set(found.map(({ phone_number }) => phone_number));
 }
 
-/** `hostedNumbers` for one. */
+/** `hostedNumbers` for a single number. */
 export async function isHosted(
   context: Pick<Context, 'models'>,
   teamId: string,
@@ -102,8 +102,8 @@ export async function isHosted(
 
 /**
  * Buys a number and charges its first day. Throws `not_found`, `number_limit`, `number_taken`,
- * `out_of_credit`, `provider_refused`, `provider_unreachable`, `provider_silent` (the number stays in
- * provisioning).
+ * `out_of_credit`, `provider_refused`, `provider_unreachable`, `provider_silent` (the number stays
+ * `provisioning`).
  */
 export async function buyNumber(
   context: Context,
@@ -122,8 +122,8 @@ export async function buyNumber(
   try {
     ({ carrierNumberId } = await context.carrier.buy(wanted.phoneNumber));
   } catch (error) {
-    // Refunded now, it could turn out to be bought: it is settled as a purchase cut short, when the carrier
-    // can tell.
+    // Not refunded yet, because the number may have been bought. It is settled later like an interrupted
+    // purchase.
     if (error instanceof Fault && error.code === 'provider_silent') throw error;
     await failPurchase(context, number, error instanceof Fault ? error.message : 'the purchase failed');
     throw error;
@@ -134,8 +134,8 @@ export async function buyNumber(
     rent_day: dayOf(number.created_at),
   });
   if (bought) return bought;
-  // It took so long that the purchase was taken for interrupted: found at the carrier and finished, or not
-  // found yet and refunded.
+  // The purchase took so long that it was treated as interrupted: it was either found at the carrier and
+  // completed, or not found and refunded.
   const finished = await context.models.numbers
     .findOne({ _id: number._id, status: 'active', carrier_number_id: carrierNumberId })
     .lean<NumberDocument>();
@@ -144,7 +144,7 @@ export async function buyNumber(
   throw fault('database_unavailable');
 }
 
-/** Brings a purchase or import that nobody finished to its end; every step can be repeated. */
+/** Completes an interrupted purchase or import. Every step is idempotent. */
 export async function finishProvisioning(context: Context, number: NumberDocument): Promise<void> {
   if (number.provider === 'sip') {
     await settle(context, number, { status: 'active' });
@@ -165,14 +165,14 @@ export function rentKey(numberId: string, day: string): string {
   return `n:${numberId}:${day}`;
 }
 
-/** A moment's day in UTC, `yyyy-mm-dd`. */
+/** UTC date of a time, `yyyy-mm-dd`. */
 export function dayOf(at: Date): string {
   return at.toISOString().slice(0, 10);
 }
 
 async function chargeFirstDay(context: Context, number: NumberDocument): Promise<void> {
   const price = context.settings.PRICE_NUMBER_PER_DAY;
-  // With a price of 0 nothing is ever refused, whatever the balance.
+  // A price of 0 is never refused, whatever the balance.
   if (price === 0) return;
   const key = rentKey(number._id, dayOf(number.created_at));
   const entry = await context.ledger.post({
@@ -190,7 +190,10 @@ async function failPurchase(context: Context, number: NumberDocument, detail: st
   await settle(context, number, { status: 'error', status_detail: detail });
 }
 
-/** A zero entry under the charge's key keeps a late charge out, or finds the one to be given back. */
+/**
+ * Posts a zero entry under the charge's key, which either blocks a late charge or returns the existing one,
+ * and refunds that.
+ */
 async function refundFirstDay(context: Context, number: NumberDocument): Promise<void> {
   const key = rentKey(number._id, dayOf(number.created_at));
   const { amountMicros } = await context.ledger.post({
@@ -209,7 +212,7 @@ async function refundFirstDay(context: Context, number: NumberDocument): Promise
 }
 
 /**
- * Takes in a number that is reached over a SIP trunk of the caller's own. Throws `not_found`, `number_limit`,
+ * Imports a number that is reached over the caller's own SIP trunk. Throws `not_found`, `number_limit`,
  * `number_taken`.
  */
 export async function importNumber(
@@ -223,13 +226,13 @@ export async function importNumber(
 }
 
 /**
- * Gives a number back; when the carrier refuses it stays what it was and can be released again. Throws
+ * Releases a number. If the carrier refuses, the number is unchanged and can be released again. Throws
  * `not_found`, `conflict`, `provider_refused`, `provider_unreachable`.
  */
 export async function releaseNumber(context: Context, teamId: string, numberId: string): Promise<void> {
   const number = await findNumber(context, teamId, numberId);
   if (number.status === 'provisioning') {
-    // Forgotten now, a purchase in progress would leave a number at the carrier that nobody gives back.
+    // Releasing a purchase in progress would leave an orphaned number at the carrier.
     const leftMs = number.created_at.getTime() + PURCHASE_MS - context.clock.wallTime();
     if (leftMs > 0)
       throw fault('conflict', {
@@ -245,8 +248,8 @@ export async function releaseNumber(context: Context, teamId: string, numberId: 
 }
 
 /**
- * Gives up a purchase the carrier has never answered: refunded now, and given back at the carrier should it
- * turn out to be bought. Throws `conflict` when it has just been settled.
+ * Abandons a purchase the carrier has never answered: refunds it now, and releases the number if it turns out
+ * to have been bought. Throws `conflict` when the purchase has just been settled.
  */
 async function abandonPurchase(context: Context, number: NumberDocument): Promise<void> {
   if (!(await settle(context, number, { status: 'released', agent_id: null, is_abandoned: true })))
@@ -261,13 +264,13 @@ async function abandonPurchase(context: Context, number: NumberDocument): Promis
 }
 
 /**
- * Asks the carrier about a purchase that was given up, again and again for a while: it may book what it sold
- * only later. Every step can be repeated.
+ * Checks with the carrier whether an abandoned purchase went through. Repeated for a while, because the
+ * carrier may list the number late. Every step is idempotent.
  */
 export async function finishAbandoned(context: Context, number: NumberDocument): Promise<void> {
   await refundFirstDay(context, number);
   const bought = await context.carrier.findBought(number.phone_number);
-  // Somebody may have bought it here since then.
+  // The number may have been bought here again since then.
   const isTaken = await context.models.numbers.exists({
     phone_number: number.phone_number,
     provider: 'managed',
@@ -278,7 +281,7 @@ export async function finishAbandoned(context: Context, number: NumberDocument):
   await context.models.numbers.updateOne({ _id: number._id }, { $unset: { is_abandoned: '' } });
 }
 
-/** Throws `not_found` unless the agent is one of the team's. */
+/** Throws `not_found` unless the agent belongs to the team. */
 export async function requireAgent(context: Context, teamId: string, agentId: string | null): Promise<void> {
   if (agentId !== null && !(await context.models.agents.exists({ _id: agentId, team_id: teamId })))
     throw fault('not_found');
@@ -311,7 +314,7 @@ async function occupy(
     carrier_number_id: '',
     rent_day: '',
     sip,
-    // What is bought comes from who has it.
+    // A purchase proves ownership.
     is_proven: provider === 'managed',
     created_at: at,
     updated_at: at,
@@ -328,7 +331,7 @@ async function occupy(
   return number;
 }
 
-/** Places of a team's numbers. */
+/** Id of the list that counts a team's numbers. */
 export function numberPlacesOf(teamId: string): string {
   return `numbers:${teamId}`;
 }
@@ -350,7 +353,7 @@ function numberPlaces({ models }: Context, { teamId, phoneNumberLimit }: Caller)
   };
 }
 
-/** Ends the provisioning of a number; null when that was done by somebody else. */
+/** Ends the provisioning of a number; null when another process has already ended it. */
 async function settle(
   context: Context,
   number: NumberDocument,

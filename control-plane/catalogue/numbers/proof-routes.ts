@@ -1,7 +1,7 @@
 /**
- * `PUT /admin/numbers/{phone_number_id}/proof`: the operator says that an imported number is its holder's. No
- * call over a holder's own trunk could show it, as whoever claims a number can make one; the operator rings
- * the number over a trunk of its own, or sees the carrier's invoice.
+ * `PUT /admin/numbers/{phone_number_id}/proof`: the operator confirms that an imported number belongs to its
+ * holder. A call over the holder's own trunk proves nothing, because anyone who claims a number can place
+ * one. The operator calls the number over its own trunk or checks the carrier's invoice.
  */
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';

@@ -1,4 +1,4 @@
-/** How calls reach and leave an imported number: rules across its fields, and its passwords sealed. */
+/** SIP configuration of an imported number: validation across fields and encryption of its passwords. */
 
 import { EgressRefused } from '#base/egress.ts';
 import { isOtherHost } from '#config/credential-host.ts';
@@ -11,8 +11,8 @@ import type { SipConfigInput } from './number-record.ts';
 import { tenantGuard } from './tenant-guard.ts';
 
 /**
- * Turns what was sent into what is stored, once its host may be dialled. Throws `InvalidRequest` naming what
- * is wrong.
+ * Checks that the host may be dialled and converts the input to its stored form. Throws `InvalidRequest`
+ * naming the problem.
  */
 export async function checkedSip(
   context: Pick<Context, 'secretBox' | 'egress' | 'settings'>,
@@ -26,7 +26,7 @@ export async function checkedSip(
   return sip;
 }
 
-/** Why a SIP address that a tenant has named cannot be kept; null when it can. */
+/** Returns why a tenant's SIP address is not accepted; null when it is. */
 export async function tenantHostProblem(
   { egress, settings }: Pick<Context, 'egress' | 'settings'>,
   uri: string,
@@ -41,8 +41,8 @@ export async function tenantHostProblem(
 }
 
 /**
- * Turns what was sent into what is stored; an empty password beside a set username keeps the stored one, a
- * termination's while its host stays. Throws `InvalidRequest` naming what is missing.
+ * Converts the input to its stored form. An empty password with a username keeps the stored one; for
+ * termination only if the host is unchanged. Throws `InvalidRequest` naming the missing fields.
  */
 function toStoredSip(box: SecretBox, input: SipConfigInput, stored: NumberSip | null): NumberSip {
   const terminationUri = input.termination_uri || null;
@@ -83,7 +83,7 @@ function toStoredSip(box: SecretBox, input: SipConfigInput, stored: NumberSip | 
   };
 }
 
-/** The stored password of a trunk is for its host only. */
+/** The stored trunk password is kept only for the same host. */
 function keptForTrunk(
   stored: NumberSip | null,
   uri: string | null,

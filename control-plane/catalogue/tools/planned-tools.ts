@@ -1,6 +1,6 @@
 /**
- * Frozen tools as a worker is told them: credential headers opened, and every tool with a function name the
- * model can use.
+ * Frozen tools in the form workers receive: credential headers decrypted, and each tool with a function name
+ * valid for the model.
  */
 import type { PlannedTool } from '#protocol/call-plan.ts';
 import type { SecretBox } from '../../platform/secrets/secret-box.ts';
@@ -9,8 +9,8 @@ import type { AttachedTool } from '../agents/config-hash.ts';
 const FUNCTION_NAME_CHARS = 64;
 
 /**
- * The tools of a call's plan, from a version's frozen ones. The result holds credentials in the clear: it
- * goes to the worker and nowhere else.
+ * Builds a plan's tools from a version's frozen ones. The result contains decrypted credentials and must be
+ * sent to the worker only.
  */
 export function plannedTools(box: SecretBox, tools: readonly AttachedTool[]): PlannedTool[] {
   const names = functionNames(tools);
@@ -35,14 +35,14 @@ export function plannedTools(box: SecretBox, tools: readonly AttachedTool[]): Pl
   }));
 }
 
-/** False for a credential that was forgotten with the host it was for. */
+/** False for a credential that was cleared when the host changed. */
 function isKnown({ kind, value }: AttachedTool['headers'][number]): boolean {
   return kind === 'custom' || value !== '';
 }
 
 /**
- * Function names in the order of the tools: a client tool's is its name exactly, a webhook tool's is derived
- * from its name and made unique by a number.
+ * Function names in the order of the tools. A client tool uses its exact name; a webhook tool's name is
+ * derived from its display name and made unique with a number.
  */
 export function functionNames(tools: readonly Pick<AttachedTool, 'name' | 'tool_type'>[]): string[] {
   const taken = new Set(tools.filter((tool) => tool.tool_type === 'client').map((tool) => tool.name));
@@ -57,7 +57,7 @@ export function functionNames(tools: readonly Pick<AttachedTool, 'name' | 'tool_
   });
 }
 
-/** A display name as `^[a-zA-Z][a-zA-Z0-9_-]{0,63}$`. */
+/** Converts a display name to match `^[a-zA-Z][a-zA-Z0-9_-]{0,63}$`. */
 function slug(name: string): string {
   const plain = name
     .normalize('NFKD')

@@ -1,6 +1,6 @@
 /**
- * One real request of a webhook tool, to see what its endpoint answers: the URL as saved, headers and body
- * filled in from the given arguments.
+ * Sends one real request of a webhook tool to test its endpoint: the stored URL, with headers and body
+ * rendered from the given arguments.
  */
 import { z } from 'zod';
 import { EgressRefused, EgressTimeout } from '#base/egress.ts';
@@ -14,7 +14,7 @@ import { invalidField } from '../../platform/http/problems.ts';
 import type { ToolDocument } from '../../platform/store/models/tool-model.ts';
 import { plannedTools } from './planned-tools.ts';
 
-/** Body of a test; `arguments.system` stands for the variables of the platform. */
+/** Body of a test; `arguments.system` replaces the platform's variables. */
 export const toolTestBody = z.strictObject({
   arguments: z
     .record(z.string(), z.unknown())
@@ -22,7 +22,7 @@ export const toolTestBody = z.strictObject({
     .default({}),
 });
 
-/** What came of it; without an answer `error` says why and the rest is empty. */
+/** Result of the test; without a response, `error` gives the reason and the response fields are empty. */
 export const toolTestRecord = z.object({
   status_code: z.number().int().nullable(),
   latency_ms: z.number().int(),
@@ -34,7 +34,7 @@ export const toolTestRecord = z.object({
 
 /**
  * Sends the request. Throws `InvalidRequest` for a client tool, which only a browser can run, and for
- * arguments that fill in too much.
+ * arguments that render to too much text.
  */
 export async function testTool(
   context: Context,
@@ -74,7 +74,7 @@ export async function testTool(
   }
 }
 
-/** Throws `InvalidRequest` when the arguments make a text too long. */
+/** Throws `InvalidRequest` when a rendered text is too long. */
 function rendered(
   planned: PlannedTool,
   given: Readonly<Record<string, unknown>>,
@@ -95,7 +95,10 @@ function objectOr(value: unknown): object {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
 }
 
-/** Only words that cannot hold a credential: an HTTP client may repeat a header it does not like. */
+/**
+ * Returns only text that cannot contain a credential, because HTTP clients may quote an invalid header in
+ * their errors.
+ */
 function wordsFor(error: unknown): string {
   if (error instanceof EgressRefused || error instanceof EgressTimeout) return error.message;
   const code = error instanceof Error && 'code' in error ? error.code : undefined;

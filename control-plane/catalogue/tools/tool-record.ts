@@ -1,4 +1,4 @@
-/** A tool as callers write it and as the API shows it. */
+/** A tool: request fields and API representation. */
 import { z } from 'zod';
 import { LIMITS } from '#config/limits.ts';
 import type { ToolDocument } from '../../platform/store/models/tool-model.ts';
@@ -23,7 +23,7 @@ const toolArgument = z.strictObject({
 
 const headerKind = z.enum(['custom', 'authorization_bearer', 'authorization_basic']);
 
-/** Every field a caller may set, without defaults. */
+/** All fields a caller may set, without defaults. */
 const fields = {
   name: z.string().min(1).max(LIMITS.toolNameChars),
   description: z.string().max(LIMITS.toolDescriptionChars),
@@ -78,7 +78,7 @@ export const toolCreate = z.strictObject({
 });
 export type ToolInput = z.output<typeof toolCreate>;
 
-/** Body of a change; `tool_type` stays what it was. */
+/** Body of an update; `tool_type` cannot be changed. */
 export const toolPatch = z.strictObject({ ...fields, url: fields.url.min(1) }).partial();
 export type ToolPatch = z.output<typeof toolPatch>;
 
@@ -96,7 +96,7 @@ export const toolSummary = z.object({
   updated_at: z.iso.datetime(),
 });
 
-/** A whole tool; credential values are never shown. */
+/** A complete tool; credential values are never returned. */
 export const toolRecord = toolSummary.extend({
   content_type: z.string(),
   timeout_seconds: z.number(),
@@ -113,7 +113,7 @@ export const toolRecord = toolSummary.extend({
   execution_mode: fields.execution_mode,
 });
 
-/** Shows a row of the list. */
+/** Converts a stored object to a list row. */
 export function toToolSummary(tool: ToolDocument, usedBy: number): z.output<typeof toolSummary> {
   return {
     tool_id: tool._id,
@@ -129,7 +129,7 @@ export function toToolSummary(tool: ToolDocument, usedBy: number): z.output<type
   };
 }
 
-/** Shows a whole tool. */
+/** Converts a tool to its full record. */
 export function toToolRecord(tool: ToolDocument, usedBy: number): z.output<typeof toolRecord> {
   const {
     content_type,

@@ -1,4 +1,4 @@
-/** Tools: create, list, read, change, test, delete, and the agents that use one. */
+/** Tools: create, list, read, update, test, delete, and list the agents that use one. */
 import { z } from 'zod';
 import type { Context } from '../../platform/context.ts';
 import { callerOf } from '../../platform/http/auth.ts';
@@ -26,7 +26,7 @@ const toolsQuery = z.strictObject({
   agent_id: z.string().max(64).optional(),
 });
 
-/** Registers the routes of tools. */
+/** Registers the tool routes. */
 export function registerToolRoutes(app: ApiServer, context: Context): void {
   const record = async (tool: ToolDocument) =>
     toToolRecord(tool, (await countUses(context, tool.team_id, [tool._id])).get(tool._id) ?? 0);

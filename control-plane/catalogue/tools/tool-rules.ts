@@ -1,14 +1,11 @@
-/** What a tool must satisfy beyond its schema. */
+/** Validation of a tool beyond its schema. */
 import { type EgressGuard, EgressRefused } from '#base/egress.ts';
 import { LIMITS } from '#config/limits.ts';
 import { placeholderProblem } from '#protocol/placeholders.ts';
 import { InvalidRequest, invalidField } from '../../platform/http/problems.ts';
 import type { ToolDefinition } from '../../platform/store/models/tool-model.ts';
 
-/**
- * Throws `InvalidRequest` with every problem of a tool that is about to be saved; header values are in the
- * clear here.
- */
+/** Throws `InvalidRequest` with all problems of a tool to be saved; expects decrypted header values. */
 export function checkTool(egress: EgressGuard, tool: ToolDefinition): void {
   const problems = [...kindProblems(egress, tool), ...placeholderProblems(tool)];
   if (problems.length > 0)
@@ -61,8 +58,8 @@ function placeholderProblems(tool: ToolDefinition): Problem[] {
 }
 
 /**
- * Problem of a URL as text: scheme, credentials, local and private hosts. Placeholders stand for anything a
- * host, port or path may hold; what a name resolves to is checked at every call.
+ * Checks a URL as text: scheme, credentials, local and private hosts. Placeholders may stand for any valid
+ * host, port or path; resolved addresses are checked at every call.
  */
 function urlProblem(egress: EgressGuard, url: string): string | null {
   if (url.startsWith('{{')) return null;

@@ -1,6 +1,6 @@
 /**
- * Tools in the store: created, changed under their `rev`, deleted when no draft refers to them; credential
- * values sealed on the way in.
+ * Tools in the store: created, changed by compare-and-set on `rev`, deleted when no draft refers to them.
+ * Credential values are encrypted before storage.
  */
 
 import { isOtherHost } from '#config/credential-host.ts';
@@ -48,8 +48,8 @@ export async function createTool(
 }
 
 /**
- * Changes a tool; rules across fields see the whole of it, and its credentials are forgotten when its url
- * names another host. Throws `not_found`, `InvalidRequest`, `duplicate_client_tool`.
+ * Changes a tool. Rules across fields apply to the complete result, and credentials are cleared when the new
+ * URL has another host. Throws `not_found`, `InvalidRequest`, `duplicate_client_tool`.
  */
 export async function patchTool(
   context: Context,
@@ -102,7 +102,7 @@ export async function deleteTool(context: Context, teamId: string, toolId: strin
   );
 }
 
-/** Agents whose draft refers to a tool. */
+/** Agents whose draft uses a tool. */
 export async function dependentsOf(
   context: Context,
   teamId: string,
@@ -115,7 +115,7 @@ export async function dependentsOf(
   return agents.map((agent) => ({ agent_id: agent._id, name: agent.name }));
 }
 
-/** How many drafts refer to each tool. */
+/** Number of drafts that use each tool. */
 export async function countUses(
   context: Context,
   teamId: string,
@@ -136,7 +136,7 @@ export async function countUses(
   return counts;
 }
 
-/** Names of client tools are unique on every agent that has them. */
+/** Client tool names must be unique on each agent. */
 async function refuseTwin(context: Context, tool: ToolDocument, name: string): Promise<void> {
   const agents = await context.models.agents
     .find({ team_id: tool.team_id, 'config.tools.tool_ids': tool._id }, { 'config.tools.tool_ids': 1 })
@@ -148,7 +148,7 @@ async function refuseTwin(context: Context, tool: ToolDocument, name: string): P
     throw fault('duplicate_client_tool', { name });
 }
 
-/** A credential header without its value, which is not sent until it is given again. */
+/** A credential header with its value cleared; not sent until a new value is given. */
 function forgotten(header: ToolDefinition['headers'][number]): ToolDefinition['headers'][number] {
   return header.kind === 'custom' ? header : { ...header, value: '' };
 }

@@ -5,7 +5,7 @@ import type { Logger } from '#base/log.ts';
 import { fault } from '#config/errors.ts';
 import type { Coordination, Json, WindowState } from './coordination.ts';
 
-/** Dependencies of the shared coordination. */
+/** Dependencies. */
 export interface SharedCoordinationDeps {
   readonly url: string;
   readonly clock: Clock;

@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-describe('what a deployment starts with', () => {
+describe('the initial data of a deployment', () => {
   it('is an operator with credit, a published public demo agent and a number it answers', async () => {
     const key = api.rootKey;
     expect((await api.request('GET', '/wallet/self/api-credit', { key })).body.credit).toBe('10.00');
@@ -33,7 +33,7 @@ describe('what a deployment starts with', () => {
     });
   });
 
-  it('stays as it is at the next start, but for the address of the program', async () => {
+  it('stays unchanged at the next start, except for the program’s address', async () => {
     const { demoAgentId } = await seedDemo(api.context);
     await api.request('PATCH', `/v1/agent/agents/${demoAgentId}`, {
       key: api.rootKey,
@@ -55,7 +55,7 @@ describe('what a deployment starts with', () => {
     );
   });
 
-  it('follows the model that is offered now', async () => {
+  it('uses the model that is offered now', async () => {
     const offered = { ...api.context.platform, llm: [{ id: 'openai/gpt-x', default: true }] };
     const { demoAgentId } = await seedDemo({ ...api.context, platform: offered });
     const config = (await api.request('GET', `/v1/agent/agents/${demoAgentId}/config`, { key: api.rootKey }))
@@ -63,7 +63,7 @@ describe('what a deployment starts with', () => {
     expect(config.llm.model).toBe('openai/gpt-x');
   });
 
-  it('takes another root key from the settings, and the old one is dead', async () => {
+  it('accepts a new root key from the settings, and the old one becomes invalid', async () => {
     const rootApiKey = `pk_${randomBytes(24).toString('hex')}`;
     await seedOperator({ ...api.context, credentials: { ...api.context.credentials, rootApiKey } });
     expect((await api.request('GET', '/v1/keys', { key: api.rootKey })).status).toBe(401);
@@ -72,7 +72,7 @@ describe('what a deployment starts with', () => {
     );
   });
 
-  it('gives the demo number to nobody else, and forgets it when it was released', async () => {
+  it('reserves the demo number, and forgets it once it is released', async () => {
     await seedOperator(api.context);
     const [number] = (await api.request('GET', '/v1/agent/phone-numbers', { key: api.rootKey })).body
       .phone_numbers;

@@ -9,7 +9,7 @@ import { type OpenaiServer, startOpenaiServer } from '#test/fakes/openai-server.
 import { describeNeeds, itNeeds } from '#test/needs.ts';
 import { openTestApi, type TestApi, type TestUser } from '../test-api.ts';
 
-// Threads start, engines warm up and programs run: a loaded machine may take its time.
+// Threads start, engines warm up and programs run, which takes time on a loaded machine.
 vi.setConfig({ testTimeout: 180_000 });
 
 const SPOKEN = speak('Good morning, I would like to book a table.', { rateHz: 16_000, afterMs: 300 });
@@ -54,14 +54,14 @@ async function asr(
   };
 }
 
-describe('a recording in, its text out', () => {
-  it('without timestamps unless they are asked for', async () => {
+describe('transcription of a recording', () => {
+  it('omits timestamps unless requested', async () => {
     const { status, body } = await asr({ audio: WAV });
     expect(status).toBe(200);
     expect(body).toEqual({ text: HEARD, duration: SECONDS, segments: [] });
   });
 
-  it('with them, in seconds; a form says `true` or it is false', async () => {
+  it('returns timestamps in seconds; a form enables a flag with `true` only', async () => {
     const { body } = await asr({ audio: WAV, ignore_timestamps: 'nope', language: 'en' });
     expect(body).toMatchObject({ text: HEARD, language_code: 'en', language: 'English' });
     expect(body.segments).toHaveLength(1);
@@ -70,7 +70,7 @@ describe('a recording in, its text out', () => {
     expect(body.segments[0].end).toBeLessThanOrEqual(SECONDS);
   });
 
-  it('takes MessagePack as well', async () => {
+  it('accepts MessagePack as well', async () => {
     const { status, body } = await api.request('POST', '/v1/asr', {
       key: user.key,
       headers: { 'content-type': 'application/msgpack' },
@@ -80,7 +80,7 @@ describe('a recording in, its text out', () => {
     expect(body.segments).toHaveLength(1);
   });
 
-  it('the pro model adds the request id, and turns where timestamps are asked for', async () => {
+  it('adds the request id for the pro model, and speaker turns when timestamps are requested', async () => {
     const { body, headers } = await asr(
       { audio: WAV, ignore_timestamps: false },
       { model: 'transcribe-1-pro' },
@@ -91,7 +91,7 @@ describe('a recording in, its text out', () => {
     expect(inexact.body.request_id).toBeUndefined();
   });
 
-  it('costs its seconds, rounded up, afterwards', async () => {
+  it('is charged afterwards by the second, rounded up', async () => {
     const credit = async () =>
       Number((await api.request('GET', '/wallet/self/api-credit', { key: user.key })).body.credit);
     const before = await credit();
@@ -124,7 +124,7 @@ describeNeeds(['ffmpeg'])('every common format is heard in its whole length', ()
   it.each([
     ['AAC', ['-f', 'adts']],
     ['AAC in MP4', ['-movflags', 'frag_keyframe+empty_moov', '-f', 'ipod']],
-  ])('%s is of no kind that can be read here, and the answer says which are', async (_, args) => {
+  ])('%s is an unsupported format, and the answer lists the supported ones', async (_, args) => {
     const child = promisify(execFile)('ffmpeg', ['-v', 'error', '-i', '-', '-c:a', 'aac', ...args, '-'], {
       encoding: 'buffer',
     });
@@ -182,7 +182,7 @@ describe('refusals, with the pro model’s codes', () => {
     expect(plain.body).toEqual({ status, message: pro.body.message, reason: null });
   });
 
-  it('takes MessagePack in which null is what was not sent', async () => {
+  it('accepts MessagePack in which null means absent', async () => {
     const raw = Buffer.from(
       encode({ audio: WAV, language: null, ignore_timestamps: null, num_speakers: null }),
     );
@@ -194,7 +194,7 @@ describe('refusals, with the pro model’s codes', () => {
     expect([status, body.text, body.segments]).toEqual([200, HEARD, []]);
   });
 
-  it('a body of another type is 415, one that is cut short 400, an hour and more 400', async () => {
+  it('refuses other content types with 415, truncated bodies and an hour or more of audio with 400', async () => {
     const send = (type: string, raw: Buffer) =>
       api.request('POST', '/v1/asr', { key: user.key, headers: { 'content-type': type }, raw });
     expect((await send('application/json', Buffer.from('{}'))).status).toBe(415);
@@ -214,7 +214,7 @@ describe('refusals, with the pro model’s codes', () => {
     expect([status, body.code]).toEqual([400, 'audio_too_long']);
   });
 
-  it('an engine that fails is 503, not the caller’s fault', async () => {
+  it('a failing engine is 503, not the caller’s fault', async () => {
     vendor.fault = { status: 500 };
     const { status, body } = await asr({ audio: WAV }, { model: 'transcribe-1-pro' });
     vendor.fault = null;
@@ -231,7 +231,7 @@ itNeeds(['pocketsphinx_continuous'])('the local recogniser hears a synthesised s
   expect(body.text.toLowerCase()).toContain('morning');
 });
 
-it('the pro model tells speakers apart where the engine can', async () => {
+it('the pro model distinguishes speakers if the engine can', async () => {
   const engine = await startDeepgramSpeechServer({
     utterances: [
       { start: 0.1, end: 0.5, transcript: 'Good morning.', speaker: 0 },

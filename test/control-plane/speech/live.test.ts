@@ -9,7 +9,7 @@ import { admit } from '#control-plane/speech/requests/speech-service.ts';
 import type { SpeechSlot } from '#media/speech/pool/speech-pool.ts';
 import { openTestApi, type TestApi, type TestUser } from '../test-api.ts';
 
-// Threads start, engines warm up and programs run: a loaded machine may take its time.
+// Threads start, engines warm up and programs run, which takes time on a loaded machine.
 vi.setConfig({ testTimeout: 180_000 });
 
 let api: TestApi;
@@ -71,13 +71,13 @@ class Client {
   }
 }
 
-/** Until something of it is heard; more text may follow. */
+/** Starts speech and waits for its first audio; more text may follow. */
 async function beginToSpeak(client: Client): Promise<void> {
   client.send(start(), text('Yes. '), { event: 'flush' });
   await client.until(({ event }) => event === 'audio');
 }
 
-/** How many more requests the account may have in progress. */
+/** The number of further requests the account may have in progress. */
 async function placesOf(caller: TestUser): Promise<number> {
   const slots: SpeechSlot[] = [];
   for (;;) {
@@ -96,7 +96,7 @@ const start = (request: object = {}) => ({
 const text = (words: string) => ({ event: 'text', text: words });
 
 describe('live synthesis', () => {
-  it('speaks what comes, word by word, and says the same as one request with all of it', async () => {
+  it('speaks text word by word, like a single request with all of it', async () => {
     const client = await Client.open();
     client.send(start(), ...'Good morning to you. How can I help? '.match(/\S+\s/g)!.map(text), {
       event: 'stop',
@@ -116,11 +116,11 @@ describe('live synthesis', () => {
           sum + Buffer.from(JSON.parse(event.slice(event.indexOf('{'))).audio_base64, 'base64').length,
         0,
       );
-    // Sentences made apart may differ by their pauses.
+    // Sentences synthesised separately may differ in their pauses.
     expect(Math.abs(client.audio.length - bytes) / 32_000).toBeLessThan(0.4);
   });
 
-  it('a flush speaks what is there, before the text is over', async () => {
+  it('a flush speaks the text so far before the text is over', async () => {
     const client = await Client.open();
     client.send(start(), text('Hello there'), { event: 'flush' });
     const first = await client.until(({ event }) => event === 'audio');
@@ -130,7 +130,7 @@ describe('live synthesis', () => {
     expect(client.events.at(-1).reason).toBe('stop');
   });
 
-  it('with timestamps: words and offsets, and another start on the same socket', async () => {
+  it('sends words and offsets with timestamps, and allows another start on the same socket', async () => {
     const client = await Client.open('/v1/tts/live/with-timestamp');
     for (const words of ['The first one.', 'The second one.']) {
       client.events.length = 0;
@@ -163,7 +163,7 @@ describe('live synthesis', () => {
     });
   });
 
-  it('what is no MessagePack ends likewise', async () => {
+  it('ends likewise on bytes that are not MessagePack', async () => {
     const client = await Client.open();
     client.socket.send(Buffer.from([0xc1, 0xff]));
     await once(client.socket, 'close');
@@ -172,7 +172,7 @@ describe('live synthesis', () => {
     ]);
   });
 
-  it('refuses an upgrade without a key, with a bad one, and one too many', async () => {
+  it('refuses an upgrade without a key, with a bad key, and beyond the limit', async () => {
     const refused = async (headers: Record<string, string>) => {
       const [, response] = await once(
         new WebSocket(`ws://${base}/v1/tts/live`, { headers }),
@@ -192,7 +192,7 @@ describe('live synthesis', () => {
     await expect.poll(() => placesOf(user), { timeout: 60_000 }).toBe(5);
   });
 
-  it('a socket on which nothing is spoken holds no place: it takes one at start, or is told that there is none', async () => {
+  it('an idle socket holds no place: it takes one at start, or is refused', async () => {
     const idle = await Promise.all(
       Array.from({ length: 7 }, () => Client.open('/v1/tts/live/with-timestamp')),
     );
@@ -202,8 +202,7 @@ describe('live synthesis', () => {
     expect(await placesOf(user)).toBe(0);
     const closed = once(last!.socket, 'close');
     last?.send(start(), text('Too late. '));
-    // Told as the upgrade would have been refused: 429 and when to try again, on the wire and in the code of
-    // the close.
+    // The refusal matches that of an upgrade: 429 and the retry time, in the event and in the close code.
     expect(await last!.until(({ event }) => event === 'finish')).toEqual({
       event: 'finish',
       reason: 'error',
@@ -212,7 +211,7 @@ describe('live synthesis', () => {
       message: expect.stringMatching(/^All 5 concurrent speech requests of this account are in use/),
     });
     expect((await closed)[0]).toBe(1013);
-    // A speech that is over gives its place back, though its socket stays.
+    // A finished speech frees its place, though its socket stays open.
     others[0]?.send({ event: 'stop' });
     await others[0]!.until(({ event }) => event === 'finish');
     await expect.poll(() => placesOf(user), { timeout: 60_000 }).toBe(1);
@@ -223,10 +222,10 @@ describe('live synthesis', () => {
   });
 });
 
-describe('readers that are slow or gone', () => {
+describe('slow and disconnected readers', () => {
   const LONG = 'This is one more sentence of a very long story that nobody listens to. '.repeat(1_380);
 
-  it('a caller who hangs up stops the work, frees the place and pays; one who does not read holds up nothing but itself', async () => {
+  it('a disconnect stops the work, frees the place and is charged; a slow reader delays no other', async () => {
     const credit = async () =>
       Number((await api.request('GET', '/wallet/self/api-credit', { key: user.key })).body.credit);
     const before = await credit();
@@ -238,8 +237,8 @@ describe('readers that are slow or gone', () => {
     const reader = answer.body!.getReader();
     const first = await reader.read();
     expect(Buffer.from(first.value!).subarray(0, 4).toString()).toBe('RIFF');
-    // Not read any further: hours of audio wait in the engine, not in memory, and another request is served
-    // meanwhile.
+    // The audio is not read any further: hours of it wait in the engine, not in memory, and another request
+    // is served meanwhile.
     const other = await api.request('POST', '/v1/tts', {
       key: user.key,
       body: { text: 'Hello.', format: 'pcm' },
@@ -254,8 +253,8 @@ describe('readers that are slow or gone', () => {
   });
 });
 
-describe('text on its way', () => {
-  it('waits for whole sentences of some length, cuts endless ones at a space, and keeps the rest', () => {
+describe('buffered live text', () => {
+  it('waits for whole sentences of a minimum length, splits endless ones at a space, keeps the rest', () => {
     const live = new LiveText({ least: 10, most: 30 });
     expect(live.add('Hi. ')).toBeNull();
     expect(live.add('How are you? And')).toBe('Hi. How are you? ');
@@ -269,9 +268,9 @@ describe('text on its way', () => {
     ['', ' '],
     ['', '.'],
     ['', '. x'],
-    // A sentence too short to be spoken by itself, and nothing that ends after it.
+    // A sentence too short to be spoken by itself, followed by text that never ends a sentence.
     ['A. ', 'x'],
-  ])('security 6: never gathers more than it may, however it comes: %j, then %j', (first, token) => {
+  ])('security 6: never exceeds its limit, however the text arrives: %j, then %j', (first, token) => {
     const live = new LiveText({ least: 10, most: 30 });
     let gathered = first.length - (live.add(first)?.length ?? 0);
     for (let count = 0; count < 1_000; count++) {

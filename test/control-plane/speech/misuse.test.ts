@@ -9,7 +9,7 @@ import { admit } from '#control-plane/speech/requests/speech-service.ts';
 import type { SpeechSlot } from '#media/speech/pool/speech-pool.ts';
 import { openTestApi, type TestApi, type TestUser } from '../test-api.ts';
 
-// Threads start and engines warm up: a loaded machine may take its time.
+// Threads start and engines warm up, which takes time on a loaded machine.
 vi.setConfig({ testTimeout: 180_000 });
 
 const ROUNDS = 2;
@@ -32,7 +32,7 @@ const send = (path: string, type: string, body: Buffer | string) =>
     body: typeof body === 'string' ? body : new Uint8Array(body),
   });
 
-/** A file that begins as its format does and goes on as noise. */
+/** A file with the start of its format, followed by noise. */
 function damaged(head: string): Buffer {
   const file = Buffer.alloc(2 * MIB);
   for (let at = 0; at < file.length; at++) file[at] = (at * 2_654_435_761) >>> 13;
@@ -60,7 +60,7 @@ async function giantText(): Promise<void> {
 }
 
 async function wrongMsgpack(): Promise<void> {
-  // Lists in lists, each of which says that it is four million long.
+  // Nested lists, each of which claims a length of four million.
   const bomb = Buffer.alloc(5 * 400);
   for (let at = 0; at < bomb.length; at += 5) bomb.writeUInt32BE(4_000_000, at + 1);
   for (let at = 0; at < bomb.length; at += 5) bomb[at] = 0xdd;
@@ -73,7 +73,7 @@ async function wrongMsgpack(): Promise<void> {
     expect((await send('/v1/tts', 'application/msgpack', body)).status).toBe(400);
 }
 
-/** Asks for hours of audio, reads its first bytes and is gone. */
+/** Requests hours of audio, reads the first bytes and disconnects. */
 async function slowReader(): Promise<void> {
   const body = JSON.stringify({
     text: 'This is one more sentence of a very long story. '.repeat(2_000),
@@ -105,7 +105,7 @@ async function suddenDisconnects(): Promise<void> {
   live.terminate();
 }
 
-/** All places of the account are free again. */
+/** Waits until all places of the account are free again. */
 async function placesAreFree(): Promise<void> {
   const slots: SpeechSlot[] = [];
   await expect
@@ -121,7 +121,7 @@ async function placesAreFree(): Promise<void> {
   for (const slot of slots) slot.release();
 }
 
-it('malformed audio, giant text, wrong MessagePack, slow readers and sudden disconnects: the documented errors, free places, flat memory', async () => {
+it('misuse gets the documented errors, frees its places and leaves memory flat', async () => {
   setFlagsFromString('--expose-gc');
   const collect: () => void = runInNewContext('gc');
   const round = async () => {
@@ -137,6 +137,6 @@ it('malformed audio, giant text, wrong MessagePack, slow readers and sudden disc
   await round();
   const before = usedBytes();
   for (let count = 0; count < ROUNDS; count++) await round();
-  // Each round carries more than 30 MiB: a quarter of what they brought would show if it stayed.
+  // Each round carries more than 30 MiB, so a leak of a quarter of it would show.
   await expect.poll(() => usedBytes() - before, { timeout: 30_000, interval: 500 }).toBeLessThan(16 * MIB);
 });

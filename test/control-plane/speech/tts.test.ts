@@ -6,7 +6,7 @@ import { synthesisModel } from '#control-plane/speech/requests/speech-models.ts'
 import { describeNeeds } from '#test/needs.ts';
 import { openTestApi, type TestApi, type TestUser } from '../test-api.ts';
 
-// Threads start, engines warm up and programs run: a loaded machine may take its time.
+// Threads start, engines warm up and programs run, which takes time on a loaded machine.
 vi.setConfig({ testTimeout: 180_000 });
 
 const TEXT = 'Hello, and welcome to the clinic. We are open from nine to five.';
@@ -36,7 +36,7 @@ async function tts(body: Record<string, unknown>, headers: Record<string, string
 const credit = async () =>
   Number((await api.request('GET', '/wallet/self/api-credit', { key: user.key })).body.credit);
 
-/** What ffprobe and ffmpeg make of a file, from standard input. */
+/** Analyses a file from standard input with ffprobe and ffmpeg. */
 async function probe(bytes: Buffer, raw: readonly string[] = []) {
   const run = (program: string, args: readonly string[]) => {
     const child = promisify(execFile)(program, args, { encoding: 'buffer', maxBuffer: 64 * 1024 * 1024 });
@@ -110,7 +110,7 @@ describeNeeds(['ffmpeg', 'ffprobe'])('every format is what it says', () => {
 });
 
 describe('the request', () => {
-  it('is mp3 at 44.1 kHz by default, told by its type, and names the model that served it', async () => {
+  it('defaults to mp3 at 44.1 kHz, and the answer states its type and the model used', async () => {
     const { status, headers, bytes } = await tts({ text: 'Hello.' });
     expect([status, headers['content-type'], headers['x-service-model']]).toEqual([
       200,
@@ -120,19 +120,19 @@ describe('the request', () => {
     expect(bytes[0]).toBe(0xff);
   });
 
-  it('an unknown model is the default', async () => {
+  it('uses the default model for an unknown one', async () => {
     const served = async (model: string) =>
       (await tts({ text: 'Hello.', format: 'pcm' }, { model })).headers['x-service-model'];
     expect(await served('nonsense')).toBe('s2.1-pro');
     expect(await served('parley/s2-pro')).toBe('s2-pro');
   });
 
-  it('serves s1 until its end, and its successor afterwards', () => {
+  it('serves s1 until its end of life, and its successor afterwards', () => {
     const end = Date.UTC(2027, 0, 1);
     expect([synthesisModel('s1', end - 1), synthesisModel('s1', end)]).toEqual(['s1', 's2.1-pro']);
   });
 
-  it('takes MessagePack as well', async () => {
+  it('accepts MessagePack as well', async () => {
     const response = await api.app.inject({
       method: 'POST',
       url: '/v1/tts',
@@ -142,7 +142,7 @@ describe('the request', () => {
     expect([response.statusCode, response.rawPayload.subarray(0, 4).toString()]).toEqual([200, 'RIFF']);
   });
 
-  it('takes MessagePack with every default spelt out, as the API’s client for Python sends it', async () => {
+  it('accepts MessagePack with every default set, as the API’s Python client sends it', async () => {
     const defaults = {
       ...{
         chunk_length: 200,
@@ -184,7 +184,7 @@ describe('the request', () => {
     }
   });
 
-  it('a bit rate of Opus is the same in bit/s and in kbit/s', async () => {
+  it('accepts Opus bit rates in bit/s and in kbit/s alike', async () => {
     const sizes = [64, 64_000, 24, 24_000].map(
       async (opus_bitrate) => (await tts({ text: TEXT, format: 'opus', opus_bitrate })).bytes.length,
     );
@@ -205,7 +205,7 @@ describe('the request', () => {
     expect(quiet.level).toBeGreaterThan(plain.level * 0.15);
   });
 
-  it('a dialogue changes the voice at its speaker tags', async () => {
+  it('changes the voice of a dialogue at its speaker tags', async () => {
     const pcm = async (reference_id: unknown) =>
       (
         await tts({
@@ -237,7 +237,7 @@ describe('the request', () => {
 
 const LONG_SOUND = { key: 'a', value: 'b'.repeat(1_024) };
 
-describe('refusals come before any audio', () => {
+describe('refusals precede any audio', () => {
   it.each([
     ['no text', {}, 422],
     ['blank text', { text: '  ' }, 422],
@@ -291,7 +291,7 @@ describe('refusals come before any audio', () => {
 });
 
 describe('"Charging"', () => {
-  it('a synthesis costs its UTF-8 bytes, afterwards; the free model nothing', async () => {
+  it('a synthesis is charged afterwards by its UTF-8 bytes; the free model costs nothing', async () => {
     const before = await credit();
     await tts({ text: 'Grüß Gott.', format: 'pcm' });
     expect(before - (await credit())).toBeCloseTo((12 * 15) / 1_000_000, 9);
@@ -300,7 +300,7 @@ describe('"Charging"', () => {
     expect(await credit()).toBe(then);
   });
 
-  it('is never refused for credit', async () => {
+  it('a synthesis is never refused for lack of credit', async () => {
     const poor = await api.createUser({ credit: '0.00' });
     const { status } = await api.request('POST', '/v1/tts', {
       key: poor.key,
@@ -314,7 +314,7 @@ describe('"Charging"', () => {
 });
 
 describe('timestamps', () => {
-  it('are cumulative per chunk and lie inside the audio', async () => {
+  it('are cumulative per chunk and lie within the audio', async () => {
     const { text, headers } = await api.request('POST', '/v1/tts/stream/with-timestamp', {
       key: user.key,
       body: { text: TEXT, format: 'pcm', sample_rate: 16_000, chunk_length: 100, latency: 'balanced' },
@@ -342,7 +342,7 @@ describe('timestamps', () => {
 });
 
 describe('places', () => {
-  it('an account has five requests in progress; the sixth is 429 and says when to come back', async () => {
+  it('an account may have five requests in progress; the sixth is 429 and says when to retry', async () => {
     const busy = await api.createUser();
     const { admit } = await import('#control-plane/speech/requests/speech-service.ts');
     const slots = await Promise.all(Array.from({ length: 5 }, () => admit(api.context, busy, 'synthesis')));

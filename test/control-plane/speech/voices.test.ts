@@ -6,7 +6,7 @@ import { startElevenlabsServer } from '#test/fakes/elevenlabs-server.ts';
 import { startOpenaiServer } from '#test/fakes/openai-server.ts';
 import { openTestApi, type TestApi, type TestUser } from '../test-api.ts';
 
-// Threads start, engines warm up and programs run: a loaded machine may take its time.
+// Threads start, engines warm up and programs run, which takes time on a loaded machine.
 vi.setConfig({ testTimeout: 180_000 });
 
 const SAMPLE = toWav(speak('This is my own voice.', { rateHz: 16_000, afterMs: 300 }).samples, 16_000);
@@ -40,7 +40,7 @@ async function create(fields: Record<string, unknown>) {
   });
 }
 
-it('a model is made from samples; what is said in them is heard where it is not sent', async () => {
+it('a model is made from samples, which are transcribed where their text is not sent', async () => {
   const { status, body } = await create({
     ...NEW,
     voices: [SAMPLE, SAMPLE],
@@ -73,7 +73,7 @@ it('a model is made from samples; what is said in them is heard where it is not 
   expect(spoken.status).toBe(200);
 });
 
-it('JSON (base64) and MessagePack carry a model as well', async () => {
+it('a model can be sent as JSON (base64) and MessagePack as well', async () => {
   const json = await api.request('POST', '/model', {
     key: user.key,
     body: { ...NEW, voices: [SAMPLE.toString('base64')], texts: ['x'] },
@@ -88,7 +88,7 @@ it('JSON (base64) and MessagePack carry a model as well', async () => {
   expect(msgpack.status).toBe(201);
 });
 
-it('a form that is urlencoded carries one, too; a repeated name is a list', async () => {
+it('a model can be sent as a urlencoded form, too; a repeated name is a list', async () => {
   const sample = SAMPLE.toString('base64');
   const headers = { 'content-type': 'application/x-www-form-urlencoded' };
   const fields: [string, string][] = [
@@ -112,7 +112,7 @@ it('a form that is urlencoded carries one, too; a repeated name is a list', asyn
   expect([changed.status, changed.body.title]).toEqual([200, 'Deep bass']);
 });
 
-it('is changed and deleted by its own team only; a private one does not exist for others', async () => {
+it('a model can be changed and deleted by its own team only; private ones are hidden from others', async () => {
   const { body } = await create({ ...NEW, voices: SAMPLE, texts: 'x' });
   const path = `/model/${body._id}`;
   const ask = async (key: string, method: 'GET' | 'PATCH' | 'DELETE', change?: object) =>
@@ -131,7 +131,7 @@ it('is changed and deleted by its own team only; a private one does not exist fo
   expect(await api.context.blobs.list(`voices/${body._id}/`)).toEqual([]);
 });
 
-it('is listed with a paging of its own; unlisted and foreign private ones are not', async () => {
+it('models have their own paging; unlisted and foreign private ones are not listed', async () => {
   const owner = await api.createUser();
   for (const [title, visibility] of [
     ['One', 'private'],
@@ -170,11 +170,11 @@ it.each([
   expect((await create(fields)).status).toBe(422);
 });
 
-it('a sample that is no audio is 400', async () => {
+it('a sample that is not audio is 400', async () => {
   expect((await create({ ...NEW, voices: Buffer.from('not audio') })).status).toBe(400);
 });
 
-it('an engine that clones makes the voice from the samples, and deletes it with the model', async () => {
+it('a cloning engine creates the voice from the samples and deletes it with the model', async () => {
   const engine = await startElevenlabsServer();
   const cloning = await openTestApi({ TTS_PROVIDER: 'elevenlabs', ELEVENLABS_BASE_URL: engine.url });
   try {
@@ -202,7 +202,7 @@ it('an engine that clones makes the voice from the samples, and deletes it with 
   }
 });
 
-it('samples that come with a request are its voices, one for each speaker, and gone with it', async () => {
+it('samples sent with a request become its voices, one per speaker, and are deleted with it', async () => {
   const engine = await startElevenlabsServer();
   const cloning = await openTestApi({ TTS_PROVIDER: 'elevenlabs', ELEVENLABS_BASE_URL: engine.url });
   const spokenBy = () =>

@@ -17,7 +17,7 @@ const root = (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', url: string, body?: o
 const wallet = async () => (await api.request('GET', '/wallet/self/api-credit', { key: user.key })).body;
 
 describe("keys of one's own", () => {
-  it('are shown once, listed without themselves, and dead once deleted', async () => {
+  it('are shown once, listed without their secret, and invalid once deleted', async () => {
     const created = await api.request('POST', '/v1/keys', { key: user.key, body: { name: 'laptop' } });
     expect(created.status).toBe(201);
     expect(created.body).toEqual({
@@ -33,7 +33,7 @@ describe("keys of one's own", () => {
     expect((await api.request('DELETE', `/v1/keys/${key_id}`, { key: user.key })).status).toBe(404);
   });
 
-  it('of another user cannot be deleted, and only a hash is stored', async () => {
+  it('are stored as a hash only, and cannot be deleted by another user', async () => {
     const other = await api.createUser();
     const [key] = (await api.request('GET', '/v1/keys', { key: other.key })).body.keys;
     expect((await api.request('DELETE', `/v1/keys/${key.key_id}`, { key: user.key })).status).toBe(404);
@@ -65,7 +65,7 @@ describe("the operator's routes", () => {
     expect((await api.request('POST', '/admin/users', { body: { name: 'x' } })).status).toBe(401);
   });
 
-  it('give a user a team, a workspace, a wallet and a key of its own', async () => {
+  it('create a user with its own team, workspace, wallet and key', async () => {
     const { status, body } = await root('POST', '/admin/users', { name: 'Ada', credit: '7.25' });
     expect(status).toBe(201);
     expect(Object.keys(body).sort()).toEqual(['api_key', 'team_id', 'user_id', 'workspace_id']);
@@ -81,7 +81,7 @@ describe("the operator's routes", () => {
     expect((await wallet()).credit).toBe('2.50');
   });
 
-  it('make, list and delete keys of a user', async () => {
+  it('create, list and delete keys of a user', async () => {
     const { body } = await root('POST', '/admin/keys', {
       user_id: user.userId,
       name: 'second',
@@ -94,7 +94,7 @@ describe("the operator's routes", () => {
     expect((await root('POST', '/admin/keys', { user_id: 'missing', name: 'x' })).status).toBe(404);
   });
 
-  it('change what an account may do, at once', async () => {
+  it('change an account’s permissions immediately', async () => {
     const { status, body } = await root('PATCH', `/admin/users/${user.userId}`, {
       beta_access: false,
       phone_number_limit: 9,
@@ -117,7 +117,7 @@ describe("the operator's routes", () => {
     expect((await root('PATCH', '/admin/users/missing', { beta_access: true })).status).toBe(404);
   });
 
-  it('top a wallet up once per idempotency key; another amount under it is 409', async () => {
+  it('top up once per idempotency key; the same key with another amount is 409', async () => {
     const topUp = (amount: string, idempotency_key: string) =>
       root('POST', `/admin/wallet/${user.userId}/top-up`, { amount, idempotency_key });
     const { status, body } = await topUp('5.00', 'a');
@@ -135,7 +135,7 @@ describe("the operator's routes", () => {
 });
 
 describe('the wallet', () => {
-  it('is read as self or by id, by its owner and the operator only', async () => {
+  it('can be read as self or by id, by its owner and the operator only', async () => {
     const own = await wallet();
     expect(own).toEqual({
       _id: expect.any(String),

@@ -27,7 +27,7 @@ const ask = (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', url: string, body?: un
   api.request(method, url, { key: user.key, body });
 const statuses = (answers: readonly TestResponse[]) => answers.map(({ status }) => status).toSorted();
 
-describe('what an account keeps', () => {
+describe('storage quotas of an account', () => {
   it.each([
     ['tools', '/v1/agent/tools', { name: 'lookup', url: 'https://tools.example.com/' }, 'tool_id', 3],
     ['agents', '/v1/agent/agents', { name: 'Ada' }, 'agent_id', 3],
@@ -46,7 +46,7 @@ describe('what an account keeps', () => {
       3,
     ],
   ])(
-    'security 15: %s are exactly as many as it may have, however many are created at once, and one deleted makes room at once',
+    'security 15: %s stay within their quota under concurrency, and a deletion frees a place at once',
     async (...[what, url, body, id, room]) => {
       const answers = await Promise.all(Array.from({ length: 8 }, () => ask('POST', url, body)));
       expect(statuses(answers)).toEqual([...Array(room).fill(201), ...Array(8 - room).fill(403)]);
@@ -66,7 +66,7 @@ describe('what an account keeps', () => {
     },
   );
 
-  it('security 15: versions of an agent are as many as they may be', async () => {
+  it('security 15: versions of an agent are limited', async () => {
     const { agent_id } = (await ask('POST', '/v1/agent/agents', { name: 'Ada' })).body;
     const publish = async (text: string) => {
       await ask('PATCH', `/v1/agent/agents/${agent_id}/config`, { prompt: { system_prompt: text } });
@@ -102,7 +102,7 @@ describe('bytes of voices and knowledge', () => {
     );
   };
 
-  it('security 15: are as many together as the account may have, however many come at once, and more once it has paid', async () => {
+  it('security 15: stay within a shared quota under concurrency, which grows after payment', async () => {
     const answers = await Promise.all([source(MB), source(MB), source(MB), source(MB)]);
     expect(statuses(answers)).toEqual([201, 201, 403, 403]);
     const refused = await voice(100_000);
@@ -116,21 +116,21 @@ describe('bytes of voices and knowledge', () => {
     expect((await source(10)).status).toBe(403);
   });
 
-  it('security 15: are those of an account that has paid only once it paid, whatever credit accounts start with today', async () => {
+  it('security 15: get the paid quota only by payment, whatever the initial credit', async () => {
     user = await api.createUser({ credit: '30.00' });
     expect(statuses([await source(MB), await source(MB), await source(MB)])).toEqual([201, 201, 403]);
     await api.context.ledger.post({ userId: user.userId, key: 'paid', kind: 'top_up', amountMicros: 1 });
     expect((await source(MB)).status).toBe(201);
   });
 
-  it('security 15: come free at once with a voice that is deleted', async () => {
+  it('security 15: are freed at once when a voice is deleted', async () => {
     const { body } = await voice(2 * MB);
     expect((await source(10)).status).toBe(403);
     await ask('DELETE', `/model/${body['_id']}`);
     expect((await voice(2 * MB)).status).toBe(201);
   });
 
-  it('security 15: of a cover that finds no room leave the old cover counted, and one that replaces it gives its bytes back', async () => {
+  it('security 15: keep counting the old cover when a new one is refused, and release it otherwise', async () => {
     const { body } = await voice(MB);
     const cover = async (bytes: number) => {
       const form = new FormData();
@@ -144,7 +144,7 @@ describe('bytes of voices and knowledge', () => {
     expect([(await source(500_001)).status, (await source(500_000)).status]).toEqual([403, 201]);
   });
 
-  it('security 15: come free at once with what is deleted', async () => {
+  it('security 15: are freed at once by a deletion', async () => {
     const first = await source(MB);
     await source(MB);
     expect((await source(MB)).status).toBe(403);
@@ -153,7 +153,7 @@ describe('bytes of voices and knowledge', () => {
     expect((await source(10)).status).toBe(403);
   });
 
-  it('security 15: include every content a source was given', async () => {
+  it('security 15: include every revision of a source', async () => {
     const { knowledge_source_id: id } = (await source(MB)).body;
     const patch = () =>
       sendForm(api, user.key, `/v1/agent/knowledge-sources/${id}`, {
@@ -162,12 +162,12 @@ describe('bytes of voices and knowledge', () => {
       });
     expect((await patch()).status).toBe(200);
     expect((await patch()).status).toBe(403);
-    // By now no call can be about to read the first one.
+    // By now no call can still read the first one.
     await api.clock.advance(11 * 60_000);
     expect((await patch()).status).toBe(200);
   });
 
-  it('of many contents come free in one change of what is counted, and all of them do', async () => {
+  it('of many revisions are all freed in one update of the count', async () => {
     const { knowledge_source_id: id } = (await source(10_000)).body;
     const patch = (bytes: number) =>
       sendForm(api, user.key, `/v1/agent/knowledge-sources/${id}`, {
@@ -178,14 +178,14 @@ describe('bytes of voices and knowledge', () => {
     await api.clock.advance(11 * 60_000);
     const changes = vi.spyOn(api.context.models.places.collection, 'updateOne');
     expect((await patch(10_000)).status).toBe(200);
-    // What was replaced goes at once, and what comes is added.
+    // One update frees the replaced revisions, the other adds the new one.
     expect(changes).toHaveBeenCalledTimes(2);
     changes.mockRestore();
     expect(statuses([await source(MB), await source(MB - 20_000)])).toEqual([201, 201]);
     expect((await source(1)).status).toBe(403);
   });
 
-  it('contents of sources are as many a minute as a team may send', async () => {
+  it('changes of knowledge content are limited per minute and team', async () => {
     const { knowledge_source_id: id } = (await source(10)).body;
     const patch = (form: Record<string, string>) =>
       sendForm(api, user.key, `/v1/agent/knowledge-sources/${id}`, { method: 'PATCH', form });

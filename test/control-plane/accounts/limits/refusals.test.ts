@@ -4,10 +4,10 @@ import { Refusals } from '#control-plane/platform/limits/refusals.ts';
 import { ManualClock } from '../../../fakes/manual-clock.ts';
 import { openTestApi, type TestApi } from '../../test-api.ts';
 
-describe('the pace of refusals', () => {
+describe('pacing of refusals', () => {
   const clock = new ManualClock();
 
-  it('one client gets four seconds of refusals at once, then one at a time; another does not wait', async () => {
+  it('one client gets four seconds’ worth at once, then waits; another client does not', async () => {
     const refusals = new Refusals(clock, 10);
     for (let n = 0; n < 40; n++) expect(refusals.take('ada')).toBeNull();
     let isSent = false;
@@ -21,7 +21,7 @@ describe('the pace of refusals', () => {
     expect(isSent).toBe(true);
   });
 
-  it('ten seconds of refusals may wait; the next connection is to be closed', async () => {
+  it('ten seconds’ worth of refusals may wait; beyond that the connection is closed', async () => {
     const refusals = new Refusals(clock, 10);
     for (let n = 0; n < 140; n++) void refusals.take('ada');
     expect(await refusals.take('ada')).toBe(false);
@@ -34,18 +34,18 @@ describe('the pace of refusals', () => {
     expect(refusals.takeFor('2001:db8:0:1::1')).toBeNull();
   });
 
-  it('refused calls have a tenth of the pace, and none waits for longer than two seconds', async () => {
+  it('refused calls get a tenth of the pace, and wait at most two seconds', async () => {
     const refusals = new Refusals(clock, 10);
     const answered: number[] = [];
     for (let n = 0; n < 8; n++) void refusals.takeForCall('ada').then(() => answered.push(n));
     await clock.advance(0);
-    // Four at once, two wait their second, and who would wait for longer is refused now.
+    // Four are answered at once, two wait their second, and those that would wait longer are refused now.
     expect(answered).toEqual([0, 1, 2, 3, 6, 7]);
     await clock.advance(2_000);
     expect(answered).toEqual([0, 1, 2, 3, 6, 7, 4, 5]);
   });
 
-  it('clients that have rested are forgotten', async () => {
+  it('idle clients are forgotten', async () => {
     const refusals = new Refusals(clock, 1_000);
     for (let n = 0; n < 100; n++) void refusals.take(`client ${n}`);
     await clock.advance(10_000);
@@ -61,7 +61,10 @@ describe('refusals over HTTP', () => {
   });
   afterEach(() => api.close());
 
-  /** Sends requests that are refused at once; returns one more, and whether it was answered. */
+  /**
+   * Sends as many refused requests as the pace allows at once, then one more; returns it and whether it was
+   * answered.
+   */
   async function refuseOneTooMany(send: () => Promise<{ status: number }>) {
     for (let n = 0; n < 4; n++) await send();
     const state = { isAnswered: false };
@@ -71,7 +74,7 @@ describe('refusals over HTTP', () => {
     return { state, last };
   }
 
-  it('requests without a key are refused at a pace, and whoever has a key is answered meanwhile', async () => {
+  it('requests without a key are refused at a pace, while requests with a key are answered', async () => {
     const { state, last } = await refuseOneTooMany(() => api.request('GET', '/v1/agent/agents'));
     expect((await api.request('GET', '/v1/agent/agents', { key: api.rootKey })).status).toBe(200);
     expect(state.isAnswered).toBe(false);
@@ -79,7 +82,7 @@ describe('refusals over HTTP', () => {
     expect((await last).status).toBe(401);
   });
 
-  it('malformed JSON is refused at the pace of its account, and other accounts are answered meanwhile', async () => {
+  it('malformed JSON is refused at its account’s pace, while other accounts are answered', async () => {
     const greedy = await api.createUser();
     const { state, last } = await refuseOneTooMany(() =>
       api.request('POST', '/v1/agent/agents', { key: greedy.key, raw: '{{' }),
@@ -90,7 +93,7 @@ describe('refusals over HTTP', () => {
     expect((await last).status).toBe(400);
   });
 
-  it('security 9: what is refused because too many requests wait is refused at the pace of its account', async () => {
+  it('security 9: requests refused because too many wait are refused at their account’s pace', async () => {
     const [greedy, other] = [await api.createUser(), await api.createUser()];
     const agents = (key: string) => api.request('GET', '/v1/agent/agents', { key });
     await agents(other.key);
@@ -102,13 +105,13 @@ describe('refusals over HTTP', () => {
     expect((await last).status).toBe(429);
   });
 
-  it('a refusal that is more than a schema can see waits for its turn only', async () => {
+  it('refusals beyond schema errors are not paced', async () => {
     const { key } = await api.createUser();
     for (let n = 0; n < 10; n++)
       expect((await api.request('GET', '/v1/agent/agents/unknown', { key })).status).toBe(404);
   });
 
-  it('what is no HTTP is answered with 400, and at the pace of refusals', async () => {
+  it('bytes that are not HTTP are answered with 400 at the pace of refusals', async () => {
     const { port } = new URL(await api.app.listen({ host: '127.0.0.1', port: 0 }));
     const garbage = () =>
       new Promise<string>((resolve) => {

@@ -35,11 +35,12 @@ function upload(path: string, bytes: number | null, over: Partial<Announcement> 
 }
 
 /**
- * Asks for one more upload until its answer comes, or it is plain that none is coming: its place is taken
- * then.
+ * Waits for the answer to an upload, or until it is clear that none is coming because the upload has taken
+ * its place.
  */
 async function outcome(asked: Upload): Promise<'taken' | number> {
-  // A request that comes after it on another connection has been answered: so would this one have been.
+  // Later requests on another connection have been answered by then, so a refusal of this one would have
+  // arrived.
   for (let other = 0; other < 3; other++)
     await fetch(`http://127.0.0.1:${port}/v1/agent/models`, {
       headers: { authorization: `Bearer ${user.key}` },
@@ -48,19 +49,19 @@ async function outcome(asked: Upload): Promise<'taken' | number> {
 }
 
 describe('uploads in progress', () => {
-  it('security 9: are refused beyond their number before any of their body has come, with what to do', async () => {
+  it('security 9: beyond the limit are refused before their body arrives, with advice', async () => {
     for (let count = 0; count < 3; count++) expect(await outcome(upload('/model', MIB))).toBe('taken');
     const refused = upload('/v1/agent/knowledge-sources', MIB);
     expect(await outcome(refused)).toBe(429);
     expect(refused.text).toMatch(/retry-after: 1\r\n/i);
-    // The rest of it is not read.
+    // The server does not read the rest of the body.
     if (!refused.socket.destroyed) await once(refused.socket, 'close');
     expect(refused.text).toContain(
       'This account has 3 uploads in progress, as many as it may have at once: wait until one is over, or try again in 1 s',
     );
   });
 
-  it('security 9: of one account leave another its own, and one that is broken off makes room', async () => {
+  it('security 9: of one account leave room for others, and an aborted one frees its place', async () => {
     const uploads = [upload('/model', MIB), upload('/model', MIB), upload('/model', MIB)];
     for (const asked of uploads) expect(await outcome(asked)).toBe('taken');
     const other = await api.createUser();
@@ -69,7 +70,7 @@ describe('uploads in progress', () => {
     await expect.poll(async () => outcome(upload('/model', MIB))).toBe('taken');
   });
 
-  it('security 9: may announce only so many bytes together, and one beyond them is told so', async () => {
+  it('security 9: are limited in their announced total of bytes, and the refusal says so', async () => {
     expect(await outcome(upload('/model', 6 * MIB))).toBe('taken');
     const refused = upload('/model', 6 * MIB);
     expect(await outcome(refused)).toBe(429);
@@ -79,7 +80,7 @@ describe('uploads in progress', () => {
     expect(await outcome(upload('/model', 3 * MIB))).toBe('taken');
   });
 
-  it('security 9: of no stated size take no place while little of them has come, and one as large as they may be after that', async () => {
+  it('security 9: of unknown size take no place while small, then count with the maximum size', async () => {
     const chunked = Array.from({ length: 5 }, () => upload('/model', null));
     for (const asked of chunked) expect(await outcome(asked)).toBe('taken');
     expect(await outcome(upload('/model', 6 * MIB))).toBe('taken');
@@ -91,7 +92,7 @@ describe('uploads in progress', () => {
     await expect.poll(() => json.status).toBe(201);
   });
 
-  it('security 9: of no stated size are not carried out before it is known whether they may be', async () => {
+  it('security 9: of unknown size are not executed before they are admitted', async () => {
     const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
     const { promise: decided, resolve: decide } = Promise.withResolvers<void>();
     const { countInWindow } = api.context.coordination;
@@ -116,7 +117,7 @@ describe('uploads in progress', () => {
     }
   });
 
-  it('security 9: are begun only so often in a minute', async () => {
+  it('security 9: are limited in their starts per minute', async () => {
     for (let count = 0; count < 20; count++) {
       const begun = upload('/model', MIB);
       expect(await outcome(begun)).toBe('taken');
@@ -129,13 +130,13 @@ describe('uploads in progress', () => {
     expect(refused.text).toContain('This account may have 20 uploads a minute');
   });
 
-  it('a small body of known size is no upload', async () => {
+  it('a small body of known size is not an upload', async () => {
     for (let count = 0; count < 5; count++) expect(await outcome(upload('/model', 100_000))).toBe('taken');
   });
 });
 
 describe('speech requests', () => {
-  it('security 9: take their place before the body is read, and give it back when it is broken off', async () => {
+  it('security 9: take their place before the body is read, and free it when aborted', async () => {
     const asked = Array.from({ length: 5 }, () => upload('/v1/asr', 1_000));
     for (const one of asked) expect(await outcome(one)).toBe('taken');
     for (const path of ['/compat/v1/audio/transcriptions', '/v1/tts']) {
@@ -148,7 +149,7 @@ describe('speech requests', () => {
     await expect.poll(async () => outcome(upload('/v1/asr', 1_000))).toBe('taken');
   });
 
-  it('security 9: are as many as the account has paid for, however large their bodies are', async () => {
+  it('security 9: are limited by what the account has paid, whatever the size of their bodies', async () => {
     await api.context.ledger.post({
       userId: user.userId,
       key: 'paid',
@@ -161,7 +162,7 @@ describe('speech requests', () => {
     for (const one of asked) await expect.poll(() => one.status).toBe(400);
   });
 
-  it('security 16: are refused once the account is as far below zero as the operator allows, and not before', async () => {
+  it('security 16: are refused only once the account is below zero by the operator’s limit', async () => {
     const speak = () =>
       api.request('POST', '/v1/tts', { key: user.key, body: { text: 'Hello.', format: 'wav' } });
     const spend = (key: string, micros: number) =>

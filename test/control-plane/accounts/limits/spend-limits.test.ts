@@ -12,7 +12,7 @@ let user: TestUser;
 let agentId: string;
 
 beforeAll(async () => {
-  // An hour before midnight; the database forgets by real time, so it is today's.
+  // An hour before midnight today: the database expires documents by real time.
   const clock = new ManualClock(Math.floor(Date.now() / (24 * HOUR_MS)) * 24 * HOUR_MS + 23 * HOUR_MS);
   api = await openTestCalls({}, { clock });
 });
@@ -31,7 +31,7 @@ const account = (body: object) =>
 const end = (id: string) => api.request('POST', `/v1/agent/sessions/${id}/end`, { key: user.key });
 
 describe('concurrent calls', () => {
-  it('of an agent are limited, and one that has ended makes room', async () => {
+  it('of an agent are limited, and one that ends makes room', async () => {
     expect((await limit({ daily_cap: null, concurrent_calls: 2 })).body).toEqual({
       daily_cap: null,
       concurrent_calls: 2,
@@ -49,7 +49,7 @@ describe('concurrent calls', () => {
     expect((await create()).status).toBe(201);
   });
 
-  it('store 3: eight at once under a limit of three are exactly three, of an agent and of an account', async () => {
+  it('store 3: eight at once under a limit of three are exactly three, per agent and per account', async () => {
     const eight = async () => {
       const answers = await Promise.all(Array.from({ length: 8 }, () => create()));
       return answers.filter(({ status }) => status === 201).map(({ body }): string => body.session_id);
@@ -64,7 +64,7 @@ describe('concurrent calls', () => {
     expect(await eight()).toHaveLength(2);
   });
 
-  it('store 3: a creation that fails leaves no place taken', async () => {
+  it('store 3: a failed creation frees its place', async () => {
     await limit({ daily_cap: null, concurrent_calls: 1 });
     api.dispatch.room = 0;
     expect((await create()).status).toBe(503);
@@ -72,7 +72,7 @@ describe('concurrent calls', () => {
     expect((await create()).status).toBe(201);
   });
 
-  it('of an account are limited over all its agents', async () => {
+  it('of an account are limited across all its agents', async () => {
     expect((await account({ concurrent_calls: 1 })).body).toMatchObject({
       concurrent_calls: 1,
       daily_cap: null,
@@ -85,7 +85,7 @@ describe('concurrent calls', () => {
     expect((await create(other)).status).toBe(201);
   });
 
-  it('beyond the limit nothing is dialled', async () => {
+  it('outbound calls beyond the limit are not dialled', async () => {
     const number = await api.request('POST', '/v1/agent/phone-numbers', {
       key: user.key,
       body: { provider: 'managed', phone_number: '+15550100002' },
@@ -101,7 +101,7 @@ describe('concurrent calls', () => {
     expect(await api.balance(user.userId)).toBe(balance);
   });
 
-  it('beyond the limit a phone is busy, and the owner reads why', async () => {
+  it('inbound calls beyond the limit are busy, and the owner can read why', async () => {
     const body = { provider: 'managed', phone_number: MANAGED, agent_id: agentId };
     await api.request('POST', '/v1/agent/phone-numbers', { key: user.key, body });
     await limit({ daily_cap: null, concurrent_calls: 0 });
@@ -128,7 +128,7 @@ describe('concurrent calls', () => {
 });
 
 describe('daily caps', () => {
-  it('of an account refuse once reached, whatever was spent on, until midnight', async () => {
+  it('of an account refuse once reached, whatever the money was spent on, until midnight', async () => {
     await account({ daily_cap: '0.12' });
     await end((await create()).body.session_id);
     for (const expected of [201, 201, 429]) expect((await create()).status).toBe(expected);
@@ -145,7 +145,7 @@ describe('daily caps', () => {
     expect((await create()).status).toBe(201);
   });
 
-  it('of an agent hold for that agent only, and hide from visitors', async () => {
+  it('of an agent apply to that agent only, and visitors do not see them', async () => {
     await limit({ daily_cap: '0.06', concurrent_calls: null });
     const other = await api.publishAgent(user);
     expect((await create()).status).toBe(201);
@@ -162,7 +162,7 @@ describe('daily caps', () => {
 });
 
 describe('the limits of an agent', () => {
-  it('are the team’s to read and set, and leave the agent’s record as it was', async () => {
+  it('can be read and set by the team, and do not change the agent’s record', async () => {
     const before = (await api.request('GET', `/v1/agent/agents/${agentId}`, { key: user.key })).body;
     await limit({ daily_cap: '1.50', concurrent_calls: 3 });
     const read = (key: string) => api.request('GET', `/v1/agent/agents/${agentId}/limits`, { key });
@@ -181,7 +181,7 @@ describe('the limits of an agent', () => {
     }
   });
 
-  it('cost indexed lookups only', async () => {
+  it('need indexed lookups only', async () => {
     await create();
     const { sessions, ledger } = api.context.models;
     const at = { $lt: new Date(0) };

@@ -3,7 +3,7 @@ import { Turns } from '#control-plane/platform/limits/turns.ts';
 import { ManualClock } from '../../../fakes/manual-clock.ts';
 import { openTestApi, type TestApi } from '../../test-api.ts';
 
-/** Asks for turns and notes in which order they begin. */
+/** Requests turns and records the order in which they begin. */
 function players(limit: number) {
   const clock = new ManualClock();
   const turns = new Turns(clock, limit);
@@ -17,14 +17,14 @@ function players(limit: number) {
 }
 
 describe('turns of accounts', () => {
-  it('an account that asks alone has all its requests worked on at once', async () => {
+  it('an account on its own has all its requests processed at once', async () => {
     const { begun, ask, settled } = players(2);
     for (let n = 0; n < 50; n++) ask('ada', `ada ${n}`);
     await settled();
     expect(begun).toHaveLength(50);
   });
 
-  it('while another asks, an account has only its limit, and the rest in the order they came', async () => {
+  it('while another account asks, an account gets its limit; its other requests queue in order', async () => {
     const { begun, ask, settled } = players(2);
     ask('bob', 'bob').leave(0);
     const [first] = ['a', 'b', 'c', 'd'].map((name) => ask('ada', name));
@@ -36,7 +36,7 @@ describe('turns of accounts', () => {
     expect(begun.slice(4)).toEqual(['c']);
   });
 
-  it('ten seconds after the other asked last the account has the machine to itself again', async () => {
+  it('ten seconds after the other account’s last request, the limit no longer applies', async () => {
     const { clock, begun, ask, settled } = players(1);
     ask('bob', 'bob').leave(0);
     await clock.advance(10_001);
@@ -46,7 +46,7 @@ describe('turns of accounts', () => {
     expect(begun).toEqual(['bob', 'a', 'b']);
   });
 
-  it('a request that takes longer than a quarter of a second makes room, once', async () => {
+  it('a request that takes longer than 250 ms makes room, once', async () => {
     const { clock, begun, ask, settled } = players(1);
     ask('bob', 'bob').leave(0);
     const slow = ask('ada', 'slow');
@@ -59,7 +59,7 @@ describe('turns of accounts', () => {
     expect(begun).toEqual(['bob', 'slow', 'b']);
   });
 
-  it('a request that is work of this process keeps its place until it is over', async () => {
+  it('a request that works in this process keeps its place until it is over', async () => {
     const { clock, turns, begun, ask, settled } = players(1);
     ask('bob', 'bob').leave(0);
     const work = turns.take('ada', { isWork: true });
@@ -71,7 +71,7 @@ describe('turns of accounts', () => {
     expect(begun).toEqual(['bob', 'b']);
   });
 
-  it('one that is given up while it waits never begins, and nobody waits for it', async () => {
+  it('a request abandoned while it waits never begins, and blocks no other', async () => {
     const { begun, ask, settled } = players(1);
     ask('bob', 'bob').leave(0);
     const first = ask('ada', 'a');
@@ -82,7 +82,7 @@ describe('turns of accounts', () => {
     expect(begun).toEqual(['bob', 'a', 'c']);
   });
 
-  it('two hundred may wait; one more is refused with what to do', () => {
+  it('two hundred requests may wait; one more is refused with advice', () => {
     const { ask } = players(1);
     ask('bob', 'bob');
     for (let n = 0; n < 201; n++) ask('ada', `ada ${n}`);
@@ -91,7 +91,7 @@ describe('turns of accounts', () => {
     );
   });
 
-  it('security 9: those that wait may keep 4 MiB of bodies together; one that begins or is given up makes room', () => {
+  it('security 9: waiting requests may hold 4 MiB of bodies; one that begins or leaves makes room', () => {
     const { turns } = players(1);
     void turns.take('bob');
     const first = turns.take('ada');
@@ -120,7 +120,7 @@ describe('turns over HTTP', () => {
 
   const agents = (key: string) => api.request('GET', '/v1/agent/agents', { key });
 
-  it('a refused request keeps its place for a moment: its account takes less of the loop, and nobody else waits', async () => {
+  it('a refused request keeps its place for a moment, which slows only its own account', async () => {
     const [greedy, other] = [await api.createUser(), await api.createUser()];
     const create = () =>
       api.request('POST', '/v1/agent/agents', { key: greedy.key, body: { name: 'One more' } });
@@ -137,7 +137,7 @@ describe('turns over HTTP', () => {
     expect((await next).status).toBe(200);
   });
 
-  it('security 9: requests whose bodies would fill the memory while they wait are refused, and the others answered', async () => {
+  it('security 9: waiting requests whose bodies would fill memory are refused, others answered', async () => {
     const [greedy, other] = [await api.createUser(), await api.createUser()];
     await agents(other.key);
     const held = api.context.turns.take(greedy.userId);
@@ -153,7 +153,7 @@ describe('turns over HTTP', () => {
     expect(answers.filter((answer) => answer === 422)).toHaveLength(16);
   });
 
-  it('refusals of speech and of uploads take turns, too', async () => {
+  it('refused speech and upload requests take turns, too', async () => {
     const [greedy, other] = [await api.createUser(), await api.createUser()];
     await api.context.ledger.post({
       userId: greedy.userId,
@@ -175,7 +175,7 @@ describe('turns over HTTP', () => {
     expect((await next).status).toBe(402);
   });
 
-  it('a list to call waits for its turn before its rows are checked', async () => {
+  it('a recipient list waits for its turn before its rows are checked', async () => {
     const [greedy, other] = [await api.createUser(), await api.createUser()];
     await agents(other.key);
     const held = api.context.turns.take(greedy.userId);
@@ -192,7 +192,7 @@ describe('turns over HTTP', () => {
     expect((await list).status).toBe(422);
   });
 
-  it('a list to call keeps its turn for as long as its check takes, and a moment longer where it is refused', async () => {
+  it('a recipient list keeps its turn during its check, and a moment longer if refused', async () => {
     const [greedy, other] = [await api.createUser(), await api.createUser()];
     await agents(other.key);
     const answered: string[] = [];
@@ -210,7 +210,7 @@ describe('turns over HTTP', () => {
     await next;
   });
 
-  it('a list that was checked waits for another turn before its batch is created, and has the turn of its check no more', async () => {
+  it('a checked recipient list gives up its turn and waits for another before creating its batch', async () => {
     const [greedy, other] = [await api.createUser(), await api.createUser()];
     await agents(other.key);
     const first = api.context.turns.take(greedy.userId);

@@ -7,8 +7,8 @@ import { Upload } from './upload.ts';
 
 const MIB = 1_048_576;
 
-describe('the pace of uploads', () => {
-  it('an upload counts as announced until it is over, and then for what came of it', () => {
+describe('pacing of uploads', () => {
+  it('an upload counts with its announced size until it ends, then with its actual size', () => {
     const paces = new UploadPaces(new ManualClock(), MIB);
     const first = paces.begin('ada', 20 * MIB);
     expect(first.waitMs).toBe(0);
@@ -18,13 +18,13 @@ describe('the pace of uploads', () => {
     expect(paces.begin('ada', 0).waitMs).toBe(3_000);
   });
 
-  it('one that brings more than it was counted for counts for all of it', () => {
+  it('an upload larger than announced counts with its full size', () => {
     const paces = new UploadPaces(new ManualClock(), 10 * MIB);
     paces.begin('ada', 16 * MIB).end(108 * MIB);
     expect(paces.begin('ada', 0).waitMs).toBe(10_000);
   });
 
-  it('one that would wait for longer than 30 s is refused, with when to come back, and counts for nothing', async () => {
+  it('an upload that would wait over 30 s is refused with a retry time, and does not count', async () => {
     const clock = new ManualClock();
     const paces = new UploadPaces(clock, MIB);
     paces.begin('ada', 40 * MIB);
@@ -37,7 +37,7 @@ describe('the pace of uploads', () => {
   });
 });
 
-describe('the pace of uploads over HTTP', () => {
+describe('pacing of uploads over HTTP', () => {
   let api: TestApi;
   let user: TestUser;
   let port: number;
@@ -62,7 +62,7 @@ describe('the pace of uploads over HTTP', () => {
     return begun;
   }
 
-  /** Another account asks, and this one has begun an upload for which the next one waits so long. */
+  /** Makes another account active, and begins an upload that makes this account's next one wait this long. */
   async function busy(seconds: number): Promise<Upload> {
     await agents(api.rootKey);
     const first = upload('/model', (8 + seconds) * MIB);
@@ -70,7 +70,10 @@ describe('the pace of uploads over HTTP', () => {
     return first;
   }
 
-  /** Waits until the server has done what it can for an upload; returns whether it is not answered. */
+  /**
+   * Waits until the server has had time to answer an upload; returns whether it is still open without an
+   * answer.
+   */
   async function isLeft(asked: Upload): Promise<boolean> {
     for (let round = 0; round < 5; round++)
       await fetch(`http://127.0.0.1:${port}/v1/agent/agents`, {
@@ -79,7 +82,7 @@ describe('the pace of uploads over HTTP', () => {
     return asked.text === '' && !asked.socket.destroyed;
   }
 
-  it('an upload waits for the time of those before it while another account asks, and is read as it comes otherwise', async () => {
+  it('an upload waits for earlier ones while another account asks, and is read at once otherwise', async () => {
     const raw = `${' '.repeat(4_000_000)}{"name":1}`;
     const send = () => api.request('POST', '/v1/agent/agents', { key: user.key, raw });
     await api.clock.advance(11_000);
@@ -96,7 +99,7 @@ describe('the pace of uploads over HTTP', () => {
     expect((await next).status).toBe(422);
   });
 
-  it('one that is refused unread costs its account nothing, however large it said it is', async () => {
+  it('an upload refused unread costs its account nothing, whatever its announced size', async () => {
     await agents(api.rootKey);
     for (let again = 0; again < 3; again++) {
       const large = upload('/v1/agent/agents', 50_000 * MIB, 'application/json');
@@ -104,7 +107,7 @@ describe('the pace of uploads over HTTP', () => {
     }
   });
 
-  it('one whose client leaves gives its time back, and one that leaves while it waits is forgotten', async () => {
+  it('an aborted upload gives its time back, and one aborted while waiting is forgotten', async () => {
     const first = await busy(20);
     const timers = api.clock.pendingTimers;
     const second = upload('/v1/agent/agents', MIB, 'application/json');
@@ -117,7 +120,7 @@ describe('the pace of uploads over HTTP', () => {
     expect((await api.request('POST', '/v1/agent/agents', { key: user.key, raw })).status).toBe(422);
   });
 
-  it('one that would wait for longer than its connection lives is refused unread, with when to come back', async () => {
+  it('an upload that would outwait its connection is refused unread, with a retry time', async () => {
     await busy(31);
     const refused = upload('/v1/agent/agents', MIB, 'application/json');
     await expect.poll(() => refused.status).toBe(429);
@@ -125,14 +128,14 @@ describe('the pace of uploads over HTTP', () => {
     expect(refused.text).toMatch(/connection: close\r\n/i);
   });
 
-  it('speech that waits for its time has no place yet', async () => {
+  it('speech requests take no place while they wait for the pace', async () => {
     await busy(20);
     const waiting = Array.from({ length: 6 }, () => upload('/v1/asr', MIB));
     for (const one of waiting) expect(await isLeft(one)).toBe(true);
     expect((await api.request('POST', '/v1/tts', { key: user.key, body: {} })).status).toBe(422);
   });
 
-  it('a short text of no stated size is spoken at once', async () => {
+  it('a short text of unknown size is spoken at once', async () => {
     await busy(20);
     const text = upload('/v1/tts', null, 'application/json');
     text.sendText('{"text":1}');
@@ -140,7 +143,7 @@ describe('the pace of uploads over HTTP', () => {
     await expect.poll(() => text.status).toBe(422);
   });
 
-  it('speech of no stated size waits for its time once more than a small body has come', async () => {
+  it('speech of unknown size waits for the pace once it exceeds a small body', async () => {
     await busy(20);
     const large = upload('/v1/tts', null, 'application/json');
     large.sendText(' '.repeat(300_000));
@@ -151,7 +154,7 @@ describe('the pace of uploads over HTTP', () => {
     await expect.poll(() => large.status).toBe(422);
   });
 
-  it('an upload of no stated size counts for 16 MiB while it is in progress, and for what came of it after that', async () => {
+  it('an upload of unknown size counts as 16 MiB in progress, then with its actual size', async () => {
     await agents(api.rootKey);
     const unstated = upload('/v1/agent/agents', null, 'application/json');
     unstated.sendText(' '.repeat(300_000));

@@ -1,17 +1,17 @@
-/** An upload over a connection of its own, which a test carries on as it likes. */
+/** An upload over its own connection, driven step by step by a test. */
 import { connect, type Socket } from 'node:net';
 
-/** What an upload says first. */
+/** The announcement of an upload: address, key and size. */
 export interface Announcement {
   readonly port: number;
   readonly key: string;
   readonly path: string;
-  /** Null says that it does not know. */
+  /** Null means unknown. */
   readonly bytes: number | null;
   readonly type?: string;
 }
 
-/** An upload that says how much it is going to send, or that it does not know, and sends nothing of it. */
+/** An upload that announces a known or unknown size and sends none of its body by itself. */
 export class Upload {
   readonly socket: Socket;
   text = '';

@@ -32,7 +32,7 @@ const created = (answers: readonly TestResponse[]) =>
   answers.filter(({ status }) => status === 201).map(({ body }): string => body.session_id);
 
 describe('live previews', () => {
-  it('security 5: ten asked for at once by an account that may have three are exactly three, and the others are told what to do', async () => {
+  it('security 5: ten at once under a limit of three are exactly three; the others get advice', async () => {
     const answers = await atOnce(10, preview);
     expect(created(answers)).toHaveLength(3);
     const refused = answers.find(({ status }) => status !== 201);
@@ -51,7 +51,7 @@ describe('live previews', () => {
     ).toBe(201);
   });
 
-  it('security 5: one that is over makes room', async () => {
+  it('security 5: one that ends makes room', async () => {
     const [first] = created(await atOnce(3, preview));
     await api.report(first ?? '', { type: 'joined', at: api.at() });
     expect((await preview()).status).toBe(429);
@@ -59,7 +59,7 @@ describe('live previews', () => {
     expect(created(await atOnce(3, preview))).toHaveLength(1);
   });
 
-  it('security 5: an account creates only so many in a minute, whatever becomes of them', async () => {
+  it('security 5: an account may create only so many per minute, whatever becomes of them', async () => {
     for (let count = 0; count < 12; count++) {
       const [id] = created([await preview()]);
       await api.report(id ?? '', { type: 'joined', at: api.at() });
@@ -72,18 +72,18 @@ describe('live previews', () => {
   });
 });
 
-describe('sessions nobody has joined', () => {
+describe('unjoined sessions', () => {
   beforeEach(async () => {
     user = await api.createUser({ credit: '10.00' });
     agentId = await api.publishAgent(user);
   });
 
-  it('security 5: ten asked for at once by an account that may have five are exactly five, and only those are charged', async () => {
+  it('security 5: ten at once under a limit of five are exactly five, and only those are charged', async () => {
     expect(created(await atOnce(10, create))).toHaveLength(5);
     expect(await api.balance(user.userId)).toBe(9_700_000);
   });
 
-  it('security 5: one that is joined makes room, and so does one that nobody came to', async () => {
+  it('security 5: one makes room when it is joined or ends without a participant', async () => {
     const [first, second] = created(await atOnce(5, create));
     await api.report(first ?? '', { type: 'joined', at: api.at() });
     expect((await create()).status).toBe(201);
@@ -92,7 +92,7 @@ describe('sessions nobody has joined', () => {
     expect((await create()).status).toBe(201);
   });
 
-  it('security 5: those of visitors leave the account its own', async () => {
+  it('security 5: of visitors do not use the account’s own share', async () => {
     await api.request('PATCH', `/v1/agent/agents/${agentId}`, {
       key: user.key,
       body: { public_enabled: true, allowed_origins: ['https://a.example.com'] },

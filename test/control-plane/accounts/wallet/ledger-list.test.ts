@@ -15,7 +15,7 @@ const read = (query = '', key = user.key, whose = 'self') =>
   api.request('GET', `/wallet/${whose}/ledger${query}`, { key });
 
 describe('the ledger of a wallet', () => {
-  it('has every entry newest first, with the balance after it and the call it paid for', async () => {
+  it('lists every entry newest first, with the balance after it and the call it paid for', async () => {
     const agent_id = await api.publishAgent(user);
     const { body } = await api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id } });
     await api.request('POST', `/v1/agent/sessions/${body.session_id}/end`, { key: user.key });
@@ -35,7 +35,7 @@ describe('the ledger of a wallet', () => {
     ]);
   });
 
-  it('pages by cursor and by number, in the order the entries were posted', async () => {
+  it('pages by cursor and by number, in posting order', async () => {
     const first = (await read('?page_size=2')).body;
     const second = (await read(`?page_size=2&cursor=${first.next_cursor}`)).body;
     expect([...first.entries, ...second.entries].map((entry: { seq: number }) => entry.seq)).toEqual([
@@ -53,7 +53,7 @@ describe('the ledger of a wallet', () => {
 });
 
 describe('GET /v1/account', () => {
-  it('tells whose key it is and what the account may do', async () => {
+  it('identifies the key’s owner and what the account may do', async () => {
     const { body } = await api.request('GET', '/v1/account', { key: user.key });
     expect(body).toMatchObject({
       user_id: user.userId,
@@ -65,7 +65,7 @@ describe('GET /v1/account', () => {
     expect((await api.request('GET', '/v1/account', { key: api.rootKey })).body.is_operator).toBe(true);
   });
 
-  it('says when the wallet is low, below a dollar', async () => {
+  it('reports a wallet below a dollar as low', async () => {
     const thrifty = await api.createUser({ credit: '1.00' });
     const isLow = async () => (await api.request('GET', '/v1/account', { key: thrifty.key })).body.low_credit;
     expect(await isLow()).toBe(false);

@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => store.close());
 
 describe('the ledger', () => {
-  it('keeps balance and top-ups with every entry, counted from 1', async () => {
+  it('stores balance and top-ups with every entry, numbered from 1', async () => {
     const [ledger, userId] = [newLedger(), newUser()];
     await ledger.post({ userId, key: 'start', kind: 'top_up', amountMicros: 1_000 });
     await ledger.post({ userId, key: 'a', kind: 'hold', amountMicros: -400, floorMicros: 0 });
@@ -31,7 +31,7 @@ describe('the ledger', () => {
     expect(await ledger.verify(userId)).toBeNull();
   });
 
-  it('a posting repeated under its key is the same entry, whatever it says the second time', async () => {
+  it('returns the same entry for a repeated key, whatever the second posting contains', async () => {
     const [ledger, userId] = [newLedger(), newUser()];
     const first = await ledger.post({ userId, key: 's:1:hold', kind: 'void', amountMicros: 0 });
     const late = await ledger.post({
@@ -51,7 +51,7 @@ describe('the ledger', () => {
     expect((await ledger.wallet(userId))?.newest.balanceMicros).toBe(5);
   });
 
-  it('refuses to go below a floor, and without one goes anywhere', async () => {
+  it('refuses to go below a floor, and without a floor allows any balance', async () => {
     const [ledger, userId] = [newLedger(), newUser()];
     const refused = await ledger
       .post({ userId, key: 'a', kind: 'hold', amountMicros: -1, floorMicros: 0 })
@@ -65,7 +65,7 @@ describe('the ledger', () => {
     );
   });
 
-  it('of a hundred holds of 0.06 against 3.00, from two processes at once, exactly fifty pass and the sum is the balance', async () => {
+  it('of a hundred concurrent holds in two processes, exactly the fifty covered ones pass', async () => {
     const userId = newUser();
     const [one, two] = [newLedger(), newLedger()];
     await one.post({ userId, key: 'start', kind: 'top_up', amountMicros: 3_000_000 });
@@ -92,7 +92,7 @@ describe('the ledger', () => {
     expect(await ledger.verify(userId)).toMatchObject({ seq: 2, problem: 'balance 20 is not the sum 21' });
   });
 
-  it('money is whole micro-dollars', async () => {
+  it('amounts are whole micro-dollars', async () => {
     await expect(
       newLedger().post({ userId: newUser(), key: 'a', kind: 'top_up', amountMicros: 0.5 }),
     ).rejects.toThrow('integer');

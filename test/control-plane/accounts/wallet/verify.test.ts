@@ -10,11 +10,11 @@ afterAll(() => api.close());
 const verify = (key = api.rootKey) => api.request('GET', '/admin/wallets/verify', { key });
 
 describe('GET /admin/wallets/verify', () => {
-  it('is the operator’s alone', async () => {
+  it('is for the operator only', async () => {
     expect((await verify((await api.createUser()).key)).status).toBe(403);
   });
 
-  it('counts what it read when every ledger adds up', async () => {
+  it('counts the entries it read when every ledger adds up', async () => {
     const { entries } = (await verify()).body;
     const user = await api.createUser();
     await api.context.ledger.post({ userId: user.userId, key: 'spent', kind: 'hold', amountMicros: -60_000 });
@@ -26,7 +26,7 @@ describe('GET /admin/wallets/verify', () => {
     });
   });
 
-  it('names the first entry of every ledger that does not, and a missing one', async () => {
+  it('names the first inconsistent entry of every ledger, and a missing entry', async () => {
     const [changed, gapped] = await Promise.all([api.createUser(), api.createUser()]);
     for (const { userId } of [changed, gapped])
       for (const key of ['a', 'b'])

@@ -102,13 +102,13 @@ describe('an inbound phone call', () => {
     ]);
   });
 
-  it('that signalling has refused meanwhile costs nothing and keeps no worker', async () => {
+  it('costs nothing and occupies no worker when signalling has already refused it', async () => {
     await buy(await api.publishAgent(user));
     const before = await api.balance(user.userId);
     const busy = { action: 'reject', data: { status: 503 } };
     expect((await admitCall(api.context, invite(), () => false)).answer).toMatchObject(busy);
     expect(api.dispatch.offers).toEqual([]);
-    // Or while a worker is being found.
+    // Signalling may also refuse it while a worker is being found.
     expect(
       (await admitCall(api.context, invite(), () => api.dispatch.offers.length === 0)).answer,
     ).toMatchObject(busy);
@@ -117,7 +117,7 @@ describe('an inbound phone call', () => {
     expect(api.dispatch.plans).toEqual([]);
   });
 
-  it('a withheld or odd caller stays in history as it came and reaches the agent as nothing', async () => {
+  it('keeps a withheld or odd caller number in history; the agent gets an empty one', async () => {
     await buy(await api.publishAgent(user));
     await statusOf({ from_user: 'anonymous' });
     expect(api.dispatch.plans[0]?.plan.system_variables).toMatchObject({
@@ -131,7 +131,7 @@ describe('an inbound phone call', () => {
     ).toBe('anonymous');
   });
 
-  it('what the carrier says of the caller beside the number is kept with the session, sealed, and never the proof of a password', async () => {
+  it('keeps the carrier’s caller headers with the session, sealed, but never digest credentials', async () => {
     await buy(await api.publishAgent(user));
     const said = {
       'p-asserted-identity': '"Jo" <sip:+14155550123@carrier.example>',
@@ -155,7 +155,7 @@ describe('an inbound phone call', () => {
     expect(body.sessions[0]).not.toHaveProperty('sip_headers');
   });
 
-  it('is refused in order: unknown number, source, agent, credit', async () => {
+  it('is refused in this order: unknown number, source, agent, credit', async () => {
     const agentId = await api.publishAgent(user);
     expect(await statusOf()).toBe(404);
     expect(await statusOf({ to_user: 'alice' })).toBe(404);
@@ -194,7 +194,7 @@ describe('an inbound phone call', () => {
     expect(await statusOf()).toBe('tag-1');
   });
 
-  it('an offer without a codec in common is 488 after everything else: no init webhook, no plan, the charge returned', async () => {
+  it('without a common codec is refused last: 488, no init webhook, no plan, the charge returned', async () => {
     const hook = { url: 'https://init.example/hook', timeout_seconds: 5 };
     await buy(await api.publishAgent(user, { webhooks: { conversation_init: hook } }));
     const balance = await api.balance(user.userId);
@@ -206,7 +206,7 @@ describe('an inbound phone call', () => {
     expect(await statusOf({ is_answerable: false })).toBe(503);
   });
 
-  it('an imported number listens to its own list and not to SIP_TRUSTED', async () => {
+  it('an imported number is checked against its own list and not SIP_TRUSTED', async () => {
     await importNumber(await api.publishAgent(user), { inbound_allowed_addresses: ['198.51.100.0/28'] });
     expect(await statusOf({ to_user: IMPORTED })).toBe(403);
     expect(await statusOf({ to_user: IMPORTED, source_address: '198.51.100.7' })).toBe('tag-1');
@@ -220,7 +220,7 @@ describe('the init webhook', () => {
     webhooks: { conversation_init: { url: `${receiver.url}/init`, secret: 'shh', timeout_seconds: 2 } },
   });
 
-  it('is asked once, signed, while the call rings; its variables win over the defaults', async () => {
+  it('is requested once, signed, while the call rings; its variables override the defaults', async () => {
     const agentId = await api.publishAgent(user, config());
     const numberId = await buy(agentId);
     receiver.answer = () => ({
@@ -264,7 +264,7 @@ describe('the init webhook', () => {
     ['a redirect', { status: 302, headers: { location: '/init' } }],
     ['no object', { status: 200, body: '[1]' }],
     ['no JSON', { status: 200, body: 'hello' }],
-  ] as const)('%s does not block the call and is not tried again', async (_, answer) => {
+  ] as const)('%s does not block the call and is not retried', async (_, answer) => {
     await buy(await api.publishAgent(user, config()));
     receiver.answer = () => answer;
     expect(await statusOf()).toBe('tag-1');
@@ -272,7 +272,7 @@ describe('the init webhook', () => {
     expect(receiver.received.length).toBe(1);
   });
 
-  it('silence is waited for as long as configured', async () => {
+  it('times out after the configured time', async () => {
     await buy(await api.publishAgent(user, config()));
     receiver.answer = () => 'hang';
     const { planned } = await admitCall(api.context, invite());
@@ -284,7 +284,7 @@ describe('the init webhook', () => {
     expect(api.dispatch.plans.length).toBe(1);
   });
 
-  it('a caller who hangs up meanwhile is given everything back and no plan', async () => {
+  it('returns the charge and sends no plan when the caller hangs up meanwhile', async () => {
     await buy(await api.publishAgent(user, config()));
     const balance = await api.balance(user.userId);
     receiver.answer = () => 'hang';
@@ -304,7 +304,7 @@ describe('the init webhook', () => {
 });
 
 describe('the admission route', () => {
-  it('is for holders of the workers’ token, and checks what it is asked', async () => {
+  it('accepts only the workers’ token and validates its input', async () => {
     const ask = (token: string, body: unknown) =>
       api.request('POST', '/internal/sip/admit', { headers: { authorization: `Bearer ${token}` }, body });
     expect((await ask('wrong', invite())).status).toBe(401);

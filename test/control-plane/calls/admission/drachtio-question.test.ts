@@ -1,5 +1,5 @@
 /**
- * Admission in drachtio-server's own words: the INVITE as text, where it came from in the query, the workers'
+ * Admission requests in drachtio-server's format: the INVITE as text, its source in the query, the workers'
  * token as the password.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -28,8 +28,8 @@ beforeEach(async () => {
 });
 afterEach(() => api.close());
 
-describe('the question of drachtio-server', () => {
-  it('is read into the question the embedded signalling asks', () => {
+describe('a request from drachtio-server', () => {
+  it('is parsed into the same question that the embedded signalling asks', () => {
     expect(readDrachtioQuestion(INVITE, { source_address: '203.0.113.9', protocol: 'tcp' })).toEqual({
       call_id: 'abc@203.0.113.9',
       from_user: '+8190123456',
@@ -46,7 +46,7 @@ describe('the question of drachtio-server', () => {
     });
   });
 
-  it('is null for anything that is no INVITE', () => {
+  it('is null when it is not an INVITE', () => {
     for (const text of [
       '',
       'INVITE',
@@ -56,11 +56,11 @@ describe('the question of drachtio-server', () => {
       expect(readDrachtioQuestion(text, { source_address: '203.0.113.9', protocol: 'udp' })).toBeNull();
   });
 
-  it('is no longer than a datagram', async () => {
+  it('is refused when it is longer than a datagram', async () => {
     expect((await ask(`${INVITE}${'x'.repeat(70_000)}`)).status).toBe(413);
   });
 
-  it('is answered with the worker chosen, to holders of the token only', async () => {
+  it('is answered with the chosen worker, and only with a valid token', async () => {
     const user = await api.createUser();
     const agentId = await api.publishAgent(user);
     const number = { provider: 'managed', phone_number: '+15550100001', agent_id: agentId };
@@ -73,7 +73,7 @@ describe('the question of drachtio-server', () => {
   });
 });
 
-/** Asks as drachtio-server does, which puts a slash before its query. */
+/** Sends a request as drachtio-server does, with a slash before the query. */
 function ask(raw: string, token = api.context.credentials.workerToken) {
   return api.request(
     'POST',

@@ -1,6 +1,6 @@
 /**
- * Callers of an imported number who prove a password (RFC 3261 §22, RFC 7616, RFC 8760), asked and answered
- * as signalling does it.
+ * Callers of an imported number that prove a password (RFC 3261 §22, RFC 7616, RFC 8760), through the
+ * requests of signalling.
  */
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -34,7 +34,7 @@ async function importNumber(phoneNumber: string, factors: Record<string, unknown
   if (status !== 201) throw new Error(text);
 }
 
-/** What an INVITE with this answer to a challenge is answered with: a status, or `route`. */
+/** The result of an INVITE with this answer to a challenge: a status, or `route`. */
 async function invite(
   answer: string | null,
   over: { readonly to?: string; readonly uri?: string; readonly source?: string } = {},
@@ -91,7 +91,7 @@ function answerTo({
 }
 
 describe('the challenge of a number with a password', () => {
-  it('security 22: names MD5 and SHA-256, one row each, with one nonce', async () => {
+  it('security 22: offers MD5 and SHA-256, one header each, with one nonce', async () => {
     const { status, challenges } = await invite(null);
     const nonce = nonceOf(challenges);
     expect(status).toBe(407);
@@ -102,14 +102,14 @@ describe('the challenge of a number with a password', () => {
     );
   });
 
-  it.each(['MD5', 'SHA-256'] as const)('security 22: is answered by %s', async (algorithm) => {
+  it.each(['MD5', 'SHA-256'] as const)('security 22: accepts an answer with %s', async (algorithm) => {
     expect((await invite(answerTo({ nonce: await nonceFor(), algorithm }))).status).toBe('route');
     expect((await invite(answerTo({ nonce: await nonceFor(), algorithm, password: 'wrong' }))).status).toBe(
       407,
     );
   });
 
-  it('security 22: names what SIP_DIGEST allows and takes nothing else', async () => {
+  it('security 22: offers and accepts only the algorithms of SIP_DIGEST', async () => {
     await api.close();
     api = await openTestCalls({ SIP_DIGEST: 'SHA-256' });
     user = await api.createUser();
@@ -119,29 +119,29 @@ describe('the challenge of a number with a password', () => {
     expect((await invite(answerTo({ nonce: await nonceFor(), algorithm: 'SHA-256' }))).status).toBe('route');
   });
 
-  it('comes after the source has been checked', async () => {
+  it('follows the check of the source', async () => {
     await importNumber('+4930555555', { inbound_allowed_addresses: ['198.51.100.7'] });
     expect((await invite(null, { to: '+4930555555' })).status).toBe(403);
     expect((await invite(null, { to: '+4930555555', source: '198.51.100.7' })).status).toBe(407);
   });
 });
 
-describe('a right password', () => {
-  it('security 7: is taken from every caller challenged in one moment, whatever count the others have used', async () => {
+describe('a correct password', () => {
+  it('security 7: is accepted from callers challenged at once, whatever counts the others used', async () => {
     const nonces = await Promise.all(Array.from({ length: 10 }, () => nonceFor()));
     expect(new Set(nonces).size).toBe(10);
     for (const nonce of nonces) expect((await invite(answerTo({ nonce }))).status).toBe('route');
   });
 
-  it('security 7: is not refused because a caller of another number has used the same nonce and count', async () => {
+  it('security 7: is accepted although a caller of another number used the same nonce and count', async () => {
     await importNumber('+4930555555');
     const nonce = await nonceFor();
     expect((await invite(answerTo({ nonce }), { to: '+4930555555' })).status).toBe(407);
     expect((await invite(answerTo({ nonce }))).status).toBe('route');
   });
 
-  it('security 7: passes once; the same answer again, in the next minute too, is challenged anew as stale', async () => {
-    // Just before a round two minutes, where windows of time begin.
+  it('security 7: passes once; a repeated answer is challenged as stale, also a minute later', async () => {
+    // Just before a multiple of two minutes, where time windows begin.
     await api.clock.advance(120_000 - (api.clock.wallTime() % 120_000) - 500);
     const answer = answerTo({ nonce: await nonceFor() });
     expect((await invite(answer)).status).toBe('route');
@@ -161,7 +161,7 @@ describe('a right password', () => {
     expect(statuses.filter((status) => status === 'route')).toHaveLength(1);
   });
 
-  it('security 7: may use its nonce again with the next count', async () => {
+  it('security 7: may reuse its nonce with the next count', async () => {
     const nonce = await nonceFor();
     expect((await invite(answerTo({ nonce }))).status).toBe('route');
     expect((await invite(answerTo({ nonce, nc: '00000002' }))).status).toBe('route');
@@ -184,7 +184,7 @@ describe('a right password', () => {
 });
 
 describe('a wrong answer', () => {
-  it('security 7: is challenged without stale, and stands among the refused calls', async () => {
+  it('security 7: is challenged without stale and listed among the refused calls', async () => {
     for (const answer of [
       answerTo({ nonce: await nonceFor(), password: 'wrong' }),
       'Basic nonsense',
@@ -202,7 +202,7 @@ describe('a wrong answer', () => {
     ['another number', `sip:+4930999999@203.0.113.1`],
     ['another server alone', 'sip:203.0.113.2'],
     ['nothing at all', ''],
-  ])('security 22: is one made for %s', async (_, uri) => {
+  ])('security 22: includes an answer made for %s', async (_, uri) => {
     expect((await invite(answerTo({ nonce: await nonceFor(), uri }))).status).toBe(407);
   });
 
@@ -213,7 +213,7 @@ describe('a wrong answer', () => {
     ['an escaped user', 'sip:%2B4930123456@203.0.113.1'],
     ['no plus', 'sip:4930123456@203.0.113.1'],
     ['the server alone, as sipp does', 'sip:203.0.113.1:5060'],
-  ])('security 22: is not one made for the same number written with %s', async (_, uri) => {
+  ])('security 22: excludes an answer made for the same number written with %s', async (_, uri) => {
     expect((await invite(answerTo({ nonce: await nonceFor(), uri }))).status).toBe('route');
   });
 });

@@ -28,7 +28,7 @@ beforeEach(async () => {
   api.dispatch.reset();
   user = await api.createUser();
   agentId = await api.publishAgent(user);
-  // Inserted, not bought: rent is not what is counted here.
+  // Inserted instead of bought, because these tests do not count rent.
   managed = await number({});
 });
 afterAll(() => api.close());
@@ -83,7 +83,7 @@ const read = async (id: string) =>
 const sessions = () => api.context.models.sessions.countDocuments({ user_id: user.userId });
 
 describe('an outbound call', () => {
-  it('is queued: charged with the surcharge, placed on a worker, planned for the trunk, pending while it rings', async () => {
+  it('is pending while ringing: charged with the surcharge, on a worker, planned for the trunk', async () => {
     const { status, body } = await call({ metadata: { order: 7 }, dynamic_variables: { name: 'Bo' } });
     expect([status, body]).toEqual([
       201,
@@ -123,7 +123,7 @@ describe('an outbound call', () => {
     });
   });
 
-  it('of an imported number goes to its own trunk, with its headers under those of the call', async () => {
+  it('of an imported number uses its own trunk and headers; the call’s headers take precedence', async () => {
     const id = await imported();
     const sip_headers = { 'x-site': 'paris', 'User-to-User': 'abc' };
     expect((await call({ phone_number_id: id, to_number: '+870123456789', sip_headers })).status).toBe(201);
@@ -155,7 +155,7 @@ describe('an outbound call', () => {
     expect(JSON.stringify(body)).not.toContain('Via');
   });
 
-  it('is refused with its reason, in the documented order', async () => {
+  it('is refused with a reason, in the documented order', async () => {
     const wrong = { agent_id: 'nobody', phone_number_id: 'none', to_number: 'x' };
     expect(await refusal(wrong)).toEqual([404, 'agent_not_found']);
     const draft = (await api.request('POST', '/v1/agent/agents', { key: user.key, body: { name: 'Draft' } }))
@@ -207,7 +207,7 @@ describe('an outbound call', () => {
     expect(body.refusals).toContainEqual(expect.objectContaining(told));
   });
 
-  it('from managed numbers is refused beyond the calls of a minute, which all numbers of an account share; imported ones and other accounts go on', async () => {
+  it('from managed numbers is limited per minute and account; imported numbers are not', async () => {
     const numbers = [managed, await number({})];
     for (let placed = 0; placed < CALLS_PER_MINUTE; placed++)
       expect((await call({ phone_number_id: numbers[placed % 2] })).status).toBe(201);
@@ -231,7 +231,7 @@ describe('an outbound call', () => {
     ).toBe(201);
   });
 
-  it('of another team’s agent or number is as if there were none', async () => {
+  it('treats another team’s agent or number as missing', async () => {
     const mine = { agent_id: agentId, phone_number_id: managed };
     user = await api.createUser();
     expect(await refusal(mine)).toEqual([404, 'agent_not_found']);
@@ -241,14 +241,14 @@ describe('an outbound call', () => {
     ]);
   });
 
-  it('a number hosted here is not called from an imported one either', async () => {
+  it('cannot go from an imported number to a number hosted here either', async () => {
     expect(await refusal({ phone_number_id: await imported(), to_number: `+${next - 2}` })).toEqual([
       422,
       'self_call_blocked',
     ]);
   });
 
-  it('may override only what the agent allows, and must bring what it requires', async () => {
+  it('may override only what the agent allows, and must supply what it requires', async () => {
     expect((await call({ overrides: { first_message: 'Hi' } })).status).toBe(400);
     agentId = await api.publishAgent(user, {
       prompt: { system_prompt: 'Hi {{name}}' },
@@ -258,7 +258,7 @@ describe('an outbound call', () => {
     expect((await call({ dynamic_variables: { name: 'Bo' } })).status).toBe(201);
   });
 
-  it('no worker free is 503, none to be reached 502, and the charge is returned', async () => {
+  it('answers 503 without a free worker and 502 without a reachable one, and returns the charge', async () => {
     api.dispatch.room = 0;
     expect((await call()).status).toBe(503);
     api.dispatch.reset();
@@ -270,7 +270,7 @@ describe('an outbound call', () => {
     ).toEqual([]);
   });
 
-  it('ended while it rings is cancelled, not answered, free, and its worker is told', async () => {
+  it('is cancelled and free when ended while ringing, and its worker is notified', async () => {
     const id = (await call()).body.session_id;
     expect((await api.request('POST', `/v1/agent/sessions/${id}/end`, { key: user.key })).status).toBe(204);
     expect(await read(id)).toMatchObject({
@@ -283,7 +283,7 @@ describe('an outbound call', () => {
     expect(await api.balance(user.userId)).toBe(CREDIT);
   });
 
-  it('that nobody answered is free and unanalysed; the answer begins what is charged', async () => {
+  it('is free and unanalysed when unanswered; charging starts with the answer', async () => {
     const busy = (await call()).body.session_id;
     await api.report(busy, { type: 'dial', dial_status: 'busy', at: api.at(), sip_call_id: null });
     await api.report(busy, { type: 'ended', at: api.at(), end_reason: 'dial_failed' });
@@ -322,12 +322,12 @@ describe('an outbound call', () => {
 describe('an Idempotency-Key', () => {
   const keyed = (key: string, over: Record<string, unknown> = {}) => call(over, { 'idempotency-key': key });
 
-  it('with the same body stands for the call already placed, for 24 hours', async () => {
+  it('with the same body returns the call already placed, for 24 hours', async () => {
     const first = await keyed('k');
     const again = await keyed('k');
     expect([again.status, again.body]).toEqual([201, first.body]);
     expect([await sessions(), await api.balance(user.userId)]).toEqual([1, CREDIT - HOLD]);
-    // The key is the team's own.
+    // The key is scoped to the team.
     const { key } = user;
     user = await api.createUser();
     const other = { agent_id: await api.publishAgent(user), phone_number_id: await number({}) };
@@ -343,7 +343,7 @@ describe('an Idempotency-Key', () => {
     expect([status, body.reason]).toEqual([422, 'idempotency_key_reuse']);
   });
 
-  it('used twenty times at once places one call; the others learn its session or that it is in progress', async () => {
+  it('used twenty times at once places one call; others get its session or a conflict', async () => {
     const answers = await Promise.all(Array.from({ length: 20 }, () => keyed('k')));
     const placed = answers.filter(({ status }) => status === 201);
     expect(new Set(placed.map(({ body }) => body.session_id)).size).toBe(1);
@@ -352,15 +352,15 @@ describe('an Idempotency-Key', () => {
     expect([await sessions(), api.dispatch.plans.length]).toEqual([1, 1]);
   });
 
-  it('of a refused attempt is free again', async () => {
+  it('of a refused attempt can be used again', async () => {
     api.dispatch.room = 0;
     expect((await keyed('k')).status).toBe(503);
     api.dispatch.reset();
     expect((await keyed('k', { to_number: '+14155550124' })).status).toBe(201);
   });
 
-  describe('whose attempt died', () => {
-    /** Leaves the key as a crash would, `session` as far as it had come. */
+  describe('whose attempt crashed', () => {
+    /** Leaves the key as a crash would; `session` sets how far the call had got. */
     async function crashed(session: Record<string, unknown> | null): Promise<string> {
       const id = (await keyed('k')).body.session_id;
       const { idempotencyKeys, sessions: stored } = api.context.models;
@@ -372,7 +372,7 @@ describe('an Idempotency-Key', () => {
       return id;
     }
 
-    it('after the call was placed is that call', async () => {
+    it('after the call was placed returns that call', async () => {
       const id = await crashed(null);
       expect((await keyed('k')).body.session_id).toBe(id);
       expect(await sessions()).toBe(1);
@@ -381,7 +381,7 @@ describe('an Idempotency-Key', () => {
     it.each([
       ['before the charge was confirmed', { status: 'creating', 'billing.state': 'hold_due', worker: null }],
       ['before a worker took it', { worker: null }],
-    ])('%s gives that up, returns its charge and places the call', async (_name, session) => {
+    ])('%s drops that attempt, returns its charge and places the call', async (_name, session) => {
       const id = await crashed(session);
       const { status, body } = await keyed('k');
       expect([status, body.session_id === id]).toEqual([201, false]);
@@ -399,7 +399,7 @@ describe('an Idempotency-Key', () => {
 });
 
 describe('SIP_TRUNK_URI', () => {
-  it('without it a call of a managed number ends failed, told once, and costs nothing', async () => {
+  it('is needed by managed numbers: without it a call fails, is reported once and costs nothing', async () => {
     const receiver: WebhookReceiver = await openWebhookReceiver();
     const bare = await openTestCalls();
     try {

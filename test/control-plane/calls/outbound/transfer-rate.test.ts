@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => api.close());
 
 let next = 15_550_150_000;
-/** An account with an agent and a number bought here. */
+/** An account with an agent and a managed number. */
 async function account() {
   const user = await api.createUser();
   const agentId = await api.publishAgent(user);
@@ -50,7 +50,7 @@ const call = ({
 const transfer = (session_id: string, token = api.context.credentials.workerToken) =>
   api.request('POST', '/internal/transfers', { key: token, body: { session_id } });
 
-it('security 4: transfers from numbers bought here and calls from them share OUTBOUND_CALLS_PER_MINUTE of their account', async () => {
+it('security 4: transfers from and calls by managed numbers share OUTBOUND_CALLS_PER_MINUTE', async () => {
   const ours = await account();
   const { session_id: id } = (await call(ours)).body;
   expect((await transfer(id)).body).toEqual({ is_allowed: true });
@@ -64,10 +64,10 @@ it('security 4: transfers from numbers bought here and calls from them share OUT
   expect((await transfer(id)).body).toEqual({ is_allowed: true });
 });
 
-it('a session that is gone transfers nobody', async () => {
+it('a missing session may not transfer', async () => {
   expect((await transfer('none')).body).toEqual({ is_allowed: false });
 });
 
-it('nobody but a worker may ask', async () => {
+it('only a worker may ask', async () => {
   expect((await transfer('none', (await account()).user.key)).status).toBe(401);
 });

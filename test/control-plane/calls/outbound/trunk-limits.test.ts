@@ -64,7 +64,7 @@ const called = async (numberId: string) => (await call(numberId)).status;
 const end = (sessionId: string) =>
   api.context.models.sessions.updateOne({ _id: sessionId }, { $set: { status: 'completed' } });
 
-/** Calls of which none is placed before each is refused or about to be. */
+/** Places calls at once: none proceeds until each is refused or about to be placed. */
 async function inOneMoment(numberId: string, count: number): Promise<number[]> {
   const all = Promise.withResolvers<void>();
   let decided = 0;
@@ -87,7 +87,7 @@ async function inOneMoment(numberId: string, count: number): Promise<number[]> {
 }
 
 describe('numbers that share a trunk, one with a limit and one without', () => {
-  it('calls of the one without count, those that ran before anybody counted too', async () => {
+  it('calls of the unlimited number count, including those placed before the limit counted', async () => {
     const [limited, free] = [await number('pbx.example.com'), await number('pbx.example.com')];
     await limit(limited, 3);
     expect([await called(free), await called(free)]).toEqual([201, 201]);
@@ -96,7 +96,7 @@ describe('numbers that share a trunk, one with a limit and one without', () => {
     expect(await called(limited)).toBe(429);
   });
 
-  it('of calls placed in the same moment no more pass than the calls of the one without leave', async () => {
+  it('calls placed at once get only the places that the unlimited number leaves', async () => {
     const [limited, free] = [await number('pbx.example.com'), await number('pbx.example.com')];
     await limit(limited, 3);
     await end((await call(limited)).body.session_id);
@@ -105,7 +105,7 @@ describe('numbers that share a trunk, one with a limit and one without', () => {
     expect(placed.sort()).toEqual([201, 429, 429]);
   });
 
-  it('the one without is never refused, and each of its calls takes a place', async () => {
+  it('the unlimited number is never refused, and each of its calls takes a place', async () => {
     const [limited, free] = [await number('pbx.example.com'), await number('pbx.example.com')];
     await limit(limited, 2);
     expect(await called(limited)).toBe(201);
@@ -119,7 +119,7 @@ describe('numbers that share a trunk, one with a limit and one without', () => {
     expect(await called(limited)).toBe(201);
   });
 
-  it('a call of the one without that finds no worker takes no place', async () => {
+  it('a call of the unlimited number without a free worker takes no place', async () => {
     const [limited, free] = [await number('pbx.example.com'), await number('pbx.example.com')];
     await limit(limited, 2);
     expect(await called(limited)).toBe(201);
@@ -129,7 +129,7 @@ describe('numbers that share a trunk, one with a limit and one without', () => {
     expect(await called(limited)).toBe(201);
   });
 
-  it('the calls of a number over the trunk it was imported with anew do not count for the one it had', async () => {
+  it('calls of a number imported again with another trunk do not count for its old trunk', async () => {
     const limited = await number('first.example.com');
     await number('first.example.com', { phone_number: '+15550169999', status: 'released' });
     const moved = await number('second.example.com', { phone_number: '+15550169999' });

@@ -25,14 +25,14 @@ describe('a session’s time zone', () => {
     expect(sessionTimezone(sources)).toBe(zone);
   });
 
-  it('today is the date there', () => {
+  it('today is the local date in that zone', () => {
     expect([dateIn('Asia/Tokyo', Date.UTC(2026, 0, 1, 16)), dateIn('UTC', Date.UTC(2026, 0, 1, 16))]).toEqual(
       ['2026-01-02', '2026-01-01'],
     );
   });
 });
 
-describe('a number read out', () => {
+describe('a number in spoken form', () => {
   it.each([
     ['+14155550123', '+1; 4 1 5; 5 5 5; 0 1 2 3'],
     ['anonymous', ''],
@@ -43,7 +43,7 @@ describe('a number read out', () => {
 });
 
 describe('the variables of an init webhook’s answer', () => {
-  it('at most 500 entries and 1 MiB are read, and a bad entry is dropped alone', () => {
+  it('are read up to 500 entries and 1 MiB; an invalid entry is dropped alone', () => {
     const many = Object.fromEntries(Array.from({ length: 600 }, (_, index) => [`v${index}`, index]));
     expect(Object.keys(readVariables({ dynamic_variables: many })).length).toBe(500);
     const large = Object.fromEntries(

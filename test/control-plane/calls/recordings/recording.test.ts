@@ -27,14 +27,17 @@ async function call(body: Record<string, unknown> = {}): Promise<string> {
 
 const end = (id: string) => api.report(id, { type: 'ended', at: api.at(), end_reason: 'user_hangup' });
 
-/** `count` samples of one value, 16-bit little-endian. */
+/** `count` 16-bit little-endian samples of one value. */
 function pcm(value: number, count: number): Buffer {
   const bytes = Buffer.alloc(count * 2);
   for (let index = 0; index < count; index++) bytes.writeInt16LE(value, index * 2);
   return bytes;
 }
 
-/** Sends pieces as a worker does; `refused` where one of them is, or the status that refuses the request. */
+/**
+ * Uploads pieces as a worker does; `refused` if one of them is refused, or the status that refuses the
+ * request.
+ */
 async function put(
   uploads: readonly Upload[],
   token = api.context.credentials.workerToken,
@@ -89,7 +92,7 @@ async function download(url: string, range?: string) {
 }
 
 describe('a recording', () => {
-  it('is processing while the call lasts, then one signed address per speaker, gaps silent', async () => {
+  it('is processing during the call, then one signed address per speaker with silent gaps', async () => {
     const id = await call();
     expect((await recording(id)).body).toMatchObject({ status: 404, message: 'Recording not found' });
     expect(await putSegment(id, { track: 'user', segment: 0, startMs: 0, bytes: pcm(1, 800) })).toBe(
@@ -134,7 +137,7 @@ describe('a recording', () => {
     expect([0, 799, 800, 1_599, 1_600, 7_999, 8_000, 8_799].map(sample)).toEqual([1, 1, 2, 2, 0, 0, 3, 3]);
   });
 
-  it('is processing until all has come that its worker said it had recorded, or no longer can', async () => {
+  it('is processing until all announced segments have arrived or no longer can', async () => {
     const id = await call();
     const track = {
       role: 'user' as const,
@@ -156,7 +159,7 @@ describe('a recording', () => {
       status: 'complete',
       tracks: [{ role: 'user', status: 'complete', duration_ms: 200 }],
     });
-    // Whoever analyses the call afterwards has an epoch of their own, and recorded nothing.
+    // A worker that analyses the call afterwards has an epoch of its own and records nothing.
     await api.context.models.sessions.updateOne({ _id: id }, { $inc: { epoch: 1 } });
     expect((await recording(id)).body).toMatchObject({ status: 'complete' });
 
@@ -168,7 +171,7 @@ describe('a recording', () => {
     expect((await recording(cut)).body).toMatchObject({ status: 'complete', tracks: [{ duration_ms: 100 }] });
   });
 
-  it('of a call that was taken over keeps to the call’s clock: what the dead worker took with it is silence, at the start as in the middle', async () => {
+  it('of a failed-over call keeps the call’s clock: the dead worker’s missing audio is silence', async () => {
     const [early, late] = [await call(), await call()];
     await putSegment(late, { track: 'user', segment: 0, startMs: 3, bytes: pcm(1, 40_000) });
     await api.sink.workerDead('worker-1', new Date(api.clock.wallTime()));
@@ -198,7 +201,7 @@ describe('a recording', () => {
     }
   });
 
-  it('answers ranges as RFC 9110 has them', async () => {
+  it('answers ranges per RFC 9110', async () => {
     const id = await call();
     await putSegment(id, { track: 'user', segment: 0, startMs: 0, bytes: pcm(258, 100) });
     await putSegment(id, { track: 'user', segment: 1, startMs: 500, bytes: pcm(772, 100) });
@@ -224,7 +227,7 @@ describe('a recording', () => {
     expect(parseRange('bytes=1-2,4-5', 10)).toBeNull();
   });
 
-  it('an address that is altered, or too old, leads nowhere', async () => {
+  it('refuses an altered or expired address', async () => {
     const id = await call();
     await putSegment(id, { track: 'user', segment: 0, startMs: 0, bytes: pcm(1, 10) });
     await putSegment(id, { track: 'agent', segment: 0, startMs: 0, bytes: pcm(1, 10) });
@@ -242,7 +245,7 @@ describe('a recording', () => {
     expect((await download(url)).status).toBe(404);
   });
 
-  it('lies sealed, is written by workers of the session only, and not at all where the session wants none', async () => {
+  it('is sealed, written only by the session’s workers, and not at all if disabled', async () => {
     const [id, silent] = [await call(), await call({ record_audio: false })];
     expect(await putSegment(id, { track: 'user', segment: 0, startMs: 0, bytes: pcm(21_845, 100) })).toBe(
       'stored',
@@ -264,7 +267,7 @@ describe('a recording', () => {
     expect(await put([chunkOf(id, 0, 'x')], user.key)).toBe(401);
   });
 
-  it('comes in one request with those of other calls, none of which hinders another', async () => {
+  it('can arrive in one request with those of other calls, without affecting each other', async () => {
     const [first, second] = [await call(), await call()];
     const piece = { track: 'user', segment: 0, startMs: 0, bytes: pcm(1, 10) };
     const uploads = [
@@ -281,7 +284,7 @@ describe('a recording', () => {
     ).toEqual([1, 2]);
   });
 
-  it('of another team is not there', async () => {
+  it('of another team is missing', async () => {
     const id = await call();
     await putSegment(id, { track: 'user', segment: 0, startMs: 0, bytes: pcm(1, 10) });
     const stranger = await api.createUser();
@@ -291,7 +294,7 @@ describe('a recording', () => {
 });
 
 describe('a flight log', () => {
-  it('is kept in order and read by its owner only', async () => {
+  it('is kept in order and readable by its owner only', async () => {
     const id = await call();
     for (const [index, text] of [
       [1, 'two'],
@@ -312,7 +315,7 @@ describe('a flight log', () => {
     ).toBe(404);
   });
 
-  it('is run again with other settings by a worker once the call is over', async () => {
+  it('can be replayed with other settings by a worker once the call is over', async () => {
     const id = await call();
     const replay = (conversation: object) =>
       api.request('POST', `/v1/agent/sessions/${id}/replay`, { key: user.key, body: { conversation } });
@@ -347,7 +350,7 @@ describe('a flight log', () => {
     expect(nothing.status).toBe(404);
   });
 
-  it('raw bytes are a body nowhere else', async () => {
+  it('raw bytes are not accepted as a body on other routes', async () => {
     const response = await api.app.inject({
       method: 'POST',
       url: '/v1/agent/sessions',
@@ -358,8 +361,8 @@ describe('a flight log', () => {
   });
 });
 
-describe('a track laid out', () => {
-  it('joins segments whose starts were rounded, keeps order where they overlap, and takes another rate to its own', async () => {
+describe('a track layout', () => {
+  it('joins segments with rounded starts, keeps the order of overlaps, and resamples other rates', async () => {
     const at = (index: number, startMs: number, rateHz: number, samples: number) => ({
       role: 'user' as const,
       epoch: 1,

@@ -14,7 +14,7 @@ const createPublicly = (
   headers: Record<string, string> = { origin: ORIGIN },
 ) => api.request('POST', '/v1/agent/sessions', { body, headers });
 
-/** One API for the tests of a group; each has a user of its own and clock minutes nobody has counted in. */
+/** One API for the tests of a group; each test has its own user and fresh clock minutes. */
 function withApi(environment: Record<string, string> = {}): void {
   beforeAll(async () => {
     api = await openTestCalls(environment);
@@ -30,7 +30,7 @@ function withApi(environment: Record<string, string> = {}): void {
 describe('a session created with a key', () => {
   withApi();
 
-  it('is charged its first minute, placed, planned and answered with what a client needs', async () => {
+  it('is charged its first minute, placed and planned, and gets all a client needs', async () => {
     const agentId = await api.publishAgent(user, { prompt: { system_prompt: 'Help {{name}}.' } });
     const { status, body, headers } = await create({
       agent_id: agentId,
@@ -83,7 +83,7 @@ describe('a session created with a key', () => {
     expect(detail.body).not.toHaveProperty('end_user_id');
   });
 
-  it('overrides reach the plan when the agent allows them', async () => {
+  it('overrides reach the plan if the agent allows them', async () => {
     const agentId = await api.publishAgent(
       user,
       {},
@@ -136,7 +136,7 @@ describe('a session created with a key', () => {
     expect(text).not.toContain('xxxx');
   });
 
-  it('on_missing reject is a 422 while a required variable has no value', async () => {
+  it('on_missing reject is a 422 when a required variable has no value', async () => {
     const agentId = await api.publishAgent(user, {
       prompt: { system_prompt: 'Help {{name}} at {{system.today}}.' },
       variables: { on_missing: 'reject' },
@@ -146,7 +146,7 @@ describe('a session created with a key', () => {
     expect(await api.balance(user.userId)).toBe(994 * CENT);
   });
 
-  it('an agent of another team looks like a missing one', async () => {
+  it('another team’s agent is treated as missing', async () => {
     const stranger = await api.createUser();
     const agentId = await api.publishAgent(stranger);
     const foreign = await create({ agent_id: agentId });
@@ -154,7 +154,7 @@ describe('a session created with a key', () => {
     expect([foreign.status, foreign.text]).toEqual([404, missing.text]);
   });
 
-  it('an agent that was never published is a 409', async () => {
+  it('an unpublished agent is a 409', async () => {
     const { body: agent } = await api.request('POST', '/v1/agent/agents', {
       key: user.key,
       body: { name: 'Draft' },
@@ -163,7 +163,7 @@ describe('a session created with a key', () => {
     expect([refused.status, refused.body.message]).toEqual([409, 'Agent has no published version']);
   });
 
-  it('a malformed Authorization is a bare 401, wrong JSON a 400, no body a bare 415', async () => {
+  it('a malformed Authorization is a bare 401, invalid JSON a 400, no body a bare 415', async () => {
     const malformed = await api.request('POST', '/v1/agent/sessions', {
       headers: { authorization: 'Basic x' },
       body: {},
@@ -178,13 +178,13 @@ describe('a session created with a key', () => {
     expect([bare.status, bare.text]).toEqual([415, '']);
   });
 
-  it('without beta access is a 403 before anything else is looked at', async () => {
+  it('without beta access is a 403 before any other check', async () => {
     const outsider = await api.createUser({ beta_access: false });
     const refused = await api.request('POST', '/v1/agent/sessions', { key: outsider.key, raw: '{' });
     expect([refused.status, refused.body.message]).toEqual([403, expect.stringContaining('private beta')]);
   });
 
-  it('without a free worker it is a 503, with one out of reach a 502, and nothing stays charged', async () => {
+  it('no free worker is a 503, an unreachable one a 502, and the charge is returned', async () => {
     const agentId = await api.publishAgent(user);
     api.dispatch.room = 0;
     expect((await create({ agent_id: agentId })).status).toBe(503);
@@ -201,12 +201,12 @@ describe('a session created with a key', () => {
 describe('credit', () => {
   withApi();
 
-  /** A new user who has this much. */
+  /** Creates a new user with this credit. */
   async function withCredit(amount: string): Promise<void> {
     user = await api.createUser({ credit: amount });
   }
 
-  it('a session is a 402 when the credit does not cover its first minute, and leaves nothing behind', async () => {
+  it('a session whose first minute exceeds the credit is a 402 and leaves no record', async () => {
     await withCredit('0.10');
     const agentId = await api.publishAgent(user);
     expect((await create({ agent_id: agentId })).status).toBe(201);
@@ -216,7 +216,7 @@ describe('credit', () => {
     expect(await api.context.models.sessions.countDocuments({ user_id: user.userId })).toBe(1);
   });
 
-  it('a hundred sessions at once against credit for fifty: exactly fifty', async () => {
+  it('exactly fifty of a hundred concurrent sessions pass when the credit covers fifty', async () => {
     await withCredit('3.00');
     const agentId = await api.publishAgent(user);
     const answers = await Promise.all(Array.from({ length: 100 }, () => create({ agent_id: agentId })));
@@ -232,7 +232,7 @@ describe('credit', () => {
 describe('with prices of 0', () => {
   withApi({ STARTING_CREDIT: '0', PRICE_CALL_PER_MINUTE: '0', PRICE_PHONE_PER_MINUTE: '0' });
 
-  it('nothing is refused', async () => {
+  it('no session is refused for credit', async () => {
     const agentId = await api.publishAgent(user);
     expect((await create({ agent_id: agentId })).status).toBe(201);
     expect(await api.balance(user.userId)).toBe(0);
@@ -247,7 +247,7 @@ describe('a session created by a public page', () => {
   };
   withApi({ PUBLIC_RATE_PER_AGENT: '3', PUBLIC_RATE_PER_IP: '2' });
 
-  it('needs no key where the agent is public and the origin allowed; its owner pays', async () => {
+  it('needs no key for a public agent and an allowed origin; the owner pays', async () => {
     const agentId = await api.publishAgent(user, {}, PUBLIC);
     const { status, body } = await createPublicly(
       { agent_id: agentId, overrides: { language: 'de' } },
@@ -259,7 +259,7 @@ describe('a session created by a public page', () => {
     expect(detail.body.source).toBe('public');
   });
 
-  it('is refused in the documented order, and every refusal can be read by a page', async () => {
+  it('is refused in the documented order, and a page can read every refusal', async () => {
     const closed = await api.publishAgent(user);
     const open = await api.publishAgent(user, {}, PUBLIC);
     const answers = [
@@ -288,7 +288,7 @@ describe('a session created by a public page', () => {
     expect(answers.some((answer) => 'access-control-allow-credentials' in answer.headers)).toBe(false);
   });
 
-  it('is limited per client and per agent in clock minutes; every attempt that passes the origin check counts', async () => {
+  it('is limited per client and agent in clock minutes, counting attempts from allowed origins', async () => {
     const agentId = await api.publishAgent(user, {}, PUBLIC);
     const statuses = [
       (await createPublicly({ agent_id: agentId })).status,
@@ -301,7 +301,7 @@ describe('a session created by a public page', () => {
     expect((await createPublicly({ agent_id: agentId })).status).toBe(201);
   });
 
-  it('an owner out of credit is "Agent is unavailable"', async () => {
+  it('is "Agent is unavailable" when the owner is out of credit', async () => {
     const agentId = await api.publishAgent(user, {}, PUBLIC);
     await api.context.ledger.post({
       userId: user.userId,
@@ -332,7 +332,7 @@ describe('a session created by a public page', () => {
 describe('connecting to a session', () => {
   withApi();
 
-  it('the offer goes to the session’s worker with the token, again to replace the connection, and never after the end', async () => {
+  it('sends the offer with the token to its worker, also to reconnect, but never after the end', async () => {
     const { body } = await create({ agent_id: await api.publishAgent(user) });
     const url = new URL(body.webrtc_url).pathname;
     const offer = (token: string, sdp: string) =>
@@ -368,7 +368,7 @@ describe('connecting to a session', () => {
     expect(api.dispatch.sdpOffers).toEqual(['one', 'two']);
   });
 
-  it('a token does not outlive the join deadline', async () => {
+  it('a token expires with the join deadline', async () => {
     const { body } = await create({ agent_id: await api.publishAgent(user) });
     await api.clock.advance(60_000);
     const late = await api.request('POST', new URL(body.webrtc_url).pathname, {

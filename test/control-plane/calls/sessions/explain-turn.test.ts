@@ -32,14 +32,14 @@ const tool = (latency_ms: number, created_at: string, turn_id = 3): SessionItem 
 });
 
 describe('a turn is explained by its longest part', () => {
-  it('the wait for the caller, with what made it so long', () => {
+  it('names the wait for the caller and the reason for its length', () => {
     expect(explain({})).toBe('waited 550 ms for the caller to go on: no sign that more was to come');
     expect(explain({ endpoint_ms: 1_375, total_ms: 1_605, endpoint_rule: 'half_number' })).toBe(
       'waited 1,375 ms for the caller to go on: half a number',
     );
   });
 
-  it('the recogniser, the model, the voice or the line', () => {
+  it('names the recogniser, the model, the voice or the line', () => {
     expect(explain({ transcript_ms: 900 })).toBe('the recogniser’s last words took 900 ms');
     expect(explain({ first_token_ms: 3_412.4 })).toBe('the model’s first word took 3,412 ms');
     expect(explain({ first_sentence_ms: 700 })).toBe('the model’s first sentence took 700 ms');
@@ -47,7 +47,7 @@ describe('a turn is explained by its longest part', () => {
     expect(explain({ playout_ms: 800 })).toBe('the way to the line took 800 ms');
   });
 
-  it('and by what ran for it or failed in it before its first sound, in this turn and long enough to matter', () => {
+  it('adds what ran or failed before the turn’s first sound, if it took long enough to matter', () => {
     const failed: SessionItem = {
       type: 'llm.endpoint_error',
       message: 'overloaded',

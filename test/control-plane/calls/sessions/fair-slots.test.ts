@@ -34,7 +34,7 @@ const statuses = (answers: readonly { readonly status: number }[]) =>
   answers.map(({ status }) => status).toSorted();
 
 describe('the last tenth of the worker slots', () => {
-  it('security 5: is not for the account that holds the others, however many it asks for at once', async () => {
+  it('security 5: is closed to the account that holds the rest, however many it requests at once', async () => {
     const answers = await create(greedy, 40);
     expect(statuses(answers)).toEqual([
       ...Array(CAPACITY - LAST_TENTH).fill(201),
@@ -45,10 +45,7 @@ describe('the last tenth of the worker slots', () => {
     expect(statuses(await create(modest, 4))).toEqual([201, 201, 201, 503]);
   });
 
-  /**
-   * How many sessions are read meanwhile, but for the new one itself, and what is counted in an index
-   * instead.
-   */
+  /** Counts the sessions read meanwhile, except the new one, and the counts served from an index. */
   async function watched(work: () => Promise<unknown>) {
     const { collection } = api.context.models.sessions;
     const spies = [
@@ -69,7 +66,7 @@ describe('the last tenth of the worker slots', () => {
     return { read, counted };
   }
 
-  it('security 5: is refused again and again for one reading of the sessions a second; what an account holds is counted in an index', async () => {
+  it('security 5: is refused repeatedly with one read of sessions a second and counts from an index', async () => {
     await create(greedy, CAPACITY - LAST_TENTH);
     await api.clock.advance(11_000);
     const agent_id = await api.publishAgent(greedy);
@@ -93,7 +90,7 @@ describe('the last tenth of the worker slots', () => {
     expect([await sessions.countDocuments(), await ledger.countDocuments()]).toEqual(before);
   });
 
-  it('security 5: costs an account that holds none no count of the others', async () => {
+  it('security 5: is given to an account that holds none without counting the others', async () => {
     await create(greedy, CAPACITY - LAST_TENTH);
     const accounts = [
       vi.spyOn(api.context.models.users, 'countDocuments'),
@@ -113,11 +110,11 @@ describe('the last tenth of the worker slots', () => {
       (await api.request('POST', '/v1/agent/sessions', { key: greedy.key, body: { agent_id } })).status;
     await create(greedy, 13);
     await create(modest, 14);
-    // It may have as many as the other has, and no more.
+    // It may hold as many as the other account, and no more.
     expect([await ask(), await ask()]).toEqual([201, 429]);
   });
 
-  it('a full product says when to ask again', async () => {
+  it('a refusal for lack of capacity says when to retry', async () => {
     api.dispatch.room = 0;
     const [refused] = await create(modest, 1);
     expect([refused?.status, refused?.headers['retry-after']]).toEqual([503, '10']);

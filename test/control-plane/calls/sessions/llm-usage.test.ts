@@ -13,7 +13,7 @@ const run = (over: Partial<ModelUsage> = {}): ModelUsage => ({
 });
 
 describe('llm_usage', () => {
-  it('adds up the runs of a turn at list price, cached input apart', () => {
+  it('sums the runs of a turn at list price, with cached input apart', () => {
     const [first, ...others] = usageByTurn([run({ cached_input_tokens: 600 }), run({ input_tokens: 500 })]);
     expect(others).toEqual([]);
     expect(turnUsage.parse(first)).toEqual({
@@ -51,7 +51,7 @@ describe('llm_usage', () => {
     });
   });
 
-  it('speculation that was thrown away is told apart and costs the turn nothing', () => {
+  it('reports discarded speculation apart, at no cost to the turn', () => {
     const [only] = usageByTurn([
       run(),
       run({
@@ -69,7 +69,7 @@ describe('llm_usage', () => {
     });
   });
 
-  it('a model without a list price has tokens and no cost; one that tells nothing is unavailable', () => {
+  it('has tokens but no cost without a list price, and is unavailable without token counts', () => {
     const [priceless] = usageByTurn([run({ model: 'custom' })]);
     expect(priceless).toMatchObject({
       cost_usd: null,
@@ -80,7 +80,7 @@ describe('llm_usage', () => {
     expect(mute).toMatchObject({ cost_usd: null, status: 'unavailable', usage_complete: false, tokens: [] });
   });
 
-  it('turns come in their order, runs of no turn first', () => {
+  it('lists turns in order, and runs without a turn first', () => {
     expect(
       usageByTurn([run({ turn_id: 2 }), run({ turn_id: null }), run()]).map(({ turn_id }) => turn_id),
     ).toEqual([null, 1, 2]);

@@ -11,7 +11,7 @@ let api: TestCalls;
 let user: TestUser;
 let sessionId: string;
 
-/** A session somebody is connected to. */
+/** Starts a session with a connected participant. */
 async function startSession(): Promise<string> {
   const agentId = await api.publishAgent(user);
   const { body } = await api.request('POST', '/v1/agent/sessions', {
@@ -42,7 +42,7 @@ describe('colleagues in calls, without LiveKit', () => {
   });
   afterAll(() => api.close());
 
-  it('a colleague gets an address and a token of their own, with which their browser is connected by the session’s worker', async () => {
+  it('get an address and token of their own, with which the session’s worker connects their browser', async () => {
     const { status, body } = await join({ name: 'Ann', mode: 'take_over' });
     expect(status).toBe(201);
     expect(body).toMatchObject({
@@ -65,7 +65,7 @@ describe('colleagues in calls, without LiveKit', () => {
     ]);
   });
 
-  it('takes no other token, nor one of another colleague or after they were sent away', async () => {
+  it('need their own token, which becomes invalid when they are removed', async () => {
     const [ann, bob] = [(await join()).body, (await join()).body];
     expect((await offer(ann.participant_id, bob.token)).status).toBe(401);
     expect((await offer('nobody', ann.token)).status).toBe(401);
@@ -74,7 +74,7 @@ describe('colleagues in calls, without LiveKit', () => {
     expect((await offer(bob.participant_id, bob.token)).status).toBe(200);
   });
 
-  it('a token opens the call it was given for and no other, of the same team or another, and nobody is shown it', async () => {
+  it('have a token that opens only its own call and is never shown again', async () => {
     const { participant_id: id, token } = (await join()).body;
     const theirs = sessionId;
     for (const owner of [user, await api.createUser()]) {
@@ -89,7 +89,7 @@ describe('colleagues in calls, without LiveKit', () => {
     expect(api.dispatch.joined.map(({ key }) => key.sessionId)).toEqual([theirs]);
   });
 
-  it('takes the call over and hands it back, and does what it did last when the browser comes back', async () => {
+  it('take the call over and hand it back, and keep their last mode when the browser reconnects', async () => {
     const { participant_id: id, token } = (await join()).body;
     const change = (mode: string) => api.request('PATCH', path(id), { key: user.key, body: { mode } });
     const taken = await change('take_over');
@@ -110,17 +110,17 @@ describe('colleagues in calls, without LiveKit', () => {
       'The agent cannot leave this call now: it is being transferred or ending; try again',
     ],
     ['not_found', 404, 'Not found'],
-  ] as const)('%s is told as %i', async (code, status, message) => {
+  ] as const)('%s is answered with %i', async (code, status, message) => {
     const { participant_id: id } = (await join()).body;
     api.dispatch.refusal = code;
     const refused = await api.request('PATCH', path(id), { key: user.key, body: { mode: 'take_over' } });
     expect([refused.status, refused.body.message]).toEqual([status, message]);
-    // Who has gone may be sent away all the same.
+    // A participant who has already left can still be removed.
     if (code === 'not_found')
       expect((await api.request('DELETE', path(id), { key: user.key })).status).toBe(204);
   });
 
-  it('is for the session’s team, and for calls somebody is in', async () => {
+  it('may join only calls in progress of their own team', async () => {
     const stranger = await api.createUser();
     expect((await join({}, stranger.key)).status).toBe(404);
     const { participant_id: id, token } = (await join()).body;
@@ -140,7 +140,7 @@ describe('colleagues in calls, without LiveKit', () => {
     expect((await join()).body.message).toBe('Nobody is connected to this session yet');
   });
 
-  it('and what they do stands in the session, their words under a role of their own', async () => {
+  it('have their actions recorded in the session, and their words under a role of their own', async () => {
     const created_at = api.at();
     const event = {
       type: 'participant',
@@ -189,7 +189,7 @@ describe('colleagues in calls, with LiveKit', () => {
   });
   const roomOf = (id: string) => `${sessionId}.${id}`;
 
-  it('a colleague gets a token to a room of their own, which the worker joins and which goes with the session', async () => {
+  it('get a token to a room of their own, which the worker joins and which closes with the session', async () => {
     const { body } = await join({ name: 'Ann' });
     const { participant_id: id } = body;
     expect(body).toEqual({
@@ -210,20 +210,20 @@ describe('colleagues in calls, with LiveKit', () => {
     expect([...livekit.rooms.keys()]).toEqual([]);
   });
 
-  it('who is sent away takes the room along', async () => {
+  it('have their room closed when they are removed', async () => {
     const { participant_id: id } = (await join()).body;
     await api.request('DELETE', path(id), { key: user.key });
     expect([...livekit.rooms.keys()]).toEqual([sessionId]);
     expect(api.dispatch.changed).toMatchObject([{ participantId: id, change: 'leave' }]);
   });
 
-  it('a worker that cannot be reached leaves no room behind', async () => {
+  it('get no room when the worker cannot be reached', async () => {
     api.dispatch.unreachable = 'gateway_unreachable';
     expect((await join()).status).toBe(502);
     expect([...livekit.rooms.keys()]).toEqual([sessionId]);
   });
 
-  it('a room that outlived its session is closed by the chore', async () => {
+  it('a room that outlives its session is closed by the room keeper', async () => {
     const { participant_id: id } = (await join()).body;
     await end();
     livekit.rooms.set(roomOf(id), []);

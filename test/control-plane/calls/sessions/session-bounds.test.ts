@@ -21,7 +21,7 @@ const create = (extra: object) =>
   api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id: agentId, ...extra } });
 const entries = (count: number, value: unknown) =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`v${index}`, value]));
-/** An object whose JSON is exactly so many bytes. */
+/** An object whose JSON is exactly this many bytes. */
 const jsonOf = (bytes: number) => ({ a: 'x'.repeat(bytes - '{"a":""}'.length) });
 
 describe('the bounds of a session request', () => {
@@ -82,7 +82,7 @@ describe('the bounds of a session request', () => {
   });
 });
 
-it('the sessions of a deleted agent are kept', async () => {
+it('sessions of a deleted agent are kept', async () => {
   const id = await api.publishAgent(user);
   const { session_id } = (
     await api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id: id } })

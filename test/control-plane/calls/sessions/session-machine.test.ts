@@ -26,7 +26,7 @@ function session(over: Partial<SessionFacts> = {}): SessionFacts {
 const pending = session({ status: 'pending', billing: { ...session().billing, state: 'held' } });
 const active = { ...pending, status: 'active' as const, started_at: at(10) };
 
-/** Applies events one after another; those that change nothing are passed over. */
+/** Applies events in order and skips those that change nothing. */
 function run(
   start: SessionFacts,
   events: readonly SessionEvent[],
@@ -37,7 +37,7 @@ function run(
 
 const isOver = ({ status }: SessionFacts) => status === 'completed' || status === 'failed';
 
-/** Every change the events make, one after another, with the session as it then is. */
+/** Each change the events make, in order, with the resulting session. */
 function history(start: SessionFacts, events: readonly SessionEvent[]) {
   const lives: { event: string; session: SessionFacts; told: readonly string[] }[] = [];
   for (const event of events) {
@@ -110,12 +110,12 @@ describe('the session machine', () => {
     ['web', 0, 60_000],
     ['web', 90, -30_000],
     ['web', 61, -1_000],
-  ])('charging: %s call of %d s is due %d micro-dollars of its hold', (_, seconds, due) => {
+  ])('charging: a %s call of %d s settles with %d micro-dollars', (_, seconds, due) => {
     const { session: ended } = run(active, [{ type: 'ended', at: at(10 + seconds), reason: 'user_hangup' }]);
     expect([ended.billing.state, ended.billing.due]).toEqual(['settle_due', due]);
   });
 
-  it('charging: duration rounds up to the second', () => {
+  it('charging: the duration is rounded up to the second', () => {
     const change = step(active, {
       type: 'ended',
       at: new Date(at(10).getTime() + 29_001),
@@ -124,18 +124,18 @@ describe('the session machine', () => {
     expect(change?.set).toMatchObject({ duration_seconds: 30, billing: { due: 30_000 } });
   });
 
-  it('charging: one that never connects gets it all back and is told to nobody', () => {
+  it('charging: a session that never connects gets a full refund and no event', () => {
     const change = step(pending, { type: 'ended', at: at(60), reason: 'room_join_timeout' });
     expect(change).toMatchObject({
       set: { status: 'failed', end_reason: 'room_join_timeout', billing: { due: PRICE } },
       events: [],
     });
-    // The report that somebody is there was a moment ahead of the deadline.
+    // The joined report arrived just before the deadline.
     for (const reason of ['room_join_timeout', 'agent_join_timeout'] as const)
       expect(step(active, { type: 'ended', at: at(60), reason })).toBeNull();
   });
 
-  it('a session nobody joined ends for a reason of its own, whatever the worker called it', () => {
+  it('an unjoined session has end reasons of its own, whatever reason the worker reports', () => {
     const reasons = endReason.options.map((reason) => [
       reason,
       step(pending, { type: 'ended', at: at(1), reason })?.set.end_reason,
@@ -155,7 +155,7 @@ describe('the session machine', () => {
     });
   });
 
-  it('a caller whom no agent joined has completed a call of no length', () => {
+  it('a caller whom no agent joined has a completed call of zero length', () => {
     const change = step(pending, { type: 'ended', at: at(5), reason: 'agent_join_timeout' });
     expect(change).toMatchObject({
       set: { status: 'completed', duration_seconds: 0, billing: { due: PRICE } },
@@ -163,7 +163,7 @@ describe('the session machine', () => {
     });
   });
 
-  it('an unanswered dial is told by dial_finished alone, an answered one by both', () => {
+  it('an unanswered dial emits dial_finished only, an answered one both events', () => {
     const outbound = { ...pending, direction: 'outbound' as const };
     const busy = run(outbound, [
       { type: 'dialled', at: at(5), dialStatus: 'busy' },
@@ -195,7 +195,7 @@ describe('the session machine', () => {
     ]);
   });
 
-  it('previews are free and told to nobody', () => {
+  it('previews are free and emit no events', () => {
     const preview = {
       ...active,
       is_preview: true,
@@ -205,7 +205,7 @@ describe('the session machine', () => {
     expect([change?.events, change?.set.billing]).toEqual([[], preview.billing]);
   });
 
-  it('an analysis that is run again tells of itself again', () => {
+  it('an analysis that runs again emits its event again', () => {
     const done = {
       ...active,
       status: 'completed' as const,
@@ -219,7 +219,7 @@ describe('the session machine', () => {
     expect([again.told, again.session.analysis.runs, again.session.epoch]).toEqual([['call.analyzed'], 2, 7]);
   });
 
-  it('whatever happens in whatever order: told once, settled once, never back to life, money conserved', () => {
+  it('any event order reports and settles a session once, never revives it, and conserves money', () => {
     const event = fc
       .tuple(
         fc.constantFrom(...EVENTS),

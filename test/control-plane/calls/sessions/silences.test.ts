@@ -11,7 +11,7 @@ it('a silence is explained in one sentence, part by part', () => {
       { cause: 'endpoint' as const, rule: 'half_number', ms: 1_375 },
       { cause: 'answer' as const, rule: 'retried', ms: 2_910 },
       { cause: 'tool' as const, rule: 'look_up', ms: 1_200.4 },
-      // Nobody would hear this.
+      // Too short to be heard.
       { cause: 'sentence' as const, rule: null, ms: 3 },
     ],
     decisions: [],

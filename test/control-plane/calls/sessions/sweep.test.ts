@@ -38,13 +38,13 @@ async function joined(): Promise<string> {
   return id;
 }
 
-/** One pass of a process that has been up for `upMs`. */
+/** One sweep by a process that has been up for `upMs`. */
 const pass = (graceMs = 0, upMs = 0) =>
   sweep(api.context, { graceMs, startedAtMs: api.clock.wallTime() - upMs });
 const read = (id: string) => loadSession(api.context, id);
 const CREDIT = 10_000_000;
 
-/** What a kill leaves behind after the intent was written, with or without the charge. */
+/** A session as a kill leaves it after the intent was written, with or without the charge. */
 async function halfCreated(isCharged: boolean): Promise<string> {
   const { context } = api;
   const [agent, version] = [
@@ -82,7 +82,7 @@ async function halfCreated(isCharged: boolean): Promise<string> {
   return draft._id;
 }
 
-/** A process that is killed right before its next update. */
+/** Simulates a process that is killed right before its next update. */
 function failingUpdates(sessions: TestCalls['context']['models']['sessions']) {
   const killed = () => {
     throw new Error('killed');
@@ -100,7 +100,7 @@ function failingUpdates(sessions: TestCalls['context']['models']['sessions']) {
 
 describe('the sweeper', () => {
   it.each([true, false])(
-    'a creation cut off (charged: %s) costs nothing, is in no list, and a late charge cannot follow',
+    'makes an interrupted creation (charged: %s) free and unlisted, and a late charge impossible',
     async (isCharged) => {
       const id = await halfCreated(isCharged);
       expect(await api.balance(user.userId)).toBe(isCharged ? CREDIT - 60_000 : CREDIT);
@@ -126,7 +126,7 @@ describe('the sweeper', () => {
     },
   );
 
-  it('a session nobody joins in time is room_join_timeout and free, and its worker is told', async () => {
+  it('ends a session unjoined in time as room_join_timeout, free, and notifies its worker', async () => {
     const id = await session();
     await api.clock.advance(59_999);
     await pass();
@@ -160,7 +160,7 @@ describe('the sweeper', () => {
     });
     afterEach(() => livekit.close());
 
-    it('a caller in a room which no agent came to is agent_join_timeout: completed, told, and nothing charged for no time', async () => {
+    it('ends a call whose agent never came as agent_join_timeout: completed, reported, not charged', async () => {
       const id = await session();
       livekit.rooms.get(id)?.push(`user-${id}`);
       await api.clock.advance(59_999);
@@ -180,7 +180,7 @@ describe('the sweeper', () => {
       expect(livekit.rooms.has(id)).toBe(false);
     });
 
-    it('one in which nobody is stays room_join_timeout, also while LiveKit cannot be asked', async () => {
+    it('ends an empty room as room_join_timeout, also while LiveKit is unreachable', async () => {
       const [early, late] = [await session(), await session()];
       livekit.rooms.get(early)?.push(`agent-${early}`);
       await api.context.models.sessions.updateOne(
@@ -196,7 +196,7 @@ describe('the sweeper', () => {
         expect(await read(id)).toMatchObject({ status: 'failed', end_reason: 'room_join_timeout' });
     });
 
-    it('a caller and an agent who are talking wait for the worker’s word, but not for ever', async () => {
+    it('waits for the worker’s report while caller and agent talk, but only for a limited time', async () => {
       const id = await session();
       livekit.rooms.get(id)?.push(`user-${id}`, `agent-${id}`);
       await api.clock.advance(60_000);
@@ -208,12 +208,12 @@ describe('the sweeper', () => {
     });
   });
 
-  it('an end that was stored and not carried on is settled and handed to the deliveries, once', async () => {
+  it('settles a stored but unprocessed end and hands it to the deliveries, once', async () => {
     const id = await joined();
     const stored = (await read(id)) as SessionDocument;
     await api.report(id, { type: 'ended', at: api.at(30_000), end_reason: 'user_hangup' });
     const done = (await read(id)) as SessionDocument;
-    // Back to the moment right after the guarded update: money due, event in the outbox, neither carried on.
+    // The state right after the guarded update: money due and event in the outbox, neither processed.
     const delivery = await api.context.models.deliveries.findOneAndDelete({ session_id: id }).lean();
     const outbox = [
       {
@@ -229,7 +229,7 @@ describe('the sweeper', () => {
       { _id: id },
       { $set: { outbox, billing: { ...done.billing, state: 'settle_due', at: stored.status_at } } },
     );
-    // Two processes that have just started, neither remembering anything.
+    // Two freshly started processes without any memory.
     const fresh = () => ({
       ...api.context,
       ledger: createLedger({ entries: api.context.models.ledger, clock: api.clock }),
@@ -245,7 +245,7 @@ describe('the sweeper', () => {
     ).toEqual(['pending']);
   });
 
-  it('an unknown session ends after 150 s, charged to when it was last seen, and never within 150 s of a start', async () => {
+  it('ends an unknown session 150 s after the loss or a start, charged to when it was last seen', async () => {
     const id = await joined();
     await api.clock.advance(20_000);
     await api.sink.workerLost('worker-1');
@@ -261,7 +261,7 @@ describe('the sweeper', () => {
     expect(await api.balance(user.userId)).toBe(CREDIT - 20_000);
   });
 
-  it('sessions of an earlier run of this machine end as soon as their spools had their time; those of this run go on, and what nobody has joined yet is placed again', async () => {
+  it('ends sessions of an earlier local run after their spool’s time; unjoined ones are placed again', async () => {
     const mine = await joined();
     api.dispatch.placement = { ...api.dispatch.placement, instanceId: 'old', supervisorRun: 'run-0' };
     const orphan = await joined();
@@ -270,7 +270,7 @@ describe('the sweeper', () => {
     expect(await pass(0, 4_999)).toBe(false);
     expect((await read(orphan))?.status).toBe('active');
     expect(await pass(0, 5_000)).toBe(false);
-    // Nothing is left of them now: the sweeper looks no more.
+    // No sessions of the earlier run are left, so the sweeper stops looking for them.
     expect(await pass(0, 5_000)).toBe(true);
     expect([(await read(mine))?.status, (await read(orphan))?.end_reason]).toEqual([
       'active',
@@ -283,7 +283,7 @@ describe('the sweeper', () => {
     });
   });
 
-  it('at a start live sessions are unknown until their worker is back', async () => {
+  it('makes live sessions unknown at a start until their worker is back', async () => {
     const id = await joined();
     const timers = api.clock.pendingTimers;
     const sweeper = startSweeper(api.context, { lastBeat: null, beat: () => undefined });
@@ -297,7 +297,7 @@ describe('the sweeper', () => {
     expect(api.clock.pendingTimers).toBe(timers);
   });
 
-  it('a machine that was off for a night charges its calls to when it was last alive', async () => {
+  it('charges calls to the last sign of life of a machine that was off for a night', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'parley-pulse-'));
     api.dispatch.placement = { ...api.dispatch.placement, instanceId: 'old', supervisorRun: 'run-0' };
     const orphan = await joined();

@@ -14,7 +14,7 @@ beforeEach(async () => {
   api.dispatch.reset();
 });
 
-/** A call of ours that was answered. */
+/** An outbound call that was answered. */
 async function answeredCall(): Promise<string> {
   const user = await api.createUser();
   const body = { provider: 'managed', phone_number: `+1555014${next++}` };
@@ -53,7 +53,7 @@ function dialogOf(sip_call_id: string): ReportedDialog {
 const workerDies = (instanceId = 'worker-1', stoodIn: string | null = null) =>
   api.sink.workerDead(instanceId, new Date(api.clock.wallTime()), stoodIn);
 
-/** What the successor is told when the call's worker dies. */
+/** The handover the successor gets when the call's worker dies. */
 async function handedOver(): Promise<{ readonly caller: string | undefined; readonly person: unknown }> {
   await workerDies();
   const { dialog, person } = api.dispatch.plans.at(-1)?.handover ?? {};
@@ -77,7 +77,7 @@ it.each([
   expect((await loadSession(api.context, id))?.epoch).toBe(2);
 });
 
-it('a person who has gone again is not handed over', async () => {
+it('a person who has left is not handed over', async () => {
   const id = await answeredCall();
   await api.report(id, { type: 'dialog', ...dialogOf('caller') });
   await api.report(id, { type: 'person', person: { dialog: dialogOf('person'), is_joined: true } });
@@ -85,12 +85,12 @@ it('a person who has gone again is not handed over', async () => {
   expect(await handedOver()).toEqual({ caller: 'caller', person: null });
 });
 
-describe('a session workers have died with', () => {
+describe('a session whose workers have died', () => {
   const read = async (id: string, key: string) =>
     (await api.request('GET', `/v1/agent/sessions/${id}`, { key })).body;
   const givenUp = async () => (await api.context.metrics.sessionsGivenUp.get()).values[0]?.value ?? 0;
 
-  it('security 3: goes to no third where nobody knows what they died in: it ends as internal_error, its webhook says so, and it is counted', async () => {
+  it('security 3: ends as internal_error after two unexplained deaths, in webhook and metric too', async () => {
     const user = await api.createUser();
     const agent_id = await api.publishAgent(user, {
       webhooks: { post_call: [{ url: 'https://hooks.example.com/' }] },
@@ -110,7 +110,7 @@ describe('a session workers have died with', () => {
     expect((await givenUp()) - before).toBe(1);
   });
 
-  /** A poison and its neighbour on one worker, both joined. */
+  /** A session that kills workers and its neighbour on one worker, both joined. */
   async function twoOnOneWorker() {
     const user = await api.createUser();
     const agent_id = await api.publishAgent(user);
@@ -142,7 +142,7 @@ describe('a session workers have died with', () => {
     expect(await look(neighbour)).toMatchObject(expected);
   });
 
-  it('security 3: is ended at the second stand-still in it', async () => {
+  it('security 3: ends after the worker has stalled in it twice', async () => {
     const { poison, read: look } = await twoOnOneWorker();
     await workerDies('worker-1', poison);
     expect(await look(poison)).toMatchObject(GOES_ON);
@@ -150,7 +150,7 @@ describe('a session workers have died with', () => {
     expect(await look(poison)).toMatchObject(ENDED);
   });
 
-  it('security 3: the log tells how many workers died, not how many may', async () => {
+  it('security 3: the log counts the workers that died', async () => {
     const { neighbour, poison } = await twoOnOneWorker();
     const told = vi.spyOn(api.context.logger, 'error');
     for (const stoodIn of [poison, poison, poison, null, null]) await workerDies('worker-1', stoodIn);
@@ -161,7 +161,7 @@ describe('a session workers have died with', () => {
     expect(lines).toEqual(['5 workers died with this session, 3 of them in another; it goes to no other']);
   });
 
-  it('security 3: before anybody joined, it fails as internal_error and costs nothing', async () => {
+  it('security 3: before anyone joined, it fails as internal_error and costs nothing', async () => {
     const user = await api.createUser();
     const agent_id = await api.publishAgent(user);
     const { session_id: id } = (
@@ -173,7 +173,7 @@ describe('a session workers have died with', () => {
     expect(await api.balance(user.userId)).toBe(10_000_000);
   });
 
-  it('a death that is told twice counts once', async () => {
+  it('a death reported twice counts once', async () => {
     const user = await api.createUser();
     const agent_id = await api.publishAgent(user);
     const { session_id: id } = (

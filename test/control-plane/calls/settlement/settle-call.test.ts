@@ -63,7 +63,7 @@ const LATENCY = {
 };
 
 describe('a worker’s reports', () => {
-  it('joined makes the session active, ended completes it, and the rest of the first minute comes back', async () => {
+  it('activate the session on joined, complete it on ended, and return the unused first minute', async () => {
     const id = await session();
     await api.report(id, { type: 'joined', at: api.at(1_000) });
     expect(await read(id)).toMatchObject({ status: 'active', started_at: api.at(1_000), ended_at: null });
@@ -78,7 +78,7 @@ describe('a worker’s reports', () => {
     expect(await api.context.models.ledger.countDocuments({ user_id: user.userId, kind: 'settle' })).toBe(1);
   });
 
-  it('a call longer than its first minute costs the rest, into the red if need be', async () => {
+  it('charge a call for all its time, below zero if necessary', async () => {
     await api.context.ledger.post({
       userId: user.userId,
       key: 'x',
@@ -90,7 +90,7 @@ describe('a worker’s reports', () => {
     expect(await api.balance(user.userId)).toBe(60_000 - 150_000);
   });
 
-  it('follow one another without the session being read again, and see what somebody else did to it in between', async () => {
+  it('are applied without rereading the session, and respect changes made in between', async () => {
     const id = await joined();
     const { sessions } = api.context.models;
     const silent = { type: 'turn', latency: LATENCY } as const;
@@ -105,7 +105,7 @@ describe('a worker’s reports', () => {
     expect([stored?.timeline.length, stored?.turns.length]).toEqual([0, 3]);
   });
 
-  it('one that ends before anybody joined is failed, free and unanalysed', async () => {
+  it('fail a session that ends before anyone joins; it is free and unanalysed', async () => {
     const id = await session();
     await api.report(id, { type: 'ended', at: api.at(), end_reason: 'user_hangup' });
     expect(await read(id)).toMatchObject({
@@ -117,7 +117,7 @@ describe('a worker’s reports', () => {
     expect(await api.balance(user.userId)).toBe(10_000_000);
   });
 
-  it('how the media of a phone call travelled stands in its detail, and in no list', async () => {
+  it('put a phone call’s media quality into its detail and into no list', async () => {
     const id = await joined();
     expect(await read(id)).toMatchObject({ media_quality: null });
     const quality = {
@@ -128,7 +128,7 @@ describe('a worker’s reports', () => {
       round_trip_ms: 41,
       mos: 4.1,
     };
-    // A worker of the version before knows nothing of its jitter buffer.
+    // A worker of the previous version sends no jitter buffer figures.
     await api.report(id, { type: 'media', quality } as DurableReport);
     await api.report(id, { type: 'ended', at: api.at(31_000), end_reason: 'user_hangup' });
     expect(await read(id)).toMatchObject({
@@ -139,7 +139,7 @@ describe('a worker’s reports', () => {
     expect(body.sessions[0]).not.toHaveProperty('media_quality');
   });
 
-  it('items are stored sealed, read back in order of time, messages before tools; turns carry their waterfall', async () => {
+  it('store items sealed, ordered by time and messages before tools; turns include their waterfall', async () => {
     const id = await joined();
     const tool = { call_id: 'c', tool_name: 'lookup', tool_source: 'webhook', turn_id: 1 };
     const reports: DurableReport[] = [
@@ -182,7 +182,7 @@ describe('a worker’s reports', () => {
     );
   });
 
-  it('a large tool output stands beside the session and is read back whole', async () => {
+  it('store a large tool output beside the session, and it reads back whole', async () => {
     const id = await joined();
     const output = 'x'.repeat(256 * 1024);
     const item: SessionItem = {
@@ -203,14 +203,14 @@ describe('a worker’s reports', () => {
     expect((await loadSession(api.context, id))?.timeline[0]?.document_id).toBe(`${id}:items:1:2`);
   });
 
-  it('destroying the session’s key destroys its timeline', async () => {
+  it('a destroyed session key makes the timeline unreadable', async () => {
     const id = await joined();
     await api.report(id, { type: 'items', items: [message('hello', api.at())] });
     await api.context.models.sessions.updateOne({ _id: id }, { $set: { wrapped_key: null } });
     expect((await read(id)).items).toEqual([]);
   });
 
-  it('a report counts once however often it comes; a gap asks for what is missing; another epoch changes nothing', async () => {
+  it('count once however often they arrive; a gap is requested; other epochs change nothing', async () => {
     const id = await joined();
     const envelope = {
       session_id: id,
@@ -234,7 +234,7 @@ describe('a worker’s reports', () => {
     expect((await read(id)).items.length).toBe(1);
   });
 
-  it('those that come together are stored together, each once and in order, up to the first one that is missing', async () => {
+  it('are stored together when they arrive together: once, in order, up to the first gap', async () => {
     const id = await joined();
     const told = (seq: number, report: DurableReport) => ({ session_id: id, epoch: 1, seq, report });
     const said = (seq: number, words: string) =>
@@ -260,7 +260,7 @@ describe('a worker’s reports', () => {
     expect(stored).toMatchObject({ status: 'completed', turns: [LATENCY] });
   });
 
-  it('ended comes twice, after an API end and from a late spool: settled once, told once', async () => {
+  it('settle and report a call once when it ends by the API and again from a late spool', async () => {
     const id = await joined();
     const ended = {
       session_id: id,
@@ -279,7 +279,7 @@ describe('a worker’s reports', () => {
   });
 });
 
-/** The worker dies, and no other one is there to take its calls over. */
+/** Kills the worker while no other worker can take its calls over. */
 async function lose(instanceId: string): Promise<void> {
   api.dispatch.room = 0;
   let isSettled = false;
@@ -294,7 +294,7 @@ async function lose(instanceId: string): Promise<void> {
   api.dispatch.room = Number.POSITIVE_INFINITY;
 }
 
-/** Whatever is placed meanwhile goes to this worker. */
+/** Meanwhile, places every call on this worker. */
 async function on<Value>(instanceId: string, act: () => Promise<Value>): Promise<Value> {
   const before = api.dispatch.placement;
   api.dispatch.placement = { instanceId, supervisorRun: 'run-1', sipTag: instanceId };
@@ -305,8 +305,8 @@ async function on<Value>(instanceId: string, act: () => Promise<Value>): Promise
   }
 }
 
-describe('workers lost and found', () => {
-  it('a lost link makes the session unknown, and the worker’s return active again', async () => {
+describe('lost and returning workers', () => {
+  it('a lost link makes the session unknown, and the worker’s return makes it active again', async () => {
     const id = await joined();
     await api.sink.workerLost('worker-1');
     expect((await read(id)).status).toBe('unknown');
@@ -314,7 +314,7 @@ describe('workers lost and found', () => {
     expect((await read(id)).status).toBe('active');
   });
 
-  it('any report of a session we lost sight of makes it active again', async () => {
+  it('any report of an unknown session makes it active again', async () => {
     const id = await joined();
     await api.sink.workerLost('worker-1');
     await api.report(id, { type: 'turn', latency: LATENCY });
@@ -322,7 +322,7 @@ describe('workers lost and found', () => {
     await lose('worker-1');
   });
 
-  it('a dead worker’s reports, found in its spool by another one, are no sign of life: nothing after the loss is charged', async () => {
+  it('a dead worker’s spooled reports are no sign of life: time after the loss is not charged', async () => {
     const id = await joined();
     await api.clock.advance(10_000);
     await api.sink.workerLost('worker-1');
@@ -345,7 +345,7 @@ describe('workers lost and found', () => {
     expect(await api.balance(user.userId)).toBe(10_000_000 - 10_000);
   });
 
-  it('a call that is known to have begun only from a dead worker’s spool was last seen when it began', async () => {
+  it('a call that only a dead worker’s spool shows as started was last seen at its start', async () => {
     const id = await session();
     const begunAt = api.at();
     await api.clock.advance(25_000);
@@ -361,7 +361,7 @@ describe('workers lost and found', () => {
     expect(await api.balance(user.userId)).toBe(10_000_000);
   });
 
-  it('a session its returned worker no longer runs ends heartbeat_timeout once its spool has had its time', async () => {
+  it('a session its returned worker no longer runs ends heartbeat_timeout once its spool is read', async () => {
     const [kept, lost, spooled] = [await joined(), await joined(), await joined()];
     const back = api.sink.workerBack('worker-1', [{ sessionId: kept, epoch: 1 }]);
     await new Promise((resolve) => setTimeout(resolve, 200));
@@ -379,7 +379,7 @@ describe('workers lost and found', () => {
     await lose('worker-1');
   });
 
-  it('a dead worker’s sessions end where no other worker takes them over: heartbeat_timeout where somebody had joined, failed and free where nobody had', async () => {
+  it('sessions without a successor end heartbeat_timeout if joined, otherwise failed and free', async () => {
     const [live, waiting] = [await joined(), await session()];
     await lose('worker-1');
     expect(await read(live)).toMatchObject({ status: 'completed', end_reason: 'heartbeat_timeout' });
@@ -387,7 +387,7 @@ describe('workers lost and found', () => {
     expect(await api.balance(user.userId)).toBe(10_000_000);
   });
 
-  it('a dead worker’s calls end at once, as of its death, where no successor is being started', async () => {
+  it('a dead worker’s calls end at the time of its death when no successor is starting', async () => {
     const id = await joined();
     api.dispatch.room = 0;
     api.dispatch.successorComes = false;
@@ -401,7 +401,7 @@ describe('workers lost and found', () => {
     api.dispatch.successorComes = true;
   });
 
-  it('a dead worker’s call goes on with another one, told what was said and what was being said: no report of the dead one counts any more', async () => {
+  it('a dead worker’s call continues on another with its dialogue; old reports no longer count', async () => {
     const id = await joined();
     const items = [message('What are your opening hours?', api.at(1_000))];
     await api.report(id, { type: 'items', items });
@@ -433,7 +433,7 @@ describe('workers lost and found', () => {
     expect(await api.context.models.ledger.countDocuments({ user_id: user.userId, kind: 'settle' })).toBe(1);
   });
 
-  it('a session nobody has joined yet is placed again when its worker dies: same session, new epoch, no handover, charged once', async () => {
+  it('an unjoined session is placed again: same session, new epoch, no handover, charged once', async () => {
     const id = await on('dying', session);
     const first = api.dispatch.plans.at(-1);
     await on('successor', () => api.sink.workerDead('dying', new Date(api.clock.wallTime())));
@@ -454,11 +454,11 @@ describe('workers lost and found', () => {
     expect(await api.balance(user.userId)).toBe(10_000_000 - 30_000);
   });
 
-  it('one whose plan never reached its worker is placed again when the worker is back without it', async () => {
+  it('a session whose plan never arrived is placed again when its worker returns without it', async () => {
     const id = await on('forgetful', session);
     const timers = api.clock.pendingTimers;
     const back = api.sink.workerBack('forgetful', []);
-    // What it had spooled is waited for.
+    // The control plane is waiting for the worker's spool.
     await expect.poll(() => api.clock.pendingTimers).toBeGreaterThan(timers);
     await on('successor', async () => {
       await api.clock.advance(3_000);
@@ -468,7 +468,7 @@ describe('workers lost and found', () => {
     expect((await read(id)).status).toBe('pending');
   });
 
-  it('one whose join deadline has passed is not placed again', async () => {
+  it('a session past its join deadline is not placed again', async () => {
     const id = await on('late', session);
     await api.context.models.sessions.updateOne(
       { _id: id },
@@ -481,7 +481,7 @@ describe('workers lost and found', () => {
     expect(await api.balance(user.userId)).toBe(10_000_000);
   });
 
-  it('a worker that comes back with a session that was settled without it is told to end it', async () => {
+  it('a worker that returns with an already settled session is instructed to end it', async () => {
     const id = await joined();
     await api.sink.workerLost('worker-1');
     expect((await api.request('POST', `/v1/agent/sessions/${id}/end`, { key: user.key })).status).toBe(204);
@@ -496,7 +496,7 @@ describe('workers lost and found', () => {
 });
 
 describe('ending by the API', () => {
-  it('active by its worker, pending at once as cancelled, ended already 204, foreign 404', async () => {
+  it('ends active calls by their worker, cancels pending ones; ended ones are 204, foreign ones 404', async () => {
     const [live, waiting] = [await joined(), await session()];
     const end = (id: string, key = user.key) => api.request('POST', `/v1/agent/sessions/${id}/end`, { key });
     expect((await end(live)).status).toBe(204);
@@ -511,7 +511,7 @@ describe('ending by the API', () => {
 });
 
 describe('lists', () => {
-  it('leave out pending unless asked; every filter narrows; foreign sessions are never there', async () => {
+  it('omit pending sessions by default, apply every filter, and never show foreign sessions', async () => {
     const [pending, active, ended] = [await session(), await joined(), await joined()];
     await api.report(ended, { type: 'ended', at: api.at(5_000), end_reason: 'agent_hangup' });
     await api.context.models.sessions.updateOne(

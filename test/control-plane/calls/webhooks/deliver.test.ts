@@ -23,7 +23,7 @@ afterEach(async () => {
   await api.close();
 });
 
-/** A web session that lasted `seconds`, its agent posting to these paths of the receiver. */
+/** A web session of `seconds` whose agent posts to these paths of the receiver. */
 async function call(
   paths: readonly { path: string; secret?: string }[],
   body: Record<string, unknown> = {},
@@ -61,7 +61,7 @@ async function analyse(id: string): Promise<void> {
   await api.report(id, { type: 'analysis', job_id: `job-${session?.analysis.runs}`, result });
 }
 
-/** Lets attempts under way come to their end, then `ms` pass. */
+/** Lets running attempts finish, then `ms` pass. */
 async function pass(ms: number): Promise<void> {
   await deliverer.idle();
   await api.clock.advance(ms);
@@ -69,7 +69,7 @@ async function pass(ms: number): Promise<void> {
 }
 
 describe('webhooks', () => {
-  it('a retry that falls into an outage of the store is sent once the store is back', async () => {
+  it('a retry due during a store outage is sent once the store is back', async () => {
     const id = await call([{ path: '/a' }]);
     receiver.answer = () => ({ status: 500 });
     await end(id);
@@ -120,7 +120,7 @@ describe('webhooks', () => {
     });
   });
 
-  it('each endpoint’s requests are signed with its own secret over the raw bytes', async () => {
+  it('requests are signed over the raw bytes with each endpoint’s own secret', async () => {
     await end(
       await call([
         { path: '/a', secret: 'one' },
@@ -141,7 +141,7 @@ describe('webhooks', () => {
     }
   });
 
-  it('a failed attempt is repeated after 1 s and 5 s with the same bytes, signed afresh; the third failure drops it', async () => {
+  it('a failure is retried after 1 s and 5 s, same bytes, new signature; the third drops the event', async () => {
     receiver.answer = () => ({ status: 500 });
     await end(await call([{ path: '/a', secret: 'one' }]));
     await receiver.waitFor(1);
@@ -166,7 +166,7 @@ describe('webhooks', () => {
     });
   });
 
-  it('an answer that does not come within 10 s is a failed attempt', async () => {
+  it('an answer later than 10 s is a failed attempt', async () => {
     receiver.answer = () => 'hang';
     await end(await call([{ path: '/a' }]));
     await receiver.waitFor(1);
@@ -177,7 +177,7 @@ describe('webhooks', () => {
     await receiver.waitFor(2);
   });
 
-  it('an attempt cut off by the end of the program does not count and is due again at once', async () => {
+  it('an attempt cut off by a shutdown does not count and is due again at once', async () => {
     receiver.answer = () => 'hang';
     await end(await call([{ path: '/a' }]));
     await receiver.waitFor(1);
@@ -202,7 +202,7 @@ describe('webhooks', () => {
     expect(receiver.received.map(({ path }) => path)).toEqual(['/a', '/a']);
   });
 
-  it('an event waits for the endpoint’s earlier one, and for that endpoint only', async () => {
+  it('an event waits for earlier events of the same endpoint only', async () => {
     receiver.answer = ({ path, body }) => ({
       status: path === '/slow' && body.event === 'call.ended' ? 500 : 200,
     });
@@ -220,7 +220,7 @@ describe('webhooks', () => {
     expect(events('/slow')).toEqual(['call.ended', 'call.ended', 'call.ended', 'call.analyzed']);
   });
 
-  it('call.analyzed carries the analysis; one that is run again comes with a newer finished_at', async () => {
+  it('call.analyzed carries the analysis; a repeated one has a newer finished_at', async () => {
     const id = await call([{ path: '/a' }]);
     await end(id);
     await analyse(id);
@@ -248,7 +248,7 @@ describe('webhooks', () => {
     expect(analyses[1].finished_at > analyses[0].finished_at).toBe(true);
   });
 
-  it('an endpoint whose address is private by the time of delivery gets nothing', async () => {
+  it('an endpoint whose address is private at the time of delivery receives nothing', async () => {
     const id = await call([{ path: '/a' }]);
     await api.context.models.sessions.updateOne(
       { _id: id },
@@ -263,11 +263,11 @@ describe('webhooks', () => {
     expect(receiver.received).toEqual([]);
   });
 
-  it('a deliverer that was killed in the middle of an attempt loses nothing: its lease runs out', async () => {
+  it('a deliverer killed in the middle of an attempt loses nothing: its lease expires', async () => {
     receiver.answer = () => 'hang';
     await end(await call([{ path: '/a' }]));
     await receiver.waitFor(1);
-    // What a kill leaves behind: a lease nobody holds.
+    // A kill leaves a lease without a holder.
     const leased = await api.context.models.deliveries.findOne().lean();
     expect(leased?.lease).not.toBeNull();
     receiver.answer = () => ({ status: 200 });
@@ -283,7 +283,7 @@ describe('webhooks', () => {
     expect((await api.context.models.deliveries.findOne().lean())?.state).toBe('delivered');
   });
 
-  it('a preview triggers no webhook and is in no list', async () => {
+  it('a preview triggers no webhook and is not listed', async () => {
     const agent_id = await api.publishAgent(user, {
       webhooks: { post_call: [{ url: `${receiver.url}/a` }] },
     });
@@ -316,7 +316,7 @@ describe('webhooks', () => {
   });
 });
 
-describe('an endpoint that hangs', () => {
+describe('a hanging endpoint', () => {
   /** Sessions of a user whose webhooks go to one path; all end at once. */
   async function endCalls(count: number, path: string): Promise<void> {
     const ids: string[] = [];
@@ -338,14 +338,14 @@ describe('an endpoint that hangs', () => {
     receiver.answer = ({ path }) => (path.startsWith('/hangs') ? 'hang' : { status: 200 });
   });
 
-  it('webhooks: holds up its own deliveries only, four of them at once', async () => {
+  it('webhooks: delays its own deliveries only, four at once', async () => {
     await endCalls(40, '/hangs');
     await endCalls(6, '/answers');
     await expect.poll(() => came('/answers'), { timeout: 10_000 }).toBe(6);
     await expect.poll(() => came('/hangs')).toBe(4);
   });
 
-  it('webhooks: an account with many of them holds up its own deliveries only', async () => {
+  it('webhooks: delays its own account only, even when the account has many of them', async () => {
     for (let endpoint = 0; endpoint < 8; endpoint++) await endCalls(5, `/hangs/${endpoint}`);
     user = await api.createUser();
     await endCalls(6, '/answers');

@@ -41,7 +41,7 @@ const log = (id: string, query = '', key = user.key) =>
   api.request('GET', `/v1/agent/sessions/${id}/deliveries${query}`, { key });
 
 describe('the delivery log of a session', () => {
-  it('tells per endpoint what was answered, how often it was tried and when it is tried again', async () => {
+  it('shows the answer, attempts and next retry per endpoint', async () => {
     receiver.answer = ({ path }) => ({ status: path === '/good' ? 204 : 500 });
     const id = await endedCall([`${receiver.url}/good`, `${receiver.url}/bad`]);
     const { status, body } = await log(id);
@@ -70,7 +70,7 @@ describe('the delivery log of a session', () => {
     });
   });
 
-  it('names the cause when nobody answered, and the drop after the third attempt', async () => {
+  it('shows the cause when no answer arrived, and the drop after the third attempt', async () => {
     const id = await endedCall(['http://127.0.0.1:65533/hook']);
     for (const ms of [1_000, 5_000]) {
       await api.clock.advance(ms);
@@ -94,7 +94,7 @@ describe('the delivery log of a session', () => {
     expect(Object.keys((await log(id)).body.deliveries[0])).not.toContain('payload');
   });
 
-  it('is the team’s alone: another team’s session reads like a missing one', async () => {
+  it('is visible to its team only: another team’s session is treated as missing', async () => {
     const id = await endedCall([`${receiver.url}/good`]);
     const stranger = await api.createUser();
     const [foreign, missing] = [await log(id, '', stranger.key), await log('f'.repeat(32))];
@@ -118,11 +118,11 @@ describe('the delivery log of a session', () => {
   });
 });
 
-describe('sending a webhook again', () => {
+describe('resending a webhook', () => {
   const resend = (session: string, delivery: string, key = user.key) =>
     api.request('POST', `/v1/agent/sessions/${session}/deliveries/${delivery}/resend`, { key });
 
-  it('brings the same bytes once more, signed afresh, and starts its attempts anew', async () => {
+  it('sends the same bytes again with a new signature, and restarts its attempts', async () => {
     receiver.answer = () => ({ status: 204 });
     const id = await endedCall([`${receiver.url}/again`]);
     await api.clock.advance(60_000);
@@ -141,7 +141,7 @@ describe('sending a webhook again', () => {
     });
   });
 
-  it('is refused while it is on its way, and of deliveries that are not there or another team’s', async () => {
+  it('is refused for pending, missing and foreign deliveries', async () => {
     receiver.answer = () => ({ status: 500 });
     const id = await endedCall([`${receiver.url}/busy`]);
     expect((await resend(id, `${id}:call.ended:0`)).status).toBe(409);
@@ -151,7 +151,7 @@ describe('sending a webhook again', () => {
 });
 
 describe('the delivery log of a team', () => {
-  it('has the webhooks of every session, by state, and nobody else’s', async () => {
+  it('lists the webhooks of all its sessions, by state, and of no other team', async () => {
     receiver.answer = () => ({ status: 204 });
     const id = await endedCall([`${receiver.url}/team`]);
     const all = (query = '', key = user.key) => api.request('GET', `/v1/agent/deliveries${query}`, { key });

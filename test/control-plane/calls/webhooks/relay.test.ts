@@ -31,7 +31,7 @@ async function publish(paths: readonly string[]): Promise<string> {
   });
 }
 
-/** A call of this agent that has ended; its `call.ended` is with the deliveries. */
+/** An ended call of this agent; its `call.ended` has been handed to the deliveries. */
 async function endedCall(agentId: string): Promise<string> {
   const { session_id: id } = (
     await api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id: agentId } })
@@ -41,7 +41,7 @@ async function endedCall(agentId: string): Promise<string> {
   return id;
 }
 
-/** The session with this outbox, stored. */
+/** Stores this outbox in the session and returns it. */
 async function withOutbox(id: string, outbox: readonly OutboxEvent[]): Promise<SessionDocument> {
   const stored = await api.context.models.sessions
     .findOneAndUpdate({ _id: id }, { $set: { outbox } }, { returnDocument: 'after' })
@@ -50,7 +50,7 @@ async function withOutbox(id: string, outbox: readonly OutboxEvent[]): Promise<S
   return stored;
 }
 
-/** An event that comes `rank` places after the call's end. */
+/** An event `rank` places after the end of the call. */
 async function eventAfter(id: string, rank: number): Promise<OutboxEvent> {
   const first = await api.context.models.deliveries.findOne({ session_id: id }).lean();
   if (!first) throw new Error('no delivery');
@@ -76,7 +76,7 @@ async function deliver(count = 1): Promise<void> {
   await Promise.all(deliverers.map((deliverer) => deliverer.idle()));
 }
 
-it('webhooks: an outbox handed over by two processes at once is in the deliveries once, the first event of each endpoint due', async () => {
+it('webhooks: an outbox relayed by two processes is delivered once, first event per endpoint due', async () => {
   const id = await endedCall(await publish(['/a', '/b']));
   await api.context.models.deliveries.updateMany({ session_id: id }, { $set: { state: 'delivered' } });
   const session = await withOutbox(id, [await eventAfter(id, 1), await eventAfter(id, 2)]);
@@ -93,7 +93,7 @@ it('webhooks: an outbox handed over by two processes at once is in the deliverie
   expect((await api.context.models.sessions.findById(id).lean())?.outbox).toEqual([]);
 });
 
-it('webhooks: an event waits behind another that was not yet on its way when it was looked for', async () => {
+it('webhooks: an event waits behind another that was inserted after the check for it', async () => {
   const id = await endedCall(await publish(['/a', '/b']));
   await api.context.models.deliveries.updateMany({ session_id: id }, { $set: { state: 'delivered' } });
   const session = await withOutbox(id, [await eventAfter(id, 1)]);
@@ -107,7 +107,7 @@ it('webhooks: an event waits behind another that was not yet on its way when it 
   expect(await states(id)).toEqual(['/a 2 pending', '/a 3 queued', '/b 2 delivered', '/b 3 pending']);
 });
 
-it('webhooks: more are due at once than an endpoint and an account have places; all go out without waiting, each once, from two processes', async () => {
+it('webhooks: deliveries beyond the places are all sent once by two processes, without waiting', async () => {
   const agentId = await publish(Array.from({ length: 5 }, (_, index) => `/${index}`));
   for (let call = 0; call < 6; call++) await endedCall(agentId);
   await deliver(2);
@@ -115,7 +115,7 @@ it('webhooks: more are due at once than an endpoint and an account have places; 
   expect(receiver.received.length).toBe(30);
 });
 
-it('webhooks: a delivery another process has taken since it was seen is left to it', async () => {
+it('webhooks: a delivery that another process has meanwhile taken is left to it', async () => {
   const id = await endedCall(await publish(['/a', '/b']));
   const { collection } = api.context.models.deliveries;
   const bulkWrite = collection.bulkWrite.bind(collection);

@@ -40,7 +40,7 @@ const NEEDS = ['redis-server'];
 const TOKEN = 'a-token-of-the-workers';
 const ORIGIN = 'https://shop.example.com';
 const logger = createLogger({ level: 'silent', name: 'test' });
-/** Everything here waits for something to happen; how long that takes is the machine's affair. */
+/** These tests wait for events; their duration depends on the machine. */
 const WAIT = { timeout: 60_000, interval: 20 };
 
 /** One replica of the control plane: its API, its end of the worker link, its chores. */
@@ -49,7 +49,7 @@ interface Replica {
   readonly hub: WorkerHub;
   readonly sink: ReportSink;
   readonly port: number;
-  /** As a kill does: nothing is said to anybody. */
+  /** Stops it as a kill does: without notifying anyone. */
   kill(): Promise<void>;
 }
 
@@ -121,7 +121,7 @@ describe('two replicas of the control plane', () => {
 
       worker.route(null);
       await first.kill();
-      // The watch looks every five seconds; a worker that is away for fifteen has not found another replica.
+      // The watch runs every five seconds; after fifteen, an absent worker has not reached another replica.
       const watch = startLinkWatch(second.api.context, {
         isHeld: (id) => second.hub.isHeld(id),
         lost: (id) => second.sink.workerLost(id),
@@ -199,7 +199,7 @@ async function untilStatus(replica: Replica, sessionId: string, status: string):
   }, WAIT);
 }
 
-/** Both replicas sweep and deliver; still each entry and each event is there once. */
+/** Both replicas sweep and deliver, yet each entry and each event exists once. */
 async function expectSettledOnce(sessionId: string): Promise<void> {
   const { models } = first.api.context;
   await vi.waitFor(
@@ -232,7 +232,7 @@ function now(): string {
   return new Date(clock.wallTime()).toISOString();
 }
 
-/** Starts a replica over the store of another, or over one of its own. */
+/** Starts a replica over another one's store, or over its own. */
 async function startReplica(redisUrl: string, beside?: TestApi): Promise<Replica> {
   const coordination: Coordination = await connectSharedCoordination({ url: redisUrl, clock, logger });
   let others: OtherReplicas | null = null;
@@ -262,7 +262,7 @@ async function startReplica(redisUrl: string, beside?: TestApi): Promise<Replica
     sink,
     port: (server.address() as AddressInfo).port,
     kill: async () => {
-      // Nobody hears of it: the connection to Redis goes first.
+      // The Redis connection closes first, so that no other replica is notified.
       await coordination.close();
       await link.close();
       server.close();
@@ -272,15 +272,12 @@ async function startReplica(redisUrl: string, beside?: TestApi): Promise<Replica
   };
 }
 
-/**
- * A worker that takes every job, over the real link, through an address that leads to the one replica or the
- * other.
- */
+/** A worker that accepts every job over the real link, through an address that leads to either replica. */
 interface ScriptedWorker {
   readonly plans: string[];
   isFull: boolean;
   report(report: Parameters<ControlPlaneClient['report']>[1]): void;
-  /** Where its connections lead from now on; null is nowhere. */
+  /** Routes its connections to this port from now on; null refuses them. */
   route(port: number | null): void;
   close(): Promise<void>;
 }

@@ -52,7 +52,7 @@ describe('worker link', () => {
     await rm(directory, { recursive: true, force: true });
   });
 
-  /** Cuts every connection, as a network does. */
+  /** Cuts every connection, as a network failure does. */
   function cutLinks(): void {
     for (const socket of connections) socket.destroy();
     connections.clear();
@@ -107,7 +107,7 @@ describe('worker link', () => {
     expect((await hub.place(offer('s1'))).instanceId).toBe('free');
   });
 
-  it('a worker that does not answer an offer is passed over, and told to free the slot', async () => {
+  it('a worker that does not answer an offer is skipped, and instructed to free the slot', async () => {
     const told: string[] = [];
     await connect('mute', (message) => told.push(message.type), { capacity: 9 });
     await connect('free', accepting);
@@ -116,7 +116,7 @@ describe('worker link', () => {
     await vi.waitFor(() => expect(told).toContain('withdraw'));
   });
 
-  it('one whose event loop is late gets the time for it where all others have refused', async () => {
+  it('a worker with a slow event loop gets extra time when all others have declined', async () => {
     const answers: (() => void)[] = [];
     await connect(
       'late',
@@ -131,19 +131,19 @@ describe('worker link', () => {
     expect((await placed).instanceId).toBe('late');
   });
 
-  it('without a free worker a job is refused with 503', async () => {
+  it('without a free worker, a job is refused with 503', async () => {
     await expect(hub.place(offer('s1'))).rejects.toSatisfy(
       (error) => error instanceof Fault && error.code === 'no_capacity' && error.status === 503,
     );
   });
 
-  it('a worker with a wrong token is not let in', async () => {
+  it('a worker with a wrong token is rejected', async () => {
     await connect('stranger', accepting, { token: 'not-the-token-of-workers' });
     await connect('known', accepting);
     await vi.waitFor(() => expect(hub.describe().map((worker) => worker.instanceId)).toEqual(['known']));
   });
 
-  it('a report is kept until it is acknowledged, also when the store fails once', async () => {
+  it('a report is kept until it is acknowledged, even when the store fails once', async () => {
     sink.failures = 1;
     const { client, spool } = await connect('w', accepting);
     await vi.waitFor(() => expect(client.isConnected).toBe(true));
@@ -153,7 +153,7 @@ describe('worker link', () => {
     expect(sink.stored.map((envelope) => envelope.report.type)).toEqual(['joined', 'ended']);
   });
 
-  it('the figures of a turn go along with its words, and what a turn tells is stored together', async () => {
+  it('the figures of a turn are sent with its words, and stored together', async () => {
     const { client, spool } = await connect('w', accepting);
     await vi.waitFor(() => expect(client.isConnected).toBe(true));
     const session = { sessionId: 's1', epoch: 1 };
@@ -177,7 +177,7 @@ describe('worker link', () => {
     expect(sink.stored.map((envelope) => envelope.seq)).toEqual([1, 2, 3, 4]);
   });
 
-  it('figures nothing follows are sent by the heartbeat, and by the end of the call at once', async () => {
+  it('figures alone are sent with the heartbeat, and at once when the call ends', async () => {
     const { client, spool } = await connect('w', accepting);
     await vi.waitFor(() => expect(client.isConnected).toBe(true));
     const figures: DurableReport = { type: 'recording', tracks: [] };
@@ -189,20 +189,20 @@ describe('worker link', () => {
     expect(sink.stored.map((envelope) => envelope.report.type)).toEqual(['recording', 'recording', 'ended']);
   });
 
-  it('what a worker has told is stored before its loss is told', async () => {
+  it('reports of a worker are stored before its loss is reported', async () => {
     const { client } = await connect('w', accepting);
     await vi.waitFor(() => expect(client.isConnected).toBe(true));
     client.report({ sessionId: 's1', epoch: 1 }, { type: 'items', items: [] });
     const storedAtLoss = new Promise<number>((resolve) => {
       vi.spyOn(sink, 'workerDead').mockImplementation(async () => resolve(sink.stored.length));
     });
-    // The link keeps its order: when the offer is answered, the report is there.
+    // The link preserves order: when the offer is answered, the report has arrived.
     await hub.place(offer('s2'));
     await hub.workerDied('w', REPLACED);
     expect(await storedAtLoss).toBe(1);
   });
 
-  it('reports made while the link is down arrive in order once it is back', async () => {
+  it('reports made while the link is down arrive in order after reconnecting', async () => {
     const { client } = await connect('w', accepting);
     await vi.waitFor(() => expect(client.isConnected).toBe(true));
     sink.slowLossMs = 300;
@@ -211,12 +211,12 @@ describe('worker link', () => {
     client.report({ sessionId: 's1', epoch: 1 }, { type: 'joined', at: '2026-01-01T00:00:00Z' });
     client.report({ sessionId: 's1', epoch: 1 }, ended('agent_hangup'));
     await vi.waitFor(() => expect(sink.stored).toHaveLength(2), { timeout: 5_000 });
-    // Even when it takes longer to tell of the loss than to come back: told the other way round, its sessions
-    // would stay unknown.
+    // The loss is reported first, even when that takes longer than the worker's return; otherwise its
+    // sessions would stay unknown.
     await vi.waitFor(() => expect(sink.events).toEqual(['back w []', 'lost w', 'back w []']));
   });
 
-  it('what a worker accepts while its return is still being told counts as running', async () => {
+  it('a job accepted while the worker’s return is still being processed counts as running', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     sink.storeIsReady = promise;
     await connect('w', accepting);
@@ -226,7 +226,7 @@ describe('worker link', () => {
     await vi.waitFor(() => expect(sink.cameBackWith).toEqual([['s1']]));
   });
 
-  it('a gap that nobody can fill is given up, not asked for for ever', async () => {
+  it('a gap that cannot be filled is given up instead of being requested for ever', async () => {
     const left = await openSpool(directory, 'dead');
     left.append({ sessionId: 's1', epoch: 1 }, { type: 'joined', at: '2026-01-01T00:00:00Z' });
     for (let turn = 0; turn < 20; turn++)
@@ -244,7 +244,7 @@ describe('worker link', () => {
     expect(sink.events).toContain('dead dead');
   });
 
-  it('a command that a worker trips over does not end the worker', async () => {
+  it('a command that throws in the worker does not end it', async () => {
     let offers = 0;
     await connect('w', (message, client) => {
       if (message.type !== 'offer') return;
@@ -257,7 +257,7 @@ describe('worker link', () => {
     expect((await hub.place(offer('s2'))).instanceId).toBe('w');
   });
 
-  it('a stranger who asks for an upgrade and hangs up at once disturbs nobody', async () => {
+  it('an unauthenticated upgrade that hangs up at once affects no other connection', async () => {
     for (const path of ['/internal/worker-link', '/elsewhere']) {
       const socket = connectTcp((server.address() as AddressInfo).port, '127.0.0.1');
       await once(socket, 'connect');
@@ -275,14 +275,14 @@ describe('worker link', () => {
     await vi.waitFor(() => expect(hub.hasWorker()).toBe(true));
   });
 
-  it('reports of an epoch that is over are refused and forgotten', async () => {
+  it('reports of an old epoch are refused and forgotten', async () => {
     const { client, spool } = await connect('w', accepting);
     client.report({ sessionId: 's1', epoch: 99 }, ended('agent_hangup'));
     await vi.waitFor(() => expect(spool.waiting()).toEqual([]));
     expect(sink.stored).toEqual([]);
   });
 
-  it('the successor of a dead worker sends what it had spooled before its sessions are settled', async () => {
+  it('a dead worker’s successor sends its spool before its sessions are settled', async () => {
     const left = await openSpool(directory, 'dead');
     left.append({ sessionId: 's1', epoch: 1 }, ended('agent_hangup'));
     await left.close();
@@ -293,7 +293,7 @@ describe('worker link', () => {
     expect(sink.events).toContain('dead dead');
   });
 
-  it('is closed when nothing is being stored any more: the store may go then', async () => {
+  it('closing waits until nothing is being stored, so that the store may close next', async () => {
     const ready = Promise.withResolvers<void>();
     sink.storeIsReady = ready.promise;
     await connect('w', accepting);
@@ -309,7 +309,7 @@ describe('worker link', () => {
     expect(sink.cameBackWith).toEqual([[]]);
   });
 
-  it('is closed when the sessions of a worker that died are settled, without waiting for its spool; what dies later is the next start’s', async () => {
+  it('closing settles a dead worker without its spool; later deaths are left to the next start', async () => {
     const settled = hub.workerDied('gone', REPLACED);
     await closeLink();
     expect(sink.events).toEqual(['dead gone']);
@@ -318,12 +318,12 @@ describe('worker link', () => {
     expect(sink.events).toEqual(['dead gone']);
   });
 
-  it('a dead worker without a successor is settled all the same', async () => {
+  it('a dead worker without a successor is settled, too', async () => {
     await hub.workerDied('gone', REPLACED);
     expect(sink.events).toEqual(['dead gone']);
   });
 
-  it('one whose successors cannot start is settled without waiting for its spool, and no worker is expected until one registers', async () => {
+  it('without successors, a dead worker is settled without its spool, and no worker is expected', async () => {
     const settled = hub.workerDied('gone', REPLACED);
     expect(hub.expectsWorker()).toBe(true);
     await hub.workerDied('its successor', { isReplaced: false });
@@ -334,7 +334,7 @@ describe('worker link', () => {
     await vi.waitFor(() => expect(hub.expectsWorker()).toBe(true));
   });
 
-  it('while the program stops, no call is placed', async () => {
+  it('no call is placed while the program stops', async () => {
     await connect('w', accepting);
     await vi.waitFor(() => expect(hub.hasWorker()).toBe(true));
     hub.drain();

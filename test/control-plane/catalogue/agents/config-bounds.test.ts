@@ -13,12 +13,12 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-/** A patch that sets one field, named by its path. */
+/** A patch that sets the field at this path. */
 function patchOf(path: string, value: unknown): object {
   return path.split('.').reduceRight<unknown>((inner, name) => ({ [name]: inner }), value) as object;
 }
 
-/** A list of so many names that differ. */
+/** A list of `count` distinct names. */
 const named = (count: number) => Array.from({ length: count }, (_, index) => ({ name: `n${index}` }));
 const texts = (count: number) => Array.from({ length: count }, (_, index) => `t${index}`);
 const keys = (count: number) =>
@@ -27,7 +27,7 @@ const destination = (over: object) => [{ phone_number: '+14155550101', ...over }
 const endpoint = (chars: number) =>
   `https://a.example.com/${'x'.repeat(chars - 'https://a.example.com/'.length)}`;
 
-it('a new agent’s configuration is every default of the table', async () => {
+it('a new agent’s configuration has every default of the table', async () => {
   const { body } = await api.request('GET', config, { key: user.key });
   expect(body).toEqual({
     agent_id: expect.any(String),
@@ -200,7 +200,7 @@ describe('the bounds of a configuration', () => {
       [[{ type: 'sip', sip_uri: 'sip:desk@pbx.example.com' }]],
       [[{ type: 'sip', sip_uri: 'desk' }], [{ type: 'sip', sip_uri: 'sip:desk@pbx.example.com:99999' }]],
     ],
-    // security 12: a machine of the operator's network is no destination.
+    // security 12: a machine on the operator's network is not a valid destination.
     [
       'conversation.transfer_destinations',
       [],
@@ -299,7 +299,7 @@ describe('the bounds of a configuration', () => {
     'guardrails',
     'llm',
     'variables',
-  ])('%s is closed: an unknown field in it is a 422, and so is null for it', async (path) => {
+  ])('%s is strict: unknown fields in it and null for it are 422', async (path) => {
     const unknown = await api.request('PATCH', config, {
       key: user.key,
       body: patchOf(`${path}.surplus`, 1),

@@ -19,7 +19,7 @@ function patch(body: unknown): Promise<TestResponse> {
   return api.request('PATCH', `/v1/agent/agents/${agentId}/config`, { key: user.key, body });
 }
 
-/** Rows of a table test, named by what they send, cut to a readable length. */
+/** Table test rows, named by the value they send, cut to a readable length. */
 function named<Row>(rows: readonly Row[]): [string, Row][] {
   return rows.map((row) => [JSON.stringify(row).slice(0, 100), row]);
 }
@@ -31,7 +31,7 @@ async function stored() {
 }
 
 describe('a patch', () => {
-  it('merges objects deeply and replaces lists and variable defaults as a whole', async () => {
+  it('merges objects deeply, and replaces lists and variable defaults as a whole', async () => {
     await patch({
       asr: { keyterms: ['one', 'two'] },
       variables: { defaults: { a: 1, b: 'x' } },
@@ -51,7 +51,7 @@ describe('a patch', () => {
     expect(body.voice.voice_id).toBe('default');
   });
 
-  it('clears a text with an empty one and answers the whole draft with its new hash', async () => {
+  it('clears a text with an empty string and answers the whole draft with its new hash', async () => {
     const before = (await patch({ prompt: { system_prompt: 'x' } })).body;
     const after = (await patch({ prompt: { system_prompt: '' } })).body;
     expect(before.config_hash).toMatch(/^sha256:[0-9a-f]{64}$/);
@@ -62,7 +62,7 @@ describe('a patch', () => {
     );
   });
 
-  it('takes null only where null is the default', async () => {
+  it('accepts null only where null is the default', async () => {
     const taken = {
       conversation: { response_max_wait_ms: null },
       analysis: { summary: { prompt: null } },
@@ -140,7 +140,7 @@ describe('a patch', () => {
     expect(await stored()).toEqual(before);
   });
 
-  it('takes a system variable that exists, a zone that exists, and destinations in the allowed countries', async () => {
+  it('accepts only existing system variables and zones, and destinations in the allowed countries', async () => {
     const { status } = await patch({
       prompt: { system_prompt: 'Today is {{ system.today }}, {{name}}.' },
       conversation: {
@@ -154,7 +154,7 @@ describe('a patch', () => {
     expect(status).toBe(200);
   });
 
-  it('counts the system prompt in tokens', async () => {
+  it('measures the system prompt in tokens', async () => {
     const word = ' hello';
     expect((await patch({ prompt: { system_prompt: word.repeat(4_000) } })).status).toBe(200);
     const { status, body } = await patch({ prompt: { system_prompt: word.repeat(5_001) } });
@@ -170,7 +170,7 @@ describe('a patch', () => {
     ]);
   });
 
-  it('turns knowledge on when sources are given without a word on it', async () => {
+  it('enables knowledge when sources are given without the enabled field', async () => {
     const at = new Date();
     const source = {
       team_id: user.teamId,
@@ -196,7 +196,7 @@ describe('a patch', () => {
     ).toBe(false);
   });
 
-  it('changes made at the same moment are all kept', async () => {
+  it('changes made concurrently are all kept', async () => {
     const fields = ['first_message', 'first_message_prompt', 'system_prompt'];
     const answers = await Promise.all(fields.map((field) => patch({ prompt: { [field]: `new ${field}` } })));
     expect(answers.map((answer) => answer.status)).toEqual([200, 200, 200]);
@@ -211,7 +211,7 @@ describe('a patch', () => {
 });
 
 describe('webhooks', () => {
-  it('keep secrets by url, write-only and sealed', async () => {
+  it('keep secrets by URL, write-only and sealed', async () => {
     const { body } = await patch({
       webhooks: {
         post_call: [
@@ -240,7 +240,7 @@ describe('webhooks', () => {
     expect(removed.body.webhooks.post_call).toEqual([{ url: 'https://a.example.com', has_secret: false }]);
   });
 
-  it('a moved endpoint does not inherit the secret of another', async () => {
+  it('do not pass one endpoint’s secret to another that moves to a new URL', async () => {
     await patch({
       webhooks: {
         post_call: [{ url: 'https://a.example.com', secret: 's' }],
@@ -259,7 +259,7 @@ describe('webhooks', () => {
     });
   });
 
-  it('a single object is a list of one, the init endpoint merges, null removes', async () => {
+  it('accept a single object as a list of one, merge the init endpoint, and remove with null', async () => {
     const { body } = await patch({
       webhooks: {
         post_call: { url: 'https://a.example.com' },
@@ -298,7 +298,7 @@ describe('webhooks', () => {
     expect((await patch({ webhooks: { post_call } })).status).toBe(422);
   });
 
-  it('an address in EGRESS_ALLOW passes, plain http too', async () => {
+  it('may use an address in EGRESS_ALLOW, even over plain http', async () => {
     expect((await patch({ webhooks: { post_call: [{ url: 'http://127.0.0.1:9000/hook' }] } })).status).toBe(
       200,
     );
@@ -312,7 +312,7 @@ describe('a custom model', () => {
     api_key: 'sk-custom',
   };
 
-  it('is stored without its trailing path, its key sealed and told as has_secret', async () => {
+  it('is stored without its trailing path, with a sealed key reported as has_secret', async () => {
     const { body } = await patch({ llm: { custom } });
     expect(body.llm.custom).toEqual({ base_url: 'https://llm.example.com/v1', model: 'm', has_secret: true });
     const agent = await stored();
@@ -328,7 +328,7 @@ describe('a custom model', () => {
     expect((await stored()).secrets.llm_api_key).toBeNull();
   });
 
-  it('gives way to a model of the platform', async () => {
+  it('is removed when a platform model is chosen', async () => {
     await patch({ llm: { custom } });
     expect((await patch({ llm: { model: 'local/demo' } })).body.llm).toEqual({
       model: 'local/demo',
@@ -350,7 +350,7 @@ describe('a custom model', () => {
     expect((await patch({ llm })).status).toBe(422);
   });
 
-  it('on an allowed address may be plain http', async () => {
+  it('may use plain http on an allowed address', async () => {
     expect(
       (await patch({ llm: { custom: { ...custom, base_url: 'http://127.0.0.1:9001/v1' } } })).status,
     ).toBe(200);
@@ -358,7 +358,7 @@ describe('a custom model', () => {
 });
 
 describe('GET /v1/agent/models', () => {
-  it('says what may be configured here, one default each', async () => {
+  it('lists the models that may be configured here, with one default each', async () => {
     const { body } = await api.request('GET', '/v1/agent/models', { key: user.key });
     for (const list of [body.llm, body.asr, body.voices])
       expect(list.filter((entry: { default: boolean }) => entry.default)).toHaveLength(1);

@@ -19,7 +19,7 @@ async function create(body: object) {
 }
 
 describe('an agent', () => {
-  it('is created unpublished, with the config sent on top of the defaults', async () => {
+  it('is created unpublished, with the sent config applied over the defaults', async () => {
     const created = await api.request('POST', agents, {
       key: user.key,
       body: { name: 'Front desk', config: { prompt: { system_prompt: 'Be kind.' } } },
@@ -44,7 +44,7 @@ describe('an agent', () => {
     expect(config.body.llm).toEqual({ model: 'local/demo', custom: null });
   });
 
-  it('is not created when its config is not acceptable', async () => {
+  it('is not created when its config is invalid', async () => {
     const refused = await api.request('POST', agents, {
       key: user.key,
       body: { name: 'x', config: { conversation: { timezone: 'Mars/Olympus' } } },
@@ -54,7 +54,7 @@ describe('an agent', () => {
     expect((await api.request('GET', agents, { key: user.key })).body.agents).toEqual([]);
   });
 
-  it('is changed field by field and refuses null, unknown fields and broken origins', async () => {
+  it('is changed field by field and refuses null, unknown fields and malformed origins', async () => {
     const { agent_id } = await create({ name: 'a', description: 'kept' });
     const body = {
       name: 'b',
@@ -107,7 +107,7 @@ describe('an agent', () => {
 });
 
 describe('the list of agents', () => {
-  it('is newest first and walks by cursor without a gap or a double, also among equal times', async () => {
+  it('is newest first and pages by cursor without gaps or duplicates, also among equal times', async () => {
     for (let index = 0; index < 7; index++)
       await api.request('POST', agents, { key: user.key, body: { name: `a${index}` } });
     const names: string[] = [];
@@ -126,7 +126,7 @@ describe('the list of agents', () => {
     expect(names.sort()).toEqual(['a0', 'a1', 'a2', 'a3', 'a4', 'a5', 'a6']);
   });
 
-  it('has pages with a total and a cursor to go on with', async () => {
+  it('has pages with a total and a cursor for the next page', async () => {
     for (let index = 0; index < 5; index++) await create({ name: `a${index}` });
     const first = await api.request('GET', `${agents}?page=1&page_size=2`, { key: user.key });
     expect(first.body).toMatchObject({ agents: [{ name: 'a4' }, { name: 'a3' }], has_more: true, total: 5 });
@@ -159,7 +159,7 @@ describe('the list of agents', () => {
     expect((await api.request('GET', `${agents}?${query}`, { key: user.key })).status).toBe(status);
   });
 
-  it('filters by text, state and archive', async () => {
+  it('filters by text, state and archive flag', async () => {
     const live = await create({ name: 'Sales (live)', description: 'of Berlin' });
     await create({ name: 'sales draft' });
     const old = await create({ name: 'old' });

@@ -23,7 +23,7 @@ const hasChanges = async () =>
   (await api.request('GET', agent, { key: user.key })).body.has_unpublished_changes;
 
 describe('publishing', () => {
-  it('freezes the draft as version 1, with or without a body, and the agent goes live', async () => {
+  it('freezes the draft as version 1, with or without a body, and makes the agent live', async () => {
     const { status, body } = await publish({ version_title: 'First', version_description: 'opening hours' });
     expect(status).toBe(200);
     expect(body).toMatchObject({
@@ -40,7 +40,7 @@ describe('publishing', () => {
     expect((await publish()).body).toMatchObject({ version_number: 2, version_title: null });
   });
 
-  it('a call has the newest version, also one that another replica has published, and none once the agent is deleted', async () => {
+  it('gives calls the newest version, also from another replica, and none after deletion', async () => {
     const agentId = agent.split('/').at(-1) ?? '';
     await publish();
     const first = (await loadPublished(api.context, agentId))?.version;
@@ -51,7 +51,7 @@ describe('publishing', () => {
     expect(await newestVersion(api.context, agentId)).toBeNull();
   });
 
-  it('again without a change returns the version that is live', async () => {
+  it('returns the live version again when nothing has changed', async () => {
     const first = (await publish({ version_title: 'First' })).body;
     expect((await publish({ version_title: 'Second' })).body).toEqual(first);
     await patch({ prompt: { system_prompt: 'x' } });
@@ -59,14 +59,14 @@ describe('publishing', () => {
     expect((await publish()).body.version_number).toBe(1);
   });
 
-  it('ten times at once makes one version', async () => {
+  it('creates one version when it is requested ten times at once', async () => {
     const answers = await Promise.all(Array.from({ length: 10 }, () => publish()));
     expect(answers.map((answer) => [answer.status, answer.body.version_number])).toEqual(
       Array.from({ length: 10 }, () => [200, 1]),
     );
   });
 
-  it('is refused for an agent that is archived, until it is active again', async () => {
+  it('is refused for an archived agent until it is active again', async () => {
     const setStatus = (status: string) => api.request('PATCH', agent, { key: user.key, body: { status } });
     await setStatus('archived');
     const refused = await publish();
@@ -75,7 +75,7 @@ describe('publishing', () => {
     expect((await publish()).status).toBe(200);
   });
 
-  it('a version never changes, whatever becomes of the draft', async () => {
+  it('leaves a version unchanged when the draft changes', async () => {
     await patch({ prompt: { system_prompt: 'old' } });
     await publish();
     await patch({ prompt: { system_prompt: 'new' } });
@@ -99,7 +99,7 @@ describe('publishing', () => {
     expect(body).toEqual({ status: 404, message: 'Not found', reason: null });
   });
 
-  it('putting an old snapshot back is a change back to the old hash; secrets stay', async () => {
+  it('restoring an old snapshot restores its hash and keeps secrets', async () => {
     await patch({
       webhooks: { post_call: [{ url: 'https://a.example.com', secret: 's' }] },
       prompt: { system_prompt: 'old' },
@@ -120,7 +120,7 @@ describe('publishing', () => {
 });
 
 describe('"Agents" the hash', () => {
-  it('covers attached tools: editing one is an unpublished change of the agent, and the published copy stays', async () => {
+  it('covers attached tools: an edit is an unpublished change, and the published copy stays', async () => {
     const tool = (
       await api.request('POST', '/v1/agent/tools', {
         key: user.key,
@@ -140,7 +140,7 @@ describe('"Agents" the hash', () => {
     expect((await publish()).body.version_number).toBe(2);
   });
 
-  it('covers secrets: a new signing key is a new version, the same one again is not', async () => {
+  it('covers secrets: a new signing key makes a new version, the same key does not', async () => {
     const post_call = [{ url: 'https://a.example.com', secret: 'one' }];
     await patch({ webhooks: { post_call } });
     await publish();
@@ -154,12 +154,12 @@ describe('"Agents" the hash', () => {
 });
 
 describe('loadPublished', () => {
-  it('tells a missing agent from one without a version', async () => {
+  it('distinguishes a missing agent from an unpublished one', async () => {
     expect(await loadPublished(api.context, 'missing')).toBeNull();
     expect((await loadPublished(api.context, agent.split('/').at(-1) ?? ''))?.version).toBeNull();
   });
 
-  it('finds the newest version even when the agent was never told of it', async () => {
+  it('finds the newest version even when the agent’s record does not mention it', async () => {
     await publish();
     const agentId = agent.split('/').at(-1) ?? '';
     await api.context.models.agents.updateOne(

@@ -55,7 +55,7 @@ const KINDS: Record<string, Kind> = {
 };
 
 describe.each(Object.entries(KINDS))('a %s', (_name, kind) => {
-  it('store 4: attached and deleted at once never leaves a draft that refers to nothing', async () => {
+  it('store 4: attached and deleted at once never leaves a dangling reference in the draft', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       await patch(kind.attaching([]));
       const id = await kind.create();
@@ -72,7 +72,7 @@ describe.each(Object.entries(KINDS))('a %s', (_name, kind) => {
     }
   });
 
-  it('store 4: given to a new agent and deleted at once never leaves a draft that refers to nothing', async () => {
+  it('store 4: given to a new agent and deleted at once never leaves a dangling reference', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const id = await kind.create();
       const [made] = await Promise.all([
@@ -84,7 +84,7 @@ describe.each(Object.entries(KINDS))('a %s', (_name, kind) => {
     }
   });
 
-  it('store 4: whose deletion was refused or cut short can be attached again', async () => {
+  it('store 4: can be attached again after its deletion was refused or interrupted', async () => {
     const id = await kind.create();
     await patch(kind.attaching([id]));
     expect((await ask('DELETE', `${kind.url}/${id}`)).status).toBe(409);

@@ -16,7 +16,7 @@ const widget = (origin?: string) =>
   api.request('GET', `${agent}/widget`, origin === undefined ? {} : { headers: { origin } });
 
 describe('the widget of an agent', () => {
-  it('is refused step by step, and every page may read why', async () => {
+  it('is refused for each missing condition in order, and any page may read the reason', async () => {
     const refusals: [() => Promise<unknown>, string | undefined, number, string][] = [
       [async () => {}, 'https://shop.example.com', 403, 'Agent is not public'],
       [

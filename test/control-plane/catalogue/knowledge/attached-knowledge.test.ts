@@ -41,7 +41,7 @@ const agentWith = (ids: string[]) =>
 const revisions = (id: string) =>
   api.context.models.knowledgeRevisions.countDocuments({ knowledge_source_id: id });
 
-/** Knowledge of the plan a new session's worker is given. */
+/** The knowledge in the plan for a new session's worker. */
 async function planned(agent: string, isPreview = false) {
   const { status, text } = isPreview
     ? await api.request('POST', `/v1/agent/agents/${agent}/preview-sessions`, { key: user.key })
@@ -51,7 +51,7 @@ async function planned(agent: string, isPreview = false) {
 }
 
 describe('publishing', () => {
-  it('pins the revision: sessions know what was published, previews what the draft has', async () => {
+  it('pins the revision: sessions use published knowledge, previews use the draft', async () => {
     const id = await upload('old text');
     const agent = await agentWith([id]);
     await replace(id, 'new text');
@@ -64,7 +64,7 @@ describe('publishing', () => {
     expect(await planned(agent)).toEqual([{ ...entry, content: 'new text' }]);
   });
 
-  it('freezes the name as well; without a change there is no new version', async () => {
+  it('freezes the name as well, and creates no new version without a change', async () => {
     const id = await upload('text', 'before');
     const agent = await agentWith([id]);
     expect(await publish(agent)).toBe(1);
@@ -74,7 +74,7 @@ describe('publishing', () => {
     expect((await planned(agent))?.[0]?.name).toBe('after');
   });
 
-  it('keeps the order of attachment, and tells nothing where knowledge is switched off', async () => {
+  it('keeps the order of attachment, and sends nothing when knowledge is disabled', async () => {
     const [one, two] = [await upload('1'), await upload('2')];
     const agent = await agentWith([two, one]);
     expect((await planned(agent))?.map((source) => source.content)).toEqual(['2', '1']);
@@ -83,7 +83,7 @@ describe('publishing', () => {
     expect(await planned(agent)).toEqual([]);
   });
 
-  it('an inbound phone call has its knowledge too', async () => {
+  it('an inbound phone call has knowledge too', async () => {
     const agent = await agentWith([await upload('opening hours')]);
     const body = {
       provider: 'sip',
@@ -107,7 +107,7 @@ describe('publishing', () => {
     ]);
   });
 
-  it('leaves out of a plan what would not fit one frame of the worker link', async () => {
+  it('a plan omits sources that do not fit one frame of the worker link', async () => {
     const ids = [await upload('a'), await upload('b'), await upload('c')];
     const agent = await agentWith(ids);
     const half = 13 * 1024 * 1024;
@@ -121,8 +121,8 @@ describe('publishing', () => {
   });
 });
 
-describe('a source that agents refer to', () => {
-  it('is not deleted while it is in a draft or in the published version', async () => {
+describe('a source used by agents', () => {
+  it('cannot be deleted while it is in a draft or in the published version', async () => {
     const id = await upload('text');
     const agent = await agentWith([id]);
     await api.clock.advance(1_000);
@@ -148,7 +148,7 @@ describe('a source that agents refer to', () => {
     expect(await dependents(id)).toEqual({ agents: [{ agent_id: agent, name: 'Ada' }], total: 1 });
     expect((await remove(id)).status).toBe(409);
 
-    // The first version still names it; only the published one counts.
+    // The first version still refers to it, but only the published one counts.
     await publish(agent);
     expect(await dependents(id)).toEqual({ agents: [], total: 0 });
     expect((await remove(id)).status).toBe(204);
@@ -156,7 +156,7 @@ describe('a source that agents refer to', () => {
     expect(await revisions(id)).toBe(0);
   });
 
-  it('counts although knowledge is switched off, and no more once the agent is gone', async () => {
+  it('counts as used even when knowledge is disabled, and no longer once the agent is deleted', async () => {
     const id = await upload('text');
     const agent = await agentWith([id]);
     await attach(agent, { enabled: false });
@@ -175,8 +175,8 @@ describe('a source that agents refer to', () => {
   });
 });
 
-describe('what it costs', () => {
-  it('does not grow with the agents, versions and sources there are: every query reads only what it finds', async () => {
+describe('query cost', () => {
+  it('does not grow with agents, versions and sources: queries read only what they return', async () => {
     const id = await upload('one');
     for (let index = 0; index < 10; index++) await agentWith([await upload(`other ${index}`)]);
     const agent = await agentWith([id]);
@@ -211,7 +211,7 @@ describe('what it costs', () => {
         .collection(collection)
         .find(filter, { sort })
         .explain();
-      // The revision that is left out by its id has been read.
+      // The query also examines the one revision that it excludes by id.
       expect(executionStats.totalDocsExamined, `${collection} ${JSON.stringify(filter)}`).toBeLessThanOrEqual(
         executionStats.nReturned + 1,
       );
@@ -220,7 +220,7 @@ describe('what it costs', () => {
 });
 
 describe('a replaced revision', () => {
-  it('stays as long as a version pins it, and is dropped some time after nothing does', async () => {
+  it('is kept while a version pins it, and deleted some time after that', async () => {
     const id = await upload('one');
     const agent = await agentWith([id]);
     await replace(id, 'two');
@@ -228,7 +228,7 @@ describe('a replaced revision', () => {
     expect(await revisions(id)).toBe(3);
     await api.clock.advance(TEN_MINUTES_MS + 1);
     await replace(id, 'four');
-    // `one` is pinned, `two` is gone, `three` was replaced just now.
+    // `one` is pinned, `two` is deleted, `three` was replaced just now.
     expect(await revisions(id)).toBe(3);
     expect((await planned(agent))?.[0]?.content).toBe('one');
     await api.request('DELETE', `/v1/agent/agents/${agent}`, { key: user.key });
@@ -237,7 +237,7 @@ describe('a replaced revision', () => {
     expect(await revisions(id)).toBe(2);
   });
 
-  it('a call goes without a source that is gone', async () => {
+  it('a call starts without a source that is missing', async () => {
     const [gone, kept] = [await upload('gone'), await upload('kept')];
     const agent = await agentWith([gone, kept]);
     await api.context.models.knowledgeRevisions.deleteMany({ knowledge_source_id: gone });

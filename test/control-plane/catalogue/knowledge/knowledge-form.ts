@@ -1,10 +1,10 @@
 /** Multipart forms of knowledge uploads, for tests. */
 import type { TestApi, TestResponse } from '../../test-api.ts';
 
-/** A form: text fields, and a file or several under `source`. */
+/** A form: text fields, and one or more files under `source`. */
 export interface KnowledgeForm {
   readonly source?: Content | readonly Content[];
-  /** A Markdown page by default. */
+  /** The default is a Markdown page. */
   readonly fileName?: string;
   readonly [field: string]: unknown;
 }

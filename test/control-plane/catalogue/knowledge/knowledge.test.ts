@@ -23,7 +23,7 @@ const change = (id: string, form: KnowledgeForm) =>
 const get = (url: string) => api.request('GET', url, { key: user.key });
 
 describe('an upload', () => {
-  it('is a source in its first revision, named after its file', async () => {
+  it('creates a source with its first revision, named after its file', async () => {
     const { status, body } = await upload({ source: '# Opening hours\n\nWe open at nine.\n' });
     expect(status).toBe(201);
     expect(body).toEqual({
@@ -42,7 +42,7 @@ describe('an upload', () => {
     expect((await get(`${sources}/${body.knowledge_source_id}`)).body).toEqual(body);
   });
 
-  it('takes a name and a description', async () => {
+  it('accepts a name and a description', async () => {
     const { body } = await upload({ source: 'text', name: 'Häufige Fragen', description: 'for the hotline' });
     expect(body).toMatchObject({
       name: 'Häufige Fragen',
@@ -51,25 +51,25 @@ describe('an upload', () => {
     });
   });
 
-  it('counts bytes and chunks of what it keeps, and drops a byte order mark', async () => {
+  it('counts the bytes and chunks it stores, and drops a byte order mark', async () => {
     const { body } = await upload({ source: `\ufeff${'Größe zählt. '.repeat(200)}` });
     expect(body.content.startsWith('Größe')).toBe(true);
     expect(body).toMatchObject({ size_bytes: 200 * 16, chunk_count: 3 });
   });
 
-  it('shortens the name of a file that is too long for a name', async () => {
+  it('shortens a file name that is too long for a name', async () => {
     const { body } = await upload({ source: 'text', fileName: `${'x'.repeat(300)}.txt` });
     expect(body.name).toHaveLength(120);
     expect(body.file_name).toMatch(/^x{251}\.txt$/);
   });
 
-  it('of exactly 1,048,576 bytes is taken, of one more is 400', async () => {
+  it('is accepted with exactly 1,048,576 bytes, and is 400 with one more', async () => {
     expect((await upload({ source: 'x'.repeat(MIB) })).body.size_bytes).toBe(MIB);
     expect((await upload({ source: 'x'.repeat(MIB + 1) })).status).toBe(400);
     expect((await upload({ source: 'x'.repeat(3 * MIB) })).status).toBe(400);
   });
 
-  it('over a socket: what is far too large is refused before it has all arrived, announced or not', async () => {
+  it('is refused early over a socket when far too large, announced or not', async () => {
     await api.app.listen({ host: '127.0.0.1', port: 0 });
     const { port } = api.app.server.address() as AddressInfo;
     const url = `http://127.0.0.1:${port}${sources}`;
@@ -120,7 +120,7 @@ describe('an upload', () => {
     expect(body).toEqual([expect.objectContaining({ loc, in: 'body' })]);
   });
 
-  it('whose source is text, not a file, is 422', async () => {
+  it('is 422 when its source is text instead of a file', async () => {
     const raw = '--b\r\nContent-Disposition: form-data; name="source"\r\n\r\ntext\r\n--b--\r\n';
     const { status } = await api.request('POST', sources, {
       key: user.key,
@@ -168,7 +168,7 @@ describe('an upload', () => {
     expect(body.message).toBe('Malformed multipart form');
   });
 
-  it('answers any form with less than 500 and never repeats what was sent', async () => {
+  it('answers any form with a status below 500 and never repeats its content', async () => {
     const part = fc.record({
       name: fc.constantFrom('source', 'name', 'description', 'other', '', 'toString'),
       head: fc.constantFrom(
@@ -208,7 +208,7 @@ describe('an upload', () => {
     );
   });
 
-  it('needs beta access, which comes before the form', async () => {
+  it('needs beta access, which is checked before the form', async () => {
     user = await api.createUser({ beta_access: false });
     expect((await upload({ source: 'text' })).status).toBe(403);
     expect((await api.request('POST', sources, { key: user.key, body: {} })).status).toBe(403);
@@ -223,7 +223,7 @@ describe('a change', () => {
     await api.clock.advance(1_000);
   });
 
-  it('keeps what is left out, and a new name is no new revision', async () => {
+  it('keeps omitted fields, and creates no revision for a new name', async () => {
     const { status, body } = await change(id, { name: 'Renamed' });
     expect(status).toBe(200);
     expect(body).toMatchObject({
@@ -237,7 +237,7 @@ describe('a change', () => {
     expect((await change(id, {})).body).toMatchObject({ name: 'Renamed', revision_number: 1 });
   });
 
-  it('of the content is the next revision under the same id and name', async () => {
+  it('of the content creates the next revision under the same id and name', async () => {
     const { body } = await change(id, { source: 'second, longer', fileName: 'new.txt' });
     expect(body).toMatchObject({
       knowledge_source_id: id,
@@ -254,7 +254,7 @@ describe('a change', () => {
     });
   });
 
-  it('made ten times at once is ten revisions', async () => {
+  it('made ten times at once creates ten revisions', async () => {
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, index) => change(id, { source: `text ${index}` })),
     );
@@ -304,7 +304,7 @@ describe('the list', () => {
     expect((await get(`${sources}?agent_id=x`)).status).toBe(422);
   });
 
-  it('is searched by name and by file name, and shows a team its own only', async () => {
+  it('can be searched by name and file name, and shows a team only its own', async () => {
     await upload({ source: 'x', name: 'Prices (2026)', fileName: 'list.txt' });
     await upload({ source: 'x', name: 'Hours', fileName: 'PRICES.md' });
     await upload({ source: 'x', name: 'Other' });
@@ -316,7 +316,7 @@ describe('the list', () => {
 });
 
 describe('a source of another team', () => {
-  it('is as good as missing', async () => {
+  it('is treated as missing', async () => {
     const { knowledge_source_id: id } = (await upload({ source: 'x' })).body;
     user = await api.createUser();
     const answers = await Promise.all([
@@ -337,7 +337,7 @@ describe('a source of another team', () => {
   });
 });
 
-it('the API description shows the form', async () => {
+it('the API description includes the form', async () => {
   const { paths } = (await api.request('GET', '/openapi.json')).body;
   const form = paths[sources].post.requestBody.content['multipart/form-data'].schema;
   expect(form.properties.source).toMatchObject({ type: 'string', format: 'binary' });

@@ -1,5 +1,6 @@
 /**
- * One number claimed by several teams: a stranger's word keeps nobody away, and nobody gets another's calls.
+ * One number claimed by several teams: an unproven claim blocks no other team and gives access to no other
+ * team's calls.
  */
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -26,7 +27,7 @@ async function importNumber(
   phone_number = NUMBER,
 ): Promise<{ status: number; id: string; agentId: string }> {
   const agentId = await api.publishAgent(user);
-  // Whoever came first is told by the clock.
+  // The clock decides which import was first.
   await api.clock.advance(1);
   const body = { provider: 'sip', phone_number, agent_id: agentId, ...factors };
   const answer = await api.request('POST', '/v1/agent/phone-numbers', { key: user.key, body });
@@ -36,11 +37,11 @@ async function importNumber(
 const from = (...inbound_allowed_addresses: string[]) => ({ inbound_allowed_addresses });
 const password = (inbound_auth_password: string) => ({ inbound_auth_username: 'pbx', inbound_auth_password });
 
-/** The operator says that a number is its holder's. */
+/** The operator confirms that the number belongs to its holder. */
 const prove = async (id: string, key = api.rootKey) =>
   (await api.request('PUT', `/admin/numbers/${id}/proof`, { key, body: { is_proven: true } })).status;
 
-/** Whose agent a call rings, or the status it is refused with; a challenge is answered with `secret`. */
+/** The agent a call rings, or the status that refuses it; a challenge is answered with `secret`. */
 async function call(source: string, secret?: string): Promise<string | number> {
   const ask = async (headers: Record<string, string>) => {
     const { answer, planned } = await admitCall(api.context, {
@@ -75,15 +76,15 @@ function digest(nonce: string, secret: string): string {
 
 const refusals = (user: TestUser) => api.context.models.refusals.countDocuments({ team_id: user.teamId });
 
-describe('an import that nobody has proved', () => {
-  it('security 13: keeps nobody else from importing the number', async () => {
+describe('an unproven import', () => {
+  it('security 13: does not keep other teams from importing the number', async () => {
     expect((await importNumber(stranger, from(STRANGERS))).status).toBe(201);
     expect((await importNumber(owner, from(OWNERS))).status).toBe(201);
-    // A team has it once.
+    // A team can import a number once.
     expect((await importNumber(owner, from(OWNERS))).status).toBe(409);
   });
 
-  it('security 13: closes the number to nobody else’s calls and transfers, but to its own team’s', async () => {
+  it('security 13: blocks calls and transfers to the number for its own team only', async () => {
     await importNumber(stranger, from(STRANGERS));
     const placeCall = async (user: TestUser) => {
       const agent_id = await api.publishAgent(user);
@@ -97,7 +98,7 @@ describe('an import that nobody has proved', () => {
     expect([own.status, own.body.reason]).toEqual([422, 'self_call_blocked']);
   });
 
-  it('security 13: takes no call of another team that has imported the number too', async () => {
+  it('security 13: receives no calls of another team that imported the same number', async () => {
     const theirs = await importNumber(stranger, from(STRANGERS));
     const ours = await importNumber(owner, from(OWNERS));
     expect([await call(OWNERS), await call(STRANGERS), await call(CARRIERS)]).toEqual([
@@ -105,11 +106,11 @@ describe('an import that nobody has proved', () => {
       theirs.agentId,
       403,
     ]);
-    // A caller nobody expected is told to nobody: it may have been the other's.
+    // A refused caller is shown to neither team, because the call may have been meant for the other.
     expect([await refusals(stranger), await refusals(owner)]).toEqual([0, 0]);
   });
 
-  it('security 13: takes no call that proves another team’s password', async () => {
+  it('security 13: receives no call that proves another team’s password', async () => {
     const theirs = await importNumber(stranger, password('stranger'));
     const ours = await importNumber(owner, password('owner'));
     expect([
@@ -119,15 +120,15 @@ describe('an import that nobody has proved', () => {
     ]).toEqual([ours.agentId, theirs.agentId, 407]);
   });
 
-  it('security 13: with a password and no list does not hold up who calls from an address another team has listed', async () => {
+  it('security 13: with a password and no list does not block callers from another team’s list', async () => {
     await importNumber(stranger, password('stranger'));
     const ours = await importNumber(owner, from(OWNERS));
     expect(await call(OWNERS)).toBe(ours.agentId);
   });
 });
 
-describe('a number that was proven', () => {
-  it('security 13: has its holder’s calls alone, and keeps others from importing and calling it', async () => {
+describe('a proven number', () => {
+  it('security 13: gets all its calls, and other teams can neither import nor call it', async () => {
     const theirs = await importNumber(stranger, from(CARRIERS));
     const ours = await importNumber(owner, from(CARRIERS));
     expect(await call(CARRIERS)).toBe(theirs.agentId);
@@ -137,7 +138,7 @@ describe('a number that was proven', () => {
     expect(await prove(theirs.id)).toBe(409);
   });
 
-  it('security 13: is every bought one, whoever says they have it', async () => {
+  it('security 13: includes every bought number, whatever other teams claim', async () => {
     const bought = '+15550100001';
     expect((await importNumber(stranger, from(STRANGERS), bought)).status).toBe(201);
     const buy = { provider: 'managed', phone_number: bought };

@@ -9,7 +9,7 @@ import { openTestApi, type TestApi, type TestResponse, type TestUser } from '../
 const numbers = '/v1/agent/phone-numbers';
 const catalogue = createTestCatalogue();
 let refusesRelease = false;
-/** The test catalogue with a carrier's bad day. */
+/** The test catalogue with a simulated carrier failure. */
 const carrier: Carrier = {
   ...catalogue,
   release: async (id) => {
@@ -38,12 +38,12 @@ const buy = (phone_number: string, more: object = {}) =>
 const credit = async () =>
   (await api.request('GET', '/wallet/self/api-credit', { key: user.key })).body.credit;
 
-describe('the search of numbers', () => {
+describe('the number search', () => {
   const search = async (query: string) =>
     (await api.request('GET', `/v1/agent/available-phone-numbers${query}`, { key: user.key })).body
       .available_phone_numbers;
 
-  it('offers labelled test numbers that nobody has', async () => {
+  it('offers labelled test numbers that are free', async () => {
     const found = await search('');
     expect(found.length).toBeGreaterThan(0);
     expect(found[0]).toEqual({
@@ -81,7 +81,7 @@ describe('the search of numbers', () => {
 });
 
 describe('a purchase', () => {
-  it('charges the first day, binds, and reads back as its record', async () => {
+  it('charges the first day, binds the number, and reads back as its record', async () => {
     const agent = (await api.request('POST', '/v1/agent/agents', { key: user.key, body: { name: 'a' } }))
       .body;
     const phone_number = fresh();
@@ -114,7 +114,7 @@ describe('a purchase', () => {
     ).toEqual([]);
   });
 
-  it('of a number that is taken is 409, whoever has it, and charges nothing', async () => {
+  it('of a taken number is 409, whoever holds it, and charges nothing', async () => {
     const phone_number = fresh();
     await buy(phone_number);
     user = await api.createUser({ credit: '1.00' });
@@ -123,7 +123,7 @@ describe('a purchase', () => {
     expect(await credit()).toBe('1.00');
   });
 
-  it('without credit is 402 and leaves nothing behind', async () => {
+  it('without credit is 402 and leaves no record', async () => {
     user = await api.createUser({ credit: '0.03' });
     const phone_number = fresh();
     const { status, body } = await buy(phone_number);
@@ -133,7 +133,7 @@ describe('a purchase', () => {
     expect((await buy(phone_number)).status).toBe(201);
   });
 
-  it('beyond the limit is 403; an errored number counts neither to it nor as taken', async () => {
+  it('beyond the limit is 403; a number in error neither counts nor is taken', async () => {
     user = await api.createUser({ phone_number_limit: 1 });
     expect((await buy('+14155550101')).status).toBe(502);
     expect((await buy('+14155550101')).status).toBe(502);
@@ -153,7 +153,7 @@ describe('a purchase', () => {
     }
   });
 
-  it('the carrier refuses leaves a row in error, refunds the day, and can be released', async () => {
+  it('refused by the carrier leaves a row in error, refunds the day, and can be released', async () => {
     const { status, body } = await buy('+14155550199');
     expect([status, body.message]).toEqual([
       502,
@@ -187,7 +187,7 @@ describe('a purchase', () => {
 });
 
 describe('a number', () => {
-  it('is bound, unbound by null, and renamed', async () => {
+  it('can be bound, unbound by null, and renamed', async () => {
     const agent = (await api.request('POST', '/v1/agent/agents', { key: user.key, body: { name: 'a' } }))
       .body;
     const { phone_number_id } = (await buy(fresh())).body;
@@ -207,7 +207,7 @@ describe('a number', () => {
     expect((await patch({ phone_number: '+15550100600' })).status).toBe(422);
   });
 
-  it('is gone once released, and can be bought again', async () => {
+  it('is deleted by its release, and can be bought again', async () => {
     const phone_number = fresh();
     const { phone_number_id } = (await buy(phone_number)).body;
     expect((await api.request('DELETE', `${numbers}/${phone_number_id}`, { key: user.key })).status).toBe(
@@ -225,7 +225,7 @@ describe('a number', () => {
     expect((await api.context.models.numbers.findById(phone_number_id).lean())?.status).toBe('released');
   });
 
-  it('stays live when the carrier does not take it back, and releasing again retries', async () => {
+  it('stays live when the carrier refuses its release, and a second release retries', async () => {
     const { phone_number_id } = (await buy(fresh())).body;
     refusesRelease = true;
     expect((await api.request('DELETE', `${numbers}/${phone_number_id}`, { key: user.key })).status).toBe(
@@ -241,11 +241,11 @@ describe('a number', () => {
   });
 });
 
-describe('numbers nobody asks about', () => {
+describe('numbers without requests', () => {
   const keep = () => keepNumbers(api.context, new Date(api.clock.wallTime() + 1));
   /**
-   * A purchase as a crash leaves it, before or after its day was charged: an uncharged one is a number whose
-   * id the ledger has never seen.
+   * A purchase interrupted by a crash, before or after its day was charged; the id of an uncharged number is
+   * not in the ledger.
    */
   async function cutShort(isCharged: boolean): Promise<string> {
     const { phone_number_id } = (await buy(fresh())).body;
@@ -261,7 +261,7 @@ describe('numbers nobody asks about', () => {
     return id;
   }
 
-  it('store 2: a number that an older release bought without counting it counts from its next day on', async () => {
+  it('store 2: a number an older release bought uncounted counts from its next day', async () => {
     user = await api.createUser({ phone_number_limit: 2 });
     const { phone_number_id } = (await buy(fresh())).body;
     const { numbers: stored } = api.context.models;
@@ -273,7 +273,7 @@ describe('numbers nobody asks about', () => {
   });
 
   it.each([true, false])(
-    'a purchase cut short (charged: %s) ends in error with nothing charged, however often it is looked at',
+    'an interrupted purchase (charged: %s) ends in error, uncharged, however often it is checked',
     async (isCharged) => {
       const id = await cutShort(isCharged);
       const before = Number(await credit());
@@ -285,7 +285,7 @@ describe('numbers nobody asks about', () => {
     },
   );
 
-  it('rent is taken once a day, below zero too', async () => {
+  it('rent is charged once a day, even below zero', async () => {
     user = await api.createUser({ credit: '0.05' });
     await buy(fresh());
     await keep();
@@ -307,7 +307,7 @@ describe('an imported number', () => {
     termination_auth_password: 'out-secret',
   };
 
-  it('keeps its passwords sealed and never shows them', async () => {
+  it('stores its passwords sealed and never shows them', async () => {
     const { status, body, text } = await create({
       ...trunk,
       phone_number: fresh(),
@@ -351,7 +351,7 @@ describe('an imported number', () => {
   });
 
   it.each(['sip.example.com:0', 'sip.example.com:65536', 'sip.example.com:99999', '[::1', '[1.2.3.4]'])(
-    'security 4: with the termination uri %s, which has no such port or address, is 422',
+    'security 4: with the termination URI %s, which has no such port or address, is 422',
     async (termination_uri) => {
       expect((await create({ ...trunk, termination_uri, phone_number: fresh() })).status).toBe(422);
     },
@@ -376,22 +376,19 @@ describe('an imported number', () => {
       'private.example.com',
       'The host is not a public address',
     ],
-  ])(
-    '%s: its trunk is refused when it is imported and when it is changed',
-    async (_, termination_uri, text) => {
-      const imported = await create({ ...trunk, termination_uri, phone_number: fresh() });
-      expect([imported.status, imported.text]).toEqual([422, expect.stringContaining(text)]);
-      const { phone_number_id } = (await create({ ...trunk, phone_number: fresh() })).body;
-      const body = { ...trunk, termination_uri, provider: undefined };
-      const changed = await api.request('PUT', `${numbers}/${phone_number_id}/sip-config`, {
-        key: user.key,
-        body,
-      });
-      expect([changed.status, changed.text]).toEqual([422, expect.stringContaining(text)]);
-    },
-  );
+  ])('%s: its trunk is refused on import and on change', async (_, termination_uri, text) => {
+    const imported = await create({ ...trunk, termination_uri, phone_number: fresh() });
+    expect([imported.status, imported.text]).toEqual([422, expect.stringContaining(text)]);
+    const { phone_number_id } = (await create({ ...trunk, phone_number: fresh() })).body;
+    const body = { ...trunk, termination_uri, provider: undefined };
+    const changed = await api.request('PUT', `${numbers}/${phone_number_id}/sip-config`, {
+      key: user.key,
+      body,
+    });
+    expect([changed.status, changed.text]).toEqual([422, expect.stringContaining(text)]);
+  });
 
-  it('is replaced whole; an empty password keeps the stored one, an empty uri makes it inbound-only', async () => {
+  it('is replaced whole; an empty password keeps the old one, an empty URI makes it inbound-only', async () => {
     const { phone_number_id } = (await create({ ...trunk, phone_number: fresh() })).body;
     const put = (body: object) =>
       api.request('PUT', `${numbers}/${phone_number_id}/sip-config`, { key: user.key, body });

@@ -24,7 +24,7 @@ let api: TestApi;
 let user: TestUser;
 
 beforeAll(async () => {
-  // One API for all tests; each test has a Twilio of its own.
+  // All tests share one API; each has its own Twilio.
   const current: Carrier = {
     name: 'Twilio',
     lostCalls: createTwilioCarrier({ ...TWILIO_ACCOUNT, baseUrl: 'http://127.0.0.1:1' }).lostCalls,
@@ -58,11 +58,11 @@ const release = (id: string) => api.request('DELETE', `${numbers}/${id}`, { key:
 const credit = async () =>
   (await api.request('GET', '/wallet/self/api-credit', { key: user.key })).body.credit;
 const rows = async () => (await api.request('GET', numbers, { key: user.key })).body.phone_numbers;
-/** What the keeper of numbers does every minute. */
+/** Runs the minutely pass of `keepNumbers`. */
 const keep = () => keepNumbers(api.context, new Date(api.clock.wallTime() + 1));
 
-describe('numbers are bought at Twilio', () => {
-  it('searched by area code and bought: active, one day charged, on the trunk', async () => {
+describe('buying numbers from Twilio', () => {
+  it('a number found by area code and bought is active, charged one day and on the trunk', async () => {
     const found = await api.request('GET', '/v1/agent/available-phone-numbers?area_code=415', {
       key: user.key,
     });
@@ -74,7 +74,7 @@ describe('numbers are bought at Twilio', () => {
     expect(twilio.owned).toMatchObject([{ phone_number: NUMBER, trunk_sid: twilio.trunks[0]?.['sid'] }]);
   });
 
-  it('refused: 502 in the words of Twilio, a row in error, the day refunded; released, it can be bought', async () => {
+  it('a refusal is 502 in Twilio’s words, refunds, and leaves a row in error; release permits buying', async () => {
     twilio.troubles[BUY] = [REFUSED];
     const { status, body } = await buy();
     expect([status, body]).toEqual([
@@ -92,7 +92,7 @@ describe('numbers are bought at Twilio', () => {
     expect((await buy()).status).toBe(201);
   });
 
-  it('a search that Twilio refuses, or is not there to answer, is 502 naming it', async () => {
+  it('a search that Twilio refuses or does not answer is 502 and names Twilio', async () => {
     const search = () => api.request('GET', '/v1/agent/available-phone-numbers', { key: user.key });
     twilio.troubles['GET AvailablePhoneNumbers'] = [{ status: 401, code: 20003, message: 'Authenticate' }];
     expect(await search()).toMatchObject({
@@ -103,7 +103,7 @@ describe('numbers are bought at Twilio', () => {
     expect(await search()).toMatchObject({ status: 502, body: { message: 'Twilio is unreachable' } });
   });
 
-  it('unreachable: 502, a row in error, the day refunded', async () => {
+  it('an unreachable Twilio is 502, with a row in error and the day refunded', async () => {
     await twilio.close();
     expect(await buy()).toMatchObject({ status: 502, body: { message: 'Twilio is unreachable' } });
     expect(await rows()).toMatchObject([{ status: 'error', status_detail: 'Twilio is unreachable' }]);
@@ -111,15 +111,15 @@ describe('numbers are bought at Twilio', () => {
     twilio = await startTwilioServer();
   });
 
-  it('bought although the answer was lost: active, charged once, bought once', async () => {
+  it('a purchase whose answer was lost is active, charged once and bought once', async () => {
     twilio.troubles[BUY] = ['done-then-hang-up'];
     expect(await buy()).toMatchObject({ status: 201, body: { status: 'active' } });
     expect([await credit(), twilio.owned.length]).toEqual(['0.96', 1]);
   });
 });
 
-describe('a purchase nobody saw the end of', () => {
-  it('stays in provisioning, is not released nor sold twice, and is active once Twilio can be asked', async () => {
+describe('a purchase of unknown outcome', () => {
+  it('stays in provisioning, cannot be released or resold, and is active once Twilio answers', async () => {
     twilio.troubles[BUY] = ['done-then-hang-up'];
     twilio.troubles[FIND] = [{ status: 500 }, { status: 500 }, { status: 500 }, { status: 500 }];
     const { status, body } = await buy();
@@ -139,7 +139,7 @@ describe('a purchase nobody saw the end of', () => {
     expect(twilio.owned).toEqual([]);
   });
 
-  it('ends in error and refunded when Twilio turns out not to have it', async () => {
+  it('ends in error and refunded when Twilio does not have it', async () => {
     twilio.troubles[BUY] = ['silent'];
     expect((await buy()).status).toBe(502);
     expect([(await rows())[0].status, await credit()]).toEqual(['provisioning', '0.96']);
@@ -147,7 +147,7 @@ describe('a purchase nobody saw the end of', () => {
     expect([(await rows())[0].status, await credit()]).toEqual(['error', '1.00']);
   });
 
-  it('is released a minute later although Twilio never answers: refunded at once, and given back once Twilio turns out to have sold it', async () => {
+  it('can be released after a minute: refunded at once, and returned if Twilio did sell it', async () => {
     twilio.troubles[BUY] = ['done-then-hang-up'];
     twilio.troubles[FIND] = Array.from({ length: 8 }, () => ({ status: 500 }));
     await buy();
@@ -167,7 +167,7 @@ describe('a purchase nobody saw the end of', () => {
     expect([twilio.owned, await credit()]).toEqual([[], '1.00']);
   });
 
-  it('store 3: is given back after its release although Twilio books it only later', async () => {
+  it('store 3: is returned after its release even if Twilio books it later', async () => {
     twilio.troubles[BUY] = ['done-then-hang-up'];
     twilio.troubles[FIND] = Array.from({ length: 8 }, () => ({ status: 500 }));
     await buy();
@@ -183,7 +183,7 @@ describe('a purchase nobody saw the end of', () => {
     expect(twilio.owned).toEqual([]);
   });
 
-  it('a crash between the purchase and its record is healed by asking Twilio', async () => {
+  it('is recovered by asking Twilio after a crash between purchase and record', async () => {
     const { body } = await buy();
     const stored = api.context.models.numbers;
     const carrierNumberId = (await stored.findById(body.phone_number_id).lean())?.carrier_number_id;
@@ -199,7 +199,7 @@ describe('a purchase nobody saw the end of', () => {
     expect([await credit(), twilio.owned.length]).toEqual(['0.96', 1]);
   });
 
-  it('that cannot be settled holds up neither the others nor the rent', async () => {
+  it('does not hold up other purchases or the rent while it is unsettled', async () => {
     const other = (await buy('+12125550102')).body;
     twilio.troubles[BUY] = ['silent'];
     await buy();
@@ -210,13 +210,13 @@ describe('a purchase nobody saw the end of', () => {
       (await rows()).find((row: { phone_number_id: string }) => row.phone_number_id === other.phone_number_id)
         .status,
     ).toBe('active');
-    // Two purchases and one more day of the one that is active.
+    // Two purchases and one more day's rent for the active number.
     expect(await credit()).toBe('0.88');
   });
 });
 
-describe('a purchase so slow that it was taken for interrupted', () => {
-  it('and found at Twilio stays active, charged once', async () => {
+describe('a slow purchase that was taken for an interrupted one', () => {
+  it('and is found at Twilio stays active, charged once', async () => {
     const real = carrier;
     carrier = {
       ...real,
@@ -230,7 +230,7 @@ describe('a purchase so slow that it was taken for interrupted', () => {
     expect([await credit(), twilio.owned.length]).toEqual(['0.96', 1]);
   });
 
-  it('and not found yet is given back, and was refunded', async () => {
+  it('and is not yet found at Twilio is returned and refunded', async () => {
     const real = carrier;
     carrier = {
       ...real,
@@ -246,7 +246,7 @@ describe('a purchase so slow that it was taken for interrupted', () => {
 });
 
 describe('a release', () => {
-  it('that Twilio refuses leaves the number active; again, it succeeds, and the number is 404', async () => {
+  it('that Twilio refuses leaves the number active; a second one succeeds, then the number is 404', async () => {
     const { phone_number_id } = (await buy()).body;
     twilio.troubles['DELETE IncomingPhoneNumbers'] = [{ status: 409, message: 'Number is being ported' }];
     expect(await release(phone_number_id)).toMatchObject({
@@ -261,21 +261,21 @@ describe('a release', () => {
     expect(twilio.owned).toEqual([]);
   });
 
-  it('of a number that Twilio has no more succeeds', async () => {
+  it('of a number that Twilio no longer has succeeds', async () => {
     const { phone_number_id } = (await buy()).body;
     twilio.owned.length = 0;
     expect((await release(phone_number_id)).status).toBe(204);
   });
 });
 
-describe('a call that Twilio could not bring to the SIP address', () => {
+describe('a call that Twilio could not deliver to the SIP address', () => {
   const lost = (form: Record<string, string>, signature: string) =>
     api.request('POST', '/carriers/lost-call', {
       raw: new URLSearchParams(form).toString(),
       headers: { 'content-type': 'application/x-www-form-urlencoded', 'x-twilio-signature': signature },
     });
 
-  it('is answered with a sentence for the caller, and stands among the refused calls of the number’s team', async () => {
+  it('is answered with a sentence for the caller, and listed among the refused calls of the team', async () => {
     await buy();
     const form = { CallSid: 'CA77', From: '+14155550111', To: NUMBER, Caller: '+14155550111' };
     const { status, headers, text } = await lost(
@@ -315,7 +315,7 @@ describe('a call that Twilio could not bring to the SIP address', () => {
       expect((await lost(form, 'bm8=')).status).toBe(413);
   });
 
-  it('is believed with Twilio’s signature only', async () => {
+  it('is accepted only with Twilio’s signature', async () => {
     const { status, body } = await lost({ CallSid: 'CA78', From: '+1', To: NUMBER }, 'bm8=');
     expect([status, body.message]).toEqual([
       403,

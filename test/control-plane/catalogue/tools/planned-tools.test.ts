@@ -19,7 +19,7 @@ describe('function names', () => {
     expect(functionNames([webhook(name)])).toEqual([functionName]);
   });
 
-  it('are made unique by a number; a client tool keeps its own', () => {
+  it('are made unique by a number; a client tool keeps its name', () => {
     expect(
       functionNames([webhook('Look up'), webhook('look up'), client('look_up'), webhook('Look-up')]),
     ).toEqual(['look_up_2', 'look_up_3', 'look_up', 'look-up']);
@@ -29,7 +29,7 @@ describe('function names', () => {
 });
 
 describe('the tools of a plan', () => {
-  it('carry credential headers in the clear and nothing a worker has no use for', () => {
+  it('carry credential headers in the clear, and no fields a worker does not use', () => {
     const box = createSecretBox(randomBytes(32));
     const tool: AttachedTool = {
       tool_id: 't1',

@@ -16,7 +16,7 @@ let base: string;
 let seen: Seen[];
 let answer: (response: ServerResponse) => void;
 
-/** The tenant's server, which answers as told. */
+/** The tenant's server; each test sets its answer. */
 const server = createServer((request, response) => {
   const chunks: Buffer[] = [];
   request.on('data', (chunk) => chunks.push(chunk));
@@ -62,7 +62,7 @@ const run = (route: string, args?: object, key = user.key): Promise<TestResponse
   api.request('POST', route, { key, body: args === undefined ? {} : { arguments: args } });
 
 describe('a tool test', () => {
-  it('sends one real request: headers and body from the arguments, credentials as stored, the URL as saved', async () => {
+  it('sends one real request with arguments as headers and body, stored credentials and the saved URL', async () => {
     const route = await createTool({
       url: `${base}/orders/{{order}}?day={{system.today}}`,
       arguments: [{ name: 'order' }],
@@ -102,7 +102,7 @@ describe('a tool test', () => {
     });
   });
 
-  it('a stored mock response does not stand in for the endpoint', async () => {
+  it('ignores a stored mock response', async () => {
     const route = await createTool({
       url: `${base}/real`,
       mock_responses: [{ status_code: 418, body: 'mocked' }],
@@ -122,7 +122,7 @@ describe('a tool test', () => {
     expect(seen.map((request) => request.body)).toEqual(['[] []', '[] [{{system.today}}]']);
   });
 
-  it('security 10: arguments that make the body longer than 1,048,576 characters are a 422 that says what to do, and nothing is sent', async () => {
+  it('security 10: refuses arguments that make the body exceed 1,048,576 characters, with advice', async () => {
     const route = await createTool({
       url: base,
       content_type: 'text/plain',
@@ -136,7 +136,7 @@ describe('a tool test', () => {
     expect(seen).toEqual([]);
   });
 
-  it('security 10: arguments nested 100,000 levels deep are a 422 that says how deep they may be', async () => {
+  it('security 10: refuses arguments nested 100,000 levels deep with a 422 that names the limit', async () => {
     const route = await createTool({ url: base });
     const payload = `{"arguments":{"deep":${'['.repeat(100_000)}${']'.repeat(100_000)}}}`;
     const headers = { authorization: `Bearer ${user.key}`, 'content-type': 'application/json' };
@@ -148,7 +148,7 @@ describe('a tool test', () => {
     expect(seen).toEqual([]);
   });
 
-  it('keeps the first 64 KB of the answer and says when there was more', async () => {
+  it('keeps the first 64 KB of the answer and says if there was more', async () => {
     const route = await createTool({ url: base });
     answer = (response) => response.end('x'.repeat(65_536));
     expect((await run(route)).body).toMatchObject({ body: 'x'.repeat(65_536), response_truncated: false });
@@ -156,7 +156,7 @@ describe('a tool test', () => {
     expect((await run(route)).body).toMatchObject({ body: 'x'.repeat(65_536), response_truncated: true });
   });
 
-  it('an answer is an answer, whatever its status; a redirect is not followed', async () => {
+  it('returns an answer of any status, and does not follow redirects', async () => {
     const route = await createTool({ url: base, method: 'GET' });
     answer = (response) => response.writeHead(500).end('stack trace');
     expect((await run(route)).body).toMatchObject({ status_code: 500, body: 'stack trace', error: null });
@@ -168,7 +168,7 @@ describe('a tool test', () => {
     expect(seen.map((request) => request.method)).toEqual(['GET', 'GET']);
   });
 
-  it('measures how long the answer took, and gives up at the timeout of the tool', async () => {
+  it('measures the response time, and stops at the tool’s timeout', async () => {
     const route = await createTool({ url: base, timeout_seconds: 7 });
     let waiting: ServerResponse | undefined;
     answer = (response) => {
@@ -199,19 +199,19 @@ describe('a tool test', () => {
       'The host is not a public address',
     ],
     ['a URL that is all placeholder', { url: '{{url}}' }, 'The URL is malformed'],
-  ])('%s is told as an error', async (_name, tool, error) => {
+  ])('%s is reported as an error', async (_name, tool, error) => {
     const { status, body } = await run(await createTool(tool), { url: base });
     expect([status, body.status_code, body.error]).toEqual([200, null, error]);
   });
 
-  it('a connection that breaks is told without what was sent', async () => {
+  it('reports a broken connection without the data sent', async () => {
     answer = (response) => response.destroy();
     const headers = [
       { name: 'Authorization', value: 'Bearer {{a}} sealed-secret', kind: 'authorization_bearer' },
     ];
     const route = await createTool({ url: base, headers });
     expect((await run(route)).body.error).toMatch(/^The request failed \(\w+\)$/);
-    // Characters no header can carry.
+    // Characters that are not allowed in a header.
     for (const a of ['\u0000', '\ud83d\ude00']) {
       const { status, text } = await run(route, { a });
       expect(status).toBe(200);
@@ -219,7 +219,7 @@ describe('a tool test', () => {
     }
   });
 
-  it('refuses client tools, unknown fields and a missing body; a tool of another team is missing', async () => {
+  it('refuses client tools, unknown fields and a missing body, and treats foreign tools as missing', async () => {
     const client = await createTool({ name: 'openPage', tool_type: 'client' });
     expect((await run(client, {})).status).toBe(422);
     const route = await createTool({ url: base });
@@ -234,7 +234,7 @@ describe('a tool test', () => {
 });
 
 describe('the share of one account', () => {
-  it('security 16: only so many tests of tools are in progress, and only so many are begun in a minute', async () => {
+  it('security 16: limits tool tests in progress and tool tests started per minute', async () => {
     const other = await openTestApi({
       EGRESS_ALLOW: new URL(base).host,
       LIMIT_TOOL_TESTS: '2',

@@ -14,7 +14,7 @@ afterAll(() => api.close());
 const argument = (name: string, description = '') => [{ name, description }];
 const mock = (over: object) => [{ body: '', ...over }];
 
-describe('the bounds of a tool, when it is created and when it is changed', () => {
+describe('the bounds of a tool on creation and change', () => {
   it.each<[field: string, taken: unknown[], refused: unknown[]]>([
     ['name', ['x', 'x'.repeat(120)], ['', 'x'.repeat(121), null]],
     ['description', ['', 'x'.repeat(2_000)], ['x'.repeat(2_001), null]],
@@ -85,7 +85,7 @@ describe('the bounds of a tool, when it is created and when it is changed', () =
     }
   });
 
-  it('a mock response has its defaults, and a header is a custom one', async () => {
+  it('a mock response gets its defaults, and a header is custom by default', async () => {
     const { body } = await api.request('POST', '/v1/agent/tools', {
       key: user.key,
       body: { name: 'a', url: URL, mock_responses: [{}], headers: [{ name: 'X-A', value: 'b' }] },
@@ -96,7 +96,7 @@ describe('the bounds of a tool, when it is created and when it is changed', () =
     expect(body.headers).toEqual([{ name: 'X-A', kind: 'custom', value: 'b', has_secret: false }]);
   });
 
-  it('timeouts up to 300 s are for background tools only', async () => {
+  it('timeouts up to 300 s are allowed for background tools only', async () => {
     const create = async (body: object) =>
       (
         await api.request('POST', '/v1/agent/tools', {

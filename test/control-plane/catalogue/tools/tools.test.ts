@@ -53,7 +53,7 @@ describe('a tool', () => {
     expect((await api.request('GET', `${tools}/${body.tool_id}`, { key: user.key })).body).toEqual(body);
   });
 
-  it('never shows a credential again, and keeps it sealed', async () => {
+  it('never shows a credential again, and stores it sealed', async () => {
     const headers = [
       { name: 'Authorization', value: 'Bearer top-secret', kind: 'authorization_bearer' },
       { name: 'X-Tenant', value: '{{tenant}}' },
@@ -119,13 +119,13 @@ describe('a tool', () => {
     ['a url that is all placeholder', { ...webhook, url: '{{url}}' }],
     ['a client tool', { name: 'openPage', tool_type: 'client', expects_response: false }],
     ['system variables', { ...webhook, body_template: '{"caller":"{{system.caller_number}}"}' }],
-  ])('with %s is taken', async (_name, body) => {
+  ])('with %s is accepted', async (_name, body) => {
     expect((await create(body)).status).toBe(201);
   });
 });
 
 describe('a change of a tool', () => {
-  it('checks timeout and mode together, also when only one is sent', async () => {
+  it('validates timeout and mode together, even when only one is sent', async () => {
     const { tool_id } = (await create({ ...webhook, execution_mode: 'background', timeout_seconds: 200 }))
       .body;
     const patch = (body: object) => api.request('PATCH', `${tools}/${tool_id}`, { key: user.key, body });
@@ -134,7 +134,7 @@ describe('a change of a tool', () => {
     expect((await patch({ timeout_seconds: 200 })).status).toBe(422);
   });
 
-  it('replaces lists, refuses null, an empty url and another type', async () => {
+  it('replaces lists, and refuses null, an empty URL and another type', async () => {
     const { tool_id } = (
       await create({ ...webhook, arguments: [{ name: 'order', description: 'its number' }, { name: 'b' }] })
     ).body;
@@ -154,7 +154,7 @@ describe('a change of a tool', () => {
 });
 
 describe('tools and agents', () => {
-  it('count the drafts that use them, list them, and cannot be deleted before', async () => {
+  it('a tool counts and lists the drafts that use it, and cannot be deleted while in use', async () => {
     const { tool_id } = (await create(webhook)).body;
     const first = await createAgent([tool_id]);
     await api.clock.advance(1);
@@ -181,7 +181,7 @@ describe('tools and agents', () => {
     expect((await api.request('GET', `${tools}/${tool_id}`, { key: user.key })).status).toBe(404);
   });
 
-  it('of another team cannot be attached', async () => {
+  it('another team’s tools cannot be attached', async () => {
     const { tool_id } = (await create(webhook)).body;
     user = await api.createUser();
     const { status } = await api.request('POST', '/v1/agent/agents', {
@@ -191,7 +191,7 @@ describe('tools and agents', () => {
     expect(status).toBe(422);
   });
 
-  it('two client tools of one name on one agent are 400, also by renaming', async () => {
+  it('two client tools with one name on an agent are 400, also after renaming', async () => {
     const client = { name: 'openPage', tool_type: 'client' };
     const [one, two, three] = [
       (await create(client)).body.tool_id,
@@ -212,7 +212,7 @@ describe('tools and agents', () => {
     ).toBe(200);
   });
 
-  it('are listed as summaries, by name and by agent', async () => {
+  it('tools are listed as summaries, by name and by agent', async () => {
     const { tool_id } = (await create(webhook)).body;
     await api.clock.advance(1);
     await create({ ...webhook, name: 'Cancel order' });

@@ -32,7 +32,7 @@ const patterns = (value: string, count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`p${index}`, { type: 'regex', value }]));
 
 describe('an agent test', () => {
-  it('reads back with every default', async () => {
+  it('has every default when it is read back', async () => {
     const { status, body } = await create(simulationTest);
     expect(status).toBe(201);
     expect(body).toEqual({
@@ -174,7 +174,7 @@ describe('an agent test', () => {
     expect([response.status, response.body[0].loc]).toEqual([422, loc]);
   });
 
-  it('PATCH replaces lists, merges the simulation, keeps the kind, and sees the rules across fields', async () => {
+  it('replaces lists, merges the simulation, keeps its kind and checks rules across fields on PATCH', async () => {
     const { test_id } = (
       await create({
         ...simulationTest,
@@ -210,7 +210,7 @@ describe('an agent test', () => {
     ).toBe(422);
   });
 
-  it('belongs to agents: attached, listed by agent, detached, let go of when the agent is deleted', async () => {
+  it('is attached to an agent, listed by it, and detached by request or when the agent is deleted', async () => {
     const { test_id } = (await create(nextReply)).body;
     const agent = (await post('/v1/agent/agents', { name: 'Bob' })).body.agent_id;
     const at = `/v1/agent/agents/${agent}/tests/${test_id}`;
@@ -231,7 +231,7 @@ describe('an agent test', () => {
     ).toEqual([]);
   });
 
-  it('lists newest first with the fields of every list, by name and kind', async () => {
+  it('is listed newest first with the standard list fields, and filtered by name and kind', async () => {
     const mine = await api.createUser();
     for (const name of ['first', 'second', 'third']) {
       await api.clock.advance(1);
@@ -262,7 +262,7 @@ describe('an agent test', () => {
     ).toEqual([]);
   });
 
-  it('creating and running need beta access; another team sees nothing', async () => {
+  it('needs beta access to be created and run, and is hidden from other teams', async () => {
     const noBeta = await api.createUser({ beta_access: false });
     expect((await post('/v1/agent/tests', nextReply, noBeta.key)).status).toBe(403);
     expect(
@@ -294,7 +294,7 @@ describe('an agent test', () => {
     expect((await api.request('GET', `/v1/agent/tests/${test_id}`, { key: user.key })).status).toBe(404);
   });
 
-  it('may name the tools of the draft, and hanging up where the agent may', async () => {
+  it('may refer to the draft’s tools, and to hang_up_call where the agent may hang up', async () => {
     const tool_id = (
       await post('/v1/agent/tools', {
         name: 'Book table',

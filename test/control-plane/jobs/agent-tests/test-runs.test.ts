@@ -59,7 +59,7 @@ async function run(agentId: string, body?: Record<string, unknown>) {
   return response;
 }
 
-/** Reports the result of the newest job that was placed. */
+/** Reports the result of a placed job, the newest by default. */
 async function finish(result: AgentTestResult = PASSED, at = -1) {
   const { key } = api.dispatch.tests.at(at) ?? { key: { sessionId: '', epoch: 0 } };
   const envelope = {
@@ -76,7 +76,7 @@ async function finish(result: AgentTestResult = PASSED, at = -1) {
 const simulation = { scenario: 's', success_conditions: [{ name: 'c', description: 'd' }] };
 
 describe('a batch', () => {
-  it('runs the attached tests on workers over the draft as it was, and counts what they came to', async () => {
+  it('runs the attached tests on workers against the draft as it was, and counts the results', async () => {
     const tool_id = (
       await api.request('POST', '/v1/agent/tools', {
         key: user.key,
@@ -119,7 +119,7 @@ describe('a batch', () => {
       created_at: expect.any(String),
       finished_at: null,
     });
-    // What changes now is not what is tested.
+    // Later changes to the draft do not affect the run.
     await api.request('PATCH', `/v1/agent/agents/${agentId}/config`, {
       key: user.key,
       body: { prompt: { system_prompt: 'Version two' } },
@@ -172,14 +172,14 @@ describe('a batch', () => {
       finished_at: expect.any(String),
     });
     expect((await get(`/v1/agent/agents/${agentId}/test-batches`)).test_batches).toHaveLength(1);
-    // Sealed secrets of the draft do not stay behind.
+    // The draft's sealed secrets are deleted after the run.
     expect(await api.context.models.testInputs.countDocuments({})).toBe(0);
     expect(await get('/v1/agent/test-runs?status=error')).toMatchObject({
       test_runs: [{ error: 'The model answered HTTP 500' }],
     });
   });
 
-  it('a run reads back whole', async () => {
+  it('all fields of a run can be read back', async () => {
     const agentId = await createAgent();
     const test_id = await createTest(agentId);
     const { batch_id } = (await run(agentId)).body;
@@ -215,7 +215,7 @@ describe('a batch', () => {
     ).toBe(404);
   });
 
-  it('takes test_ids and repeat_count, at most 200 runs, and refuses what it cannot run', async () => {
+  it('accepts test_ids and repeat_count, allows at most 200 runs, and refuses what it cannot run', async () => {
     const agentId = await createAgent();
     expect((await run(agentId)).status).toBe(422);
     const loose = await createTest(agentId, { agent_ids: [] });
@@ -240,7 +240,7 @@ describe('a batch', () => {
     ]);
   });
 
-  it('a variable the agent requires and the test does not have is an error, not a guess', async () => {
+  it('a required variable missing from the test is an error', async () => {
     const agentId = await createAgent({
       prompt: { system_prompt: 'Hello {{plan}}' },
       variables: { on_missing: 'reject' },
@@ -253,8 +253,8 @@ describe('a batch', () => {
   });
 });
 
-describe('a run that is lost', () => {
-  it('with its worker waits for another, and is an error after two deaths nobody knows the cause of', async () => {
+describe('a lost run', () => {
+  it('is placed again when its worker dies, and fails after two unexplained deaths', async () => {
     const agentId = await createAgent();
     await createTest(agentId);
     const { batch_id } = (await run(agentId)).body;
@@ -275,7 +275,7 @@ describe('a run that is lost', () => {
     expect(await finish(PASSED, 0)).toBe('stale');
   });
 
-  it('security 3: with a worker that stood still in another goes on; after two stand-stills in it, it is an error', async () => {
+  it('security 3: survives stalls of its worker in other jobs, and fails after two stalls of its own', async () => {
     const agentId = await createAgent();
     await createTest(agentId);
     const { batch_id } = (await run(agentId)).body;
@@ -293,7 +293,7 @@ describe('a run that is lost', () => {
     expect([await dies(runId), await dies(runId)]).toEqual(['running', 'error']);
   });
 
-  it('was started and not handed over, as its worker cannot be reached: it is queued, and that counts for nothing', async () => {
+  it('stays queued when its worker cannot be reached, and the attempt does not count', async () => {
     const agentId = await createAgent();
     await createTest(agentId);
     api.dispatch.unreachable = 'gateway_unreachable';
@@ -309,7 +309,7 @@ describe('a run that is lost', () => {
     expect(await runsOf(batch_id)).toMatchObject([{ status: 'running' }]);
   });
 
-  it('with a silent worker three times is an error', async () => {
+  it('fails after three silent workers', async () => {
     const agentId = await createAgent();
     await createTest(agentId);
     const { batch_id } = (await run(agentId)).body;
@@ -321,7 +321,7 @@ describe('a run that is lost', () => {
     expect([await waits(), await waits(), await waits()]).toEqual(['running', 'running', 'error']);
   });
 
-  it('with a silent worker is placed again after ten minutes; a late result of the earlier attempt changes nothing', async () => {
+  it('is placed again when its worker is silent for 10 min; a late result of the first is ignored', async () => {
     const agentId = await createAgent();
     await createTest(agentId);
     const { batch_id } = (await run(agentId)).body;
@@ -331,12 +331,12 @@ describe('a run that is lost', () => {
     expect(await finish(PASSED, 0)).toBe('stale');
     expect(await runsOf(batch_id)).toMatchObject([{ status: 'running' }]);
     expect(await finish(PASSED, 1)).toBe('stored');
-    // Told again, as a spool does: stored, once.
+    // A spool may repeat a report; it is stored once.
     expect(await finish(testError('x'), 1)).toBe('stored');
     expect(await runsOf(batch_id)).toMatchObject([{ status: 'passed' }]);
   });
 
-  it('by a restart of the control plane goes on where it was', async () => {
+  it('continues after a restart of the control plane', async () => {
     const agentId = await createAgent();
     await createTest(agentId);
     await createTest(agentId);
@@ -357,7 +357,7 @@ describe('a run that is lost', () => {
   });
 });
 
-it('a team’s batch leaves room for the tests of others', async () => {
+it('a team’s batch leaves room for the tests of other teams', async () => {
   const agentId = await createAgent();
   await createTest(agentId);
   await run(agentId, { repeat_count: 20 });
@@ -373,7 +373,7 @@ it('a team’s batch leaves room for the tests of others', async () => {
   expect(api.dispatch.tests).toHaveLength(6);
 });
 
-it('every query reads what it answers and nothing else', async () => {
+it('every query reads only the documents it returns', async () => {
   const ids: { team: string; agent: string; batch: string }[] = [];
   for (const account of [user, await api.createUser()]) {
     user = account;
@@ -412,7 +412,7 @@ it('every query reads what it answers and nothing else', async () => {
 });
 
 describe('the share of one account', () => {
-  it('security 16: only so much of language models a day: then a batch is refused, and a run that waits ends with the reason', async () => {
+  it('security 16: a daily model limit refuses new batches and ends queued runs with the reason', async () => {
     const agentId = await createAgent();
     const test = await createTest(agentId);
     const { body: batch } = await run(agentId, { test_ids: [test], repeat_count: 6 });
@@ -433,7 +433,7 @@ describe('the share of one account', () => {
     expect((await run(agentId, { test_ids: [test] })).status).toBe(201);
   });
 
-  it('security 16: only so many runs wait, and only so many batches are started in a minute', async () => {
+  it('security 16: queued runs and batches started per minute are limited', async () => {
     await api.close();
     api = await openTestCalls({ LIMIT_WAITING_TEST_RUNS: '10', LIMIT_TEST_BATCHES_PER_MINUTE: '3' });
     user = await api.createUser();

@@ -18,7 +18,7 @@ afterEach(async () => {
   await api.close();
 });
 
-/** A finished call in which the user said this, or nothing. */
+/** A finished call in which the user said this, or said nothing. */
 async function call(said: string | null, config: Record<string, unknown> = {}): Promise<string> {
   const agent_id = await api.publishAgent(user, {
     webhooks: { post_call: [{ url: 'https://hook.example.com/' }] },
@@ -57,7 +57,7 @@ async function finish(id: string, result = RESULT): Promise<void> {
 }
 
 describe('post-call analysis', () => {
-  it('is a job for a worker, judged by the version pinned at the start, and its result stands in the session', async () => {
+  it('runs as a worker job with the version pinned at the start, and stores its result in the session', async () => {
     const id = await call('I am well');
     expect(api.dispatch.offers.at(-1)).toEqual({
       sessionId: id,
@@ -78,7 +78,7 @@ describe('post-call analysis', () => {
   it.each([
     ['no user message', null, {}],
     ['everything disabled', 'hello', { analysis: { summary: { enabled: false } } }],
-  ])('with %s it is skipped without a model', async (_, said, config) => {
+  ])('with %s is skipped without calling a model', async (_, said, config) => {
     const id = await call(said, config);
     expect(await analysis(id)).toEqual({ status: 'skipped', summary: null, data: [], criteria_results: [] });
     expect([api.dispatch.analyses, await events(id)]).toEqual([[], ['call.ended', 'call.analyzed']]);
@@ -94,7 +94,7 @@ describe('post-call analysis', () => {
     expect((await analysis(id)).status).toBe('running');
   });
 
-  it('the second death nobody knows the cause of makes it an error; a late result changes nothing', async () => {
+  it('fails after the second unexplained worker death; a late result changes nothing', async () => {
     const id = await call('hello');
     const first = api.dispatch.analyses[0];
     for (let attempt = 0; attempt < 2; attempt++) {
@@ -112,7 +112,7 @@ describe('post-call analysis', () => {
     expect((await analysis(id)).status).toBe('error');
   });
 
-  it('security 3: a worker that stood still in another costs it little; the second stand-still in it makes it an error', async () => {
+  it('security 3: survives stalls of its worker in other jobs, and fails after its own second stall', async () => {
     const id = await call('hello');
     const dies = async (stoodIn: string) => {
       await api.sink.workerDead('worker-1', new Date(api.clock.wallTime()), stoodIn);
@@ -127,7 +127,7 @@ describe('post-call analysis', () => {
     expect([await dies(id), await dies(id)]).toEqual(['running', 'error']);
   });
 
-  it('the third worker that never answers makes it an error', async () => {
+  it('fails after the third worker that never answers', async () => {
     const id = await call('hello');
     const waits = async () => {
       await api.clock.advance(121_000);
@@ -137,14 +137,14 @@ describe('post-call analysis', () => {
     expect([await waits(), await waits(), await waits()]).toEqual(['running', 'running', 'error']);
   });
 
-  it('a worker that never answers is given up after two minutes', async () => {
+  it('gives up a worker that never answers after two minutes', async () => {
     await call('hello');
     await api.clock.advance(121_000);
     await runner.idle();
     expect(api.dispatch.analyses.length).toBe(2);
   });
 
-  it('runs again from error or skipped with 202, not otherwise, and not while the call lasts', async () => {
+  it('runs again from error or skipped with 202, and not otherwise or during the call', async () => {
     const rerun = (id: string) => api.request('POST', `/v1/agent/sessions/${id}/analysis`, { key: user.key });
     const skipped = await call(null);
     expect((await rerun(skipped)).status).toBe(202);
@@ -159,7 +159,7 @@ describe('post-call analysis', () => {
     expect([(await rerun(body.session_id)).status, (await rerun('unknown')).status]).toEqual([404, 404]);
   });
 
-  it('a failed analysis has a cause in the webhook and nothing else', async () => {
+  it('reports only the cause in the webhook when it fails', async () => {
     const id = await call('hello');
     await finish(id, { ...RESULT, status: 'error' as never, error: 'model said no' as never });
     expect(await analysis(id)).toEqual({ status: 'error', summary: null, data: [], criteria_results: [] });

@@ -1,6 +1,6 @@
 /**
- * The process that works on a batch is killed at every one of its writes in turn; the next one finds the
- * store as it was left.
+ * The process that runs a batch is killed at each of its writes in turn; the next process continues from the
+ * stored state.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { sweep } from '#control-plane/calls/settlement/sweep.ts';
@@ -34,10 +34,7 @@ interface Doomed {
 
 const killed = () => new Error('killed');
 
-/**
- * A process that is killed instead of its write of this number, or just after it; nothing it does later
- * happens.
- */
+/** A process that is killed instead of this write, or right after it; nothing it does later has an effect. */
 function doomed(context: Context, writes: number, isAfter: boolean): Doomed {
   let left = writes;
   let isDead = false;
@@ -79,20 +76,20 @@ function doomed(context: Context, writes: number, isAfter: boolean): Doomed {
 
 type Write = Promise<unknown> & { lean?: () => Promise<unknown> };
 
-/** A query runs when it is asked for its result. */
+/** A mongoose query runs only when its result is requested. */
 function lastWrite(query: Write, die: () => never): Write {
   const done = Promise.resolve(query.lean ? query.lean() : query).then(die);
   return Object.assign(done, { lean: () => done });
 }
 
-/** Plays a batch of two whose first process is killed; false when it came to its end before. */
+/** Runs a batch of two whose first process is killed; false if the batch finished before the kill. */
 async function playKilled(writes: number, isAfter: boolean): Promise<boolean> {
   api.dispatch.reset();
   const { batch_call_id: id } = await api.start([A, B]);
   const process = doomed(api.context, writes, isAfter);
   await api.pass(process.context);
   if (!process.wasKilled()) return false;
-  // The next process: what hangs is swept, what waits is dialled, whoever is called picks up.
+  // The next process sweeps what hangs and dials what waits; every callee answers.
   for (let pass = 0; pass < 4; pass++) {
     await sweep(api.context, { graceMs: 0, startedAtMs: api.clock.wallTime() });
     await api.pass();
@@ -103,8 +100,8 @@ async function playKilled(writes: number, isAfter: boolean): Promise<boolean> {
   expect((await api.batch(id)).status, where).toBe('completed');
   const dialled = api.dialled();
   expect(dialled, where).toEqual([...new Set(dialled)]);
-  // A call that was on its way to its worker may have rung: it is told as not answered, never dialled a
-  // second time.
+  // A call that was on its way to its worker may have rung: it is reported as not answered and never
+  // redialled.
   const told = (number: string) => ({
     to_number: number,
     state: dialled.includes(number) ? 'completed' : 'no_answer',
@@ -117,7 +114,7 @@ async function playKilled(writes: number, isAfter: boolean): Promise<boolean> {
   return true;
 }
 
-it('whenever its process is killed, a batch calls every number once and loses none', {
+it('a batch calls every number once and loses none, whenever its process is killed', {
   timeout: 300_000,
 }, async () => {
   await api.newTenant();
@@ -129,7 +126,7 @@ it('whenever its process is killed, a batch calls every number once and loses no
   }
 });
 
-it('two processes at once call every number once', { timeout: 300_000 }, async () => {
+it('two concurrent processes call every number once', { timeout: 300_000 }, async () => {
   await api.context.models.batchCalls.deleteMany({});
   await api.newTenant();
   const numbers = numbersToCall(12);
@@ -137,7 +134,7 @@ it('two processes at once call every number once', { timeout: 300_000 }, async (
   for (let pass = 0; pass < 2; pass++)
     await Promise.all([api.pass(api.context, 'one'), api.pass(api.context, 'two')]);
   expect(api.dialled()).toEqual(numbers);
-  // One that stood still for longer than its lease comes back while another is at it.
+  // A process stalled beyond its lease resumes while another has taken over.
   await api.newTenant();
   await api.start(numbers, { pacing: { concurrent_calls: 100, calls_per_minute: 100 } });
   const first = api.pass(api.context, 'one');

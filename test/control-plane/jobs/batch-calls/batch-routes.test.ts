@@ -52,7 +52,7 @@ const stored = async () => [
 ];
 
 describe('POST /v1/agent/batch-calls', () => {
-  it('takes a file, and shows its rows in their order', async () => {
+  it('accepts a file and keeps the order of its rows', async () => {
     const { status, body } = await upload(`to_number,name\n${A},Ada\n${B},Bo\n`, {
       name: 'Guests',
       pacing: '{"concurrent_calls":2}',
@@ -76,7 +76,7 @@ describe('POST /v1/agent/batch-calls', () => {
     ]);
   });
 
-  it('takes a list that is sent as text, and JSON that says it is JSON', async () => {
+  it('accepts a list sent as a text field, and form parts of type application/json', async () => {
     const form = formOf('');
     form.set('recipients', `to_number\n${A}`);
     form.set('retry', new Blob(['{"max_attempts":2}'], { type: 'application/json' }));
@@ -99,7 +99,7 @@ describe('POST /v1/agent/batch-calls', () => {
     expect([typed.status, typed.body.schedule]).toEqual([201, { start_at: null, calling_hours: null }]);
   });
 
-  it('leaves nobody out: a second list and what is too large are refused', async () => {
+  it('refuses a second list and an oversized list instead of skipping recipients', async () => {
     const twice = formOf(`to_number\n${A}`);
     twice.append('recipients', new File([`to_number\n${B}`], 'more.csv', { type: 'text/csv' }));
     const refused = await send(twice);
@@ -117,7 +117,7 @@ describe('POST /v1/agent/batch-calls', () => {
     expect(await stored()).toEqual([0, 0]);
   });
 
-  it('takes JSON, with the calling hours of day and evening unless it is told others', async () => {
+  it('accepts JSON, with calling hours from 09:00 to 20:00 by default', async () => {
     const { body } = await create({
       recipients: [{ to_number: A, metadata: { order: 7 }, end_user_id: 'u1' }],
     });
@@ -137,7 +137,7 @@ describe('POST /v1/agent/batch-calls', () => {
     });
   });
 
-  it('names every row that cannot be called with its line and reason, and creates nothing', async () => {
+  it('reports every row that cannot be called with its line and reason, and creates nothing', async () => {
     const { status, body } = await upload(
       `to_number,name\n${A},fine\n14155550123,no plus\n${A},again\n+4915112345678,country\n+19005550123,premium\n+15550140000,short\n`,
     );
@@ -174,7 +174,7 @@ describe('POST /v1/agent/batch-calls', () => {
     expect(await stored()).toEqual([0, 0]);
   });
 
-  it('names rows that cannot be read and rows that cannot be called in one answer, in the order of the file', async () => {
+  it('reports unreadable and uncallable rows in one answer, in file order', async () => {
     const { status, body } = await upload(
       `to_number,metadata\n${A},no json\n+19005550123,{}\n${B},{},more\n${C},{}\n`,
     );
@@ -187,7 +187,7 @@ describe('POST /v1/agent/batch-calls', () => {
 
   it('refuses a row whose zones never share a calling hour', async () => {
     const hours = { start: '09:00', end: '10:00' };
-    // No area code of the United States: Honolulu and New York do not have 09:00 to 10:00 at the same time.
+    // The number has no US area code, and 09:00 to 10:00 in Honolulu and New York never overlap.
     const { body } = await create({
       recipients: [{ to_number: A }, { to_number: '+15550100042' }],
       schedule: { calling_hours: hours },
@@ -198,7 +198,7 @@ describe('POST /v1/agent/batch-calls', () => {
     );
   });
 
-  it('names every faulty entry of a long list of JSON, as of a file', async () => {
+  it('reports every invalid entry of a long JSON list, as for a file', async () => {
     const recipients = Array.from({ length: 1_200 }, (_, index) => ({
       to_number: A,
       metadata: index % 2 === 0 ? {} : 'none',
@@ -223,7 +223,7 @@ describe('POST /v1/agent/batch-calls', () => {
     expect(await stored()).toEqual([0, 0]);
   });
 
-  it('refuses settings that cannot be meant', async () => {
+  it('refuses contradictory or empty settings', async () => {
     const fields = async (over: Record<string, unknown>) => {
       const { status, body } = await create(over);
       return [status, ...body.map(({ loc }: { loc: string[] }) => loc.slice(1).join('.'))];
@@ -248,14 +248,14 @@ describe('POST /v1/agent/batch-calls', () => {
     expect(await stored()).toEqual([0, 0]);
   });
 
-  it('refuses agent and number as a single call does', async () => {
+  it('refuses agent and number for the same reasons as a single call', async () => {
     expect((await create({ agent_id: 'missing' })).body.reason).toBe('agent_not_found');
     expect((await create({ phone_number_id: 'missing' })).body.reason).toBe('number_not_found');
   });
 });
 
 describe('batches', () => {
-  it('are listed newest first and page by page, to their team only', async () => {
+  it('are listed newest first, page by page, to their own team only', async () => {
     const ids: string[] = [];
     for (const number of [A, B, C]) {
       ids.unshift((await api.start([number])).batch_call_id);
@@ -285,7 +285,7 @@ describe('batches', () => {
       ).toBe(404);
   });
 
-  it('have rows page by page and by state', async () => {
+  it('list their rows page by page and by state', async () => {
     const { batch_call_id: id } = await api.start(numbersToCall(5), { pacing: { concurrent_calls: 2 } });
     await api.pass();
     const rows = async (query: string) =>
@@ -298,7 +298,7 @@ describe('batches', () => {
     expect((await rows('state=waiting&include_total=true')).total).toBe(3);
   });
 
-  it('have rows that say when their hours open', async () => {
+  it('have rows that say when their calling hours open', async () => {
     const inTwoDays = WEEKDAYS[(new Date(api.at()).getUTCDay() + 1) % 7] as string;
     const { batch_call_id: id, opens_at } = await api.start([A], {
       schedule: { calling_hours: { days: [inTwoDays], start: '10:30' } },
@@ -322,7 +322,7 @@ describe('batches', () => {
     expect(row.next_at).toBe(start_at);
   });
 
-  it('are deleted, with their rows, once they are over', async () => {
+  it('are deleted with their rows once they are over', async () => {
     const { batch_call_id: id } = await api.start([A]);
     const remove = () => api.request('DELETE', `/v1/agent/batch-calls/${id}`, { key: user.key });
     expect((await remove()).status).toBe(409);
@@ -332,7 +332,7 @@ describe('batches', () => {
     expect(await stored()).toEqual([0, 0]);
   });
 
-  it('are as many as a team may have, and one that is deleted makes room at once', async () => {
+  it('are limited per team, and deleting one makes room at once', async () => {
     const later = () => create({ schedule: { calling_hours: null, start_at: api.at(86_400_000) } });
     const made = await Promise.all(Array.from({ length: 10 }, later));
     expect((await later()).body.reason).toBe('quota_reached');
@@ -343,7 +343,7 @@ describe('batches', () => {
     expect((await later()).status).toBe(201);
   });
 
-  it('call nobody who was erased', async () => {
+  it('do not call erased people', async () => {
     const { batch_call_id: id } = await api.start([], {
       recipients: [{ to_number: A, end_user_id: 'u1' }, { to_number: B }],
     });
@@ -353,7 +353,7 @@ describe('batches', () => {
     expect((await api.rows(id))[0]).toMatchObject({ state: 'cancelled', to_number: '', end_user_id: null });
   });
 
-  it('call nobody again who was erased while they were called', async () => {
+  it('do not call a person again who was erased during a call', async () => {
     const retry = { on: ['busy'], max_attempts: 2, delay_seconds: 60 };
     const { batch_call_id: id } = await api.start([], {
       recipients: [{ to_number: A, end_user_id: 'u1' }],
@@ -374,7 +374,7 @@ describe('batches', () => {
 });
 
 describe('/v1/agent/do-not-call', () => {
-  it('adds once, lists newest first, finds and removes', async () => {
+  it('adds a number once, lists newest first, finds and removes', async () => {
     const add = (phone_number: string) =>
       api.request('POST', '/v1/agent/do-not-call', { key: user.key, body: { phone_number } });
     const first = await add(A);

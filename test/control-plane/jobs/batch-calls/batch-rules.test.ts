@@ -10,7 +10,7 @@ import {
 const RETRY = { on: ['busy' as const, 'no_answer' as const], max_attempts: 3, delay_seconds: 600 };
 
 describe('pacing', () => {
-  it('never exceeds either limit, and uses all of the narrower one', () => {
+  it('never exceeds either limit, and uses the narrower one fully', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 500 }),
@@ -35,7 +35,7 @@ describe('pacing', () => {
   });
 });
 
-describe('what a call came to', () => {
+describe('the outcome of a call', () => {
   it('is known once the dial has failed or the conversation is over', () => {
     expect(outcomeOf({ status: 'pending', dial_status: null })).toBe(null);
     expect(outcomeOf({ status: 'active', dial_status: 'answered' })).toBe(null);
@@ -46,14 +46,14 @@ describe('what a call came to', () => {
     expect(outcomeOf({ status: 'failed', dial_status: 'failed' })).toBe('failed');
   });
 
-  it('is unanswered where nobody can tell, and never a reason to wait for ever', () => {
+  it('has a fallback where it cannot be determined, and never blocks a batch', () => {
     expect(outcomeOf({ status: 'failed', dial_status: null })).toBe('no_answer');
     expect(outcomeOf(null)).toBe('failed');
   });
 });
 
-describe('calling again', () => {
-  it('happens for the outcomes named, after the delay, up to the attempts', () => {
+describe('a retry', () => {
+  it('happens for the configured outcomes, after the delay, up to the maximum attempts', () => {
     const next = (outcome: 'busy' | 'failed' | 'completed', attempts: number, isLast = false) =>
       afterAttempt(RETRY, { outcome, attempts, isLast, atMs: 1_000 });
     expect(next('busy', 1)).toEqual({ state: 'waiting', nextAtMs: 601_000 });
@@ -63,7 +63,7 @@ describe('calling again', () => {
     expect(next('busy', 1, true).state).toBe('busy');
   });
 
-  it('ends, whatever happens', () => {
+  it('ends after any sequence of outcomes', () => {
     const outcome = fc.constantFrom(
       'completed' as const,
       'busy' as const,
@@ -94,7 +94,7 @@ describe('calling again', () => {
 });
 
 describe('a refusal', () => {
-  it('is of the row, of the moment, or of the batch', () => {
+  it('concerns the row, the moment or the batch', () => {
     expect(concernOf('premium_destination_blocked')).toBe('row');
     expect(concernOf('no_capacity')).toBe('moment');
     expect(concernOf('concurrent_calls_reached')).toBe('moment');

@@ -13,7 +13,7 @@ beforeAll(async () => {
   api = await openTestBatches();
 });
 beforeEach(async () => {
-  // What an earlier test left open is none of the next one's.
+  // Batches left open by an earlier test must not affect the next one.
   await api.context.models.batchCalls.deleteMany({});
   user = await api.newTenant();
 });
@@ -24,7 +24,7 @@ const post = (url: string, body?: unknown) =>
   api.request('POST', `/v1/agent/${url}`, { key: user.key, ...(body === undefined ? {} : { body }) });
 
 describe('a batch', () => {
-  it('calls the numbers in the order of the list, with their variables, and is over with the last call', async () => {
+  it('calls the numbers in list order, with their variables, and is over with the last call', async () => {
     const recipients = [
       { to_number: A, dynamic_variables: { name: 'Ada' }, metadata: { order: 7 }, end_user_id: 'u1' },
       { to_number: B, dynamic_variables: { name: 'Bo' } },
@@ -71,7 +71,7 @@ describe('a batch', () => {
     expect(api.dialled()).toHaveLength(2);
   });
 
-  it('has no more calls at once, and no more a minute, than it may', async () => {
+  it('keeps to its limits of concurrent calls and calls per minute', async () => {
     const { batch_call_id: id } = await api.start([A, B, C, D], {
       pacing: { concurrent_calls: 2, calls_per_minute: 3 },
     });
@@ -92,14 +92,14 @@ describe('a batch', () => {
     expect((await api.batch(id)).counts.calling).toBe(2);
   });
 
-  it('keeps its pace when another process goes on with it, and where two are at it at once', async () => {
+  it('keeps its pace when another process takes over and when two run it at once', async () => {
     const { batch_call_id: id } = await api.start([A, B, C, D], {
       pacing: { concurrent_calls: 10, calls_per_minute: 3 },
     });
     await Promise.all([api.pass(api.context, 'one'), api.pass(api.context, 'two')]);
     expect(api.dialled()).toEqual([A, B, C]);
     for (const number of [A, B, C]) await api.finish(number, 'busy');
-    // Whoever had it has not been heard of for longer than its lease.
+    // The previous owner has been silent for longer than its lease.
     await api.clock.advance(31_000);
     await api.pass(api.context, 'three');
     expect(await states(id)).toEqual(['busy', 'busy', 'busy', 'waiting']);
@@ -131,7 +131,7 @@ describe('a batch', () => {
     ]);
   });
 
-  it('calls again who was busy or did not answer, after the delay, as often as it may', async () => {
+  it('retries busy and unanswered numbers after the delay, up to the maximum attempts', async () => {
     const retry = { on: ['busy', 'no_answer'], max_attempts: 2, delay_seconds: 600 };
     const { batch_call_id: id } = await api.start([A, B], { retry });
     await api.pass();
@@ -156,7 +156,7 @@ describe('a batch', () => {
     expect((await api.batch(id)).status).toBe('completed');
   });
 
-  it('dials nobody while it is paused, and goes on where it was', async () => {
+  it('dials no numbers while paused, and continues where it stopped', async () => {
     const { batch_call_id: id } = await api.start([A, B], { pacing: { concurrent_calls: 1 } });
     await api.pass();
     expect((await post(`batch-calls/${id}/pause`)).body.status).toBe('paused');
@@ -169,7 +169,7 @@ describe('a batch', () => {
     expect(api.dialled()).toEqual([A, B]);
   });
 
-  it('dials nobody more once it is cancelled; the calls that run go on and are counted', async () => {
+  it('dials no more numbers once cancelled; running calls continue and are counted', async () => {
     const { batch_call_id: id } = await api.start([A, B], { pacing: { concurrent_calls: 1 } });
     await api.pass();
     expect((await post(`batch-calls/${id}/cancel`)).body).toMatchObject({
@@ -193,7 +193,7 @@ describe('a batch', () => {
     ]);
   });
 
-  it('waits when no worker has room, and loses nothing by it', async () => {
+  it('waits when no worker has room, and loses no rows', async () => {
     const { batch_call_id: id } = await api.start([A, B]);
     api.dispatch.room = 0;
     await api.pass();
@@ -207,7 +207,7 @@ describe('a batch', () => {
     expect(await api.balance(user.userId)).toBe(10_000_000 - 2 * 70_000);
   });
 
-  it('pauses itself where somebody has to put something right, and says what', async () => {
+  it('pauses itself with a reason where somebody has to fix something', async () => {
     const { batch_call_id: id } = await api.start([A]);
     await api.context.models.numbers.updateOne({ _id: api.numberId() }, { $set: { status: 'error' } });
     await api.pass();
@@ -223,7 +223,7 @@ describe('a batch', () => {
     expect((await api.batch(id)).status_reason).toBe(null);
   });
 
-  it('fails the row of a number that came to be answered here, and only that', async () => {
+  it('fails only the row of a number that has since become hosted here', async () => {
     const { batch_call_id: id } = await api.start([A, B]);
     const at = new Date();
     const hosted = {
@@ -251,7 +251,7 @@ describe('a batch', () => {
 });
 
 describe('the do-not-call list', () => {
-  it('keeps batches from calling a number, whenever it came onto it', async () => {
+  it('keeps batches from calling a number, whenever it was added', async () => {
     const { batch_call_id: id } = await api.start([A, B], { pacing: { concurrent_calls: 1 } });
     await api.pass();
     await post('do-not-call', { phone_number: B, note: 'asked by letter' });
@@ -261,7 +261,7 @@ describe('the do-not-call list', () => {
     expect(api.dialled()).toEqual([A]);
   });
 
-  it('takes whoever opts out in a call, which is then called no more', async () => {
+  it('records opt-outs during a call, and batches no longer call those numbers', async () => {
     const optOut = { key: '9', phrases: ['stop calling'], confirmation: 'Goodbye.' };
     const retry = { on: ['failed'], max_attempts: 3, delay_seconds: 60 };
     const { batch_call_id: id } = await api.start([A], { opt_out: optOut, retry });
@@ -290,7 +290,7 @@ describe('the limits of a trunk', () => {
   const single = (to_number: string) =>
     post('phone-calls', { agent_id: api.agentId(), phone_number_id: api.numberId(), to_number });
 
-  it('are shared by single calls and batches: at once', async () => {
+  it('are shared by single calls and batches: concurrent calls', async () => {
     await limit({ concurrent_calls: 2, calls_per_minute: null });
     expect((await single(C)).status).toBe(201);
     const { batch_call_id: id } = await api.start([A, B]);
@@ -303,14 +303,14 @@ describe('the limits of a trunk', () => {
     ]);
   });
 
-  it('hold for calls placed in the same moment, exactly', async () => {
+  it('hold exactly for calls placed in the same moment', async () => {
     await limit({ concurrent_calls: 2, calls_per_minute: null });
     const placed = await Promise.all([A, B, C, D].map(single));
     expect(placed.map(({ status }) => status).sort()).toEqual([201, 201, 429, 429]);
     expect(api.dialled()).toHaveLength(2);
   });
 
-  it('count the calls that run when a limit is set', async () => {
+  it('count calls that are already running when a limit is set', async () => {
     for (const number of [A, B]) expect((await single(number)).status).toBe(201);
     await limit({ concurrent_calls: 2, calls_per_minute: null });
     expect((await single(C)).status).toBe(429);
@@ -318,7 +318,7 @@ describe('the limits of a trunk', () => {
     expect((await single(C)).status).toBe(201);
   });
 
-  it('are shared by single calls and batches: a minute', async () => {
+  it('are shared by single calls and batches: calls per minute', async () => {
     await limit({ concurrent_calls: null, calls_per_minute: 2 });
     expect((await single(C)).status).toBe(201);
     const { batch_call_id: id } = await api.start([A, B]);

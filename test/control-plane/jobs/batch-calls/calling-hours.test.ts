@@ -9,7 +9,7 @@ const OFFICE: CallingHours = { start: '09:00', end: '17:00', days: ['mon', 'tue'
 const EVERY_DAY: CallingHours = { start: '09:00', end: '20:00', days: [...WEEKDAYS] };
 const at = (text: string) => Date.parse(text);
 
-/** The clock on a wall there, told by another way than the code under test uses. */
+/** The local wall clock of a zone, computed by another method than the code under test. */
 function onTheWall(zone: string, ms: number): { readonly day: string; readonly time: string } {
   const [date = '', time = ''] = new Date(ms).toLocaleString('sv-SE', { timeZone: zone }).split(' ');
   const day = WEEKDAYS[(new Date(`${date}T00:00:00Z`).getUTCDay() + 6) % 7] ?? '';
@@ -47,7 +47,7 @@ const hours = fc
   .filter(([start, end]) => start < end)
   .map(([start, end, days]): CallingHours => ({ start, end, days }));
 const zones = fc.uniqueArray(fc.constantFrom(...ZONES), { minLength: 1, maxLength: 4 });
-/** Days on which clocks are set, and others. */
+/** Days with clock changes, and ordinary days. */
 const instant = fc
   .tuple(
     fc.constantFrom(
@@ -64,21 +64,21 @@ const instant = fc
   .map(([day, seconds]) => at(`${day}T00:00:00Z`) - 24 * HOUR_MS + seconds * 1000);
 
 describe('calling hours', () => {
-  it('are those of where the number is', () => {
+  it('are in the local time of the number', () => {
     expect(isOpen(OFFICE, ['Europe/Berlin'], at('2026-11-23T08:00:00Z'))).toBe(true);
     expect(isOpen(OFFICE, ['Europe/Berlin'], at('2026-11-23T07:59:59Z'))).toBe(false);
     expect(isOpen(OFFICE, ['Europe/Berlin'], at('2026-11-23T16:00:00Z'))).toBe(false);
     expect(isOpen(OFFICE, ['America/New_York'], at('2026-11-23T08:00:00Z'))).toBe(false);
   });
 
-  it('hold in every zone the number may be in', () => {
+  it('must be open in every zone the number may be in', () => {
     const both = ['America/New_York', 'America/Los_Angeles'];
     expect(isOpen(EVERY_DAY, both, at('2026-11-23T16:59:00Z'))).toBe(false);
     expect(isOpen(EVERY_DAY, both, at('2026-11-23T17:00:00Z'))).toBe(true);
     expect(isOpen(EVERY_DAY, both, at('2026-11-24T01:00:00Z'))).toBe(false);
   });
 
-  it('go by the day of the week there', () => {
+  it('use the local day of the week', () => {
     // Sunday evening in Los Angeles is Monday in Tokyo.
     expect(isOpen({ ...EVERY_DAY, days: ['mon'] }, ['Asia/Tokyo'], at('2026-11-23T00:30:00Z'))).toBe(true);
     expect(isOpen({ ...EVERY_DAY, days: ['mon'] }, ['America/Los_Angeles'], at('2026-11-23T00:30:00Z'))).toBe(
@@ -89,8 +89,8 @@ describe('calling hours', () => {
     );
   });
 
-  it('begin at the hour on the wall, whatever was done to the clocks', () => {
-    // Berlin goes to winter time in the night to 25 October 2026.
+  it('begin at the local wall-clock hour across clock changes', () => {
+    // Berlin switches to winter time in the night to 25 October 2026.
     expect(nextOpening(EVERY_DAY, ['Europe/Berlin'], at('2026-10-24T20:00:00Z'))).toBe(
       at('2026-10-25T08:00:00Z'),
     );
@@ -99,7 +99,7 @@ describe('calling hours', () => {
     );
   });
 
-  it('are never where the zones share no hour', () => {
+  it('never open where the zones share no hour', () => {
     expect(
       nextOpening(
         { ...EVERY_DAY, end: '12:00' },
@@ -109,12 +109,12 @@ describe('calling hours', () => {
     ).toBe(null);
   });
 
-  it('are always without any', () => {
+  it('are always open when none are set', () => {
     expect(isOpen(null, [], 0)).toBe(true);
     expect(nextOpening(null, [], 12_345)).toBe(12_345);
   });
 
-  it('of any kind, anywhere: open exactly when every wall says so', () => {
+  it('are open exactly when every local clock says so, for any schedule and zones', () => {
     fc.assert(
       fc.property(hours, zones, instant, (wanted, where, ms) => {
         expect(isOpen(wanted, where, ms)).toBe(where.every((zone) => isOpenOnTheWall(wanted, zone, ms)));
@@ -123,7 +123,7 @@ describe('calling hours', () => {
     );
   });
 
-  it('of any kind, anywhere: the next opening is open, and nothing before it is', () => {
+  it('have a next opening that is open, with nothing open before it, for any schedule and zones', () => {
     fc.assert(
       fc.property(hours, zones, instant, (wanted, where, ms) => {
         const opening = nextOpening(wanted, where, ms);
@@ -131,7 +131,7 @@ describe('calling hours', () => {
           expect(opening).toBeGreaterThanOrEqual(ms - (ms % MINUTE_MS));
           expect(isOpen(wanted, where, opening)).toBe(true);
         }
-        // A few minutes before it, and now and then all week where there is none.
+        // Samples minutes before the opening, or before the end of the week when there is no opening.
         const untilMs = opening ?? ms + 7 * 24 * HOUR_MS;
         for (const beforeMs of [1, 16, 31, 61, 125, 607, 1_440]
           .map((minutes) => untilMs - minutes * MINUTE_MS)

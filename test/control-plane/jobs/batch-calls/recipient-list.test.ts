@@ -19,8 +19,8 @@ async function flawsOf(text: string | Buffer): Promise<string[]> {
   }
 }
 
-describe('a list of people to call', () => {
-  it('has their numbers, and everything else in variables', async () => {
+describe('a recipient list', () => {
+  it('has numbers, and puts all other columns into variables', async () => {
     const { recipients, lines } = await read(
       'to_number,name,end_user_id,metadata,city\r\n+1 (415) 555-0123,"Bo, the ""Great""",u1,"{""order"": 7}",Berlin\r\n+14155550124,Ada,,,\r\n',
     );
@@ -43,7 +43,7 @@ describe('a list of people to call', () => {
     expect((await read('to_number\tname\n+14155550123\tBo')).recipients).toHaveLength(1);
   });
 
-  it('may end its lines in any way, also in several, and each line is counted once', async () => {
+  it('may use any line endings, also mixed, and each line is counted once', async () => {
     const people = [
       { to_number: '+14155550123', dynamic_variables: { name: 'Bo' } },
       { to_number: '+14155550124', dynamic_variables: { name: 'Zoë 🎉' } },
@@ -62,7 +62,7 @@ describe('a list of people to call', () => {
     expect((await read('\n\nto_number;name\n+14155550123;Bo')).lines).toEqual([4]);
   });
 
-  it('names every faulty row with its line and reason', async () => {
+  it('reports every invalid row with its line and reason', async () => {
     const list = `to_number,metadata,end_user_id\n+14155550123,not json,\n,{},\n+14155550124,{},${'u'.repeat(300)}\n+14155550125,{}\n+14155550126,{},fine`;
     const flaws = await flawsOf(list);
     expect(flaws).toHaveLength(4);
@@ -72,7 +72,7 @@ describe('a list of people to call', () => {
     expect(flaws[3]).toBe('line 5: has 2 columns where the first line has 3');
   });
 
-  it('gives the rows that can be read beside those that cannot', async () => {
+  it('returns the readable rows together with the unreadable ones', async () => {
     const { recipients, lines, faulty } = await read('to_number\n+14155550123,extra\n+14155550124\n');
     expect([recipients.map(({ to_number }) => to_number), lines]).toEqual([['+14155550124'], [3]]);
     expect(texts(faulty)).toEqual(['line 2: has 2 columns where the first line has 1']);
@@ -93,7 +93,7 @@ describe('a list of people to call', () => {
     expect((await read(`${columns(200)}\n+14155550123${',x'.repeat(199)}`)).recipients).toHaveLength(1);
   });
 
-  it('security 8: lets everything else have its turn while it is read', async () => {
+  it('security 8: yields to other work while it is read', async () => {
     let [turns, isRead] = [0, false];
     const count = () => {
       turns += 1;
@@ -106,7 +106,7 @@ describe('a list of people to call', () => {
     expect(turns).toBeGreaterThan(list.length / 10_000);
   });
 
-  it('security 8: lets everything else have its turn while a list of JSON is checked, and while wide rows are', async () => {
+  it('security 8: yields to other work while a JSON list or wide rows are checked', async () => {
     const entries = Array.from({ length: 2_000 }, (_, index) => ({
       to_number: `+1415555${index}`,
       dynamic_variables: { name: 'Bo' },
@@ -118,7 +118,7 @@ describe('a list of people to call', () => {
     expect(await turnsDuring(() => read(wide))).toBeGreaterThanOrEqual(300);
   });
 
-  it('is refused by its first line where that names no columns', async () => {
+  it('is refused when its first line names no columns', async () => {
     expect(await flawsOf('number,name\n+1,Bo')).toEqual(['line 1: there is no column to_number']);
     expect(await flawsOf('to_number,first name,to_number\n+1,Bo,+1')).toEqual([
       'line 1: column 2 is no name of a variable: letters, digits and _, a letter first',
@@ -134,7 +134,7 @@ describe('a list of people to call', () => {
     expect(await flawsOf('')).toHaveLength(1);
   });
 
-  it('is refused where it is no CSV or no text', async () => {
+  it('is refused when it is not CSV or not text', async () => {
     expect((await flawsOf('to_number,name\n+14155550123,"Bo\n+14155550124,Ada\n'))[0]).toMatch(
       /^the file cannot be read from line \d+ on/,
     );

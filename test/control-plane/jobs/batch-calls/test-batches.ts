@@ -1,6 +1,5 @@
 /**
- * Batches under test: a tenant with an agent and a number that can call, and passes of the runner told one by
- * one.
+ * Batches under test: a tenant with an agent and a number that can call, and a runner driven pass by pass.
  */
 import { runBatches } from '#control-plane/jobs/batch-calls/batch-runner.ts';
 import { type Context, newId } from '#control-plane/platform/context.ts';
@@ -9,30 +8,32 @@ import { openTestCalls, type TestCalls } from '../../test-calls.ts';
 
 const TRUNK = { SIP_TRUNK_URI: 'trunk.example.com:5080' };
 
-/** The API with what batches need. */
+/** The API with helpers for batches. */
 export interface TestBatches extends TestCalls {
-  /** A new account whose agent and number are used from here on. */
+  /** Creates a new account whose agent and number are used from here on. */
   newTenant(): Promise<TestUser>;
   numberId(): string;
   agentId(): string;
-  /** Starts a batch of these numbers, at any hour unless a schedule is given; its record. */
+  /**
+   * Starts a batch of these numbers, without calling hours unless a schedule is given; returns its record.
+   */
   // biome-ignore lint/suspicious/noExplicitAny: tests look at whatever came back
   start(numbers: readonly string[], over?: Record<string, unknown>): Promise<any>;
   // biome-ignore lint/suspicious/noExplicitAny: tests look at whatever came back
   batch(id: string): Promise<any>;
   // biome-ignore lint/suspicious/noExplicitAny: tests look at whatever came back
   rows(id: string): Promise<any[]>;
-  /** Passes of one process. */
+  /** Runs passes of one process. */
   pass(context?: Context, runner?: string): Promise<void>;
-  /** Numbers dialled so far, in order. */
+  /** The numbers dialled so far, in order. */
   dialled(): string[];
-  /** The session that rings at a number. */
+  /** The session that is ringing a number. */
   ringingAt(number: string): string;
-  /** Ends the call to a number as its worker would tell. */
+  /** Ends the call to a number as its worker would report it. */
   finish(number: string, dialStatus: 'answered' | 'busy' | 'no_answer' | 'failed'): Promise<void>;
 }
 
-/** Opens it. */
+/** Opens the API for batch tests. */
 export async function openTestBatches(environment: Record<string, string> = {}): Promise<TestBatches> {
   const api = await openTestCalls({ ...TRUNK, ...environment });
   let user: TestUser;
@@ -106,7 +107,7 @@ export async function openTestBatches(environment: Record<string, string> = {}):
   };
 }
 
-/** Numbers to call, each another one. */
+/** Distinct numbers to call. */
 export function numbersToCall(count: number): string[] {
   return Array.from({ length: count }, (_, index) => `+1415555${String(1_000 + index)}`);
 }

@@ -28,7 +28,7 @@ afterAll(() => api.close());
 
 const read = (query = '', key = user.key) => api.request('GET', `/v1/agent/analytics${query}`, { key });
 
-/** A call that was joined, answered one turn and lasted so long. */
+/** A joined call with one answered turn and this duration. */
 async function call(seconds: number, totalMs: number): Promise<void> {
   const { body } = await api.request('POST', '/v1/agent/sessions', {
     key: user.key,
@@ -44,7 +44,7 @@ async function call(seconds: number, totalMs: number): Promise<void> {
 }
 
 describe('GET /v1/agent/analytics', () => {
-  it('of nothing is zeros, and no rates', async () => {
+  it('answers zeros and no rates when there are no calls', async () => {
     const { status, body } = await read();
     expect(status).toBe(200);
     expect(body.totals).toEqual({
@@ -61,7 +61,7 @@ describe('GET /v1/agent/analytics', () => {
     expect(body.buckets.length).toBeGreaterThanOrEqual(7);
   });
 
-  it('adds up calls, time, money, end reasons and latency: in all, per day and per agent', async () => {
+  it('sums calls, time, money, end reasons and latency in total, per day and per agent', async () => {
     await call(60, 600);
     await call(30, 900);
     await api
@@ -87,18 +87,18 @@ describe('GET /v1/agent/analytics', () => {
     expect(body.buckets.reduce((sum: number, bucket: { calls: number }) => sum + bucket.calls, 0)).toBe(3);
   });
 
-  it('counts a day’s calls in that day and another agent’s not at all', async () => {
+  it('counts calls only in their own day and for their own agent', async () => {
     const before = await read(`?to=${encodeURIComponent(api.at(-2 * DAY_MS))}`);
     expect(before.body.totals.calls).toBe(0);
     expect((await read(`?agent_id=${'f'.repeat(32)}`)).body.totals.calls).toBe(0);
   });
 
-  it('is the team’s alone', async () => {
+  it('is visible to its team only', async () => {
     const stranger = await api.createUser();
     expect((await read('', stranger.key)).body.totals.calls).toBe(0);
   });
 
-  it('refuses ranges that are too long or turned round', async () => {
+  it('refuses ranges that are too long or reversed', async () => {
     const day = (days: number) => encodeURIComponent(api.at(days * DAY_MS));
     expect((await read(`?from=${day(-94)}`)).body.message).toContain('too long');
     expect((await read(`?from=${day(-15)}&interval=hour`)).body.message).toContain('ask by the day');
@@ -120,7 +120,7 @@ describe('the tally', () => {
     ...over,
   });
 
-  it('costs a live call its first minute, a free one nothing', () => {
+  it('charges a live call its first minute and a free call nothing', () => {
     const tally = new Tally();
     tally.add(
       counted({
@@ -134,7 +134,7 @@ describe('the tally', () => {
     expect(tally.sums()).toMatchObject({ calls: 2, live: 1, costMicros: 60_000 });
   });
 
-  it('keeps percentiles to 10 ms, whatever the number of turns', () => {
+  it('keeps percentiles accurate to 10 ms for any number of turns', () => {
     const tally = new Tally();
     tally.add(counted({ turns: Array.from({ length: 1_000 }, (_, index) => ({ total_ms: index + 1 })) }));
     tally.add(counted({ turns: [{ total_ms: 1e9 }, { total_ms: -5 }] }));

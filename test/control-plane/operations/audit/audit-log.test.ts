@@ -16,7 +16,7 @@ afterAll(() => api.close());
 
 const log = async (key = user.key, query = '') =>
   (await api.request('GET', `/v1/agent/audit-log${query}`, { key })).body;
-/** A request a millisecond after the last, so that the newest is the newest. */
+/** Sends each request a millisecond after the last, to make their order unambiguous. */
 const later: TestCalls['request'] = async (...request) => {
   await api.clock.advance(1);
   return api.request(...request);
@@ -25,7 +25,7 @@ const newest = async () => (await log()).entries[0];
 const count = async () => (await log(user.key, '?include_total=true')).total;
 
 describe('the audit log', () => {
-  it('says who created what', async () => {
+  it('records who created what', async () => {
     const key = await api.context.models.keys.findOne({ user_id: user.userId }).lean();
     expect((await log()).entries).toEqual([
       {
@@ -42,7 +42,7 @@ describe('the audit log', () => {
     ]);
   });
 
-  it('names the fields of a change to their leaves, and never a value', async () => {
+  it('names the changed fields down to their leaves, and never a value', async () => {
     const webhooks = { post_call: [{ url: 'https://a.example.com/planted', secret: 'planted' }] };
     const body = { prompt: { system_prompt: 'planted' }, conversation: { response_wait_ms: 400 }, webhooks };
     await later('PATCH', `/v1/agent/agents/${agentId}/config`, { key: user.key, body });
@@ -56,7 +56,7 @@ describe('the audit log', () => {
     expect(JSON.stringify(await collection.find({}).toArray())).not.toContain('planted');
   });
 
-  it('has publications, deletions, keys, privacy and the operator’s changes', async () => {
+  it('records publications, deletions, keys, privacy settings and the operator’s changes', async () => {
     await later('POST', `/v1/agent/agents/${agentId}/publish`, { key: user.key });
     expect(await newest()).toMatchObject({ action: 'POST /v1/agent/agents/{agent_id}/publish', fields: [] });
     const { key_id } = (await later('POST', '/v1/keys', { key: user.key, body: { name: 'ci' } })).body;
@@ -77,7 +77,7 @@ describe('the audit log', () => {
     });
   });
 
-  it('has no reads, no refusals and no calls', async () => {
+  it('does not record reads, refusals or calls', async () => {
     const before = await count();
     await api.request('GET', `/v1/agent/agents/${agentId}`, { key: user.key });
     await api.request('PATCH', `/v1/agent/agents/${agentId}`, { key: user.key, body: { name: '' } });
@@ -90,7 +90,7 @@ describe('the audit log', () => {
     expect(await count()).toBe(before);
   });
 
-  it('is the team’s alone, and is paged both ways', async () => {
+  it('is visible to its team only, and is paged in both ways', async () => {
     const stranger = await api.createUser();
     expect((await log(stranger.key)).entries).toEqual([]);
     const first = await log(user.key, '?page_size=2');
@@ -99,7 +99,7 @@ describe('the audit log', () => {
     expect(first.entries).not.toEqual(second.entries);
   });
 
-  it('that cannot be written does not undo the answer', async () => {
+  it('does not undo the answer when it cannot be written', async () => {
     const broken = vi.spyOn(api.context.models.auditLog, 'create').mockRejectedValue(new Error('disk full'));
     expect(
       (await api.request('PATCH', `/v1/agent/agents/${agentId}`, { key: user.key, body: { name: 'Ada' } }))

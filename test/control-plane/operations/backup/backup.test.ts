@@ -20,7 +20,7 @@ afterAll(async () => {
 });
 
 describe('POST /admin/backup', () => {
-  it('is the operator’s alone', async () => {
+  it('is for the operator only', async () => {
     const user = await api.createUser();
     expect((await api.request('POST', '/admin/backup', { key: user.key })).status).toBe(403);
   });
@@ -51,7 +51,7 @@ describe('POST /admin/backup', () => {
     await expect.poll(() => readdirSync(dataDir)).toEqual([]);
   });
 
-  it('with MONGODB_URL it says to use mongodump', async () => {
+  it('refers to mongodump when MONGODB_URL is set', async () => {
     const mongo = await openTestApi(
       {},
       { database: { ping: async () => true, copyTo: null, scrub: () => undefined } },
@@ -61,7 +61,7 @@ describe('POST /admin/backup', () => {
     await mongo.close();
   });
 
-  it('store 11: the advice for MongoDB takes ledger and sessions from one moment, in the answer and in the docs', async () => {
+  it('store 11: advises, for MongoDB, to copy ledger and sessions at one moment, as the docs do', async () => {
     const mongo = await openTestApi(
       {},
       { database: { ping: async () => true, copyTo: null, scrub: () => undefined } },

@@ -1,4 +1,4 @@
-/** A session erased after a backup: what the backup still tells, restored by the command line. */
+/** What a backup still reveals of a session erased after it, when restored by the command line. */
 import {
   copyFileSync,
   existsSync,
@@ -47,7 +47,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** A call of a person with something said. */
+/** A call by this person, with a transcript. */
 async function callOf(person: string): Promise<string> {
   const body = { agent_id: agentId, end_user_id: person, metadata: { note: `planted ${person}` } };
   const id: string = (await api.request('POST', '/v1/agent/sessions', { key: user.key, body })).body
@@ -82,7 +82,7 @@ function keysFile(): string {
   return join(folder, file!);
 }
 
-/** Sessions of a restored database. */
+/** Reads sessions of a restored database. */
 async function restoredSessions(dataDir: string, ...ids: string[]): Promise<(SessionDocument | null)[]> {
   const logger = createLogger({ level: 'silent', name: 'test' });
   const database = await openDatabase({
@@ -99,7 +99,7 @@ async function restoredSessions(dataDir: string, ...ids: string[]): Promise<(Ses
 }
 
 it(
-  'security 18: the database in a backup has no key of a session, and no word of who called',
+  'security 18: the database in a backup has no session keys and no readable caller data',
   PATIENCE,
   async () => {
     await callOf('u-1');
@@ -113,7 +113,7 @@ it(
 );
 
 it(
-  'security 18: a session erased since stays closed in an older backup, and the others open as they were',
+  'security 18: a session erased after a backup stays unreadable in it; other sessions still open',
   PATIENCE,
   async () => {
     const [erased, kept] = [await callOf('u-1'), await callOf('u-2')];
@@ -129,7 +129,7 @@ it(
 );
 
 it(
-  'security 18: where the deployment a backup is from is on this machine, its own keys are taken, not older ones beside the backup',
+  'security 18: a restore prefers the keys of the local source deployment to older ones in a file',
   PATIENCE,
   async () => {
     const id = await callOf('u-1');
@@ -137,7 +137,7 @@ it(
     await erase('u-1');
     await parley('restore', 'a.tar', '--data-dir', join(folder, 'old-keys'));
     expect((await restoredSessions(join(folder, 'old-keys'), id))[0]?.wrapped_key).not.toBeNull();
-    // The test's database is elsewhere: put where the backup looks, as a deployment has it.
+    // The test's database is elsewhere; copy it to where the restore looks in a deployment.
     mkdirSync(join(folder, 'database'));
     await store.database.copyTo?.(join(folder, 'database', 'database.sqlite'));
     await parley('restore', 'a.tar', '--data-dir', join(folder, 'restored'));
@@ -145,7 +145,7 @@ it(
   },
 );
 
-it('security 18: the files of the database forget what was erased', PATIENCE, async () => {
+it('security 18: erased data disappears from the database files', PATIENCE, async () => {
   const id = await callOf('u-1');
   const { wrapped_key } = (await api.context.models.sessions.findById(id).lean())!;
   const key = Buffer.from((wrapped_key as { buffer: Uint8Array }).buffer);
@@ -160,7 +160,7 @@ it('security 18: the files of the database forget what was erased', PATIENCE, as
 });
 
 it(
-  'security 18: another deployment that is backed up into the same directory leaves the keys of this one alone',
+  'security 18: a backup of another deployment into the same directory keeps the keys of this one',
   PATIENCE,
   async () => {
     const id = await callOf('u-1');
@@ -176,7 +176,7 @@ it(
 );
 
 it(
-  'security 18: a deployment that was started afresh does not overwrite the keys of the sessions it lost',
+  'security 18: a deployment started afresh does not overwrite the keys of the sessions it lost',
   PATIENCE,
   async () => {
     await callOf('u-1');
@@ -194,7 +194,7 @@ it(
   },
 );
 
-it('the keys of a deployment that was started afresh are kept too, and open its tars', PATIENCE, async () => {
+it('the keys of a deployment started afresh are kept too, and open its tars', PATIENCE, async () => {
   await callOf('u-1');
   await parley('backup', 'a.tar');
   await api.context.models.sessions.deleteMany({});
@@ -204,21 +204,21 @@ it('the keys of a deployment that was started afresh are kept too, and open its 
   const apart = keysFile().replace('.ndjson', '-afresh.ndjson');
   await parley('restore', 'b.tar', '--data-dir', join(folder, 'restored'), '--keys', apart);
   expect((await restoredSessions(join(folder, 'restored'), id))[0]?.wrapped_key).not.toBeNull();
-  // Once the older file is away, one file has all keys again: an older one would open what is erased from now
-  // on.
+  // Once the older file is moved away, one file holds all keys again: a stale second file would open sessions
+  // erased from now on.
   renameSync(keysFile(), join(folder, 'moved.ndjson'));
   await parley('backup', '--keys-only');
   expect([existsSync(apart), readFileSync(keysFile(), 'utf8')]).toEqual([false, expect.stringContaining(id)]);
 });
 
-/** A backup of the keys, which may have been put apart. */
+/** Backs up the keys; returns the messages, which say whether a separate file was used. */
 async function backUpKeys(): Promise<string> {
   const environment = { PARLEY_URL: api.app.listeningOrigin, PARLEY_API_KEY: api.rootKey };
   return (await runParley(['backup', '--keys-only'], { folder, environment })).err;
 }
 
 it(
-  'the keys of a fresh start stay when the deployment before it is back, and the operator is told',
+  'the keys of a fresh start are kept when the previous deployment returns, and a message says so',
   PATIENCE,
   async () => {
     const { sessions } = api.context.models;
@@ -240,47 +240,39 @@ it(
   },
 );
 
-it(
-  'a second fresh start has its keys in a file of its own, which its next backup replaces',
-  PATIENCE,
-  async () => {
-    const started: string[] = [];
-    for (const person of ['u-1', 'u-2', 'u-3']) {
-      await api.context.models.sessions.deleteMany({});
-      started.push(await callOf(person));
-      await backUpKeys();
-    }
-    const [, second, third] = started;
-    const later = await callOf('u-4');
-    expect(await backUpKeys()).toContain('-afresh-2.ndjson: move the file away');
-    const apart = (end: string) => readFileSync(keysFile().replace('.ndjson', `${end}.ndjson`), 'utf8');
-    expect(apart('-afresh')).toContain(second);
-    expect(apart('-afresh-2')).toMatch(new RegExp(`${third}.*${later}`, 's'));
-    expect(existsSync(keysFile().replace('.ndjson', '-afresh-3.ndjson'))).toBe(false);
-  },
-);
+it('a second fresh start has a key file of its own, which its next backup replaces', PATIENCE, async () => {
+  const started: string[] = [];
+  for (const person of ['u-1', 'u-2', 'u-3']) {
+    await api.context.models.sessions.deleteMany({});
+    started.push(await callOf(person));
+    await backUpKeys();
+  }
+  const [, second, third] = started;
+  const later = await callOf('u-4');
+  expect(await backUpKeys()).toContain('-afresh-2.ndjson: move the file away');
+  const apart = (end: string) => readFileSync(keysFile().replace('.ndjson', `${end}.ndjson`), 'utf8');
+  expect(apart('-afresh')).toContain(second);
+  expect(apart('-afresh-2')).toMatch(new RegExp(`${third}.*${later}`, 's'));
+  expect(existsSync(keysFile().replace('.ndjson', '-afresh-3.ndjson'))).toBe(false);
+});
 
-it(
-  'where every session that has its key in the file was erased, the next backup has its keys',
-  PATIENCE,
-  async () => {
-    const gone = await callOf('u-1');
-    await parley('backup', 'a.tar');
-    await erase('u-1');
-    const id = await callOf('u-2');
-    await parley('backup', 'b.tar');
-    await parley('restore', 'b.tar', '--data-dir', join(folder, 'restored'));
-    await parley('restore', 'a.tar', '--data-dir', join(folder, 'older'));
-    expect((await restoredSessions(join(folder, 'restored'), id))[0]?.wrapped_key).not.toBeNull();
-    expect((await restoredSessions(join(folder, 'older'), gone))[0]?.wrapped_key).toBeNull();
-  },
-);
+it('a backup replaces a key file whose sessions were all erased', PATIENCE, async () => {
+  const gone = await callOf('u-1');
+  await parley('backup', 'a.tar');
+  await erase('u-1');
+  const id = await callOf('u-2');
+  await parley('backup', 'b.tar');
+  await parley('restore', 'b.tar', '--data-dir', join(folder, 'restored'));
+  await parley('restore', 'a.tar', '--data-dir', join(folder, 'older'));
+  expect((await restoredSessions(join(folder, 'restored'), id))[0]?.wrapped_key).not.toBeNull();
+  expect((await restoredSessions(join(folder, 'older'), gone))[0]?.wrapped_key).toBeNull();
+});
 
 it.each([
   ['of another deployment', 'other', ''],
   ['that is damaged', 'own', 'cannot be read'],
 ])(
-  'security 18: at the place a backup is from, a database %s does not stand in for the keys beside it',
+  'security 18: a database %s at the backup’s source does not replace the keys beside the backup',
   PATIENCE,
   async (_what, credentials, told) => {
     const id = await callOf('u-1');
@@ -304,7 +296,7 @@ it.each([
 );
 
 it(
-  'security 18: keys that are not those of the backup are refused with the option that names others',
+  'security 18: keys of another backup are refused, and the message names the option for others',
   PATIENCE,
   async () => {
     const id = await callOf('u-1');
@@ -322,7 +314,7 @@ it(
   },
 );
 
-it('security 18: what an interrupted restore left behind is no part of the next one', PATIENCE, async () => {
+it('security 18: leftovers of an interrupted restore do not enter the next one', PATIENCE, async () => {
   const id = await callOf('u-1');
   await parley('backup', 'a.tar');
   const left = join(folder, 'restored', 'database');

@@ -1,4 +1,4 @@
-/** A backup that a release before format 2 took, put back by the command line of today. */
+/** A backup written by a release before format 2, restored by today's command line. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 /**
- * The tar as such a release wrote it: no directory named, the keys of sessions where they are in the
+ * The tar as such a release wrote it: without the directory in its manifest, and with session keys in the
  * database.
  */
 async function tarOfFormat1(database: Buffer): Promise<Buffer> {
@@ -42,7 +42,7 @@ async function tarOfFormat1(database: Buffer): Promise<Buffer> {
   return buffer(tar);
 }
 
-it('of format 1 is restored without a file of keys: its sessions open as they did, and its blobs are there', {
+it('a backup of format 1 is restored with its blobs and readable sessions, without a key file', {
   timeout: 120_000,
 }, async () => {
   const credentials = loadCredentials(readSettings({ DATA_DIR: folder }));
@@ -63,7 +63,7 @@ it('of format 1 is restored without a file of keys: its sessions open as they di
   };
   await api.report(id, { type: 'items', items: [said] });
   await api.report(id, { type: 'ended', at: api.at(1_000), end_reason: 'agent_hangup' });
-  // Stored as an object then, as text now.
+  // That release stored an object; today it is text.
   await api.context.models.sessions.collection.updateOne(
     { _id: id as never },
     { $set: { metadata: { order: 7 } } },

@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-/** An open stream: what came so far, and its end. */
+/** An open event stream: the text received so far, and its end. */
 interface Listener {
   readonly text: () => string;
   readonly ended: Promise<void>;
@@ -49,7 +49,7 @@ async function joinedCall(agentId: string): Promise<string> {
   return body.session_id;
 }
 
-/** Rows told so far, once time has passed. */
+/** Lets time pass, then returns the rows received so far. */
 async function told(listener: Listener): Promise<{ session_id: string; status: string }[]> {
   await api.clock.advance(250);
   return [...listener.text().matchAll(/event: session\ndata: (.*)\n\n/g)].map(([, data]) =>
@@ -58,7 +58,7 @@ async function told(listener: Listener): Promise<{ session_id: string; status: s
 }
 
 describe('GET /v1/agent/events', () => {
-  it('tells a call’s changes to its own team, as rows of the list, and to no other', async () => {
+  it('sends a call’s changes, in the form of list rows, to its own team only', async () => {
     const agentId = await api.publishAgent(user);
     const stranger = await api.createUser();
     const [own, foreign] = await Promise.all([listen(user.key), listen(stranger.key)]);
@@ -83,7 +83,7 @@ describe('GET /v1/agent/events', () => {
     expect((await fetch(`${url}/v1/agent/events`)).status).toBe(401);
   });
 
-  it('keeps quiet streams alive, and ends them after ten minutes', async () => {
+  it('keeps idle streams alive, and ends them after ten minutes', async () => {
     const listener = await listen(user.key);
     await api.clock.advance(15_000);
     await vi.waitFor(() => expect(listener.text()).toContain(': here'), WAIT);
@@ -91,7 +91,7 @@ describe('GET /v1/agent/events', () => {
     await listener.ended;
   });
 
-  it('ends before the server closes, so that nobody waits for it', async () => {
+  it('ends before the server closes, to avoid blocking the close', async () => {
     const listener = await listen(user.key);
     await api.app.close();
     await listener.ended;

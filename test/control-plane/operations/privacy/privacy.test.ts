@@ -29,7 +29,7 @@ const said = (content: string) => ({
   created_at: api.at(),
 });
 
-/** A call with everything there is to forget: transcript, recording, flight log, plan, webhook. */
+/** A call with all kinds of erasable data: transcript, recording, flight log, plan, webhook. */
 async function call(endUserId = 'u-1', isOver = true): Promise<string> {
   const body = { agent_id: agentId, end_user_id: endUserId, name: 'planted', metadata: { note: 'planted' } };
   const id: string = (await api.request('POST', '/v1/agent/sessions', { key: user.key, body })).body
@@ -59,14 +59,14 @@ const patch = (body: object, key = user.key) => api.request('PATCH', '/v1/agent/
 const erase = (end_user_id: string, key = user.key) =>
   api.request('POST', '/v1/agent/erasures', { key, body: { end_user_id } });
 
-/** Lets days pass without the clock's every timer firing. */
+/** Backdates the end of a session by days, without firing the clock's timers. */
 async function age(id: string, days: number): Promise<void> {
   const at = new Date(api.clock.wallTime() - days * DAY_MS);
   await api.context.models.sessions.updateOne({ _id: id }, { $set: { ended_at: at } });
 }
 
 describe('retention', () => {
-  it('keeps everything but deliveries until a team says otherwise, field by field', async () => {
+  it('keeps everything but deliveries until a team sets limits, field by field', async () => {
     const read = async () => (await api.request('GET', '/v1/agent/privacy', { key: user.key })).body;
     expect(await read()).toEqual({
       recordings_days: null,
@@ -100,7 +100,7 @@ describe('retention', () => {
     }
   });
 
-  it('removes what is older and leaves what is not, each kind by its own setting', async () => {
+  it('removes each kind of data by its own setting, and keeps newer data', async () => {
     const [old, fresh] = [await call(), await call()];
     await age(old, 8);
     await age(fresh, 6);
@@ -117,7 +117,7 @@ describe('retention', () => {
     expect((await detail(fresh)).body.items).toHaveLength(1);
   });
 
-  it('goes on where it stopped, and takes up what a shorter setting adds', async () => {
+  it('resumes where it stopped, and also removes what a shorter setting adds', async () => {
     const id = await call();
     await age(id, 5);
     await patch({ recordings_days: 7 });
@@ -137,7 +137,7 @@ describe('retention', () => {
     expect(await api.context.blobs.list(`sessions/${id}/recording/`)).toHaveLength(1);
   });
 
-  it('another team’s settings touch nothing of this one', async () => {
+  it('does not apply one team’s settings to another', async () => {
     const id = await call();
     await age(id, 100);
     const stranger = await api.createUser();
@@ -149,7 +149,7 @@ describe('retention', () => {
     expect((await recording(id)).status).toBe(200);
   });
 
-  it('finished deliveries go after 30 days, or as the team says; those on their way stay', async () => {
+  it('removes finished deliveries after 30 days or the team’s setting; pending ones stay', async () => {
     const id = await call();
     const { deliveries } = api.context.models;
     const finish = (days: number) =>
@@ -173,7 +173,7 @@ describe('retention', () => {
 });
 
 describe('the retention of agent tests', () => {
-  it('batches that are over go with their runs as the team says; one that runs, a newer one and another team’s stay', async () => {
+  it('removes finished batches with their runs; running and newer ones and other teams’ stay', async () => {
     const post = async (url: string, key: string, body: object) =>
       (await api.request('POST', url, { key, body })).body;
     const batchOf = async ({ key }: TestUser, agent: string): Promise<string> => {
@@ -224,7 +224,7 @@ describe('the retention of agent tests', () => {
 });
 
 describe('the retention of many sessions', () => {
-  it('store 12: goes on where it was cut off, and looks at nothing twice', async () => {
+  it('store 12: resumes where it was cut off, and examines each session once', async () => {
     const id = await call();
     const { _id: _, ...session } = (await stored(id))!;
     const at = (index: number) => new Date(api.clock.wallTime() - 60 * DAY_MS + Math.floor(index / 3));
@@ -245,7 +245,8 @@ describe('the retention of many sessions', () => {
     const context = { ...api.context, blobs: { ...api.context.blobs, deletePrefix } };
     await expect(enforceRetention(context)).rejects.toThrow('away');
     await enforceRetention(context);
-    // The page it was cut off in, and what ended in the same millisecond as the last of the page before.
+    // It may examine the interrupted page again, and sessions of the same millisecond as the end of the page
+    // before.
     expect(new Set(looked).size).toBe(250);
     expect(looked.length).toBeLessThan(250 + 100 + 3);
     expect(looked.lastIndexOf(looked[0] ?? '')).toBe(0);
@@ -254,8 +255,8 @@ describe('the retention of many sessions', () => {
   });
 });
 
-describe('the retention of batches of calls', () => {
-  it('those that are over go with their rows as the team says; one that runs, a newer one and another team’s stay', async () => {
+describe('the retention of batch calls', () => {
+  it('removes finished ones with their rows; running and newer ones and other teams’ stay', async () => {
     const { batchCalls, batchRows } = api.context.models;
     const batchOf = async ({ teamId }: TestUser, finishedDaysAgo: number | null): Promise<string> => {
       const id = newId();
@@ -294,7 +295,7 @@ describe('the retention of batches of calls', () => {
 });
 
 describe('the erasure of an end user', () => {
-  it('destroys the keys and everything sealed, and says what it removed; again it finds nothing', async () => {
+  it('destroys keys and sealed data and reports what it removed; a second one finds nothing', async () => {
     const [one, two, other] = [await call('u-1'), await call('u-1'), await call('u-2')];
     expect((await erase('u-1')).body).toEqual({
       sessions: 2,
@@ -328,14 +329,14 @@ describe('the erasure of an end user', () => {
     });
   });
 
-  it('is the team’s own: the same name in another team stays', async () => {
+  it('affects only the team; the same name in another team stays', async () => {
     const id = await call('u-1');
     const stranger = await api.createUser();
     expect((await erase('u-1', stranger.key)).body.sessions).toBe(0);
     expect((await detail(id)).body.items).toHaveLength(1);
   });
 
-  it('of a call that still runs lets it end and be charged, and nothing of it is kept', async () => {
+  it('of a running call lets it end and be charged, and keeps none of its data', async () => {
     const id = await call('u-1', false);
     await erase('u-1');
     const session = (await stored(id))!;
@@ -362,7 +363,7 @@ describe('the erasure of an end user', () => {
     expect(await blobs(id)).toEqual([]);
   });
 
-  it('every query has its index', async () => {
+  it('every query has an index', async () => {
     await call('u-1');
     const { collection } = api.context.models.sessions;
     for (const filter of [
@@ -389,7 +390,7 @@ describe('the erasure of a phone number', () => {
   };
 
   it.each([NUMBER, '14155550123', '0014155550123'])(
-    'security 18: removes the calls of a caller nobody gave an id, written as %s',
+    'security 18: removes calls of a caller without an id, whose number is written as %s',
     async (written) => {
       const [theirs, other] = [await calledFrom(written), await calledFrom('+14155550124')];
       expect((await eraseNumber(NUMBER)).body).toEqual({
@@ -404,7 +405,7 @@ describe('the erasure of a phone number', () => {
     },
   );
 
-  it('security 18: removes their refused calls, by number and by the number of an id', async () => {
+  it('security 18: removes their refused calls, by number and by the number known for an id', async () => {
     const refusal = async (number: string) =>
       api.context.models.refusals.create({
         ...{
@@ -433,7 +434,7 @@ describe('the erasure of a phone number', () => {
     expect(left.map(({ caller_number }) => caller_number)).toEqual(['+14155550125']);
   });
 
-  it('security 18: removes refused calls of a person in every spelling of the number, and not those of others who withheld theirs', async () => {
+  it('security 18: removes their refused calls in every spelling, and no other withheld caller’s', async () => {
     const id = await call('u-8');
     const withheld = await call('u-8');
     await api.context.models.sessions.updateOne({ _id: id }, { $set: { caller_number: '0014155550126' } });
@@ -468,38 +469,35 @@ describe('the erasure of a phone number', () => {
     ['2125550100', ['+2125550100', '002125550100']],
     ['+2125550100', []],
     ['000', ['+2125550100', '000', '002125550100']],
-  ])(
-    'removes refused calls of a person whom the carrier told as %s, and nobody else’s',
-    async (given, others) => {
-      const id = await call('u-9');
-      await api.context.models.sessions.updateOne({ _id: id }, { $set: { caller_number: given } });
-      for (const number of new Set([given, '+2125550100', '002125550100'])) {
-        await api.context.models.refusals.create({
-          ...{
-            _id: newId(),
-            team_id: user.teamId,
-            agent_id: null,
-            kind: 'inbound_call',
-            reason: 'no_agent',
-            message: 'm',
-            status: 486,
-          },
-          ...{
-            caller_number: number,
-            dialed_number: '+15550100000',
-            numbers: [number, '+15550100000'],
-            sip_call_id: null,
-            created_at: new Date(),
-          },
-        });
-      }
-      await erase('u-9');
-      const left = await api.context.models.refusals.find({ team_id: user.teamId }).lean();
-      expect(left.map(({ caller_number }) => caller_number).sort()).toEqual(others);
-    },
-  );
+  ])('removes only that person’s refused calls, whom the carrier reported as %s', async (given, others) => {
+    const id = await call('u-9');
+    await api.context.models.sessions.updateOne({ _id: id }, { $set: { caller_number: given } });
+    for (const number of new Set([given, '+2125550100', '002125550100'])) {
+      await api.context.models.refusals.create({
+        ...{
+          _id: newId(),
+          team_id: user.teamId,
+          agent_id: null,
+          kind: 'inbound_call',
+          reason: 'no_agent',
+          message: 'm',
+          status: 486,
+        },
+        ...{
+          caller_number: number,
+          dialed_number: '+15550100000',
+          numbers: [number, '+15550100000'],
+          sip_call_id: null,
+          created_at: new Date(),
+        },
+      });
+    }
+    await erase('u-9');
+    const left = await api.context.models.refusals.find({ team_id: user.teamId }).lean();
+    expect(left.map(({ caller_number }) => caller_number).sort()).toEqual(others);
+  });
 
-  it('security 18: removes rows of batches to it, and one that waits is not called', async () => {
+  it('security 18: removes its rows in batches, and waiting ones are not called', async () => {
     const row = {
       _id: newId(),
       team_id: user.teamId,
@@ -518,7 +516,7 @@ describe('the erasure of a phone number', () => {
     });
   });
 
-  it('security 18: is the team’s own, and one of the two ways to name a person is needed', async () => {
+  it('security 18: affects only the team, and needs one of the two ways to name a person', async () => {
     const id = await calledFrom(NUMBER);
     const stranger = await api.createUser();
     expect((await eraseNumber(NUMBER, stranger.key)).body.sessions).toBe(0);

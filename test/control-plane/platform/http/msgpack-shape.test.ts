@@ -34,11 +34,11 @@ const { value } = fc.letrec((tie) => ({
   ),
 }));
 
-it('whatever an encoder writes is taken, and no part of it is', async () => {
+it('complete encodings are accepted, and truncated ones refused', async () => {
   await fc.assert(
     fc.asyncProperty(value, fc.nat(), async (written, cut) => {
       const bytes = encode(written);
-      // A decoder refuses a key called `__proto__`.
+      // The decoder refuses a key called `__proto__`.
       expect(await readMsgpack(bytes).catch(() => 'refused')).toEqual(decodedOr('refused', bytes));
       expect(isReasonableMsgpack(bytes)).toBe(true);
       expect(isReasonableMsgpack(bytes.subarray(0, cut % bytes.length))).toBe(false);
@@ -97,7 +97,7 @@ it.each([
   expect(await readMsgpack(encode({ event: 'stop' }))).toEqual({ event: 'stop' });
 });
 
-it('a long value is read in turns with everything else, an ordinary one at once', async () => {
+it('a long value is decoded in slices that yield to other work, an ordinary one at once', async () => {
   const items = Array.from({ length: 8_000 }, (_, index) => ({ [`k${index}`]: `värde ${index}`, more: [] }));
   const bytes = encode({ items, reference: new Uint8Array(300_000) });
   let read: unknown;

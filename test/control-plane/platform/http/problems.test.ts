@@ -31,7 +31,7 @@ describe('authentication', () => {
     expect(body).toEqual({ status: 401, message: 'Invalid token', reason: null });
   });
 
-  it('an expired key says so', async () => {
+  it('an expired key is reported as expired', async () => {
     const expires_at = new Date(api.clock.wallTime() + 1_000).toISOString();
     const { body } = await api.request('POST', '/v1/keys', {
       key: user.key,
@@ -46,7 +46,7 @@ describe('authentication', () => {
 });
 
 describe('"Order of checks"', () => {
-  it('a bad key comes before the beta refusal, the beta refusal before the body', async () => {
+  it('the key is checked before beta access, and beta access before the body', async () => {
     const outsider = await api.createUser({ beta_access: false });
     expect((await api.request('POST', '/v1/agent/agents', { key: 'pk_bad', raw: '{' })).status).toBe(401);
     const refused = await api.request('POST', '/v1/agent/agents', { key: outsider.key, raw: '{' });
@@ -73,7 +73,7 @@ describe('"Order of checks"', () => {
     expect(body).toEqual({ status: 400, message: 'Malformed JSON', reason: null });
   });
 
-  it('a field error comes before a missing resource', async () => {
+  it('a field error takes precedence over a missing resource', async () => {
     const { status } = await api.request('PATCH', '/v1/agent/agents/missing/config', {
       key: user.key,
       body: { bogus: 1 },
@@ -84,7 +84,7 @@ describe('"Order of checks"', () => {
     ).toBe(404);
   });
 
-  it('a DELETE with a JSON content type and no body is taken', async () => {
+  it('a DELETE with a JSON content type and no body is accepted', async () => {
     const { body } = await api.request('POST', '/v1/agent/agents', {
       key: user.key,
       body: { name: 'short-lived' },
@@ -99,7 +99,7 @@ describe('"Order of checks"', () => {
 });
 
 describe('422 lists', () => {
-  it('names every wrong field with type, loc, msg and ctx, and never repeats a value', async () => {
+  it('name every wrong field with type, loc, msg and ctx, and never repeat a value', async () => {
     const secret = 'sk-very-secret-value';
     const { status, body, text } = await api.request('POST', '/v1/agent/agents', {
       key: user.key,
@@ -131,7 +131,7 @@ describe('422 lists', () => {
       });
   });
 
-  it('a missing field is told as missing, a query field as of the query', async () => {
+  it('report a missing field as missing, and a query field as part of the query', async () => {
     const missing = await api.request('POST', '/v1/agent/agents', { key: user.key, body: {} });
     expect(missing.body).toEqual([
       { type: 'missing', loc: ['body', 'name'], msg: 'Field required', ctx: {}, in: 'body' },
@@ -143,7 +143,7 @@ describe('422 lists', () => {
 });
 
 describe('isolation', () => {
-  it('a foreign agent, tool, number and wallet answer exactly as missing ones', async () => {
+  it('foreign agents, tools, numbers and wallets answer exactly as missing ones', async () => {
     const agent = (await api.request('POST', '/v1/agent/agents', { key: user.key, body: { name: 'mine' } }))
       .body;
     const tool = (
@@ -174,13 +174,13 @@ describe('isolation', () => {
 });
 
 describe('every answer', () => {
-  it('carries a request id, the refusals too', async () => {
+  it('carries a request id, also in refusals', async () => {
     for (const path of ['/healthz', '/v1/agent/agents', '/nowhere']) {
       expect((await api.request('GET', path)).headers['x-request-id']).toMatch(/^[0-9a-f]{16}$/);
     }
   });
 
-  it('to an unknown path is the 404 body, and no route but the public ones answers CORS', async () => {
+  it('to an unknown path is the 404 body, and only public routes answer CORS', async () => {
     const { status, body, headers } = await api.request('GET', '/nowhere', {
       headers: { origin: 'https://a.example.com' },
     });
@@ -189,7 +189,7 @@ describe('every answer', () => {
     expect(headers['access-control-allow-origin']).toBeUndefined();
   });
 
-  it('to an address that cannot be decoded is the error body too', async () => {
+  it('to an undecodable address is the error body too', async () => {
     const { status, body } = await api.request('GET', '/v1/agent/agents/%zz', { key: user.key });
     expect([status, body.status, body.reason]).toEqual([400, 400, null]);
   });
@@ -205,7 +205,7 @@ describe('every answer', () => {
 });
 
 describe('the description of the API', () => {
-  it('is OpenAPI 3.1, version 1, made from the schemas that validate', async () => {
+  it('is OpenAPI 3.1, version 1, generated from the validating schemas', async () => {
     const { body } = await api.request('GET', '/openapi.json');
     expect(body.openapi).toMatch(/^3\.1\./);
     expect(body.info.version).toBe('1');
@@ -233,7 +233,7 @@ describe('the description of the API', () => {
     expect(body.paths['/v1/agent/agents/{agent_id}/widget'].get.security).toEqual([]);
   });
 
-  it('is shown to people at /docs', async () => {
+  it('has a human-readable page at /docs', async () => {
     const { status, text } = await api.request('GET', '/docs/');
     expect(status).toBe(200);
     expect(text).toContain('swagger-ui');

@@ -6,7 +6,7 @@ import { openTestCalls, type TestCalls } from '../../test-calls.ts';
 
 const MANAGED = '+15550100001';
 const CALLER = '+8190123456';
-/** Written behind the answer, on a machine that may be busy. */
+/** Refusals are written after the answer, on a machine that may be busy. */
 const WAIT = { timeout: 10_000 };
 
 let api: TestCalls;
@@ -14,7 +14,7 @@ let user: TestUser;
 let agentId: string;
 
 beforeAll(async () => {
-  // The database forgets by real time.
+  // The database expires documents by real time.
   const clock = new ManualClock(Date.now());
   api = await openTestCalls({ SIP_TRUSTED: '203.0.113.0/24', PUBLIC_RATE_PER_AGENT: '1' }, { clock });
 });
@@ -29,7 +29,7 @@ beforeEach(async () => {
 
 const list = (query = '', key = user.key) => api.request('GET', `/v1/agent/refusals${query}`, { key });
 
-/** The newest refusals once there are `count`; they are written behind the answer. */
+/** Waits until there are `count` refusals, which are written after the answer; returns the newest. */
 const logged = (count: number, query = '') =>
   vi.waitFor(async () => {
     const { body } = await list(query);
@@ -59,8 +59,8 @@ async function ring(over: Record<string, unknown> = {}): Promise<number | string
   return answer.action === 'reject' ? answer.data.status : answer.data.tag;
 }
 
-describe('why was my call refused?', () => {
-  it('tells an inbound call nobody answers, with its numbers, its SIP status and its Call-ID', async () => {
+describe('the log of refused calls', () => {
+  it('records an unanswered inbound call with its numbers, SIP status and Call-ID', async () => {
     await numberOf(null);
     expect(await ring()).toBe(486);
     expect(await logged(1)).toEqual([
@@ -79,7 +79,7 @@ describe('why was my call refused?', () => {
     ]);
   });
 
-  it('tells one from a source that is not allowed, and one without room, apart', async () => {
+  it('distinguishes a disallowed source from a lack of capacity', async () => {
     await numberOf(agentId);
     expect(await ring({ source_address: '198.51.100.1' })).toBe(403);
     api.dispatch.room = 0;
@@ -93,7 +93,7 @@ describe('why was my call refused?', () => {
     expect(reasons).toContainEqual(['no_capacity', 503, agentId]);
   });
 
-  it('asking a trunk for its digest is no refusal; a wrong answer is', async () => {
+  it('does not record a digest challenge to a trunk, but does record a wrong answer', async () => {
     const body = {
       provider: 'sip',
       phone_number: '+4930123456',
@@ -113,7 +113,7 @@ describe('why was my call refused?', () => {
     expect(row).toMatchObject({ reason: 'digest_refused', status: 407 });
   });
 
-  it('tells the owner of a public agent what its visitor is not told', async () => {
+  it('shows the owner of a public agent what its visitor does not see', async () => {
     const poor = await api.createUser({ credit: '0.00' });
     user = poor;
     agentId = await api.publishAgent(
@@ -136,7 +136,7 @@ describe('why was my call refused?', () => {
     });
   });
 
-  it('is found by reason, agent and number, and paged', async () => {
+  it('can be filtered by reason, agent and number, and is paged', async () => {
     await numberOf(agentId);
     api.dispatch.room = 0;
     await create(user.key);
@@ -160,7 +160,7 @@ describe('why was my call refused?', () => {
     expect((await list('?page=1&cursor=x')).status).toBe(400);
   });
 
-  it('is the team’s alone', async () => {
+  it('is visible to its team only', async () => {
     api.dispatch.room = 0;
     await create(user.key);
     await logged(1);
@@ -181,7 +181,7 @@ describe('why was my call refused?', () => {
     );
   });
 
-  it('a log that cannot be written changes nothing about the answer', async () => {
+  it('does not change the answer when it cannot be written', async () => {
     const broken = vi.spyOn(api.context.models.refusals, 'create').mockRejectedValue(new Error('disk full'));
     api.dispatch.room = 0;
     expect((await create(user.key)).status).toBe(503);
@@ -189,7 +189,7 @@ describe('why was my call refused?', () => {
     broken.mockRestore();
   });
 
-  it('every query has its index, and old entries are forgotten', async () => {
+  it('has an index for every query and expires old entries', async () => {
     api.dispatch.room = 0;
     await numberOf(agentId);
     await create(user.key);

@@ -1,6 +1,6 @@
 /**
- * Write-only credentials stay with the host they were given for: what another host is sent, and what the
- * answer says.
+ * Write-only credentials stay with the host they were given for: requests to another host do not carry them,
+ * and the answer says so.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { plannedTools } from '#control-plane/catalogue/tools/planned-tools.ts';
@@ -19,7 +19,7 @@ beforeEach(async () => {
 });
 afterAll(() => api.close());
 
-describe('a tool whose url is changed', () => {
+describe('a tool whose URL is changed', () => {
   const URL_GIVEN = 'https://api.example.com/orders/{{id}}';
   let toolId: string;
 
@@ -31,7 +31,7 @@ describe('a tool whose url is changed', () => {
     toolId = (await ask('POST', 'tools', { name: 'orders', url: URL_GIVEN, headers })).body.tool_id;
   });
 
-  /** What a call is told to send with the tool. */
+  /** The headers a call is instructed to send with the tool. */
   async function headersSent() {
     const stored = await api.context.models.tools.findById(toolId).lean();
     if (!stored) throw new Error('no tool');
@@ -46,7 +46,7 @@ describe('a tool whose url is changed', () => {
     'https://api.example.com{{id}}/orders',
     'https:\\\\other.example.com/orders',
     '{{host}}/orders',
-  ])('security 20: to another host forgets its credentials and says so: %s', async (url) => {
+  ])('security 20: to another host drops its credentials and says so: %s', async (url) => {
     const { status, body } = await ask('PATCH', `tools/${toolId}`, { url });
     expect(status).toBe(200);
     expect(body.headers).toEqual([
@@ -65,7 +65,7 @@ describe('a tool whose url is changed', () => {
     expect(await headersSent()).toContainEqual({ name: 'Authorization', value: 'Bearer planted' });
   });
 
-  it('security 20: has those that are sent with the new url, and later changes keep them', async () => {
+  it('security 20: uses the ones sent with the new URL, and later changes keep them', async () => {
     const headers = [{ name: 'Authorization', kind: 'authorization_bearer', value: 'Bearer new' }];
     const moved = await ask('PATCH', `tools/${toolId}`, { url: 'https://other.example.com', headers });
     expect(moved.body.headers[0].has_secret).toBe(true);
@@ -73,7 +73,7 @@ describe('a tool whose url is changed', () => {
     expect(await headersSent()).toEqual([{ name: 'Authorization', value: 'Bearer new' }]);
   });
 
-  it('security 20: forgets them for good: the first host does not bring them back', async () => {
+  it('security 20: drops them for good: a change back to the first host does not restore them', async () => {
     await ask('PATCH', `tools/${toolId}`, { url: 'https://other.example.com' });
     expect((await ask('PATCH', `tools/${toolId}`, { url: URL_GIVEN })).body.headers[0].has_secret).toBe(
       false,
@@ -91,7 +91,7 @@ describe('a custom model whose address is changed', () => {
     agentId = (await ask('POST', 'agents', { name: 'a', config: { llm: { custom } } })).body.agent_id;
   });
 
-  it('security 20: to another host forgets its key and says so', async () => {
+  it('security 20: to another host drops its key and says so', async () => {
     expect(await patch({ base_url: 'https://other.example.com/v1' })).toMatchObject({ has_secret: false });
     expect((await api.context.models.agents.findById(agentId).lean())?.secrets.llm_api_key).toBeNull();
   });
@@ -100,7 +100,7 @@ describe('a custom model whose address is changed', () => {
     expect(await patch({ base_url: 'https://llm.example.com/v2' })).toMatchObject({ has_secret: true });
   });
 
-  it('security 20: to another host takes the key that is sent with it', async () => {
+  it('security 20: to another host uses the key sent with it', async () => {
     expect(await patch({ base_url: 'https://other.example.com/v1', api_key: 'sk-new' })).toMatchObject({
       has_secret: true,
     });
@@ -131,7 +131,7 @@ describe('a trunk whose address is changed', () => {
   });
 
   it.each(['other.example.com:5061', 'sip.example.com', 'sip.example.com:5062'])(
-    'security 20: to %s asks for its password again',
+    'security 20: to %s requires its password again',
     async (uri) => {
       const { status, body } = await put({ termination_uri: uri });
       expect(status).toBe(422);
@@ -145,7 +145,7 @@ describe('a trunk whose address is changed', () => {
     },
   );
 
-  it('security 20: keeps its password while the address stays', async () => {
+  it('security 20: keeps its password while the address is unchanged', async () => {
     expect(
       (await put({ termination_uri: 'SIP.example.com:5061', termination_transport: 'tls' })).status,
     ).toBe(200);

@@ -6,7 +6,7 @@ import { createDataKeys, createSecretBox, SealBroken } from '#control-plane/plat
 const master = randomBytes(32);
 
 describe('sealed data', () => {
-  it('opens to what was sealed, and never looks the same twice', () => {
+  it('opens to the original, and is different on every sealing', () => {
     const box = createSecretBox(master);
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
@@ -16,7 +16,7 @@ describe('sealed data', () => {
     );
   });
 
-  it('does not open when a byte was changed, under another key, or for another purpose', () => {
+  it('does not open with a changed byte, under another key, or for another purpose', () => {
     const box = createSecretBox(master);
     const sealed = Buffer.from(box.seal('secret'), 'base64url');
     for (let index = 0; index < sealed.length; index++) {
@@ -30,7 +30,7 @@ describe('sealed data', () => {
     expect(() => sealer.open(sealer.seal('x', 'items'), 'plan')).toThrow(SealBroken);
   });
 
-  it('a session’s key is its own: a wrapped key opens for that session only', () => {
+  it('a wrapped session key opens for its own session only', () => {
     const keys = createDataKeys(master);
     const { sealer, wrappedKey } = keys.create('one');
     const sealed = sealer.seal('hello', 'items');

@@ -1,4 +1,4 @@
-/** What the product does through mongoose: models, guarded updates, upserts, pages, cursors. */
+/** The mongoose features Parley uses: models, guarded updates, upserts, pages, cursors. */
 import mongoose, { type Model } from 'mongoose';
 import { beforeAll, beforeEach, expect, it } from 'vitest';
 import { isDuplicateKey } from '#control-plane/platform/store/duplicate-key.ts';
@@ -66,7 +66,7 @@ onEveryDatabase('models', (database) => {
     await calls.deleteMany({});
   });
 
-  it('reads back what was created, empty objects, nulls and dates to the millisecond included', async () => {
+  it('created documents read back with empty objects, nulls and dates to the millisecond', async () => {
     const given = call('a', {
       items: [{ id: 'i', type: 'said', heard: 0.5 }],
       config: { empty: {}, list: [], none: null, deep: { x: [{ y: 1 }] } },
@@ -77,7 +77,7 @@ onEveryDatabase('models', (database) => {
     expect(await calls.findById('b').lean()).toBeNull();
   });
 
-  it('a guarded update changes a document once, however many try', async () => {
+  it('a guarded update changes a document once, however many processes try', async () => {
     await calls.create(call('a'));
     const tries = Array.from({ length: 40 }, () =>
       calls.updateOne({ _id: 'a', status: 'pending' }, { $set: { status: 'active' }, $inc: { rev: 1 } }),
@@ -99,7 +99,7 @@ onEveryDatabase('models', (database) => {
     });
   });
 
-  it('state and event change in one update; events are pulled one by one', async () => {
+  it('one update changes state and event together; events are pulled one by one', async () => {
     await calls.create(call('a', { outbox: [{ id: 'a:started', type: 'call.started' }] }));
     await calls.updateOne(
       { _id: 'a' },
@@ -120,7 +120,7 @@ onEveryDatabase('models', (database) => {
     });
   });
 
-  it('an element of an array is changed where the filter, an array filter or a position says', async () => {
+  it('an array element is updated through the filter, an array filter or a position', async () => {
     await calls.create(
       call('a', { items: ['x', 'y', 'x'].map((type, index) => ({ id: String(index), type, heard: 0 })) }),
     );
@@ -142,7 +142,7 @@ onEveryDatabase('models', (database) => {
     ]);
   });
 
-  it('an upsert inserts what the filter and the update say, and updates the second time', async () => {
+  it('an upsert inserts the fields of filter and update, and updates the second time', async () => {
     const insert = { $setOnInsert: { created: AT, status: 'pending' }, $inc: { rev: 1 } } as const;
     const first = await calls.updateOne({ _id: 'u', team: 't9' }, insert, { upsert: true });
     expect(first).toMatchObject({ matchedCount: 0, modifiedCount: 0, upsertedCount: 1, upsertedId: 'u' });
@@ -152,7 +152,7 @@ onEveryDatabase('models', (database) => {
     expect(second).toMatchObject({ _id: 'u', team: 't9', status: 'pending', rev: 2, created: AT });
   });
 
-  it('a thousand upserts of one key at once make one document and lose none', async () => {
+  it('a thousand concurrent upserts of one key make one document and lose none', async () => {
     const results = await Promise.allSettled(
       Array.from({ length: 1_000 }, () =>
         calls.updateOne({ _id: 'one' }, { $inc: { rev: 1 } }, { upsert: true }),
@@ -163,7 +163,7 @@ onEveryDatabase('models', (database) => {
     expect((await calls.findById('one').lean())?.rev).toBe(done);
   });
 
-  it('of many who take one number at once exactly one gets it; it is free again when released', async () => {
+  it('exactly one of many concurrent creations takes a number, which is free again when released', async () => {
     const takes = await Promise.allSettled(
       Array.from({ length: 200 }, (_, index) =>
         calls.create(call(`n${index}`, { status: 'active', number: '+15550100' })),
@@ -194,7 +194,7 @@ onEveryDatabase('models', (database) => {
     expect((await calls.findById('beside').lean())?.status).toBe('completed');
   });
 
-  it('insertMany, unordered, inserts all but what a unique index refuses, and names each of those', async () => {
+  it('unordered insertMany inserts all but unique index violations, and names each of those', async () => {
     await calls.create(call('a', { status: 'active', number: '+15550100' }));
     const given = [call('b'), call('a'), call('c', { status: 'active', number: '+15550100' }), call('d')];
     const refused = await calls.collection
@@ -219,7 +219,7 @@ onEveryDatabase('models', (database) => {
     expect((await calls.findById('a').lean())?.rev).toBe(0);
   });
 
-  it('pages by key walk through every document once, also where many share a moment', async () => {
+  it('pages by key visit every document once, even when many share a timestamp', async () => {
     await calls.insertMany(
       Array.from({ length: 230 }, (_, index) =>
         call(`p${String(index).padStart(3, '0')}`, { created: new Date(+AT + (index % 7)) }),
@@ -297,7 +297,7 @@ onEveryDatabase('models', (database) => {
     expect(await calls.findOneAndDelete({ _id: 'a' }).lean()).toBeNull();
   });
 
-  it('a document edited in two places at once is saved by one of them', async () => {
+  it('only one of two concurrent edits of a document is saved', async () => {
     const schema = new mongoose.Schema({ _id: String, n: Number }, { optimisticConcurrency: true });
     const notes = database().connection.model('Note', schema);
     await notes.create({ _id: 'a', n: 0 });
@@ -309,7 +309,7 @@ onEveryDatabase('models', (database) => {
     expect((await notes.findById('a').lean())?.n).toBe(1);
   });
 
-  it('bulkWrite runs its steps in order and stops at the first refusal, or goes on when unordered', async () => {
+  it('bulkWrite runs its steps in order and stops at the first refusal, or continues if unordered', async () => {
     const result = await calls.bulkWrite([
       { insertOne: { document: call('a') } },
       { updateOne: { filter: { _id: 'a' }, update: { $set: { rev: 5 } } } },
@@ -330,7 +330,7 @@ onEveryDatabase('models', (database) => {
     expect((await calls.find().sort({ _id: 1 }).lean()).map((each) => each._id)).toEqual(['b', 'c', 'd']);
   });
 
-  it('a cursor gives every document of a long result, in order, while others write', async () => {
+  it('a cursor returns every document of a long result, in order, during writes', async () => {
     await calls.insertMany(
       Array.from({ length: 1_500 }, (_, index) => call(`c${String(index).padStart(4, '0')}`, { rev: index })),
     );
@@ -348,7 +348,7 @@ onEveryDatabase('models', (database) => {
     expect(new Set(seen).size).toBe(seen.length);
   });
 
-  it('a large document is kept whole, and one beyond 16 MiB is refused', async () => {
+  it('a large document is stored whole, and one beyond 16 MiB is refused', async () => {
     const text = 'é'.repeat(3_000_000);
     await calls.create(call('big', { config: { text } }));
     await calls.create(call('big2', { config: { text } }));
@@ -363,7 +363,7 @@ onEveryDatabase('models', (database) => {
     expect(await calls.countDocuments({})).toBe(2);
   });
 
-  it('projections choose fields, nested ones too, and slices of arrays', async () => {
+  it('projections select fields, including nested ones, and slices of arrays', async () => {
     await calls.create(
       call('a', {
         items: [1, 2, 3].map((n) => ({ id: String(n), type: 'x', heard: n })),
@@ -386,7 +386,7 @@ onEveryDatabase('models', (database) => {
     ).toEqual([{ id: '2', type: 'x', heard: 2 }]);
   });
 
-  it('syncIndexes finds nothing to do when the indexes stand', async () => {
+  it('syncIndexes changes nothing when the indexes exist', async () => {
     expect(await calls.syncIndexes()).toEqual([]);
     expect((await calls.listIndexes()).map((index) => Object.keys(index['key'] as object))).toEqual([
       ['_id'],

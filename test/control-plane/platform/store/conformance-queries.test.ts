@@ -104,7 +104,7 @@ onEveryDatabase('queries', (database) => {
     expect(await ids({ 'a.x': { $nin: [3] } })).toEqual([2, 3, 4, 5]);
   });
 
-  it('store 10: a place in an array is not looked into when it is an array itself', async () => {
+  it('store 10: an array position that is itself an array is not searched', async () => {
     await things().insertMany([
       { _id: 1, a: [[1, 2], 3] },
       { _id: 2, a: [1, 2] },
@@ -115,7 +115,7 @@ onEveryDatabase('queries', (database) => {
     expect(await ids({ 'a.0.0': 1 })).toEqual([1, 3]);
   });
 
-  it('logic, patterns, remainders and expressions', async () => {
+  it('logical operators, patterns, remainders and expressions work', async () => {
     await things().insertMany([
       { _id: 1, s: 'Anna', n: 4, m: 4 },
       { _id: 2, s: 'bert', n: 5, m: 9 },
@@ -132,7 +132,7 @@ onEveryDatabase('queries', (database) => {
     expect(await ids({ $expr: { $gt: ['$m', '$n'] } })).toEqual([2]);
   });
 
-  it('sorts follow the order of types; an array counts by its smallest element upwards and its largest downwards', async () => {
+  it('sorts order by type; an array sorts by its smallest element ascending, its largest descending', async () => {
     await things().insertMany([
       { _id: 1, v: 'b' },
       { _id: 2, v: [1, 9] },
@@ -148,7 +148,7 @@ onEveryDatabase('queries', (database) => {
     expect(await ids({}, { v: -1, _id: 1 })).toEqual([5, 6, 7, 1, 8, 2, 4, 3, 9]);
   });
 
-  it('numeric updates keep integers exact and refuse what is no number', async () => {
+  it('numeric updates keep integers exact and refuse values that are not numbers', async () => {
     await things().insertOne({
       _id: 1,
       n: 2,
@@ -182,7 +182,7 @@ onEveryDatabase('queries', (database) => {
     expect(await only()).toMatchObject({ _id: 1, n: 5, s: 'x' });
   });
 
-  it('array updates: push with sort and slice onto a missing array, sets, pops, pulls', async () => {
+  it('array updates push with sort and slice onto a missing array, add to sets, pop and pull', async () => {
     await things().insertOne({ _id: 1, a: [3, 1, 2], o: [{ v: 3 }, { v: 1, w: 1 }, 4], scalar: 1 });
     await update({ $push: { made: { $each: [{ v: 3 }, { v: 1 }, { v: 2 }], $sort: { v: 1 }, $slice: 2 } } });
     await update({ $push: { a: { $each: [9, 8], $position: 1 } } });
@@ -212,7 +212,7 @@ onEveryDatabase('queries', (database) => {
     await expect(update({ $set: { 'a.name': 1 } })).rejects.toMatchObject({ code: 28 });
   });
 
-  it('replacements keep the _id, pipelines compute', async () => {
+  it('replacements keep the _id, and pipeline updates compute values', async () => {
     await things().insertOne({ _id: 1, n: 1, old: true });
     await things().replaceOne({ _id: 1 }, { n: 2 });
     expect(await only()).toEqual({ _id: 1, n: 2 });
@@ -231,7 +231,7 @@ onEveryDatabase('queries', (database) => {
     expect(_id).toBeInstanceOf(ObjectId);
   });
 
-  it('counts, distinct values, skips and limits', async () => {
+  it('counts, distinct values, skips and limits work', async () => {
     await things().insertMany(
       Array.from({ length: 50 }, (_, index) => ({
         _id: index,
@@ -329,7 +329,7 @@ onEveryDatabase('queries', (database) => {
     ).toEqual([]);
   });
 
-  it('documents expire by a TTL index, and others stay', async () => {
+  it('a TTL index expires its documents, and others stay', async () => {
     const kept = database().connection.collection<Doc>('expiring');
     await kept.createIndex({ at: 1 }, { expireAfterSeconds: 3_600 });
     await kept.insertMany([
@@ -346,7 +346,7 @@ onEveryDatabase('queries', (database) => {
       .toEqual(['dateless', 'text', 'young']);
   }, 100_000);
 
-  it('unique indexes hold for arrays, compounds and existing documents', async () => {
+  it('unique indexes apply to arrays, compound keys and existing documents', async () => {
     const unique = database().connection.collection<Doc>('unique');
     await unique.insertMany([
       { _id: 1, a: 1, b: 1 },
@@ -377,7 +377,7 @@ onEveryDatabase('queries', (database) => {
     ).rejects.toMatchObject({ code: expect.toBeOneOf([85, 86]) });
   });
 
-  it('Decimal128 values are kept as they are', async () => {
+  it('Decimal128 values are stored unchanged', async () => {
     await things().insertOne({ _id: 1, price: Decimal128.fromString('1.10') });
     expect(String((await only())['price'])).toBe('1.10');
   });

@@ -1,12 +1,12 @@
-/**
- * What every coordination does, run against each implementation: two replicas `a` and `b` that share one
- * world.
- */
+/** The contract of every coordination implementation: two replicas `a` and `b` that share one state. */
 import { describe, expect, type it } from 'vitest';
 import { systemClock } from '#base/clock.ts';
 import type { Coordination, Json } from '#control-plane/platform/store/coordination.ts';
 
-/** Registers the suite. `pair` opens two replicas; with one implementation they may be the same object. */
+/**
+ * Registers the suite. `pair` opens two replicas; an in-memory implementation may return the same object
+ * twice.
+ */
 export function describeCoordination(
   name: string,
   test: typeof it | typeof it.skip,
@@ -16,7 +16,7 @@ export function describeCoordination(
   const fresh = () => `${name}-${systemClock.wallTime()}-${++names}`;
 
   describe(`coordination: ${name}`, () => {
-    test('hits of one window are counted over all replicas, and only the first ones are allowed', async () => {
+    test('hits of one window are counted across replicas, and only the first ones are allowed', async () => {
       const [a, b] = await pair();
       const key = fresh();
       const states = await Promise.all(
@@ -27,7 +27,7 @@ export function describeCoordination(
       for (const { resetMs } of states) expect(resetMs > 0 && resetMs <= 3_600_000).toBe(true);
     });
 
-    test('a new window counts from one again', async () => {
+    test('a new window starts counting at one', async () => {
       const [a] = await pair();
       const key = fresh();
       const first = await a.countInWindow(key, 1, 300);
@@ -35,7 +35,7 @@ export function describeCoordination(
       expect(await a.countInWindow(key, 1, 300)).toMatchObject({ allowed: true, count: 1 });
     });
 
-    test('of all who claim a key one has it, until the claim expires', async () => {
+    test('exactly one claimant of a key has it until the claim expires', async () => {
       const [a, b] = await pair();
       const [kept, short] = [fresh(), fresh()];
       const claims = await Promise.all(
@@ -48,7 +48,7 @@ export function describeCoordination(
       expect(await a.claim(kept, 60_000)).toBe(false);
     });
 
-    test('what one replica announces the others find, until it is withdrawn or expires', async () => {
+    test('replicas find what another announces until it is withdrawn or expires', async () => {
       const [a, b] = await pair();
       const [kept, short] = [fresh(), fresh()];
       await a.announce(kept, { load: 3, tags: ['x'] }, 60_000);
@@ -61,7 +61,7 @@ export function describeCoordination(
       expect(await a.find(kept)).toBeNull();
     });
 
-    test('a message reaches every subscriber of its channel, and none after the subscription ended', async () => {
+    test('a message reaches every subscriber of its channel, and none that has unsubscribed', async () => {
       const [a, b] = await pair();
       const [channel, other] = [fresh(), fresh()];
       const heard: Json[] = [];
@@ -75,7 +75,7 @@ export function describeCoordination(
       await b.publish(channel, { n: 2 });
       await a.publish(channel, 'last');
       await arrived.promise;
-      // Messages of two senders may pass each other.
+      // Messages of two senders may arrive in either order.
       await expect.poll(() => heard).toHaveLength(3);
       expect(heard).toEqual(expect.arrayContaining([{ n: 1 }, { n: 2 }, 'last']));
       await end();

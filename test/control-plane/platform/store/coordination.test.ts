@@ -63,7 +63,7 @@ describeCoordination('memory', it, async () => {
 });
 describeCoordination('redis', itNeeds(NEEDS), async () => [await connect(), await connect()]);
 
-it('in memory, what has expired is forgotten and closing leaves no timer behind', async () => {
+it('the in-memory coordination forgets expired entries and leaves no timer when closed', async () => {
   const clock = new ManualClock();
   const coordination = createMemoryCoordination(clock);
   await coordination.countInWindow('a', 1, 1_000);

@@ -57,7 +57,7 @@ afterEach(async () => {
 });
 
 describe('openDatabase', () => {
-  it('keeps what was written when it is closed and opened again', async () => {
+  it('keeps its data when it is closed and opened again', async () => {
     const dataDir = directory();
     const first = await open(dataDir);
     expect(first.kind).toBe('embedded');
@@ -72,14 +72,14 @@ describe('openDatabase', () => {
     });
   });
 
-  it('answers a ping while it is open and not afterwards', async () => {
+  it('answers a ping only while it is open', async () => {
     const database = await open(directory());
     expect(await database.ping()).toBe(true);
     await database.close();
     expect(await database.ping()).toBe(false);
   });
 
-  it('opens under a data directory whose path is too long for a socket', async () => {
+  it('works under a data directory whose path is too long for a socket', async () => {
     const dataDir = join(directory(), 'd'.repeat(60), 'e'.repeat(60));
     mkdirSync(dataDir, { recursive: true });
     const database = await open(dataDir);
@@ -89,7 +89,7 @@ describe('openDatabase', () => {
     expect(await database.connection.collection('notes').countDocuments({})).toBe(1);
   });
 
-  it('is refused while another program serves the same data directory', async () => {
+  it('fails while another program serves the same data directory', async () => {
     const dataDir = directory();
     const first = await open(dataDir);
     await expect(open(dataDir)).rejects.toThrow('in use by another running Parley');

@@ -32,18 +32,18 @@ beforeAll(async () => {
     status: 'completed',
     end_reason: 'user_hangup',
     wrapped_key: null,
-    // A rare kind, far between.
+    // A rare kind at large intervals.
     ...(index % 20 === 0 ? RARE : {}),
     created_at: new Date(stored.created_at.getTime() - index * 1_000),
   }));
-  // Every second one belongs to somebody else, and must never be looked at.
+  // Every second session belongs to another team and must never be examined.
   await sessions.collection.insertMany(
     copies.map((copy, index) => (index % 2 === 0 ? copy : { ...copy, team_id: 'other' })) as never[],
   );
 });
 afterAll(() => api.close());
 
-/** Asks the API for a page, and says what it asked the store for. */
+/** Requests a page from the API; returns it with the filter of its query. */
 async function ask(parameters: string): Promise<{ next: string; filter: Readonly<Record<string, unknown>> }> {
   const find = vi.spyOn(api.context.models.sessions, 'find');
   const { body, status } = await api.request('GET', `/v1/agent/sessions?page_size=${PAGE}${parameters}`, {
@@ -55,7 +55,10 @@ async function ask(parameters: string): Promise<{ next: string; filter: Readonly
   return { next: body.next_cursor, filter: filter as Readonly<Record<string, unknown>> };
 }
 
-/** A page, what its query finds from there to the end, and how many documents the store looks at for that. */
+/**
+ * Requests a page; returns its cursor, the number of rows from there to the end, and the number of documents
+ * examined for them.
+ */
 async function page(parameters: string): Promise<{ next: string; examined: number; rows: number }> {
   const { sessions } = api.context.models;
   const { next, filter } = await ask(parameters);
@@ -84,8 +87,8 @@ describe('the list of sessions', () => {
         wasted.push(read.examined - read.rows);
         cursor = `&cursor=${encodeURIComponent(read.next)}`;
       }
-      // Of what lies before a page only the row its cursor names is looked at, and the one pending session on
-      // the first.
+      // The only rows examined outside a page are the cursor's own row and, for the first page, the pending
+      // session.
       expect(Math.max(...wasted)).toBeLessThanOrEqual(1);
     },
   );
@@ -98,7 +101,7 @@ describe('the list of sessions', () => {
     ['a status', '&status=failed'],
     ['several statuses', '&status=failed,active'],
   ])(
-    'store 5: finds %s among many others without looking at these, in order and from page to page',
+    'store 5: finds %s without examining the many others, in order and page by page',
     async (_, parameters) => {
       const { body } = await api.request('GET', `/v1/agent/sessions?page_size=100${parameters}`, {
         key: user.key,
@@ -117,7 +120,7 @@ describe('the list of sessions', () => {
     ['caller_number', '&caller_number=%2B15550100077'],
     ['end_reason', '&end_reason=dial_failed'],
   ])(
-    'store 5: says that it wants texts where the index by %s is of texts: MongoDB infers no type from a value',
+    'store 5: filters on strings for the string index by %s, because MongoDB infers no type',
     async (field, parameters) => {
       const partial = api.context.models.sessions.schema
         .indexes()
@@ -135,7 +138,7 @@ describe('the list of sessions', () => {
     expect(ids).toEqual(Array.from({ length: 100 }, (_, index) => `copy-${index * 2}`));
   });
 
-  it('between two times looks at nothing outside them', async () => {
+  it('examines nothing outside the requested times', async () => {
     const between = `&created_after=${encodeURIComponent(api.at(-60_000))}&created_before=${encodeURIComponent(api.at(-20_000))}`;
     const first = await page(between);
     const second = await page(`${between}&cursor=${encodeURIComponent(first.next)}`);

@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-it('store 13: the total of a list is counted up to a limit and no further', async () => {
+it('store 13: the total of a list is counted only up to a limit', async () => {
   const aggregate = vi.spyOn(api.context.models.sessions.collection, 'countDocuments');
   const { status, body } = await api.request('GET', '/v1/agent/sessions?include_total=true', {
     key: api.rootKey,

@@ -12,7 +12,7 @@ const recorded = async () =>
     ({ _id }) => _id,
   );
 
-/** Steps that note their run; the second one gives every user a nickname. */
+/** Steps that record their runs; the second one gives every user a nickname. */
 function steps(ran: number[]): Migration[] {
   const note = (version: number, work: () => Promise<unknown> = async () => undefined): Migration => ({
     version,
@@ -34,7 +34,7 @@ function steps(ran: number[]): Migration[] {
   ];
 }
 
-it('versions of what is stored count from 1 without gaps', () => {
+it('versions of stored data count from 1 without gaps', () => {
   expect(MIGRATIONS.map(({ version }) => version)).toEqual(MIGRATIONS.map((_, index) => index + 1));
 });
 
@@ -44,7 +44,7 @@ describe('migrating', () => {
   });
   afterEach(() => store.close());
 
-  it('steps run in order, once, and are written down', async () => {
+  it('steps run in order, once, and are recorded', async () => {
     const ran: number[] = [];
     await connection().collection<{ _id: string }>('users').insertOne({ _id: 'ann' });
     expect(await migrate(connection(), AT, steps(ran).slice(0, 1))).toBe(1);
@@ -57,7 +57,7 @@ describe('migrating', () => {
     });
   });
 
-  it('security 13: numbers bought before are proven, imported ones are not, and may be imported by others', async () => {
+  it('security 13: numbers bought before are proven; imported ones are not and can be imported again', async () => {
     const numbers = connection().collection<{ _id: string; is_proven?: boolean }>('numbers');
     await numbers.createIndex(
       { phone_number: 1 },
@@ -74,7 +74,7 @@ describe('migrating', () => {
     await numbers.insertOne({ _id: 'again', team_id: 'another', ...stored, provider: 'sip' } as never);
   });
 
-  it('a step that was cut short runs again at the next start', async () => {
+  it('an interrupted step runs again at the next start', async () => {
     const ran: number[] = [];
     const [first, second, third] = steps(ran) as [Migration, Migration, Migration];
     const broken = { ...second, run: () => Promise.reject(new Error('power cut')) };
@@ -90,7 +90,7 @@ describe('migrating', () => {
     expect(await recorded()).toEqual([1, 2, 3]);
   });
 
-  it('a store that a newer program wrote is refused in one line and left alone', async () => {
+  it('a store written by a newer program is refused in one line and left unchanged', async () => {
     const ran: number[] = [];
     await migrate(connection(), AT, steps([]));
     await expect(migrate(connection(), AT, steps(ran).slice(0, 2))).rejects.toThrow(

@@ -1,4 +1,4 @@
-/** What is asked of a MongoDB, and what becomes of a request when it is away. */
+/** The requirements on a MongoDB, and the fate of requests while it is unavailable. */
 
 import type { Socket } from 'node:net';
 import mongoose from 'mongoose';
@@ -38,20 +38,20 @@ async function mongodb(...answers: Parameters<typeof startMongodbServer>) {
   return server;
 }
 
-/** A server that is no database. */
+/** A server that is not a database. */
 async function listen(serve: (socket: Socket) => void): Promise<number> {
   const { port, close } = await listenTcp(serve);
   closers.push(close);
   return port;
 }
 
-describe('the start', () => {
+describe('startup', () => {
   it.each([
     ['5.0.31', false],
     ['6.0.0', true],
     ['8.0.4', true],
   ])(
-    'store 6: MongoDB %s is taken: %s; an older one is named with its setting',
+    'store 6: MongoDB %s is accepted: %s; the error for an older one names its setting',
     PATIENCE,
     async (version, isTaken) => {
       const { url } = await mongodb({ version });
@@ -64,7 +64,7 @@ describe('the start', () => {
   );
 
   it(
-    'store 13: an address where nobody answers, or no database, ends it with one line that names the setting and repeats no password',
+    'store 13: fails on a silent or wrong address in one line that names the setting, not a password',
     PATIENCE,
     async () => {
       const nonsense: ((socket: Socket) => void)[] = [
@@ -72,7 +72,7 @@ describe('the start', () => {
         (socket) =>
           void socket.on('data', () => socket.write('HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n')),
         (socket) => void socket.write(Buffer.alloc(65_536, 0xa5)),
-        // A message that claims two gigabytes.
+        // A message that claims to be two gigabytes long.
         (socket) => void socket.write(Buffer.from('ffffff7f000000000000000001000000', 'hex')),
       ];
       const ports = [1, ...(await Promise.all(nonsense.map(listen)))];
@@ -86,7 +86,7 @@ describe('the start', () => {
     },
   );
 
-  it('store 13: directConnection to one of several members is warned of', PATIENCE, async () => {
+  it('store 13: directConnection to one of several members logs a warning', PATIENCE, async () => {
     const warn = vi.fn();
     const logger = Object.assign(createLogger({ level: 'silent', name: 'test' }), {
       warn,
@@ -100,7 +100,7 @@ describe('the start', () => {
     expect(warn).not.toHaveBeenCalled();
   });
 
-  it('store 13: an index with other options than now is built anew, and nothing else is touched', async () => {
+  it('store 13: an index with outdated options is rebuilt, and nothing else is changed', async () => {
     const store = await openTestStore();
     closers.push(() => store.close());
     const { sessions, deliveries } = store.models;
@@ -119,8 +119,8 @@ describe('the start', () => {
   });
 });
 
-describe('a database that is away', () => {
-  it('store 7: a primary that hangs is given up within seconds, as unavailable', PATIENCE, async () => {
+describe('an unavailable database', () => {
+  it('store 7: a hanging primary is given up within seconds as unavailable', PATIENCE, async () => {
     const server = await mongodb();
     const models = defineModels((await open(server.url)).connection);
     expect(await models.users.findById('nobody').lean()).toBeNull();
@@ -158,13 +158,13 @@ describe('a database that is away', () => {
     expect(faultOf(error).code).toBe('database_unavailable');
   });
 
-  it('store 8: a document that breaks a rule is no such error', () => {
+  it('store 8: a document that violates a rule does not count as one', () => {
     expect(faultOf(server(11_000)).code).toBe('internal');
     expect(faultOf(Object.assign(new Error('m'), { code: 189 })).code).toBe('internal');
   });
 
   it.each(['updateMany', 'deleteMany'] as const)(
-    'store 8: %s is made once more after a change of primary, and no third time',
+    'store 8: %s is retried once after a change of primary, and not twice',
     async (operation) => {
       const store = await openTestStore();
       closers.push(() => store.close());
@@ -194,7 +194,7 @@ describe("the tests' own database", () => {
     ['mongodb://u:p@a:1,b:2/parley?w=1', 'mongodb://u:p@a:1,b:2/t?w=1&authSource=parley'],
     ['mongodb://u:p@a:1', 'mongodb://u:p@a:1/t?authSource=admin'],
     ['mongodb+srv://u:p@a/x?authSource=y', 'mongodb+srv://u:p@a/t?authSource=y'],
-  ])('store 9: on %s signs in where it did', (url, expected) => {
+  ])('store 9: on %s keeps its authentication database', (url, expected) => {
     expect(withDatabase(url, 't')).toBe(expected);
   });
 });

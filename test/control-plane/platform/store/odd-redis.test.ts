@@ -1,4 +1,4 @@
-/** A Redis that answers nonsense, at the start and while the product runs. */
+/** A Redis that answers nonsense, at startup and while Parley runs. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -53,7 +53,7 @@ async function join(port: number) {
 }
 
 it(
-  'store 13: an address where no Redis answers sense ends the start with one line that names REDIS_URL',
+  'store 13: a Redis that answers nonsense ends the start with one line that names REDIS_URL',
   PATIENCE,
   async () => {
     const nonsense: ((socket: Socket) => void)[] = [

@@ -1,11 +1,11 @@
 /**
- * Runs one suite against every database the product can stand on: the embedded one always, a MongoDB where
- * `MONGODB_URL` names one.
+ * Runs one suite against every supported database: the embedded one always, and a MongoDB if `MONGODB_URL` is
+ * set.
  */
 import { afterAll, beforeAll, describe } from 'vitest';
 import { openTestDatabase, type TestDatabase } from './open-test-database.ts';
 
-/** Registers the suite for both; without `MONGODB_URL` the second counts as skipped. */
+/** Registers the suite for both databases; without `MONGODB_URL` the second one is reported as skipped. */
 export function onEveryDatabase(name: string, suite: (database: () => TestDatabase) => void): void {
   const mongodbUrl = process.env['MONGODB_URL'];
   describe(`${name} [embedded]`, () => suite(opened(undefined)));

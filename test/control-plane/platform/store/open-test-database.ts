@@ -1,5 +1,5 @@
 /**
- * Opens a database for one test file: the embedded one in a directory of its own, or a fresh database on the
+ * Opens a database for one test file: the embedded one in its own directory, or a fresh database on the
  * MongoDB of `MONGODB_URL`.
  */
 import { randomBytes } from 'node:crypto';
@@ -10,7 +10,7 @@ import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
 import { type Database, openDatabase } from '#control-plane/platform/store/database.ts';
 
-/** What a test gets. */
+/** A database with helpers for tests. */
 export interface TestDatabase extends Database {
   readonly dataDir: string;
 }
@@ -42,8 +42,8 @@ export async function openTestDatabase(mongodbUrl?: string): Promise<TestDatabas
 }
 
 /**
- * The address with another database; whoever signs in does so where they did. An address may name several
- * hosts, which `URL` does not know.
+ * Replaces the database in a MongoDB URL and keeps its authentication database. A MongoDB URL may name
+ * several hosts, which `URL` does not support.
  */
 export function withDatabase(url: string, name: string): string {
   const {

@@ -12,7 +12,7 @@ import { onEveryDatabase } from './on-every-database.ts';
 onEveryDatabase('places', (database) => {
   let models: Models;
   let clock: ManualClock;
-  /** What is stored: whether each holder still counts. */
+  /** The stored holders, and whether each still counts. */
   let stored: Map<string, boolean>;
   let owner = 0;
   let places: CountedPlaces;
@@ -30,24 +30,24 @@ onEveryDatabase('places', (database) => {
     places = { id: `calls:${owner++}`, limit: 3, statesOf: async () => stored };
   });
 
-  it('store 2: twenty who ask at once for three places get exactly three', async () => {
+  it('store 2: twenty concurrent requests for three places get exactly three', async () => {
     expect(await ask(names(20))).toBe(3);
     expect(await take('late')).toBe(false);
   });
 
-  it('store 2: three of what was there before anybody counted leave nothing', async () => {
+  it('store 2: holders from before counting began take their share of the places', async () => {
     places = { ...places, earlier: async () => ['old-0', 'old-1'] };
     expect(await ask(names(10))).toBe(1);
   });
 
-  it('store 3: exactly as many places as holders that are over come free', async () => {
+  it('store 3: exactly as many places become free as holders have ended', async () => {
     for (const id of names(3)) stored.set(id, true);
     await ask(names(3));
     stored.set('h0', false).set('h2', false);
     expect(await ask(names(10, 'next'))).toBe(2);
   });
 
-  it('store 3: the place of a holder that never came to be is let go after a minute', async () => {
+  it('store 3: the place of a holder that was never stored is freed after a minute', async () => {
     await ask(names(3));
     await clock.advance(59_000);
     expect(await take('late')).toBe(false);
@@ -55,7 +55,7 @@ onEveryDatabase('places', (database) => {
     expect(await take('late')).toBe(true);
   });
 
-  it('a place given back is free at once, and one that is forgotten is counted anew', async () => {
+  it('a returned place is free at once, and forgotten places are counted anew', async () => {
     await ask(names(3));
     await freePlace({ models, clock }, places.id, 'h1');
     expect(await ask(names(5, 'next'))).toBe(1);
@@ -64,14 +64,14 @@ onEveryDatabase('places', (database) => {
     expect(await ask(names(5, 'again'))).toBe(2);
   });
 
-  it('whoever asks again has the place it holds, and takes no second one', async () => {
+  it('a holder that asks again keeps its place and takes no second one', async () => {
     await take('h0');
     expect(await take('h0')).toBe(true);
     expect(await ask(names(5, 'next'))).toBe(2);
     expect(await take('h0')).toBe(true);
   });
 
-  it('no place at all is no place', async () => {
+  it('a limit of zero gives no place', async () => {
     places = { ...places, limit: 0 };
     expect(await take('h')).toBe(false);
   });

@@ -52,13 +52,13 @@ async function readKey(): Promise<KnownKey | null> {
 const ask = () => memories.keys('h1', readKey);
 
 describe('a read memory', () => {
-  it('asks the store once', async () => {
+  it('reads from the store once', async () => {
     expect((await ask())?.key.name).toBe('first');
     expect((await ask())?.user.name).toBe('Ada');
     expect(reads).toBe(1);
   });
 
-  it('does not remember that something is not there', async () => {
+  it('does not remember missing documents', async () => {
     await store.models.keys.deleteOne({ _id: 'k1' });
     expect(await ask()).toBeNull();
     await store.models.keys.create(KEY);
@@ -106,7 +106,7 @@ describe('a read memory', () => {
     expect((await ask())?.user.outbound_enabled).toBe(false);
   });
 
-  it('does not keep what was read while somebody wrote', async () => {
+  it('does not keep a value that was read during a write', async () => {
     const [read, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const slow = memories.keys('h1', async () => {
       const found = await readKey();
@@ -121,7 +121,7 @@ describe('a read memory', () => {
     expect((await ask())?.key.name).toBe('new');
   });
 
-  it('a write that fails leaves it working', async () => {
+  it('keeps working after a failed write', async () => {
     await ask();
     await expect(keys().create(KEY)).rejects.toThrow('duplicate');
     expect((await ask())?.key.name).toBe('first');
@@ -129,7 +129,7 @@ describe('a read memory', () => {
     expect(reads).toBe(2);
   });
 
-  it('is none where others write to the same database', async () => {
+  it('is disabled where other processes write to the same database', async () => {
     const none = createReadMemories(store.models, false);
     await none.keys('h1', readKey);
     await none.keys('h1', readKey);

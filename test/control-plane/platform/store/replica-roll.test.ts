@@ -10,7 +10,7 @@ const logger = createLogger({ level: 'silent', name: 'test' });
 let store: TestStore;
 let clock: ManualClock;
 let enrolled: Enrolled[];
-/** What replicas have told and the store has not taken yet. */
+/** Writes of replicas that the store has not yet completed. */
 let told: Promise<unknown>[];
 
 beforeAll(async () => {
@@ -28,7 +28,10 @@ afterEach(async () => {
   await store.models.replicas.deleteMany({});
 });
 
-/** Starts a replica; while it waits, time goes by for everybody. Its place, or why it was refused. */
+/**
+ * Starts a replica; while it waits, time passes for all replicas. Returns its place, or the reason of its
+ * refusal.
+ */
 async function start(id: string, isShared: boolean): Promise<Enrolled | string> {
   const { replicas } = store.models;
   const sleep = async (ms: number) => {
@@ -62,8 +65,8 @@ async function start(id: string, isShared: boolean): Promise<Enrolled | string> 
 }
 const ids = async () => (await store.models.replicas.find({}).lean()).map(({ _id }) => _id).sort();
 
-describe('the roll of replicas (REDIS_URL)', () => {
-  it('one that coordinates with itself is alone; a second is told what to set, and leaves nothing behind', async () => {
+describe('the registry of replicas (REDIS_URL)', () => {
+  it('a replica without Redis runs alone; a second gets the setting to fix, and leaves no record', async () => {
     expect(await start('a', false)).not.toBeTypeOf('string');
     expect(await start('b', false)).toBe(
       'REDIS_URL: another control plane works on this database (a): set the same REDIS_URL for every replica',
@@ -72,13 +75,13 @@ describe('the roll of replicas (REDIS_URL)', () => {
     expect(await ids()).toEqual(['a']);
   });
 
-  it('any number that share a Redis work together; one that does not is refused', async () => {
+  it('any number of replicas that share a Redis run together; one that does not is refused', async () => {
     for (const id of ['a', 'b', 'c']) expect(await start(id, true)).not.toBeTypeOf('string');
     expect(await start('d', false)).toContain('set the same REDIS_URL');
     expect(await ids()).toEqual(['a', 'b', 'c']);
   });
 
-  it('one that was killed stands in nobody’s way, and one that stopped even less', async () => {
+  it('killed and stopped replicas do not block others', async () => {
     await store.models.replicas.create({
       _id: 'killed',
       is_shared: false,
@@ -95,7 +98,7 @@ describe('the roll of replicas (REDIS_URL)', () => {
     expect(clock.now() - again).toBeLessThan(2_000);
   });
 
-  it('one that starts again after a kill does not wait for itself', async () => {
+  it('a replica that restarts after a kill does not wait for itself', async () => {
     await store.models.replicas.create({
       _id: 'a',
       is_shared: false,
@@ -107,7 +110,7 @@ describe('the roll of replicas (REDIS_URL)', () => {
     expect(clock.now() - before).toBeLessThan(2_000);
   });
 
-  it('every query has its index', async () => {
+  it('every query has an index', async () => {
     const plan = await store.models.replicas.find({ seen_at: { $gt: now() } }).explain('queryPlanner');
     expect(JSON.stringify(plan)).not.toContain('COLLSCAN');
   });

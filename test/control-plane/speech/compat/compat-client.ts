@@ -1,4 +1,4 @@
-/** Clients of the compatible surfaces for their tests: forms, and sockets of JSON messages. */
+/** Test clients of the compatible surfaces: multipart forms, and WebSockets with JSON messages. */
 import { once } from 'node:events';
 import WebSocket from 'ws';
 import type { TestApi } from '../../test-api.ts';
@@ -31,7 +31,7 @@ export async function postForm(
   };
 }
 
-/** A socket of JSON messages. */
+/** A WebSocket with JSON messages. */
 export class JsonSocket {
   readonly socket: WebSocket;
   readonly messages: Heard[] = [];
@@ -56,7 +56,7 @@ export class JsonSocket {
     for (const message of messages) this.socket.send(JSON.stringify(message));
   }
 
-  /** The first message that meets it, also one that has come already; it is taken out with all before it. */
+  /** Returns the first matching message, including those already received, and drops it and all before it. */
   async next(meets: (message: Heard) => boolean): Promise<Heard> {
     for (;;) {
       const at = this.messages.findIndex(meets);
@@ -68,7 +68,7 @@ export class JsonSocket {
     }
   }
 
-  /** Resolves with the code it was closed with. */
+  /** Resolves with the close code. */
   async closed(): Promise<number> {
     if (this.socket.readyState === WebSocket.CLOSED) throw new Error('closed before it was awaited');
     const [code] = await once(this.socket, 'close');
@@ -76,7 +76,7 @@ export class JsonSocket {
   }
 }
 
-/** How an upgrade is refused. */
+/** Returns the refusal of an upgrade. */
 export async function refusedUpgrade(
   url: string,
   headers: Record<string, string>,

@@ -6,7 +6,7 @@ import { describedRoutes, type Route } from '../../described-routes.ts';
 import { openTestApi, type TestApi, type TestUser } from '../../test-api.ts';
 import { postForm } from './compat-client.ts';
 
-// Threads start and engines warm up: a loaded machine may take its time.
+// Threads start and engines warm up, which takes time on a loaded machine.
 vi.setConfig({ testTimeout: 180_000 });
 
 const WAV = toWav(speak('A table for two, please.', { rateHz: 16_000, afterMs: 200 }).samples, 16_000);
@@ -25,7 +25,7 @@ afterAll(async () => {
   await vendor.close();
 });
 
-/** Sends the example of a route's body, a real recording in place of the one it describes. */
+/** Sends the example of a route's body, with a real recording for the described one. */
 async function sendExample({ method, path, bodies }: Route) {
   const url = path.replace('{voice_id}', 'default');
   const [type, media] = [...bodies][0] ?? [];
@@ -47,7 +47,7 @@ async function sendExample({ method, path, bodies }: Route) {
   return { status: response.statusCode, headers: response.headers, text: response.body };
 }
 
-/** The names in a value, however deep; of a list its first item's. */
+/** The names in a value at any depth; lists are represented by their first item. */
 function shapeOf(value: unknown): unknown {
   if (Array.isArray(value)) return value.slice(0, 1).map(shapeOf);
   if (typeof value !== 'object' || value === null) return null;
@@ -67,8 +67,8 @@ describe('the description of the compatible surfaces', () => {
     }
   });
 
-  it('has examples that are accepted, and answered in the shape of the described answer', async () => {
-    // The general vendor's other addresses are the same routes.
+  it('has examples that are accepted and answered in the described shape', async () => {
+    // The general vendor's other paths lead to the same routes.
     for (const route of routes.filter(({ path }) => !/^\/compat\/(api|openai)\//.test(path))) {
       const { status, headers, text } = await sendExample(route);
       const type = String(headers['content-type']).replace('; charset=utf-8', '');
@@ -78,7 +78,7 @@ describe('the description of the compatible surfaces', () => {
         200,
         expect.arrayContaining([type]),
       ]);
-      // A stream of answers is described by its first.
+      // The description of a stream shows its first event only.
       if (type === 'application/json')
         expect([route.name, shapeOf(JSON.parse(text.split('\n')[0] ?? ''))]).toEqual([
           route.name,
@@ -87,7 +87,7 @@ describe('the description of the compatible surfaces', () => {
     }
   });
 
-  it('has refusals in the shape in which they are told', async () => {
+  it('has refusals in the shape in which they are sent', async () => {
     for (const { name, path, method, answers } of routes.filter(({ bodies }) => bodies.size > 0)) {
       const refused = await api.app.inject({
         method,

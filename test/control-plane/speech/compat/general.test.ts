@@ -7,7 +7,7 @@ import { type OpenaiServer, startOpenaiServer } from '../../../fakes/openai-serv
 import { openTestApi, type TestApi, type TestUser } from '../../test-api.ts';
 import { postForm } from './compat-client.ts';
 
-// Threads start and engines warm up: a loaded machine may take its time.
+// Threads start and engines warm up, which takes time on a loaded machine.
 vi.setConfig({ testTimeout: 180_000 });
 
 const HEARD = 'A table for two, please.';
@@ -52,14 +52,14 @@ const transcribe = (fields: Record<string, unknown>, headers: Record<string, str
   });
 
 describe('audio/speech', () => {
-  it.each(['/compat/v1', '/compat/api/v1', '/compat/openai/v1'])('below %s', async (base) => {
+  it.each(['/compat/v1', '/compat/api/v1', '/compat/openai/v1'])('is served under %s', async (base) => {
     const { status, headers, bytes } = await say({}, {}, `${base}/audio/speech`);
     expect([status, headers['content-type']]).toEqual([200, 'audio/pcm']);
     expect(headers['x-generation-id']).toMatch(/^[0-9a-f]{16}$/);
     expect(bytes.length).toBeGreaterThan(10_000);
   });
 
-  it('pcm is 44.1 kHz and the default, pcm16 is 24 kHz, unless a rate is named', async () => {
+  it('serves pcm at 44.1 kHz by default and pcm16 at 24 kHz, unless a rate is given', async () => {
     const pcm = (await say({})).bytes.length;
     expect((await say({ response_format: 'pcm' })).bytes.length).toBe(pcm);
     expect((await say({ response_format: 'pcm16' })).bytes.length / pcm).toBeCloseTo(24_000 / 44_100, 2);
@@ -71,7 +71,7 @@ describe('audio/speech', () => {
     expect((await say({ response_format: 'opus' })).bytes.subarray(0, 4).toString()).toBe('OggS');
   });
 
-  it('native parameters: a header over provider.options over the top of the body', async () => {
+  it('takes native parameters from a header first, then provider.options, then the body', async () => {
     const rate = async (body: object, headers = {}) =>
       (await say({ response_format: 'wav', ...body }, headers)).bytes.readUInt32LE(24);
     const provider = { options: { parley: { sample_rate: 16_000, unknown: 1 }, other: { sample_rate: 1 } } };
@@ -84,7 +84,7 @@ describe('audio/speech', () => {
     });
   });
 
-  it('speed is mapped, what has no effect is ignored, an unset flag counts as not sent', async () => {
+  it('maps speed, ignores fields without effect, and treats an unset flag as absent', async () => {
     const [plain, fast] = [
       await say({}),
       await say({ speed: 4, user: 'x', whatever: { a: 1 }, instructions: 'none', stream_format: false }),
@@ -93,7 +93,7 @@ describe('audio/speech', () => {
     expect(fast.bytes.length).toBeLessThan(plain.bytes.length * 0.7);
   });
 
-  it('s1 is served as it is natively; the default voice has three names', async () => {
+  it('serves s1 as the native API does; the default voice has three names', async () => {
     const [first, ...others] = await Promise.all(['', 'default', undefined].map((voice) => say({ voice })));
     for (const other of others) expect(other.bytes.equals(first!.bytes)).toBe(true);
     expect((await say({ model: 'parley/s2-pro' })).headers['x-service-model']).toBe('s2-pro');
@@ -137,7 +137,7 @@ describe('audio/speech', () => {
     ]);
   });
 
-  it('429 says when to come back', async () => {
+  it('429 says when to retry', async () => {
     const busy = await api.createUser();
     const slots = await Promise.all(Array.from({ length: 5 }, () => admit(api.context, busy, 'synthesis')));
     const { status, headers, error } = await say({}, { authorization: `Bearer ${busy.key}` });
@@ -147,7 +147,7 @@ describe('audio/speech', () => {
 });
 
 describe('audio/transcriptions', () => {
-  it('json, text, srt, vtt and verbose_json; the language repeats what was sent', async () => {
+  it('answers json, text, srt, vtt and verbose_json; the language repeats the one sent', async () => {
     expect((await transcribe({})).body).toEqual({
       text: HEARD,
       usage: { type: 'duration', seconds: Math.ceil(SPOKEN.samples.length / 16_000) },
@@ -180,7 +180,7 @@ describe('audio/transcriptions', () => {
     expect([plain.body.language, plain.body.words]).toEqual(['', undefined]);
   });
 
-  it('takes base64 in JSON', async () => {
+  it('accepts base64 in JSON', async () => {
     const body = { model: 'whisper-1', input_audio: { data: WAV.toString('base64'), format: 'wav' } };
     expect(
       (await api.request('POST', '/compat/api/v1/audio/transcriptions', { key: user.key, body })).body.text,
@@ -232,7 +232,7 @@ describe('chat completions', () => {
     expect([status, answer.error.type]).toEqual([400, 'invalid_request_error']);
   });
 
-  it('speaks the last message of the user as it is', async () => {
+  it('speaks the user’s last message verbatim', async () => {
     const messages = [
       { role: 'system', content: 'Be brief.' },
       { role: 'user', content: 'Never said.' },
@@ -244,7 +244,7 @@ describe('chat completions', () => {
   });
 });
 
-it('the models are listed without a key, and none by its id', async () => {
+it('the models are listed without a key; single models have no route', async () => {
   const { status, body } = await api.request('GET', '/compat/v1/models');
   expect([status, body.data.map(({ id }: { id: string }) => id)]).toEqual([
     200,

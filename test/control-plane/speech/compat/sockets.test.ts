@@ -7,7 +7,7 @@ import { type OpenaiServer, startOpenaiServer } from '../../../fakes/openai-serv
 import { openTestApi, type TestApi, type TestUser } from '../../test-api.ts';
 import { JsonSocket, refusedUpgrade } from './compat-client.ts';
 
-// Threads start and engines warm up: a loaded machine may take its time.
+// Threads start and engines warm up, which takes time on a loaded machine.
 vi.setConfig({ testTimeout: 180_000 });
 
 const HEARD = 'A table for two, please.';
@@ -51,7 +51,7 @@ describe('realtime', () => {
     return (await socket.next(is('error'))).error.code;
   };
 
-  it('speaks what is waiting, once, in the protocol’s order', async () => {
+  it('speaks pending items once, in the protocol’s order', async () => {
     const socket = await open();
     socket.send(
       item('Good day.', 'a'),
@@ -86,7 +86,7 @@ describe('realtime', () => {
     socket.socket.close();
   });
 
-  it('one response at a time; a cancel ends it', async () => {
+  it('runs one response at a time; a cancel ends it', async () => {
     const socket = await open();
     socket.send(item('A very long story. '.repeat(2_000)), { type: 'response.create' });
     await socket.next(is('response.output_audio.delta'));
@@ -97,7 +97,7 @@ describe('realtime', () => {
     socket.socket.close();
   });
 
-  it('committed audio is transcribed, also where only that is meant; there is no response then', async () => {
+  it('transcribes committed audio without a response, also in transcription sessions', async () => {
     const socket = await open('?intent=transcription');
     expect((await socket.next(is('session.created'))).session.type).toBe('transcription');
     const session = {
@@ -122,7 +122,7 @@ describe('realtime', () => {
     socket.socket.close();
   });
 
-  it('misuse is told and the session goes on', async () => {
+  it('reports misuse and keeps the session open', async () => {
     const socket = await open(`?model=tts-1&api_key=${user.key}`);
     expect(await errorOf(socket, { type: 'sing', event_id: 'e1' })).toBe('unknown_event_type');
     for (const type of ['server_vad', 'semantic_vad'])
@@ -156,7 +156,7 @@ describe('realtime', () => {
     socket.socket.close();
   });
 
-  it('1024 items wait, no more', async () => {
+  it('accepts at most 1024 pending items', async () => {
     const socket = await open();
     for (let index = 0; index < LIMITS.compatPendingItems; index++) socket.send(item('a'));
     expect(await errorOf(socket, item('a'))).toBe('too_many_items');
@@ -171,7 +171,7 @@ describe('realtime', () => {
     expect([1006, 1009]).toContain(await closed);
   });
 
-  it('an unknown model, a bad key and one socket too many are refused before the upgrade; a place is free when a socket is gone', async () => {
+  it('refuses unknown models, bad keys and excess sockets before upgrading; a close frees a place', async () => {
     const refused = (query: string, key: string) =>
       refusedUpgrade(`${base}/v1/realtime${query}`, { authorization: `Bearer ${key}` });
     expect(await refused('?model=gpt-9', user.key)).toMatchObject({
@@ -189,7 +189,7 @@ describe('realtime', () => {
       ),
     );
     expect(await refused('', busy.key)).toMatchObject({ status: 429, retryAfter: '1' });
-    // One speaks and nobody reads; it goes away in the middle of it.
+    // One socket speaks without being read, and closes in the middle of it.
     sockets[0]?.send(item('A very long story. '.repeat(2_000)), { type: 'response.create' });
     await sockets[0]?.next(is('response.output_audio.delta'));
     sockets[0]?.socket.pause();
@@ -206,7 +206,7 @@ describe('realtime', () => {
     }
   });
 
-  it('an hour is the longest', async () => {
+  it('a socket is closed after an hour', async () => {
     const socket = await open();
     const closed = socket.closed();
     await api.clock.advance(LIMITS.compatConnectionMs);
@@ -223,7 +223,7 @@ describe('stream-input', () => {
   const audioOf = (messages: readonly { audio?: string | null }[]) =>
     Buffer.concat(messages.map(({ audio }) => Buffer.from(audio ?? '', 'base64')));
 
-  it('text word by word, the audio as it is made, isFinal at the end', async () => {
+  it('accepts text word by word, sends audio as it is made, and isFinal at the end', async () => {
     const socket = await open('&sync_alignment=true');
     const closed = socket.closed();
     socket.send(
@@ -247,7 +247,7 @@ describe('stream-input', () => {
     ['what is no JSON', 'nonsense'],
     ['no text', '{"word":"a"}'],
     ['a setting out of range', '{"text":" ","voice_settings":{"stability":7}}'],
-  ])('%s is told and ends it', async (_, raw) => {
+  ])('%s is reported and closes the socket', async (_, raw) => {
     const socket = await open();
     const closed = socket.closed();
     socket.socket.send(raw);
@@ -269,7 +269,7 @@ describe('speech-to-text/realtime', () => {
   const url = (query: string) =>
     `${base}/elevenlabs/v1/speech-to-text/realtime?model_id=scribe_v2_realtime${query}`;
 
-  it('a commit settles what was sent, with words where they are asked for', async () => {
+  it('a commit transcribes the audio so far, with words on request', async () => {
     const socket = await JsonSocket.open(url('&include_timestamps=true&language_code=en'), {
       'xi-api-key': user.key,
     });
@@ -289,7 +289,7 @@ describe('speech-to-text/realtime', () => {
     socket.socket.close();
   });
 
-  it('turns are not detected, and only PCM is heard', async () => {
+  it('refuses turn detection and every format but PCM', async () => {
     for (const query of ['&commit_strategy=vad', '&audio_format=ulaw_8000'])
       expect(await refusedUpgrade(url(query), { 'xi-api-key': user.key })).toMatchObject({
         status: 400,

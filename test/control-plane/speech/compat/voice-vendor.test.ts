@@ -7,7 +7,7 @@ import { type OpenaiServer, startOpenaiServer } from '../../../fakes/openai-serv
 import { openTestApi, type TestApi, type TestUser } from '../../test-api.ts';
 import { postForm } from './compat-client.ts';
 
-// Threads start and engines warm up: a loaded machine may take its time.
+// Threads start and engines warm up, which takes time on a loaded machine.
 vi.setConfig({ testTimeout: 180_000 });
 
 const HEARD = 'A table for two, please.';
@@ -33,7 +33,7 @@ const say = (body: object, { voice = 'default', query = '?output_format=pcm_1600
   });
 
 describe('text-to-speech', () => {
-  it('is mp3 unless another format is named; the default voice has two names', async () => {
+  it('serves mp3 unless another format is given; the default voice has two names', async () => {
     const { status, headers } = await say({ model_id: 'eleven_flash_v2_5' }, { query: '' });
     expect([status, headers['content-type'], headers['x-service-model']]).toEqual([
       200,
@@ -44,7 +44,7 @@ describe('text-to-speech', () => {
     expect((await say({}, { voice: '-' })).text).toBe((await say({})).text);
   });
 
-  it('options without an effect change nothing; speed does', async () => {
+  it('ignores options without effect and applies speed', async () => {
     const plain = (await say({})).text;
     const settings = { similarity_boost: 0.9, style: 1, use_speaker_boost: true, stability: 0.2 };
     expect((await say({ voice_settings: settings, seed: 5, previous_text: 'x', next_text: 'y' })).text).toBe(
@@ -88,7 +88,7 @@ describe('speech-to-text', () => {
       headers: { 'xi-api-key': user.key },
     });
 
-  it('words and the spaces between them; the language repeats what was sent', async () => {
+  it('returns words and the spaces between them; the language repeats the one sent', async () => {
     const { body } = await hear({ diarize: 'False', num_speakers: 0 });
     expect(body).toMatchObject({
       text: HEARD,
@@ -102,7 +102,7 @@ describe('speech-to-text', () => {
     });
   });
 
-  it('a field that says null is not set: the vendor’s client for Python sends it so', async () => {
+  it('treats a field of "null" as not set, because the vendor’s Python client sends it', async () => {
     const nulls = Object.fromEntries(
       [
         'language_code',
@@ -117,7 +117,7 @@ describe('speech-to-text', () => {
     expect((await hear(nulls)).body).toMatchObject({ text: HEARD, language_code: '' });
   });
 
-  it('takes raw PCM where it is told so', async () => {
+  it('accepts raw PCM when file_format says so', async () => {
     const pcm = Buffer.from(SPOKEN.samples.buffer, SPOKEN.samples.byteOffset, SPOKEN.samples.byteLength);
     expect((await hear({ file: pcm, file_format: 'pcm_s16le_16' })).body.text).toBe(HEARD);
   });
@@ -136,7 +136,7 @@ describe('speech-to-text', () => {
 });
 
 describe('voices', () => {
-  it('the engine’s and the team’s own, in one list or page by page', async () => {
+  it('lists the engine’s and the team’s own voices, in one list or page by page', async () => {
     const all = (await api.request('GET', `${BASE}/v1/voices`, { headers: { 'xi-api-key': user.key } })).body
       .voices;
     const seen: string[] = [];
@@ -152,7 +152,7 @@ describe('voices', () => {
 });
 
 describe('formats and times', () => {
-  it('bit rates snap up', () => {
+  it('rounds bit rates up to a supported one', () => {
     expect(outputFormat('mp3_22050_32')).toEqual({ format: 'mp3', sample_rate: 32_000, mp3_bitrate: 64 });
     expect(outputFormat('mp3_44100_96')).toEqual({ format: 'mp3', sample_rate: 44_100, mp3_bitrate: 128 });
     expect(outputFormat('opus_48000_192')).toEqual({
@@ -162,7 +162,7 @@ describe('formats and times', () => {
     });
   });
 
-  it('each character is timed once, from the beginning of the whole', () => {
+  it('times each character once, from the start of the whole audio', () => {
     const piece = (
       seq: number,
       offsetSeconds: number,
@@ -190,7 +190,7 @@ describe('formats and times', () => {
     });
   });
 
-  it('the characters of two clauses are the text that was sent', () => {
+  it('returns exactly the characters sent across two clauses', () => {
     const spoken = (...chunks: readonly (readonly string[])[]) => {
       const times = new CharacterTimes();
       return chunks

@@ -1,6 +1,6 @@
 /**
- * Random documents and queries: a collection with indexes must answer exactly as one without, and a model in
- * memory must agree with the sort.
+ * Random documents and queries: an indexed collection must answer exactly like an unindexed one, and sorts
+ * must agree with a model in memory.
  */
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
@@ -84,7 +84,7 @@ beforeAll(async () => {
 afterAll(() => database.close());
 
 describe('indexed against unindexed', () => {
-  it('every query finds the same documents, in an order the sort allows, and counts the same', async () => {
+  it('every query finds the same documents in a valid order, with the same count', async () => {
     let found = 0;
     await fc.assert(
       fc.asyncProperty(
@@ -112,7 +112,7 @@ describe('indexed against unindexed', () => {
     expect(found).toBeGreaterThan(500);
   }, 120_000);
 
-  it('updates and removals keep the indexes true', async () => {
+  it('updates and removals keep the indexes correct', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(document, { minLength: 10, maxLength: 30 }),
@@ -148,7 +148,7 @@ describe('indexed against unindexed', () => {
 });
 
 describe('keys', () => {
-  it('compare as the values do, also inverted, and end before their own successor', () => {
+  it('compare like their values, also inverted, and end before their successor', () => {
     fc.assert(
       fc.property(value, value, (left, right) => {
         const order = Math.sign(compareValues(left, right));
@@ -165,7 +165,7 @@ describe('keys', () => {
   });
 });
 
-/** Runs a query on both and compares; returns how many documents it finds. */
+/** Runs a query on both and compares the results; returns the number of documents found. */
 async function compare(
   plain: Documents,
   indexed: Documents,
@@ -188,7 +188,7 @@ function ids(documents: readonly Doc[] = []): number[] {
   return documents.map((each) => each._id);
 }
 
-/** What two documents that may stand in either order have in common: the keys they are sorted by. */
+/** The sort keys of the documents: equal for documents whose order is undefined. */
 function sortValues(documents: readonly Doc[] | undefined, order: Record<string, 1 | -1>): string[] {
   return (documents ?? []).map((each) =>
     JSON.stringify(

@@ -21,8 +21,8 @@ beforeEach(() => {
 afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
 
 /**
- * Runs the writer and kills it, in the midst of its writing, once it has told of a number of writes. Returns
- * the complete lines it told.
+ * Runs the writer and kills it in the middle of its writes, after a number of acknowledged ones. Returns the
+ * complete lines it printed.
  */
 async function writeAndKill(round: number): Promise<string[]> {
   const program = fileURLToPath(new URL('./kill-child.ts', import.meta.url));
@@ -39,7 +39,7 @@ async function writeAndKill(round: number): Promise<string[]> {
   return told.split('\n').slice(0, -1);
 }
 
-it('no acknowledged write is lost to kill -9, and the file stays sound', async () => {
+it('kill -9 loses no acknowledged write, and the file stays intact', async () => {
   const acknowledged: string[] = [];
   for (let round = 0; round < ROUNDS; round++) acknowledged.push(...(await writeAndKill(round)));
   expect(acknowledged.length).toBeGreaterThan(ROUNDS * 10);
@@ -80,14 +80,14 @@ it('no acknowledged write is lost to kill -9, and the file stays sound', async (
   file.close();
 }, 120_000);
 
-it('a file that is no database is an error at the start', async () => {
+it('a file that is not a database is an error at startup', async () => {
   writeFileSync(join(dataDir, 'database.sqlite'), 'not a database, by any means '.repeat(200));
   await expect(
     startEmbeddedDatabase({ directory: dataDir, onFatal: () => expect.unreachable() }),
   ).rejects.toThrow('not a database');
 });
 
-it('the end of its thread is told, as the process cannot serve without it', async () => {
+it('the end of its thread is reported, because the process cannot serve without it', async () => {
   const threads: Worker[] = [];
   const remember = (thread: Worker) => threads.push(thread);
   process.on('worker', remember);

@@ -1,5 +1,5 @@
 /**
- * Writes to an embedded database until it is killed, telling each acknowledged write on standard output.
+ * Writes to an embedded database until it is killed, and prints each acknowledged write to standard output.
  * Started by `durability.test.ts`.
  */
 import { writeSync } from 'node:fs';
@@ -42,7 +42,10 @@ async function writeDocuments(writer: number): Promise<never> {
   }
 }
 
-/** A chain in which every entry builds on the one before; the unique index decides between the writers. */
+/**
+ * Writes a chain in which each entry builds on the previous one; the unique index resolves races between
+ * writers.
+ */
 async function writeEntries(writer: number): Promise<never> {
   for (;;) {
     const [last] = await entries.find({}).sort({ seq: -1 }).limit(1).toArray();

@@ -1,4 +1,4 @@
-/** What the embedded database leaves out is refused by name, never ignored or answered wrongly. */
+/** The embedded database refuses unsupported features by name; it never ignores them or answers wrongly. */
 import mongoose from 'mongoose';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openTestDatabase, type TestDatabase } from '../open-test-database.ts';
@@ -127,7 +127,7 @@ it.each(REFUSED)('%s', async (_name, run) => {
     name: expect.stringMatching(/^Mongo(Server|BulkWrite)Error$/),
     message: expect.stringMatching(/not supported by the embedded database|Unknown modifier/),
   });
-  // And nothing was changed on the way.
+  // The refusal changed nothing.
   expect(await things().countDocuments({})).toBe(1);
   expect(await things().listIndexes().toArray()).toHaveLength(1);
 });
@@ -149,7 +149,7 @@ it.each([
   ).rejects.toThrow(/partial index/);
 });
 
-it('store 10: partial indexes by what MongoDB takes are built', async () => {
+it('store 10: partial indexes with filters that MongoDB accepts are built', async () => {
   const filters = [
     { s: { $exists: true } },
     { s: { $gt: '' } },

@@ -44,7 +44,7 @@ beforeEach(async () => {
       return reader.answer(message);
     },
   };
-  // It empties its log only when a test lets time pass.
+  // With a manual clock, the log is emptied only when a test lets time pass.
   server = new StoreServer({ store, reader: link, clock: new ManualClock(), expiryMs: 60_000 });
   await server.listen(path);
   connection = await mongoose
@@ -64,7 +64,7 @@ function things() {
   return connection.collection<Doc>('things');
 }
 
-/** One command over a socket of its own, as no driver would send it. */
+/** Sends one command over its own socket, in a form no driver would send. */
 async function rawCommand(command: Record<string, unknown>): Promise<Record<string, unknown>> {
   const socket = connect(path);
   sockets.push(socket);
@@ -77,7 +77,7 @@ async function rawCommand(command: Record<string, unknown>): Promise<Record<stri
   return deserialize(reply.subarray(21));
 }
 
-it('writes of one moment share a commit, and each is answered after it', async () => {
+it('concurrent writes share a commit and are answered after it', async () => {
   let commits = 0;
   const commit = store.sqlite.commit.bind(store.sqlite);
   await things().insertOne({ _id: 'warm' });
@@ -91,7 +91,7 @@ it('writes of one moment share a commit, and each is answered after it', async (
   expect(await things().countDocuments({})).toBe(61);
 });
 
-it('when the commit fails every write of the group is refused and none is kept', async () => {
+it('a failed commit refuses every write of the group and keeps none', async () => {
   await things().insertOne({ _id: 'before' });
   const commit = store.sqlite.commit.bind(store.sqlite);
   store.sqlite.commit = () => {
@@ -111,7 +111,7 @@ it('when the commit fails every write of the group is refused and none is kept',
   expect(await connection.collection('new').countDocuments({})).toBe(1);
 });
 
-it('a write sent again is answered, not repeated; one whose commit failed is done the second time', async () => {
+it('a repeated write is answered without being repeated, unless its commit had failed', async () => {
   const write = {
     update: 'things',
     updates: [{ q: { _id: 1 }, u: { $inc: { n: 1 } }, upsert: true }],
@@ -132,7 +132,7 @@ it('a write sent again is answered, not repeated; one whose commit failed is don
   expect(await things().findOne({ _id: 1 })).toEqual({ _id: 1, n: 2 });
 });
 
-it('on a full disk writes are refused with the reason, reads go on, and writing works again once there is room', async () => {
+it('a full disk refuses writes with the reason, still reads, and writes again once there is room', async () => {
   await things().insertOne({ _id: 'kept' });
   const { page_count: pages } = store.sqlite.pragma('page_count') ?? {};
   store.sqlite.pragma(`max_page_count=${Number(pages) + 2}`);
@@ -154,7 +154,7 @@ it('on a full disk writes are refused with the reason, reads go on, and writing 
   expect(store.sqlite.pragma('integrity_check')).toEqual({ integrity_check: 'ok' });
 });
 
-it('short reads are answered by the writer, long ones and cursors by the reader, which sees every acknowledged write', async () => {
+it('the writer answers short reads; the reader answers long ones and sees all acknowledged writes', async () => {
   await things().createIndex({ team: 1, n: -1 });
   await things().insertMany(
     Array.from({ length: 1_000 }, (_, index) => ({ _id: index, team: index % 2, n: index })),
@@ -177,7 +177,7 @@ it('short reads are answered by the writer, long ones and cursors by the reader,
   }
 });
 
-it('the reader follows new indexes and collections, and tells a cursor that its collection is gone', async () => {
+it('the reader follows new indexes and collections, and reports a dropped collection to cursors', async () => {
   await things().insertMany(
     Array.from({ length: 600 }, (_, index) => ({ _id: index, tags: [index, -index] })),
   );
@@ -200,7 +200,7 @@ it('the reader follows new indexes and collections, and tells a cursor that its 
   expect(await things().find({}).toArray()).toEqual([{ _id: 'again' }]);
 });
 
-it('a cursor that was closed or never was is an error of its own', async () => {
+it('a closed or unknown cursor is an error of its own', async () => {
   expect(await rawCommand({ getMore: Long.fromNumber(99), collection: 'things', $db: 'test' })).toMatchObject(
     { ok: 0, code: 43 },
   );
@@ -222,7 +222,7 @@ it.each([
     ]),
   ],
   ['an unknown operation', Buffer.from([16, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4])],
-])('%s ends its own connection and no other', async (_name, bytes) => {
+])('%s closes its own connection and no other', async (_name, bytes) => {
   const socket = connect(path);
   sockets.push(socket);
   socket.on('error', () => undefined);
@@ -232,7 +232,7 @@ it.each([
   expect(await things().countDocuments({})).toBe(1);
 });
 
-it('a message that arrives byte by byte is understood', async () => {
+it('a message that arrives byte by byte is parsed', async () => {
   const socket = connect(path);
   sockets.push(socket);
   socket.setNoDelay(true);
@@ -246,7 +246,7 @@ it('a message that arrives byte by byte is understood', async () => {
   expect(deserialize(((await reply) as [Buffer])[0].subarray(21))).toEqual({ ok: 1 });
 });
 
-it('an update looks at the indexes of what it touches, also through their filters and inside documents', async () => {
+it('an update maintains the affected indexes, including partial and nested ones', async () => {
   await things().createIndex({ a: 1 }, { partialFilterExpression: { 'state.name': 'open' } });
   await things().createIndex({ 'deep.b': 1 });
   await things().createIndex({ c: 1 }, { unique: true });
@@ -266,7 +266,7 @@ it('an update looks at the indexes of what it touches, also through their filter
   await expect(things().updateOne({ _id: 1 }, { $set: { '_id.part': 2 } })).rejects.toThrow();
 });
 
-it('a path into the _id is refused, and what was there before an update is told', async () => {
+it('a path into the _id is refused, and an update can return the document before it', async () => {
   await things().insertOne({ _id: { part: 1 } as never, n: 1 });
   await expect(things().updateOne({ n: 1 }, { $set: { '_id.part': 2 } })).rejects.toMatchObject({ code: 66 });
   expect(await things().findOneAndUpdate({ n: 1 }, { $set: { n: 2 } }, { returnDocument: 'before' })).toEqual(
@@ -275,7 +275,7 @@ it('a path into the _id is refused, and what was there before an update is told'
   expect(await things().findOne({})).toEqual({ _id: { part: 1 }, n: 2 });
 });
 
-it('security 18: a log that a crash left behind is emptied after the next start, with what was erased in it', async () => {
+it('security 18: a log left by a crash is emptied after the next start, with its erased data', async () => {
   await things().insertOne({ _id: 1, text: 'erased' });
   const file = join(directory, 'crashed.sqlite');
   for (const end of ['', '-wal']) copyFileSync(join(directory, `d.sqlite${end}`), `${file}${end}`);
