@@ -11,13 +11,6 @@ import { createServer } from './platform/http/server.ts';
 import { registerRoutes } from './routes.ts';
 import { compatAnswersOf } from './speech/compat/compat-examples.ts';
 
-/** Dependencies of `startControlPlane`. */
-export interface ControlPlaneDeps {
-  readonly context: Context;
-  /** Called once the port is known, before any request is served. */
-  onListening(port: number): void;
-}
-
 /** A running control plane. */
 export interface ControlPlane {
   readonly port: number;
@@ -32,23 +25,23 @@ export interface ControlPlane {
 }
 
 /** Starts serving the API; rejects when the port is taken. */
-export async function startControlPlane(deps: ControlPlaneDeps): Promise<ControlPlane> {
-  const { settings } = deps.context;
-  const app = await createServer(deps.context, {
+export async function startControlPlane(context: Context): Promise<ControlPlane> {
+  const { settings } = context;
+  const app = await createServer(context, {
     compatAnswersOf,
     ...(settings.TLS_CERT !== undefined && settings.TLS_KEY !== undefined
       ? { tls: { cert: readPem('TLS_CERT', settings.TLS_CERT), key: readPem('TLS_KEY', settings.TLS_KEY) } }
       : {}),
   });
-  await registerRoutes(app, deps.context);
-  await seedOperator(deps.context);
+  await registerRoutes(app, context);
+  await seedOperator(context);
   await app.ready();
   // Generating the API description blocks for a third of a second: do it before the first call.
   app.swagger();
   await app.listen({ host: settings.HOST, port: settings.PORT });
   const { port } = app.server.address() as AddressInfo;
-  deps.onListening(port);
-  const seeded = await seedDemo(deps.context);
+  context.publicAddress.listensOn(port);
+  const seeded = await seedDemo(context);
   return {
     port,
     server: app.server,

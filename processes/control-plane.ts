@@ -4,12 +4,12 @@
  */
 import { randomUUID } from 'node:crypto';
 import { availableParallelism, hostname } from 'node:os';
-import { systemClock } from '#base/clock.ts';
+import { type Clock, systemClock } from '#base/clock.ts';
 import { lockDataDir } from '#base/data-dir-lock.ts';
 import { createEgressGuard } from '#base/egress.ts';
 import { createLogger, type Logger } from '#base/log.ts';
 import { loadCredentials } from '#config/credentials.ts';
-import { publicUrl, type Settings } from '#config/env.ts';
+import type { Settings } from '#config/env.ts';
 import { platformModels } from '#config/platform-models.ts';
 import { openTracing } from '#config/tracing.ts';
 import { createLedger } from '#control-plane/accounts/wallet/ledger.ts';
@@ -19,9 +19,12 @@ import { openPulse } from '#control-plane/calls/sessions/pulse.ts';
 import { createReportSink } from '#control-plane/calls/settlement/settle-call.ts';
 import { startSweeper } from '#control-plane/calls/settlement/sweep.ts';
 import { startDeliverer } from '#control-plane/calls/webhooks/deliver.ts';
+import { ConnectedWorkers } from '#control-plane/calls/workers/connected-workers.ts';
 import { serveInternal } from '#control-plane/calls/workers/internal-listener.ts';
-import { joinReplicas, type OtherReplicas } from '#control-plane/calls/workers/other-replicas.ts';
+import { NO_OTHER_REPLICAS, SharedReplicas } from '#control-plane/calls/workers/other-replicas.ts';
+import { SpeakingAgents } from '#control-plane/calls/workers/speaking-agents.ts';
 import { startLinkWatch } from '#control-plane/calls/workers/watch-links.ts';
+import { WorkerDispatch } from '#control-plane/calls/workers/worker-dispatch.ts';
 import { WorkerHub } from '#control-plane/calls/workers/worker-hub.ts';
 import { serveWorkerLink } from '#control-plane/calls/workers/worker-link-server.ts';
 import { addWorkerMetrics } from '#control-plane/calls/workers/worker-metrics.ts';
@@ -37,12 +40,13 @@ import type { Context } from '#control-plane/platform/context.ts';
 import { Refusals } from '#control-plane/platform/limits/refusals.ts';
 import { Turns } from '#control-plane/platform/limits/turns.ts';
 import { createMetrics } from '#control-plane/platform/metrics.ts';
+import { PublicAddress } from '#control-plane/platform/public-address.ts';
 import { openRooms } from '#control-plane/platform/rooms.ts';
 import { createDataKeys, createSecretBox } from '#control-plane/platform/secrets/secret-box.ts';
-import { createMemoryCoordination } from '#control-plane/platform/store/coordination.ts';
+import { type Coordination, createMemoryCoordination } from '#control-plane/platform/store/coordination.ts';
 import { type Database, openDatabase } from '#control-plane/platform/store/database.ts';
 import { migrate } from '#control-plane/platform/store/migrations.ts';
-import { buildIndexes, defineModels } from '#control-plane/platform/store/models.ts';
+import { buildIndexes, defineModels, type Models } from '#control-plane/platform/store/models.ts';
 import { createReadMemories } from '#control-plane/platform/store/read-memory.ts';
 import { enrol } from '#control-plane/platform/store/replica-roll.ts';
 import { connectSharedCoordination } from '#control-plane/platform/store/shared.ts';
@@ -80,35 +84,39 @@ async function compose(settings: Settings, logger: Logger, doing: Context['doing
       process.exit(1);
     },
   });
-  let others: OtherReplicas | null = null;
-  const hub = new WorkerHub({ clock, logger, sink: () => sink, others: () => others });
-  let url = '';
+  const models = await openModels(database, clock);
+  const coordination = await openCoordination(settings, clock, logger);
+  const workers = new ConnectedWorkers(logger);
+  const hasOthers = settings.REDIS_URL !== undefined;
+  const others = hasOthers
+    ? new SharedReplicas({ coordination, clock, logger, own: workers })
+    : NO_OTHER_REPLICAS;
+  const speaking = new SpeakingAgents(clock);
+  const dispatch = new WorkerDispatch({ workers, others, speaking });
+  const publicAddress = new PublicAddress(settings);
   const context = await buildContext(settings, {
     clock,
     logger,
     credentials,
     database,
-    dispatch: hub,
+    models,
+    coordination,
+    dispatch,
+    publicAddress,
     doing,
-    publicUrl: () => url,
   });
-  // The data directory is locked: whoever comes back to it is the same replica again.
+  // The data directory is locked: a process that starts over it is the same replica again.
   const enrolled = await enrol(context, {
     id: `${hostname()}:${settings.DATA_DIR}`,
-    isShared: settings.REDIS_URL !== undefined,
+    isShared: hasOthers,
   });
   const sink = createReportSink(context, jobsOfCalls(context));
+  const hub = new WorkerHub({ clock, logger, workers, others, dispatch, speaking, sink });
   // What an earlier process left is put in order before anything new is created or a worker comes back.
   const sweeper = startSweeper(context, openPulse(settings.DATA_DIR));
   await sweeper.idle();
-  if (settings.REDIS_URL !== undefined)
-    others = await joinReplicas({ coordination: context.coordination, clock, logger, own: hub });
-  const server = await startControlPlane({
-    context,
-    onListening: (port) => {
-      url = publicUrl(settings, port);
-    },
-  }).catch((error: unknown) => {
+  await others.join();
+  const server = await startControlPlane(context).catch((error: unknown) => {
     throw explainListenError(error, { setting: 'HOST, PORT', host: settings.HOST, port: settings.PORT });
   });
   // Behind the word that it is ready: the parts of the machine need its cores until then.
@@ -122,11 +130,9 @@ async function compose(settings: Settings, logger: Logger, doing: Context['doing
     startNumberKeeper(context),
     startRoomKeeper(context),
     startRetention(context),
-    ...(others
-      ? [startLinkWatch(context, { isHeld: (id) => hub.isHeld(id), lost: (id) => sink.workerLost(id) })]
-      : []),
+    ...(hasOthers ? [startLinkWatch(context, dispatch, sink)] : []),
   ];
-  addWorkerMetrics(context.metrics.registry, hub);
+  addWorkerMetrics(context.metrics.registry, workers);
   const internal =
     settings.INTERNAL_PORT === undefined ? null : await serveInternal(settings.INTERNAL_PORT, server.handle);
   const links = [server.server, ...(internal ? [internal] : [])].map((http) =>
@@ -135,12 +141,12 @@ async function compose(settings: Settings, logger: Logger, doing: Context['doing
   return {
     facts: { outlivesDrain: true, port: server.port, demoNumber: server.seeded.demoNumber },
     lines: [
-      `Console      ${url}/console`,
-      `API docs     ${url}/docs`,
+      `Console      ${publicAddress.url}/console`,
+      `API docs     ${publicAddress.url}/docs`,
       `Credentials  in ${credentials.file} (root_api_key; worker_token for the workers)`,
-      ...(settings.REDIS_URL === undefined
-        ? ['Replicas     this one only: more than one control plane needs REDIS_URL (and MONGODB_URL)']
-        : []),
+      ...(hasOthers
+        ? []
+        : ['Replicas     this one only: more than one control plane needs REDIS_URL (and MONGODB_URL)']),
       `ready ${JSON.stringify({ port: server.port })}`,
     ],
     workerDied: ({ instanceId, ...how }) => {
@@ -148,12 +154,12 @@ async function compose(settings: Settings, logger: Logger, doing: Context['doing
         .workerDied(instanceId, how)
         .catch((error: unknown) => logger.error({ err: error }, 'sessions of a dead worker'));
     },
-    drain: async () => hub.drain(),
+    drain: async () => workers.drain(),
     async close() {
       warmUp.cancel();
       await Promise.all(links.map((link) => link.close()));
       internal?.close();
-      await others?.close();
+      await others.close();
       await server.close();
       await Promise.all(chores.map((chore) => chore.close()));
       await Promise.all([context.coordination.close(), context.egress.close(), context.speech.close()]);
@@ -164,16 +170,33 @@ async function compose(settings: Settings, logger: Logger, doing: Context['doing
   };
 }
 
+async function openModels({ connection }: Database, clock: Clock): Promise<Models> {
+  const models = defineModels(connection);
+  await migrate(connection, new Date(clock.wallTime()));
+  await buildIndexes(models);
+  return models;
+}
+
+async function openCoordination(
+  { REDIS_URL }: Settings,
+  clock: Clock,
+  logger: Logger,
+): Promise<Coordination> {
+  return REDIS_URL === undefined
+    ? createMemoryCoordination(clock)
+    : connectSharedCoordination({ url: REDIS_URL, clock, logger });
+}
+
 async function buildContext(
   settings: Settings,
-  parts: Pick<Context, 'clock' | 'logger' | 'credentials' | 'dispatch' | 'doing' | 'publicUrl'> & {
+  parts: Pick<
+    Context,
+    'clock' | 'logger' | 'credentials' | 'models' | 'coordination' | 'dispatch' | 'publicAddress' | 'doing'
+  > & {
     readonly database: Database;
   },
 ): Promise<Context> {
-  const { clock, logger, credentials, database } = parts;
-  const models = defineModels(database.connection);
-  await migrate(database.connection, new Date(clock.wallTime()));
-  await buildIndexes(models);
+  const { clock, logger, credentials, database, models } = parts;
   const metrics = createMetrics();
   const s3 = {
     accessKeyId: process.env['AWS_ACCESS_KEY_ID'],
@@ -182,12 +205,7 @@ async function buildContext(
   return {
     ...parts,
     settings,
-    models,
     remembered: createReadMemories(models, database.kind === 'embedded'),
-    coordination:
-      settings.REDIS_URL === undefined
-        ? createMemoryCoordination(clock)
-        : await connectSharedCoordination({ url: settings.REDIS_URL, clock, logger }),
     secretBox: createSecretBox(credentials.masterKey),
     dataKeys: createDataKeys(credentials.masterKey),
     blobs: openBlobs(
@@ -222,6 +240,5 @@ async function buildContext(
       { name: 'control-plane', instance: randomUUID() },
       { clock, logger },
     ),
-    database,
   };
 }

@@ -83,7 +83,7 @@ async function seedDemoAgent(context: Context): Promise<void> {
   const agent = await context.models.agents
     .findOneAndUpdate(
       { _id: DEMO_AGENT_ID },
-      { $set: { public_enabled: true, allowed_origins: ownOrigins(context.publicUrl()) } },
+      { $set: { public_enabled: true, allowed_origins: ownOrigins(context.publicAddress.url) } },
       { returnDocument: 'after' },
     )
     .lean<AgentDocument>();

@@ -18,6 +18,7 @@ import type { Dispatch } from './dispatch.ts';
 import type { Refusals } from './limits/refusals.ts';
 import type { Turns } from './limits/turns.ts';
 import type { Metrics } from './metrics.ts';
+import type { PublicAddress } from './public-address.ts';
 import type { Rooms } from './rooms.ts';
 import type { DataKeys, SecretBox } from './secrets/secret-box.ts';
 import type { Coordination } from './store/coordination.ts';
@@ -113,8 +114,7 @@ export interface Context {
    * Records what this process is starting to do; the supervisor reads it if it kills the process for hanging.
    */
   doing(what: string): void;
-  /** Base URL for links; available once the server is listening. */
-  publicUrl(): string;
+  readonly publicAddress: PublicAddress;
 }
 
 /** A new opaque id: 32 hexadecimal characters. */

@@ -1,6 +1,6 @@
 /**
- * `Dispatch`: the control plane's access to the workers: places jobs, hands over plans and forwards commands.
- * `worker-hub.ts` implements it over the worker link.
+ * `Dispatch`: how the rest of the control plane reaches the workers: it places jobs, hands over plans and
+ * passes commands on. Implemented by `worker-dispatch.ts` over the worker link.
  */
 
 import type { AgentTestJob } from '#protocol/agent-test.ts';
@@ -28,10 +28,14 @@ export const ANSWER_MS: Readonly<Record<ControlRequest['type'], number>> = {
   replay: 30_000,
 };
 
-/** A job to place on a worker. */
-export interface JobOffer {
+/** Names one attempt at a session's job: a later worker runs it under a later epoch. */
+export interface SessionKey {
   readonly sessionId: string;
   readonly epoch: number;
+}
+
+/** A job to be placed on a worker. */
+export interface JobOffer extends SessionKey {
   readonly kind: JobKind;
   readonly sipCallId: string | null;
 }
@@ -81,50 +85,29 @@ export interface Dispatch {
    * `Fault('no_capacity')`, or `Fault('draining')` during shutdown.
    */
   place(offer: JobOffer): Promise<Placement>;
-  /** `handover` is the state so far of a call started by another worker. */
-  assign(
-    placement: Placement,
-    session: { readonly sessionId: string; readonly epoch: number },
-    plan: CallPlan,
-    handover?: Handover,
-  ): void;
-  assignAnalysis(
-    placement: Placement,
-    session: { readonly sessionId: string; readonly epoch: number },
-    job: AnalysisJob,
-  ): void;
-  assignAgentTest(
-    placement: Placement,
-    session: { readonly sessionId: string; readonly epoch: number },
-    job: AgentTestJob,
-  ): void;
-  /** Frees the slot reserved for an accepted job that will not be assigned. */
-  withdraw(placement: Placement, session: { readonly sessionId: string; readonly epoch: number }): void;
-  /** Asks the worker to end the call; the session changes only on the worker's `ended` report. */
-  end(
-    instanceId: string,
-    session: { readonly sessionId: string; readonly epoch: number },
-    reason: EndReason,
-  ): void;
-  /** Forwards a browser's offer to the session's worker and returns the answer. */
-  offerWebrtc(
-    instanceId: string,
-    session: { readonly sessionId: string; readonly epoch: number },
-    sdp: string,
-  ): Promise<{ readonly sdp: string }>;
+  /** `handover` is what a call has been so far that another worker began. */
+  assign(placement: Placement, session: SessionKey, plan: CallPlan, handover?: Handover): void;
+  assignAnalysis(placement: Placement, session: SessionKey, job: AnalysisJob): void;
+  assignAgentTest(placement: Placement, session: SessionKey, job: AgentTestJob): void;
+  /** Frees the slot of an accepted job that is not coming. */
+  withdraw(placement: Placement, session: SessionKey): void;
+  /** Tells the worker to end the call; the session changes by the worker's own `ended` report. */
+  end(instanceId: string, session: SessionKey, reason: EndReason): void;
+  /** Passes a browser's offer to the session's worker and returns its answer. */
+  offerWebrtc(instanceId: string, session: SessionKey, sdp: string): Promise<{ readonly sdp: string }>;
   /**
    * Asks the session's worker to admit a colleague; returns an answer if they sent an offer. Throws the
    * reason if they cannot join.
    */
   joinParticipant(
     instanceId: string,
-    session: { readonly sessionId: string; readonly epoch: number },
+    session: SessionKey,
     participant: JoiningParticipant,
   ): Promise<{ readonly sdp: string | null }>;
   /** Throws `Fault('not_found')` if the participant is not connected, `call_taken` or `call_not_takeable`. */
   changeParticipant(
     instanceId: string,
-    session: { readonly sessionId: string; readonly epoch: number },
+    session: SessionKey,
     participantId: string,
     change: ParticipantChange,
   ): Promise<void>;

@@ -3,6 +3,7 @@
  * sessions. Implemented by `settle-call.ts`.
  */
 import type { ReportEnvelope } from '#protocol/worker-link.ts';
+import type { SessionKey } from './dispatch.ts';
 
 /**
  * Outcome of storing reports: stored up to `seq` (or already stored), a gap before one of them, or an epoch
@@ -31,10 +32,7 @@ export interface ReportSink {
    * The worker has reconnected with these sessions (the list grows as it accepts more). Its other live
    * sessions are settled as `heartbeat_timeout`.
    */
-  workerBack(
-    instanceId: string,
-    sessions: readonly { readonly sessionId: string; readonly epoch: number }[],
-  ): Promise<void>;
+  workerBack(instanceId: string, sessions: readonly SessionKey[]): Promise<void>;
   /**
    * The worker process is known to be dead and its spool has been read. Other workers take over its calls;
    * those that cannot be taken over end with `heartbeat_timeout`. `stoodIn` is the session in which it hung

@@ -1,22 +1,14 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ControlPlane, startControlPlane } from '#control-plane/control-plane.ts';
-import type { Context } from '#control-plane/platform/context.ts';
 import { openTestApi, type TestApi } from './test-api.ts';
 
 let api: TestApi;
 let controlPlane: ControlPlane;
-let boundPort = 0;
 
 beforeAll(async () => {
   api = await openTestApi({ PORT: '0' });
-  const context: Context = { ...api.context, publicUrl: () => `http://127.0.0.1:${boundPort}` };
-  controlPlane = await startControlPlane({
-    context,
-    onListening: (port) => {
-      boundPort = port;
-    },
-  });
+  controlPlane = await startControlPlane(api.context);
 });
 afterAll(async () => {
   await controlPlane.close();
@@ -25,18 +17,20 @@ afterAll(async () => {
 
 describe('a listening control plane', () => {
   it('binds a free port for port 0, and updates the demo agent’s address', async () => {
-    expect(controlPlane.port).toBe(boundPort);
+    expect(controlPlane.port).toBeGreaterThan(0);
     const answer = await fetch(
-      `http://127.0.0.1:${boundPort}/v1/agent/agents/${controlPlane.seeded.demoAgentId}`,
+      `http://127.0.0.1:${controlPlane.port}/v1/agent/agents/${controlPlane.seeded.demoAgentId}`,
       {
         headers: { authorization: `Bearer ${api.rootKey}` },
       },
     );
     expect(await answer.json()).toMatchObject({
-      allowed_origins: [`http://127.0.0.1:${boundPort}`, `http://localhost:${boundPort}`],
+      allowed_origins: [`http://127.0.0.1:${controlPlane.port}`, `http://localhost:${controlPlane.port}`],
     });
-    const description = await fetch(`http://127.0.0.1:${boundPort}/openapi.json`);
-    expect(await description.json()).toMatchObject({ servers: [{ url: `http://127.0.0.1:${boundPort}` }] });
+    const description = await fetch(`http://127.0.0.1:${controlPlane.port}/openapi.json`);
+    expect(await description.json()).toMatchObject({
+      servers: [{ url: `http://127.0.0.1:${controlPlane.port}` }],
+    });
   });
 
   it.each([
@@ -46,7 +40,7 @@ describe('a listening control plane', () => {
   ])('answers bytes that are not HTTP and keeps running', async (bytes) => {
     const answer = await new Promise<string>((resolve, reject) => {
       let text = '';
-      const socket = connect(boundPort, '127.0.0.1', () => socket.write(bytes));
+      const socket = connect(controlPlane.port, '127.0.0.1', () => socket.write(bytes));
       socket.on('data', (data) => {
         text += String(data);
       });
@@ -54,17 +48,17 @@ describe('a listening control plane', () => {
       socket.on('error', reject);
     });
     expect(answer).toMatch(/^HTTP\/1\.1 4\d\d/);
-    expect((await fetch(`http://127.0.0.1:${boundPort}/healthz`)).status).toBe(200);
+    expect((await fetch(`http://127.0.0.1:${controlPlane.port}/healthz`)).status).toBe(200);
   });
 
   it('answers a bare 415 to a POST without body or content type on the wire', async () => {
-    const answer = await fetch(`http://127.0.0.1:${boundPort}/v1/agent/agents`, {
+    const answer = await fetch(`http://127.0.0.1:${controlPlane.port}/v1/agent/agents`, {
       method: 'POST',
       headers: { authorization: `Bearer ${api.rootKey}` },
     });
     expect([answer.status, await answer.text()]).toEqual([415, '']);
     const published = await fetch(
-      `http://127.0.0.1:${boundPort}/v1/agent/agents/${controlPlane.seeded.demoAgentId}/publish`,
+      `http://127.0.0.1:${controlPlane.port}/v1/agent/agents/${controlPlane.seeded.demoAgentId}/publish`,
       {
         method: 'POST',
         headers: { authorization: `Bearer ${api.rootKey}` },
@@ -76,6 +70,6 @@ describe('a listening control plane', () => {
   it('can be closed twice', async () => {
     await controlPlane.close();
     await controlPlane.close();
-    await expect(fetch(`http://127.0.0.1:${boundPort}/healthz`)).rejects.toThrow();
+    await expect(fetch(`http://127.0.0.1:${controlPlane.port}/healthz`)).rejects.toThrow();
   });
 });

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { registerSiteRoutes } from '#control-plane/operations/site/site-routes.ts';
 import type { Context } from '#control-plane/platform/context.ts';
 import { createServer } from '#control-plane/platform/http/server.ts';
+import { PublicAddress } from '#control-plane/platform/public-address.ts';
 import { openTestApi, type TestApi } from './test-api.ts';
 
 let api: TestApi;
@@ -91,9 +92,13 @@ describe('the site', () => {
   it('security 25: the console connects to Parley and its rooms only, and runs only its own scripts', async () => {
     mkdirSync(join(dist, 'console'), { recursive: true });
     writeFileSync(join(dist, 'console', 'index.html'), '<!doctype html><title>Console</title>');
-    const settings = { ...api.context.settings, LIVEKIT_URL: 'wss://rooms.example.com' };
+    const settings = {
+      ...api.context.settings,
+      LIVEKIT_URL: 'wss://rooms.example.com',
+      PUBLIC_URL: 'https://parley.example.com',
+    };
     const app = await createServer(api.context);
-    await registerSiteRoutes(app, { settings, publicUrl: () => 'https://parley.example.com' }, dist);
+    await registerSiteRoutes(app, { settings, publicAddress: new PublicAddress(settings) }, dist);
     const policy = new Map(
       String((await app.inject('/')).headers['content-security-policy'])
         .split('; ')

@@ -17,6 +17,7 @@ import { type ApiServer, createServer } from '#control-plane/platform/http/serve
 import { Refusals } from '#control-plane/platform/limits/refusals.ts';
 import { Turns } from '#control-plane/platform/limits/turns.ts';
 import { createMetrics } from '#control-plane/platform/metrics.ts';
+import { PublicAddress } from '#control-plane/platform/public-address.ts';
 import { createDataKeys, createSecretBox } from '#control-plane/platform/secrets/secret-box.ts';
 import { createMemoryCoordination } from '#control-plane/platform/store/coordination.ts';
 import { createReadMemories } from '#control-plane/platform/store/read-memory.ts';
@@ -136,7 +137,7 @@ export async function openTestApi(
     metrics,
     tracing: null,
     doing: () => undefined,
-    publicUrl: () => settings.PUBLIC_URL ?? 'http://127.0.0.1:8080',
+    publicAddress: new PublicAddress(settings),
     ...over,
   };
   const app = await createServer(context, { compatAnswersOf });

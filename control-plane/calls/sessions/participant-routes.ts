@@ -222,7 +222,7 @@ async function joinDirectly(
   await keepParticipant(context, session, { id, name, mode, token_hash: hashToken(token), room: null });
   return {
     transport: 'webrtc',
-    webrtc_url: `${context.publicUrl()}/v1/agent/sessions/${session._id}/participants/${id}/webrtc`,
+    webrtc_url: `${context.publicAddress.url}/v1/agent/sessions/${session._id}/participants/${id}/webrtc`,
     token,
     ice_servers: [...context.settings.ICE_SERVERS],
     session_id: session._id,

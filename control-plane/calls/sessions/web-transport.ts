@@ -79,7 +79,7 @@ function directTransport(context: Context, sessionId: string): WebTransport {
     tokenHash: hashToken(token),
     grant: {
       transport: 'webrtc',
-      webrtc_url: `${context.publicUrl()}/v1/agent/sessions/${sessionId}/webrtc`,
+      webrtc_url: `${context.publicAddress.url}/v1/agent/sessions/${sessionId}/webrtc`,
       token,
       ice_servers: [...context.settings.ICE_SERVERS],
     },

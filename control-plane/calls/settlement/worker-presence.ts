@@ -3,6 +3,7 @@
  * active, hands them to another worker, or ends them.
  */
 import { type Context, now } from '../../platform/context.ts';
+import type { SessionKey } from '../../platform/dispatch.ts';
 import { isLostForGood, lossOf } from '../../platform/store/losses.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
 import { LIVE_STATUSES } from '../../platform/store/session-status.ts';
@@ -13,8 +14,6 @@ import type { JobsOfCalls } from './jobs.ts';
 
 /** How long a reconnected worker has to send its spool before sessions it no longer runs are given up. */
 const SPOOL_GRACE_MS = 3_000;
-
-type SessionKey = { readonly sessionId: string; readonly epoch: number };
 
 /** The worker's link is lost; the worker may still be running. */
 export async function workerLost(context: Context, instanceId: string): Promise<void> {

@@ -81,6 +81,8 @@ export interface OwnWorkers {
 
 /** Access to the workers of the other replicas. */
 export interface OtherReplicas {
+  /** Begins to hear the other replicas; resolves once it does. Until then it knows none of their workers. */
+  join(): Promise<void>;
   /** True when another replica has announced this worker within the last seconds. */
   holds(instanceId: string): boolean;
   /** Ids of all workers connected to other replicas. */
@@ -103,29 +105,40 @@ export interface OtherReplicas {
   close(): Promise<void>;
 }
 
-/** Dependencies. */
-export interface OtherReplicasDeps {
+/** This replica's workers, and what it reaches the others by. */
+export interface SharedReplicasDeps {
   readonly coordination: Coordination;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly own: OwnWorkers;
 }
 
-/** Connects to the other replicas; resolves once subscribed to their messages. */
-export async function joinReplicas(deps: OtherReplicasDeps): Promise<OtherReplicas> {
-  const replicas = new Replicas(deps);
-  await replicas.join();
-  return replicas;
-}
+/** Where this replica is the only one. */
+export const NO_OTHER_REPLICAS: OtherReplicas = {
+  join: async () => undefined,
+  holds: () => false,
+  instanceIds: () => [],
+  workers: () => [],
+  place: async () => null,
+  tell() {
+    throw fault('gateway_unreachable');
+  },
+  ask: async () => {
+    throw fault('gateway_unreachable');
+  },
+  changed: () => undefined,
+  close: async () => undefined,
+};
 
-class Replicas implements OtherReplicas {
-  readonly #deps: OtherReplicasDeps;
+/** Where several replicas share one `Coordination`. */
+export class SharedReplicas implements OtherReplicas {
+  readonly #deps: SharedReplicasDeps;
   readonly #id = randomUUID();
-  readonly #known = new Map<string, { readonly workers: News['workers']; readonly heardMs: number }>();
+  readonly #newest = new Map<string, { readonly workers: News['workers']; readonly heardMs: number }>();
   readonly #waiting = new Map<string, (letter: Letter | null) => void>();
   readonly #ends: (() => Promise<void>)[] = [];
 
-  constructor(deps: OtherReplicasDeps) {
+  constructor(deps: SharedReplicasDeps) {
     this.#deps = deps;
   }
 
@@ -204,8 +217,8 @@ class Replicas implements OtherReplicas {
     const news = newsSchema.safeParse(message);
     if (!news.success) this.#deps.logger.warn('news of a replica that is not of this version; ignored');
     else if (news.data.replica !== this.#id) {
-      const isNew = !this.#known.has(news.data.replica);
-      this.#known.set(news.data.replica, { workers: news.data.workers, heardMs: this.#deps.clock.now() });
+      const isNew = !this.#newest.has(news.data.replica);
+      this.#newest.set(news.data.replica, { workers: news.data.workers, heardMs: this.#deps.clock.now() });
       // A new replica does not know this one yet.
       if (isNew) this.changed();
     }
@@ -271,8 +284,8 @@ class Replicas implements OtherReplicas {
 
   #others(): { readonly replica: string; readonly workers: News['workers'] }[] {
     const oldestMs = this.#deps.clock.now() - SILENT_MS;
-    for (const [replica, { heardMs }] of this.#known) if (heardMs < oldestMs) this.#known.delete(replica);
-    return [...this.#known].map(([replica, { workers }]) => ({ replica, workers }));
+    for (const [replica, { heardMs }] of this.#newest) if (heardMs < oldestMs) this.#newest.delete(replica);
+    return [...this.#newest].map(([replica, { workers }]) => ({ replica, workers }));
   }
 
   #holderOf(instanceId: string): string | undefined {

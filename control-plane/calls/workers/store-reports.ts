@@ -11,7 +11,7 @@ import type { WorkerConnection } from './worker-connection.ts';
 /** Dependencies of `storeReports`. */
 interface StoringDeps {
   readonly logger: Logger;
-  sink(): ReportSink;
+  readonly sink: ReportSink;
   /** Called when a worker reports the end of a session. */
   onEnded(sessionId: string): void;
 }
@@ -41,7 +41,7 @@ async function apply(
 ): Promise<void> {
   const { session_id, epoch } = envelopes[0] as ReportEnvelope;
   try {
-    const result = await sink().apply(envelopes, worker.registration.instance_id);
+    const result = await sink.apply(envelopes, worker.registration.instance_id);
     if (envelopes.some(({ report }) => report.type === 'ended')) onEnded(session_id);
     if (result.outcome === 'stored') worker.send({ type: 'ack', session_id, epoch, seq: result.seq });
     else if (result.outcome === 'gap')

@@ -5,6 +5,8 @@
  */
 import { type ChoreLoop, startChoreLoop } from '../../platform/background/chore-loop.ts';
 import type { Context } from '../../platform/context.ts';
+import type { ReportSink } from '../../platform/report-sink.ts';
+import type { WorkerDispatch } from './worker-dispatch.ts';
 
 const LOOK_MS = 5_000;
 /**
@@ -13,27 +15,25 @@ const LOOK_MS = 5_000;
  */
 const GRACE_MS = 15_000;
 
-/** Callbacks of the watch. */
-export interface LinkWatch {
-  /** True when the worker is connected to any replica. */
-  isHeld(instanceId: string): boolean;
-  lost(instanceId: string): Promise<void>;
-}
-
-/** Starts the watch; a worker is reported lost only after it has been missing for a while. */
-export function startLinkWatch(context: Context, watch: LinkWatch): ChoreLoop {
+/** Starts looking; a worker counts as lost only after it has been away for a while. */
+export function startLinkWatch(
+  context: Context,
+  dispatch: Pick<WorkerDispatch, 'isConnected'>,
+  sink: Pick<ReportSink, 'workerLost'>,
+): ChoreLoop {
   const awaySinceMs = new Map<string, number>();
   return startChoreLoop(context, { name: 'links', everyMs: LOOK_MS }, async () => {
     const nowMs = context.clock.now();
     const wanted = new Set(
       (await context.models.sessions.distinct('worker.instance_id', { status: 'active' })) as string[],
     );
-    for (const id of awaySinceMs.keys()) if (!wanted.has(id) || watch.isHeld(id)) awaySinceMs.delete(id);
+    for (const id of awaySinceMs.keys())
+      if (!wanted.has(id) || dispatch.isConnected(id)) awaySinceMs.delete(id);
     for (const id of wanted) {
-      if (watch.isHeld(id)) continue;
+      if (dispatch.isConnected(id)) continue;
       const sinceMs = awaySinceMs.get(id) ?? nowMs;
       awaySinceMs.set(id, sinceMs);
-      if (nowMs - sinceMs >= GRACE_MS) await watch.lost(id);
+      if (nowMs - sinceMs >= GRACE_MS) await sink.workerLost(id);
     }
   });
 }

@@ -1,24 +1,24 @@
 /** Load of the connected workers as metrics, read from the hub at each scrape. */
 import { Gauge, type Registry } from 'prom-client';
-import type { WorkerHub } from './worker-hub.ts';
+import type { WorkerLoad } from './connected-workers.ts';
 
-/** Adds the worker metrics to a registry. */
-export function addWorkerMetrics(registry: Registry, hub: Pick<WorkerHub, 'describe'>): void {
+/** Adds the workers' meters to a registry. */
+export function addWorkerMetrics(registry: Registry, workers: { describe(): readonly WorkerLoad[] }): void {
   const meters = [
     {
       name: 'parley_worker_calls',
       help: 'Jobs a worker runs: calls and analyses.',
-      read: (load: Load) => load.calls,
+      read: (load: WorkerLoad) => load.calls,
     },
     {
       name: 'parley_worker_free_slots',
       help: 'Jobs a worker would still take.',
-      read: (load: Load) => load.freeSlots,
+      read: (load: WorkerLoad) => load.freeSlots,
     },
     {
       name: 'parley_worker_loop_lag_seconds',
       help: 'Lateness of a worker’s event loop, 95th percentile of its last second.',
-      read: (load: Load) => load.loopLagMs / 1000,
+      read: (load: WorkerLoad) => load.loopLagMs / 1000,
     },
   ];
   for (const { name, help, read } of meters) {
@@ -29,10 +29,8 @@ export function addWorkerMetrics(registry: Registry, hub: Pick<WorkerHub, 'descr
       registers: [registry],
       collect() {
         this.reset();
-        for (const load of hub.describe()) this.set({ worker: load.instanceId }, read(load));
+        for (const load of workers.describe()) this.set({ worker: load.instanceId }, read(load));
       },
     });
   }
 }
-
-type Load = ReturnType<WorkerHub['describe']>[number];

@@ -31,7 +31,7 @@ export async function registerLostCallRoutes(app: ApiServer, context: Context): 
         },
       },
       async (request, reply) => {
-        const url = `${context.publicUrl()}${request.url}`;
+        const url = `${context.publicAddress.url}${request.url}`;
         const call = lostCalls.read({ url, headers: request.headers, form: request.body });
         const [number] = await findCalledNumbers(context, call.dialedNumber);
         context.logger.error(

@@ -28,7 +28,7 @@ const WIDGET_MAX_AGE = '5m';
  */
 export async function registerSiteRoutes(
   app: ApiServer,
-  context: Pick<Context, 'publicUrl' | 'settings'>,
+  context: Pick<Context, 'publicAddress' | 'settings'>,
   distDirectory: string,
 ): Promise<void> {
   const consoleDirectory = join(distDirectory, 'console');
@@ -44,7 +44,7 @@ export async function registerSiteRoutes(
     acceptRanges: false,
     setHeaders: (reply, path) => {
       if (!path.startsWith(consoleDirectory)) return;
-      const policy = consolePolicy(context.publicUrl(), context.settings.LIVEKIT_URL);
+      const policy = consolePolicy(context.publicAddress.url, context.settings.LIVEKIT_URL);
       reply.headers({ 'Content-Security-Policy': policy, 'Referrer-Policy': 'no-referrer' });
       if (path.startsWith(join(consoleDirectory, 'assets'))) reply.headers(FOR_EVER);
     },

@@ -82,7 +82,7 @@ export function createAuthentication(
 /** Throws `beta_required` unless the caller's account has beta access. */
 export function requireBeta(context: Context, caller: Caller): void {
   if (!caller.betaAccess)
-    throw fault('beta_required', { url: context.settings.SIGNUP_URL ?? `${context.publicUrl()}/beta` });
+    throw fault('beta_required', { url: context.settings.SIGNUP_URL ?? `${context.publicAddress.url}/beta` });
 }
 
 /**

@@ -176,8 +176,8 @@ export async function describeApi(
   await app.register(fastifySwaggerUi, { routePrefix: '/docs', staticCSP: true, theme });
   let text: string | null = null;
   app.get('/openapi.json', { config: { access: 'none' }, schema: { hide: true } }, (_request, reply) => {
-    // Half a megabyte that never changes: serialised once.
-    text ??= JSON.stringify({ ...app.swagger(), servers: [{ url: context.publicUrl() }] });
+    // Half a megabyte that stays the same: written once.
+    text ??= JSON.stringify({ ...app.swagger(), servers: [{ url: context.publicAddress.url }] });
     return reply.type('application/json; charset=utf-8').send(text);
   });
 }

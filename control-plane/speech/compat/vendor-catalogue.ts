@@ -140,7 +140,8 @@ function engineVoice({
 }
 
 function modelVoice(voice: VoiceDocument, context: Context) {
-  const preview_url = voice.samples.length > 0 ? `${context.publicUrl()}/model/${voice._id}/samples/0` : null;
+  const preview_url =
+    voice.samples.length > 0 ? `${context.publicAddress.url}/model/${voice._id}/samples/0` : null;
   return {
     voice_id: voice._id,
     name: voice.title,

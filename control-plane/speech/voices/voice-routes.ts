@@ -91,7 +91,7 @@ function registerReads(scope: ApiServer, context: Context): void {
         .skip(Math.max(0, skip - engineVoices.length))
         .limit(query.page_size)
         .lean<VoiceDocument[]>();
-      const items = [...shown, ...rows.map((voice) => toVoiceRecord(voice, context.publicUrl()))].slice(
+      const items = [...shown, ...rows.map((voice) => toVoiceRecord(voice, context.publicAddress.url))].slice(
         0,
         query.page_size,
       );
@@ -117,7 +117,7 @@ function registerReads(scope: ApiServer, context: Context): void {
         ? toEngineVoiceRecord(own)
         : toVoiceRecord(
             await findVoice(context, callerOf(request).teamId, request.params.id),
-            context.publicUrl(),
+            context.publicAddress.url,
           );
     },
   );
@@ -153,7 +153,9 @@ function registerChanges(scope: ApiServer, context: Context): void {
       const texts = await textsOf(context, caller, request.body);
       return reply
         .code(201)
-        .send(toVoiceRecord(await createVoice(context, caller, request.body, texts), context.publicUrl()));
+        .send(
+          toVoiceRecord(await createVoice(context, caller, request.body, texts), context.publicAddress.url),
+        );
     },
   );
 
@@ -163,7 +165,7 @@ function registerChanges(scope: ApiServer, context: Context): void {
     async (request) =>
       toVoiceRecord(
         await patchVoice(context, callerOf(request), request.params.id, request.body),
-        context.publicUrl(),
+        context.publicAddress.url,
       ),
   );
 

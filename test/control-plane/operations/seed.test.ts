@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { seedDemo, seedOperator } from '#control-plane/operations/seed.ts';
+import { PublicAddress } from '#control-plane/platform/public-address.ts';
 import { openTestApi, type TestApi } from '../test-api.ts';
 
 let api: TestApi;
@@ -39,7 +40,10 @@ describe('the initial data of a deployment', () => {
       key: api.rootKey,
       body: { name: 'Mine now' },
     });
-    const moved = { ...api.context, publicUrl: () => 'https://parley.example.com' };
+    const moved = {
+      ...api.context,
+      publicAddress: new PublicAddress({ ...api.context.settings, PUBLIC_URL: 'https://parley.example.com' }),
+    };
     await seedOperator(moved);
     const seeded = await seedDemo(moved);
     expect(seeded).toEqual({ demoAgentId, demoNumber: '+15550100000' });

@@ -7,7 +7,6 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type Clock, systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
-import { WorkerHub } from '#control-plane/calls/workers/worker-hub.ts';
 import { serveWorkerLink } from '#control-plane/calls/workers/worker-link-server.ts';
 import type { Leg } from '#media/leg/leg.ts';
 import { type SpeechChunk, SpeechError } from '#media/speech/speech.ts';
@@ -21,6 +20,7 @@ import type { IncomingInvite } from '#telephony/signalling.ts';
 import { ManualClock } from '../../fakes/manual-clock.ts';
 import { MemorySink } from '../../fakes/memory-sink.ts';
 import { SilentMedia } from '../../fakes/silent-media.ts';
+import { createTestHub, type TestHub } from '../../fakes/test-hub.ts';
 import { simulateCall } from '../../simulation/simulate-call.ts';
 import { callPlanOf } from '../call-plan-of.ts';
 
@@ -46,7 +46,7 @@ class Media extends SilentMedia {
 
 describe('worker', () => {
   let server: Server;
-  let hub: WorkerHub;
+  let testHub: TestHub;
   let sink: MemorySink;
   let media: Media;
   let worker: Worker;
@@ -61,13 +61,13 @@ describe('worker', () => {
 
   beforeEach(async () => {
     sink = new MemorySink();
-    hub = new WorkerHub({ clock: systemClock, logger, sink: () => sink });
+    testHub = createTestHub({ clock: systemClock, logger, sink });
     // Recordings and flight logs are taken and thrown away.
     server = createServer((request, response) =>
       request.resume().on('end', () => response.writeHead(204).end()),
     );
     server.on('connection', (socket) => connections.add(socket));
-    closeLink = serveWorkerLink(server, hub, TOKEN).close;
+    closeLink = serveWorkerLink(server, testHub.hub, TOKEN).close;
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     directory = await mkdtemp(join(tmpdir(), 'parley-worker-'));
@@ -135,7 +135,7 @@ describe('worker', () => {
       resume: () => undefined,
       testAgent: () => Promise.reject(new Error('the model is away')),
     });
-    await vi.waitFor(() => expect(hub.hasWorker()).toBe(true));
+    await vi.waitFor(() => expect(testHub.dispatch.hasWorker()).toBe(true));
   }
 
   const session = (sessionId: string) => ({ sessionId, epoch: 1 });
@@ -164,7 +164,7 @@ describe('worker', () => {
   async function makeLate(clock: ManualClock, lagMs = 500): Promise<void> {
     loopLagMs = lagMs;
     await clock.advance(3_000);
-    await until(() => expect(hub.describe()).toMatchObject([{ freeSlots: 0 }]));
+    await until(() => expect(testHub.workers.describe()).toMatchObject([{ freeSlots: 0 }]));
   }
 
   /** A worker with one job whose event loop is late. */
@@ -177,15 +177,15 @@ describe('worker', () => {
   }): Promise<ManualClock> {
     const clock = new ManualClock();
     await start({ capacity, clock });
-    await hub.place(offer('s1'));
+    await testHub.dispatch.place(offer('s1'));
     await makeLate(clock, lagMs);
     return clock;
   }
 
   async function startWebCall(sessionId: string): Promise<void> {
-    const placement = await hub.place(offer(sessionId));
-    hub.assign(placement, session(sessionId), planOf(sessionId));
-    expect(await hub.offerWebrtc('w', session(sessionId), 'offer')).toEqual({ sdp: 'answer' });
+    const placement = await testHub.dispatch.place(offer(sessionId));
+    testHub.dispatch.assign(placement, session(sessionId), planOf(sessionId));
+    expect(await testHub.dispatch.offerWebrtc('w', session(sessionId), 'offer')).toEqual({ sdp: 'answer' });
     media.legs.at(-1)?.emit({ type: 'connected', atMs: systemClock.now() });
     await until(() => expect(types(sessionId)).toContain('joined'));
   }
@@ -193,8 +193,8 @@ describe('worker', () => {
   it('declines what is beyond its capacity, and takes the next call once one has ended', async () => {
     await start({ capacity: 1 });
     await startWebCall('s1');
-    await expect(hub.place(offer('s2'))).rejects.toMatchObject({ code: 'no_capacity' });
-    hub.end('w', session('s1'), 'user_hangup');
+    await expect(testHub.dispatch.place(offer('s2'))).rejects.toMatchObject({ code: 'no_capacity' });
+    testHub.dispatch.end('w', session('s1'), 'user_hangup');
     await until(() =>
       expect(reports('s1').at(-1)).toMatchObject({ type: 'ended', end_reason: 'user_hangup' }),
     );
@@ -207,12 +207,13 @@ describe('worker', () => {
    * Resolves when the worker has seen whatever was sent to it before: this is answered behind it, on the same
    * link.
    */
-  const seen = () => expect(hub.offerWebrtc('w', session('nobody'), 'offer')).rejects.toThrow();
+  const seen = () => expect(testHub.dispatch.offerWebrtc('w', session('nobody'), 'offer')).rejects.toThrow();
 
   it('while its event loop is late it takes offers one after the other, at a pace', async () => {
     const clock = await startLate({ capacity: 4 });
     const placed: string[] = [];
-    const place = (sessionId: string) => hub.place(offer(sessionId)).then(() => placed.push(sessionId));
+    const place = (sessionId: string) =>
+      testHub.dispatch.place(offer(sessionId)).then(() => placed.push(sessionId));
     const all = [place('s2'), place('s3'), place('s4')];
     await seen();
     for (const expected of [['s2'], ['s2', 's3'], ['s2', 's3', 's4']]) {
@@ -227,7 +228,7 @@ describe('worker', () => {
     const clock = await startLate({ capacity: 4, lagMs: 1_500 });
     const placed: string[] = [];
     const all = ['s2', 's3'].map((sessionId) =>
-      hub.place(offer(sessionId)).then(() => placed.push(sessionId)),
+      testHub.dispatch.place(offer(sessionId)).then(() => placed.push(sessionId)),
     );
     await seen();
     await clock.advance(900);
@@ -243,8 +244,8 @@ describe('worker', () => {
     const clock = await startLate({ capacity: 4 });
     const placed: string[] = [];
     const all = [
-      hub.place(offer('s2', 'analysis')).then(() => placed.push('s2')),
-      hub.place(offer('s3')).then(() => placed.push('s3')),
+      testHub.dispatch.place(offer('s2', 'analysis')).then(() => placed.push('s2')),
+      testHub.dispatch.place(offer('s3')).then(() => placed.push('s3')),
     ];
     await seen();
     await clock.advance(500);
@@ -258,27 +259,27 @@ describe('worker', () => {
   it('an offer that was withdrawn while it waited for the event loop takes no slot', async () => {
     const clock = await startLate({ capacity: 2 });
     // Refused when the control plane has waited long enough, or its link is closed.
-    hub.place(offer('s2')).catch(() => undefined);
-    hub.withdraw({ instanceId: 'w', supervisorRun: null, sipTag: null }, session('s2'));
+    testHub.dispatch.place(offer('s2')).catch(() => undefined);
+    testHub.dispatch.withdraw({ instanceId: 'w', supervisorRun: null, sipTag: null }, session('s2'));
     await seen();
     loopLagMs = 0;
     await clock.advance(1_000);
-    expect((await hub.place(offer('s3'))).instanceId).toBe('w');
+    expect((await testHub.dispatch.place(offer('s3'))).instanceId).toBe('w');
   });
 
   it('without a call to protect it takes the next one however late its event loop is', async () => {
     const clock = new ManualClock();
     await start({ capacity: 2, clock });
-    const placement = await hub.place(offer('s1'));
+    const placement = await testHub.dispatch.place(offer('s1'));
     await makeLate(clock);
-    hub.withdraw(placement, session('s1'));
-    expect((await hub.place(offer('s2'))).instanceId).toBe('w');
+    testHub.dispatch.withdraw(placement, session('s1'));
+    expect((await testHub.dispatch.place(offer('s2'))).instanceId).toBe('w');
   });
 
   it('a plan it has no engine for ends that session and nothing else', async () => {
     await start({ capacity: 1 });
     brokenEngines = true;
-    hub.assign(await hub.place(offer('s1')), session('s1'), planOf('s1'));
+    testHub.dispatch.assign(await testHub.dispatch.place(offer('s1')), session('s1'), planOf('s1'));
     await until(() =>
       expect(reports('s1')).toEqual([
         expect.objectContaining({ type: 'ended', end_reason: 'internal_error' }),
@@ -290,18 +291,22 @@ describe('worker', () => {
 
   it('an analysis that fails is reported as failed, and frees its slot', async () => {
     await start({ capacity: 1 });
-    const placement = await hub.place(offer('s1', 'analysis'));
-    hub.assignAnalysis(placement, session('s1'), { job_id: 'j1', plan: planOf('s1'), items: [] });
+    const placement = await testHub.dispatch.place(offer('s1', 'analysis'));
+    testHub.dispatch.assignAnalysis(placement, session('s1'), {
+      job_id: 'j1',
+      plan: planOf('s1'),
+      items: [],
+    });
     await until(() =>
       expect(reports('s1')).toEqual([expect.objectContaining({ type: 'analysis', job_id: 'j1' })]),
     );
     expect(reports('s1')[0]).toMatchObject({ result: { status: 'error', error: 'the model is away' } });
-    await hub.place(offer('s2'));
+    await testHub.dispatch.place(offer('s2'));
   });
 
   it('a browser that offers for a session which is not here is answered at once', async () => {
     await start();
-    await expect(hub.offerWebrtc('w', session('nobody'), 'offer')).rejects.toMatchObject({
+    await expect(testHub.dispatch.offerWebrtc('w', session('nobody'), 'offer')).rejects.toMatchObject({
       code: 'gateway_unreachable',
     });
   });
@@ -309,12 +314,12 @@ describe('worker', () => {
   it('a drain ends live calls when their time is over, and frees jobs that never got a plan', async () => {
     await start({ drainMs: 100 });
     await startWebCall('s1');
-    await hub.place(offer('s2'));
+    await testHub.dispatch.place(offer('s2'));
     await worker.drain();
     expect(reports('s1').at(-1)).toMatchObject({ type: 'ended', end_reason: 'internal_error' });
     expect(types('s2')).toEqual([]);
     expect(spool.waiting()).toEqual([]);
-    await expect(hub.place(offer('s3'))).rejects.toMatchObject({ code: 'no_capacity' });
+    await expect(testHub.dispatch.place(offer('s3'))).rejects.toMatchObject({ code: 'no_capacity' });
   });
 
   it('a goodbye that is never heard does not hold the drain up', async () => {
@@ -335,9 +340,9 @@ describe('worker', () => {
 
   it('a job withdrawn while the worker drains does not hold it up', async () => {
     await start({ drainMs: 60_000 });
-    const placement = await hub.place(offer('s1'));
+    const placement = await testHub.dispatch.place(offer('s1'));
     const drained = worker.drain();
-    hub.withdraw(placement, session('s1'));
+    testHub.dispatch.withdraw(placement, session('s1'));
     await drained;
   });
 
@@ -415,22 +420,26 @@ describe('worker', () => {
 
     it('rings while the plan is on its way, answers when it comes, and reports the dialog', async () => {
       await start();
-      const placement = await hub.place(offer('s1', 'phone'));
+      const placement = await testHub.dispatch.place(offer('s1', 'phone'));
       const invite = inviteOf('s1');
       invite.take();
       await until(() => expect(invite.seen).toEqual(['180']));
-      hub.assign(placement, session('s1'), planOf('s1'));
+      testHub.dispatch.assign(placement, session('s1'), planOf('s1'));
       await until(() => expect(types('s1')).toContain('dialog'));
       expect(invite.seen).toEqual(['180', '200']);
-      hub.end('w', session('s1'), 'user_hangup');
+      testHub.dispatch.end('w', session('s1'), 'user_hangup');
       await until(() => expect(types('s1').at(-1)).toBe('ended'));
       expect(invite.seen).toEqual(['180', '200', 'BYE']);
     });
 
     it('the plan may come before the INVITE', async () => {
       await start();
-      hub.assign(await hub.place(offer('s1', 'phone')), session('s1'), planOf('s1'));
-      await hub.place(offer('s2'));
+      testHub.dispatch.assign(
+        await testHub.dispatch.place(offer('s1', 'phone')),
+        session('s1'),
+        planOf('s1'),
+      );
+      await testHub.dispatch.place(offer('s2'));
       const invite = inviteOf('s1');
       invite.take();
       await until(() => expect(invite.seen).toEqual(['180', '200']));
@@ -438,8 +447,12 @@ describe('worker', () => {
 
     it('a second INVITE with the Call-ID of a running call does not get into it', async () => {
       await start();
-      hub.assign(await hub.place(offer('s1', 'phone')), session('s1'), planOf('s1'));
-      await hub.place(offer('s2'));
+      testHub.dispatch.assign(
+        await testHub.dispatch.place(offer('s1', 'phone')),
+        session('s1'),
+        planOf('s1'),
+      );
+      await testHub.dispatch.place(offer('s2'));
       const [first, second] = [inviteOf('s1'), inviteOf('s1')];
       first.take();
       second.take();
@@ -450,7 +463,7 @@ describe('worker', () => {
 
     it('a caller who gives up while it rings frees the slot', async () => {
       await start({ capacity: 1 });
-      await hub.place(offer('s1', 'phone'));
+      await testHub.dispatch.place(offer('s1', 'phone'));
       const invite = inviteOf('s1');
       invite.take();
       await until(() => expect(invite.seen).toEqual(['180']));
@@ -458,31 +471,33 @@ describe('worker', () => {
       await until(() =>
         expect(reports('s1')).toEqual([expect.objectContaining({ type: 'ended', end_reason: 'cancelled' })]),
       );
-      await hub.place(offer('s2'));
+      await testHub.dispatch.place(offer('s2'));
     });
 
     it('a call whose engines cannot be made is refused, and reported once as our failure', async () => {
       await start({ capacity: 1 });
       brokenEngines = true;
-      const placement = await hub.place(offer('s1', 'phone'));
+      const placement = await testHub.dispatch.place(offer('s1', 'phone'));
       const invite = inviteOf('s1');
       invite.take();
-      hub.assign(placement, session('s1'), planOf('s1'));
+      testHub.dispatch.assign(placement, session('s1'), planOf('s1'));
       await until(() =>
         expect(reports('s1')).toEqual([
           expect.objectContaining({ type: 'ended', end_reason: 'internal_error' }),
         ]),
       );
       expect(invite.seen).toEqual(['180', '480']);
-      await hub.place(offer('s2'));
+      await testHub.dispatch.place(offer('s2'));
       expect(types('s1')).toEqual(['ended']);
     });
 
     it('without its connection to signalling a worker takes no phone call', async () => {
       await start();
       hasSignalling = false;
-      await expect(hub.place(offer('s1', 'phone'))).rejects.toMatchObject({ code: 'no_capacity' });
-      expect((await hub.place(offer('s2'))).instanceId).toBe('w');
+      await expect(testHub.dispatch.place(offer('s1', 'phone'))).rejects.toMatchObject({
+        code: 'no_capacity',
+      });
+      expect((await testHub.dispatch.place(offer('s2'))).instanceId).toBe('w');
     });
   });
 
@@ -497,8 +512,8 @@ describe('worker', () => {
       async () => {
         await start();
         const log = await logOf(1);
-        expect(await hub.replay(log, {})).toEqual({ divergence: null });
-        const { divergence } = await hub.replay(log, { hangup_after_seconds: 10 });
+        expect(await testHub.dispatch.replay(log, {})).toEqual({ divergence: null });
+        const { divergence } = await testHub.dispatch.replay(log, { hangup_after_seconds: 10 });
         const began = Date.parse(JSON.parse(log.slice(0, log.indexOf('\n'))).wall_time);
         expect(Date.parse(divergence?.was?.at ?? divergence?.would_be?.at ?? '')).toBeGreaterThan(began);
         expect(divergence?.judged).toBeGreaterThan(0);
@@ -510,12 +525,14 @@ describe('worker', () => {
       await start();
       const log = await logOf(1);
       const older = log.replace(/"machine_version":\d+/, '"machine_version":0');
-      await expect(hub.replay(older, {})).rejects.toMatchObject({ code: 'not_replayable' });
-      await expect(hub.replay('torn', {})).rejects.toMatchObject({ code: 'not_replayable' });
+      await expect(testHub.dispatch.replay(older, {})).rejects.toMatchObject({ code: 'not_replayable' });
+      await expect(testHub.dispatch.replay('torn', {})).rejects.toMatchObject({ code: 'not_replayable' });
     });
 
     it('waits for nobody where no worker is', async () => {
-      await expect(hub.replay(await logOf(1), {})).rejects.toMatchObject({ code: 'no_capacity' });
+      await expect(testHub.dispatch.replay(await logOf(1), {})).rejects.toMatchObject({
+        code: 'no_capacity',
+      });
       await start();
     });
   });

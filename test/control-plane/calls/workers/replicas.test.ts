@@ -16,8 +16,11 @@ import { createLedger } from '#control-plane/accounts/wallet/ledger.ts';
 import { createReportSink } from '#control-plane/calls/settlement/settle-call.ts';
 import { sweep } from '#control-plane/calls/settlement/sweep.ts';
 import { startDeliverer } from '#control-plane/calls/webhooks/deliver.ts';
-import { joinReplicas, type OtherReplicas } from '#control-plane/calls/workers/other-replicas.ts';
+import { ConnectedWorkers } from '#control-plane/calls/workers/connected-workers.ts';
+import { SharedReplicas } from '#control-plane/calls/workers/other-replicas.ts';
+import { SpeakingAgents } from '#control-plane/calls/workers/speaking-agents.ts';
 import { startLinkWatch } from '#control-plane/calls/workers/watch-links.ts';
+import { WorkerDispatch } from '#control-plane/calls/workers/worker-dispatch.ts';
 import { WorkerHub } from '#control-plane/calls/workers/worker-hub.ts';
 import { serveWorkerLink } from '#control-plane/calls/workers/worker-link-server.ts';
 import { jobsOfCalls } from '#control-plane/jobs/of-calls.ts';
@@ -46,7 +49,7 @@ const WAIT = { timeout: 60_000, interval: 20 };
 /** One replica of the control plane: its API, its end of the worker link, its chores. */
 interface Replica {
   readonly api: TestApi;
-  readonly hub: WorkerHub;
+  readonly dispatch: WorkerDispatch;
   readonly sink: ReportSink;
   readonly port: number;
   /** Stops it as a kill does: without notifying anyone. */
@@ -75,7 +78,8 @@ describe('two replicas of the control plane', () => {
     receiver = await openWebhookReceiver();
     worker = await startWorker(first.port);
     await vi.waitFor(
-      () => expect([first.hub.isHeld('w1'), second.hub.isHeld('w1')]).toEqual([true, true]),
+      () =>
+        expect([first.dispatch.isConnected('w1'), second.dispatch.isConnected('w1')]).toEqual([true, true]),
       WAIT,
     );
     user = await first.api.createUser();
@@ -122,10 +126,7 @@ describe('two replicas of the control plane', () => {
       worker.route(null);
       await first.kill();
       // The watch runs every five seconds; after fifteen, an absent worker has not reached another replica.
-      const watch = startLinkWatch(second.api.context, {
-        isHeld: (id) => second.hub.isHeld(id),
-        lost: (id) => second.sink.workerLost(id),
-      });
+      const watch = startLinkWatch(second.api.context, second.dispatch, second.sink);
       for (let look = 0; look < 6; look++) {
         await clock.advance(5_000);
         await watch.idle();
@@ -235,9 +236,10 @@ function now(): string {
 /** Starts a replica over another one's store, or over its own. */
 async function startReplica(redisUrl: string, beside?: TestApi): Promise<Replica> {
   const coordination: Coordination = await connectSharedCoordination({ url: redisUrl, clock, logger });
-  let others: OtherReplicas | null = null;
-  let sink: ReportSink | null = null;
-  const hub = new WorkerHub({ clock, logger, sink: () => sink as ReportSink, others: () => others });
+  const workers = new ConnectedWorkers(logger);
+  const others = new SharedReplicas({ coordination, clock, logger, own: workers });
+  const speaking = new SpeakingAgents(clock);
+  const dispatch = new WorkerDispatch({ workers, others, speaking });
   const shared = beside && {
     models: beside.context.models,
     secretBox: beside.context.secretBox,
@@ -247,10 +249,11 @@ async function startReplica(redisUrl: string, beside?: TestApi): Promise<Replica
   };
   const api = await openTestApi(
     { EGRESS_ALLOW: '127.0.0.1', PUBLIC_RATE_PER_IP: '3' },
-    { clock, coordination, dispatch: hub, ...shared },
+    { clock, coordination, dispatch, ...shared },
   );
-  sink = createReportSink(api.context, jobsOfCalls(api.context));
-  others = await joinReplicas({ coordination, clock, logger, own: hub });
+  const sink = createReportSink(api.context, jobsOfCalls(api.context));
+  const hub = new WorkerHub({ clock, logger, workers, others, dispatch, speaking, sink });
+  await others.join();
   const server: Server = createServer();
   const link = serveWorkerLink(server, hub, TOKEN);
   server.listen(0, '127.0.0.1');
@@ -258,7 +261,7 @@ async function startReplica(redisUrl: string, beside?: TestApi): Promise<Replica
   const chores: ChoreLoop[] = [startDeliverer(api.context)];
   return {
     api,
-    hub,
+    dispatch,
     sink,
     port: (server.address() as AddressInfo).port,
     kill: async () => {
@@ -266,7 +269,7 @@ async function startReplica(redisUrl: string, beside?: TestApi): Promise<Replica
       await coordination.close();
       await link.close();
       server.close();
-      await others?.close();
+      await others.close();
       for (const chore of chores.splice(0)) await chore.close();
     },
   };

@@ -8,12 +8,12 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
 import { Fault } from '#config/errors.ts';
-import { WorkerHub } from '#control-plane/calls/workers/worker-hub.ts';
 import { serveWorkerLink } from '#control-plane/calls/workers/worker-link-server.ts';
 import type { ControlMessage, DurableReport } from '#protocol/worker-link.ts';
 import { type ControlPlaneClient, connectControlPlane } from '#runtime/link/control-plane-client.ts';
 import { adoptSpools, openSpool, type Spool } from '#runtime/link/spool.ts';
 import { MemorySink } from '../../../fakes/memory-sink.ts';
+import { createTestHub, type TestHub } from '../../../fakes/test-hub.ts';
 
 const TOKEN = 'a-token-of-the-workers';
 const REPLACED = { isReplaced: true };
@@ -23,7 +23,7 @@ const ended = (reason: 'user_hangup' | 'agent_hangup') =>
 
 describe('worker link', () => {
   let server: Server;
-  let hub: WorkerHub;
+  let testHub: TestHub;
   let sink: MemorySink;
   let url: string;
   let directory: string;
@@ -34,10 +34,10 @@ describe('worker link', () => {
 
   beforeEach(async () => {
     sink = new MemorySink();
-    hub = new WorkerHub({ clock: systemClock, logger, sink: () => sink });
+    testHub = createTestHub({ clock: systemClock, logger, sink });
     server = createServer();
     server.on('connection', (socket) => connections.add(socket));
-    closeLink = serveWorkerLink(server, hub, TOKEN).close;
+    closeLink = serveWorkerLink(server, testHub.hub, TOKEN).close;
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -103,16 +103,16 @@ describe('worker link', () => {
   it('a job goes to the next worker when the first declines', async () => {
     await connect('busy', declining, { capacity: 9 });
     await connect('free', accepting);
-    await vi.waitFor(() => expect(hub.describe()).toHaveLength(2));
-    expect((await hub.place(offer('s1'))).instanceId).toBe('free');
+    await vi.waitFor(() => expect(testHub.workers.describe()).toHaveLength(2));
+    expect((await testHub.dispatch.place(offer('s1'))).instanceId).toBe('free');
   });
 
   it('a worker that does not answer an offer is skipped, and instructed to free the slot', async () => {
     const told: string[] = [];
     await connect('mute', (message) => told.push(message.type), { capacity: 9 });
     await connect('free', accepting);
-    await vi.waitFor(() => expect(hub.describe()).toHaveLength(2));
-    expect((await hub.place(offer('s1'))).instanceId).toBe('free');
+    await vi.waitFor(() => expect(testHub.workers.describe()).toHaveLength(2));
+    expect((await testHub.dispatch.place(offer('s1'))).instanceId).toBe('free');
     await vi.waitFor(() => expect(told).toContain('withdraw'));
   });
 
@@ -124,15 +124,15 @@ describe('worker link', () => {
       { capacity: 9 },
     );
     await connect('full', declining);
-    await vi.waitFor(() => expect(hub.describe()).toHaveLength(2));
-    const placed = hub.place(offer('s1'));
+    await vi.waitFor(() => expect(testHub.workers.describe()).toHaveLength(2));
+    const placed = testHub.dispatch.place(offer('s1'));
     await vi.waitFor(() => expect(answers).toHaveLength(2), { timeout: 2_000 });
     answers.at(-1)?.();
     expect((await placed).instanceId).toBe('late');
   });
 
   it('without a free worker, a job is refused with 503', async () => {
-    await expect(hub.place(offer('s1'))).rejects.toSatisfy(
+    await expect(testHub.dispatch.place(offer('s1'))).rejects.toSatisfy(
       (error) => error instanceof Fault && error.code === 'no_capacity' && error.status === 503,
     );
   });
@@ -140,7 +140,9 @@ describe('worker link', () => {
   it('a worker with a wrong token is rejected', async () => {
     await connect('stranger', accepting, { token: 'not-the-token-of-workers' });
     await connect('known', accepting);
-    await vi.waitFor(() => expect(hub.describe().map((worker) => worker.instanceId)).toEqual(['known']));
+    await vi.waitFor(() =>
+      expect(testHub.workers.describe().map((worker) => worker.instanceId)).toEqual(['known']),
+    );
   });
 
   it('a report is kept until it is acknowledged, even when the store fails once', async () => {
@@ -197,8 +199,8 @@ describe('worker link', () => {
       vi.spyOn(sink, 'workerDead').mockImplementation(async () => resolve(sink.stored.length));
     });
     // The link preserves order: when the offer is answered, the report has arrived.
-    await hub.place(offer('s2'));
-    await hub.workerDied('w', REPLACED);
+    await testHub.dispatch.place(offer('s2'));
+    await testHub.hub.workerDied('w', REPLACED);
     expect(await storedAtLoss).toBe(1);
   });
 
@@ -220,8 +222,8 @@ describe('worker link', () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     sink.storeIsReady = promise;
     await connect('w', accepting);
-    await vi.waitFor(() => expect(hub.hasWorker()).toBe(true));
-    await hub.place(offer('s1'));
+    await vi.waitFor(() => expect(testHub.dispatch.hasWorker()).toBe(true));
+    await testHub.dispatch.place(offer('s1'));
     resolve();
     await vi.waitFor(() => expect(sink.cameBackWith).toEqual([['s1']]));
   });
@@ -235,7 +237,7 @@ describe('worker link', () => {
     const file = join(directory, 'dead', 'reports.jsonl');
     const lines = (await readFile(file, 'utf8')).split('\n');
     await writeFile(file, lines.toSpliced(1, 1, 'torn by a full disk').join('\n'));
-    const settled = hub.workerDied('dead', REPLACED);
+    const settled = testHub.hub.workerDied('dead', REPLACED);
     const apply = vi.spyOn(sink, 'apply');
     await connect('heir', accepting, { adopts: true });
     await settled;
@@ -252,9 +254,9 @@ describe('worker link', () => {
       if (offers === 1) throw new Error('no engine for this plan');
       accepting(message, client);
     });
-    await vi.waitFor(() => expect(hub.hasWorker()).toBe(true));
-    await expect(hub.place(offer('s1'))).rejects.toMatchObject({ code: 'no_capacity' });
-    expect((await hub.place(offer('s2'))).instanceId).toBe('w');
+    await vi.waitFor(() => expect(testHub.dispatch.hasWorker()).toBe(true));
+    await expect(testHub.dispatch.place(offer('s1'))).rejects.toMatchObject({ code: 'no_capacity' });
+    expect((await testHub.dispatch.place(offer('s2'))).instanceId).toBe('w');
   });
 
   it('an unauthenticated upgrade that hangs up at once affects no other connection', async () => {
@@ -272,7 +274,7 @@ describe('worker link', () => {
       hasty.write(upgrade, () => hasty.resetAndDestroy());
     }
     await connect('w', accepting);
-    await vi.waitFor(() => expect(hub.hasWorker()).toBe(true));
+    await vi.waitFor(() => expect(testHub.dispatch.hasWorker()).toBe(true));
   });
 
   it('reports of an old epoch are refused and forgotten', async () => {
@@ -286,7 +288,7 @@ describe('worker link', () => {
     const left = await openSpool(directory, 'dead');
     left.append({ sessionId: 's1', epoch: 1 }, ended('agent_hangup'));
     await left.close();
-    const settled = hub.workerDied('dead', REPLACED);
+    const settled = testHub.hub.workerDied('dead', REPLACED);
     await connect('heir', accepting, { adopts: true });
     await settled;
     expect(sink.stored.map((envelope) => envelope.session_id)).toEqual(['s1']);
@@ -310,34 +312,34 @@ describe('worker link', () => {
   });
 
   it('closing settles a dead worker without its spool; later deaths are left to the next start', async () => {
-    const settled = hub.workerDied('gone', REPLACED);
+    const settled = testHub.hub.workerDied('gone', REPLACED);
     await closeLink();
     expect(sink.events).toEqual(['dead gone']);
     await settled;
-    await hub.workerDied('gone later', REPLACED);
+    await testHub.hub.workerDied('gone later', REPLACED);
     expect(sink.events).toEqual(['dead gone']);
   });
 
   it('a dead worker without a successor is settled, too', async () => {
-    await hub.workerDied('gone', REPLACED);
+    await testHub.hub.workerDied('gone', REPLACED);
     expect(sink.events).toEqual(['dead gone']);
   });
 
   it('without successors, a dead worker is settled without its spool, and no worker is expected', async () => {
-    const settled = hub.workerDied('gone', REPLACED);
-    expect(hub.expectsWorker()).toBe(true);
-    await hub.workerDied('its successor', { isReplaced: false });
+    const settled = testHub.hub.workerDied('gone', REPLACED);
+    expect(testHub.dispatch.expectsWorker()).toBe(true);
+    await testHub.hub.workerDied('its successor', { isReplaced: false });
     await settled;
     expect(sink.events.toSorted()).toEqual(['dead gone', 'dead its successor']);
-    expect(hub.expectsWorker()).toBe(false);
+    expect(testHub.dispatch.expectsWorker()).toBe(false);
     await connect('w', accepting);
-    await vi.waitFor(() => expect(hub.expectsWorker()).toBe(true));
+    await vi.waitFor(() => expect(testHub.dispatch.expectsWorker()).toBe(true));
   });
 
   it('no call is placed while the program stops', async () => {
     await connect('w', accepting);
-    await vi.waitFor(() => expect(hub.hasWorker()).toBe(true));
-    hub.drain();
-    await expect(hub.place(offer('s1'))).rejects.toMatchObject({ code: 'draining' });
+    await vi.waitFor(() => expect(testHub.dispatch.hasWorker()).toBe(true));
+    testHub.workers.drain();
+    await expect(testHub.dispatch.place(offer('s1'))).rejects.toMatchObject({ code: 'draining' });
   });
 });

@@ -1,0 +1,188 @@
+/**
+ * The workers connected to this replica: what they carry, and the offers put to them, one worker after
+ * another.
+ */
+import type { Logger } from '#base/log.ts';
+import type { ControlMessage, JobKind, WorkerAnswer } from '#protocol/worker-link.ts';
+import { ANSWER_MS, type JobOffer, type Placement, type SessionKey } from '../../platform/dispatch.ts';
+import type { OwnWorkers } from './other-replicas.ts';
+import { toWire } from './session-wire.ts';
+import type { OfferVerdict, WorkerConnection } from './worker-connection.ts';
+
+/** Time for a worker to accept an offer. */
+const ACCEPT_MS = 500;
+/**
+ * Longer timeout for the last candidate: making a caller wait a few seconds is better than refusing the call.
+ * Signalling waits for 12 s in all (http-admission.ts).
+ */
+const LAST_ACCEPT_MS = 6_000;
+
+/** A worker and what it carries, for metrics and the operator. */
+export interface WorkerLoad {
+  readonly instanceId: string;
+  readonly kinds: JobKind[];
+  readonly capacity: number;
+  readonly calls: number;
+  readonly freeSlots: number;
+  readonly loopLagMs: number;
+}
+
+/** The connected workers by instance. */
+export class ConnectedWorkers implements OwnWorkers {
+  readonly #logger: Logger;
+  readonly #workers = new Map<string, WorkerConnection>();
+  /** Sessions of workers whose return is still being settled. */
+  readonly #returning = new Map<WorkerConnection, SessionKey[]>();
+  /** True while a dead worker is expected to be restarted. */
+  #awaitsSuccessor = true;
+  #isDraining = false;
+
+  constructor(logger: Logger) {
+    this.#logger = logger;
+  }
+
+  /**
+   * Adds a worker that registered, in place of an older connection of the same instance. `running` is what it
+   * runs; it grows by the jobs the worker accepts until `markSettled`.
+   */
+  add(worker: WorkerConnection, running: SessionKey[]): void {
+    const { instance_id: instanceId } = worker.registration;
+    this.#workers.get(instanceId)?.close();
+    this.#workers.set(instanceId, worker);
+    this.#returning.set(worker, running);
+    this.#awaitsSuccessor = true;
+  }
+
+  /** The worker's sessions are settled: what it accepts from now on is placed like any other job. */
+  markSettled(worker: WorkerConnection): void {
+    this.#returning.delete(worker);
+  }
+
+  /** Removes a closed connection; false when its instance has another one. */
+  remove(worker: WorkerConnection): boolean {
+    const { instance_id: instanceId } = worker.registration;
+    if (this.#workers.get(instanceId) !== worker) return false;
+    return this.#workers.delete(instanceId);
+  }
+
+  /** Closes the connection of a worker whose process ended; `isReplaced` tells whether a successor starts. */
+  closeDead(instanceId: string, isReplaced: boolean): void {
+    this.#workers.get(instanceId)?.close();
+    this.#awaitsSuccessor = isReplaced;
+  }
+
+  /** True unless a worker died without a successor and none has registered since. */
+  get awaitsSuccessor(): boolean {
+    return this.#awaitsSuccessor;
+  }
+
+  get size(): number {
+    return this.#workers.size;
+  }
+
+  has(instanceId: string): boolean {
+    return this.#workers.has(instanceId);
+  }
+
+  describe(): WorkerLoad[] {
+    return [...this.#workers.values()].map(
+      ({ registration: { instance_id: instanceId, kinds, capacity }, load }) => {
+        return { instanceId, kinds, capacity, ...load };
+      },
+    );
+  }
+
+  /** The worker with most free slots; null when none is connected. */
+  idlest(): string | null {
+    const [idlest] = this.describe().sort((a, b) => b.freeSlots - a.freeSlots);
+    return idlest?.instanceId ?? null;
+  }
+
+  /** Stops placing new calls. Running calls continue on their workers, which may outlive this process. */
+  drain(): void {
+    this.#isDraining = true;
+  }
+
+  /** True when this job may no longer be placed. */
+  isClosedTo(kind: JobKind): boolean {
+    return this.#isDraining && kind !== 'analysis';
+  }
+
+  async placeHere(offer: JobOffer): Promise<Placement | null> {
+    if (this.isClosedTo(offer.kind)) return null;
+    const candidates = [...this.#workers.values()]
+      .filter((worker) => worker.registration.kinds.includes(offer.kind))
+      // Full workers are asked last rather than skipped, because their last heartbeat may be a second old.
+      .sort((a, b) => b.load.freeSlots - a.load.freeSlots);
+    const verdicts = new Map<WorkerConnection, OfferVerdict>();
+    const ask = async (worker: WorkerConnection, withinMs: number): Promise<boolean> => {
+      const verdict = await this.#offer(worker, offer, withinMs);
+      verdicts.set(worker, verdict);
+      return verdict === 'accepted';
+    };
+    for (const worker of candidates)
+      if (await ask(worker, candidates.length > 1 ? ACCEPT_MS : LAST_ACCEPT_MS)) return placementAt(worker);
+    // A worker that did not answer in time has a delayed event loop. If no other worker has room, the one
+    // with the least delay is asked again with a longer timeout.
+    const [late] = candidates
+      .filter((worker) => verdicts.get(worker) === 'late')
+      .sort((a, b) => a.load.loopLagMs - b.load.loopLagMs);
+    if (late && candidates.length > 1 && (await ask(late, LAST_ACCEPT_MS))) return placementAt(late);
+    // Not logged for an analysis, which stays queued; a call is refused.
+    if (offer.kind !== 'analysis' && candidates.length > 0)
+      this.#logger.warn(
+        { sessionId: offer.sessionId, kind: offer.kind, refusals: refusalsOf(verdicts) },
+        'no worker took it',
+      );
+    return null;
+  }
+
+  tellHere(instanceId: string, message: ControlMessage): void {
+    this.#workers.get(instanceId)?.send(message);
+  }
+
+  async askHere(instanceId: string, message: ControlMessage): Promise<WorkerAnswer | null> {
+    const worker = this.#workers.get(instanceId);
+    if (!worker || !('request_id' in message)) return null;
+    const answer = worker.waitForAnswer(message.request_id, ANSWER_MS[message.type]);
+    worker.send(message);
+    return answer;
+  }
+
+  closeAll(): void {
+    for (const worker of this.#workers.values()) worker.close();
+  }
+
+  async #offer(worker: WorkerConnection, offer: JobOffer, withinMs: number): Promise<OfferVerdict> {
+    const waiting = worker.waitForVerdict(offer, withinMs);
+    worker.send({ type: 'offer', ...toWire(offer), kind: offer.kind, sip_call_id: offer.sipCallId });
+    const verdict = await waiting;
+    // An accept that comes after its deadline must not keep a slot of a call that went elsewhere.
+    if (verdict === 'late') worker.send({ type: 'withdraw', ...toWire(offer) });
+    if (verdict === 'accepted')
+      this.#returning.get(worker)?.push({ sessionId: offer.sessionId, epoch: offer.epoch });
+    return verdict;
+  }
+}
+
+function placementAt({ registration }: WorkerConnection): Placement {
+  return {
+    instanceId: registration.instance_id,
+    supervisorRun: registration.supervisor_run,
+    sipTag: registration.sip_tag,
+  };
+}
+
+/** Refusals by worker, for the log. */
+function refusalsOf(verdicts: ReadonlyMap<WorkerConnection, OfferVerdict>): readonly object[] {
+  return [...verdicts].map(([{ registration, load }, verdict]) => {
+    const { instance_id, capacity } = registration;
+    return {
+      instanceId: instance_id,
+      verdict,
+      calls: load.calls,
+      capacity,
+      loopLagMs: Math.round(load.loopLagMs),
+    };
+  });
+}

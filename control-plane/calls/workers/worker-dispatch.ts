@@ -1,0 +1,176 @@
+/**
+ * `Dispatch` over the worker link: sends jobs and commands to the workers of this replica, and through the
+ * other replicas to theirs.
+ */
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import { fault } from '#config/errors.ts';
+import type { AgentTestJob } from '#protocol/agent-test.ts';
+import type { CallPlan } from '#protocol/call-plan.ts';
+import { type ReplayOutcome, type ReplaySettings, replayOutcome } from '#protocol/replay.ts';
+import type { EndReason } from '#protocol/session-record.ts';
+import type {
+  AnalysisJob,
+  ControlMessage,
+  ControlRequest,
+  Handover,
+  JobKind,
+  ParticipantChange,
+  WorkerAnswer,
+} from '#protocol/worker-link.ts';
+import type {
+  Dispatch,
+  HeardSoFar,
+  JobOffer,
+  JoiningParticipant,
+  Placement,
+  SessionKey,
+  WorkerSlots,
+} from '../../platform/dispatch.ts';
+import type { ConnectedWorkers } from './connected-workers.ts';
+import type { OtherReplicas } from './other-replicas.ts';
+import { toWire } from './session-wire.ts';
+import { slotsOf } from './slots.ts';
+import type { SpeakingAgents } from './speaking-agents.ts';
+
+/** The workers within reach, and the replies they are giving. */
+export interface WorkerDispatchDeps {
+  readonly workers: ConnectedWorkers;
+  readonly others: OtherReplicas;
+  readonly speaking: SpeakingAgents;
+}
+
+/** Reaches every worker of the deployment. */
+export class WorkerDispatch implements Dispatch {
+  readonly #workers: ConnectedWorkers;
+  readonly #others: OtherReplicas;
+  readonly #speaking: SpeakingAgents;
+
+  constructor({ workers, others, speaking }: WorkerDispatchDeps) {
+    this.#workers = workers;
+    this.#others = others;
+    this.#speaking = speaking;
+  }
+
+  hasWorker(): boolean {
+    return this.#workers.size > 0 || this.#others.instanceIds().length > 0;
+  }
+
+  expectsWorker(): boolean {
+    return this.#workers.awaitsSuccessor || this.hasWorker();
+  }
+
+  /** True when this worker is connected to this replica or another. */
+  isConnected(instanceId: string): boolean {
+    return this.#workers.has(instanceId) || this.#others.holds(instanceId);
+  }
+
+  slots(kind: JobKind): WorkerSlots {
+    return slotsOf([...this.#workers.describe(), ...this.#others.workers()], kind);
+  }
+
+  async place(offer: JobOffer): Promise<Placement> {
+    if (this.#workers.isClosedTo(offer.kind)) throw fault('draining');
+    const placement = (await this.#workers.placeHere(offer)) ?? (await this.#others.place(offer));
+    if (!placement) throw fault('no_capacity');
+    return placement;
+  }
+
+  assign(placement: Placement, session: SessionKey, plan: CallPlan, handover: Handover | null = null): void {
+    this.#tell(placement.instanceId, { type: 'assign', ...toWire(session), plan, handover });
+  }
+
+  assignAnalysis(placement: Placement, session: SessionKey, job: AnalysisJob): void {
+    this.#tell(placement.instanceId, { type: 'assign_analysis', ...toWire(session), job });
+  }
+
+  assignAgentTest(placement: Placement, session: SessionKey, job: AgentTestJob): void {
+    this.#tell(placement.instanceId, { type: 'assign_agent_test', ...toWire(session), job });
+  }
+
+  withdraw({ instanceId }: Placement, session: SessionKey): void {
+    if (this.isConnected(instanceId)) this.#tell(instanceId, { type: 'withdraw', ...toWire(session) });
+  }
+
+  end(instanceId: string, session: SessionKey, reason: EndReason): void {
+    this.#tell(instanceId, { type: 'end', ...toWire(session), end_reason: reason });
+  }
+
+  async offerWebrtc(instanceId: string, session: SessionKey, sdp: string): Promise<{ readonly sdp: string }> {
+    const message = { type: 'webrtc.offer', ...toWire(session), request_id: randomUUID(), sdp } as const;
+    const result = await this.#ask(instanceId, message);
+    if (result === null) throw fault('gateway_unreachable');
+    if (!result.ok) throw fault(result.code === 'sdp_unusable' ? 'sdp_unusable' : 'gateway_unreachable');
+    const value = result.value as { sdp?: unknown };
+    if (typeof value?.sdp !== 'string') throw fault('gateway_unreachable');
+    return { sdp: value.sdp };
+  }
+
+  async joinParticipant(
+    instanceId: string,
+    session: SessionKey,
+    participant: JoiningParticipant,
+  ): Promise<{ readonly sdp: string | null }> {
+    const { id: participantId, name, mode, connection } = participant;
+    const about = { ...toWire(session), request_id: randomUUID(), participant_id: participantId };
+    const result = await this.#ask(instanceId, {
+      type: 'participant.join',
+      ...about,
+      name,
+      mode,
+      connection,
+    });
+    return joinedParticipant.parse(acceptedValue(result));
+  }
+
+  async changeParticipant(
+    instanceId: string,
+    session: SessionKey,
+    participantId: string,
+    change: ParticipantChange,
+  ): Promise<void> {
+    const about = { ...toWire(session), request_id: randomUUID(), participant_id: participantId };
+    acceptedValue(await this.#ask(instanceId, { type: 'participant.change', ...about, change }));
+  }
+
+  async replay(log: string, settings: ReplaySettings): Promise<ReplayOutcome> {
+    const instanceId = this.#workers.idlest() ?? this.#others.instanceIds()[0];
+    if (instanceId === undefined) throw fault('no_capacity');
+    const result = await this.#ask(instanceId, { type: 'replay', request_id: randomUUID(), log, settings });
+    if (result?.ok === false) throw fault('not_replayable');
+    const outcome = replayOutcome.safeParse(result?.value);
+    if (!outcome.success) throw fault('gateway_unreachable');
+    return outcome.data;
+  }
+
+  heardSoFar(sessionId: string): HeardSoFar | null {
+    return this.#speaking.heardSoFar(sessionId);
+  }
+
+  #ask(instanceId: string, message: ControlRequest): Promise<WorkerAnswer | null> {
+    return this.#workers.has(instanceId)
+      ? this.#workers.askHere(instanceId, message)
+      : this.#others.ask(instanceId, message);
+  }
+
+  #tell(instanceId: string, message: ControlMessage): void {
+    if (this.#workers.has(instanceId)) this.#workers.tellHere(instanceId, message);
+    else this.#others.tell(instanceId, message);
+  }
+}
+
+const joinedParticipant = z.object({ sdp: z.string().nullable() });
+const PARTICIPANT_FAULTS = z.enum([
+  'not_found',
+  'call_taken',
+  'call_not_takeable',
+  'call_not_running',
+  'participants_full',
+  'sdp_unusable',
+]);
+
+/** What a worker answered about a colleague. Throws its refusal, or that it cannot be reached. */
+function acceptedValue(result: WorkerAnswer | null): unknown {
+  if (result?.ok) return result.value;
+  throw fault(PARTICIPANT_FAULTS.safeParse(result?.code).data ?? 'gateway_unreachable');
+}
