@@ -5,36 +5,24 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { attentiveClock } from '#base/attentive-clock.ts';
-import { type Clock, systemClock } from '#base/clock.ts';
-import { createEgressGuard, type EgressGuard } from '#base/egress.ts';
+import { systemClock } from '#base/clock.ts';
+import { createEgressGuard } from '#base/egress.ts';
 import { createLogger, type Logger } from '#base/log.ts';
 import { hostPort } from '#base/public-address.ts';
 import type { Settings } from '#config/env.ts';
 import { openTracing } from '#config/tracing.ts';
 import type { MediaHost, Transport } from '#media/leg/media-host.ts';
-import { openSpeechEngines, type SpeechEngines } from '#media/speech/engines.ts';
+import { openSpeechEngines } from '#media/speech/engines.ts';
 import { startMediaThread } from '#media/thread/start-media-thread.ts';
 import { favourThisThread } from '#media/thread-priority.ts';
-import type { AgentTestJob } from '#protocol/agent-test.ts';
-import type { CallPlan } from '#protocol/call-plan.ts';
 import type { JobKind } from '#protocol/worker-link.ts';
-import { runMeteredTest } from '#runtime/agent-tests/metered-test.ts';
-import { analyse } from '#runtime/analysis/analysis.ts';
-import type { CallDeps, ToolsLink } from '#runtime/calls/call.ts';
-import { askForTransfer } from '#runtime/calls/transfer-permission.ts';
 import { startLagMeter } from '#runtime/event-loop/loop-lag.ts';
 import { createKnowledgeSearch } from '#runtime/knowledge/knowledge-search.ts';
 import { adoptSpools, openSpool } from '#runtime/link/spool.ts';
 import { createUploads } from '#runtime/link/uploads.ts';
-import { createLanguageModel } from '#runtime/llm/create-language-model.ts';
-import { createClientTools } from '#runtime/tools/client-tool.ts';
-import { createToolRunner } from '#runtime/tools/tool-runner.ts';
-import { dialJob } from '#runtime/worker/outbound-calls.ts';
-import { takeInvite } from '#runtime/worker/phone-calls.ts';
-import { resumeJob } from '#runtime/worker/resumed-calls.ts';
+import { PlanEngines } from '#runtime/worker/plan-engines.ts';
 import { Worker, type WorkerDeps, type WorkerIdentity } from '#runtime/worker/worker.ts';
 import { createSrvLookUp } from '#telephony/next-hops.ts';
-import { dialOutboundCall } from '#telephony/outbound-call.ts';
 import { createMediaRelay } from '#telephony/relay/media-relay.ts';
 import { createNgClient } from '#telephony/relay/ng-client.ts';
 import { relayedSignalling } from '#telephony/relay/relayed-signalling.ts';
@@ -55,8 +43,6 @@ const CONNECT_MS = 5_000;
  * machine have started too.
  */
 const WARM_UP_AFTER_MS = 300;
-/** The control plane gives an analysis up after two minutes. */
-const ANALYSIS_MS = 110_000;
 
 /** Runs one worker as a process. */
 export async function startWorkerPart(settings: Settings): Promise<void> {
@@ -93,7 +79,7 @@ async function compose(
   const adopted = await adoptSpools(spoolRoot);
   const egress = createEgressGuard({ allow: settings.EGRESS_ALLOW, clock });
   const knowledge = createKnowledgeSearch({ clock, logger });
-  const phone = { clock, logger, media, egress, ...phoneSettings(settings) };
+  const engines = new PlanEngines({ settings, speech, knowledge, egress, clock, vendorClock, logger });
   const worker = new Worker({
     identity: identityOf(settings, instanceId, signalling !== null),
     ...link,
@@ -104,34 +90,13 @@ async function compose(
     adopted,
     uploads: createUploads({ url: link.controlPlaneUrl, token: link.token, clock, logger }),
     media,
+    engines,
+    egress,
+    phone: signalling && { signalling, clock, logger, media, egress, ...phoneSettings(settings) },
     tracing,
     drainMs: settings.DRAIN_SECONDS * 1000,
-    hasSignalling: () => signalling?.isConnected === true,
     loopLagMs: startLagMeter(),
-    createCallDeps: (plan) => ({
-      ...createCallDeps(plan, { settings, speech, egress, vendorClock, logger }),
-      knowledge: knowledge.open(plan),
-      mayTransfer: () =>
-        askForTransfer({ url: link.controlPlaneUrl, token: link.token, clock, logger }, plan.session_id),
-      placeCall: signalling
-        ? (request, signal) => dialOutboundCall({ ...phone, signalling }, request, signal)
-        : null,
-    }),
-    dial(job, plan) {
-      // Offers of phone calls are declined without signalling.
-      if (signalling && plan.transport.type === 'sip_outbound')
-        void dialJob({ ...phone, worker, signalling }, job, plan, plan.transport);
-    },
-    resume(job, plan, handover) {
-      if (signalling) void resumeJob({ ...phone, worker, signalling }, job, plan, handover);
-    },
-    testAgent: (job) => testAgent(job, { settings, egress, logger }),
-    analyse: (job, within) => {
-      const model = createLanguageModel({ settings, plan: job.plan, egress, clock, logger });
-      return analyse(job, model, { clock, within, signal: AbortSignal.timeout(ANALYSIS_MS) });
-    },
   });
-  signalling?.onInvite((invite) => takeInvite({ ...phone, worker, invite }));
   const isConnected = await worker.connected(CONNECT_MS);
   // Behind the word that it is ready, which must not wait for it.
   const warmUp = clock.after(WARM_UP_AFTER_MS, () => media.warmUp(transportsOf(worker.kinds)));
@@ -185,19 +150,6 @@ function startMedia(settings: Settings, logger: Logger): Promise<MediaHost> {
   });
 }
 
-function testAgent(
-  job: AgentTestJob,
-  parts: { readonly settings: Settings; readonly egress: EgressGuard; readonly logger: Logger },
-) {
-  const modelFor = (llm: CallPlan['config']['llm']) =>
-    createLanguageModel({
-      ...parts,
-      plan: { ...job.plan, config: { ...job.plan.config, llm } },
-      clock: systemClock,
-    });
-  return runMeteredTest(job, { modelFor, egress: parts.egress, clock: systemClock });
-}
-
 function phoneSettings({ SIP_HOST, SIP_PUBLIC_IP, SIP_SRTP, RTPENGINE }: Settings) {
   // Where a relay stands between them, the other side is given the relay's address, and the relay this
   // machine's.
@@ -245,36 +197,4 @@ async function connect(settings: Settings, tag: string, logger: Logger): Promise
   // Calls are refused as long as none answers, and one may come later.
   void relay.check();
   return relayedSignalling(signalling, relay);
-}
-
-/** What one plan needs: recogniser, synthesiser, model and tools. */
-function createCallDeps(
-  plan: CallPlan,
-  parts: {
-    readonly settings: Settings;
-    readonly speech: SpeechEngines;
-    readonly egress: EgressGuard;
-    readonly vendorClock: Clock;
-    readonly logger: Logger;
-  },
-): Pick<CallDeps, 'recognizer' | 'synthesizer' | 'model' | 'createTools'> {
-  const { settings, speech, egress, vendorClock, logger } = parts;
-  return {
-    recognizer: speech.callRecognizer(plan.config.asr.model),
-    synthesizer: speech.callSynthesizer(plan.config.voice.voice_id, plan.config.voice.speaking_language),
-    model: createLanguageModel({ settings, plan, egress, clock: vendorClock, logger }),
-    createTools(link: ToolsLink) {
-      const clientTools =
-        plan.channel === 'web_voice' ? createClientTools((event) => link.send(event)) : null;
-      const runner = createToolRunner({
-        tools: plan.tools,
-        variables: () => link.variables(),
-        systemVariables: plan.system_variables,
-        egress,
-        clientTools,
-        clock: systemClock,
-      });
-      return { runner, settle: clientTools ? (result) => clientTools.settle(result) : null };
-    },
-  };
 }

@@ -5,14 +5,14 @@ import type { AgentTestJob, AgentTestResult } from '#protocol/agent-test.ts';
 import type { LanguageModel } from '#runtime/llm/llm.ts';
 import { type AgentTestDeps, runAgentTest } from './run-agent-test.ts';
 
-/** A run that is over. */
-export interface TestedAgent {
+/** The result of a run and its price. */
+export interface MeteredResult {
   readonly result: AgentTestResult;
   readonly costMicros: number;
 }
 
 /** Runs it. Never rejects for what a model or a tool does. */
-export async function runMeteredTest(job: AgentTestJob, deps: AgentTestDeps): Promise<TestedAgent> {
+export async function runMeteredTest(job: AgentTestJob, deps: AgentTestDeps): Promise<MeteredResult> {
   let costMicros = 0;
   const metered = (model: LanguageModel): LanguageModel => ({
     id: model.id,

@@ -4,6 +4,7 @@
  */
 import type { Clock, Timer } from '#base/clock.ts';
 import type { ControlMessage, JobKind } from '#protocol/worker-link.ts';
+import type { Signalling } from '#telephony/signalling.ts';
 import type { ControlPlaneClient } from '../link/control-plane-client.ts';
 import type { JobTable } from './job-table.ts';
 
@@ -29,11 +30,11 @@ export interface OffersDeps {
   readonly clock: Clock;
   /** Where an accepted offer reserves its slot. */
   readonly jobs: JobTable;
-  readonly send: ControlPlaneClient['send'];
-  /** Whether an INVITE could reach this worker now. */
-  hasSignalling(): boolean;
+  readonly client: Pick<ControlPlaneClient, 'send'>;
+  /** Null: no INVITE can reach this worker. */
+  readonly phone: { readonly signalling: Pick<Signalling, 'isConnected'> } | null;
   /** 95th percentile of the event loop's lateness since it was last asked, ms. */
-  loopLagMs(): number;
+  readonly loopLagMs: () => number;
 }
 
 /** The offers of one worker. */
@@ -91,11 +92,11 @@ export class Offers {
   }
 
   #answer(offer: Offer): void {
-    const { jobs, send } = this.#deps;
+    const { client, jobs } = this.#deps;
     const session = { session_id: offer.session_id, epoch: offer.epoch };
     const reason = this.#refusalOf(offer);
     if (reason) {
-      send({ type: 'decline', ...session, reason });
+      client.send({ type: 'decline', ...session, reason });
       return;
     }
     jobs.reserve({
@@ -104,12 +105,13 @@ export class Offers {
       kind: offer.kind,
       sipCallId: offer.sip_call_id,
     });
-    send({ type: 'accept', ...session });
+    client.send({ type: 'accept', ...session });
   }
 
   #refusalOf({ kind }: Offer): 'unsupported' | 'draining' | 'full' | null {
-    const { hasSignalling, identity, jobs } = this.#deps;
-    if (!identity.kinds.includes(kind) || (kind === 'phone' && !hasSignalling())) return 'unsupported';
+    const { identity, jobs, phone } = this.#deps;
+    if (!identity.kinds.includes(kind) || (kind === 'phone' && phone?.signalling.isConnected !== true))
+      return 'unsupported';
     if (this.#isDraining && kind !== 'analysis') return 'draining';
     return jobs.size >= identity.capacity ? 'full' : null;
   }

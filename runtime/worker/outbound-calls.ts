@@ -9,12 +9,12 @@ import type { CallPlan } from '#protocol/call-plan.ts';
 import type { DialStatus } from '#protocol/session-record.ts';
 import { dialOutboundCall, type OutboundCall, type OutboundCallDeps } from '#telephony/outbound-call.ts';
 import { dialogReport } from '../calls/dialog-report.ts';
+import type { JobCalls } from './job-calls.ts';
 import type { Job } from './job-table.ts';
-import type { Worker } from './worker.ts';
 
 /** What placing a call needs. */
 export interface OutboundJobDeps extends OutboundCallDeps {
-  readonly worker: Worker;
+  readonly calls: Pick<JobCalls, 'start' | 'report' | 'reportEnd'>;
   readonly logger: Logger;
 }
 
@@ -27,14 +27,14 @@ export async function dialJob(
   plan: CallPlan,
   transport: Transport,
 ): Promise<void> {
-  const { worker, logger } = deps;
+  const { calls, logger } = deps;
   try {
     // The greeting is made while it rings.
-    worker.startCall(job, plan);
+    calls.start(job, plan);
   } catch (error) {
     logger.error({ err: error, sessionId: job.sessionId }, 'outbound call could not be started');
     reportDial(deps, job, 'failed', null);
-    worker.reportEnd(job, 'dial_failed');
+    calls.reportEnd(job, 'dial_failed');
     return;
   }
   const over = new AbortController();
@@ -56,11 +56,11 @@ function requestOf(plan: CallPlan, transport: Transport) {
 }
 
 function settle(deps: OutboundJobDeps, job: Job, result: OutboundCall): void {
-  const { worker, logger } = deps;
+  const { calls, logger } = deps;
   switch (result.outcome) {
     case 'answered':
       reportDial(deps, job, 'answered', result.dialog.sipCallId);
-      worker.report(job, { type: 'dialog', ...dialogReport(result.dialog) });
+      calls.report(job, { type: 'dialog', ...dialogReport(result.dialog) });
       job.call?.attach(result.leg, result);
       return;
     case 'cancelled':
@@ -82,12 +82,12 @@ function settle(deps: OutboundJobDeps, job: Job, result: OutboundCall): void {
 }
 
 function reportDial(
-  { worker, clock }: OutboundJobDeps,
+  { calls, clock }: OutboundJobDeps,
   job: Job,
   dialStatus: DialStatus,
   sipCallId: string | null,
 ): void {
-  worker.report(job, {
+  calls.report(job, {
     type: 'dial',
     dial_status: dialStatus,
     at: new Date(clock.wallTime()).toISOString(),

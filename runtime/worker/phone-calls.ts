@@ -2,47 +2,50 @@
  * An INVITE that admission routed here: matched to the job this worker accepted, answered when its plan has
  * come, and joined to its call.
  */
-import type { Clock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
-import type { MediaHost } from '#media/leg/media-host.ts';
 import { answerInboundCall, type InboundCallDeps } from '#telephony/inbound-call.ts';
-import type { IncomingInvite } from '#telephony/signalling.ts';
+import type { OutboundCallDeps } from '#telephony/outbound-call.ts';
+import type { IncomingInvite, Signalling } from '#telephony/signalling.ts';
 import { dialogReport } from '../calls/dialog-report.ts';
-import type { Job } from './job-table.ts';
-import type { Worker } from './worker.ts';
+import type { JobCalls } from './job-calls.ts';
+import type { Job, JobTable } from './job-table.ts';
+
+/** How a worker carries phone calls: its signalling, its media, and the addresses it offers. */
+export interface PhoneDeps extends InboundCallDeps, OutboundCallDeps {
+  readonly signalling: Signalling;
+  readonly logger: Logger;
+}
 
 /** What taking an INVITE needs. */
-export interface PhoneCallDeps extends InboundCallDeps {
-  readonly worker: Worker;
-  readonly invite: IncomingInvite;
-  readonly clock: Clock;
+export interface InviteDeps extends InboundCallDeps {
+  readonly calls: Pick<JobCalls, 'start' | 'report' | 'reportEnd'>;
+  readonly jobs: Pick<JobTable, 'takeSipCall'>;
   readonly logger: Logger;
-  readonly media: MediaHost;
 }
 
 /** Takes one INVITE; never rejects. */
-export function takeInvite(deps: PhoneCallDeps): void {
-  const { worker, invite, logger } = deps;
-  const job = worker.takeInvite(invite.sipCallId);
+export function takeInvite(deps: InviteDeps, invite: IncomingInvite): void {
+  const { calls, jobs, logger } = deps;
+  const job = jobs.takeSipCall(invite.sipCallId);
   if (!job) {
     // Its job was withdrawn, was never ours, or has its INVITE already.
     invite.refuse(503, { 'Retry-After': '5' });
     return;
   }
-  answer(deps, job).catch((error: unknown) => {
+  answer(deps, job, invite).catch((error: unknown) => {
     logger.error({ err: error, sessionId: job.sessionId }, 'phone call could not be answered');
     if (job.call) job.call.end('internal_error');
-    else worker.reportEnd(job, 'internal_error');
+    else calls.reportEnd(job, 'internal_error');
   });
 }
 
-async function answer(deps: PhoneCallDeps, job: Job): Promise<void> {
-  const { worker, invite } = deps;
+async function answer(deps: InviteDeps, job: Job, invite: IncomingInvite): Promise<void> {
+  const { calls } = deps;
   let failure: unknown = null;
   const ready = job.plan.then((plan) => {
     try {
       // The greeting is made while the answer is on its way.
-      worker.startCall(job, plan);
+      calls.start(job, plan);
     } catch (error) {
       failure = error;
       throw error;
@@ -55,9 +58,9 @@ async function answer(deps: PhoneCallDeps, job: Job): Promise<void> {
   const result = await answerInboundCall(deps, invite, ready);
   if (failure !== null) throw failure;
   if (result.outcome === 'answered') {
-    worker.report(job, { type: 'dialog', ...dialogReport(result.dialog) });
+    calls.report(job, { type: 'dialog', ...dialogReport(result.dialog) });
     if (job.call) job.call.attach(result.leg, result);
     else result.leg.send({ do: 'close' });
   } else if (job.call) job.call.end('cancelled');
-  else worker.reportEnd(job, 'cancelled');
+  else calls.reportEnd(job, 'cancelled');
 }

@@ -9,12 +9,12 @@ import type { CallPlan } from '#protocol/call-plan.ts';
 import type { PhoneHandover } from '#protocol/worker-link.ts';
 import { type ResumedCall, type ResumedCallDeps, resumeSipCall } from '#telephony/resumed-call.ts';
 import { dialogFacts, dialogReport } from '../calls/dialog-report.ts';
+import type { JobCalls } from './job-calls.ts';
 import type { Job } from './job-table.ts';
-import type { Worker } from './worker.ts';
 
 /** What taking a call over needs. */
 export interface ResumedJobDeps extends ResumedCallDeps {
-  readonly worker: Pick<Worker, 'report' | 'reportEnd' | 'startCall'>;
+  readonly calls: Pick<JobCalls, 'start' | 'report' | 'reportEnd'>;
   readonly logger: Logger;
 }
 
@@ -31,7 +31,7 @@ export async function resumeJob(
   plan: CallPlan,
   handover: PhoneHandover,
 ): Promise<void> {
-  const { worker, logger } = deps;
+  const { calls, logger } = deps;
   const [caller, person] = await Promise.all([
     resumeSipCall(deps, dialogFacts(handover.dialog), {
       recording: plan.record_audio ? { firstSegment: 0 } : null,
@@ -46,20 +46,20 @@ export async function resumeJob(
     );
     person?.leg.send({ do: 'close' });
     const leftAs = handover.person?.is_joined ? 'escalated' : 'user_hangup';
-    worker.reportEnd(job, caller.outcome === 'gone' ? leftAs : 'heartbeat_timeout', handover.lost_at);
+    calls.reportEnd(job, caller.outcome === 'gone' ? leftAs : 'heartbeat_timeout', handover.lost_at);
     return;
   }
   try {
-    worker.report(job, { type: 'dialog', ...dialogReport(caller.dialog) });
+    calls.report(job, { type: 'dialog', ...dialogReport(caller.dialog) });
     const joined = person && { dialog: dialogReport(person.dialog), is_joined: true };
-    if (handover.person) worker.report(job, { type: 'person', person: joined });
-    worker.startCall(job, plan, { ...handover, person: joined });
+    if (handover.person) calls.report(job, { type: 'person', person: joined });
+    calls.start(job, plan, { ...handover, person: joined });
     job.call?.attach(caller.leg, caller);
     if (person) job.call?.rejoin(person.leg);
   } catch (error) {
     logger.error({ err: error, sessionId: job.sessionId }, 'call could not be gone on with');
     for (const taken of [caller, person]) taken?.leg.send({ do: 'close' });
-    worker.reportEnd(job, 'internal_error');
+    calls.reportEnd(job, 'internal_error');
   }
 }
 

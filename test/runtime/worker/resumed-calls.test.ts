@@ -89,12 +89,13 @@ describe('a caller and the person of a transfer, whose worker died', () => {
       attach: () => undefined,
       rejoin: (leg) => void rejoined.push(leg),
     };
-    const worker = {
+    const calls = {
       report: (_: Job, report: DurableReport) => void reports.push(report),
       reportEnd: (_: Job, ...end: unknown[]) => void ended.push(end),
-      startCall: (of: Job, _: unknown, given: Handover | null = null) => {
+      start: (of: Job, _: unknown, given: Handover | null = null) => {
         goesOn = given;
         of.call = call as Call;
+        return of.call;
       },
     };
     const media = new SilentMedia(systemClock);
@@ -105,7 +106,7 @@ describe('a caller and the person of a transfer, whose worker died', () => {
       sipPublicIp: undefined,
       random: Math.random,
       signalling,
-      worker,
+      calls,
       logger,
     };
     const answered = [

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type Clock, systemClock } from '#base/clock.ts';
+import { createEgressGuard } from '#base/egress.ts';
 import { createLogger } from '#base/log.ts';
 import { serveWorkerLink } from '#control-plane/calls/workers/worker-link-server.ts';
 import type { Leg } from '#media/leg/leg.ts';
@@ -14,9 +15,8 @@ import type { CallPlan } from '#protocol/call-plan.ts';
 import type { DurableReport } from '#protocol/worker-link.ts';
 import { openSpool, type Spool } from '#runtime/link/spool.ts';
 import { createUploads } from '#runtime/link/uploads.ts';
-import { takeInvite } from '#runtime/worker/phone-calls.ts';
 import { Worker } from '#runtime/worker/worker.ts';
-import type { IncomingInvite } from '#telephony/signalling.ts';
+import type { IncomingInvite, Signalling } from '#telephony/signalling.ts';
 import { ManualClock } from '../../fakes/manual-clock.ts';
 import { MemorySink } from '../../fakes/memory-sink.ts';
 import { SilentMedia } from '../../fakes/silent-media.ts';
@@ -54,6 +54,7 @@ describe('worker', () => {
   let directory: string;
   let closeLink: () => Promise<void>;
   let hasSignalling: boolean;
+  let receiveInvite: (invite: IncomingInvite) => void;
   let brokenEngines: boolean;
   let loopLagMs: number;
   let voice: () => AsyncIterable<SpeechChunk>;
@@ -92,6 +93,14 @@ describe('worker', () => {
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     media = new Media(clock);
     spool = await openSpool(directory, 'w');
+    const signalling: Pick<Signalling, 'isConnected' | 'onInvite'> = {
+      get isConnected() {
+        return hasSignalling;
+      },
+      onInvite: (listener) => {
+        receiveInvite = listener;
+      },
+    };
     worker = new Worker({
       identity: {
         instanceId: 'w',
@@ -111,29 +120,40 @@ describe('worker', () => {
       media,
       tracing: null,
       drainMs: options.drainMs ?? 0,
-      hasSignalling: () => hasSignalling,
       loopLagMs: () => loopLagMs,
-      createCallDeps: () => {
-        if (brokenEngines) throw new Error('this plan names an engine that is not here');
-        return {
-          recognizer: null,
-          synthesizer: { id: 'hoarse', voices: [], synthesise: () => voice() },
-          model: { id: 'test/model', isCustom: false, stream: async function* () {} },
-          createTools: () => ({
-            runner: {
-              definitions: [],
-              traits: () => null,
-              run: () => Promise.reject(new Error('none')),
-              close() {},
-            },
-            settle: null,
-          }),
-        };
+      engines: {
+        forCall: () => {
+          if (brokenEngines) throw new Error('this plan names an engine that is not here');
+          return {
+            recognizer: null,
+            synthesizer: { id: 'hoarse', voices: [], synthesise: () => voice() },
+            model: { id: 'test/model', isCustom: false, stream: async function* () {} },
+            createTools: () => ({
+              runner: {
+                definitions: [],
+                traits: () => null,
+                run: () => Promise.reject(new Error('none')),
+                close() {},
+              },
+              settle: null,
+            }),
+            knowledge: null,
+          };
+        },
+        modelFor: () => {
+          throw new Error('the model is away');
+        },
       },
-      dial: () => undefined,
-      analyse: () => Promise.reject(new Error('the model is away')),
-      resume: () => undefined,
-      testAgent: () => Promise.reject(new Error('the model is away')),
+      egress: createEgressGuard({ allow: [], clock }),
+      phone: {
+        signalling: signalling as Signalling,
+        clock: systemClock,
+        logger,
+        media,
+        sipHost: '127.0.0.1',
+        sipPublicIp: undefined,
+        random: () => 0.5,
+      },
     });
     await vi.waitFor(() => expect(testHub.dispatch.hasWorker()).toBe(true));
   }
@@ -404,18 +424,7 @@ describe('worker', () => {
           cancel = listener;
         },
       };
-      const take = () =>
-        takeInvite({
-          worker,
-          invite,
-          clock: systemClock,
-          logger,
-          media,
-          sipHost: '127.0.0.1',
-          sipPublicIp: undefined,
-          random: () => 0.5,
-        });
-      return { seen, take, cancel: () => cancel() };
+      return { seen, take: () => receiveInvite(invite), cancel: () => cancel() };
     }
 
     it('rings while the plan is on its way, answers when it comes, and reports the dialog', async () => {

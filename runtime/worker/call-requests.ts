@@ -1,0 +1,116 @@
+/**
+ * Requests of the control plane that a worker answers: a browser's offer, a colleague who joins a call or
+ * leaves it, and the replay of an ended call.
+ */
+import type { Logger } from '#base/log.ts';
+import { Fault } from '#config/errors.ts';
+import type { MediaHost } from '#media/leg/media-host.ts';
+import type { ControlMessage, ControlRequest, WorkerAnswer } from '#protocol/worker-link.ts';
+import type { ControlPlaneClient } from '../link/control-plane-client.ts';
+import { type ReplayRequest, replayInThread } from '../replay/replay-request.ts';
+import type { JobTable } from './job-table.ts';
+import { openParticipantLeg } from './participant-leg.ts';
+
+type Request<Type extends ControlRequest['type']> = Extract<ControlMessage, { type: Type }>;
+
+/** What answering takes. */
+export interface CallRequestsDeps {
+  readonly logger: Logger;
+  readonly media: Pick<MediaHost, 'openWebrtcLeg' | 'openLivekitLeg'>;
+  readonly jobs: JobTable;
+  readonly client: Pick<ControlPlaneClient, 'send'>;
+}
+
+/** Answers each request once. */
+export class CallRequests {
+  readonly #deps: CallRequestsDeps;
+
+  constructor(deps: CallRequestsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Never rejects. */
+  async answer(request: ControlRequest): Promise<void> {
+    const { client, logger } = this.#deps;
+    try {
+      const result = await this.#resultOf(request);
+      client.send({ type: 'answer', request_id: request.request_id, result });
+    } catch (error) {
+      logger.error({ err: error, request: request.type }, 'request of the control plane');
+    }
+  }
+
+  #resultOf(request: ControlRequest): WorkerAnswer | Promise<WorkerAnswer> {
+    switch (request.type) {
+      case 'webrtc.offer':
+        return this.#connectBrowser(request);
+      case 'participant.join':
+        return this.#joinParticipant(request);
+      case 'participant.change':
+        return this.#changeParticipant(request);
+      case 'replay':
+        return this.#replay(request);
+      default:
+        return request satisfies never;
+    }
+  }
+
+  async #connectBrowser({ session_id, epoch, sdp }: Request<'webrtc.offer'>): Promise<WorkerAnswer> {
+    const { jobs, logger, media } = this.#deps;
+    const job = jobs.get(session_id, epoch);
+    if (!job?.call) return { ok: false, code: 'not_found', message: 'no such call here' };
+    try {
+      const plan = await job.plan;
+      const { leg, answerSdp } = await media.openWebrtcLeg({
+        offerSdp: sdp,
+        recording: plan.record_audio ? { firstSegment: 0 } : null,
+      });
+      job.call.attach(leg);
+      return { ok: true, value: { sdp: answerSdp } };
+    } catch (error) {
+      logger.warn({ err: error, sessionId: session_id }, 'browser could not be connected');
+      return failureOf(error, 'the offer could not be answered');
+    }
+  }
+
+  /** A colleague joins over a connection of their own, or in a room made for them. */
+  async #joinParticipant(message: Request<'participant.join'>): Promise<WorkerAnswer> {
+    const { jobs, logger, media } = this.#deps;
+    const { session_id, epoch, participant_id: id, name, mode, connection } = message;
+    const job = jobs.get(session_id, epoch);
+    const refusal = job?.call ? job.call.participants.refusal(id) : 'not_found';
+    if (!job?.call || refusal !== null)
+      return { ok: false, code: refusal ?? 'not_found', message: 'nobody can join' };
+    try {
+      const plan = await job.plan;
+      const { leg, sdp } = await openParticipantLeg(media, connection, plan.record_audio);
+      job.call.participants.join({ id, name, mode }, leg);
+      return { ok: true, value: { sdp } };
+    } catch (error) {
+      logger.warn({ err: error, sessionId: session_id }, 'a colleague could not be connected');
+      return failureOf(error, 'the colleague could not be connected');
+    }
+  }
+
+  #changeParticipant(message: Request<'participant.change'>): WorkerAnswer {
+    const job = this.#deps.jobs.get(message.session_id, message.epoch);
+    const refusal = job?.call
+      ? job.call.participants.change(message.participant_id, message.change)
+      : 'not_found';
+    return refusal === null ? { ok: true, value: {} } : { ok: false, code: refusal, message: refusal };
+  }
+
+  async #replay(request: ReplayRequest): Promise<WorkerAnswer> {
+    try {
+      return { ok: true, value: await replayInThread(request) };
+    } catch (error) {
+      this.#deps.logger.info({ err: error }, 'call could not be replayed');
+      const message = error instanceof Error ? error.message : 'replay failed';
+      return { ok: false, code: 'not_replayable', message };
+    }
+  }
+}
+
+function failureOf(error: unknown, message: string): WorkerAnswer {
+  return { ok: false, code: error instanceof Fault ? error.code : 'internal', message };
+}

@@ -1,0 +1,148 @@
+/**
+ * The calls of jobs: builds each from its plan and passes its reports to the worker link, its recording and
+ * its flight log to the uploads.
+ */
+
+import type { Clock } from '#base/clock.ts';
+import type { Logger } from '#base/log.ts';
+import type { Tracing } from '#config/tracing.ts';
+import type { CallPlan } from '#protocol/call-plan.ts';
+import type { EndReason } from '#protocol/session-record.ts';
+import type { DurableReport, Handover } from '#protocol/worker-link.ts';
+import { dialOutboundCall, type OutboundCallDeps } from '#telephony/outbound-call.ts';
+import { type Call, type CallDeps, startCall } from '../calls/call.ts';
+import { traceCall } from '../calls/call-trace.ts';
+import { askForTransfer } from '../calls/transfer-permission.ts';
+import { nameless, type Within } from '../event-loop/within.ts';
+import type { ControlPlaneClient } from '../link/control-plane-client.ts';
+import type { Uploads } from '../link/uploads.ts';
+import type { Job, JobTable } from './job-table.ts';
+import type { PlanEngines } from './plan-engines.ts';
+import { joinRoom, type RoomCallDeps } from './room-call.ts';
+
+/** What calls are built with. */
+export interface JobCallsDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+  readonly controlPlaneUrl: string;
+  readonly token: string;
+  readonly client: Pick<ControlPlaneClient, 'report' | 'send'>;
+  /** A job leaves it when its call has ended. */
+  readonly jobs: JobTable;
+  readonly engines: Pick<PlanEngines, 'forCall'>;
+  readonly media: RoomCallDeps['media'];
+  /** Null: no call can be placed. */
+  readonly phone: OutboundCallDeps | null;
+  /** Null: nothing is traced. */
+  readonly tracing: Tracing | null;
+  readonly uploads: Uploads;
+  /** Runs work in the name of a session; absent: work has no name. */
+  readonly within?: ((sessionId: string) => Within) | undefined;
+}
+
+/** The calls of one worker. */
+export class JobCalls {
+  readonly #deps: JobCallsDeps;
+
+  constructor(deps: JobCallsDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Starts the call of a job whose plan has come, or continues one that another worker began; it waits for
+   * its leg. Throws when an engine of the plan cannot be made.
+   */
+  start(job: Job, plan: CallPlan, handover: Handover | null = null): Call {
+    const { logger } = this.#deps;
+    const within = this.inNameOf(job.sessionId);
+    const call = within(() => startCall(this.#callDeps(job, plan, { handover, within })));
+    job.call = call;
+    call.ended
+      .catch((error: unknown) => {
+        logger.error({ err: error, sessionId: job.sessionId }, 'call failed');
+        this.reportEnd(job, 'internal_error');
+      })
+      .finally(() => this.free(job));
+    return call;
+  }
+
+  /** Reports a fact about a job that its call does not know (the SIP dialog). */
+  report({ sessionId, epoch }: Job, report: DurableReport): void {
+    this.#deps.client.report({ sessionId, epoch }, report);
+  }
+
+  /** Ends a job that never became a call. */
+  reportEnd(job: Job, endReason: EndReason, at = new Date(this.#deps.clock.wallTime()).toISOString()): void {
+    this.report(job, { type: 'ended', at, end_reason: endReason });
+    this.free(job);
+  }
+
+  /** Frees the slot of a job. */
+  free(job: Job): void {
+    this.#deps.jobs.remove(job.sessionId, job.epoch);
+  }
+
+  /** Runs work in the name of a session. */
+  inNameOf(sessionId: string): Within {
+    return this.#deps.within?.(sessionId) ?? nameless;
+  }
+
+  #callDeps(
+    job: Job,
+    plan: CallPlan,
+    { handover, within }: { readonly handover: Handover | null; readonly within: Within },
+  ): CallDeps {
+    const { client, clock, controlPlaneUrl, engines, phone, random, token, tracing, uploads } = this.#deps;
+    const session = { sessionId: job.sessionId, epoch: job.epoch };
+    const ofSession = { session_id: job.sessionId, epoch: job.epoch };
+    const logger = this.#deps.logger.child({ sessionId: job.sessionId });
+    const trace = traceCall(tracing, plan, clock.wallTime());
+    const wallTimeOf = (monotonicMs: number) => clock.wallTime() - (clock.now() - monotonicMs);
+    return {
+      plan,
+      clock,
+      random,
+      logger,
+      ...engines.forCall(plan),
+      handover,
+      within,
+      mayTransfer: () =>
+        askForTransfer({ url: controlPlaneUrl, token, clock, logger: this.#deps.logger }, plan.session_id),
+      placeCall: phone && ((request, signal) => dialOutboundCall(phone, request, signal)),
+      report: (report) => {
+        trace.note(report);
+        client.report(session, report);
+      },
+      live: (event) => {
+        if (isCaption(event)) client.send({ type: 'live', ...ofSession, event });
+      },
+      saveRecording: ({ track, segment, startMs, rateHz, samples }) => {
+        const head = {
+          type: 'recording',
+          ...ofSession,
+          track,
+          segment,
+          start_ms: Math.round(wallTimeOf(startMs)),
+          rate_hz: rateHz,
+        } as const;
+        uploads.put({ head, bytes: new Uint8Array(samples.buffer, samples.byteOffset, samples.byteLength) });
+      },
+      saveFlightLog: ({ index, bytes }) =>
+        uploads.put({ head: { type: 'flight_log', ...ofSession, chunk: index }, bytes }),
+      onLegLost: () => {
+        // A caller who cannot come back is given up by the call itself.
+        if (job.call && plan.transport.type === 'livekit') void joinRoom(this.#deps, job.call, plan);
+      },
+    };
+  }
+}
+
+/**
+ * True of a caption of the agent's speech, which would be lost with the worker; the control plane has no use
+ * for the other live events.
+ */
+function isCaption(event: Readonly<Record<string, unknown>>): boolean {
+  return event['type'] === 'transcript' && event['role'] === 'agent';
+}

@@ -1,0 +1,73 @@
+/** Makes what a plan names: recogniser, synthesiser, language model, tools and knowledge. */
+import type { Clock } from '#base/clock.ts';
+import type { EgressGuard } from '#base/egress.ts';
+import type { Logger } from '#base/log.ts';
+import type { Settings } from '#config/env.ts';
+import type { SpeechEngines } from '#media/speech/engines.ts';
+import type { CallPlan } from '#protocol/call-plan.ts';
+import type { CallDeps, ToolsLink } from '../calls/call.ts';
+import type { KnowledgeSearch } from '../knowledge/knowledge-search.ts';
+import { createLanguageModel } from '../llm/create-language-model.ts';
+import type { LanguageModel } from '../llm/llm.ts';
+import { createClientTools } from '../tools/client-tool.ts';
+import { createToolRunner } from '../tools/tool-runner.ts';
+import type { CallTools } from '../turn/loop/turn-loop.ts';
+
+/** The engines, the model and the tools of one call. */
+export type CallEngines = Pick<
+  CallDeps,
+  'recognizer' | 'synthesizer' | 'model' | 'knowledge' | 'createTools'
+>;
+
+/** What engines are made from. */
+export interface PlanEnginesDeps {
+  readonly settings: Settings;
+  readonly speech: Pick<SpeechEngines, 'callRecognizer' | 'callSynthesizer'>;
+  readonly knowledge: Pick<KnowledgeSearch, 'open'>;
+  readonly egress: EgressGuard;
+  readonly clock: Clock;
+  /** Deadlines of vendors by this clock allow for delays of our own event loop. */
+  readonly vendorClock: Clock;
+  readonly logger: Logger;
+}
+
+/** The engines of one worker. */
+export class PlanEngines {
+  readonly #deps: PlanEnginesDeps;
+
+  constructor(deps: PlanEnginesDeps) {
+    this.#deps = deps;
+  }
+
+  /** Throws when an engine of the plan cannot be made. */
+  forCall(plan: CallPlan): CallEngines {
+    const { speech, knowledge, vendorClock } = this.#deps;
+    const { asr, voice } = plan.config;
+    return {
+      recognizer: speech.callRecognizer(asr.model),
+      synthesizer: speech.callSynthesizer(voice.voice_id, voice.speaking_language),
+      model: createLanguageModel({ ...this.#deps, plan, clock: vendorClock }),
+      knowledge: knowledge.open(plan),
+      createTools: (link) => this.#toolsOf(plan, link),
+    };
+  }
+
+  /** A model for work without a caller. */
+  modelFor(plan: Pick<CallPlan, 'config' | 'llm_api_key'>): LanguageModel {
+    return createLanguageModel({ ...this.#deps, plan });
+  }
+
+  #toolsOf(plan: CallPlan, link: ToolsLink): CallTools {
+    const { egress, clock } = this.#deps;
+    const clientTools = plan.channel === 'web_voice' ? createClientTools((event) => link.send(event)) : null;
+    const runner = createToolRunner({
+      tools: plan.tools,
+      variables: () => link.variables(),
+      systemVariables: plan.system_variables,
+      egress,
+      clientTools,
+      clock,
+    });
+    return { runner, settle: clientTools ? (result) => clientTools.settle(result) : null };
+  }
+}

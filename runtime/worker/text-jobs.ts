@@ -1,0 +1,97 @@
+/** Jobs without a caller: analyses of ended calls, and agent tests. Both are text for a language model. */
+import type { Clock } from '#base/clock.ts';
+import type { EgressGuard } from '#base/egress.ts';
+import type { Logger } from '#base/log.ts';
+import type { Tracing } from '#config/tracing.ts';
+import { type AgentTestJob, testError } from '#protocol/agent-test.ts';
+import type { CallPlan } from '#protocol/call-plan.ts';
+import type { AnalysisResult } from '#protocol/session-record.ts';
+import type { AnalysisJob } from '#protocol/worker-link.ts';
+import { type MeteredResult, runMeteredTest } from '../agent-tests/metered-test.ts';
+import { analyse } from '../analysis/analysis.ts';
+import type { JobCalls } from './job-calls.ts';
+import type { Job } from './job-table.ts';
+import type { PlanEngines } from './plan-engines.ts';
+
+/** The control plane gives an analysis up after two minutes. */
+const ANALYSIS_MS = 110_000;
+
+/** What these jobs run with. */
+export interface TextJobsDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly egress: EgressGuard;
+  readonly engines: Pick<PlanEngines, 'modelFor'>;
+  /** Null: nothing is traced. */
+  readonly tracing: Tracing | null;
+  /** Where results are reported. */
+  readonly calls: Pick<JobCalls, 'report' | 'free' | 'inNameOf'>;
+}
+
+/** Runs them, reports their results and frees their slots. */
+export class TextJobs {
+  readonly #deps: TextJobsDeps;
+
+  constructor(deps: TextJobsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Never rejects. */
+  async runAnalysis(job: Job, analysis: AnalysisJob): Promise<void> {
+    const { calls, clock, logger, tracing } = this.#deps;
+    const startMs = clock.wallTime();
+    try {
+      const result = await this.#analyse(analysis, job.sessionId);
+      tracing?.record({
+        name: 'analysis',
+        startMs,
+        endMs: clock.wallTime(),
+        parent: analysis.plan.traceparent,
+        error: result.status === 'error' ? 'failed' : null,
+      });
+      calls.report(job, { type: 'analysis', job_id: analysis.job_id, result });
+    } catch (error) {
+      logger.error({ err: error }, 'analysis report');
+    } finally {
+      calls.free(job);
+    }
+  }
+
+  /** Never rejects. */
+  async runAgentTest(job: Job, test: AgentTestJob): Promise<void> {
+    const { calls, logger } = this.#deps;
+    try {
+      const { result, costMicros } = await this.#testAgent(test);
+      calls.report(job, { type: 'agent_test', result, cost_micros: costMicros });
+    } catch (error) {
+      logger.error({ err: error }, 'agent test report');
+    } finally {
+      calls.free(job);
+    }
+  }
+
+  async #analyse(analysis: AnalysisJob, sessionId: string): Promise<AnalysisResult> {
+    const { calls, clock, engines, logger } = this.#deps;
+    try {
+      const within = calls.inNameOf(sessionId);
+      const signal = AbortSignal.timeout(ANALYSIS_MS);
+      return await analyse(analysis, engines.modelFor(analysis.plan), { clock, within, signal });
+    } catch (error) {
+      logger.warn({ err: error, sessionId }, 'analysis failed');
+      const cause = error instanceof Error ? error.message : 'analysis failed';
+      return { status: 'error', summary: null, data: [], criteria_results: [], error: cause };
+    }
+  }
+
+  async #testAgent({ plan, ...test }: AgentTestJob): Promise<MeteredResult> {
+    const { clock, egress, engines, logger } = this.#deps;
+    const modelFor = (llm: CallPlan['config']['llm']) =>
+      engines.modelFor({ ...plan, config: { ...plan.config, llm } });
+    try {
+      return await runMeteredTest({ plan, ...test }, { modelFor, egress, clock });
+    } catch (error) {
+      logger.warn({ err: error, runId: test.run_id }, 'agent test failed');
+      return { result: testError('The test was broken off by an internal error'), costMicros: 0 };
+    }
+  }
+}
