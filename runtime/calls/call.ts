@@ -7,7 +7,6 @@
 import type { Clock, Timer } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
 import type { Variables } from '#config/agent-config.ts';
-import { LIMITS } from '#config/limits.ts';
 import type { Leg, LegEvent, LegStats } from '#media/leg/leg.ts';
 import type { Recognizer, Synthesizer } from '#media/speech/speech.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
@@ -25,15 +24,13 @@ import { type CallTools, TurnLoop } from '../turn/loop/turn-loop.ts';
 import { resumedConfig } from '../turn/machine/resume.ts';
 import { transfersBegun } from '../turn/machine/transfer-call.ts';
 import { renderedTexts, turnConfig } from '../turn/machine/turn-config.ts';
-import type { Effect } from '../turn/machine/turn-effects.ts';
 import type { TurnInput } from '../turn/machine/turn-inputs.ts';
 import type { Step } from '../turn/machine/turn-machine.ts';
 import { renderText } from '../turn/text/variables.ts';
 import { type CallRecording, createCallRecording, type RecordingSegment } from './call-recording.ts';
-import { dialogReport } from './dialog-report.ts';
-import { JoinedTalk } from './joined-talk.ts';
+import { CallTransfers } from './call-transfers.ts';
 import { Participants } from './participants.ts';
-import { type PhoneLine, type PlaceCall, startTransfer, type Transfer } from './transfer.ts';
+import type { PhoneLine, PlaceCall } from './transfer.ts';
 
 /** What the tools of a call need from it. */
 export interface ToolsLink {
@@ -122,15 +119,14 @@ export function startCall(deps: CallDeps): Call {
 class RunningCall implements Call {
   readonly ended: Promise<EndReason>;
   readonly participants: Participants;
+  readonly #settled = Promise.withResolvers<EndReason>();
+  readonly #transfers: CallTransfers;
   readonly #deps: CallDeps;
   readonly #loop: TurnLoop;
   readonly #flightLog: FlightLog;
   readonly #recording: CallRecording;
-  #settle: (reason: EndReason) => void = () => undefined;
   #leg: Leg | null = null;
   #line: PhoneLine | null = null;
-  #transfer: Transfer | null = null;
-  #transfersTried = 0;
   /** A colleague talks with the caller. */
   #isTaken = false;
   #hasJoined = false;
@@ -145,9 +141,7 @@ class RunningCall implements Call {
 
   constructor(deps: CallDeps) {
     this.#deps = deps;
-    this.ended = new Promise((resolve) => {
-      this.#settle = resolve;
-    });
+    this.ended = this.#settled.promise;
     const { clock, plan, random, recognizer, saveFlightLog, saveRecording } = deps;
     const rules = { systemVariables: plan.system_variables, onMissing: plan.config.variables.on_missing };
     let variables = plan.variables;
@@ -164,6 +158,14 @@ class RunningCall implements Call {
       save: saveFlightLog,
     });
     this.#recording = createCallRecording({ isWanted: plan.record_audio, clock, save: saveRecording });
+    this.#transfers = new CallTransfers(
+      {
+        ...deps,
+        tell: (fact) => this.#loop.accept(fact),
+        onRecording: (event) => this.#recording.add(event),
+      },
+      deps.handover ? transfersBegun(deps.handover.items, ownConfig.transfer) : 0,
+    );
     const tools = deps.createTools({
       send: (event) => this.#leg?.send({ do: 'sendMessage', json: JSON.stringify(event) }),
       variables: () => variables,
@@ -183,8 +185,10 @@ class RunningCall implements Call {
         variables = { ...variables, [name]: value };
         return { stablePrompt: stablePrompt(plan, render), texts: renderedTexts(plan, render) };
       },
-      onTransfer: (wish) => this.#startTransfer(wish),
-      onStopTransfer: () => void this.#transfer?.stop(),
+      onTransfer: (wish) => {
+        if (this.#leg) this.#transfers.start(this.#leg, this.#line, wish);
+      },
+      onStopTransfer: () => void this.#transfers.stop(),
       onColleague: (isTheirs) => {
         this.#isTaken = isTheirs;
       },
@@ -207,8 +211,7 @@ class RunningCall implements Call {
     });
     if (!deps.handover) return;
     this.#hasJoined = true;
-    const { items, lost_at: lostAt } = deps.handover;
-    this.#transfersTried = transfersBegun(items, ownConfig.transfer);
+    const { lost_at: lostAt } = deps.handover;
     // Nobody came back to it: it ended when it was lost.
     this.#timer = clock.after(RETURN_WITHIN_MS, () => {
       this.#endedAt = lostAt;
@@ -241,11 +244,7 @@ class RunningCall implements Call {
       person.send({ do: 'close' });
       return;
     }
-    this.#transfer = new JoinedTalk({
-      ...{ caller: this.#leg, person },
-      onRecording: (event) => this.#recording.add(event),
-      onPersonLeft: () => this.#loop.accept({ type: 'transfer.finished', isDone: true, message: '' }),
-    });
+    this.#transfers.rejoin(this.#leg, person);
   }
 
   end(reason: EndReason, options: { readonly sayGoodbye?: boolean } = {}): void {
@@ -266,44 +265,9 @@ class RunningCall implements Call {
     else if (event.type === 'relayed') this.participants.onRelayed(event);
     else {
       if (event.type === 'connected') this.#onConnected();
-      if (event.type === 'digit') this.#transfer?.press(event.digit);
+      if (event.type === 'digit') this.#transfers.press(event.digit);
       this.#loop.onLegEvent(event);
     }
-  }
-
-  #startTransfer({ destination, notes }: Extract<Effect, { do: 'transfer' }>): void {
-    if (!this.#leg) return;
-    this.#transfersTried += 1;
-    if (this.#transfersTried > LIMITS.transfersPerCall) {
-      this.#loop.accept({
-        type: 'transfer.finished',
-        isDone: false,
-        message: 'Nobody else can be called in this conversation.',
-      });
-      return;
-    }
-    const {
-      clock,
-      logger,
-      mayTransfer = null,
-      placeCall = null,
-      plan,
-      recognizer,
-      synthesizer,
-      within,
-    } = this.#deps;
-    this.#transfer = startTransfer({
-      ...{ plan, clock, logger, mayTransfer, placeCall, recognizer, synthesizer, destination, notes, within },
-      caller: this.#leg,
-      line: this.#line,
-      onRecording: (event) => this.#recording.add(event),
-      tell: (fact) => this.#loop.accept(fact),
-      onPerson: (person) =>
-        this.#deps.report({
-          type: 'person',
-          person: person && { dialog: dialogReport(person.dialog), is_joined: person.isJoined },
-        }),
-    });
   }
 
   #onConnected(): void {
@@ -360,14 +324,14 @@ class RunningCall implements Call {
   /** The last words of a person the caller talked with may still be on their way. */
   #finish(reason: EndReason): void {
     this.#timer?.cancel();
-    if (!this.#transfer && this.participants.isEmpty) {
+    if (this.#transfers.isIdle && this.participants.isEmpty) {
       this.#complete(reason);
       return;
     }
     const limit = new AbortController();
     const tooLong = this.#deps.clock.sleep(CLOSE_WITHIN_MS, limit.signal).catch(() => undefined);
     const gone = Promise.all([
-      this.#transfer?.stop(),
+      this.#transfers.stop(),
       this.participants.close({ type: 'session.ended', reason }),
     ]);
     void Promise.race([gone, tooLong]).then(() => {
@@ -384,7 +348,7 @@ class RunningCall implements Call {
     if (this.#mediaQuality) this.#deps.report({ type: 'media', quality: this.#mediaQuality });
     this.#deps.report({ type: 'ended', at: this.#endedAt ?? this.#now(), end_reason: reason });
     this.#deps.logger.info({ endReason: reason }, 'ended');
-    this.#settle(reason);
+    this.#settled.resolve(reason);
   }
 
   #onBroken(error: unknown): void {

@@ -16,24 +16,15 @@ import {
   WORKER_LINK_VERSION,
   type WorkerMessage,
 } from '#protocol/worker-link.ts';
+import { LinkOutage } from './link-outage.ts';
 import { LinkOutbox } from './link-outbox.ts';
 import type { Spool } from './spool.ts';
 
 const HEARTBEAT_MS = 1_000;
-const RECONNECT_FIRST_MS = 100;
-const RECONNECT_MAX_MS = 2_000;
-/**
- * A control plane that starts beside this worker, or again, is there within seconds: until then it is not
- * left waiting for the next attempt.
- */
-const EAGER_FOR_MS = 10_000;
-const EAGER_MAX_MS = 200;
 /**
  * The control plane answers heartbeats with pings of its own; silence longer than this is a dead connection.
  */
 const SILENCE_MS = 6_000;
-/** A link that has been away this long is worth a line for a person. */
-const COMPLAIN_MS = 3_000;
 /** Reports of one session sent again at once. */
 const RESEND_AT_MOST = 100;
 
@@ -87,6 +78,7 @@ class LinkClient implements ControlPlaneClient {
   readonly #deps: ControlPlaneClientDeps;
   readonly #adopted: Map<string, Spool>;
   readonly #heartbeatTimer: Timer;
+  readonly #outage: LinkOutage;
   #retryTimer: Timer | null = null;
   readonly #connectWaiters = new Set<() => void>();
   readonly #flushWaiters = new Set<() => void>();
@@ -94,20 +86,20 @@ class LinkClient implements ControlPlaneClient {
   #outbox: LinkOutbox | null = null;
   #isRegistered = false;
   #isClosed = false;
-  #retryMs = RECONNECT_FIRST_MS;
-  #lostAtMs: number;
   #lastHeardMs = 0;
   #lastError = '';
-  #hasComplained = false;
   /** What waits, by session, to go along with the next report; the heartbeat sends what nothing followed. */
   readonly #unsent = new Map<string, readonly ReportEnvelope[]>();
   /** The last resend asked for, by session: a gap is reported by every report behind it, and filled once. */
   readonly #resent = new Map<string, { readonly fromSeq: number; readonly atMs: number }>();
 
+  /** The first waiting report of each session at the last heartbeat. */
+  #firstWaiting = new Map<string, number>();
+
   constructor(deps: ControlPlaneClientDeps) {
     this.#deps = deps;
     this.#adopted = new Map(deps.adopted);
-    this.#lostAtMs = deps.clock.now();
+    this.#outage = new LinkOutage(deps.clock);
     this.#heartbeatTimer = deps.clock.every(HEARTBEAT_MS, () => this.#heartbeat());
     this.#connect();
   }
@@ -205,21 +197,16 @@ class LinkClient implements ControlPlaneClient {
     const { clock, logger } = this.#deps;
     if (this.#isRegistered) {
       this.#isRegistered = false;
-      this.#lostAtMs = clock.now();
+      this.#outage.begin();
       logger.warn('link to the control plane lost; calls go on');
     }
-    const aloneMs = clock.now() - this.#lostAtMs;
-    if (aloneMs > COMPLAIN_MS && !this.#hasComplained) {
-      this.#hasComplained = true;
+    if (this.#outage.takeWarning())
       logger.warn(
         { url: this.#deps.url, cause: this.#lastError },
         'no link to the control plane (CONTROL_PLANE_URL, WORKER_TOKEN); trying on',
       );
-    }
-    this.#guard(() => this.#deps.onAlone(aloneMs));
-    const waitMs = this.#retryMs;
-    this.#retryMs = Math.min(this.#retryMs * 2, aloneMs < EAGER_FOR_MS ? EAGER_MAX_MS : RECONNECT_MAX_MS);
-    this.#retryTimer = clock.after(waitMs, () => this.#connect());
+    this.#guard(() => this.#deps.onAlone(this.#outage.durationMs));
+    this.#retryTimer = clock.after(this.#outage.nextRetryMs(), () => this.#connect());
   }
 
   /** What goes wrong with one job must not end the process, and every other call with it. */
@@ -261,8 +248,7 @@ class LinkClient implements ControlPlaneClient {
 
   #registered(): void {
     this.#isRegistered = true;
-    this.#retryMs = RECONNECT_FIRST_MS;
-    this.#hasComplained = false;
+    this.#outage.end();
     this.#resent.clear();
     for (const settle of [...this.#connectWaiters]) settle();
     this.#deps.logger.info({ waiting: this.#deps.spool.waiting().length }, 'connected to the control plane');
@@ -344,8 +330,6 @@ class LinkClient implements ControlPlaneClient {
     this.#firstWaiting = current;
     return stuck;
   }
-
-  #firstWaiting = new Map<string, number>();
 }
 
 function keyOf(session: { readonly sessionId: string; readonly epoch: number }): string {
