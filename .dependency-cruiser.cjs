@@ -51,7 +51,7 @@ module.exports = {
     { name: 'web-imports-only-base-config-and-protocol', severity: 'error', from: { path: '^web/' }, to: { path: within('media', 'telephony', 'runtime', 'control-plane', 'processes', 'caller', 'cli', 'scripts', 'test', 'bench') } },
     only('mongoose-stays-in-store', 'mongoose', 'control-plane/platform/store/'),
     only('ioredis-stays-in-shared-store', 'ioredis', 'control-plane/platform/store/shared.ts'),
-    only('drachtio-srf-stays-in-signalling', 'drachtio-srf', 'telephony/signalling.ts'),
+    only('drachtio-srf-stays-in-drachtio', 'drachtio-srf', 'telephony/drachtio/'),
     only('twilio-stays-in-its-carrier', 'twilio', 'telephony/carriers/twilio(-callbacks)?.ts'),
     only('wrtc-stays-in-webrtc-leg', '@roamhq/wrtc', 'media/webrtc/webrtc-leg.ts'),
     only('rtc-node-stays-in-livekit-leg', '@livekit/rtc-node', 'media/livekit/livekit-leg.ts|caller/room-caller.ts'),

@@ -128,7 +128,7 @@ class RelayedOutgoingInvite implements OutgoingInvite {
   constructor(signalling: Signalling, request: DialRequest, call: RelayedCall) {
     this.#call = call;
     this.answered = this.#dial(signalling, request);
-    // Whoever gave it up does not wait for the end.
+    // After `cancel` no code may be awaiting this promise.
     this.answered.catch(() => undefined);
   }
 

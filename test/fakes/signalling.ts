@@ -1,8 +1,9 @@
 /** The embedded signalling as tests run it, on free ports of the loopback, and workers connected to it. */
 import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
+import { connectSignalling } from '#telephony/drachtio/drachtio-signalling.ts';
 import { type EmbeddedSignalling, startEmbeddedSignalling } from '#telephony/embedded/server.ts';
-import { connectSignalling, type Signalling } from '#telephony/signalling.ts';
+import type { Signalling } from '#telephony/signalling.ts';
 
 /** What servers of tests and their workers share. */
 export const SECRET = 'secret';

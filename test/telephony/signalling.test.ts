@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
+import { connectSignalling } from '#telephony/drachtio/drachtio-signalling.ts';
 import { type App, type AppCommand, openAppPort } from '#telephony/embedded/app-protocol.ts';
-import { connectSignalling, type IncomingInvite, type Signalling } from '#telephony/signalling.ts';
+import type { IncomingInvite, Signalling } from '#telephony/signalling.ts';
 
 const logger = createLogger({ level: 'silent', name: 'test' });
 const sdp =

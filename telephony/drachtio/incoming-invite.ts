@@ -1,0 +1,88 @@
+/** An inbound INVITE, over drachtio-srf. */
+import type Srf from 'drachtio-srf';
+import { type IncomingInvite, InviteCancelled, type SipDialog } from '../signalling.ts';
+import { CAPABILITIES } from './capabilities.ts';
+import { DrachtioDialog } from './dialog.ts';
+import { statusOf } from './errors.ts';
+
+export class DrachtioInvite implements IncomingInvite {
+  readonly sipCallId: string;
+  readonly sourceAddress: string;
+  readonly sdpOffer: string | null;
+  readonly isOverTls: boolean;
+  readonly #srf: Srf;
+  readonly #request: Srf.SrfRequest;
+  readonly #response: Srf.SrfResponse;
+  readonly #dialogs: Set<DrachtioDialog>;
+  #isCancelled = false;
+  #onCancel: (() => void) | null = null;
+
+  constructor(srf: Srf, request: Srf.SrfRequest, response: Srf.SrfResponse, dialogs: Set<DrachtioDialog>) {
+    this.#srf = srf;
+    this.#dialogs = dialogs;
+    this.#request = request;
+    this.#response = response;
+    this.sipCallId = request.get('Call-ID');
+    this.sourceAddress = request.source_address;
+    this.sdpOffer = request.body.trim() === '' ? null : request.body;
+    this.isOverTls = request.protocol === 'tls';
+    request.on('cancel', () => this.#cancelled());
+  }
+
+  ring(): void {
+    // A caller that requires 100rel gets a reliable 180 (RFC 3262 §3).
+    const isReliable = /(?:^|,)\s*100rel\s*(?:,|$)/i.test(this.#request.get('Require') ?? '');
+    if (this.#isCancelled) return;
+    // drachtio-server does not report a CANCEL that arrived before a worker was assigned; sending the 180
+    // fails instead.
+    this.#response.send(
+      180,
+      'Ringing',
+      isReliable ? { headers: { Require: '100rel' } } : {},
+      (error: unknown) => {
+        if (error) this.#cancelled();
+      },
+    );
+  }
+
+  async answer(sdp: string): Promise<SipDialog> {
+    if (this.#isCancelled) throw new InviteCancelled();
+    return new Promise((resolve, reject) => {
+      // With a callback: an ACK, BYE or re-INVITE may follow in the same read, before a promise would have
+      // settled.
+      this.#srf.createUAS(
+        this.#request,
+        this.#response,
+        { localSdp: sdp, headers: CAPABILITIES },
+        (error: unknown, dialog) => {
+          if (!error) resolve(new DrachtioDialog(dialog, this.#srf, this.#dialogs));
+          else if (this.#isCancelled || statusOf(error) === 487) reject(new InviteCancelled());
+          else reject(error instanceof Error ? error : new Error(String(error)));
+        },
+      );
+    });
+  }
+
+  refuse(status: number, headers: Readonly<Record<string, string>> = {}): void {
+    if (!this.#isCancelled) this.#response.send(status, { headers });
+  }
+
+  onCancel(listener: () => void): void {
+    this.#onCancel = listener;
+    if (this.#isCancelled) listener();
+  }
+
+  #cancelled(): void {
+    this.#isCancelled = true;
+    this.#onCancel?.();
+  }
+}
+
+/** Whether the request has a Contact with a SIP URI. */
+export function hasContact(request: Srf.SrfRequest): boolean {
+  try {
+    return /^sips?:\S/i.test(request.getParsedHeader('contact')[0]?.uri ?? '');
+  } catch {
+    return false;
+  }
+}

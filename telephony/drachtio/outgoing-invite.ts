@@ -1,0 +1,73 @@
+/** An outbound INVITE, over drachtio-srf. */
+import type Srf from 'drachtio-srf';
+import { ALLOW } from '../methods.ts';
+import { type DialRequest, InviteRefused, type OutgoingInvite, type SipDialog } from '../signalling.ts';
+import { DrachtioDialog } from './dialog.ts';
+import { statusOf } from './errors.ts';
+
+export class DrachtioOutgoingInvite implements OutgoingInvite {
+  readonly answered: Promise<SipDialog>;
+  #request: Srf.SrfRequest | null = null;
+  #isCancelled = false;
+  #onEarlyMedia: ((sdp: string) => void) | null = null;
+
+  constructor(
+    srf: Srf,
+    { toUri, nextHop, fromNumber, sdpOffer, headers, credentials }: DialRequest,
+    dialogs: Set<DrachtioDialog>,
+  ) {
+    // The server replaces localhost by its own address. Lower case, because drachtio-srf removes these
+    // headers by that name when it answers a challenge.
+    const own = `<sip:${fromNumber}@localhost>`;
+    // drachtio-srf acknowledges reliable provisional responses.
+    const options = {
+      localSdp: sdpOffer,
+      headers: { ...headers, allow: ALLOW, supported: '100rel', from: own, contact: own },
+      ...(nextHop ? { proxy: nextHop } : {}),
+      ...(credentials ? { auth: { ...credentials } } : {}),
+    };
+    const onSent = (error: unknown, request: Srf.SrfRequest) => {
+      if (!error) this.#sent(request);
+    };
+    const progress = {
+      cbRequest: onSent as unknown as (request: Srf.SrfRequest) => void,
+      cbProvisional: (response: Srf.SrfResponse) => {
+        const { body } = response as unknown as { readonly body: string };
+        if (body.trim() !== '') this.#onEarlyMedia?.(body);
+      },
+    };
+    this.answered = new Promise((resolve, reject) => {
+      // With a callback, for the same reason as in `DrachtioInvite.answer`.
+      srf.createUAC(toUri, options, progress, (error: unknown, dialog) => {
+        if (error) reject(asRefusal(error));
+        else if (this.#isCancelled) {
+          void new DrachtioDialog(dialog, srf, dialogs).hangUp();
+          reject(new InviteRefused(487));
+        } else resolve(new DrachtioDialog(dialog, srf, dialogs));
+      });
+    });
+    // After `cancel` no code may be awaiting this promise.
+    this.answered.catch(() => undefined);
+  }
+
+  onEarlyMedia(listener: (sdp: string) => void): void {
+    this.#onEarlyMedia = listener;
+  }
+
+  cancel(): void {
+    if (this.#isCancelled) return;
+    this.#isCancelled = true;
+    this.#request?.cancel(() => undefined);
+  }
+
+  #sent(request: Srf.SrfRequest): void {
+    this.#request = request;
+    if (this.#isCancelled) request.cancel(() => undefined);
+  }
+}
+
+function asRefusal(error: unknown): Error {
+  if (!(error instanceof Error)) return new Error(String(error));
+  const status = statusOf(error);
+  return status === 0 ? error : new InviteRefused(status);
+}
