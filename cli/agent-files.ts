@@ -6,11 +6,11 @@ import { agentFileText, diffOf, fillSecrets, overlay, parseAgentFile } from './a
 import { applyFile, findAgentId, readAgent, readTarget } from './agent-sync.ts';
 import { type Api, EXIT } from './api.ts';
 import { readGiven, writeNamed } from './arguments.ts';
-import type { Common } from './command-context.ts';
+import type { CommandContext } from './command-context.ts';
 import { show } from './output.ts';
 
 /** Adds the commands. */
-export function addFileCommands(program: Command, agents: Command, common: Common): void {
+export function addFileCommands(program: Command, agents: Command, common: CommandContext): void {
   agents
     .command('export <agent>')
     .description('one agent with its tools and knowledge as YAML, on the screen or in a file')
@@ -58,7 +58,7 @@ interface ImportOptions {
   readonly publish?: boolean;
 }
 
-function addImport(parent: Command, common: Common): void {
+function addImport(parent: Command, common: CommandContext): void {
   parent
     .command('import <files...>')
     .description('bring agents to what files say, the change shown before; a second import changes nothing')
@@ -82,7 +82,11 @@ interface ImportResult {
   readonly diff: string;
 }
 
-async function importFile(common: Common, file: string, options: ImportOptions): Promise<ImportResult> {
+async function importFile(
+  common: CommandContext,
+  file: string,
+  options: ImportOptions,
+): Promise<ImportResult> {
   const api = common.api();
   const { stored, filled, diff, missing } = await compare(api, file, options.agent);
   const say = (line: string) => {

@@ -2,11 +2,11 @@
 import type { Command } from 'commander';
 import { addFileCommands } from './agent-files.ts';
 import { findAgentId } from './agent-sync.ts';
-import type { Common } from './command-context.ts';
+import type { CommandContext } from './command-context.ts';
 import { printFacts, printTable, show } from './output.ts';
 
 /** Adds the commands. */
-export function addAgentCommands(program: Command, common: Common): void {
+export function addAgentCommands(program: Command, common: CommandContext): void {
   const agents = program.command('agents').description('agents, and agents as files');
   addFileCommands(program, agents, common);
 

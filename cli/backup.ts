@@ -17,7 +17,7 @@ import { returnKeys, type WrappedKeys } from '#control-plane/operations/backup/w
 import { createDataKeys } from '#control-plane/platform/secrets/secret-box.ts';
 import { openBlobs } from '#media/blobs/blobs.ts';
 import { CommandError } from './api.ts';
-import type { Common } from './command-context.ts';
+import type { CommandContext } from './command-context.ts';
 import { mebibytes, show, showProgress } from './output.ts';
 import { fetchKeys, KEYS_FILE, newestKeys } from './session-keys.ts';
 
@@ -34,7 +34,7 @@ const manifest = z.object({
 const PRIVATE = { mode: 0o600, flush: true };
 
 /** Adds the commands. */
-export function addBackupCommands(program: Command, common: Common): void {
+export function addBackupCommands(program: Command, common: CommandContext): void {
   program
     .command('backup [file]')
     .description(
@@ -163,7 +163,7 @@ async function restore(
  * The file with the keys of the sessions in a backup just taken. Throws `CommandError`, which says that the
  * backup itself is there.
  */
-async function keysBeside(file: string, common: Common): Promise<string> {
+async function keysBeside(file: string, common: CommandContext): Promise<string> {
   try {
     return await fetchKeys(common.api(), dirname(file));
   } catch (error) {

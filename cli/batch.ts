@@ -8,7 +8,7 @@ import type { Command } from 'commander';
 import { findAgentId } from './agent-sync.ts';
 import { type Api, CommandError, EXIT } from './api.ts';
 import { readGiven } from './arguments.ts';
-import type { Common } from './command-context.ts';
+import type { CommandContext } from './command-context.ts';
 import { printFacts, printTable, show } from './output.ts';
 
 const URL = '/v1/agent/batch-calls';
@@ -29,7 +29,7 @@ interface StartOptions {
 }
 
 /** Adds the commands. */
-export function addBatchCommands(program: Command, common: Common): void {
+export function addBatchCommands(program: Command, common: CommandContext): void {
   const batch = program.command('batch').description('calls to everyone of a list');
   batch
     .command('start <csv>')
@@ -66,7 +66,7 @@ export function addBatchCommands(program: Command, common: Common): void {
   addDoNotCallCommands(program, common);
 }
 
-function addViews(batch: Command, common: Common): void {
+function addViews(batch: Command, common: CommandContext): void {
   batch
     .command('list')
     .description('newest first')
@@ -124,7 +124,7 @@ function addViews(batch: Command, common: Common): void {
     });
 }
 
-function addDoNotCallCommands(program: Command, common: Common): void {
+function addDoNotCallCommands(program: Command, common: CommandContext): void {
   const list = program.command('do-not-call').description('numbers that batches do not call');
   list
     .command('list')
@@ -204,7 +204,7 @@ async function findNumberId(api: Api, wanted: string): Promise<string> {
 }
 
 /** Prints how far a batch is whenever that changes, until it is over. */
-async function watch(common: Common, api: Api, id: string): Promise<void> {
+async function watch(common: CommandContext, api: Api, id: string): Promise<void> {
   let last = '';
   for (;;) {
     const record: Batch = await api.get(addressOf(id));

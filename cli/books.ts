@@ -7,7 +7,7 @@ import type { Command } from 'commander';
 import { findAgentId } from './agent-sync.ts';
 import { EXIT } from './api.ts';
 import { countUpTo } from './arguments.ts';
-import type { Common } from './command-context.ts';
+import type { CommandContext } from './command-context.ts';
 import { printFacts, printTable, show, showProgress } from './output.ts';
 
 const POLL_MS = 500;
@@ -17,7 +17,7 @@ const MOST_REPEATS = 20;
 type Row = any;
 
 /** Adds the commands. */
-export function addBookCommands(program: Command, common: Common): void {
+export function addBookCommands(program: Command, common: CommandContext): void {
   const wallet = program.command('wallet').description('credit');
   wallet
     .command('show [user]')
@@ -81,7 +81,7 @@ interface TestOptions {
   readonly repeat?: number;
 }
 
-async function runTests(common: Common, idOrName: string, options: TestOptions): Promise<void> {
+async function runTests(common: CommandContext, idOrName: string, options: TestOptions): Promise<void> {
   const api = common.api();
   const agentId = await findAgentId(api, idOrName);
   const { batch_id: id } = await api.post(`/v1/agent/agents/${agentId}/tests/run`, {

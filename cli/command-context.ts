@@ -2,7 +2,7 @@
 import type { Api } from './api.ts';
 
 /** How a command gets at the API and the common options. */
-export interface Common {
+export interface CommandContext {
   api(): Api;
   readonly json: boolean;
 }

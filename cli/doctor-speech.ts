@@ -47,12 +47,12 @@ export async function* checkSpeech(settings: Settings): AsyncGenerator<Finding> 
   }
 }
 
-interface Spoken {
+interface Recording {
   readonly samples: Int16Array;
   readonly rateHz: number;
 }
 
-async function speak(synthesizer: Synthesizer): Promise<Spoken> {
+async function speak(synthesizer: Synthesizer): Promise<Recording> {
   const signal = AbortSignal.timeout(LIMIT_MS);
   const chunks: Int16Array[] = [];
   let rateHz = WANTED_RATE_HZ;
@@ -71,7 +71,7 @@ async function speak(synthesizer: Synthesizer): Promise<Spoken> {
   return { samples, rateHz };
 }
 
-async function recognise(recognizer: Recognizer | null, { samples, rateHz }: Spoken): Promise<Finding> {
+async function recognise(recognizer: Recognizer | null, { samples, rateHz }: Recording): Promise<Finding> {
   const what = 'Speech recognition';
   if (!recognizer)
     return {
@@ -91,7 +91,7 @@ async function recognise(recognizer: Recognizer | null, { samples, rateHz }: Spo
   return { what, verdict: 'ok', found: `${recognizer.id} heard “${heard}”` };
 }
 
-function listen(recognizer: Recognizer, { samples, rateHz }: Spoken): Promise<string> {
+function listen(recognizer: Recognizer, { samples, rateHz }: Recording): Promise<string> {
   return new Promise<string>((resolve, reject) => {
     const finals: string[] = [];
     const limit = setTimeout(() => reject(new Error(`no words within ${LIMIT_MS / 1000} s`)), LIMIT_MS);

@@ -6,7 +6,7 @@ import type { Command } from 'commander';
 import { readSettings, type Settings, SettingsError } from '#config/env.ts';
 import { type Api, CommandError, EXIT } from './api.ts';
 import type { Finding } from './check-result.ts';
-import type { Common } from './command-context.ts';
+import type { CommandContext } from './command-context.ts';
 import { bindTcp, checkAddresses, checkMediaPorts, checkServerPorts } from './doctor-machine.ts';
 import { checkRelays } from './doctor-relay.ts';
 import { checkSipTls } from './doctor-tls.ts';
@@ -15,7 +15,7 @@ import { show } from './output.ts';
 const MARKS = { ok: '✓', note: '–', failed: '✗' } as const;
 
 /** Adds the command. */
-export function addDoctorCommand(program: Command, common: Common): void {
+export function addDoctorCommand(program: Command, common: CommandContext): void {
   program
     .command('doctor')
     .description(
@@ -47,7 +47,7 @@ function printFinding({ what, verdict, found, advice }: Finding): void {
   if (advice) console.log(`    ${advice}`);
 }
 
-async function* examine(common: Common, options: DoctorOptions): AsyncGenerator<Finding> {
+async function* examine(common: CommandContext, options: DoctorOptions): AsyncGenerator<Finding> {
   const settings = settingsOf(process.env);
   if (!('DATA_DIR' in settings)) {
     yield settings;
@@ -94,7 +94,9 @@ function settingsOf(environment: NodeJS.ProcessEnv): Settings | Finding {
   }
 }
 
-async function reach(common: Common): Promise<{ readonly api: Api | null; readonly finding: Finding }> {
+async function reach(
+  common: CommandContext,
+): Promise<{ readonly api: Api | null; readonly finding: Finding }> {
   const what = 'Product';
   try {
     const api = common.api();

@@ -10,7 +10,7 @@ import { Api, accessOf, CommandError, EXIT } from './api.ts';
 import { addBackupCommands } from './backup.ts';
 import { addBatchCommands } from './batch.ts';
 import { addBookCommands } from './books.ts';
-import type { Common } from './command-context.ts';
+import type { CommandContext } from './command-context.ts';
 import { addDoctorCommand } from './doctor.ts';
 import { addModelCommands } from './models.ts';
 import { addReplayCommands } from './replay.ts';
@@ -37,7 +37,7 @@ const program = new Command('parley')
   .configureHelp({ showGlobalOptions: true })
   .exitOverride();
 
-const common: Common = {
+const common: CommandContext = {
   api: () => new Api(accessOf(program.opts(), process.env)),
   get json() {
     return program.opts()['json'] === true;

@@ -6,13 +6,13 @@ import type { Command } from 'commander';
 import { readSettings } from '#config/env.ts';
 import { ModelError, PULLED_MODELS, type PulledModel, pullModel } from '#media/speech/pulled-models.ts';
 import { CommandError, EXIT } from './api.ts';
-import type { Common } from './command-context.ts';
+import type { CommandContext } from './command-context.ts';
 import { mebibytes, printTable, show, showProgress } from './output.ts';
 
 const RETRY_AFTER_MS = 1_000;
 
 /** Adds the command. */
-export function addModelCommands(program: Command, common: Common): void {
+export function addModelCommands(program: Command, common: CommandContext): void {
   program
     .command('models [name...]')
     .description(
@@ -47,7 +47,7 @@ export function addModelCommands(program: Command, common: Common): void {
 async function pull(
   model: PulledModel,
   place: { readonly dataDir: string; readonly baseUrl: string },
-  common: Common,
+  common: CommandContext,
 ): Promise<void> {
   let percent = -1;
   const onProgress = (here: number, all: number) => {

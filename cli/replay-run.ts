@@ -11,7 +11,7 @@ import { type ReadFlightLog, readFlightLog } from '#runtime/turn/loop/flight-log
 import type { TurnConfig } from '#runtime/turn/machine/turn-config.ts';
 import { findAgentId } from './agent-sync.ts';
 import { type Api, CommandError, EXIT } from './api.ts';
-import type { Common } from './command-context.ts';
+import type { CommandContext } from './command-context.ts';
 import { printTable, show, showProgress } from './output.ts';
 
 /**
@@ -19,7 +19,7 @@ import { printTable, show, showProgress } from './output.ts';
  * another way. Throws `CommandError`.
  */
 export async function runAgain(
-  common: Common,
+  common: CommandContext,
   sessionId: string,
   settings: readonly string[],
 ): Promise<void> {
@@ -72,7 +72,7 @@ function firstDivergenceOf(parts: readonly ReadFlightLog[], changes: Partial<Tur
   );
 }
 
-function printReplay(common: Common, parts: readonly ReadFlightLog[]): void {
+function printReplay(common: CommandContext, parts: readonly ReadFlightLog[]): void {
   const startedMs = startOf(parts[0]);
   const steps = parts.flatMap((part) => {
     // Every worker counts in a clock of its own; the wall is the same for all.
@@ -93,7 +93,7 @@ function startOf(part: ReadFlightLog | undefined): number {
   return Date.parse(part?.header.wall_time ?? '');
 }
 
-function printDivergence(common: Common, divergence: Divergence | null): void {
+function printDivergence(common: CommandContext, divergence: Divergence | null): void {
   show(divergence, common, () => {
     if (!divergence) {
       console.log('No audible difference.');
@@ -113,7 +113,7 @@ function printDivergence(common: Common, divergence: Divergence | null): void {
  * Judges an agent's latest calls, `most` at most, and prints what each candidate would have made of them.
  * Throws `CommandError`.
  */
-export async function tune(common: Common, agent: string, most: number): Promise<void> {
+export async function tune(common: CommandContext, agent: string, most: number): Promise<void> {
   const api = common.api();
   const agentId = await findAgentId(api, agent);
   const logs: (readonly ReadFlightLog[])[] = [];

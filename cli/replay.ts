@@ -4,12 +4,12 @@
  */
 import type { Command } from 'commander';
 import { countUpTo } from './arguments.ts';
-import type { Common } from './command-context.ts';
+import type { CommandContext } from './command-context.ts';
 
 const MOST_TUNED = 1_000;
 
 /** Adds the commands. */
-export function addReplayCommands(program: Command, common: Common): void {
+export function addReplayCommands(program: Command, common: CommandContext): void {
   program
     .command('replay <session>')
     .description('run a call again as it was, or see where other settings would have taken it another way')

@@ -7,7 +7,7 @@ import type { Command } from 'commander';
 import { findAgentId } from './agent-sync.ts';
 import { type Api, CommandError, EXIT } from './api.ts';
 import { countUpTo } from './arguments.ts';
-import type { Common } from './command-context.ts';
+import type { CommandContext } from './command-context.ts';
 import { printFacts, printTable, show } from './output.ts';
 import { type Item, itemLine, waterfall } from './timeline.ts';
 
@@ -19,7 +19,7 @@ const ALL_STATUSES = 'pending,active,unknown,completed,failed';
 type Session = any;
 
 /** Adds the commands. */
-export function addSessionCommands(program: Command, common: Common): void {
+export function addSessionCommands(program: Command, common: CommandContext): void {
   const sessions = program.command('sessions').description('calls and web conversations');
   sessions
     .command('list')
@@ -134,7 +134,7 @@ function printBlock(lines: readonly string[]): void {
 }
 
 async function placeCall(
-  common: Common,
+  common: CommandContext,
   number: string,
   options: { readonly agent?: string; readonly from?: string },
 ): Promise<void> {
@@ -185,7 +185,7 @@ async function callingNumber(api: Api, wanted: string | undefined) {
   return found;
 }
 
-async function followAll(common: Common, isEndless: boolean): Promise<void> {
+async function followAll(common: CommandContext, isEndless: boolean): Promise<void> {
   const api = common.api();
   const watched = new Map<string, ReturnType<typeof newWatch>>();
   const tell = async (id: string) => {

@@ -5,7 +5,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { readPem } from '#base/pem.ts';
-import { type Seeded, seedDemo, seedOperator } from './operations/seed.ts';
+import { type DemoFacts, seedDemo, seedOperator } from './operations/seed.ts';
 import type { Context } from './platform/context.ts';
 import { createServer } from './platform/http/server.ts';
 import { registerRoutes } from './routes.ts';
@@ -19,7 +19,7 @@ export interface ControlPlane {
   /** Handles a request received on another listener. */
   handle(request: IncomingMessage, response: ServerResponse): void;
   /** The demo agent and its phone number. */
-  readonly seeded: Seeded;
+  readonly seeded: DemoFacts;
   /** Stops serving; idempotent. */
   close(): Promise<void>;
 }

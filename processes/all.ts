@@ -34,7 +34,7 @@ const WORKER_OPTIONS = ['--initial-old-space-size=256', '--max-semi-space-size=8
 const CONTROL_PLANE_OPTIONS = ['--initial-old-space-size=256', '--max-semi-space-size=16'];
 
 /** What the parts tell when they are ready; printed for people. */
-interface Known {
+interface StartFacts {
   port: number;
   sipPort: number | null;
   demoNumber: string | null;
@@ -67,7 +67,7 @@ export async function startAll(settings: Settings): Promise<void> {
     DRACHTIO_SECRET: drachtio.secret,
   };
 
-  const known: Known = {
+  const started: StartFacts = {
     port,
     sipPort: usesEmbeddedSignalling ? sipPort : null,
     demoNumber: null,
@@ -84,10 +84,10 @@ export async function startAll(settings: Settings): Promise<void> {
     program: new URL('../main.ts', import.meta.url).pathname,
     baseEnvironment: process.env,
     onReady: ({ name, facts }) => {
-      if (typeof facts['demoNumber'] === 'string') known.demoNumber = facts['demoNumber'];
-      if (Array.isArray(facts['engines'])) known.engines = facts['engines'].map(String);
+      if (typeof facts['demoNumber'] === 'string') started.demoNumber = facts['demoNumber'];
+      if (Array.isArray(facts['engines'])) started.engines = facts['engines'].map(String);
       if (waitingFor.delete(name) && waitingFor.size === 0)
-        announce(settings, known, { credentialsFile: credentials.file, startedMs });
+        announce(settings, started, { credentialsFile: credentials.file, startedMs });
     },
     onStartFailed: (name) => {
       console.error(`${name} could not start; see the lines above`);
@@ -153,22 +153,22 @@ async function takePorts(settings: Settings) {
 
 function announce(
   settings: Settings,
-  known: Known,
+  started: StartFacts,
   start: { readonly credentialsFile: string; readonly startedMs: number },
 ): void {
-  const url = publicUrl(settings, known.port);
-  const number = known.demoNumber;
+  const url = publicUrl(settings, started.port);
+  const number = started.demoNumber;
   console.log(`Talk to it   ${url}/`);
   console.log(`Console      ${url}/console`);
   console.log(`API docs     ${url}/docs`);
   console.log(`API key      in ${start.credentialsFile} (root_api_key)`);
-  if (number !== null && known.sipPort !== null)
+  if (number !== null && started.sipPort !== null)
     console.log(
-      `Dial         sip:${number}@${hostPort(reachable(settings.SIP_HOST), known.sipPort)} (UDP or TCP; the demo agent answers)`,
+      `Dial         sip:${number}@${hostPort(reachable(settings.SIP_HOST), started.sipPort)} (UDP or TCP; the demo agent answers)`,
     );
-  for (const line of known.engines) console.log(`Engines      ${line}`);
+  for (const line of started.engines) console.log(`Engines      ${line}`);
   console.log(`Started in   ${((systemClock.now() - start.startedMs) / 1000).toFixed(1)} s`);
-  console.log(`ready ${JSON.stringify({ port: known.port, sipPort: known.sipPort, number })}`);
+  console.log(`ready ${JSON.stringify({ port: started.port, sipPort: started.sipPort, number })}`);
 }
 
 /**

@@ -20,7 +20,7 @@ export const DEMO_AGENT_ID = fixedId(5);
 const DEMO_NUMBER_ID = fixedId(6);
 
 /** What the start tells a person about. */
-export interface Seeded {
+export interface DemoFacts {
   readonly demoAgentId: string;
   /** Null when the number was given away or is bound elsewhere. */
   readonly demoNumber: string | null;
@@ -59,7 +59,7 @@ export async function seedOperator(context: Context): Promise<void> {
 }
 
 /** Makes sure the demo agent and its number stand; called once the server knows its own address. */
-export async function seedDemo(context: Context): Promise<Seeded> {
+export async function seedDemo(context: Context): Promise<DemoFacts> {
   await seedDemoAgent(context);
   return { demoAgentId: DEMO_AGENT_ID, demoNumber: await seedDemoNumber(context) };
 }

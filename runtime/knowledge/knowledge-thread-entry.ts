@@ -11,7 +11,7 @@ import type { KnowledgeAnswer, KnowledgeRequest } from './knowledge-search.ts';
 /** Indexes kept for the next call of the same agent although no call uses them now. */
 const IDLE_INDEXES = 4;
 
-interface Shared {
+interface SharedIndex {
   readonly key: string;
   readonly index: KnowledgeIndex;
   calls: number;
@@ -19,8 +19,8 @@ interface Shared {
 
 treatThisThreadAsOthers();
 
-const shared = new Map<string, Shared>();
-const byCall = new Map<number, Shared>();
+const shared = new Map<string, SharedIndex>();
+const byCall = new Map<number, SharedIndex>();
 
 parentPort?.on('message', (request: KnowledgeRequest) => {
   switch (request.do) {
@@ -40,7 +40,7 @@ parentPort?.on('message', (request: KnowledgeRequest) => {
   }
 });
 
-function open(sources: Extract<KnowledgeRequest, { do: 'open' }>['sources']): Shared {
+function open(sources: Extract<KnowledgeRequest, { do: 'open' }>['sources']): SharedIndex {
   const hash = createHash('sha256');
   for (const { knowledge_source_id, name, content } of sources)
     hash.update(JSON.stringify([knowledge_source_id, name, content]));

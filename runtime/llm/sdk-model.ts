@@ -63,9 +63,9 @@ async function* generate(options: SdkModelOptions, request: ChatRequest): AsyncG
         : { tools: request.tools.map(toSdkTool), toolChoice: { type: 'auto' } }),
       ...(request.maxOutputTokens === null ? {} : { maxOutputTokens: request.maxOutputTokens }),
     });
-    const asked = new ToolsAsked();
+    const budget = new ToolCallBudget();
     for await (const part of stream) {
-      asked.add(part);
+      budget.add(part);
       const delta = toDelta(part);
       isWhole = delta?.type === 'finish';
       if (delta) yield delta;
@@ -84,7 +84,7 @@ async function* generate(options: SdkModelOptions, request: ChatRequest): AsyncG
  * What an answer asks of tools: every part of it is matched with all of them, and their arguments are read in
  * one go.
  */
-class ToolsAsked {
+class ToolCallBudget {
   #calls = 0;
   #chars = 0;
 

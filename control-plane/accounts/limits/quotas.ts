@@ -19,7 +19,7 @@ const COUNTED = {
 } as const;
 
 /** One counted object. */
-interface Counted {
+interface CountedObject {
   readonly kind: keyof typeof COUNTED;
   readonly owner: string;
   readonly id: string;
@@ -33,7 +33,7 @@ type Parts = Pick<Context, 'models' | 'clock' | 'settings'>;
  */
 export async function withinQuota<Stored>(
   context: Parts,
-  of: Counted,
+  of: CountedObject,
   store: () => Promise<Stored>,
 ): Promise<Stored> {
   const { what, setting, model, owner: field } = COUNTED[of.kind];
@@ -60,7 +60,7 @@ export async function withinQuota<Stored>(
  */
 export async function leavingQuota<Removed>(
   context: Pick<Parts, 'models' | 'clock'>,
-  { kind, owner, id }: Counted,
+  { kind, owner, id }: CountedObject,
   remove: () => Promise<Removed>,
 ): Promise<Removed> {
   const removed = await remove();

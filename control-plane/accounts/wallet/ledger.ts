@@ -24,12 +24,12 @@ export interface LedgerDeps {
   posted?(entry: LedgerEntry): void;
 }
 
-type NewestKnown = Map<string, LedgerDocument>;
+type NewestEntries = Map<string, LedgerDocument>;
 
 /** Creates the ledger on its collection. */
 export function createLedger(deps: LedgerDeps): Ledger {
   const queues = new Map<string, Promise<unknown>>();
-  const newestKnown: NewestKnown = new Map();
+  const newestKnown: NewestEntries = new Map();
   return {
     post: (posting) => {
       const previous = queues.get(posting.userId) ?? Promise.resolve();
@@ -57,7 +57,11 @@ export function createLedger(deps: LedgerDeps): Ledger {
   };
 }
 
-async function postOnce(deps: LedgerDeps, newestKnown: NewestKnown, posting: Posting): Promise<LedgerEntry> {
+async function postOnce(
+  deps: LedgerDeps,
+  newestKnown: NewestEntries,
+  posting: Posting,
+): Promise<LedgerEntry> {
   const { userId, key } = posting;
   if (!Number.isSafeInteger(posting.amountMicros))
     throw new Error('an amount must be an integer of micro-dollars');
@@ -85,7 +89,7 @@ async function postOnce(deps: LedgerDeps, newestKnown: NewestKnown, posting: Pos
 /** Inserts an entry; null when its seq is taken or the posting already exists. */
 async function insert(
   deps: LedgerDeps,
-  newestKnown: NewestKnown,
+  newestKnown: NewestEntries,
   entry: LedgerDocument,
 ): Promise<LedgerEntry | null> {
   newestKnown.delete(entry.user_id);

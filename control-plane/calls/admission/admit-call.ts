@@ -75,16 +75,16 @@ export async function admitCall(
   switch (addressee.is) {
     case 'nobody':
       await context.refusals.takeForCall(networkOf(request.source_address));
-      return refusal(404);
+      return rejection(404);
     case 'source_refused':
-      return refuseCall(context, { request, number: addressee.holder }, fault('source_refused'));
+      return refuseAndLog(context, { request, number: addressee.holder }, fault('source_refused'));
     case 'challenged': {
       const challenge = { 'Proxy-Authenticate': addressee.challenges };
       // A first request without credentials, or one with only a stale nonce, will be retried by the caller
       // and is not counted as a refusal.
       return addressee.isWrong
-        ? refuseCall(context, { request, number: addressee.holder }, fault('digest_refused'), challenge)
-        : refusal(407, challenge);
+        ? refuseAndLog(context, { request, number: addressee.holder }, fault('digest_refused'), challenge)
+        : rejection(407, challenge);
     }
     default:
       return admitTo(context, addressee.number, { request, isAwaited });
@@ -100,16 +100,16 @@ async function admitTo(
     const callee = await findCallee(context, number);
     const call = { agent: callee.agent, payer: { userId: number.user_id }, sessionId: newId() };
     const { placed, tag } = await withinLimits(context, call, () =>
-      place(context, { request, callee, isAwaited, sessionId: call.sessionId }),
+      openCall(context, { request, callee, isAwaited, sessionId: call.sessionId }),
     );
     context.logger.info({ sessionId: placed.session._id, agentId: callee.agent._id }, 'call admitted');
-    const planned = plan(context, { request, callee, placed }).catch((error: unknown) => {
+    const planned = sendPlan(context, { request, callee, placed }).catch((error: unknown) => {
       context.logger.error({ err: error, sessionId: placed.session._id }, 'admitted call got no plan');
     });
     return { answer: { action: 'route', data: { tag } }, planned };
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
-    return refuseCall(
+    return refuseAndLog(
       context,
       { request, number },
       error,
@@ -119,14 +119,14 @@ async function admitTo(
 }
 
 /** Refusals are rate-limited: callers that retry at once would take event-loop time from all other calls. */
-async function refuseCall(
+async function refuseAndLog(
   context: Context,
   { request, number }: { request: AdmissionRequest; number: NumberDocument | null },
   reason: Fault,
   headers?: RefusalHeaders,
 ): Promise<Admission> {
   await context.refusals.takeForCall(number?.user_id ?? networkOf(request.source_address));
-  if (!number) return refusal(reason.sipStatus, headers);
+  if (!number) return rejection(reason.sipStatus, headers);
   const call = {
     agentId: number.agent_id,
     callerNumber: request.from_user,
@@ -134,10 +134,11 @@ async function refuseCall(
     sipCallId: request.call_id,
   };
   logRefusal(context, { kind: 'inbound_call', teamId: number.team_id, ...call }, reason);
-  return refusal(reason.sipStatus, headers);
+  return rejection(reason.sipStatus, headers);
 }
 
-function refusal(status: number, headers?: RefusalHeaders): Admission {
+/** The answer that refuses a call. */
+function rejection(status: number, headers?: RefusalHeaders): Admission {
   const data = { status, reason: REASONS[status] ?? 'Refused', ...(headers ? { headers } : {}) };
   return { answer: { action: 'reject', data }, planned: Promise.resolve() };
 }
@@ -158,16 +159,17 @@ interface AwaitedCall {
   readonly isAwaited: () => boolean;
 }
 
-/** Charges the call and places it on a worker; signalling routes by `tag`. */
-async function place(context: Context, of: AwaitedCall): Promise<{ placed: PlacedSession; tag: string }> {
-  const placed = await charge(context, of);
+/** Opens the call's session while signalling waits; it routes by `tag`. */
+async function openCall(context: Context, of: AwaitedCall): Promise<{ placed: PlacedSession; tag: string }> {
+  const placed = await openSession(context, of);
   const tag = of.isAwaited() ? placed.placement.sipTag : null;
   if (tag !== null && of.request.is_answerable !== false) return { placed, tag };
-  await giveUp(context, placed);
+  await withdrawCall(context, placed);
   throw fault(tag === null ? 'no_capacity' : 'no_common_codec');
 }
 
-async function charge(context: Context, of: AwaitedCall): Promise<PlacedSession> {
+/** Drafts the session, charges it and places it on a worker. */
+async function openSession(context: Context, of: AwaitedCall): Promise<PlacedSession> {
   if (!of.isAwaited()) throw fault('no_capacity');
   const { request, callee } = of;
   const { number, agent, version } = callee;
@@ -195,7 +197,7 @@ async function charge(context: Context, of: AwaitedCall): Promise<PlacedSession>
 }
 
 /** Withdraws a placed call that cannot be routed: releases the worker's slot and refunds the charge. */
-async function giveUp(context: Context, { session, placement }: PlacedSession): Promise<void> {
+async function withdrawCall(context: Context, { session, placement }: PlacedSession): Promise<void> {
   context.dispatch.withdraw(placement, { sessionId: session._id, epoch: session.epoch });
   await refuseSession(context, session._id);
 }
@@ -214,7 +216,7 @@ function timezoneOf(request: AdmissionRequest, version: VersionDocument): string
  * Calls the init webhook, then sends the plan to the worker that is ringing. If the caller has hung up
  * meanwhile, no plan is built.
  */
-async function plan(
+async function sendPlan(
   context: Context,
   of: { request: AdmissionRequest; callee: Callee; placed: PlacedSession },
 ): Promise<void> {
@@ -231,7 +233,7 @@ async function plan(
   ]);
   const session = await loadSession(context, placed.session._id);
   if (!session || !isLive(session.status)) return;
-  const made = buildPlan(context, {
+  const plan = buildPlan(context, {
     sessionId: session._id,
     agent,
     version,
@@ -257,8 +259,8 @@ async function plan(
     isPreview: false,
     transfer,
   });
-  await keepPlan(context, session, made);
-  await assignSession(context, { session, placement: placed.placement }, made);
+  await keepPlan(context, session, plan);
+  await assignSession(context, { session, placement: placed.placement }, plan);
 }
 
 async function initVariables(

@@ -17,7 +17,7 @@ const RETRY_SECONDS = 10;
 type Parts = Pick<Context, 'dispatch' | 'models' | 'clock'>;
 
 /** A session this process is placing or has just placed. */
-interface Placing {
+interface PendingPlacement {
   readonly userId: string;
   /** When a worker accepted it. */
   takenMs: number | null;
@@ -30,31 +30,31 @@ interface Tally {
 }
 
 /** Slot data of this process; tallies are keyed by the set of workers they cover. */
-interface Known {
-  readonly placing: Map<string, Placing>;
+interface SlotBook {
+  readonly placing: Map<string, PendingPlacement>;
   readonly tallies: Map<string, Tally>;
 }
 
-const knownOf = new WeakMap<Context['models'], Known>();
+const bookOf = new WeakMap<Context['models'], SlotBook>();
 
 /**
  * Throws `share_of_workers` when a session of this account would be refused now. Cheaper than `placeFairly`
  * because nothing has been stored or charged yet; it reserves nothing.
  */
 export async function requireShare(context: Parts, kind: JobOffer['kind'], userId: string): Promise<void> {
-  const known = knownIn(context);
-  await refuseLastTenth(context, known, { kind, userId, others: [...known.placing.values()] });
+  const book = openBook(context);
+  await refuseLastTenth(context, book, { kind, userId, others: [...book.placing.values()] });
 }
 
 /** Places a session of this account. Throws `share_of_workers` and whatever `Dispatch.place` throws. */
 export async function placeFairly(context: Parts, offer: JobOffer, userId: string): Promise<Placement> {
-  const known = knownIn(context);
-  const { placing } = known;
+  const book = openBook(context);
+  const { placing } = book;
   const others = [...placing.values()];
-  const own: Placing = { userId, takenMs: null };
+  const own: PendingPlacement = { userId, takenMs: null };
   placing.set(offer.sessionId, own);
   try {
-    await refuseLastTenth(context, known, { kind: offer.kind, userId, others, own });
+    await refuseLastTenth(context, book, { kind: offer.kind, userId, others, own });
     const placement = await context.dispatch.place(offer);
     own.takenMs = context.clock.now();
     return placement;
@@ -64,69 +64,73 @@ export async function placeFairly(context: Parts, offer: JobOffer, userId: strin
   }
 }
 
-function knownIn({ models, clock }: Parts): Known {
-  const known = knownOf.get(models) ?? {
-    placing: new Map<string, Placing>(),
+function openBook({ models, clock }: Parts): SlotBook {
+  const book = bookOf.get(models) ?? {
+    placing: new Map<string, PendingPlacement>(),
     tallies: new Map<string, Tally>(),
   };
-  knownOf.set(models, known);
-  forgetOld(known, clock.now());
-  return known;
+  bookOf.set(models, book);
+  forgetOldEntries(book, clock.now());
+  return book;
 }
 
-interface Asking {
+interface SlotRequest {
   readonly kind: JobOffer['kind'];
   readonly userId: string;
   /** Other sessions being placed at the time of this request. */
-  readonly others: readonly Placing[];
+  readonly others: readonly PendingPlacement[];
   /** Its own entry among them, once it has one. */
-  readonly own?: Placing;
+  readonly own?: PendingPlacement;
 }
 
 async function refuseLastTenth(
   context: Parts,
-  known: Known,
-  { kind, userId, others, own }: Asking,
+  book: SlotBook,
+  { kind, userId, others, own }: SlotRequest,
 ): Promise<void> {
   const { capacity, free, instanceIds } = context.dispatch.slots(kind);
   const asking = others.filter(({ takenMs }) => takenMs === null).length;
   // An account without any slot is never refused.
   if (!isLastTenth({ capacity, free }, asking) || !(await holdsAny(context, userId, others))) return;
-  const { held, accounts } = await heldSlots(context, known, { instanceIds, except: own });
+  const { held, accounts } = await heldSlots(context, book, { instanceIds, except: own });
   if (!mayTakeLast(userId, held, accounts)) throw fault('share_of_workers', { seconds: RETRY_SECONDS });
 }
 
-function forgetOld({ placing, tallies }: Known, nowMs: number): void {
+function forgetOldEntries({ placing, tallies }: SlotBook, nowMs: number): void {
   for (const [id, { takenMs }] of placing)
     if (takenMs !== null && nowMs - takenMs > STORED_AFTER_MS) placing.delete(id);
   for (const [workers, { atMs }] of tallies) if (nowMs - atMs >= TALLY_MS) tallies.delete(workers);
 }
 
 /** The count is answered from the index without reading sessions. */
-async function holdsAny({ models }: Parts, userId: string, placing: readonly Placing[]): Promise<boolean> {
+async function holdsAny(
+  { models }: Parts,
+  userId: string,
+  placing: readonly PendingPlacement[],
+): Promise<boolean> {
   if (placing.some((other) => other.userId === userId)) return true;
   return (await models.sessions.countDocuments({ user_id: userId, status: { $in: [...LIVE_STATUSES] } })) > 0;
 }
 
 /** Which slots to count: those on these workers and those being placed, except one. */
-interface Where {
+interface SlotSelection {
   readonly instanceIds: readonly string[];
-  readonly except: Placing | undefined;
+  readonly except: PendingPlacement | undefined;
 }
 
 /** Slots per account, including sessions being placed, and the number of accounts. */
-async function heldSlots(context: Parts, known: Known, { instanceIds, except }: Where) {
-  const { atMs, stored } = tallyOf(context, known, instanceIds);
+async function heldSlots(context: Parts, book: SlotBook, { instanceIds, except }: SlotSelection) {
+  const { atMs, stored } = tallyOf(context, book, instanceIds);
   const { slots, accounts } = await stored;
   const held = new Map(slots);
-  for (const other of known.placing.values()) {
+  for (const other of book.placing.values()) {
     if (other !== except && isMissingIn(atMs, other))
       held.set(other.userId, (held.get(other.userId) ?? 0) + 1);
   }
   return { held, accounts };
 }
 
-function tallyOf(context: Parts, { placing, tallies }: Known, instanceIds: readonly string[]): Tally {
+function tallyOf(context: Parts, { placing, tallies }: SlotBook, instanceIds: readonly string[]): Tally {
   const workers = instanceIds.join();
   const atMs = context.clock.now();
   const tally = tallies.get(workers) ?? {
@@ -146,7 +150,7 @@ function tallyOf(context: Parts, { placing, tallies }: Known, instanceIds: reado
  * Whether a tally taken at this time omits the placement. Such an entry is kept in memory for as long as the
  * tally is used.
  */
-function isMissingIn(tallyMs: number, { takenMs }: Placing): boolean {
+function isMissingIn(tallyMs: number, { takenMs }: PendingPlacement): boolean {
   return takenMs === null || takenMs > tallyMs - STORED_AFTER_MS + TALLY_MS;
 }
 

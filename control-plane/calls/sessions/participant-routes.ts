@@ -169,7 +169,7 @@ function registerChanges(app: ApiServer, context: Context): void {
   );
 }
 
-type Wanted = NonNullable<z.output<typeof joinBody>>;
+type JoinRequest = NonNullable<z.output<typeof joinBody>>;
 type ParticipantRequest = FastifyRequest<{ Params: z.output<typeof participantPath> }>;
 
 /**
@@ -180,7 +180,7 @@ async function joinInRoom(
   context: Context,
   rooms: Rooms,
   session: RunningSession,
-  { name, mode }: Wanted,
+  { name, mode }: JoinRequest,
 ): Promise<ParticipantGrant> {
   const id = newId();
   const room = participantRoom(session._id, id);
@@ -215,7 +215,7 @@ async function joinInRoom(
 async function joinDirectly(
   context: Context,
   session: RunningSession,
-  { name, mode }: Wanted,
+  { name, mode }: JoinRequest,
 ): Promise<ParticipantGrant> {
   const id = newId();
   const token = newToken();

@@ -27,18 +27,22 @@ import { workerBack, workerDead, workerLost } from './worker-presence.ts';
 
 const NO_CHANGE: SessionChange = { set: {}, events: [] };
 
-/** Dependencies of settlement: the control plane's context and the jobs that receive reports. */
-type Parts = Context & { readonly jobs: JobsOfCalls };
+/** What settling works with. */
+interface Settlement {
+  readonly context: Context;
+  /** Jobs that wait for reports. */
+  readonly jobs: JobsOfCalls;
+  readonly reported: ReportedSessions;
+}
 
 /** Creates the report sink of a control plane. */
-export function createReportSink(base: Context, jobs: JobsOfCalls): ReportSink {
-  const context: Parts = { ...base, jobs };
-  const reported = new ReportedSessions();
+export function createReportSink(context: Context, jobs: JobsOfCalls): ReportSink {
+  const settlement: Settlement = { context, jobs, reported: new ReportedSessions() };
   return {
     apply: async (envelopes, instanceId) => {
       let result: ReportOutcome = { outcome: 'stale' };
-      for (const step of stepsOf(envelopes)) {
-        result = await applyStep(context, reported, { step, instanceId });
+      for (const batch of batchesOf(envelopes)) {
+        result = await applyBatch(settlement, batch, instanceId);
         if (result.outcome !== 'stored') break;
       }
       return result;
@@ -46,7 +50,7 @@ export function createReportSink(base: Context, jobs: JobsOfCalls): ReportSink {
     workerLost: (instanceId) => workerLost(context, instanceId),
     workerBack: (instanceId, sessions) => workerBack(context, instanceId, sessions),
     workerDead: (instanceId, diedAt, stoodIn) =>
-      workerDead(context, instanceId, { diedAt, stoodIn: stoodIn ?? null }),
+      workerDead(context, jobs, { instanceId, diedAt, stoodIn: stoodIn ?? null }),
   };
 }
 
@@ -58,30 +62,28 @@ function isAddition({ type }: DurableReport): boolean {
 }
 
 /** Consecutive reports stored in one update: any number of additions, or a single status change. */
-type Step = readonly [ReportEnvelope, ...ReportEnvelope[]];
+type ReportBatch = readonly [ReportEnvelope, ...ReportEnvelope[]];
 
-function stepsOf(envelopes: readonly ReportEnvelope[]): Step[] {
-  const steps: [ReportEnvelope, ...ReportEnvelope[]][] = [];
+function batchesOf(envelopes: readonly ReportEnvelope[]): ReportBatch[] {
+  const batches: [ReportEnvelope, ...ReportEnvelope[]][] = [];
   for (const envelope of envelopes) {
-    const last = steps.at(-1);
+    const last = batches.at(-1);
     if (last && isAddition(last[0].report) && isAddition(envelope.report)) last.push(envelope);
-    else steps.push([envelope]);
+    else batches.push([envelope]);
   }
-  return steps;
+  return batches;
 }
 
-/** A step and the worker that sent it. */
-interface Told {
-  readonly step: Step;
-  readonly instanceId: string;
-}
-
-async function applyStep(context: Parts, reported: ReportedSessions, told: Told): Promise<ReportOutcome> {
-  const [first] = told.step;
-  if (first.report.type === 'agent_test') return context.jobs.testReport(first, first.report);
-  if (isAddition(first.report)) return applyAdditions(context, reported, told);
-  reported.take(first);
-  return applyChange(context, first, told.instanceId);
+async function applyBatch(
+  settlement: Settlement,
+  batch: ReportBatch,
+  instanceId: string,
+): Promise<ReportOutcome> {
+  const [first] = batch;
+  if (first.report.type === 'agent_test') return settlement.jobs.testReport(first, first.report);
+  if (isAddition(first.report)) return applyAdditions(settlement, batch, instanceId);
+  settlement.reported.take(first);
+  return applyChange(settlement.context, first, instanceId);
 }
 
 /** The outcome of a report that is not stored: it has another epoch, is a duplicate, or comes after a gap. */
@@ -96,10 +98,11 @@ function refusalOf(session: SessionHead, { epoch, seq }: ReportEnvelope): Report
  * the guard of the update fails.
  */
 async function applyAdditions(
-  context: Parts,
-  reported: ReportedSessions,
-  { step: envelopes, instanceId }: Told,
+  settlement: Settlement,
+  envelopes: ReportBatch,
+  instanceId: string,
 ): Promise<ReportOutcome> {
+  const { context, reported } = settlement;
   const [first] = envelopes;
   for (;;) {
     const session = reported.take(first) ?? (await loadSessionHead(context, first.session_id));
@@ -114,7 +117,7 @@ async function applyAdditions(
     const following = followingOn(session.last_seq, envelopes);
     const lastSeq = session.last_seq + following.length;
     const stored = await storeAddition(context, session, {
-      ...(await additionsOf(context, session, following)),
+      ...(await additionsOf(settlement, session, following)),
       lastSeq,
     });
     if (!stored) continue;
@@ -134,14 +137,14 @@ function followingOn(lastSeq: number, envelopes: readonly ReportEnvelope[]): Rep
 }
 
 async function additionsOf(
-  context: Parts,
+  settlement: Settlement,
   session: SessionHead,
   envelopes: readonly ReportEnvelope[],
 ): Promise<Amendment> {
   let set: Amendment['set'] = {};
   const push: Record<string, unknown[]> = {};
   for (const envelope of envelopes) {
-    const addition = await additionOf(context, session, envelope);
+    const addition = await additionOf(settlement, session, envelope);
     set = { ...set, ...addition.set };
     for (const [field, entries] of Object.entries(addition.push ?? {}))
       push[field] = [...(push[field] ?? []), ...entries];
@@ -193,12 +196,12 @@ function signOfLife(session: SessionDocument, at: Date): SessionChange {
   return step(session, { type: 'link.back', at }) ?? NO_CHANGE;
 }
 
-interface Folded {
+interface SessionUpdate {
   readonly change: SessionChange | null;
   readonly amendment?: Amendment;
 }
 
-function changeOf(context: Context, session: SessionDocument, report: DurableReport): Folded {
+function changeOf(context: Context, session: SessionDocument, report: DurableReport): SessionUpdate {
   switch (report.type) {
     case 'joined':
       return { change: step(session, { type: 'joined', at: new Date(report.at) }) };
@@ -223,7 +226,7 @@ function changeOf(context: Context, session: SessionDocument, report: DurableRep
  * key has been destroyed.
  */
 async function additionOf(
-  context: Parts,
+  { context, jobs }: Settlement,
   session: SessionHead,
   { report, epoch, seq }: ReportEnvelope,
 ): Promise<Amendment> {
@@ -255,7 +258,7 @@ async function additionOf(
     }
     case 'opt_out':
       // Added to the opt-out list before the report counts as stored; idempotent.
-      await context.jobs.optedOut(session, report.by);
+      await jobs.optedOut(session, report.by);
       return {};
     case 'turn':
       return { push: { turns: [report.latency] } };
@@ -279,7 +282,7 @@ export function analysed(
   context: Pick<Context, 'clock' | 'dataKeys'>,
   session: SessionDocument,
   result: AnalysisResult,
-): Folded {
+): SessionUpdate {
   const at = now(context);
   const settled = settledResult(result);
   const sealed = sealerOf(context, session)?.seal(JSON.stringify(settled), 'analysis') ?? null;

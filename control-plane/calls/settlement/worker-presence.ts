@@ -46,18 +46,19 @@ export async function workerBack(
 /**
  * How a worker process ended: the time, and the session that had blocked its event loop when it was killed.
  */
-interface Death {
+interface WorkerDeath {
+  readonly instanceId: string;
   readonly diedAt: Date;
   readonly stoodIn: string | null;
 }
 
 /** The worker's process has ended. */
 export async function workerDead(
-  context: Context & { readonly jobs: JobsOfCalls },
-  instanceId: string,
-  { diedAt, stoodIn }: Death,
+  context: Context,
+  jobs: JobsOfCalls,
+  { instanceId, diedAt, stoodIn }: WorkerDeath,
 ): Promise<void> {
-  await context.jobs.workerGone(instanceId, stoodIn);
+  await jobs.workerGone(instanceId, stoodIn);
   const sessions = await sessionsOf(context, instanceId, [...LIVE_STATUSES]);
   await Promise.all(
     sessions.map(({ _id, epoch }) => handOn(context, { sessionId: _id, epoch, diedAt }, stoodIn)),
@@ -82,7 +83,7 @@ async function handOn(context: Context, left: Left, stoodIn: string | null): Pro
   else if (!(await takeOver(context, left))) await replaceOrGiveUp(context, sessionId, epoch, diedAt);
 }
 
-interface Deaths {
+interface DeathCounts {
   readonly suspected: number;
   readonly beside: number;
 }
@@ -92,7 +93,7 @@ async function countDeath(
   { models }: Context,
   { sessionId, epoch }: Left,
   stoodIn: string | null,
-): Promise<Deaths> {
+): Promise<DeathCounts> {
   const list = lossOf(sessionId, stoodIn) === 'beside' ? 'died_beside_epochs' : 'died_epochs';
   const projection = { died_epochs: 1, died_beside_epochs: 1 };
   const session = await models.sessions
@@ -108,7 +109,7 @@ async function countDeath(
 async function giveUpForGood(
   context: Context,
   { sessionId }: Left,
-  { suspected, beside }: Deaths,
+  { suspected, beside }: DeathCounts,
 ): Promise<void> {
   const ended = await changeSession(context, sessionId, { type: 'given_up', at: now(context) });
   if (!ended) return;

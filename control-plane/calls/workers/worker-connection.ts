@@ -6,10 +6,14 @@ import type { WebSocket } from 'ws';
 import type { Clock, Timer } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
 import { parseJson } from '#base/parse-json.ts';
-import { type ControlMessage, type WorkerMessage, workerMessage } from '#protocol/worker-link.ts';
+import {
+  type ControlMessage,
+  type WorkerAnswer,
+  type WorkerMessage,
+  workerMessage,
+} from '#protocol/worker-link.ts';
 
 type Registration = Extract<WorkerMessage, { type: 'register' }>;
-type Answer = Extract<WorkerMessage, { type: 'answer' }>['result'];
 /**
  * Result of an offer: `late` means that the worker did not answer in time, `lost` that its link broke; the
  * others are reasons for declining.
@@ -43,7 +47,7 @@ export interface WorkerConnection {
     ms: number,
   ): Promise<OfferVerdict>;
   /** Resolves with the answer to a request, or null after `ms` or when the link is lost. */
-  waitForAnswer(requestId: string, ms: number): Promise<Answer | null>;
+  waitForAnswer(requestId: string, ms: number): Promise<WorkerAnswer | null>;
   close(): void;
 }
 
@@ -86,7 +90,7 @@ class SocketWorker implements WorkerConnection {
   readonly #socket: WebSocket;
   readonly #clock: Clock;
   readonly #verdicts = new Map<string, (verdict: OfferVerdict) => void>();
-  readonly #answers = new Map<string, (answer: Answer | null) => void>();
+  readonly #answers = new Map<string, (answer: WorkerAnswer | null) => void>();
 
   constructor(socket: WebSocket, clock: Clock, registration: Registration) {
     this.#socket = socket;
@@ -110,7 +114,7 @@ class SocketWorker implements WorkerConnection {
     return this.#waitFor(this.#verdicts, key(offer.sessionId, offer.epoch), { ms, otherwise: 'late' });
   }
 
-  waitForAnswer(requestId: string, ms: number): Promise<Answer | null> {
+  waitForAnswer(requestId: string, ms: number): Promise<WorkerAnswer | null> {
     return this.#waitFor(this.#answers, requestId, { ms, otherwise: null });
   }
 

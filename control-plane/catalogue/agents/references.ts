@@ -11,7 +11,7 @@ import type { AgentDocument } from '../../platform/store/models/agent-model.ts';
 const DELETION_MS = 60_000;
 
 type Parts = Pick<Context, 'models' | 'clock'>;
-type Referred = 'tools' | 'knowledge';
+type ReferenceKind = 'tools' | 'knowledge';
 
 const FIELDS = {
   tools: 'config.tools.tool_ids',
@@ -21,7 +21,7 @@ const FIELDS = {
 /** The ids that exist, belong to the team and are not being deleted. */
 export async function attachable(
   context: Parts,
-  of: Referred,
+  of: ReferenceKind,
   teamId: string,
   ids: readonly string[],
 ): Promise<ReadonlySet<string>> {
@@ -60,7 +60,7 @@ export async function stepBack(
 /** Deletes a tool or source unless it is in use, in which case `requireUnused` throws. */
 export async function deleteReferred(
   context: Parts,
-  what: { readonly of: Referred; readonly teamId: string; readonly id: string },
+  what: { readonly of: ReferenceKind; readonly teamId: string; readonly id: string },
   requireUnused: () => Promise<void>,
 ): Promise<void> {
   const { of, teamId, id } = what;
@@ -78,14 +78,14 @@ export async function deleteReferred(
   await detach(context, { team_id: teamId, [FIELDS[of]]: id }, of, [id]);
 }
 
-function idsIn(config: AgentDocument['config'], of: Referred): readonly string[] {
+function idsIn(config: AgentDocument['config'], of: ReferenceKind): readonly string[] {
   return of === 'tools' ? config.tools.tool_ids : config.knowledge_base.knowledge_source_ids;
 }
 
 async function detach(
   { models }: Parts,
   drafts: Record<string, unknown>,
-  of: Referred,
+  of: ReferenceKind,
   ids: readonly string[],
 ): Promise<void> {
   await models.agents.collection.updateMany(
@@ -94,6 +94,6 @@ async function detach(
   );
 }
 
-function collectionOf({ models }: Parts, of: Referred) {
+function collectionOf({ models }: Parts, of: ReferenceKind) {
   return of === 'tools' ? models.tools.collection : models.knowledge.collection;
 }

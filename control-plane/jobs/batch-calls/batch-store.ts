@@ -197,7 +197,7 @@ export async function removeBatch(
   );
 }
 
-interface Person {
+interface CheckedRecipient {
   readonly recipient: Recipient;
   readonly line: number;
   readonly toNumber: string;
@@ -210,15 +210,15 @@ async function checkedPeople(
   number: NumberDocument,
   request: BatchRequest,
   list: RecipientList,
-): Promise<Person[]> {
+): Promise<CheckedRecipient[]> {
   const check = rowCheck(context, number, request);
-  const hosted = await hostedAmong(
+  const hosted = await findHosted(
     context,
     number,
     list.rows.map(({ recipient }) => recipient),
   );
   const seen = new Map<string, number>();
-  const people: Person[] = [];
+  const people: CheckedRecipient[] = [];
   const faulty: ValidationEntry[] = [...list.faulty];
   for (const { recipient, index, line } of list.rows) {
     const result = await check(recipient, hosted);
@@ -236,13 +236,13 @@ async function checkedPeople(
   return people;
 }
 
-type Checked = { readonly toNumber: string; readonly zones: string } | { readonly problem: string };
+type RecipientCheck = { readonly toNumber: string; readonly zones: string } | { readonly problem: string };
 
 function rowCheck(
   context: Context,
   number: NumberDocument,
   { schedule: { calling_hours: hours } }: BatchRequest,
-): (recipient: Recipient, hosted: ReadonlySet<string>) => Promise<Checked> {
+): (recipient: Recipient, hosted: ReadonlySet<string>) => Promise<RecipientCheck> {
   const neverOpen = new Map<string, boolean>();
   return async ({ to_number }, hosted) => {
     let toNumber: string;
@@ -271,7 +271,7 @@ function rowCheck(
 }
 
 /** Those of the list that are answered on this platform. */
-async function hostedAmong(
+async function findHosted(
   context: Context,
   number: NumberDocument,
   recipients: readonly Recipient[],
@@ -281,7 +281,7 @@ async function hostedAmong(
     context.clock,
     recipients,
     async (part) => {
-      const wanted = part.map(({ to_number }) => dialledOrNothing(number, to_number));
+      const wanted = part.map(({ to_number }) => dialledNumberOrEmpty(number, to_number));
       for (const found of await hostedNumbers(context, number.team_id, wanted)) hosted.add(found);
     },
     NUMBERS_AT_ONCE,
@@ -289,7 +289,7 @@ async function hostedAmong(
   return hosted;
 }
 
-function dialledOrNothing(number: NumberDocument, wanted: string): string {
+function dialledNumberOrEmpty(number: NumberDocument, wanted: string): string {
   try {
     return dialledNumber(number, wanted);
   } catch {
@@ -301,7 +301,10 @@ function dialledOrNothing(number: NumberDocument, wanted: string): string {
  * Rows sort as the list does when they are read downwards, as lists are: the line counts down from the
  * largest.
  */
-function rowOf(batch: BatchCallDocument, { recipient, line, toNumber, zones }: Person): BatchRowDocument {
+function rowOf(
+  batch: BatchCallDocument,
+  { recipient, line, toNumber, zones }: CheckedRecipient,
+): BatchRowDocument {
   return {
     _id: `${batch._id.slice(0, 24)}${(0xffff_ffff - line).toString(16).padStart(8, '0')}`,
     team_id: batch.team_id,

@@ -13,14 +13,14 @@ import { concernOf } from './batch-rules.ts';
 import { isDoNotCall } from './do-not-call.ts';
 
 /** `no_room`: nothing more can be dialled at this moment. */
-export type Dialled = 'done' | 'no_room';
+export type DialResult = 'done' | 'no_room';
 
 /** Dials a row that waits, unless somebody else has it, or it is not to be called. */
 export async function dialRow(
   context: Context,
   batch: BatchCallDocument,
   waiting: BatchRowDocument,
-): Promise<Dialled> {
+): Promise<DialResult> {
   if (await isDoNotCall(context, batch.team_id, waiting.to_number)) {
     await endRow(context, waiting, { state: 'do_not_call', error: null });
     return 'done';
@@ -113,7 +113,7 @@ async function onRefused(
   batch: BatchCallDocument,
   row: BatchRowDocument,
   error: unknown,
-): Promise<Dialled> {
+): Promise<DialResult> {
   if (error instanceof InvalidRequest) {
     await endRow(context, row, { state: 'failed', error: firstProblem(error) });
     return 'done';

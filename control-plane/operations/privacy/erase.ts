@@ -10,7 +10,7 @@ import type { Context } from '../../platform/context.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
 
 /** What an erasure removed. */
-export interface Erased {
+export interface ErasureCounts {
   readonly sessions: number;
   readonly recording_segments: number;
   readonly flight_log_chunks: number;
@@ -21,7 +21,7 @@ export interface Erased {
 
 type Parts = Pick<Context, 'models' | 'blobs'>;
 
-const NOTHING: Erased = {
+const NOTHING: ErasureCounts = {
   sessions: 0,
   recording_segments: 0,
   flight_log_chunks: 0,
@@ -52,7 +52,7 @@ export interface Person {
 }
 
 /** Erases what a team has of this person; again, it finds nothing more. */
-export async function erasePerson(context: Parts, teamId: string, person: Person): Promise<Erased> {
+export async function erasePerson(context: Parts, teamId: string, person: Person): Promise<ErasureCounts> {
   // The caller's number is the person's, whoever dialled, and stands as the carrier gave it.
   const numbers = person.phoneNumber === undefined ? [] : formsOf(person.phoneNumber);
   const isTheirs = (field: 'caller_number' | 'to_number') => [
@@ -105,7 +105,7 @@ async function eraseRows({ models }: Parts, theirs: object): Promise<void> {
   });
 }
 
-async function eraseSession(context: Parts, id: string): Promise<Erased> {
+async function eraseSession(context: Parts, id: string): Promise<ErasureCounts> {
   const { models, blobs } = context;
   await models.sessions.updateOne({ _id: id }, { $set: FORGOTTEN });
   const [segments, chunks, attachments, deliveries] = await Promise.all([
@@ -130,7 +130,7 @@ async function removeBlobs(blobs: Context['blobs'], prefix: string): Promise<num
   return length;
 }
 
-function sum(a: Erased, b: Erased): Erased {
+function sum(a: ErasureCounts, b: ErasureCounts): ErasureCounts {
   return {
     sessions: a.sessions + b.sessions,
     recording_segments: a.recording_segments + b.recording_segments,

@@ -10,7 +10,7 @@ import type { Context } from '../../platform/context.ts';
 import {
   DEFAULT_RETENTION,
   type PrivacyDocument,
-  type Retained,
+  type RetentionKind,
 } from '../../platform/store/models/privacy-model.ts';
 import type { UserDocument } from '../../platform/store/models/user-model.ts';
 
@@ -22,7 +22,7 @@ const PAGE = 100;
 type Parts = Pick<Context, 'models' | 'blobs' | 'clock'>;
 
 /** What belongs to a session, and ages with it. */
-type OfSession = Exclude<Retained, 'deliveries' | 'test_runs' | 'batch_calls'>;
+type OfSession = Exclude<RetentionKind, 'deliveries' | 'test_runs' | 'batch_calls'>;
 
 /** How each kind is removed from one session; every one can be repeated. */
 const REMOVERS: Readonly<Record<OfSession, (context: Parts, sessionId: string) => Promise<void>>> = {

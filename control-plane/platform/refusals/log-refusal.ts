@@ -13,7 +13,7 @@ const MINUTE_MS = 60_000;
 const MAX_NUMBER_CHARS = 64;
 
 /** What was attempted, and for which team. */
-export interface Attempt {
+export interface RefusedRequest {
   readonly kind: RefusalKind;
   readonly teamId: string;
   readonly agentId: string | null;
@@ -27,7 +27,7 @@ type Parts = Pick<Context, 'models' | 'clock' | 'coordination' | 'metrics' | 'lo
 /** Runs an attempt; logs and rethrows a refusal. */
 export async function loggingRefusals<Result>(
   context: Parts,
-  attempt: Attempt,
+  attempt: RefusedRequest,
   run: () => Promise<Result>,
 ): Promise<Result> {
   try {
@@ -41,7 +41,7 @@ export async function loggingRefusals<Result>(
 /**
  * Logs a refusal in the background. If the answer hides the owner's reason, the underlying reason is stored.
  */
-export function logRefusal(context: Parts, attempt: Attempt, answered: Fault): void {
+export function logRefusal(context: Parts, attempt: RefusedRequest, answered: Fault): void {
   const reason = answered.cause instanceof Fault ? answered.cause : answered;
   context.metrics.refusals.inc({ kind: attempt.kind, reason: reason.code });
   keep(context, attempt, {
@@ -54,7 +54,7 @@ export function logRefusal(context: Parts, attempt: Attempt, answered: Fault): v
 
 async function keep(
   context: Parts,
-  attempt: Attempt,
+  attempt: RefusedRequest,
   of: { readonly reason: Fault; readonly status: number },
 ): Promise<void> {
   const { allowed } = await context.coordination.countInWindow(

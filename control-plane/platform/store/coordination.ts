@@ -47,14 +47,14 @@ export function createMemoryCoordination(clock: Clock): Coordination {
   return new MemoryCoordination(clock);
 }
 
-interface Kept {
+interface ExpiringValue {
   value: string;
   expiresMs: number;
 }
 
 class MemoryCoordination implements Coordination {
   readonly #clock: Clock;
-  readonly #kept = new Map<string, Kept>();
+  readonly #kept = new Map<string, ExpiringValue>();
   readonly #listeners = new Map<string, Set<(message: Json) => void>>();
   readonly #sweep;
 
@@ -119,7 +119,7 @@ class MemoryCoordination implements Coordination {
     this.#kept.set(key, { value, expiresMs: this.#clock.wallTime() + ttlMs });
   }
 
-  #live(key: string): Kept | undefined {
+  #live(key: string): ExpiringValue | undefined {
     const kept = this.#kept.get(key);
     if (!kept || kept.expiresMs > this.#clock.wallTime()) return kept;
     this.#kept.delete(key);

@@ -37,7 +37,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 3, name: 'metadata as text', run: async () => undefined },
 ];
 
-interface Applied {
+interface AppliedMigration {
   readonly _id: number;
   readonly name: string;
   readonly at: Date;
@@ -52,7 +52,7 @@ export async function migrate(
   at: Date,
   migrations: readonly Migration[] = MIGRATIONS,
 ): Promise<number> {
-  const applied = connection.collection<Applied>('schema_versions');
+  const applied = connection.collection<AppliedMigration>('schema_versions');
   const [newest] = await applied.find({}).sort({ _id: -1 }).limit(1).toArray();
   const known = migrations.at(-1)?.version ?? 0;
   const stored = newest?._id ?? 0;

@@ -16,7 +16,7 @@ import type { Models } from './models.ts';
  * Returns the cached value, or reads it. The value is shared and must not be modified. Missing values are not
  * cached.
  */
-export type ReadMemory<Known> = (name: string, read: () => Promise<Known | null>) => Promise<Known | null>;
+export type ReadMemory<Value> = (name: string, read: () => Promise<Value | null>) => Promise<Value | null>;
 
 /** An API key with its account. */
 export interface KnownKey {
@@ -56,12 +56,12 @@ export function createReadMemories(
   };
 }
 
-function readAlways<Known>(_name: string, read: () => Promise<Known | null>): Promise<Known | null> {
+function readAlways<Value>(_name: string, read: () => Promise<Value | null>): Promise<Value | null> {
   return read();
 }
 
-function memoryOf<Known>(sources: readonly Pick<Model<never>, 'collection'>[]): ReadMemory<Known> {
-  const entries = new Map<string, Known>();
+function memoryOf<Value>(sources: readonly Pick<Model<never>, 'collection'>[]): ReadMemory<Value> {
+  const entries = new Map<string, Value>();
   let writes = 0;
   let writing = 0;
   for (const { collection } of sources) {
@@ -82,7 +82,7 @@ function memoryOf<Known>(sources: readonly Pick<Model<never>, 'collection'>[]): 
   };
 }
 
-function remember<Known>(entries: Map<string, Known>, name: string, found: Known): void {
+function remember<Value>(entries: Map<string, Value>, name: string, found: Value): void {
   entries.set(name, found);
   for (const oldest of entries.keys()) {
     if (entries.size <= MAX_ENTRIES) break;

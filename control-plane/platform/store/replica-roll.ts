@@ -16,13 +16,13 @@ const LOOK_MS = 250;
 const STALE_MS = 60_000;
 
 /** A registered replica. */
-export interface Enrolled {
+export interface ReplicaRegistration {
   /** Removes this replica from the register. */
   close(): Promise<void>;
 }
 
 /** This replica's entry in the register. */
-export interface Self {
+export interface ReplicaIdentity {
   /** Stable across restarts, so a replica never waits for its own predecessor. */
   readonly id: string;
   readonly isShared: boolean;
@@ -34,8 +34,8 @@ export interface Self {
  */
 export async function enrol(
   { models, clock, logger }: { models: Pick<Models, 'replicas'>; clock: Clock; logger: Logger },
-  self: Self,
-): Promise<Enrolled> {
+  self: ReplicaIdentity,
+): Promise<ReplicaRegistration> {
   const { replicas } = models;
   const wallTime = () => new Date(clock.wallTime());
   const startedAt = wallTime();

@@ -12,32 +12,32 @@ import { takeRequestPlaces } from '../../platform/limits/request-places.ts';
 import { compatFault, generalError, voiceVendorError } from './compat-errors.ts';
 
 /** How a vendor's clients send their key and are told of errors. */
-export interface Manner {
+export interface CompatStyle {
   readonly keyHeader: string;
   keyOf(headers: IncomingHttpHeaders): string | null;
   errorBody(problem: Fault): unknown;
 }
 
 /** The general vendor's and the model router's. */
-export const GENERAL_MANNER: Manner = {
+export const GENERAL_STYLE: CompatStyle = {
   keyHeader: 'Authorization: Bearer <key>',
   keyOf: ({ authorization }) => bearerToken(authorization),
   errorBody: generalError,
 };
 
 /** The voice vendor's; a bearer key is as good. */
-export const VOICE_VENDOR_MANNER: Manner = {
+export const VOICE_VENDOR_STYLE: CompatStyle = {
   keyHeader: 'xi-api-key',
   keyOf: (headers) =>
     typeof headers['xi-api-key'] === 'string' ? headers['xi-api-key'] : bearerToken(headers.authorization),
   errorBody: voiceVendorError,
 };
 
-/** Registers routes below a path in this manner. Theirs are `config: OWN_KEY`, or `access: 'none'`. */
+/** Registers routes below a path in this style. Theirs are `config: OWN_KEY`, or `access: 'none'`. */
 export async function registerCompatScope(
   app: ApiServer,
   context: Context,
-  { prefix, manner, routes }: { prefix: string; manner: Manner; routes: (scope: ApiServer) => void },
+  { prefix, style, routes }: { prefix: string; style: CompatStyle; routes: (scope: ApiServer) => void },
 ): Promise<void> {
   await app.register(
     (plain, _options, done) => {
@@ -45,7 +45,7 @@ export async function registerCompatScope(
       scope.addHook('onRequest', async (request, reply) => {
         if (request.is404 || request.routeOptions.config.access === 'none') return;
         if (request.method === 'POST') reply.header('X-Generation-Id', request.id);
-        request.caller = await requireCaller(context, manner, manner.keyOf(request.headers));
+        request.caller = await requireCaller(context, style, style.keyOf(request.headers));
         await takeRequestPlaces(context, request, reply);
       });
       scope.setErrorHandler((error, request, reply) => {
@@ -56,7 +56,7 @@ export async function registerCompatScope(
           .code(problem.status)
           .headers(retryAfter(problem))
           .type('application/json')
-          .send(manner.errorBody(problem));
+          .send(style.errorBody(problem));
       });
       const unknown = () => {
         throw fault('not_found');
@@ -78,7 +78,11 @@ export const OWN_KEY = { access: 'own', bodyOptional: true } as const;
 export const OWN_KEY_SPEECH = { ...OWN_KEY, isSpeech: true } as const;
 
 /** Whom a key stands for. Throws `key_missing`, `invalid_token` or `token_expired`. */
-export async function requireCaller(context: Context, manner: Manner, key: string | null): Promise<Caller> {
-  if (key === null || key === '') throw fault('key_missing', { header: manner.keyHeader });
+export async function requireCaller(
+  context: Context,
+  style: CompatStyle,
+  key: string | null,
+): Promise<Caller> {
+  if (key === null || key === '') throw fault('key_missing', { header: style.keyHeader });
   return callerOfKey(context, key);
 }

@@ -15,7 +15,7 @@ import type { ApiServer } from '../../platform/http/server.ts';
 import { claimUpgrade, refuseUpgrade } from '../../platform/http/upgrades.ts';
 import { admit } from '../requests/speech-service.ts';
 import { compatFault } from './compat-errors.ts';
-import { type Manner, requireCaller } from './compat-scope.ts';
+import { type CompatStyle, requireCaller } from './compat-scope.ts';
 
 /** A socket that was let in. Its place counts for the account until it closes. */
 export interface Seat {
@@ -27,19 +27,23 @@ export interface Seat {
 }
 
 /** How a path is served. */
-export interface SocketRoute<Asked> {
+export interface SocketRoute<Parameters> {
   /** `*` stands for one segment. */
   readonly path: string;
-  readonly manner: Manner;
+  readonly style: CompatStyle;
   /** The key where the headers carry none. */
   keyOf?(query: URLSearchParams): string | null;
   /** Reads the address; throws a fault for what is refused at once. */
-  read(query: URLSearchParams, segments: readonly string[], caller: Caller): Asked | Promise<Asked>;
-  serve(seat: Seat, asked: Asked): void;
+  read(query: URLSearchParams, segments: readonly string[], caller: Caller): Parameters | Promise<Parameters>;
+  serve(seat: Seat, asked: Parameters): void;
 }
 
 /** Lets callers in on a path of the server's own port. */
-export function registerSocket<Asked>(app: ApiServer, context: Context, route: SocketRoute<Asked>): void {
+export function registerSocket<Parameters>(
+  app: ApiServer,
+  context: Context,
+  route: SocketRoute<Parameters>,
+): void {
   const sockets = new WebSocketServer({ noServer: true, maxPayload: LIMITS.compatFrameBytes });
   claimUpgrade(app.server, route.path, (request, socket, head) => {
     letIn(context, route, request).then(
@@ -50,7 +54,7 @@ export function registerSocket<Asked>(app: ApiServer, context: Context, route: S
           route.serve(seatOf(context, connection, { caller, slot }), asked),
         );
       },
-      (error: unknown) => refuse(context, { socket, manner: route.manner }, error),
+      (error: unknown) => refuse(context, { socket, style: route.style }, error),
     );
   });
   app.addHook('onClose', () => {
@@ -59,12 +63,12 @@ export function registerSocket<Asked>(app: ApiServer, context: Context, route: S
   });
 }
 
-async function letIn<Asked>(context: Context, route: SocketRoute<Asked>, request: IncomingMessage) {
+async function letIn<Parameters>(context: Context, route: SocketRoute<Parameters>, request: IncomingMessage) {
   const { pathname, searchParams } = new URL(request.url ?? '', 'http://parley');
   const caller = await requireCaller(
     context,
-    route.manner,
-    route.manner.keyOf(request.headers) ?? route.keyOf?.(searchParams) ?? null,
+    route.style,
+    route.style.keyOf(request.headers) ?? route.keyOf?.(searchParams) ?? null,
   );
   const asked = await route.read(searchParams, pathname.split('/').map(decodeSegment), caller);
   return { caller, asked, slot: await admit(context, caller, 'synthesis') };
@@ -86,14 +90,14 @@ function seatOf(context: Context, socket: WebSocket, { caller, slot }: Pick<Seat
 
 function refuse(
   context: Context,
-  { socket, manner }: { socket: Duplex; manner: Manner },
+  { socket, style }: { socket: Duplex; style: CompatStyle },
   error: unknown,
 ): void {
   const problem = compatFault(error);
   if (problem.status === 500) context.logger.error({ err: error }, 'a compatible socket was not admitted');
   const headers = retryAfter(problem);
   if (problem.status === 401) headers['WWW-Authenticate'] = 'Bearer';
-  refuseUpgrade(socket, problem.status, { headers, body: manner.errorBody(problem) });
+  refuseUpgrade(socket, problem.status, { headers, body: style.errorBody(problem) });
 }
 
 function decodeSegment(segment: string): string {

@@ -67,12 +67,12 @@ export function registerGeneralChat(scope: ApiServer, context: Context): void {
           detail:
             'Only speech is served here: ask for modalities ["text","audio"], or send an input_audio part',
         });
-      const asked: ChatAsked = {
+      const asked: ChatRequest = {
         body: request.body,
         headers: request.headers,
         caller: callerOf(request),
         requestId: request.id,
-        told: {
+        head: {
           id: `chatcmpl-${request.id}`,
           created: Math.floor(context.clock.wallTime() / 1_000),
           model: request.body.model,
@@ -85,18 +85,18 @@ export function registerGeneralChat(scope: ApiServer, context: Context): void {
   );
 }
 
-interface ChatAsked {
+interface ChatRequest {
   readonly body: ChatBody;
   readonly headers: IncomingHttpHeaders;
   readonly caller: Caller;
   readonly requestId: string;
-  readonly told: Told;
+  readonly head: CompletionHead;
 }
 
 async function hearInChat(
   context: Context,
   reply: FastifyReply,
-  { body, headers, told, ...asked }: ChatAsked,
+  { body, headers, head, ...asked }: ChatRequest,
   audio: Buffer,
 ) {
   requireListeningModel(body.model);
@@ -106,14 +106,14 @@ async function hearInChat(
     audio: checkedAudio(audio),
     language: null,
   });
-  if (body.stream) return sendEvents(reply, heardEvents(told, transcript.text));
-  return completion(told, { role: 'assistant', content: transcript.text, refusal: null });
+  if (body.stream) return sendEvents(reply, heardEvents(head, transcript.text));
+  return completion(head, { role: 'assistant', content: transcript.text, refusal: null });
 }
 
 async function sayInChat(
   context: Context,
   reply: FastifyReply,
-  { body, headers, told, ...asked }: ChatAsked,
+  { body, headers, head, ...asked }: ChatRequest,
   text: string,
 ) {
   const spoken = generalRequest(
@@ -125,12 +125,12 @@ async function sayInChat(
     model: speakingModel(body.model, context.clock.wallTime()),
     request: spoken,
   });
-  const made = { id: `audio_${asked.requestId}`, expires_at: told.created + AUDIO_EXPIRES_SECONDS };
-  if (body.stream) return sendEvents(reply, spokenEvents(told, made, text, pieces));
+  const made = { id: `audio_${asked.requestId}`, expires_at: head.created + AUDIO_EXPIRES_SECONDS };
+  if (body.stream) return sendEvents(reply, spokenEvents(head, made, text, pieces));
   const audio: Uint8Array[] = [];
   for await (const piece of pieces) audio.push(piece.bytes);
   const data = Buffer.concat(audio).toString('base64');
-  return completion(told, {
+  return completion(head, {
     role: 'assistant',
     content: null,
     refusal: null,
@@ -155,15 +155,15 @@ function lastWords({ messages }: ChatBody): { text: string; audio: Buffer | null
   return { text, audio };
 }
 
-interface Told {
+interface CompletionHead {
   readonly id: string;
   readonly created: number;
   readonly model: string;
 }
 
-function completion(told: Told, message: object) {
+function completion(head: CompletionHead, message: object) {
   return {
-    ...told,
+    ...head,
     object: 'chat.completion',
     choices: [{ index: 0, message, finish_reason: 'stop', logprobs: null }],
     usage: NO_TOKENS,
@@ -174,25 +174,25 @@ function sendEvents(reply: FastifyReply, events: AsyncIterable<string>) {
   return reply.type('text/event-stream').send(Readable.from(events, { objectMode: false }));
 }
 
-function event(told: Told, delta: object, finish_reason: 'stop' | null = null): string {
-  return `data: ${JSON.stringify({ ...told, object: 'chat.completion.chunk', choices: [{ index: 0, delta, finish_reason }] })}\n\n`;
+function event(head: CompletionHead, delta: object, finish_reason: 'stop' | null = null): string {
+  return `data: ${JSON.stringify({ ...head, object: 'chat.completion.chunk', choices: [{ index: 0, delta, finish_reason }] })}\n\n`;
 }
 
-async function* heardEvents(told: Told, text: string) {
-  yield event(told, { role: 'assistant', content: text });
-  yield event(told, {}, 'stop');
+async function* heardEvents(head: CompletionHead, text: string) {
+  yield event(head, { role: 'assistant', content: text });
+  yield event(head, {}, 'stop');
   yield 'data: [DONE]\n\n';
 }
 
 async function* spokenEvents(
-  told: Told,
+  head: CompletionHead,
   { id, expires_at }: { id: string; expires_at: number },
   text: string,
   pieces: AsyncIterable<AudioPiece>,
 ) {
-  yield event(told, { role: 'assistant', audio: { id, transcript: text } });
+  yield event(head, { role: 'assistant', audio: { id, transcript: text } });
   for await (const { bytes } of pieces)
-    if (bytes.length > 0) yield event(told, { audio: { id, data: Buffer.from(bytes).toString('base64') } });
-  yield event(told, { audio: { id, expires_at } }, 'stop');
+    if (bytes.length > 0) yield event(head, { audio: { id, data: Buffer.from(bytes).toString('base64') } });
+  yield event(head, { audio: { id, expires_at } }, 'stop');
   yield 'data: [DONE]\n\n';
 }

@@ -7,7 +7,7 @@ import { LIMITS } from '#config/limits.ts';
 import type { Context } from '../../platform/context.ts';
 import { acceptBodies } from '../../platform/http/request-bodies.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
-import { GENERAL_MANNER, registerCompatScope } from './compat-scope.ts';
+import { GENERAL_STYLE, registerCompatScope } from './compat-scope.ts';
 import { registerGeneralChat } from './general-chat.ts';
 import { registerGeneralModels } from './general-models.ts';
 import { registerGeneralSpeech } from './general-speech.ts';
@@ -21,7 +21,7 @@ export async function registerGeneralRoutes(app: ApiServer, context: Context): P
   for (const prefix of PREFIXES) {
     await registerCompatScope(app, context, {
       prefix,
-      manner: GENERAL_MANNER,
+      style: GENERAL_STYLE,
       routes: (scope) => {
         acceptBodies(scope, {
           kinds: ['multipart'],

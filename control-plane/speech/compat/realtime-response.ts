@@ -22,7 +22,7 @@ export interface ResponseDeps {
 }
 
 /** What is said under which ids. */
-export interface ResponseAsked {
+export interface ResponseRequest {
   readonly id: string;
   readonly itemId: string;
   readonly previousItemId: string | null;
@@ -31,7 +31,7 @@ export interface ResponseAsked {
 }
 
 /** Speaks; never throws: how it ended is in `response.done`. */
-export async function speakResponse(deps: ResponseDeps, asked: ResponseAsked): Promise<void> {
+export async function speakResponse(deps: ResponseDeps, asked: ResponseRequest): Promise<void> {
   const { send, signal } = deps;
   const { id, itemId, previousItemId, text } = asked;
   const inItem = { response_id: id, item_id: itemId, output_index: 0, content_index: 0 };
@@ -84,7 +84,7 @@ export async function speakResponse(deps: ResponseDeps, asked: ResponseAsked): P
 
 async function speakAudio(
   { context, seat, signal, model }: ResponseDeps,
-  { text, request }: ResponseAsked,
+  { text, request }: ResponseRequest,
   send: (audio: Buffer) => void,
 ): Promise<void> {
   const voices = await resolveVoices(context, seat.caller, request.reference_id);

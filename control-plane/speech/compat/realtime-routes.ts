@@ -5,7 +5,7 @@
 import type { Context } from '../../platform/context.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
 import { isListeningModel, speakingModel } from './compat-models.ts';
-import { GENERAL_MANNER } from './compat-scope.ts';
+import { GENERAL_STYLE } from './compat-scope.ts';
 import { registerSocket } from './compat-sockets.ts';
 import { serveRealtime } from './realtime-session.ts';
 
@@ -13,7 +13,7 @@ import { serveRealtime } from './realtime-session.ts';
 export function registerRealtime(app: ApiServer, context: Context, path: string): void {
   registerSocket(app, context, {
     path,
-    manner: GENERAL_MANNER,
+    style: GENERAL_STYLE,
     keyOf: (query) => query.get('api_key'),
     read: (query) => {
       const modelName = query.get('model') ?? '';

@@ -27,7 +27,7 @@ const message = z.looseObject({
 });
 
 /** How the address asks for it. */
-export interface VendorInputAsked {
+export interface VendorInputParameters {
   readonly voiceId: string;
   /** The engine's voice of that id. */
   readonly voice: string | null;
@@ -38,7 +38,7 @@ export interface VendorInputAsked {
 }
 
 /** Serves the socket until the text is over. */
-export function serveVendorInput(context: Context, seat: Seat, asked: VendorInputAsked): void {
+export function serveVendorInput(context: Context, seat: Seat, asked: VendorInputParameters): void {
   const input = new VendorInput(context, seat, asked);
   seat.socket.on('message', (data: Buffer) => input.received(data));
 }
@@ -46,13 +46,13 @@ export function serveVendorInput(context: Context, seat: Seat, asked: VendorInpu
 class VendorInput {
   readonly #context: Context;
   readonly #seat: Seat;
-  readonly #asked: VendorInputAsked;
+  readonly #asked: VendorInputParameters;
   readonly #segments = new TextQueue<Segment>();
   #text: LiveText | null = null;
   #script: Script | null = null;
   #isOver = false;
 
-  constructor(context: Context, seat: Seat, asked: VendorInputAsked) {
+  constructor(context: Context, seat: Seat, asked: VendorInputParameters) {
     this.#context = context;
     this.#seat = seat;
     this.#asked = asked;

@@ -20,7 +20,7 @@ const message = z.looseObject({
 });
 
 /** How the address asks for it. */
-export interface ListeningAsked {
+export interface ListeningParameters {
   readonly modelId: string;
   readonly rateHz: number;
   /** As sent. */
@@ -29,7 +29,7 @@ export interface ListeningAsked {
 }
 
 /** Serves the socket until it closes. */
-export function serveVendorListening(context: Context, seat: Seat, asked: ListeningAsked): void {
+export function serveVendorListening(context: Context, seat: Seat, asked: ListeningParameters): void {
   const { modelId, rateHz, language, withTimestamps } = asked;
   const buffer = new AudioBuffer();
   let heard: Promise<void> = Promise.resolve();

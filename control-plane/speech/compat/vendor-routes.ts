@@ -6,7 +6,7 @@ import { acceptBodies } from '../../platform/http/request-bodies.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
 import { resolveVoices } from '../voices/resolve-voice.ts';
 import { requireListeningModel, speakingModel } from './compat-models.ts';
-import { registerCompatScope, VOICE_VENDOR_MANNER } from './compat-scope.ts';
+import { registerCompatScope, VOICE_VENDOR_STYLE } from './compat-scope.ts';
 import { registerSocket } from './compat-sockets.ts';
 import { languageCode } from './general-transcription.ts';
 import { isUnset } from './native-options.ts';
@@ -23,7 +23,7 @@ const PREFIX = '/compat/elevenlabs';
 export async function registerVendorRoutes(app: ApiServer, context: Context): Promise<void> {
   await registerCompatScope(app, context, {
     prefix: PREFIX,
-    manner: VOICE_VENDOR_MANNER,
+    style: VOICE_VENDOR_STYLE,
     routes: (scope) => {
       acceptBodies(scope, {
         kinds: ['multipart'],
@@ -39,7 +39,7 @@ export async function registerVendorRoutes(app: ApiServer, context: Context): Pr
 
   registerSocket(app, context, {
     path: `${PREFIX}/v1/text-to-speech/*/stream-input`,
-    manner: VOICE_VENDOR_MANNER,
+    style: VOICE_VENDOR_STYLE,
     read: async (query, segments, caller) => {
       const voiceId = segments.at(-2) ?? '';
       const format = query.get('output_format') ?? DEFAULT_FORMAT;
@@ -57,7 +57,7 @@ export async function registerVendorRoutes(app: ApiServer, context: Context): Pr
 
   registerSocket(app, context, {
     path: `${PREFIX}/v1/speech-to-text/realtime`,
-    manner: VOICE_VENDOR_MANNER,
+    style: VOICE_VENDOR_STYLE,
     read: (query) => {
       requireListeningModel(query.get('model_id'));
       if ((query.get('commit_strategy') ?? 'manual') !== 'manual')

@@ -42,7 +42,7 @@ const voicePath = z.object({
 const formatQuery = z.looseObject({ output_format: z.string().default(DEFAULT_FORMAT) });
 const schema = { tags: ['compatible'], params: voicePath, querystring: formatQuery, body: vendorBody };
 
-type Asked = FastifyRequest<{
+type SpeechRequest = FastifyRequest<{
   Body: z.output<typeof vendorBody>;
   Params: z.output<typeof voicePath>;
   Querystring: z.output<typeof formatQuery>;
@@ -57,7 +57,7 @@ export function registerVendorSpeech(scope: ApiServer, context: Context): void {
       path + end,
       { ...options, schema: { ...schema, description: "Speech in the voice vendor's protocol." } },
       async (request, reply) => {
-        const { pieces, spoken } = await begin(context, request as Asked, reply);
+        const { pieces, spoken } = await begin(context, request as SpeechRequest, reply);
         reply.type(CONTENT_TYPES[spoken.format]);
         return sendPieces(reply, pieces, (piece) => piece.bytes);
       },
@@ -71,7 +71,7 @@ export function registerVendorSpeech(scope: ApiServer, context: Context): void {
     },
   };
   scope.post(`${path}/with-timestamps`, timed, async (request, reply) => {
-    const { pieces } = await begin(context, request as Asked, reply);
+    const { pieces } = await begin(context, request as SpeechRequest, reply);
     const [audio, characters]: [Uint8Array[], TimedCharacter[]] = [[], []];
     const times = new CharacterTimes();
     for await (const piece of pieces) {
@@ -81,7 +81,7 @@ export function registerVendorSpeech(scope: ApiServer, context: Context): void {
     return timedAudio(Buffer.concat(audio), characters);
   });
   scope.post(`${path}/stream/with-timestamps`, timed, async (request, reply) => {
-    const { pieces } = await begin(context, request as Asked, reply);
+    const { pieces } = await begin(context, request as SpeechRequest, reply);
     reply.type('application/json');
     const times = new CharacterTimes();
     const toLine = (piece: AudioPiece) =>
@@ -90,7 +90,7 @@ export function registerVendorSpeech(scope: ApiServer, context: Context): void {
   });
 }
 
-async function begin(context: Context, request: Asked, reply: FastifyReply) {
+async function begin(context: Context, request: SpeechRequest, reply: FastifyReply) {
   const { body, headers, params, query } = request;
   const asked = {
     text: body.text,

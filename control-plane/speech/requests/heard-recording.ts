@@ -11,7 +11,7 @@ import type { Caller } from '../../platform/http/auth.ts';
 import { admit, recognise } from './speech-service.ts';
 
 /** What is to be recognised, for whom. */
-export interface RecordingAsked {
+export interface RecordingRequest {
   readonly caller: Caller;
   /** Unique; the ledger's entry carries it. */
   readonly requestId: string;
@@ -26,7 +26,7 @@ export interface RecordingAsked {
 export async function hearRecording(
   context: Context,
   reply: FastifyReply,
-  asked: RecordingAsked,
+  asked: RecordingRequest,
 ): Promise<Transcript> {
   const { caller, requestId, audio, language, speakers } = asked;
   const slot = await admit(context, caller, 'recognition');

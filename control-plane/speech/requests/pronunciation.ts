@@ -23,10 +23,13 @@ interface Key {
   /** The longest other key that this one begins with. */
   readonly within: Key | null;
   /** In the order in which they win. */
-  readonly items: { readonly anyCase: Ranked | undefined; readonly exact: ReadonlyMap<string, Ranked> };
+  readonly items: {
+    readonly anyCase: RankedItem | undefined;
+    readonly exact: ReadonlyMap<string, RankedItem>;
+  };
 }
 
-interface Ranked {
+interface RankedItem {
   readonly rank: number;
   readonly item: PronunciationItem;
 }
@@ -77,7 +80,7 @@ function itemAt(keys: readonly Key[], lower: string, text: string): Pronunciatio
 }
 
 function sortedKeys(items: readonly PronunciationItem[]): Key[] {
-  const byKey = new Map<string, { anyCase: Ranked | undefined; exact: Map<string, Ranked> }>();
+  const byKey = new Map<string, { anyCase: RankedItem | undefined; exact: Map<string, RankedItem> }>();
   for (const [rank, item] of items.entries()) {
     const lower = lowered(item.key);
     const found = byKey.get(lower) ?? { anyCase: undefined, exact: new Map() };

@@ -15,7 +15,7 @@ import { admit, synthesise } from './speech-service.ts';
 import { Script, speakOptions, type TtsRequest } from './tts-request.ts';
 
 /** What is to be spoken, for whom. */
-export interface SpeechAsked {
+export interface SpeechRequest {
   readonly caller: Caller;
   /** Unique; the ledger's entry carries it. */
   readonly requestId: string;
@@ -33,7 +33,7 @@ export interface SpeechAsked {
 export async function startSpeech(
   context: Context,
   reply: FastifyReply,
-  asked: SpeechAsked,
+  asked: SpeechRequest,
 ): Promise<AsyncGenerator<AudioPiece>> {
   const { caller, requestId, model, request } = asked;
   const slot = await admit(context, caller, 'synthesis');

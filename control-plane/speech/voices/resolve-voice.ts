@@ -16,7 +16,7 @@ interface Sample {
  * How a request says who speaks. `references` wins: a list of samples is one speaker, a list of lists one
  * speaker each.
  */
-export interface VoicesAsked {
+export interface VoicesRequest {
   readonly reference_id: string | readonly string[] | null;
   readonly references: readonly (Sample | readonly Sample[])[] | null;
 }
@@ -29,7 +29,7 @@ export interface VoicesAsked {
 export async function requestedVoices(
   context: Context,
   caller: Caller,
-  asked: VoicesAsked,
+  asked: VoicesRequest,
   over: AbortSignal,
 ): Promise<(string | null)[]> {
   const { references, reference_id } = asked;

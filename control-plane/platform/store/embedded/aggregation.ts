@@ -10,7 +10,7 @@ import { type Command, documentsField, namespaceOf, sortField } from './command-
 import { compileFilter } from './matcher.ts';
 import type { Sort } from './planner.ts';
 import type { ReadContext } from './read-context.ts';
-import { count, type Found, limited, scan, sortKey } from './scan.ts';
+import { count, limited, type ScannedRow, scan, sortKey } from './scan.ts';
 import { StoreError, unsupported } from './store-error.ts';
 
 const STAGES = new Set([
@@ -55,7 +55,7 @@ export function* aggregate(context: ReadContext, command: Command): Generator<Ui
   else for (const result of runPipeline(context, command, rest, documentsOf(found))) yield encode(result);
 }
 
-function* documentsOf(found: Iterable<Found>): Generator<Document> {
+function* documentsOf(found: Iterable<ScannedRow>): Generator<Document> {
   for (const row of found) yield row.document();
 }
 

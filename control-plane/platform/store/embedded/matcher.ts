@@ -228,21 +228,21 @@ function leaves(document: Document, segments: readonly string[], places?: unknow
   return found;
 }
 
-interface Gathering {
+interface LeafSearch {
   readonly found: unknown[];
   readonly places: unknown[];
   readonly segments: readonly string[];
 }
 
-function gatherLeaves(gathering: Gathering, value: unknown, at: number): void {
-  const { found, places, segments } = gathering;
+function gatherLeaves(search: LeafSearch, value: unknown, at: number): void {
+  const { found, places, segments } = search;
   const segment = segments[at];
   if (segment === undefined) found.push(value);
-  else if (isDocument(value)) gatherLeaves(gathering, ownValue(value, segment), at + 1);
+  else if (isDocument(value)) gatherLeaves(search, ownValue(value, segment), at + 1);
   else if (Array.isArray(value)) {
     const isPlace = isArrayIndex(segment) && Number(segment) < value.length;
     if (isPlace && at === segments.length - 1) places.push(value[Number(segment)]);
-    else if (isPlace) gatherLeaves(gathering, value[Number(segment)], at + 1);
-    for (const element of value) if (isDocument(element)) gatherLeaves(gathering, element, at);
+    else if (isPlace) gatherLeaves(search, value[Number(segment)], at + 1);
+    for (const element of value) if (isDocument(element)) gatherLeaves(search, element, at);
   } else found.push(undefined);
 }

@@ -11,7 +11,7 @@ import { choosePlan, type KeyRange, type Plan, type Sort } from './planner.ts';
 import type { Row } from './sqlite.ts';
 
 /** A document found; decoded on demand. */
-export interface Found extends StoredRow {
+export interface ScannedRow extends StoredRow {
   readonly document: () => Document;
 }
 
@@ -33,7 +33,7 @@ export function* scan(
   collection: Collection | undefined,
   query: Query,
   onExamined?: OnExamined,
-): Generator<Found> {
+): Generator<ScannedRow> {
   // Compiled before reading, so a malformed filter is refused even for an empty collection.
   const matches = compileFilter(query.filter);
   if (!collection) return;
@@ -45,7 +45,7 @@ export function* scan(
 }
 
 /** Applies skip and limit; limit 0 means no limit. */
-export function* limited(found: Iterable<Found>, skip: number, limit: number): Generator<Found> {
+export function* limited(found: Iterable<ScannedRow>, skip: number, limit: number): Generator<ScannedRow> {
   let seen = 0;
   for (const row of found) {
     seen += 1;
@@ -96,7 +96,7 @@ function* matching(
   rows: Iterable<Row>,
   matches: ((document: Document) => boolean) | null,
   onExamined?: OnExamined,
-): Generator<Found> {
+): Generator<ScannedRow> {
   for (const row of rows) {
     onExamined?.();
     const bytes = row['doc'] as Uint8Array;
@@ -109,7 +109,7 @@ function* matching(
   }
 }
 
-function* sorted(found: Found[], sort: Sort): Generator<Found> {
+function* sorted(found: ScannedRow[], sort: Sort): Generator<ScannedRow> {
   const keyed = found.map(({ rid, bytes, document }) => ({ rid, bytes, key: sortKey(document(), sort) }));
   keyed.sort((left, right) => Buffer.compare(left.key, right.key));
   for (const { rid, bytes } of keyed) yield { rid, bytes, document: () => decode(bytes) };

@@ -9,7 +9,7 @@ import { beginReplacement, insertDocument, replaceDocument, type Store } from '.
 import { encodeKey } from './keys.ts';
 import type { Sort } from './planner.ts';
 import { predicatesOf } from './predicates.ts';
-import { type Found, scan } from './scan.ts';
+import { type ScannedRow, scan } from './scan.ts';
 import { StoreError } from './store-error.ts';
 import { isOperatorUpdate, UPDATE_OPERATORS } from './update-operators.ts';
 import { compileArrayFilters, matchedPositions, type PathContext, resolvePath } from './update-paths.ts';
@@ -40,7 +40,7 @@ export interface UpdateResult {
 
 /** Updates the matching documents; for an upsert without a match, inserts one. */
 export function updateDocuments(store: Store, collection: Collection, request: UpdateRequest): UpdateResult {
-  const found: Found[] = [];
+  const found: ScannedRow[] = [];
   for (const row of scan(store, collection, { filter: request.filter, sort: request.sort })) {
     found.push(row);
     if (!request.isMulti) break;
@@ -159,7 +159,7 @@ function applyOperators(
   return document;
 }
 
-interface Step {
+interface UpdateOperation {
   readonly operator: string;
   readonly path: string;
   readonly operand: unknown;
@@ -173,7 +173,7 @@ interface StepContext {
 
 function applyStep(
   document: Document,
-  { operator, path, operand }: Step,
+  { operator, path, operand }: UpdateOperation,
   { context, nowMs, isInserting }: StepContext,
 ): void {
   if (operator === '$rename') {
@@ -197,7 +197,7 @@ function rename(document: Document, path: string, target: unknown): void {
 }
 
 /** Two operators must not use the same path, or a path and one below it. */
-function requireNoConflict(steps: readonly Step[]): void {
+function requireNoConflict(steps: readonly UpdateOperation[]): void {
   const paths = steps
     .flatMap(({ operator, path, operand }) => (operator === '$rename' ? [path, String(operand)] : [path]))
     .sort();

@@ -10,13 +10,13 @@ export const RETAINED = [
   'test_runs',
   'batch_calls',
 ] as const;
-export type Retained = (typeof RETAINED)[number];
+export type RetentionKind = (typeof RETAINED)[number];
 
 /**
  * Days each kind is kept after its session ends. Deliveries, test runs (with their batch) and batches of
  * calls count from their own end. Null keeps the data forever.
  */
-export type RetentionDays = Record<`${Retained}_days`, number | null>;
+export type RetentionDays = Record<`${RetentionKind}_days`, number | null>;
 
 /** Used until a team changes its settings. */
 export const DEFAULT_RETENTION: RetentionDays = {
@@ -33,7 +33,7 @@ export interface PrivacyDocument extends RetentionDays {
   /** The team's id. */
   _id: string;
   /** Sessions that ended up to this time have been processed. */
-  done: Partial<Record<Retained, Date>>;
+  done: Partial<Record<RetentionKind, Date>>;
 }
 
 /** Defines the model on a connection. */

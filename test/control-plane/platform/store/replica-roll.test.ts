@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Clock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
-import { type Enrolled, enrol } from '#control-plane/platform/store/replica-roll.ts';
+import { enrol, type ReplicaRegistration } from '#control-plane/platform/store/replica-roll.ts';
 import { ManualClock } from '../../../fakes/manual-clock.ts';
 import { openTestStore, type TestStore } from '../../test-store.ts';
 
@@ -9,7 +9,7 @@ const logger = createLogger({ level: 'silent', name: 'test' });
 
 let store: TestStore;
 let clock: ManualClock;
-let enrolled: Enrolled[];
+let enrolled: ReplicaRegistration[];
 /** Writes of replicas that the store has not yet completed. */
 let told: Promise<unknown>[];
 
@@ -32,7 +32,7 @@ afterEach(async () => {
  * Starts a replica; while it waits, time passes for all replicas. Returns its place, or the reason of its
  * refusal.
  */
-async function start(id: string, isShared: boolean): Promise<Enrolled | string> {
+async function start(id: string, isShared: boolean): Promise<ReplicaRegistration | string> {
   const { replicas } = store.models;
   const sleep = async (ms: number) => {
     await clock.advance(ms);
