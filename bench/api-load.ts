@@ -1,21 +1,20 @@
 /**
- * `POST /v1/agent/sessions` at a steady rate, whatever the answers take: a late answer delays no request, and
- * counts from when its request was due.
+ * Sends `POST /v1/agent/sessions` at a steady rate. A late response delays no later request; each latency
+ * counts from the time its request was due.
  */
 import { Pool } from 'undici';
 import type { Product } from '#test/journeys/product.ts';
 
-/** More than wait for an answer at once while the rate is kept. */
+/** More connections than requests in flight at this rate. */
 const CONNECTIONS = 100;
 /**
- * As long at the same rate before what is measured: it opens connections, and what runs two hundred times a
- * second is compiled by then.
+ * Warm-up at the same rate before the measurement: opens connections and lets the JIT compile the hot path.
  */
 const WARM_UP_SECONDS = 3;
 
-/** What the rate showed. */
+/** Result of one run. */
 export interface ApiLoadResult {
-  /** Of every request, from when it was due to its answer. */
+  /** Latency of every request, from its due time to its response. */
   readonly latenciesMs: readonly number[];
   readonly failed: number;
 }
@@ -26,7 +25,8 @@ export async function runApiLoad(
   agentId: string,
   load: { readonly perSecond: number; readonly seconds: number },
 ): Promise<ApiLoadResult> {
-  // The caller shares the machine's cores with what it measures: a plain pool costs it a fraction of `fetch`.
+  // The caller shares the machine's cores with the product; a plain pool uses a fraction of the CPU of
+  // `fetch`.
   const pool = new Pool(product.url, { connections: CONNECTIONS });
   const request = {
     method: 'POST',

@@ -1,13 +1,13 @@
-/** Judges the measurements of a load of phone calls against their budgets. */
+/** Compares the measurements of a load of phone calls with their budgets. */
 import { type LoadResult, RESPONSE_WAIT_MS } from './call-load.ts';
 import { type Figure, judged, judgedSamples, type TimedSample } from './figures.ts';
 
-/** Each figure of the load with its budget. */
+/** Each figure of the load, with its budget. */
 export function callFigures(result: LoadResult): Figure[] {
   const load = `${result.calls} call${result.calls === 1 ? '' : 's'}`;
   const { stalls } = result;
   const calls = { load, unit: 's', samples: result.calls, digits: 2 };
-  /** A sample has the time of its largest limit, with the wait before it, in which to be undisturbed. */
+  /** A sample's window covers its largest limit plus the wait before it. */
   const of = (
     what: string,
     samples: readonly TimedSample[],

@@ -1,6 +1,6 @@
 /**
- * So many phone calls at once, each with turns and interruptions, measured from one packet capture; CPU and
- * memory of the whole process tree beside it.
+ * Runs concurrent phone calls with turns and interruptions and measures them from one packet capture. Also
+ * measures CPU and memory of the whole process tree.
  */
 
 import type { CallOutcome, CallRecord } from '#caller/caller.ts';
@@ -17,51 +17,51 @@ import { type CoresTaken, watchCores } from './load-cpu.ts';
 import { type MachineStalls, watchStalls } from './machine-stalls.ts';
 import { HEARD_LINE } from './stand-ins.ts';
 
-/** `response_wait_ms` of the agent measured. */
+/** `response_wait_ms` of the measured agent. */
 export const RESPONSE_WAIT_MS = 300;
-/** Voiced audio that interrupts at sensitivity `high`. */
+/** Voiced audio needed to interrupt at sensitivity `high`. */
 const BARGE_IN_WAIT_MS = 128;
-/** Two for each of three hundred calls. */
+/** Two ports for each of 300 calls. */
 const PORTS = { first: 42_000, last: 42_599 };
 const SAMPLE_MS = 500;
-/** What the product spends on nothing is measured for this long before the calls. */
+/** Time before the calls in which the CPU use of the idle product is measured. */
 const IDLE_MS = 4_000;
 
-/** What one load showed. Lists hold every sample: when it began, and its ms. */
+/** Result of one load. Lists hold every sample: its start time and its value in ms. */
 export interface LoadResult {
   readonly calls: number;
-  /** Calls that did not end by the caller's hang-up, in words. */
+  /** Description of each call that did not end with the caller's hang-up. */
   readonly troubles: readonly string[];
   readonly turnShareMs: readonly TimedSample[];
   /** Turns the agent never answered. */
   readonly unanswered: number;
   readonly bargeInMs: readonly TimedSample[];
   readonly offGridMs: readonly TimedSample[];
-  /** Between each packet and the next. */
+  /** Gaps between consecutive packets. */
   readonly gapMs: readonly TimedSample[];
   readonly inviteToAnswerMs: readonly TimedSample[];
   readonly answerToGreetingMs: readonly TimedSample[];
-  /** When the machine itself stood still meanwhile; null where that is not known. */
+  /** Stalls of the machine during the load; null if they could not be measured. */
   readonly stalls: MachineStalls | null;
   readonly cpu: CpuCost;
   readonly cores: CoresTaken;
-  /** Largest resident memory of all processes while the calls ran. */
+  /** Peak resident memory of all processes during the calls. */
   readonly residentBytes: number;
 }
 
-/** How fast calls come, evenly. */
+/** Rate at which calls are placed, evenly spaced. */
 export const CALLS_PER_SECOND = 20;
 
-/** How a load is run. */
+/** Options of a load. */
 export interface LoadOptions {
   readonly calls: number;
-  /** Plain turns of each call; half as many interruptions follow. */
+  /** Plain turns per call, followed by half as many interruptions. */
   readonly turns: number;
   /** Number of the agent to call. */
   readonly number: string;
 }
 
-/** Places the calls, plays their scenes and measures. */
+/** Places the calls, plays their scenes and measures them. */
 export async function runCallLoad(product: Product, options: LoadOptions): Promise<LoadResult> {
   const scenes = Array.from({ length: options.calls }, (_, index) => sceneOf(index, options.turns));
   const caller = new PhoneCaller({ ports: PORTS });
@@ -115,14 +115,14 @@ export async function runCallLoad(product: Product, options: LoadOptions): Promi
   };
 }
 
-/** Says what went wrong in a load, a line for each kind with how often. */
+/** Prints what went wrong in a load: one line per kind, with its count. */
 export function printTroubles({ troubles, unanswered }: LoadResult): void {
   for (const trouble of new Set(troubles))
     console.log(`  ${troubles.filter((each) => each === trouble).length} × a call was ${trouble}`);
   if (unanswered > 0) console.log(`  ${unanswered} lines were never answered`);
 }
 
-/** A capture by the callers' ports, so that it is not gone through once for each call. */
+/** Indexes a capture by caller port, to avoid scanning it once per call. */
 function byOwnPort(datagrams: readonly CapturedDatagram[]): ReadonlyMap<number, CapturedDatagram[]> {
   const isOwn = (port: number) => port >= PORTS.first && port <= PORTS.last;
   return Map.groupBy(datagrams, ({ sourcePort, destinationPort }) =>
@@ -130,7 +130,7 @@ function byOwnPort(datagrams: readonly CapturedDatagram[]): ReadonlyMap<number, 
   );
 }
 
-/** CPU seconds a second of a product without calls. */
+/** CPU seconds per second that the product uses without calls. */
 async function idleCpu(processes: readonly Process[]): Promise<number> {
   const before = { atMs: performance.now(), used: cpuSeconds(processes) };
   await new Promise((resolve) => setTimeout(resolve, IDLE_MS));
@@ -183,7 +183,10 @@ function troubleOf(outcome: CallOutcome): string | null {
     : `ended by the ${outcome.endedBy === 'agent' ? 'agent' : 'line: nothing more came'}`;
 }
 
-/** Hears the greeting out, asks, and later speaks over the answers; every call with pauses of its own. */
+/**
+ * Listens to the whole greeting, asks questions, then speaks over the answers. Pauses differ from call to
+ * call.
+ */
 function sceneOf(index: number, turns: number): Scene {
   const listen = { do: 'listen', quiet_ms: 500, timeout_ms: 6_000 } as const;
   const steps: SceneFile['steps'] = [listen];
@@ -199,7 +202,8 @@ function sceneOf(index: number, turns: number): Scene {
 }
 
 /**
- * An agent for measuring: answers at 300 ms, gives way at the least voice. Returns the number bound to it.
+ * Creates an agent for measuring: it answers after 300 ms and is interrupted by the least speech. Returns the
+ * number bound to it.
  */
 export async function createMeasuredAgent(product: Product, phoneNumber: string): Promise<string> {
   const agent = await product.ask('POST', '/v1/agent/agents', { name: 'Measured' });

@@ -1,34 +1,34 @@
 /**
- * Splits the CPU that calls cost the product's processes into set-up per call (admission, first use of code,
- * greeting) and cost per minute. Subtracts the idle product. Excludes the callers, the stand-ins and the
- * capture, which are other processes.
+ * Splits the CPU cost of calls into set-up per call (admission, first use of code, greeting) and cost per
+ * minute. Subtracts the idle cost of the product. Excludes the callers, the stand-ins and the capture, which
+ * are other processes.
  */
 
-/** CPU seconds used so far by all threads of the product at a time, ms. */
+/** Cumulative CPU seconds of all threads of the product at a point in time (ms). */
 export interface CpuSample {
   readonly atMs: number;
   readonly cpuSeconds: number;
 }
 
-/** When a call was placed, answered and over, ms. */
+/** When a call was placed, answered and ended, ms. */
 export interface CallSpan {
   readonly placedMs: number;
   readonly answeredMs: number;
   readonly endedMs: number;
 }
 
-/** CPU seconds; NaN where the calls were too short to tell. */
+/** CPU seconds; NaN if the calls were too short to measure. */
 export interface CpuCost {
   readonly perCallSetUp: number;
   readonly perCallMinute: number;
 }
 
-/** A call is set up once its greeting is under way: this long after the answer. */
+/** Set-up of a call lasts until its greeting has started: this long after the answer. */
 const SET_UP_MS = 2_000;
-/** A shorter time in which all calls are up says nothing, given the 10 ms the kernel counts in. */
+/** The kernel counts CPU time in steps of 10 ms, so a shorter time with all calls up is too inaccurate. */
 const LEAST_MS = 5_000;
 
-/** Splits what was used: while every call was up, and before that. */
+/** Splits the CPU used into the time while all calls were up and the time before. */
 export function cpuCost(
   samples: readonly CpuSample[],
   calls: readonly CallSpan[],
@@ -49,7 +49,7 @@ export function cpuCost(
   };
 }
 
-/** Between two samples, the straight line. */
+/** Linear interpolation between two samples. */
 function at(samples: readonly CpuSample[], ms: number): number {
   const next = samples.findIndex((sample) => sample.atMs >= ms);
   const [before, after] = [samples[next - 1], samples[next]];

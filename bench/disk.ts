@@ -1,5 +1,6 @@
 /**
- * How long this disk takes to make a small write durable: the floor under every figure of the embedded store.
+ * Measures how long this disk takes to make a small write durable: the lower bound for every latency of the
+ * embedded store.
  */
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,11 +1,11 @@
 /**
- * Runs stand-in engines in a forked process, so that they share no event loop with the bench. The first
- * message of the process gives their addresses.
+ * Runs stand-in engines in a forked process, to keep them off the bench's event loop. The first message of
+ * the process contains their addresses.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 
-/** Where the stand-ins listen. */
+/** Addresses of the stand-ins. */
 export interface EngineUrls {
   readonly openai: string;
   readonly deepgram: string;
@@ -18,7 +18,7 @@ export interface EngineProcess {
   close(): Promise<void>;
 }
 
-/** Starts the process of this entry file; resolves once its servers listen. */
+/** Starts a process with this entry file; resolves once its servers listen. */
 export async function startEngineProcess(entry: URL): Promise<EngineProcess> {
   const child = fork(entry, [], { execArgv: [] });
   const [urls] = (await once(child, 'message')) as [EngineUrls];
@@ -33,7 +33,7 @@ export async function startEngineProcess(entry: URL): Promise<EngineProcess> {
   };
 }
 
-/** Settings that point a product at them. */
+/** Settings that point a product at these engines. */
 export function engineSettings(urls: EngineUrls): Readonly<Record<string, string>> {
   return {
     OPENAI_BASE_URL: urls.openai,

@@ -1,29 +1,26 @@
-/** A figure with its budget and verdict, and how figures are kept and printed. */
+/** Figures with their budgets and verdicts, and their storage and output formats. */
 import { z } from 'zod';
 import { quantile } from '#caller/statistics.ts';
 import type { MachineStalls } from './machine-stalls.ts';
 
 const figure = z.object({
-  /** What was measured. */
+  /** Name of the measurement. */
   what: z.string(),
-  /** Under which load. */
+  /** Load during the measurement. */
   load: z.string(),
   value: z.string(),
-  /**
-   * The same of the samples in whose time the machine ran throughout, with how many these are; empty where
-   * nothing is known of that.
-   */
+  /** The same figures from undisturbed samples only, with their number. Empty if stalls were not measured. */
   undisturbed: z.string().default(''),
   budget: z.string(),
-  /** Met between stalls: by the samples in whose time the machine ran, not by all. */
+  /** `met between stalls`: met by the undisturbed samples, not by all. */
   verdict: z.enum(['met', 'met between stalls', 'missed', 'not measured']),
   samples: z.number().int(),
 });
 
-/** One line of the table. */
+/** One row of the table. */
 export type Figure = z.infer<typeof figure>;
 
-/** What `bench/results.json` holds. */
+/** Contents of `bench/results.json`. */
 export const results = z.object({
   at: z.iso.datetime(),
   command: z.string(),
@@ -32,15 +29,15 @@ export const results = z.object({
 });
 export type Results = z.infer<typeof results>;
 
-/** One quantile or single number and the most it may be. */
+/** A quantile or single number, and its limit. */
 export interface Limited {
-  /** `p95`, or empty where there is only one number. */
+  /** Such as `p95`; empty for a single number. */
   readonly name: string;
   readonly value: number;
   readonly limit: number;
 }
 
-/** What a figure is about, its unit, and how many samples it was made of. */
+/** Subject of a figure, its unit and its number of samples. */
 export interface About {
   readonly what: string;
   readonly load: string;
@@ -49,29 +46,29 @@ export interface About {
   readonly digits?: number;
 }
 
-/** A sample, and when what it measures was due to begin, ms since 1970. */
+/** A sample, and when the measured event was due to begin, ms since 1970. */
 export interface TimedSample {
   readonly atMs: number;
   readonly value: number;
 }
 
 /**
- * Decides which samples a stall of the machine touched. Every sample has a window of the same length: with
- * its own duration as the window, slow samples would be left out because they are slow.
+ * Decides which samples a machine stall disturbed. Every sample has a window of the same length: with its own
+ * duration as the window, slow samples would be excluded because they are slow.
  */
 export interface StallRule {
-  /** Null where they are not known. */
+  /** Null if stalls were not measured. */
   readonly stalls: MachineStalls | null;
-  /** What happens within this time of a sample's beginning touches it, ms. */
+  /** Length of a sample's window from its beginning, ms. */
   readonly windowMs: number;
-  /** Up to this much of it may be disturbed, ms. */
+  /** Disturbed time allowed within the window, ms. */
   readonly toleranceMs: number;
 }
 
-/** Fewer than this share of the samples say nothing of the rest. */
+/** Below this share, the undisturbed samples do not represent the rest. */
 const FEWEST_UNDISTURBED = 1 / 3;
 
-/** Judges timed samples: `limits` by quantile (`p95`), or the largest value where the name is empty. */
+/** Judges timed samples. `limits` are keyed by quantile (`p95`); an empty key means the maximum. */
 export function judgedSamples(
   about: Omit<About, 'samples'>,
   samples: readonly TimedSample[],
@@ -101,8 +98,8 @@ export function judgedSamples(
 }
 
 /**
- * Makes a figure of numbers that share a unit; it is met when each of them is. Without samples nothing was
- * measured.
+ * Builds a figure from numbers of one unit. It is met when all of them are within their limits, and `not
+ * measured` without samples.
  */
 export function judged(about: About, numbers: readonly Limited[]): Figure {
   const { what, load, unit, samples, digits = 1 } = about;
@@ -126,7 +123,7 @@ export function judged(about: About, numbers: readonly Limited[]): Figure {
   };
 }
 
-/** The figures as a table of Markdown. */
+/** Formats the figures as a Markdown table. */
 export function toMarkdown({ at, command, machine, figures }: Results): string {
   const rows = figures.map(
     ({ what, load, value, undisturbed, budget, verdict, samples }) =>
@@ -141,7 +138,7 @@ export function toMarkdown({ at, command, machine, figures }: Results): string {
   ].join('\n');
 }
 
-/** The rows of the table that the README shows, and their titles there. */
+/** Rows of the table in the README, with their titles there. */
 const HEADLINES = [
   { what: 'own share of a turn', load: '50 calls', shown: 'What Parley adds to a reply, 50 calls' },
   { what: 'barge-in to silence', load: '50 calls', shown: 'Barge-in to silence, 50 calls' },
@@ -158,7 +155,7 @@ const HEADLINES = [
   },
 ] as const;
 
-/** A few of the figures as a table of Markdown. Throws where one of them is missing. */
+/** Formats selected figures as a Markdown table. Throws if one of them is missing. */
 export function toHeadlines({ at, machine, figures }: Results): string {
   const rows = HEADLINES.map(({ what, load, shown }) => {
     const found = figures.find((each) => each.what === what && each.load === load);
@@ -169,7 +166,7 @@ export function toHeadlines({ at, machine, figures }: Results): string {
   return [head, '', '| Figure | Measured | Budget | Verdict |', '|---|---|---|---|', ...rows].join('\n');
 }
 
-/** The figures for a terminal, aligned. */
+/** Formats the figures for a terminal, in aligned columns. */
 export function toText(figures: readonly Figure[]): string {
   const cells = figures.map(({ verdict, what, load, value, undisturbed, budget, samples }) => [
     ...[verdict, what, load, value, `n=${samples}`],

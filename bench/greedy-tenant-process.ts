@@ -1,6 +1,6 @@
 /**
- * Entry of the process that `neighbours.ts` starts: one tenant does everything its limits allow, as fast as
- * it can, until `neighbours.ts` stops the process.
+ * Entry point of the process that `neighbours.ts` starts. One tenant does everything its limits allow, as
+ * fast as it can, until `neighbours.ts` stops the process.
  */
 import { createSocket } from 'node:dgram';
 import { createServer } from 'node:http';
@@ -13,7 +13,7 @@ import { sipMessages } from '#test/fuzz/sip/sip-corpus.ts';
 import { createRandom } from '#test/simulation/random.ts';
 import type { GreedyJob, GreedyTally } from './neighbours.ts';
 
-/** Garbage comes from here, not from where the neighbour's calls come. */
+/** Source address of the garbage traffic, different from that of the neighbour's calls. */
 const ELSEWHERE = '127.0.0.2';
 const PORTS = { first: 43_000, last: 43_199 };
 const UPLOAD = Buffer.alloc(8 * 1_048_576, 65);
@@ -25,7 +25,7 @@ process.on('disconnect', () => process.exit(0));
 async function beGreedy(job: GreedyJob): Promise<void> {
   const tally: GreedyTally = {};
   const pool = new Pool(job.url, { connections: 100 });
-  // An endpoint that takes every request and answers none.
+  // An endpoint that accepts every request and never responds.
   const hanging = createServer(() => undefined).listen(0, '127.0.0.1');
   await new Promise((resolve) => hanging.once('listening', resolve));
   const hangs = `http://127.0.0.1:${(hanging.address() as AddressInfo).port}/`;
@@ -51,7 +51,7 @@ async function beGreedy(job: GreedyJob): Promise<void> {
   const forever = async (work: () => Promise<unknown>) => {
     for (;;) {
       await work().catch(() => undefined);
-      // A request that fails at once must not keep the event loop busy.
+      // Keeps requests that fail at once from blocking the event loop.
       await new Promise((resolve) => setImmediate(resolve));
     }
   };
@@ -109,7 +109,7 @@ async function beGreedy(job: GreedyJob): Promise<void> {
     if (job.only.length === 0 || job.only.includes(name)) begin();
   process.on('message', () => process.send?.(tally));
 
-  /** A call of one second. Its webhooks go to an endpoint that hangs. */
+  /** Makes a call of one second whose webhooks go to an endpoint that hangs. */
   async function makeCall(): Promise<void> {
     const caller = new PhoneCaller({ ports: PORTS });
     const scene = prepareScene({ name: 'short', steps: [{ do: 'pause', ms: [800, 1_200] }] });
@@ -128,7 +128,7 @@ async function beGreedy(job: GreedyJob): Promise<void> {
     };
   }
 
-  /** A request that is none, or one that never ends, from another address. */
+  /** Sends a malformed or never-ending request from another address. */
   async function httpGarbage(): Promise<void> {
     const socket = connect({
       host: '127.0.0.1',
@@ -148,7 +148,7 @@ async function beGreedy(job: GreedyJob): Promise<void> {
     socket.destroy();
   }
 
-  /** Broken SIP from another address, some two thousand messages a second. */
+  /** Sends malformed SIP from another address, about two thousand messages a second. */
   async function sipGarbage(): Promise<void> {
     const socket = createSocket('udp4');
     await new Promise<void>((resolve) => socket.bind(0, ELSEWHERE, resolve));

@@ -1,7 +1,7 @@
 /**
  * `npm run soak:livekit [-- <interruptions>]`: interruptions in real LiveKit rooms (500 by default), each
- * followed by speech that must be heard. Fails on output that stays silent, and on rooms, file handles or
- * memory of the media process that are still there at the end.
+ * followed by speech that must be heard. Fails if the output stays silent, or if rooms, file handles or
+ * memory of the media process remain at the end.
  */
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -18,7 +18,7 @@ import { startLivekitServer } from '#test/fakes/livekit-server.ts';
 const INTERRUPTIONS = Number(process.argv[2] ?? 500);
 const PER_ROOM = 25;
 const LIMIT_MS = 20_000;
-/** What the media process may have grown by since its first rooms. */
+/** Maximum memory growth of the media process since its first rooms. */
 const MEMORY_LIMIT_MB = 60;
 const HANDLE_LIMIT = 10;
 const SPOKEN_MS = 120;
@@ -42,7 +42,7 @@ const host = await startMediaThread({
 let first: Footprint | null = null;
 for (let done = 0; done < INTERRUPTIONS; done += PER_ROOM) {
   await converse(rooms, host, Math.min(PER_ROOM, INTERRUPTIONS - done));
-  // The first rooms load the library and fill its pools.
+  // The baseline is taken later because the first rooms load the library and fill its pools.
   if (done >= 2 * PER_ROOM) first ??= footprint();
 }
 const last = footprint();
@@ -58,7 +58,7 @@ const isClean = left.length === 0 && grown.memoryMb <= MEMORY_LIMIT_MB && grown.
 console.log(isClean ? 'clean' : 'NOT CLEAN');
 process.exit(isClean ? 0 : 1);
 
-/** One room in which the agent is interrupted again and again; throws when it is no longer heard. */
+/** Interrupts the agent repeatedly in one room; throws if the agent is no longer heard. */
 async function converse(rooms: Rooms, host: MediaHost, interruptions: number): Promise<void> {
   const room = `soak-${randomBytes(6).toString('hex')}`;
   await rooms.create(room, 60);
@@ -107,7 +107,7 @@ async function until(condition: () => boolean, otherwise: string): Promise<void>
   }
 }
 
-/** Of the process that carries the rooms. */
+/** Footprint of the process that hosts the rooms. */
 function footprint(): Footprint {
   const children = readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').trim().split(' ');
   const pid =

@@ -4,12 +4,10 @@
  */
 import { cpuSeconds, type Process, processTree } from '#test/journeys/process-tree.ts';
 
-/** Cores taken on average, by whom. */
+/** Average number of cores used by each part. */
 export type CoresTaken = Readonly<Record<'product' | 'callers' | 'stand-ins' | 'capture' | 'probes', number>>;
 
-/**
- * Watches from now on; what it returns ends the watch. Everybody must be running already, and still be then.
- */
+/** Starts watching; call the returned function to stop. All processes must run for the whole time. */
 export function watchCores(product: readonly Process[]): () => CoresTaken {
   const tree = processTree(process.pid);
   const named = (part: string) => tree.filter(({ commandLine }) => commandLine.includes(part));

@@ -1,7 +1,7 @@
 /**
- * When the machine under a benchmark stood still. A host that shares its processors takes them away for tens
- * of milliseconds at a time: what such a moment touches says nothing about the product. A probe of the
- * highest priority on every core tells these moments; nothing the product does can delay it.
+ * Detects when the machine under a benchmark stalled. A host that shares its processors takes them away for
+ * tens of milliseconds at a time; a sample taken during a stall says nothing about the product. A probe of
+ * the highest priority on every core detects stalls; the product cannot delay it.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,16 +10,13 @@ import { join } from 'node:path';
 
 const PROBE = join(import.meta.dirname, 'stall-probe-process.ts');
 
-/** A time in which a core did not run anything, ms since 1970. */
+/** Time in which a core ran nothing, ms since 1970. */
 export interface Stall {
   readonly fromMs: number;
   readonly toMs: number;
 }
 
-/**
- * The moments in which some core stood still, and for as long again after each, while what had waited was
- * caught up with.
- */
+/** Times when a core stalled. Each stall counts for twice its length, to include the time for catching up. */
 export class MachineStalls {
   readonly #spans: readonly Stall[];
 
@@ -34,7 +31,7 @@ export class MachineStalls {
     this.#spans = spans;
   }
 
-  /** How much of a time was disturbed, ms. */
+  /** Disturbed time within an interval, ms. */
   within(fromMs: number, toMs: number): number {
     let [low, high] = [0, this.#spans.length];
     while (low < high) {
@@ -52,13 +49,15 @@ export class MachineStalls {
   }
 }
 
-/** A watch under way. */
+/** A running watch. */
 export interface StallWatch {
-  /** Ends it; null where the system has no such priorities for this user, and nothing is known. */
+  /**
+   * Stops watching. Returns null if this user may not set such priorities, because stalls are then unknown.
+   */
   stop(): Promise<MachineStalls | null>;
 }
 
-/** Watches every core. Resolves when all are watched, or none can be. */
+/** Watches every core. Resolves once all cores are watched, or none can be. */
 export async function watchStalls(): Promise<StallWatch> {
   const stalls: Stall[] = [];
   const probes = await Promise.all(

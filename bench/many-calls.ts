@@ -1,7 +1,7 @@
 /**
- * `npm run bench:calls`: two hundred inbound phone calls at twenty a second, of half a minute each, through
- * one worker as it is set by default: none is refused or dropped. Before it a hundred, at which the pacing
- * budget holds. `npm run bench:calls -- 20 50` makes 20 and then 50 calls instead.
+ * `npm run bench:calls`: 200 inbound phone calls at 20 a second, half a minute each, through one worker with
+ * default settings; none may be refused or dropped. A load of 100 calls, for which the pacing budget holds,
+ * runs first. `npm run bench:calls -- 20 50` makes 20 and then 50 calls instead.
  */
 import { startProduct } from '#test/journeys/product.ts';
 import { callFigures } from './call-figures.ts';
@@ -17,7 +17,7 @@ import { startStandIns } from './stand-ins.ts';
 
 const NUMBER = '+15550100043';
 const DEFAULT_LOADS = [100, 200];
-/** Four questions and two interruptions: half a minute. */
+/** Four questions and two interruptions take half a minute. */
 const TURNS = 4;
 
 async function run(loads: readonly number[]): Promise<void> {
@@ -34,7 +34,7 @@ async function run(loads: readonly number[]): Promise<void> {
       if (takers > 1)
         console.log(`${takers} workers share the calls: for one, run on two cores (taskset -c 0,1)`);
       const number = await createMeasuredAgent(product, NUMBER);
-      // The first call of a process compiles code and opens connections; every later one is like the next.
+      // The first call of a process compiles code and opens connections, so it is not measured.
       await runCallLoad(product, { calls: 1, turns: 1, number });
       for (const calls of loads) {
         console.log(`${calls} calls, ${CALLS_PER_SECOND} a second …`);
@@ -63,7 +63,7 @@ function lostFigure({ calls, troubles }: LoadResult): Figure {
   );
 }
 
-/** What the product warned of, a line for each kind with how often and the last one whole. */
+/** Prints the product's warnings: one line per kind, with its count and the full text of the last one. */
 function printLogged(log: string): void {
   const lines = log.split('\n').filter((line) => line.startsWith('{'));
   const kinds = Map.groupBy(lines, (line) => /"msg":"[^"]*"/.exec(line)?.[0]);

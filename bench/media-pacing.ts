@@ -1,8 +1,8 @@
 /**
- * How evenly the media thread sends: `node bench/media-pacing.ts [legs…]` holds that many RTP legs open, each
- * hearing speech and playing a tone, and prints from a packet capture how far packets are off each stream's
- * 20 ms grid, with the CPU of all threads. Budget: p99 ≤ 2.5 ms, p99.9 ≤ 6 ms, no gap above 40 ms
- * at 100 calls.
+ * Measures how evenly the media thread sends. `node bench/media-pacing.ts [legs…]` keeps that many RTP legs
+ * open, each receiving speech and playing a tone. Prints, from a packet capture, how far packets are off each
+ * stream's 20 ms grid, and the CPU of all threads. Budget: p99 ≤ 2.5 ms, p99.9 ≤ 6 ms, no gap above 40 ms at
+ * 100 calls.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { createSocket } from 'node:dgram';
@@ -31,7 +31,7 @@ else
     .concat(process.argv.length > 2 ? [] : [50, 100]))
     await measure(legs);
 
-/** Far ends in a process of their own: every one speaks a sentence over and over. */
+/** Runs the far ends in a separate process; each repeats one sentence. */
 function runPeers(count: number): void {
   const spoken = speak('I would like to know when you are open on Saturday.', {
     rateHz: 8000,
@@ -130,8 +130,7 @@ function report(run: {
     const lateness = sent.map(
       (datagram, index) => datagram.atMs - unwrap(timestamps[0] ?? 0, timestamps[index] ?? 0, 32) / 8,
     );
-    // A grid of fixed 20 ms through the median: what is measured is the spread, not the sender's place on the
-    // clock.
+    // Fixed 20 ms grid through the median: measures the spread, independent of the sender's phase.
     const middle = quantile(lateness, 0.5);
     offGridMs.push(...lateness.map((each) => Math.abs(each - middle)));
     for (const [index, datagram] of sent.entries())

@@ -1,8 +1,8 @@
 /**
- * `npm run bench:neighbours`: one tenant does everything its limits allow as fast as it can for two minutes,
- * while another makes ordinary calls and requests. The other's figures are printed beside the same figures
- * without the first: p95 at most twice as long, nothing refused, nothing killed. `npm run bench:neighbours --
- * 30` measures for thirty seconds each, `-- 30 uploads,speech` with only these of what it does.
+ * `npm run bench:neighbours`: for two minutes one tenant does everything its limits allow, as fast as it can,
+ * while another makes ordinary calls and requests. Prints the second tenant's figures with and without the
+ * first. Budget: p95 at most twice as long, nothing refused, no process killed. `npm run bench:neighbours --
+ * 30` measures for 30 seconds each; `-- 30 uploads,speech` runs only these kinds of load.
  */
 import { fork } from 'node:child_process';
 import { constants } from 'node:os';
@@ -17,14 +17,14 @@ import { startStandIns } from './stand-ins.ts';
 const DEFAULT_SECONDS = 120;
 const NUMBER = '+15550100043';
 const GREEDY_NUMBER = '+15550100044';
-/** How often the ordinary tenant asks for each thing. */
+/** Interval between the ordinary tenant's requests of each kind. */
 const EVERY_MS = { session: 500, speech: 1_000 };
-/** Two calls at once with two questions each, one after another. */
+/** Two calls at a time with two questions each, repeatedly. */
 const CALLS = { calls: 2, turns: 2 };
-/** Clocks and timers of a quiet machine: twice of next to nothing is next to nothing, too. */
+/** Minimum limit, so that timer noise of a quiet machine does not fail the comparison. */
 const LEAST_MS = 20;
 
-/** Orders for the process of the greedy tenant. */
+/** Job of the greedy tenant's process. */
 export interface GreedyJob {
   readonly url: string;
   readonly key: string;
@@ -34,10 +34,10 @@ export interface GreedyJob {
   readonly only: readonly string[];
 }
 
-/** How often each thing it did was answered by each status. */
+/** Counts of each response status, by kind of request. */
 export type GreedyTally = Record<string, Record<number, number>>;
 
-/** Times the ordinary tenant measured, ms. */
+/** Times measured by the ordinary tenant, ms. */
 interface Measured {
   readonly sessions: number[];
   readonly answers: number[];
@@ -69,7 +69,7 @@ async function compare(
   { seconds, only }: { readonly seconds: number; readonly only: readonly string[] },
 ): Promise<boolean> {
   const agentId = await setUp(product, receiver);
-  // The first call of a process compiles code and opens connections; every later one is like the next.
+  // The first call of a process compiles code and opens connections, so it is not measured.
   await measure(product, { receiver, agentId, seconds: 5 });
   console.log(`alone, ${seconds} s …`);
   const alone = await measure(product, { receiver, agentId, seconds });
@@ -109,7 +109,10 @@ const NAMES = {
   webhooks: 'end of a call to its webhook',
 } as const;
 
-/** The ordinary tenant is the operator: an agent that answers the phone, and an endpoint that answers. */
+/**
+ * Sets up the ordinary tenant, which is the operator: an agent that answers the phone, and a webhook endpoint
+ * that responds.
+ */
 async function setUp(product: Product, receiver: WebhookReceiver): Promise<string> {
   await createMeasuredAgent(product, NUMBER);
   const { agents } = await product.ask('GET', '/v1/agent/agents?search=Measured');
@@ -137,12 +140,12 @@ async function measure(
     every(EVERY_MS.speech, endMs, () => speak(product, measured)),
     callUntil(product, endMs, measured),
   ]);
-  // The last calls' webhooks are on their way.
+  // Webhooks of the last calls are still being delivered.
   await new Promise((resolve) => setTimeout(resolve, 2_000));
   return measured;
 }
 
-/** Begins `work` at a steady pace, whatever it takes; resolves when all of it is over. */
+/** Starts `work` at a steady pace regardless of its duration; resolves when all of it has finished. */
 async function every(ms: number, endMs: number, work: () => Promise<void>): Promise<void> {
   const begun: Promise<void>[] = [];
   while (performance.now() < endMs) {
@@ -191,7 +194,8 @@ function failed(error: unknown): { status: number; body: unknown } {
 }
 
 /**
- * An account of its own in a process of its own, so that its work is not taken for the product's slowness.
+ * Starts the greedy tenant with its own account, in its own process: otherwise its work would count as
+ * slowness of the product.
  */
 async function startGreedy(
   product: Product,
@@ -203,7 +207,7 @@ async function startGreedy(
     detached: true,
   });
   // A real tenant has its own machine. Here its process gets only the CPU that the product and the bench
-  // leave.
+  // leave idle.
   if (child.pid !== undefined) await favourProcess(child.pid, constants.priority.PRIORITY_BELOW_NORMAL);
   child.send({
     url: product.url,
@@ -231,7 +235,7 @@ function told(statuses: Readonly<Record<number, number>>): string {
     .join(', ');
 }
 
-/** Lines of the supervisor about processes that stood still or ended. */
+/** Log lines of the supervisor about processes that hung or exited. */
 function killed(product: Product): string[] {
   return product.log
     .split('\n')

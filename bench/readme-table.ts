@@ -1,6 +1,6 @@
 /**
- * `node bench/readme-table.ts`: puts the figures of `bench/results.json` into docs/measuring.md, and a few of
- * them into the README, each between its markers.
+ * `node bench/readme-table.ts`: inserts the figures of `bench/results.json` into docs/measuring.md, and a
+ * selection into the README, each between its markers.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { results, toHeadlines, toMarkdown } from './figures.ts';
@@ -9,7 +9,7 @@ const BEGIN = '<!-- bench:begin -->';
 const END = '<!-- bench:end -->';
 
 const measured = results.parse(JSON.parse(readFileSync(new URL('results.json', import.meta.url), 'utf8')));
-// Both are made before either is written.
+// Generate both pages before writing either.
 for (const [page, figures] of [
   ['docs/measuring.md', toMarkdown(measured)],
   ['README.md', toHeadlines(measured)],

@@ -1,8 +1,8 @@
 /**
- * How far a call's recording is off its clock: each sound that begins on the wire, the caller's and the
- * agent's, against where it begins in the recording. The wire is a packet capture of this machine, whose wall
- * clock timestamps both. A sound's position follows the RTP timestamps of its stream, as after a jitter
- * buffer: a packet that left late is a matter of pacing, not of the recording.
+ * Measures how far a call's recording is off its clock: compares the start of each sound on the wire, from
+ * the caller and the agent, with its start in the recording. The wire is a packet capture of this machine,
+ * whose wall clock timestamps both. The position of a sound follows the RTP timestamps of its stream, as
+ * after a jitter buffer: a late packet is a pacing fault, not a recording fault.
  */
 
 import type { CallRecord } from '#caller/caller.ts';
@@ -16,14 +16,14 @@ import { readWav } from '#caller/wav.ts';
 import type { Product } from '#test/journeys/product.ts';
 import { HEARD_LINE } from './stand-ins.ts';
 
-/** What comes after at least this much quiet is a sound of its own. */
+/** Sound after at least this much silence counts as a new sound. */
 const QUIET_MS = 200;
-/** A sound is looked for this far around its place; less than the quiet before it. */
+/** Search range around the expected position of a sound; shorter than the silence before it. */
 const SEARCH_MS = 150;
 const PORTS = { first: 42_400, last: 42_499 };
 const SAMPLES_PER_MS = 8;
 
-/** Which track a sound is on, and when it began on the wire, ms since 1970. */
+/** Track of a sound and its start on the wire, ms since 1970. */
 interface Sound {
   readonly role: 'user' | 'agent';
   readonly atMs: number;
@@ -37,8 +37,8 @@ interface Track {
 }
 
 /**
- * Places so many calls of two turns at once; the distance of each of their sounds, ms. Infinite for one that
- * is not in the recording.
+ * Places this many concurrent calls of two turns. Returns the offset of each sound, ms; infinite for a sound
+ * missing from the recording.
  */
 export async function measureRecordings(
   product: Product,
@@ -64,8 +64,8 @@ export async function measureRecordings(
 }
 
 /**
- * The distance of each sound of these calls, which are over, from its place in their recordings, ms. What
- * fell into a gap of the recording is left out.
+ * Offset of each sound of these finished calls from its place in their recordings, ms. Sounds in a gap of the
+ * recording are excluded.
  */
 export async function recordingOffsetsMs(
   product: Product,
@@ -123,7 +123,7 @@ async function offsetsIn(track: Track, sounds: readonly Sound[]): Promise<number
   });
 }
 
-/** The sounds of one direction of a call; a worker that took it over sends a stream of its own. */
+/** Sounds of one direction of a call. A worker that took over a call sends its own stream. */
 export function soundsOf(role: Sound['role'], datagrams: readonly CapturedDatagram[]): Sound[] {
   const packets = datagrams.flatMap(({ atMs, payload }) => {
     const packet = parseRtp(payload);

@@ -1,7 +1,7 @@
 /**
- * `npm run bench`: the budgets that concern calls, the API and the start, measured on this
- * machine with stand-in engines that answer at once. Prints each figure with its verdict and writes
- * `bench/results.json`; `--quick` leaves out the largest load and says so by what it prints.
+ * `npm run bench`: measures the budgets for calls, the API and start-up on this machine, with stand-in
+ * engines that answer at once. Prints each figure with its verdict and writes `bench/results.json`. `--quick`
+ * skips the largest load, and the output says so.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
@@ -22,7 +22,7 @@ const MIB = 1_048_576;
 const isQuick = process.argv.includes('--quick');
 const LOADS = isQuick ? [1, 10] : [1, 10, 30, 50];
 const TURNS = isQuick ? 2 : 4;
-/** Alone, one call says little: it is made several times over. */
+/** A single call yields few samples, so it has many turns. */
 const LONE_CALL_TURNS = isQuick ? 4 : 12;
 const STARTS = isQuick ? 1 : 3;
 const API_LOAD = { perSecond: 200, seconds: isQuick ? 2 : 5 };
@@ -30,7 +30,7 @@ const SIMULATED_CALLS = 300;
 const WORKER_DEATHS = { kills: isQuick ? 2 : 20, calls: 5 };
 const RECORDED_CALLS = 20;
 const NUMBER = '+15550100042';
-/** Nothing is refused for credit or for want of a slot: this is about speed. */
+/** Limits high enough that nothing is refused for lack of credit or slots: this bench measures speed. */
 const AMPLE = {
   STARTING_CREDIT: '1000000.00',
   WORKER_MAX_CALLS: '5000',
@@ -75,7 +75,7 @@ async function measureCalls(
   const product = await startProduct({ environment: { ...standIns.environment, ...AMPLE } });
   try {
     const number = await createMeasuredAgent(product, NUMBER);
-    // The first call of a process compiles code and opens connections; every later one is like the next.
+    // The first call of a process compiles code and opens connections, so it is not measured.
     await runCallLoad(product, { calls: 1, turns: 1, number });
     const loads: LoadResult[] = [];
     for (const calls of LOADS) {
@@ -98,10 +98,7 @@ async function measureCalls(
   }
 }
 
-/**
- * Memory per call is the slope between the smallest load of several calls and the largest: what one call more
- * costs.
- */
+/** Memory per call: the slope between the smallest load of several calls and the largest. */
 function memoryFigure(loads: readonly LoadResult[]): Figure[] {
   const [from, to] = [loads[0], loads.at(-1)];
   if (!from || !to || from === to) return [];
@@ -116,7 +113,7 @@ function memoryFigure(loads: readonly LoadResult[]): Figure[] {
   return [judged(about, [{ name: '', value: perCall, limit: 2 }])];
 }
 
-/** The worst of all: a track that is off for one sentence is off. */
+/** Uses the worst offset: one misplaced sentence makes the track wrong. */
 function recordingFigure(load: string, offsetsMs: readonly number[]): Figure {
   const value = Math.max(...offsetsMs.map(Math.abs));
   return judged(

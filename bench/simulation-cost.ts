@@ -1,4 +1,7 @@
-/** What a simulated call costs: the time until a change to the turn loop is proved on a thousand calls. */
+/**
+ * Cost of a simulated call. It determines how long it takes to test a change to the turn loop on a thousand
+ * calls.
+ */
 
 import { replay } from '#runtime/replay/replay.ts';
 import { createFlightLog, type ReadFlightLog, readFlightLog } from '#runtime/turn/loop/flight-log.ts';
@@ -7,20 +10,18 @@ import { simulateCall } from '#test/simulation/simulate-call.ts';
 import { SimulatedClock } from '#test/simulation/simulated-clock.ts';
 
 const FIVE_MINUTES_MS = 300_000;
-/** Until then the compiler's threads take more than the calls do. */
+/** During the first calls, the compiler's threads use more CPU than the calls. */
 const WARM_UP_CALLS = 400;
-/** The loop alone is soon over: its calls are run so often. */
+/** The loop alone is fast, so its calls run this many times. */
 const LOOP_ROUNDS = 4;
 
 /** CPU of this process per five simulated minutes, ms. */
 export interface SimulationCost {
-  /**
-   * What the turn loop does of itself: takes each input, decides, writes the flight log, explains silences.
-   */
+  /** The turn loop alone: takes each input, decides, writes the flight log, explains silences. */
   readonly loopMs: number;
   /**
-   * All of it: the product's replies, prompts and reports beside the loop, and the simulated engines, leg,
-   * caller and clock. Without the checks of the simulation.
+   * Everything: the loop, the product's replies, prompts and reports, and the simulated engines, leg, caller
+   * and clock. Excludes the checks of the simulation.
    */
   readonly wholeMs: number;
 }
@@ -45,7 +46,7 @@ export async function measureSimulationCost(calls: number): Promise<SimulationCo
   return { loopMs: (cpuMsSince(before) / LOOP_ROUNDS) * perFiveMinutes, wholeMs: wholeMs * perFiveMinutes };
 }
 
-/** One call's inputs as the loop takes them, without carrying anything out. */
+/** Feeds one call's inputs to the loop without executing its actions. */
 function runLoop(log: ReadFlightLog): void {
   const { config, seed, session_id: sessionId } = log.header;
   const flightLog = createFlightLog({

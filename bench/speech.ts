@@ -1,7 +1,7 @@
 /**
- * `npm run bench:speech`: the speech APIs on this machine with the local engine: first byte and real-time
- * factor beside the bare engine, and fifty live streams at once, each of which must stay ahead of its
- * listener or be refused with 429, while the rest of the API stays quick.
+ * `npm run bench:speech`: measures the speech APIs on this machine with the local engine: first byte and
+ * real-time factor compared with the bare engine. Then opens fifty live streams at once: each must stay ahead
+ * of its listener or be refused with 429, while the rest of the API stays responsive.
  */
 import { availableParallelism } from 'node:os';
 import { decode, encode } from '@msgpack/msgpack';
@@ -20,7 +20,7 @@ const RATE_HZ = 24_000;
 
 async function run(): Promise<void> {
   const figures: Figure[] = [];
-  // A busy machine takes minutes: whoever waits sees how far it is.
+  // Prints progress, because a run takes minutes on a busy machine.
   const take = (measured: readonly Figure[]) => {
     figures.push(...measured);
     console.log(toText(measured));
@@ -37,7 +37,7 @@ async function run(): Promise<void> {
   console.log(`\n${toText(figures)}`);
 }
 
-/** The engine's first chunk and its whole speech, without anything around it. */
+/** Times of the bare engine: its first chunk and its complete speech. */
 async function bareEngine(): Promise<Figure[]> {
   const engine = await openFlite();
   const first: number[] = [];
@@ -106,8 +106,8 @@ async function measureRequests(product: Product, format: string): Promise<Figure
 }
 
 /**
- * How late the latest audio of a stream came for a listener that plays from the first piece on, ms; null when
- * it was refused, with 429 or at its start.
+ * Largest delay of a stream's audio for a listener that plays from the first piece on, ms. Null if the stream
+ * was refused, with 429 or at its start.
  */
 async function stream(product: Product): Promise<number | null> {
   const socket = new WebSocket(`${product.url.replace('http', 'ws')}/v1/tts/live`, {
@@ -132,7 +132,8 @@ async function stream(product: Product): Promise<number | null> {
       const event = decode(data) as { event: string; time?: number; reason?: string };
       if (event.event === 'finish') {
         if (event.reason === 'stop') return resolve(latestMs);
-        // All streams open at once: places that were free when a socket opened are taken when it starts.
+        // All streams open at once, so a place that was free when a socket opened may be taken when its
+        // stream starts.
         return startedAt === null ? resolve(null) : reject(new Error('a stream broke off'));
       }
       startedAt ??= performance.now();

@@ -1,11 +1,11 @@
 /**
- * Watches one core, run before everything else on it (`chrt`, `taskset`): whenever it is woken late, the core
- * stood still under the whole machine, and it prints from when to when (ms since 1970).
+ * Watches one core with a higher priority than everything else on it (`chrt`, `taskset`). A late wake-up
+ * means that the core stalled; the process then prints the start and end of the stall (ms since 1970).
  */
 import { writeSync } from 'node:fs';
 
 const PERIOD_MS = 1;
-/** What a timer may be late on a machine that runs. */
+/** Timer delay that is normal without a stall. */
 const LATE_MS = 1;
 
 const never = new Int32Array(new SharedArrayBuffer(4));

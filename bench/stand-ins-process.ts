@@ -1,6 +1,6 @@
 /**
- * Entry of the process `stand-ins.ts` starts: an OpenAI-compatible server for chat and speech, and Deepgram's
- * live recognition.
+ * Entry point of the process that `stand-ins.ts` starts: an OpenAI-compatible server for chat and speech, and
+ * Deepgram's live recognition.
  */
 import { startDeepgramServer } from '#test/fakes/deepgram-server.ts';
 import { say, startOpenaiServer } from '#test/fakes/openai-server.ts';

@@ -1,7 +1,7 @@
 /**
- * `npm run bench:store-scale [sessions]`: creating, reading and listing sessions while a million of them are
- * stored (or as many as said), each beside a bare route: Fastify and mongoose over the same collection of the
- * same store, with no checks, no money and no key. Server and callers share one process.
+ * `npm run bench:store-scale [sessions]`: creates, reads and lists sessions while a million of them (or the
+ * given number) are stored. Compares each operation with a bare route: Fastify and mongoose on the same
+ * collection of the same store, without validation, billing or key. Server and callers share one process.
  */
 import Fastify from 'fastify';
 import { quantile } from '#caller/statistics.ts';
@@ -16,14 +16,17 @@ const PROGRESS_MS = 10_000;
 const MIB = 1_048_576;
 const CALLERS = 8;
 const SECONDS = 3;
-/** One in so many stored sessions is of the kind the filtered lists look for. */
+/** One in this many stored sessions matches the filtered lists. */
 const RARE_EVERY = 1_000;
 const RARE = { status: 'failed', end_reason: 'dial_failed', caller_number: '+15550100077' };
-/** A page of the API may cost this many times a bare one: key, account, checks, the record's own words. */
+/**
+ * Limit for a page of the API, as a multiple of a bare one. The API also checks key and account, validates,
+ * and formats the records.
+ */
 const TIMES_BARE = 4;
-/** Nine requests to the store instead of one, three of them writes one after another. */
+/** Creating makes nine requests to the store instead of one, including three sequential writes. */
 const TIMES_BARE_CREATE = 10;
-/** A deep page against the first. */
+/** Limit for a deep page, as a multiple of the first page. */
 const TIMES_FIRST = 1.5;
 
 const sessions = Number(process.argv[2] ?? 1_000_000);
@@ -101,7 +104,7 @@ console.log(`\n${toText(figures)}`);
 await bare.close();
 await api.close();
 
-/** Measures both in turn, twice, so that neither is the one that found the machine cold. */
+/** Measures both in turn, twice, so that neither bears the warm-up alone. */
 async function compare(
   what: string,
   times: number,
@@ -168,7 +171,7 @@ async function read(response: Response): Promise<void> {
   if (!response.ok) throw new Error(`${response.url}: ${response.status} ${text}`);
 }
 
-/** A session as the API stores it, ended. */
+/** An ended session as the API stores it. */
 async function storedSession(): Promise<SessionDocument> {
   const { body } = await api.request('POST', '/v1/agent/sessions', {
     key: user.key,
@@ -181,7 +184,7 @@ async function storedSession(): Promise<SessionDocument> {
   return { ...stored, analysis: { ...stored.analysis, state: 'skipped' } };
 }
 
-/** Stores copies past the API, newest first, a second apart. */
+/** Inserts copies directly into the store, newest first, one second apart. */
 async function seed(): Promise<number> {
   const beganMs = performance.now();
   let toldMs = beganMs;

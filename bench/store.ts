@@ -1,8 +1,8 @@
 /**
  * Throughput and latency of the embedded database through the driver, as the product uses it: `node
- * bench/store.ts [documents]`. Creates, reads by key, pages, guarded updates and counts, alone and with many
- * callers, then guarded updates while a long analytics query runs. Budget: p99 of a write ≤ 10 ms
- * + 5 × the disk's own fdatasync p50, also while an analytics query runs.
+ * bench/store.ts [documents]`. Measures creates, reads by key, pages, guarded updates and counts, with one
+ * caller and with many, then guarded updates during a long analytics query. Budget: p99 of a write ≤ 10 ms +
+ * 5 × the disk's fdatasync p50, also during an analytics query.
  */
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -89,7 +89,7 @@ async function measure(
   print(name, callers, latencies, systemClock.now() - startMs);
 }
 
-/** Creates at a steady rate while a scan over everything runs again and again. */
+/** Creates documents at a steady rate while a full scan runs repeatedly. */
 async function measureBesideAnalytics(): Promise<void> {
   const latencies: number[] = [];
   const pending: Promise<unknown>[] = [];
@@ -130,7 +130,7 @@ function print(name: string, callers: number, latencies: readonly number[], elap
   );
 }
 
-/** What the disk needs to make one small write durable. */
+/** Time the disk takes to make one small write durable. */
 function measureFdatasync(path: string): number {
   const file = openSync(path, 'w');
   const times = Array.from({ length: 50 }, () => {

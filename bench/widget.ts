@@ -1,7 +1,7 @@
 /**
- * `npm run bench:widget`: what the widget costs the page it stands on: bytes, time until its button can be
- * pressed, what it adds to the page's own load, and the time from pressing to being connected. Measured in
- * Chromium on a page of another origin, each visit with an empty cache.
+ * `npm run bench:widget`: measures what the widget costs its page: bytes, time until its button can be
+ * pressed, added load time, and the time from press to connected. Runs Chromium on a page of another origin;
+ * each visit has an empty cache.
  */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -26,7 +26,7 @@ const LIMITS = {
   connectMs: 2_000,
 };
 
-/** Notes when the button is there, and how long tasks of the page took. */
+/** Records when the button appears and how long the page's long tasks take. */
 const WATCH = `
   window.longTasks = [0];
   new PerformanceObserver((list) => window.longTasks.push(...list.getEntries().map(({ duration }) => duration))).observe({ type: 'longtask', buffered: true });
@@ -80,8 +80,8 @@ function sizeFigure(what: string, files: readonly string[], limit: number): Figu
 }
 
 /**
- * Visits with the widget, with a script that does nothing, and with neither, by turns, so that all meet the
- * same machine.
+ * Alternates visits with the widget, with an empty script, and with neither, so that all run under the same
+ * machine conditions.
  */
 async function measureVisits(
   browser: Browser,

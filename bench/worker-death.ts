@@ -1,6 +1,6 @@
 /**
- * Kills the workers in the middle of calls, again and again: how long the callers hear nothing until another
- * one has taken over, and how soon all is settled where none can.
+ * Kills the workers repeatedly in the middle of calls. Measures how long callers hear nothing until another
+ * worker takes over, and how soon sessions are settled when no worker can.
  */
 
 import type { CallRecord } from '#caller/caller.ts';
@@ -12,39 +12,38 @@ import type { Product } from '#test/journeys/product.ts';
 import { recordingOffsetsMs } from './recording-alignment.ts';
 
 const PORTS = { first: 42_300, last: 42_399 };
-/** A caller waits this long for a word. */
+/** The caller waits this long for the agent to speak. */
 const PATIENCE_MS = 15_000;
-/** Whoever has been taken over hears the agent and stays for a moment. */
+/** After a failover, a caller hears the agent and stays this long. */
 const STAY_MS = 5_000;
 const SETTLE_LIMIT_MS = 30_000;
-/** A worker hands its recordings over in pieces of less than five seconds. */
+/** A worker uploads its recordings in segments of less than five seconds. */
 const SEGMENT_KEPT_MS = 5_500;
-/** A worker needs longer than this to start. */
+/** Shorter than the start-up time of a worker. */
 const KILL_AGAIN_MS = 200;
 /**
- * A worker that has run for 10 s is started again without delay: what is measured is one death, not a row of
- * them.
+ * A worker that has run for 10 s is restarted without delay: this measures single deaths, not a crash loop.
  */
 const BETWEEN_KILLS_MS = 11_000;
 
-/** What a worker's death cost. */
+/** Effects of a worker's death. */
 export interface WorkerDeath {
-  /** From the kill to the agent's first word after it, of each call; infinite where none came. */
+  /** From the kill to the agent's next word, for each call; infinite if none was heard. */
   readonly silentMs: readonly number[];
-  /** How far the recordings of these calls are off the call's clock, of each sound outside their gaps. */
+  /** Offset of each sound from the call's clock in the recordings, outside their gaps. */
   readonly recordingOffsetsMs: readonly number[];
-  /** From the kill until no session is live any more, with no worker left to take the calls. */
+  /** From the kill until no session is live, when no worker is left to take the calls. */
   readonly settledMs: number;
 }
 
 interface DeathLoad {
   readonly kills: number;
-  /** At each kill. */
+  /** Calls per kill. */
   readonly calls: number;
   readonly number: string;
 }
 
-/** Measures one after the other; the product's worker has been killed for good when it returns. */
+/** Measures both in turn. Afterwards the product's worker is permanently down. */
 export async function measureWorkerDeath(product: Product, load: DeathLoad): Promise<WorkerDeath> {
   const silentMs: number[] = [];
   const offsets: number[] = [];
@@ -64,7 +63,7 @@ async function untilHeardAgain(
 ): Promise<{ silentMs: number[]; offsetsMs: number[] }> {
   const capture = await startCapture(PORTS);
   const calls = await placeCalls(product, load);
-  // What was not kept by then is a gap of the recording, in which no sound has a place.
+  // Audio not uploaded by then becomes a gap in the recording, which contains no sounds to compare.
   await new Promise((resolve) => setTimeout(resolve, SEGMENT_KEPT_MS));
   const killedMs = Date.now();
   product.kill('worker');
@@ -87,7 +86,7 @@ async function untilHeardAgain(
   return { silentMs, offsetsMs: await recordingOffsetsMs(product, datagrams, records) };
 }
 
-/** Never rejects: callers lose their patience by themselves. */
+/** Never rejects: callers time out by themselves. */
 async function untilTakenOver(product: Product): Promise<void> {
   const isTaken = async (id: string) =>
     (await product.ask('GET', `/v1/agent/sessions/${id}`)).takeovers.length > 0;
@@ -134,7 +133,7 @@ async function placeCalls(
   return { ended, hangUp: () => stop.abort() };
 }
 
-/** Ids of the sessions that are not over. */
+/** Ids of the sessions that have not ended. */
 async function live(product: Product): Promise<string[]> {
   const list = await product.ask('GET', '/v1/agent/sessions?status=active,unknown&page_size=100');
   return list.sessions.map(({ session_id }: { session_id: string }) => session_id);

@@ -187,7 +187,10 @@ export function clockOf(
   return (timestamp) => originMs + sinceMs(timestamp);
 }
 
-/** The reply is the first stretch that begins after the line and before the caller's next one. */
+/**
+ * The reply is the first stretch of agent speech that begins after the line and before the caller's next
+ * line.
+ */
 function replyAfter(turn: {
   readonly stretches: readonly Stretch[];
   readonly lastMs: number | undefined;

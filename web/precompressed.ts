@@ -1,6 +1,6 @@
 /**
- * A Vite plugin: beside every built file of text its Brotli and gzip forms, which the server hands out as
- * they are (control-plane/operations/site).
+ * A Vite plugin that writes Brotli and gzip versions next to every built text file. The server sends them
+ * unchanged (control-plane/operations/site).
  */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -10,8 +10,8 @@ import type { Plugin } from 'vite';
 
 const TEXT = /\.(?:js|css|html)$/;
 /**
- * Larger files are compressed with less effort: the last tenth of their size would cost an installation ten
- * seconds.
+ * Larger files are compressed with less effort: reducing their size by another tenth would add ten seconds to
+ * an installation.
  */
 const FULL_EFFORT_BYTES = 64 * 1_024;
 const LESS_EFFORT = 9;

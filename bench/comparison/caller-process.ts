@@ -1,18 +1,18 @@
 /**
- * Entry of the caller's own process (`place-call.ts`): nothing else runs in it, so that its times are those
- * of the call.
+ * Entry point of the caller's process (`place-call.ts`). Nothing else runs in this process, so its timings
+ * are those of the call.
  */
 import { callInRoom, type RoomCall, type RoomGrant } from '#caller/room-caller.ts';
 import { type Line, prepareScene, type SceneFile } from '#caller/scene.ts';
 import type { CuedWord } from './recogniser.ts';
 
-/** What is to be done. */
+/** The call to place. */
 export interface CallOrder {
   readonly grant: RoomGrant;
   readonly scene: SceneFile;
 }
 
-/** What the process says: each line as it begins, and the call once it is over. */
+/** Messages of the process: each line as it begins, then the finished call. */
 export type CallNews =
   | { readonly line: { readonly text: string; readonly words: readonly CuedWord[] } }
   | { readonly call: RoomCall }
@@ -25,6 +25,6 @@ process.once('message', async ({ grant, scene }: CallOrder) => {
     (call) => ({ call }),
     (error: unknown) => ({ failed: String(error) }),
   );
-  // LiveKit's library would keep the process for ever.
+  // LiveKit's library would keep the process alive forever.
   process.send?.(news, () => process.exit(0));
 });

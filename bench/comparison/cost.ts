@@ -1,6 +1,6 @@
 /**
- * CPU and memory of one side of the comparison. Includes processes that live for one call only; shared memory
- * pages count once.
+ * CPU and memory of one side of the comparison, including processes that live for one call only. Shared
+ * memory pages count once.
  */
 import { readFileSync } from 'node:fs';
 import { cpus } from 'node:os';
@@ -9,13 +9,13 @@ import { cpuSeconds, type Process } from '#test/journeys/process-tree.ts';
 const EVERY_MS = 500;
 const KIB = 1_024;
 
-/** A measurement under way. */
+/** A running measurement. */
 export interface CostMeter {
-  /** Ends it: CPU seconds used since it began, and the most memory held at once. */
+  /** Stops the measurement. Returns the CPU seconds used since the start and the peak memory. */
   stop(): { readonly cpuSeconds: number; readonly peakBytes: number; readonly seconds: number };
 }
 
-/** Begins to measure. A process's last half second may be missed when it ends. */
+/** Starts measuring. The last half second of a process that ends may be missed. */
 export function startCostMeter(processes: () => readonly Process[]): CostMeter {
   const startedMs = performance.now();
   const before = new Map(processes().map((item) => [item.pid, cpuSeconds([item])]));
@@ -55,7 +55,7 @@ function proportionalBytes(pid: number): number {
   }
 }
 
-/** Share of all cores that was in use for so long, 0 to 1. */
+/** Share of all cores in use during this time, 0 to 1. */
 export async function measureBusyShare(ms: number): Promise<number> {
   const before = cpuTimes();
   await new Promise((done) => setTimeout(done, ms));

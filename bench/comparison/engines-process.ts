@@ -1,4 +1,7 @@
-/** Entry of the process `engines.ts` starts: one side's engines, with the delays real ones have. */
+/**
+ * Entry point of the process that `engines.ts` starts: one side's stand-in engines, with the delays of real
+ * ones.
+ */
 import { say, startOpenaiServer } from '#test/fakes/openai-server.ts';
 import type { EngineUrls } from '../engine-process.ts';
 import type { EngineOrder } from './engines.ts';

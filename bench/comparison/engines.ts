@@ -1,19 +1,19 @@
 /**
- * One side's stand-in engines in a process of their own, so that neither side shares them, and how they are
- * broken.
+ * One side's stand-in engines, in their own process so that the two sides do not share them, and the faults
+ * to inject into them.
  */
 import type { OpenaiFault } from '#test/fakes/openai-server.ts';
 import { type EngineUrls, startEngineProcess } from '../engine-process.ts';
 import type { Cue } from './recogniser.ts';
 
-/** A way for an engine to fail. */
+/** A fault of an engine. */
 export interface EngineFault {
   readonly name: string;
   readonly openai?: OpenaiFault;
   readonly recogniser?: 'mute' | 'cut';
 }
 
-/** What the process is told. */
+/** Message to the process. */
 export type EngineOrder = { readonly cue: Cue } | { readonly fault: EngineFault | null };
 
 /** Running engines. */
@@ -23,7 +23,7 @@ export interface Engines {
   close(): Promise<void>;
 }
 
-/** Every way to fail that is compared. */
+/** Every fault in the comparison. */
 export const FAULTS: readonly EngineFault[] = [
   { name: 'language model answers 500', openai: { status: 500, path: '/chat/completions' } },
   {
@@ -35,7 +35,7 @@ export const FAULTS: readonly EngineFault[] = [
   { name: 'recogniser takes audio and says nothing', recogniser: 'mute' },
 ];
 
-/** Starts them; resolves once all listen. */
+/** Starts the engines; resolves once all of them listen. */
 export async function startEngines(): Promise<Engines> {
   const { urls, child, close } = await startEngineProcess(new URL('./engines-process.ts', import.meta.url));
   return { urls, order: (order) => void child.send(order), close };

@@ -1,48 +1,47 @@
-/** What one call was like, from what the caller heard and what the agent keeps as said. Pure. */
+/** Judges one call from what the caller heard and which messages the agent stored as spoken. Pure. */
 import type { RoomCall } from '#caller/room-caller.ts';
 import type { Stretch, TimedLine } from '#caller/timeline.ts';
 import { GREETING, LONG_REPLY, replyTo, WORD_MS } from './script.ts';
 
 const BLOCK_MS = 10;
-/** After this much of an interruption the agent should be silent, ms. */
+/** The agent should be silent this long after an interruption starts, ms. */
 const STOP_WITHIN_MS = 1_500;
-/** A gap in the agent's speech that is no pause of its voice, ms. */
+/** A longer gap in the agent's speech is not a pause of its voice, ms. */
 const HELD_MS = 300;
-/** Of a reply heard out, what may be lost at its edges, ms. */
+/** Speech that may be missing at the edges of a fully heard reply, ms. */
 const EDGE_MS = 500;
 
-/** What was heard of one call; lists hold every sample. */
+/** Results of one call. Lists hold every sample. */
 export interface Heard {
-  /** Joined to the first sound of the agent. Null: never heard. */
+  /** From joining to the agent's first sound. Null if the agent was never heard. */
   readonly greetingMs: number | null;
-  /** End of a line that asks for an answer to the answer's first sound. */
+  /** From the end of a line that asks for an answer to the first sound of the answer. */
   readonly replyMs: readonly number[];
   readonly unanswered: number;
-  /** Pauses for thought, and those into which the agent spoke. */
+  /** Pauses for thought, and those in which the agent started to speak. */
   readonly pauses: number;
   readonly premature: number;
-  /** Beginning of an interruption to the agent's last sound. */
+  /** From the beginning of an interruption to the agent's last sound. */
   readonly stopMs: readonly number[];
   readonly interruptions: number;
   readonly missed: number;
-  /** Long answers over which somebody listened aloud, and those that were not said to their end. */
+  /** Long answers during which the caller gave backchannels, and those that the agent did not finish. */
   readonly listenedTo: number;
   readonly brokenOff: number;
-  /** How long the agent fell silent at each sound that wanted nothing; 0 where it went on. */
+  /** How long the agent fell silent at each backchannel or noise; 0 if it kept speaking. */
   readonly heldMs: readonly number[];
-  /** Of every interrupted answer: words it keeps as said, less words heard. */
+  /** For every interrupted answer: words stored as spoken minus words heard. */
   readonly wordsOff: readonly number[];
-  /** It was sent away, or the connection broke. */
+  /** Calls that were rejected or whose connection broke. */
   readonly lost: number;
 }
 
-/** Judges one call; `said` are the agent's own messages, null when it kept none. */
+/** Judges one call. `said` holds the agent's stored messages; null if it stored none. */
 export function judgeCall(call: RoomCall, said: readonly string[] | null): Heard {
   const { agent, lines } = call;
   const asks = lines.flatMap((line, index) =>
     line.means === 'turn' || line.means === 'interruption' ? [{ line, next: lines[index + 1] }] : [],
   );
-  // An answer that is spoken over may have begun before: it is not waited for.
   const replies = asks.map(({ line, next }) => replyAfter(agent, line, next));
   const interruptions = lines.flatMap((line, index) =>
     line.means === 'interruption' ? [stopOf(call, line, lines[index - 1])] : [],
@@ -72,7 +71,7 @@ export function judgeCall(call: RoomCall, said: readonly string[] | null): Heard
   };
 }
 
-/** Messages that are none of the script's: apologies, and whatever else an agent says of its own accord. */
+/** Messages outside the script, such as apologies. */
 export function ownWords(said: readonly string[]): string[] {
   const scripted = [GREETING, LONG_REPLY, replyTo('')];
   return said.filter(
@@ -80,7 +79,10 @@ export function ownWords(said: readonly string[]): string[] {
   );
 }
 
-/** The answer is the first stretch that begins after the line and before the caller's next one. */
+/**
+ * The answer is the first stretch of agent speech that begins after the line and before the caller's next
+ * line.
+ */
 export function replyAfter(
   agent: readonly Stretch[],
   line: TimedLine,
@@ -93,8 +95,8 @@ export function replyAfter(
 }
 
 /**
- * When the agent's last sound under the interruption was, and how many words had been heard since the
- * question. Null: it was silent already.
+ * Time of the agent's last sound during the interruption, and the number of words heard since the question.
+ * Null if the agent was already silent.
  */
 function stopOf({ voicedMs }: RoomCall, line: TimedLine, question: TimedLine | undefined) {
   const answer = voicedMs.filter(
@@ -107,7 +109,7 @@ function stopOf({ voicedMs }: RoomCall, line: TimedLine, question: TimedLine | u
   };
 }
 
-/** Both by the agent's own account and in the caller's ear. */
+/** True if both the agent's stored messages and the caller's audio contain the whole reply. */
 function isHeardOut({ voicedMs, lines }: RoomCall, said: readonly string[] | null): boolean {
   const question = lines.find(({ means }) => means === 'turn');
   const heardMs =
@@ -116,7 +118,7 @@ function isHeardOut({ voicedMs, lines }: RoomCall, said: readonly string[] | nul
   return kept && heardMs >= wordsOf(LONG_REPLY).length * WORD_MS - EDGE_MS;
 }
 
-/** Empty where the agent was not speaking, so that nothing could be interrupted. */
+/** Empty if the agent was not speaking, because there was nothing to interrupt. */
 function heldAt(voicedMs: readonly number[], line: TimedLine): number[] {
   if (!voicedMs.some((atMs) => atMs > line.firstMs - 200 && atMs <= line.firstMs + 50)) return [];
   const around = voicedMs.filter((atMs) => atMs > line.firstMs - 200);

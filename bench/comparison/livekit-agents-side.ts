@@ -1,6 +1,6 @@
 /**
- * The agent of `livekit-agent/`, run in production mode as the framework's documentation says, sent to each
- * room by an explicit dispatch.
+ * Runs the agent of `livekit-agent/` in production mode, as the framework's documentation describes. Explicit
+ * dispatch sends it to each room.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -18,11 +18,11 @@ const FOLDER = join(import.meta.dirname, 'livekit-agent');
 const REGISTERED_MS = 60_000;
 const KEPT_MS = 20_000;
 
-/** Installs what the agent needs, from its own lock file, unless it is there. Throws when npm cannot. */
+/** Installs the agent's dependencies from its lock file unless they are present. Throws if npm fails. */
 export function installLivekitAgents(): void {
   if (existsSync(join(FOLDER, 'node_modules/@livekit/agents'))) return;
   console.log('installing @livekit/agents into bench/comparison/livekit-agent (about 500 MB) …');
-  // The scripts would fetch libraries for GPUs.
+  // The install scripts would download GPU libraries.
   const { status } = spawnSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], {
     cwd: FOLDER,
     stdio: ['ignore', 'ignore', 'inherit'],
@@ -30,7 +30,7 @@ export function installLivekitAgents(): void {
   if (status !== 0) throw new Error(`npm ci in ${FOLDER} ended with ${status}`);
 }
 
-/** Starts the agent and waits until the LiveKit server knows it. */
+/** Starts the agent and waits until it is registered with the LiveKit server. */
 export async function startLivekitAgents(livekit: Readonly<Record<string, string>>): Promise<Side> {
   const engines = await startEngines();
   const histories = mkdtempSync(join(tmpdir(), 'comparison-'));
@@ -77,7 +77,7 @@ export async function startLivekitAgents(livekit: Readonly<Record<string, string
     async close() {
       const tree = processTree(child.pid ?? 0);
       const ended = once(child, 'exit');
-      // In production mode SIGTERM waits for calls; none is left.
+      // In production mode the agent waits for its calls on SIGTERM. No calls are left, so it is killed.
       for (const { pid } of tree) process.kill(pid, 'SIGKILL');
       await ended;
       await engines.close();

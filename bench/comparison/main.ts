@@ -1,7 +1,7 @@
 /**
- * `npm run compare [-- --rounds <n>]`: the neutral caller plays the same scenes to Parley and to an agent of
- * LiveKit's framework, in rooms of one LiveKit server, with engines that answer alike. Writes
- * docs/comparison.md, its plots, and bench/comparison/results.json. Needs livekit-server in the PATH.
+ * `npm run compare [-- --rounds <n>]`: a neutral caller plays the same scenes to Parley and to an agent built
+ * with LiveKit's framework, in rooms of one LiveKit server, with identical stand-in engines. Writes
+ * docs/comparison.md, its plots and bench/comparison/results.json. Needs livekit-server in the PATH.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -21,10 +21,10 @@ import { type ComparisonResults, type FaultOutcome, type SideResults, toMarkdown
 import { FAULT_LINES, FAULT_SCENE, LOAD_SCENE, LOAD_WORDS, SCENES } from './script.ts';
 import { SETTINGS, type Side } from './side.ts';
 
-/** First calls that may fail on a crowded machine. */
+/** Warm-up attempts; the first ones may fail on a busy machine. */
 const WARM_UPS = 3;
 const IDLE_MS = 8_000;
-/** How long what others do on the machine is looked at, before anything of the run is started. */
+/** Time in which the load from other programs is measured, before the run starts anything. */
 const QUIET_MS = 5_000;
 const LOAD_CALLS = 4;
 const DOCS = new URL('../../docs/', import.meta.url);
@@ -63,7 +63,7 @@ async function compare(): Promise<void> {
   }
   const results = new Map(sides.map((side) => [side, blank(side)]));
   const of = (side: Side) => results.get(side) as Writable;
-  // A run that is stopped leaves what it has.
+  // An aborted run keeps its results so far.
   const keep = () => write([...results.values()]);
   for (const side of sides) await warmUp(side);
   for (const side of sides) of(side).idle = await whileIdle(side);
@@ -95,8 +95,8 @@ function blank({ name, version }: Side): Writable {
 }
 
 /**
- * The first call of a process compiles code; it is played and not counted. Throws when the agent is never
- * heard: figures of one that does not run say nothing.
+ * The first call of a process compiles code, so it is not counted. Throws if the agent is never heard,
+ * because its figures would mean nothing.
  */
 async function warmUp(side: Side): Promise<void> {
   for (let attempt = 1; attempt <= WARM_UPS; attempt++) {
@@ -119,7 +119,7 @@ async function whileIdle(side: Side) {
   return { cpuShare: cpuSeconds / seconds, bytes: peakBytes };
 }
 
-/** Each scene on one side, then on the other, the first one changing with every round. */
+/** Plays each scene on both sides; the side that goes first alternates with every round. */
 async function playRounds(
   sides: readonly Side[],
   of: (side: Side) => Writable,
@@ -152,7 +152,7 @@ async function played(side: Side, scene: SceneFile) {
   return { heard: judgeCall(call, await said()), latenessMs: call.latenessMs };
 }
 
-/** Calls at once, for what each of them costs. */
+/** Runs concurrent calls to measure the cost of each. */
 async function underLoad(side: Side): Promise<SideResults['load']> {
   progress(`${LOAD_CALLS} calls at once: ${side.name}`);
   side.engines.order({ cue: { words: LOAD_WORDS, isStanding: true } });
@@ -179,7 +179,10 @@ async function underLoad(side: Side): Promise<SideResults['load']> {
   };
 }
 
-/** Both sides at once: what is asked is what the caller hears within seconds, not milliseconds. */
+/**
+ * Runs both sides at the same time: the result is measured in seconds, so interference of milliseconds does
+ * not matter.
+ */
 async function breakEngines(sides: readonly Side[], of: (side: Side) => Writable): Promise<void> {
   for (const fault of FAULTS) {
     for (let round = 0; round < Number(values['fault-rounds']); round++) {

@@ -1,4 +1,4 @@
-/** Parley, started as a user starts it, with web sessions in LiveKit rooms. */
+/** Parley, started as a user would start it, with web sessions in LiveKit rooms. */
 import { readFileSync } from 'node:fs';
 import { startProduct } from '#test/journeys/product.ts';
 import { engineSettings } from '../engine-process.ts';
@@ -8,7 +8,7 @@ import { SETTINGS, type Side } from './side.ts';
 
 const SETTLED_MS = 20_000;
 
-/** Starts it and creates the agent that is compared. */
+/** Starts Parley and creates the agent to compare. */
 export async function startParley(livekit: Readonly<Record<string, string>>): Promise<Side> {
   const engines = await startEngines();
   const product = await startProduct({

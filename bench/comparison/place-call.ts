@@ -1,15 +1,15 @@
-/** Places one call from a process of its own. */
+/** Places one call from a separate process. */
 import { fork } from 'node:child_process';
 import type { RoomCall } from '#caller/room-caller.ts';
 import type { CallNews, CallOrder } from './caller-process.ts';
 import type { CuedWord } from './recogniser.ts';
 
-/** A scene and the room's agent never take this long. */
+/** No scene takes this long, including the time for the agent to join the room. */
 const LIMIT_MS = 120_000;
 
 /**
- * Places a call and resolves with what the caller heard. Calls `onLine` at the start of each line the
- * caller speaks, with its index from 0. Throws when the call was not connected.
+ * Places a call and resolves with what the caller heard. Calls `onLine` with the index (from 0) of each line
+ * as the caller starts it. Throws if the call did not connect.
  */
 export function placeCall(
   order: CallOrder,

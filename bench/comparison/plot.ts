@@ -1,4 +1,4 @@
-/** A plot of every sample: one row per side, a dot per value, a line at the median. */
+/** Plot of every sample: one row per side, a dot per value, a line at the median. */
 import { quantile } from '#caller/statistics.ts';
 
 const LEFT = 130;
@@ -7,7 +7,7 @@ const TOP = 40;
 const ROW = 46;
 const COLOURS = ['#2f5bb7', '#c2571a'] as const;
 
-/** Draws it as SVG. */
+/** Returns the plot as SVG. */
 export function plot(
   title: string,
   rows: readonly { readonly name: string; readonly values: readonly number[] }[],

@@ -12,19 +12,19 @@ const BLOCK_MS = 10;
 const VOICED_RMS = 200;
 const LEAST_VOICED_MS = 40;
 const INTERIM_EVERY_MS = 200;
-/** A word counts as said from this long before its end. */
+/** A word counts as spoken this long before its end. */
 const EARLY_MS = 80;
-/** Voice after this much silence is a standing line from its beginning. */
+/** Voice after this much silence restarts a standing line. */
 const AGAIN_AFTER_MS = 500;
 /**
- * A line told of this much after its voice began is heard from that beginning: on a busy machine the word of
- * it comes later than the voice.
+ * If a cue arrives up to this long after its voice began, the line starts at the beginning of that voice: on
+ * a busy machine the cue arrives later than the audio.
  */
 const LATE_CUE_MS = 500;
-/** Deepgram's own, when nothing is asked for. */
+/** Deepgram's default. */
 const DEFAULT_ENDPOINTING_MS = 10;
 
-/** A word and when it is over, ms from the beginning of its line. */
+/** A word and its end, ms from the beginning of its line. */
 export interface CuedWord {
   readonly text: string;
   readonly endMs: number;
@@ -38,27 +38,27 @@ export interface CuedRecogniser {
    * caller and repeats.
    */
   cue(cue: Cue): void;
-  /** While true, audio is taken and nothing is ever said. */
+  /** While true, the stand-in accepts audio and sends no messages. */
   isMute: boolean;
   /** Breaks every open connection without a closing handshake. */
   cut(): void;
   close(): void;
 }
 
-/** A line, as the recogniser is told of it. */
+/** A line as passed to the recogniser. */
 export interface Cue {
   readonly words: readonly CuedWord[];
   readonly isStanding: boolean;
 }
 
-/** Starts it on a free port; every answer comes `delayMs` after the audio it is about. */
+/** Starts the stand-in on a free port. Every message is sent `delayMs` after the audio it describes. */
 export async function startCuedRecogniser({
   delayMs,
 }: {
   readonly delayMs: number;
 }): Promise<CuedRecogniser> {
   const http = createServer((_request, response) => response.writeHead(404).end());
-  // The vendor's voice is not there: whoever asks for it is refused, not kept waiting.
+  // Deepgram's speech synthesis is not implemented: requests for it are rejected at once.
   const sockets = new WebSocketServer({ server: http, path: '/v1/listen' });
   let cue: Cue = { words: [], isStanding: false };
   let isMute = false;
@@ -106,7 +106,7 @@ function attend(socket: WebSocket, ear: CuedEar, deliver: (message: object) => v
   });
 }
 
-/** One connection's ear: audio in, Deepgram's messages out. */
+/** State of one connection: receives audio, returns Deepgram's messages. */
 class CuedEar {
   readonly #requestId = randomUUID();
   readonly #cue: () => Cue;
@@ -116,9 +116,9 @@ class CuedEar {
   #rest = Buffer.alloc(0);
   #heardMs = 0;
   #silentMs = 0;
-  /** Voice since the last final. */
+  /** Voiced audio since the last final. */
   #voicedMs = 0;
-  /** When the voice began that goes on, or ended last. */
+  /** Start of the current or most recent voice. */
   #voiceStartMs = 0;
   #reportedMs = 0;
   #finalMs = 0;
@@ -180,7 +180,7 @@ class CuedEar {
     const startMs = this.#line?.startMs ?? 0;
     const saidMs = this.#heardMs - this.#silentMs - startMs + EARLY_MS;
     const given = this.#line?.given ?? 0;
-    // A final has a word that has faded out before its end, such as one in s.
+    // A final includes a word whose end is too quiet to count as voice, such as a final "s".
     const isSaid = ({ endMs }: CuedWord, beginMs: number) =>
       (flags.is_final ? (beginMs + endMs) / 2 : endMs) <= saidMs;
     const words = (this.#line?.cue.words ?? []).filter(

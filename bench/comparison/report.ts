@@ -1,40 +1,40 @@
-/** docs/comparison.md, out of one run's results. Pure. */
+/** Generates docs/comparison.md from the results of one run. Pure. */
 import { quantile } from '#caller/statistics.ts';
 import type { Heard } from './judge.ts';
 import type { SETTINGS } from './side.ts';
 
 const MIB = 1_048_576;
-/** A caller's process this late makes its times worth little, ms. */
+/** If the caller's process runs this late, its timings are unreliable, ms. */
 const LATE_MS = 30;
-/** So does other work on more than this share of the machine. */
+/** Timings are also unreliable if other programs use more than this share of the machine. */
 const MOST_OTHERS = 0.1;
-/** Answers sooner than this did not wait for the longest silence. */
+/** An answer sooner than this did not wait for the longest silence. */
 const AT_ONCE_MS = 1_500;
 
-/** What became of a call in which an engine died. */
+/** Outcome of a call in which an engine failed. */
 export interface FaultOutcome {
   readonly fault: string;
   /**
-   * End of the question that met the fault to the next sound of the agent; null: silence until the next
-   * question.
+   * From the end of the question asked during the fault to the agent's next sound. Null if the agent was
+   * silent until the next question.
    */
   readonly heardAfterMs: number | null;
-  /** The same for the question after the engine was whole again. */
+  /** The same for the question asked after the engine recovered. */
   readonly nextAnsweredAfterMs: number | null;
   readonly wasSentAway: boolean;
-  /** What it said of its own accord. */
+  /** Agent messages outside the script. */
   readonly ownWords: readonly string[];
 }
 
-/** One side's results. */
+/** Results of one side. */
 export interface SideResults {
   readonly name: string;
   readonly version: string;
   readonly calls: readonly { readonly scene: string; readonly heard: Heard }[];
   readonly faults: readonly FaultOutcome[];
-  /** 99th percentile of how late the caller's own process was in each call. */
+  /** 99th percentile, per call, of how late the caller's process ran. */
   readonly latenessMs: readonly number[];
-  /** Calls that did not come about. */
+  /** Calls that did not connect. */
   readonly failed: number;
   readonly idle: { readonly cpuShare: number; readonly bytes: number };
   readonly load: {
@@ -47,7 +47,7 @@ export interface SideResults {
   } | null;
 }
 
-/** A whole run. */
+/** Results of a whole run. */
 export interface ComparisonResults {
   readonly at: string;
   readonly command: string;
@@ -61,7 +61,7 @@ export interface ComparisonResults {
   readonly sides: readonly SideResults[];
 }
 
-/** The whole document. */
+/** Returns the whole document. */
 export function toMarkdown(results: ComparisonResults): string {
   const { sides } = results;
   return `${[

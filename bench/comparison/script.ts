@@ -1,18 +1,18 @@
-/** What is said in the comparison: the scenes, and the replies of the stand-in for a language model. */
+/** The script of the comparison: the scenes and the replies of the stand-in language model. */
 import type { SceneFile } from '#caller/scene.ts';
 
-/** Milliseconds of sound per word of the stand-in voice: three words a second, as people speak. */
+/** Milliseconds of sound per word of the stand-in voice: three words a second, as in natural speech. */
 export const WORD_MS = 330;
 export const GREETING = 'Hello and welcome, how may I help you today?';
 export const INSTRUCTIONS = 'You are a friendly assistant on the telephone. Answer briefly.';
 
-/** Whoever asks to be told about something hears this one. */
+/** Reply when the caller asks to be told about something. */
 export const LONG_REPLY =
   'Our garden was planted more than a hundred years ago by two brothers who travelled the world and came home with seeds. ' +
   'Today there are roses, old apple trees, a pond with many fish, and a small house where we serve tea.';
 const SHORT_REPLY = 'Of course, that is no trouble for us at all.';
 
-/** What the stand-in for a language model answers. */
+/** Returns the reply of the stand-in language model. */
 export function replyTo(asked: string): string {
   return /tell me/i.test(asked) ? LONG_REPLY : SHORT_REPLY;
 }
@@ -21,7 +21,7 @@ type Step = SceneFile['steps'][number];
 const listen = { do: 'listen', quiet_ms: 700, timeout_ms: 12_000 } as const satisfies Step;
 const breath: Step = { do: 'pause', ms: [100, 500] };
 
-/** Whole questions, one after the other. */
+/** Complete questions, one after another. */
 const QUESTIONS: SceneFile = {
   name: 'questions',
   steps: [
@@ -35,7 +35,7 @@ const QUESTIONS: SceneFile = {
   ],
 };
 
-/** Sentences with a pause for thought in them. */
+/** Sentences with a pause for thought. */
 const HESITATION: SceneFile = {
   name: 'hesitation',
   steps: [
@@ -58,7 +58,7 @@ const HESITATION: SceneFile = {
   ],
 };
 
-/** A caller who takes the floor in the middle of a long answer, twice. */
+/** A caller who interrupts a long answer twice. */
 const INTERRUPTION: SceneFile = {
   name: 'interruption',
   steps: [
@@ -72,7 +72,7 @@ const INTERRUPTION: SceneFile = {
   ],
 };
 
-/** Somebody who listens aloud and coughs, and wants the agent to go on. */
+/** A caller who gives backchannels and coughs, and wants the agent to continue. */
 const LISTENING: SceneFile = {
   name: 'listening aloud',
   steps: [
@@ -88,7 +88,7 @@ const LISTENING: SceneFile = {
 /** The scenes of one round. */
 export const SCENES: readonly SceneFile[] = [QUESTIONS, HESITATION, INTERRUPTION, LISTENING];
 
-/** The second question meets a broken engine, the third one that works again. */
+/** The second question is asked while an engine is broken, the third after it has recovered. */
 export const FAULT_SCENE: SceneFile = {
   name: 'an engine dies',
   steps: [
@@ -102,10 +102,13 @@ export const FAULT_SCENE: SceneFile = {
   ],
 };
 
-/** The line at which the engine breaks, and the one before which it is whole again. */
+/** The line at which the engine breaks, and the line before which it is repaired. */
 export const FAULT_LINES = { breaks: 1, mends: 2 } as const;
 
-/** What every caller of the load says: as the recogniser is told of it, each word taking as long. */
+/**
+ * Scene of every caller under load. `LOAD_WORDS` is the standing cue of its first question, with words of
+ * equal length.
+ */
 export const LOAD_SCENE: SceneFile = QUESTIONS;
 export const LOAD_WORDS = ['What', 'time', 'do', 'you', 'open', 'tomorrow?'].map((text, index) => ({
   text,

@@ -1,40 +1,39 @@
-/** `Side`: one of the agents that are compared, as the comparison sees it. */
+/** `Side`: common interface of the agents being compared. */
 
 import type { RoomGrant } from '#caller/room-caller.ts';
 import type { Process } from '#test/journeys/process-tree.ts';
 import type { Engines } from './engines.ts';
 
-/** What both are set to. */
+/** Settings of both sides. */
 export const SETTINGS = {
-  /** Silence after which a finished sentence is answered, ms. */
+  /** Silence after a finished sentence before the agent answers, ms. */
   waitMs: 300,
   /**
-   * Silence after which an unfinished one is answered, ms: the framework's own with the end-of-turn model it
-   * is given.
+   * Silence after an unfinished sentence before the agent answers, ms: the framework's default with this
+   * end-of-turn model.
    */
   maxWaitMs: 2_500,
-  /** Voice that interrupts, ms. */
+  /** Duration of voice that interrupts, ms. */
   interruptMs: 256,
 } as const;
 
-/** A call to be made. */
+/** A call ready to be placed. */
 export interface PreparedCall {
   readonly grant: RoomGrant;
   /**
-   * The agent's messages as its side stored them, read after the call, oldest first. Null when it stored
-   * none.
+   * The agent's messages as stored by its side, oldest first. Read after the call; null if none were stored.
    */
   said(): Promise<readonly string[] | null>;
 }
 
-/** One agent, running. */
+/** A running agent. */
 export interface Side {
   readonly name: string;
   readonly version: string;
   readonly engines: Engines;
-  /** A room with the agent in it, or on its way. */
+  /** Prepares a room that the agent has joined or is joining. */
   prepare(): Promise<PreparedCall>;
-  /** Every process of it; the LiveKit server and the engines are nobody's. */
+  /** All processes of this side. The LiveKit server and the engines belong to neither side. */
   processes(): Process[];
   close(): Promise<void>;
 }

@@ -1,6 +1,6 @@
 /**
- * By how many words the estimate of what was heard is off, of a voice whose true word times are
- * known and kept from it.
+ * Measures the error, in words, of the estimate of heard words for a voice whose true word times are known
+ * but hidden from the estimate.
  */
 import {
   addAudio,
@@ -12,32 +12,31 @@ import {
 import type { SpeakableText } from '#runtime/turn/text/speakable-text.ts';
 import type { Random } from '#test/simulation/random.ts';
 
-/** One sentence as a voice spoke it. */
+/** A sentence as spoken by a voice. */
 export interface VoicedSentence {
   readonly text: string;
   readonly speech: SpeakableText;
   readonly samples: Int16Array;
   readonly rateHz: number;
-  /** The voice's own times of the words it spoke, by their place in the spoken text. */
+  /** The true end time of each word, by its position in the spoken text. */
   readonly words: readonly { readonly textEnd: number; readonly endMs: number }[];
 }
 
-/** Words estimated less words that were over, at random moments. */
+/** Estimated words minus finished words, at random moments. */
 export interface WordsOff {
-  /** With the piece whole. */
+  /** When the audio of the whole piece has arrived. */
   readonly whole: number[];
-  /** With a second of audio beyond the moment. */
+  /** When one second of audio beyond the moment has arrived. */
   readonly ahead: number[];
-  /** At the edge of audio that comes no faster than it is played. */
+  /** When audio arrives only as fast as it is played. */
   readonly edge: number[];
 }
 
 /**
- * How much audio there is beyond a moment that is not at the edge, ms: voices are faster than they are
- * played.
+ * Audio buffered beyond a moment that is not at the edge, ms. Voices generate audio faster than it is played.
  */
 const AHEAD_MS = 1_000;
-/** Audio comes in chunks of about this length, s. */
+/** Range of chunk lengths, s. */
 const CHUNK_S = [0.1, 0.4] as const;
 
 interface Moment {
@@ -46,14 +45,14 @@ interface Moment {
   readonly playedMs: number;
 }
 
-/** The estimate for one sentence, at a moment in each chunk of its audio; the pace learns from it. */
+/** Estimates one sentence at a moment in each chunk of its audio, and updates the pace. */
 export function wordsOff(
   { text, speech, samples, rateHz, words }: VoicedSentence,
   pace: VoicePace,
   random: Random,
 ): WordsOff {
   const piece = createPiece(text, speech, pace);
-  // A written word is over when all was said that stands for it.
+  // A written word ends when all the spoken text that represents it has been spoken.
   const endsMs = speech.words.map(
     ({ spokenEnd }) => words.findLast(({ textEnd }) => textEnd <= spokenEnd)?.endMs ?? 0,
   );
@@ -87,7 +86,7 @@ export function wordsOff(
   return off;
 }
 
-/** The whole of several. */
+/** Merges several results. */
 export function joined(all: readonly WordsOff[]): WordsOff {
   return {
     whole: all.flatMap(({ whole }) => whole),
@@ -96,12 +95,12 @@ export function joined(all: readonly WordsOff[]): WordsOff {
   };
 }
 
-/** The part of the samples that is off by no more than so many words, 0 to 1. */
+/** Share of samples with an error of at most this many words, 0 to 1. */
 export function partWithin(samples: readonly number[], words: number): number {
   return samples.filter((off) => Math.abs(off) <= words).length / samples.length;
 }
 
-/** The mean, with its sign: above zero the record is too long. */
+/** Signed mean: positive when the estimate is too long. */
 export function bias(samples: readonly number[]): number {
   return samples.reduce((sum, off) => sum + off, 0) / samples.length;
 }

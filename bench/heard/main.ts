@@ -1,6 +1,6 @@
 /**
- * `npm run bench:heard`: how well the estimate of what was heard knows Flite's voices, and eSpeak's where it
- * is installed. Chance is seeded, so the figures are the code's alone.
+ * `npm run bench:heard`: measures how well the product estimates the words heard from Flite's voices, and
+ * from eSpeak's if it is installed. Random numbers are seeded, so the figures depend on the code alone.
  */
 
 import { systemClock } from '#base/clock.ts';
@@ -16,9 +16,9 @@ import { createRandom } from '#test/simulation/random.ts';
 import { bias, joined, partWithin, type VoicedSentence, type WordsOff, wordsOff } from './estimate.ts';
 import { SENTENCES } from './sentences.ts';
 
-/** A telephone's. */
+/** Telephone sample rate. */
 const RATE_HZ = 8_000;
-/** A call knows a voice's speed from so many sentences at most. */
+/** Maximum number of sentences from which a call learns a voice's speed. */
 const CALL_SENTENCES = 15;
 
 const all: WordsOff[] = [];
@@ -54,7 +54,7 @@ if (detectEspeakVoices().length > 0) {
     }
     report(`espeak-${language}`, sentences);
   }
-  // Its program is no reason for this one to live on, nor to wait.
+  // The eSpeak process must not delay the exit of this one.
   void espeak.close();
 }
 print('all', joined(all));

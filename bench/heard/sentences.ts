@@ -1,4 +1,4 @@
-/** Sentences an agent says in calls: short and long ones, with numbers, amounts, dates and addresses. */
+/** Sentences that agents say in calls: short and long, with numbers, amounts, dates and addresses. */
 
 /** Sentences by language. */
 export const SENTENCES: Readonly<Record<'en' | 'de' | 'fr' | 'es', readonly string[]>> = {

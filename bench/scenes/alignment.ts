@@ -1,6 +1,6 @@
 /**
- * Are the tracks of a recording where the call was? The time between the agent's first sound and the
- * caller's, in the recording and on the wire.
+ * Checks the alignment of a recording's tracks: compares the time between the agent's first sound and the
+ * caller's in the recording with that on the wire.
  */
 
 import { PACKET_SAMPLES, VOICED_PEAK } from '#caller/rtp.ts';
@@ -9,18 +9,18 @@ import type { Stretch } from '#caller/timeline.ts';
 import { readWav } from '#caller/wav.ts';
 import type { Product } from '#test/journeys/product.ts';
 
-/** What was on the wire. */
+/** Data from the wire. */
 interface OnWire {
   readonly greeting: Stretch | undefined;
-  /** When the caller's first line was spoken. */
+  /** Start of the caller's first line. */
   readonly lineMs: number | null;
-  /** The agent's audio as it came. */
+  /** The agent's audio as received. */
   readonly heard: Int16Array;
 }
 
 /**
- * How much later than on the wire the caller stands behind the agent in the recording, ms; null when one of
- * them was not heard.
+ * How much later the caller follows the agent in the recording than on the wire, ms. Null if one of them was
+ * not heard.
  */
 export async function alignmentMs(
   product: Product,
@@ -29,7 +29,7 @@ export async function alignmentMs(
 ): Promise<number | null> {
   const first = firstVoiced(heard);
   if (!greeting || lineMs === null || first < 0) return null;
-  // Packet times are those of a packet's first sample.
+  // Packet times refer to the first sample of a packet.
   const greetingMs = greeting.firstMs + ((first % PACKET_SAMPLES) * 1_000) / CALLER_RATE_HZ;
   const read = () => product.ask('GET', `/v1/agent/sessions/${sessionId}/recording`);
   await product.until('the recording is complete', async () => (await read()).status === 'complete', 20_000);

@@ -1,19 +1,19 @@
 /**
- * The scenes: what callers do to a voice agent, and on which lines they do it. Played by `main.ts`, each as
- * often as it is asked.
+ * The scenes: what callers do to a voice agent, and over which kinds of line. `main.ts` plays each scene the
+ * requested number of times.
  */
 import type { SceneFile } from '#caller/scene.ts';
 
-/** Stands around the reply in an agent's prompt; the stand-in model says what is between. */
+/** Encloses the reply in an agent's prompt; the stand-in model says the text between two marks. */
 export const REPLY_MARK = '<<reply>>';
 
 export const GREETING_TEXT = 'Hello, this is the agent.';
 const SHORT = 'We are open from noon until ten.';
-/** One sentence of about eight seconds, so that there is time to speak over it. */
+/** One sentence of about eight seconds, long enough to speak over. */
 const LONG =
   'The restaurant at the old harbour opens every day at noon and the kitchen serves fresh pasta with grilled vegetables until ten in the evening while the garden stays open for guests who only want a drink.';
 
-/** Settings the scenes vary. */
+/** Settings that vary between scenes. */
 export interface SceneAgent {
   readonly reply: string;
   readonly conversation: Readonly<Record<string, unknown>>;
@@ -22,9 +22,9 @@ export interface SceneAgent {
   readonly recogniser: string | null;
 }
 
-/** One scene with the agent it is played to. */
+/** A scene and the agent it is played to. */
 export interface SceneCase {
-  /** What it is called in the report. */
+  /** Name in the report. */
   readonly name: string;
   readonly group: 'turns' | 'interruptions' | 'noises' | 'lines' | 'echo' | 'settings';
   readonly over: 'phone' | 'web';
@@ -33,9 +33,9 @@ export interface SceneCase {
 }
 
 export const RESPONSE_WAIT_MS = 500;
-/** The stand-in model does as a hosted one: some hundred milliseconds to the first token. */
+/** Like a hosted model, the stand-in model takes a few hundred milliseconds to its first token. */
 export const FIRST_TOKEN_MS = 250;
-/** The same question with and without speculation: what it saves is told under the table. */
+/** The same question with and without speculation; the report shows the difference below the table. */
 const PLAIN_QUESTION = 'a plain question';
 const WITHOUT_SPECULATION = 'speculative_response false';
 export const SPECULATION_PAIR = [PLAIN_QUESTION, WITHOUT_SPECULATION] as const;
@@ -63,7 +63,7 @@ const twoParts = (first: string, pauseMs: number, second: string): Steps =>
     { do: 'pause', ms: pauseMs },
     { do: 'say', text: second },
   );
-/** Asks, and `step` happens while the long reply is spoken. */
+/** Asks, then runs `step` during the long reply. */
 const during = (step: Steps[number]): Steps => [
   GREETING,
   { do: 'pause', ms: [100, 400] },
@@ -126,7 +126,7 @@ const interruptions: SceneCase[] = [
     steps: during({ do: 'interrupt', after_ms: [1_500, 3_000], text: 'Stop please.' }),
   }),
   phone('one word: stop', 'interruptions', plain(LONG), {
-    // The word is over before the agent is silent: that silence is no answer yet.
+    // The word ends before the agent is silent, so that silence is not yet an answer.
     steps: [
       ...during({ do: 'interrupt', after_ms: [1_500, 3_000], text: 'Stop.' }),
       { do: 'listen', quiet_ms: 1_500, timeout_ms: 20_000 },
@@ -231,7 +231,7 @@ const settings: SceneCase[] = [
   }),
 ];
 
-/** All of them. */
+/** All scenes. */
 export const SCENES: readonly SceneCase[] = [
   ...turns,
   ...interruptions,

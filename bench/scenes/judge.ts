@@ -1,22 +1,24 @@
-/**
- * What went well and what did not in one played scene, from what was heard on the line and what the session
- * says of itself. Pure.
- */
+/** Judges one played scene from what was heard on the line and the session's own record. Pure. */
 import type { Stretch, TimedLine, Timeline } from '#caller/timeline.ts';
 
-/** After this much of an interruption the agent should be silent, ms. */
+/** The agent should be silent this long after an interruption starts, ms. */
 const STOP_WITHIN_MS = 1_500;
-/** Beyond the longest wait for more, a reply later than this is late, ms: what model, voice and line take. */
+/**
+ * A reply is late when it takes this much longer than the longest endpointing wait, ms. Covers model, voice
+ * and line.
+ */
 const ANSWER_WITHIN_MS = 900;
 const LONG_SILENCE_MS = 4_000;
-/** Silences that long are explained by the session. */
+/** The session explains silences of at least this length. */
 const EXPLAINED_FROM_MS = 700;
-/** How far the session's own idea of a silence may lie from what was heard: the line's delay, and frames. */
+/**
+ * Tolerance between a silence in the session and the same silence on the line, ms: line delay and frame size.
+ */
 const SILENCE_TOLERANCE_MS = 250;
-/** A gap in the agent's speech that is no pause of its voice. */
+/** A longer gap in the agent's speech is not a pause of its voice. */
 const HESITATION_MS = 350;
 
-/** The parts of a session (`GET /v1/agent/sessions/{id}`) that are judged. */
+/** Parts of a session (`GET /v1/agent/sessions/{id}`) that are judged. */
 export interface SessionView {
   readonly items: readonly { readonly type: string; readonly role?: string; readonly content?: string }[];
   readonly silences: readonly {
@@ -26,18 +28,18 @@ export interface SessionView {
   }[];
 }
 
-/** What was asked of the agent. */
+/** What the scene expects of the agent. */
 export interface Expected {
   readonly reply: string;
-  /** The longest the agent may wait for more, ms. */
+  /** Longest time the agent may wait for more speech, ms. */
   readonly longestWaitMs: number;
-  /** False: what is said over the agent is kept and answered afterwards. */
+  /** False: caller speech during a reply is kept and answered after it. */
   readonly isInterruptible: boolean;
-  /** Words of the reply that were over after so many ms of it. */
+  /** Number of words of the reply finished after this many ms. */
   readonly wordsHeard: (heardMs: number) => number;
 }
 
-/** Counts of one call; lists hold every sample in ms. */
+/** Results of one call. Lists hold every sample in ms. */
 export interface Verdict {
   readonly falseInterruptions: number;
   readonly missedInterruptions: number;
@@ -46,16 +48,16 @@ export interface Verdict {
   readonly unanswered: number;
   readonly wordsSaid: number;
   readonly wordsCutOff: number;
-  /** Turns made of words nobody said to the agent. */
+  /** Turns consisting mostly of words that no line contains. */
   readonly strayTurns: number;
   readonly silencesOver4s: number;
   readonly unattributed: number;
   readonly replyMs: readonly number[];
-  /** First sound of an interruption to the agent's last. */
+  /** From the first sound of an interruption to the agent's last. */
   readonly stopMs: readonly number[];
-  /** How long the agent held its breath over sounds that wanted nothing. */
+  /** How long the agent paused for backchannels and noises. */
   readonly hesitationMs: readonly number[];
-  /** Words by which the transcript of a reply that was cut differs from what was heard. */
+  /** Difference in words between the transcript of an interrupted reply and what was heard. */
   readonly heardWordsOff: readonly number[];
 }
 
@@ -69,7 +71,7 @@ export function judgeScene({ agent, lines }: Timeline, session: SessionView, exp
   const replyMs = answered.flatMap(({ line, reply }) => (reply ? [reply.firstMs - line.lastMs] : []));
   const stops = lines.filter(({ means }) => means === 'interruption').map((line) => stopAfter(agent, line));
   const reply = wordsOf(expected.reply);
-  // Hold lines and greetings are no part of the reply.
+  // Excludes hold lines and greetings.
   const cut = contentsOf(session, 'assistant').filter((text) => isBeginning(wordsOf(text), reply));
   const meant = lines.filter(
     ({ means }) => means !== 'sound' && (means !== 'backchannel' || !expected.isInterruptible),
@@ -94,7 +96,10 @@ export function judgeScene({ agent, lines }: Timeline, session: SessionView, exp
   };
 }
 
-/** The reply is the first stretch that begins after the line and before the caller's next one. */
+/**
+ * The reply is the first stretch of agent speech that begins after the line and before the caller's next
+ * line.
+ */
 function replyTo(agent: readonly Stretch[], line: TimedLine, next: TimedLine | undefined): Stretch | null {
   return (
     agent.find(({ firstMs }) => firstMs > line.lastMs && (next === undefined || firstMs < next.firstMs)) ??
@@ -102,16 +107,16 @@ function replyTo(agent: readonly Stretch[], line: TimedLine, next: TimedLine | u
   );
 }
 
-/** Null: there was nothing to interrupt. */
+/** Null if the agent was not speaking. */
 function stopAfter(agent: readonly Stretch[], line: TimedLine): number | null {
   const spokenOver = agent.find(({ firstMs, lastMs }) => firstMs < line.firstMs && lastMs >= line.firstMs);
   if (!spokenOver) return null;
-  // It went on after a breath: what counts is the last of what was spoken over.
+  // The agent may pause and continue: the last stretch that overlaps the line counts.
   const last = agent.filter(({ firstMs }) => firstMs < line.lastMs).at(-1) ?? spokenOver;
   return last.lastMs - line.firstMs;
 }
 
-/** The agent began while the caller was speaking, or was about to go on. */
+/** True if the agent began while the caller was speaking or before the caller continued. */
 function isSpokenInto(agent: readonly Stretch[], line: TimedLine, next: TimedLine | undefined): boolean {
   if (line.means === 'part')
     return agent.some(({ firstMs }) => firstMs > line.firstMs && firstMs < (next?.lastMs ?? line.lastMs));
@@ -121,7 +126,7 @@ function isSpokenInto(agent: readonly Stretch[], line: TimedLine, next: TimedLin
 }
 
 /**
- * Between two stretches of the agent, with no word of the caller in it either: what comes after a line is
+ * Counts silences between two stretches of agent speech without caller speech. Silence after a line counts as
  * that line's wait.
  */
 function silencesOfAgent(agent: readonly Stretch[], lines: readonly TimedLine[]): number {
@@ -162,7 +167,7 @@ function heardWordsOff({ agent, lines }: Timeline, cut: readonly string[], expec
   const spoken = agent.filter(({ firstMs }) => firstMs > question.lastMs && firstMs < line.lastMs);
   const [first, last] = [spoken[0], spoken.at(-1)];
   if (!first || !last) return [];
-  // Where the agent held its breath its voice stood still.
+  // Playback did not advance while the agent paused.
   const stoodStillMs = spoken.reduce((sum, { firstMs }, index) => {
     const gapMs = firstMs - (spoken[index - 1]?.lastMs ?? firstMs);
     return sum + (gapMs > HESITATION_MS ? gapMs : 0);
@@ -178,7 +183,7 @@ function contentsOf({ items }: SessionView, role: 'user' | 'assistant'): string[
     .map(({ content = '' }) => content);
 }
 
-/** Words meant for the agent, against the turns it took. */
+/** Compares the words meant for the agent with its turns. */
 function compareWords(
   lines: readonly TimedLine[],
   turns: readonly string[],

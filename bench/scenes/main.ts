@@ -1,9 +1,10 @@
 /**
- * `npm run scenes`: plays the scenes of `catalogue.ts` to the product as callers do, by telephone and in the
- * browser, and reports how it took its turns: tables and plots into docs/turn-taking.md, the figures into
- * bench/scenes/results.json. A call during which this process itself was late is played again, and left out
- * when it is late every time; a report is written once every scene was played at least once. `-- --only <part
- * of a name>` plays some and writes nothing; `--repeat <times>`, `--lanes <calls at a time>`, `--verbose`.
+ * `npm run scenes`: plays the scenes of `catalogue.ts` to the product, by telephone and in the browser, and
+ * reports its turn-taking: tables and plots go into docs/turn-taking.md, figures into
+ * bench/scenes/results.json. If this process ran late during a call, the call is played again; if every
+ * attempt is late, it is excluded. The report is written only if every scene was played at least once. `--
+ * --only <part of a name>` plays some scenes and writes nothing; `--repeat <times>`, `--lanes <calls at a
+ * time>`, `--verbose`.
  */
 import { parseArgs } from 'node:util';
 import { prepareScene } from '#caller/scene.ts';
@@ -13,11 +14,14 @@ import { judgeCase, type Observed, playCase, type Stage } from './play.ts';
 import { type SceneResult, summaryText, writeReport } from './report.ts';
 import { startSceneStandIns } from './stand-ins.ts';
 
-/** Scenes played beside each other. */
+/** Scenes played in parallel. */
 const LANES = 4;
 const PORTS_PER_LANE = 4;
 const FIRST_PORT = 28_000;
-/** A caller that was later than this played another scene: it is played again, at most so often. */
+/**
+ * If the caller ran later than this, it played a different scene: the call is repeated, up to this many
+ * times.
+ */
 const LATEST_MS = 60;
 const ATTEMPTS = 3;
 
@@ -32,7 +36,7 @@ const { values } = parseArgs({
 const scenes = SCENES.filter(
   ({ name, over }) => values.only === undefined || `${name}, ${over}`.includes(values.only),
 );
-/** Every call with its sound made beforehand: making it takes time from the calls under way. */
+/** Synthesises the audio of every call in advance, because synthesis would take CPU from running calls. */
 const prepared = Array.from({ length: Number(values.repeat) }, (_, run) =>
   scenes.map((item, index) => {
     const number = 100 * run + index;
@@ -83,7 +87,7 @@ async function main(): Promise<void> {
         failures.push(`${name}: ${error instanceof Error ? error.message : String(error)}`);
         return 'failed';
       });
-      // A call that is played again is one call.
+      // A repeated call counts once.
       if (outcome !== 'again') done++;
       console.log(
         `${String(done).padStart(3)} of ${prepared.length}  ${name}${outcome === 'done' ? '' : `: ${outcome}`}`,

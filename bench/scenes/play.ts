@@ -1,6 +1,6 @@
 /**
- * Plays one scene to the product, over SIP or WebRTC; and judges it, which is for later, as it takes the
- * processor from calls under way.
+ * Plays one scene to the product over SIP or WebRTC. Judging is separate and runs later, because it would
+ * take CPU from running calls.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -18,13 +18,13 @@ import type { SceneStandIns } from './stand-ins.ts';
 import { piecesOf, wordsHeard } from './voice.ts';
 
 /**
- * Factor of `response_wait_ms` for turns that seem unfinished, and what a slow speaker adds to
- * it.
+ * Longest wait as a multiple of `response_wait_ms`: includes the factor for turns that seem unfinished and
+ * the extra time for slow speakers.
  */
 const LONGEST_WAIT = 3;
 const PORTS_PER_CALL = 2;
 
-/** What plays scenes. */
+/** Everything needed to play scenes. */
 export interface Stage {
   readonly product: Product;
   readonly standIns: SceneStandIns;
@@ -32,28 +32,26 @@ export interface Stage {
   readonly firstPort: number;
 }
 
-/** One call of a scene, with what it is judged by. */
+/** One call of a scene and the data for judging it. */
 export interface Observed {
-  /**
-   * How far the recording's tracks lie apart from what was on the line, ms; null where it was not looked at.
-   */
+  /** Offset of the recording's tracks from the line, ms; null if not checked. */
   readonly alignmentMs: number | null;
   /**
-   * How late our own process was at most while it played, ms: with more than a packet or two the scene was
-   * another one.
+   * Maximum event-loop delay of this process during the call, ms. Above one or two packets, the caller played
+   * a different scene.
    */
   readonly latenessMs: number;
   readonly timeline: Timeline;
   readonly session: SessionView;
 }
 
-/** A call that was judged. */
+/** A judged call. */
 export interface Played {
   readonly verdict: Verdict;
   readonly alignmentMs: number | null;
 }
 
-/** Plays a scene once; its name and number are the call's own. Throws when the call did not come about. */
+/** Plays a scene once, with a name and number unique to the call. Throws if the call did not connect. */
 export async function playCase(
   stage: Stage,
   item: SceneCase,
@@ -80,7 +78,7 @@ export async function playCase(
   return { alignmentMs: recordingMs, latenessMs: lateness.max / 1e6, timeline, session };
 }
 
-/** Judges a call; `spoken` is all that the voice was given. */
+/** Judges a call. `spoken` holds all texts the voice received. */
 export function judgeCase(
   item: SceneCase,
   { timeline, session, alignmentMs: alignment }: Observed,
@@ -167,7 +165,7 @@ async function sessionOf(product: Product, agentId: string): Promise<string> {
   return (await list()).sessions[0].session_id;
 }
 
-/** The session once it is over and its last reports are in. */
+/** Returns the session once it has ended and its last reports have arrived. */
 async function settled(product: Product, sessionId: string): Promise<SessionView> {
   const session = () => product.ask('GET', `/v1/agent/sessions/${sessionId}`);
   await product.until(

@@ -1,4 +1,7 @@
-/** The scenes' figures as a table, as plots (SVG) and as JSON, and their place in docs/turn-taking.md. */
+/**
+ * Formats the scenes' figures as a table, as plots (SVG) and as JSON, and inserts them into
+ * docs/turn-taking.md.
+ */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg } from 'node:os';
 import { quantile } from '#caller/statistics.ts';
@@ -38,7 +41,7 @@ const sum = ({ played }: SceneResult, count: Count) =>
 const all = ({ played }: SceneResult, list: List) => played.flatMap(({ verdict }) => verdict[list]);
 const titleOf = ({ item }: SceneResult) => `${item.name}${item.over === 'web' ? ' (web)' : ''}`;
 
-/** For a terminal: scenes with a fault, and the totals. */
+/** Terminal output: scenes with a fault, and the totals. */
 export function summaryText(results: readonly SceneResult[]): string {
   const rows = results.map((result) => {
     const faults = COUNTS.filter(([, count]) => sum(result, count) > 0).map(
@@ -50,7 +53,7 @@ export function summaryText(results: readonly SceneResult[]): string {
   return [...rows, '', ...totals(results)].join('\n');
 }
 
-/** Writes table, plots and JSON. */
+/** Writes the table, the plots and the JSON file. */
 export function writeReport(results: readonly SceneResult[]): void {
   mkdirSync(IMAGES, { recursive: true });
   writeFileSync(
@@ -78,7 +81,7 @@ export function writeReport(results: readonly SceneResult[]): void {
   writeFileSync(RESULTS, `${JSON.stringify({ at: new Date().toISOString(), scenes: figures }, null, 1)}\n`);
 }
 
-/** The table with the totals under it. */
+/** The table, with the totals below it. */
 export function toMarkdown(results: readonly SceneResult[]): string {
   const head = [
     'Scene',
@@ -129,7 +132,7 @@ function totals(results: readonly SceneResult[]): string[] {
   ];
 }
 
-/** What beginning a reply early saves, in the same question asked with and without it by telephone. */
+/** Time saved by speculation: the same telephone question with and without it. */
 function speculationSaves(results: readonly SceneResult[]): string[] {
   const [early, late] = SPECULATION_PAIR.map((name) => {
     const result = results.find(({ item }) => item.name === name && item.over === 'phone');
@@ -150,7 +153,7 @@ function quantiles(values: readonly number[]): string {
   return `${quantile(values, 0.5).toFixed(0)} / ${quantile(values, 0.95).toFixed(0)}`;
 }
 
-/** One row per scene: a bar from the fastest to the slowest, a mark at the median. */
+/** One row per scene: a bar from the fastest to the slowest, with a mark at the median. */
 function plot(title: string, results: readonly SceneResult[], list: 'replyMs' | 'stopMs'): string {
   const rows = results
     .map((result) => ({ title: titleOf(result), values: all(result, list) }))

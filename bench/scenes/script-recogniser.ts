@@ -1,39 +1,37 @@
 /**
- * A stand-in for Deepgram's live recognition that hears what a scene's script says is being said, when it is
- * said: interims word by word, finals 300 ms after the last word or at `Finalize`. The connection is told
- * apart by its first key term, which names the call.
+ * A stand-in for Deepgram's live recognition that returns the words of a scene's script at the time they are
+ * spoken. Sends interims word by word, and finals 300 ms after the last word or at `Finalize`. The first key
+ * term of a connection identifies the call.
  */
 import { startVendorServer, type VendorConnection, type VendorServer } from '#test/fakes/vendor-sockets.ts';
 
-/**
- * From the end of a word in the caller's mouth to its interim: the way there, and what such an engine takes.
- */
+/** From the end of a spoken word to its interim: network delay plus typical engine time. */
 const WORD_DELAY_MS = 180;
 /**
- * The way alone: whoever asks for a final gets every word that has arrived, however long the engine would
- * have thought about it.
+ * Network delay alone: on `Finalize`, a final contains every word that has arrived, regardless of engine
+ * time.
  */
 const WAY_MS = 60;
-/** Until that final is told. */
+/** Delay from `Finalize` to the requested final. */
 const FINALISE_MS = 80;
 const ENDPOINTING_MS = 300;
 const INTERIM_EVERY_MS = 150;
-/** Silence is reported on, too. */
+/** Interval of empty results during silence. */
 const EMPTY_EVERY_MS = 1_000;
 
-/** A word with the wall time of its end. */
+/** A word and the wall time of its end. */
 export interface ScriptedWord {
   readonly text: string;
   readonly endMs: number;
 }
 
-/** The running stand-in. */
+/** A running stand-in. */
 export interface ScriptRecogniser extends VendorServer {
-  /** Words that are about to be said in the call of this name. */
+  /** Adds words about to be spoken in the call of this name. */
   hear(call: string, words: readonly ScriptedWord[]): void;
 }
 
-/** Starts it on a free port of 127.0.0.1. */
+/** Starts the stand-in on a free port of 127.0.0.1. */
 export async function startScriptRecogniser(): Promise<ScriptRecogniser> {
   const coming = new Map<string, ScriptedWord[]>();
   const queueOf = (call: string) => {

@@ -1,6 +1,6 @@
 /**
- * Entry of the process `stand-ins.ts` starts: a recogniser that follows the scenes' scripts, a model that
- * says what its prompt tells it, and a real voice.
+ * Entry point of the process that `stand-ins.ts` starts: a recogniser that follows the scenes' scripts, a
+ * model that says what its prompt specifies, and a real voice.
  */
 import { say, startOpenaiServer } from '#test/fakes/openai-server.ts';
 import type { EngineUrls } from '../engine-process.ts';
@@ -8,9 +8,9 @@ import { FIRST_TOKEN_MS, REPLY_MARK } from './catalogue.ts';
 import { type ScriptedWord, startScriptRecogniser } from './script-recogniser.ts';
 import { voicePiece } from './voice.ts';
 
-/** First told to the parent; afterwards each text the voice was given. */
+/** Messages to the parent: first the addresses, then each text the voice receives. */
 export type FromStandIns = EngineUrls | { readonly spoken: string };
-/** What the caller is about to say. */
+/** The words the caller is about to speak. */
 export interface ToStandIns {
   readonly call: string;
   readonly words: readonly ScriptedWord[];

@@ -1,14 +1,14 @@
-/** The scenes' vendors in a process of their own. */
+/** Runs the scenes' vendor stand-ins in a separate process. */
 import { engineSettings, startEngineProcess } from '../engine-process.ts';
 import type { FromStandIns, ToStandIns } from './stand-ins-process.ts';
 
 /** Running stand-ins. */
 export interface SceneStandIns {
-  /** Settings that point a product at them. */
+  /** Settings that point a product at these engines. */
   readonly environment: Readonly<Record<string, string>>;
-  /** Every text the voice was given. */
+  /** Every text the voice received. */
   readonly spoken: ReadonlySet<string>;
-  /** Tells the recogniser what is about to be said. */
+  /** Passes the recogniser the words about to be spoken. */
   hear(message: ToStandIns): void;
   close(): Promise<void>;
 }

@@ -1,6 +1,6 @@
 /**
- * The stand-in's voice: Flite at 24 kHz, with the true times of its words, by which the product's estimate of
- * what was heard is judged.
+ * The stand-in's voice: Flite at 24 kHz, with the true times of its words. These times are used to judge the
+ * product's estimate of heard words.
  */
 
 import { VOICED_PEAK } from '#caller/rtp.ts';
@@ -8,26 +8,26 @@ import { speak } from '#caller/spoken.ts';
 
 const RATE_HZ = 24_000;
 /**
- * How far the first sound lies in its packet of 20 ms on average, and the last one's packet goes on after it
- * has begun: what is heard between is longer by the difference.
+ * Correction for a span measured from the start of the first packet to the start of the last: on average the
+ * first sound begins 10 ms into its 20 ms packet, and the last packet continues for 20 ms.
  */
 const PACKETS_ADD_MS = 10;
-/** Silence left in front of the first sound. */
+/** Silence kept before the first sound. */
 const LEAD_IN_MS = 20;
 
-/** A text as it is spoken; times in ms from the first sample. */
+/** A spoken text; times in ms from the first sample. */
 export interface VoicedText {
   readonly samples: Int16Array;
   readonly durationMs: number;
-  /** The first sound that can be heard. */
+  /** First audible sound. */
   readonly startMs: number;
-  /** Where the last sound of each word was that can be heard: what is silent of it is not missed. */
+  /** Last audible sound of each word; inaudible ends are ignored. */
   readonly wordEndsMs: readonly number[];
 }
 
 const voiced = new Map<string, VoicedText>();
 
-/** Speaks one piece; the second time without effort. */
+/** Synthesises one piece; the result is cached. */
 export function voicePiece(text: string): VoicedText {
   const known = voiced.get(text) ?? speakPiece(text);
   voiced.set(text, known);
@@ -55,7 +55,7 @@ function isAudible(sample: number): boolean {
 }
 
 /**
- * How many words of a reply were over after `heardMs` from its first audible packet to its last, if it was
+ * Number of words of a reply finished after `heardMs` from its first audible packet to its last, if it was
  * spoken in these pieces.
  */
 export function wordsHeard(pieces: readonly string[], heardMs: number): number {
@@ -70,7 +70,7 @@ export function wordsHeard(pieces: readonly string[], heardMs: number): number {
   return count;
 }
 
-/** The pieces a reply was spoken in, found among everything the voice was given. */
+/** The pieces in which a reply was spoken, found among all texts the voice received. */
 export function piecesOf(reply: string, spoken: ReadonlySet<string>): string[] {
   const pieces: string[] = [];
   for (let rest = reply; rest !== ''; ) {

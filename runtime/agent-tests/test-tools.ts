@@ -28,7 +28,7 @@ type Gap = AgentTestResult['mock_gaps'][number];
 /** One call as it is told. */
 export type RecordedCall = NonNullable<AgentTestResult['simulation_result']>['tool_calls'][number];
 
-/** The tools of one conversation. */
+/** Client tools of one conversation. */
 export interface TestTools {
   readonly definitions: readonly ToolDefinition[];
   /** Calls so far, in order. */

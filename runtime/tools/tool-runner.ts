@@ -39,7 +39,7 @@ interface ToolTraits {
   readonly source: 'webhook' | 'client' | 'background';
 }
 
-/** The tools of one conversation. */
+/** Client tools of one conversation. */
 export interface ToolRunner {
   /** What the model is offered, in the plan's order. */
   readonly definitions: readonly ToolDefinition[];

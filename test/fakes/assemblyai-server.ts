@@ -13,7 +13,7 @@ export interface AssemblyaiServerOptions {
   readonly apiKey?: string;
 }
 
-/** The running stand-in. */
+/** A running stand-in. */
 export interface AssemblyaiServer extends VendorServer {
   /** The formatted end of a turn does not come. */
   isPlain: boolean;

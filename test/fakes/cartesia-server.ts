@@ -5,7 +5,7 @@
  */
 import { startVendorServer, toneFor, type VendorConnection, type VendorServer } from './vendor-sockets.ts';
 
-/** The running stand-in. */
+/** A running stand-in. */
 export interface CartesiaServer extends VendorServer {
   /** Sent instead of audio. */
   refusal: {

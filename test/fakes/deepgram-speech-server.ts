@@ -12,7 +12,7 @@ interface ScriptedUtterance {
   readonly speaker: number;
 }
 
-/** The running stand-in. */
+/** A running stand-in. */
 export interface DeepgramSpeechServer extends VendorServer {
   /** Requests for recordings, as they came. */
   readonly recordings: readonly { readonly query: URLSearchParams; readonly bytes: number }[];

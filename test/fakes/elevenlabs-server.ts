@@ -9,7 +9,7 @@
  */
 import { startVendorServer, toneFor, type VendorServer } from './vendor-sockets.ts';
 
-/** The running stand-in. */
+/** A running stand-in. */
 export interface ElevenlabsServer extends VendorServer {
   readonly voices: ReadonlyMap<string, { readonly form: string }>;
   refusal: { readonly error: string; readonly message: string } | null;

@@ -84,7 +84,7 @@ interface SeenRequest {
   aborted: boolean;
 }
 
-/** The running stand-in. */
+/** A running stand-in. */
 export interface OpenaiServer {
   /** For `OPENAI_BASE_URL`; ends in `/v1`. */
   readonly url: string;

@@ -1,7 +1,7 @@
 /**
- * `AgentSession`: the browser's side of a conversation. It asks for a session or is handed one, connects the
- * microphone and the agent's voice over the transport the session comes with, and turns the agent's messages
- * into events. Served as an ES module at `/sdk.js`.
+ * `AgentSession`: the browser's side of a conversation. Requests a session or uses a given one, connects the
+ * microphone and the agent's voice over the session's transport, and turns the agent's messages into events.
+ * Served as an ES module at `/sdk.js`.
  */
 import type { AgentEvent, ClientEvent } from '../../protocol/session-events.ts';
 import { type ClientTool, ClientTools } from './client-tools.ts';
@@ -18,7 +18,7 @@ import { requestSession, type SessionGrant } from './wire.ts';
 
 const CLIENT_TOOL_TIMEOUT_MS = 15_000;
 
-/** What a conversation is made of before it is connected. */
+/** Parts of a conversation before it is connected. */
 interface Parts {
   readonly sessionId: string;
   readonly microphone: Microphone | null;
@@ -26,7 +26,7 @@ interface Parts {
   open(listener: TransportListener): Transport;
 }
 
-/** One running conversation. */
+/** A running conversation. */
 export class AgentSession extends Emitter {
   readonly sessionId: string;
   #status: SessionStatus = 'connecting';
@@ -96,7 +96,7 @@ export class AgentSession extends Emitter {
     return this.#microphone?.isMuted ?? true;
   }
 
-  /** Null while the conversation runs. */
+  /** Null while the conversation is running. */
   get endReason(): EndReason | null {
     return this.#endReason;
   }
@@ -107,10 +107,10 @@ export class AgentSession extends Emitter {
     this.#close('user_hangup');
   }
 
-  /** Says something in writing; answered in text only, unless `audio` is true. */
+  /** Sends a typed message. The agent answers in text only, unless `audio` is true. */
   sendUserMessage(text: string, options: { audio?: boolean } = {}): void {
     this.#send({ type: 'user.message', text, audio: options.audio ?? false });
-    // The agent does not echo it, so it joins the transcript here.
+    // The agent does not echo typed messages, so they are added to the transcript here.
     this.#typedCount += 1;
     this.#onTranscript({
       type: 'transcript',
@@ -121,7 +121,7 @@ export class AgentSession extends Emitter {
     });
   }
 
-  /** Tells the agent that the user is busy on the page, so that it does not ask whether anyone is there. */
+  /** Signals user activity on the page, to keep the agent from asking whether anyone is there. */
   sendUserActivity(): void {
     this.#send({ type: 'user.activity' });
   }
@@ -131,7 +131,7 @@ export class AgentSession extends Emitter {
     this.#send({ type: 'user.interrupt' });
   }
 
-  /** Adds a client tool, or replaces the one of that name. */
+  /** Adds a client tool, or replaces the tool of that name. */
   registerClientTool(name: string, tool: ClientTool): void {
     this.#tools.register(name, tool);
   }
@@ -146,8 +146,8 @@ export class AgentSession extends Emitter {
   }
 
   /**
-   * Speaks through another microphone from now on. Throws `SessionError` `device_change_failed`; the one
-   * before then stays in use.
+   * Switches to another microphone. Throws `SessionError` `device_change_failed`; the previous microphone
+   * then stays in use.
    */
   async setInputDevice(deviceId: string): Promise<void> {
     const microphone = this.#microphone;
@@ -157,12 +157,12 @@ export class AgentSession extends Emitter {
     this.#levels.watch('input', microphone.stream);
   }
 
-  /** Plays the agent on another device from now on. Throws `SessionError` `device_change_failed`. */
+  /** Switches the agent's voice to another output device. Throws `SessionError` `device_change_failed`. */
   async setOutputDevice(deviceId: string): Promise<void> {
     await changed(this.#speaker.setDevice(deviceId));
   }
 
-  /** Starts playback where the browser held it back; call it from a click. */
+  /** Starts playback that the browser blocked; call it from a click handler. */
   async startAudio(): Promise<void> {
     await Promise.all([this.#levels.resume(), this.#speaker.resume()]);
   }
@@ -177,23 +177,24 @@ export class AgentSession extends Emitter {
     return this.#levels.volume('output');
   }
 
-  /** Spectrum of the microphone: 256 bins of 0 to 255; empty without one. */
+  /** Spectrum of the microphone: 256 bins of 0 to 255; empty without a microphone. */
   getInputFrequencyData(): Uint8Array {
     return this.#levels.frequencies('input');
   }
 
-  /** Spectrum of the agent's voice: 256 bins of 0 to 255; empty before it is there. */
+  /** Spectrum of the agent's voice: 256 bins of 0 to 255; empty before the voice is connected. */
   getOutputFrequencyData(): Uint8Array {
     return this.#levels.frequencies('output');
   }
 
-  /** What was said so far, oldest first; the last segments may not be final. */
+  /** The transcript so far, oldest first; the last segments may not be final. */
   getTranscript(): readonly TranscriptSegment[] {
     return this.#transcript.all();
   }
 
   /**
-   * The LiveKit room of the conversation, for what this client does not cover; null on a direct connection.
+   * The LiveKit room of the conversation, for features this client does not cover; null on a direct
+   * connection.
    */
   getRoom(): object | null {
     return this.#transport.room;
@@ -220,7 +221,7 @@ export class AgentSession extends Emitter {
   }
 
   #onReconnecting(isReconnecting: boolean): void {
-    // Before it was ever whole it is still connecting.
+    // Until the first connection is complete, the status stays `connecting`.
     if (this.#status !== 'connecting') this.#setStatus(isReconnecting ? 'reconnecting' : 'connected');
   }
 
@@ -307,7 +308,7 @@ export class AgentSession extends Emitter {
   }
 }
 
-/** The transport a grant asks for; LiveKit's client is loaded only for those who need it. */
+/** Returns the transport for a grant. LiveKit's client is loaded only if needed. */
 async function transportOf(grant: SessionGrant): Promise<(listener: TransportListener) => Transport> {
   const { transport } = grant;
   if (transport === 'webrtc') return (listener) => createDirectTransport(grant, listener);

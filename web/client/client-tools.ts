@@ -1,16 +1,19 @@
-/** Functions of the page the agent may call, and the time they get. */
+/** Functions of the page that the agent may call, with their timeout. */
 import { SessionError } from './events.ts';
 
-/** A function the agent may call on the page. What it returns, as JSON, is told to the agent. */
+/** A function of the page that the agent may call. Its return value is sent to the agent as JSON. */
 export type ClientTool = (params: Record<string, unknown>) => unknown;
 
-/** What a call came to: a result for the agent, and what went wrong for the page. */
+/** Outcome of a call: a result for the agent or an error for the page. */
 export type ToolOutcome = { readonly result: unknown } | { readonly error: SessionError };
 
-/** Larger results would not pass a data channel; the server replaces them, this says so before. */
+/**
+ * Larger results do not fit a data channel message. The server would replace them; this check reports the
+ * error earlier.
+ */
 const MAX_RESULT_CHARS = 60_000;
 
-/** The tools of one conversation. */
+/** Client tools of one conversation. */
 export class ClientTools {
   readonly #tools: Map<string, ClientTool>;
   readonly #timeoutMs: number;

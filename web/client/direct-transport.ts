@@ -1,7 +1,7 @@
 /**
  * A direct WebRTC connection to the agent: offer and answer over HTTP, messages on the data channel `events`.
- * When it breaks, or nothing is heard on it any more, a new one is offered with the same token, until the
- * server says that the session is over.
+ * If the connection breaks or no more packets arrive, it offers a new one with the same token until the
+ * server reports that the session is over.
  */
 import type { ClientEvent } from '../../protocol/session-events.ts';
 import { SessionError } from './events.ts';
@@ -9,21 +9,21 @@ import { JOIN_MS, LINGER_MS, type Transport, type TransportListener, WAITING } f
 import { type DirectGrant, exchangeOffer, formatClientEvent, parseAgentEvent } from './wire.ts';
 
 const GATHER_MS = 2_000;
-/** A connection that only stumbled is given this long to stand up by itself. */
+/** A disconnected connection gets this long to recover by itself. */
 const STUMBLE_MS = 1_000;
 const BETWEEN_ATTEMPTS_MS = 500;
 /**
- * The agent's packets come every 20 ms, its silence too: without one for this long whoever sent them is gone.
- * ICE says so seconds later.
+ * The agent sends a packet every 20 ms, also during silence. Without packets for this long, the sender is
+ * gone; ICE would detect this seconds later.
  */
 const UNHEARD_MS = 2_000;
 const LISTEN_EVERY_MS = 250;
-/** How long a broken connection is mended before it is given up. */
+/** Time to restore a broken connection before giving up. */
 const MEND_MS = 60_000;
 
 const MAX_UNSENT = 256;
 
-/** Makes a connection that is not open yet. */
+/** Creates a transport; its connection is not open yet. */
 export function createDirectTransport(grant: DirectGrant, listener: TransportListener): Transport {
   return new DirectTransport(grant, listener);
 }
@@ -31,7 +31,7 @@ export function createDirectTransport(grant: DirectGrant, listener: TransportLis
 interface Link {
   readonly connection: RTCPeerConnection;
   readonly channel: RTCDataChannel;
-  /** Packets of the agent's voice so far, and when the last one was seen. */
+  /** Packets of the agent's voice so far, and when the count last grew. */
   packets: number;
   heardMs: number;
 }
@@ -42,9 +42,11 @@ class DirectTransport implements Transport {
   readonly #listener: TransportListener;
   #microphone: MediaStream | null = null;
   #link: Link | null = null;
-  /** While a connection is being opened, what becomes of it is seen by who opens it. */
+  /**
+   * While a connection is being opened, its events are ignored: the code that opens it handles the outcome.
+   */
   #isOpening = false;
-  /** What was said while the connection was broken, for the next one. */
+  /** Messages sent while the connection was broken, kept for the next one. */
   #unsent: ClientEvent[] = [];
   #isClosed = false;
 
@@ -81,8 +83,8 @@ class DirectTransport implements Transport {
   }
 
   /**
-   * Opens a connection and puts it in place of the one before, which is kept until then: closed, it would be
-   * a hang-up to the server. Throws `SessionError`.
+   * Opens a connection that replaces the previous one. The previous one is closed only afterwards, because
+   * the server would treat its closing as a hang-up. Throws `SessionError`.
    */
   async #open(): Promise<void> {
     const connection = new RTCPeerConnection({ iceServers: this.#grant.ice_servers ?? [] });
@@ -122,7 +124,8 @@ class DirectTransport implements Transport {
       const event = parseAgentEvent(message.data);
       if (event) this.#listener.onEvent(event);
     });
-    // The server closed it in good order: the session is over, or goes on over somebody else's connection.
+    // The server closed the channel properly: the session is over or continues on another client's
+    // connection.
     channel.addEventListener('close', () => {
       if (this.#isInUse(connection)) this.#listener.onLost();
     });
@@ -137,7 +140,7 @@ class DirectTransport implements Transport {
     if (isBroken && this.#isInUse(connection) && this.#link) void this.#mend(this.#link);
   }
 
-  /** Counts what comes in for as long as this link is the one, and mends it once nothing does. */
+  /** Counts incoming packets while this link is in use, and restores the connection when none arrive. */
   #listenFor(link: Link): void {
     link.heardMs = performance.now();
     const timer = setInterval(async () => {
@@ -182,7 +185,7 @@ class DirectTransport implements Transport {
   }
 }
 
-/** Packets of the agent's voice that have come. */
+/** Number of packets of the agent's voice received so far. */
 async function packetsReceived(connection: RTCPeerConnection): Promise<number> {
   let packets = 0;
   for (const entry of (await connection.getStats()).values())
@@ -208,7 +211,7 @@ function opened(channel: RTCDataChannel): Promise<void> {
   });
 }
 
-/** Waits until every candidate is in the offer: the server takes it whole. */
+/** Waits until the offer contains all candidates: the server takes a complete offer only. */
 function gathered(connection: RTCPeerConnection): Promise<void> {
   if (connection.iceGatheringState === 'complete') return Promise.resolve();
   return new Promise((resolve) => {

@@ -1,14 +1,14 @@
-/** The events an `AgentSession` emits and the states it goes through. */
+/** Events that an `AgentSession` emits, and its states. */
 
 import type { ParticipantMode } from '../../protocol/session-events.ts';
 
-/** Where the connection stands. */
+/** State of the connection. */
 export type SessionStatus = 'connecting' | 'connected' | 'reconnecting' | 'ended';
 
 /** What the agent is doing. */
 export type AgentMode = 'listening' | 'thinking' | 'speaking';
 
-/** Why a session ended, as far as the client knows. An open set: unknown values are informational. */
+/** Why a session ended, as far as the client can tell. An open set: unknown values are informational. */
 export type EndReason =
   | 'user_hangup'
   | 'agent_hangup'
@@ -17,7 +17,7 @@ export type EndReason =
   | 'connection_lost'
   | (string & {});
 
-/** Stable codes of the errors a page can react to. */
+/** Stable codes for errors that a page can handle. */
 export type SessionErrorCode =
   | 'session_request_failed'
   | 'agent_not_public'
@@ -32,7 +32,7 @@ export type SessionErrorCode =
   | 'provider_error'
   | 'internal_error';
 
-/** What went wrong; `statusCode` is the HTTP status of a refused session request. */
+/** An error of the session. `statusCode` is the HTTP status of a refused session request. */
 export class SessionError extends Error {
   readonly code: SessionErrorCode;
   readonly statusCode: number | null;
@@ -69,19 +69,19 @@ export interface SessionEvents {
     outputTruncated?: true;
   };
   toolCallFailed: { callId: string; toolName: string; source: string; error: string };
-  /** Told to a colleague in a call: whether they only hear it, or talk in the agent's place. */
+  /** Sent to a colleague in a call: whether they only listen or talk in place of the agent. */
   participantMode: { mode: ParticipantMode };
   error: SessionError;
 }
 
-/** Takes one event's payload. */
+/** Receives the payload of an event. */
 export type Listener<Name extends keyof SessionEvents> = (payload: SessionEvents[Name]) => void;
 
-/** A typed event emitter; a listener that throws does not keep the others from being called. */
+/** A typed event emitter. An exception in one listener does not prevent calls to the others. */
 export class Emitter {
   readonly #listeners = new Map<keyof SessionEvents, Set<(payload: never) => void>>();
 
-  /** Calls the listener on every such event; returns what takes it off again. */
+  /** Adds a listener; returns a function that removes it. */
   on<Name extends keyof SessionEvents>(name: Name, listener: Listener<Name>): () => void {
     const listeners = this.#listeners.get(name) ?? new Set();
     listeners.add(listener);
@@ -89,7 +89,7 @@ export class Emitter {
     return () => this.off(name, listener);
   }
 
-  /** Calls the listener on the next such event only. */
+  /** Adds a listener for the next such event only; returns a function that removes it. */
   once<Name extends keyof SessionEvents>(name: Name, listener: Listener<Name>): () => void {
     const off = this.on(name, (payload) => {
       off();
@@ -98,7 +98,7 @@ export class Emitter {
     return off;
   }
 
-  /** Takes a listener off. */
+  /** Removes a listener. */
   off<Name extends keyof SessionEvents>(name: Name, listener: Listener<Name>): void {
     this.#listeners.get(name)?.delete(listener);
   }

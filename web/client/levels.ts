@@ -1,11 +1,11 @@
-/** Loudness and spectrum of the two directions of a conversation, read from analysers when asked. */
+/** Loudness and spectrum of both directions of a conversation, read from analysers on demand. */
 
-/** Which way the sound goes. */
+/** Direction of the audio. */
 export type Direction = 'input' | 'output';
 
 const NO_FREQUENCIES = new Uint8Array(0);
 
-/** Watches streams; silence where there is none. */
+/** Analyses streams; a direction without a stream counts as silent. */
 export class Levels {
   #context: AudioContext | null = null;
   readonly #watched = new Map<
@@ -13,7 +13,7 @@ export class Levels {
     { readonly source: MediaStreamAudioSourceNode; readonly analyser: AnalyserNode }
   >();
 
-  /** Watches this stream from now on, instead of the one before. */
+  /** Analyses this stream in place of the previous one. */
   watch(direction: Direction, stream: MediaStream): void {
     this.#watched.get(direction)?.source.disconnect();
     this.#context ??= new AudioContext();
@@ -34,7 +34,7 @@ export class Levels {
     return Math.min(1, Math.sqrt(power) * 4);
   }
 
-  /** 256 bins from 0 Hz to half the machine's sample rate, 0 to 255 each; empty where nothing is watched. */
+  /** 256 bins from 0 Hz to half the device's sample rate, 0 to 255 each; empty without a stream. */
   frequencies(direction: Direction): Uint8Array {
     const analyser = this.#watched.get(direction)?.analyser;
     if (!analyser) return NO_FREQUENCIES;
@@ -43,7 +43,7 @@ export class Levels {
     return bins;
   }
 
-  /** Goes on where the browser held audio back until a click. */
+  /** Resumes audio that the browser blocked until a click. */
   async resume(): Promise<void> {
     await this.#context?.resume();
   }

@@ -1,6 +1,6 @@
 /**
- * A LiveKit room with the agent in it: data topics, transcripts as text streams, the agent's state as its
- * participant attribute. It is loaded, with LiveKit's client, when the first session comes with a room.
+ * A LiveKit room with the agent in it: data topics, transcripts as text streams, the agent's state as a
+ * participant attribute. This module and LiveKit's client are loaded when the first session uses a room.
  */
 import {
   ConnectionError,
@@ -22,7 +22,7 @@ const CLIENT_EVENTS = 'client-event';
 const TRANSCRIPTION = 'lk.transcription';
 const AGENT_STATE = 'lk.agent.state';
 
-/** Makes a connection that is not open yet. */
+/** Creates a transport; its connection is not open yet. */
 export function createLivekitTransport(grant: RoomGrant, listener: TransportListener): Transport {
   return new LivekitTransport(grant, listener);
 }
@@ -51,7 +51,7 @@ class LivekitTransport implements Transport {
       .on(RoomEvent.ParticipantAttributesChanged, (_changed, participant) => {
         if (participant.isAgent) this.#tellState(participant.attributes);
       })
-      // One who comes back, or is found when we do, brings the state along without a change of it.
+      // An agent that rejoins, or is found when we rejoin, already has its state, so no change event follows.
       .on(RoomEvent.ParticipantConnected, (participant) => {
         if (participant.isAgent) this.#tellState(participant.attributes);
       })
@@ -60,7 +60,7 @@ class LivekitTransport implements Transport {
       .on(RoomEvent.Reconnected, () => void this.#becomeWhole())
       .on(RoomEvent.Disconnected, () => listener.onLost());
     this.room.registerTextStreamHandler(TRANSCRIPTION, (reader, { identity }) => {
-      // A stream that breaks off leaves its segment as it was; the final one follows or the session is over.
+      // If a stream breaks, its segment stays as it was: the final one follows, or the session is over.
       this.#readSegment(reader, identity).catch(() => undefined);
     });
   }
@@ -93,22 +93,23 @@ class LivekitTransport implements Transport {
     setTimeout(() => void this.room.disconnect(), LINGER_MS);
   }
 
-  /**
-   * Publishes once the agent can be reached, and again where the connection broke before anything had left.
-   */
+  /** Publishes once the agent is reachable. Tries again if the connection broke before anything was sent. */
   async #deliver(data: Uint8Array<ArrayBuffer>): Promise<void> {
     for (;;) {
       await this.#until(() => this.#reachableAgent());
       try {
         return await this.room.localParticipant.publishData(data, { reliable: true, topic: CLIENT_EVENTS });
       } catch {
-        // On a whole connection it is the message that is refused.
+        // If the connection is up, the message itself was rejected.
         if (this.room.state === ConnectionState.Connected) return;
       }
     }
   }
 
-  /** Both sides are back: without the agent the connection is of no use. A colleague's tells no state. */
+  /**
+   * Reports the connection as restored once we and the agent are both back, because it is useless without the
+   * agent. On a colleague's connection the agent has no state attribute.
+   */
   async #becomeWhole(): Promise<void> {
     const { attributes } = await this.#until(() =>
       this.room.state === ConnectionState.Connected ? this.#agent() : undefined,
@@ -117,7 +118,7 @@ class LivekitTransport implements Transport {
     this.#listener.onReconnecting(false);
   }
 
-  /** The agent, once it is in the room. */
+  /** Resolves once the agent is in the room. */
   #joinedAgent(): Promise<RemoteParticipant> {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(
@@ -136,16 +137,16 @@ class LivekitTransport implements Transport {
   }
 
   /**
-   * The agent, if what is sent now gets to it. While our own connection is being mended the room still lists
-   * who was there before, and what LiveKit's client is given then is forgotten. To one who is merely listed
-   * the server drops what is sent; one who has told its state has a connection that carries data.
+   * The agent, if messages sent now will reach it. While our connection is being restored, the room still
+   * lists its previous participants, and LiveKit's client drops messages. The server also drops messages to a
+   * participant that is only listed; one with a state attribute has a working data connection.
    */
   #reachableAgent(): RemoteParticipant | undefined {
     const agent = this.room.state === ConnectionState.Connected ? this.#agent() : undefined;
     return agent?.attributes[AGENT_STATE] === undefined ? undefined : agent;
   }
 
-  /** Resolves with what is looked for as soon as the room has it. */
+  /** Resolves with the result of `find` as soon as it returns one. */
   #until<Found>(find: () => Found | undefined): Promise<Found> {
     return new Promise((resolve) => {
       const events = [
@@ -169,7 +170,7 @@ class LivekitTransport implements Transport {
     if (state !== undefined) this.#listener.onEvent({ type: 'state', state: state as AgentState });
   }
 
-  /** A segment's text: as far as it has come while its stream is open, final where its attributes say so. */
+  /** Reads a segment's text: interim while its stream is open, final if its attributes say so. */
   async #readSegment(reader: TextStreamReader, identity: string): Promise<void> {
     const role = identity === this.room.localParticipant.identity ? 'user' : 'agent';
     const segmentId = reader.info.attributes?.['lk.segment_id'] ?? reader.info.id;

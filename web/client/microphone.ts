@@ -1,4 +1,4 @@
-/** The microphone of a conversation: opened, muted, changed for another one, and given back. */
+/** The microphone of a conversation: opening, muting, switching and releasing it. */
 import { SessionError } from './events.ts';
 
 const PROCESSING = { echoCancellation: true, noiseSuppression: true, autoGainControl: true };
@@ -13,7 +13,7 @@ export class Microphone {
   }
 
   /**
-   * Asks for the microphone, the device's own choice without an id. Throws `SessionError`
+   * Requests the microphone; without an id, the default device. Throws `SessionError`
    * `mic_permission_denied`.
    */
   static async open(deviceId?: string): Promise<Microphone> {
@@ -38,8 +38,8 @@ export class Microphone {
   }
 
   /**
-   * Changes to another device once `use` has taken its stream; the one before is then given back. Rejects
-   * with what went wrong, the one before still in use.
+   * Switches to another device once `use` has accepted its stream, then releases the previous one. If `use`
+   * rejects, rejects with its error and keeps the previous device.
    */
   async change(deviceId: string, use: (stream: MediaStream) => Promise<void>): Promise<void> {
     const next = await capture(deviceId);
@@ -69,7 +69,7 @@ function stop(stream: MediaStream): void {
   for (const track of stream.getTracks()) track.stop();
 }
 
-/** By what the browser names it (W3C mediacapture-streams, getUserMedia). */
+/** Maps the browser's error names to messages (W3C mediacapture-streams, getUserMedia). */
 function whyNoMicrophone(error: unknown): string {
   if (!isSecureContext)
     return 'Browsers give no microphone to pages without https; serve the page with TLS, or type instead';

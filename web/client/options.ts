@@ -1,34 +1,31 @@
-/** How a conversation is started. */
+/** Options for starting a conversation. */
 import type { ClientTool } from './client-tools.ts';
 import type { Emitter, SessionEvents } from './events.ts';
 import type { SessionGrant, SessionRequest } from './wire.ts';
 
-/** One function per event, named `on` and the event: `onConnect`, `onMessage`, `onError` and so on. */
+/** One callback per event, named `on` plus the event: `onConnect`, `onMessage`, `onError` and so on. */
 export type Callbacks = {
   [Name in keyof SessionEvents as `on${Capitalize<Name>}`]?: (payload: SessionEvents[Name]) => void;
 };
 
 /**
- * With a public agent's id, or with the answer of your own backend's session request; what concerns the
- * request is sent with an `agentId` only.
+ * Either a public agent's id or the response to your backend's session request. Fields of the session request
+ * are sent only with an `agentId`.
  */
 export interface StartOptions extends Omit<SessionRequest, 'agentId'> {
   agentId?: string;
-  /** The answer of `POST /v1/agent/sessions`, as it came. */
+  /** The unchanged response of `POST /v1/agent/sessions`. */
   sessionToken?: SessionGrant;
-  /** Base address of Parley; the page's own by default. */
+  /** Base address of Parley; defaults to the page's own. */
   serverUrl?: string;
-  /** False: no microphone is asked for; the conversation is typed. */
+  /** False: the microphone is not requested; the conversation is typed. */
   microphone?: boolean;
-  /** Devices by their id (`navigator.mediaDevices.enumerateDevices`); the browser's choice by default. */
+  /** Device ids (`navigator.mediaDevices.enumerateDevices`); default to the browser's choice. */
   audio?: { inputDeviceId?: string; outputDeviceId?: string };
-  /** False: the screen may go dark while the conversation runs. */
+  /** False: the screen may turn off during the conversation. */
   wakeLock?: boolean;
   clientTools?: Record<string, ClientTool>;
-  /**
-   * How long a client tool may take, ms; 15,000 by default. The tool's own deadline on the server holds as
-   * well.
-   */
+  /** Timeout of a client tool, ms; 15,000 by default. The tool's own timeout on the server also applies. */
   clientToolTimeoutMs?: number;
   callbacks?: Callbacks;
 }
@@ -49,7 +46,7 @@ const CALLBACK_OF: { readonly [Name in keyof SessionEvents]: `on${Capitalize<Nam
   error: 'onError',
 };
 
-/** Has the callbacks called on their events. */
+/** Registers the callbacks as listeners of their events. */
 export function attachCallbacks(session: Emitter, callbacks: Callbacks): void {
   for (const name of Object.keys(CALLBACK_OF) as (keyof SessionEvents)[]) {
     const callback = callbacks[CALLBACK_OF[name]] as ((payload: unknown) => void) | undefined;

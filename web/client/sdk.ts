@@ -1,4 +1,4 @@
-/** What `/sdk.js` exports. */
+/** Exports of `/sdk.js`. */
 // biome-ignore-start lint/performance/noBarrelFile: this file is the published module's surface, not an internal short cut.
 export { AgentSession } from './agent-session.ts';
 export type { ClientTool } from './client-tools.ts';

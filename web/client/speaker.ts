@@ -1,4 +1,4 @@
-/** Where the agent's voice is heard: an audio element that is on no page, its volume and its device. */
+/** Playback of the agent's voice: an audio element outside the page, with its volume and output device. */
 
 /** Plays one stream at a time. */
 export class Speaker {
@@ -10,21 +10,24 @@ export class Speaker {
 
   play(stream: MediaStream): void {
     this.#player.srcObject = stream;
-    // A page without a click may not play yet; `resume` is for that.
+    // Browsers may block playback before the first click; `resume` starts it later.
     this.#player.play().catch(() => undefined);
   }
 
-  /** Starts what the browser held back; call it from a click. Rejects while the browser still refuses. */
+  /**
+   * Starts playback that the browser blocked; call it from a click handler. Rejects if the browser still
+   * refuses.
+   */
   async resume(): Promise<void> {
     if (this.#player.srcObject !== null) await this.#player.play();
   }
 
-  /** 0 to 1; what lies outside is brought inside. */
+  /** 0 to 1; other values are clamped. */
   setVolume(volume: number): void {
     this.#player.volume = Math.min(1, Math.max(0, volume));
   }
 
-  /** Rejects where the device is gone or the browser cannot choose one. */
+  /** Rejects if the device is gone or the browser cannot select output devices. */
   async setDevice(deviceId: string): Promise<void> {
     await this.#player.setSinkId(deviceId);
   }

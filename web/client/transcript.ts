@@ -1,4 +1,4 @@
-/** What was said so far, segment by segment, as the agent's messages tell it. */
+/** The transcript so far, by segment, built from the agent's messages. */
 
 /** One segment of the conversation. */
 export interface TranscriptSegment {
@@ -9,13 +9,13 @@ export interface TranscriptSegment {
   readonly final: boolean;
 }
 
-/** The conversation in the order its segments began. */
+/** The conversation, in the order in which its segments began. */
 export class Transcript {
   readonly #segments = new Map<string, TranscriptSegment>();
 
   /**
-   * Puts a segment in place of its earlier state and returns what was added to its text; one that is final
-   * and empty (nothing of it was heard) goes.
+   * Replaces a segment's earlier state and returns the text added. Removes a segment that is final and empty,
+   * because nothing of it was heard.
    */
   put(segment: TranscriptSegment): string {
     const key = `${segment.role} ${segment.segmentId}`;

@@ -1,43 +1,43 @@
 /**
- * `Transport`: how a conversation's voice and messages travel; one implementation for a direct connection,
- * one for LiveKit rooms.
+ * `Transport`: carries a conversation's voice and messages. One implementation uses a direct connection, the
+ * other LiveKit rooms.
  */
 import type { AgentEvent, ClientEvent } from '../../protocol/session-events.ts';
 
-/** What a transport tells the session. */
+/** Callbacks from a transport to its session. */
 export interface TransportListener {
   onEvent(event: AgentEvent): void;
   /** The agent's voice. */
   onVoice(stream: MediaStream): void;
-  /** The connection broke and is being mended, or is whole again. */
+  /** True when the connection breaks and is being restored, false when it is back. */
   onReconnecting(isReconnecting: boolean): void;
-  /** It is gone for good. */
+  /** The connection is permanently lost. */
   onLost(): void;
 }
 
 /** A connection to the agent. */
 export interface Transport {
-  /**
-   * Connects, with the microphone where there is one; resolves once messages can be sent. Throws
-   * `SessionError`.
-   */
+  /** Connects, with the microphone if given; resolves once messages can be sent. Throws `SessionError`. */
   connect(microphone: MediaStream | null): Promise<void>;
-  /** Sends another microphone's sound from now on. Rejects where none is sent. */
+  /** Replaces the microphone that is sent. Rejects if none is sent. */
   setMicrophone(microphone: MediaStream): Promise<void>;
-  /** Messages and answers of tools wait while a connection is being mended; without one nothing is sent. */
+  /**
+   * User messages and tool results wait while the connection is being restored. Without a connection nothing
+   * is sent.
+   */
   send(event: ClientEvent): void;
-  /** Closes; what was just sent still leaves. */
+  /** Closes the connection after messages just sent have left. */
   close(): void;
-  /** The LiveKit room, for what this client does not cover; null without one. */
+  /** The LiveKit room, for features this client does not cover; null without a room. */
   readonly room: object | null;
 }
 
 /**
- * Said once and meant to be heard: it waits for a connection that is being mended, and is sent once. The
- * others are about the moment they are sent in.
+ * Events that wait while the connection is being restored and are then sent once. All others matter only at
+ * the moment they are sent.
  */
 export const WAITING: ReadonlySet<ClientEvent['type']> = new Set(['user.message', 'client_tool.result']);
-/** How long the agent is waited for, ms. */
+/** How long to wait for the agent, ms. */
 export const JOIN_MS = 15_000;
-/** Lets a last message (the hang-up) leave before the connection goes, ms. */
+/** Delay before the connection closes, to let a last message (the hang-up) leave, ms. */
 export const LINGER_MS = 250;

@@ -2,8 +2,8 @@ import { defineConfig } from 'vite';
 import { precompressed } from '../precompressed.ts';
 
 /**
- * Builds the browser client as an ES module, `/sdk.js`, and beside it what it loads only for sessions in
- * LiveKit rooms, `/sdk-….js`.
+ * Builds the browser client as an ES module, `/sdk.js`, and a separate chunk that is loaded only for sessions
+ * in LiveKit rooms, `/sdk-….js`.
  */
 export default defineConfig({
   root: import.meta.dirname,
@@ -11,7 +11,7 @@ export default defineConfig({
   plugins: [precompressed()],
   build: {
     outDir: '../dist',
-    // The console's build stands in the same folder.
+    // The output folder also contains the console's build.
     emptyOutDir: false,
     lib: { entry: 'sdk.ts', formats: ['es'], fileName: () => 'sdk.js' },
     rolldownOptions: { output: { chunkFileNames: 'sdk-[name].js' } },

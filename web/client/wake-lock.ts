@@ -1,10 +1,11 @@
 /**
- * Keeps the screen on while a conversation runs, where the browser can; a locked phone would take the
+ * Keeps the screen on during a conversation if the browser supports it: a phone that locks would take the
  * microphone away.
  */
 
 /**
- * Holds the screen on; returns what lets it go. A page that was hidden gets it back when it is shown again.
+ * Keeps the screen on; returns a function that releases the lock. A page that was hidden acquires the lock
+ * again when it becomes visible.
  */
 export function keepScreenOn(): () => void {
   let lock: WakeLockSentinel | null = null;
@@ -12,12 +13,12 @@ export function keepScreenOn(): () => void {
   const take = async () => {
     if (isOver || document.visibilityState !== 'visible') return;
     try {
-      // Absent on pages without https, whatever the types say.
+      // Undefined on pages without https, despite its type.
       const taken = await (navigator.wakeLock as WakeLock | undefined)?.request('screen');
       if (isOver) await taken?.release();
       else lock = taken ?? null;
     } catch {
-      // Refused, on low battery for instance: the conversation goes on without.
+      // The request may be refused, for instance on low battery: the conversation continues without the lock.
     }
   };
   const onVisible = () => void take();

@@ -1,13 +1,13 @@
 /**
- * What travels between the browser and Parley: the session request, its answer, and the messages of the data
- * channel. Malformed and unknown messages are ignored.
+ * Data exchanged between the browser and Parley: the session request, its response, and the messages of the
+ * data channel. Malformed and unknown messages are ignored.
  */
 import type { AgentEvent, ClientEvent } from '../../protocol/session-events.ts';
 import { SessionError } from './events.ts';
 
 /**
- * What one conversation changes of the agent's settings. Without a key only `voiceId` and `language`, where
- * the agent allows them.
+ * Agent settings that one conversation overrides. Without a key only `voiceId` and `language`, if the agent
+ * allows them.
  */
 export interface Overrides {
   firstMessage?: string;
@@ -17,14 +17,14 @@ export interface Overrides {
   language?: string;
 }
 
-/** Fields of `POST /v1/agent/sessions` a page may set. */
+/** Fields of `POST /v1/agent/sessions` that a page may set. */
 export interface SessionRequest {
   agentId: string;
   dynamicVariables?: Record<string, string | number | boolean>;
   overrides?: Overrides;
   /** Short for `overrides.language`. */
   language?: string;
-  /** Your own id of who talks, echoed in webhooks. */
+  /** Your own id of the user, echoed in webhooks. */
   endUserId?: string;
   metadata?: Record<string, unknown>;
   toolEvents?: boolean;
@@ -32,7 +32,7 @@ export interface SessionRequest {
   worldContext?: boolean;
 }
 
-/** A server that has not answered by then is not reachable, ms. */
+/** A server that has not responded within this time counts as unreachable, ms. */
 const ANSWER_MS = 15_000;
 
 interface AnyGrant {
@@ -42,24 +42,24 @@ interface AnyGrant {
   expires_at?: string;
 }
 
-/** Where to connect directly. */
+/** Grant for a direct connection. */
 export interface DirectGrant extends AnyGrant {
   transport: 'webrtc';
   webrtc_url: string;
-  /** STUN and TURN servers this server wants to be reached by. */
+  /** STUN and TURN servers for reaching this server. */
   ice_servers?: RTCIceServer[];
 }
 
-/** Which LiveKit room to join. */
+/** Grant for a LiveKit room. */
 export interface RoomGrant extends AnyGrant {
   transport: 'livekit';
   livekit_url: string;
 }
 
-/** The answer: where to connect, with which token, until when. */
+/** Response to a session request: where to connect, the token and its deadline. */
 export type SessionGrant = DirectGrant | RoomGrant;
 
-/** Creates a session without a key (public agents). Throws `SessionError`. */
+/** Creates a session without an API key (public agents). Throws `SessionError`. */
 export async function requestSession(serverUrl: string, request: SessionRequest): Promise<SessionGrant> {
   const body = {
     agent_id: request.agentId,
@@ -105,7 +105,7 @@ export async function exchangeOffer(grant: DirectGrant, sdp: string): Promise<RT
   return (await response.json()) as RTCSessionDescriptionInit;
 }
 
-/** Reads one message of the data channel; null for anything else. */
+/** Parses a message of the data channel; null for anything else. */
 export function parseAgentEvent(data: unknown): AgentEvent | null {
   if (typeof data !== 'string') return null;
   try {
@@ -118,7 +118,7 @@ export function parseAgentEvent(data: unknown): AgentEvent | null {
   }
 }
 
-/** Writes one message for the agent. */
+/** Serialises a message to the agent. */
 export function formatClientEvent(event: ClientEvent): string {
   return JSON.stringify(event);
 }

@@ -10,7 +10,7 @@ export default defineConfig({
   build: {
     outDir: '../dist/console',
     emptyOutDir: true,
-    // The tokenizer's vocabulary, loaded when a prompt is edited, is 2 MB and cannot be less.
+    // The tokenizer's vocabulary, loaded when a prompt is edited, has an irreducible 2 MB.
     chunkSizeWarningLimit: 2_200,
   },
 });

@@ -1,11 +1,11 @@
 /**
- * Whether a visitor has accepted the terms: remembered by the browser, or for this page alone where the
- * browser keeps nothing.
+ * Whether a visitor has accepted the terms. Stored by the browser; if the browser stores nothing, kept for
+ * this page only.
  */
 
 const acceptedHere = new Set<string>();
 
-/** True once the terms under this key were accepted. */
+/** True if the terms under this key were accepted. */
 export function consentGiven(key: string): boolean {
   try {
     return acceptedHere.has(key) || localStorage.getItem(key) === 'accepted';
@@ -14,12 +14,12 @@ export function consentGiven(key: string): boolean {
   }
 }
 
-/** Remembers that they were. */
+/** Stores the acceptance of the terms under this key. */
 export function keepConsent(key: string): void {
   acceptedHere.add(key);
   try {
     localStorage.setItem(key, 'accepted');
   } catch {
-    // The page's own memory has it.
+    // The acceptance remains in the page's memory.
   }
 }

@@ -1,13 +1,10 @@
-/**
- * Builds elements without markup in strings, so that the widget works under any content security policy and
- * Trusted Types.
- */
+/** Builds elements without HTML strings, to work under any content security policy and Trusted Types. */
 
 const SVG = 'http://www.w3.org/2000/svg';
 
 type Child = Node | string;
 
-/** An element with attributes (`false` leaves one out) and children. */
+/** Creates an element with attributes (`false` omits one) and children. */
 export function element<Tag extends keyof HTMLElementTagNameMap>(
   tag: Tag,
   attributes: Readonly<Record<string, string | boolean>> = {},
@@ -20,14 +17,14 @@ export function element<Tag extends keyof HTMLElementTagNameMap>(
   return node;
 }
 
-/** A button that does one thing. */
+/** A button with one action. */
 export function button(name: string, onPress: () => void, ...children: readonly Child[]): HTMLButtonElement {
   const node = element('button', { type: 'button', class: name, part: name }, ...children);
   node.addEventListener('click', onPress);
   return node;
 }
 
-/** A drawing that only decorates. */
+/** A purely decorative icon. */
 export function icon(path: string): SVGElement {
   const svg = document.createElementNS(SVG, 'svg');
   for (const [name, value] of Object.entries({
@@ -45,7 +42,7 @@ export function icon(path: string): SVGElement {
   return svg;
 }
 
-/** The drawings the widget needs, each one path in a square of 24. */
+/** Icons of the widget, each a single path in a 24 × 24 square. */
 export const ICONS = {
   close: 'M6.4 5 5 6.4 10.6 12 5 17.6 6.4 19 12 13.4 17.6 19 19 17.6 13.4 12 19 6.4 17.6 5 12 10.6Z',
   microphone:

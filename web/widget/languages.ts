@@ -1,9 +1,9 @@
 /**
- * The widget's texts by language code (config/languages.ts): the ten most common, and two more. A language
- * that is not here is shown in English.
+ * The widget's texts by language code (config/languages.ts): the ten most common languages and two more.
+ * Other languages fall back to English.
  */
 
-/** Every text, by the name `text-contents` knows it by. `{name}` stands for the agent's name. */
+/** All texts, by their names in `text-contents`. `{name}` is replaced with the agent's name. */
 export interface Texts {
   readonly open: string;
   readonly start: string;
@@ -42,7 +42,7 @@ export interface Texts {
   readonly failed: string;
 }
 
-/** Complete in every language: the compiler sees to it. */
+/** The compiler checks that every language is complete. */
 export const LANGUAGES: Readonly<Record<string, Texts>> = {
   en: {
     open: 'Talk to {name}',

@@ -1,18 +1,18 @@
 /**
- * Fetches the browser client (`/sdk.js`) when the first call starts, so that a page which nobody calls from
- * loads the widget alone.
+ * Fetches the browser client (`/sdk.js`) when the first call starts: without a call, a page loads only the
+ * widget.
  */
 import type * as Client from '../client/sdk.ts';
 
-/** Where this script came from; the client comes from there too, past any cache-busting query. */
+/** URL of this script. The client is loaded from the same place, without a cache-busting query. */
 const HERE = (document.currentScript as HTMLScriptElement | null)?.src ?? null;
 
-/** Base address of the server the script came from; the page's own where the page does not say. */
+/** Base address of the server that served the script; the page's own origin if unknown. */
 export function ownServer(): string {
   return HERE === null ? location.origin : new URL('.', HERE).href.replace(/\/$/, '');
 }
 
-/** Loads the client. Rejects where the network or the page's security policy is in the way. */
+/** Loads the client. Rejects if the network or the page's security policy prevents it. */
 export async function loadClient(): Promise<typeof Client> {
   const address = `${ownServer()}/sdk.js`;
   try {

@@ -1,14 +1,11 @@
-/**
- * When the page the widget stands on is done with its own work: what somebody puts on their page must not
- * make it slower.
- */
+/** Determines when the embedding page has finished its own work, because the widget must not slow it down. */
 
-/** How long a page may take to load before it is not waited for any longer: some never finish. */
+/** Maximum wait for the page to load: some pages never finish. */
 const LOAD_PATIENCE_MS = 5_000;
-/** How long a loaded page may be busy. */
+/** Maximum wait for a loaded page to become idle. */
 const IDLE_PATIENCE_MS = 500;
 
-/** Calls `then` once, when the page has loaded and has a moment. */
+/** Calls `then` once, when the page is loaded and idle. */
 export function whenPageIsReady(then: () => void): void {
   if (document.readyState === 'complete') {
     whenIdle(then);
@@ -26,6 +23,6 @@ export function whenPageIsReady(then: () => void): void {
 
 function whenIdle(then: () => void): void {
   if ('requestIdleCallback' in window) requestIdleCallback(then, { timeout: IDLE_PATIENCE_MS });
-  // Safari has none; there a timer runs after the load event itself.
+  // Safari has no `requestIdleCallback`; a timer runs after the load event.
   else setTimeout(then, 0);
 }

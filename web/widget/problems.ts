@@ -1,7 +1,7 @@
-/** What went wrong, for the visitor and for whoever built the page. */
+/** Errors in words for visitors and for the page's developer. */
 import type { Texts } from './languages.ts';
 
-/** What `voice-agent:error` says. */
+/** Detail of the event `voice-agent:error`. */
 export interface Problem {
   readonly code: string;
   readonly message: string;
@@ -16,10 +16,10 @@ const TEXT_OF: Readonly<Record<string, keyof Texts>> = {
   connection_failed: 'unreachable',
 };
 const TOO_MANY_REQUESTS = 429;
-/** Refusals that are the agent's owner's business: out of credit, not published, at its limit. */
+/** Refusals that only the agent's owner can resolve: out of credit, not published, at its limit. */
 const UNAVAILABLE = new Set([402, 403, 404, 409, 502, 503]);
 
-/** Anything thrown, as a problem. */
+/** Converts any thrown value to a problem. */
 export function problemOf(error: unknown): Problem {
   const { code, statusCode } = (error ?? {}) as Partial<Problem>;
   return {
@@ -29,14 +29,14 @@ export function problemOf(error: unknown): Problem {
   };
 }
 
-/** True where there is no microphone that could be allowed. */
+/** True if the device has no microphone. */
 export function lacksMicrophone(error: unknown): boolean {
   return (
     error instanceof Error && error.cause instanceof DOMException && error.cause.name === 'NotFoundError'
   );
 }
 
-/** Which text tells the visitor. */
+/** Name of the text to show to the visitor. */
 export function visitorText({ code, statusCode }: Problem): keyof Texts {
   const text = TEXT_OF[code];
   if (text) return text;
@@ -44,7 +44,7 @@ export function visitorText({ code, statusCode }: Problem): keyof Texts {
   return statusCode !== null && UNAVAILABLE.has(statusCode) ? 'unavailable' : 'failed';
 }
 
-/** What whoever built the page can do about it; empty where the message says it all. */
+/** What the page's developer can do about it; empty if the message is sufficient. */
 export function developerHint({ code }: Problem, origin: string): string {
   if (code === 'origin_forbidden') return `Add "${origin}" to the agent's allowed_origins.`;
   if (code === 'agent_not_public')

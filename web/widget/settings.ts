@@ -1,16 +1,13 @@
-/**
- * What the attributes of `<voice-agent>` say; a value that cannot be used is told on the browser's console
- * and left out.
- */
+/** The attributes of `<voice-agent>`. Invalid values are reported on the browser console and ignored. */
 
 const POSITIONS = ['bottom-right', 'bottom-left', 'top-right', 'top-left'] as const;
-/** Where on the window the widget stands. */
+/** Position of the widget in the window. */
 export type Position = (typeof POSITIONS)[number];
 
 const PROACTIVE_DELAY_SECONDS = 3;
 const CONSENT_KEY = 'voice-agent-consent';
 
-/** Every attribute the element watches. */
+/** Attributes that the element observes. */
 export const ATTRIBUTES = [
   'agent-id',
   'agent-name',
@@ -34,7 +31,7 @@ export const ATTRIBUTES = [
 ] as const;
 type Attribute = (typeof ATTRIBUTES)[number];
 
-/** The attributes, read. */
+/** The parsed attributes. */
 export interface Settings {
   readonly agentId: string | null;
   readonly agentName: string | null;
@@ -52,7 +49,7 @@ export interface Settings {
     readonly key: string;
   } | null;
   readonly position: Position;
-  /** Null: the page's own language for the texts, the agent's for the conversation. */
+  /** Null: the texts use the page's language, the conversation uses the agent's. */
   readonly language: string | null;
   readonly dynamicVariables: Record<string, string | number | boolean>;
   readonly userId: string | null;
@@ -60,7 +57,7 @@ export interface Settings {
   readonly textContents: Readonly<Record<string, string>>;
 }
 
-/** Reads the attributes; addresses may be relative to `base`, and `warn` is told what cannot be used. */
+/** Parses the attributes. Addresses may be relative to `base`; `warn` is called for invalid values. */
 export function readSettings(
   attribute: (name: Attribute) => string | null,
   base: string,
@@ -111,7 +108,7 @@ function seconds(text: string | null, warn: (message: string) => void): number {
   return PROACTIVE_DELAY_SECONDS;
 }
 
-/** An address of the web, relative ones included: never `javascript:` and its like. */
+/** An http or https address, possibly relative; never `javascript:` or similar. */
 function webAddress(
   name: Attribute,
   text: string | null,

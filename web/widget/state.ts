@@ -1,27 +1,27 @@
-/** What the widget shows at one moment, and what a visitor can do in it. */
+/** State of the widget, and the actions a visitor can take. */
 import type { AgentMode } from '../client/events.ts';
 import type { TranscriptSegment } from '../client/transcript.ts';
 import type { Texts } from './languages.ts';
 import type { Settings } from './settings.ts';
 
-/** Where the visitor stands. */
+/** Stage of the visitor's conversation. */
 export type Stage = 'idle' | 'consent' | 'connecting' | 'connected' | 'reconnecting' | 'ended';
 
-/** All of what is shown. */
+/** Everything that is shown. */
 export interface WidgetState {
   readonly isOpen: boolean;
   readonly stage: Stage;
   readonly mode: AgentMode;
   readonly lines: readonly TranscriptSegment[];
-  /** Which text says what went wrong. */
+  /** Name of the text for the current problem. */
   readonly problem: keyof Texts | null;
   readonly isMuted: boolean;
   readonly hasMicrophone: boolean;
-  /** The proactive message is shown. */
+  /** True while the proactive message is shown. */
   readonly isInviting: boolean;
 }
 
-/** Before anything happened. */
+/** Initial state. */
 export const FRESH: WidgetState = {
   isOpen: false,
   stage: 'idle',
@@ -33,7 +33,7 @@ export const FRESH: WidgetState = {
   isInviting: false,
 };
 
-/** What surrounds the state: attributes, language, the agent's name. */
+/** Context of the state: attributes, language, the agent's name. */
 export interface Surroundings {
   readonly settings: Settings;
   readonly texts: Texts;
@@ -42,7 +42,7 @@ export interface Surroundings {
   readonly agentName: string | null;
 }
 
-/** What a visitor can do. */
+/** Actions of a visitor. */
 export interface Actions {
   open(): void;
   minimise(): void;
@@ -52,9 +52,9 @@ export interface Actions {
   end(): void;
   mute(): void;
   say(text: string): void;
-  /** The visitor is typing. */
+  /** Reports that the visitor is typing. */
   type(): void;
-  /** Loudness now, 0 to 1. */
+  /** Current loudness, 0 to 1. */
   level(): number;
 }
 
@@ -64,7 +64,7 @@ export function statusText({ stage, mode }: WidgetState, texts: Texts): string {
   return stage === 'idle' || stage === 'consent' ? texts.ready : texts[stage];
 }
 
-/** A conversation is being had or begun. */
+/** True while a conversation is running or starting. */
 export function isRunning({ stage }: WidgetState): boolean {
   return stage === 'connecting' || stage === 'connected' || stage === 'reconnecting';
 }

@@ -1,9 +1,9 @@
 /**
- * How the widget looks. A constructed style sheet: content security policies that forbid inline styles let it
- * pass.
+ * Styles of the widget, as a constructed style sheet: content security policies that forbid inline styles
+ * allow it.
  */
 
-/** Put on the element by `adoptedStyleSheets`. Pages set the custom properties named first. */
+/** Attached to the element by `adoptedStyleSheets`. Pages can set the custom properties at the top. */
 export const STYLES = `
 :host {
   --accent: var(--voice-agent-accent, #4338ca);

@@ -1,13 +1,12 @@
-/**
- * What the widget says, in the visitor's language: the one asked for, or English; `text-contents` replaces
- * any of it.
- */
+/** The widget's texts in the visitor's language, or in English; `text-contents` can replace each of them. */
 import { LANGUAGES, type Texts } from './languages.ts';
 
-/** Languages written from right to left, among those an agent can speak. */
+/** Right-to-left languages among those that an agent can speak. */
 const RIGHT_TO_LEFT = new Set(['ar', 'he', 'fa', 'ur']);
 
-/** The texts in a language (`pt-BR` is `pt`), with what the page replaces; and which way they run. */
+/**
+ * Returns the texts of a language (`pt-BR` counts as `pt`) with the page's replacements, and their direction.
+ */
 export function textsIn(
   language: string,
   replaced: Readonly<Record<string, string>>,

@@ -1,14 +1,17 @@
-/** The transcript as a list that is changed line by line, so that a screen reader says only what is new. */
+/** The transcript as a list that is updated line by line, to make screen readers announce only new text. */
 import type { TranscriptSegment } from '../client/transcript.ts';
 import { element } from './dom.ts';
 import type { Texts } from './languages.ts';
 
-/** One list. */
+/** A transcript list. */
 export class TranscriptLog {
   readonly node = element('div', { class: 'log', part: 'transcript', role: 'log', tabindex: '0' });
   readonly #items = new Map<string, { readonly item: HTMLParagraphElement; readonly text: Text }>();
 
-  /** Shows these lines; `isSpoken` keeps a screen reader from talking over the agent's voice. */
+  /**
+   * Shows these lines. With `isSpoken`, screen readers announce nothing, to avoid talking over the agent's
+   * voice.
+   */
   show(lines: readonly TranscriptSegment[], texts: Texts, isSpoken: boolean): void {
     this.node.setAttribute('aria-label', texts.transcript);
     this.node.setAttribute('aria-live', isSpoken ? 'off' : 'polite');

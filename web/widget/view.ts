@@ -1,10 +1,10 @@
-/** The widget's face: built once, then changed to what a state says. Knows nothing of calls. */
+/** The view of the widget: built once, then updated to match a state. Independent of calls. */
 import { button, element, ICONS, icon } from './dom.ts';
 import { type Actions, isRunning, type Surroundings, statusText, type WidgetState } from './state.ts';
 import { STYLES } from './styles.ts';
 import { TranscriptLog } from './transcript-log.ts';
 
-/** Draws into a shadow root. */
+/** Renders into a shadow root. */
 export class View {
   readonly #root: ShadowRoot;
   readonly #actions: Actions;
@@ -62,7 +62,7 @@ export class View {
     this.#assemble();
   }
 
-  /** Shows this state. */
+  /** Updates the view to this state. */
   show(state: WidgetState, around: Surroundings): void {
     const focused = this.#root.activeElement;
     this.#frame.dir = around.direction;
@@ -71,11 +71,11 @@ export class View {
     this.#showPanel(state, around);
     this.#showControls(state, around);
     this.#animate(state.isOpen && state.stage === 'connected');
-    // What had the keyboard may be gone: the next sensible thing gets it.
+    // If the focused element is no longer visible, move the focus to the next useful one.
     if (focused instanceof HTMLElement && !focused.checkVisibility()) this.focus();
   }
 
-  /** Puts the keyboard where the visitor goes on. */
+  /** Moves the keyboard focus to the visitor's next step. */
   focus(): void {
     const places = [this.#start, this.#accept, this.#input, this.#end, this.#launcher];
     places.find((place) => place.checkVisibility() && !place.disabled)?.focus();
@@ -174,7 +174,7 @@ export class View {
     this.#muteText.data = texts.mute;
     this.#end.hidden = !running;
     this.#endText.data = state.stage === 'connecting' ? texts.cancel : texts.end;
-    // Without a microphone typing is the only way, whatever the page wants.
+    // Without a microphone the visitor can only type, regardless of the page's setting.
     this.#form.hidden =
       !(state.stage === 'connected' || state.stage === 'reconnecting') ||
       (!settings.hasTextInput && state.hasMicrophone);
@@ -197,7 +197,7 @@ export class View {
   }
 }
 
-/** Writes only what changed: a status or an alert written again would be read out again. */
+/** Writes only changes: screen readers would announce a rewritten status or alert again. */
 function put(node: HTMLElement, text: string): void {
   if (node.textContent !== text) node.textContent = text;
 }

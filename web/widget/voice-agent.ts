@@ -1,4 +1,4 @@
-/** `<voice-agent>`: a button in a corner of any page, and the conversation behind it. */
+/** `<voice-agent>`: a button in the corner of any page, and the conversation it opens. */
 import type { AgentSession } from '../client/agent-session.ts';
 import type { SessionEvents } from '../client/events.ts';
 import type { StartOptions } from '../client/options.ts';
@@ -11,7 +11,7 @@ import { type Actions, FRESH, isRunning, type Surroundings, type WidgetState } f
 import { textsIn } from './texts.ts';
 import { View } from './view.ts';
 
-/** Gives the answer of your backend's session request; called before each start. */
+/** Returns the response to your backend's session request; called before each start. */
 type SessionTokenProvider = () => Promise<SessionGrant>;
 
 const NO_ATTRIBUTES = readSettings(
@@ -20,14 +20,14 @@ const NO_ATTRIBUTES = readSettings(
   () => undefined,
 );
 
-/** The widget that has the conversation; a page has one at a time. */
+/** The widget with the active conversation; a page has one at a time. */
 let speaking: VoiceAgent | null = null;
 
-/** The element. */
+/** The `<voice-agent>` element. */
 export class VoiceAgent extends HTMLElement {
   static readonly observedAttributes: readonly string[] = ATTRIBUTES;
 
-  /** For agents that are not public. May be set before this script is there. */
+  /** For agents that are not public. May be set before this script has loaded. */
   sessionTokenProvider: SessionTokenProvider | null =
     (this as Partial<VoiceAgent>).sessionTokenProvider ?? null;
   readonly #view: View;
@@ -35,12 +35,12 @@ export class VoiceAgent extends HTMLElement {
   #settings: Settings = NO_ATTRIBUTES;
   #fetchedName: string | null = null;
   #session: AgentSession | null = null;
-  /** Counts the starts, so that one that was called off is known when it is ready. */
+  /** Counts the starts, to detect on completion that a start was cancelled. */
   #attempt = 0;
   #wantsMicrophone = true;
   /**
-   * An element that was on the page before this script is told of each of its attributes first, and only then
-   * that it is there.
+   * For an element that was on the page before this script, the browser calls `attributeChangedCallback` for
+   * each attribute first and `connectedCallback` only afterwards.
    */
   #isThere = false;
   #inviting: ReturnType<typeof setTimeout> | undefined;
@@ -68,7 +68,7 @@ export class VoiceAgent extends HTMLElement {
     document.removeEventListener('voice-agent:expand', this.#onExpand);
     clearTimeout(this.#inviting);
     this.#isThere = false;
-    // An element that is only moved is back at once; one that is gone takes its conversation along.
+    // If the element was only moved, it is connected again at once. If it was removed, its conversation ends.
     queueMicrotask(() => {
       if (!this.isConnected) this.#end();
     });
@@ -189,7 +189,7 @@ export class VoiceAgent extends HTMLElement {
     this.#report(problem);
   }
 
-  /** Hangs up, or calls off a start; nothing where neither is. */
+  /** Hangs up or cancels a start; does nothing otherwise. */
   #end(): void {
     this.#attempt += 1;
     if (this.#session) this.#session.end();
@@ -213,7 +213,7 @@ export class VoiceAgent extends HTMLElement {
     this.#inviting = setTimeout(invite, proactiveMessage === null ? 0 : proactiveDelayMs);
   }
 
-  /** The agent's name where the page gives none; without an answer the widget says what it can. */
+  /** Fetches the agent's name if the page sets none. If this fails, the widget works without it. */
   async #fetchName(): Promise<void> {
     const { agentId, agentName, serverUrl } = this.#settings;
     if (agentId === null || agentName !== null) return;
@@ -225,7 +225,8 @@ export class VoiceAgent extends HTMLElement {
       else this.#warn(`${address} answered ${response.status}: ${String(answer.message)}`);
       this.#change({});
     } catch {
-      // Told when a call is tried: an unreachable server never keeps the widget from showing.
+      // The error is shown when a call is started: an unreachable server must not prevent the widget from
+      // showing.
     }
   }
 

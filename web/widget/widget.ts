@@ -1,6 +1,5 @@
 /**
- * `/widget.js`: makes `<voice-agent>` known to the page, once the page itself has loaded. A second copy of
- * the script changes nothing.
+ * `/widget.js`: defines `<voice-agent>` once the page has loaded. A second copy of the script has no effect.
  */
 import { whenPageIsReady } from './page-ready.ts';
 import { VoiceAgent } from './voice-agent.ts';

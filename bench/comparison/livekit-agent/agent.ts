@@ -1,7 +1,7 @@
 /**
- * An agent as the documentation of `@livekit/agents` builds one: AgentSession with Silero VAD loaded in
- * `prewarm`, the end-of-turn model that runs on the machine, and the plugins for Deepgram and OpenAI, pointed
- * at the same engines as the other side. What it keeps as said is written to a file when the session closes.
+ * An agent built as the documentation of `@livekit/agents` describes: AgentSession with Silero VAD loaded in
+ * `prewarm`, the local end-of-turn model, and the plugins for Deepgram and OpenAI. It uses the same engines
+ * as the other side. It writes its chat history to a file when the session closes.
  */
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ import * as deepgram from '@livekit/agents-plugin-deepgram';
 import * as openai from '@livekit/agents-plugin-openai';
 import * as silero from '@livekit/agents-plugin-silero';
 
-/** What main.ts says in the environment. */
+/** Environment variables set by `main.ts`. */
 const {
   COMPARISON_OPENAI_URL: engineUrl = '',
   COMPARISON_DEEPGRAM_URL: recogniserUrl = '',
@@ -31,7 +31,7 @@ const {
   COMPARISON_INTERRUPT_MS: interruptMs = '500',
 } = process.env;
 
-// The framework loads the file in a process of its own and takes its default export.
+// The framework loads this file in a separate process and uses its default export.
 // biome-ignore lint/style/noDefaultExport: required by the framework
 export default defineAgent({
   prewarm: async (worker: JobProcess) => {
@@ -51,7 +51,7 @@ export default defineAgent({
     });
     const historyFile = join(historyFolder, `${context.job.room?.name}.json`);
     session.on(voice.AgentSessionEventTypes.Close, () => {
-      // Whole or not at all: somebody waits for the file.
+      // Rename after writing: the bench polls for the file and must not read a partial one.
       writeFileSync(
         `${historyFile}.part`,
         JSON.stringify(session.history.toJSON({ excludeTimestamp: false })),
@@ -71,8 +71,8 @@ if (process.argv[1] === fileURLToPath(import.meta.url))
       agentName: 'comparison',
       host: '127.0.0.1',
       port: 0,
-      // A crowded machine takes longer than ten seconds to start a process, and the caller and the engines
-      // would count as the agent's own load.
+      // A busy machine can take longer than ten seconds to start a process. The load threshold is off because
+      // the caller and the engines would count as the agent's load.
       initializeProcessTimeout: 60_000,
       loadThreshold: Number.POSITIVE_INFINITY,
     }),

@@ -21,7 +21,7 @@ import { readTimeline } from './timeline.ts';
 const timestamp = z.iso.datetime();
 const text = z.string().nullable();
 
-/** A row of the list of sessions. */
+/** A row of the session list. */
 export const sessionRecord = z.object({
   session_id: z.string(),
   agent_id: z.string(),

@@ -55,7 +55,7 @@ export const runSummary = z.object({
   mock_gaps,
 });
 
-/** A whole run. */
+/** Results of a whole run. */
 export const runRecord = runSummary.extend({ simulation_result });
 
 /** Shows a batch. */

@@ -10,7 +10,7 @@ export type RecognitionModel = 'transcribe-1' | 'transcribe-1-pro';
 
 /** When `s1` is no more: requests for it are served by its successor. */
 const S1_RETIRED_AT = Date.UTC(2027, 0, 1);
-/** All of them. */
+/** All scenes. */
 export const SYNTHESIS_MODELS: readonly SynthesisModel[] = ['s1', 's2-pro', 's2.1-pro', 's2.1-pro-free'];
 const DEFAULT_MODEL = 's2.1-pro';
 

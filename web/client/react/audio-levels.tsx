@@ -1,14 +1,15 @@
-/** How loud both sides are, as numbers and as bars. */
+/** Loudness of both sides, as numbers and as bars. */
 import { useContext, useEffect, useRef, useState } from 'react';
 import type { AgentSession } from '../agent-session.ts';
 import { ConversationContext } from './provider.tsx';
 
 const SILENCE = { input: 0, output: 0 };
-/** The part of the spectrum that speech fills; the rest is empty and would leave bars still. */
+/** Part of the spectrum that contains speech; bars for the rest would never move. */
 const SPEECH_SHARE = 0.3;
 
 /**
- * Loudness of microphone and agent, 0 to 1, read `fps` times a second; of the provider's session by default.
+ * Loudness of microphone and agent, 0 to 1, read `fps` times a second. Uses the provider's session by
+ * default.
  */
 export function useAudioLevels(
   session?: AgentSession | null,
@@ -28,18 +29,18 @@ export function useAudioLevels(
   return levels;
 }
 
-/** How the bars look. */
+/** Appearance of the bars. */
 export interface AgentVisualizerProps {
   readonly session?: AgentSession | null;
-  /** How many. */
+  /** Number of bars. */
   readonly bars?: number;
-  /** Pixels. */
+  /** In pixels. */
   readonly width?: number;
   readonly height?: number;
   readonly className?: string;
 }
 
-/** The agent's voice as bars in the current text colour; still where motion is not wanted. */
+/** The agent's voice as bars in the current text colour; static with reduced motion. */
 export function AgentVisualizer({
   session,
   bars = 24,

@@ -1,4 +1,4 @@
-/** The React entry of the browser client. */
+/** React entry point of the browser client. */
 // biome-ignore-start lint/performance/noBarrelFile: this file is the published module's surface, not an internal short cut.
 export { AgentVisualizer, type AgentVisualizerProps, useAudioLevels } from './audio-levels.tsx';
 export { AgentSessionProvider, useAgentSessionContext } from './provider.tsx';

@@ -1,16 +1,16 @@
-/** One conversation for a tree of components. */
+/** Provides one conversation to a tree of components. */
 import { createContext, type ReactNode, useContext } from 'react';
 import { type Conversation, useConversation } from './use-conversation.ts';
 
-/** Null outside of a provider. */
+/** Null outside a provider. */
 export const ConversationContext = createContext<Conversation | null>(null);
 
-/** Holds the conversation for what is inside. */
+/** Provides a conversation to its children. */
 export function AgentSessionProvider({ children }: { children?: ReactNode }) {
   return <ConversationContext value={useConversation()}>{children}</ConversationContext>;
 }
 
-/** The conversation of the provider around the component. Throws where there is none. */
+/** Returns the conversation of the enclosing provider. Throws without a provider. */
 export function useAgentSessionContext(): Conversation {
   const conversation = useContext(ConversationContext);
   if (!conversation)

@@ -1,9 +1,9 @@
-/** What was said, as a list to render. */
+/** The messages of a conversation as a list to render. */
 import { useContext, useEffect, useState } from 'react';
 import type { AgentSession } from '../agent-session.ts';
 import { ConversationContext } from './provider.tsx';
 
-/** One message; its text may still change until it is final. */
+/** A message; its text may change until it is final. */
 export interface AgentMessage {
   readonly key: string;
   readonly role: 'user' | 'agent';
@@ -11,7 +11,10 @@ export interface AgentMessage {
   readonly final: boolean;
 }
 
-/** The messages of a session, the provider's by default; those of the last one stay until the next begins. */
+/**
+ * Messages of a session, by default the provider's. The messages of the last session stay until the next one
+ * starts.
+ */
 export function useAgentMessages(session?: AgentSession | null): readonly AgentMessage[] {
   const inherited = useContext(ConversationContext)?.session ?? null;
   const watched = session === undefined ? inherited : session;

@@ -1,21 +1,21 @@
-/** A conversation as React state: one at a time, ended with the component that had it. */
+/** A conversation as React state: one at a time, ended when its component unmounts. */
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { AgentSession } from '../agent-session.ts';
 import type { AgentMode, SessionStatus } from '../events.ts';
 import type { StartOptions } from '../options.ts';
 
-/** What a component sees of its conversation, and can do. */
+/** State and actions of a component's conversation. */
 export interface Conversation {
   /** `idle` until the first start. */
   readonly status: SessionStatus | 'idle';
   readonly mode: AgentMode;
   readonly isSpeaking: boolean;
   readonly micMuted: boolean;
-  /** Null while there is none. */
+  /** Null without a conversation. */
   readonly session: AgentSession | null;
-  /** Starts a conversation; while one is running or starting, gives that one. Rejects with `SessionError`. */
+  /** Starts a conversation. If one is running or starting, returns that one. Rejects with `SessionError`. */
   startSession(options: StartOptions): Promise<AgentSession>;
-  /** Hangs up; a start that is under way is called off. */
+  /** Hangs up; cancels a start in progress. */
   endSession(): void;
   setMicMuted(muted: boolean): void;
   sendUserMessage(text: string, options?: { audio?: boolean }): void;
@@ -23,7 +23,7 @@ export interface Conversation {
   interrupt(): void;
 }
 
-/** A conversation that lives as long as the component. */
+/** A conversation with the lifetime of the component. */
 export function useConversation(): Conversation {
   const starting = useRef<Promise<AgentSession> | null>(null);
   const [session, setSession] = useState<AgentSession | null>(null);

@@ -1,4 +1,6 @@
-/** Entry of the pages: the talk page at `/`, the console under `/console`; each loads only its own code. */
+/**
+ * Entry point of the pages: the talk page at `/`, the console under `/console`. Each loads only its own code.
+ */
 import { lazy, StrictMode, Suspense } from 'react';
 import { createRoot } from 'react-dom/client';
 

@@ -1,4 +1,4 @@
-/** Agent tests: the tests of an agent, running them against its draft, and what each run came to. */
+/** Agent tests: lists an agent's tests, runs them against its draft and shows the result of each run. */
 import { Button, Group, Modal, Select, Stack, Table, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useSearchParams } from 'wouter';

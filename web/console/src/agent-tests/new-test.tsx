@@ -1,5 +1,5 @@
 /**
- * A new test: of the agent's next reply, of the tool it calls next, or of a whole conversation with a
+ * Creates a test: of the agent's next reply, of its next tool call, or of a whole conversation with a
  * simulated caller.
  */
 import {
@@ -17,7 +17,7 @@ import { call } from '../api/client.ts';
 import { useChange, useRead } from '../api/queries.ts';
 import type { AgentTest, TestTools } from '../api/types.ts';
 
-/** What is typed in, whatever kind it is for. */
+/** Form input for all kinds of test. */
 interface Form {
   readonly kind: AgentTest['test_type'];
   readonly name: string;
@@ -172,7 +172,7 @@ function isComplete({ kind, name, says, expectation, toolId }: Form): boolean {
   return name !== '' && says !== '' && (kind === 'tool' ? toolId !== null : expectation !== '');
 }
 
-/** What a test of that kind consists of (`POST /v1/agent/tests`). */
+/** Definition of a test of this kind (`POST /v1/agent/tests`). */
 function definition(
   { kind, says, expectation, toolId, isForbidden, maxTurns }: Form,
   tools: TestTools['tools'],

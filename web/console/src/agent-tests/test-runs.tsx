@@ -1,4 +1,4 @@
-/** The runs of a batch: passed or not, what the agent said and how it was judged. */
+/** Runs of a batch: passed or failed, what the agent said and how it was judged. */
 import { Table, Text } from '@mantine/core';
 import { useRead } from '../api/queries.ts';
 import type { AgentTest, TestRun } from '../api/types.ts';

@@ -1,4 +1,4 @@
-/** Who may reach the agent, how it is embedded, what it may spend, and taking it away. */
+/** Access to the agent, embedding, spending limits and deletion. */
 import { Button, Group, NumberInput, Stack, Switch, TagsInput, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { useLocation } from 'wouter';
@@ -110,7 +110,7 @@ function PublicAccess({ agent }: { agent: Agent }) {
   );
 }
 
-/** The daily cap and the limit of calls at once, of an agent. */
+/** An agent's daily cap and its limit of concurrent calls. */
 function Limits({ path, saved }: { path: string; saved: AgentLimits }) {
   const [cap, setCap] = useState<string | number>(saved.daily_cap ?? '');
   const [calls, setCalls] = useState<string | number>(saved.concurrent_calls ?? '');

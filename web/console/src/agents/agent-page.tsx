@@ -1,4 +1,4 @@
-/** One agent: its editor, its versions, who may reach it, and a test call with the draft. */
+/** One agent: its editor, versions, access, and a test call with the draft. */
 import { Button, Group, Tabs, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useLocation, useParams } from 'wouter';
@@ -48,7 +48,7 @@ export default function AgentPage() {
   );
 }
 
-/** On a phone the tabs scroll: the one that is open must be in sight. */
+/** On a phone the tabs scroll: keeps the active tab in view. */
 function showTab(tab: HTMLElement | null): void {
   tab?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
 }

@@ -1,4 +1,4 @@
-/** Every agent, and creating one. */
+/** Lists all agents and creates one. */
 import { Button, Group, Modal, Stack, Switch, Table, Text, Textarea, TextInput } from '@mantine/core';
 import { useDebouncedValue, useDisclosure } from '@mantine/hooks';
 import { IconPlus } from '@tabler/icons-react';
@@ -93,7 +93,7 @@ export default function AgentsPage() {
   );
 }
 
-/** Whether callers reach it, and whether they reach what stands in the editor. */
+/** Shows whether the agent is published and whether its draft differs from the published version. */
 export function PublicationBadge({ agent }: { agent: Agent }) {
   if (agent.status === 'archived') return <StateBadge state="queued" label="Archived" />;
   if (agent.publication_state === 'draft') return <StateBadge state="draft" label="Draft, never published" />;

@@ -1,4 +1,4 @@
-/** What is worked out after a call, and who is told. */
+/** Analysis after a call, and who is notified. */
 import { Group, Select, Stack, Switch, Text, Textarea, TextInput } from '@mantine/core';
 import type { AgentConfig } from '../api/types.ts';
 import { Add, Remove } from '../parts/list-buttons.tsx';

@@ -1,5 +1,5 @@
 /**
- * The manners of a conversation: when the agent answers, what interrupts it, what silence means, what is
+ * Conversation behaviour: when the agent answers, what interrupts it, how silence is handled, what is
  * recorded.
  */
 import { NumberInput, Select, SimpleGrid, Stack, Switch, TagsInput, TextInput } from '@mantine/core';

@@ -1,4 +1,4 @@
-/** What differs between what callers get and the draft, field by field. */
+/** Differences between the published configuration and the draft, field by field. */
 import { Stack, Text } from '@mantine/core';
 import { useRead } from '../api/queries.ts';
 import type { Agent, AgentConfig, Version, VersionList } from '../api/types.ts';
@@ -17,7 +17,7 @@ export function DraftDiff({ agent, draft }: { agent: Agent; draft: AgentConfig }
   );
 }
 
-/** Differences as a list: a setting's name may be long, and what it was and is even longer. */
+/** Differences as a list, because setting names and values can be too long for a table. */
 export function Differences({ list }: { list: readonly Difference[] }) {
   if (list.length === 0)
     return (

@@ -1,16 +1,16 @@
 /**
- * The draft being edited: a working copy of the configuration, what has changed in it, and how it differs
- * from what callers get.
+ * The draft in the editor: a working copy of the configuration, its changes, and its differences from the
+ * published version.
  */
 import type { AgentConfig } from '../api/types.ts';
 
 /** Sections of a configuration. */
 export type Section = Exclude<keyof AgentConfig, 'agent_id' | 'config_hash' | 'updated_at'>;
 
-/** Changes fields of one section of the working copy. */
+/** Changes fields in one section of the working copy. */
 export type SetSection = <Name extends Section>(name: Name, patch: Partial<AgentConfig[Name]>) => void;
 
-/** What every part of the editor is given. */
+/** Props of every part of the editor. */
 export interface EditorProps {
   readonly config: AgentConfig;
   readonly set: SetSection;
@@ -18,7 +18,7 @@ export interface EditorProps {
 
 const NOT_CONFIGURED = new Set(['agent_id', 'config_hash', 'updated_at']);
 
-/** Sections that differ from what was loaded: the body of a change. Null when nothing does. */
+/** Sections that differ from the loaded configuration, as the body of a PATCH. Null if none differ. */
 export function changedSections(saved: AgentConfig, edited: AgentConfig): Record<string, unknown> | null {
   const changed = sectionsOf(edited).filter(
     (name) => JSON.stringify(saved[name]) !== JSON.stringify(edited[name]),
@@ -29,14 +29,14 @@ export function changedSections(saved: AgentConfig, edited: AgentConfig): Record
   );
 }
 
-/** One leaf that differs. */
+/** A leaf that differs. */
 export interface Difference {
   readonly path: string;
   readonly before: string;
   readonly after: string;
 }
 
-/** Every leaf in which two configurations differ; lists are compared as wholes. */
+/** All leaves in which two configurations differ. Lists are compared as a whole. */
 export function differences(before: AgentConfig, after: AgentConfig): Difference[] {
   const [old, fresh] = [leaves(before), leaves(after)];
   return [...new Set([...old.keys(), ...fresh.keys()])]
@@ -44,14 +44,14 @@ export function differences(before: AgentConfig, after: AgentConfig): Difference
     .map((path) => ({ path, before: old.get(path) ?? '', after: fresh.get(path) ?? '' }));
 }
 
-/** A snapshot's sections as a change that puts them back. */
+/** The sections of a snapshot as a PATCH that restores them. */
 export function restorePatch(snapshot: AgentConfig): Record<string, unknown> {
   return Object.fromEntries(
     sectionsOf(snapshot).map((name) => [name, name === 'llm' ? llmPatch(snapshot.llm) : snapshot[name]]),
   );
 }
 
-/** A custom model and one of the platform exclude each other. */
+/** A custom model and a platform model are mutually exclusive. */
 function llmPatch(llm: AgentConfig['llm']): Record<string, unknown> {
   return llm.custom === null ? { model: llm.model, custom: null } : { custom: llm.custom };
 }

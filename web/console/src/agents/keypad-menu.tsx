@@ -1,4 +1,4 @@
-/** The menu callers meet first: which key means what, and what happens when none is pressed. */
+/** Keypad menu at the start of a call: the meaning of each key, and what happens if none is pressed. */
 import {
   Group,
   NumberInput,

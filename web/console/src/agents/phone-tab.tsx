@@ -1,4 +1,4 @@
-/** What only phone calls have: the keypad, being put through, and a server asked who is calling. */
+/** Settings for phone calls only: the keypad, transfers, and the webhook before a call. */
 import { NumberInput, Select, SimpleGrid, Stack, Switch } from '@mantine/core';
 import type { AgentConfig } from '../api/types.ts';
 import { Section } from '../parts/page.tsx';

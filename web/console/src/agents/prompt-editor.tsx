@@ -1,11 +1,11 @@
 /**
- * The system prompt: counted in tokens of o200k_base as the server counts it, with completion of variables
+ * The system prompt: its length in o200k_base tokens, counted as on the server, and completion of variables
  * after `{{`.
  */
 import { Combobox, Group, Progress, Text, Textarea, useCombobox } from '@mantine/core';
 import { useEffect, useRef, useState } from 'react';
 
-/** The limit, and what is recommended. */
+/** Maximum and recommended number of tokens. */
 const LIMIT = 4_000;
 const RECOMMENDED = 2_000;
 
@@ -113,7 +113,7 @@ function TokenCount({ text }: { text: string }) {
   );
 }
 
-/** Tokens of a text, null until the tokenizer is loaded; counted when typing rests. */
+/** Token count of a text, updated when typing pauses. Null until the tokenizer is loaded. */
 function useTokenCount(text: string): number | null {
   const [tokens, setTokens] = useState<number | null>(null);
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** What the agent is told to be, how it opens, which model thinks, and the variables of its texts. */
+/** The agent's instructions, its greeting, the language model, and the variables of its texts. */
 import { Select, Stack, Switch, TagsInput, Text, Textarea, TextInput } from '@mantine/core';
 import { useRead } from '../api/queries.ts';
 import type { AgentConfig, Models } from '../api/types.ts';
@@ -202,7 +202,7 @@ function Variables({ config, set }: EditorProps) {
   );
 }
 
-/** A default that was a number or a boolean stays one while its text stays the same. */
+/** A default that was a number or boolean keeps its type if its text is unchanged. */
 function asWritten(text: string): string | number | boolean {
   if (text === 'true' || text === 'false') return text === 'true';
   return text.trim() !== '' && Number.isFinite(Number(text)) ? Number(text) : text;

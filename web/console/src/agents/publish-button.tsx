@@ -1,4 +1,4 @@
-/** Publishing: shows what callers will notice, takes a title, makes the draft live. */
+/** Publishing: shows what changes for callers, asks for a title and makes the draft live. */
 import { Button, Modal, Stack, Text, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useState } from 'react';

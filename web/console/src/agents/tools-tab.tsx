@@ -1,4 +1,4 @@
-/** What the agent may do and what it may look up. */
+/** The agent's tools and knowledge sources. */
 import { Anchor, Checkbox, Select, Stack, Switch, Text, Textarea } from '@mantine/core';
 import { Link } from 'wouter';
 import { useList } from '../api/queries.ts';

@@ -1,4 +1,4 @@
-/** Where the agent may put a caller through to, and how. */
+/** Destinations to which the agent may transfer a caller, and how. */
 import { Group, Select, SimpleGrid, Stack, Switch, Text, Textarea, TextInput } from '@mantine/core';
 import type { AgentConfig } from '../api/types.ts';
 import { Add, Remove } from '../parts/list-buttons.tsx';

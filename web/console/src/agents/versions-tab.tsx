@@ -1,4 +1,4 @@
-/** Every version published, newest first; one may be put back into the draft. */
+/** All published versions, newest first; each can be restored into the draft. */
 import { Group, Stack, Table, Text } from '@mantine/core';
 import { call } from '../api/client.ts';
 import { useChange, useList } from '../api/queries.ts';

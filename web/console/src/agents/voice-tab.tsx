@@ -1,4 +1,4 @@
-/** How the agent sounds and how it hears. */
+/** The agent's voice and speech recognition. */
 import {
   Button,
   Group,

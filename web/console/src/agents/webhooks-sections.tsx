@@ -1,11 +1,13 @@
-/** Which of the owner's servers an agent asks before a phone call and tells after any conversation. */
+/**
+ * Webhooks of an agent: the server asked before a phone call, and the server notified after any conversation.
+ */
 import { Group, NumberInput, Stack, Switch, Text, TextInput } from '@mantine/core';
 import type { AgentConfig } from '../api/types.ts';
 import { Add, Remove } from '../parts/list-buttons.tsx';
 import { Section } from '../parts/page.tsx';
 import type { EditorProps } from './draft.ts';
 
-/** An endpoint with the secret being typed; the API never tells one back. */
+/** An endpoint with the newly typed secret; the API never returns secrets. */
 type Sent<Endpoint> = Endpoint & { secret?: string };
 type Init = NonNullable<AgentConfig['webhooks']['conversation_init']>;
 

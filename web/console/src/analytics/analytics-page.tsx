@@ -1,7 +1,4 @@
-/**
- * How calls went over time: how many, how long, what they cost, how fast the agent answered and why they
- * ended.
- */
+/** Call statistics over time: number, duration, cost, response times and end reasons. */
 import '@mantine/charts/styles.css';
 import { BarChart, LineChart } from '@mantine/charts';
 import { Alert, SegmentedControl, Select, SimpleGrid, Table } from '@mantine/core';

@@ -1,13 +1,13 @@
-/** The one way to the API: requests with the key, answers parsed, refusals as `ApiError`. */
+/** The only access to the API: sends the key, parses responses, throws `ApiError` for errors. */
 import { storedKey } from './credentials.ts';
 
-/** A field the API did not accept. */
+/** A field rejected by the API. */
 export interface FieldProblem {
   readonly loc: readonly string[];
   readonly msg: string;
 }
 
-/** A refusal; status 0 means that nobody answered. */
+/** An error response; status 0 means no response. */
 export class ApiError extends Error {
   readonly status: number;
   readonly reason: string | null;
@@ -26,17 +26,17 @@ export class ApiError extends Error {
   }
 }
 
-/** True when the key itself was not accepted: wrong, revoked or expired. */
+/** True if the key itself was rejected: wrong, revoked or expired. */
 export function isKeyRefusal(error: unknown): boolean {
   return error instanceof ApiError && error.status === 401;
 }
 
 type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
 
-/** Values of a query string; what is undefined or empty is left out. */
+/** Values of a query string; undefined and empty values are omitted. */
 export type Query = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
-/** Sends a request and returns the answer whatever its form. Throws `ApiError`. */
+/** Sends a request and returns the raw response. Throws `ApiError`. */
 export async function request(
   method: Method,
   path: string,
@@ -67,7 +67,7 @@ export async function request(
   return response;
 }
 
-/** Sends a request and returns its JSON; undefined where the answer has no body. */
+/** Sends a request and returns its JSON; undefined if the response has no body. */
 export async function call<Answer = void>(
   method: Method,
   path: string,

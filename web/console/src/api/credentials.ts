@@ -1,18 +1,18 @@
-/** The key somebody signed in with: kept for this tab, or on this device when they chose so. */
+/** The API key used to sign in: stored for this tab or, if the user chose so, on this device. */
 const STORAGE_KEY = 'parley.key';
 
-/** The key kept, or null. */
+/** The stored key, or null. */
 export function storedKey(): string | null {
   return sessionStorage.getItem(STORAGE_KEY) ?? localStorage.getItem(STORAGE_KEY);
 }
 
-/** Keeps a key until sign-out: beyond this tab only when `remember` is set. */
+/** Stores a key until sign-out; beyond this tab only if `remember` is set. */
 export function storeKey(key: string, remember: boolean): void {
   forgetKey();
   (remember ? localStorage : sessionStorage).setItem(STORAGE_KEY, key);
 }
 
-/** Forgets it everywhere. */
+/** Deletes the key everywhere. */
 export function forgetKey(): void {
   sessionStorage.removeItem(STORAGE_KEY);
   localStorage.removeItem(STORAGE_KEY);

@@ -1,19 +1,20 @@
 /**
- * The live event stream (`GET /v1/agent/events`): read with fetch, because an EventSource cannot send a key;
- * opened again whenever it ends.
+ * The live event stream (`GET /v1/agent/events`). Uses fetch because an EventSource cannot send a key;
+ * reconnects whenever the stream ends.
  */
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { isKeyRefusal, request } from './client.ts';
 import type { SessionList } from './types.ts';
 
-/** A row of the list of sessions. */
+/** A row of the session list. */
 export type SessionRow = SessionList['sessions'][number];
 
 const RETRY_MS = 3_000;
 
 /**
- * Keeps lists, details and figures of calls fresh while the console is open; true while the stream is there.
+ * Refreshes lists, details and figures of calls while the console is open. Returns true while the stream is
+ * connected.
  */
 export function useLiveEvents(): boolean {
   const client = useQueryClient();
@@ -29,8 +30,8 @@ export function useLiveEvents(): boolean {
         try {
           await readStream(abort.signal, { onReady: () => setIsLive(true), onSession });
         } catch (error) {
-          // The next attempt tells whether it is back; a key that is refused is told by what reads the
-          // account.
+          // The next attempt shows whether the server is back. For a rejected key, reloading the account
+          // shows the error.
           if (isKeyRefusal(error)) void client.invalidateQueries({ queryKey: ['/v1/account'] });
         }
         setIsLive(false);

@@ -1,6 +1,6 @@
 /**
- * How pages read: one cached query per address, lists page by page, and changes that make the pages they
- * touch load again.
+ * How pages read data: one cached query per address, lists page by page, and changes that reload the affected
+ * pages.
  */
 import { notifications } from '@mantine/notifications';
 import {
@@ -12,13 +12,13 @@ import {
 } from '@tanstack/react-query';
 import { ApiError, call, isKeyRefusal, type Query, withQuery } from './client.ts';
 
-/** What every list answers beside its rows. */
+/** Fields that every list response has beside its rows. */
 interface PageInfo {
   readonly has_more: boolean;
   readonly next_cursor: string | null;
 }
 
-/** Reads an address; `refetchMs` reads it again and again. */
+/** Reads an address; `refetchMs` repeats the request at this interval. */
 export function useRead<Answer>(
   path: string | null,
   options: { readonly query?: Query; readonly refetchMs?: number | false } = {},
@@ -32,7 +32,7 @@ export function useRead<Answer>(
   });
 }
 
-/** Reads a list page by page; `rows` are those of all pages so far. */
+/** Reads a list page by page; `rows` contains the rows of all pages loaded so far. */
 export function useList<Answer extends PageInfo, Row>(
   path: string,
   rowsOf: (answer: Answer) => readonly Row[],
@@ -48,15 +48,13 @@ export function useList<Answer extends PageInfo, Row>(
   return { ...list, rows: list.data?.pages.flatMap((page) => rowsOf(page)) };
 }
 
-/** What a list of this hook's kind looks like to a component. */
+/** The part of a list query that components use. */
 export type ListQuery<Row> = Pick<
   ReturnType<typeof useList<PageInfo, Row>>,
   'rows' | 'error' | 'refetch' | 'hasNextPage' | 'fetchNextPage' | 'isFetchingNextPage'
 >;
 
-/**
- * Changes something, tells how it went, and has every address that begins with one of `touches` read again.
- */
+/** Makes a change, shows its outcome and reloads every address that starts with one of `touches`. */
 export function useChange<Input = void, Answer = unknown>(
   change: (input: Input) => Promise<Answer>,
   options: {
@@ -75,7 +73,7 @@ export function useChange<Input = void, Answer = unknown>(
       options.onDone?.(answer);
     },
     onError: (error) => {
-      // What reads the account sees that too, and says so.
+      // Reloading the account detects the rejected key and shows the error.
       if (isKeyRefusal(error)) void client.invalidateQueries({ queryKey: ['/v1/account'] });
       if (!options.quiet)
         notifications.show({
@@ -88,7 +86,7 @@ export function useChange<Input = void, Answer = unknown>(
   });
 }
 
-/** What to tell somebody about an error. */
+/** The message to show for an error. */
 export function messageOf(error: unknown): string {
   return error instanceof ApiError ? error.message : 'Something went wrong in this page. Load it again.';
 }

@@ -1,4 +1,4 @@
-/** The console: its providers, and the page of each address. */
+/** The console: its providers and routes. */
 import '@mantine/core/styles.css';
 import '@mantine/notifications/styles.css';
 import './console.css';
@@ -15,7 +15,7 @@ import { Shell } from './shell.tsx';
 import { SignInPage } from './sign-in-page.tsx';
 import { resolveVariables, theme } from './theme.ts';
 
-/** Each page is code of its own, loaded when it is first opened. */
+/** Each page is a separate chunk, loaded when first opened. */
 const PAGES = {
   '/': lazy(() => import('../overview/overview-page.tsx')),
   '/agents': lazy(() => import('../agents/agents-page.tsx')),
@@ -86,7 +86,7 @@ function NoSuchPage() {
   );
 }
 
-/** `onKeyRefused` is told when the key was revoked or has expired since somebody signed in with it. */
+/** `onKeyRefused` is called if the key is revoked or expires after sign-in. */
 function createClient(onKeyRefused: () => void): QueryClient {
   return new QueryClient({
     queryCache: new QueryCache({
@@ -97,7 +97,7 @@ function createClient(onKeyRefused: () => void): QueryClient {
     defaultOptions: {
       queries: {
         staleTime: 5_000,
-        // A refusal stays one; only a server that is away may be back.
+        // Retries only if the server is unreachable; an error response would not change.
         retry: (failures, error) =>
           failures < 2 && (!(error instanceof ApiError) || error.status === 0 || error.status >= 502),
       },

@@ -1,4 +1,4 @@
-/** The frame of every page: navigation, which account this is, whether news arrive live, and the way out. */
+/** Frame of every page: navigation, the current account, the state of the live stream, and sign-out. */
 import {
   ActionIcon,
   AppShell,

@@ -1,4 +1,4 @@
-/** Signing in: an API key, kept for this tab or on this device. */
+/** Sign-in with an API key, stored for this tab or on this device. */
 import {
   Alert,
   Anchor,
@@ -18,7 +18,7 @@ import { forgetKey, storeKey } from '../api/credentials.ts';
 import { messageOf } from '../api/queries.ts';
 import type { Account } from '../api/types.ts';
 
-/** `isKeyRefused` when the key somebody was signed in with is not taken any more. */
+/** `isKeyRefused` is set if the key used to sign in is no longer accepted. */
 export function SignInPage({ isKeyRefused, onSignedIn }: { isKeyRefused: boolean; onSignedIn: () => void }) {
   const [key, setKey] = useState('');
   const [isRemembered, setRemembered] = useState(false);

@@ -1,6 +1,6 @@
 /**
- * Colours and defaults of the console. Text colours keep 4.5:1 against their ground in both schemes (WCAG
- * AA).
+ * Colours and defaults of the console. Text colours have a contrast of 4.5:1 against their background in both
+ * schemes (WCAG AA).
  */
 import { Alert, type CSSVariablesResolver, createTheme, type MantineColorsTuple } from '@mantine/core';
 
@@ -28,14 +28,14 @@ export const theme = createTheme({
   cursorType: 'pointer',
   respectReducedMotion: true,
   components: {
-    // A title in the colour of its frame is too faint in some colours.
+    // In some colours, a title in the colour of its alert lacks contrast.
     Alert: Alert.extend({ styles: { title: { color: 'var(--mantine-color-text)' } } }),
-    // A cross says nothing to who hears the page.
+    // Screen readers need a name for the cross.
     CloseButton: { defaultProps: { 'aria-label': 'Close' } },
   },
 });
 
-/** Mantine's own greys for secondary text are too faint. */
+/** Mantine's greys for secondary text lack contrast. */
 export const resolveVariables: CSSVariablesResolver = () => ({
   variables: {},
   light: {

@@ -1,4 +1,4 @@
-/** One batch: how far it is, pause and cancel, and every number with its calls. */
+/** One batch: its progress, pause and cancel, and every number with its calls. */
 import { Alert, Button, Group, Select, Text } from '@mantine/core';
 import { Fragment, useState } from 'react';
 import { useLocation, useParams } from 'wouter';

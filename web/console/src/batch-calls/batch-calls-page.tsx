@@ -1,4 +1,4 @@
-/** Batch calls: the lists that were called, how far they are, and a new one from a file. */
+/** Batch calls: all lists with their progress, and creating one from a file. */
 import { Button, Modal, Table, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { Link, useLocation } from 'wouter';

@@ -1,7 +1,4 @@
-/**
- * The numbers of a batch, in the order of the list, page by page: what they came to, and the way to each
- * call.
- */
+/** Rows of a batch in list order, page by page, with results and links to the calls. */
 import { Button, Group, Table, Text } from '@mantine/core';
 import { useState } from 'react';
 import { Link } from 'wouter';
@@ -16,7 +13,7 @@ type Row = BatchRowList['rows'][number];
 
 const PAGE_SIZE = 50;
 
-/** One page at a time, as running ones are read again and again. */
+/** Shows one page at a time, because running batches are reloaded repeatedly. */
 export function BatchRows({
   batchId,
   state,

@@ -1,4 +1,4 @@
-/** The numbers that batches do not call: who asked for it, one more, and away with one. */
+/** Numbers that batches do not call: shows who requested each entry; entries can be added and removed. */
 import { Button, Group, Table, Text, TextInput } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { call } from '../api/client.ts';

@@ -1,6 +1,4 @@
-/**
- * A new batch: the list, who calls from which number, when, how fast, again or not, and what is said first.
- */
+/** Creates a batch: the list, agent and number, schedule, pace, retries and first message. */
 import {
   Alert,
   Button,
@@ -22,7 +20,7 @@ import { useChange, useRead } from '../api/queries.ts';
 import type { Agent, BatchCall, PhoneNumber } from '../api/types.ts';
 
 const DAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
-/** More problems than anyone reads at once; the rest come with the next try. */
+/** A longer list is hard to read; the rest appear on the next attempt. */
 const SHOWN_PROBLEMS = 20;
 
 const DEFAULTS = {
@@ -231,7 +229,7 @@ function OptOut({ fields, set }: PartProps) {
   );
 }
 
-/** Every faulty row is named by its line. */
+/** Names every faulty row by its line. */
 function Problems({ error }: { error: unknown }) {
   const problems =
     error instanceof ApiError && error.fields.length > 0

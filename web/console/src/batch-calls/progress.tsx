@@ -1,11 +1,11 @@
-/** How far a batch is: a bar of what its rows came to, and the same in words. */
+/** Progress of a batch: the outcomes of its rows as a bar and in words. */
 import { Group, Progress, Text } from '@mantine/core';
 import type { BatchCall } from '../api/types.ts';
 import { dateTime, words } from '../parts/format.ts';
 
 type Counts = BatchCall['counts'];
 
-/** In the order of the bar; what still waits is its empty end. */
+/** In bar order; the empty end of the bar represents waiting rows. */
 const PARTS = [
   ['completed', 'teal.7'],
   ['calling', 'indigo.6'],
@@ -16,7 +16,7 @@ const PARTS = [
   ['cancelled', 'gray.5'],
 ] as const satisfies readonly (readonly [keyof Counts, string])[];
 
-/** Rows that are over. */
+/** Number of finished rows. */
 export function doneOf({ row_count, counts }: BatchCall): number {
   return row_count - counts.waiting - counts.calling;
 }

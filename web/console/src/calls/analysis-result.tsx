@@ -1,4 +1,4 @@
-/** What was worked out after a call: the summary, the data extracted, the criteria met. */
+/** Analysis of a call: the summary, the extracted data and the criteria met. */
 import { Stack, Text } from '@mantine/core';
 import type { SessionDetail } from '../api/types.ts';
 import { StateBadge } from '../parts/badges.tsx';

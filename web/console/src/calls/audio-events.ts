@@ -1,11 +1,11 @@
 /**
- * What a listener would notice in a call: where somebody spoke over the agent, heard from the loudness of
- * both sides, and the silences the session explains.
+ * Notable moments of a call: interruptions of the agent, detected from the loudness of both sides, and the
+ * silences that the session explains.
  */
 import type { SessionDetail } from '../api/types.ts';
 import { type DecodedRecording, STEP_MS } from './decode-recording.ts';
 
-/** Something a listener would notice. */
+/** A notable moment for a listener. */
 export interface AudioEvent {
   readonly kind: 'interruption' | 'silence' | 'divergence';
   readonly atMs: number;
@@ -13,10 +13,10 @@ export interface AudioEvent {
   readonly text: string;
 }
 
-/** Loudness above which somebody speaks, and gaps within speech that are no silence. */
+/** Minimum loudness of speech, and longest gap within speech that does not count as silence. */
 const VOICE = 0.03;
 const GAP_MS = 400;
-/** Shorter overlaps are part of any conversation. */
+/** Shorter overlaps are normal in conversation. */
 const OVERLAP_MS = 300;
 
 interface Stretch {
@@ -24,7 +24,7 @@ interface Stretch {
   readonly toMs: number;
 }
 
-/** Interruptions and silences in order of time. */
+/** Interruptions and silences in chronological order. */
 export function audioEvents(
   { user, agent, startMs }: Pick<DecodedRecording, 'user' | 'agent' | 'startMs'>,
   silences: SessionDetail['silences'],
@@ -55,7 +55,7 @@ export function audioEvents(
   return [...interruptions, ...explained].sort((a, b) => a.atMs - b.atMs);
 }
 
-/** When a side spoke. */
+/** Stretches in which a side spoke. */
 function stretches(loudness: Float32Array): Stretch[] {
   const found: Stretch[] = [];
   for (const [step, level] of loudness.entries()) {

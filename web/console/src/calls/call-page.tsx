@@ -1,6 +1,6 @@
 /**
- * One call: what was heard and said, on its waveform and in words; how fast each turn was, what tools did,
- * what came of it, and who was told.
+ * One call: its waveform and transcript, the latency of each turn, tool calls, the result, and who was
+ * notified.
  */
 import { Alert, Button, Group, Stack, Text } from '@mantine/core';
 import { useEffect, useState } from 'react';

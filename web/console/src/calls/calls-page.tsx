@@ -1,7 +1,4 @@
-/**
- * Every call, filtered as the API can filter, live. The filters stand in the address, so that a view can be
- * sent to somebody.
- */
+/** All calls, live, with the API's filters. Filters are kept in the address, to make a view shareable. */
 import { Button, Group, MultiSelect, Select, TextInput } from '@mantine/core';
 import { useDebouncedCallback, useDisclosure } from '@mantine/hooks';
 import { useSearchParams } from 'wouter';
@@ -183,7 +180,7 @@ function Filters({
   );
 }
 
-/** The local time of an input as the API takes it. */
+/** Converts the local time of an input to the API's format. */
 function asInstant(local: string): string {
   const at = new Date(local);
   return Number.isNaN(at.getTime()) ? '' : at.toISOString();

@@ -1,4 +1,4 @@
-/** Calls as rows: who, which agent, when, how long and how it ended; a row leads to the call's page. */
+/** Calls as rows: the other party, agent, time, duration and end reason. A row links to the call's page. */
 import { Group, Table, Text } from '@mantine/core';
 import { IconPhoneIncoming, IconPhoneOutgoing, IconWorld } from '@tabler/icons-react';
 import { Link } from 'wouter';
@@ -37,7 +37,7 @@ export function CallsTable({ rows, label }: { rows: readonly SessionRow[]; label
   );
 }
 
-/** Who was on the other end, as far as it is known. */
+/** The other party, as far as known. */
 export function otherParty(row: SessionRow): string {
   const number = row.direction === 'outbound' ? row.dialed_number : row.caller_number;
   return number ?? (row.source === 'phone' ? 'Withheld number' : (row.name ?? 'Web visitor'));

@@ -1,26 +1,26 @@
 /**
- * A recording brought into the page: both speakers decoded, laid on one time line, as a stereo WAV to play
- * and as loudness to draw.
+ * Loads a recording into the page: decodes both speakers, aligns them on one time line, and produces a stereo
+ * WAV for playback and loudness values for drawing.
  */
 import type { Recording } from '../api/types.ts';
 
-/** Loudness is kept per this much time, ms. */
+/** Time step of the loudness values, ms. */
 export const STEP_MS = 20;
-/** Long calls are decoded at the rate of the telephone, so that an hour fits into memory. */
+/** Long calls are decoded at the telephone sample rate, to fit an hour into memory. */
 const [RATE_HZ, LONG_RATE_HZ, LONG_MS] = [16_000, 8_000, 20 * 60_000];
 
 /** Both sides of a call. */
 export interface DecodedRecording {
-  /** An object URL of the stereo WAV, the caller left, the agent right; to be revoked. */
+  /** Object URL of the stereo WAV: caller left, agent right. The user of this object must revoke it. */
   readonly url: string;
   readonly startMs: number;
   readonly durationMs: number;
-  /** Loudest sample of each step, 0 to 1; a person joined by a transfer counts as the caller's side. */
+  /** Peak of each step, 0 to 1. A person joined by a transfer counts as the caller's side. */
   readonly user: Float32Array;
   readonly agent: Float32Array;
 }
 
-/** Fetches and decodes the tracks. Throws when one cannot be fetched or is not audio. */
+/** Fetches and decodes the tracks. Throws if one cannot be fetched or is not audio. */
 export async function decodeRecording(recording: Recording, signal: AbortSignal): Promise<DecodedRecording> {
   const tracks = recording.tracks.filter((track) => track.url !== null && track.started_at !== null);
   const longestMs = Math.max(...tracks.map((track) => track.duration_ms ?? 0));
@@ -70,7 +70,7 @@ function loudness(stereo: Int16Array, side: number, rateHz: number): Float32Arra
   return steps;
 }
 
-/** RIFF header of 16-bit stereo. */
+/** RIFF header for 16-bit stereo. */
 function wavHeader(dataBytes: number, rateHz: number): ArrayBuffer {
   const view = new DataView(new ArrayBuffer(44));
   const text = (at: number, value: string) => {

@@ -1,4 +1,4 @@
-/** A colleague's buttons on the page of a running call: Listen, Take over, Hand back. */
+/** A colleague's controls on the page of a running call: Listen, Take over, Hand back. */
 import { Button, Group, Text } from '@mantine/core';
 import { IconEar, IconMicrophone, IconPhoneOff, IconRobot } from '@tabler/icons-react';
 import { type ParticipantState, useParticipant } from './use-participant.ts';

@@ -1,15 +1,17 @@
 /**
- * Links into a call: `?turn=2` leads to what the caller said in that turn, `?t=83.5` to that second since the
- * call began.
+ * Links into a call: `?turn=2` points to the caller's speech in that turn, `?t=83.5` to that second after the
+ * start of the call.
  */
 import type { SessionDetail } from '../api/types.ts';
 
 type Item = SessionDetail['items'][number];
 
-/** How people speak, words a second. */
+/** Typical speech rate, words a second. */
 const WORDS_PER_SECOND = 2.5;
 
-/** When an item began to be heard, wall time in ms: what a caller said ended when its turn's speech ended. */
+/**
+ * When an item began to be heard, wall time in ms. Caller speech is located by the end of speech of its turn.
+ */
 export function startOf(item: Item, session: SessionDetail): number {
   const at = Date.parse(item.created_at);
   if (item.type !== 'message' || item.role !== 'user') return at;
@@ -20,9 +22,7 @@ export function startOf(item: Item, session: SessionDetail): number {
   );
 }
 
-/**
- * The moment an address leads to, wall time in ms; null where it names none, or one the call does not have.
- */
+/** The moment an address points to, wall time in ms. Null if it names no moment, or one outside the call. */
 export function linkedMoment(search: URLSearchParams, session: SessionDetail): number | null {
   const [turn, seconds] = [search.get('turn'), Number.parseFloat(search.get('t') ?? '')];
   const item =
@@ -35,7 +35,7 @@ export function linkedMoment(search: URLSearchParams, session: SessionDetail): n
     : Date.parse(session.started_at) + seconds * 1_000;
 }
 
-/** The address of a moment of a call, to be sent to somebody. */
+/** A shareable address of a moment in a call. */
 export function linkToMoment(session: SessionDetail, atMs: number): string {
   const url = new URL(`/console/calls/${session.session_id}`, location.href);
   if (session.started_at !== null)

@@ -1,6 +1,6 @@
 /**
- * The recording of a call: the waveform of both speakers, played and sought by mouse or keyboard, with
- * interruptions and silences explained.
+ * Player of a call's recording: the waveform of both speakers, playback and seeking by mouse or keyboard,
+ * with interruptions and silences explained.
  */
 import { ActionIcon, Group, Select, Stack, Text, VisuallyHidden } from '@mantine/core';
 import { IconPlayerPause, IconPlayerPlay } from '@tabler/icons-react';
@@ -20,24 +20,24 @@ import { EVENT_COLORS, Waveform } from './waveform.tsx';
 const ASK_AGAIN_MS = 1_000;
 const SPEEDS = ['0.75', '1', '1.25', '1.5', '2'];
 
-/** Where to go to. */
+/** A seek request. */
 export interface Seek {
   /** Wall time in ms. */
   readonly atMs: number;
-  /** False only sets the position. */
+  /** False: only sets the position. */
   readonly plays: boolean;
 }
 
 interface PlayerProps {
   readonly session: SessionDetail;
-  /** A new object seeks. */
+  /** Each new object triggers a seek. */
   readonly seek: Seek | null;
   /**
-   * Where other settings would have taken the call another way, as wall time in ms; null where nothing was
-   * tried.
+   * Where other settings would have changed the course of the call, as wall time in ms; null without a
+   * replay.
    */
   readonly divergesAtMs: number | null;
-  /** Told where it plays, as wall time in ms; null while it is stopped. */
+  /** Called with the playback position as wall time in ms; null while stopped. */
   onTime(atMs: number | null): void;
 }
 
@@ -62,7 +62,10 @@ export function RecordingPlayer(props: PlayerProps) {
   );
 }
 
-/** Fetched once it is whole (null until then); its addresses expire, the decoded sound does not. */
+/**
+ * Fetched once the recording is complete (null until then). Its URLs expire; the decoded audio stays in
+ * memory.
+ */
 function useDecoded(sessionId: string) {
   const query = useQuery({
     queryKey: ['decoded recording', sessionId],
@@ -168,7 +171,7 @@ function Player({
   );
 }
 
-/** The replay's divergence among what a listener would notice. */
+/** Adds the replay's divergence to the audio events. */
 function withDivergence(
   events: readonly AudioEvent[],
   wallMs: number | null,

@@ -1,7 +1,4 @@
-/**
- * A call run again with other settings: where it would first have gone another way, to be seen and heard at
- * that moment.
- */
+/** Replays a call with other settings: finds where it would first have diverged, and links to that moment. */
 import { Alert, Button, Group, NumberInput, Select, SimpleGrid, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { ApiError, call } from '../api/client.ts';
@@ -13,7 +10,7 @@ import { Section } from '../parts/page.tsx';
 type Conversation = AgentConfig['conversation'];
 type Divergence = NonNullable<ReplayedCall['divergence']>;
 
-/** What the agent did at a moment, as its caller would tell it. */
+/** The agent's actions at a moment, in the caller's terms. */
 const DEEDS: Readonly<Record<NonNullable<Divergence['was']>['did'], string>> = {
   generate: 'the agent began to think of an answer',
   play: 'the agent began to speak',
@@ -24,7 +21,7 @@ const DEEDS: Readonly<Record<NonNullable<Divergence['was']>['did'], string>> = {
   hang_up: 'the agent hung up',
 };
 
-/** When the call would first have gone another way, as wall time in ms. */
+/** When the call would first have diverged, as wall time in ms. */
 export function momentOf({ was, would_be }: Divergence): number {
   return Math.min(...[was, would_be].flatMap((moment) => (moment ? Date.parse(moment.at) : [])));
 }
@@ -180,7 +177,7 @@ function Outcome({ divergence, onSeek }: { divergence: Divergence | null; onSeek
   );
 }
 
-/** Differences are often of a few tenths of a second. */
+/** Differences are often a few tenths of a second. */
 function timeWithTenths(at: string): string {
   return `${timeOfDay(at)}.${Math.floor(new Date(at).getMilliseconds() / 100)}`;
 }

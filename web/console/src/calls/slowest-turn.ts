@@ -1,13 +1,13 @@
 /**
- * Which of a call's turns kept its caller waiting longest, and how its longest part compares with the same
- * part of the others.
+ * Finds the turn of a call that kept its caller waiting longest, and compares its longest part with the same
+ * part of the other turns.
  */
 import type { SessionDetail } from '../api/types.ts';
 
 export type Turn = SessionDetail['turns'][number];
 
 /**
- * Parts of a turn in their order, each explained, with a colour that keeps apart from its neighbours in both
+ * Parts of a turn in order, each with an explanation and a colour distinct from its neighbours' in both
  * schemes.
  */
 export const PARTS = [
@@ -21,24 +21,24 @@ export const PARTS = [
 
 export type Part = (typeof PARTS)[number];
 
-/** Answers that come sooner are what people expect of each other. */
+/** Shorter response times are normal between people. */
 export const SLOW_FROM_MS = 1_200;
 
-/** What stands out of a call. */
+/** The slowest turn of a call. */
 export interface Slowest {
   readonly turn: Turn;
-  /** The part that took longest. */
+  /** The longest part. */
   readonly part: Part;
-  /** What that part takes in the call's other turns, median ms; null where there are none. */
+  /** Median duration of that part in the call's other turns, ms; null without other turns. */
   readonly usualMs: number | null;
 }
 
-/** The part of a turn that took longest. */
+/** The longest part of a turn. */
 export function longestPart(turn: Turn): Part {
   return PARTS.reduce((most, part) => (turn[part[0]] > turn[most[0]] ? part : most));
 }
 
-/** The slowest turn; null where no spoken turn was answered. */
+/** The slowest turn; null if no spoken turn was answered. */
 export function slowestTurn(turns: readonly Turn[]): Slowest | null {
   const [first, ...rest] = turns;
   if (!first) return null;
@@ -48,7 +48,7 @@ export function slowestTurn(turns: readonly Turn[]): Slowest | null {
   return { turn, part, usualMs: median(others) };
 }
 
-/** The middle of some figures; null without any. */
+/** Median; null without values. */
 export function median(figures: readonly number[]): number | null {
   return figures.toSorted((a, b) => a - b)[Math.floor(figures.length / 2)] ?? null;
 }

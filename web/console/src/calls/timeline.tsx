@@ -1,6 +1,6 @@
 /**
- * The transcript of a call with its tools, tied to the sound: a press on a line plays from there, and the
- * line being heard is marked.
+ * Transcript of a call with its tool calls, linked to the audio: clicking a line plays from there, and the
+ * current line is marked.
  */
 import { Group, Stack, Text } from '@mantine/core';
 import { useEffect, useRef } from 'react';
@@ -22,13 +22,13 @@ const COLLEAGUES = {
 
 interface TimelineProps {
   readonly session: SessionDetail;
-  /** Wall time being heard, ms; null while nothing plays. */
+  /** Playback position as wall time, ms; null while stopped. */
   readonly nowMs: number | null;
-  /** Wall time the address leads to, ms; null where it leads to the whole call. */
+  /** Wall time the address points to, ms; null if it points to the whole call. */
   readonly linkedMs: number | null;
-  /** Where a replay with other settings would have gone another way, as wall time in ms. */
+  /** Where a replay with other settings would have diverged, as wall time in ms. */
   readonly divergesAtMs: number | null;
-  /** Null where there is nothing to listen to. */
+  /** Null without a recording. */
   readonly onSeek: ((atMs: number) => void) | null;
 }
 

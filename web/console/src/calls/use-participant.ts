@@ -1,5 +1,5 @@
 /**
- * A colleague's connection to a running call as React state: listening to both sides, talking with the caller
+ * A colleague's connection to a running call as React state: listening to both sides, talking to the caller
  * in the agent's place, and handing the call back.
  */
 import { useEffect, useRef, useState } from 'react';
@@ -10,10 +10,10 @@ import { ApiError, call } from '../api/client.ts';
 import { messageOf } from '../api/queries.ts';
 import type { ParticipantGrant } from '../api/types.ts';
 
-/** Where the colleague stands. */
+/** State of the colleague's connection. */
 export type ParticipantState = 'away' | 'joining' | 'listening' | 'talking' | 'over';
 
-/** A connection to the call. One that was opened to listen has no microphone. */
+/** A connection to the call. If it was opened for listening, it has no microphone. */
 interface Connection {
   readonly session: AgentSession;
   readonly participantId: string;
@@ -47,7 +47,7 @@ export function useParticipant(sessionId: string) {
     left?.session.end();
   };
 
-  /** Takes the place of the connection there is, once it stands. */
+  /** Opens a connection and, once connected, replaces the current one. */
   const open = async (mode: ParticipantMode) => {
     let told: ParticipantMode | null = null;
     let opened: Connection | null = null;
@@ -121,7 +121,10 @@ async function join(
   return { session, participantId: grant.participant_id, hasMicrophone };
 }
 
-/** Who was let in is told what they are. Where that word went astray, asking for it again brings it. */
+/**
+ * A colleague who joins is sent their mode. If that message was lost, the request is repeated to have it sent
+ * again.
+ */
 async function ask(again: () => Promise<unknown> | null): Promise<void> {
   for (let asked = 0; asked < ASKED_TIMES; asked++) {
     await new Promise((resolve) => setTimeout(resolve, ASK_AGAIN_MS));

@@ -1,6 +1,6 @@
 /**
- * The latency waterfall: which turn kept the caller waiting longest and why, and of each turn what the time
- * from the caller's end of speech to the agent's first sound was spent on.
+ * Latency waterfall: the turn that kept the caller waiting longest and why, and for each turn the parts of
+ * the time from the end of the caller's speech to the agent's first sound.
  */
 import { Group, Stack, Table, Text } from '@mantine/core';
 import { Link } from 'wouter';
@@ -50,9 +50,7 @@ export function Waterfall({ turns, sessionId }: { turns: readonly Turn[]; sessio
   );
 }
 
-/**
- * What somebody who asks why a call was slow wants to know first. Nothing where no spoken turn was answered.
- */
+/** The short answer to why a call was slow. Empty if no spoken turn was answered. */
 export function Verdict({ turns, sessionId }: { turns: readonly Turn[]; sessionId: string }) {
   const slowest = slowestTurn(turns);
   if (!slowest) return null;

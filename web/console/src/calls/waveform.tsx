@@ -1,6 +1,6 @@
 /**
- * The waveform of a call: the caller above the line, the agent below, silences hatched, interruptions and a
- * replay's divergence marked, the position as a line. A slider for the keyboard.
+ * Waveform of a call: caller above the line, agent below, silences hatched, interruptions and a replay's
+ * divergence marked, the position as a line. Keyboard users get a slider.
  */
 import { useComputedColorScheme } from '@mantine/core';
 import { useElementSize } from '@mantine/hooks';
@@ -10,7 +10,7 @@ import type { AudioEvent } from './audio-events.ts';
 import type { DecodedRecording } from './decode-recording.ts';
 
 const HEIGHT = 132;
-/** Of what is marked in colour. */
+/** Colours of the marks. */
 export const EVENT_COLORS = { interruption: '#f59e0b', divergence: '#c026d3' } as const;
 const KEY_STEP_MS = 5_000;
 
@@ -90,7 +90,7 @@ function draw(
   context.fillRect(x(positionMs), 0, 2, HEIGHT);
 }
 
-/** Bars of one side, each as high as the loudest moment within it. */
+/** Draws one side as bars; the height of a bar is the peak within it. */
 function drawSide(
   context: CanvasRenderingContext2D,
   loudness: Float32Array,

@@ -1,4 +1,4 @@
-/** Searching the numbers on offer and buying one. */
+/** Searches the available numbers and buys one. */
 import { Button, Group, SegmentedControl, Stack, Table, Text, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useState } from 'react';

@@ -1,4 +1,7 @@
-/** Importing a number of one's own carrier: how its calls prove themselves, and where calls out go. */
+/**
+ * Imports a number from the user's own carrier: authentication of its inbound calls, and the route for
+ * outbound calls.
+ */
 import { Button, SimpleGrid, Stack, TagsInput, Text, TextInput } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { call } from '../api/client.ts';

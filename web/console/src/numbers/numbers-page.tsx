@@ -1,4 +1,4 @@
-/** Phone numbers: which agent answers each, buying, importing and releasing. */
+/** Phone numbers: the agent that answers each, and buying, importing and releasing numbers. */
 import { Button, Group, Modal, Select, Table, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { call } from '../api/client.ts';

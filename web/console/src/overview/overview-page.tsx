@@ -1,4 +1,4 @@
-/** The first page: how the last seven days went, which calls are running, and what was said last. */
+/** The first page: the last seven days, running calls and the most recent calls. */
 import { Button, SimpleGrid, Text } from '@mantine/core';
 import { Link } from 'wouter';
 import type { SessionRow } from '../api/live-events.ts';

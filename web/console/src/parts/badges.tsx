@@ -1,4 +1,4 @@
-/** States as small labels: colour says it again, words say it first. */
+/** States as small labels: words carry the meaning, colour repeats it. */
 import { Badge } from '@mantine/core';
 import { words } from './format.ts';
 
@@ -25,7 +25,7 @@ const COLORS: Readonly<Record<string, string>> = {
   dropped: 'red',
 };
 
-/** A state of the API. */
+/** A state from the API. */
 export function StateBadge({ state, label }: { state: string; label?: string }) {
   return (
     <Badge

@@ -1,4 +1,4 @@
-/** A button for what cannot be undone: asks once more and says what will happen. */
+/** A button for irreversible actions: asks for confirmation and explains the effect. */
 import { Button, type ButtonProps, Group, Modal, Stack, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import type { ReactNode } from 'react';

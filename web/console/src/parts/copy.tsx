@@ -1,4 +1,4 @@
-/** Ids and texts that are copied with one press. */
+/** Ids and texts that can be copied with one click. */
 import { ActionIcon, CopyButton, Group, Text, Tooltip } from '@mantine/core';
 import { IconCheck, IconCopy } from '@tabler/icons-react';
 
@@ -24,7 +24,7 @@ export function Copy({ value, what }: { value: string; what: string }) {
   );
 }
 
-/** An id, whole or shortened, with its copy button. */
+/** An id, complete or shortened, with its copy button. */
 export function Id({
   value,
   what = 'the id',

@@ -1,18 +1,18 @@
-/** How times, durations, money and codes are written. */
+/** Formats times, durations, money and codes. */
 const DATE_TIME = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 const TIME = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' });
 
-/** A point in time. */
+/** Date and time. */
 export function dateTime(at: string | null): string {
   return at === null ? '–' : DATE_TIME.format(new Date(at));
 }
 
-/** A time of the day, to the second. */
+/** Time of day with seconds. */
 export function timeOfDay(at: string): string {
   return TIME.format(new Date(at));
 }
 
-/** Seconds as 0:07, 12:30 or 1:02:03. */
+/** Seconds in the form 0:07, 12:30 or 1:02:03. */
 export function duration(seconds: number | null): string {
   if (seconds === null) return '–';
   const whole = Math.max(0, Math.round(seconds));
@@ -24,33 +24,33 @@ export function duration(seconds: number | null): string {
   return hours > 0 ? `${hours}:${String(minutes).padStart(2, '0')}:${rest}` : `${minutes}:${rest}`;
 }
 
-/** An amount of dollars as the API writes it. */
+/** Formats an amount in dollars as received from the API. */
 export function dollars(amount: string): string {
   return amount.startsWith('-') ? `−$${amount.slice(1)}` : `$${amount}`;
 }
 
-/** Milliseconds of a latency. */
+/** Formats a latency in milliseconds. */
 export function milliseconds(ms: number | null): string {
   return ms === null ? '–' : `${Math.round(ms).toLocaleString('en-US')} ms`;
 }
 
-/** A wait as people say it. */
+/** Formats a waiting time in seconds. */
 export function seconds(ms: number): string {
   return `${(ms / 1_000).toFixed(1)} s`;
 }
 
-/** A code of the API such as `user_hangup` as words. */
+/** Converts a code of the API such as `user_hangup` to words. */
 export function words(code: string): string {
   const text = code.replaceAll('_', ' ');
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** A share as a percentage. */
+/** Formats a share as a percentage. */
 export function percent(share: number | null): string {
   return share === null ? '–' : `${(share * 100).toFixed(share === 1 || share === 0 ? 0 : 1)} %`;
 }
 
-/** A size in bytes. */
+/** Formats a size in bytes. */
 export function bytes(size: number): string {
   return size < 1_024 ? `${size} B` : `${(size / 1_024).toFixed(size < 10_240 ? 1 : 0)} KB`;
 }

@@ -1,8 +1,8 @@
-/** Buttons of an editable list: one more, and away with one. */
+/** Buttons of an editable list: add and remove. */
 import { ActionIcon, Button } from '@mantine/core';
 import { IconTrash } from '@tabler/icons-react';
 
-/** One more; `what` names it where several lists share a section. */
+/** Adds an entry; `what` names the list if a section has several. */
 export function Add({
   what,
   disabled = false,
@@ -25,7 +25,7 @@ export function Add({
   );
 }
 
-/** Away with one, told by its name. */
+/** Removes the entry with this name. */
 export function Remove({ what, onClick }: { what: string; onClick: () => void }) {
   return (
     <ActionIcon variant="default" size="lg" aria-label={`Remove ${what}`} onClick={onClick}>

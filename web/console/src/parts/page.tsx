@@ -1,9 +1,9 @@
-/** The head of a page and the card its contents stand in. */
+/** The head of a page and the cards for its contents. */
 import { Box, Group, Stack, Text, Title } from '@mantine/core';
 import { useDocumentTitle } from '@mantine/hooks';
 import type { ReactNode } from 'react';
 
-/** A page: its title (also the window's), a line on what it is for, and what can be done here. */
+/** A page: its title (also the window's), a line about its purpose, and its actions. */
 export function Page({
   title,
   intro,

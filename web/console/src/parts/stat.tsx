@@ -1,4 +1,4 @@
-/** Figures in a row: a label, the figure, and what stands behind it. */
+/** Figures in a row: label, value and explanation. */
 import { SimpleGrid, Text } from '@mantine/core';
 
 interface Stat {

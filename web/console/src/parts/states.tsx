@@ -1,7 +1,4 @@
-/**
- * What a page shows while it loads, when there is nothing, and when something went wrong; and the wrapper
- * that chooses between them.
- */
+/** What a page shows while loading, when empty and on errors, and the wrapper that selects between them. */
 import { Alert, Button, Center, Loader, Skeleton, Stack, Text, Title } from '@mantine/core';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import type { UseQueryResult } from '@tanstack/react-query';
@@ -11,7 +8,7 @@ import { ApiError } from '../api/client.ts';
 import { type ListQuery, messageOf } from '../api/queries.ts';
 import { Page } from './page.tsx';
 
-/** A page that is on its way. */
+/** A page that is loading. */
 export function Loading() {
   return (
     <Center py={80}>
@@ -20,7 +17,7 @@ export function Loading() {
   );
 }
 
-/** An error with what can be done about it. */
+/** An error and what can be done about it. */
 export function Problem({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
   return (
     <Alert
@@ -42,7 +39,7 @@ export function Problem({ error, onRetry }: { error: unknown; onRetry?: () => vo
   );
 }
 
-/** Nothing here, and what to do to have something. */
+/** An empty page with a hint on how to fill it. */
 export function Empty({
   title,
   children,
@@ -67,7 +64,7 @@ export function Empty({
   );
 }
 
-/** Shows a query's answer, or where it stands. */
+/** Shows a query's response, or its loading or error state. */
 export function Loaded<Answer>({
   query,
   children,
@@ -80,7 +77,7 @@ export function Loaded<Answer>({
   return <Lines />;
 }
 
-/** Shows the page of one thing, or a page that says why it is not there and where the others are. */
+/** Shows the page of an item, or an explanation of why it is missing with a link to the others. */
 export function LoadedPage<Answer>({
   query,
   what,
@@ -108,7 +105,7 @@ export function LoadedPage<Answer>({
   );
 }
 
-/** Shows a list's rows with a button for more of them, or where it stands; `empty` when there are none. */
+/** Shows a list's rows with a button for more, or its loading or error state; shows `empty` without rows. */
 export function LoadedList<Row>({
   list,
   empty,

@@ -1,6 +1,5 @@
 /**
- * Tables: on a phone each row stands as a card of its own, elsewhere what is too wide scrolls inside itself,
- * by keyboard too.
+ * Tables: on a phone each row is a card; elsewhere wide tables scroll within themselves, also by keyboard.
  */
 import { Table } from '@mantine/core';
 import type { CSSProperties, ReactNode } from 'react';
@@ -39,12 +38,12 @@ export function DataTable({
   );
 }
 
-/** The heads as what the style sheet writes before each cell of a card. */
+/** The headings as CSS variables: the style sheet puts them before each cell of a card. */
 export function headsOf(heads: readonly string[]): CSSProperties {
   return Object.fromEntries(heads.map((head, index) => [`--head-${index + 1}`, JSON.stringify(head)]));
 }
 
-/** What may be wider than its card. */
+/** Content that may be wider than its card. */
 export function Scrollable({ label, children }: { label: string; children: ReactNode }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard (WCAG 2.1.1).

@@ -1,6 +1,6 @@
 /**
- * The circle in the middle of the page: it breathes with whoever is speaking. Still for visitors who asked
- * for less motion.
+ * The circle in the middle of the page: it pulses with the voice of the current speaker; static with reduced
+ * motion.
  */
 import { useEffect, useRef } from 'react';
 import type { AgentMode } from '../../../client/events.ts';

@@ -1,6 +1,6 @@
 /**
- * The page at `/`: talk to the demo agent by voice or in writing, with a live transcript; how to phone it and
- * where to go next.
+ * The page at `/`: talk to the demo agent by voice or text, with a live transcript, the number to call and
+ * links to the next steps.
  */
 import { type FormEvent, useEffect, useRef, useState } from 'react';
 import { Orb } from './orb.tsx';

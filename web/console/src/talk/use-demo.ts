@@ -1,5 +1,5 @@
 /**
- * What this installation offers a visitor: the demo agent, the number to dial and the engines in use (`GET
+ * What this installation offers visitors: the demo agent, its phone number and the engines in use (`GET
  * /demo.json`).
  */
 import { useEffect, useState } from 'react';
@@ -8,7 +8,7 @@ export interface Demo {
   agent_id: string;
   agent_name: string;
   sip_uri: string | null;
-  /** False: callers are heard only through keypad and typed input. */
+  /** False: the agent receives only keypad and typed input. */
   hears_speech: boolean;
   engines: string[];
   phrases: string[];
@@ -17,8 +17,8 @@ export interface Demo {
 const RETRY_MS = 2_000;
 
 /**
- * The demo, null while it loads, or what went wrong; asked for again until it is there, as a server may just
- * be starting.
+ * The demo (null while loading) and the current error. Retries until the demo is loaded, because the server
+ * may still be starting.
  */
 export function useDemo(): { demo: Demo | null; problem: string | null } {
   const [demo, setDemo] = useState<Demo | null>(null);
@@ -34,7 +34,7 @@ export function useDemo(): { demo: Demo | null; problem: string | null } {
         setProblem(null);
       } catch (error) {
         if (abort.signal.aborted) return;
-        // What fetch throws when nobody answers is worded for developers.
+        // The message of a fetch error is meant for developers.
         setProblem(
           error instanceof Error && !(error instanceof TypeError)
             ? error.message

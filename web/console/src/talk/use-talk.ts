@@ -1,7 +1,4 @@
-/**
- * The talk page's conversation: the browser client's own React state, beside what went wrong, told to a
- * visitor.
- */
+/** The talk page's conversation: the React state of the browser client plus errors in words for visitors. */
 import { useCallback, useEffect, useState } from 'react';
 import { SessionError } from '../../../client/events.ts';
 import { type AgentMessage, useAgentMessages } from '../../../client/react/use-agent-messages.ts';
@@ -11,13 +8,13 @@ export interface Talk {
   readonly conversation: Conversation;
   readonly lines: readonly AgentMessage[];
   readonly problem: string | null;
-  /** False in a conversation in writing, which has no microphone to mute. */
+  /** False in a typed conversation, which has no microphone to mute. */
   readonly hasMicrophone: boolean;
   start(agentId: string, microphone: boolean): Promise<void>;
   levels(): { readonly input: number; readonly output: number };
 }
 
-/** A conversation that lives as long as the component that uses it. */
+/** A conversation with the lifetime of its component. */
 export function useTalk(): Talk {
   const conversation = useConversation();
   const { session, startSession } = conversation;

@@ -1,12 +1,9 @@
-/**
- * The keypad of a phone: what is typed reaches the agent as it would from a phone, as one entry, after # or a
- * pause.
- */
+/** A phone keypad: digits reach the agent as from a phone, as one entry after # or a pause. */
 import { Button, SimpleGrid, Text } from '@mantine/core';
 import { useEffect, useRef, useState } from 'react';
 
 const KEYS = ['1', '2', '3', '4', '5', '6', '7', '8', '9', '*', '0', '#'];
-/** As on the phone, the default of `keypad_input.inter_digit_timeout_seconds`. */
+/** As on the phone: the default of `keypad_input.inter_digit_timeout_seconds`. */
 const PAUSE_MS = 2_000;
 
 export function Keypad({ isLive, onEntry }: { isLive: boolean; onEntry: (digits: string) => void }) {

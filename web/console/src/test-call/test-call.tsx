@@ -1,6 +1,6 @@
 /**
- * A test call with the saved draft: by microphone, in writing or on the keypad, with what is said, the tools
- * that run, and the analysis afterwards.
+ * A test call with the saved draft, by microphone, text or keypad. Shows the transcript, tool calls and the
+ * analysis after the call.
  */
 import { Alert, Button, Group, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
 import { IconMicrophone, IconMicrophoneOff, IconPhoneOff } from '@tabler/icons-react';

@@ -1,6 +1,6 @@
 /**
- * A call with an agent's draft as React state: what is said, which tools run, what the agent is doing. Free,
- * in no list, with no webhooks.
+ * A call with an agent's draft as React state: transcript, tool calls and the agent's activity. The call is
+ * free, unlisted and sends no webhooks.
  */
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { AgentSession } from '../../../client/agent-session.ts';
@@ -8,7 +8,7 @@ import { type AgentMode, SessionError, type SessionStatus } from '../../../clien
 import { ApiError, call } from '../api/client.ts';
 import type { PreviewSession } from '../api/types.ts';
 
-/** One entry of the running call. */
+/** An entry of the running call. */
 export type Entry =
   | {
       readonly kind: 'speech';
@@ -25,7 +25,7 @@ export type Entry =
       readonly detail: string;
     };
 
-/** Where a test call stands. */
+/** State of a test call. */
 export interface TestCallState {
   readonly status: SessionStatus | 'idle';
   readonly mode: AgentMode;
@@ -109,7 +109,7 @@ export function useTestCall(agentId: string): TestCallState {
   };
 }
 
-/** Replaces the entry of that id or appends it; speech of which nothing was heard goes. */
+/** Replaces the entry with that id or appends it. Speech of which nothing was heard is removed. */
 function withEntry(entries: readonly Entry[], entry: Entry): readonly Entry[] {
   if (entry.kind === 'speech' && entry.text === '')
     return entry.isFinal ? entries.filter(({ id }) => id !== entry.id) : entries;

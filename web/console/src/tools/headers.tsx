@@ -1,12 +1,12 @@
 /**
- * Headers of a tool's request. Credentials are never told back: a list that is changed needs them typed
- * again.
+ * Headers of a tool's request. The API never returns credentials, so they must be typed again when the list
+ * changes.
  */
 import { Group, Select, Stack, Text, TextInput } from '@mantine/core';
 import type { Tool } from '../api/types.ts';
 import { Add, Remove } from '../parts/list-buttons.tsx';
 
-/** A header as it is sent. */
+/** A header as sent to the API. */
 export interface SentHeader {
   readonly name: string;
   readonly kind: Tool['headers'][number]['kind'];
@@ -19,7 +19,7 @@ const KINDS = [
   { value: 'authorization_basic', label: 'Basic credential' },
 ];
 
-/** Headers as they can be edited; the values of credentials are empty. */
+/** Headers in editable form; the values of credentials are empty. */
 export function editableHeaders(headers: Tool['headers']): SentHeader[] {
   return headers.map(({ name, kind, value }) => ({ name, kind, value: value ?? '' }));
 }

@@ -1,4 +1,4 @@
-/** One tool: what it asks for, where it sends it, and a real test request. */
+/** One tool: its parameters, its request, and a real test request. */
 import { Button, Group, NumberInput, Select, Stack, Text, Textarea, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { useLocation, useParams } from 'wouter';
@@ -24,7 +24,7 @@ const ERRORS = [
   { value: 'hide', label: 'Tell the agent only that it failed' },
 ];
 
-/** What this page edits. */
+/** Fields edited on this page. */
 interface Edited
   extends Pick<
     Tool,
@@ -86,7 +86,7 @@ function ToolEditor({ saved }: { saved: Tool }) {
   const isWebhook = saved.tool_type === 'webhook';
   const isDirty = JSON.stringify(tool) !== JSON.stringify(editedOf(saved));
   const { url, method, body_template, headers, ...common } = tool;
-  // Headers that stay as they are must not be sent: nobody here knows their credentials.
+  // Unchanged headers must not be sent, because their credentials are not available here.
   const areHeadersNew = JSON.stringify(headers) !== JSON.stringify(editableHeaders(saved.headers));
   const request = { url, method, body_template, ...(areHeadersNew ? { headers } : {}) };
   const save = useChange(() => call('PATCH', path, isWebhook ? { ...common, ...request } : common), {

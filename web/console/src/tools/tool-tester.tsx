@@ -1,4 +1,4 @@
-/** Sends one real request of a tool and shows what came back. */
+/** Sends one real request of a tool and shows the response. */
 import { Button, Group, Stack, Text, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';

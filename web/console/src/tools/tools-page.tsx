@@ -1,4 +1,4 @@
-/** Every tool, and creating one. */
+/** Lists all tools and creates one. */
 import { Button, Modal, SegmentedControl, Stack, Table, Text, TextInput } from '@mantine/core';
 import { useDebouncedValue, useDisclosure } from '@mantine/hooks';
 import { IconPlus } from '@tabler/icons-react';

@@ -1,4 +1,4 @@
-/** The wallet: credit, the account's caps, and every entry of the ledger. */
+/** The wallet: credit, the account's caps, and all ledger entries. */
 import { Table, Text } from '@mantine/core';
 import { Link } from 'wouter';
 import { useList, useRead } from '../api/queries.ts';
@@ -18,7 +18,7 @@ const KINDS: Readonly<Record<string, string>> = {
   adjust: 'Adjusted',
 };
 
-/** What an entry was for; only calls name a session. */
+/** Purpose of an entry; only call entries have a session. */
 function kindOf({ kind, reference, session_id }: Ledger['entries'][number]): string {
   if (kind === 'hold' && session_id === null)
     return reference?.startsWith('n:') ? 'Phone number for a day' : 'Charged';

@@ -1,4 +1,4 @@
-/** Webhook deliveries: what became of each, and sending one again. */
+/** Webhook deliveries: the outcome of each, and redelivery. */
 import { Button, Table, Text } from '@mantine/core';
 import { Link } from 'wouter';
 import { call } from '../api/client.ts';
@@ -10,7 +10,7 @@ import { DataTable } from '../parts/table.tsx';
 
 type Delivery = Deliveries['deliveries'][number];
 
-/** `withCalls` makes each event the way to its call. */
+/** `withCalls` links each event to its call. */
 export function DeliveriesTable({
   rows,
   withCalls = false,

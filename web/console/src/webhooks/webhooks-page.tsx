@@ -1,4 +1,4 @@
-/** The webhooks of every call, by what became of them. */
+/** Webhooks of all calls, by outcome. */
 import { SegmentedControl } from '@mantine/core';
 import { useSearchParams } from 'wouter';
 import { useList } from '../api/queries.ts';
