@@ -1,4 +1,8 @@
-/** Every state has a deadline that makes it go on: which timer that is, for each of them. */
+/**
+ * Every state has a deadline that forces it to go on. The machine's table names the timers of the phases; the
+ * rules here name those of the caller, of an entry and of the call.
+ */
+import { PHASE_OWNED, PHASE_TIMERS, phaseDeadline } from '#runtime/turn/machine/phases.ts';
 import type { TimerName } from '#runtime/turn/machine/turn-inputs.ts';
 import type { Phase, TurnState } from '#runtime/turn/machine/turn-state.ts';
 
@@ -19,28 +23,6 @@ const isPhase =
     names.includes(phase.is);
 
 const RULES: readonly Rule[] = [
-  {
-    what: 'the agent has the floor',
-    holds: isPhase('answering', 'speaking', 'clearing'),
-    timers: ['progress'],
-  },
-  { what: 'the agent holds its breath', holds: isPhase('paused'), timers: ['falseInterruption'] },
-  { what: 'the call is ending', holds: isPhase('ending'), timers: ['endCap'] },
-  {
-    what: 'a transfer is announced',
-    holds: ({ phase }) => phase.is === 'transferring' && phase.utterance !== null,
-    timers: ['progress'],
-  },
-  {
-    what: 'a menu waits for input',
-    holds: ({ phase }) => phase.is === 'menu' && phase.utterance === null && phase.after === 'input',
-    timers: ['menu'],
-  },
-  {
-    what: 'a mailbox is waited for',
-    holds: ({ phase }) => phase.is === 'voicemail' && !phase.isOpen,
-    timers: ['screening'],
-  },
   {
     what: 'the caller talks',
     holds: (state) => isTalk(state) && state.caller.is === 'talking',
@@ -66,9 +48,17 @@ function isQuiet({ caller, digits, isLegLost, phase, runningTools }: TurnState):
   );
 }
 
-/** What could last for ever, as only these timers run. */
-export function withoutDeadline(state: TurnState, running: ReadonlySet<TimerName>): string[] {
-  return RULES.filter(({ holds, timers }) => !timers.some((timer) => running.has(timer)) && holds(state)).map(
-    ({ what }) => `${what}, without a deadline (timers: ${[...running].join(', ')})`,
-  );
+/** Names what could last for ever in this state, and phase timers that run outside their phase. */
+export function timerFaults(state: TurnState, running: ReadonlySet<TimerName>): string[] {
+  const deadline = phaseDeadline(state);
+  const missing = RULES.filter(
+    ({ holds, timers }) => !timers.some((timer) => running.has(timer)) && holds(state),
+  ).map(({ what }) => what);
+  if (deadline !== null && !running.has(deadline)) missing.push(`the phase is ${state.phase.is}`);
+  const { owns } = PHASE_TIMERS[state.phase.is];
+  const foreign = [...running].filter((timer) => PHASE_OWNED.has(timer) && !owns.includes(timer));
+  return [
+    ...missing.map((what) => `${what}, without a deadline (timers: ${[...running].join(', ')})`),
+    ...foreign.map((timer) => `the timer ${timer} runs in the phase ${state.phase.is}`),
+  ];
 }

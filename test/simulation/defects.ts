@@ -24,7 +24,7 @@ const LIST: readonly (readonly [
     'no-progress-watch',
     'an answer may hang for ever',
     'floor.ts',
-    "emit(draft, { do: 'startTimer', name: 'progress', atMs: quietMs + PROGRESS_MS });",
+    "startTimer(draft, 'progress', quietMs + PROGRESS_MS);",
     '',
   ],
   [
@@ -45,7 +45,7 @@ const LIST: readonly (readonly [
     'no-false-interruption',
     'a cough silences the agent for good',
     'floor.ts',
-    "emit(draft, { do: 'startTimer', name: 'falseInterruption', atMs: draft.atMs + FALSE_INTERRUPTION_MS });",
+    "startTimer(draft, 'falseInterruption', draft.atMs + FALSE_INTERRUPTION_MS);",
     '',
   ],
   [
@@ -227,8 +227,8 @@ const LIST: readonly (readonly [
     'resume-forgotten',
     'the agent does not go on after a cough',
     'floor.ts',
-    "    emit(draft, { do: 'resume' });\n    draft.phase = { is: 'speaking'",
-    "    draft.phase = { is: 'speaking'",
+    "    emit(draft, { do: 'resume' });\n    enter(draft, { is: 'speaking'",
+    "    enter(draft, { is: 'speaking'",
   ],
   [
     'waiting-forgotten',
@@ -318,15 +318,15 @@ const LIST: readonly (readonly [
     'idle-forgotten',
     'a silent caller is kept for ever',
     'silence.ts',
-    "emit(draft, { do: 'startTimer', name: 'idle', atMs: draft.atMs + Math.max(0, nextThresholdMs(draft) - beforeMs) });",
+    "startTimer(draft, 'idle', draft.atMs + Math.max(0, nextThresholdMs(draft) - beforeMs));",
     '',
   ],
   [
     'no-end-cap',
     'a farewell that cannot be played holds the line',
     'ending.ts',
-    "emit(draft, { do: 'startTimer', name: 'endCap', atMs: draft.atMs + FAREWELL_GOES_ON_WITHIN_MS });",
-    "emit(draft, { do: 'stopTimer', name: 'endCap' });",
+    "startTimer(draft, 'endCap', draft.atMs + FAREWELL_GOES_ON_WITHIN_MS);",
+    "stopTimers(draft, 'endCap');",
   ],
   [
     'digits-dropped',

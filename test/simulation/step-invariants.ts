@@ -9,7 +9,7 @@ import type { TimerName, TurnInput } from '#runtime/turn/machine/turn-inputs.ts'
 import type { Step } from '#runtime/turn/machine/turn-machine.ts';
 import type { TurnState } from '#runtime/turn/machine/turn-state.ts';
 import { normalised } from '#runtime/turn/text/normalised.ts';
-import { withoutDeadline } from './deadlines.ts';
+import { timerFaults } from './deadlines.ts';
 
 /** Speculative runs of one turn. */
 const SPECULATIONS = 3;
@@ -60,7 +60,7 @@ export class StepInvariants {
     if (isJudged && !effects.some((effect) => effect.do === 'finalise'))
       this.#found('speech is judged and its words are not asked for');
     if (state.caller.is === 'silent') this.#speculations = 0;
-    this.violations.push(...withoutDeadline(state, this.#timers));
+    this.violations.push(...timerFaults(state, this.#timers));
     if (this.#isConnected && state.phase.is === 'connecting' && !this.#timers.has('screening'))
       this.#found('connected, and the call does not begin');
     this.#checkState(state);

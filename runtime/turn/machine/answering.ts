@@ -5,7 +5,7 @@
  */
 
 import { normalised } from '../text/normalised.ts';
-import { type Draft, emit, explain, record } from './draft.ts';
+import { type Draft, emit, explain, record, startTimer } from './draft.ts';
 import { beginEnding, hangUpBy } from './ending.ts';
 import {
   closeAnswer,
@@ -19,6 +19,7 @@ import {
   watchProgress,
 } from './floor.ts';
 import { answerOf, isUnnoticed, setAnswer, startGeneration } from './generating.ts';
+import { enter } from './phases.ts';
 import { runCall } from './tool-calls.ts';
 import { transferBy } from './transfer-call.ts';
 import type { TurnInput } from './turn-inputs.ts';
@@ -74,9 +75,9 @@ export function takeTurn(draft: Draft, turn: Turn): void {
     hasHoldLine: false,
     heard: {},
   };
-  draft.phase = { is: 'answering', answer };
+  enter(draft, { is: 'answering', answer });
   watchProgress(draft);
-  emit(draft, { do: 'startTimer', name: 'hold', atMs: holdDueMs(turn) });
+  startTimer(draft, 'hold', holdDueMs(turn));
   playAnswer(draft, answer);
   // What the speculation was not allowed to do.
   for (const { call } of generation.calls) runCall(draft, call.callId);
@@ -122,11 +123,7 @@ function hasSaidAll({ generation, steps }: Answer): boolean {
 }
 
 function finishAnswer(draft: Draft, answer: Answer): void {
-  emit(
-    draft,
-    { do: 'discard', replyId: answer.generation.replyId },
-    { do: 'stopTimer', name: 'falseInterruption' },
-  );
+  emit(draft, { do: 'discard', replyId: answer.generation.replyId });
   closeAnswer(draft, answer, false);
   freeFloor(draft);
 }
@@ -154,8 +151,7 @@ export function followTools(draft: Draft): void {
   const { generation, turn, steps } = answer;
   if (generation.status !== 'done' || generation.calls.length === 0) return;
   if (generation.calls.some(({ result }) => result === null)) {
-    if (!answer.hasHoldLine && generation.text === '')
-      emit(draft, { do: 'startTimer', name: 'hold', atMs: draft.atMs + TOOL_FILLER_MS });
+    if (!answer.hasHoldLine && generation.text === '') startTimer(draft, 'hold', draft.atMs + TOOL_FILLER_MS);
     return;
   }
   if (steps.length >= MAX_STEPS) {
@@ -197,9 +193,8 @@ export function onUtteranceDone(draft: Draft, replyId: string): void {
   }
   const isWaiting = generation.calls.some(({ result, mode }) => result === null && mode !== 'hang_up');
   if (isWaiting || generation.status !== 'done') {
-    draft.phase = { is: 'answering', answer };
-    if (isWaiting && !answer.hasHoldLine)
-      emit(draft, { do: 'startTimer', name: 'hold', atMs: draft.atMs + TOOL_FILLER_MS });
+    enter(draft, { is: 'answering', answer });
+    if (isWaiting && !answer.hasHoldLine) startTimer(draft, 'hold', draft.atMs + TOOL_FILLER_MS);
     return;
   }
   closeAnswer(draft, answer, false);
@@ -224,15 +219,14 @@ export function yieldToCaller(draft: Draft): boolean {
     anchorMs: phase.answer.turn.committedMs,
     deadlineMs: draft.atMs,
   });
-  emit(draft, { do: 'discard', replyId: phase.answer.generation.replyId }, { do: 'stopTimer', name: 'hold' });
-  draft.phase = { is: 'listening' };
+  emit(draft, { do: 'discard', replyId: phase.answer.generation.replyId });
+  enter(draft, { is: 'listening' });
   return true;
 }
 
 /** The floor is free: whatever has waited for it goes first. */
 export function freeFloor(draft: Draft): void {
-  draft.phase = { is: 'listening' };
-  emit(draft, { do: 'stopTimer', name: 'progress' });
+  enter(draft, { is: 'listening' });
   const [first, ...rest] = draft.waiting;
   if (!first || (first.source === 'event' && draft.caller.is !== 'silent')) return;
   draft.waiting = rest;
@@ -306,7 +300,7 @@ function giveUp(draft: Draft, answer: Answer): void {
   const { phase } = draft;
   const line = answer.turn.fallback ?? draft.config.phrases.trouble;
   if (phase.is === 'connecting') {
-    draft.phase = { is: 'connecting', answer: null, notice: phase.notice };
+    enter(draft, { is: 'connecting', answer: null, notice: phase.notice });
     draft.waiting = [...draft.waiting, answer.turn];
     return;
   }
@@ -352,8 +346,7 @@ export function onHold(draft: Draft): void {
   const { phase } = draft;
   if (phase.is !== 'answering' || phase.answer.hasHoldLine) return;
   // Nobody is there to wait: a caller who comes back hears it if the answer is still not there.
-  if (draft.isLegLost)
-    emit(draft, { do: 'startTimer', name: 'hold', atMs: draft.atMs + HOLD_AFTER_COMMIT_MS });
+  if (draft.isLegLost) startTimer(draft, 'hold', draft.atMs + HOLD_AFTER_COMMIT_MS);
   else bridge(draft, phase.answer);
 }
 
@@ -364,7 +357,7 @@ export function promiseWord(draft: Draft, turn: Turn): void {
   const { phase } = draft;
   if (phase.is !== 'answering' || phase.answer.turn.wantsAudio || !turn.wantsAudio) return;
   setAnswer(draft, { ...phase.answer, hasHoldLine: false });
-  emit(draft, { do: 'startTimer', name: 'hold', atMs: holdDueMs(turn) });
+  startTimer(draft, 'hold', holdDueMs(turn));
 }
 
 /**
@@ -403,7 +396,7 @@ export function onPlayoutStarted(draft: Draft, input: Extract<TurnInput, { type:
     phase.utterance.startedMs !== null
   )
     return;
-  draft.phase = { ...phase, utterance: { ...phase.utterance, startedMs: input.wireMs } };
+  enter(draft, { ...phase, utterance: { ...phase.utterance, startedMs: input.wireMs } });
   const answer = answerOf(draft);
   if (!answer || phase.utterance.kind !== 'reply') return;
   setAnswer(draft, { ...recordUser(draft, answer), isMeasured: true });

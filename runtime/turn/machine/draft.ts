@@ -3,10 +3,12 @@
  * inside a field is ever changed in place.
  */
 import type { Decision, Effect, TimelineItem } from './turn-effects.ts';
-import type { TurnState } from './turn-state.ts';
+import type { TimerName } from './turn-inputs.ts';
+import type { Phase, TurnState } from './turn-state.ts';
 
-/** A state being stepped. */
-export type Draft = { -readonly [K in keyof TurnState]: TurnState[K] } & {
+/** A state being stepped. Only `enter` changes the phase. */
+export type Draft = { -readonly [K in Exclude<keyof TurnState, 'phase'>]: TurnState[K] } & {
+  readonly phase: Phase;
   readonly effects: Effect[];
   readonly atMs: number;
 };
@@ -16,17 +18,25 @@ export function createDraft(state: TurnState, atMs: number): Draft {
   return { ...state, effects: [], atMs };
 }
 
-/**
- * Ends a step: the draft itself becomes the state, as nobody writes to it any more. Copying it once a step is
- * enough.
- */
+/** Ends a step: the state without what belongs to the step alone. */
 export function finishDraft(draft: Draft): { state: TurnState; effects: readonly Effect[] } {
-  return { state: draft, effects: draft.effects };
+  const { effects, atMs: _, ...state } = draft;
+  return { state, effects };
 }
 
-/** Asks for something. */
+/** Adds effects. */
 export function emit(draft: Draft, ...effects: readonly Effect[]): void {
   draft.effects.push(...effects);
+}
+
+/** Starts a timer, or moves it where it runs already. */
+export function startTimer(draft: Draft, name: TimerName, atMs: number): void {
+  draft.effects.push({ do: 'startTimer', name, atMs });
+}
+
+/** Stops timers, running or not. */
+export function stopTimers(draft: Draft, ...names: readonly TimerName[]): void {
+  for (const name of names) draft.effects.push({ do: 'stopTimer', name });
 }
 
 /** Notes why something was decided. */

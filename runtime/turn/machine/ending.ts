@@ -6,7 +6,7 @@
 
 import type { LegCloseReason } from '#media/leg/leg.ts';
 import type { EndReason } from '#protocol/session-record.ts';
-import { type Draft, emit, explain } from './draft.ts';
+import { type Draft, emit, explain, startTimer, stopTimers } from './draft.ts';
 import {
   closeAnswer,
   dropPendingGeneration,
@@ -17,6 +17,7 @@ import {
   utteranceOf,
 } from './floor.ts';
 import { answerOf, setAnswer } from './generating.ts';
+import { enter } from './phases.ts';
 import { noteResult, withResult } from './tool-calls.ts';
 import type { TimerName, TurnInput } from './turn-inputs.ts';
 import type { Answer, Phase, StepCall, Utterance } from './turn-state.ts';
@@ -28,19 +29,16 @@ const FAREWELL_GOES_ON_WITHIN_MS = 2_000;
 /** For a leg to tell what was heard of a cut utterance. */
 const CLEARED_WITHIN_MS = 500;
 
-const STOPPED_BY_BARRIER: readonly TimerName[] = [
+/** Timers of a conversation that no phase owns. */
+const CONVERSATION_TIMERS: readonly TimerName[] = [
   'judge',
   'commit',
   'speculate',
   'talk',
   'unheard',
-  'falseInterruption',
-  'hold',
-  'progress',
   'idle',
   'keypad',
   'reopen',
-  'menu',
 ];
 
 type Ending = Extract<Phase, { is: 'ending' }>;
@@ -71,7 +69,7 @@ export function beginEnding(draft: Draft, reason: EndReason, farewell: string | 
   const hasLeg = phase.is !== 'connecting';
   dropPendingGeneration(draft, answer, audible);
   if (audible && phase.is !== 'clearing') silence(draft, audible, phase.is === 'paused');
-  draft.phase = { is: 'ending', reason, cut: audible, utterance: null, answer };
+  enter(draft, { is: 'ending', reason, cut: audible, utterance: null, answer });
   if (farewell !== null && farewell.trim() !== '' && hasLeg) sayFarewell(draft, farewell);
   capEnding(draft);
   finishEnding(draft);
@@ -83,7 +81,7 @@ function sayFarewell(draft: Draft, text: string): void {
     kind: 'farewell',
     turnId: draft.phase.answer?.turn.turnId ?? null,
   });
-  draft.phase = { ...draft.phase, utterance };
+  enter(draft, { ...draft.phase, utterance });
   emit(draft, { do: 'play', replyId: utterance.replyId });
 }
 
@@ -153,7 +151,7 @@ function endAfterReply(draft: Draft, hasWords: boolean, closing: string): void {
     );
   const utterance =
     playing !== null && !isOther ? playing : utteranceOf(draft, answer.turn, answer.generation);
-  draft.phase = { is: 'ending', reason: 'agent_hangup', cut: isOther ? playing : null, utterance, answer };
+  enter(draft, { is: 'ending', reason: 'agent_hangup', cut: isOther ? playing : null, utterance, answer });
   draft.farewell = closing;
   capEnding(draft);
 }
@@ -173,10 +171,9 @@ function farewellArgument(asked: StepCall): string {
 
 /** Nothing the caller says is taken from here on; `isForGood` false: until a transfer has come to nothing. */
 export function stopListening(draft: Draft, { isForGood }: { readonly isForGood: boolean }): void {
-  const timers: readonly TimerName[] = isForGood
-    ? [...STOPPED_BY_BARRIER, 'maxDuration']
-    : STOPPED_BY_BARRIER;
-  emit(draft, ...timers.map((name) => ({ do: 'stopTimer' as const, name })), { do: 'closeRecognizer' });
+  stopTimers(draft, ...CONVERSATION_TIMERS);
+  if (isForGood) stopTimers(draft, 'maxDuration');
+  emit(draft, { do: 'closeRecognizer' });
   if (draft.speculation) emit(draft, { do: 'discard', replyId: draft.speculation.generation.replyId });
   draft.speculation = null;
   draft.caller = { is: 'silent' };
@@ -188,7 +185,7 @@ export function stopListening(draft: Draft, { isForGood }: { readonly isForGood:
 function capEnding(draft: Draft): void {
   if (draft.phase.is !== 'ending') return;
   const waitMs = draft.phase.utterance ? FAREWELL_STARTS_WITHIN_MS : CLEARED_WITHIN_MS;
-  emit(draft, { do: 'startTimer', name: 'endCap', atMs: draft.atMs + waitMs });
+  startTimer(draft, 'endCap', draft.atMs + waitMs);
 }
 
 /** What happens behind the barrier. */
@@ -231,14 +228,14 @@ function onStalled(draft: Draft, phase: Ending): void {
   }
   emit(draft, { do: 'clear', replyId: phase.utterance.replyId });
   draft.farewell = '';
-  draft.phase = { ...phase, cut: phase.utterance, utterance: null };
+  enter(draft, { ...phase, cut: phase.utterance, utterance: null });
   capEnding(draft);
 }
 
 /** Nothing more can be played; what was heard of the last words is told next. */
 function onLegGone(draft: Draft, phase: Ending): void {
   draft.farewell = '';
-  draft.phase = { ...phase, cut: phase.cut ?? phase.utterance, utterance: null };
+  enter(draft, { ...phase, cut: phase.cut ?? phase.utterance, utterance: null });
   capEnding(draft);
   finishEnding(draft);
 }
@@ -250,9 +247,9 @@ function onFarewellProgress(
 ): void {
   if (phase.utterance?.replyId !== input.replyId) return;
   draft.progressMs = draft.atMs;
-  emit(draft, { do: 'startTimer', name: 'endCap', atMs: draft.atMs + FAREWELL_GOES_ON_WITHIN_MS });
+  startTimer(draft, 'endCap', draft.atMs + FAREWELL_GOES_ON_WITHIN_MS);
   if (input.type !== 'playout.started' || phase.utterance.startedMs !== null) return;
-  draft.phase = { ...phase, utterance: { ...phase.utterance, startedMs: input.wireMs } };
+  enter(draft, { ...phase, utterance: { ...phase.utterance, startedMs: input.wireMs } });
   if (phase.answer) setAnswer(draft, recordUser(draft, phase.answer));
 }
 
@@ -271,7 +268,7 @@ function onHeard(
   recordHeard(draft, which, heard);
   if (draft.phase.is !== 'ending') return;
   const isCut = which === phase.cut;
-  draft.phase = { ...draft.phase, ...(isCut ? { cut: null } : { utterance: null }) };
+  enter(draft, { ...draft.phase, ...(isCut ? { cut: null } : { utterance: null }) });
   if (!isCut && draft.farewell !== '') {
     const farewell = draft.farewell;
     draft.farewell = '';
@@ -291,7 +288,6 @@ function endNow(draft: Draft): void {
   const { phase } = draft;
   if (phase.is !== 'ending') return;
   if (phase.answer) closeAnswer(draft, phase.answer, true);
-  emit(draft, { do: 'stopTimer', name: 'endCap' });
-  draft.phase = { is: 'ended', reason: phase.reason };
+  enter(draft, { is: 'ended', reason: phase.reason });
   emit(draft, { do: 'hangUp', reason: phase.reason });
 }

@@ -2,9 +2,10 @@
  * The agent's side of the floor: saying, pausing, going on, being cut off, and putting what was heard on
  * record. At most one utterance at a time.
  */
-import { type Draft, emit, explain, nextReplyId, recordMessage } from './draft.ts';
+import { type Draft, emit, explain, nextReplyId, recordMessage, startTimer, stopTimers } from './draft.ts';
 import { answerMessages, answerOf, setAnswer } from './generating.ts';
 import { FALSE_INTERRUPTION_MS, WORDLESS_INTERRUPTION_MS } from './interruption.ts';
+import { enter } from './phases.ts';
 import type { Answer, Generation, Turn, Utterance } from './turn-state.ts';
 
 /** The agent says nothing for this long while it has the floor: something must happen. */
@@ -29,7 +30,7 @@ export function moved(draft: Draft): void {
  */
 export function watchProgress(draft: Draft, quietMs = draft.atMs): void {
   draft.progressMs = quietMs;
-  emit(draft, { do: 'startTimer', name: 'progress', atMs: quietMs + PROGRESS_MS });
+  startTimer(draft, 'progress', quietMs + PROGRESS_MS);
 }
 
 /** What a fixed text is said as. */
@@ -80,8 +81,8 @@ export function utteranceOf(draft: Draft, turn: Turn, run: Pick<Generation, 'rep
 
 /** Gives the floor to an utterance whose audio is on its way to the wire. */
 export function speak(draft: Draft, utterance: Utterance, answer: Answer | null): void {
-  draft.phase = { is: 'speaking', utterance, answer };
-  emit(draft, { do: 'stopTimer', name: 'hold' });
+  enter(draft, { is: 'speaking', utterance, answer });
+  stopTimers(draft, 'hold');
   watchProgress(draft);
   const { caller } = draft;
   if (
@@ -103,10 +104,10 @@ export function playAnswer(draft: Draft, answer: Answer): void {
   // Already played: what is missing are its tools.
   const isPlayed = heard[next.replyId] !== undefined;
   if (!isPlayed) emit(draft, { do: 'play', replyId: next.replyId });
-  if (isPlayed) draft.phase = { is: 'answering', answer };
+  if (isPlayed) enter(draft, { is: 'answering', answer });
   else if (next !== generation || generation.audioMs !== null)
     speak(draft, utteranceOf(draft, turn, next), answer);
-  else draft.phase = { is: 'answering', answer };
+  else enter(draft, { is: 'answering', answer });
 }
 
 /** Holds the agent's breath; the caller's words decide. */
@@ -114,16 +115,16 @@ export function pause(draft: Draft): void {
   const { phase } = draft;
   if (phase.is === 'speaking') {
     emit(draft, { do: 'pause' });
-    draft.phase = { is: 'paused', utterance: phase.utterance, answer: phase.answer, sinceMs: draft.atMs };
+    enter(draft, { is: 'paused', utterance: phase.utterance, answer: phase.answer, sinceMs: draft.atMs });
   } else if (phase.is === 'answering') {
     emit(draft, { do: 'hold', replyId: phase.answer.generation.replyId }, { do: 'stopTimer', name: 'hold' });
-    draft.phase = { is: 'paused', utterance: null, answer: phase.answer, sinceMs: draft.atMs };
+    enter(draft, { is: 'paused', utterance: null, answer: phase.answer, sinceMs: draft.atMs });
   }
 }
 
 /** How long the words of an overlap are waited for; where none can come in time, the voice itself decides. */
 export function waitForWords(draft: Draft): void {
-  emit(draft, { do: 'startTimer', name: 'falseInterruption', atMs: draft.atMs + FALSE_INTERRUPTION_MS });
+  startTimer(draft, 'falseInterruption', draft.atMs + FALSE_INTERRUPTION_MS);
   if (!hasInterims(draft)) emit(draft, { do: 'watchVoice', reachMs: WORDLESS_INTERRUPTION_MS });
 }
 
@@ -136,10 +137,9 @@ export function hasInterims(draft: Draft): boolean {
 export function resume(draft: Draft): void {
   const { phase } = draft;
   if (phase.is !== 'paused') return;
-  emit(draft, { do: 'stopTimer', name: 'falseInterruption' });
   if (phase.utterance) {
     emit(draft, { do: 'resume' });
-    draft.phase = { is: 'speaking', utterance: phase.utterance, answer: phase.answer };
+    enter(draft, { is: 'speaking', utterance: phase.utterance, answer: phase.answer });
     watchProgress(draft);
   } else if (phase.answer) {
     // The caller heard nothing in the meantime either.
@@ -154,7 +154,6 @@ export function cut(draft: Draft, rule: string): void {
   if ((phase.is !== 'speaking' && phase.is !== 'paused') || !phase.utterance) return;
   const { utterance, answer } = phase;
   silence(draft, utterance, phase.is === 'paused');
-  emit(draft, { do: 'stopTimer', name: 'falseInterruption' }, { do: 'stopTimer', name: 'hold' });
   dropPendingGeneration(draft, answer, utterance);
   explain(draft, {
     about: 'interruption',
@@ -162,7 +161,7 @@ export function cut(draft: Draft, rule: string): void {
     anchorMs: phase.is === 'paused' ? phase.sinceMs : draft.atMs,
     deadlineMs: draft.atMs,
   });
-  draft.phase = { is: 'clearing', utterance, answer, next: null };
+  enter(draft, { is: 'clearing', utterance, answer, next: null });
   watchProgress(draft);
 }
 
@@ -228,5 +227,4 @@ export function closeAnswer(draft: Draft, answer: Answer, isCut: boolean): void 
     ...answer.generation.calls,
   ])
     if (result === null && mode === 'blocking') emit(draft, { do: 'cancelTool', callId: call.callId });
-  emit(draft, { do: 'stopTimer', name: 'hold' });
 }

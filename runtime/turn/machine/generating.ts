@@ -5,6 +5,7 @@
 import type { ChatMessage } from '../../llm/llm.ts';
 import { CUT_OFF_MARK } from '../text/cues.ts';
 import { type Draft, emit, nextReplyId } from './draft.ts';
+import { enter } from './phases.ts';
 import type { Answer, Generation, Step, StepCall, Turn } from './turn-state.ts';
 
 const NO_RESULT =
@@ -17,7 +18,7 @@ export function answerOf(draft: Draft): Answer | null {
 
 /** Puts a changed answer into the phase. */
 export function setAnswer(draft: Draft, answer: Answer): void {
-  if ('answer' in draft.phase) draft.phase = { ...draft.phase, answer };
+  if ('answer' in draft.phase) enter(draft, { ...draft.phase, answer });
 }
 
 /** Changes the generation an input is about; null when it is no longer wanted. */

@@ -4,28 +4,19 @@
  * are noted instead of answered. The end of the call's time waits until the agent is back.
  */
 import { freeFloor } from './answering.ts';
-import { type Draft, emit, explain, recordMessage } from './draft.ts';
+import { type Draft, emit, explain, recordMessage, stopTimers } from './draft.ts';
 import { endFromOutside } from './ending.ts';
 import { eventTurn } from './event-turn.ts';
 import { closeAnswer, dropPendingGeneration, recordHeard, silence } from './floor.ts';
 import { answerOf } from './generating.ts';
-import type { TimerName, TurnInput } from './turn-inputs.ts';
+import { enter } from './phases.ts';
+import type { TurnInput } from './turn-inputs.ts';
 import type { Phase, Turn } from './turn-state.ts';
 
 type Taken = Extract<Phase, { is: 'taken' }>;
 
 /** What the model is told of the talk at most, from its end. */
 const TOLD_CHARS = 4_000;
-/** Timers of an agent that talks, or waits to. */
-const AGENTS_TIMERS: readonly TimerName[] = [
-  'falseInterruption',
-  'hold',
-  'progress',
-  'keypad',
-  'menu',
-  'screening',
-  'unheard',
-];
 
 /**
  * A colleague wants the call. Not while it is being connected, transferred or ended, or in a mailbox; nothing
@@ -37,7 +28,7 @@ export function onTakenOver(draft: Draft): void {
     phase.is === 'listening' || phase.is === 'answering' || phase.is === 'speaking' || phase.is === 'paused';
   if (!isAgents && phase.is !== 'clearing' && phase.is !== 'menu') return;
   explain(draft, { about: 'interruption', rule: 'taken_over', anchorMs: draft.atMs, deadlineMs: draft.atMs });
-  emit(draft, ...AGENTS_TIMERS.map((name) => ({ do: 'stopTimer' as const, name })));
+  stopTimers(draft, 'keypad', 'unheard');
   if (speculation) emit(draft, { do: 'discard', replyId: speculation.generation.replyId });
   const answer = answerOf(draft);
   const cut = 'utterance' in phase ? phase.utterance : null;
@@ -47,7 +38,7 @@ export function onTakenOver(draft: Draft): void {
   draft.screening = null;
   draft.digits = '';
   draft.waiting = waiting.filter(({ source }) => source === 'event');
-  draft.phase = { is: 'taken', answer, cut, lines: [], isTimeUp: false };
+  enter(draft, { is: 'taken', answer, cut, lines: [], isTimeUp: false });
   if (cut === null) settleAnswer(draft);
   // What was said over the agent's words has nobody else to answer it now.
   for (const turn of waiting) if (turn.source !== 'event') overhear(draft, turn);
@@ -64,7 +55,7 @@ export function stepTaken(draft: Draft, phase: Taken, input: TurnInput): boolean
       return true;
     case 'timer.fired':
       if (input.name !== 'maxDuration') return input.name === 'progress';
-      draft.phase = { ...phase, isTimeUp: true };
+      enter(draft, { ...phase, isTimeUp: true });
       return true;
     case 'colleague.said':
       onSaid(draft, input.text);
@@ -96,7 +87,7 @@ function onSaid(draft: Draft, text: string): void {
 }
 
 function note(draft: Draft, line: string): void {
-  if (draft.phase.is === 'taken') draft.phase = { ...draft.phase, lines: [...draft.phase.lines, line] };
+  if (draft.phase.is === 'taken') enter(draft, { ...draft.phase, lines: [...draft.phase.lines, line] });
 }
 
 /** What was heard of the words that were cut off is known. */
@@ -110,7 +101,7 @@ function settleAnswer(draft: Draft): void {
   const { phase } = draft;
   if (phase.is !== 'taken') return;
   if (phase.answer) closeAnswer(draft, phase.answer, true);
-  draft.phase = { ...phase, answer: null, cut: null };
+  enter(draft, { ...phase, answer: null, cut: null });
 }
 
 /**
@@ -119,7 +110,7 @@ function settleAnswer(draft: Draft): void {
  */
 function onHandedBack(draft: Draft, { cut, isTimeUp, lines }: Taken): void {
   if (cut) onCutHeard(draft, draft.phase as Taken, '');
-  draft.phase = { is: 'listening' };
+  enter(draft, { is: 'listening' });
   emit(draft, { do: 'takeBack' });
   if (isTimeUp) {
     endFromOutside(draft, 'conversation_timeout', draft.config.phrases.timeIsUp);

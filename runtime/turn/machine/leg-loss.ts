@@ -3,7 +3,7 @@
  * again. What the caller has said is taken as their turn, what the agent is about to say waits, and what it
  * was saying is gone on with.
  */
-import { type Draft, emit, explain } from './draft.ts';
+import { type Draft, emit, explain, stopTimers } from './draft.ts';
 import { eventTurn } from './event-turn.ts';
 import { dropPendingGeneration, progress, resume } from './floor.ts';
 import { answerOf } from './generating.ts';
@@ -19,7 +19,7 @@ export function onLegLost(draft: Draft): void {
   draft.isLegLost = true;
   const { caller } = draft;
   if (caller.is === 'silent') return;
-  emit(draft, { do: 'stopTimer', name: 'judge' });
+  stopTimers(draft, 'judge');
   if (draft.recognizer.is === 'open') emit(draft, { do: 'finalise' });
   const endMs = caller.is === 'stopped' ? caller.endMs : draft.atMs;
   draft.caller = {
@@ -36,7 +36,6 @@ export function onLegLost(draft: Draft): void {
  * said something of their own.
  */
 export function onBrokenOff(draft: Draft, utterance: Utterance): void {
-  emit(draft, { do: 'stopTimer', name: 'falseInterruption' }, { do: 'stopTimer', name: 'hold' });
   dropPendingGeneration(draft, answerOf(draft), utterance);
   explain(draft, { about: 'interruption', rule: 'leg_lost', anchorMs: draft.atMs, deadlineMs: draft.atMs });
   const { caller } = draft;

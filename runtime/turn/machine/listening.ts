@@ -9,7 +9,7 @@
 
 import { normalised } from '../text/normalised.ts';
 import { freeFloor, promiseWord, takeTurn, yieldToCaller } from './answering.ts';
-import { type Draft, emit, explain } from './draft.ts';
+import { type Draft, emit, explain, startTimer, stopTimers } from './draft.ts';
 import { judge, learnPause, waitMs } from './endpointing.ts';
 import { PROGRESS_MS, say } from './floor.ts';
 import { isUnnoticed, startGeneration } from './generating.ts';
@@ -17,6 +17,7 @@ import { overhear } from './human-takeover.ts';
 import { isIgnorable, isMeant, judgeOverlap, WORDLESS_INTERRUPTION_MS } from './interruption.ts';
 import { mergedTurn } from './merged-turn.ts';
 import { interrupt, resumeAfterListening, settleOverlap, wordsOverSpeech } from './overlap.ts';
+import { enter } from './phases.ts';
 import { reopenRecognizer } from './recognition.ts';
 import { rejectedEndpoints } from './rejected-endpoints.ts';
 import { forgetQuiet } from './silence.ts';
@@ -69,7 +70,7 @@ export function onVoiceStarted(draft: Draft, startMs: number): void {
   if (caller.is === 'talking') return;
   reopenRecognizer(draft);
   if (caller.is === 'stopped') {
-    emit(draft, { do: 'stopTimer', name: 'judge' }, { do: 'stopTimer', name: 'commit' });
+    stopTimers(draft, 'judge', 'commit');
     if (draft.phase.is === 'listening') draft.pauseMs = learnPause(draft.pauseMs, startMs - caller.endMs);
     talk(draft, caller.speech);
     return;
@@ -85,11 +86,7 @@ function unheardBefore({ late }: Draft, startMs: number): number {
 
 function talk(draft: Draft, speech: Speech): void {
   draft.caller = { is: 'talking', speech: { ...speech, movedMs: draft.atMs, wasPressed: false } };
-  emit(draft, {
-    do: 'startTimer',
-    name: 'talk',
-    atMs: draft.atMs + TALK_STALL_MS[draft.config.recognition.has],
-  });
+  startTimer(draft, 'talk', draft.atMs + TALK_STALL_MS[draft.config.recognition.has]);
 }
 
 /**
@@ -102,7 +99,7 @@ export function onTalkDue(draft: Draft): void {
   const { speech } = caller;
   const dueMs = speech.movedMs + TALK_STALL_MS[draft.config.recognition.has];
   if (draft.atMs < dueMs) {
-    emit(draft, { do: 'startTimer', name: 'talk', atMs: dueMs });
+    startTimer(draft, 'talk', dueMs);
     return;
   }
   if (!speech.wasPressed && draft.recognizer.is === 'open') {
@@ -312,7 +309,7 @@ function judgeTurn(draft: Draft): void {
   const longestMs = speechText(caller.speech) === '' ? PROGRESS_MS : Number.POSITIVE_INFINITY;
   const dueMs = caller.endMs + Math.min(longestMs, waitMs(judgement, draft.config, draft.pauseMs));
   draft.caller = { ...caller, endpoint: { ...caller.endpoint, rule: judgement.rule, dueMs } };
-  emit(draft, { do: 'startTimer', name: 'commit', atMs: dueMs });
+  startTimer(draft, 'commit', dueMs);
   speculate(draft, draft.caller);
   if (draft.atMs >= dueMs) tryCommit(draft);
 }
@@ -334,7 +331,7 @@ function speculate(draft: Draft, caller: Stopped): void {
     return;
   const settledByMs = settledSoonMs(draft, caller);
   if (settledByMs !== null) {
-    emit(draft, { do: 'startTimer', name: 'speculate', atMs: settledByMs });
+    startTimer(draft, 'speculate', settledByMs);
     return;
   }
   const turn = turnOf(draft, caller, text);
@@ -365,14 +362,14 @@ export function tryCommit(draft: Draft): void {
   if (caller.is !== 'stopped' || draft.atMs < caller.endpoint.dueMs) return;
   const lastMs = Math.max(caller.endpoint.dueMs, caller.endMs + draft.config.recognition.finalWithinMs);
   if (!caller.endpoint.isSettled && draft.atMs < lastMs && draft.recognizer.is === 'open') {
-    emit(draft, { do: 'startTimer', name: 'commit', atMs: lastMs });
+    startTimer(draft, 'commit', lastMs);
     return;
   }
   commit(draft, caller);
 }
 
 function commit(draft: Draft, caller: Stopped): void {
-  emit(draft, { do: 'stopTimer', name: 'commit' }, { do: 'stopTimer', name: 'judge' });
+  stopTimers(draft, 'commit', 'judge');
   const { speech, endMs, endpoint } = caller;
   const text = wholeText(speech);
   draft.caller = { is: 'silent' };
@@ -390,7 +387,7 @@ function commit(draft: Draft, caller: Stopped): void {
     dropSpeculation(draft);
     settleOverlap(draft);
     if (speech.unheardMs + speech.voicedMs >= WORDLESS_INTERRUPTION_MS)
-      emit(draft, { do: 'startTimer', name: 'unheard', atMs: endMs + PROGRESS_MS });
+      startTimer(draft, 'unheard', endMs + PROGRESS_MS);
     // What waited for the caller to have spoken waits no longer.
     if (draft.phase.is === 'listening') freeFloor(draft);
     return;
@@ -447,7 +444,7 @@ function admitTurn(draft: Draft, turn: Turn): void {
       return;
     case 'clearing':
       draft.lastTurn = Math.max(draft.lastTurn, turn.turnId);
-      draft.phase = { ...phase, next: phase.next ? mergedTurn(phase.next, turn) : turn };
+      enter(draft, { ...phase, next: phase.next ? mergedTurn(phase.next, turn) : turn });
       return;
     case 'taken':
       overhear(draft, turn);

@@ -5,11 +5,12 @@
  * longest wait for the prompt to fall silent.
  */
 import { type KeypadMenu, keypadMessage, menuText, optionOfKey, optionOfWords } from '../text/keypad.ts';
-import { type Draft, emit, explain, recordMessage } from './draft.ts';
+import { type Draft, emit, explain, recordMessage, startTimer, stopTimers } from './draft.ts';
 import { beginEnding, closedReason, endFromOutside } from './ending.ts';
 import { prepare, recordHeard } from './floor.ts';
 import { greet, prepareGreeting } from './greeting.ts';
 import { judgeOverlap } from './interruption.ts';
+import { enter } from './phases.ts';
 import { onRecognizerFailed, reopenRecognizer } from './recognition.ts';
 import type { TurnInput } from './turn-inputs.ts';
 import type { Phase, Prepared, Utterance } from './turn-state.ts';
@@ -32,7 +33,7 @@ function promptOf(draft: Draft, menu: KeypadMenu, attempt: number): Utterance {
 
 /** The caller is there: the prompt is played. */
 export function beginMenu(draft: Draft, prompt: Utterance | null): void {
-  draft.phase = { is: 'menu', utterance: prompt, attempt: 1, after: 'input', isReady: false };
+  enter(draft, { is: 'menu', utterance: prompt, attempt: 1, after: 'input', isReady: false });
   if (prompt) emit(draft, { do: 'play', replyId: prompt.replyId });
   else awaitInput(draft);
 }
@@ -50,7 +51,7 @@ export function stepMenu(draft: Draft, phase: Menu, input: TurnInput): void {
       return;
     case 'voice.started':
       // Whoever speaks is not without input, but noise that never ends is no input either.
-      if (isAwaited) emit(draft, { do: 'startTimer', name: 'menu', atMs: draft.atMs + LONGEST_WORDS_MS });
+      if (isAwaited) startTimer(draft, 'menu', draft.atMs + LONGEST_WORDS_MS);
       return;
     case 'voice.stopped':
       if (draft.recognizer.is === 'open') emit(draft, { do: 'finalise' });
@@ -58,7 +59,7 @@ export function stepMenu(draft: Draft, phase: Menu, input: TurnInput): void {
       return;
     case 'playout.started':
       if (phase.utterance?.replyId === input.replyId)
-        draft.phase = { ...phase, utterance: { ...phase.utterance, startedMs: input.wireMs } };
+        enter(draft, { ...phase, utterance: { ...phase.utterance, startedMs: input.wireMs } });
       return;
     case 'playout.finished':
     case 'playout.cleared':
@@ -124,14 +125,14 @@ function onWords(
 }
 
 function awaitInput(draft: Draft): void {
-  emit(draft, { do: 'startTimer', name: 'menu', atMs: draft.atMs + (draft.config.menu?.noInputMs ?? 0) });
+  startTimer(draft, 'menu', draft.atMs + (draft.config.menu?.noInputMs ?? 0));
 }
 
 /** The prompt is over, heard to its end or not. */
 function onPrompted(draft: Draft, phase: Menu, replyId: string, heard: string): void {
   if (phase.utterance?.replyId !== replyId) return;
   recordHeard(draft, phase.utterance, heard);
-  draft.phase = { ...phase, utterance: null };
+  enter(draft, { ...phase, utterance: null });
   goOn(draft);
 }
 
@@ -140,16 +141,16 @@ function goOn(draft: Draft): void {
   const { phase } = draft;
   const { menu } = draft.config;
   if (phase.is !== 'menu' || phase.utterance !== null || !menu) return;
-  emit(draft, { do: 'stopTimer', name: 'menu' });
+  stopTimers(draft, 'menu');
   if (phase.after === 'input') awaitInput(draft);
   else if (phase.after === 'retry') {
     const attempt = phase.attempt + 1;
     const prompt = promptOf(draft, menu, attempt);
     emit(draft, { do: 'play', replyId: prompt.replyId });
-    draft.phase = { ...phase, utterance: prompt, attempt, after: 'input' };
+    enter(draft, { ...phase, utterance: prompt, attempt, after: 'input' });
   } else if (phase.isReady) {
     const greeting = prepareGreeting(draft);
-    draft.phase = { is: 'listening' };
+    enter(draft, { is: 'listening' });
     greet(draft, greeting);
   }
 }
@@ -189,7 +190,7 @@ function choose(
 /** Cuts a prompt that still plays; what follows waits until it is known what was heard of it. */
 function leavePrompt(draft: Draft, phase: Menu): void {
   const isCut = draft.phase.is === 'menu' && draft.phase.after !== 'input';
-  draft.phase = phase;
+  enter(draft, phase);
   if (phase.utterance && !isCut)
     emit(
       draft,
@@ -206,6 +207,6 @@ function onVariable(
   { greeting, hangUpFarewell, transfer }: Extract<TurnInput, { type: 'variables.changed' }>,
 ): void {
   draft.config = { ...draft.config, greeting, hangUpFarewell, transfer };
-  draft.phase = { ...phase, isReady: true };
+  enter(draft, { ...phase, isReady: true });
   goOn(draft);
 }

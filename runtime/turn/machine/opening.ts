@@ -3,20 +3,21 @@
  * keypad menu (inbound) or the question who answered (outbound) come before the greeting; without them the
  * greeting is the first thing said.
  */
-import { type Draft, emit } from './draft.ts';
+import { type Draft, emit, startTimer } from './draft.ts';
 import { eventTurn } from './event-turn.ts';
 import { greet, prepareGreeting } from './greeting.ts';
 import { beginMenu, prepareMenu } from './menu.ts';
+import { enter } from './phases.ts';
 import { beginScreening } from './screening.ts';
 import { INTERRUPTION_VOICE_MS } from './turn-config.ts';
 
 /** The first leg is there, not yet connected. */
 export function onStarted(draft: Draft): void {
   if (draft.phase.is !== 'connecting') return;
-  draft.phase = {
+  enter(draft, {
     is: 'connecting',
     ...(draft.config.menu ? prepareMenu(draft, draft.config.menu) : prepareGreeting(draft)),
-  };
+  });
 }
 
 /** The far end can hear and be heard. */
@@ -24,11 +25,11 @@ export function onConnected(draft: Draft): void {
   const { phase, config } = draft;
   if (phase.is !== 'connecting') return;
   if (config.resumed?.isJoined) {
-    draft.phase = { is: 'joined', answer: null, cut: null };
+    enter(draft, { is: 'joined', answer: null, cut: null });
     return;
   }
   emit(draft, { do: 'watchVoice', reachMs: INTERRUPTION_VOICE_MS[config.sensitivity] });
-  emit(draft, { do: 'startTimer', name: 'maxDuration', atMs: draft.atMs + config.maxDurationMs });
+  startTimer(draft, 'maxDuration', draft.atMs + config.maxDurationMs);
   if (draft.recognizer.is !== 'none') emit(draft, { do: 'openRecognizer' });
   if (config.resumed?.owed) draft.waiting = [eventTurn(draft, config.resumed.owed, null)];
   if (config.menu) beginMenu(draft, phase.notice);

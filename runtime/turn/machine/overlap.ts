@@ -3,7 +3,7 @@
  * on or is cut off. Timer: `falseInterruption` starts with the pause, waits for an open endpoint
  * decision, and is cancelled by the decision.
  */
-import { type Draft, emit, explain } from './draft.ts';
+import { type Draft, emit, explain, startTimer, stopTimers } from './draft.ts';
 import { cut, hasInterims, PROGRESS_MS, pause, resume, waitForWords } from './floor.ts';
 import { isUnnoticed } from './generating.ts';
 import {
@@ -13,6 +13,7 @@ import {
   judgeOverlap,
   WORDLESS_INTERRUPTION_MS,
 } from './interruption.ts';
+import { enter } from './phases.ts';
 import { INTERRUPTION_VOICE_MS } from './turn-config.ts';
 import { type Phase, type Speech, speechText } from './turn-state.ts';
 
@@ -76,14 +77,13 @@ export function interrupt(draft: Draft, rule: string): void {
 /** Nothing had been heard of the answer: its turn goes on with the new words. */
 function takeBack(draft: Draft, phase: Extract<Phase, { is: 'paused' }>, rule: string): void {
   const { answer } = phase;
-  emit(draft, { do: 'stopTimer', name: 'falseInterruption' }, { do: 'stopTimer', name: 'progress' });
   explain(draft, {
     about: 'interruption',
     rule: `${rule}_before_speech`,
     anchorMs: phase.sinceMs,
     deadlineMs: draft.atMs,
   });
-  draft.phase = { is: 'listening' };
+  enter(draft, { is: 'listening' });
   if (!answer) return;
   emit(draft, { do: 'discard', replyId: answer.generation.replyId });
   continueWith(draft, answer.turn);
@@ -105,7 +105,7 @@ export function onFalseInterruption(draft: Draft): void {
   if (caller.is === 'stopped' && !caller.endpoint.isSettled && draft.recognizer.is === 'open') {
     const lastMs = caller.endMs + draft.config.recognition.finalWithinMs;
     if (draft.atMs < lastMs) {
-      emit(draft, { do: 'startTimer', name: 'falseInterruption', atMs: lastMs });
+      startTimer(draft, 'falseInterruption', lastMs);
       return;
     }
   }
@@ -118,7 +118,7 @@ export function onFalseInterruption(draft: Draft): void {
   ) {
     // Without interims the voice itself decides at 700 ms, the words at the end of speech; a sound that gets
     // to neither is no reason to stay silent.
-    emit(draft, { do: 'startTimer', name: 'falseInterruption', atMs: draft.atMs + FALSE_INTERRUPTION_MS });
+    startTimer(draft, 'falseInterruption', draft.atMs + FALSE_INTERRUPTION_MS);
     return;
   }
   settleOverlap(draft);
@@ -162,7 +162,7 @@ export function settleOverlap(draft: Draft): void {
   if (caller.is === 'talking')
     draft.caller = { is: 'talking', speech: { ...caller.speech, finals: [], interim: '', wasIgnored: true } };
   if (caller.is === 'stopped') {
-    emit(draft, { do: 'stopTimer', name: 'judge' }, { do: 'stopTimer', name: 'commit' });
+    stopTimers(draft, 'judge', 'commit');
     draft.caller = { is: 'silent' };
     draft.late = caller.endpoint.isSettled ? null : { is: 'ignored' };
     if (!caller.endpoint.isJudged && draft.recognizer.is === 'open') emit(draft, { do: 'finalise' });

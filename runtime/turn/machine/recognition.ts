@@ -1,5 +1,5 @@
 /** A recogniser that fails: it is opened again, while what was said so far is kept. Timer: `reopen`. */
-import { type Draft, emit, explain } from './draft.ts';
+import { type Draft, emit, explain, startTimer } from './draft.ts';
 
 /** Failures in a row before each attempt waits. */
 const IMMEDIATE_REOPENINGS = 3;
@@ -23,7 +23,7 @@ export function onRecognizerFailed(draft: Draft, isRetryable: boolean): void {
     emit(draft, { do: 'openRecognizer' });
   } else {
     draft.recognizer = { is: 'reopening', failures };
-    emit(draft, { do: 'startTimer', name: 'reopen', atMs: draft.atMs + REOPEN_AFTER_MS });
+    startTimer(draft, 'reopen', draft.atMs + REOPEN_AFTER_MS);
   }
 }
 

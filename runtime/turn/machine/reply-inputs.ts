@@ -20,6 +20,7 @@ import { onBrokenOff } from './leg-loss.ts';
 import { tryCommit } from './listening.ts';
 import { mergedTurn } from './merged-turn.ts';
 import { continueWith } from './overlap.ts';
+import { enter } from './phases.ts';
 import { onToolFinished, runCall } from './tool-calls.ts';
 import type { TurnInput } from './turn-inputs.ts';
 import type { StepCall } from './turn-state.ts';
@@ -91,7 +92,7 @@ function joined(before: string, text: string): string {
 function growUtterance(draft: Draft, replyId: string, text: string): void {
   const { phase } = draft;
   if ((phase.is === 'speaking' || phase.is === 'paused') && phase.utterance?.replyId === replyId)
-    draft.phase = { ...phase, utterance: { ...phase.utterance, text: joined(phase.utterance.text, text) } };
+    enter(draft, { ...phase, utterance: { ...phase.utterance, text: joined(phase.utterance.text, text) } });
 }
 
 function onReplyFailed(draft: Draft, input: Extract<TurnInput, { type: 'reply.failed' }>): void {
@@ -151,7 +152,7 @@ function onPlayed(
     onCleared(draft, input.heard.trim() === '');
   else {
     // It ended while the pause was on its way: the leg must not stay paused.
-    if (phase.is === 'paused') emit(draft, { do: 'resume' }, { do: 'stopTimer', name: 'falseInterruption' });
+    if (phase.is === 'paused') emit(draft, { do: 'resume' });
     onUtteranceDone(draft, input.replyId);
   }
 }
@@ -164,8 +165,7 @@ export function onCleared(draft: Draft, isUnheard: boolean): void {
   const { phase } = draft;
   const answer = answerOf(draft);
   const next = phase.is === 'clearing' ? phase.next : null;
-  emit(draft, { do: 'stopTimer', name: 'progress' });
-  draft.phase = { is: 'listening' };
+  enter(draft, { is: 'listening' });
   const goesOn =
     answer !== null &&
     isUnheard &&

@@ -12,12 +12,13 @@ import {
   LONGEST_GREETING_MS,
   whoAnswered,
 } from './answering-machine.ts';
-import { type Draft, emit, explain, recordMessage } from './draft.ts';
+import { type Draft, emit, explain, recordMessage, startTimer } from './draft.ts';
 import { beginEnding, stopListening } from './ending.ts';
 import { eventTurn } from './event-turn.ts';
 import { dropPendingGeneration, recordHeard, silence } from './floor.ts';
 import { answerOf, changeGeneration, startGeneration } from './generating.ts';
 import { greet } from './greeting.ts';
+import { enter } from './phases.ts';
 import type { TurnInput } from './turn-inputs.ts';
 import type { Answer, Phase, Screening } from './turn-state.ts';
 
@@ -109,14 +110,13 @@ function judge(draft: Draft, greeting: Greeting): void {
   if (phase.is !== 'connecting') return;
   const verdict = whoAnswered(greeting, draft.atMs);
   if (verdict.is === 'undecided') {
-    emit(draft, { do: 'startTimer', name: 'screening', atMs: verdict.untilMs });
+    startTimer(draft, 'screening', verdict.untilMs);
     return;
   }
   if (verdict.is === 'machine') {
     onMachine(draft, greeting, verdict.rule);
     return;
   }
-  emit(draft, { do: 'stopTimer', name: 'screening' });
   explain(draft, {
     about: 'answering',
     rule: verdict.rule,
@@ -151,11 +151,10 @@ function recordGreeting(draft: Draft, { startMs, text }: Greeting): void {
 function leaveScreening(draft: Draft): void {
   const { phase } = draft;
   draft.screening = null;
-  emit(draft, { do: 'stopTimer', name: 'screening' });
   if (phase.is !== 'connecting') return;
   for (const prepared of [phase.notice, phase.answer?.generation])
     if (prepared) emit(draft, { do: 'discard', replyId: prepared.replyId });
-  draft.phase = { is: 'listening' };
+  enter(draft, { is: 'listening' });
 }
 
 function onMachine(draft: Draft, greeting: Greeting, rule: string): void {
@@ -173,15 +172,16 @@ function onMachine(draft: Draft, greeting: Greeting, rule: string): void {
     return;
   }
   const cut = leaveFloor(draft);
-  draft.phase = {
+  const phase: Voicemail = {
     is: 'voicemail',
     cut,
     answer: voicemail.action === 'leave_prompt_message' ? composed(draft, voicemail.message) : null,
     isOpen: rule === 'beep',
     capMs: draft.atMs + LONGEST_GREETING_MS,
   };
+  enter(draft, phase);
   const isTalking = greeting.startMs !== null && greeting.endMs === null;
-  awaitSilence(draft, draft.phase, isTalking ? null : (greeting.endMs ?? draft.atMs));
+  awaitSilence(draft, phase, isTalking ? null : (greeting.endMs ?? draft.atMs));
   leaveMessage(draft);
 }
 
@@ -218,7 +218,7 @@ function composed(draft: Draft, instruction: string): Answer {
 export function stepVoicemail(draft: Draft, phase: Voicemail, input: TurnInput): void {
   switch (input.type) {
     case 'tone.heard':
-      draft.phase = { ...phase, isOpen: true };
+      enter(draft, { ...phase, isOpen: true });
       leaveMessage(draft);
       return;
     case 'voice.started':
@@ -229,7 +229,7 @@ export function stepVoicemail(draft: Draft, phase: Voicemail, input: TurnInput):
       return;
     case 'timer.fired':
       if (input.name !== 'screening') return;
-      draft.phase = { ...phase, isOpen: true };
+      enter(draft, { ...phase, isOpen: true });
       leaveMessage(draft);
       return;
     case 'reply.piece':
@@ -248,7 +248,7 @@ export function stepVoicemail(draft: Draft, phase: Voicemail, input: TurnInput):
     case 'playout.cleared':
       if (phase.cut?.replyId !== input.replyId) return;
       recordHeard(draft, phase.cut, input.heard);
-      draft.phase = { ...phase, cut: null };
+      enter(draft, { ...phase, cut: null });
       return;
     case 'leg.closed':
       beginEnding(draft, input.reason === 'failed' ? 'internal_error' : 'user_hangup', null);
@@ -265,11 +265,7 @@ export function stepVoicemail(draft: Draft, phase: Voicemail, input: TurnInput):
  * A mailbox without a beep records once its greeting has been over for a while; `endMs` null: it still talks.
  */
 function awaitSilence(draft: Draft, { capMs }: Voicemail, endMs: number | null): void {
-  emit(draft, {
-    do: 'startTimer',
-    name: 'screening',
-    atMs: endMs === null ? capMs : Math.min(capMs, endMs + MAILBOX_SILENCE_MS),
-  });
+  startTimer(draft, 'screening', endMs === null ? capMs : Math.min(capMs, endMs + MAILBOX_SILENCE_MS));
 }
 
 /** Says the message once the mailbox records and the words are there; the call ends after its last word. */
@@ -281,7 +277,6 @@ function leaveMessage(draft: Draft): void {
     (phase.answer && phase.answer.generation.status !== 'done')
   )
     return;
-  emit(draft, { do: 'stopTimer', name: 'screening' });
   const { disclosure = '', voicemail } = draft.config;
   const message = phase.answer ? phase.answer.generation.text : (voicemail?.message ?? '');
   beginEnding(draft, 'agent_hangup', `${disclosure} ${message}`.trim());

@@ -4,7 +4,7 @@
  * caller does something.
  */
 import { takeTurn } from './answering.ts';
-import { type Draft, emit, explain } from './draft.ts';
+import { type Draft, explain, startTimer, stopTimers } from './draft.ts';
 import { beginEnding } from './ending.ts';
 import { eventTurn } from './event-turn.ts';
 
@@ -21,14 +21,10 @@ export function countQuiet(draft: Draft): void {
   const { beforeMs, sinceMs, prompts } = draft.quiet;
   if (isQuiet && sinceMs === null) {
     draft.quiet = { beforeMs, sinceMs: draft.atMs, prompts };
-    emit(draft, {
-      do: 'startTimer',
-      name: 'idle',
-      atMs: draft.atMs + Math.max(0, nextThresholdMs(draft) - beforeMs),
-    });
+    startTimer(draft, 'idle', draft.atMs + Math.max(0, nextThresholdMs(draft) - beforeMs));
   } else if (!isQuiet && sinceMs !== null) {
     draft.quiet = { beforeMs: beforeMs + draft.atMs - sinceMs, sinceMs: null, prompts };
-    emit(draft, { do: 'stopTimer', name: 'idle' });
+    stopTimers(draft, 'idle');
   }
 }
 

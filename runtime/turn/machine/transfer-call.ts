@@ -5,10 +5,11 @@
 import { parseJson } from '#base/parse-json.ts';
 import type { SessionItem } from '#protocol/session-record.ts';
 import { isTransferCall, transferWish } from '../../tools/call-tools.ts';
-import { type Draft, emit } from './draft.ts';
+import { type Draft, emit, startTimer } from './draft.ts';
 import { stopListening } from './ending.ts';
 import { prepare, recordUser, utteranceOf } from './floor.ts';
 import { setAnswer } from './generating.ts';
+import { enter } from './phases.ts';
 import { noteResult, withResult } from './tool-calls.ts';
 import type { TransferRule, TransferRules } from './transfer-rules.ts';
 import type { Answer, StepCall, Utterance } from './turn-state.ts';
@@ -147,7 +148,7 @@ function begin(
     announcement,
     mustPlay: isOther,
   });
-  draft.phase = {
+  enter(draft, {
     is: 'transferring',
     answer: recordUser(draft, answer),
     callId: asked.call.callId,
@@ -155,9 +156,8 @@ function begin(
     notes,
     cut: isOther ? playing : null,
     utterance,
-  };
-  if (utterance)
-    emit(draft, { do: 'startTimer', name: 'progress', atMs: draft.atMs + ANNOUNCEMENT_STARTS_WITHIN_MS });
+  });
+  if (utterance) startTimer(draft, 'progress', draft.atMs + ANNOUNCEMENT_STARTS_WITHIN_MS);
   else emit(draft, { do: 'stopTimer', name: 'progress' }, { do: 'transfer', destination: index, notes });
 }
 

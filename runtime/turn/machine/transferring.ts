@@ -5,10 +5,11 @@
  */
 import type { EndReason } from '#protocol/session-record.ts';
 import { followTools } from './answering.ts';
-import { type Draft, emit } from './draft.ts';
+import { type Draft, emit, startTimer, stopTimers } from './draft.ts';
 import { beginEnding, closedReason } from './ending.ts';
 import { closeAnswer, recordHeard, say, watchProgress } from './floor.ts';
 import { answerOf } from './generating.ts';
+import { enter } from './phases.ts';
 import { onToolFinished } from './tool-calls.ts';
 import { settleTransfer } from './transfer-call.ts';
 import type { TurnInput } from './turn-inputs.ts';
@@ -28,11 +29,7 @@ export function stepTransfer(draft: Draft, phase: Transferring, input: TurnInput
     case 'playout.started':
     case 'playout.progressed':
       if (phase.utterance?.replyId === input.replyId)
-        emit(draft, {
-          do: 'startTimer',
-          name: 'progress',
-          atMs: draft.atMs + ANNOUNCEMENT_GOES_ON_WITHIN_MS,
-        });
+        startTimer(draft, 'progress', draft.atMs + ANNOUNCEMENT_GOES_ON_WITHIN_MS);
       return;
     case 'playout.finished':
     case 'playout.cleared':
@@ -73,7 +70,7 @@ function onOther(
   if (input.type === 'timer.fired' && input.name === 'progress' && phase.utterance) {
     emit(draft, { do: 'clear', replyId: phase.utterance.replyId });
     // What was heard of it is told later; the transfer need not wait for that.
-    draft.phase = { ...phase, cut: phase.utterance, utterance: null };
+    enter(draft, { ...phase, cut: phase.utterance, utterance: null });
     beginTransfer(draft, phase);
   } else if (input.type === 'timer.fired' && input.name === 'maxDuration')
     giveUp(draft, phase, {
@@ -111,13 +108,13 @@ function onHeard(
 ): void {
   if (phase.cut?.replyId === replyId) {
     recordHeard(draft, phase.cut, heard);
-    if (draft.phase.is === 'transferring') draft.phase = { ...draft.phase, cut: null };
+    if (draft.phase.is === 'transferring') enter(draft, { ...draft.phase, cut: null });
     return;
   }
   if (phase.utterance?.replyId !== replyId) return;
   recordHeard(draft, phase.utterance, heard);
   if (draft.phase.is !== 'transferring') return;
-  draft.phase = { ...draft.phase, utterance: null };
+  enter(draft, { ...draft.phase, utterance: null });
   beginTransfer(draft, phase);
 }
 
@@ -127,9 +124,9 @@ function beginTransfer(draft: Draft, { destination, notes }: Transferring): void
 
 /** Caller and person talk: the agent has left, and so has the clock of the conversation. */
 function onJoined(draft: Draft, phase: Transferring): void {
-  emit(draft, { do: 'stopTimer', name: 'maxDuration' });
+  stopTimers(draft, 'maxDuration');
   settle(draft, phase, { isDone: true, text: TRANSFERRED });
-  draft.phase = { is: 'joined', answer: answerOf(draft), cut: phase.cut };
+  enter(draft, { is: 'joined', answer: answerOf(draft), cut: phase.cut });
 }
 
 function onTransferred(draft: Draft, phase: Transferring): void {
@@ -158,7 +155,7 @@ function onFailed(draft: Draft, phase: Transferring, message: string): void {
     say(draft, rule.message, { kind: 'notice', turnId: answer.turn.turnId, answer: null });
     return;
   }
-  draft.phase = { is: 'answering', answer };
+  enter(draft, { is: 'answering', answer });
   watchProgress(draft);
   followTools(draft);
 }

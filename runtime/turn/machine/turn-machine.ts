@@ -5,7 +5,7 @@
  * log keeps the inputs. Each rule has a file of its own beside this one.
  */
 import { onHold } from './answering.ts';
-import { createDraft, type Draft, emit, finishDraft } from './draft.ts';
+import { createDraft, type Draft, emit, finishDraft, stopTimers } from './draft.ts';
 import { beginEnding, closedReason, endFromOutside, stepEnding } from './ending.ts';
 import { onTakenOver, stepTaken } from './human-takeover.ts';
 import { stepJoined } from './joined.ts';
@@ -130,7 +130,7 @@ function dispatch(draft: Draft, input: TurnInput): void {
       onMessage(draft, input.text, input.wantsAudio);
       return;
     case 'user.active':
-      emit(draft, { do: 'stopTimer', name: 'idle' });
+      stopTimers(draft, 'idle');
       forgetQuiet(draft);
       return;
     case 'user.interrupted':

@@ -11,7 +11,7 @@ import type { TurnConfig } from './turn-config.ts';
 import type { ToolMode } from './turn-inputs.ts';
 
 /** Bumped whenever the same inputs would give other effects; a flight log names the version that wrote it. */
-export const TURN_MACHINE_VERSION = 13;
+export const TURN_MACHINE_VERSION = 14;
 
 /** One stretch of the caller's talk: everything said until it is taken as a turn, pauses included. */
 export interface Speech {

@@ -4,12 +4,13 @@
  */
 import { keypadMessage, pressKey } from '../text/keypad.ts';
 import { freeFloor, promiseWord, takeTurn, yieldToCaller } from './answering.ts';
-import { type Draft, emit, explain } from './draft.ts';
+import { type Draft, emit, explain, startTimer, stopTimers } from './draft.ts';
 import { beginEnding } from './ending.ts';
 import { closeAnswer, cut, resume } from './floor.ts';
 import { isUnnoticed } from './generating.ts';
 import { overhear } from './human-takeover.ts';
 import { mergedTurn } from './merged-turn.ts';
+import { enter } from './phases.ts';
 import { forgetQuiet } from './silence.ts';
 import type { Turn } from './turn-state.ts';
 
@@ -21,13 +22,12 @@ export function onDigit(draft: Draft, digit: string): void {
   const { keypad } = draft.config;
   if (!keypad) return;
   forgetQuiet(draft);
-  emit(draft, { do: 'stopTimer', name: 'idle' });
+  stopTimers(draft, 'idle');
   const { digits, isComplete } = pressKey(draft.digits, digit, keypad);
   if (draft.digits === '' && digits !== '' && isInterruptible(draft)) cut(draft, 'keypad');
   draft.digits = digits;
   if (isComplete) endEntry(draft, draft.atMs);
-  else if (digits !== '')
-    emit(draft, { do: 'startTimer', name: 'keypad', atMs: draft.atMs + keypad.interDigitMs });
+  else if (digits !== '') startTimer(draft, 'keypad', draft.atMs + keypad.interDigitMs);
 }
 
 /** No further key came in time. */
@@ -38,7 +38,7 @@ export function onEntryTimedOut(draft: Draft): void {
 /** The entry is over; its last key was pressed at `keyedMs`, and the caller has waited since. */
 function endEntry(draft: Draft, keyedMs: number): void {
   const { digits } = draft;
-  emit(draft, { do: 'stopTimer', name: 'keypad' });
+  stopTimers(draft, 'keypad');
   draft.digits = '';
   if (digits === '') return;
   explain(draft, { about: 'endpoint', rule: 'keypad', anchorMs: keyedMs, deadlineMs: draft.atMs });
@@ -60,7 +60,7 @@ function giveTurn(draft: Draft, turn: Turn): void {
       takeTurn(draft, turn);
       return;
     case 'clearing':
-      draft.phase = { ...phase, next: phase.next ? mergedTurn(phase.next, turn) : turn };
+      enter(draft, { ...phase, next: phase.next ? mergedTurn(phase.next, turn) : turn });
       return;
     case 'answering':
     case 'paused':
@@ -93,11 +93,7 @@ function giveTurn(draft: Draft, turn: Turn): void {
 function replaceTurn(draft: Draft, before: Turn, turn: Turn): void {
   const { phase } = draft;
   if (!('answer' in phase) || !phase.answer) return;
-  emit(
-    draft,
-    { do: 'discard', replyId: phase.answer.generation.replyId },
-    { do: 'stopTimer', name: 'falseInterruption' },
-  );
+  emit(draft, { do: 'discard', replyId: phase.answer.generation.replyId });
   takeTurn(draft, mergedTurn(before, turn));
 }
 
@@ -113,11 +109,7 @@ export function onInterrupted(draft: Draft): void {
     anchorMs: draft.atMs,
     deadlineMs: draft.atMs,
   });
-  emit(
-    draft,
-    { do: 'discard', replyId: phase.answer.generation.replyId },
-    { do: 'stopTimer', name: 'falseInterruption' },
-  );
+  emit(draft, { do: 'discard', replyId: phase.answer.generation.replyId });
   closeAnswer(draft, phase.answer, true);
   freeFloor(draft);
 }

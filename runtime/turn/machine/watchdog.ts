@@ -1,22 +1,20 @@
 /** The watchdog of every phase in which the agent has the floor. Timer: `progress`. */
 import { bridge, onFailed } from './answering.ts';
-import { type Draft, emit, explain } from './draft.ts';
+import { type Draft, emit, explain, startTimer } from './draft.ts';
 import { cut, PROGRESS_MS, playAnswer, recordHeard, watchProgress } from './floor.ts';
+import { PHASE_TIMERS } from './phases.ts';
 import { onCleared } from './reply-inputs.ts';
 import type { Answer, Generation } from './turn-state.ts';
 
 /** Every such phase gets somewhere, or is made to. */
 export function onProgressDue(draft: Draft): void {
   const { phase } = draft;
-  if (phase.is === 'listening' || phase.is === 'connecting' || phase.is === 'paused') return;
+  if (!PHASE_TIMERS[phase.is].owns.includes('progress')) return;
   const dueMs = draft.progressMs + PROGRESS_MS;
-  emit(draft, {
-    do: 'startTimer',
-    name: 'progress',
-    atMs: draft.atMs < dueMs ? dueMs : draft.atMs + PROGRESS_MS,
-  });
+  startTimer(draft, 'progress', draft.atMs < dueMs ? dueMs : draft.atMs + PROGRESS_MS);
   // Without a leg nothing can be played: the call itself knows how long that may last.
-  if (draft.atMs < dueMs || (draft.isLegLost && phase.is === 'speaking')) return;
+  // A pause has a deadline of its own.
+  if (draft.atMs < dueMs || phase.is === 'paused' || (draft.isLegLost && phase.is === 'speaking')) return;
   explain(draft, {
     about: 'progress',
     rule: `stalled_${phase.is}`,

@@ -1,0 +1,57 @@
+/**
+ * The one writer of `phase`, and the timers each phase owns. Timers of the caller's side (`judge`, `commit`,
+ * `speculate`, `talk`, `unheard`), of an entry (`keypad`), of quiet (`idle`), of the recogniser (`reopen`) and
+ * of the call (`maxDuration`) belong to no phase: the rules that start them stop them.
+ */
+import { type Draft, stopTimers } from './draft.ts';
+import type { TimerName } from './turn-inputs.ts';
+import type { Phase, TurnState } from './turn-state.ts';
+
+interface PhaseTimers<P extends Phase> {
+  /** They run in no phase that does not own them: leaving this one stops those the next does not own. */
+  readonly owns: readonly TimerName[];
+  /** The timer that must run for the phase to end in any case; null where another side ends it. */
+  readonly deadline: (phase: P) => TimerName | null;
+}
+
+const none = () => null;
+
+/** The timers of each phase. */
+export const PHASE_TIMERS: { readonly [N in Phase['is']]: PhaseTimers<Extract<Phase, { is: N }>> } = {
+  connecting: { owns: ['screening'], deadline: none },
+  menu: {
+    owns: ['menu'],
+    deadline: ({ utterance, after }) => (utterance === null && after === 'input' ? 'menu' : null),
+  },
+  voicemail: { owns: ['screening'], deadline: ({ isOpen }) => (isOpen ? null : 'screening') },
+  listening: { owns: [], deadline: none },
+  answering: { owns: ['progress', 'hold'], deadline: () => 'progress' },
+  // `hold` of tools that run while other words are still being said.
+  speaking: { owns: ['progress', 'hold'], deadline: () => 'progress' },
+  paused: { owns: ['falseInterruption', 'progress', 'hold'], deadline: () => 'falseInterruption' },
+  clearing: { owns: ['progress'], deadline: () => 'progress' },
+  transferring: { owns: ['progress'], deadline: ({ utterance }) => (utterance ? 'progress' : null) },
+  joined: { owns: [], deadline: none },
+  taken: { owns: [], deadline: none },
+  ending: { owns: ['endCap'], deadline: () => 'endCap' },
+  ended: { owns: [], deadline: none },
+};
+
+/** Timers that some phase owns. */
+export const PHASE_OWNED: ReadonlySet<TimerName> = new Set(
+  Object.values(PHASE_TIMERS).flatMap(({ owns }) => owns),
+);
+
+/** Goes on to a phase, or changes the one there is. The only writer of `phase`. */
+export function enter(draft: Draft, phase: Phase): void {
+  const { owns } = PHASE_TIMERS[phase.is];
+  if (phase.is !== draft.phase.is)
+    for (const name of PHASE_TIMERS[draft.phase.is].owns) if (!owns.includes(name)) stopTimers(draft, name);
+  (draft as { phase: Phase }).phase = phase;
+}
+
+/** The timer that must run in the phase of a state. */
+export function phaseDeadline({ phase }: TurnState): TimerName | null {
+  const { deadline } = PHASE_TIMERS[phase.is] as PhaseTimers<Phase>;
+  return deadline(phase);
+}
