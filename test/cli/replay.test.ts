@@ -30,7 +30,7 @@ describe('--set', () => {
   });
 });
 
-describe('a call that is over', () => {
+describe('a finished call', () => {
   let server: Server;
   let printed: string[];
 

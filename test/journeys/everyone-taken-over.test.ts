@@ -22,7 +22,7 @@ const RATE_HZ = 8_000;
 const WEB_RATE_HZ = 48_000;
 const PATIENCE = { timeout: 60_000 };
 const [CALLERS_HZ, PERSONS_HZ] = [440, 1_000];
-/** Of a tone of this strength. */
+/** Tone power above which the tone counts as heard. */
 const HEARD = 100_000;
 /** What was on its way to a phone when the worker died, samples. */
 const LEFT_OVER = 0.4 * RATE_HZ;

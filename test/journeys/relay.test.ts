@@ -14,7 +14,7 @@ import { settled } from './web-conversation.ts';
 
 const RATE_HZ = 8_000;
 const [CALLERS_HZ, PERSONS_HZ] = [440, 1_000];
-/** Of a tone of this strength. */
+/** Tone power above which the tone counts as heard. */
 const HEARD = 100_000;
 const CALLER = '+15557656001';
 

@@ -43,7 +43,7 @@ const ANSWERS = [
   'a table for how many people',
   'thank you for calling goodbye',
 ];
-/** The line is open for a while before anybody speaks: how much delay it needs is known by then. */
+/** The line is open for a while before anyone speaks, which is enough to measure the delay it needs. */
 const OPEN_SECONDS = 1.5;
 /** After what was said, and after the answer. */
 const PAUSE_SECONDS = 0.5;

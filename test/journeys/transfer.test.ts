@@ -18,7 +18,7 @@ import { settled } from './web-conversation.ts';
 const NEEDED = ['baresip', 'sipp', 'pocketsphinx_continuous'];
 const RATE_HZ = 8_000;
 const [CALLERS_HZ, PERSONS_HZ] = [440, 1_000];
-/** Of a tone of this strength. */
+/** Tone power above which the tone counts as heard. */
 const HEARD = 100_000;
 /**
  * Says yes again and again, as people do until they are understood; a tone behind each yes tells them from

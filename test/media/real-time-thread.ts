@@ -1,6 +1,6 @@
 /**
- * A thread like that of phone calls: runs in real time, starts another thread, and tells by which rule of the
- * scheduler each of them is run (proc(5), stat: `policy`).
+ * A thread like the one that serves phone calls: it runs in real time, starts another thread, and reports the
+ * scheduling policy of each (proc(5), stat: `policy`).
  */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -20,7 +20,7 @@ else {
   parentPort?.postMessage({ own, started });
 }
 
-/** Fields follow the name in parentheses, which may hold spaces, from the third on. */
+/** Fields follow the parenthesised name, which may contain spaces, starting with the third field. */
 function ownPolicy(): number {
   const stat = readFileSync('/proc/thread-self/stat', 'utf8');
   return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[POLICY_FIELD - 3]);

@@ -5,19 +5,19 @@ import { Worker } from 'node:worker_threads';
 import { afterEach, expect, it } from 'vitest';
 import { favourThisThread, preferThisThread, treatThisThreadAsOthers } from '#media/thread-priority.ts';
 
-/** Whether this machine lets us run anything in real time. */
+/** Whether this machine allows real-time scheduling. */
 const allowsRealTime = spawnSync('chrt', ['--rr', '1', 'true']).status === 0;
 
 afterEach(treatThisThreadAsOthers);
 
-it('the media thread goes before the loops a conversation waits for, and they before the rest; where that is not allowed nothing changes', () => {
+it('the media thread precedes the call loops, and they the rest; without permission nothing changes', () => {
   treatThisThreadAsOthers();
   const others = getPriority();
   favourThisThread();
   const favoured = getPriority();
   preferThisThread();
   const preferred = getPriority();
-  // A lower number goes first.
+  // A lower number means a higher priority.
   expect(favoured).toBeLessThanOrEqual(others);
   expect(preferred).toBeLessThanOrEqual(favoured);
   treatThisThreadAsOthers();
@@ -25,7 +25,7 @@ it('the media thread goes before the loops a conversation waits for, and they be
 });
 
 it.skipIf(!allowsRealTime)(
-  'the thread of phone calls runs in real time, what it starts does not',
+  'the thread for phone calls runs in real time, but threads it starts do not',
   async () => {
     const thread = new Worker(new URL('./real-time-thread.ts', import.meta.url));
     const [policies] = await once(thread, 'message');

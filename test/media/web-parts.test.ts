@@ -15,7 +15,7 @@ describe('public address', () => {
     '',
   ].join('\r\n');
 
-  it('takes the place of every host address of its family, each port once', () => {
+  it('replaces every host address of its family, each port once', () => {
     expect(announceAddress(sdp, '203.0.113.7').split('\r\n')).toEqual([
       'v=0',
       'a=candidate:1 1 udp 2122260223 203.0.113.7 20000 typ host generation 0',
@@ -27,7 +27,7 @@ describe('public address', () => {
     ]);
   });
 
-  it('leaves the other family alone', () => {
+  it('does not affect the other address family', () => {
     const announced = announceAddress(sdp, '2001:db8::7');
     expect(announced).toContain('2122194686 2001:db8::7 20004 typ host');
     expect(announced).toContain('192.168.1.5 20000 typ host');
@@ -50,7 +50,7 @@ describe('the event channel', () => {
     return { channel, sent };
   }
 
-  it('keeps at most 256 messages until it opens', () => {
+  it('holds at most 256 messages until it opens', () => {
     const events = new EventChannel({
       mayPass: () => true,
       onMessage: () => undefined,
@@ -65,7 +65,7 @@ describe('the event channel', () => {
     expect([sent.length, sent[0], sent.at(-1)]).toEqual([256, '44', '299']);
   });
 
-  it('does not feed a client that does not read', () => {
+  it('stops sending to a client that does not read', () => {
     const events = new EventChannel({
       mayPass: () => true,
       onMessage: () => undefined,
@@ -81,7 +81,7 @@ describe('the event channel', () => {
     expect(sent).toEqual(['kept']);
   });
 
-  it('is not brought down by a channel that says open while the far end is closing it', () => {
+  it('survives a channel that reports open while the far end is closing it', () => {
     const events = new EventChannel({
       mayPass: () => true,
       onMessage: () => undefined,
@@ -96,7 +96,7 @@ describe('the event channel', () => {
     expect(() => events.send('too late')).not.toThrow();
   });
 
-  it('takes text that may pass only, and tells a close by the far end from its own', () => {
+  it('accepts only permitted text, and distinguishes a remote close from a local one', () => {
     const messages: string[] = [];
     let closes = 0;
     const events = new EventChannel({

@@ -1,4 +1,4 @@
-/** A valid call plan for tests, with what a test cares about put in. */
+/** A valid call plan for tests, with the values a test needs. */
 import { agentConfig } from '#config/agent-config.ts';
 import { type CallPlan, callPlan, type PlannedTool, plannedTool } from '#protocol/call-plan.ts';
 

@@ -1,8 +1,8 @@
-/** A phone call's plan with the defaults of a new agent. */
+/** A plan for a phone call with the defaults of a new agent. */
 import { agentConfig, defaultAgentConfig } from '#config/agent-config.ts';
 import { CALL_PLAN_VERSION, type CallPlan } from '#protocol/call-plan.ts';
 
-/** `changes` are laid over the agent's configuration, section by section. */
+/** `changes` override the agent's configuration, section by section. */
 export function testPlan(changes: Readonly<Record<string, object>> = {}): CallPlan {
   const defaults: Record<string, object> = {
     ...defaultAgentConfig({ llmModel: 'test/model', asrModel: 'test', voiceId: 'default' }),

@@ -6,13 +6,13 @@ import { PHASE_OWNED, PHASE_TIMERS, phaseDeadline } from '#runtime/turn/machine/
 import type { TimerName } from '#runtime/turn/machine/turn-inputs.ts';
 import type { Phase, TurnState } from '#runtime/turn/machine/turn-state.ts';
 
-/** States of a conversation, in which both sides may speak. */
+/** Conversation states, in which both sides may speak. */
 const TALK: ReadonlySet<Phase['is']> = new Set(['listening', 'answering', 'speaking', 'paused', 'clearing']);
 
 interface Rule {
   readonly what: string;
   readonly holds: (state: TurnState) => boolean;
-  /** One of them must run. */
+  /** At least one of these must be running. */
   readonly timers: readonly TimerName[];
 }
 

@@ -1,6 +1,6 @@
 /**
- * One thread with one defect in the turn loop: simulated calls run until one of them is found broken. Its
- * message: what caught the defect, or null.
+ * One thread with one defect in the turn loop: runs simulated calls until one of them violates an invariant.
+ * Its message is what caught the defect, or null.
  */
 import { registerHooks } from 'node:module';
 import { parentPort, workerData } from 'node:worker_threads';

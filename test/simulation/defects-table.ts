@@ -1,8 +1,8 @@
 /**
- * `npm run defects` puts every seeded defect into the turn loop, one at a time, and prints what caught it:
- * first the simulated calls, then, for what they let pass, the tests of the loop, in a copy of the tree. `--
- * --calls 500` is how many calls each gets, `-- --only <name>,<name>` tries some. Fails when a defect
- * survives.
+ * `npm run defects` inserts every seeded defect into the turn loop, one at a time, and prints what caught it:
+ * first the simulated calls, then, for defects they miss, the tests of the loop, in a copy of the tree. `--
+ * --calls 500` sets the number of calls per defect, `-- --only <name>,<name>` selects defects. Fails when a
+ * defect survives.
  */
 import { execFile } from 'node:child_process';
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
@@ -56,7 +56,7 @@ async function work(): Promise<void> {
   }
 }
 
-/** The first test that fails in a copy of the tree that has the defect. */
+/** The first test that fails in a copy of the tree with the defect. */
 async function caughtByLoopTests(defect: Defect): Promise<string | null> {
   const copy = await mkdtemp(join(tmpdir(), 'defect-'));
   try {
@@ -74,7 +74,7 @@ async function caughtByLoopTests(defect: Defect): Promise<string | null> {
   }
 }
 
-/** What the tests print when one fails; null when all pass. */
+/** Output of the tests when one fails; null when all pass. */
 function failedRun(cwd: string): Promise<string | null> {
   const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs');
   return new Promise((resolve) => {

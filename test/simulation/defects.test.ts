@@ -4,11 +4,11 @@ import { describe, expect, it } from 'vitest';
 import { DEFECTS, placeOf } from './defects.ts';
 import { caughtInSimulation } from './run-defect.ts';
 
-/** `npm run defects` tries all of them; these are three that leave the caller in silence. */
+/** `npm run defects` tries all of them; these three leave the caller in silence. */
 const IN_CI = ['no-progress-watch', 'no-judge', 'no-false-interruption'];
 
 describe('seeded defects of the turn loop', () => {
-  it('are thirty at least, each with a name of its own', () => {
+  it('number at least thirty, each with a unique name', () => {
     expect(DEFECTS.length).toBeGreaterThanOrEqual(30);
     expect(new Set(DEFECTS.map(({ name }) => name)).size).toBe(DEFECTS.length);
   });

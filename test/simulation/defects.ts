@@ -1,13 +1,13 @@
 /**
- * Seeded defects of the turn loop: each is a fault somebody could write, as a patch of one file; the tests of
+ * Seeded defects of the turn loop: each is a plausible fault, written as a patch of one file; the tests of
  * the loop must catch them all.
  */
 
-/** One defect. `find` stands exactly once in `file`, however its lines are broken. */
+/** One defect. `find` occurs exactly once in `file`, whatever its line breaks. */
 export interface Defect {
   readonly name: string;
   readonly breaks: string;
-  /** Within runtime/turn/machine. */
+  /** Relative to runtime/turn/machine. */
   readonly file: string;
   readonly find: string;
   readonly replace: string;
@@ -344,7 +344,7 @@ const LIST: readonly (readonly [
   ],
 ];
 
-/** The list. */
+/** All seeded defects. */
 export const DEFECTS: readonly Defect[] = LIST.map(([name, breaks, file, find, replace]) => ({
   name,
   breaks,
@@ -353,7 +353,7 @@ export const DEFECTS: readonly Defect[] = LIST.map(([name, breaks, file, find, r
   replace,
 }));
 
-/** Matches the place of a defect, however the formatter has broken its lines. */
+/** Matches the location of a defect, whatever line breaks the formatter has used. */
 export function placeOf({ find }: Pick<Defect, 'find'>): RegExp {
   const tokens = find.match(/'(?:[^'\\]|\\.)*'|[\w$]+|\S/g) ?? [];
   const parts = tokens.map(

@@ -1,6 +1,6 @@
 /**
- * The gaps of a simulated call as the product explains them (over 700 ms): what of them the caller waited for
- * the agent.
+ * The gaps of a simulated call (over 700 ms) as the product explains them, and the part of each in which the
+ * caller waited for the agent.
  */
 import type { SimulatedCall } from './simulate-call.ts';
 import { SIMULATED_EPOCH_MS } from './simulated-clock.ts';
@@ -8,12 +8,12 @@ import { SIMULATED_EPOCH_MS } from './simulated-clock.ts';
 interface Gap {
   readonly fromMs: number;
   /**
-   * Without the wait for the end of the caller's words, which the agent's settings ask for, and without the
-   * caller's own silence.
+   * Excludes the wait for the end of the caller's words, which the agent's settings require, and the caller's
+   * own silence.
    */
   readonly awaitedMs: number;
   readonly unattributedMs: number;
-  /** The connection was broken, or the process stood still. */
+  /** The connection was lost, or the process was suspended. */
   readonly isExcused: boolean;
 }
 
@@ -23,7 +23,7 @@ export function gapsOf({ acts, outages, reports }: SimulatedCall): Gap[] {
     if (report.type !== 'silence') return [];
     const { causes, duration_ms: lastsMs, started_at: startedAt } = report.silence;
     const fromMs = Date.parse(startedAt) - SIMULATED_EPOCH_MS;
-    // Tools run inside the other parts.
+    // Tools run during the other parts.
     const parts = causes.filter(({ cause }) => cause !== 'tool');
     const awaited = parts.filter(({ cause }) => cause !== 'endpoint' && cause !== 'caller_silent');
     const overlaps = (sinceMs: number, untilMs: number) => sinceMs <= fromMs + lastsMs && untilMs >= fromMs;

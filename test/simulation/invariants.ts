@@ -1,22 +1,22 @@
-/** What must be true of every call, whatever happened in it. */
+/** Invariants of every call, whatever happened in it. */
 import type { SessionItem } from '#protocol/session-record.ts';
 import { phrasesFor } from '#runtime/turn/text/phrases.ts';
 import { gapsOf } from './gaps.ts';
 import type { SimulatedCall } from './simulate-call.ts';
 import { SIMULATED_EPOCH_MS } from './simulated-clock.ts';
 
-/** The longest the caller may hear nothing once a turn was taken. */
+/** Maximum silence for the caller after a turn was taken. */
 const LONGEST_SILENCE_MS = 4_000;
-/** The longest a caller who came back may hear nothing: what was being said is begun again. */
+/** Maximum silence for a caller who reconnects: the interrupted reply is started again. */
 const LONGEST_RETURN_MS = 8_000;
-/** What a caller is told first whose call was taken over. */
+/** The first line a caller hears after a failover. */
 const BACK = phrasesFor('en').back;
-/** Parts of a gap below 1 ms are left out. */
+/** Parts of a gap below 1 ms are omitted. */
 const ROUNDED_MS = 6;
-/** Words by which an estimate may miss what was heard. */
+/** Maximum error of an estimate of heard text, in words. */
 const ESTIMATE_MISSES = 3;
 
-/** Everything wrong with a call; empty when nothing is. */
+/** Every invariant that a call violates; empty if none. */
 export function violations(call: SimulatedCall): string[] {
   return [
     ...call.stepViolations,
@@ -43,7 +43,7 @@ function endViolations({ endedMs, pendingTimers, reports }: SimulatedCall): stri
 }
 
 /**
- * The agent's messages are the words that were played, each stamped with the moment its first word went out.
+ * The agent's messages are the words that were played, each stamped with the time its first word was sent.
  */
 function transcriptViolations({ isWordTimed, played, reports }: SimulatedCall): string[] {
   const items = reports.flatMap((report): SessionItem[] => (report.type === 'items' ? report.items : []));
@@ -56,7 +56,7 @@ function transcriptViolations({ isWordTimed, played, reports }: SimulatedCall): 
     const heard = words.join(' ');
     const isThen = ({ created_at: at }: { created_at: string }) =>
       Math.abs(Date.parse(at) - SIMULATED_EPOCH_MS - (startedMs ?? 0)) <= 1;
-    // Announcements and farewells are stamped when they were heard.
+    // Announcements and farewells are stamped with the time they were heard.
     const written = (
       messages.find(isThen) ?? messages.find(({ content }) => isSame(content, heard, isWordTimed))
     )?.content;
@@ -97,8 +97,8 @@ function latencyViolations({ reports }: SimulatedCall): string[] {
 }
 
 /**
- * After a turn is taken the caller hears something, does something, or the call ends. Whoever talks all the
- * while keeps the agent silent themselves.
+ * After a turn is taken the caller hears something, does something, or the call ends. A caller who talks
+ * throughout keeps the agent silent.
  */
 function silenceViolations({ acts, endedMs, live, outages, played }: SimulatedCall): string[] {
   const taken = live.filter(
@@ -121,10 +121,7 @@ function silenceViolations({ acts, endedMs, live, outages, played }: SimulatedCa
   });
 }
 
-/**
- * Every gap is attributed to its last millisecond, and none in which the agent was waited for is longer than
- * a word may be missing.
- */
+/** Every gap is attributed to the last millisecond, and no wait for the agent exceeds the maximum silence. */
 function gapViolations(call: SimulatedCall): string[] {
   return gapsOf(call).flatMap(({ awaitedMs, fromMs, isExcused, unattributedMs }) => [
     ...(unattributedMs > ROUNDED_MS
@@ -136,7 +133,7 @@ function gapViolations(call: SimulatedCall): string[] {
   ]);
 }
 
-/** A caller who comes back hears the agent go on, or is answered what they had said before. */
+/** A caller who reconnects hears the agent resume, or gets an answer to their earlier words. */
 function returnViolations({ acts, endedMs, live, outages, played }: SimulatedCall): string[] {
   return outages.flatMap(({ backMs, lostMs, wasTalking }) => {
     const isBy = (time: number | null) =>
@@ -161,15 +158,15 @@ function returnViolations({ acts, endedMs, live, outages, played }: SimulatedCal
 }
 
 /**
- * A caller whose call was taken over is told so first, and the successor's story goes on from what was there:
- * no message, turn or tool result stands twice.
+ * After a failover the caller is informed first, and the successor continues the existing timeline: no
+ * message, turn or tool result appears twice.
  */
 function takeoverViolations({ acts, effects, endedMs, played, reports, takeover }: SimulatedCall): string[] {
   if (!takeover) return [];
   const found: string[] = [];
   const before = takeover.handover.items;
   const after = reports.flatMap((report): SessionItem[] => (report.type === 'items' ? report.items : []));
-  // Whoever talks over it hears less of it, or nothing.
+  // A caller who talks over it hears less of it, or nothing.
   const told = effects.find((effect) => effect.do === 'say' || effect.do === 'generate');
   const first = effects.find((effect) => effect.do === 'play');
   if (told?.do !== 'say' || !told.text.startsWith(BACK))

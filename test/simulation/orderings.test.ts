@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { TurnScript } from '#test/runtime/turn/turn-script.ts';
 
-/** Beginning of voice, interim, final, end of voice: engines and detectors tell them in any order. */
+/** Start of voice, interim, final, end of voice: engines and detectors report them in any order. */
 const FACTS = ['voice', 'interim', 'final', 'offset'] as const;
 type Fact = (typeof FACTS)[number];
 const LONGEST = 6;
@@ -19,7 +19,7 @@ function take(script: TurnScript, fact: Fact, index: number): void {
   else script.take({ type: 'transcript.final', text: `please word${index}` });
 }
 
-/** What is wrong after these facts, each `gapMs` after the one before. */
+/** Invariants violated after these facts, each `gapMs` after the previous one. */
 function wrongAfter(script: TurnScript, facts: readonly Fact[], gapMs: number): string[] {
   const before = script.all('generate').length;
   facts.forEach((fact, index) => {
@@ -41,9 +41,9 @@ function wrongAfter(script: TurnScript, facts: readonly Fact[], gapMs: number): 
   return wrong;
 }
 
-describe('every ordering of voice, interim, final and end of speech up to six', () => {
-  // Within one breath, and slow enough for a turn to be judged in between. Slower ones meet the hold line:
-  // the simulated calls have those.
+describe('every ordering of voice, interim, final and end of speech up to length six', () => {
+  // Within one breath, and slow enough for a turn to be judged in between. Slower orderings meet the hold
+  // line and are covered by the simulated calls.
   it.each([50, 300])('%i ms apart: words are answered once and never lost', (gapMs) => {
     const found: string[] = [];
     for (let length = 1; length <= LONGEST; length++)

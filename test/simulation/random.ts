@@ -1,17 +1,17 @@
-/** A seeded source of chance: the same seed, the same simulated call. */
+/** A seeded random number generator: the same seed gives the same simulated call. */
 
-/** Draws of one simulation. */
+/** Random draws of one simulation. */
 export interface Random {
   /** Uniform in [0, 1). */
   next(): number;
   between(low: number, high: number): number;
   chance(probability: number): boolean;
   pick<T>(list: readonly T[]): T;
-  /** An independent stream: what one part draws does not shift another's. */
+  /** An independent stream: draws of one part do not shift those of another. */
   fork(): Random;
 }
 
-/** mulberry32. */
+/** Uses mulberry32. */
 export function createRandom(seed: number): Random {
   let state = seed >>> 0;
   const next = () => {

@@ -1,6 +1,4 @@
-/**
- * One simulated call from its seed: the whole call of the product, with everything around it made of chance.
- */
+/** One simulated call from its seed: the whole call of the product in a random environment. */
 import { pino } from 'pino';
 import { brokenOffItem } from '#control-plane/calls/settlement/broken-off.ts';
 import type { SessionItem } from '#protocol/session-record.ts';
@@ -24,7 +22,7 @@ import { type Outage, SimulatedLine } from './simulated-line.ts';
 import { simulatedPlan } from './simulated-plan.ts';
 import { StepInvariants } from './step-invariants.ts';
 
-/** What a simulated call left behind. */
+/** The result of a simulated call. */
 export interface SimulatedCall {
   readonly seed: number;
   readonly reports: readonly DurableReport[];
@@ -40,13 +38,13 @@ export interface SimulatedCall {
   readonly pendingTimers: number;
   readonly endedMs: number | null;
   /**
-   * Null where its worker lived. Reports, effects, flight log and what was played are those of the successor
-   * otherwise.
+   * Null if its worker survived. Otherwise reports, effects, flight log and playout are those of the
+   * successor.
    */
   readonly takeover: TakenOver | null;
 }
 
-/** A call whose worker died and that another one went on with. */
+/** A call whose worker died and which another worker continued. */
 export interface TakenOver {
   readonly handover: Handover;
   readonly lostMs: number;
@@ -56,27 +54,27 @@ export interface TakenOver {
 
 const logger = pino({ level: 'silent' });
 
-/** Longest a simulated call may take: the idle hang-up ends those whose caller stays. */
+/** Maximum duration of a simulated call: the idle hang-up ends calls whose caller stays. */
 const GIVE_UP_MS = 600_000;
 
-/** What a call is given instead of leaving it to chance. */
+/** Fixed parameters of a call, which would otherwise be random. */
 export interface Given {
   readonly isSpeculative?: boolean;
-  /** The model's time to its first token, ms. */
+  /** The model's time to first token, ms. */
   readonly firstTokenMs?: number;
   /**
-   * The worker dies after so many steps of the turn machine, once somebody has joined, and another one takes
-   * the call over.
+   * The worker dies after this many steps of the turn machine, once a participant has joined, and another
+   * worker takes the call over.
    */
   readonly diesAfterSteps?: number;
-  /** False: its steps are not checked, to tell what it costs without. */
+  /** False: steps are not checked, to measure the cost of the checks. */
   readonly isChecked?: boolean;
 }
 
-/** How long a call is without a worker then, ms. */
+/** Time a call then spends without a worker, ms. */
 const WITHOUT_WORKER_MS = [200, 4_000] as const;
 
-/** Runs the call of a seed. */
+/** Runs the call for a seed. */
 export async function simulateCall(seed: number, given: Given = {}): Promise<SimulatedCall> {
   const random = createRandom(seed);
   const world = new SimulatedClock();
@@ -136,7 +134,7 @@ export async function simulateCall(seed: number, given: Given = {}): Promise<Sim
   let stepsToLive = given.diesAfterSteps ?? Number.POSITIVE_INFINITY;
   let takeover: TakenOver | null = null;
 
-  /** One worker's part of the call. Once it is dead nobody sees what it still does. */
+  /** One worker's part of the call. After its death its actions have no effect. */
   function startWorker(handover: Handover | null): SimulatedWorker {
     const invariants = new StepInvariants(stepViolations);
     const worker = {
@@ -161,7 +159,7 @@ export async function simulateCall(seed: number, given: Given = {}): Promise<Sim
         const ifAlive = (act: () => void) => () => {
           if (worker.isAlive) act();
         };
-        // One in ten does not come back in time.
+        // One in ten does not return in time.
         const returning = ifAlive(() => {
           call.attach(line.open());
           world.after(
@@ -230,7 +228,7 @@ export async function simulateCall(seed: number, given: Given = {}): Promise<Sim
   };
 }
 
-/** One worker and what it left behind. */
+/** One worker and its results. */
 interface SimulatedWorker {
   readonly call: Call;
   readonly clock: ReturnType<SimulatedClock['forCall']>;
@@ -239,7 +237,7 @@ interface SimulatedWorker {
   readonly effects: readonly Effect[];
 }
 
-/** What the control plane tells the successor of a worker that reported and showed this. */
+/** What the control plane sends to the successor of a worker, based on its reports and events. */
 function handoverOf(of: {
   reports: readonly DurableReport[];
   live: SimulatedCall['live'];
@@ -264,7 +262,7 @@ function handoverOf(of: {
   };
 }
 
-/** An index that answers, in time or not at all. */
+/** An index that answers in time or not at all. */
 function simulatedKnowledge(world: SimulatedClock, random: Random): CallKnowledge {
   return {
     async search() {
@@ -277,7 +275,7 @@ function simulatedKnowledge(world: SimulatedClock, random: Random): CallKnowledg
   };
 }
 
-/** People to transfer to: they let it ring, refuse, are busy, or talk for a while and hang up. */
+/** Transfer destinations: people who do not answer, refuse, are busy, or talk for a while and hang up. */
 function simulatedPhones(world: SimulatedClock, random: Random): PlaceCall {
   return async (_request, signal) => {
     try {

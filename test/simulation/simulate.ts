@@ -1,8 +1,8 @@
 /**
- * `npm run simulate -- --calls 10000 [--from 1]` runs simulated calls on every processor and prints the ones
- * that broke an invariant; `npm run simulate -- --seed 17` shows one call as a timeline: each input of the
- * turn machine and what it led to; with `--dies-after 40` its worker dies after so many steps, and what
- * follows on the next one is shown.
+ * `npm run simulate -- --calls 10000 [--from 1]` runs simulated calls on every processor and prints those
+ * that violate an invariant. `npm run simulate -- --seed 17` shows one call as a timeline: each input of the
+ * turn machine and its effects. With `--dies-after 40` its worker dies after that many steps, and the
+ * continuation on the next worker is shown.
  */
 import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
@@ -15,27 +15,27 @@ import { violations } from './invariants.ts';
 import { type Given, simulateCall } from './simulate-call.ts';
 import { type AnsweredTwice, answeredTwice, FIRST_TOKEN_MS, medianSaving } from './speculation.ts';
 
-/** Calls a thread is given at a time, and failures after which the rest tells nothing new. */
+/** Calls a thread gets at a time, and failures after which further ones add no information. */
 const BATCH = 100;
 const ENOUGH_FAILURES = 20;
-/** Calls after which a word is said of how far it is. */
+/** Calls between progress messages. */
 const PROGRESS = 1_000;
 /**
- * Of each batch this many calls run again with and without speculation: ten thousand calls give some hundreds
- * of turns to compare.
+ * Number of calls per batch that are repeated with and without speculation: ten thousand calls give several
+ * hundred turns to compare.
  */
 const TWICE = 5;
 
-/** Calls with seeds that follow one another. */
+/** Calls with consecutive seeds. */
 interface Batch {
   readonly from: number;
   readonly calls: number;
 }
 
-/** What a batch found. */
+/** The result of a batch. */
 interface Found {
   readonly failures: string[];
-  /** What the agent kept callers waiting for, ms, for each gap over 700 ms. */
+  /** Time callers waited for the agent, ms, for each gap over 700 ms. */
   readonly awaitedMs: number[];
   readonly answered: AnsweredTwice[];
 }
@@ -120,10 +120,10 @@ async function runAll(from: number, calls: number): Promise<void> {
   process.exitCode = failures.length === 0 ? 0 : 1;
 }
 
-/** One batch in a thread that is kept for the next: its modules are loaded and compiled once. */
+/** Runs one batch in a thread that is reused for the next: its modules are loaded and compiled once. */
 async function runIn(thread: Worker, batch: Batch): Promise<Found> {
   thread.postMessage(batch);
-  // Rejects with what the thread trips over.
+  // Rejects with the thread's error.
   const [found] = await once(thread, 'message');
   return found;
 }

@@ -1,6 +1,6 @@
 /**
- * A caller made of chance: speaks, hesitates, interrupts, coughs, presses keys, types, goes quiet, hangs up,
- * loses the connection. Most do not listen, which makes every overlap likely; each has a temper.
+ * A random caller: speaks, hesitates, interrupts, coughs, presses keys, types, goes quiet, hangs up, loses
+ * the connection. Most do not listen, which makes every overlap likely; each has a temper.
  */
 
 import type { Random } from './random.ts';
@@ -14,22 +14,22 @@ const WORDS =
   );
 const ASIDES = ['okay', 'yeah', 'mhm', 'uh huh'];
 
-/** Something the caller did that an answer may wait for, or that excuses it. */
+/** An action of the caller that an answer may wait for, or that excuses its absence. */
 export interface CallerAct {
   readonly atMs: number;
-  /** A voice lasts; everything else is over at once. */
+  /** Voice has a duration; all other acts are instantaneous. */
   readonly untilMs: number;
   readonly what: string;
 }
 
-/** How a caller is, as shares and ms. */
+/** A caller's behaviour, as shares and ms. */
 interface Temper {
-  /** Share of pauses that are only a hesitation inside a thought. */
+  /** Share of pauses that are mere hesitation within a thought. */
   readonly hesitates: number;
   readonly pauseMs: readonly [number, number];
   readonly mostWords: number;
   readonly vocabulary: readonly string[];
-  /** Share of phrases begun as soon as the agent speaks. */
+  /** Share of phrases started as soon as the agent speaks. */
   readonly interrupts: number;
 }
 
@@ -55,12 +55,12 @@ const TEMPERS: readonly Temper[] = [
 
 /** Share of web callers' acts at which the connection breaks. */
 const BREAKS = 0.06;
-/** A process that stands for longer is killed. */
+/** A process suspended for longer is killed. */
 const LONGEST_STANDSTILL_MS = 2_000;
-/** How often a speaking agent is looked at. */
+/** Interval at which the caller checks whether the agent speaks. */
 const LISTEN_MS = 50;
 
-/** Lets a caller loose on a line; returns what it did. */
+/** Starts a caller on a line; returns its acts. */
 export function startSimulatedCaller(options: {
   clock: SimulatedClock;
   random: Random;
@@ -117,7 +117,7 @@ export function startSimulatedCaller(options: {
     line.breakOff();
   }
 
-  /** The machine the call runs on stands still. */
+  /** Suspends the machine that runs the call. */
   function sleep(): void {
     note('clock jump');
     clock.jump(random.between(500, LONGEST_STANDSTILL_MS));
@@ -146,7 +146,7 @@ export function startSimulatedCaller(options: {
     voice(clock.now(), clock.now() + random.between(60, 900));
   }
 
-  /** What the detector makes of a stretch of voice. */
+  /** Emits the detector's events for a stretch of voice. */
   function voice(startMs: number, endMs: number): void {
     const voicedMs = endMs - startMs;
     clock.after(64, () => line.tell({ type: 'voice.onset', atMs: startMs, decidedAtMs: clock.now() }));

@@ -1,7 +1,7 @@
-/** Virtual time for whole calls: jumps from timer to timer, and lets promises settle in between. */
+/** Virtual time for whole calls: jumps from timer to timer and lets promises settle in between. */
 import type { Clock, Timer } from '#base/clock.ts';
 
-/** Wall time at 0 of the virtual clock. */
+/** Wall time at virtual time 0. */
 export const SIMULATED_EPOCH_MS = Date.UTC(2026, 0, 1);
 
 interface Pending {
@@ -11,7 +11,7 @@ interface Pending {
 }
 
 /**
- * The clock of one simulation; `forCall` counts the timers of the product apart from those of the simulated
+ * The clock of one simulation; `forCall` counts the product's timers separately from those of the simulated
  * world.
  */
 export class SimulatedClock implements Clock {
@@ -30,7 +30,7 @@ export class SimulatedClock implements Clock {
   after(ms: number, callback: () => void): Timer {
     const entry = { dueMs: this.#nowMs + Math.max(0, ms), order: this.#order++, callback };
     let at = this.#pending.length;
-    // Latest first, so that the next one is taken from the end.
+    // Sorted latest first, because the next timer is popped from the end.
     while (at > 0 && (this.#pending[at - 1] as Pending).dueMs <= entry.dueMs) at--;
     this.#pending.splice(at, 0, entry);
     return {
@@ -99,12 +99,12 @@ export class SimulatedClock implements Clock {
     };
   }
 
-  /** The machine sleeps: everything that was due meanwhile comes late, in its order. */
+  /** The machine is suspended: all timers due in the meantime fire late, in order. */
   jump(ms: number): void {
     this.#nowMs += ms;
   }
 
-  /** Runs until `isDone`, or until nothing is left to happen, or until `untilMs`. */
+  /** Runs until `isDone`, until no timers remain, or until `untilMs`. */
   async run(isDone: () => boolean, untilMs: number): Promise<void> {
     await settled();
     while (!isDone()) {
@@ -121,7 +121,7 @@ export class SimulatedClock implements Clock {
   }
 }
 
-/** All promises that can be resolved without time passing. */
+/** Settles all promises that need no time to pass. */
 function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,4 +1,4 @@
-/** Engines of a simulated call: scripted by chance, with the delays and faults of real ones. */
+/** Engines of a simulated call: randomly scripted, with the delays and faults of real ones. */
 import type { Clock } from '#base/clock.ts';
 import {
   type RecognitionEvent,
@@ -20,7 +20,7 @@ const VOCABULARY =
     ' ',
   );
 
-/** A voice that numbers its words in the samples; times of words are told or not, as the engine would. */
+/** A voice that encodes word numbers in the samples; it reports word times or not, as the engine would. */
 export function createSimulatedVoice(options: {
   clock: Clock;
   random: Random;
@@ -36,7 +36,8 @@ export function createSimulatedVoice(options: {
       if (random.chance(0.01)) throw new SpeechError('connectivity', 'the voice was lost');
       let elapsedMs = 0;
       for (const match of text.matchAll(/\S+/g)) {
-        // A voice without word times is judged by its letters, so it speaks by them.
+        // The product estimates a voice without word times by letters, and the voice therefore speaks by
+        // letters.
         const samples = Math.round(
           givesWordTimes
             ? random.between(120, 400)
@@ -65,7 +66,7 @@ export function createSimulatedModel(options: {
   faults: number;
   canHangUp: boolean;
   canTransfer: boolean;
-  /** ms; null: another one each time. */
+  /** ms; null: random for each request. */
   firstTokenMs: number | null;
 }): LanguageModel {
   const { clock, random, faults, canHangUp, canTransfer, firstTokenMs } = options;
@@ -80,7 +81,7 @@ export function createSimulatedModel(options: {
   function* toolCalls(): Generator<ChatDelta> {
     const toolName = toolToCall();
     if (!toolName) return;
-    // Some models ask for the same thing twice in one breath.
+    // Some models make the same call twice in one reply.
     for (let left = random.chance(0.1) ? 2 : 1; left > 0; left--)
       yield {
         type: 'tool_call',
@@ -125,7 +126,7 @@ const TOOL_TRAITS: Readonly<Record<string, ReturnType<ToolRunner['traits']>>> = 
   remember: { mode: 'background', source: 'webhook' },
 };
 
-/** Tools that take their time. */
+/** Tools that take time. */
 export function createSimulatedTools(options: { clock: Clock; random: Random }): ToolRunner {
   const { clock, random } = options;
   const failed = (error: string) => ({
@@ -171,13 +172,13 @@ export interface RecognizerHabits {
   readonly faults: number;
 }
 
-/** A recogniser that is told what it hears. */
+/** A recogniser that receives the spoken words from the test. */
 export interface SimulatedRecognizer extends Recognizer {
-  /** The caller says `words`, one after the other, each ending at its time. */
+  /** The caller says `words` in sequence, each ending at its time. */
   hear(words: readonly { readonly text: string; readonly endMs: number }[]): void;
 }
 
-/** Creates a recogniser whose words come late, in pieces, or not at all. */
+/** Creates a recogniser whose words arrive late, in pieces, or not at all. */
 export function createSimulatedRecognizer(options: {
   clock: Clock;
   random: Random;

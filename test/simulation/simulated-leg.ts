@@ -1,17 +1,17 @@
 /**
- * A leg without sound: it plays what it is told in virtual time and keeps the truth of it. Every sample
- * carries the number of its word, so which words were played to their end is known without believing anybody.
+ * A leg without audio: it plays its input in virtual time and records what was really played. Every sample
+ * carries the number of its word, which reveals independently which words were played to their end.
  */
 import type { Clock, Timer } from '#base/clock.ts';
 import type { Leg, LegCloseReason, LegCommand, LegEvent } from '#media/leg/leg.ts';
 
-/** Samples are few in a simulation: one a millisecond. */
+/** A low sample rate for simulations: one sample per millisecond. */
 export const SIMULATED_RATE_HZ = 1_000;
 
-/** Numbers are samples, too, and so loud that they are voice. */
+/** Word numbers are used as samples, and must be loud enough to count as voice. */
 const LEAST_NUMBER = 1_000;
 
-/** Words a simulated voice has spoken, by the number in its samples. */
+/** Words spoken by a simulated voice, by the number in their samples. */
 export interface SpokenWords {
   /** Returns the number of a new word. */
   add(word: string, samples: number): number;
@@ -29,7 +29,7 @@ export function createSpokenWords(): SpokenWords {
 
 type Play = Extract<LegCommand, { do: 'play' }>;
 
-/** One reply as it was really played. */
+/** One reply as it was actually played. */
 export interface PlayedReply {
   readonly replyId: string;
   startedMs: number | null;
@@ -48,7 +48,7 @@ export class SimulatedLeg implements Leg {
   readonly violations: string[] = [];
   readonly #messages: string[] = [];
   readonly musicMs: number[] = [];
-  /** First samples of what other legs had played here. */
+  /** First samples of the audio that other legs played here. */
   readonly mixed: { readonly source: string; readonly sample: number }[] = [];
   isRelaying = false;
   readonly #clock: Clock;
@@ -62,7 +62,7 @@ export class SimulatedLeg implements Leg {
   #mark = 0;
   #resumedMs: number | null = null;
   #timer: Timer | null = null;
-  /** On its way to the leg since `#sentMs`. */
+  /** In transit to the leg since `#sentMs`. */
   #sent: LegCommand[] = [];
   #sentMs = 0;
   #isPaused = false;
@@ -85,12 +85,12 @@ export class SimulatedLeg implements Leg {
     this.#isHeld = options.isHeld ?? false;
   }
 
-  /** Everything the page was sent. */
+  /** All messages sent to the page. */
   get messages(): readonly Record<string, unknown>[] {
     return this.#messages.map((json) => JSON.parse(json));
   }
 
-  /** Agent audio is going out now. */
+  /** Whether agent audio is being sent. */
   get isTalking(): boolean {
     return this.#resumedMs !== null;
   }
@@ -101,7 +101,7 @@ export class SimulatedLeg implements Leg {
     this.#early = [];
   }
 
-  /** What is told in one moment arrives in one moment. */
+  /** Commands sent at the same time arrive at the same time. */
   send(command: LegCommand): void {
     if (this.#sent.length === 0 || this.#sentMs !== this.#clock.now()) {
       const batch: LegCommand[] = [];
@@ -115,7 +115,7 @@ export class SimulatedLeg implements Leg {
     this.#sent.push(command);
   }
 
-  /** Tells the call loop something, after the time a message between the threads takes. */
+  /** Emits an event to the call loop, with the latency of a message between threads. */
   tell(event: LegEvent): void {
     if (this.#isClosed && event.type !== 'closed') return;
     this.#clock.after(this.#latencyMs, () => {
@@ -124,14 +124,14 @@ export class SimulatedLeg implements Leg {
     });
   }
 
-  /** The far end can hear from now on: what has waited for it is played. */
+  /** The far end can hear from now on: pending audio is played. */
   connect(): void {
     this.#isHeld = false;
     this.tell({ type: 'connected', atMs: this.#clock.now() });
     this.#go();
   }
 
-  /** The worker at this end dies: nothing is played and nobody is told anything any more. */
+  /** The worker of this leg dies: playback and events stop. */
   abandon(): void {
     this.#stop();
     this.#isClosed = true;
@@ -236,7 +236,7 @@ export class SimulatedLeg implements Leg {
     return this.played.find((reply) => reply.replyId === replyId) as PlayedReply;
   }
 
-  /** Plays on to the next mark or end. */
+  /** Continues playing up to the next mark or end. */
   #go(): void {
     if (this.#timer || this.#isPaused || this.#isHeld || this.#isClosed) return;
     const piece = this.#queue[0];
@@ -279,13 +279,13 @@ export class SimulatedLeg implements Leg {
     }
   }
 
-  /** Counts what has been sent since it went on. */
+  /** Counts the samples sent since playback resumed. */
   #stop(): void {
     this.#timer?.cancel();
     this.#timer = null;
     const piece = this.#queue[0];
     if (this.#resumedMs === null || !piece) return;
-    // A sample begun is not played yet: its mark has not been told either.
+    // A started sample has not been played yet: its mark has not been reported either.
     const until = Math.min(
       piece.samples.length,
       Math.floor(this.#position + this.#clock.now() - this.#resumedMs + 0.001),

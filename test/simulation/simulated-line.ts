@@ -1,22 +1,22 @@
 /**
- * The caller's way to the call over as many legs as it takes: connections break in mid-call and others take
- * their place.
+ * The caller's connection to the call over any number of legs: connections break in mid-call and others
+ * replace them.
  */
 import type { Leg, LegCloseReason, LegEvent } from '#media/leg/leg.ts';
 import type { Random } from './random.ts';
 import type { SimulatedClock } from './simulated-clock.ts';
 import { type PlayedReply, SimulatedLeg, type SpokenWords } from './simulated-leg.ts';
 
-/** A connection that broke. */
+/** A lost connection. */
 export interface Outage {
   readonly lostMs: number;
-  /** Infinity: the caller did not come back. */
+  /** Infinity: the caller did not return. */
   readonly backMs: number;
-  /** The agent was in the middle of something. */
+  /** The agent was talking. */
   readonly wasTalking: boolean;
 }
 
-/** Everything the caller does goes through here, to whatever leg there is. */
+/** Every act of the caller passes through here, to the current leg. */
 export class SimulatedLine {
   readonly #over: Outage[] = [];
   readonly #legs: SimulatedLeg[] = [];
@@ -35,7 +35,7 @@ export class SimulatedLine {
     this.#latencyMs = options.random.pick([0, 1, 5]);
   }
 
-  /** Another leg, not yet connected. */
+  /** Opens another leg, not yet connected. */
   open(): SimulatedLeg {
     const leg = new SimulatedLeg({
       clock: this.#clock,
@@ -48,7 +48,7 @@ export class SimulatedLine {
     return leg;
   }
 
-  /** The caller can be heard now. */
+  /** The caller can be heard from now on. */
   connect(): void {
     if (this.#lost) this.#over.push({ ...this.#lost, backMs: this.#clock.now() });
     this.#lost = null;
@@ -56,7 +56,7 @@ export class SimulatedLine {
     if (this.#hasLeft) this.#leg.close('remote');
   }
 
-  /** The connection breaks, unless one already has. */
+  /** The connection breaks, unless it is already lost. */
   breakOff(): void {
     const { isTalking } = this.#leg;
     if (this.#lost) return;
@@ -64,7 +64,7 @@ export class SimulatedLine {
     this.#leg.close('failed');
   }
 
-  /** The worker dies: the caller hears and is heard by nobody until there is another leg. */
+  /** The worker dies: the caller neither hears nor is heard until there is another leg. */
   abandon(): void {
     this.#lost ??= { lostMs: this.#clock.now(), wasTalking: this.#leg.isTalking };
     this.#leg.abandon();
@@ -76,7 +76,7 @@ export class SimulatedLine {
   }
 
   close(reason: LegCloseReason): void {
-    // Whoever comes back to a caller who has left is told so.
+    // If the caller left during a failover, the next leg closes as soon as it connects.
     this.#hasLeft ||= this.#lost !== null && this.#isAbandoned;
     this.#leg.close(reason);
   }
@@ -93,7 +93,7 @@ export class SimulatedLine {
     return this.#lost ? [...this.#over, { ...this.#lost, backMs: Number.POSITIVE_INFINITY }] : this.#over;
   }
 
-  /** What was played after that moment, on whichever leg, and what never was. */
+  /** What was played after that time, on any leg, and what was never played. */
   playedAfter(momentMs: number): readonly PlayedReply[] {
     return this.#legs
       .flatMap(({ played }) => played)
@@ -104,7 +104,7 @@ export class SimulatedLine {
     return this.#legs.flatMap(({ violations }) => violations);
   }
 
-  /** When hold music began. */
+  /** When hold music started. */
   get musicMs(): readonly number[] {
     return this.#legs.flatMap(({ musicMs }) => musicMs);
   }

@@ -1,4 +1,4 @@
-/** The agents of simulated calls: every setting of a conversation at random, on every channel. */
+/** The agents of simulated calls: every conversation setting at random, on every channel. */
 
 import { defaultAgentConfig } from '#config/agent-config.ts';
 import { CALL_PLAN_VERSION, type CallPlan } from '#protocol/call-plan.ts';
@@ -25,7 +25,7 @@ const TRANSPORTS: Readonly<Record<Channel, CallPlan['transport']>> = {
   },
 };
 
-/** Draws a plan. */
+/** Draws a random plan. */
 export function simulatedPlan(random: Random): CallPlan {
   const channel: Channel = random.pick([
     'phone_inbound',

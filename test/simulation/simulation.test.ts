@@ -6,13 +6,13 @@ import { violations } from './invariants.ts';
 import { simulateCall } from './simulate-call.ts';
 import { type AnsweredTwice, answeredTwice, FIRST_TOKEN_MS, medianSaving } from './speculation.ts';
 
-/** `SIMULATION_SEED=17` runs that call alone; `SIMULATION_CALLS=10000` runs more of them. */
+/** `SIMULATION_SEED=17` runs only that call; `SIMULATION_CALLS=10000` runs more calls. */
 const onlySeed = process.env['SIMULATION_SEED'];
 const calls = Number(process.env['SIMULATION_CALLS'] ?? 2_000);
 const seeds =
   onlySeed === undefined ? Array.from({ length: calls }, (_, index) => index + 1) : [Number(onlySeed)];
 
-/** Steps after which the worker of a seed's call dies: from its first to well into it. */
+/** Steps after which the worker of a seed's call dies: from the first step to well into the call. */
 const deathOf = (seed: number) => 1 + ((seed * 37) % 150);
 
 describe('simulated calls', () => {
@@ -27,7 +27,7 @@ describe('simulated calls', () => {
       if (failed.length > 20) break;
     }
     expect(failed).toEqual([]);
-    // The script of chance reaches the ends a call can come to.
+    // The random script reaches every way a call can end.
     if (seeds.length >= 1_000)
       expect(Object.keys(reasons).sort()).toEqual(
         expect.arrayContaining([
@@ -39,7 +39,7 @@ describe('simulated calls', () => {
       );
   }, 600_000);
 
-  it('are taken over at whatever step their worker dies: every invariant holds on, and the caller is told first', async () => {
+  it('survive the death of their worker at any step: invariants hold, and the caller is told first', async () => {
     const failed: string[] = [];
     let taken = 0;
     for (const seed of seeds.slice(0, 200)) {
@@ -56,7 +56,7 @@ describe('simulated calls', () => {
     if (seeds.length >= 200) expect(taken).toBeGreaterThan(100);
   }, 600_000);
 
-  it('come out the same from the same seed', async () => {
+  it('are reproducible from the same seed', async () => {
     for (const seed of seeds.slice(0, 25)) {
       const [first, second] = [await simulateCall(seed), await simulateCall(seed)];
       expect(second.reports, `SIMULATION_SEED=${seed}`).toEqual(first.reports);
@@ -64,14 +64,14 @@ describe('simulated calls', () => {
     }
   });
 
-  it('speculative_response: the median answer comes sooner by the model’s time to first token at least, where the words stayed the same', async () => {
+  it('speculative_response: with stable words, the median answer is sooner by the time to first token', async () => {
     const turns: AnsweredTwice[] = [];
     for (let seed = 1; seed <= 100; seed++) turns.push(...(await answeredTwice(seed)));
     expect(turns.length).toBeGreaterThan(50);
     expect(medianSaving(turns)).toBeGreaterThanOrEqual(FIRST_TOKEN_MS);
   }, 600_000);
 
-  it('report only what the worker link carries', async () => {
+  it('report only data that the worker link carries', async () => {
     for (const seed of seeds.slice(0, 25)) {
       const { reports } = await simulateCall(seed);
       for (const report of reports)

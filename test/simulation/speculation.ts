@@ -1,19 +1,25 @@
 /**
- * What beginning a reply early saves: the same calls with and without it, turn by turn. Virtual time makes
+ * Time saved by speculative replies: the same calls with and without them, turn by turn. Virtual time makes
  * the comparison exact.
  */
 import { type SimulatedCall, simulateCall } from './simulate-call.ts';
 
-/** Every simulated model takes this long to its first token here, ms. */
+/** Time to first token of every simulated model here, ms. */
 export const FIRST_TOKEN_MS = 300;
 
-/** One turn, answered twice: ms from the end of speech to the answer's first sound. */
+/**
+ * One turn, answered with and without speculation: ms from the end of speech to the first sound of the
+ * answer.
+ */
 export interface AnsweredTwice {
   readonly withMs: number;
   readonly withoutMs: number;
 }
 
-/** The turns of a seed whose words stayed what the early reply was begun on, so that it was used. */
+/**
+ * The turns of a seed whose words did not change after speculation started, which means that the speculative
+ * reply was used.
+ */
 export async function answeredTwice(seed: number): Promise<AnsweredTwice[]> {
   const early = turnsOf(await simulateCall(seed, { isSpeculative: true, firstTokenMs: FIRST_TOKEN_MS }));
   const late = turnsOf(await simulateCall(seed, { isSpeculative: false, firstTokenMs: FIRST_TOKEN_MS }));
@@ -27,7 +33,7 @@ function turnsOf({ reports }: SimulatedCall) {
   return reports.flatMap((report) => (report.type === 'turn' ? [report.latency] : []));
 }
 
-/** By how much the median answer comes sooner, ms. */
+/** Reduction of the median answer time, ms. */
 export function medianSaving(turns: readonly AnsweredTwice[]): number {
   return median(turns.map(({ withoutMs }) => withoutMs)) - median(turns.map(({ withMs }) => withMs));
 }

@@ -1,7 +1,6 @@
 /**
- * What must be true after every step of a call: checked with each input the turn machine takes, so that a
- * broken call tells the moment it broke. The checker keeps its own account of timers and replies from the
- * effects alone; it believes nothing the state says of them.
+ * Invariants after every step of a call: checked with each input of the turn machine, which pinpoints when a
+ * call broke. The checker tracks timers and replies from the effects alone and does not trust the state.
  */
 
 import type { Effect } from '#runtime/turn/machine/turn-effects.ts';
@@ -11,26 +10,26 @@ import type { TurnState } from '#runtime/turn/machine/turn-state.ts';
 import { normalised } from '#runtime/turn/text/normalised.ts';
 import { timerFaults } from './deadlines.ts';
 
-/** Speculative runs of one turn. */
+/** Maximum speculative runs per turn. */
 const SPECULATIONS = 3;
-/** After the first a broken call tells little that is new. */
+/** After the first violations, further ones of the same call add little information. */
 const ENOUGH = 5;
 
-/** What became of a reply so far. */
+/** The status of a reply. */
 interface ReplyAccount {
   isSpeculative: boolean;
-  /** What the caller said that it answers; empty for fixed texts. */
+  /** The caller's words that it answers; empty for fixed texts. */
   readonly answers: string;
   isGivenUp: boolean;
 }
 
-/** Watches one call. */
+/** Checks one call. */
 export class StepInvariants {
   readonly violations: string[];
   readonly #timers = new Set<TimerName>();
   readonly #replies = new Map<string, ReplyAccount>();
   readonly #results = new Set<string>();
-  /** The reply that asked for each tool, and the tools that ran. */
+  /** The reply that called each tool, and the tools that ran. */
   readonly #askedBy = new Map<string, string>();
   readonly #ran = new Set<string>();
   #isLegPaused = false;
@@ -39,12 +38,12 @@ export class StepInvariants {
   #speculations = 0;
   #isConnected = false;
 
-  /** What is found is added to `violations`. */
+  /** Violations are added to `violations`. */
   constructor(violations: string[] = []) {
     this.violations = violations;
   }
 
-  /** Takes one step. */
+  /** Checks one step. */
   observe(input: TurnInput, { effects, state }: Step): void {
     const before = this.violations.length;
     if (before >= ENOUGH) return;
@@ -73,7 +72,7 @@ export class StepInvariants {
     this.#lastMs = input.atMs;
     if (input.type === 'call.connected') this.#isConnected = true;
     if (input.type === 'timer.fired') this.#timers.delete(input.name);
-    // The next leg begins unpaused.
+    // The next leg starts unpaused.
     if (input.type === 'leg.lost') this.#isLegPaused = false;
     if (input.type === 'reply.tool_called') this.#askedBy.set(input.call.callId, input.replyId);
   }
@@ -162,7 +161,7 @@ export class StepInvariants {
   #checkRun({ isSpeculative, messages }: Extract<Effect, { do: 'generate' }>): void {
     this.#speculations = isSpeculative ? this.#speculations + 1 : 0;
     if (this.#speculations > SPECULATIONS) this.#found(`${this.#speculations} speculations for one turn`);
-    // A request whose tool messages answer no call is refused by every vendor.
+    // Every vendor refuses a request with tool messages that answer no call.
     const asked = new Set<string>();
     for (const message of messages) {
       if (message.role === 'assistant') for (const { callId } of message.toolCalls ?? []) asked.add(callId);
@@ -173,7 +172,7 @@ export class StepInvariants {
     if (messages.at(-1)?.role === 'assistant') this.#found('the model is asked to answer itself');
   }
 
-  /** A reply begun early is used for the very words it answers. */
+  /** A speculative reply is used only for the exact words it answers. */
   #checkReuse(effects: readonly Effect[]): void {
     const committed = effects.find((effect) => effect.do === 'commit');
     const taken = effects.find(
@@ -202,7 +201,7 @@ export class StepInvariants {
     if (phase.is === 'ended' && this.#hangUps === 0) this.#found('ended without hanging up');
     if (this.#isLegPaused && phase.is !== 'paused' && phase.is !== 'ended')
       this.#found(`the leg stays paused while ${phase.is}`);
-    // A turn kept for later is taken as soon as the floor is free.
+    // A postponed turn is taken as soon as the floor is free.
     if (phase.is === 'listening' && caller.is === 'silent' && waiting.length > 0)
       this.#found(`"${waiting[0]?.text}" waits while nobody speaks`);
     if (speculation && this.#replies.get(speculation.generation.replyId)?.isGivenUp)

@@ -31,7 +31,7 @@ const STORES: readonly [string, () => Blobs][] = [
 
 for (const [name, open] of STORES) {
   describe(`blobs in ${name}`, () => {
-    it('gives back the bytes that were put, and null for what was not', async () => {
+    it('returns the bytes stored under a key, and null for an unknown key', async () => {
       const blobs = open();
       const bytes = randomBytes(200_000);
       await blobs.put('recordings/s1/agent-000001.bin', bytes);
@@ -42,7 +42,7 @@ for (const [name, open] of STORES) {
       expect(await blobs.get('recordings/s1')).toBeNull();
     });
 
-    it('replaces what is put again', async () => {
+    it('overwrites a blob that is stored again', async () => {
       const blobs = open();
       await blobs.put('a', Buffer.from('one'));
       await blobs.put('a', Buffer.from('two'));
@@ -50,7 +50,7 @@ for (const [name, open] of STORES) {
       expect(await blobs.list('')).toEqual(['a']);
     });
 
-    it('lists every key with a prefix, sorted, over more than one page', async () => {
+    it('lists every key with a prefix, sorted, across several pages', async () => {
       const blobs = open();
       expect(await blobs.list('none/')).toEqual([]);
       const keys = ['s/1/a.bin', 's/1/b.bin', 's/1/c:1.bin', 's/10/a.bin', 's/2/x/y.bin', 't/1'];
@@ -61,7 +61,7 @@ for (const [name, open] of STORES) {
       expect(await blobs.list('s/3/')).toEqual([]);
     });
 
-    it('deletes one key, and does nothing for one that is not there', async () => {
+    it('deletes one key, and ignores a missing key', async () => {
       const blobs = open();
       await blobs.put('a/b', Buffer.from('x'));
       await blobs.delete('a/b');
@@ -69,7 +69,7 @@ for (const [name, open] of STORES) {
       expect(await blobs.get('a/b')).toBeNull();
     });
 
-    it('deletes everything under a prefix and nothing beside it', async () => {
+    it('deletes everything under a prefix and nothing else', async () => {
       const blobs = open();
       for (const key of ['s/1/a', 's/1/b', 's/1/c/d', 's/10/a', 's/2'])
         await blobs.put(key, Buffer.from('x'));
@@ -104,20 +104,20 @@ for (const [name, open] of STORES) {
 }
 
 describe('blobs in a directory', () => {
-  it('are readable by their owner alone', async () => {
+  it('are readable only by their owner', async () => {
     await openBlobs(directory).put('a/b', Buffer.from('x'));
     expect(statSync(join(directory, 'a')).mode & 0o777).toBe(0o700);
     expect(statSync(join(directory, 'a/b')).mode & 0o777).toBe(0o600);
   });
 
-  it('a failed write leaves neither a new blob nor a trace', async () => {
+  it('a failed write leaves neither a new blob nor a temporary file', async () => {
     const blobs = openBlobs(directory);
     await blobs.put('a/b/c', Buffer.from('x'));
     await expect(blobs.put('a/b', Buffer.from('x'))).rejects.toThrow();
     expect(readdirSync(join(directory, 'a'))).toEqual(['b']);
   });
 
-  it('what an interrupted write left is never listed and goes with its directory', async () => {
+  it('leftovers of an interrupted write are never listed and are deleted with their directory', async () => {
     const blobs = openBlobs(directory);
     await blobs.put('a/b', Buffer.from('x'));
     writeFileSync(join(directory, 'a', '.writing-0123'), 'half');
@@ -128,7 +128,7 @@ describe('blobs in a directory', () => {
 });
 
 describe('blobs in S3', () => {
-  it('passing failures are tried again', async () => {
+  it('transient failures are retried', async () => {
     const blobs = openBlobs(`s3://calls?endpoint=${s3.endpoint}`, S3_CREDENTIALS);
     s3.failures.push(503, 'hang-up', 500);
     await blobs.put('a', Buffer.from('x'));
@@ -136,14 +136,14 @@ describe('blobs in S3', () => {
     expect(String(s3.objects.get('a'))).toBe('x');
   });
 
-  it('a failure that lasts is an error that tells the status and no secret', async () => {
+  it('a persistent failure is an error that contains the status and no secret', async () => {
     const blobs = openBlobs(`s3://calls?endpoint=${s3.endpoint}`, S3_CREDENTIALS);
     s3.failures.push(503, 503, 503, 503, 503);
     await expect(blobs.get('a')).rejects.toThrow('S3 get: 503 SlowDown');
     expect(s3.requests).toHaveLength(4);
   });
 
-  it('a refusal is not tried again', async () => {
+  it('a refused request is not retried', async () => {
     const blobs = openBlobs(`s3://calls?endpoint=${s3.endpoint}`, {
       ...S3_CREDENTIALS,
       secretAccessKey: 'wrong',
@@ -158,7 +158,7 @@ describe('blobs in S3', () => {
     await expect(blobs.list('a')).rejects.toThrow('NoSuchBucket');
   });
 
-  it('objects of others in the bucket are not listed', async () => {
+  it('unrelated objects in the bucket are not listed', async () => {
     const blobs = openBlobs(`s3://calls?endpoint=${s3.endpoint}`, S3_CREDENTIALS);
     s3.objects.set('odd name & more', Buffer.from('x'));
     await blobs.put('mine', Buffer.from('x'));

@@ -10,7 +10,7 @@ function roundTrip(codec: 'PCMU' | 'PCMA', samples: Int16Array): Int16Array {
 }
 
 describe.each(['PCMU', 'PCMA'] as const)('G.711 %s', (codec) => {
-  it('carries a voice-level tone with the 37 dB the standard gives', () => {
+  it('carries a speech-level tone at the 37 dB the standard requires', () => {
     const tone = Int16Array.from(
       { length: 8000 },
       (_, n) => 6000 * Math.sin((2 * Math.PI * 1020 * n) / 8000),
@@ -25,7 +25,7 @@ describe.each(['PCMU', 'PCMA'] as const)('G.711 %s', (codec) => {
     expect(10 * Math.log10(signal / noise)).toBeGreaterThan(37);
   });
 
-  it('keeps every code through decoding and encoding', () => {
+  it('preserves every code through decoding and encoding', () => {
     const codes = Uint8Array.from({ length: 256 }, (_, code) => code);
     const linear = new Int16Array(256);
     decodeG711(codec, codes, linear);
@@ -44,7 +44,7 @@ describe.each(['PCMU', 'PCMA'] as const)('G.711 %s', (codec) => {
   });
 });
 
-it('uses the known codes of ITU-T G.711', () => {
+it('codes match ITU-T G.711', () => {
   const bytes = new Uint8Array(3);
   encodeG711('PCMU', Int16Array.of(0, 32_767, -32_768), bytes, 0);
   expect([...bytes]).toEqual([0xff, 0x80, 0x00]);
@@ -55,7 +55,7 @@ it('uses the known codes of ITU-T G.711', () => {
   expect([...decoded]).toEqual([32_124, -32_124]);
 });
 
-it('writes where it is told and says where it stopped', () => {
+it('a codec writes at the given offset and returns where it stopped', () => {
   const bytes = new Uint8Array(6);
   expect(encodeG711('PCMU', Int16Array.of(0, 0), bytes, 3)).toBe(5);
   expect([...bytes]).toEqual([0, 0, 0, 0xff, 0xff, 0]);

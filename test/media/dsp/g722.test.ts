@@ -39,7 +39,7 @@ describe('G.722', () => {
     expect(Buffer.from(decode(theirs).buffer).equals(decoded)).toBe(true);
   });
 
-  it('carries speech with more than 30 dB, 22 samples later', () => {
+  it('carries speech at more than 30 dB, 22 samples late', () => {
     const decoded = decode(encode(speech));
     let [signal, noise] = [0, 0];
     for (const [n, sample] of speech.subarray(0, -22).entries()) {
@@ -49,7 +49,7 @@ describe('G.722', () => {
     expect(10 * Math.log10(signal / noise)).toBeGreaterThan(30);
   });
 
-  it('codes frame by frame as it codes the whole, and writes where it is told', () => {
+  it('encodes frame by frame exactly as it encodes the whole, and writes at the given offset', () => {
     const [encoder, decoder] = [new G722Encoder(), new G722Decoder()];
     const [whole, decodedWhole] = [encode(speech), decode(encode(speech))];
     const [frame, samples] = [new Uint8Array(172), new Int16Array(320)];
@@ -61,7 +61,7 @@ describe('G.722', () => {
     }
   });
 
-  it('stays within 16 bits whatever it is given', () => {
+  it('stays within 16 bits for any input', () => {
     const loud = Int16Array.from({ length: 3_200 }, (_, n) => (n % 7 < 3 ? 32_767 : -32_768));
     expect(decode(encode(loud)).some((sample) => Math.abs(sample) > 20_000)).toBe(true);
     expect(decode(Uint8Array.from({ length: 800 }, (_, n) => (n * 97) & 0xff))).toHaveLength(1_600);

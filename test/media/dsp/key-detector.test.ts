@@ -5,7 +5,7 @@ import { fillKeyTone } from '#media/dsp/tones.ts';
 
 const KEYS = '0123456789*#ABCD';
 
-/** One press with 100 ms of pause before it and 200 ms after, both tones at these gains. */
+/** One key press with 100 ms of silence before and 200 ms after it, both tones at these gains. */
 function press(
   key: string,
   options: { rateHz: number; ms: number; gain?: number; shift?: number },
@@ -21,7 +21,7 @@ function press(
   return samples;
 }
 
-/** Hears it packet by packet. */
+/** Feeds the detector packet by packet. */
 function hear(samples: Int16Array, rateHz: number) {
   const detector = new KeyDetector(rateHz);
   const frame = rateHz / 50;
@@ -30,15 +30,15 @@ function hear(samples: Int16Array, rateHz: number) {
   ).flat();
 }
 
-describe.each([8_000, 16_000])('keys heard as tones at %i Hz', (rateHz) => {
-  it('every key is heard in the 40 ms Q.24 asks for, however it falls', () => {
+describe.each([8_000, 16_000])('keys detected as tones at %i Hz', (rateHz) => {
+  it('every key is detected within the 40 ms Q.24 requires, at any frame alignment', () => {
     for (const key of KEYS)
       for (let shift = 0; shift < 100; shift += 17) {
         expect(hear(press(key, { rateHz, ms: 40, shift }), rateHz).map(({ digit }) => digit)).toEqual([key]);
       }
   });
 
-  it('once, with its time and length, loud or faint', () => {
+  it('a press is reported once, with its time and duration, loud or faint', () => {
     for (const gain of [1, 0.15]) {
       const [key, ...others] = hear(press('7', { rateHz, ms: 200, gain }), rateHz);
       expect(others).toEqual([]);
@@ -47,16 +47,16 @@ describe.each([8_000, 16_000])('keys heard as tones at %i Hz', (rateHz) => {
     }
   });
 
-  it('20 ms are no press', () => {
+  it('a tone of 20 ms is not a press', () => {
     expect(KEYS.split('').flatMap((key) => hear(press(key, { rateHz, ms: 20 }), rateHz))).toEqual([]);
   });
 
-  it('the same key twice is two presses', () => {
+  it('the same key pressed twice is two presses', () => {
     const once = press('5', { rateHz, ms: 60 });
     expect(hear(Int16Array.from([...once, ...once]), rateHz).map(({ digit }) => digit)).toEqual(['5', '5']);
   });
 
-  it('speech presses no keys', () => {
+  it('speech is not detected as keys', () => {
     const texts = [
       'I would like to know when you are open on Saturday.',
       'You know, who knew? Moon, soon, noon, and you too.',
@@ -68,7 +68,7 @@ describe.each([8_000, 16_000])('keys heard as tones at %i Hz', (rateHz) => {
   });
 });
 
-it('a press after which no more audio comes is over all the same', () => {
+it('a press ends even when no more audio arrives', () => {
   const detector = new KeyDetector(8_000);
   expect(detector.push(press('9', { rateHz: 8_000, ms: 100 }).subarray(0, 1_600), 0)).toEqual([]);
   expect(detector.expire(250)).toBeNull();

@@ -5,7 +5,7 @@ import { createOpusEncoder, type OpusSettings } from '#media/dsp/opus-encoder.ts
 const FRAME_SAMPLES = 960;
 const SPOKEN = speak('A table for two, please.', { rateHz: 48_000 }).samples;
 
-/** Bytes of the spoken words. */
+/** Encoded size of the speech, in bytes. */
 function sizeOf(settings: Omit<OpusSettings, 'sampleRateHz'>): number {
   const encoder = createOpusEncoder({ sampleRateHz: 48_000, ...settings });
   let bytes = 0;
@@ -14,7 +14,7 @@ function sizeOf(settings: Omit<OpusSettings, 'sampleRateHz'>): number {
   return bytes;
 }
 
-it('the bit rate asked for is kept', () => {
+it('the requested bit rate is kept', () => {
   const bitRateOf = (bitRate: number | null) =>
     (sizeOf({ application: 'audio', bitRate }) * 8 * 48_000) / SPOKEN.length;
   expect(bitRateOf(24_000)).toBeLessThan(30_000);
@@ -22,7 +22,7 @@ it('the bit rate asked for is kept', () => {
   expect(bitRateOf(null)).toBeGreaterThan(30_000);
 });
 
-it('in-band correction puts speech of the frame before into a frame', () => {
+it('in-band FEC adds the speech of the previous frame to a frame', () => {
   const plain = { application: 'voip', bitRate: null } as const;
   expect(sizeOf({ ...plain, expectedLoss: 20 })).not.toBe(sizeOf(plain));
 });

@@ -13,8 +13,8 @@ const sine = (rateHz: number, ms: number, hz: number) =>
   );
 
 /**
- * The best-fitting sine of this frequency and what is left without it, in dB over one unit of power, the
- * edges left out.
+ * The best-fitting sine at this frequency and the residual without it, in dB relative to unit power, edges
+ * excluded.
  */
 function fitTone(
   samples: Int16Array,
@@ -39,7 +39,7 @@ function fitTone(
   return { signalDb: 10 * Math.log10(signal / (to - from)), restDb: 10 * Math.log10(rest / (to - from)) };
 }
 
-/** A sweep over the whole band, at a level that never clips. */
+/** A sweep over the whole band at a level that never clips. */
 const sweep = (rateHz: number, ms: number) => {
   const length = (rateHz * ms) / 1000;
   return Int16Array.from({ length }, (_, n) => 16_000 * Math.sin((Math.PI * n * n) / (2 * length)));
@@ -64,7 +64,7 @@ function stream(
 }
 
 describe('the resampler', () => {
-  it('runs what its source says: `npm run build:wasm` was not forgotten', () => {
+  it('matches its source: `npm run build:wasm` has been run', () => {
     const source = parseWat('polyphase.wat', readFileSync('media/dsp/polyphase.wat', 'utf8'));
     expect(readFileSync('media/dsp/polyphase.wasm').equals(source.toBinary({}).buffer)).toBe(true);
   });
@@ -78,7 +78,7 @@ describe('the resampler', () => {
     [22_050, 8000],
     [22_050, 24_000],
     [24_000, 8000],
-  ])('converts %i to %i Hz with more than 75 dB', (inRateHz, outRateHz) => {
+  ])('converts %i to %i Hz at more than 75 dB', (inRateHz, outRateHz) => {
     const converted = stream(sine(inRateHz, 1000, 1000), inRateHz, outRateHz, [inRateHz / 50]);
     expect(Math.abs(converted.length - outRateHz)).toBeLessThanOrEqual(1);
     const { signalDb, restDb } = fitTone(converted, outRateHz, 1000);
@@ -96,10 +96,7 @@ describe('the resampler', () => {
   ])('from %i to %i Hz', (inRateHz, outRateHz) => {
     const narrowerHz = Math.min(inRateHz, outRateHz);
     const bandHz = narrowerHz / 2;
-    /**
-     * What becomes of a tone at a share of the band: how much louder it is, and how far below it everything
-     * else.
-     */
+    /** Response to a tone at a fraction of the band: its gain, and how far everything else lies below it. */
     const response = (share: number) => {
       const hz = 5 * Math.round((share * bandHz) / 5);
       const tone = sine(inRateHz, 1000, hz);
@@ -108,7 +105,7 @@ describe('the resampler', () => {
     };
 
     it.each([0.02, 0.1, 0.3, 0.5, 0.6, 0.7, 0.75])(
-      'keeps a tone at %f of the band: its level, and no image of it',
+      'preserves a tone at %f of the band: its level, and no image',
       (share) => {
         const { gainDb, purityDb } = response(share);
         expect(Math.abs(gainDb)).toBeLessThan(0.1);
@@ -117,7 +114,7 @@ describe('the resampler', () => {
     );
 
     it.each(outRateHz < inRateHz ? [1.11, 1.2, 1.5, 1.8] : [])(
-      'removes a tone at %f of it, which the lower rate cannot carry',
+      'removes a tone at %f of the band, which the lower rate cannot carry',
       (share) => {
         const tone = sine(inRateHz, 1000, share * bandHz);
         const converted = resample(tone, inRateHz, outRateHz);
@@ -127,7 +124,7 @@ describe('the resampler', () => {
       },
     );
 
-    it('comes twelve samples of the lower rate later', () => {
+    it('delays the signal by twelve samples of the lower rate', () => {
       const click = new Int16Array(inRateHz / 50);
       const at = click.length >> 1;
       click[at] = 16_000;
@@ -136,7 +133,7 @@ describe('the resampler', () => {
       expect(Math.abs(laterSeconds * narrowerHz - 12)).toBeLessThan(1);
     });
 
-    it('gives the same samples however the stream is cut', () => {
+    it('returns the same samples however the stream is split', () => {
       const samples = sweep(inRateHz, 400);
       const whole = resample(samples, inRateHz, outRateHz);
       expect(levelDb(whole)).toBeGreaterThan(-20);
@@ -145,7 +142,7 @@ describe('the resampler', () => {
     });
   });
 
-  it('keeps streams of other rates apart that are converted in turn', () => {
+  it('keeps interleaved streams of different rates separate', () => {
     const [voice, caller] = [sweep(24_000, 100), sweep(8000, 100)];
     const [down, up] = [new Resampler(24_000, 8000), new Resampler(8000, 16_000)];
     const [said, heard] = [new Int16Array(800), new Int16Array(1600)];
@@ -163,7 +160,7 @@ describe('the resampler', () => {
     [4_001, 48_000],
     [23_963, 24_000],
   ])(
-    'converts %i Hz, which no recording should have, to %i by a ratio within a thousandth, and needs no more memory for it than for others',
+    'converts the unusual rate %i Hz to %i within a thousandth, without using more memory',
     (inRateHz, outRateHz) => {
       const filter = new PolyphaseFilter(inRateHz, outRateHz);
       expect(filter.phases).toBeLessThanOrEqual(640);
@@ -182,7 +179,7 @@ describe('the resampler', () => {
   it('clips instead of wrapping around', () => {
     const square = Int16Array.from({ length: 800 }, (_, n) => (n % 16 < 8 ? 32_767 : -32_768));
     const converted = resample(square, 8000, 16_000);
-    // An overshoot that wrapped would stand with the wrong sign in the middle of a half-wave.
+    // A wrapped overshoot would appear with the wrong sign in the middle of a half-wave.
     for (let n = 200; n < 1400; n++) {
       if (Math.abs(converted[n] ?? 0) > 32_000)
         expect(Math.abs((converted[n] ?? 0) - (converted[n + 1] ?? 0))).toBeLessThan(50_000);
@@ -191,7 +188,7 @@ describe('the resampler', () => {
   });
 });
 
-it('measures levels in dBFS', () => {
+it('levels are measured in dBFS', () => {
   expect(levelDb(new Int16Array(100))).toBe(SILENCE_DB);
   expect(levelDb(new Int16Array(100).fill(-32_768))).toBeCloseTo(0, 5);
   expect(levelDb(sine(8000, 100, 1000))).toBeCloseTo(-9.2, 1);

@@ -8,7 +8,7 @@ import { createRandom } from '../../simulation/random.ts';
 const RATE_HZ = 8_000;
 const samplesOf = (ms: number) => (RATE_HZ * ms) / 1_000;
 
-/** Sines of these frequencies, at −9 dBm0 together, after half a second of quiet and before as much. */
+/** Sines of these frequencies together, each at −9 dBm0, with half a second of silence before and after. */
 function tone(ms: number, ...hz: readonly number[]): Int16Array {
   const out = new Int16Array(samplesOf(ms + 1_000));
   for (let n = 0; n < samplesOf(ms); n++)
@@ -20,8 +20,8 @@ function tone(ms: number, ...hz: readonly number[]): Int16Array {
 }
 
 /**
- * What is heard of audio that came over a G.711 line with some noise on it, in frames that are no multiple of
- * the detector's.
+ * Tones detected in audio from a G.711 line with some noise, in frames that are not a multiple of the
+ * detector's.
  */
 function heard(audio: Int16Array): Tone[] {
   const random = createRandom(7);
@@ -45,22 +45,22 @@ function joined(...parts: readonly Int16Array[]): Int16Array {
 
 const said = (text: string, voice = 'slt') => speak(text, { rateHz: RATE_HZ, voice }).samples;
 
-describe('tones on the line of an outbound call', () => {
-  it.each([400, 440, 850, 1_000, 1_400, 2_000])('a beep of %i Hz, short or long', (hz) => {
+describe('tone detection on an outbound call', () => {
+  it.each([400, 440, 850, 1_000, 1_400, 2_000])('detects a beep of %i Hz, short or long', (hz) => {
     expect([heard(tone(180, hz)), heard(tone(1_500, hz))]).toEqual([['beep'], ['beep']]);
   });
 
-  it('the beep after a spoken greeting, once', () => {
+  it('detects the beep after a spoken greeting, once', () => {
     expect(
       heard(joined(said('You have reached Ann. Please leave a message after the tone.'), tone(400, 1_000))),
     ).toEqual(['beep']);
   });
 
-  it('a fax machine that answers, and one that calls', () => {
+  it('detects a fax machine that answers, and one that calls', () => {
     expect([heard(tone(3_000, 2_100)), heard(tone(500, 1_100))]).toEqual([['fax'], ['fax']]);
   });
 
-  it.each(['slt', 'rms', 'awb', 'kal'])('nothing in what the voice %s says', (voice) => {
+  it.each(['slt', 'rms', 'awb', 'kal'])('detects nothing in speech of the voice %s', (voice) => {
     expect(
       heard(
         said(
@@ -71,7 +71,7 @@ describe('tones on the line of an outbound call', () => {
     ).toEqual([]);
   });
 
-  it('nothing in ringing, busy tones, keys, chords, warbling, hum, noise or silence', () => {
+  it('detects nothing in ringing, busy tones, keys, chords, warbling, hum, noise or silence', () => {
     const key = new Int16Array(samplesOf(400));
     fillKeyTone('5', RATE_HZ, 0, key);
     const warble = Int16Array.from(

@@ -7,7 +7,7 @@ const FRAME = 320;
 const BLOCK = 160;
 const LOUD = 1000;
 
-/** When the thread did not run, ms. */
+/** Period in which the thread did not run, ms. */
 interface Stall {
   readonly fromMs: number;
   readonly toMs: number;
@@ -16,16 +16,16 @@ interface Stall {
 interface Slot {
   readonly dueMs: number;
   readonly kind: FrameKind;
-  /** The blocks of the signal that were played in it. */
+  /** Blocks of the signal played in this slot. */
   readonly blocks: readonly number[];
-  /** How long ago the last of them was complete. */
+  /** Time since the last of these blocks was complete. */
   readonly delayMs: number | null;
 }
 
 /**
- * A source that completes a block every 10 ms, and a slot every 20 ms, on a thread that stands still now and
- * then and reads what came before it serves slots. `isLoud` tells the blocks somebody speaks in; they are
- * told apart by their level.
+ * A source completes a block every 10 ms and a slot is due every 20 ms; the thread stalls now and then, and
+ * reads all pending blocks before it serves slots. `isLoud` marks the blocks with speech; each block is
+ * identified by its level.
  */
 function run(
   lengthMs: number,
@@ -59,21 +59,21 @@ const played = (slots: readonly Slot[]) => slots.flatMap(({ blocks }) => blocks)
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index);
 
 describe('the queue between a source of blocks and the slots of a leg', () => {
-  it('plays a steady source whole and in order, a frame and a half behind at most', () => {
+  it('plays a steady source completely and in order, at most a frame and a half late', () => {
     const slots = run(2_000, []);
     expect(played(slots)).toEqual(upTo(played(slots).length));
     expect(Math.max(...slots.map(({ delayMs }) => delayMs ?? 0))).toBeLessThanOrEqual(30);
     expect(slots.slice(3).every(({ kind }) => kind === 'audio')).toBe(true);
   });
 
-  it('loses nothing of what comes in a bunch after the thread stood still, and leaves no gap', () => {
+  it('loses nothing that arrives in a burst after a stall, and leaves no gap', () => {
     const slots = run(2_000, [{ fromMs: 500, toMs: 900 }]);
     expect(played(slots)).toEqual(upTo(played(slots).length));
     expect(slots.slice(3).every(({ kind }) => kind === 'audio')).toBe(true);
     expect(slots.findLast(({ delayMs }) => delayMs !== null)?.delayMs).toBeLessThanOrEqual(30);
   });
 
-  it('plays every word once and in order, however the thread stands still for up to 800 ms at a time', () => {
+  it('plays every word once and in order, whenever the thread stalls for up to 800 ms', () => {
     const pauses = fc.array(
       fc.record({ runMs: fc.integer({ min: 1, max: 400 }), standMs: fc.integer({ min: 1, max: 800 }) }),
       { maxLength: 20 },
@@ -92,11 +92,11 @@ describe('the queue between a source of blocks and the slots of a leg', () => {
     );
   });
 
-  it('waits for more before it goes on after it ran dry, so that the same again does not stop it', () => {
+  it('buffers more after an underrun, to prevent the same underrun from recurring', () => {
     const fifo = new FrameFifo(FRAME);
     const out = new Int16Array(FRAME);
     const gaps: number[] = [];
-    // Four frames come at once every four slots, one slot later than the queue was begun for.
+    // Four frames arrive together every four slots, one slot later than the queue started with.
     for (let slot = 0; slot < 200; slot++) {
       if (slot % 4 === 3) for (let block = 0; block < 8; block++) fifo.push(new Int16Array(BLOCK).fill(LOUD));
       if (fifo.pull(out) === 'absent') gaps.push(slot);
@@ -105,14 +105,14 @@ describe('the queue between a source of blocks and the slots of a leg', () => {
     expect(gaps.filter((slot) => slot >= 20)).toEqual([]);
   });
 
-  it('makes up in a pause for what it holds too much', () => {
+  it('drops excess audio in a pause', () => {
     const fifo = new FrameFifo(FRAME);
     const out = new Int16Array(FRAME);
     const speak = (frames: number, level: number) => {
       for (let frame = 0; frame < frames; frame++)
         for (let half = 0; half < 2; half++) fifo.push(new Int16Array(BLOCK).fill(level));
     };
-    // Half a second too much, and then a second of words: all are played.
+    // Half a second of excess audio, then a second of speech: all of the speech is played.
     speak(26, LOUD);
     const levels: (number | undefined)[] = [];
     for (let slot = 0; slot < 100; slot++) {
@@ -131,7 +131,7 @@ describe('the queue between a source of blocks and the slots of a leg', () => {
     expect(levels).toContain(LOUD + 49);
   });
 
-  it('gets rid of delay in noise without pauses too, no more than a frame in half a second at a time', () => {
+  it('also reduces delay in noise without pauses, by at most one frame per half second', () => {
     const fifo = new FrameFifo(FRAME);
     const out = new Int16Array(FRAME);
     const frame = (n: number) => fifo.push(new Int16Array(FRAME).fill(LOUD + n));
@@ -149,11 +149,11 @@ describe('the queue between a source of blocks and the slots of a leg', () => {
     expect(
       Math.min(...skips.slice(1).map((slot, index) => slot - (skips[index] ?? 0))),
     ).toBeGreaterThanOrEqual(25);
-    // A tenth of a second stays.
+    // A tenth of a second remains.
     expect(1_025 - (numbers.at(-1) ?? 0)).toBeLessThanOrEqual(8);
   });
 
-  it('waits for a little stock, gives every sample in order, and silence when there is none', () => {
+  it('waits for a small reserve, returns every sample in order, and silence when empty', () => {
     const fifo = new FrameFifo(FRAME);
     const out = new Int16Array(FRAME);
     fifo.push(new Int16Array(BLOCK).fill(1));
@@ -166,13 +166,13 @@ describe('the queue between a source of blocks and the slots of a leg', () => {
     expect(out.every((sample) => sample === 0)).toBe(true);
   });
 
-  it('calls digital silence silent', () => {
+  it('reports digital silence as silent', () => {
     const fifo = new FrameFifo(FRAME);
     for (let n = 0; n < 4; n++) fifo.push(new Int16Array(BLOCK));
     expect(fifo.pull(new Int16Array(FRAME))).toBe('silent');
   });
 
-  it('keeps a second at most', () => {
+  it('holds at most one second', () => {
     const fifo = new FrameFifo(FRAME);
     const out = new Int16Array(FRAME);
     for (let n = 0; n < 80; n++) fifo.push(new Int16Array(FRAME).fill(LOUD + n));

@@ -10,7 +10,7 @@ function gate() {
 const passed = (of: MessageGate, count: number, length: number) =>
   Array.from({ length: count }, () => of.passes(length)).filter(Boolean).length;
 
-it('passes 200 messages at once, then 20 a second', async () => {
+it('the gate passes a burst of 200 messages, then 20 per second', async () => {
   const { clock, dropped, gate: subject } = gate();
   expect(passed(subject, 500, 10)).toBe(200);
   await clock.advance(1_000);
@@ -18,7 +18,7 @@ it('passes 200 messages at once, then 20 a second', async () => {
   expect(dropped).toHaveLength(1);
 });
 
-it('passes 640 kB at once, then 64 kB a second, and no message above 256 kB', async () => {
+it('the gate passes a burst of 640 kB, then 64 kB per second, and no message above 256 kB', async () => {
   const { clock, gate: subject } = gate();
   expect(passed(subject, 100, 1 << 16)).toBe(10);
   await clock.advance(2_000);

@@ -7,7 +7,7 @@ const fail = (error: unknown) => {
   throw error;
 };
 
-it('ticks each thing once per 20 ms, spread over the wheel', async () => {
+it('the pacer ticks each member once per 20 ms, spread over the wheel', async () => {
   const clock = new ManualClock();
   const pacer = new Pacer(clock, () => undefined);
   const ticks: [number, number, number][] = [];
@@ -22,7 +22,7 @@ it('ticks each thing once per 20 ms, spread over the wheel', async () => {
   expect(clock.pendingTimers).toBe(0);
 });
 
-it('leaves no slot out when it wakes up late, and lets come in first what waited with it', () => {
+it('the pacer skips no slot when it wakes late, and first lets pending input in', () => {
   let nowMs = 0;
   let wake: () => void = () => undefined;
   const waits: number[] = [];
@@ -45,7 +45,7 @@ it('leaves no slot out when it wakes up late, and lets come in first what waited
   wake();
   expect(slots).toEqual([]);
   expect(waits.at(-1)).toBe(0);
-  // However late that is in its turn, it is not put off again.
+  // However late that makes it, it is not postponed again.
   nowMs = 133;
   wake();
   expect(slots).toEqual([0, 1, 2, 3, 4, 5, 6]);
@@ -55,7 +55,7 @@ it('leaves no slot out when it wakes up late, and lets come in first what waited
   expect(slots).toHaveLength(8);
 });
 
-it('lets a thing leave within its own tick', async () => {
+it('a member may leave during its own tick', async () => {
   const clock = new ManualClock();
   const pacer = new Pacer(clock, () => undefined);
   let ticks = 0;
@@ -72,7 +72,7 @@ it('lets a thing leave within its own tick', async () => {
   pacer.close();
 });
 
-it('keeps turning when one thing throws', async () => {
+it('the pacer keeps ticking when one member throws', async () => {
   const clock = new ManualClock();
   const pacer = new Pacer(clock, () => undefined);
   const faults: unknown[] = [];
@@ -94,7 +94,7 @@ it('keeps turning when one thing throws', async () => {
   pacer.close();
 });
 
-it('sleeps without anything to turn, and wakes for what waits to be handed on', async () => {
+it('the pacer sleeps when it has no members, and wakes for pending output', async () => {
   const clock = new ManualClock();
   const turns: number[] = [];
   const pacer = new Pacer(clock, (nowMs) => turns.push(nowMs));

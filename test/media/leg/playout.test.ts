@@ -4,7 +4,7 @@ import { Playout, type PlayoutEvent, type PlayoutPiece } from '#media/leg/playou
 
 const FRAME = 160;
 
-/** A playout at 8 kHz with its events and everything it sent, frame by frame. */
+/** A playout at 8 kHz with its events and all frames it sent. */
 function open() {
   const events: PlayoutEvent[] = [];
   const playout = new Playout(8000, (event) => events.push(event));
@@ -28,7 +28,7 @@ function open() {
   };
 }
 
-/** A piece whose sample n is `from + n`, so that every sample can be told. */
+/** A piece whose sample n is `from + n`, which makes every sample identifiable. */
 function piece(
   pieceId: number,
   length: number,
@@ -45,7 +45,7 @@ function piece(
 }
 
 describe('playout', () => {
-  it('plays pieces without a seam and reports start, marks and end at their samples', () => {
+  it('plays pieces seamlessly and reports start, marks and end at their samples', () => {
     const { playout, events, sent, frames } = open();
     playout.play(piece(1, 200, { from: 1, marks: [0, 80, 200] }));
     playout.play(piece(2, 120, { from: 201, marks: [40], last: true }));
@@ -61,7 +61,7 @@ describe('playout', () => {
     ]);
   });
 
-  it('says that it starves once, and goes on by itself', () => {
+  it('reports starvation once, and resumes by itself', () => {
     const { playout, frames, types } = open();
     playout.play(piece(1, 100));
     frames(4);
@@ -70,7 +70,7 @@ describe('playout', () => {
     expect(types()).toEqual(['started', 'starved', 'finished']);
   });
 
-  it('closes a reply by an empty last piece, dated back to its last sample', () => {
+  it('ends a reply on an empty last piece, dated at its last sample', () => {
     const { playout, events, frames } = open();
     playout.play(piece(1, 200));
     frames(4);
@@ -79,7 +79,7 @@ describe('playout', () => {
     expect(events.at(-1)).toEqual({ type: 'playout.finished', atMs: 25, replyId: 'a' });
   });
 
-  it('stops at a sample, stays silent while paused, and goes on from that sample', () => {
+  it('stops at a sample, stays silent while paused, and resumes from that sample', () => {
     const { playout, events, sent, frames, nowMs } = open();
     playout.play(piece(7, 800, { last: true }));
     frames(2);
@@ -96,7 +96,7 @@ describe('playout', () => {
     expect(events.at(-1)).toMatchObject({ type: 'playout.finished', atMs: 160 });
   });
 
-  it('holds what is played while it is paused', () => {
+  it('holds audio queued while it is paused', () => {
     const { playout, sent, frames, nowMs } = open();
     playout.pause(nowMs());
     playout.play(piece(1, 160, { last: true }));
@@ -107,7 +107,7 @@ describe('playout', () => {
     expect(sent[320]).toBe(1);
   });
 
-  it('drops everything at a clear, says what had been sent, and ends the pause', () => {
+  it('drops everything on a clear, reports what was sent, and ends the pause', () => {
     const { playout, events, sent, frames, nowMs } = open();
     playout.play(piece(1, 100));
     playout.play(piece(2, 500, { from: 1000, last: true }));
@@ -129,7 +129,7 @@ describe('playout', () => {
     ]);
   });
 
-  it('answers a clear with null when there was nothing to drop', () => {
+  it('answers a clear with null when there is nothing to drop', () => {
     const { playout, events, frames, nowMs } = open();
     playout.clear(nowMs());
     playout.play(piece(1, 160, { last: true }));
@@ -153,7 +153,7 @@ describe('playout', () => {
     ]);
   });
 
-  it('sends every sample once, in order, and none after a clear, whatever it is told', () => {
+  it('sends every sample once, in order, and none after a clear, for any sequence of commands', () => {
     const command = fc.oneof(
       fc.record({ do: fc.constant('play' as const), length: fc.nat(700), last: fc.boolean() }),
       fc.record({ do: fc.constantFrom('pause' as const, 'resume' as const, 'clear' as const) }),
@@ -170,7 +170,7 @@ describe('playout', () => {
   });
 });
 
-/** What must come out: samples are numbered over the whole run. */
+/** Expected output: samples are numbered over the whole run. */
 interface Model {
   owed: number[];
   given: number;

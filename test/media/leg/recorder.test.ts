@@ -13,7 +13,7 @@ function open(firstSegment = 0) {
 }
 
 describe('the recorder', () => {
-  it('gives segments of 4.8 s of both tracks on one timeline, and the rest at close', () => {
+  it('emits segments of 4.8 s of both tracks on one timeline, and the rest on close', () => {
     const { recorder, events, write } = open(4);
     for (let slot = 10; slot < 10 + 260; slot++) write(slot);
     recorder.close();
@@ -33,7 +33,7 @@ describe('the recorder', () => {
     ]);
   });
 
-  it('puts every frame at the time of its slot, silence where a slot was left out', () => {
+  it('places every frame at the time of its slot, with silence for skipped slots', () => {
     const { recorder, events, write } = open();
     for (const slot of [0, 1, 5, 700, 701]) write(slot);
     recorder.close();
@@ -47,27 +47,27 @@ describe('the recorder', () => {
     expect(user.map((event) => event.segment)).toEqual([0, 1, 2]);
   });
 
-  it('puts what waited in a jitter buffer where it would have come without, also when the wait grows and shrinks', () => {
+  it('compensates the delay of the jitter buffer, also when the delay grows and shrinks', () => {
     const { recorder, events } = open();
     const lags = [0, 0, 0, 2, 2, 3, 3, 3, 1];
     for (const [slot, lag] of lags.entries())
       recorder.write(slot, new Int16Array(160).fill(10 * slot), new Int16Array(480), lag);
     recorder.close();
     const user = events.find((event) => event.track === 'user');
-    // Slot 5 repeats the place of slot 4, as the audio waited on; slots 5 and 6 were skipped when it caught
-    // up.
+    // Slot 5 lands on the position of slot 4 because the delay grew; slots 5 and 6 were skipped when it
+    // shrank.
     expect(Array.from({ length: 8 }, (_, slot) => user?.samples[slot * 160])).toEqual([
       0, 30, 50, 60, 70, 0, 0, 80,
     ]);
     expect(user?.startMs).toBe(1000);
-    // A first frame from before the track is not in it.
+    // A first frame from before the start of the track is left out.
     const early = open();
     early.recorder.write(7, new Int16Array(160).fill(1), new Int16Array(480), 2);
     early.recorder.close();
     expect(early.events.map(({ track }) => track)).toEqual(['agent']);
   });
 
-  it('gives nothing when nothing was recorded', () => {
+  it('emits nothing when nothing was recorded', () => {
     const { recorder, events } = open();
     recorder.close();
     expect(events).toEqual([]);

@@ -13,7 +13,7 @@ import { type LivekitServer, startLivekitServer } from '../../fakes/livekit-serv
 import { describeNeeds, itNeeds } from '../../needs.ts';
 
 const NEEDS = ['livekit-server'];
-/** Real servers on a busy machine. */
+/** The servers are real and the machine may be busy. */
 const PATIENCE = { timeout: 20_000 };
 const LIMIT_MS = 20_000;
 
@@ -125,7 +125,7 @@ describeNeeds(NEEDS)('a leg in a LiveKit room', () => {
       const user = { from: callerIdentity(room), segmentId: 'u1' };
       const agent = { from: agentIdentity(room), segmentId: 'a1' };
       await expect.poll(() => caller.texts.length, PATIENCE).toBe(4);
-      // Each stream is read by itself: they may be read to their ends in any order.
+      // Each stream is read independently, and streams may finish in any order.
       for (const text of [
         { ...user, isFinal: false, text: 'What ti' },
         { ...user, isFinal: true, text: 'What time?' },
@@ -227,7 +227,7 @@ describeNeeds(NEEDS)('a leg in a LiveKit room', () => {
       await expect.poll(() => caller.states.at(-1), PATIENCE).toBe('speaking');
       await log.next('playout.mark', undefined, LIMIT_MS);
       await server.close();
-      // Set while there is nobody to tell.
+      // The state changes while no participant is present.
       leg.send({ do: 'sendMessage', json: '{"type":"state","state":"listening"}' });
       server = await startLivekitServer({ port: server.port });
       await log.next('playout.finished', undefined, 60_000);

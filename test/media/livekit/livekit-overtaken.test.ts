@@ -1,6 +1,6 @@
 /**
- * What a leg does with data that overtakes the news of who is in the room: LiveKit sends the two on different
- * ways, and a fake room decides which comes first.
+ * How a leg handles data that overtakes a participant update: LiveKit sends the two over separate paths, and
+ * a fake room decides which arrives first.
  */
 import { EventEmitter } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -13,7 +13,7 @@ import { openLivekitSession } from '#media/livekit/livekit-leg.ts';
 import { SpeechDetector } from '#media/voice-activity/vad.ts';
 import { ManualClock } from '../../fakes/manual-clock.ts';
 
-/** The room as LiveKit's library for Node shows it. */
+/** The room as LiveKit's Node library exposes it. */
 class FakeRoom extends EventEmitter {
   static last: FakeRoom;
   readonly isConnected = false;
@@ -44,7 +44,7 @@ vi.mock('@livekit/rtc-node', async (original) => ({
 const CALLER = { identity: 'user-1', trackPublications: new Map() };
 const STRANGER = { identity: 'somebody', trackPublications: new Map() };
 
-describe('a leg in a room whose data overtakes its news', () => {
+describe('a leg in a room whose data overtakes participant updates', () => {
   const events = new EventBatcher();
   const clock = new ManualClock();
   const pacer = new Pacer(clock, () => undefined);
@@ -79,7 +79,7 @@ describe('a leg in a room whose data overtakes its news', () => {
     return reported.filter((event) => event.type === 'message').map(({ text }) => text);
   };
 
-  it('keeps what a caller who came back writes before it knows of the return, and hears it once and in order', () => {
+  it('holds data from a returning caller until the return is reported, then delivers it in order', () => {
     room.emit('participantConnected', CALLER);
     send('before', CALLER);
     room.emit('participantDisconnected', CALLER);
@@ -91,7 +91,7 @@ describe('a leg in a room whose data overtakes its news', () => {
     expect(messages()).toEqual(['before', 'first', 'second', 'third']);
   });
 
-  it('hears nobody else: neither another participant nor, with the caller there, one who is in no list', () => {
+  it('ignores other participants and, while the caller is present, unlisted senders', () => {
     send('a stranger', STRANGER);
     room.emit('participantConnected', CALLER);
     send('a stranger', STRANGER);
@@ -99,7 +99,7 @@ describe('a leg in a room whose data overtakes its news', () => {
     expect(messages()).toEqual([]);
   });
 
-  it('tells no state while it reconnects, because to the client a state means that data arrives, and the newest one after it', () => {
+  it('sends no state while reconnecting, because clients expect data with it; sends the latest after', () => {
     const tell = (state: string) =>
       leg.command({ do: 'sendMessage', json: JSON.stringify({ type: 'state', state }) });
     tell('speaking');

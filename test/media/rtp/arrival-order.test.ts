@@ -1,4 +1,4 @@
-/** Decoders and the detector get every packet in order, although packets overtake each other. */
+/** Decoders and the detector receive packets in order even when packets overtake each other. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ArrivalOrder } from '#media/rtp/arrival-order.ts';
@@ -14,8 +14,8 @@ const packet = (sequence: number) => ({
 });
 
 /**
- * What is passed, and when, of packets that arrive at these times; every 20 ms what has waited for 40 is
- * given up for.
+ * Which packets are released, and when, for these arrival times; every 20 ms, missing packets are given up
+ * once later ones have waited 40 ms.
  */
 function passed(arrivals: readonly { readonly sequence: number; readonly atMs: number }[]) {
   const heard: { sequence: number; atMs: number }[] = [];
@@ -33,7 +33,7 @@ function passed(arrivals: readonly { readonly sequence: number; readonly atMs: n
 const numbers = (heard: readonly { readonly sequence: number }[]) => heard.map(({ sequence }) => sequence);
 
 describe('the packets of a stream', () => {
-  it('pass at once where none is missing, over the wrap of their numbers too', () => {
+  it('pass at once when none is missing, also when the sequence number wraps', () => {
     const arrivals = [0xfffe, 0xffff, 0x10000, 0x10001].map((sequence, n) => ({
       sequence,
       atMs: 20 * n + 7,
@@ -43,7 +43,7 @@ describe('the packets of a stream', () => {
     );
   });
 
-  it('wait for the one they overtook, and no longer than they are told to for one that never comes', () => {
+  it('wait for the packet they overtook, and no longer than the limit when it never arrives', () => {
     expect(numbers(passed([0, 2, 1, 3].map((sequence, place) => ({ sequence, atMs: 10 * place }))))).toEqual([
       0, 1, 2, 3,
     ]);
@@ -53,7 +53,7 @@ describe('the packets of a stream', () => {
     expect(heard.at(-1)?.atMs).toBe(100);
   });
 
-  it('keep their content and their own time while they wait', () => {
+  it('keep their content and arrival time while they wait', () => {
     const heard: unknown[] = [];
     const order = new ArrivalOrder(({ payload }, arrivedMs) => heard.push([...payload, arrivedMs]));
     const early = packet(2);
@@ -68,14 +68,14 @@ describe('the packets of a stream', () => {
     ]);
   });
 
-  it('go on at once where the sender counts anew, ahead or behind', () => {
+  it('resume at once when the sender renumbers, ahead or behind', () => {
     const ahead = [0, 1, 2_000, 2_001].map((sequence, n) => ({ sequence, atMs: 20 * n }));
     expect(passed(ahead)).toEqual(ahead);
     const behind = Array.from({ length: 30 }, (_, n) => ({ sequence: n < 10 ? 5_000 + n : n, atMs: 20 * n }));
     expect(numbers(passed(behind)).slice(-10)).toEqual([20, 21, 22, 23, 24, 25, 26, 27, 28, 29]);
   });
 
-  it('are said to be behind when what follows them has passed', () => {
+  it('are reported as late when their successors have already passed', () => {
     const order = new ArrivalOrder(() => undefined);
     expect([0, 2, 1, 1, 3].map((sequence) => order.push(packet(sequence), 0))).toEqual([
       true,
@@ -90,7 +90,7 @@ describe('the packets of a stream', () => {
     const jitters = fc.array(fc.integer({ min: 0, max: 59 }), { minLength: 30, maxLength: 60 });
     fc.assert(
       fc.property(jitters, (delays) => {
-        // The first says where the stream begins.
+        // The first packet marks the start of the stream.
         const heard = passed(
           delays.map((delay, sequence) => ({ sequence, atMs: 20 * sequence + (sequence === 0 ? 0 : delay) })),
         );

@@ -12,7 +12,7 @@ import { itNeeds } from '#test/needs.ts';
 
 const FRAMES = 50;
 
-/** RTP payloads of a 1 s tone of 700 Hz as ffmpeg sends them. */
+/** RTP payloads of a 1 s tone of 700 Hz as sent by ffmpeg. */
 async function payloadsOfFfmpeg(encoder: readonly string[]): Promise<Uint8Array[]> {
   const socket = createSocket({ type: 'udp4', recvBufferSize: 1 << 20 });
   socket.bind(0, '127.0.0.1');
@@ -51,7 +51,7 @@ function encodeAll(codec: RtpCodec, samples: Int16Array, rateHz: number): Uint8A
   });
 }
 
-/** Share of the power that is the tone, at the 8 kHz the tone is measured in. */
+/** Share of the power in the tone, measured at 8 kHz. */
 function purity(samples: Int16Array, rateHz: number): number {
   const heard = resample(samples, rateHz, 8_000);
   const middle = heard.subarray(2_000, 6_000);
@@ -85,7 +85,7 @@ describe('codecs of an RTP stream', () => {
     expect(purity(heard, 16_000)).toBeGreaterThan(0.98);
   });
 
-  it('hears nothing in a payload that is empty or damaged, and goes on after it', () => {
+  it('decode an empty or damaged payload as nothing, and continue after it', () => {
     const payloads = encodeAll('opus', resample(tone(700, 1_000), 8_000, 16_000), 16_000);
     const stream = new CodecStream('opus', 16_000);
     expect(stream.decode(new Uint8Array(0))).toHaveLength(0);

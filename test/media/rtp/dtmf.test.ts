@@ -16,11 +16,11 @@ describe('received telephone events', () => {
     expect(receiver.expire(1000)).toBeNull();
   });
 
-  it('report a press of which only one packet came', () => {
+  it('report a press of which only one packet arrived', () => {
     expect(new DigitReceiver().push(7, event(11, 800, true), 5)).toMatchObject([{ digit: '#' }]);
   });
 
-  it('report a press whose end was lost when the next begins, or soon after', () => {
+  it('report a press with a lost end when the next press begins, or soon after', () => {
     const receiver = new DigitReceiver();
     receiver.push(1000, event(1, 320), 0);
     expect(receiver.push(3000, event(2, 160), 300)).toMatchObject([{ digit: '1', durationMs: 40 }]);
@@ -51,7 +51,7 @@ describe('received telephone events', () => {
 });
 
 describe('sent telephone events', () => {
-  /** What a receiver makes of the sender's packets when those that `isLost` names never arrive. */
+  /** Keys a receiver reports when the packets selected by `isLost` never arrive. */
   function carry(digits: string, isLost: (packet: number) => boolean): string {
     const sender = new DigitSender();
     sender.enqueue(digits);
@@ -67,7 +67,7 @@ describe('sent telephone events', () => {
     return [...heard, ...(last ? [last] : [])].map(({ digit }) => digit).join('');
   }
 
-  it('arrive as they were typed, also when any one packet of each press is lost', () => {
+  it('arrive as typed, even when any one packet of each press is lost', () => {
     fc.assert(
       fc.property(
         fc.array(fc.constantFrom(...'0123456789*#ABCD'), { minLength: 1, maxLength: 12 }),
@@ -80,7 +80,7 @@ describe('sent telephone events', () => {
     );
   });
 
-  it('leave out what is no key', () => {
+  it('skip characters that are not keys', () => {
     expect(carry('1-2 x3', () => false)).toBe('123');
   });
 });

@@ -9,17 +9,18 @@ interface Packet {
 }
 
 /**
- * Frame `n` of the test signal: every sample names its frame, loud so that nothing may be skipped unheard.
+ * Frame `n` of the test signal: every sample identifies its frame and is loud, because skipping it would be
+ * audible.
  */
 const voice = (n: number) => new Int16Array(160).fill(1000 + n);
 
 interface Slot {
   readonly kind: FrameKind;
-  /** Which frame of the signal was played, or null when the slot has no audio of its own. */
+  /** Frame of the signal that was played, or null when the slot has no audio of its own. */
   readonly frame: number | null;
 }
 
-/** Plays packets through a buffer: a slot every 20 ms from `firstSlotMs`. */
+/** Plays packets through a buffer, one slot every 20 ms from `firstSlotMs`. */
 function run(
   packets: readonly Packet[],
   options: {
@@ -53,14 +54,14 @@ const played = (slots: readonly Slot[]) =>
 const upTo = (count: number) => Array.from({ length: count }, (_, n) => n);
 
 describe('the jitter buffer', () => {
-  it('plays a steady stream whole and in order, at most 40 ms behind', () => {
+  it('plays a steady stream completely and in order, at most 40 ms late', () => {
     const slots = run(regular(50), { slots: 70 });
     expect(played(slots)).toEqual(upTo(50));
     const firstSlotMs = 3 + slots.findIndex((slot) => slot.kind === 'audio') * 20;
     expect(firstSlotMs - 100).toBeLessThanOrEqual(40);
   });
 
-  it('carries on over the wrap of the timestamp', () => {
+  it('continues when the timestamp wraps', () => {
     expect(played(run(regular(50), { slots: 70, firstTimestamp: 2 ** 32 - 1600 }))).toEqual(upTo(50));
   });
 
@@ -69,7 +70,7 @@ describe('the jitter buffer', () => {
     expect(played(run(packets, { slots: 70 }))).toEqual(upTo(50));
   });
 
-  it('conceals one lost packet, and fades to nothing when more are lost', () => {
+  it('conceals one lost packet, and fades to silence when more are lost', () => {
     const one = run(
       regular(30).filter((packet) => packet.timestamp !== 1600),
       { slots: 40 },
@@ -93,7 +94,7 @@ describe('the jitter buffer', () => {
     expect(gap[start + 10]).toEqual({ kind: 'audio', frame: 20 });
   });
 
-  it('takes more delay when the network gets rough, and then loses nothing', () => {
+  it('increases the delay on a rough network, and then loses nothing', () => {
     const delays = [0, 35, 10, 55, 5, 25, 45];
     const packets = regular(300, (n) => (n > 50 ? (delays[n % delays.length] ?? 0) : 0));
     const slots = run(packets, { slots: 330 });
@@ -101,7 +102,7 @@ describe('the jitter buffer', () => {
     expect(lateHalf.filter((slot) => slot.kind !== 'audio')).toEqual([]);
   });
 
-  it('gives the delay back once the network is calm and the caller pauses', () => {
+  it('reduces the delay once the network is calm and the caller pauses', () => {
     const quiet = () => new Int16Array(160).fill(10);
     const packets = regular(1500, (n) => (n > 50 && n < 100 ? (n % 3) * 30 : 0));
     const buffer = new JitterBuffer(8000, 8000);
@@ -116,7 +117,7 @@ describe('the jitter buffer', () => {
     expect(buffer.delayMs).toBeLessThan(25);
   });
 
-  it('marks the silence a sender announces, and audio after it', () => {
+  it('marks the silence a sender announces, and the audio after it', () => {
     const buffer = new JitterBuffer(8000, 8000);
     const out = new Int16Array(160);
     const kinds: FrameKind[] = [];
@@ -130,7 +131,7 @@ describe('the jitter buffer', () => {
     expect(kinds.at(-1)).toBe('audio');
   });
 
-  it('follows a sender whose timeline jumps or stood still', () => {
+  it('follows a sender whose timeline jumps or stalls', () => {
     const forward = regular(60).map(({ timestamp, arrivalMs }, n) => ({
       timestamp: n < 30 ? timestamp : timestamp + 8_000_000,
       arrivalMs,
@@ -142,7 +143,7 @@ describe('the jitter buffer', () => {
     expect(resumed.slice(-30 - 25).filter((slot) => slot.kind === 'audio').length).toBeGreaterThan(18);
   });
 
-  it('keeps a drifting sender without running dry or piling up', () => {
+  it('follows a drifting sender without underrun or growing delay', () => {
     const packets = Array.from({ length: 3000 }, (_, n) => ({
       timestamp: n * 160,
       arrivalMs: 100 + n * 20.01,
@@ -154,7 +155,7 @@ describe('the jitter buffer', () => {
     expect(slots.filter((slot) => slot.kind === 'audio').length).toBeGreaterThan(2970);
   });
 
-  it('plays no frame twice and none out of order, whatever the network does', () => {
+  it('plays no frame twice or out of order, whatever the network does', () => {
     fc.assert(
       fc.property(
         fc.array(fc.record({ delayMs: fc.nat(120), isLost: fc.boolean() }), { minLength: 5, maxLength: 80 }),

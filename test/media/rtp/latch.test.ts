@@ -11,18 +11,18 @@ function latched(remote = carrier): Latch {
 }
 
 describe('the RTP latch', () => {
-  it('takes nothing before anything was negotiated', () => {
+  it('accepts nothing before negotiation', () => {
     expect(new Latch().accepts(carrier, 1, 0)).toBe(false);
     expect(new Latch().target).toBeNull();
   });
 
-  it('takes the negotiated source and sends there', () => {
+  it('accepts the negotiated source and sends to it', () => {
     const latch = latched();
     expect(latch.target).toEqual(carrier);
     expect(latch.accepts(carrier, 1, 0)).toBe(true);
   });
 
-  it('security 12: sends nothing to an address that must be heard first, until a packet has come from it', () => {
+  it('security 12: sends nothing to an unverified address until a packet has arrived from it', () => {
     const latch = new Latch();
     latch.negotiate({ ...carrier, isHeardFirst: true });
     expect(latch.target).toBeNull();
@@ -32,13 +32,13 @@ describe('the RTP latch', () => {
     expect(latch.target).toBeNull();
   });
 
-  it('never takes another host of a public peer, however long it tries', () => {
+  it('never accepts another host for a public peer, however many packets it sends', () => {
     const latch = latched();
     expect(Array.from({ length: 50 }, (_, n) => latch.accepts(other, 7, n * 20)).some(Boolean)).toBe(false);
     expect(latch.target).toEqual(carrier);
   });
 
-  it('follows another port of the negotiated address, then refuses a third', () => {
+  it('follows the negotiated address to a second port, then refuses a third', () => {
     const latch = latched();
     const natted = { address: carrier.address, port: 61_000 };
     expect(latch.accepts(natted, 1, 0)).toBe(true);
@@ -48,7 +48,7 @@ describe('the RTP latch', () => {
     expect(latch.target).toEqual(carrier);
   });
 
-  it('takes a peer that named a private address by what it sends, after five packets of one stream', () => {
+  it('latches a peer with a private address to its actual source after five packets of one stream', () => {
     const latch = latched({ address: '192.168.1.5', port: 4000 });
     expect([1, 2, 3, 4, 5].map((n) => latch.accepts(other, 7, n * 20))).toEqual([
       false,
@@ -61,7 +61,7 @@ describe('the RTP latch', () => {
     expect(latch.accepts({ address: '203.0.113.50', port: 9 }, 7, 120)).toBe(false);
   });
 
-  it('lets a source that fell silent move to another port', () => {
+  it('allows a silent source to move to another port', () => {
     const latch = latched();
     latch.accepts(carrier, 1, 0);
     const moved = { address: carrier.address, port: 5555 };
@@ -69,7 +69,7 @@ describe('the RTP latch', () => {
     expect(latch.accepts(moved, 1, 2500)).toBe(true);
   });
 
-  it('starts over when another remote is negotiated, and not when the same is', () => {
+  it('restarts when a different remote is negotiated, and not for the same one', () => {
     const latch = latched();
     const natted = { address: carrier.address, port: 61_000 };
     latch.accepts(natted, 1, 0);
@@ -80,7 +80,7 @@ describe('the RTP latch', () => {
     expect(latch.accepts(natted, 1, 20)).toBe(false);
   });
 
-  it('knows an address by any of its spellings', () => {
+  it('recognises an address in any notation', () => {
     const latch = latched();
     expect(latch.accepts({ address: `::ffff:${carrier.address}`, port: carrier.port }, 1, 0)).toBe(true);
     expect(

@@ -1,4 +1,4 @@
-/** An RTP session as the media thread runs it, on a real socket, with a clock that a test advances. */
+/** An RTP session as the media thread runs it, on a real socket, with a clock advanced by the test. */
 import { systemClock } from '#base/clock.ts';
 import type { LegEvent, RtpCodec } from '#media/leg/leg.ts';
 import type { MediaShared } from '#media/leg/leg-audio.ts';
@@ -10,7 +10,7 @@ import { SpeechDetector } from '#media/voice-activity/vad.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 import { openRtpPeer } from '#test/fakes/rtp-peer.ts';
 
-/** Opens a session that talks to a peer of this codec; `report` gives everything it has reported so far. */
+/** Opens a session with a peer that uses this codec; `report` returns everything reported so far. */
 export async function openManualSession(codec: RtpCodec = 'PCMU', ports = new PortPool(23_200, 23_249)) {
   const clock = new ManualClock();
   const events = new EventBatcher();

@@ -11,7 +11,7 @@ const header = fc.record({
 });
 
 describe('RTP packets', () => {
-  it('come back as they were written', () => {
+  it('survive a round trip', () => {
     fc.assert(
       fc.property(header, fc.uint8Array({ maxLength: 400 }), (fields, payload) => {
         const packet = new Uint8Array(RTP_HEADER_BYTES + payload.length);
@@ -22,7 +22,7 @@ describe('RTP packets', () => {
     );
   });
 
-  it('never throw and never point outside the datagram, whatever arrives', () => {
+  it('never throw and never point outside the datagram, for any input', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 80 }), fc.boolean(), (bytes, isVersion2) => {
         if (isVersion2 && bytes.length > 0) bytes[0] = ((bytes[0] ?? 0) & 0x3f) | 0x80;
@@ -37,7 +37,7 @@ describe('RTP packets', () => {
     );
   });
 
-  it('skip contributing sources and extension, and leave out padding', () => {
+  it('are parsed past contributing sources and extensions, and without padding', () => {
     const packet = new Uint8Array(12 + 4 + 8 + 3 + 2);
     writeRtpHeader(packet, { marker: false, payloadType: 0, sequence: 1, timestamp: 2, ssrc: 3 });
     packet[0] = 0x80 | 0x20 | 0x10 | 1;
@@ -46,7 +46,7 @@ describe('RTP packets', () => {
     expect([...(parseRtp(packet)?.payload ?? [])]).toEqual([1, 2, 3]);
   });
 
-  it('are told from RTCP and STUN on the same port', () => {
+  it('are distinguished from RTCP and STUN on the same port', () => {
     const rtcp = Uint8Array.of(0x81, 200, 0, 6, ...new Uint8Array(24));
     const stun = Uint8Array.of(0x00, 0x01, 0, 0, 0x21, 0x12, 0xa4, 0x42, ...new Uint8Array(12));
     expect(parseRtp(rtcp)).toBeNull();
@@ -54,7 +54,7 @@ describe('RTP packets', () => {
   });
 });
 
-it('unwraps counters to the nearest value', () => {
+it('counters are unwrapped to the nearest value', () => {
   expect(unwrap(65_535, 2, 16)).toBe(65_538);
   expect(unwrap(65_538, 65_530, 16)).toBe(65_530);
   expect(unwrap(2 ** 32 - 10, 5, 32)).toBe(2 ** 32 + 5);

@@ -10,13 +10,13 @@ const packet = (sequence: number, ssrc = 1) => ({
   payload: new Uint8Array(0),
 });
 
-it('counts losses over the wrap of the sequence number, reordering and duplicates', () => {
+it('losses, reordering and duplicates are counted when the sequence number wraps', () => {
   const stats = new ReceiveStats();
   for (const sequence of [65_533, 65_534, 65_536, 65_535, 65_540, 65_540]) stats.count(packet(sequence));
   expect(stats.totals).toMatchObject({ packetsReceived: 6, packetsLost: 2 });
 });
 
-it('adds up the streams of one leg and says when a new one begins', () => {
+it('the streams of one leg are added up, and the start of a new one is reported', () => {
   const stats = new ReceiveStats();
   expect([packet(10), packet(12), packet(500, 2), packet(501, 2)].map((each) => stats.count(each))).toEqual([
     true,
@@ -27,7 +27,7 @@ it('adds up the streams of one leg and says when a new one begins', () => {
   expect(stats.totals).toMatchObject({ packetsReceived: 4, packetsLost: 1 });
 });
 
-it('estimates jitter as RFC 3550 A.8 does', () => {
+it('jitter is estimated as in RFC 3550 A.8', () => {
   const stats = new ReceiveStats();
   for (let n = 0; n < 500; n++) stats.time(n * 160, n * 20 + (n % 2) * 10, 8000);
   expect(stats.totals.jitterMs).toBeCloseTo(10, 1);

@@ -1,7 +1,8 @@
 /**
- * A call behind a network that loses 5 % of the packets both ways, some two in a row, delays each by up to 60
- * ms, so that a quarter are overtaken, and doubles some: every sentence that is said into it is heard word
- * for word, every key once, and the agent is understood behind it. In each codec, on a clock of our own.
+ * A call over a network that drops 5 % of the packets in both directions, some in pairs, delays each by up to
+ * 60 ms, which reorders a quarter of them, and duplicates some. Every caller sentence must be recognised word
+ * for word, every key reported once, and the agent understood at the far end. Runs in each codec, on a
+ * simulated clock.
  */
 import { describe, expect, vi } from 'vitest';
 import type { LegEvent, RtpCodec } from '#media/leg/leg.ts';
@@ -24,10 +25,10 @@ const SENTENCES = [
 ];
 const KEYS = '4711#';
 const PACKET_MS = 20;
-/** The line is open for a while before anybody speaks: how much delay it needs is known by then. */
+/** The line is open for a while before anyone speaks, which is enough to measure the delay it needs. */
 const OPEN_SECONDS = 1.5;
 /**
- * Of that, what the recogniser is spared: of a long silence in front it makes a loud line, and loses the
+ * Leading silence withheld from the recogniser: after a long silence it assumes a loud line and loses the
  * first sentence.
  */
 const SPARED_SECONDS = 1;
@@ -38,7 +39,7 @@ interface Packet {
   readonly header: { readonly marker: boolean; readonly timestamp: number; readonly sequence: number };
 }
 
-/** What a phone sends: its microphone, and then keys in place of silence. */
+/** What a phone sends: microphone audio, then keys in place of silence. */
 function* packetsOf(codec: RtpCodec, payloadType: number, samples: Int16Array): Generator<Packet> {
   const { clockHz, rateHz } = CODECS[codec];
   const [encoder, keys] = [new CodecStream(codec, rateHz), new DigitSender()];
@@ -65,7 +66,7 @@ function* packetsOf(codec: RtpCodec, payloadType: number, samples: Int16Array): 
   }
 }
 
-/** A whole call: what the product heard, and what the phone did of an agent who says the same. */
+/** A whole call: what the product heard, and what the phone heard of an agent that says the same. */
 async function call(codec: RtpCodec, network: typeof CLEAN, seed: number) {
   const session = await openManualSession(codec);
   const { clock, peer, leg, port, rateHz } = session;
@@ -88,7 +89,7 @@ async function call(codec: RtpCodec, network: typeof CLEAN, seed: number) {
     for (const { packet, atMs } of arrivals) {
       await clock.advance(atMs - clock.now());
       peer.send(port, packet.payloadType, packet.payload, packet.header);
-      // The socket is real, and so is the time the packet needs.
+      // The socket is real, and so is the time a packet takes.
       await new Promise((resolve) => setTimeout(resolve, 1));
     }
     await clock.advance(500);
@@ -133,7 +134,7 @@ describe('5 % loss and 60 ms of jitter', { concurrent: true }, () => {
         expect(heardWords).toEqual(SENTENCES);
         expect(understoodWords).toEqual(SENTENCES);
         expect(keys).toBe(KEYS);
-        // As deep as the network is uneven, and no deeper; what was lost was made up, and little beside it.
+        // As deep as the jitter requires and no deeper; losses were concealed, and little else.
         expect(stats?.jitterBufferMs).toBeGreaterThan(45);
         expect(stats?.jitterBufferMs).toBeLessThan(80);
         expect(stats?.concealedShare).toBeGreaterThan(0.02);
@@ -150,7 +151,7 @@ describe('5 % loss and 60 ms of jitter', { concurrent: true }, () => {
       const { heardWords, keys, stats } = await call('PCMU', CLEAN, 1);
       expect([heardWords, keys]).toEqual([SENTENCES, KEYS]);
       expect(stats?.packetsLost).toBe(0);
-      // A phone that stops sending at its end is the only gap there is.
+      // The only gap is at the end, where the phone stops sending.
       expect(stats?.concealedShare).toBeLessThan(0.01);
       expect(stats?.jitterBufferMs).toBeLessThan(40);
       expect(stats?.mos).toBeGreaterThan(4.3);

@@ -40,7 +40,7 @@ describe('RTCP (RFC 3550 §6)', () => {
     });
   });
 
-  it('the bytes are those of the standard', () => {
+  it('the bytes match the standard', () => {
     const packet = writeRtcp({ ssrc: 0x01020304, sent, reception: null }, 'ab');
     const ntp = new DataView(packet.buffer).getUint32(8);
     expect(ntp - 2_208_988_800).toBe(Math.floor(WALL_MS / 1000));
@@ -49,7 +49,7 @@ describe('RTCP (RFC 3550 §6)', () => {
     expect([...packet.subarray(28)]).toEqual([0x81, 202, 0, 3, 1, 2, 3, 4, 1, 2, 97, 98, 0, 0, 0, 0]);
   });
 
-  it('whatever comes, it is read within its bounds or not at all', () => {
+  it('any input is read within its bounds or not at all', () => {
     const mangled = fc.tuple(fc.nat(60), fc.nat(255)).map(([at, value]) => {
       const packet = writeRtcp({ ssrc: 1, sent, reception: heard }, 'ab');
       packet[at % packet.length] = value;
@@ -63,15 +63,15 @@ describe('RTCP (RFC 3550 §6)', () => {
     );
   });
 
-  it('the round trip is the time away less the time it lay there', () => {
+  it('the round trip is the time away minus the time held by the far end', () => {
     const answer = { ...heard, lastReport: shortTime(WALL_MS), sinceLastReport: shortSpan(200) };
     expect(roundTripMs(answer, WALL_MS + 280)).toBeCloseTo(80, 0);
     expect(roundTripMs({ ...answer, lastReport: 0 }, WALL_MS)).toBeNull();
-    // A far end whose clock errs cannot make it negative.
+    // A wrong clock at the far end cannot make it negative.
     expect(roundTripMs({ ...answer, sinceLastReport: shortSpan(900) }, WALL_MS + 280)).toBe(0);
   });
 
-  it('each report tells the share lost since the one before', () => {
+  it('each report contains the share lost since the previous one', () => {
     const stats = new ReceiveStats();
     const take = (sequences: readonly number[]) => {
       for (const sequence of sequences)
@@ -97,7 +97,7 @@ describe('RTCP (RFC 3550 §6)', () => {
   });
 });
 
-it('a call is estimated the worse, the more is lost and the longer it takes (ITU-T G.107)', () => {
+it('the estimated call quality falls with loss and delay (ITU-T G.107)', () => {
   const good = { lossShare: 0, roundTripMs: 20, jitterMs: 1 };
   expect(estimateMos(good)).toBeGreaterThan(4.3);
   expect(estimateMos({ ...good, lossShare: 0.05 })).toBeLessThan(4);

@@ -58,7 +58,7 @@ describe('an RTP session', () => {
     });
   });
 
-  it('neither sends nor times out on hold, and plays on where it was when the hold ends', async () => {
+  it('neither sends nor times out on hold, and resumes playing where it stopped', async () => {
     const { clock, peer, leg, report } = await open();
     leg.command({ do: 'setRemote', remote: { ...peer.remote, sending: false } });
     play(leg);
@@ -71,7 +71,7 @@ describe('an RTP session', () => {
     expect(report().some((event) => event.type === 'playout.finished')).toBe(true);
   });
 
-  it('speaks the codec of the newest answer to its address', async () => {
+  it('sends the codec of the latest answer to its address', async () => {
     const { clock, peer, leg } = await open();
     const second = await openRtpPeer();
     closers.push(() => second.close());
@@ -86,7 +86,7 @@ describe('an RTP session', () => {
     expect(peer.heard).toEqual([]);
   });
 
-  it('presses keys by tone where the peer takes no telephone events', async () => {
+  it('sends keys as tones when the peer does not support telephone events', async () => {
     const { clock, peer, leg } = await open();
     leg.command({ do: 'setRemote', remote: { ...peer.remote, digitPayloadType: null } });
     leg.command({ do: 'sendDigits', digits: '5' });
@@ -112,7 +112,7 @@ describe('an RTP session', () => {
     [null, { digit: '5', source: 'inband' }],
     [101, { digit: '9', source: 'rfc4733' }],
   ] as const)(
-    'hears keys in the audio only where no telephone events were negotiated (payload type %s)',
+    'detects keys in the audio only without negotiated telephone events (payload type %s)',
     async (digitPayloadType, heard) => {
       const { clock, peer, leg, port, report } = await open();
       leg.command({ do: 'setRemote', remote: { ...peer.remote, digitPayloadType } });
@@ -124,7 +124,7 @@ describe('an RTP session', () => {
         encodeG711('PCMU', tone, payload, 0);
         peer.send(port, 0, payload, { timestamp: packet * 160 });
       }
-      // The end of a press of another key, as a telephone event; it comes last.
+      // The end of a press of another key, as a telephone event; it arrives last.
       peer.send(port, 101, Uint8Array.of(9, 0x8a, 0x03, 0x20), { timestamp: 21 * 160 });
       const digits = () => report().flatMap((event) => (event.type === 'digit' ? [event] : []));
       await expect.poll(() => digits().length).toBeGreaterThan(0);
@@ -133,7 +133,7 @@ describe('an RTP session', () => {
     },
   );
 
-  it('sends nothing to a port of 0', async () => {
+  it('sends nothing to port 0', async () => {
     const { clock, leg, report } = await open();
     leg.command({
       do: 'setRemote',
@@ -151,7 +151,7 @@ describe('an RTP session', () => {
     expect(report().at(-1)).toMatchObject({ type: 'closed', reason: 'local', stats: { packetsSent: 0 } });
   });
 
-  it('survives whatever is thrown at its port', async () => {
+  it('survives any datagrams sent to its port', async () => {
     const { clock, peer, port, report } = await open();
     for (let n = 0; n < 200; n++)
       peer.send(
@@ -165,7 +165,7 @@ describe('an RTP session', () => {
     expect(report().some((event) => event.type === 'closed')).toBe(false);
   });
 
-  it('reports every 5 s what it sent and heard, and learns the round trip from the answer', async () => {
+  it('reports every 5 s what it sent and received, and learns the round trip from the answer', async () => {
     const { clock, peer, leg, port, report } = await open();
     const far = await bindRtpSockets('127.0.0.1', new PortPool(23_100, 23_139));
     closers.push(
@@ -178,7 +178,7 @@ describe('an RTP session', () => {
     const [datagram] = (await first) as [Buffer];
     const ours = parseRtcp(datagram);
     expect(ours?.sentAt).not.toBeNull();
-    // It is answered 80 ms on the wire after it had lain there for the rest of the time.
+    // The answer spends 80 ms on the wire; the far end held the report for the rest of the time.
     const delayMs = 80;
     const lain = shortTime(clock.wallTime()) - (ours?.sentAt ?? 0);
     await clock.advance(delayMs);
@@ -193,7 +193,7 @@ describe('an RTP session', () => {
       sinceLastReport: lain,
     };
     far.media.send(writeRtcp({ ssrc: 5, sent: null, reception: block }, 'far'), port, '127.0.0.1');
-    // Media behind the report on the same socket: when it has come, so has the report.
+    // Media sent after the report on the same socket: once it has arrived, so has the report.
     const audio = new Uint8Array(RTP_HEADER_BYTES + 160);
     writeRtpHeader(audio, { marker: true, payloadType: 0, sequence: 1, timestamp: 0, ssrc: 5 });
     far.media.send(audio, port, '127.0.0.1');
@@ -205,7 +205,7 @@ describe('an RTP session', () => {
     expect(closed.stats.mos).toBeGreaterThan(4);
   });
 
-  it('sends its reports beside the media where that was negotiated, and takes none from strangers', async () => {
+  it('sends RTCP multiplexed with the media when negotiated, and ignores RTCP from strangers', async () => {
     const { clock, leg, report, port } = await open();
     const [far, stranger] = [
       await bindRtpSockets('127.0.0.1', new PortPool(23_100, 23_139)),
@@ -243,7 +243,7 @@ describe('an RTP session', () => {
     expect(report().at(-1)).toMatchObject({ type: 'closed', stats: { roundTripMs: null } });
   });
 
-  it('gives its port back once, after the socket is closed', async () => {
+  it('releases its port once, after the socket is closed', async () => {
     const { leg, report, ports } = await open();
     expect(ports.freePorts).toBe(4);
     leg.command({ do: 'close' });

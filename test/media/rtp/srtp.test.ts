@@ -25,7 +25,7 @@ function sealed(sender: SrtpSender, plain: Buffer): Buffer {
   return buffer.subarray(0, sender.protect(buffer, plain.length));
 }
 
-/** A copy is read: what is read is decrypted where it stands. */
+/** Passes a copy, because opening decrypts in place. */
 const open = (receiver: SrtpReceiver, bytes: Uint8Array) => receiver.open(Uint8Array.from(bytes));
 const openReport = (receiver: SrtpReceiver, bytes: Uint8Array) => receiver.openReport(Uint8Array.from(bytes));
 
@@ -37,7 +37,7 @@ describe('SRTP (RFC 3711)', () => {
     ...over,
   });
 
-  it('with the keys of appendix B.3, a packet and a report are what other implementations make of them', () => {
+  it('with the keys of appendix B.3, a packet and a report match other implementations', () => {
     const sender = new SrtpSender('AES_CM_128_HMAC_SHA1_80', KEY);
     const rtp = hex(`800f1234decafbadcafebabe${'ab'.repeat(16)}`);
     expect(sealed(sender, rtp).toString('hex')).toBe(
@@ -66,7 +66,7 @@ describe('SRTP (RFC 3711)', () => {
     },
   );
 
-  it('a packet that was changed, came before, or is far too old is dropped', () => {
+  it('a modified, replayed or far too old packet is dropped', () => {
     const sender = new SrtpSender('AES_CM_128_HMAC_SHA1_80', KEY);
     const receiver = new SrtpReceiver(keys());
     const packets = Array.from({ length: 100 }, (_, sequence) => sealed(sender, packet(sequence)));
@@ -83,7 +83,7 @@ describe('SRTP (RFC 3711)', () => {
     expect(openReport(receiver, report)).toBeNull();
   });
 
-  it('goes on when the sequence begins again, also where a call is joined long after that', () => {
+  it('continues when the sequence wraps, also when joining long after a wrap', () => {
     const sender = new SrtpSender('AES_CM_128_HMAC_SHA1_80', KEY);
     const receiver = new SrtpReceiver(keys());
     let latest: Buffer = Buffer.alloc(0);
@@ -96,7 +96,7 @@ describe('SRTP (RFC 3711)', () => {
     expect(open(successor, sealed(sender, packet(100)))).not.toBeNull();
   });
 
-  it('another source of the same key counts for itself', () => {
+  it('each source with the same key has its own counters', () => {
     const sender = new SrtpSender('AES_CM_128_HMAC_SHA1_80', KEY);
     const receiver = new SrtpReceiver(keys());
     expect(open(receiver, sealed(sender, packet(60_000, 7)))).not.toBeNull();
@@ -104,7 +104,7 @@ describe('SRTP (RFC 3711)', () => {
     expect(open(receiver, sealed(sender, packet(6, 8)))).not.toBeNull();
   });
 
-  it('a key identifier is read over', () => {
+  it('a key identifier is skipped', () => {
     const sender = new SrtpSender('AES_CM_128_HMAC_SHA1_80', KEY);
     const plain = sealed(sender, packet(1));
     const withMki = Buffer.concat([plain.subarray(0, -10), Buffer.from([0, 0, 0, 1]), plain.subarray(-10)]);
@@ -112,7 +112,7 @@ describe('SRTP (RFC 3711)', () => {
     expect(Buffer.from(opened ?? [])).toEqual(packet(1));
   });
 
-  it('bytes of any length are dropped, never thrown over', () => {
+  it('bytes of any length are dropped without throwing', () => {
     const receiver = new SrtpReceiver(keys());
     for (let length = 0; length < 60; length++) {
       expect(open(receiver, new Uint8Array(length).fill(0x9f))).toBeNull();

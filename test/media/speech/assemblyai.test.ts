@@ -27,7 +27,7 @@ describe('conformance', () => {
 });
 
 describe('AssemblyAI', () => {
-  it('reports words as they come, and a turn the vendor ended once, with its times', async () => {
+  it('reports words as they arrive, and each vendor-ended turn once, with its times', async () => {
     const server = await vendor({ lines: ['book a table'] });
     const heard = listen(server);
     heard.write(buzz(RATE, 900));
@@ -43,7 +43,7 @@ describe('AssemblyAI', () => {
     heard.stream.close();
   });
 
-  it('asks for the model, the rate, the language and the keyterms', async () => {
+  it('requests the model, the rate, the language and the keyterms', async () => {
     const server = await vendor({ apiKey: 'k' });
     const heard = listen(server, patientClock, 'k');
     await expect.poll(() => server.connections.length, { timeout: 20_000 }).toBe(1);
@@ -55,7 +55,7 @@ describe('AssemblyAI', () => {
       language_codes: '["en"]',
       keyterms_prompt: '["Parley"]',
     });
-    // Once it has answered, the socket is open on both sides.
+    // Once the server has answered, the socket is open on both sides.
     heard.write(buzz(RATE, 900));
     heard.stream.finalise();
     await heard.until('finalised');
@@ -65,7 +65,7 @@ describe('AssemblyAI', () => {
       .toEqual({ type: 'Terminate' });
   });
 
-  it('takes the plain end of a turn where the formatted one does not come', async () => {
+  it('uses the unformatted end of a turn when the formatted one does not arrive', async () => {
     const server = await vendor();
     server.isPlain = true;
     const clock = new ManualClock();
@@ -73,7 +73,7 @@ describe('AssemblyAI', () => {
     heard.write(buzz(RATE, 900));
     heard.stream.finalise();
     await heard.until('interim');
-    // Word of the end is under way: the clock is moved until it has come.
+    // The end-of-turn message is in transit: advance the clock until it arrives.
     await expect
       .poll(
         async () => {
@@ -88,7 +88,7 @@ describe('AssemblyAI', () => {
     expect(clock.pendingTimers).toBeLessThanOrEqual(1);
   });
 
-  it('a turn that was heard and never ends is a stall', async () => {
+  it('a turn with speech that never ends is reported as stalled', async () => {
     const server = await vendor();
     server.isEndless = true;
     const clock = new ManualClock();
@@ -100,7 +100,7 @@ describe('AssemblyAI', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('a socket that never opens is a stall', async () => {
+  it('a socket that never opens is reported as stalled', async () => {
     const server = await vendor();
     server.fault = { halfOpen: 'upgrade' };
     const clock = new ManualClock();

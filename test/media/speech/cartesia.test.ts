@@ -8,14 +8,14 @@ import { speak, timedWords, vendorSynthesizerConforms } from './vendor-conforman
 describe('Cartesia', () => {
   const { begin } = vendorSynthesizerConforms(startCartesiaServer, createCartesiaSynthesizer);
 
-  it('times every word, also those told after the audio', async () => {
+  it('reports times for every word, including those received after the audio', async () => {
     const { synthesizer } = await begin();
     const text = 'The the cat, “the” cat sat.';
     const words = timedWords(text, await collect(speak(synthesizer, text)));
     expect(words).toEqual(text.split(' ').map((word, index) => [word, index * 100]));
   });
 
-  it('carries all syntheses on one socket, and tells them apart', async () => {
+  it('runs all syntheses over one socket, and keeps them apart', async () => {
     const { server, synthesizer } = await begin();
     const texts = ['One.', 'One two three four five six.', 'One two.'];
     const spoken = await Promise.all(
@@ -25,7 +25,7 @@ describe('Cartesia', () => {
     expect(server.connections).toHaveLength(1);
   });
 
-  it('cancels a context that is aborted, and closes the socket when it is unused', async () => {
+  it('cancels an aborted context, and closes an unused socket', async () => {
     const clock = new ManualClock();
     const { server, synthesizer } = await begin(clock);
     const stop = new AbortController();
@@ -41,7 +41,7 @@ describe('Cartesia', () => {
     await expect.poll(() => server.connections[0]?.isOpen, { timeout: 20_000 }).toBe(false);
   });
 
-  it('says how it is to be said', async () => {
+  it('sends the requested emotion', async () => {
     const { server, synthesizer } = await begin();
     const options = {
       voiceId: null,
@@ -58,7 +58,7 @@ describe('Cartesia', () => {
     ]);
   });
 
-  it('an error of one context is its own', async () => {
+  it('an error in one context does not affect the others', async () => {
     const { server, synthesizer } = await begin();
     server.refusal = {
       status_code: 400,

@@ -1,6 +1,6 @@
 /**
- * What every recogniser and every synthesiser must do, whatever its vendor: one suite, run by each engine's
- * own test file.
+ * Requirements for every recogniser and synthesiser, whatever the vendor: one suite, run by each engine's own
+ * test file.
  */
 import { expect, it } from 'vitest';
 import type {
@@ -12,7 +12,7 @@ import type {
 } from '#media/speech/speech.ts';
 import { collect } from '#test/collect.ts';
 
-/** An engine set up to hear `phrases` in `speech`. */
+/** An engine prepared to recognise `phrases` in `speech`. */
 export interface RecognizerUnderTest {
   readonly recognizer: Recognizer;
   readonly sampleRateHz: number;
@@ -42,7 +42,7 @@ export class Recording {
     });
   }
 
-  /** Writes in 20 ms frames from one array that is overwritten each time, as a leg does. */
+  /** Writes 20 ms frames from one array that is overwritten each time, as a leg does. */
   write(samples: Int16Array): void {
     const frame = new Int16Array(this.#rateHz / 50);
     for (let at = 0; at < samples.length; at += frame.length) {
@@ -52,7 +52,7 @@ export class Recording {
     frame.fill(12_345);
   }
 
-  /** Resolves when this many events of the type have come. */
+  /** Resolves once this many events of the type have been received. */
   async until(type: RecognitionEvent['type'], count = 1): Promise<void> {
     while (this.of(type).length < count) {
       await new Promise<void>((resolve) => {
@@ -72,12 +72,12 @@ export class Recording {
   }
 }
 
-/** Silence, as a caller's line has it. */
+/** Silence as on a caller's line. */
 export function silence(sampleRateHz: number, ms: number): Int16Array {
   return new Int16Array((sampleRateHz * ms) / 1_000);
 }
 
-/** Every recogniser passes these; `setUp` is called once per test. */
+/** Tests for every recogniser; `setUp` is called once per test. */
 export function recognizerConforms(setUp: () => Promise<RecognizerUnderTest>): void {
   const begin = async () => {
     const subject = await setUp();
@@ -87,7 +87,7 @@ export function recognizerConforms(setUp: () => Promise<RecognizerUnderTest>): v
     };
   };
 
-  it('settles each phrase at finalise, in order, finals before the answer', async () => {
+  it('each phrase is finalised on request, in order, with the finals before the answer', async () => {
     const { recording, speech, phrases } = await begin();
     const heard = recording();
     for (const [index, samples] of speech.entries()) {
@@ -100,7 +100,7 @@ export function recognizerConforms(setUp: () => Promise<RecognizerUnderTest>): v
     heard.stream.close();
   });
 
-  it('answers every finalise, also several at once and with nothing to settle', async () => {
+  it('every finalise request is answered, also several at once and with nothing pending', async () => {
     const { recording, sampleRateHz, speech, phrases } = await begin();
     const heard = recording();
     heard.stream.finalise();
@@ -115,7 +115,7 @@ export function recognizerConforms(setUp: () => Promise<RecognizerUnderTest>): v
     heard.stream.close();
   });
 
-  it('keeps streams apart that are written in turns', async () => {
+  it('interleaved streams are kept separate', async () => {
     const { recording, speech, phrases, sampleRateHz } = await begin();
     const streams = [recording(), recording()];
     const half = sampleRateHz / 2;
@@ -131,7 +131,7 @@ export function recognizerConforms(setUp: () => Promise<RecognizerUnderTest>): v
     for (const { stream } of streams) stream.close();
   });
 
-  it('says nothing after close, though work was under way, and close may be repeated', async () => {
+  it('nothing is emitted after close, even with work in progress, and close may be repeated', async () => {
     const { recording, speech } = await begin();
     const [closed, kept] = [recording(), recording()];
     for (const heard of [closed, kept]) {
@@ -143,14 +143,17 @@ export function recognizerConforms(setUp: () => Promise<RecognizerUnderTest>): v
     const seen = closed.events.length;
     closed.write(speech[0]!);
     closed.stream.finalise();
-    // Once the other stream has its answer, the closed one's would have come, too.
+    // Once the other stream has its answer, the closed stream's would have arrived too.
     await kept.until('finalised');
     expect(closed.events.length).toBe(seen);
     kept.stream.close();
   });
 }
 
-/** A recogniser whose vendor accepts and says nothing must give up by itself; `pass` lets the time go by. */
+/**
+ * A recogniser must give up by itself when its vendor accepts the connection and never answers; `pass`
+ * advances time.
+ */
 export async function expectStalled(heard: Recording, pass: () => Promise<void>): Promise<void> {
   await pass();
   await heard.until('failed');
@@ -166,7 +169,7 @@ export async function expectStalled(heard: Recording, pass: () => Promise<void>)
   expect(heard.events.length).toBe(seen);
 }
 
-/** Every synthesiser passes these. */
+/** Tests for every synthesiser. */
 export function synthesizerConforms(setUp: () => Promise<Synthesizer>): void {
   const text = 'One sentence here. And a second one there.';
   const options = (signal = new AbortController().signal) => ({
@@ -177,7 +180,7 @@ export function synthesizerConforms(setUp: () => Promise<Synthesizer>): void {
     signal,
   });
 
-  it('speaks in chunks of one rate, none of them empty, words inside the text and in order', async () => {
+  it('chunks have one rate and are not empty, and word times are in order and within the text', async () => {
     const chunks = await collect((await setUp()).synthesise(text, options()));
     expect(chunks.length).toBeGreaterThan(0);
     expect(new Set(chunks.map((chunk) => chunk.sampleRateHz)).size).toBe(1);
@@ -187,7 +190,7 @@ export function synthesizerConforms(setUp: () => Promise<Synthesizer>): void {
     for (const word of words) expect(text.slice(word.textStart, word.textEnd)).toMatch(/^\S+$/);
   });
 
-  it('rejects with the reason when aborted before and between chunks', async () => {
+  it('an abort rejects with its reason, before and between chunks', async () => {
     const synthesizer = await setUp();
     await expect(
       collect(synthesizer.synthesise(text, options(AbortSignal.abort(new Error('too late'))))),
@@ -200,7 +203,7 @@ export function synthesizerConforms(setUp: () => Promise<Synthesizer>): void {
     await expect(run()).rejects.toThrow('interrupted');
   });
 
-  it('keeps syntheses apart that run at once', async () => {
+  it('concurrent syntheses are kept separate', async () => {
     const synthesizer = await setUp();
     const total = async (said: string) =>
       (await collect(synthesizer.synthesise(said, options()))).reduce(
@@ -209,18 +212,20 @@ export function synthesizerConforms(setUp: () => Promise<Synthesizer>): void {
       );
     const [long, short] = [await total(text), await total('No.')];
     const atOnce = await Promise.all([total(text), total('No.'), total(text)]);
-    // To a hundredth: some voices never say a thing quite alike.
+    // To a hundredth: some voices never say a text exactly the same way twice.
     expect(
       atOnce.map((samples, index) => Math.round((100 * samples) / (index === 1 ? short : long))),
     ).toEqual([100, 100, 100]);
   });
 
-  it('says nothing for nothing', async () => {
+  it('empty text produces no audio', async () => {
     expect(await collect((await setUp()).synthesise('   ', options()))).toEqual([]);
   });
 }
 
-/** Audio that any energy detector takes for speech: bursts of a buzzing tone, with silence around it. */
+/**
+ * Audio that any energy detector classifies as speech: bursts of a buzzing tone, with silence around them.
+ */
 export function buzz(sampleRateHz: number, ms: number): Int16Array {
   const samples = new Int16Array((sampleRateHz * (ms + 400)) / 1_000);
   const start = (sampleRateHz * 200) / 1_000;

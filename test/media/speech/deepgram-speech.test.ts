@@ -9,7 +9,7 @@ import { saidTo, speak, vendorSynthesizerConforms } from './vendor-conformance.t
 describe('Deepgram’s synthesis', () => {
   const { begin } = vendorSynthesizerConforms(startDeepgramSpeechServer, createDeepgramSynthesizer);
 
-  it('speaks with a voice of the language where none is named', async () => {
+  it('uses a voice of the language when none is named', async () => {
     const { server, synthesizer } = await begin();
     for (const language of ['en', 'de', 'sv'])
       await collect(speak(synthesizer, 'Ja.', undefined, { language }));
@@ -17,13 +17,13 @@ describe('Deepgram’s synthesis', () => {
     expect(models.sort()).toEqual(['aura-2-aurelia-de', 'aura-2-thalia-en', 'aura-2-thalia-en']);
   });
 
-  it('speaks faster and slower as far as the vendor does', async () => {
+  it('speaks faster and slower within the limits of the vendor', async () => {
     const { server, synthesizer } = await begin();
     for (const speed of [1, 1.2, 2, 0.5]) await collect(speak(synthesizer, 'Yes.', undefined, { speed }));
     expect(saidTo(server).map(({ query }) => query.get('speed'))).toEqual([null, '1.2', '1.5', '0.7']);
   });
 
-  it('hands over a long text in pieces the vendor takes', async () => {
+  it('sends a long text in pieces the vendor accepts', async () => {
     const { server, synthesizer } = await begin();
     await collect(speak(synthesizer, 'word '.repeat(500)));
     const spoken = saidTo(server)[0]!
@@ -73,7 +73,7 @@ describe('Deepgram’s recognition of recordings', () => {
     ...over,
   });
 
-  it('is one request, with the language detected and the speakers told apart where it is asked', async () => {
+  it('is one request, with language detection and speaker labels on request', async () => {
     const { server, recognizer } = await begin();
     expect(await recognizer.transcribe!(request({ diarize: true }))).toEqual({
       stretches: [
@@ -92,7 +92,7 @@ describe('Deepgram’s recognition of recordings', () => {
     expect(server.recordings[0]?.bytes).toBe(44 + 32_000);
   });
 
-  it('fails as what the vendor’s answer means, and at once when aborted', async () => {
+  it('maps the vendor’s errors, and fails at once when aborted', async () => {
     const { server, recognizer } = await begin();
     server.fault = { status: 429 };
     await expect(recognizer.transcribe!(request())).rejects.toMatchObject({ category: 'overloaded' });

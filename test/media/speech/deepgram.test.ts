@@ -32,7 +32,7 @@ describe('conformance', () => {
 });
 
 describe('deepgram', () => {
-  it('takes all that is given again after a long failure while it still opens: twenty seconds of wide-band audio', async () => {
+  it('accepts a replay of twenty seconds of wideband audio while the connection opens', async () => {
     const server = await vendor({ lines: ['hello'] });
     const heard: string[] = [];
     const recognizer = createDeepgramRecognizer('nova-3', {
@@ -75,7 +75,7 @@ describe('deepgram', () => {
     expect(typesOf(server)).toEqual(['Finalize', 'CloseStream']);
   });
 
-  it('gives interims while the caller speaks, and a final of its own after silence', async () => {
+  it('reports interims while the caller speaks, and an unrequested final after silence', async () => {
     const server = await vendor({ lines: ['what are your opening hours'] });
     const heard = listen(server);
     heard.write(buzz(RATE, 1_500));
@@ -90,7 +90,7 @@ describe('deepgram', () => {
     heard.stream.close();
   });
 
-  it('loses no audio that was written while the connection opened', async () => {
+  it('loses no audio written while the connection opens', async () => {
     const server = await vendor();
     const heard = listen(server);
     heard.write(buzz(RATE, 600));
@@ -113,7 +113,7 @@ describe('deepgram', () => {
     expect(heard.events).toMatchObject([{ type: 'failed', error: { category, retryable } }]);
   });
 
-  it('a connection that breaks fails the stream once, as connectivity', async () => {
+  it('a broken connection fails the stream once, as connectivity', async () => {
     const server = await vendor();
     const heard = listen(server);
     heard.write(buzz(RATE, 600));
@@ -124,7 +124,7 @@ describe('deepgram', () => {
     expect(heard.of('failed')).toMatchObject([{ error: { category: 'connectivity', retryable: true } }]);
   });
 
-  it('nobody at the address is a connectivity failure', async () => {
+  it('an unreachable address is a connectivity failure', async () => {
     const server = await vendor();
     await server.close();
     const heard = listen(server);
@@ -132,7 +132,7 @@ describe('deepgram', () => {
     expect(heard.events).toMatchObject([{ type: 'failed', error: { category: 'connectivity' } }]);
   });
 
-  it('a half-open socket fails as stalled: before the upgrade', async () => {
+  it('a half-open socket fails as stalled before the upgrade', async () => {
     const server = await vendor();
     server.fault = { halfOpen: 'upgrade' };
     const clock = new ManualClock();
@@ -143,7 +143,7 @@ describe('deepgram', () => {
   });
 
   it.each([true, false])(
-    'a half-open socket fails as stalled: audio is taken, finalised %s',
+    'a half-open socket that accepts audio fails as stalled, finalised %s',
     async (finalises) => {
       const server = await vendor();
       server.fault = { halfOpen: 'answers' };
@@ -157,7 +157,7 @@ describe('deepgram', () => {
     },
   );
 
-  it('a server that says nothing about silence has not stalled, finalised or not', async () => {
+  it('a server that does not respond to silence is not stalled, finalised or not', async () => {
     const server = await vendor();
     server.fault = { halfOpen: 'answers' };
     const clock = new ManualClock();

@@ -10,7 +10,7 @@ import { saidTo, speak, timedWords, vendorSynthesizerConforms } from './vendor-c
 describe('ElevenLabs', () => {
   const { begin } = vendorSynthesizerConforms(startElevenlabsServer, createElevenlabsSynthesizer);
 
-  it('times every word of the text, though chunks cut them', async () => {
+  it('reports times for every word of the text, even when chunks split words', async () => {
     const { synthesizer } = await begin();
     const text = 'It costs “12.50” euros, doesn’t it?';
     const words = timedWords(text, await collect(speak(synthesizer, text)));
@@ -21,7 +21,7 @@ describe('ElevenLabs', () => {
     }
   });
 
-  it('asks for the voice, the language, the rate and a speed the vendor bears', async () => {
+  it('requests the voice, the language, the rate and a speed the vendor supports', async () => {
     const { server, synthesizer } = await begin();
     await collect(speak(synthesizer, 'Hallo.', undefined, { voiceId: 'abc', language: 'de', speed: 2 }));
     const [first] = saidTo(server);
@@ -37,7 +37,7 @@ describe('ElevenLabs', () => {
     ]);
   });
 
-  it('opens the next socket ahead, and closes it when nobody comes', async () => {
+  it('opens the next socket in advance, and closes it when unused', async () => {
     const clock = new ManualClock();
     const { server, synthesizer } = await begin(clock);
     await collect(speak(synthesizer, 'One.'));
@@ -56,7 +56,7 @@ describe('ElevenLabs', () => {
     ['invalid_api_key', 'authentication'],
     ['system_busy', 'overloaded'],
     ['voice_id_does_not_exist', 'bad_request'],
-  ])('a refusal named %s is %s', async (error, category) => {
+  ])('an error named %s is %s', async (error, category) => {
     const { server, synthesizer } = await begin();
     server.refusal = { error, message: 'No.' };
     await expect(collect(speak(synthesizer, 'Hi.'))).rejects.toMatchObject({
@@ -83,7 +83,7 @@ describe('voices from samples', () => {
   const cloning = (environment: Record<string, string>) =>
     voiceCloning(readSettings({ TTS_PROVIDER: 'elevenlabs', ...environment }));
 
-  it('are made and deleted; one that is gone already is no failure', async () => {
+  it('are created and deleted; deleting a missing one is not a failure', async () => {
     const server = await startElevenlabsServer({ apiKey: 'k' });
     opened.push(server);
     const access = { ELEVENLABS_BASE_URL: server.url, ELEVENLABS_API_KEY: 'k' };
@@ -108,7 +108,7 @@ describe('voices from samples', () => {
     });
   });
 
-  it('are not to be had from another engine', () => {
+  it('are unavailable from other engines', () => {
     expect(cloning({ TTS_PROVIDER: 'local', ELEVENLABS_API_KEY: 'k' })).toBeNull();
   });
 });

@@ -42,7 +42,7 @@ const options = (voiceId: string | null) => ({
 });
 
 describe('recognition', () => {
-  it('without a recogniser there is none, and the start says what callers can do and how to get one', async () => {
+  it('without a recogniser, the start-up log lists what callers can do and how to add one', async () => {
     const open = await engines();
     expect(open.recognizerFor('local:auto')).toBeNull();
     const lines = open.describe().join('\n');
@@ -61,13 +61,13 @@ describe('recognition', () => {
     },
   );
 
-  it('a vendor serves any of its models once it is configured, and takes over unknown ones when it is the platform’s', async () => {
+  it('a configured vendor serves any of its models, and unknown ones if it is the platform’s provider', async () => {
     const open = await engines({ ASR_PROVIDER: 'deepgram', DEEPGRAM_BASE_URL: 'ws://127.0.0.1:1' });
     expect(open.recognizerFor('deepgram:nova-2')?.id).toBe('deepgram:nova-2');
     expect(open.recognizerFor('openai:whisper-1')?.id).toBe('deepgram:nova-3');
   });
 
-  it('the start says who hears callers while the vendor fails', async () => {
+  it('the start-up log says which engine hears callers when the vendor fails', async () => {
     const alone = { ASR_PROVIDER: 'deepgram', DEEPGRAM_BASE_URL: 'ws://127.0.0.1:1' };
     expect((await engines(alone)).describe().join('\n')).toMatch(
       /When deepgram:nova-3 fails: nobody hears callers/,
@@ -76,7 +76,7 @@ describe('recognition', () => {
     expect(two.describe()).toContain('When deepgram:nova-3 fails: openai:gpt-live-transcribe');
   });
 
-  it('a streaming model below DATA_DIR is found when it is complete, the quantised file first', async () => {
+  it('a complete streaming model below DATA_DIR is found, quantised file first', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'parley-models-'));
     const model = join(dataDir, 'models', 'streaming-en');
     mkdirSync(model, { recursive: true });
@@ -89,14 +89,14 @@ describe('recognition', () => {
   });
 });
 
-it('a damaged model fails its stream, not the program', async () => {
+it('a damaged model fails its stream, not the process', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'parley-models-'));
   const model = join(dataDir, 'models', 'damaged');
   mkdirSync(model, { recursive: true });
   for (const file of ['tokens.txt', 'encoder.onnx', 'decoder.onnx', 'joiner.onnx'])
     writeFileSync(join(model, file), '');
   const recognizer = (await engines({ DATA_DIR: dataDir })).recognizerFor('local:sherpa')!;
-  // The second stream finds the first one's process gone and starts another.
+  // The second stream finds the process of the first one gone and starts another.
   for (let count = 0; count < 2; count++) {
     const heard = new Recording(recognizer, 8_000);
     heard.write(silence(8_000, 100));
@@ -107,7 +107,7 @@ it('a damaged model fails its stream, not the program', async () => {
 });
 
 describe('synthesis', () => {
-  it('speaks with the voice it was asked for, by its id here or by the engine’s own', async () => {
+  it('uses the requested voice, by its id here or by the engine’s own', async () => {
     const open = await engines();
     const rate = async (synthesizer: string, voiceId: string | null) =>
       (await collect(open.synthesizerFor(synthesizer).synthesise('Yes.', options(voiceId))))[0]?.sampleRateHz;
@@ -118,7 +118,7 @@ describe('synthesis', () => {
       expect(await rate(voice, null), voice).toBe(16_000);
   });
 
-  it('an agent of another language speaks it without a key where eSpeak NG is installed, else in the English voice', async () => {
+  it('other languages use eSpeak NG without a key if it is installed, else the English voice', async () => {
     const open = await engines();
     const hasEspeak = detectEspeakVoices().length > 0;
     const german = { ...options(null), language: 'de' };
@@ -132,7 +132,7 @@ describe('synthesis', () => {
     );
   });
 
-  it('the platform’s provider speaks by default, and a voice of another one by its name', async () => {
+  it('the platform’s provider is the default, and other providers’ voices are chosen by name', async () => {
     const vendor = await startOpenaiServer();
     opened.push(vendor);
     const open = await engines({ TTS_PROVIDER: 'openai', OPENAI_BASE_URL: vendor.url });

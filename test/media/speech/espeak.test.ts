@@ -16,7 +16,7 @@ afterEach(async () => {
   for (const engine of opened.splice(0)) await engine.close();
 });
 
-/** The engine with another program behind it. */
+/** The engine with another program as its process. */
 function espeakWith(source: string, clock: Clock = patientClock): EspeakSynthesizer {
   const file = join(mkdtempSync(join(tmpdir(), 'parley-espeak-')), 'program.mjs');
   writeFileSync(file, source);
@@ -34,7 +34,7 @@ const durationMs = (chunks: Awaited<ReturnType<typeof say>>) =>
   chunks.reduce((sum, { samples, sampleRateHz }) => sum + (samples.length * 1_000) / sampleRateHz, 0);
 
 describeInstalled(detectEspeakVoices().length > 0, 'eSpeak NG (npm run espeak)')('eSpeak NG', () => {
-  // One program for all: it takes a second to read its voices.
+  // One process for all tests: it takes a second to load its voices.
   const engine = createEspeak(patientClock);
   afterAll(() => engine.close());
 
@@ -42,7 +42,7 @@ describeInstalled(detectEspeakVoices().length > 0, 'eSpeak NG (npm run espeak)')
     synthesizerConforms(async () => engine);
   });
 
-  it('says every word of the text at its time, across sentences, signs and emoji', async () => {
+  it('reports each word of the text at its time, across sentences, symbols and emoji', async () => {
     const text = 'Guten Tag, hier ist <Café> Müller & Söhne! 🎉 Der Tisch für 4 Personen ist frei.';
     const chunks = await say(engine, text);
     expect(chunks).toHaveLength(2);
@@ -71,7 +71,7 @@ describeInstalled(detectEspeakVoices().length > 0, 'eSpeak NG (npm run espeak)')
     expect(words[7]!.startMs).toBeGreaterThanOrEqual(durationMs(chunks.slice(0, 1)));
   });
 
-  it('speaks each language with a voice of its own', async () => {
+  it('uses a distinct voice for each language', async () => {
     const said = new Set<string>();
     for (const { id, languages } of engine.voices) {
       const chunks = await say(engine, 'Parley 42', { language: languages[0]! });
@@ -81,7 +81,7 @@ describeInstalled(detectEspeakVoices().length > 0, 'eSpeak NG (npm run espeak)')
     expect(engine.voices.map(({ languages }) => languages[0])).toEqual(
       SPEAKING_LANGUAGES.filter((language) => !['tl', 'ja', 'th', 'he'].includes(language)),
     );
-    // A few neighbours share a voice's sounds; a voice that was not found would sound like the one before it.
+    // A few related languages share a voice's sounds; a missing voice would sound like the previous one.
     expect(said.size).toBeGreaterThan(0.9 * engine.voices.length);
   });
 
@@ -99,7 +99,7 @@ describeInstalled(detectEspeakVoices().length > 0, 'eSpeak NG (npm run espeak)')
       expect(text.slice(textStart, textEnd)).toMatch(/^\S+$/);
   });
 
-  it('speaks faster and slower, and with the voice that is asked for', async () => {
+  it('speaks faster and slower, and with the requested voice', async () => {
     const text = 'Wie kann ich Ihnen helfen?';
     const usual = durationMs(await say(engine, text));
     expect(durationMs(await say(engine, text, { speed: 2 }))).toBeLessThan(0.65 * usual);
@@ -108,14 +108,14 @@ describeInstalled(detectEspeakVoices().length > 0, 'eSpeak NG (npm run espeak)')
       await say(engine, text, { voiceId: 'espeak-fr' }),
       await say(engine, text, { language: 'fr' }),
     ];
-    // To a millisecond: no two of its utterances are quite alike.
+    // To a millisecond: no two utterances are exactly alike.
     expect(Math.abs(durationMs(chosen) - durationMs(french))).toBeLessThan(5);
     expect(Math.abs(durationMs(chosen) - usual)).toBeGreaterThan(50);
   });
 });
 
 describe('the program behind the pipe', () => {
-  it('that dies costs the sentence it had, and is started again', async () => {
+  it('that dies loses only the current sentence, and is restarted', async () => {
     const engine = espeakWith(`process.stdin.once('data', () => process.exit(3));`);
     for (let life = 0; life < 2; life++)
       await expect(say(engine, 'Ja.')).rejects.toMatchObject({
@@ -139,7 +139,7 @@ describe('the program behind the pipe', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('that answers something else is told, and the next sentence is answered', async () => {
+  it('that sends an invalid answer is reported, and the next sentence succeeds', async () => {
     const engine = espeakWith(`
       let count = 0;
       process.stdin.on('data', () => console.log(count++ === 0 ? '{"samples": 7}' : '{"sampleRateHz": 8000, "samples": "AQACAA==", "words": [[0, 2, 0, 1]]}'));
@@ -157,7 +157,7 @@ describe('the program behind the pipe', () => {
     ]);
   });
 
-  it('is started before the first sentence where a call is coming, and given none of our secrets', async () => {
+  it('is started before the first sentence of an expected call, without access to our secrets', async () => {
     const mark = join(mkdtempSync(join(tmpdir(), 'parley-espeak-')), 'started');
     const engine = espeakWith(`
       import { writeFileSync } from 'node:fs';

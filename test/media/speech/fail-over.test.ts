@@ -39,15 +39,15 @@ async function voices(clock: Clock) {
   return { first, second, call };
 }
 
-describe('a voice that fails is replaced by a second one where one is configured', () => {
+describe('a failing voice is replaced by a second one when one is configured', () => {
   it.each([401, 429, 500])(
-    'the same text is said by the other when the vendor answers %i; it is asked again after half a minute',
+    'when the vendor answers %i the other one speaks; the first is retried after half a minute',
     async (status) => {
       const clock = new ManualClock();
       const { first, second, call } = await voices(clock);
       first.fault = { status };
       expect(await collect(speak(call(), 'Good morning.', undefined, { voiceId: 'abc' }))).not.toEqual([]);
-      // In a voice of its own: the vendor's ids mean nothing to it.
+      // The other vendor uses its own voice: it does not recognise the first vendor's ids.
       expect(saidTo(second)[0]?.query.get('model')).toBe('aura-2-thalia-en');
       first.fault = null;
       await collect(speak(call(), 'Another call.'));
@@ -58,7 +58,7 @@ describe('a voice that fails is replaced by a second one where one is configured
     },
   );
 
-  it('one that is passed over is tried out in the background after two seconds, then four: it is back as soon as it speaks', async () => {
+  it('a skipped engine is probed in the background after 2 s, then 4 s, and returns once it speaks', async () => {
     const clock = new ManualClock();
     const { first, second, call } = await voices(clock);
     first.fault = { status: 500 };
@@ -69,7 +69,7 @@ describe('a voice that fails is replaced by a second one where one is configured
     await clock.advance(2_000);
     await say();
     await expect.poll(asked, { timeout: 20_000 }).toBe(1);
-    // It is not well yet, and is left alone for longer.
+    // The engine still fails, and the next probe waits longer.
     await clock.advance(2_500);
     first.fault = null;
     await clock.advance(2_000);
@@ -80,11 +80,11 @@ describe('a voice that fails is replaced by a second one where one is configured
       await say();
       return asked();
     };
-    // The second trial, and then a call's own text.
+    // The second probe, and then a text of the call itself.
     await expect.poll(later, { timeout: 20_000 }).toBeGreaterThan(2);
   });
 
-  it('a vendor that takes the text and says nothing has 2.5 s; late once costs it that text, late again half a minute', async () => {
+  it('a silent vendor has 2.5 s; the first delay costs it that text, the second half a minute', async () => {
     const clock = new ManualClock();
     const { first, second, call } = await voices(clock);
     first.fault = { halfOpen: 'answers' };
@@ -94,7 +94,7 @@ describe('a voice that fails is replaced by a second one where one is configured
       await clock.advance(2_500);
       expect(await said).not.toEqual([]);
       expect(saidTo(second)).toHaveLength(times);
-      // What is said while the caller waits for it is not left to it either.
+      // Text spoken while the caller waits goes to the other vendor too.
       await clock.advance(times === 1 ? 5_000 : 0);
     }
     first.fault = null;
@@ -102,7 +102,7 @@ describe('a voice that fails is replaced by a second one where one is configured
     expect([saidTo(first).length, saidTo(second).length]).toEqual([2, 3]);
   });
 
-  it('for five seconds after it was late it is not asked first: the line that bridges the wait is the other’s', async () => {
+  it('for 5 s after a delay the vendor is not asked first: the other one says the hold line', async () => {
     const clock = new ManualClock();
     const { first, second, call } = await voices(clock);
     first.fault = { halfOpen: 'answers' };
@@ -114,7 +114,7 @@ describe('a voice that fails is replaced by a second one where one is configured
     expect([saidTo(first).length, saidTo(second).length]).toEqual([1, 2]);
   });
 
-  it('one that stands in has a second, and is passed over when it says nothing either: the local voice speaks', async () => {
+  it('a stand-in has one second, and is skipped when it is silent too: the local voice speaks', async () => {
     const clock = new ManualClock();
     const { first, second } = await voices(clock);
     const local = await openFlite();
@@ -135,14 +135,14 @@ describe('a voice that fails is replaced by a second one where one is configured
     expect(await said).not.toEqual([]);
     expect(await collect(speak(voice, 'One moment, please.'))).not.toEqual([]);
     expect(saidTo(second)).toHaveLength(1);
-    // A fault of its own is no refusal: the call asks it again.
+    // An unrelated fault is not a refusal: the call asks this vendor again.
     first.fault = null;
     await clock.advance(30_000);
     await collect(speak(voice, 'Good evening.'));
     expect(saidTo(first)).toHaveLength(1);
   });
 
-  it('nothing is said twice: speech that breaks off fails, and the next text is the other’s', async () => {
+  it('nothing is said twice: interrupted speech fails, and the next text goes to the other voice', async () => {
     const { first, second, call } = await voices(new ManualClock());
     const voice = call();
     first.breaksOff = true;
@@ -154,7 +154,7 @@ describe('a voice that fails is replaced by a second one where one is configured
     expect(saidTo(second)).toHaveLength(1);
   });
 
-  it('when all fail the last one’s failure is the call’s, and an abort is no failure', async () => {
+  it('when all fail, the call gets the last failure; an abort is not a failure', async () => {
     const { first, second, call } = await voices(new ManualClock());
     [first.fault, second.fault] = [{ status: 429 }, { status: 500 }];
     await expect(collect(speak(call(), 'Good morning.'))).rejects.toMatchObject({ category: 'unavailable' });
@@ -168,8 +168,8 @@ describe('a voice that fails is replaced by a second one where one is configured
   });
 });
 
-describe('a recogniser that fails is replaced, with the audio of the gap', () => {
-  /** Listens as a call does: what fails retryably is opened again. */
+describe('a failing recogniser is replaced, and the replacement gets the audio of the gap', () => {
+  /** Listens as a call does: reopens after retryable failures. */
   async function listen(recognizer: Recognizer) {
     const heard: string[] = [];
     const failures: boolean[] = [];
@@ -211,14 +211,17 @@ describe('a recogniser that fails is replaced, with the audio of the gap', () =>
     return { servers, call: () => failOverRecognizer([first!, second!], options) };
   }
 
-  it.each([401, 429, 500])('refused with %i, the other hears what was said meanwhile', async (status) => {
-    const { servers, call } = await ears();
-    servers[0].fault = { status };
-    expect(await listen(call())).toEqual({ heard: ['second'], failures: [true] });
-    expect(await listen(call())).toEqual({ heard: ['second'], failures: [] });
-  });
+  it.each([401, 429, 500])(
+    'refused with %i, the other one hears the audio received meanwhile',
+    async (status) => {
+      const { servers, call } = await ears();
+      servers[0].fault = { status };
+      expect(await listen(call())).toEqual({ heard: ['second'], failures: [true] });
+      expect(await listen(call())).toEqual({ heard: ['second'], failures: [] });
+    },
+  );
 
-  it('one that is passed over is tried out with a moment of silence, and hears again once it answers', async () => {
+  it('a skipped recogniser is probed with a moment of silence, and is used again once it answers', async () => {
     const clock = new ManualClock();
     const { servers, call } = await ears(clock);
     servers[0].fault = { status: 500 };
@@ -230,7 +233,7 @@ describe('a recogniser that fails is replaced, with the audio of the gap', () =>
     expect(await listen(call())).toEqual({ heard: ['first'], failures: [] });
   });
 
-  it('cut off while it worked, it is the one that is connected again', async () => {
+  it('after a broken connection, the same recogniser is reconnected', async () => {
     const { servers, call } = await ears();
     const heard: string[] = [];
     const feed = new RecognitionFeed({
@@ -258,14 +261,14 @@ describe('a recogniser that fails is replaced, with the audio of the gap', () =>
     feed.close();
   });
 
-  it('refused by all, nobody is left to ask', async () => {
+  it('when all refuse, no engine remains', async () => {
     const { servers, call } = await ears();
     for (const server of servers) server.fault = { status: 401 };
     expect(await listen(call())).toEqual({ heard: [], failures: [true, false] });
   });
 });
 
-it('a call’s engines: the chosen one, the other configured vendors, the local voice last where it speaks the language', async () => {
+it('a call uses the chosen engine, then other vendors, then a local voice for the language', async () => {
   const [elevenlabs, deepgram] = [await startElevenlabsServer(), await startDeepgramSpeechServer()];
   const environment = {
     ELEVENLABS_BASE_URL: elevenlabs.url,
@@ -286,6 +289,6 @@ it('a call’s engines: the chosen one, the other configured vendors, the local 
   await expect(
     collect(speak(engines.callSynthesizer('default', 'tl'), 'Dalawa.', undefined, { language: 'tl' })),
   ).rejects.toThrow('500');
-  // A voice of this machine is not replaced by one that costs money.
+  // A local voice is not replaced by a paid one.
   expect(engines.callSynthesizer('local:rms', 'en').voices).toBe(engines.synthesizerFor('local:rms').voices);
 });

@@ -1,21 +1,21 @@
 import { expect, it } from 'vitest';
 import { FairQueue } from '#media/speech/fair-queue.ts';
 
-/** The order in which a queue gives out all it has. */
+/** The order in which a queue returns all its entries. */
 function order(queue: FairQueue<string>): string[] {
   const items: string[] = [];
   for (let item = queue.next(); item; item = queue.next()) items.push(item);
   return items;
 }
 
-it('accounts take turns by what they have had, and the pieces of each keep their order', () => {
+it('accounts alternate by what they have received, and each account’s pieces stay in order', () => {
   const queue = new FairQueue<string>(0);
   for (const piece of ['a1', 'a2', 'a3']) queue.add('a', piece, 2);
   for (const piece of ['b1', 'b2', 'b3', 'b4']) queue.add('b', piece, 1);
   expect(order(queue)).toEqual(['a1', 'b1', 'b2', 'a2', 'b3', 'b4', 'a3']);
 });
 
-it('who comes anew goes before the others until the head start is used up, and takes turns with them from then on', () => {
+it('a new account goes first until its head start is used up, and then alternates with the others', () => {
   const queue = new FairQueue<string>(2);
   for (let n = 1; n <= 9; n++) queue.add('greedy', `g${n}`, 1);
   expect([queue.next(), queue.next(), queue.next()]).toEqual(['g1', 'g2', 'g3']);
@@ -25,7 +25,7 @@ it('who comes anew goes before the others until the head start is used up, and t
   expect(order(queue)).toEqual(['m4', 'g5', 'm5', 'g6', 'g7', 'g8', 'g9']);
 });
 
-it('of accounts that have nothing to do two hundred are remembered: whoever came first is a newcomer again', () => {
+it('only two hundred idle accounts are remembered; the oldest counts as new again', () => {
   const turn = (others: number) => {
     const queue = new FairQueue<string>(2);
     for (const piece of ['g1', 'g2', 'g3']) queue.add('greedy', piece, 1);
@@ -40,7 +40,7 @@ it('of accounts that have nothing to do two hundred are remembered: whoever came
   expect(turn(250)).toEqual(['m1', 'g4', 'm2']);
 });
 
-it('a piece that is taken out is not given out, nor is one of a queue that was emptied', () => {
+it('removed pieces and pieces of an emptied queue are not returned', () => {
   const queue = new FairQueue<string>(1);
   for (const piece of ['a1', 'a2', 'a3']) queue.add('a', piece, 1);
   queue.add('b', 'b1', 1);

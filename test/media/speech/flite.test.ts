@@ -31,7 +31,7 @@ describe('conformance', () => {
 });
 
 describe('flite', () => {
-  it('makes one chunk per sentence, with every word placed in the text that was asked for', async () => {
+  it('makes one chunk per sentence, and maps every word to the requested text', async () => {
     const text = 'Hello there. I would like a “table” for 2 people!';
     const chunks = await collect(speak(text));
     expect(chunks).toHaveLength(2);
@@ -43,7 +43,7 @@ describe('flite', () => {
     }
   });
 
-  it('word times are those of the audio: silence between sentences stands between the words', async () => {
+  it('word times match the audio: silence between sentences lies between the words', async () => {
     const chunks = await collect(speak('One. Two.'));
     const second = chunks[1]!;
     const startMs = (chunks[0]!.samples.length * 1_000) / 16_000;
@@ -55,7 +55,7 @@ describe('flite', () => {
     expect(energyInside).toBeGreaterThan(8 * energyBefore);
   });
 
-  it('begins with sound, not with a pause', async () => {
+  it('starts with sound, not with a pause', async () => {
     const [first] = await collect(speak('Yes.'));
     expect(first?.words?.[0]?.startMs).toBeLessThanOrEqual(25);
   });
@@ -66,7 +66,7 @@ describe('flite', () => {
     expect(await durationMs('What are your opening hours?', { speed: 0.5 })).toBeGreaterThan(1.6 * normal);
   });
 
-  it('has five voices, one of them at 8 kHz, and uses its default for a name it does not know', async () => {
+  it('has five voices, one of them at 8 kHz, and uses the default for unknown names', async () => {
     for (const voice of flite.voices) {
       const [chunk] = await collect(speak('Yes.', { voiceId: voice.id }));
       expect(chunk?.sampleRateHz, voice.id).toBe(voice.id === 'kal' ? 8_000 : 16_000);
@@ -76,11 +76,11 @@ describe('flite', () => {
     );
   });
 
-  it('says nothing for text without a letter or digit', async () => {
+  it('emits nothing for text without a letter or digit', async () => {
     expect(await collect(speak('… 🎉 —'))).toEqual([]);
   });
 
-  it('stops between sentences when aborted, and what waits for the thread is withdrawn', async () => {
+  it('stops between sentences when aborted, and withdraws queued requests', async () => {
     const abort = new AbortController();
     const long = 'One sentence. '.repeat(40);
     const waiting = collect(speak(long, { signal: abort.signal }));
@@ -97,7 +97,7 @@ describe('flite', () => {
     expect(await durationMs('Still here.')).toBeGreaterThan(300);
   });
 
-  it('answers calls in turn, none of them mixed up', async () => {
+  it('answers requests in order without mixing them up', async () => {
     const lengths = await Promise.all(
       ['One.', 'One hundred and twenty three thousand.', 'One.'].map((text) => durationMs(text)),
     );

@@ -29,7 +29,7 @@ afterEach(async () => {
 const GREETING = 'Good morning, how can I help you today?';
 const HOUR_MS = 3_600_000;
 
-/** A vendor's voice whose phrases are kept. */
+/** A vendor's voice with cached phrases. */
 async function keptVoice() {
   const clock = new ManualClock();
   const server = await startElevenlabsServer();
@@ -43,7 +43,7 @@ async function keptVoice() {
 }
 
 describe('a text that is the same in every call', () => {
-  it('is made once: later calls hear the same sound and word times, and the vendor is not asked', async () => {
+  it('is synthesised once: later calls get the same audio and word times without a vendor request', async () => {
     const { say, asked } = await keptVoice();
     const [first, second] = [await say(GREETING), await say(GREETING)];
     expect(asked()).toBe(1);
@@ -53,10 +53,10 @@ describe('a text that is the same in every call', () => {
     expect(second).toEqual(first.map((chunk) => ({ ...chunk, isKept: true })));
   });
 
-  it('is kept at the rate of the call, in the chunks it came in', async () => {
+  it('is cached at the rate of the call, in its original chunks', async () => {
     const { engine, say } = await keptVoice();
     const converter = new RateConverter(12_000);
-    // The vendor has no such rate, and answers with a higher one.
+    // The vendor does not support this rate, and answers with a higher one.
     const made = await collect(speak(engine, GREETING, undefined, { sampleRateHz: 12_000 }));
     expect(made[0]?.sampleRateHz).toBe(16_000);
     const converted = made.map(({ samples, words }) => ({
@@ -83,7 +83,7 @@ describe('a text that is the same in every call', () => {
     expect(asked()).toBe(2);
   });
 
-  it('is asked for again an hour after it was made, however often it was said: a voice may have changed at its vendor', async () => {
+  it('is requested again an hour after it was made, even if used often: the vendor may change a voice', async () => {
     const { clock, say, asked } = await keptVoice();
     await say(GREETING);
     await clock.advance(HOUR_MS - 1);
@@ -94,7 +94,7 @@ describe('a text that is the same in every call', () => {
     expect(asked()).toBe(2);
   });
 
-  it('stops at once where the caller talks over it, from memory too', async () => {
+  it('stops at once when the caller interrupts, also from the cache', async () => {
     const { voice, say } = await keptVoice();
     await say(GREETING);
     const stop = new AbortController();
@@ -105,14 +105,14 @@ describe('a text that is the same in every call', () => {
   });
 });
 
-describe('not kept', () => {
-  it('is what nobody said is the same in every call: a model’s words are asked for each time', async () => {
+describe('the cache excludes', () => {
+  it('text that is not fixed: a model’s words are synthesised each time', async () => {
     const { say, asked } = await keptVoice();
     for (const isFixed of [false, true, false]) await say(GREETING, { isFixed });
     expect(asked()).toBe(3);
   });
 
-  it('is what was cut short, by the caller, by whoever listens, or by the vendor', async () => {
+  it('text that was cut short by the caller, the listener or the vendor', async () => {
     const { server, voice, say, asked } = await keptVoice();
     const stop = new AbortController();
     const cut = speak(voice, GREETING, stop.signal, { isFixed: true })[Symbol.asyncIterator]();
@@ -129,7 +129,7 @@ describe('not kept', () => {
     expect(asked()).toBe(4);
   });
 
-  it('is more than 32 MB in all, where what was not said for longest goes, nor one text of more than 2 MB', async () => {
+  it('the least recently used texts above 32 MB in total, and any text above 2 MB', async () => {
     const phrases = new KeptPhrases(new ManualClock());
     const made: string[] = [];
     const voice = phrases.of({
@@ -156,7 +156,7 @@ describe('not kept', () => {
   });
 });
 
-describe('where engines stand in for each other', () => {
+describe('when engines stand in for each other', () => {
   async function callOf() {
     const kept = await keptVoice();
     const server = await startDeepgramSpeechServer();
@@ -173,7 +173,7 @@ describe('where engines stand in for each other', () => {
     return { ...kept, health, say, standIn: server };
   }
 
-  it('each keeps what it said itself: nobody hears the stand-in in the name of the first', async () => {
+  it('each keeps its own audio: the stand-in is never played in place of the first', async () => {
     const { asked, clock, say, server, standIn } = await callOf();
     server.fault = { status: 500 };
     const instead = await say(GREETING, true);
@@ -187,7 +187,7 @@ describe('where engines stand in for each other', () => {
     expect(own.map(({ words }) => words)).not.toEqual(instead.map(({ words }) => words));
   });
 
-  it('a phrase from memory is no sign that its engine is well', async () => {
+  it('a cached phrase does not prove that its engine works', async () => {
     const { health, say } = await callOf();
     await say(GREETING, true);
     for (const id of ['elevenlabs', 'deepgram']) health.failed(id);
@@ -197,7 +197,7 @@ describe('where engines stand in for each other', () => {
     expect(health.isWell('elevenlabs')).toBe(true);
   });
 
-  it('an engine is tried out by really asking it', async () => {
+  it('probing an engine bypasses the cache', async () => {
     const { asked, clock, health, say } = await callOf();
     await say('OK.', true);
     health.failed('elevenlabs');
@@ -207,7 +207,7 @@ describe('where engines stand in for each other', () => {
   });
 });
 
-it('the calls of a worker share what its voices have said', async () => {
+it('the calls of a worker share the cached phrases of its voices', async () => {
   const vendor = await startOpenaiServer();
   const environment = {
     TTS_PROVIDER: 'openai',

@@ -4,7 +4,7 @@ import type { Synthesizer } from '#media/speech/speech.ts';
 import { collect } from '#test/collect.ts';
 import { speak } from './vendor-conformance.ts';
 
-/** An engine whose audio tells it from the others. */
+/** An engine identifiable by its audio. */
 function engine(
   id: string,
   sample: number,
@@ -33,7 +33,7 @@ const others = () =>
 const heard = async (synthesizer: Synthesizer, over: { voiceId?: string; language?: string }) =>
   (await collect(speak(synthesizer, 'Hello.', new AbortController().signal, over)))[0]?.samples[0];
 
-it('the voice that is asked for decides, then the language, then the first engine', async () => {
+it('the requested voice decides, then the language, then the first engine', async () => {
   const local = localSynthesizer([english(), others()]);
   expect(local.voices.map(({ id }) => id)).toEqual(['slt', 'e-en', 'e-de']);
   expect(await heard(local, {})).toBe(1);
@@ -44,7 +44,7 @@ it('the voice that is asked for decides, then the language, then the first engin
   expect(await heard(localSynthesizer([english()]), { language: 'de' })).toBe(1);
 });
 
-it('the engine that will speak is made ready, and no other', () => {
+it('only the engine that will speak is prepared', () => {
   const [first, second] = [english(), others()];
   localSynthesizer([first, second]).prepare?.({
     voiceId: null,

@@ -3,7 +3,7 @@ import { measureFinals } from '#media/speech/measured-finals.ts';
 import type { RecognitionOptions, Recognizer } from '#media/speech/speech.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 
-it('expects finals as late as the engine’s p99 here, once twenty have been measured', async () => {
+it('finals are expected within the engine’s measured p99, once twenty have been measured', async () => {
   const clock = new ManualClock();
   let options: RecognitionOptions | null = null;
   const engine: Recognizer = {
@@ -32,7 +32,7 @@ it('expects finals as late as the engine’s p99 here, once twenty have been mea
     stream.write(new Int16Array(160));
     await answerAfter(count * 10);
   }
-  // Nothing was written before these: they say nothing.
+  // No audio was written before these finals, which makes them meaningless as samples.
   for (let count = 0; count < 10; count++) await answerAfter(0);
   expect(measured.expectedFinalMs).toBe(300);
   stream.write(new Int16Array(160));

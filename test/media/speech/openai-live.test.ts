@@ -26,7 +26,7 @@ describe('conformance', () => {
 });
 
 describe('OpenAI, live', () => {
-  it('words come while they are said, and the whole when it is settled', async () => {
+  it('interim words arrive during speech, and the full text when it is finalised', async () => {
     const server = await vendor({ lines: ['book a table'] });
     const heard = listen(server);
     expect(recognizerAt(server, patientClock).givesInterims).toBe(true);
@@ -42,7 +42,7 @@ describe('OpenAI, live', () => {
     heard.stream.close();
   });
 
-  it('asks for a transcription in the vendor’s rate, in the language, with the keyterms where the model takes them', async () => {
+  it('requests a transcription at the vendor’s rate, in the language, with keyterms if supported', async () => {
     const server = await vendor({ apiKey: 'k' });
     const heard = listen(server, patientClock, 'k');
     await connected(server);
@@ -69,7 +69,7 @@ describe('OpenAI, live', () => {
     other.stream.close();
   });
 
-  it('silence is never settled, and a word shorter than the vendor settles is filled up', async () => {
+  it('silence is never committed, and a word below the vendor’s minimum length is padded', async () => {
     const server = await vendor({ lines: ['yes'] });
     const heard = listen(server);
     heard.write(silence(RATE, 2_000));
@@ -89,7 +89,7 @@ describe('OpenAI, live', () => {
     heard.stream.close();
   });
 
-  it('turns that are settled out of order are told in order', async () => {
+  it('turns finalised out of order are reported in order', async () => {
     const server = await vendor({ lines: ['first', 'second'] });
     server.settlesBackwards = true;
     const heard = listen(server);
@@ -105,7 +105,7 @@ describe('OpenAI, live', () => {
     heard.stream.close();
   });
 
-  it('a turn that is never settled is a stall, and so is a socket that never opens', async () => {
+  it('a turn that is never finalised is a stall, and so is a socket that never opens', async () => {
     const server = await vendor();
     server.isEndless = true;
     const clock = new ManualClock();

@@ -40,7 +40,7 @@ const options = {
 
 describe('recognition conformance', () => {
   recognizerConforms(async () => {
-    // The test that keeps streams apart hears its first phrase twice.
+    // The test for separate streams uses the first phrase twice.
     const phrases = ['hello there', 'hello there'];
     const recognizer = createOpenaiRecognizer(
       'whisper-1',
@@ -97,7 +97,7 @@ describe('openai recognition', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('a refusal and a cut connection fail the stream once, each in its category', async () => {
+  it('a refusal and a broken connection each fail the stream once, in their own category', async () => {
     const server = await vendor();
     for (const [fault, category] of [
       [{ status: 401 }, 'authentication'],
@@ -115,7 +115,7 @@ describe('openai recognition', () => {
 });
 
 describe('openai synthesis', () => {
-  it('asks for PCM with the voice and the speed, and passes it on as it comes', async () => {
+  it('requests PCM with the voice and the speed, and passes it on as it arrives', async () => {
     const server = await vendor({ wordMs: 100 });
     const chunks = await collect(
       createOpenaiSynthesizer(at(server)).synthesise('one two three', {

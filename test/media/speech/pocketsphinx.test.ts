@@ -13,30 +13,30 @@ import { describeNeeds } from '#test/needs.ts';
 import { buzz, expectStalled, Recording, recognizerConforms, silence } from './conformance.ts';
 import { patientClock } from './vendor-conformance.ts';
 
-// Programs run: a loaded machine may take its time.
+// Real programs are run, and a loaded machine is slow.
 vi.setConfig({ testTimeout: 180_000 });
 
 const everything = { has: async () => true };
 
 describe('the grammar of the keyterms', () => {
-  it('makes every keyterm a whole utterance, digits spelt out and chained', async () => {
+  it('makes every keyterm a whole utterance, with digits spelt out and chained', async () => {
     const grammar = await keytermGrammar(['Book a table', '7', "o'clock"], everything);
     expect(grammar).toContain("<phrase> = book a table | seven | o'clock;");
     expect(grammar).toContain('<digit> = seven;');
   });
 
-  it('leaves nothing in a keyterm that the grammar would take for its own', async () => {
+  it('removes grammar syntax from keyterms', async () => {
     const grammar = await keytermGrammar(['a | b; <evil> = x', '"}/*{\\'], everything);
     expect(grammar).toContain('<phrase> = a b evil x;');
   });
 
-  it('leaves out terms with a word that cannot be pronounced, and is none without any', async () => {
+  it('skips terms with an unpronounceable word, and is empty when no term remains', async () => {
     const dictionary = { has: async (word: string) => word !== 'xyzzy' };
     expect(await keytermGrammar(['say xyzzy', 'hello'], dictionary)).toContain('<phrase> = hello;');
     expect(await keytermGrammar(['xyzzy', '!!!'], dictionary)).toBeNull();
   });
 
-  it('is made word by word, and calls go on in between', async () => {
+  it('is built word by word, and calls continue in between', async () => {
     const file = join(mkdtempSync(join(tmpdir(), 'parley-dictionary-')), 'words.dict');
     writeFileSync(file, '\nhello HH AH L OW\ntable T EY B AH L\nmenu M EH N Y UW\n');
     let rounds = 0;
@@ -56,7 +56,7 @@ describe('the grammar of the keyterms', () => {
   });
 });
 
-it('absence is found without running anything', () => {
+it('absence is detected without running anything', () => {
   expect(findPocketsphinx('/nowhere:relative')).toBeNull();
 });
 
@@ -94,7 +94,7 @@ describeNeeds(['pocketsphinx_continuous'])('pocketsphinx', () => {
     });
   }
 
-  it('hears digits keyed in by voice', async () => {
+  it('recognises spoken digits', async () => {
     const heard = new Recording(recognizer, 8_000, ['book a table', 'one', 'two', 'three', 'four']);
     heard.write(await spoken('one two three four', 8_000));
     heard.stream.finalise();
@@ -102,7 +102,7 @@ describeNeeds(['pocketsphinx_continuous'])('pocketsphinx', () => {
     expect(heard.finals).toBe('one two three four');
   });
 
-  it('hears a keyterm whose words were settled in the pause within it', async () => {
+  it('recognises a keyterm whose words were finalised in the pause within it', async () => {
     const heard = new Recording(recognizer, 8_000, ['please stop calling me', 'thank you goodbye']);
     for (const [index, part] of ['please', 'stop calling me'].entries()) {
       heard.write(await spoken(part, 8_000));
@@ -112,7 +112,7 @@ describeNeeds(['pocketsphinx_continuous'])('pocketsphinx', () => {
     expect(heard.finals).toBe('please stop calling me');
   });
 
-  it('falls back on its own language model without keyterms', async () => {
+  it('falls back to its own language model without keyterms', async () => {
     const heard = new Recording(recognizer, 16_000);
     heard.write(await spoken('what time is it', 16_000));
     heard.stream.finalise();
@@ -120,7 +120,7 @@ describeNeeds(['pocketsphinx_continuous'])('pocketsphinx', () => {
     expect(heard.finals).toContain('time');
   });
 
-  it('says plainly that it is for English', async () => {
+  it('reports clearly that it supports English only', async () => {
     const events: unknown[] = [];
     await new Promise<void>((resolve) => {
       const stream = recognizer.open({

@@ -31,12 +31,12 @@ const MODEL: PulledModel = {
   })),
 };
 
-/** Called when something of a file has arrived. */
+/** Called when part of a file has arrived. */
 let onceArrived = () => {};
 
 type Answer = (content: Buffer, request: IncomingMessage, response: ServerResponse) => void;
 
-/** The part of `content` that was asked for, as a server that knows ranges sends it. */
+/** The requested part of `content`, as sent by a server that supports ranges. */
 const whole: Answer = (content, request, response) => {
   const from = Number(/^bytes=(\d+)-$/.exec(request.headers.range ?? '')?.[1] ?? 0);
   if (from >= content.length) return void response.writeHead(416).end();
@@ -45,7 +45,7 @@ const whole: Answer = (content, request, response) => {
   response.end(content.subarray(from));
 };
 
-/** A server of the model's files; the first requests for the encoder are answered by these, in order. */
+/** A server for the model's files; these answers serve the first requests for the encoder, in order. */
 async function place(...answers: Answer[]) {
   const requests: { readonly path: string; readonly range: string | undefined }[] = [];
   const server = createServer((request, response) => {
@@ -91,7 +91,7 @@ const breaksOffAfter =
   };
 
 describe('a model that is pulled', () => {
-  it('is there whole, is found by the engines, and is not pulled again', async () => {
+  it('is complete, is found by the engines, and is not pulled again', async () => {
     const { pull, directory, dataDir, requests, progress } = await place();
     expect(detectLocalRecognition({ dataDir, searchPath: '' })).toEqual([]);
     await pull();
@@ -106,7 +106,7 @@ describe('a model that is pulled', () => {
     expect(requests).toHaveLength(asked);
   });
 
-  it('goes on where a pull broke off, in the same run and in a later one', async () => {
+  it('resumes an interrupted pull, in the same run and in a later one', async () => {
     const { pull, directory, requests } = await place(breaksOffAfter(100_000), breaksOffAfter(50_000));
     await pull();
     expect(readFileSync(join(directory, 'encoder.int8.onnx')).equals(CONTENTS['encoder.int8.onnx']!)).toBe(
@@ -117,7 +117,7 @@ describe('a model that is pulled', () => {
       .map(({ range }) => range);
     expect(ranges).toHaveLength(3);
     expect(ranges[0]).toBeUndefined();
-    // As much as had arrived when the connection broke.
+    // Resumes from the bytes received before the connection broke.
     for (const range of ranges.slice(1)) expect(range).toMatch(/^bytes=[1-9]\d*-$/);
 
     const later = await place();
@@ -133,7 +133,7 @@ describe('a model that is pulled', () => {
     ).toBe(true);
   });
 
-  it('begins again where the server knows no ranges', async () => {
+  it('restarts when the server does not support ranges', async () => {
     const plain: Answer = (content, _request, response) => void response.end(content);
     const { pull, directory } = await place(breaksOffAfter(100_000), plain);
     await pull();
@@ -145,18 +145,21 @@ describe('a model that is pulled', () => {
   it.each([
     ['of the same size', (content: Buffer) => Buffer.alloc(content.length, 1), /SHA-256 differs/],
     ['that is longer', (content: Buffer) => Buffer.concat([content, content]), /is longer than/],
-  ])('another file %s is refused and removed, and is no model', async (_, other, message) => {
-    const { pull, directory, dataDir } = await place(
-      (content, _request, response) => void response.end(other(content)),
-    );
-    await expect(pull()).rejects.toThrow(message);
-    expect(readdirSync(directory)).toEqual([]);
-    expect(detectLocalRecognition({ dataDir, searchPath: '' })).toEqual([]);
-    await pull();
-    expect(detectLocalRecognition({ dataDir, searchPath: '' })).toEqual(['sherpa']);
-  });
+  ])(
+    'is refused and removed when a file %s differs, and does not count as a model',
+    async (_, other, message) => {
+      const { pull, directory, dataDir } = await place(
+        (content, _request, response) => void response.end(other(content)),
+      );
+      await expect(pull()).rejects.toThrow(message);
+      expect(readdirSync(directory)).toEqual([]);
+      expect(detectLocalRecognition({ dataDir, searchPath: '' })).toEqual([]);
+      await pull();
+      expect(detectLocalRecognition({ dataDir, searchPath: '' })).toEqual(['sherpa']);
+    },
+  );
 
-  it('a busy server is asked again, a missing file is not', async () => {
+  it('is retried when the server is busy, but not when a file is missing', async () => {
     const busy: Answer = (_content, _request, response) => void response.writeHead(503).end();
     const { pull, requests, directory } = await place(busy, busy);
     await pull();
@@ -169,7 +172,7 @@ describe('a model that is pulled', () => {
   });
 });
 
-it('what is offered names one version, with whole sums', () => {
+it('an offered model has one version and complete checksums', () => {
   for (const { path, files, licence } of PULLED_MODELS) {
     expect(path).toMatch(/\/resolve\/[0-9a-f]{40}$/);
     expect(licence).not.toBe('');

@@ -4,7 +4,7 @@ import { cutSentences } from '#media/speech/sentences.ts';
 
 const cut = (text: string) => cutSentences(text).map(({ start, end }) => text.slice(start, end));
 
-it('cuts at the ends of sentences and not at abbreviations or in numbers', () => {
+it('text is split at the ends of sentences, not at abbreviations or inside numbers', () => {
   expect(cut('Hello. It is $5.50, Dr. Smith! Really?')).toEqual([
     'Hello.',
     'It is $5.50, Dr. Smith!',
@@ -12,13 +12,13 @@ it('cuts at the ends of sentences and not at abbreviations or in numbers', () =>
   ]);
 });
 
-it('cuts an endless sentence at a comma', () => {
+it('an endless sentence is split at a comma', () => {
   const pieces = cut(`${'word '.repeat(20)}end, ${'more '.repeat(30)}`);
   expect(pieces[0]).toMatch(/end,$/);
   expect(Math.max(...pieces.map((piece) => piece.length))).toBeLessThanOrEqual(160);
 });
 
-it('keeps every visible character, in order, whatever the text', () => {
+it('every visible character is kept, in order, for any text', () => {
   fc.assert(
     fc.property(fc.string({ unit: fc.constantFrom(...'ab .!?,\n'), maxLength: 600 }), (text) => {
       expect(cut(text).join('').replace(/\s/g, '')).toBe(text.replace(/\s/g, ''));

@@ -6,7 +6,7 @@ import { buzz, Recording, silence } from './conformance.ts';
 
 const RATE_HZ = 8_000;
 
-/** An engine that knows one phrase by its length: speech of 1 s to 2.5 s, pauses included. */
+/** An engine that recognises one phrase by its length: speech of 1 s to 2.5 s, including pauses. */
 function phraseEngine(knowsPhrasesOnly: boolean): {
   readonly recognizer: Recognizer;
   readonly asked: number[];
@@ -34,7 +34,10 @@ function phraseEngine(knowsPhrasesOnly: boolean): {
   };
 }
 
-/** Each part said and settled before the next, as in a conversation whose every pause asks for the words. */
+/**
+ * Each part is spoken and finalised before the next, as in a conversation in which every pause requests the
+ * words.
+ */
 async function hear(
   recognizer: Recognizer,
   parts: readonly { readonly voiceMs: number; readonly restMs: number }[],
@@ -51,8 +54,8 @@ async function hear(
   return heard;
 }
 
-describe('a phrase that was settled in the pause within it', () => {
-  it('is heard once more as a whole by an engine that knows whole phrases only', async () => {
+describe('a phrase finalised in the pause within it', () => {
+  it('is recognised again as a whole by an engine that recognises only whole phrases', async () => {
     const { recognizer } = phraseEngine(true);
     const heard = await hear(recognizer, [
       { voiceMs: 400, restMs: 100 },
@@ -61,13 +64,13 @@ describe('a phrase that was settled in the pause within it', () => {
     expect(heard.of('final')).toMatchObject([{ text: 'the phrase', startMs: 300 }]);
   });
 
-  it('is put together from as many parts as it takes', async () => {
+  it('is joined from any number of parts', async () => {
     const { recognizer } = phraseEngine(true);
     const parts = Array.from({ length: 3 }, () => ({ voiceMs: 240, restMs: 0 }));
     expect((await hear(recognizer, parts)).finals).toBe('the phrase');
   });
 
-  it('is not put together with what was said long before', async () => {
+  it('is not joined with much earlier speech', async () => {
     const { recognizer, asked } = phraseEngine(true);
     const heard = await hear(recognizer, [
       { voiceMs: 400, restMs: 2_000 },
@@ -77,7 +80,7 @@ describe('a phrase that was settled in the pause within it', () => {
     expect(asked).toHaveLength(2);
   });
 
-  it('is heard by itself after a cough', async () => {
+  it('is recognised separately after a cough', async () => {
     const { recognizer, asked } = phraseEngine(true);
     const heard = await hear(recognizer, [
       { voiceMs: 200, restMs: 100 },
@@ -87,7 +90,7 @@ describe('a phrase that was settled in the pause within it', () => {
     expect(asked).toHaveLength(2);
   });
 
-  it('is not asked for twice of an engine that knows words', async () => {
+  it('is not recognised twice by an engine that recognises words', async () => {
     const { recognizer, asked } = phraseEngine(false);
     await hear(recognizer, [
       { voiceMs: 400, restMs: 100 },

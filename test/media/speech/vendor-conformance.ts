@@ -1,6 +1,6 @@
 /**
- * What every engine behind a vendor's socket must do when the vendor fails, whatever its protocol: one suite,
- * run by each engine's own test file.
+ * Requirements for every engine behind a vendor's socket when the vendor fails, whatever its protocol: one
+ * suite, run by each engine's own test file.
  */
 import { afterEach, expect, it } from 'vitest';
 import type { Clock } from '#base/clock.ts';
@@ -11,19 +11,17 @@ import { ManualClock } from '#test/fakes/manual-clock.ts';
 import type { VendorConnection, VendorServer } from '#test/fakes/vendor-sockets.ts';
 import { type Recording, synthesizerConforms } from './conformance.ts';
 
-/** How an engine is reached. */
+/** How to reach an engine. */
 export interface VendorAccess {
   readonly baseUrl: string;
   readonly apiKey: string | undefined;
   readonly clock: Clock;
 }
 
-/**
- * The machine's clock with deadlines ten times as long: a busy machine must not look like a stalled vendor.
- */
+/** The system clock with deadlines ten times as long: a busy machine must not look like a stalled vendor. */
 export const patientClock: Clock = { ...systemClock, after: (ms, run) => systemClock.after(10 * ms, run) };
 
-/** Starts stand-ins of a vendor that are closed after each test. */
+/** Starts fake vendor servers that are closed after each test. */
 export function vendorsOf<Server extends { close(): Promise<void> }, Options extends object>(
   start: (options: Options) => Promise<Server>,
 ): (options?: Options) => Promise<Server> {
@@ -38,12 +36,12 @@ export function vendorsOf<Server extends { close(): Promise<void> }, Options ext
   };
 }
 
-/** Every vendor's live recogniser passes this; `listen` opens a stream with a key. */
+/** Test for every vendor's live recogniser; `listen` opens a stream with a key. */
 export function recognizerFailuresConform(
   vendor: (options: { readonly apiKey: string }) => Promise<VendorServer>,
   listen: (server: VendorServer, apiKey: string) => Recording,
 ): void {
-  it('a wrong key, a busy vendor and a broken connection are told apart', async () => {
+  it('a wrong key, a busy vendor and a broken connection are distinguished', async () => {
     const server = await vendor({ apiKey: KEY });
     const failureOf = async (heard: Recording) => {
       await heard.until('failed');
@@ -64,7 +62,7 @@ export function recognizerFailuresConform(
 const KEY = 'a-key';
 const TEXT = 'Good morning, how can I help?';
 
-/** Every vendor's synthesiser passes these; `start` starts the vendor's stand-in with a key. */
+/** Tests for every vendor's synthesiser; `start` starts the fake vendor server with a key. */
 export function vendorSynthesizerConforms<Server extends VendorServer>(
   start: (options: { readonly apiKey: string }) => Promise<Server>,
   create: (access: VendorAccess) => Synthesizer,
@@ -84,17 +82,18 @@ export function vendorSynthesizerConforms<Server extends VendorServer>(
 
   synthesizerConforms(async () => (await begin()).synthesizer);
 
-  it('says the whole text in order, in the rate asked for', async () => {
+  it('the whole text is synthesised in order, at the requested rate', async () => {
     const { synthesizer } = await begin();
     const chunks = await collect(speak(synthesizer, TEXT));
     expect(milliseconds(chunks)).toBeCloseTo(600, 0);
     const samples = Int16Array.from(chunks.flatMap((chunk) => [...chunk.samples]));
-    // The stand-in's tone goes on from chunk to chunk: a lost, doubled or exchanged sample shows.
+    // The fake server's tone continues from chunk to chunk, which reveals a lost, duplicated or swapped
+    // sample.
     expect(samples).toEqual(samples.map((_, index) => Math.round(4_000 * Math.sin(index / 5))));
     expect(new Set(chunks.map((chunk) => chunk.sampleRateHz))).toEqual(new Set([16_000]));
   });
 
-  it('a wrong key is an authentication failure, and not retried', async () => {
+  it('a wrong key is an authentication failure and is not retried', async () => {
     const { synthesizer } = await begin(patientClock, 'another');
     await expect(collect(speak(synthesizer, TEXT))).rejects.toMatchObject({
       name: 'SpeechError',
@@ -113,7 +112,7 @@ export function vendorSynthesizerConforms<Server extends VendorServer>(
     await expect(collect(speak(synthesizer, TEXT))).rejects.toMatchObject({ category, retryable });
   });
 
-  it('nobody at the address is a connectivity failure', async () => {
+  it('an unreachable address is a connectivity failure', async () => {
     const { server, synthesizer } = await begin();
     await server.close();
     await expect(collect(speak(synthesizer, TEXT))).rejects.toMatchObject({
@@ -136,7 +135,7 @@ export function vendorSynthesizerConforms<Server extends VendorServer>(
     await failed;
   });
 
-  it('a connection that breaks while it speaks fails as connectivity; the next text is said', async () => {
+  it('a connection that breaks during speech fails as connectivity; the next text succeeds', async () => {
     const { server, synthesizer } = await begin();
     server.fault = { halfOpen: 'answers' };
     const failed = expect(collect(speak(synthesizer, TEXT))).rejects.toMatchObject({
@@ -150,14 +149,14 @@ export function vendorSynthesizerConforms<Server extends VendorServer>(
     expect(milliseconds(await collect(speak(synthesizer, TEXT)))).toBeCloseTo(600, 0);
   });
 
-  it('what was open while nobody spoke may have died: the next text is said all the same', async () => {
+  it('the next text succeeds after an idle connection has died', async () => {
     const { server, synthesizer } = await begin();
     await collect(speak(synthesizer, TEXT));
     server.cut();
     expect(milliseconds(await collect(speak(synthesizer, TEXT)))).toBeCloseTo(600, 0);
   });
 
-  it('told of a call, it has its connection before the first text', async () => {
+  it('a prepared synthesiser connects before the first text', async () => {
     const { server, synthesizer } = await begin();
     synthesizer.prepare?.({ voiceId: null, language: 'en', speed: 1, sampleRateHz: 16_000 });
     synthesizer.prepare?.({ voiceId: null, language: 'en', speed: 1, sampleRateHz: 16_000 });
@@ -166,7 +165,7 @@ export function vendorSynthesizerConforms<Server extends VendorServer>(
     expect(saidTo(server)).toEqual([server.connections[0]]);
   });
 
-  it('a way of saying it is no words of it, whether or not the voice knows it', async () => {
+  it('an emotion is never spoken as text, whether or not the voice supports it', async () => {
     const { server, synthesizer } = await begin();
     const options = {
       voiceId: null,
@@ -184,7 +183,7 @@ export function vendorSynthesizerConforms<Server extends VendorServer>(
     expect(said.join('').trim()).toBe(TEXT);
   });
 
-  it('an abort is followed by nothing, and the next text is whole', async () => {
+  it('nothing follows an abort, and the next text is complete', async () => {
     const { synthesizer } = await begin();
     const stop = new AbortController();
     const heard: SpeechChunk[] = [];
@@ -199,7 +198,7 @@ export function vendorSynthesizerConforms<Server extends VendorServer>(
     expect(milliseconds(await collect(speak(synthesizer, TEXT)))).toBeCloseTo(600, 0);
   });
 
-  it('close leaves no connection and no timer', async () => {
+  it('close leaves no open connection or timer', async () => {
     const clock = new ManualClock();
     const { server, synthesizer } = await begin(clock);
     await collect(speak(synthesizer, TEXT));
@@ -235,12 +234,12 @@ function milliseconds(chunks: readonly SpeechChunk[]): number {
   return chunks.reduce((sum, chunk) => sum + (chunk.samples.length * 1_000) / chunk.sampleRateHz, 0);
 }
 
-/** Connections anything was said on; the others are kept ready. */
+/** Connections that received a text; the others are kept ready. */
 export function saidTo(server: VendorServer): readonly VendorConnection[] {
   return server.connections.filter(({ messages }) => messages.length > 0);
 }
 
-/** The words an engine timed, as written, with their starts, ms. */
+/** The words for which an engine reported times, as written, with their start times in ms. */
 export function timedWords(text: string, chunks: readonly SpeechChunk[]): [word: string, startMs: number][] {
   return chunks.flatMap((chunk) =>
     (chunk.words ?? []).map((word): [string, number] => [

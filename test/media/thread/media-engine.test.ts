@@ -18,7 +18,7 @@ const openRtp = (leg: number): ToMediaThread => ({
   options: { localAddress: '127.0.0.1', remote: null, recording: null },
 });
 
-/** An engine whose threads are played by the test. */
+/** An engine whose threads are simulated by the test. */
 function start() {
   const clock = new ManualClock();
   const runs: { listener: RunnerListener; posted: ToMediaThread[]; isKilled: boolean }[] = [];
@@ -52,7 +52,7 @@ function start() {
 }
 
 describe('the media engine', () => {
-  it('sends commands given together in one message, and one message per 5 ms', async () => {
+  it('sends commands issued together in one message, and at most one message per 5 ms', async () => {
     const { clock, tell, posted, open } = start();
     tell({ type: 'ready' });
     const leg = await open();
@@ -74,7 +74,7 @@ describe('the media engine', () => {
     ]);
   });
 
-  it('keeps what happened before anyone listened, and delivers each leg its own events in order', async () => {
+  it('buffers events until a listener is attached, and delivers each leg its own events in order', async () => {
     const { tell, open } = start();
     const [first, second] = [await open(), await open()];
     const batcher = new EventBatcher();
@@ -100,7 +100,7 @@ describe('the media engine', () => {
     ]);
   });
 
-  it('sends the audio of all legs up five frames at a time, and what a leg tells at once with the audio before it', () => {
+  it('sends audio of all legs five frames at a time, and events at once with the audio before them', () => {
     const batcher = new EventBatcher();
     const frame = (leg: number, slot: number) =>
       batcher.addAudio(
@@ -142,13 +142,13 @@ describe('the media engine', () => {
       ],
       2: [{ type: 'audio', slot: 5, atMs: 100, kinds: Uint8Array.of(1), samples: Int16Array.of(5, 2) }],
     });
-    // A slot left out begins another piece.
+    // A skipped slot starts a new piece.
     frame(1, 5);
     frame(1, 7);
     expect(at(200)).toMatchObject({ 1: [{ slot: 5 }, { slot: 7 }] });
   });
 
-  it('does not take away the arrays it is given to play', async () => {
+  it('does not transfer the arrays it is given to play', async () => {
     const { posted, open } = start();
     const leg = await open();
     const whole = Int16Array.of(1, 2, 3, 4);
@@ -169,7 +169,7 @@ describe('the media engine', () => {
     expect(whole).toEqual(Int16Array.of(1, 2, 3, 4));
   });
 
-  it('closes every leg as failed when the thread dies, says so, and serves new legs on another', async () => {
+  it('closes every leg as failed when the thread dies, reports it, and uses another for new legs', async () => {
     const { clock, runs, crashes, engine, tell, open } = start();
     tell({ type: 'ready' });
     const leg = await open();
@@ -186,7 +186,7 @@ describe('the media engine', () => {
     await open();
   });
 
-  it('starts one successor, however soon another leg is asked for', async () => {
+  it('starts only one replacement, however soon another leg is requested', async () => {
     const { clock, runs, engine, tell, posted, open } = start();
     tell({ type: 'ready' });
     const leg = await open();
@@ -208,7 +208,7 @@ describe('the media engine', () => {
     });
   });
 
-  it('reports a first start that failed, and tries again with the next leg', async () => {
+  it('reports a failed first start, and retries with the next leg', async () => {
     const { clock, runs, crashes, engine, open } = start();
     runs[0]?.listener.onEnded(new Error('cannot load'));
     await expect(engine.started).rejects.toThrow('cannot load');
@@ -218,7 +218,7 @@ describe('the media engine', () => {
     expect(runs).toHaveLength(2);
   });
 
-  it('stops the thread in order, or ends it when it does not answer', async () => {
+  it('stops the thread gracefully, or terminates it when it does not answer', async () => {
     const orderly = start();
     orderly.tell({ type: 'ready' });
     const closing = orderly.engine.close();

@@ -17,10 +17,10 @@ const tone = (ms: number, hz = 440) =>
 const play = (leg: Leg, replyId: string, samples: Int16Array, marks: readonly number[] = []) =>
   leg.send({ do: 'play', replyId, pieceId: 1, samples, marks: Int32Array.from(marks), last: true });
 
-/** A machine that is busy elsewhere may let things wait for this long. */
+/** A busy machine may delay events by this long. */
 const PATIENTLY = { timeout: 60_000 };
 
-/** What a peer heard, its silences left out, which grow for as long as a test waits. */
+/** What a peer received, without silence, which grows while a test waits. */
 const loudIn = (peer: RtpPeer) =>
   Int16Array.from(
     peer.heard.flatMap(({ payload, peak }) => {
@@ -65,7 +65,7 @@ describe('the media thread', () => {
     return { peer, leg, localPort, log, close };
   }
 
-  it('carries what is played to the peer, every sample once and in order', async () => {
+  it('carries played audio to the peer, every sample once and in order', async () => {
     const { peer, leg, log, close } = await openLeg();
     const samples = tone(300);
     play(leg, 'greeting', samples, [800, 2400]);
@@ -76,7 +76,7 @@ describe('the media thread', () => {
     const payload = new Uint8Array(samples.length);
     encodeG711('PCMU', samples, payload, 0);
     expect(Buffer.concat(voiced.map((packet) => packet.payload))).toEqual(Buffer.from(payload));
-    // A slot that was missed by far is left out of the stream, and its timestamp with it: the times told
+    // A slot missed by a wide margin is skipped in the stream together with its timestamp: reported times
     // follow the timestamps.
     const sentAfterMs = (count: number) =>
       ((voiced[count - 1]?.timestamp ?? 0) + 160 - (voiced[0]?.timestamp ?? 0)) / 8;
@@ -89,7 +89,7 @@ describe('the media thread', () => {
     expect((await close()).stats.packetsSent).toBeGreaterThanOrEqual(15);
   });
 
-  it('bridged, each far end hears the other and what it is played, nobody hears themselves, and only the agent is on the agent’s track', async () => {
+  it('bridged far ends hear each other and their own prompts; the agent’s track has only the agent', async () => {
     const [caller, human] = [await openLeg({ recording: true }), await openLeg({ recording: 'human' })];
     caller.leg.send({ do: 'holdMusic', isOn: true });
     await expect
@@ -105,7 +105,7 @@ describe('the media thread', () => {
     await expect.poll(() => power(loudIn(caller.peer), 1_000), PATIENTLY).toBeGreaterThan(100_000);
     await expect.poll(() => power(loudIn(human.peer), 440), PATIENTLY).toBeGreaterThan(100_000);
     expect(power(loudIn(caller.peer), 700)).toBeGreaterThan(1_000);
-    // A gap that was made up for blurs a tone a little.
+    // Concealing a gap blurs a tone slightly.
     for (const [peer, other, own] of [
       [caller.peer, 1_000, 440],
       [human.peer, 440, 1_000],
@@ -113,7 +113,7 @@ describe('the media thread', () => {
     ] as const)
       expect(power(loudIn(peer), own)).toBeLessThan(power(loudIn(peer), other) / 100);
     await human.close();
-    // Parted by the end of the other; what was sent before may still be on its way.
+    // The bridge ends when the other leg ends; audio sent earlier may still be in transit.
     const isQuiet = ({ peer }: typeof caller) => peer.heard.slice(-10).every((packet) => packet.peak < 100);
     await expect.poll(() => isQuiet(caller), PATIENTLY).toBe(true);
     await caller.close();
@@ -130,7 +130,7 @@ describe('the media thread', () => {
     );
   });
 
-  it('bridged, a phone of the wide band hears an ordinary one', async () => {
+  it('a bridged wideband phone hears a narrowband phone', async () => {
     const caller = await openLeg();
     const peer = await openRtpPeer();
     const remote = { ...peer.remote, codec: 'G722', payloadType: 9 } as const;
@@ -150,7 +150,7 @@ describe('the media thread', () => {
     await caller.close();
   });
 
-  it('sends no voice more than 60 ms after a pause, and goes on from the same sample', async () => {
+  it('sends no speech more than 60 ms after a pause, and resumes at the same sample', async () => {
     const { peer, leg, log, close } = await openLeg();
     play(leg, 'reply', tone(600));
     await expect
@@ -171,7 +171,7 @@ describe('the media thread', () => {
     await close();
   });
 
-  it('reports keys sent as telephone events, and sends them', async () => {
+  it('reports keys received as telephone events, and sends them', async () => {
     const { peer, leg, localPort, log, close } = await openLeg();
     const event = (end: number, duration: number) =>
       Uint8Array.of(5, end | 10, duration >> 8, duration & 0xff);
@@ -197,7 +197,7 @@ describe('the media thread', () => {
     expect(log.all('digit')).toHaveLength(1);
   });
 
-  it('hears the negotiated peer only', async () => {
+  it('accepts audio only from the negotiated peer', async () => {
     const { peer, localPort, log, close } = await openLeg();
     const intruder = await openRtpPeer();
     await peer.speak(localPort, tone(100));
@@ -205,7 +205,7 @@ describe('the media thread', () => {
     const heardBefore = log.frames().length;
     await intruder.speak(localPort, tone(400, 1000));
     const since = log.frames().slice(heardBefore + 8);
-    // What is concealed goes on with the peer's own voice, as long as it takes to fade.
+    // Concealment continues the peer's own voice until it has faded.
     const loud = since.filter(
       ({ kind, samples }) => kind !== 'concealed' && samples.some((sample) => Math.abs(sample) > 500),
     );
@@ -216,26 +216,26 @@ describe('the media thread', () => {
     await close();
   });
 
-  it('stamps the onset and the offset of real speech within 100 ms, and tells when it has been voiced for long enough', async () => {
+  it('stamps onset and offset of real speech within 100 ms, and reports the speech threshold', async () => {
     const { peer, leg, localPort, log, close } = await openLeg();
     const spoken = speak('Good morning.', { rateHz: 8000, beforeMs: 600, afterMs: 600 });
     leg.send({ do: 'watchVoice', reachMs: 256 });
     const startMs = await peer.speak(localPort, spoken.samples);
     const onset = await log.next('voice.onset');
     const offset = await log.next('voice.offset');
-    // A packet carries what was spoken in the 20 ms before it is sent.
+    // A packet carries the 20 ms of speech before it is sent.
     expect(Math.abs(onset.atMs - (startMs - 20 + spoken.startMs))).toBeLessThan(100);
     const lastOffset = log.all('voice.offset').at(-1) ?? offset;
     expect(Math.abs(lastOffset.atMs - (startMs - 20 + spoken.endMs))).toBeLessThan(100);
     const reached = await log.next('voice.reached');
     expect(reached.atMs - onset.atMs).toBeGreaterThanOrEqual(250);
-    // While they still speak.
+    // While the caller still speaks.
     expect(reached.atMs).toBeLessThan(lastOffset.atMs);
     expect(onset.decidedAtMs - onset.atMs).toBeLessThan(160);
     await close();
   });
 
-  it('records both sides on one timeline and numbers segments on', async () => {
+  it('records both sides on one timeline and numbers segments consecutively', async () => {
     const { peer, leg, localPort, log, close } = await openLeg({ recording: true });
     const startMs = await peer.speak(localPort, Int16Array.from([...new Int16Array(1600), ...tone(200)]));
     play(leg, 'reply', tone(200));
@@ -251,12 +251,12 @@ describe('the media thread', () => {
     expect(user?.startMs).toBe(agent?.startMs);
     expect([user?.segment, agent?.segment]).toEqual([3, 3]);
     expect(Math.abs(firstLoudMs(agent) - started.atMs)).toBeLessThanOrEqual(20);
-    // The caller's side is late by what the jitter buffer holds back, at most two slots here.
+    // The caller's track is delayed by the jitter buffer, here by at most two slots.
     expect(firstLoudMs(user) - (startMs + 200)).toBeGreaterThanOrEqual(-20);
     expect(firstLoudMs(user) - (startMs + 200)).toBeLessThan(80);
   });
 
-  it('gives one frame per slot, whether packets come or not', async () => {
+  it('outputs one frame per slot, whether packets arrive or not', async () => {
     const { peer, localPort, log, close } = await openLeg();
     await peer.speak(localPort, tone(200));
     peer.stop();
@@ -270,9 +270,9 @@ describe('the media thread', () => {
     await close();
   });
 
-  it('refuses a leg when the ports are used up, and serves again when one is given back', async () => {
+  it('refuses a leg when all ports are in use, and accepts one again after a port is released', async () => {
     const small = await startMediaThread({
-      // Below the range the system gives to sockets of its own choice.
+      // Below the system's ephemeral port range.
       rtpPortMin: 21_200,
       rtpPortMax: 21_203,
       iceServers: [],

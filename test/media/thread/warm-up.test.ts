@@ -1,6 +1,6 @@
 /**
- * What the first call would wait for is loaded ahead of it: seen by the native libraries that a process has
- * mapped (`proc(5)`, maps).
+ * Everything the first call needs is loaded in advance, as shown by the native libraries mapped into a
+ * process (`proc(5)`, maps).
  */
 import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -13,7 +13,7 @@ import { LegLog } from '#test/fakes/leg-log.ts';
 
 const PATIENTLY = { timeout: 25_000 };
 
-/** The processes of this test that carry web legs. */
+/** The processes of this test that serve web legs. */
 function webProcesses(): number[] {
   const children = readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8')
     .trim()
@@ -25,7 +25,7 @@ function webProcesses(): number[] {
   );
 }
 
-/** Whether these native libraries are loaded in each process; true of at least one. */
+/** Whether these native libraries are loaded in each process; requires at least one process. */
 function haveLoaded(pids: readonly number[], libraries: readonly string[]): boolean {
   const maps = pids.map((pid) => readFileSync(`/proc/${pid}/maps`, 'utf8'));
   return maps.length > 0 && maps.every((map) => libraries.every((name) => map.includes(name)));
@@ -48,7 +48,7 @@ describe('warming up', () => {
   });
   afterEach(() => host.close());
 
-  it('for web calls starts their process, which the first call then finds, and its successor does the same', {
+  it('for web calls starts the process that the first call uses; its replacement is warmed up too', {
     timeout: 90_000,
   }, async () => {
     expect(webProcesses()).toEqual([]);
@@ -74,7 +74,7 @@ describe('warming up', () => {
     await browsers.close();
   });
 
-  it('for phone calls loads the speech detector, and no second time', { timeout: 60_000 }, async () => {
+  it('for phone calls loads the speech detector only once', { timeout: 60_000 }, async () => {
     host.warmUp(['rtp']);
     host.warmUp(['rtp']);
     await expect.poll(() => haveLoaded([process.pid], OF_PHONE_CALLS), PATIENTLY).toBe(true);

@@ -1,7 +1,4 @@
-/**
- * What is known of a line's echo after the agent has spoken for a while, with real speech on both
- * sides.
- */
+/** The echo estimate of a line after the agent has spoken for a while, with real speech on both sides. */
 import { describe, expect, it } from 'vitest';
 import { speak } from '#caller/spoken.ts';
 import { levelDb } from '#media/dsp/pcm.ts';
@@ -24,7 +21,7 @@ const CALLER = speak(
   },
 ).samples;
 
-/** What is heard of the agent after `delayMs`, `lossDb` weaker, over noise. */
+/** The agent's echo: `delayMs` later, `lossDb` weaker, over noise. */
 function echoOf(samples: Int16Array, delayMs: number, lossDb: number, noisePeak = 10): Int16Array {
   const delay = (delayMs * RATE_HZ) / 1_000;
   let seed = 1;
@@ -80,7 +77,7 @@ describe('the echo path', () => {
     [300, 15],
     [500, 20],
   ])(
-    'believes in a clear echo after half a second of it (%i ms, %i dB): before it could cut off the greeting',
+    'detects a clear echo after half a second (%i ms, %i dB), before it can interrupt the greeting',
     (delayMs, lossDb) => {
       for (const text of ['Hello, this is the agent.', 'Good morning, how can I help you today?']) {
         const greeting = speak(text, { rateHz: RATE_HZ });
@@ -88,14 +85,14 @@ describe('the echo path', () => {
         const path = new EchoPath();
         run(path, heardOut, echoOf(heardOut, delayMs, lossDb));
         if (typeof path.echo === 'string') throw new Error(`it is ${path.echo}`);
-        // Roughly; later it becomes exact.
+        // A rough estimate; it becomes exact later.
         expect(Math.abs(path.echo.delayMs - delayMs)).toBeLessThanOrEqual(60);
         expect(Math.abs(path.echo.lossDb - lossDb)).toBeLessThan(5);
       }
     },
   );
 
-  it('never takes somebody as loud as the agent for its echo, whenever they begin', () => {
+  it('never mistakes a caller as loud as the agent for echo, whenever they start to speak', () => {
     const greeting = speak('Hello, this is the agent.', { rateHz: RATE_HZ }).samples;
     for (let beginMs = 0; beginMs < 1_500; beginMs += 100) {
       const heard = new Int16Array(greeting.length);
@@ -110,7 +107,7 @@ describe('the echo path', () => {
     }
   });
 
-  it('measures the loss right while a caller speaks over it', () => {
+  it('measures the loss correctly while a caller speaks over the echo', () => {
     const path = learned(echoOf(AGENT, 120, 25));
     const spoken = AGENT.subarray(0, 2 * RATE_HZ);
     const over = new Int16Array(spoken.length);
@@ -120,14 +117,14 @@ describe('the echo path', () => {
     expect(Math.abs(path.echo.lossDb - 25)).toBeLessThan(3);
   });
 
-  it('finds none on a quiet line, on a noisy one, and where somebody else speaks all the time', () => {
+  it('finds no echo on a quiet line, on a noisy line, or while another person speaks throughout', () => {
     expect(learned(new Int16Array(AGENT.length)).echo).toBe('none');
     expect(learned(echoOf(AGENT, 0, 90, 400)).echo).toBe('none');
     expect(typeof learned(sum(CALLER, new Int16Array(AGENT.length))).echo).toBe('string');
   });
 
-  it('finds none, and learns one, where what was heard came in bursts that stood still before', () => {
-    /** Once a second eight frames come together, with the time of the last. */
+  it('finds no false echo, and learns a real one, when received audio arrives in bursts', () => {
+    /** Once a second, eight frames arrive together, stamped with the time of the last. */
     const inBursts = (heard: Int16Array) => {
       const path = new EchoPath();
       let late: number[] = [];
@@ -145,12 +142,12 @@ describe('the echo path', () => {
     expect(inBursts(echoOf(AGENT, 120, 20))).toMatchObject({ delayMs: expect.any(Number) });
   });
 
-  it('takes the echo for echo, and a caller above it for somebody', () => {
+  it('classifies the echo as echo, and a louder caller as a speaker', () => {
     const heard = echoOf(AGENT, 120, 25);
     const path = learned(heard);
     const later = (AGENT.length * 1_000) / RATE_HZ;
     run(path, AGENT, heard, later);
-    // The last two seconds are still remembered, window by window.
+    // The last two seconds are still stored, window by window.
     const starts = Array.from({ length: 60 }, (_, index) => AGENT.length - (index + 4) * WINDOW);
     const isCovered = (sound: Int16Array) => (at: number) =>
       path.covers(levelDb(sound, at, at + WINDOW), later + (at * 1_000) / RATE_HZ, 32);
@@ -161,7 +158,7 @@ describe('the echo path', () => {
     expect(spoken.filter(isCovered(sum(heard, CALLER))).length / spoken.length).toBeLessThan(0.1);
   });
 
-  it('takes the pause after an echo for its end, as the detector hears a voice in it a little longer', () => {
+  it('treats the pause after an echo as its tail, because the detector reports speech slightly longer', () => {
     const path = learned(echoOf(AGENT, 120, 25));
     const endMs = (AGENT.length * 1_000) / RATE_HZ;
     const silence = new Int16Array(RATE_HZ);
@@ -173,7 +170,7 @@ describe('the echo path', () => {
     expect(path.covers(-65, endMs + 1_000 + 120 + 300, 32)).toBe(false);
   });
 
-  it('gives an echo up that is gone, but not for a word of the caller', () => {
+  it('drops an echo that has disappeared, but not because of one word from the caller', () => {
     const path = learned(echoOf(AGENT, 120, 20));
     const lengthMs = (AGENT.length * 1_000) / RATE_HZ;
     const word = CALLER.subarray(0, RATE_HZ / 2);

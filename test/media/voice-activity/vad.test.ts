@@ -42,7 +42,7 @@ describe('Silero', () => {
     return scores;
   }
 
-  it.each([8000, 16_000])('finds speech at %i Hz within 100 ms of the truth', async (rateHz) => {
+  it.each([8000, 16_000])('detects speech at %i Hz within 100 ms of the truth', async (rateHz) => {
     const spoken = speak('Please transfer me to a human agent.', { rateHz, beforeMs: 1000, afterMs: 500 });
     const scores = await probabilities(spoken);
     const first = scores.findIndex((score) => score >= 0.5) * 32;
@@ -51,7 +51,7 @@ describe('Silero', () => {
     expect(Math.abs(end - spoken.endMs)).toBeLessThan(100);
   });
 
-  it('judges a window the same alone and in a batch of strangers', async () => {
+  it('judges a window alike alone and in a batch with other legs', async () => {
     const texts = [
       'Good morning.',
       'I have a question about my bill.',
@@ -75,7 +75,7 @@ describe('Silero', () => {
 });
 
 describe('the level gate', () => {
-  it('closes after half a second of steady noise and opens with the first window above it', () => {
+  it('closes after half a second of steady noise and opens with the first louder window', () => {
     const gate = new LevelGate();
     const passed = Array.from({ length: 40 }, (_, n) => gate.pass(levelDb(noise(256, 300)) + (n % 2), false));
     expect(passed.indexOf(false) * 32).toBeGreaterThanOrEqual(448);
@@ -84,12 +84,12 @@ describe('the level gate', () => {
     expect(gate.pass(-30, false)).toBe(true);
   });
 
-  it('never closes while speech runs', () => {
+  it('never closes during speech', () => {
     const gate = new LevelGate();
     expect(Array.from({ length: 60 }, () => gate.pass(-60, true)).every(Boolean)).toBe(true);
   });
 
-  it('tells voice from noise by level alone', () => {
+  it('distinguishes voice from noise by level alone', () => {
     const gate = new LevelGate();
     for (let n = 0; n < 30; n++) gate.pass(-50, false);
     expect([-50, -45, -41, -30, -20].map((level) => gate.probabilityOf(level))).toEqual([0, 0, 0, 1, 1]);
@@ -101,13 +101,13 @@ describe('speech detection', () => {
   const detector = new SpeechDetector(systemClock, (_, message) => warnings.push(message));
   afterAll(() => detector.close());
 
-  it('sends silence to nobody, yet hears the first syllable', async () => {
+  it('sends no silence to the detector, yet detects the first syllable', async () => {
     const events: LegEvent[] = [];
     const tap = detector.open(8000, (event) => events.push(event));
     const spoken = speak('Good morning.', { rateHz: 8000, beforeMs: 1500, afterMs: 400 });
     const startMs = systemClock.now();
     for (let frame = 0; (frame + 1) * 160 <= spoken.samples.length; frame++) {
-      // Faster than life, with room for the detector to answer.
+      // Faster than real time, with time for the detector to answer.
       tap.push(spoken.samples.subarray(frame * 160, (frame + 1) * 160), startMs + frame * 20);
       detector.flush(systemClock.now());
       await systemClock.sleep(frame < 60 ? 1 : 8);
@@ -115,12 +115,12 @@ describe('speech detection', () => {
     await expect.poll(() => events.map((event) => event.type)).toEqual(['voice.onset', 'voice.offset']);
     const [onset, offset] = events.map((event) => ('atMs' in event ? event.atMs - startMs : Number.NaN));
     expect(Math.abs((onset ?? 0) - spoken.startMs)).toBeLessThan(100);
-    // Where the voice ends, not where the detector's certainty does.
+    // The end of the voice, not of the detector's certainty.
     expect(Math.abs((offset ?? 0) - spoken.endMs)).toBeLessThan(24);
     tap.close();
   });
 
-  it('hears no echo, and waits longer for a caller while it does not know whether there is one', async () => {
+  it('ignores echo, and waits longer for a caller while the echo path is unknown', async () => {
     const agent = speak(
       'The kitchen serves fresh pasta with grilled vegetables until ten in the evening, and the garden stays open.',
       {
@@ -130,8 +130,8 @@ describe('speech detection', () => {
     const delay = 960;
     const echo = agent.map((_, index) => Math.round((agent[index - delay] ?? 0) / 10));
     let nowMs = 0;
-    // Its own clock: the detector's thread never answers in it, so levels alone judge, which take every echo
-    // for voice.
+    // On a separate clock the detector's thread never answers in time; levels alone decide, and classify
+    // every echo as voice.
     const levels = new SpeechDetector({ ...systemClock, now: () => nowMs }, () => undefined);
     const path = new EchoPath();
     const heardBy = (known: EchoPath | null) => {
@@ -152,7 +152,7 @@ describe('speech detection', () => {
     const unsure = heardBy(path);
     unsure.tap.watch(64, 100_000);
     run(unsure);
-    // Until the path was known the echo was voice, but no speech over the agent.
+    // Until the path was known the echo counted as voice, but not as speech over the agent.
     expect(unsure.events.map(({ type }) => type)).toContain('voice.onset');
     expect(unsure.events.map(({ type }) => type)).not.toContain('voice.reached');
     const known = heardBy(path);
@@ -165,7 +165,7 @@ describe('speech detection', () => {
     await levels.close();
   });
 
-  it('hears the end of a caller who has a television behind them, and not the television', async () => {
+  it('detects the end of a caller with a television behind them, and ignores the television', async () => {
     const television = speak(
       'And now the weather for tomorrow, with heavy rain in the north. The minister said that talks will continue.',
       {
@@ -183,7 +183,7 @@ describe('speech detection', () => {
       ),
     );
     let nowMs = 0;
-    // Its own clock: levels alone judge, which take every sound for voice.
+    // On a separate clock, levels alone decide, and classify every sound as voice.
     const levels = new SpeechDetector({ ...systemClock, now: () => nowMs }, () => undefined);
     const events: LegEvent[] = [];
     const tap = levels.open(8000, (event) => events.push(event));
@@ -198,7 +198,7 @@ describe('speech detection', () => {
     await levels.close();
   });
 
-  it('counts all of a word, its consonants too: 256 ms of it are reached in little more', async () => {
+  it('counts a whole word, consonants included: 256 ms of voice take little longer than that', async () => {
     const [question, stop] = ['What are your opening hours?', 'Stop please.'].map((text) =>
       speak(text, { rateHz: 8000, beforeMs: 300, afterMs: 700 }),
     );
@@ -224,7 +224,7 @@ describe('speech detection', () => {
     await levels.close();
   });
 
-  it('gathers the windows of many legs for two turns of the wheel, and keeps those of a few waiting for nothing', async () => {
+  it('collects windows of many legs for two turns of the wheel, and sends those of a few at once', async () => {
     const gathering = new SpeechDetector(systemClock, () => undefined);
     const window = noise(windowSamples(8000), 8000);
     const taps = [gathering.open(8000, () => undefined)];
@@ -239,14 +239,14 @@ describe('speech detection', () => {
     await gathering.close();
   });
 
-  it('goes by level within 200 ms while the detector does not answer', async () => {
+  it('falls back to levels within 200 ms while the detector does not answer', async () => {
     let nowMs = 0;
     const clock = { ...systemClock, now: () => nowMs };
     const unanswered = new SpeechDetector(clock, () => undefined);
     const events: LegEvent[] = [];
     const tap = unanswered.open(8000, (event) => events.push(event));
     const samples = Int16Array.from([...noise(8000, 20), ...noise(3200, 8000)]);
-    // Its thread is real, but its answers could only be read if this loop ever waited.
+    // The detector's thread is real, but its answers could be read only if this loop ever waited.
     for (let frame = 0; frame < samples.length / 160; frame++) {
       tap.push(samples.subarray(frame * 160, (frame + 1) * 160), nowMs - 20);
       nowMs += 20;

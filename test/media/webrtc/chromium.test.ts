@@ -9,8 +9,8 @@ import { LegLog } from '../../fakes/leg-log.ts';
 import { itNeeds } from '../../needs.ts';
 
 /**
- * Runs in the page: offers the microphone (Chromium's beeping stand-in) and the channel, and keeps the
- * agent's level and messages.
+ * Runs in the page: offers the microphone (Chromium's fake beeping device) and the data channel, and records
+ * the agent's level and messages.
  */
 const OFFER_FROM_PAGE = `(async () => {
   const peer = new RTCPeerConnection();
@@ -39,7 +39,7 @@ const OFFER_FROM_PAGE = `(async () => {
   return peer.localDescription.sdp;
 })()`;
 
-/** Played until it was heard: a busy browser takes seconds before it listens. */
+/** Long enough to be heard: a busy browser takes seconds to start listening. */
 const TONE_SECONDS = 20;
 const PATIENCE = { timeout: 30_000 };
 
@@ -52,7 +52,7 @@ itNeeds(['chromium'])('a real browser hears, is heard and exchanges messages', a
     clock: systemClock,
     logger,
   });
-  // The microphone is given to secure origins only, of which the loopback is one.
+  // Browsers grant the microphone to secure origins only; loopback is one.
   const server = createServer((_, response) =>
     response.setHeader('content-type', 'text/html').end('<!doctype html>'),
   ).listen(0, '127.0.0.1');

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { checkedOffer } from '#media/webrtc/sdp-offer.ts';
 
-/** As Firefox, Safari and Chrome write them. */
+/** As written by Firefox, Safari and Chrome. */
 const SESSION = [
   'v=0',
   'o=mozilla...THIS_IS_SDPARTA-99.0 4294967296 0 IN IP4 0.0.0.0',
@@ -41,12 +41,12 @@ const offerOf = (...lines: readonly (readonly string[])[]) => `${lines.flat().jo
 const WHOLE = offerOf(SESSION, [FINGERPRINT], AUDIO, DATA);
 
 describe('an offer', () => {
-  it('of a browser stays as it is', () => {
+  it('from a browser is unchanged', () => {
     expect(checkedOffer(WHOLE)).toBe(WHOLE);
     expect(checkedOffer(WHOLE.replaceAll('\r\n', '\n'))).toBe(WHOLE);
   });
 
-  it('loses the lines that browsers do not write', () => {
+  it('loses lines that browsers do not write', () => {
     const strange = [
       'a=crypto:1 AES_CM_128_HMAC_SHA1_80 inline:AAAA',
       'x=1',
@@ -58,13 +58,13 @@ describe('an offer', () => {
     expect(checkedOffer(offerOf(SESSION, [FINGERPRINT], AUDIO, strange, DATA))).toBe(WHOLE);
   });
 
-  it('with media of an unknown kind is refused', () => {
+  it('with an unknown media type is refused', () => {
     expect(checkedOffer(WHOLE.replace('m=application', 'm=applikation'))).toBeNull();
     expect(checkedOffer(WHOLE.replace('RTP/SAVPF', 'RTP/\u0000'))).toBeNull();
     expect(checkedOffer(WHOLE.replace(' 109 9', ''.padEnd(4_000, ' 9')))).toBeNull();
   });
 
-  it('is taken up to a number of candidates and sources, and refused above a number of sections', () => {
+  it('is limited in candidates and sources, and refused with too many sections', () => {
     const many = (line: string, count: number) =>
       Array.from({ length: count }, (_, n) => line.replace('N', String(n)));
     const candidates =

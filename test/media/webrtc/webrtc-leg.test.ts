@@ -24,7 +24,7 @@ function pitchHz(samples: Int16Array, rateHz: number): number {
   return (crossings / 2 / samples.length) * rateHz;
 }
 
-/** The child of this test that carries web legs. */
+/** The child process of this test that serves web legs. */
 function webProcess(): number {
   const children = readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8')
     .trim()
@@ -36,7 +36,7 @@ function webProcess(): number {
   );
 }
 
-/** UDP ports of our slice that are bound by anyone on this machine. */
+/** UDP ports in our range that are bound by any process on this machine. */
 function openPorts(): number[] {
   const tables = ['/proc/net/udp', '/proc/net/udp6'].map((path) => readFileSync(path, 'utf8')).join('\n');
   const ports = [...tables.matchAll(/^\s*\d+: [0-9A-F]+:([0-9A-F]{4}) /gm)].map((match) =>
@@ -77,7 +77,7 @@ describe('a web leg', () => {
     return { browser, leg, log, answerSdp };
   }
 
-  it('answers with all candidates gathered, from its slice of ports', async () => {
+  it('answers with all candidates gathered, from its range of ports', async () => {
     const { browser, leg, log, answerSdp } = await connect();
     const ports = [...answerSdp.matchAll(/^a=candidate:\S+ 1 udp \d+ \S+ (\d+) typ host/gm)].map((match) =>
       Number(match[1]),
@@ -125,7 +125,7 @@ describe('a web leg', () => {
     expect(log.events.at(-1)?.type).toBe('closed');
   });
 
-  it('exchanges messages on the data channel, those sent before it opened included', async () => {
+  it('exchanges messages on the data channel, including those sent before it opened', async () => {
     const browser = browsers.open();
     const { leg, answerSdp } = await host.openWebrtcLeg({ offerSdp: await browser.offer(), recording: null });
     const log = new LegLog(leg);
@@ -142,14 +142,14 @@ describe('a web leg', () => {
     browser.close();
   });
 
-  it('hears when a web caller begins and ends to speak', async () => {
+  it('detects when a web caller starts and stops speaking', async () => {
     const { browser, log } = await connect();
     const spoken = speak('Good morning.', { rateHz: 48_000, beforeMs: 500, afterMs: 300 });
     const startMs = await browser.speak(spoken.samples);
     const onset = await log.next('voice.onset');
     const offset = await log.next('voice.offset');
-    // Coding, buffering and a busy sender come on top of the truth; how much they may add is measured by the
-    // scenes (npm run scenes).
+    // Encoding, buffering and a busy sender add delay; the scenes measure how much is allowed (npm run
+    // scenes).
     expect(onset.atMs - (startMs + spoken.startMs)).toBeGreaterThan(-100);
     expect(offset.atMs).toBeGreaterThan(onset.atMs);
     expect(Math.abs(offset.atMs - (startMs + spoken.endMs))).toBeLessThan(1_000);
@@ -168,7 +168,7 @@ describe('a web leg', () => {
     });
   });
 
-  it('outlives offers that no browser writes, beside the calls of others', async () => {
+  it('survives malformed offers without affecting other calls', async () => {
     const { browser, log } = await connect();
     const before = webProcess();
     const offer = Buffer.from(await browsers.open().offer());
@@ -191,7 +191,7 @@ describe('a web leg', () => {
     browser.close();
   });
 
-  it('takes so many messages at once and no more', async () => {
+  it('accepts messages only up to its rate limit', async () => {
     const { browser, log } = await connect();
     for (let sent = 0; sent < 1_000; sent++) browser.send(`{"n":${sent}}`);
     browser.close();
@@ -201,7 +201,7 @@ describe('a web leg', () => {
     expect(taken).toBeLessThan(600);
   });
 
-  it('takes nothing else with it when its process dies, and the next web call is served by another', async () => {
+  it('affects nothing else when its process dies, and another process serves the next web call', async () => {
     const { browser, log } = await connect();
     const phone = await host.openRtpLeg({ localAddress: '127.0.0.1', remote: null, recording: null });
     const phoneLog = new LegLog(phone.leg);

@@ -8,7 +8,7 @@ import { runMeteredTest } from '#runtime/agent-tests/metered-test.ts';
 import type { LanguageModel } from '#runtime/llm/llm.ts';
 import { callPlanOf } from '../call-plan-of.ts';
 
-it('security 16: a run tells what its models cost at list price, one of unknown price counting as a dear one', async () => {
+it('security 16: a run reports its model cost at list price, and assumes a high price if unknown', async () => {
   const model: LanguageModel = {
     id: 'openai/gpt-4.1',
     isCustom: false,

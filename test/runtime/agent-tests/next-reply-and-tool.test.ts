@@ -65,12 +65,12 @@ describe('next_reply', () => {
   it.each([
     ['failure', { status: 'failed', needs_review: false }],
     ['unknown', { status: 'failed', needs_review: true }],
-  ])('a verdict of %s fails it', async (result, expected) => {
+  ])('fails on a verdict of %s', async (result, expected) => {
     const bench = await open({ agent: ['x'], judge: [verdict(result)] });
     expect(await bench.run(nextReply)).toMatchObject(expected);
   });
 
-  it('a judge that does not answer in JSON is asked once more; twice is unknown, never a made-up verdict', async () => {
+  it('a judge that does not answer in JSON is asked again; a second failure means unknown', async () => {
     const once = await open({ agent: ['x'], judge: ['I like it.', verdict('success')] });
     expect(await once.run(nextReply)).toMatchObject({ status: 'passed' });
     const twice = await open({ agent: ['x'], judge: ['{"result": "great"}'] });
@@ -100,7 +100,7 @@ describe('next_reply', () => {
     });
   });
 
-  it('a model that refuses, or says nothing in time, is an error with its cause', async () => {
+  it('a model that refuses or times out is an error with its cause', async () => {
     const refusing = await open({});
     refusing.server.fault = { status: 400 };
     expect(await refusing.run(nextReply)).toMatchObject({
@@ -114,7 +114,7 @@ describe('next_reply', () => {
     const running = silent.run(nextReply, { clock }).finally(() => {
       isOver = true;
     });
-    // However many attempts there are, and wherever each one waits: time goes on until there is a result.
+    // Advances time until there is a result, whatever the number of attempts and their waits.
     while (!isOver) await clock.advance(500);
     expect(await running).toMatchObject({
       status: 'error',
@@ -123,7 +123,7 @@ describe('next_reply', () => {
     });
   });
 
-  it('local/demo cannot judge and says so', async () => {
+  it('local/demo cannot judge and reports it', async () => {
     const bench = await open({});
     const result = await bench.run(nextReply, { config: { llm: { model: 'local/demo' } } });
     expect(result).toMatchObject({
@@ -173,11 +173,11 @@ describe('tool', () => {
       needs_review: false,
       mock_gaps: [],
     });
-    // The tool itself is not called, and nobody is asked to judge what can be seen.
+    // The tool itself is not called, and no judge is asked, because the outcome is directly observable.
     expect([bench.asked('agent').length, bench.asked('judge').length]).toEqual([1, 0]);
   });
 
-  it('goes on through tools that have a mock, and needs a person where one has none', async () => {
+  it('continues through mocked tools, and needs a person when a tool has no mock', async () => {
     const tools = [toolOf(), toolOf({ tool_id: 't2', function_name: 'look_up', name: 'Look up' })];
     const script = { agent: [callTool('look_up', {}), friday] };
     const storedMocks = [{ tool_id: 't2', status_code: 200, body: 'free' }];
@@ -191,7 +191,7 @@ describe('tool', () => {
     });
   });
 
-  it('hanging up can be the tool', async () => {
+  it('accepts hanging up as the expected tool', async () => {
     const bench = await open({ agent: [callTool('_hang_up_call', { farewell: 'Bye' })] });
     const subject = test({ referenced_tool: { id: '_hang_up_call', type: 'integration' } });
     expect(

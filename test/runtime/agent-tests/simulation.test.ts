@@ -41,7 +41,7 @@ const tools = [toolOf()];
 const mock = (over: object = {}) => ({ tool: 'book', result: { booking: 7 }, ...over });
 
 describe('a simulation', () => {
-  it('plays the scenario until the caller hangs up, and judges conditions and assertions', async () => {
+  it('plays the scenario until the caller hangs up, then judges conditions and assertions', async () => {
     const bench = await open(booking);
     const assertions = {
       tool_calls: [
@@ -96,7 +96,7 @@ describe('a simulation', () => {
       },
     });
     expect(bench.asked('caller')[0]).toContain('You want a table on Friday.');
-    // To the caller's model the agent is who it talks to.
+    // From the caller model's point of view, the agent is the user.
     expect(bench.asked('caller')[1]).toContain('assistant: A table for Friday.\nuser: It is booked.');
     expect(bench.asked('agent')[1]).toContain('{"booking":7}');
   });
@@ -142,7 +142,7 @@ describe('a simulation', () => {
     });
   });
 
-  it('a judge that cannot be read, or leaves a condition out, leaves it unknown', async () => {
+  it('marks a condition unknown when the judge is unreadable or omits it', async () => {
     for (const judge of ['no JSON', JSON.stringify({ conditions: [], summary: '' })]) {
       const bench = await open({ ...booking, judge: [judge] });
       const result = await bench.run(simulationOf({ tool_mocks: { tools: [mock()] } }), { tools });
@@ -154,7 +154,7 @@ describe('a simulation', () => {
     }
   });
 
-  it('ends after max_turns of the caller, begins with the greeting, goes on from a given conversation', async () => {
+  it('ends after max_turns of the caller, and starts with the greeting or a given conversation', async () => {
     const bench = await open({ caller: ['And then?'], agent: ['More.'], judge: [judged('success')] });
     const greeted = await bench.run(simulationOf({ max_turns: 2 }), {
       config: { prompt: { first_message_mode: 'fixed', first_message: 'Welcome!' } },
@@ -184,7 +184,7 @@ describe('a simulation', () => {
     ]);
   });
 
-  it('ends when the agent hangs up, with its farewell', async () => {
+  it('ends when the agent hangs up, and includes its farewell', async () => {
     const bench = await open({
       caller: ['Bye.'],
       agent: [callTool('_hang_up_call', { farewell: 'Goodbye!' })],
@@ -198,7 +198,7 @@ describe('a simulation', () => {
     expect(result).toMatchObject({ status: 'passed', ended_by: 'agent', agent_reply: 'Goodbye!' });
   });
 
-  it('a model that fails on the way is an error, with what was said until then', async () => {
+  it('reports a model failure as an error, with the conversation so far', async () => {
     const bench = await open({ caller: ['Hello.'], agent: ['Hi.'] });
     const result = await bench.run(simulationOf(), {
       wrap: (model) => ({
@@ -218,7 +218,7 @@ describe('a simulation', () => {
     });
   });
 
-  it('a conversation longer than five minutes is cut and judged as it is', async () => {
+  it('cuts a conversation at five minutes and judges it as it is', async () => {
     const clock = new ManualClock();
     const bench = await open({ caller: ['And?'], agent: ['More.'], judge: [judged('success')] });
     const result = await bench.run(simulationOf({ max_turns: 50, assertions: { ended_by: 'any' } }), {
@@ -239,7 +239,7 @@ describe('a simulation', () => {
     expect(bench.asked('judge')).toHaveLength(1);
   });
 
-  it('local/demo cannot play the caller either', async () => {
+  it('does not accept local/demo as the caller', async () => {
     const bench = await open(booking);
     expect(await bench.run(simulationOf({ simulated_user_model: 'local/demo' }))).toMatchObject({
       status: 'error',
@@ -288,7 +288,7 @@ describe('tools of a simulation', () => {
     expect(await sources(toolMocks)).toEqual(expected);
   });
 
-  it('a mocked failure is told as error_handling says', async () => {
+  it('a mocked failure is reported as error_handling specifies', async () => {
     for (const [handling, shown] of [
       ['passthrough', 'HTTP 503'],
       ['hide', 'The tool failed.'],
@@ -301,7 +301,7 @@ describe('tools of a simulation', () => {
     }
   });
 
-  it('security 20: the judge learns nothing of a failure its tool hides, and the result has it whole', async () => {
+  it('security 20: a failure hidden by its tool is kept from the judge, but the result has all of it', async () => {
     const bench = await open(booking);
     const tool_mocks = { tools: [mock({ status: 503, error: true, result: 'planted stack trace' })] };
     const result = await bench.run(simulationOf({ tool_mocks }), {
@@ -312,7 +312,7 @@ describe('tools of a simulation', () => {
     expect(JSON.stringify(result.simulation_result?.tool_calls)).toContain('planted stack trace');
   });
 
-  it('a background tool that is really called is waited for', async () => {
+  it('a real call of a background tool is awaited', async () => {
     const receiver = await openWebhookReceiver();
     opened.push(receiver);
     receiver.answer = () => ({ status: 200, body: 'real answer' });
@@ -337,12 +337,12 @@ describe('tools of a simulation', () => {
     ]);
   });
 
-  it('a really called tool stays behind the egress guard', async () => {
+  it('a real tool call goes through the egress guard', async () => {
     const real = [toolOf({ url: 'http://10.0.0.1/book' })];
     expect((await sources({ strategy: 'none' }, { tools: real })).slice(0, 2)).toEqual(['real', null]);
   });
 
-  it('client tools are offered on the web only, and answered by mocks only', async () => {
+  it('client tools are offered only on the web, and answered only by mocks', async () => {
     const client = [toolOf({ tool_type: 'client', url: '' })];
     expect((await sources({}, { tools: client })).slice(0, 2)).toEqual(['tool', 'stored']);
     expect((await sources({ fallback: 'real' }, { tools: client, storedMocks: [] }))[0]).toBe('missing');
@@ -352,7 +352,7 @@ describe('tools of a simulation', () => {
     expect(phone.server.requests.every((request) => request.json?.['tools'] === undefined)).toBe(true);
   });
 
-  it('a regular expression that would run away in a backtracking engine is decided', async () => {
+  it('a regular expression with catastrophic backtracking is still decided', async () => {
     const bench = await open({
       ...booking,
       agent: [callTool('book', { day: `${'a'.repeat(1_000)}!` }), 'Done.'],

@@ -1,5 +1,5 @@
 /**
- * Runs agent tests against the OpenAI stand-in over the real protocol: the agent, the caller and the judge
+ * Runs agent tests against the fake OpenAI server over the real protocol: the agent, the caller and the judge
  * are each scripted by a list of answers.
  */
 
@@ -15,7 +15,7 @@ import { createLanguageModel } from '#runtime/llm/create-language-model.ts';
 import { type ChatScript, type OpenaiServer, say, startOpenaiServer } from '#test/fakes/openai-server.ts';
 import { callPlanOf } from '../call-plan-of.ts';
 
-/** The stand-in with what runs tests against it. */
+/** The fake server and the functions that run tests against it. */
 export interface TestBench {
   readonly server: OpenaiServer;
   /** Requests made in a role, oldest first: the text of all messages. */
@@ -27,18 +27,18 @@ export interface TestBench {
 type Role = 'agent' | 'caller' | 'judge';
 type Model = ReturnType<AgentTestDeps['modelFor']>;
 
-/** What a run has beside its test. */
+/** Options of a run besides its test. */
 interface RunOptions {
   readonly config?: Record<string, unknown>;
   readonly tools?: CallPlan['tools'];
   readonly channel?: CallPlan['channel'];
   readonly storedMocks?: AgentTestJob['stored_mocks'];
   readonly clock?: Clock;
-  /** Put around every model. */
+  /** Wraps every model. */
   readonly wrap?: (model: Model) => Model;
 }
 
-/** Opens it. Each role's answers are used in order, the last one again and again. */
+/** Opens the bench. Each role's answers are used in order; the last one repeats. */
 export async function openTestBench(
   scripts: Partial<Record<Role, readonly (ChatScript | string)[]>>,
 ): Promise<TestBench> {

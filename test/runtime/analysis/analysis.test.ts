@@ -42,7 +42,7 @@ function job(items: readonly SessionItem[], over: object = analysis): AnalysisJo
   };
 }
 
-/** A model that answers these texts in order and remembers what it was asked. */
+/** A model that returns these texts in order and records its requests. */
 function scripted(
   ...answers: readonly (string | Error)[]
 ): LanguageModel & { readonly requests: ChatRequest[] } {
@@ -63,7 +63,7 @@ function scripted(
 const run = (subject: AnalysisJob, model: LanguageModel) =>
   analyse(subject, model, { clock: systemClock, signal: new AbortController().signal });
 
-it('gives the summary, every field in its own type and every criterion', async () => {
+it('the result has the summary, every field in its own type and every criterion', async () => {
   const answer = {
     summary: 'Two people dine.',
     data: [
@@ -95,7 +95,7 @@ it('gives the summary, every field in its own type and every criterion', async (
   });
 });
 
-it('security 20: shows the model nothing of a failure its tool hides', async () => {
+it('security 20: a failure hidden by its tool is kept from the model', async () => {
   const failed = (call_id: string, tool_name: string): SessionItem => ({
     ...{
       type: 'tool_result',
@@ -120,7 +120,7 @@ it('security 20: shows the model nothing of a failure its tool hides', async () 
   expect(shown).toContain('stack of open');
 });
 
-it('shows the model the conversation as data, with what the agent asks for', async () => {
+it('the model sees the conversation as data, together with the agent’s analysis settings', async () => {
   const model = scripted('{"summary": "x"}');
   await run(job(conversation), model);
   const [system, user] = model.requests[0]?.messages ?? [];
@@ -128,14 +128,14 @@ it('shows the model the conversation as data, with what the agent asks for', asy
   expect(system?.content).toContain('- mood (one of ["happy","angry"])');
 });
 
-it('a list or an object is no number, truth value or option', async () => {
+it('a list or an object is not accepted as a number, boolean or option', async () => {
   const data = ['party_size', 'is_regular', 'mood'].flatMap((name) => [{ name, value: { toString: 1 } }]);
   const result = await run(job(conversation), scripted(JSON.stringify({ data })));
   expect(result).toMatchObject({ status: 'completed' });
   expect(result.data.map((entry) => entry.value)).toEqual([null, null, null, null]);
 });
 
-it('a value that is not one of its type is null', async () => {
+it('a value of the wrong type becomes null', async () => {
   const data = [
     { name: 'party_size', value: 'many' },
     { name: 'is_regular', value: 'perhaps' },
@@ -146,7 +146,7 @@ it('a value that is not one of its type is null', async () => {
   expect(result.data.map((entry) => entry.value)).toEqual([null, null, null, null]);
 });
 
-it('an odd value of a model costs its own entry at most, never the analysis', async () => {
+it('an odd value from a model affects only its own entry', async () => {
   const answer = {
     summary: 7,
     data: [
@@ -188,7 +188,7 @@ it.each([
   });
 });
 
-it('an answer without end is broken off', async () => {
+it('an endless answer is aborted', async () => {
   const endless: LanguageModel = {
     id: 'test/endless',
     isCustom: false,
@@ -217,7 +217,7 @@ it.each([
   expect(model.requests).toHaveLength(0);
 });
 
-it('asks once more when the answer is not JSON or the model is briefly down, then settles as an error', async () => {
+it('invalid JSON or a brief model outage is retried once, then ends in an error', async () => {
   expect(await run(job(conversation), scripted('sorry', '{"summary": "ok"}'))).toMatchObject({
     status: 'completed',
     summary: 'ok',
@@ -236,7 +236,7 @@ it('asks once more when the answer is not JSON or the model is briefly down, the
   expect(model.requests).toHaveLength(2);
 });
 
-it('does not ask again after a refusal', async () => {
+it('a refusal is not retried', async () => {
   const model = scripted(new ModelError('The model answered HTTP 401', { retryable: false, status: 401 }));
   expect(await run(job(conversation), model)).toMatchObject({
     status: 'error',
@@ -245,7 +245,7 @@ it('does not ask again after a refusal', async () => {
   expect(model.requests).toHaveLength(1);
 });
 
-it('a model that never answers ends as an error in bounded time', async () => {
+it('a model that never answers leads to an error within bounded time', async () => {
   const clock = new ManualClock();
   const silent: LanguageModel = {
     id: 'test/silent',
@@ -261,7 +261,7 @@ it('a model that never answers ends as an error in bounded time', async () => {
   expect(clock.pendingTimers).toBe(0);
 });
 
-it('a demo call is completed with what was said, and nothing pretends to be judged', async () => {
+it('a demo call is completed with its transcript, without any judgement', async () => {
   const result = await run(job(conversation), createDemoModel());
   expect(result.status).toBe('completed');
   expect(result.summary).toMatch(/rule-based demo.*A table for two, please\./);

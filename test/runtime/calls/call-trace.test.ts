@@ -26,7 +26,7 @@ const latency = (turnId: number, fromMs: number): TurnLatency => ({
   speculative: false,
 });
 
-/** Spans recorded for these reports; the parent of each by its name. */
+/** Spans recorded for these reports, with the name of each span's parent. */
 function traced(reports: readonly DurableReport[], traceparent: string | null = ROOT) {
   const spans: FinishedSpan[] = [];
   const trace = traceCall(
@@ -100,7 +100,7 @@ describe('the trace of a call', () => {
     { type: 'ended', at: at(9_000), end_reason: 'user_hangup' },
   ];
 
-  it('has the parts of each turn’s waterfall one after the other, with its tools beside them', () => {
+  it('shows the parts of each turn’s waterfall in sequence, with its tools beside them', () => {
     expect(traced(reports).map(({ name, of, from, to }) => [name, of, from, to])).toEqual([
       ['join', 'call', 0, 100],
       ['turn', 'call', 1_000, 1_600],
@@ -113,7 +113,7 @@ describe('the trace of a call', () => {
     ]);
   });
 
-  it('has figures, and nothing that was said', () => {
+  it('contains figures, but no speech', () => {
     const spans = traced(reports);
     expect(spans[1]?.span.attributes).toMatchObject({
       'parley.turn_id': 1,
@@ -127,7 +127,7 @@ describe('the trace of a call', () => {
     expect(JSON.stringify(spans)).not.toContain('4111');
   });
 
-  it('a turn nobody heard leaves its tools to the call; a dial says how it ended', () => {
+  it('attributes tools of an unheard turn to the call, and records how a dial ended', () => {
     const { name, of, span } =
       traced([{ type: 'dial', dial_status: 'busy', at: at(50), sip_call_id: null }])[0] ?? {};
     expect([name, of, span?.error]).toEqual(['dial', 'call', 'busy']);
@@ -138,7 +138,7 @@ describe('the trace of a call', () => {
     ]);
   });
 
-  it('is nothing for a plan without a trace', () => {
+  it('is empty for a plan without a trace', () => {
     expect(traced(reports, null)).toEqual([]);
   });
 });

@@ -17,7 +17,7 @@ import { testPlan } from '../test-plan.ts';
 
 const FIXED = { prompt: { first_message_mode: 'fixed', first_message: 'Hello {{name}}, how are you?' } };
 
-/** A call on virtual time with a voice of 200 ms a word and a model that says `Fine, thank you.` */
+/** A call on virtual time with a voice at 200 ms per word and a model that answers `Fine, thank you.` */
 function setUp(
   plan: CallPlan = testPlan(FIXED),
   knowledge: CallKnowledge | null = null,
@@ -124,7 +124,7 @@ function setUp(
 }
 
 describe('a call', () => {
-  it('is joined when its leg is connected, greets with its variables filled, and reports its end last', async () => {
+  it('is joined when its leg connects, greets with variables filled, and reports its end last', async () => {
     const { call, openLeg, run, reports, messages, clock } = setUp();
     const leg = openLeg();
     await run(3_000);
@@ -136,7 +136,7 @@ describe('a call', () => {
     expect(clock.pending()).toBe(0);
   });
 
-  it('what anybody would be told may be kept for other calls; what names the caller or comes from the model may not', async () => {
+  it('marks fixed texts as cacheable, but not texts with the caller’s name or from the model', async () => {
     const outreach = {
       disclosure: 'This is Ann’s bakery, calling by machine.',
       opt_out: { key: '9', phrases: [], confirmation: 'Goodbye then.' },
@@ -171,7 +171,7 @@ describe('a call', () => {
     expect(named.asked.some(({ isFixed }) => isFixed)).toBe(false);
   });
 
-  it('what is to be disclosed comes first; whoever opts out is told so, and reported before the end', async () => {
+  it('says the disclosure first, and confirms and reports an opt-out before the end', async () => {
     const optOut = { key: '9', phrases: [], confirmation: 'Goodbye then.' };
     const plan = { ...testPlan(FIXED), outreach: { disclosure: 'This is {{name}}.', opt_out: optOut } };
     const { call, openLeg, run, reports, messages, world } = setUp(plan);
@@ -191,7 +191,7 @@ describe('a call', () => {
     ]);
   });
 
-  it('a caller who hangs up in the middle of a word heard only the words before it', async () => {
+  it('records only whole words heard by a caller who hangs up in the middle of a word', async () => {
     const { openLeg, run, messages } = setUp();
     const leg = openLeg();
     await run(510);
@@ -201,7 +201,7 @@ describe('a call', () => {
     expect(leg.played[0]?.words).toHaveLength(2);
   });
 
-  it('ended before anyone joined: no joined, the reason as given', async () => {
+  it('reports no join when ended before anyone joined, and the reason as given', async () => {
     const { call, reports } = setUp();
     call.end('room_join_timeout');
     call.end('cancelled');
@@ -209,7 +209,7 @@ describe('a call', () => {
     expect(reports.map(({ type }) => type)).toEqual(['ended']);
   });
 
-  it('ended from outside with a goodbye: what is being said is cut, the goodbye is heard, then the leg closes', async () => {
+  it('when ended externally with a goodbye, cuts the reply, says the goodbye and closes the leg', async () => {
     const { call, openLeg, run, messages } = setUp();
     const leg = openLeg();
     await run(510);
@@ -220,7 +220,7 @@ describe('a call', () => {
     expect(leg.messages.at(-1)).toEqual({ type: 'session.ended', reason: 'internal_error' });
   });
 
-  it('a written answer is shown, not spoken', async () => {
+  it('shows a written answer without speaking it', async () => {
     const { openLeg, run, world, messages, requests } = setUp();
     const leg = openLeg('webrtc');
     await run(3_000);
@@ -242,7 +242,7 @@ describe('a call', () => {
     expect(requests[0]).toMatchObject({ speculative: false, sessionId: 'session' });
   });
 
-  it('captions follow the playout and close with the words spoken', async () => {
+  it('sends captions in step with the playout, ending with the spoken words', async () => {
     const { openLeg, run } = setUp();
     const leg = openLeg('webrtc');
     await run(3_000);
@@ -256,7 +256,7 @@ describe('a call', () => {
     expect(captions.at(-1)).toEqual(['Hello Ann, how are you?', true]);
   });
 
-  it('what is found for the caller’s words stands after the stable prompt, and its sources on the timeline', async () => {
+  it('puts retrieved knowledge after the stable prompt, and its sources on the timeline', async () => {
     const asked: string[] = [];
     const passages = [{ knowledge_source_id: 'k1', name: 'Hours', chunk: 4, text: 'Open until ten.' }];
     const { openLeg, run, world, reports, requests } = setUp(testPlan(FIXED), {
@@ -288,7 +288,7 @@ describe('a call', () => {
     ]);
   });
 
-  it('tokens are reported with each run of the model', async () => {
+  it('reports the tokens of each model run', async () => {
     const { openLeg, run, world, reports } = setUp();
     const leg = openLeg();
     leg.tell({ type: 'message', atMs: world.now(), text: '{"type":"user.message","text":"hi"}' });
@@ -322,7 +322,7 @@ describe('keypad menu', () => {
       conversation: { keypad_menu: { ...MENU, ...menu } },
     });
 
-  it('what was chosen is in the first message, in the system prompt and in the variables of tools', async () => {
+  it('passes the choice to the first message, the system prompt and the tool variables', async () => {
     const { openLeg, run, world, messages, requests, toolVariables } = setUp(planWithMenu({}));
     const leg = openLeg();
     await run(510);
@@ -339,7 +339,7 @@ describe('keypad menu', () => {
     expect(toolVariables()).toEqual({ name: 'Ann', desk: 'the sales desk' });
   });
 
-  it('whoever presses nothing gets the fallback', async () => {
+  it('uses the fallback when the caller presses nothing', async () => {
     const { openLeg, run, messages } = setUp(
       planWithMenu({ max_attempts: 1, no_input_timeout_seconds: 1, fallback_value: 'the front desk' }),
     );
@@ -360,7 +360,7 @@ describe('voice.expressive', () => {
   it.each([
     [true, ['happy']],
     [false, [null]],
-  ])('%s: the voice is told %j, and the timeline has the words alone', async (expressive, told) => {
+  ])('%s: the voice receives %j, and the timeline only the words', async (expressive, told) => {
     const prompt = { first_message_mode: 'fixed', first_message: '[happy] Welcome back!' };
     const { openLeg, run, messages, emotions } = setUp(testPlan({ prompt, voice: { expressive } }));
     openLeg();
@@ -373,14 +373,14 @@ describe('voice.expressive', () => {
 it.each([
   ['default', null],
   ['v'.repeat(256), 'v'.repeat(256)],
-])('voice.voice_id %s is the one the agent speaks with', async (voice_id, voice) => {
+])('voice.voice_id %s selects the voice of the agent', async (voice_id, voice) => {
   const { openLeg, run, voices } = setUp(testPlan({ prompt: FIXED.prompt, voice: { voice_id } }));
   openLeg();
   await run(3_000);
   expect(voices).toEqual([voice]);
 });
 
-/** A recogniser that says what the test says, and keeps what it was opened with. */
+/** A recogniser that emits the test's words and records its options. */
 function listening(opened: RecognitionOptions[]): Recognizer {
   return {
     id: 'test',
@@ -393,7 +393,7 @@ function listening(opened: RecognitionOptions[]): Recognizer {
   };
 }
 
-it.each([0, 50])('asr.keyterms: %i of them reach the recogniser', async (count) => {
+it.each([0, 50])('asr.keyterms: the recogniser receives %i of them', async (count) => {
   const opened: RecognitionOptions[] = [];
   const keyterms = Array.from({ length: count }, (_, index) => `term ${index}`);
   const { openLeg, run } = setUp(testPlan({ asr: { keyterms } }), null, listening(opened));
@@ -429,7 +429,7 @@ describe('asr.strict_language', () => {
     ).toEqual([told]);
   });
 
-  it('words whose language is not known yet never become a turn', async () => {
+  it('words in an unknown language never become a turn', async () => {
     const opened: RecognitionOptions[] = [];
     const tell: RecognitionOptions['onEvent'] = (event) => opened[0]?.onEvent(event);
     const plan = testPlan({ prompt: { first_message_mode: 'off' }, asr: { strict_language: true } });
@@ -455,8 +455,8 @@ describe('asr.strict_language', () => {
   });
 });
 
-describe('a browser that comes back', () => {
-  it('takes over: what the first connection played is on record, the conversation goes on', async () => {
+describe('a browser that reconnects', () => {
+  it('takes over: the first leg’s playout is on record, and the conversation continues', async () => {
     const { openLeg, run, world, messages } = setUp();
     const first = openLeg('webrtc');
     await run(510);
@@ -471,7 +471,7 @@ describe('a browser that comes back', () => {
     ]);
   });
 
-  it('hears the agent go on with what broke off, without having to ask', async () => {
+  it('hears the agent resume the interrupted reply without asking', async () => {
     const { openLeg, run, requests, messages } = setUp();
     const first = openLeg('webrtc');
     await run(510);
@@ -486,14 +486,14 @@ describe('a browser that comes back', () => {
     expect(second.played.map(({ words }) => words.join(' '))).toEqual(['Fine, thank you.']);
   });
 
-  it('is answered what was said before it went', async () => {
+  it('gets an answer to what the caller said before the disconnect', async () => {
     const { openLeg, run, world, messages } = setUp();
     const first = openLeg('webrtc');
     await run(3_000);
     first.tell({ type: 'message', atMs: world.now(), text: '{"type":"user.message","text":"how are you"}' });
     await run(20);
     first.close('failed');
-    // Longer than anything may take that has a leg.
+    // Longer than any step of a call with a leg may take.
     await run(12_000);
     const second = openLeg('webrtc');
     await run(3_000);
@@ -501,7 +501,7 @@ describe('a browser that comes back', () => {
     expect(second.played.map(({ words }) => words.join(' '))).toEqual(['Fine, thank you.']);
   });
 
-  it('is waited for 15 s, and otherwise hung up when its connection was lost', async () => {
+  it('has 15 s to return; otherwise the call ends at the time of the disconnect', async () => {
     const { call, openLeg, run, reports, world } = setUp();
     const leg = openLeg('webrtc');
     await run(3_000);
@@ -511,7 +511,7 @@ describe('a browser that comes back', () => {
     expect(reports.map(({ type }) => type)).not.toContain('ended');
     await run(200);
     expect(await call.ended).toBe('user_hangup');
-    // Nobody is charged for the wait.
+    // The wait is not billed.
     expect(reports.at(-1)).toMatchObject({ type: 'ended', at: lostAt });
   });
 });
@@ -534,7 +534,7 @@ describe('recording and flight log', () => {
     await run(100);
     const second = openLeg('webrtc');
     record(second, 0);
-    // The rest of the first leg comes after the change.
+    // The rest of the first leg's audio arrives after the change.
     record(first, 2);
     await run(100);
     second.close('remote');
@@ -549,7 +549,7 @@ describe('recording and flight log', () => {
   it.each([
     [true, 1],
     [false, 0],
-  ])('record_audio %s keeps %i segments', async (record_audio, kept) => {
+  ])('record_audio %s stores %i segments', async (record_audio, kept) => {
     const { openLeg, run, world, segments, reports } = setUp({ ...testPlan(FIXED), record_audio });
     const leg = openLeg();
     leg.tell({
@@ -580,7 +580,7 @@ describe('recording and flight log', () => {
     ).toThrow(/machine version 0/);
   });
 
-  it('the log of a call that was taken over has a part for each of its workers, the last line of the lost one torn or not', async () => {
+  it('a call after a failover has one log part per worker, even if the lost one’s last line is torn', async () => {
     const lost = setUp();
     lost.openLeg();
     await lost.run(5_100);
@@ -603,7 +603,7 @@ describe('recording and flight log', () => {
     for (const part of alone.flat()) expect([...replay(part)]).toHaveLength(part.inputs.length);
   });
 
-  it('security 20: the model of a call that goes on learns nothing of a failure its tool hides', async () => {
+  it('security 20: after a failover the model does not see a failure that its tool hides', async () => {
     const about = {
       call_id: 'c1',
       tool_name: 'look_up',
@@ -645,7 +645,7 @@ describe('recording and flight log', () => {
     expect(JSON.stringify(log.header.config)).not.toContain('planted');
   });
 
-  it('how the media of a phone call travelled is reported when its leg has closed, and nothing of a browser’s', async () => {
+  it('media statistics are reported for a phone call after its leg closes, never for a browser', async () => {
     const phone = setUp();
     phone.openLeg().close('remote');
     await phone.run(1_000);

@@ -12,7 +12,7 @@ import { consultAnswer, consultPhrases } from '#runtime/calls/consult-phrases.ts
 import { SimulatedClock } from '../../simulation/simulated-clock.ts';
 
 /**
- * What people say to being asked whether they take a call: a yes, a no, a no that begins as a yes, and a
+ * Answers to the question whether a person takes a call: a yes, a no, a no that starts as a yes, and a
  * machine.
  */
 const ANSWERS: Readonly<Record<string, readonly [yes: string, no: string, yesBut: string, machine: string]>> =
@@ -47,14 +47,14 @@ const ANSWERS: Readonly<Record<string, readonly [yes: string, no: string, yesBut
     it: ['Sì, va bene.', 'No, non posso.', 'Sì, ma più tardi.', 'Lasciate un messaggio dopo il segnale.'],
   };
 
-describe('the answer of the person called', () => {
+describe('the answer of the called person', () => {
   it.each(Object.entries(ANSWERS))('is understood in %s', (language, [yes, no, yesBut, machine]) => {
     const phrases = consultPhrases(language);
     const answers = [yes, no, yesBut, machine, 'Hmmm.'].map((text) => consultAnswer(text, phrases));
     expect(answers).toEqual(['yes', 'no', 'no', 'voicemail', 'unclear']);
   });
 
-  it('is asked for in the agent’s language, and in English where there are no lines of its own', () => {
+  it('is requested in the agent’s language, or in English without lines for that language', () => {
     const questions = Object.keys(ANSWERS).map((language) => consultPhrases(language).question);
     expect(new Set(questions).size).toBe(questions.length);
     for (const language of Object.keys(ANSWERS)) {
@@ -80,7 +80,7 @@ describe('a consultation', () => {
   const silence = { is: 'silence' } as const;
   const heard = (text: string) => ({ is: 'heard', text }) as const;
 
-  it('asks three times whoever says nothing, thanks them and gives up', () => {
+  it('asks a silent person three times, thanks them and gives up', () => {
     expect(run(said)).toMatchObject({ state: { is: 'waiting', asked: 1 } });
     expect(run(said, silence, said, silence)).toMatchObject({
       state: { is: 'asking', asked: 3 },
@@ -91,13 +91,13 @@ describe('a consultation', () => {
     expect(run(...last, said)).toMatchObject({ outcome: 'no_answer' });
   });
 
-  it('takes no word for an answer before the question, but a machine for one', () => {
+  it('ignores words before the question, but detects a machine', () => {
     expect(run(heard('Yes, hello?')).outcome).toBeUndefined();
     expect(run(heard('This is the voicemail of Ann.')).outcome).toBe('voicemail');
     expect(run(said, heard('yes')).outcome).toBe('yes');
   });
 
-  it('tells the person that the caller has gone, even while they think about it', () => {
+  it('tells the person that the caller has gone, even while they consider', () => {
     expect(run(said, { is: 'caller_gone' })).toMatchObject({ say: rules.phrases.callerGone });
     expect(run(said, { is: 'caller_gone' }, said).outcome).toBe('caller_gone');
     expect(run(said, { is: 'caller_gone' }, { is: 'hung_up' }).outcome).toBe('caller_gone');
@@ -105,7 +105,7 @@ describe('a consultation', () => {
   });
 });
 
-it('a briefing that cannot be said connects them at once rather than after the patience for a line', async () => {
+it('a briefing that cannot be synthesised connects at once, without waiting for the line timeout', async () => {
   const world = new SimulatedClock();
   const sent: LegCommand[] = [];
   const consult = new Consult({
@@ -137,7 +137,7 @@ it('a briefing that cannot be said connects them at once rather than after the p
   expect(sent.map((command) => command.do)).toEqual(['clear']);
 });
 
-it('a briefing that breaks off is said as far as it is audible before they are connected', async () => {
+it('the audible part of an interrupted briefing is played before the connection', async () => {
   const sent: LegCommand[] = [];
   const consult = new Consult({
     clock: new SimulatedClock(),

@@ -7,8 +7,8 @@ import { createSpokenWords, SimulatedLeg } from '../../simulation/simulated-leg.
 import { testPlan } from '../test-plan.ts';
 
 /**
- * A running call with a caller, an agent who yields unless `yields` is false, and ears that hear what the
- * test says.
+ * A running call with a caller, an agent who yields unless `yields` is false, and a recogniser that emits the
+ * test's words.
  */
 function setUp() {
   const world = new SimulatedClock();
@@ -48,7 +48,7 @@ function setUp() {
     await run();
     return leg;
   };
-  /** The caller's leg tells one slot: 1 is the caller's voice, 2 what they are sent. */
+  /** The caller's leg relays one slot: 1 is the caller's voice, 2 the audio sent to the caller. */
   const slot = async () => {
     participants.onRelayed({ type: 'relayed', voice: Int16Array.of(1), sent: Int16Array.of(2) });
     await run();
@@ -63,7 +63,7 @@ const mode = (leg: SimulatedLeg) =>
   leg.messages.filter(({ type }) => type === 'participant.mode').at(-1)?.['mode'];
 
 describe('colleagues in a call', () => {
-  it('are told once more what they are when they ask for it again, and nothing else happens', async () => {
+  it('receive their mode again when they request it again, with no other effect', async () => {
     const { participants, join, run, events, told } = setUp();
     const leg = await join('ann', 'take_over');
     const tellings = () =>
@@ -79,7 +79,7 @@ describe('colleagues in a call', () => {
     expect(told).toEqual(['take over', 'hand back']);
   });
 
-  it('hear both sides, and nobody hears them', async () => {
+  it('hear both sides without being heard', async () => {
     const { caller, events, join, slot, told, run } = setUp();
     const ann = await join('ann');
     expect([caller.isRelaying, mode(ann)]).toEqual([true, 'listen']);
@@ -95,7 +95,7 @@ describe('colleagues in a call', () => {
     expect(caller.isRelaying).toBe(false);
   });
 
-  it('one of them talks with the caller, whom alone they hear; the others hear both', async () => {
+  it('can take over one at a time, hearing only the caller; the others hear both', async () => {
     const { caller, events, join, participants, slot, told, run } = setUp();
     const [ann, bob] = [await join('ann'), await join('bob')];
     expect(participants.change('ann', 'take_over')).toBeNull();
@@ -113,7 +113,7 @@ describe('colleagues in a call', () => {
     expect(events()).toEqual(['ann joined', 'bob joined', 'ann took_over', 'ann handed_back']);
   });
 
-  it('who leave in the middle of it, or lose their connection, give the call back', async () => {
+  it('return the call when they leave or lose their connection during a takeover', async () => {
     const { events, join, participants, told, run } = setUp();
     const ann = await join('ann', 'take_over');
     ann.close('failed');
@@ -129,7 +129,7 @@ describe('colleagues in a call', () => {
     expect(told).toEqual(['take over', 'hand back', 'take over', 'hand back']);
   });
 
-  it('who come back on another connection still have the call', async () => {
+  it('keep the call when they reconnect', async () => {
     const { caller, events, openLeg, join, participants, told, run } = setUp();
     const first = await join('ann', 'take_over');
     const second = openLeg();
@@ -148,7 +148,7 @@ describe('colleagues in a call', () => {
     ]);
   });
 
-  it('what the one who talks says is on record, what listeners say is not even recognised', async () => {
+  it('are on record while they talk to the caller; listeners are not even recognised', async () => {
     const { ears, join, participants, told } = setUp();
     await join('ann');
     expect(ears).toHaveLength(0);
@@ -159,7 +159,7 @@ describe('colleagues in a call', () => {
     expect(told).toEqual(['take over', 'said I can help.', 'hand back']);
   });
 
-  it('cannot take a call the agent cannot leave, one before they are connected, or one more than there are places', async () => {
+  it('cannot take over if the agent cannot leave or they are not connected, nor join a full call', async () => {
     const { agent, join, openLeg, participants } = setUp();
     agent.yields = false;
     const ann = await join('ann', 'take_over');
@@ -173,14 +173,14 @@ describe('colleagues in a call', () => {
     expect([participants.refusal('eve'), participants.refusal('ann')]).toEqual(['participants_full', null]);
   });
 
-  it('who never connect are not waited for', async () => {
+  it('are not awaited if they never connect', async () => {
     const { openLeg, participants, world, events } = setUp();
     participants.join({ id: 'ann', name: null, mode: 'listen' }, openLeg());
     await world.run(() => false, world.now() + 61_000);
     expect([participants.isEmpty, events()]).toEqual([true, []]);
   });
 
-  it('are told that the call is over, and sent away', async () => {
+  it('are notified of the end of the call, and disconnected', async () => {
     const { join, openLeg, participants, run } = setUp();
     const ann = await join('ann', 'take_over');
     const gone = participants.close({ type: 'session.ended', reason: 'user_hangup' });

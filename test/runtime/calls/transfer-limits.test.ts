@@ -1,6 +1,6 @@
 /**
  * How many people one call may ring (docs/limits.md), in virtual time: a caller presses a key, the agent
- * tries to hand them on, the person is busy, and so again.
+ * attempts a transfer, the person is busy, and the cycle repeats.
  */
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
@@ -14,12 +14,12 @@ import { transferRoute } from './transfer-route.ts';
 const BUSY = 'The person is busy.';
 
 /**
- * What came of each of `tries` transfers, as the model was told, and how often somebody was rung. `earlier`
- * ones were another worker's, which died.
+ * Results of `tries` transfers as reported to the model, and the number of calls placed. `earlier` transfers
+ * were attempted by another worker, which died.
  */
 async function tryTransfers(of: {
   readonly tries: number;
-  /** Errors of those another worker tried, which died; null: one that was under way. */
+  /** Errors of earlier attempts by a dead worker; null is an attempt that was still in progress. */
   readonly earlier?: readonly (string | null)[];
   readonly isCounted?: boolean;
   readonly mayTransfer?: () => Promise<boolean>;
@@ -136,21 +136,21 @@ function handoverAfter(errors: readonly (string | null)[]): Handover {
 }
 
 describe('transfers of one call', () => {
-  it('are tried five times; after that nobody is rung, and the model is told so', async () => {
+  it('are attempted five times; after that no call is placed, and the model is notified', async () => {
     const { results, rung } = await tryTransfers({ tries: 7 });
     const refused = 'Nobody else can be called in this conversation.';
     expect(results).toEqual([BUSY, BUSY, BUSY, BUSY, BUSY, refused, refused]);
     expect(rung).toBe(5);
   });
 
-  it('count on when another worker takes the call over', async () => {
-    // The one that broke off is tried again before the caller asks for another.
+  it('are counted across a failover', async () => {
+    // The interrupted attempt is repeated before the caller asks for another.
     const { results, rung } = await tryTransfers({ earlier: [BUSY, BUSY, BUSY, null], tries: 1 });
     expect(results).toEqual([BUSY, 'Nobody else can be called in this conversation.']);
     expect(rung).toBe(1);
   });
 
-  it('that were refused before anybody was rung do not count after that either', async () => {
+  it('are not counted after a failover if they were refused before a call was placed', async () => {
     const asks = 'Not transferred: your words ask the caller something. Wait for the answer first.';
     const earlier = [asks, 'Unknown destination. Use one of: Sales.', asks, BUSY, asks, asks];
     const { results, rung } = await tryTransfers({ earlier, tries: 5 });
@@ -158,7 +158,7 @@ describe('transfers of one call', () => {
     expect(rung).toBe(4);
   });
 
-  it('security 4: from a number bought here begin only while the control plane says that its account may', async () => {
+  it('security 4: from a number bought here start only while the control plane permits the account', async () => {
     let asked = 0;
     const { results, rung } = await tryTransfers({
       tries: 3,
@@ -173,7 +173,7 @@ describe('transfers of one call', () => {
     expect([asked, rung]).toEqual([3, 2]);
   });
 
-  it('from an imported number are nobody’s to count', async () => {
+  it('from an imported number are not counted', async () => {
     const { results, rung } = await tryTransfers({ tries: 2, mayTransfer: async () => false });
     expect(results).toEqual([BUSY, BUSY]);
     expect(rung).toBe(2);

@@ -6,12 +6,12 @@ import { createLogger } from '#base/log.ts';
 import { askForTransfer } from '#runtime/calls/transfer-permission.ts';
 import { ManualClock } from '../../fakes/manual-clock.ts';
 
-describe('the question whether a caller may be transferred', () => {
+describe('the check whether a caller may be transferred', () => {
   let server: Server;
   let clock: ManualClock;
   let received: unknown[];
   let arrived: () => void;
-  /** Null: no answer at all. */
+  /** Null: no answer. */
   let answer: { readonly status: number; readonly body: string } | null;
 
   beforeEach(async () => {
@@ -44,7 +44,7 @@ describe('the question whether a caller may be transferred', () => {
     );
 
   it.each([true, false])(
-    'names the session under the workers’ token, and the answer stands: %s',
+    'sends the session with the workers’ token, and respects the answer: %s',
     async (is_allowed) => {
       answer = { status: 200, body: JSON.stringify({ is_allowed }) };
       expect(await ask()).toBe(is_allowed);
@@ -54,12 +54,12 @@ describe('the question whether a caller may be transferred', () => {
     },
   );
 
-  it('holds no caller up where the control plane cannot say: they may', async () => {
+  it('permits the transfer when the control plane cannot decide', async () => {
     answer = { status: 503, body: '{}' };
     expect(await ask()).toBe(true);
   });
 
-  it('holds no caller up where it does not answer: after 2 seconds they may', async () => {
+  it('permits the transfer after 2 seconds without an answer', async () => {
     answer = null;
     const isAsked = new Promise<void>((resolve) => {
       arrived = resolve;

@@ -1,7 +1,7 @@
-/** Where a planned transfer goes, as the control plane tells a worker. */
+/** Destination of a planned transfer, as the control plane sends it to a worker. */
 import type { TransferRoute } from '#protocol/call-plan.ts';
 
-/** A route nobody has restricted, with these changes. */
+/** An unrestricted route with these changes. */
 export function transferRoute(changes: Partial<TransferRoute>): TransferRoute {
   const plain = {
     number: null,

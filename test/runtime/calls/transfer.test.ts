@@ -31,9 +31,9 @@ const SALES = '+14155550123';
 const CALLER_HZ = 440;
 const HUMAN_HZ = 1_000;
 const AGENT_HZ = 600;
-/** Of a tone of this strength. */
+/** Tone power above which the tone counts as heard. */
 const HEARD = 100_000;
-/** Real signalling, real sound: everything here takes its time, on a busy machine much of it. */
+/** Real signalling and real audio take time, much of it on a busy machine. */
 const WITHIN = { timeout: 30_000 };
 
 const heardBy = (peer: RtpPeer) =>
@@ -47,10 +47,7 @@ const heardBy = (peer: RtpPeer) =>
 const egress = createEgressGuard({ allow: [], clock: systemClock });
 const isLoud = (peer: RtpPeer) => peer.heard.some(({ peak }) => peak > 1_000);
 
-/**
- * An engine that hears one sentence whenever somebody has spoken; the voice itself is found by the real
- * detector.
- */
+/** A recogniser that returns one sentence after each speech; voice is detected by the real detector. */
 const hears = (text: string): Recognizer => ({
   id: 'test',
   givesInterims: false,
@@ -73,7 +70,7 @@ describeNeeds(['sipp'])('a transfer over the embedded signalling', () => {
   let callerLeg: Leg;
   let callerEvents: LegEvent[];
   let recorded: RecordingEvent[];
-  /** As it is told of them. */
+  /** The persons that the transfer has reported, in order. */
   let persons: ({ readonly callId: string; readonly isJoined: boolean } | null)[];
 
   beforeAll(async () => {
@@ -129,16 +126,16 @@ describeNeeds(['sipp'])('a transfer over the embedded signalling', () => {
     return started;
   }
 
-  /** A caller on the line, an agent that transfers them, and the person at the other end. */
+  /** A caller on the line, an agent that transfers them, and the person at the far end. */
   async function transfer(of: {
     caller?: PhoneManner | { readonly uri: string };
     human?: PhoneManner | { readonly uri: string };
     destination?: object;
-    /** What the way to it says otherwise. */
+    /** Changes to the route. */
     route?: Partial<TransferRoute>;
     recognizer?: Recognizer;
     notes?: string;
-    /** Waited for between the answer and the transfer. */
+    /** Awaited between the answer and the transfer. */
     talk?: () => Promise<void>;
   }): Promise<Transfer> {
     const uriOf = async (who: PhoneManner | { readonly uri: string }, name: string, peer: RtpPeer) =>
@@ -194,7 +191,7 @@ describeNeeds(['sipp'])('a transfer over the embedded signalling', () => {
     return { ...plan, config, transfer: { from_number: '+15550100001', is_counted: false, routes: [route] } };
   }
 
-  /** The caller hangs up on nobody: both phones end as their scenarios say. */
+  /** The caller does not hang up: both phones end as their scenarios specify. */
   async function expectOver(): Promise<void> {
     callerLeg.send({ do: 'close' });
     for (const { ended } of phones) {
@@ -205,7 +202,7 @@ describeNeeds(['sipp'])('a transfer over the embedded signalling', () => {
   }
   const finished = () => expect.poll(() => facts.at(-1)?.type, WITHIN).toBe('transfer.finished');
 
-  /** Caller and human hear each other, and nobody hears themselves. */
+  /** Caller and human hear each other, but not themselves. */
   async function expectJoined(): Promise<void> {
     await expect.poll(() => facts.map(({ type }) => type), WITHIN).toEqual(['transfer.joined']);
     const callId = humanDialog?.sipCallId;
@@ -222,7 +219,7 @@ describeNeeds(['sipp'])('a transfer over the embedded signalling', () => {
     expect(power(heardBy(peers.human), HUMAN_HZ)).toBeLessThan(power(heardBy(peers.human), CALLER_HZ) / 50);
   }
 
-  /** The caller is off hold: hears the agent again, and nothing else. */
+  /** The caller is off hold and hears only the agent again. */
   async function expectWithAgent(): Promise<void> {
     const isQuiet = () =>
       peers.caller.heard.length > 20 && peers.caller.heard.slice(-10).every(({ peak }) => peak <= 200);
@@ -243,7 +240,7 @@ describeNeeds(['sipp'])('a transfer over the embedded signalling', () => {
     expect(power(heardBy(peers.caller), CALLER_HZ)).toBeLessThan(power(heardBy(peers.caller), AGENT_HZ) / 50);
   }
 
-  /** What the person said is on record, the caller is not on that track. */
+  /** The human is recorded, and the caller is not on that track. */
   function expectHumanRecorded(): void {
     const samples = Int16Array.from(recorded.flatMap((event) => [...event.samples]));
     expect(new Set(recorded.map(({ track }) => track))).toEqual(new Set(['human']));
@@ -259,7 +256,7 @@ describeNeeds(['sipp'])('a transfer over the embedded signalling', () => {
         await answerPhone(tone(HUMAN_HZ, 60_000)),
       ];
       try {
-        // A second of the call with the agent: the phone names its recordings by the second.
+        // One second of the call with the agent, because the phone names its recordings by the second.
         await transfer({
           caller,
           human,
@@ -281,7 +278,7 @@ describeNeeds(['sipp'])('a transfer over the embedded signalling', () => {
     60_000,
   );
 
-  it('cold: the carrier takes the REFER and the one called answers', async () => {
+  it('cold: the carrier accepts the REFER and the called person answers', async () => {
     await transfer({
       caller: { does: 'refer', to: `sip:\\${SALES}@`, status: 202, notifies: [100, 180, 200] },
     });
@@ -290,7 +287,7 @@ describeNeeds(['sipp'])('a transfer over the embedded signalling', () => {
     await expectOver();
   }, 40_000);
 
-  it('cold: the one the carrier called is busy; the agent has the caller back', async () => {
+  it('cold: the person called by the carrier is busy; the caller returns to the agent', async () => {
     await transfer({ caller: { does: 'refer', to: SALES.slice(1), status: 202, notifies: [100, 486] } });
     await finished();
     expect(facts).toEqual([{ type: 'transfer.finished', isDone: false, message: 'The person is busy.' }]);
@@ -298,7 +295,7 @@ describeNeeds(['sipp'])('a transfer over the embedded signalling', () => {
     await expectOver();
   }, 40_000);
 
-  it('cold: the carrier refuses the REFER; the worker dials and joins the two, and the human is on record', async () => {
+  it('cold: the carrier refuses the REFER; the worker dials, joins both and records the human', async () => {
     const running = await transfer({
       caller: { does: 'refer', to: SALES.slice(1), status: 405, notifies: [] },
       human: { does: 'answer' },
@@ -309,7 +306,7 @@ describeNeeds(['sipp'])('a transfer over the embedded signalling', () => {
     await expectOver();
   }, 60_000);
 
-  it('security 4: cold, to a host that the carrier is not to be sent to: the carrier is not asked, the worker dials and joins the two', async () => {
+  it('security 4: cold, to a host barred for REFER: the worker dials without asking the carrier', async () => {
     const running = await transfer({
       caller: { does: 'answer' },
       human: { does: 'answer' },
@@ -320,7 +317,7 @@ describeNeeds(['sipp'])('a transfer over the embedded signalling', () => {
     await expectOver();
   }, 40_000);
 
-  it('security 12: cold, to a host that may not be dialled: nobody is called, the model is told why, and the agent has the caller back', async () => {
+  it('security 12: cold, to a barred host: no call; the model gets the reason, the agent the caller', async () => {
     const route = {
       dial_uri: 'sip:desk@127.0.0.1:9',
       is_referable: false,
@@ -349,7 +346,7 @@ describeNeeds(['sipp'])('a transfer over the embedded signalling', () => {
     await expectOver();
   }, 40_000);
 
-  it('cold: the carrier refuses, and the one the worker calls is busy: the agent has the caller back', async () => {
+  it('cold: the carrier refuses, and the worker’s callee is busy: the caller returns to the agent', async () => {
     await transfer({
       caller: { does: 'refer', to: SALES.slice(1), status: 405, notifies: [] },
       human: { does: 'refuse', status: 486 },
@@ -360,7 +357,7 @@ describeNeeds(['sipp'])('a transfer over the embedded signalling', () => {
     await expectOver();
   }, 40_000);
 
-  it('warm: the caller hears music, the human is briefed and says yes, and they are joined', async () => {
+  it('warm: the caller hears music, the briefed human says yes, and both are joined', async () => {
     const running = await transfer({
       destination: { mode: 'warm' },
       human: { does: 'answer' },
@@ -381,7 +378,7 @@ describeNeeds(['sipp'])('a transfer over the embedded signalling', () => {
     ['no', hears('no, I am in a meeting'), 'cannot take the call'],
     ['voicemail', hears('please leave a message after the tone'), 'voicemail'],
   ])(
-    'warm: the human answers %s and is hung up on; the caller is back with the agent',
+    'warm: the human answers %s and is hung up on; the caller returns to the agent',
     async (_, recognizer, message) => {
       await transfer({
         destination: { mode: 'warm', warm_briefing_instructions: 'Be brief.' },
@@ -402,7 +399,7 @@ describeNeeds(['sipp'])('a transfer over the embedded signalling', () => {
     60_000,
   );
 
-  it('warm: the human does not take the phone', async () => {
+  it('warm: the human does not answer the phone', async () => {
     await transfer({
       destination: { mode: 'warm' },
       human: { does: 'refuse', status: 480 },
@@ -414,7 +411,7 @@ describeNeeds(['sipp'])('a transfer over the embedded signalling', () => {
     await expectOver();
   }, 40_000);
 
-  it('warm: a caller who hangs up on hold: the human is told, then hung up on', async () => {
+  it('warm: a caller hangs up on hold; the human is notified, then hung up on', async () => {
     const running = await transfer({
       destination: { mode: 'warm' },
       human: { does: 'answer' },
@@ -429,7 +426,7 @@ describeNeeds(['sipp'])('a transfer over the embedded signalling', () => {
     await expectOver();
   }, 60_000);
 
-  /** The human says something again and again, as real people do until they are understood. */
+  /** The human repeats the answer, as real people do until they are understood. */
   function answerWhenAsked(): void {
     const words = speak('yes, go ahead.', { rateHz: 8_000, beforeMs: 300, afterMs: 1_500 }).samples;
     const repeated = new Int16Array(words.length * 12);

@@ -1,6 +1,6 @@
 /**
- * How a warm transfer joins the two (`warm_connect`), in virtual time: the person called answers and says
- * nothing.
+ * How a warm transfer joins caller and person (`warm_connect`), in virtual time: the called person answers
+ * and stays silent.
  */
 import { pino } from 'pino';
 import { expect, it } from 'vitest';
@@ -13,7 +13,7 @@ import { SimulatedClock } from '#test/simulation/simulated-clock.ts';
 import { createSpokenWords, SIMULATED_RATE_HZ, SimulatedLeg } from '#test/simulation/simulated-leg.ts';
 import { planOf } from '../turn/settings-script.ts';
 
-/** Nothing is to be understood of somebody who says nothing. */
+/** Recognises nothing, because the person is silent. */
 const EARS: Recognizer = {
   id: 'test',
   givesInterims: false,
@@ -25,23 +25,20 @@ it.each([
   ['confirm', { type: 'transfer.finished', isDone: false }],
   ['direct', { type: 'transfer.joined' }],
   ['briefing', { type: 'transfer.joined' }],
-])(
-  'warm_connect %s: whoever says nothing is joined, or asked and hung up on',
-  async (warm_connect, outcome) => {
-    const { facts, played } = await transferTo(warm_connect, EARS, () => undefined);
-    expect(played).toBeGreaterThan(0);
-    expect(facts).toMatchObject([outcome]);
-  },
-);
+])('warm_connect %s: a silent person is joined, or asked and hung up on', async (warm_connect, outcome) => {
+  const { facts, played } = await transferTo(warm_connect, EARS, () => undefined);
+  expect(played).toBeGreaterThan(0);
+  expect(facts).toMatchObject([outcome]);
+});
 
-it('the caller is back with the agent where the person hangs up in the moment of their answer', async () => {
+it('the caller returns to the agent when the person hangs up at the moment of their answer', async () => {
   const { facts } = await transferTo('direct', null, (human) => human.close('remote'));
   expect(facts).toEqual([
     { type: 'transfer.finished', isDone: false, message: 'The person was reached and hung up.' },
   ]);
 });
 
-it('the briefing is made for this caller; the question that is put again is the same in every call', async () => {
+it('the briefing is made for this caller; the repeated question is the same in every call', async () => {
   const { lines } = await transferTo('confirm', EARS, () => undefined);
   const { declined, question } = consultPhrases('en');
   const fixed = lines.filter(({ isFixed }) => isFixed).map(({ text }) => text);
@@ -49,14 +46,14 @@ it('the briefing is made for this caller; the question that is put again is the 
   expect(lines[0]?.isFixed).toBe(false);
 });
 
-it('security 3: a briefing is worded in the name of the call, and what the person’s leg tells is taken in it', async () => {
+it('security 3: synthesis of a briefing and events of the person’s leg are attributed to the call', async () => {
   const { named } = await transferTo('briefing', EARS, () => undefined);
   expect(new Set(named.wordings)).toEqual(new Set([true]));
   const gone = await transferTo('direct', EARS, (human) => human.close('remote'));
   expect(gone.named.goings).toEqual([true]);
 });
 
-/** Transfers a caller until the first thing comes of it. */
+/** Transfers a caller and waits for the first result. */
 async function transferTo(
   warm_connect: string,
   recognizer: Recognizer | null,
@@ -65,7 +62,7 @@ async function transferTo(
   readonly facts: readonly TurnFact[];
   readonly played: number;
   readonly lines: readonly { readonly text: string; readonly isFixed: boolean | undefined }[];
-  /** Of every piece that was worded, and every person that went: whether that was done in the call's name. */
+  /** For every piece synthesised and every person who left: whether the work was attributed to the call. */
   readonly named: { readonly wordings: readonly boolean[]; readonly goings: readonly boolean[] };
 }> {
   const clock = new SimulatedClock();
@@ -103,7 +100,7 @@ async function transferTo(
       };
       const dialog = { sipCallId: 'y', localTag: '', remoteTag: '', ...party, routeSet: [], localCseq: 1 };
       onAnswer(human);
-      // Whatever the leg tells is there before anybody listens.
+      // Events of the leg arrive before anyone listens.
       await clock.sleep(5);
       return { outcome: 'answered', leg: human, dialog, refer: () => undefined };
     },

@@ -6,7 +6,7 @@ import { SimulatedClock } from '../../simulation/simulated-clock.ts';
 import { createSpokenWords, SIMULATED_RATE_HZ, SimulatedLeg } from '../../simulation/simulated-leg.ts';
 import { testPlan } from '../test-plan.ts';
 
-/** One call whose model looks something up, with what it does inside and outside its own name. */
+/** One call whose model looks something up, with the work done with and without attribution to the call. */
 function namedCall() {
   const world = new SimulatedClock();
   const words = createSpokenWords();
@@ -91,7 +91,7 @@ function namedCall() {
   };
 }
 
-it('security 3: whatever moves a call on runs in its name: what its leg tells, its timers, its model, its tools', async () => {
+it('security 3: all work of a call is attributed to it: leg events, timers, model and tools', async () => {
   const { leg, named, nameless, run, world } = namedCall();
   await run(2_000);
   leg.tell({
@@ -100,7 +100,7 @@ it('security 3: whatever moves a call on runs in its name: what its leg tells, i
     text: JSON.stringify({ type: 'user.message', text: 'look it up', audio: true }),
   });
   await run(5_000);
-  // Until it has lasted as long as it may.
+  // Until the call has reached its maximum duration.
   await run(400_000);
   for (const what of [
     'call.connected',
@@ -116,7 +116,7 @@ it('security 3: whatever moves a call on runs in its name: what its leg tells, i
   expect(named).toContain('tool: asked');
 });
 
-it('security 3: what goes on after a wait has no name, and neither has what comes between two turns of a call', async () => {
+it('security 3: work resumed after a wait is not attributed, nor is work between turns of a call', async () => {
   const { isNamed, leg, nameless, run, world } = namedCall();
   await run(2_000);
   leg.tell({

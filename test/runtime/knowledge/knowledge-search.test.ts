@@ -37,13 +37,13 @@ describe('the index', () => {
     ['are there nuts in the chocolate cake', 'menu'],
     ['is there hazelnut in something', 'menu'],
     ['how long is the garrage open', 'house'],
-  ])('finds the passage for %j, with its source and place', (query, source) => {
+  ])('returns the passage for %j, with its source and position', (query, source) => {
     const [best] = index.search(query);
     expect(best?.knowledge_source_id).toBe(source);
     expect(best?.text).toMatch(/cake|garage/);
   });
 
-  it('finds nothing for what says nothing, and never more than three passages', () => {
+  it('returns nothing for meaningless input, and never more than three passages', () => {
     expect(index.search('hello, can you please help me with that')).toEqual([]);
     expect(index.search('rice beans salad plate').length).toBe(3);
   });
@@ -59,7 +59,7 @@ describe('knowledge above 8 KB', () => {
   const found = (call: CallKnowledge | null, query: string) =>
     expect.poll(async () => (await call?.search(query))?.[0]?.knowledge_source_id, { timeout: 20_000 });
 
-  it('is searched on its own thread; calls of the same agent share an index, and one’s end leaves the other’s', async () => {
+  it('is searched on a separate thread; calls of one agent share an index, which outlives each call', async () => {
     const knowledge = search();
     const [first, second] = [knowledge.open(plan), knowledge.open(plan)];
     await found(first, 'chocolate cake').toBe('menu');
@@ -67,16 +67,16 @@ describe('knowledge above 8 KB', () => {
     await found(second, 'garage').toBe('house');
   });
 
-  it('within a fixed time: beyond it the turn goes without', async () => {
+  it('is searched within a fixed time; after that the turn continues without it', async () => {
     const clock = new ManualClock();
     const searching = search(clock).open(plan)?.search('chocolate cake');
-    // The thread has hardly started by then.
+    // The thread has barely started by then.
     await clock.advance(30);
     expect(await searching).toBeNull();
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('is not opened where it is switched off, absent, or small enough to be inlined', () => {
+  it('is not opened when it is disabled, absent, or small enough to be inlined', () => {
     const small = [{ knowledge_source_id: 'k', name: 'Small', content: 'x'.repeat(8_192) }];
     const knowledge = search();
     expect([

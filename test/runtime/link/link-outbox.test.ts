@@ -11,7 +11,7 @@ afterEach(() => {
   for (const thing of opened.splice(0)) thing.close();
 });
 
-/** An outbox on a real socket, and what has come out at its other end: of captions the call and the words. */
+/** An outbox on a real socket, and its received output; of captions, only the call and the words. */
 async function link() {
   const server = new WebSocketServer({ port: 0, host: '127.0.0.1' });
   opened.push(server);
@@ -43,7 +43,7 @@ function caption(sessionId: string, text: string, final = false): WorkerMessage 
 }
 const heartbeat: WorkerMessage = { type: 'heartbeat', calls: 1, free_slots: 1, loop_lag_p95_ms: 0 };
 
-it('captions go together after a tenth of a second, of each call the last', async () => {
+it('captions are sent together after a tenth of a second, only the last of each call', async () => {
   const { arrived, clock, outbox } = await link();
   outbox.put(caption('a', 'Good'));
   outbox.put(caption('b', 'Yes'));
@@ -55,7 +55,7 @@ it('captions go together after a tenth of a second, of each call the last', asyn
   await expect.poll(() => arrived).toEqual(['b: Yes', 'a: Good morning']);
 });
 
-it('anything else goes at once, behind what waits: nothing overtakes', async () => {
+it('everything else is sent at once, after pending captions: the order is preserved', async () => {
   const { arrived, outbox } = await link();
   outbox.put(caption('a', 'Good'));
   outbox.put(caption('b', 'Yes'));
@@ -64,7 +64,7 @@ it('anything else goes at once, behind what waits: nothing overtakes', async () 
   await expect.poll(() => arrived).toEqual(['b: Yes', 'heartbeat', 'a: Good morning.']);
 });
 
-it('what waits when the link is closed is sent before', async () => {
+it('pending messages are sent before the link closes', async () => {
   const { arrived, outbox, socket } = await link();
   outbox.put(caption('a', 'Good'));
   outbox.put(heartbeat);

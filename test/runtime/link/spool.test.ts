@@ -24,14 +24,14 @@ describe('spool', () => {
     await spool.close();
   });
 
-  /** The directory as it is found after the instance's process is gone: the same files, without its lock. */
+  /** The directory as found after the instance's process has died: the same files, without its lock. */
   async function afterKill(): Promise<string> {
     const left = await mkdtemp(join(tmpdir(), 'parley-spool-left-'));
     await cp(join(directory, 'w1', 'reports.jsonl'), join(left, 'w1', 'reports.jsonl'), { recursive: true });
     return left;
   }
 
-  it('keeps what is not acknowledged, and hands it to the successor of a killed worker', async () => {
+  it('keeps unacknowledged reports, and hands them to the successor of a killed worker', async () => {
     const spool = await openSpool(directory, 'w1');
     spool.append(session, joined);
     spool.append(session, ended);
@@ -45,7 +45,7 @@ describe('spool', () => {
     expect(await readdir(directory)).toEqual([]);
   });
 
-  it('ignores the torn last line of a write that a kill cut short', async () => {
+  it('ignores the torn last line of an interrupted write', async () => {
     const spool = await openSpool(directory, 'w1');
     spool.append(session, joined);
     await spool.close();
@@ -57,14 +57,14 @@ describe('spool', () => {
     await rm(left, { recursive: true, force: true });
   });
 
-  it('sends again from the first report of a gap', async () => {
+  it('resends from the first report of a gap', async () => {
     const spool = await openSpool(directory, 'w1');
     for (let n = 0; n < 4; n++) spool.append(session, joined);
     expect(spool.waiting({ ...session, fromSeq: 3 }).map((envelope) => envelope.seq)).toEqual([3, 4]);
     await spool.close();
   });
 
-  it('a session that is over for the control plane is forgotten', async () => {
+  it('forgets a session that the control plane has closed', async () => {
     const spool = await openSpool(directory, 'w1');
     spool.append(session, joined);
     spool.drop('one', 1);

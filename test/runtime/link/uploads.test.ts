@@ -58,7 +58,7 @@ describe('uploads', () => {
     bytes,
   });
 
-  it('go together, those of every call within 0.2 s, under the worker’s token', async () => {
+  it('from all calls within 0.2 s are sent together, with the worker’s token', async () => {
     for (const chunk of [0, 1, 2]) uploads.put(piece(chunk));
     await clock.advance(200);
     await uploads.flushed();
@@ -69,14 +69,14 @@ describe('uploads', () => {
     await uploads.flushed();
   });
 
-  it('are tried again while the control plane cannot take them', async () => {
+  it('are retried while the control plane cannot accept them', async () => {
     answer = () => ({ status: received.length < 3 ? 503 : 200 });
     uploads.put(piece(0));
     await uploads.flushed();
     expect(received.map(({ chunks }) => chunks)).toEqual([[0], [0], [0]]);
   });
 
-  it('that are refused are not sent again', async () => {
+  it('are not resent after a refusal', async () => {
     answer = () => ({ status: 200, refused: [0] });
     uploads.put(piece(0));
     await uploads.flushed();
@@ -86,7 +86,7 @@ describe('uploads', () => {
     expect(received.map(({ chunks }) => chunks)).toEqual([[0], [1]]);
   });
 
-  it('leave at once when a request is full, four at a time, and the oldest waiting ones give way when too much waits', async () => {
+  it('are sent at once when a request is full, four at a time; excess uploads displace the oldest', async () => {
     const { promise, resolve } = Promise.withResolvers<{ status: number }>();
     answer = () => promise;
     for (let chunk = 0; chunk < 262; chunk++) uploads.put(piece(chunk, MEBIBYTE));
@@ -99,7 +99,7 @@ describe('uploads', () => {
 });
 
 describe('a body of uploads', () => {
-  it('that is not one is told from one', () => {
+  it('is distinguished from an invalid one', () => {
     const whole = (index: unknown, bytes = 0) => {
       const text = Buffer.from(JSON.stringify(index));
       const length = Buffer.alloc(4);

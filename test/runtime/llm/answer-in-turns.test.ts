@@ -5,7 +5,7 @@ import { ModelError } from '#runtime/llm/llm.ts';
 import type { ByteSource } from '#runtime/llm/send-request.ts';
 import { turnsDuring } from '#test/turns-until.ts';
 
-/** A body that came in these chunks. */
+/** A body received in these chunks. */
 function bodyOf(chunks: readonly string[]): ByteSource & { readonly cancelled: unknown[] } {
   const left = chunks.map((chunk) => Buffer.from(chunk));
   const cancelled: unknown[] = [];
@@ -26,7 +26,7 @@ async function readAll(body: ByteSource): Promise<string[]> {
 const EVENT = 'data: {"choices":[]}\n\n';
 
 describe('the bytes of a model’s answer', () => {
-  it('leave every other call its turn, whether they came at once or in many small chunks', async () => {
+  it('let other calls run in between, whether they arrive at once or in many small chunks', async () => {
     const text = EVENT.repeat(3_000);
     for (const chunks of [[text], text.match(/.{1,100}/gs) ?? []]) {
       let read: string[] = [];
@@ -39,14 +39,14 @@ describe('the bytes of a model’s answer', () => {
     }
   });
 
-  it('of an ordinary answer wait for nobody', async () => {
+  it('are read without a wait for an ordinary answer', async () => {
     expect(
       await turnsDuring(() => readAll(answerInTurns(bodyOf([EVENT, EVENT, EVENT])))),
     ).toBeLessThanOrEqual(1);
   });
 
   it.each(['\n\n', '\r\n\r\n', '\r\r'])(
-    'are as many as they like in events of the permitted length, however their lines end: %j',
+    'are unlimited in events of the permitted length, with any line endings: %j',
     async (end) => {
       const event = `data: ${'x'.repeat(LIMITS.modelEventBytes - 100)}${end}`;
       expect((await readAll(answerInTurns(bodyOf([event, event, event])))).join('')).toHaveLength(
@@ -58,19 +58,19 @@ describe('the bytes of a model’s answer', () => {
   it.each([
     ['one line', 'x'.repeat(LIMITS.modelEventBytes + 1)],
     ['many lines', 'data: x\r\n'.repeat(LIMITS.modelEventBytes / 9 + 1)],
-  ])('are too many where one event is longer: %s', async (_, text) => {
+  ])('are refused when one event is too long: %s', async (_, text) => {
     const failure = await readAll(answerInTurns(bodyOf([EVENT, text]))).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(ModelError);
     expect(failure).toMatchObject({ retryable: false });
   });
 
-  it('are too many where the whole is longer', async () => {
+  it('are refused when the whole answer is too long', async () => {
     const chunk = EVENT.repeat(10_000);
     const chunks = Array.from({ length: Math.ceil(LIMITS.modelAnswerBytes / chunk.length) + 1 }, () => chunk);
     await expect(readAll(answerInTurns(bodyOf(chunks)))).rejects.toThrow(ModelError);
   });
 
-  it('of a refusal are read as far as it says what is wrong', async () => {
+  it('of a refusal are read up to the explanation of the error', async () => {
     const body = bodyOf(Array.from({ length: 100 }, () => 'x'.repeat(16 * 1_024)));
     expect((await readAll(beginningOf(body))).join('')).toHaveLength(LIMITS.modelRefusalBytes);
     expect(body.cancelled).toHaveLength(1);

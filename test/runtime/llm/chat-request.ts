@@ -1,6 +1,6 @@
 import type { ChatRequest } from '#runtime/llm/llm.ts';
 
-/** A request of a model as small as they come, with changes. */
+/** A minimal model request, with changes. */
 export function chatRequest(over: Partial<ChatRequest> = {}): ChatRequest {
   return {
     messages: [{ role: 'user', content: 'hello' }],

@@ -9,7 +9,7 @@ const tool = (id: string, content: string): ChatMessage[] => [
   { role: 'assistant', content: '', toolCalls: [{ callId: id, toolName: 'book', input: '{}' }] },
   { role: 'tool', callId: id, toolName: 'book', content },
 ];
-/** So many exchanges of about 200 tokens each, every third with a tool. */
+/** This many exchanges of about 200 tokens each, every third with a tool. */
 const talk = (exchanges: number): ChatMessage[] =>
   Array.from({ length: exchanges }, (_, index) => [
     user(`question ${index} ${'q'.repeat(300)}`),
@@ -17,7 +17,7 @@ const talk = (exchanges: number): ChatMessage[] =>
     agent(`answer ${index} ${'a'.repeat(300)}`),
   ]).flat();
 
-/** Every result has its call before it and every call its result after it. */
+/** Whether every result follows its call and every call has its result after it. */
 function pairs(messages: readonly ChatMessage[]): boolean {
   const called = messages.flatMap((message) =>
     message.role === 'assistant' ? (message.toolCalls ?? []).map(({ callId }) => callId) : [],
@@ -30,7 +30,7 @@ const bytes = (messages: readonly ChatMessage[]) =>
   messages.reduce((sum, { content }) => sum + content.length, 0);
 
 describe('a conversation that outgrows its model’s window', () => {
-  it('is shown whole while there is room', () => {
+  it('is passed on in full while it fits', () => {
     const window = new ContextWindow({
       contextTokens: 8_000,
       summarise: () => Promise.reject(new Error('not wanted')),
@@ -39,7 +39,7 @@ describe('a conversation that outgrows its model’s window', () => {
     expect(window.fit([], conversation)).toBe(conversation);
   });
 
-  it('is summarised before it is full, once; from then on the summary stands for its older part, and is itself carried on', async () => {
+  it('is summarised once before it fills up; the summary then replaces its older part and is updated', async () => {
     const asked: string[] = [];
     const window = new ContextWindow({
       contextTokens: 8_000,
@@ -66,7 +66,7 @@ describe('a conversation that outgrows its model’s window', () => {
     expect(asked[1]).toMatch(/^Before: summary 1\n/);
   });
 
-  it('loses its oldest part when no summary comes, never the last words nor half of a tool call', () => {
+  it('loses its oldest part when no summary arrives, never the last words or half of a tool call', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 120 }),

@@ -4,7 +4,7 @@ import { answerTo, createDemoModel } from '#runtime/llm/demo.ts';
 import type { ChatMessage, ChatRequest } from '#runtime/llm/llm.ts';
 import { collect } from '#test/collect.ts';
 
-/** Talks to the demo, keeping the conversation as the turn loop would. */
+/** Talks to the demo and maintains the conversation as the turn loop would. */
 function talk(...said: readonly string[]): string[] {
   const messages: ChatMessage[] = [];
   return said.map((content) => {
@@ -57,26 +57,26 @@ describe('local/demo', () => {
     expect(answers[3]).toMatch(/table for two.*tomorrow at seven/);
   });
 
-  it('takes all slots from one sentence', () => {
+  it('fills all slots from one sentence', () => {
     expect(talk('book a table for four people on friday at eight')[0]).toMatch(
       /table for four.*friday at eight/,
     );
   });
 
-  it('takes bare numbers as the answer to the open question', () => {
+  it('treats bare numbers as the answer to the open question', () => {
     expect(talk('book a table', 'three', 'sunday', 'nine').at(-1)).toMatch(/table for three.*sunday at nine/);
   });
 
-  it('reads back what was keyed in', () => {
+  it('reads keypad input back', () => {
     expect(talk('Keypad entry: 1234')[0]).toBe('You keyed in 1, 2, 3, 4. Thank you.');
   });
 
-  it('repeats what it said last', () => {
+  it('repeats its last reply', () => {
     const [hours, again] = talk('what are your opening hours', 'please repeat that');
     expect(again).toBe(hours);
   });
 
-  it('tells the time only from its context', () => {
+  it('takes the time only from its context', () => {
     const user: ChatMessage = { role: 'user', content: 'what time is it' };
     expect(answerTo([user])).toMatch(/no clock/);
     expect(
@@ -87,7 +87,7 @@ describe('local/demo', () => {
     ).toBe('It is 2:05\u202fPM.');
   });
 
-  it('every listed phrase but the bare details of a booking has an answer of its own', () => {
+  it('has a distinct answer to every listed phrase except bare booking details', () => {
     const details = ['party_size', 'day', 'hour', 'digit'];
     for (const [intent, phrases] of Object.entries(DEMO_PHRASES)) {
       if (details.includes(intent)) continue;
@@ -95,11 +95,11 @@ describe('local/demo', () => {
     }
   });
 
-  it('says what it can do when it does not understand', () => {
+  it('explains what it can do when it does not understand', () => {
     expect(talk('colourless green ideas')[0]).toMatch(/rule-based demo and did not understand/);
   });
 
-  it('streams word by word and hangs up after a goodbye where it may', async () => {
+  it('streams word by word and hangs up after a goodbye if permitted', async () => {
     const hangUp = { name: '_hang_up_call', description: '', arguments: [] };
     const messages: ChatMessage[] = [{ role: 'user', content: 'goodbye' }];
     const deltas = await collect(createDemoModel().stream(request({ messages, tools: [hangUp] })));

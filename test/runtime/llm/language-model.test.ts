@@ -116,7 +116,7 @@ describe('a vendor behind an OpenAI-compatible address', () => {
     });
   });
 
-  it('fails for good where one of its events is longer than any may be', async () => {
+  it('fails permanently when one event exceeds the maximum length', async () => {
     const server = await vendor({ chat: [{ pieces: ['Hello. ', 'x'.repeat(70_000)], toolCalls: [] }] });
     const failure = await ask(vendorModel(server.url)).catch((error: unknown) => error);
     expect(failure).toMatchObject({
@@ -178,7 +178,7 @@ describe('a vendor behind an OpenAI-compatible address', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it('a server that has moved is followed', async () => {
+  it('follows a redirect', async () => {
     const server = await vendor({ chat: [say('Still here.')] });
     const moved = createServer((incoming, response) =>
       response.writeHead(307, { location: `${server.url}${incoming.url?.replace('/v1', '')}` }).end(),
@@ -188,7 +188,7 @@ describe('a vendor behind an OpenAI-compatible address', () => {
     expect(text(await ask(vendorModel(`http://127.0.0.1:${before.port}/v1`)))).toBe('Still here.');
   });
 
-  it('a connection cut in the middle of the answer is a retryable model error after the text that came', async () => {
+  it('reports a connection cut in mid-answer as a retryable model error after the received text', async () => {
     const server = await vendor({ chat: [say('One two three.')] });
     server.fault = { cut: 'body' };
     const seen: ChatDelta[] = [];
@@ -199,7 +199,7 @@ describe('a vendor behind an OpenAI-compatible address', () => {
     expect(text(seen)).toBe('One ');
   });
 
-  it('an abort ends the stream with its reason and closes the request', async () => {
+  it('ends the stream with the abort reason and closes the request', async () => {
     const server = await vendor({ chat: [say('One two three.')] });
     server.fault = { halfOpen: 'body' };
     const abort = new AbortController();
@@ -213,7 +213,7 @@ describe('a vendor behind an OpenAI-compatible address', () => {
 });
 
 describe('llm.custom', () => {
-  it('the request carries the key, the conversation and what the session asked to forward', async () => {
+  it('the request carries the key, the conversation and the data the session asked to forward', async () => {
     const server = await vendor({ apiKey: 'secret-key' });
     await ask(customModel(server.url), { endUserId: 'u1', extraBody: { tier: 2 } });
     expect(server.requests[0]?.path).toBe('/v1/chat/completions');
@@ -226,7 +226,7 @@ describe('llm.custom', () => {
     });
   });
 
-  it('user_id is left out when there is none, and so is the speculative header once the turn is certain', async () => {
+  it('user_id is omitted when there is none, and the speculative header once the turn is certain', async () => {
     const server = await vendor();
     await ask(customModel(server.url));
     await ask(customModel(server.url), { speculative: true });
@@ -234,7 +234,7 @@ describe('llm.custom', () => {
     expect(server.requests.map((seen) => seen.headers['x-service-speculative'])).toEqual([undefined, 'true']);
   });
 
-  it('a base address that ends in the route itself is understood', async () => {
+  it('a base address that already ends in the route is accepted', async () => {
     const server = await vendor();
     await ask(customModel(`${server.url}/chat/completions`));
     expect(server.requests[0]?.path).toBe('/v1/chat/completions');
@@ -269,7 +269,7 @@ describe('llm.custom', () => {
     },
   );
 
-  it('no secret stands in an error', async () => {
+  it('errors contain no secret', async () => {
     const server = await vendor({ apiKey: 'another-key' });
     const error = (await ask(customModel(server.url)).catch((thrown: unknown) => thrown)) as ModelError;
     expect(`${error.message} ${error.stack}`).not.toContain('secret-key');
@@ -281,7 +281,7 @@ it.each([
   ['GOOGLE', 'google/m', '/v1beta/models/m:streamGenerateContent?alt=sse', 'x-goog-api-key'],
   ['GROQ', 'groq/m', '/openai/v1/chat/completions', 'authorization'],
 ])(
-  '"Providers" the base address of %s carries no path, and its key goes where the vendor wants it',
+  '"Providers" the base address of %s has no path, and its key goes where the vendor requires it',
   async (vendorName, id, path, header) => {
     const server = await vendor();
     const settings = readSettings({
@@ -305,7 +305,7 @@ it.each([
   },
 );
 
-it('a vendor that is not configured here is replaced by the default model', () => {
+it('a vendor that is not configured is replaced by the default model', () => {
   const config = agentConfig.parse({ llm: { model: 'groq/gone' } });
   const model = createLanguageModel({
     settings: readSettings({}),

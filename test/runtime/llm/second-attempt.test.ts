@@ -21,7 +21,7 @@ const request = chatRequest();
 const text = (deltas: readonly ChatDelta[]) =>
   deltas.map((delta) => (delta.type === 'text' ? delta.text : '')).join('');
 
-/** An agent on OpenAI's model in a deployment that also has a key for Groq, if `groq` is given. */
+/** An agent on an OpenAI model in a deployment that also has a key for Groq if `groq` is set. */
 async function setUp({ groq: hasGroq = true, custom = false } = {}) {
   const clock = new ManualClock();
   const openai = await startOpenaiServer({ chat: [say('From the first.')] });
@@ -49,8 +49,8 @@ async function isAsked(server: OpenaiServer, times = 1): Promise<void> {
 
 const ask = (model: LanguageModel) => collect(model.stream(request));
 
-describe('a model that has not begun after two seconds', () => {
-  it('is helped out by another vendor, and its own request is given up', async () => {
+describe('a model that has not started to answer after two seconds', () => {
+  it('is backed up by another vendor, and its own request is aborted', async () => {
     const { clock, openai, groq, model } = await setUp();
     openai.fault = { halfOpen: 'headers' };
     const answer = ask(model);
@@ -65,7 +65,7 @@ describe('a model that has not begun after two seconds', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('is asked once more itself where there is no other', async () => {
+  it('is asked again itself when there is no other vendor', async () => {
     const { clock, openai, model } = await setUp({ groq: false });
     openai.fault = { halfOpen: 'headers' };
     const answer = ask(model);
@@ -78,7 +78,7 @@ describe('a model that has not begun after two seconds', () => {
     expect(openai.requests).toHaveLength(2);
   });
 
-  it('where neither begins the caller is told after seven seconds: asked twice, it is not asked again', async () => {
+  it('is given up after seven seconds if neither starts; after two requests it is not asked again', async () => {
     const { clock, openai, groq, model } = await setUp();
     openai.fault = { halfOpen: 'headers' };
     groq.fault = { halfOpen: 'headers' };
@@ -94,7 +94,7 @@ describe('a model that has not begun after two seconds', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('a custom model is waited for: no second attempt, never another model', async () => {
+  it('is awaited if custom: no second attempt, never another model', async () => {
     const { clock, openai, groq, model } = await setUp({ custom: true });
     openai.fault = { halfOpen: 'headers' };
     const failed = ask(model).catch((error: unknown) => error);
@@ -106,7 +106,7 @@ describe('a model that has not begun after two seconds', () => {
   });
 });
 
-describe('a model that fails before it began', () => {
+describe('a model that fails before it starts to answer', () => {
   it('is replaced at once, and asked second from then on', async () => {
     const { openai, groq, model } = await setUp();
     openai.fault = { status: 500 };
@@ -115,7 +115,7 @@ describe('a model that fails before it began', () => {
     expect([openai.requests.length, groq.requests.length]).toEqual([1, 2]);
   });
 
-  it('is retried by nobody here where there is no other: that is the turn loop’s', async () => {
+  it('is not retried here when there is no other vendor: the turn loop retries', async () => {
     const { openai, model, clock } = await setUp({ groq: false });
     openai.fault = { status: 500 };
     await expect(ask(model)).rejects.toMatchObject({ name: 'ModelError', status: 500 });
@@ -123,14 +123,14 @@ describe('a model that fails before it began', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('when both fail, the first one’s error is told', async () => {
+  it('reports its own error when the second vendor fails too', async () => {
     const { openai, groq, model } = await setUp();
     openai.fault = { status: 503 };
     groq.fault = { status: 401 };
     await expect(ask(model)).rejects.toMatchObject({ status: 503, retryable: true });
   });
 
-  it('after words were said nothing replaces it', async () => {
+  it('is not replaced once words were received', async () => {
     const { openai, groq, model } = await setUp();
     openai.fault = { cut: 'body' };
     await expect(ask(model)).rejects.toMatchObject({ name: 'ModelError' });

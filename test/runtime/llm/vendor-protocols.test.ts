@@ -71,7 +71,7 @@ describe.each(VENDORS)('%s over its own protocol', (vendor, start) => {
     { name: 'book', description: 'Books a table', arguments: [{ name: 'day', description: 'which day' }] },
   ];
 
-  it('streams text in order and ends with the usage, cached tokens told apart', async () => {
+  it('streams text in order and ends with the usage, cached tokens listed separately', async () => {
     const { model } = await setUp([say('Good morning to you.')]);
     const deltas = await collect(model.stream(request()));
     expect(deltas.filter((delta) => delta.type === 'text').map((delta) => delta.text)).toEqual([
@@ -86,7 +86,7 @@ describe.each(VENDORS)('%s over its own protocol', (vendor, start) => {
     });
   });
 
-  it('asks for a tool with its arguments, after the words before it', async () => {
+  it('yields a tool call with its arguments, after the words before it', async () => {
     const { model, server } = await setUp([callTool('book', { day: 'friday' }, 'One moment. ')]);
     const deltas = await collect(model.stream(request({ tools })));
     expect(text(deltas)).toBe('One moment. ');
@@ -97,7 +97,7 @@ describe.each(VENDORS)('%s over its own protocol', (vendor, start) => {
     expect(JSON.stringify(server.requests[0]?.json['tools'])).toContain('Books a table');
   });
 
-  it('is shown its own calls and their results in its own form', async () => {
+  it('receives its own calls and their results in its own format', async () => {
     const { model, server } = await setUp([say('Done.')]);
     expect(text(await collect(model.stream(request({ tools, messages: booking }))))).toBe('Done.');
     const asked = JSON.stringify(server.requests[0]?.json);
@@ -105,7 +105,7 @@ describe.each(VENDORS)('%s over its own protocol', (vendor, start) => {
     expect(asked).toContain('booked');
   });
 
-  it('a conversation the agent began is opened by a user message, as the vendor demands', async () => {
+  it('starts a conversation begun by the agent with a user message, as the vendor requires', async () => {
     const { model, server } = await setUp([say('Fine.')]);
     const messages: ChatMessage[] = [
       { role: 'system', content: 'Be brief.' },
@@ -144,7 +144,7 @@ describe.each(VENDORS)('%s over its own protocol', (vendor, start) => {
   });
 
   it.each([{ event: 'overloaded' }, { cut: 'body' }] as const)(
-    'an answer broken off by %j is a retryable error after the words that came',
+    'an answer interrupted by %j is a retryable error after the received words',
     async (fault) => {
       const { model, server } = await setUp([say('One two three.')]);
       server.fault = fault;
@@ -178,7 +178,7 @@ describe.each(VENDORS)('%s over its own protocol', (vendor, start) => {
   });
 });
 
-it('anthropic caches the part of the prompt that stays the same, and only that', async () => {
+it('anthropic caches only the stable part of the prompt', async () => {
   const server = await startAnthropicServer([say('OK.')]);
   const egress = createEgressGuard({ allow: [], clock: systemClock });
   opened.push(server, egress);

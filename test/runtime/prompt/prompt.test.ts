@@ -22,7 +22,7 @@ describe('placeholders', () => {
     expect(renderText(template, rules('keep'))).toBe(text);
   });
 
-  it('on_missing empty and reject leave nothing where a value is missing', () => {
+  it('on_missing empty and reject insert nothing for a missing value', () => {
     expect([renderText('a{{x}}b', rules('empty')), renderText('a{{x}}b', rules('reject'))]).toEqual([
       'ab',
       'ab',
@@ -31,7 +31,7 @@ describe('placeholders', () => {
 });
 
 describe('the prompt', () => {
-  it('begins with the agent’s own, rendered, and stays the same for the whole call', () => {
+  it('starts with the agent’s rendered prompt, and stays the same for the whole call', () => {
     const plan = testPlan({ prompt: { system_prompt: 'You are {{name}}.' } });
     const stable = stablePrompt(plan, (text) => text.replace('{{name}}', 'Bo'));
     expect(stable.startsWith('You are Bo.')).toBe(true);
@@ -40,13 +40,13 @@ describe('the prompt', () => {
     expect(first[1]).not.toEqual(second[1]);
   });
 
-  it('names the cues of an expressive agent, and of no other', () => {
+  it('lists the cues for an expressive agent only', () => {
     const told = (expressive: boolean) =>
       stablePrompt(testPlan({ voice: { expressive } }), asIs).includes('[sympathetic]');
     expect([told(true), told(false)]).toEqual([true, false]);
   });
 
-  it('world context: the date and zone once, the time before every reply, neither when it is off', () => {
+  it('has the date and zone once, the time before every reply, and neither without world context', () => {
     const plan = testPlan();
     expect(stablePrompt(plan, asIs)).toContain(
       'Today is Saturday, November 21, 2026. Session timezone: Europe/Berlin (UTC+1).',
@@ -59,7 +59,7 @@ describe('the prompt', () => {
     expect(systemMessages('', without, 0)).toHaveLength(1);
   });
 
-  it('knowledge up to 8 KB together is inlined', () => {
+  it('includes knowledge up to 8 KB in total', () => {
     const knowledge = (bytes: number) => [
       { knowledge_source_id: 'k', name: 'Menu', content: 'x'.repeat(bytes) },
     ];
@@ -69,7 +69,7 @@ describe('the prompt', () => {
     expect(stablePrompt({ ...testPlan(), knowledge: knowledge(10) }, asIs)).not.toContain('# Menu');
   });
 
-  it('guardrails add their instructions', () => {
+  it('includes the instructions of guardrails', () => {
     const [none, both] = [testPlan(), testPlan({ guardrails: { focus: true, manipulation: true } })].map(
       (plan) => stablePrompt(plan, asIs),
     );

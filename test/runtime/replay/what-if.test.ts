@@ -7,7 +7,7 @@ import type { TurnInput } from '#runtime/turn/machine/turn-inputs.ts';
 import { simulateCall } from '../../simulation/simulate-call.ts';
 import { TurnScript } from '../turn/turn-script.ts';
 
-/** The log of a call that a test leads by hand. */
+/** The log of a call that a test drives manually. */
 function logOf(lead: (script: TurnScript) => void, changes: Partial<TurnConfig> = {}): ReadFlightLog {
   const inputs: TurnInput[] = [];
   const script = new TurnScript(changes, (input) => inputs.push(input));
@@ -17,7 +17,7 @@ function logOf(lead: (script: TurnScript) => void, changes: Partial<TurnConfig> 
   return { header: { config } as ReadFlightLog['header'], inputs };
 }
 
-/** Two sentences with `pauseMs` between them; the first one might be the whole turn. */
+/** Two sentences with `pauseMs` between them; the first could be the whole turn. */
 const hesitant = (pauseMs: number) =>
   logOf((script) => {
     script.after(1_000).voice(800).take({ type: 'transcript.final', text: 'I would like a table' });
@@ -27,7 +27,7 @@ const hesitant = (pauseMs: number) =>
   });
 
 describe('another setting', () => {
-  it('would have answered sooner: the first thing the caller would have noticed is told, and how much of the call came before', () => {
+  it('that answers sooner is reported with its first noticeable change and the call’s share before it', () => {
     const log = logOf((script) => {
       script.after(1_000).say('book a table please.').answer('For how many?');
       script.after(6_000);
@@ -41,11 +41,11 @@ describe('another setting', () => {
     expect(divergence?.judged).toBeLessThan(0.4);
   });
 
-  it('that does not matter to a call changes nothing', () => {
+  it('changes nothing if it does not affect the call', () => {
     expect(firstDivergence(hesitant(400), { hangupAfterMs: 90_000 })).toBeNull();
   });
 
-  it('the settings a call had never diverge from it', async () => {
+  it('never diverges if it equals the settings of the call', async () => {
     for (let seed = 1; seed <= 25; seed++)
       expect(
         firstDivergence(readFlightLog((await simulateCall(seed)).flightLog)[0], {}),
@@ -61,7 +61,7 @@ describe('tuning', () => {
   });
   const judged = (changes: Partial<TurnConfig>) => calls.map((log) => judgePauses(log, changes));
 
-  it('counts the callers a shorter wait would have cut off, and the time it would have saved', () => {
+  it('counts the callers a shorter wait would have interrupted, and the time it would have saved', () => {
     const quick = tried('quick', judged({ responseWaitMs: 250, responseMaxWaitMs: 250 }));
     const own = tried('own', judged({}));
     expect([own.cutOffs, own.savedMs]).toEqual([0, 0]);
@@ -70,7 +70,7 @@ describe('tuning', () => {
     expect(judgedShare(judged({}))).toBe(1);
   });
 
-  it('recommends the quickest setting that cuts nobody off', () => {
+  it('recommends the fastest setting that interrupts no caller', () => {
     const rows = [
       { name: 'own', cutOffs: 0, savedMs: 0 },
       { name: 'quick', cutOffs: 0.5, savedMs: 300 },

@@ -23,7 +23,7 @@ afterEach(async () => {
   for (const close of opened.splice(0)) await close();
 });
 
-/** A tenant's server that answers as told. */
+/** A tenant's server with the given answers. */
 async function tenant(
   answer: (response: ServerResponse, seen: Seen) => void = (response) => response.end('booked'),
 ) {
@@ -103,7 +103,7 @@ describe('webhook tools', () => {
     expect(JSON.parse(seen?.body ?? '')).toEqual({ day: 'a "b"/+\n', count: 3, plan: 'gold', none: '' });
   });
 
-  it('a session variable wins over an argument of its name, and substituted text is not scanned again', async () => {
+  it('a session variable overrides an argument of its name, and inserted text is not scanned again', async () => {
     const server = await tenant();
     const tools = runner({
       tools: [toolOf({ url: server.url, content_type: 'text/plain', body_template: '{{day}} {{note}}' })],
@@ -113,7 +113,7 @@ describe('webhook tools', () => {
     expect(server.requests[0]?.body).toBe('friday {{system.today}} "q"');
   });
 
-  it('security 10: a request that would be too long fails with what to do, and nothing is sent', async () => {
+  it('security 10: a request that would be too long is not sent, and the error says what to do', async () => {
     const server = await tenant();
     const tools = runner({
       tools: [
@@ -133,7 +133,7 @@ describe('webhook tools', () => {
     ['text/plain', [{ name: 'Content-Type', value: 'application/json; charset=utf-8' }], true],
     ['application/x-www-form-urlencoded', [], false],
   ])(
-    'whether a body is JSON follows its type %s and the headers %j',
+    'the type %s and the headers %j decide whether a body is JSON',
     async (content_type, headers, isEscaped) => {
       const server = await tenant();
       const tools = runner({
@@ -162,7 +162,7 @@ describe('webhook tools', () => {
     ]);
   });
 
-  it('a failure is told whole by passthrough, and only as a failure by hide; the timeline has both', async () => {
+  it('passthrough reports a failure in full, hide only that it failed; the timeline has both', async () => {
     const server = await tenant((response) => response.writeHead(500).end('stack trace'));
     const tools = runner({
       tools: [
@@ -182,7 +182,7 @@ describe('webhook tools', () => {
     });
   });
 
-  it('an address that is not public is refused', async () => {
+  it('a non-public address is refused', async () => {
     const server = await tenant();
     const outcome = await runner({ tools: [toolOf({ url: server.url })] }, []).run(call({}), {
       signal: signal(),
@@ -219,7 +219,7 @@ describe('webhook tools', () => {
 });
 
 describe('limits', () => {
-  it('the eleventh background call in flight fails at once; a blocking one still runs; the end cancels all', async () => {
+  it('the 11th background call in flight fails at once; a blocking one runs; the end cancels all', async () => {
     const server = await tenant((response, seen) => {
       if (seen.url === '/fast') response.end('ok');
     });
@@ -250,7 +250,7 @@ describe('limits', () => {
     expect(JSON.parse(outcome.modelText)).toHaveProperty('error');
   });
 
-  it('tells how each tool runs and where it comes from', () => {
+  it('reports how each tool runs and where it is defined', () => {
     const tools = runner({
       tools: [
         toolOf({ execution_mode: 'background' }),
@@ -282,7 +282,7 @@ describe('client tools', () => {
     };
   }
 
-  it('the call goes out and its result comes back; unknown and repeated results are ignored', async () => {
+  it('the call is sent and its result received; unknown and repeated results are ignored', async () => {
     const { events, clientTools, tools } = browser();
     const outcome = tools.run(call({ day: 'friday' }, 'show'), { signal: signal() });
     await expect
@@ -302,7 +302,7 @@ describe('client tools', () => {
     expect(await outcome).toMatchObject({ status: 'completed', output: '{"shown":true}' });
   });
 
-  it('an error, a result over 60 KB and silence are failures', async () => {
+  it('an error, a result over 60 KB and a missing result are failures', async () => {
     const clock = new ManualClock();
     const { events, clientTools, tools } = browser({ timeout_seconds: 15 }, clock);
     const outcomes = ['e', 'big', 'mute'].map((id) => tools.run(call({}, 'show', id), { signal: signal() }));
@@ -317,7 +317,7 @@ describe('client tools', () => {
     ]);
   });
 
-  it('one that expects no response is done when it is sent', async () => {
+  it('a tool that expects no response is done once sent', async () => {
     const { tools } = browser({ expects_response: false });
     expect(await tools.run(call({}, 'show'), { signal: signal() })).toMatchObject({
       status: 'completed',
@@ -326,7 +326,7 @@ describe('client tools', () => {
     });
   });
 
-  it('they are not offered where there is no client', () => {
+  it('they are not offered when there is no client', () => {
     expect(
       runner({ tools: [toolOf({ tool_type: 'client' }), toolOf()] }).definitions.map(
         (definition) => definition.name,
@@ -341,7 +341,7 @@ describe('hanging up', () => {
     return hangUpCallTool({ ...config, tools: { ...config.tools, ...tools } });
   };
 
-  it('is offered only where the agent may', () => {
+  it('is offered only when the agent is allowed to', () => {
     expect(offered({})).toBeNull();
     const system_tools = { ...callPlanOf().config.tools.system_tools, hang_up_call: true };
     expect(offered({ system_tools })?.arguments.map((argument) => argument.name)).toEqual(['farewell']);
@@ -351,7 +351,7 @@ describe('hanging up', () => {
     expect(offered({ system_tools, enabled: false })).toBeNull();
   });
 
-  it('is known with and without its underscore', () => {
+  it('is recognised with and without its underscore', () => {
     expect(['_hang_up_call', 'hang_up_call', 'hang_up'].map(isHangUpCall)).toEqual([true, true, false]);
   });
 });

@@ -63,7 +63,7 @@ describe('completeness of a turn', () => {
   });
 });
 
-/** When the turn is taken, counted from the end of speech, for a final that is there at once. */
+/** Time from the end of speech until the turn is taken, for a final that arrives at once. */
 function takenAfter(text: string, changes: ConstructorParameters<typeof TurnScript>[0]): number {
   const script = TurnScript.listening(changes).voice(600).take({ type: 'transcript.final', text });
   const endMs = script.nowMs;
@@ -79,13 +79,13 @@ describe('waits of the conversation', () => {
     },
   );
 
-  it('an incomplete turn is taken response_max_wait_ms after the end of speech, or 2.5 × response_wait_ms when that is null', () => {
+  it('an incomplete turn waits response_max_wait_ms, or 2.5 × response_wait_ms when that is null', () => {
     expect(takenAfter('book a table and', { responseWaitMs: 500, responseMaxWaitMs: 4_000 })).toBe(4_000);
     expect(takenAfter('book a table and', { responseWaitMs: 500, responseMaxWaitMs: null })).toBe(1_250);
     expect(takenAfter('book a table and', { responseWaitMs: 500, responseMaxWaitMs: 0 })).toBe(500);
   });
 
-  it('eagerness moves the line: eager takes a comma for an end, relaxed wants punctuation', () => {
+  it('eagerness: eager treats a comma as an end, relaxed requires punctuation', () => {
     const waits = { responseWaitMs: 500, responseMaxWaitMs: 1_500 };
     expect(takenAfter('tomorrow,', { ...waits, eagerness: 'eager' })).toBe(500);
     expect(takenAfter('tomorrow,', { ...waits, eagerness: 'balanced' })).toBe(1_500);
@@ -97,24 +97,21 @@ describe('waits of the conversation', () => {
     [1_200, 'longer', 1_875],
     [300, 'less long', 938],
     [240, 'as long: words have such gaps inside them', 1_250],
-  ])(
-    'a caller whose pauses inside turns take %i ms is waited for %s before an incomplete turn is taken',
-    (pauseMs, _, waitMs) => {
-      const script = TurnScript.listening({ responseMaxWaitMs: null });
-      for (const text of ['my name and', 'my street and', 'my address and']) {
-        script.voice(600).take({ type: 'transcript.final', text });
-        if (text !== 'my address and') script.after(pauseMs);
-      }
-      const endMs = script.nowMs;
-      script.after(4_000);
-      expect(Math.round((script.last('generate')?.atMs ?? 0) - endMs)).toBe(waitMs);
-    },
-  );
+  ])('after pauses of %i ms inside turns, an incomplete turn is taken after %s', (pauseMs, _, waitMs) => {
+    const script = TurnScript.listening({ responseMaxWaitMs: null });
+    for (const text of ['my name and', 'my street and', 'my address and']) {
+      script.voice(600).take({ type: 'transcript.final', text });
+      if (text !== 'my address and') script.after(pauseMs);
+    }
+    const endMs = script.nowMs;
+    script.after(4_000);
+    expect(Math.round((script.last('generate')?.atMs ?? 0) - endMs)).toBe(waitMs);
+  });
 });
 
 /**
  * The orderings of speech (s, e), interims (i) and finals (t) that engines produce, after pipecat's list;
- * every one is answered exactly once.
+ * each is answered exactly once.
  */
 const ORDERINGS = [
   'ste',
@@ -146,7 +143,7 @@ describe('every ordering of speech and words', () => {
     if (ordering.includes('t2')) expect(words).toBe('user: one two');
   });
 
-  it('of all orders up to length six, none gives two answers to one thought or an answer to silence', () => {
+  it('no order up to length six gives two answers to one thought or an answer to silence', () => {
     const orderings = everyOrdering(6);
     expect(orderings.length).toBeGreaterThan(500);
     const wrong = orderings.filter((ordering) => {
@@ -172,7 +169,7 @@ function playOrdering(ordering: string): TurnScript {
   return script;
 }
 
-/** All orders up to a length in which speech starts and ends alternately and is over at the end. */
+/** All orders up to a length in which speech starts and ends alternately and has ended by the end. */
 function everyOrdering(length: number): string[] {
   const found: string[] = [];
   const grow = (text: string, isTalking: boolean) => {
@@ -194,14 +191,14 @@ describe('deadlines are anchored to the end of speech', () => {
     expect(script.last('generate')?.atMs).toBe(endMs + 500);
   });
 
-  it('a late final is awaited up to its engine’s own time and taken as it comes', () => {
+  it('a late final is awaited up to its engine’s own limit and used when it arrives', () => {
     const script = TurnScript.listening({ responseWaitMs: 500 }).voice(600);
     const endMs = script.nowMs;
     script.after(800).take({ type: 'transcript.final', text: 'book a table' });
     expect(script.last('generate')?.atMs).toBe(endMs + 800);
   });
 
-  it('without a final the interim is taken at the deadline, and the final that comes then is not a second turn', () => {
+  it('without a final the interim is taken at the deadline, and a later final is not a second turn', () => {
     const script = TurnScript.listening({ recognition: { has: 'interims', finalWithinMs: 700 } }).voice(600);
     const endMs = script.nowMs;
     script.take({ type: 'transcript.interim', text: 'book a table' }).after(2_000);
@@ -211,7 +208,7 @@ describe('deadlines are anchored to the end of speech', () => {
     expect(script.decisions('transcript').map(({ rule }) => rule)).toEqual(['late_final']);
   });
 
-  it('a late final that says more is answered instead, while nothing is audible', () => {
+  it('a late final with more words is answered instead, while nothing is audible', () => {
     const script = TurnScript.listening()
       .voice(600)
       .take({ type: 'transcript.interim', text: 'book a table' })
@@ -221,7 +218,7 @@ describe('deadlines are anchored to the end of speech', () => {
     expect(script.all('discard')).toHaveLength(1);
   });
 
-  it('a finalised transcript ends the wait for more at once', () => {
+  it('a finalised transcript ends the wait for more words at once', () => {
     const script = TurnScript.listening({ responseWaitMs: 300 }).voice(600);
     const endMs = script.nowMs;
     script
@@ -232,14 +229,14 @@ describe('deadlines are anchored to the end of speech', () => {
     expect(script.last('generate')?.atMs).toBe(endMs + 350);
   });
 
-  it('words that come long after their voice are still a turn, and voice without words is none', () => {
+  it('words that arrive long after their voice are still a turn, and voice without words is not', () => {
     const script = TurnScript.listening().voice(600).after(5_000);
     expect(script.all('generate')).toHaveLength(0);
     script.take({ type: 'transcript.final', text: 'book a table' });
     expect(script.asked()).toEqual(['user: book a table']);
   });
 
-  it('each decision tells its rule, its anchor and its deadline', () => {
+  it('each decision reports its rule, its anchor and its deadline', () => {
     const script = TurnScript.listening()
       .voice(600)
       .take({ type: 'transcript.final', text: 'my number is 5 5 5' });
@@ -263,8 +260,8 @@ describe('deadlines are anchored to the end of speech', () => {
   });
 });
 
-describe('speech that goes on', () => {
-  it('before the turn is taken, it joins the same turn', () => {
+describe('further speech', () => {
+  it('joins the same turn before the turn is taken', () => {
     const script = TurnScript.listening()
       .voice(600)
       .take({ type: 'transcript.final', text: 'book a table' })
@@ -274,7 +271,7 @@ describe('speech that goes on', () => {
     expect(script.asked()).toEqual(['user: book a table for two']);
   });
 
-  it('while the agent only thinks, it takes the answer’s place: one reply to both', () => {
+  it('replaces the pending answer while the agent only thinks: one reply to both', () => {
     const script = TurnScript.listening().say('book a table');
     script.voice(400).take({ type: 'transcript.final', text: 'for two' }).after(1_000);
     expect(script.all('generate').map(({ replyId }) => replyId)).toEqual(['r1', 'r2']);

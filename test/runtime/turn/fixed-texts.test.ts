@@ -8,7 +8,7 @@ import { planOf, renderFor } from './settings-script.ts';
 
 const phrases = phrasesFor('en');
 
-/** A call of an agent that greets with this. */
+/** A call of an agent with this greeting. */
 function greeting(
   first_message: string,
   over: Partial<CallPlan> = {},
@@ -18,7 +18,7 @@ function greeting(
   return { ...plan, ...over, variables: { ...defaults, ...over.variables } };
 }
 
-/** What the call greets with, and whether that is the same in every call. */
+/** The greeting of the call, and whether it is the same in every call. */
 function greets(plan: CallPlan): [text: string, isFixed: boolean] {
   const said = turnConfig(plan, null, renderFor(plan)).greeting;
   const text = said.mode === 'say' ? said.text : '';
@@ -26,11 +26,11 @@ function greets(plan: CallPlan): [text: string, isFixed: boolean] {
 }
 
 describe('a greeting is the same in every call', () => {
-  it('where nothing is filled in', () => {
+  it('if it has no placeholders', () => {
     expect(greets(greeting('Hello, this is Ann’s bakery.'))).toEqual(['Hello, this is Ann’s bakery.', true]);
   });
 
-  it('where only the agent’s own values are, and the caller’s are not others', () => {
+  it('if it has only the agent’s own values, and the caller does not override them', () => {
     const shop = { shop: 'Ann’s bakery' };
     expect(greets(greeting('Hello, this is {{shop}}.', {}, shop))).toEqual([
       'Hello, this is Ann’s bakery.',
@@ -42,7 +42,7 @@ describe('a greeting is the same in every call', () => {
     ]);
   });
 
-  it('and not where it names the caller, or anything else of this call', () => {
+  it('unless it contains the caller’s name or other data of the call', () => {
     expect(greets(greeting('Hello {{name}}. How are you?', { variables: { name: 'Ann' } }))).toEqual([
       'Hello Ann. How are you?',
       false,
@@ -50,21 +50,21 @@ describe('a greeting is the same in every call', () => {
     expect(greets(greeting('It is {{system.today}}.'))).toEqual(['It is 2026-11-21.', false]);
   });
 
-  it('and not where it was given with this call', () => {
+  it('unless it was provided with this call', () => {
     const text = 'Hello Ms Weber, your cake is ready.';
-    // The plan has an override in both places.
+    // The plan contains the override in both places.
     expect(greets(greeting(text, { first_message_override: text }))).toEqual([text, false]);
   });
 });
 
-describe('so is', () => {
-  it('what the agent says by itself in its language', () => {
+describe('fixed texts also include', () => {
+  it('the agent’s built-in lines in its language', () => {
     const isFixed = fixedTexts(planOf({}));
     for (const line of Object.values(phrases)) expect(isFixed(line), line).toBe(true);
     expect(isFixed(phrasesFor('de').hold)).toBe(false);
   });
 
-  it('every text of the configuration that is said as it stands', () => {
+  it('every text of the configuration that is said verbatim', () => {
     const [farewell, prompt, retry, announcement, failure, mailbox] = [
       'So long.',
       'Press 1.',
@@ -115,7 +115,7 @@ describe('so is', () => {
     ).toBe(true);
   });
 
-  it('several of them in one breath, and not with words of another origin', () => {
+  it('several of them joined, but not joined with other words', () => {
     const plan = greeting(
       'Hello.',
       { outreach: { disclosure: 'I call for {{shop}}.', opt_out: null } },
@@ -136,7 +136,7 @@ describe('so is', () => {
       expect(isFixed(text), text).toBe(false);
   });
 
-  it('security 3: and that is told in time linear in the text, in however many ways it can be put together', () => {
+  it('security 3: texts that are checked in linear time, however many ways they can be composed', () => {
     const isFixed = fixedTexts(greeting('a', { outreach: { disclosure: 'a a', opt_out: null } }));
     const growth = growthOf({ make: (size) => `${repeated('a ', size)}b`, run: isFixed, longest: 20_000 });
     expect(growth.ratio).toBeLessThanOrEqual(MOST_GROWTH);

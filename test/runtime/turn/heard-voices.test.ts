@@ -1,6 +1,6 @@
 /**
- * The estimate of what was heard against real voices, whose own word times are known and kept from it. `npm
- * run bench:heard` tells the figures.
+ * The estimate of what was heard, against real voices whose own word times are known and withheld from it.
+ * `npm run bench:heard` prints the figures.
  */
 import { describe, expect, it } from 'vitest';
 import { bias, joined, partWithin, wordsOff } from '#bench/heard/estimate.ts';
@@ -12,8 +12,8 @@ import { speakable } from '#runtime/turn/text/speakable-text.ts';
 import { createRandom } from '#test/simulation/random.ts';
 
 /**
- * Some of those its likelihoods were not counted in, which are the odd ones: most of the time goes to the
- * voices.
+ * Some of the odd-numbered sentences, which were not used to fit the likelihoods; only some, because
+ * synthesis takes most of the time.
  */
 const SAMPLE = SENTENCES.en.filter((_, index) => index % 4 === 1);
 const RATES_HZ = [8_000, 16_000];
@@ -35,17 +35,17 @@ describe('a voice without word times', () => {
       expect(partWithin(off.whole, 1)).toBeGreaterThanOrEqual(0.95);
     });
 
-  it('is known within one word (p95) at the very edge of its audio, too', () => {
+  it('is estimated within one word (p95), even at the very edge of its audio', () => {
     expect(partWithin(edge, 1)).toBeGreaterThanOrEqual(0.95);
   });
 
-  it('is known to the word mostly', () => {
+  it('is usually estimated to the exact word', () => {
     expect(partWithin(whole, 0)).toBeGreaterThan(0.82);
     expect(partWithin(ahead, 0)).toBeGreaterThan(0.8);
     expect(partWithin(edge, 0)).toBeGreaterThan(0.7);
   });
 
-  it('is taken to have said neither too much nor too little', () => {
+  it('is estimated without bias in either direction', () => {
     for (const samples of [whole, ahead, edge]) expect(Math.abs(bias(samples))).toBeLessThan(0.1);
   });
 });

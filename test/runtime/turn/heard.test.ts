@@ -13,7 +13,7 @@ import { speakable } from '#runtime/turn/text/speakable-text.ts';
 const RATE_HZ = 1_000;
 const READING = { language: 'en', needsWords: true };
 
-/** A piece voiced at `msPerWord`, one leg piece a word, numbered from `firstId`. */
+/** A piece voiced at `msPerWord`, one leg piece per word, numbered from `firstId`. */
 function voiced(text: string, firstId: number, options: { timed: boolean; msPerWord?: number }): VoicedPiece {
   const speech = speakable(text, READING);
   const piece = createPiece(text, speech, new VoicePace());
@@ -26,7 +26,7 @@ function voiced(text: string, firstId: number, options: { timed: boolean; msPerW
   return piece;
 }
 
-describe('what was heard', () => {
+describe('heard text', () => {
   const pieces = [voiced('The table is', 1, { timed: true }), voiced('booked for two.', 4, { timed: true })];
 
   it.each([
@@ -38,7 +38,7 @@ describe('what was heard', () => {
     [{ legPieceId: 4, offsetMs: 0 }, 'The table is'],
     [{ legPieceId: 5, offsetMs: 200 }, 'The table is booked for'],
     [{ legPieceId: 6, offsetMs: 200 }, 'The table is booked for two.'],
-  ])('at %j it is %j, exactly', (position, text) => {
+  ])('at %j is exactly %j', (position, text) => {
     expect(heardText(pieces, position)).toEqual({ text, isExact: true });
   });
 
@@ -52,9 +52,9 @@ describe('what was heard', () => {
       }
   });
 
-  it('without word times it is estimated by letters, in whole words, and says so', () => {
+  it('is estimated by letters in whole words without word times, and marked as an estimate', () => {
     const estimated = [voiced('one extraordinary two', 1, { timed: false, msPerWord: 300 })];
-    // 3 + 13 + 3 letters and one for each word over 900 ms: the first ends at about 160 ms, the second at
+    // 3 + 13 + 3 letters plus one for each word over 900 ms: the first ends at about 160 ms, the second at
     // about 740.
     expect(heardText(estimated, { legPieceId: 1, offsetMs: 250 })).toEqual({ text: 'one', isExact: false });
     expect(heardText(estimated, { legPieceId: 3, offsetMs: 120 })).toEqual({ text: 'one', isExact: false });
@@ -64,8 +64,8 @@ describe('what was heard', () => {
     });
   });
 
-  it('a word counts once it has ended, estimated or not', () => {
-    // Alike in their sounds, so as long as each other.
+  it('includes a word once it has ended, estimated or not', () => {
+    // Words of similar sounds, and therefore of equal length.
     const words = 'man nun mum non nan mom min'.split(' ');
     for (const timed of [true, false]) {
       const piece = voiced(words.join(' '), 1, { timed, msPerWord: 300 });
@@ -80,7 +80,7 @@ describe('what was heard', () => {
     }
   });
 
-  it('silence inside a piece is nobody’s word', () => {
+  it('attributes silence inside a piece to no word', () => {
     const text = 'one two';
     const piece = createPiece(text, speakable(text, READING), new VoicePace());
     const samples = new Int16Array(800);
@@ -91,10 +91,10 @@ describe('what was heard', () => {
     expect(heardText([piece], { legPieceId: 1, offsetMs: 500 }).text).toBe('one');
   });
 
-  it('an address counts as heard once its last spoken word was', () => {
+  it('includes an address once its last spoken word was heard', () => {
     const text = 'Mail a@b.co now';
     const piece = createPiece(text, speakable(text, READING), new VoicePace());
-    // "Mail a at b dot co now": the voice times seven words.
+    // "Mail a at b dot co now": the voice reports times for seven words.
     let endMs = 0;
     for (const match of 'Mail a at b dot co now'.matchAll(/\S+/g)) {
       endMs += 100;
@@ -106,7 +106,7 @@ describe('what was heard', () => {
     expect(heardText([piece], { legPieceId: 1, offsetMs: 600 }).text).toBe('Mail a@b.co');
   });
 
-  it('an amount counts as heard once all of its words were, and stands on record as it was written', () => {
+  it('includes an amount once all its words were heard, recorded as it was written', () => {
     const text = 'It costs €12.50 today';
     const speech = speakable(text, READING);
     expect(speech.spoken).toBe('It costs 12 euros 50 today');
@@ -125,7 +125,7 @@ describe('what was heard', () => {
     ]);
   });
 
-  it('in a script without spaces it is heard to the word, too', () => {
+  it('is exact to the word in a script without spaces, too', () => {
     const text = '予約は明日の七時です。';
     const piece = createPiece(text, speakable(text, { language: 'ja', needsWords: false }), new VoicePace());
     addAudio(piece, 1, new Int16Array(1_100).fill(1_000), RATE_HZ);

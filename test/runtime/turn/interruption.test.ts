@@ -4,7 +4,7 @@ import { TurnScript } from './turn-script.ts';
 
 const reached = { type: 'voice.reached', voicedMs: 256 } as const;
 
-/** The caller has spoken up for long enough to pause the agent. */
+/** The caller has spoken long enough to pause the agent. */
 function paused(changes: ConstructorParameters<typeof TurnScript>[0] = {}): TurnScript {
   const script = TurnScript.speaking('The table is booked for two.', changes).after(300);
   script.take({ type: 'voice.started', speechStartMs: script.nowMs });
@@ -14,7 +14,7 @@ function paused(changes: ConstructorParameters<typeof TurnScript>[0] = {}): Turn
 const heard = (text: string) =>
   ({ type: 'playout.cleared', replyId: 'r1', heard: text, isExact: true }) as const;
 
-describe('words said over the agent', () => {
+describe('words spoken over the agent', () => {
   const spoken = 'The table is booked for two people tomorrow at seven.';
   it.each<[string, 'low' | 'balanced' | 'high', boolean, OverlapJudgement]>([
     ['', 'balanced', true, 'none'],
@@ -43,7 +43,7 @@ describe('interruption', () => {
     expect(TurnScript.listening({ sensitivity }).last('watchVoice')?.reachMs).toBe(reachMs);
   });
 
-  it('voice pauses the agent, and words cut it off: the timeline keeps what was heard', () => {
+  it('voice pauses the agent, and words interrupt it: the timeline keeps what was heard', () => {
     const script = paused();
     expect(script.all('pause')).toHaveLength(1);
     script.take({ type: 'transcript.interim', text: 'wait' });
@@ -64,7 +64,7 @@ describe('interruption', () => {
     ]);
   });
 
-  it('nothing said within 900 ms: the agent goes on from the paused word', () => {
+  it('without words within 900 ms the agent resumes from the paused word', () => {
     const script = paused();
     const pausedMs = script.nowMs;
     script.after(2_000);
@@ -72,7 +72,7 @@ describe('interruption', () => {
     expect(script.all('clear')).toHaveLength(0);
   });
 
-  it('a bare acknowledgement resumes, and its words never reach a later turn', () => {
+  it('a bare acknowledgement resumes the reply, and its words never reach a later turn', () => {
     const script = paused().take(
       { type: 'transcript.interim', text: 'okay' },
       { type: 'voice.stopped', speechEndMs: 0, voicedMs: 300 },
@@ -87,19 +87,19 @@ describe('interruption', () => {
     expect(script.asked().at(-1)).toBe('user: thanks');
   });
 
-  it('somebody who listened aloud and fell silent is not waited for: the agent goes on when that is judged, however long finished sentences wait', () => {
+  it('after an acknowledgement the agent resumes once it is judged, whatever the response wait', () => {
     const script = paused({ responseWaitMs: 800 })
       .take({ type: 'transcript.interim', text: 'Mhm' })
       .after(100);
     const endMs = script.nowMs;
     script.take({ type: 'voice.stopped', speechEndMs: endMs, voicedMs: 356 }).after(400);
     expect(script.all('resume').map(({ atMs }) => atMs)).toEqual([endMs + 200]);
-    // The final has no more to say.
+    // The final adds nothing.
     script.take({ type: 'transcript.final', text: 'Mhm.' }, { type: 'transcript.finalised' }).after(1_000);
     expect([script.all('clear').length, script.all('generate').length]).toEqual([0, 1]);
   });
 
-  it('…and words the final adds still take the floor', () => {
+  it('words added by the final still take the floor', () => {
     const script = paused().take({ type: 'transcript.interim', text: 'Okay' });
     script.take({ type: 'voice.stopped', speechEndMs: script.nowMs, voicedMs: 300 }).after(250);
     expect(script.all('resume')).toHaveLength(1);
@@ -107,8 +107,8 @@ describe('interruption', () => {
     expect(script.all('clear').map(({ replyId }) => replyId)).toEqual(['r1']);
   });
 
-  it('a word and a breath, then the rest: what was paused by the word is not said over the rest', () => {
-    // The words come 350 ms after their end, as they do where they are asked for 200 ms after it; finished
+  it('after a word, a breath and more speech, the paused reply does not resume over the rest', () => {
+    // The words arrive 350 ms after their end, as usual when they are requested 200 ms after it; finished
     // sentences are answered after 300.
     const script = paused({
       responseWaitMs: 300,
@@ -122,7 +122,7 @@ describe('interruption', () => {
     expect(script.decisions('interruption').map(({ rule }) => rule)).toEqual(['paused', 'words']);
   });
 
-  it('an open endpoint decision owns the pause: the agent does not go on while the words may still come', () => {
+  it('an open endpoint decision holds the pause: the agent does not resume while words may arrive', () => {
     const script = paused().after(400);
     script.take({ type: 'voice.stopped', speechEndMs: script.nowMs, voicedMs: 656 });
     // 1,000 ms after the pause, and 600 ms after speech whose final may take a second.
@@ -132,7 +132,7 @@ describe('interruption', () => {
     expect(script.all('clear')).toHaveLength(1);
   });
 
-  it('speech before the first word is heard takes the reply back and goes on with its turn', () => {
+  it('speech before the first word is heard withdraws the reply and continues its turn', () => {
     const script = TurnScript.listening().say('book a table');
     script.take({ type: 'voice.started', speechStartMs: script.nowMs }).after(256).take(reached);
     script.take(
@@ -149,7 +149,7 @@ describe('interruption', () => {
     expect(script.asked()).toEqual(['user: book a table for two']);
   });
 
-  it('noise before the first word only delays it', () => {
+  it('noise before the first word only delays the reply', () => {
     const script = TurnScript.listening().say('book a table');
     script.take({ type: 'voice.started', speechStartMs: script.nowMs }).after(256).take(reached);
     script.take(
@@ -162,7 +162,7 @@ describe('interruption', () => {
     expect(script.state.phase.is).toBe('speaking');
   });
 
-  it('interruptible false: the agent talks through, and what was said is answered afterwards', () => {
+  it('interruptible false: the agent talks on, and the caller’s words are answered afterwards', () => {
     const script = TurnScript.speaking('The table is booked.', { interruptible: false });
     script.take({ type: 'voice.started', speechStartMs: script.nowMs }).after(256).take(reached);
     script
@@ -182,7 +182,7 @@ describe('interruption', () => {
     ]);
   });
 
-  it('interruptible false: fixed texts are talked through as well', () => {
+  it('interruptible false: fixed texts are not interrupted either', () => {
     const script = new TurnScript({
       interruptible: false,
       greeting: { mode: 'say', text: 'Welcome to the house.' },
@@ -200,7 +200,7 @@ describe('interruption', () => {
     expect(script.all('pause').length + script.all('clear').length).toBe(0);
   });
 
-  it('an engine without interims: 700 ms of voice is an interruption', () => {
+  it('without interims, 700 ms of voice is an interruption', () => {
     const script = paused({ recognition: { has: 'finals', finalWithinMs: 1_000 } });
     expect(script.last('watchVoice')?.reachMs).toBe(700);
     script.after(444).take({ type: 'voice.reached', voicedMs: 700 });
@@ -208,20 +208,20 @@ describe('interruption', () => {
     expect(script.last('watchVoice')?.reachMs).toBe(256);
   });
 
-  it('an engine without interims: short voice waits for its final', () => {
+  it('without interims, short voice waits for its final', () => {
     const script = paused({ recognition: { has: 'finals', finalWithinMs: 1_000 } });
     script.after(100).take({ type: 'voice.stopped', speechEndMs: script.nowMs, voicedMs: 356 }).after(300);
     script.take({ type: 'transcript.final', text: 'yeah' }).after(900);
     expect(script.all('resume')).toHaveLength(1);
   });
 
-  describe('words of a voice too short to pause the agent', () => {
-    /** The caller says something that is over before the sensitivity's voice is reached. */
+  describe('words of speech too short to pause the agent', () => {
+    /** The caller's speech ends before it reaches the sensitivity threshold. */
     const short = (voicedMs: number, changes: ConstructorParameters<typeof TurnScript>[0] = {}) =>
       TurnScript.speaking('The table is booked for two.', changes).after(300).voice(voicedMs);
 
     it.each(['balanced', 'high'] as const)(
-      '"Stop." takes the floor at %s: its interim pauses, its final cuts',
+      '"Stop." takes the floor at %s: its interim pauses, its final interrupts',
       (sensitivity) => {
         const script = short(224, { sensitivity }).take({ type: 'transcript.interim', text: 'Stop' });
         expect([script.all('pause').length, script.all('clear').length]).toEqual([1, 0]);
@@ -232,7 +232,7 @@ describe('interruption', () => {
       },
     );
 
-    it('a final that never comes does not save the agent: the interim is taken', () => {
+    it('the interim interrupts the agent when the final never arrives', () => {
       const script = short(224, { recognition: { has: 'interims', finalWithinMs: 500 } }).take({
         type: 'transcript.interim',
         text: 'Stop',
@@ -245,7 +245,7 @@ describe('interruption', () => {
       ]);
     });
 
-    it('what turns out to be an acknowledgement only pauses', () => {
+    it('an acknowledgement only pauses the agent', () => {
       const script = short(224)
         .take({ type: 'transcript.interim', text: 'Sto' })
         .after(100)
@@ -269,14 +269,14 @@ describe('interruption', () => {
       expect(script.decisions('transcript').at(-1)?.rule).toMatch(/^dropped_/);
     });
 
-    it('two words are meant, also at low', () => {
+    it('two words interrupt the agent, also at low', () => {
       expect(
         short(400, { sensitivity: 'low' }).take({ type: 'transcript.final', text: 'hold on' }).all('clear'),
       ).toHaveLength(1);
     });
   });
 
-  it('a reply that ends while its pause is on the way leaves the leg unpaused', () => {
+  it('a reply that ends while its pause is in transit leaves the leg unpaused', () => {
     const script = paused().take({
       type: 'playout.finished',
       replyId: 'r1',
@@ -293,14 +293,14 @@ describe('interruption', () => {
     expect(script.all('pause')).toHaveLength(0);
   });
 
-  it('the stop button silences the agent; a later word is a new turn', () => {
+  it('the stop button silences the agent; later words are a new turn', () => {
     const script = TurnScript.speaking().take({ type: 'user.interrupted' }, heard('The table'));
     expect(script.state.phase.is).toBe('listening');
     script.after(500).say('thanks');
     expect(script.asked()).toEqual(['user: book a table', 'assistant: The table […]', 'user: thanks']);
   });
 
-  it('a leg that never says what was heard does not hold the call up', () => {
+  it('a leg that never reports what was heard does not block the call', () => {
     const script = paused().take({ type: 'transcript.interim', text: 'wait' });
     script
       .take(
@@ -312,7 +312,7 @@ describe('interruption', () => {
   });
 });
 
-describe('the agent’s own words coming back after it has finished', () => {
+describe('echoed words of the agent after it has finished', () => {
   const finished = () => {
     const script = TurnScript.speaking('The table is booked for two.').after(2_000);
     return script
@@ -321,19 +321,19 @@ describe('the agent’s own words coming back after it has finished', () => {
   };
   const echo = { type: 'transcript.final', text: 'the table is booked' } as const;
 
-  it('are no turn where nobody was heard to speak', () => {
+  it('are not a turn when no caller speech was detected', () => {
     const script = finished();
     const before = script.asked();
     script.take(echo).after(3_000);
     expect(script.asked()).toEqual(before);
     expect(script.timeline()).toEqual(['user: book a table', 'assistant: The table is booked for two.']);
     expect(script.decisions('transcript').map(({ rule }) => rule)).toContain('dropped_echo');
-    // The caller's next turn is answered as ever.
+    // The caller's next turn is answered as usual.
     script.say('and for three?');
     expect(script.asked().at(-1)).toBe('user: and for three?');
   });
 
-  it('are a turn when the caller says them, or when they come later', () => {
+  it('are a turn when the caller says them, or when they arrive later', () => {
     const repeated = finished().voice(900).take(echo).after(1_500);
     expect(repeated.asked().at(-1)).toBe('user: the table is booked');
     const later = finished().after(4_000).take(echo).after(3_000);

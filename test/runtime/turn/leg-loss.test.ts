@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { TurnScript } from './turn-script.ts';
 
 /**
- * The agent said this much of "The table is booked for two." when the connection broke, and the caller is
- * back after 3 s.
+ * The agent had said this much of "The table is booked for two." when the connection broke; the caller
+ * returns after 3 s.
  */
 function backAfterBreak(): TurnScript {
   const script = TurnScript.speaking();
@@ -16,8 +16,8 @@ function backAfterBreak(): TurnScript {
 
 const typed = (text: string) => ({ type: 'user.message', text, wantsAudio: true }) as const;
 
-describe('a caller whose connection broke off and is back', () => {
-  it('hears the agent go on where it was cut off', () => {
+describe('a caller who reconnects after a lost connection', () => {
+  it('hears the agent resume where it was interrupted', () => {
     const script = backAfterBreak();
     expect(script.asked().at(-1)).toMatch(
       /^user: \[The connection broke off .* Go on where you were cut off/,
@@ -25,7 +25,7 @@ describe('a caller whose connection broke off and is back', () => {
     expect(script.asked().at(-2)).toMatch(/^assistant: The table/);
   });
 
-  it('and asks something before the agent goes on is answered, and nothing else is said', () => {
+  it('is answered, and hears nothing else, when they speak before the agent resumes', () => {
     const script = backAfterBreak();
     const { replyId: goingOn } = script.last('generate') ?? {};
     script.after(50).take(typed('When do you open?'));
@@ -39,8 +39,8 @@ describe('a caller whose connection broke off and is back', () => {
   });
 });
 
-describe('the question whether anybody is still there', () => {
-  it('is not asked of a caller who has said something before it could be heard', () => {
+describe('the question whether the caller is still there', () => {
+  it('is withdrawn when the caller speaks before it is heard', () => {
     const script = TurnScript.listening({ reengage: true, hangupAfterMs: 20_000 }).at(8_000);
     expect(script.asked().at(-1)).toMatch(/said nothing for a while/);
     script.say('I am here');

@@ -28,14 +28,14 @@ function menuCall(changes: Partial<KeypadMenu> = {}, config: Partial<TurnConfig>
   );
 }
 
-/** The same, with the prompt heard to its end. */
+/** A connected call with the prompt played to its end. */
 function asked(changes: Partial<KeypadMenu> = {}): TurnScript {
   return menuCall(changes).after(3_000).take({ type: 'playout.finished', replyId: 'r1', heard: MENU.prompt });
 }
 
 const said = (script: TurnScript) => script.all('say').map(({ text }) => text);
 const chosen = (script: TurnScript) => script.all('setVariable').map(({ name, value }) => [name, value]);
-/** The loop's answer to `setVariable`: the texts with the value in them. */
+/** The loop's answer to `setVariable`: the texts with the value inserted. */
 const rendered = (script: TurnScript) =>
   script.take({
     type: 'variables.changed',
@@ -45,7 +45,7 @@ const rendered = (script: TurnScript) =>
   });
 
 describe('keypad menu', () => {
-  it('is made ready while it rings and played before the greeting', () => {
+  it('is prepared during ringing and played before the greeting', () => {
     const script = new TurnScript({ menu: MENU, greeting: GREETING }).take({ type: 'call.started' });
     expect(said(script)).toEqual([MENU.prompt]);
     expect(script.all('play')).toHaveLength(0);
@@ -53,7 +53,7 @@ describe('keypad menu', () => {
     expect(script.all('play').map(({ replyId }) => replyId)).toEqual(['r1']);
   });
 
-  it('a key stops the prompt, sets the variable, and the greeting names the choice', () => {
+  it('stops the prompt on a key, sets the variable, and the greeting names the choice', () => {
     const script = menuCall().after(800).take({ type: 'digit.pressed', digit: '2' });
     expect(script.all('clear')).toHaveLength(1);
     expect(chosen(script)).toEqual([['desk', 'the support desk']]);
@@ -65,12 +65,12 @@ describe('keypad menu', () => {
     expect(script.state.phase.is).toBe('speaking');
   });
 
-  it('a leg that never tells what was heard of the prompt does not keep the caller waiting', () => {
+  it('continues when the leg never reports what was heard of the prompt', () => {
     const script = rendered(menuCall().take({ type: 'digit.pressed', digit: '1' })).after(600);
     expect(said(script).at(-1)).toBe('Hello from the sales desk.');
   });
 
-  it('another key stops the prompt too, and costs an attempt', () => {
+  it('stops the prompt on any other key too, which costs an attempt', () => {
     const script = menuCall().take(
       { type: 'digit.pressed', digit: '9' },
       { type: 'playout.cleared', replyId: 'r1', heard: 'Press', isExact: true },
@@ -81,7 +81,7 @@ describe('keypad menu', () => {
   });
 
   it.each([1_000, 5_000, 30_000])(
-    'no input for no_input_timeout_seconds = %i ms since the end of the prompt repeats it',
+    'repeats the prompt no_input_timeout_seconds = %i ms after its end without input',
     (noInputMs) => {
       const script = asked({ noInputMs });
       const endMs = script.nowMs;
@@ -90,26 +90,21 @@ describe('keypad menu', () => {
     },
   );
 
-  it('without a retry message only the prompt is repeated', () => {
+  it('repeats only the prompt when there is no retry message', () => {
     expect(said(asked({ retryMessage: '' }).after(5_000))).toEqual([MENU.prompt, MENU.prompt]);
   });
 
-  it.each([1, 2, 5])(
-    'after max_attempts = %i the variable gets the fallback and the call goes on',
-    (maxAttempts) => {
-      const script = asked({ maxAttempts });
-      for (let attempt = 1; attempt < maxAttempts; attempt++)
-        script
-          .after(5_000)
-          .take({ type: 'playout.finished', replyId: `r${attempt + 1}`, heard: MENU.prompt });
-      expect(script.all('play')).toHaveLength(maxAttempts);
-      rendered(script.after(5_000));
-      expect(chosen(script)).toEqual([['desk', 'the front desk']]);
-      expect(said(script).at(-1)).toBe('Hello from the front desk.');
-    },
-  );
+  it.each([1, 2, 5])('sets the fallback after max_attempts = %i and continues the call', (maxAttempts) => {
+    const script = asked({ maxAttempts });
+    for (let attempt = 1; attempt < maxAttempts; attempt++)
+      script.after(5_000).take({ type: 'playout.finished', replyId: `r${attempt + 1}`, heard: MENU.prompt });
+    expect(script.all('play')).toHaveLength(maxAttempts);
+    rendered(script.after(5_000));
+    expect(chosen(script)).toEqual([['desk', 'the front desk']]);
+    expect(said(script).at(-1)).toBe('Hello from the front desk.');
+  });
 
-  it('a spoken option chooses; the words that follow are no turn', () => {
+  it('accepts a spoken option; the words that follow are not a turn', () => {
     const script = asked().voice(500).take({ type: 'transcript.interim', text: 'sales please' });
     expect(chosen(script)).toEqual([['desk', 'the sales desk']]);
     rendered(script).take({ type: 'transcript.final', text: 'Sales please.' }).after(5_000);
@@ -117,7 +112,7 @@ describe('keypad menu', () => {
     expect(script.timeline()).toContain('user: sales please');
   });
 
-  it('over the prompt a spoken option counts once it is final, and the prompt’s own echo never does', () => {
+  it('accepts an option spoken over the prompt once it is final, and never the prompt’s echo', () => {
     const script = menuCall().take({ type: 'transcript.interim', text: 'support' });
     expect(chosen(script)).toEqual([]);
     script.take({ type: 'transcript.final', text: 'Press 1 for sales' });
@@ -126,19 +121,19 @@ describe('keypad menu', () => {
     expect(chosen(script)).toEqual([['desk', 'the support desk']]);
   });
 
-  it('with accept_speech off words choose nothing', () => {
+  it('ignores words with accept_speech off', () => {
     const script = asked({ acceptsSpeech: false })
       .voice(500)
       .take({ type: 'transcript.final', text: 'sales' });
     expect(chosen(script)).toEqual([]);
   });
 
-  it('whoever is speaking is not without input', () => {
+  it('does not time out while the caller is speaking', () => {
     const script = asked().after(4_900).take({ type: 'voice.started', speechStartMs: 0 }).after(3_000);
     expect(script.all('play')).toHaveLength(1);
   });
 
-  it('a hang-up during the menu ends the call', () => {
+  it('ends with the call when the caller hangs up', () => {
     const script = menuCall().take(
       { type: 'leg.closed', reason: 'remote' },
       { type: 'playout.cleared', replyId: 'r1', heard: '', isExact: true },
@@ -146,7 +141,7 @@ describe('keypad menu', () => {
     expect(script.last('hangUp')?.reason).toBe('user_hangup');
   });
 
-  it('without a prompt the options are read', () => {
+  it('reads the options when there is no prompt', () => {
     expect(said(menuCall({ prompt: '' }))).toEqual(['sales: 1. support, technical support: 2.']);
   });
 });

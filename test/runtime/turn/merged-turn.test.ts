@@ -6,7 +6,7 @@ import { TurnScript } from './turn-script.ts';
 const { hold } = phrasesFor('en');
 const typed = (text: string, wantsAudio: boolean): TurnFact => ({ type: 'user.message', text, wantsAudio });
 
-/** The caller has asked for a table, taken at 1,100; nothing is heard of the answer. */
+/** The caller has asked for a table, a turn taken at 1,100; nothing of the answer has been heard. */
 function asked(changes: ConstructorParameters<typeof TurnScript>[0] = {}): TurnScript {
   const script = TurnScript.listening(changes)
     .voice(600)
@@ -18,14 +18,14 @@ function asked(changes: ConstructorParameters<typeof TurnScript>[0] = {}): TurnS
 const heldAtMs = (script: TurnScript) =>
   script.all('say').flatMap(({ atMs, text }) => (text === hold ? [atMs] : []));
 
-describe('more is said, typed or keyed before the answer: one answer to both', () => {
-  it('who has spoken hears it, although a message beside asks for no audio', () => {
+describe('further speech, messages or keys before the answer get one answer to everything', () => {
+  it('a caller who has spoken hears the answer, even if a message with it asks for no audio', () => {
     const script = asked().take(typed('for two', false));
     expect(script.asked()).toEqual(['user: book a table. for two']);
     expect(script.last('generate')).toMatchObject({ isSpoken: true });
   });
 
-  it('…also when the message comes while the agent is being cut off by those words', () => {
+  it('the same applies when the message arrives while those words interrupt the agent', () => {
     const script = TurnScript.speaking('The table is booked for two.').after(500);
     script.voice(700).take({ type: 'transcript.final', text: 'no, for four people please.' }).after(600);
     expect(script.state.phase.is).toBe('clearing');
@@ -39,18 +39,18 @@ describe('more is said, typed or keyed before the answer: one answer to both', (
     expect(script.last('generate')).toMatchObject({ isSpoken: true });
   });
 
-  it('who only types is answered in writing still', () => {
+  it('a caller who only types is still answered in writing', () => {
     const script = TurnScript.listening().take(typed('book a table', false), typed('for two', false));
     expect(script.asked()).toEqual(['user: book a table for two']);
     expect(script.last('generate')).toMatchObject({ isSpoken: false });
   });
 
-  it('a message does not begin the wait anew: the word that bridges it comes 3 s after the end of speech', () => {
+  it('a message does not restart the wait: the hold line is said 3 s after the end of speech', () => {
     const script = asked().after(1_400).take(typed('for two', true)).after(5_000);
     expect(heldAtMs(script)).toEqual([3_600]);
   });
 
-  it('…nor do keys pressed before the turn was taken, whose entry ends after it', () => {
+  it('keys pressed before the turn was taken do not restart it either, if the entry ends later', () => {
     const keypad = { terminator: '#', interDigitMs: 2_000 };
     const script = TurnScript.listening({ keypad })
       .voice(600)
@@ -60,7 +60,7 @@ describe('more is said, typed or keyed before the answer: one answer to both', (
     expect(heldAtMs(script)).toEqual([3_600]);
   });
 
-  it('new speech does: nobody waits while they talk', () => {
+  it('new speech restarts the wait', () => {
     const script = asked()
       .after(900)
       .voice(600)
@@ -70,8 +70,8 @@ describe('more is said, typed or keyed before the answer: one answer to both', (
   });
 });
 
-describe('a final that says more than the interim its turn was taken on', () => {
-  /** Taken on an interim, the last moment its final is awaited past. */
+describe('a final with more words than the interim its turn was taken on', () => {
+  /** A turn taken on an interim, after the wait for its final has expired. */
   function takenOnInterim(): TurnScript {
     const script = TurnScript.listening()
       .voice(600)
@@ -81,7 +81,7 @@ describe('a final that says more than the interim its turn was taken on', () => 
     return script;
   }
 
-  it('replaces it, and keeps what was typed behind it', () => {
+  it('replaces the interim, and keeps later typed messages', () => {
     const script = takenOnInterim().take(typed('at seven', true), {
       type: 'transcript.final',
       text: 'book a table for two.',
@@ -89,7 +89,7 @@ describe('a final that says more than the interim its turn was taken on', () => 
     expect(script.asked()).toEqual(['user: book a table for two. at seven']);
   });
 
-  it('changes nothing of what the agent has gone on to since', () => {
+  it('does not change anything the agent has moved on to', () => {
     const script = takenOnInterim()
       .answer('Booked.')
       .take({ type: 'playout.finished', replyId: 'r1', heard: 'Booked.' });

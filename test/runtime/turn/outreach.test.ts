@@ -15,7 +15,7 @@ const answered = (changes: Partial<TurnConfig>) =>
 const played = (script: TurnScript) =>
   script.all('play').map(({ replyId }) => script.all('say').find((said) => said.replyId === replyId)?.text);
 const optedOut = (script: TurnScript) => script.all('optOut').map(({ by }) => by);
-/** What plays is heard to its end. */
+/** Plays the current audio to its end. */
 function hearOut(script: TurnScript): TurnScript {
   const { replyId } = script.all('play').at(-1) ?? { replyId: '' };
   const heard = script.all('say').find((said) => said.replyId === replyId)?.text ?? '';
@@ -26,14 +26,14 @@ function hearOut(script: TurnScript): TurnScript {
 }
 
 describe('a disclosure', () => {
-  it('is said before a fixed greeting, and cannot be talked over', () => {
+  it('is said before a fixed greeting, and cannot be interrupted', () => {
     const script = answered({ greeting: SAY });
     expect(played(script)).toEqual([`${DISCLOSURE} ${SAY.text}`]);
     script.after(500).voice(600).take({ type: 'transcript.interim', text: 'wait, who is this' });
     expect([script.all('pause'), script.all('clear')]).toEqual([[], []]);
   });
 
-  it('is said where there is no greeting', () => {
+  it('is said when there is no greeting', () => {
     expect(played(answered({ greeting: { mode: 'off' } }))).toEqual([DISCLOSURE]);
   });
 
@@ -52,7 +52,7 @@ describe('a disclosure', () => {
     expect(script.timeline()[0]).toContain(DISCLOSURE);
   });
 
-  it('is said before the greeting’s fallback when the model fails while it rings', () => {
+  it('is said before the greeting’s fallback when the model fails during ringing', () => {
     const script = new TurnScript({
       disclosure: DISCLOSURE,
       greeting: { mode: 'generate', instruction: 'Greet.', fallback: 'Hello.' },
@@ -69,7 +69,7 @@ describe('a disclosure', () => {
     expect(played(script)).toEqual([DISCLOSURE]);
   });
 
-  it('comes first in a mailbox, too', () => {
+  it('is said first to a mailbox, too', () => {
     const script = answered({
       greeting: SAY,
       voicemail: { action: 'leave_message', message: 'Your cake is ready.' },
@@ -80,7 +80,7 @@ describe('a disclosure', () => {
 });
 
 describe('an opt-out', () => {
-  it('by its key is told, confirmed, and ends the call', () => {
+  it('by its key is reported and confirmed, and ends the call', () => {
     const script = answered({ greeting: SAY }).take({ type: 'digit.pressed', digit: '9' });
     expect(optedOut(script)).toEqual(['key']);
     expect(played(script).at(-1)).toBe(OPT_OUT.confirmation);
@@ -95,14 +95,14 @@ describe('an opt-out', () => {
     expect(script.all('hangUp')).toEqual([expect.objectContaining({ reason: 'agent_hangup' })]);
   });
 
-  it('is said in the caller’s own words around it, whoever has the floor', () => {
+  it('is recognised within other words, whoever has the floor', () => {
     const script = TurnScript.speaking('The table is booked for two.', { optOut: OPT_OUT }).voice(900);
     script.take({ type: 'transcript.final', text: 'No, please Stop calling, thank you.' });
     expect(optedOut(script)).toEqual(['voice']);
     expect(script.timeline()).toContainEqual(expect.stringContaining('Stop calling'));
   });
 
-  it('is heard over two finals', () => {
+  it('is recognised across two finals', () => {
     const script = TurnScript.listening({ optOut: OPT_OUT }).voice(900);
     script.take(
       { type: 'transcript.final', text: 'Just take me' },
@@ -111,13 +111,13 @@ describe('an opt-out', () => {
     expect(optedOut(script)).toEqual(['voice']);
   });
 
-  it('is told once', () => {
+  it('is reported once', () => {
     const script = answered({ greeting: SAY });
     script.take({ type: 'digit.pressed', digit: '9' }, { type: 'digit.pressed', digit: '9' });
     expect(optedOut(script)).toEqual(['key']);
   });
 
-  it('is no other key, no digit of a longer entry, and no other words', () => {
+  it('is not triggered by another key, a digit of a longer entry or other words', () => {
     const keypad = { terminator: '#', interDigitMs: 3_000 };
     const script = TurnScript.listening({ optOut: OPT_OUT, keypad });
     script.take({ type: 'digit.pressed', digit: '4' }, { type: 'digit.pressed', digit: '9' });
@@ -127,7 +127,7 @@ describe('an opt-out', () => {
     expect(optedOut(script)).toEqual([]);
   });
 
-  it('is not the agent’s own words coming back', () => {
+  it('is not triggered by echo of the agent’s own words', () => {
     const script = answered({
       disclosure: 'Say take me off to get no more calls.',
       greeting: { mode: 'off' },
@@ -136,7 +136,7 @@ describe('an opt-out', () => {
     expect(optedOut(script)).toEqual([]);
   });
 
-  it('is not a mailbox that happens to say so', () => {
+  it('is not triggered by a mailbox that happens to say it', () => {
     const script = answered({ greeting: SAY, voicemail: { action: 'hangup', message: '' } });
     script.after(300).voice(2_000).take({
       type: 'transcript.final',

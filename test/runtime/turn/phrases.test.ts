@@ -4,7 +4,7 @@ import { judgeOverlap } from '#runtime/turn/machine/interruption.ts';
 import { acknowledgementsFor, phrasesFor, symbolsFor } from '#runtime/turn/text/phrases.ts';
 import { TurnScript } from './turn-script.ts';
 
-/** A letter of the language's own script, so that no line was left in another language. */
+/** A letter of the language's own script, to detect lines left in another language. */
 const SCRIPTS: Readonly<Record<string, RegExp>> = {
   ja: /[\p{Script=Hiragana}\p{Script=Katakana}]/u,
   zh: /\p{Script=Han}/u,
@@ -41,7 +41,7 @@ describe.each(SPEAKING_LANGUAGES)('an agent that speaks %s', (language) => {
     if (language !== 'en') expect(phrasesFor(language).hold).not.toBe(phrasesFor('en').hold);
   });
 
-  it('goes on over every acknowledgement, and over two of them, and stops for other words', () => {
+  it('continues over one or two acknowledgements, and stops for other words', () => {
     const { config } = new TurnScript({ language }).state;
     const acknowledgements = acknowledgementsFor(language);
     const judged = (text: string) => judgeOverlap(text, true, '', config);
@@ -53,12 +53,12 @@ describe.each(SPEAKING_LANGUAGES)('an agent that speaks %s', (language) => {
   });
 });
 
-it('words without spaces between them are told apart', () => {
+it('words in scripts without spaces are separated', () => {
   const { config } = new TurnScript({ language: 'ja' }).state;
   expect(judgeOverlap('はいはい、そうですね。', true, '', config)).toBe('acknowledgement');
   expect(judgeOverlap('はい、予約を変えたいです', true, '', config)).toBe('words');
 });
 
-it('a code that is no language reads as English', () => {
+it('an unknown language code is treated as English', () => {
   expect([phrasesFor('xx').goodbye, phrasesFor('constructor').goodbye]).toEqual(['Goodbye.', 'Goodbye.']);
 });

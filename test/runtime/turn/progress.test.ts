@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { phrasesFor } from '#runtime/turn/text/phrases.ts';
 import { TurnScript } from './turn-script.ts';
 
-/** No state of a call waits for ever: each has a deadline with a forced outcome. */
+/** No state of a call lasts for ever: each has a deadline with a forced outcome. */
 const FINALS = { recognition: { has: 'finals', finalWithinMs: 500 } } as const;
 const { cannotHear, hold, toolFiller, trouble } = phrasesFor('en');
 
 const saidBy = (script: TurnScript) => script.all('say').map(({ text }) => text);
 
-/** The model writes a whole reply, of which nothing is voiced yet. */
+/** The model writes a whole reply, none of which is synthesised yet. */
 function writes(script: TurnScript, replyId: string, text: string): void {
   script.take(
     { type: 'reply.token', replyId },
@@ -24,7 +24,7 @@ function playOut(script: TurnScript): void {
   script.after(1_000).take({ type: 'playout.finished', replyId, heard });
 }
 
-describe('speech whose words never come', () => {
+describe('speech whose words never arrive', () => {
   it('is asked for again 3.5 s after its end', () => {
     const script = TurnScript.listening(FINALS).at(1_000).voice(1_400);
     script.at(2_400 + 3_400);
@@ -33,7 +33,7 @@ describe('speech whose words never come', () => {
     expect(saidBy(script)).toEqual([trouble]);
   });
 
-  it('is asked for again no later where unfinished thoughts get more time', () => {
+  it('is asked for again no later when unfinished thoughts get more time', () => {
     const script = TurnScript.listening({ ...FINALS, eagerness: 'relaxed', responseMaxWaitMs: 4_000 })
       .at(1_000)
       .voice(1_400);
@@ -41,7 +41,7 @@ describe('speech whose words never come', () => {
     expect(saidBy(script)).toEqual([trouble]);
   });
 
-  it('is answered when its words come all the same, though the agent is asking for them', () => {
+  it('is answered if its words do arrive while the agent is asking for them', () => {
     const script = TurnScript.listening(FINALS).at(1_000);
     script
       .take({ type: 'voice.started', speechStartMs: 1_000 })
@@ -55,7 +55,7 @@ describe('speech whose words never come', () => {
     expect(script.asked().at(-1)).toBe('user: what are your opening hours');
   });
 
-  it('is asked for twice in a row; then the caller is told of other ways, once', () => {
+  it('is asked for twice in a row; then the agent mentions other ways, once', () => {
     const script = TurnScript.listening(FINALS);
     for (let time = 0; time < 5; time++) {
       const asked = saidBy(script).length;
@@ -65,7 +65,7 @@ describe('speech whose words never come', () => {
     expect(saidBy(script)).toEqual([trouble, trouble, cannotHear]);
   });
 
-  it('counts afresh once something was understood', () => {
+  it('resets the count once something was understood', () => {
     const script = TurnScript.listening(FINALS);
     for (let time = 0; time < 3; time++) {
       script.after(1_000).voice(1_400).after(4_000);
@@ -78,12 +78,12 @@ describe('speech whose words never come', () => {
     expect(saidBy(script)).toEqual([trouble, trouble, trouble]);
   });
 
-  it('a cough is not asked about', () => {
+  it('is not asked for after a cough', () => {
     const script = TurnScript.listening(FINALS).at(1_000).voice(300).after(20_000);
     expect(saidBy(script)).toEqual([]);
   });
 
-  it('what waited for the caller to have spoken goes on, as nothing was said', () => {
+  it('no longer blocks what waited for it, because nothing was said', () => {
     const script = TurnScript.listening();
     script.say('look it up');
     const { replyId = '' } = script.last('generate') ?? {};
@@ -112,8 +112,8 @@ describe('speech whose words never come', () => {
   });
 });
 
-describe('a voice that goes on without new words', () => {
-  it('does not keep what was said from being answered', () => {
+describe('a voice that continues without new words', () => {
+  it('does not block the answer to earlier words', () => {
     const script = TurnScript.listening().at(1_000);
     script
       .take({ type: 'voice.started', speechStartMs: 1_000 })
@@ -127,7 +127,7 @@ describe('a voice that goes on without new words', () => {
     expect(script.asked().at(-1)).toBe('user: book a table');
   });
 
-  it('is waited for as long as words come', () => {
+  it('is awaited as long as words arrive', () => {
     const script = TurnScript.listening().at(1_000).take({ type: 'voice.started', speechStartMs: 1_000 });
     for (let word = 1; word <= 10; word++)
       script.after(3_000).take({ type: 'transcript.interim', text: 'and '.repeat(word) });
@@ -135,7 +135,7 @@ describe('a voice that goes on without new words', () => {
     expect(script.all('generate')).toEqual([]);
   });
 
-  it('gets time for a long sentence from a recogniser without interims, whose words then count', () => {
+  it('gets time for a long sentence if the recogniser has no interims, and its words count', () => {
     const script = TurnScript.listening(FINALS)
       .at(1_000)
       .take({ type: 'voice.started', speechStartMs: 1_000 });
@@ -150,14 +150,14 @@ describe('a voice that goes on without new words', () => {
     expect(script.asked().at(-1)).toBe('user: my number is five five one and two');
   });
 
-  it('is noise when it has no words: the agent may ask whether anybody is there', () => {
+  it('is noise when it has no words: the agent may ask whether the caller is still there', () => {
     const script = TurnScript.listening({ reengage: true, hangupAfterMs: 20_000 }).at(1_000);
     script.take({ type: 'voice.started', speechStartMs: 1_000 }).at(25_000);
     expect(script.decisions('progress').at(0)?.rule).toBe('stalled_talking');
     expect(script.decisions('silence').map(({ rule }) => rule)).toContain('reengage');
   });
 
-  it('does not keep the agent from answering what was typed', () => {
+  it('does not block the answer to a typed message', () => {
     const script = TurnScript.listening(FINALS).at(1_000);
     script
       .take({ type: 'voice.started', speechStartMs: 1_000 }, { type: 'voice.reached', voicedMs: 256 })
@@ -169,7 +169,7 @@ describe('a voice that goes on without new words', () => {
     expect(script.state.phase.is).toBe('speaking');
   });
 
-  it('takes the floor from an answer that has not begun, once it is long enough, and both are answered', () => {
+  it('takes the floor from an unstarted answer once it is long enough, and both are answered', () => {
     const script = TurnScript.listening(FINALS);
     script.say('book a table');
     script.take(
@@ -185,7 +185,7 @@ describe('a voice that goes on without new words', () => {
   });
 });
 
-describe('a caller who waits hears a word, whatever goes on unheard', () => {
+describe('a waiting caller hears a hold line, whatever happens unheard', () => {
   const LOOK_UP = {
     call: { callId: 'c1', toolName: 'look', input: '{}' },
     mode: 'blocking',
@@ -204,7 +204,7 @@ describe('a caller who waits hears a word, whatever goes on unheard', () => {
   const found = (script: TurnScript) =>
     script.take({ type: 'tool.finished', callId: 'c1', status: 'completed', ...FOUND });
 
-  /** The reply says `text`, asks for the tool, and has been heard to its end. */
+  /** The reply says `text`, calls the tool, and has been played to its end. */
   function saysAndLooksUp(script: TurnScript, text: string): void {
     const { replyId = '' } = script.last('generate') ?? {};
     script.take(
@@ -219,7 +219,7 @@ describe('a caller who waits hears a word, whatever goes on unheard', () => {
       .take({ type: 'playout.finished', replyId, heard: text });
   }
 
-  it('a second attempt at the greeting puts its fixed words off no further', () => {
+  it('a second attempt at the greeting does not delay its fixed text', () => {
     const script = new TurnScript(GREETS)
       .take({ type: 'call.started' }, { type: 'call.connected' })
       .at(1_000);
@@ -229,7 +229,7 @@ describe('a caller who waits hears a word, whatever goes on unheard', () => {
     expect(saidBy(script)).toEqual(['Hello!']);
   });
 
-  it('a result puts the next word off no further', () => {
+  it('a tool result does not delay the hold line', () => {
     const script = TurnScript.listening();
     script.say('look it up');
     script.after(3_000);
@@ -244,7 +244,7 @@ describe('a caller who waits hears a word, whatever goes on unheard', () => {
     expect(saidBy(script)).toEqual([hold, hold]);
   });
 
-  it('a cough before the answer puts its word off no further', () => {
+  it('a cough before the answer does not delay the hold line', () => {
     const script = TurnScript.listening(FINALS);
     script.say('look it up').take({ type: 'voice.started', speechStartMs: script.nowMs }).after(256);
     script.take({ type: 'voice.reached', voicedMs: 256 }).after(300);
@@ -254,7 +254,7 @@ describe('a caller who waits hears a word, whatever goes on unheard', () => {
     expect(saidBy(script.at(pausedMs + 3_500))).toEqual([hold]);
   });
 
-  it('a long written reply, which is seen to grow, is not given up', () => {
+  it('a long written reply that keeps growing is not given up', () => {
     const script = TurnScript.listening();
     script.take({ type: 'user.message', text: 'tell me all', wantsAudio: false });
     const { replyId = '' } = script.last('generate') ?? {};
@@ -267,7 +267,7 @@ describe('a caller who waits hears a word, whatever goes on unheard', () => {
     expect(saidBy(script)).toEqual([]);
   });
 
-  it('who asked for no audio hears none: neither while the model thinks nor while a tool runs', () => {
+  it('a caller who asked for no audio hears none, while the model thinks or a tool runs', () => {
     const script = TurnScript.listening().take({
       type: 'user.message',
       text: 'look it up',
@@ -288,7 +288,7 @@ describe('a caller who waits hears a word, whatever goes on unheard', () => {
     expect(script.all('hangUp')).toEqual([]);
   });
 
-  it('…but who speaks while an answer is written for them hears a word when theirs takes long, and then the answer', () => {
+  it('a caller who speaks during a written answer hears a hold line if it is slow, then the answer', () => {
     const script = TurnScript.listening().take({
       type: 'user.message',
       text: 'look it up',
@@ -316,7 +316,7 @@ describe('a caller who waits hears a word, whatever goes on unheard', () => {
     expect(script.last('generate')).toMatchObject({ isSpoken: true });
   });
 
-  it('…who asked for no audio hears none when no answer comes either: that is written, too', () => {
+  it('a caller who asked for no audio gets the failure in writing, too', () => {
     const script = TurnScript.listening().take({
       type: 'user.message',
       text: 'who are you',
@@ -347,7 +347,7 @@ describe('a caller who waits hears a word, whatever goes on unheard', () => {
     expect(script.all('say')).toMatchObject([{ text: trouble, isSpoken: false }]);
   });
 
-  it("a greeting's tool is waited for with a word, and so is what follows it", () => {
+  it("a greeting's tool is bridged with a hold line, and so is the reply after it", () => {
     const script = new TurnScript(GREETS).take({ type: 'call.started' }, { type: 'call.connected' });
     saysAndLooksUp(script, 'Welcome.');
     script.after(3_500);
@@ -357,7 +357,7 @@ describe('a caller who waits hears a word, whatever goes on unheard', () => {
     expect(saidBy(script)).toEqual([toolFiller, hold]);
   });
 
-  it('so is the news of a background tool, once it has begun', () => {
+  it('the result of a background tool is bridged too, once its reply has started', () => {
     const script = TurnScript.listening();
     script.say('order it');
     const { replyId = '' } = script.last('generate') ?? {};
@@ -379,7 +379,7 @@ describe('a caller who waits hears a word, whatever goes on unheard', () => {
   });
 });
 
-describe('a voice that is late', () => {
+describe('a late voice', () => {
   it('still says the greeting', () => {
     const script = new TurnScript({ greeting: { mode: 'say', text: 'Hello!' } });
     script.take({ type: 'call.started' }, { type: 'call.connected' }).at(6_000);
@@ -387,7 +387,7 @@ describe('a voice that is late', () => {
     expect(script.timeline()).toEqual(['assistant: Hello!']);
   });
 
-  it('still gives the answer, although the hold line was late, too', () => {
+  it('still gives the answer, even if the hold line was late, too', () => {
     const script = TurnScript.listening();
     script.say('book a table');
     const { replyId = '' } = script.last('generate') ?? {};
@@ -402,7 +402,7 @@ describe('a voice that is late', () => {
     expect(script.timeline().at(-1)).toBe('assistant: Booked.');
   });
 
-  it('that never comes for the hold line costs that line, not the answer', () => {
+  it('loses only the hold line, not the answer, when the hold line is never synthesised', () => {
     const script = TurnScript.listening();
     script.say('book a table');
     const { replyId = '' } = script.last('generate') ?? {};
@@ -414,7 +414,7 @@ describe('a voice that is late', () => {
   });
 });
 
-it('a background result that came while a voice went on that nobody recognises starts its turn when the voice ends', () => {
+it('a background result received during unrecognised voice starts its turn when the voice ends', () => {
   const script = TurnScript.listening({ recognition: { has: 'none', finalWithinMs: 0 } });
   const call = { callId: 'c1', toolName: 'order', input: '{}' };
   script.take({ type: 'user.message', text: 'order it', wantsAudio: true });

@@ -3,7 +3,7 @@ import type { RecognitionEvent, RecognitionOptions, Recognizer } from '#media/sp
 import { SpeechError } from '#media/speech/speech.ts';
 import { RecognitionFeed } from '#runtime/turn/loop/recognition-feed.ts';
 
-/** Every stream that was opened, with what it was told; events are sent by hand. */
+/** Every opened stream with the input it received; the test emits the events. */
 function recorder() {
   const streams: {
     readonly options: RecognitionOptions;
@@ -51,12 +51,12 @@ function recorder() {
 const failed: RecognitionEvent = { type: 'failed', error: new SpeechError('connectivity', 'gone') };
 
 describe('a stream opened before the call is answered', () => {
-  it('is the one that is listened with: the first word waits for no other', () => {
+  it('is the one used: the first word does not wait for another', () => {
     const { feed, streams } = recorder();
     feed.prepare(8_000);
     feed.prepare(8_000);
     expect(streams.map(({ options }) => options.sampleRateHz)).toEqual([8_000]);
-    // What is heard before the recogniser is wanted is kept for it.
+    // Audio received before the recogniser is needed is kept for it.
     feed.write(Int16Array.of(1, 2), 8_000);
     expect(streams[0]?.heard).toEqual([]);
     feed.open();
@@ -66,7 +66,7 @@ describe('a stream opened before the call is answered', () => {
     expect(streams[0]?.heard).toEqual([1, 2, 3]);
   });
 
-  it('is replaced where the leg has another rate', () => {
+  it('is replaced when the leg has another rate', () => {
     const { feed, streams } = recorder();
     feed.prepare(8_000);
     feed.prepare(16_000);
@@ -77,7 +77,7 @@ describe('a stream opened before the call is answered', () => {
     ]);
   });
 
-  it('may fail unheard: another one is opened when it is wanted', () => {
+  it('may fail silently: another one is opened when needed', () => {
     const { feed, streams, events } = recorder();
     feed.prepare(8_000);
     streams[0]?.options.onEvent(failed);
@@ -89,7 +89,7 @@ describe('a stream opened before the call is answered', () => {
   });
 });
 
-it('a stream that replaces a failed one hears what was not settled, and settles what was asked for', () => {
+it('a replacement stream gets the unfinalised audio, and answers the pending finalise request', () => {
   const { feed, streams } = recorder();
   feed.open();
   feed.setVoice(true);
@@ -105,7 +105,7 @@ it('a stream that replaces a failed one hears what was not settled, and settles 
 it.each([
   { of: 'five seconds', isOwed: false, frames: 250 },
   { of: 'twenty seconds while words are owed', isOwed: true, frames: 1_000 },
-])('no more than the last $of are kept for a stream that replaces another', ({ isOwed, frames }) => {
+])('at most the last $of are kept for a replacement stream', ({ isOwed, frames }) => {
   const { feed, streams } = recorder();
   feed.open();
   if (isOwed) feed.finalise();
@@ -117,7 +117,7 @@ it.each([
   expect(streams[1]?.heard.filter((_, sample) => sample % 160 === 0)).toEqual(spoken.slice(-frames));
 });
 
-it('another rate opens another stream, and what was asked for is still settled', () => {
+it('a new rate opens a new stream, and the pending finalise request is still answered', () => {
   const { feed, streams } = recorder();
   feed.open();
   feed.setVoice(true);
@@ -127,7 +127,7 @@ it('another rate opens another stream, and what was asked for is still settled',
   expect(streams[1]).toMatchObject({ heard: [1], finalises: 1 });
 });
 
-describe('audio while no voice is heard', () => {
+describe('audio while no voice is detected', () => {
   const frame = (value: number) => new Int16Array(160).fill(value);
   const listening = () => {
     const recorded = recorder();
@@ -144,7 +144,7 @@ describe('audio while no voice is heard', () => {
     ]);
   });
 
-  it('does not keep a voice waiting: with it goes what came before it, and what follows as it comes', () => {
+  it('does not delay voice: it is written together with the voice, and then audio flows directly', () => {
     const { feed, streams } = listening();
     for (const value of [1, 2]) feed.write(frame(value), 8_000);
     feed.setVoice(true);
@@ -155,14 +155,14 @@ describe('audio while no voice is heard', () => {
     expect(streams[0]?.pieces).toEqual([320, 160, 160]);
   });
 
-  it('is heard before the words are asked for', () => {
+  it('is written before the words are requested', () => {
     const { feed, streams } = listening();
     feed.write(frame(1), 8_000);
     feed.finalise();
     expect(streams[0]).toMatchObject({ pieces: [160], finalises: 1 });
   });
 
-  it('is not lost with a stream that fails, nor by words that settle what came before it, and is heard once', () => {
+  it('survives a failed stream or a final for earlier audio, and is written once', () => {
     const { feed, streams } = listening();
     feed.write(frame(1), 8_000);
     streams[0]?.options.onEvent({ type: 'final', text: 'one', startMs: null, endMs: null, language: null });

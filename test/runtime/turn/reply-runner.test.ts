@@ -9,7 +9,7 @@ import { ReplyRunner, type ReplyRunnerOptions, type UsageNote } from '#runtime/t
 import type { TurnFact } from '#runtime/turn/machine/turn-inputs.ts';
 import { turnsUntil } from '#test/turns-until.ts';
 
-it('a fixed text for who asked for no audio is shown, and no sound of it is made', () => {
+it('a fixed text for a caller without audio is shown and not synthesised', () => {
   const [sent, facts, events]: [LegCommand[], TurnFact[], unknown[]] = [[], [], []];
   const runner = new ReplyRunner({
     synthesizer: {
@@ -42,7 +42,7 @@ it('a fixed text for who asked for no audio is shown, and no sound of it is made
   expect(sent).toEqual([]);
 });
 
-it('a voice that comes in chunks at another rate is heard as if it had come at once: nothing clicks where a chunk ends', async () => {
+it('a voice in chunks at another rate sounds continuous: nothing clicks at the end of a chunk', async () => {
   const sent: LegCommand[] = [];
   const voice = Int16Array.from({ length: 24_000 }, (_, n) =>
     Math.round(16_000 * Math.sin((2 * Math.PI * 440 * n) / 24_000)),
@@ -71,10 +71,10 @@ it('a voice that comes in chunks at another rate is heard as if it had come at o
   expect(played).toEqual([...resample(voice, 24_000, 8_000)]);
 });
 
-describe('a reply that a model writes at once', () => {
+describe('a reply that a model writes all at once', () => {
   const LONG = 'Your order of 12 May costs $45.50, and comes on Friday. '.repeat(1_000);
 
-  /** What a model's answer comes to, and how its voice is asked for it. */
+  /** The result of a model's answer, and the requests to its voice. */
   function generated(deltas: readonly ChatDelta[], isSpoken = true) {
     const [facts, events, notes]: [TurnFact[], { readonly text: string }[], UsageNote[]] = [[], [], []];
     const runner = new ReplyRunner({
@@ -122,7 +122,7 @@ describe('a reply that a model writes at once', () => {
   const at = (text: string): ChatDelta => ({ type: 'text', text });
   const ROUNDS = LONG.length / 2_048;
 
-  it('gives every other call of the worker its turn while it is cut', async () => {
+  it('lets other calls of the worker run while it is being split', async () => {
     const reply = generated([at(LONG)]);
     const turns = await turnsUntil(reply.isDone);
     expect(turns).toBeGreaterThanOrEqual(Math.floor(ROUNDS));
@@ -130,7 +130,7 @@ describe('a reply that a model writes at once', () => {
     expect(reply.text()).toBe(LONG.trim());
   });
 
-  it('is cut as one that comes word by word is, which gives them their turns as well', async () => {
+  it('is split like one that arrives word by word, which lets other calls run, too', async () => {
     const whole = generated([at(LONG)]);
     await turnsUntil(whole.isDone);
     const inWords = generated((LONG.match(/\S+\s*/g) ?? []).map(at));
@@ -138,13 +138,13 @@ describe('a reply that a model writes at once', () => {
     expect(inWords.facts).toEqual(whole.facts);
   });
 
-  it('of ordinary length waits for nobody', async () => {
+  it('does not yield at ordinary length', async () => {
     const reply = generated([at('Yes, '), at('of course. '), at('What is your name?')]);
     expect(await turnsUntil(reply.isDone)).toBeLessThanOrEqual(1);
     expect(reply.text()).toBe('Yes, of course. What is your name?');
   });
 
-  it('is cut no further once the call has ended', async () => {
+  it('is no longer split once the call has ended', async () => {
     const reply = generated([at(LONG)]);
     await nextRound();
     await nextRound();
@@ -166,7 +166,7 @@ describe('a reply that a model writes at once', () => {
   });
 
   it.each([LIMITS.replyChars, LIMITS.replyChars + 1])(
-    'asks for its tools, and tells its tokens, after %i characters too',
+    'calls its tools, and reports its tokens, after %i characters too',
     async (chars) => {
       const usage = { inputTokens: 12, outputTokens: 34, cachedInputTokens: 5 };
       const tool: ChatDelta = { type: 'tool_call', call: { callId: '1', toolName: 'late', input: '{}' } };
@@ -184,7 +184,7 @@ describe('a reply that a model writes at once', () => {
     },
   );
 
-  it('is shown to who reads it once a turn, not once a sentence: each time all of it is told', async () => {
+  it('is shown to a reader once per event loop turn, not per sentence: each message has all of it', async () => {
     const reply = generated([at(LONG)], false);
     await turnsUntil(reply.isDone);
     expect(reply.events.length).toBeLessThan(2 * ROUNDS);
@@ -192,7 +192,7 @@ describe('a reply that a model writes at once', () => {
   });
 });
 
-it('a fixed text as long as its variables is cut in turns with everything else, its beginning at once', async () => {
+it('a long fixed text is split in turns with other work, its beginning at once', async () => {
   const text = 'Hello, dear customer, and welcome. '.repeat(2_000);
   const spoken: string[] = [];
   let named = 0;
@@ -223,12 +223,12 @@ it('a fixed text as long as its variables is cut in turns with everything else, 
   expect(await turnsUntil(() => spoken.join(' ').length >= text.length - 40)).toBeGreaterThan(
     text.length / 2_048 - 2,
   );
-  // Whoever stands still in any of them is named.
+  // A stall in any of these turns is attributed to the call.
   expect(named).toBeGreaterThanOrEqual(text.length / 2_048 + spoken.length);
 });
 
 it.each([true, false])(
-  'a fixed text whose rest cannot be cut fails, and nothing of it is played into what follows (spoken: %s)',
+  'a fixed text that cannot be split fails, and none of it leaks into later audio (spoken: %s)',
   async (isSpoken) => {
     const [facts, sent]: [TurnFact[], LegCommand[]] = [[], []];
     const { promise: made, resolve: make } = Promise.withResolvers<void>();
@@ -279,7 +279,7 @@ it.each([true, false])(
   },
 );
 
-it('a fixed text whose rest cannot be cut is played and put on record as far as it is audible', async () => {
+it('a fixed text that cannot be split to the end is played and recorded as far as it is audible', async () => {
   const [facts, sent]: [TurnFact[], LegCommand[]] = [[], []];
   let isBroken = false;
   const runner = new ReplyRunner({
@@ -319,7 +319,7 @@ it('a fixed text whose rest cannot be cut is played and put on record as far as 
   ]);
 });
 
-it('a model’s reply that cannot be cut, and its rest neither, fails instead of hanging', async () => {
+it('a model’s reply that cannot be split fails instead of hanging, even when its rest fails too', async () => {
   const facts: TurnFact[] = [];
   let cuts = 0;
   const runner = new ReplyRunner({

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { createPieceCutter, type Piece } from '#runtime/turn/loop/reply.ts';
 import { readable } from '#runtime/turn/text/speakable-text.ts';
 
-/** The pieces of a text that arrives in deltas of `size` characters. */
+/** The pieces of a text received in deltas of `size` characters. */
 function pieces(text: string, size = 3): string[] {
   const cutter = createPieceCutter();
   const cut: Piece[] = [];
@@ -12,7 +12,7 @@ function pieces(text: string, size = 3): string[] {
   return [...cut, ...cutter.finish()].map((piece) => piece.text);
 }
 
-describe('cutting a reply into pieces', () => {
+describe('splitting a reply into pieces', () => {
   it.each([
     [
       'a short first clause, then sentences',
@@ -60,7 +60,7 @@ describe('cutting a reply into pieces', () => {
     expect(pieces(text, 1)).toEqual(expected);
   });
 
-  it('loses and doubles nothing, however the text arrives', () => {
+  it('loses and duplicates nothing, however the text arrives', () => {
     const word = fc.constantFrom(
       'one',
       'two,',
@@ -85,13 +85,13 @@ describe('cutting a reply into pieces', () => {
     );
   });
 
-  it('a sentence that never ends is cut all the same', () => {
+  it('splits a sentence that never ends', () => {
     const long = 'word '.repeat(200);
     expect(Math.max(...pieces(long).map(({ length }) => length))).toBeLessThanOrEqual(220);
   });
 });
 
-describe('text for ears', () => {
+describe('text for speech', () => {
   it.each([
     ['**Great!** It is `open` 😀', 'Great! It is open'],
     ['## Hours\n* Monday\n* Tuesday', 'Hours Monday Tuesday'],
@@ -104,7 +104,7 @@ describe('text for ears', () => {
 });
 
 describe('voice.expressive', () => {
-  it('a cue is for the voice: it holds until the next one, and no text has it', () => {
+  it('a cue applies to the voice until the next one, and never appears in the text', () => {
     const text =
       '[Happy] Great news, your table is booked. See you then. [sad] The terrace is closed. [laughs] Bye now!';
     for (const size of [1, 3, text.length]) {
@@ -122,7 +122,7 @@ describe('voice.expressive', () => {
     }
   });
 
-  it('other brackets are words', () => {
+  it('other bracketed text is spoken', () => {
     expect(pieces('Press [one] or say [name].')).toEqual(['Press [one] or say [name].']);
   });
 });

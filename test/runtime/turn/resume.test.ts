@@ -36,7 +36,10 @@ const settled = (status: 'completed' | 'failed'): SessionItem => ({
   },
 });
 
-/** The settings of a call that goes on from these items, its caller with the agent or with a person. */
+/**
+ * The settings of a call that resumes from these items, with its caller connected to the agent or to a
+ * person.
+ */
 function resumed(items: readonly SessionItem[], person: ReportedPerson | null = null): TurnConfig {
   const handover = {
     items: [...items],
@@ -52,24 +55,24 @@ function resumed(items: readonly SessionItem[], person: ReportedPerson | null = 
   );
 }
 
-/** What the agent still owes the caller when it goes on from these items. */
+/** What the agent owes the caller when it resumes from these items. */
 function owed(...items: SessionItem[]): string | null | undefined {
   return resumed(items).resumed?.owed;
 }
 
 const wish = [message('assistant', 'Hello.'), message('user', 'a person please'), asked];
 
-describe('a call whose worker died goes on', () => {
-  it('from the caller’s last words where nobody has answered them, and with nothing to say where somebody has', () => {
+describe('a call whose worker died resumes', () => {
+  it('from the caller’s last words if they are unanswered, and otherwise with nothing to say', () => {
     expect(owed(message('assistant', 'Hello.'), message('user', 'book a table'))).toBe('book a table');
     expect(owed(message('user', 'book a table'), message('assistant', 'It is booked.'))).toBeNull();
   });
 
-  it('with the connecting that broke off: on hold, or while the person was asked', () => {
+  it('with the interrupted transfer: on hold, or while the person was being asked', () => {
     expect(owed(...wish, message('assistant', 'I’ll connect you now.'))).toMatch(
       /while you were connecting the caller .* Connect them again\.\]$/,
     );
-    // Not announced: the wish itself is unanswered.
+    // Not announced: the request itself is unanswered.
     expect(owed(...wish)).toBe('a person please');
     expect(
       owed(
@@ -81,14 +84,14 @@ describe('a call whose worker died goes on', () => {
     ).toBeNull();
   });
 
-  it('with the offer to connect them again, where they were talking with the person', () => {
+  it('with an offer to reconnect them, if they were talking with the person', () => {
     expect(owed(...wish, message('assistant', 'I’ll connect you now.'), settled('completed'))).toMatch(
       /that person is gone, .* Offer to connect/,
     );
     expect(owed(...wish, settled('completed'))).toMatch(/that person is gone/);
   });
 
-  it('without a word where the caller and that person go on talking; whoever hangs up ends the session escalated', () => {
+  it('silently if the caller and that person talk on; a hang-up by either ends the session escalated', () => {
     const party = {
       local_tag: 'l',
       remote_tag: 'r',
@@ -118,7 +121,7 @@ describe('a call whose worker died goes on', () => {
     }
   });
 
-  it('without either once the agent has spoken since, or where the transfer had failed', () => {
+  it('without either if the agent has spoken since, or if the transfer had failed', () => {
     expect(owed(...wish, settled('completed'), message('assistant', 'Sorry, I lost you.'))).toBeNull();
     expect(owed(...wish, settled('failed'), message('assistant', 'They are busy.'))).toBeNull();
   });

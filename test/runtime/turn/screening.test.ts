@@ -19,7 +19,7 @@ const LEAVE = { action: 'leave_message', message: MESSAGE } as const;
 const played = (script: TurnScript) =>
   script.all('play').map(({ replyId }) => script.all('say').find((said) => said.replyId === replyId)?.text);
 
-it('whoever answered hears a word 3.5 s after theirs, or after they were connected: the time it takes to know who they are is no reason to wait longer', () => {
+it('the callee hears a word 3.5 s after speaking or connecting: screening does not extend the wait', () => {
   const answers = {
     greeting: { mode: 'generate', instruction: 'Greet.', fallback: 'Hello, this is Ann.' },
   } as const;
@@ -32,7 +32,7 @@ it('whoever answered hears a word 3.5 s after theirs, or after they were connect
   expect(saidBy(person.at(4_500))).toEqual(['Hello, this is Ann.']);
 });
 
-describe('who answered', () => {
+describe('answer screening', () => {
   const heard = (greeting: Partial<Greeting>, nowMs: number) =>
     whoAnswered({ answeredMs: 0, startMs: null, endMs: null, text: '', tone: null, ...greeting }, nowMs);
 
@@ -133,7 +133,7 @@ describe('outbound.amd_enabled', () => {
     expect(played(answered(null))).toEqual(['Hello, this is Ann.']);
   });
 
-  it('on: a person who says hello is greeted when they wait, and their word is on record', () => {
+  it('on: a person who says hello is greeted once they pause, and their word is on record', () => {
     const script = answered(HANG_UP).after(400).voice(500).take({ type: 'transcript.final', text: 'Hello?' });
     const endMs = script.nowMs;
     expect(played(script)).toEqual([]);
@@ -144,7 +144,7 @@ describe('outbound.amd_enabled', () => {
     expect(script.all('generate')).toHaveLength(0);
   });
 
-  it('on: a person who talks for long is greeted when they wait, never hung up on', () => {
+  it('on: a person who talks for long is greeted once they pause, never hung up on', () => {
     const script = answered(HANG_UP).after(400).voice(20_000);
     const endMs = script.nowMs;
     script.after(3_000);
@@ -152,7 +152,7 @@ describe('outbound.amd_enabled', () => {
     expect(script.all('hangUp')).toHaveLength(0);
   });
 
-  it('on: a person who was greeted may speak of mailboxes', () => {
+  it('on: a person who was greeted may mention mailboxes', () => {
     const script = answered(HANG_UP).after(400).voice(500).after(1_000);
     script
       .take({
@@ -167,12 +167,12 @@ describe('outbound.amd_enabled', () => {
     expect(answered(HANG_UP).after(5_000).all('play')).toMatchObject([{ atMs: 1_500 }]);
   });
 
-  it('the callee who hangs up meanwhile has hung up', () => {
+  it('a hang-up by the callee during screening is a hang-up', () => {
     const script = answered(LEAVE).after(300).take({ type: 'leg.closed', reason: 'remote' });
     expect(script.after(1_000).last('hangUp')?.reason).toBe('user_hangup');
   });
 
-  it('a generated greeting that fails meanwhile is asked for again', () => {
+  it('a generated greeting that fails during screening is requested again', () => {
     const script = answered(HANG_UP, {
       greeting: { mode: 'generate', instruction: 'Greet.', fallback: 'Hello.' },
     });
@@ -196,13 +196,13 @@ describe('outbound.voicemail', () => {
       .after(3_000)
       .take({ type: 'transcript.interim', text: 'please leave a message after the tone' });
 
-  it('hangup: the call ends without a word', () => {
+  it('hangup: the call ends silently', () => {
     const script = machine(HANG_UP).after(1_000);
     expect(script.last('hangUp')?.reason).toBe('agent_hangup');
     expect(script.all('play')).toHaveLength(0);
   });
 
-  it('leave_message: the message is said after the beep, word for word, and then the call ends', () => {
+  it('leave_message: the message is said verbatim after the beep, and then the call ends', () => {
     const script = machine(LEAVE).after(2_000);
     expect(script.all('play')).toHaveLength(0);
     script
@@ -219,14 +219,14 @@ describe('outbound.voicemail', () => {
     expect(script.last('hangUp')?.reason).toBe('agent_hangup');
   });
 
-  it('a mailbox that does not beep is spoken to 3 s after its greeting', () => {
+  it('a mailbox without a beep gets the message 3 s after its greeting', () => {
     const script = machine(LEAVE).after(2_000);
     const endMs = script.nowMs;
     script.take({ type: 'voice.stopped', speechEndMs: endMs, voicedMs: 4_000 }).after(4_000);
     expect(script.all('play')).toMatchObject([{ atMs: endMs + 3_000 }]);
   });
 
-  it('leave_prompt_message: the message is composed meanwhile and said after the beep', () => {
+  it('leave_prompt_message: the message is composed in the meantime and said after the beep', () => {
     const script = machine({ action: 'leave_prompt_message', message: 'Say that the cake is ready.' });
     expect(script.asked().at(-1)).toContain('Say that the cake is ready.');
     const replyId = script.last('generate')?.replyId ?? '';
@@ -265,7 +265,7 @@ describe('outbound.voicemail', () => {
     expect(script.all('play')).toHaveLength(0);
   });
 
-  it('a mailbox that paused like a person is known by its beep: the agent stops and leaves the message', () => {
+  it('the beep reveals a mailbox that paused like a person: the agent stops and leaves the message', () => {
     const script = answered(LEAVE).after(300).voice(900).after(1_000);
     expect(played(script)).toEqual(['Hello, this is Ann.']);
     const greeted = script.last('play')?.replyId ?? '';
@@ -278,7 +278,7 @@ describe('outbound.voicemail', () => {
   });
 
   it.each(['beep', 'fax'] as const)(
-    'on: a %s on the line of a person who already talked with the agent is no machine',
+    'on: a %s is not a machine after the person has already talked with the agent',
     (tone) => {
       const script = answered(LEAVE)
         .after(300)

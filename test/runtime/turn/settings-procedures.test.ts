@@ -1,5 +1,5 @@
 /**
- * The settings of menus, mailboxes, transfers and hang-ups at both ends of their range. docs/turn-taking.md
+ * The settings of menus, mailboxes, transfers and hang-ups at both ends of their ranges. docs/turn-taking.md
  * lists them.
  */
 import { describe, expect, it } from 'vitest';
@@ -8,7 +8,7 @@ import { configOf, planOf, renderFor } from './settings-script.ts';
 import { TurnScript } from './turn-script.ts';
 
 const said = (script: TurnScript) => script.all('say').map(({ text }) => text);
-/** The line said last has been heard. */
+/** Plays the last line to its end. */
 function heard(script: TurnScript): TurnScript {
   const { replyId = '', text = '' } = script.last('say') ?? {};
   return script.take(
@@ -48,7 +48,7 @@ describe('keypad_menu', () => {
     expect(said(called({ prompt, options: optionsOf('1') }))).toEqual([first]);
   });
 
-  it('keypad_menu.options: without any there is no menu, of 12 each is chosen by its key', () => {
+  it('keypad_menu.options: without any there is no menu, and each of 12 is chosen by its key', () => {
     expect(said(called({ options: [] }))).toEqual(['Hello.']);
     const keys = '1234567890*#';
     expect(
@@ -58,7 +58,7 @@ describe('keypad_menu', () => {
     ).toEqual(optionsOf(keys).map(({ value }) => value));
   });
 
-  it('keypad_menu.options[]: key and label name an option, value is what is kept of it', () => {
+  it('keypad_menu.options[]: key and label identify an option, value is what is stored', () => {
     const option = (label: string, value: string) => [{ key: '1', label, value }];
     const saying = (text: string, options: object) =>
       chosen(asked({ options }).voice(500).take({ type: 'transcript.final', text }));
@@ -179,7 +179,7 @@ describe('transfers', () => {
   const failed = (destination: object) =>
     heard(asked(destination)).take({ type: 'transfer.finished', isDone: false, message: 'Busy.' });
 
-  it('transfer_destinations: with none there is no tool, of 50 each can be named', () => {
+  it('transfer_destinations: with none there is no tool, and each of 50 can be named', () => {
     expect(toolOf()).toBe(null);
     const labels = Array.from({ length: 50 }, (_, index) => `desk ${index}`);
     const tool = toolOf(...labels.map((label) => ({ label })));
@@ -189,7 +189,7 @@ describe('transfers', () => {
   it.each([
     ['', ''],
     ['l'.repeat(64), 'd'.repeat(500)],
-  ])('transfer_destinations[].label and description are what the model reads', (label, description) => {
+  ])('transfer_destinations[].label and description are shown to the model', (label, description) => {
     const lines = toolOf({ label, description })?.description.split('\n').slice(1);
     expect(lines).toEqual(label === '' ? [] : [`${label}: ${description}`]);
   });
@@ -240,7 +240,7 @@ describe('transfers', () => {
     [true, 0],
     [false, 1],
   ])(
-    'transfer_refuse_questions %s: a transfer beside a question is announced %i times',
+    'transfer_refuse_questions %s: a transfer with a question is announced %i times',
     (transfer_refuse_questions, times) => {
       const script = asked(
         { announcement_mode: 'off' },
@@ -296,7 +296,7 @@ describe('system_tools', () => {
     [false, 1],
     [true, 0],
   ])(
-    'hang_up_call_refuse_questions %s: a closing question is hung up on %i times',
+    'hang_up_call_refuse_questions %s: a closing question ends the call %i times',
     (hang_up_call_refuse_questions, times) => {
       expect(hungUp({ hang_up_call_refuse_questions }, 'Anything else?').all('hangUp')).toHaveLength(times);
     },

@@ -1,4 +1,6 @@
-/** Calls of an agent with given settings: what the turn machine is told of it, and the machine in a call. */
+/**
+ * Calls of an agent with given settings: the configuration of the turn machine, and the machine in a call.
+ */
 import type { CallPlan } from '#protocol/call-plan.ts';
 import { type TurnConfig, turnConfig } from '#runtime/turn/machine/turn-config.ts';
 import { renderText } from '#runtime/turn/text/variables.ts';
@@ -18,8 +20,8 @@ const RECOGNIZER = {
 type Sections = Readonly<Record<string, object>>;
 
 /**
- * A call's plan with these settings, and no first message unless there is one among them; everybody can be
- * transferred to.
+ * A plan for a call with these settings, without a first message unless they contain one; every destination
+ * is available for transfers.
  */
 export function planOf(changes: Sections, channel: CallPlan['channel'] = 'phone_inbound'): CallPlan {
   const plan = testPlan({ ...changes, prompt: { first_message_mode: 'off', ...changes['prompt'] } });
@@ -43,13 +45,13 @@ export function renderFor(plan: CallPlan): (text: string) => string {
   return (text) => renderText(text, rules);
 }
 
-/** What the machine is told of an agent with these settings. */
+/** The turn configuration of an agent with these settings. */
 export function configOf(changes: Sections, channel?: CallPlan['channel']): TurnConfig {
   const plan = planOf(changes, channel);
   return turnConfig(plan, RECOGNIZER, renderFor(plan));
 }
 
-/** A call that listens; it has no end of its own unless that is what is set. */
+/** A call in the listening state that never ends by itself unless the settings make it. */
 export function conversation(settings: object): TurnScript {
   const config = configOf({ conversation: settings });
   return TurnScript.listening(

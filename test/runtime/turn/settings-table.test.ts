@@ -1,15 +1,15 @@
 /**
- * docs/turn-taking.md names for every setting of a talk the tests that show both ends of its range: none is
- * missing, and those tests have both ends in them.
+ * docs/turn-taking.md lists the tests that cover both ends of the range of every conversation setting: no
+ * setting may be missing, and the tests must contain both ends.
  */
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { agentConfig } from '#config/agent-config.ts';
 
-/** Sections of an agent's configuration that change how it talks. */
+/** Sections of an agent's configuration that affect how it talks. */
 const SECTIONS = ['prompt.first_message', 'voice.', 'asr.', 'conversation.', 'tools.system_tools.'];
-/** An enumeration longer than this is told by its first and last. */
+/** An enumeration longer than this is represented by its first and last values. */
 const FEW = 4;
 
 const DOCS = new URL('../../../docs/', import.meta.url);
@@ -26,7 +26,7 @@ interface Schema {
   readonly maxItems?: number;
 }
 
-/** A setting: its ends as the table tells them, and what a test that shows them has in it. */
+/** A setting: its ends as listed in the table, and the strings that a test of them contains. */
 interface Setting {
   readonly path: string;
   readonly ends: string;
@@ -86,8 +86,8 @@ function endsOf(schema: Schema): Omit<Setting, 'path'> {
 }
 
 /**
- * Everything in the linked tests that names the setting, digits without their separators. A link that leads
- * nowhere fails.
+ * All blocks in the linked tests that mention the setting, with digit separators removed. A broken link
+ * fails.
  */
 function blocksAbout(name: string, links: string): string {
   return [...links.matchAll(/\]\(([^)]+)\)/g)]

@@ -1,5 +1,5 @@
 /**
- * The settings of a talk at both ends of their range, from the agent's configuration to what the caller
+ * Conversation settings at both ends of their ranges, from the agent's configuration to what the caller
  * notices. docs/turn-taking.md lists them.
  */
 import { describe, expect, it } from 'vitest';
@@ -12,7 +12,7 @@ import { TurnScript } from './turn-script.ts';
 const speaking = (settings: object) =>
   TurnScript.speaking('The table is booked for two.', configOf({ conversation: settings }));
 
-/** Ms from the end of speech until the words are answered. */
+/** Time from the end of speech until the words are answered, ms. */
 function answeredAfter(text: string, settings: object): number {
   const script = conversation({ speculative_response: false, ...settings })
     .voice(600)
@@ -22,7 +22,7 @@ function answeredAfter(text: string, settings: object): number {
   return (script.all('generate')[0]?.atMs ?? Number.NaN) - endMs;
 }
 
-it('last words are awaited for as long as the engine needs once it is asked for them, 200 ms after the end of speech', () => {
+it('final words are requested 200 ms after the end of speech and awaited for the engine’s limit', () => {
   expect(configOf({}).recognition).toEqual({ has: 'interims', finalWithinMs: 500 });
 });
 
@@ -64,7 +64,7 @@ describe('when the agent answers', () => {
   });
 });
 
-describe('when the caller cuts the agent off', () => {
+describe('when the caller interrupts the agent', () => {
   const interrupt = (script: TurnScript, text = 'no wait, for three') =>
     script
       .take({ type: 'voice.started', speechStartMs: script.nowMs })
@@ -75,7 +75,7 @@ describe('when the caller cuts the agent off', () => {
     expect(interrupt(speaking({ interruptible: true })).all('clear')).toHaveLength(1);
   });
 
-  it('interruptible false: the agent talks through, and answers what was said afterwards', () => {
+  it('interruptible false: the agent talks on, and answers the words afterwards', () => {
     const script = interrupt(speaking({ interruptible: false }));
     expect([...script.all('clear'), ...script.all('pause')]).toEqual([]);
     script.take(
@@ -102,7 +102,7 @@ describe('when the caller cuts the agent off', () => {
     ['high', 1],
     ['balanced', 0],
     ['low', 0],
-  ])('interruption_sensitivity %s: "yeah okay" cuts the agent off %i times', (sensitivity, cuts) => {
+  ])('interruption_sensitivity %s: "yeah okay" interrupts the agent %i times', (sensitivity, cuts) => {
     const script = interrupt(speaking({ interruption_sensitivity: sensitivity }), 'yeah okay').after(3_000);
     expect(script.all('clear')).toHaveLength(cuts);
   });
@@ -204,7 +204,7 @@ describe('keypad_input', () => {
     expect(typed(settings, keys, waitMs)).toBe(turn);
   });
 
-  it('is a feature of phone calls', () => {
+  it('applies to phone calls only', () => {
     const plan = testPlan({ conversation: { keypad_input: { enabled: true } } });
     const keypadOn = (channel: 'web_voice' | 'phone_inbound' | 'phone_outbound') =>
       turnConfig({ ...plan, channel }, null, (text) => text).keypad !== null;
@@ -225,7 +225,7 @@ describe('language and time', () => {
   it.each([
     ['Pacific/Kiritimati', 'Sunday, November 22, 2026 at 2:30 AM'],
     ['Pacific/Pago_Pago', 'Saturday, November 21, 2026 at 1:30 AM'],
-  ])('timezone %s is the one the agent is told', (timezone, now) => {
+  ])('timezone %s is passed to the agent', (timezone, now) => {
     const plan = testPlan();
     const there = { ...plan, system_variables: { ...plan.system_variables, timezone } };
     const messages = systemMessages(

@@ -3,7 +3,7 @@ import { type NotedSilence, SilenceLog } from '#runtime/turn/machine/silence-log
 import type { TurnFact } from '#runtime/turn/machine/turn-inputs.ts';
 import { TurnScript } from './turn-script.ts';
 
-/** The silences of a script: its inputs are not kept, so it is run through a log of its own. */
+/** The silences of a script; its inputs are not stored, so it is run through a separate log. */
 function watched(
   run: (script: TurnScript) => void,
   changes: ConstructorParameters<typeof TurnScript>[0] = {},
@@ -20,7 +20,7 @@ function watched(
 }
 
 describe('every silence the caller had to wait through is explained', () => {
-  it('a turn that waited for the rest of a number says so, with what else could have been decided', () => {
+  it('a turn that waited for the rest of a number is reported with the alternative decisions', () => {
     const [silence, ...others] = watched((script) => {
       script.voice(600).take({ type: 'transcript.final', text: 'my number is five five five one two' });
       script.after(2_000).answer('And then?');
@@ -43,7 +43,7 @@ describe('every silence the caller had to wait through is explained', () => {
     });
   });
 
-  it('words that came late and were no finished thought were waited for as the settings ask, not for the model', () => {
+  it('late words of an unfinished thought wait for the configured time, not for the model', () => {
     const [silence] = watched(
       (script) => {
         script
@@ -61,7 +61,7 @@ describe('every silence the caller had to wait through is explained', () => {
     ]);
   });
 
-  it('after a key more keys are waited for, then the model', () => {
+  it('after a key the wait is for more keys, then for the model', () => {
     const keypad = { terminator: '#', interDigitMs: 2_000 };
     const [silence] = watched(
       (script) => void script.take({ type: 'digit.pressed', digit: '1' }).after(2_600).answer('One.'),
@@ -73,7 +73,7 @@ describe('every silence the caller had to wait through is explained', () => {
     ]);
   });
 
-  it('a quick answer is no silence, and a caller who goes on was not kept waiting', () => {
+  it('a quick answer is not a silence, and a caller who talks on was not kept waiting', () => {
     const noted = watched((script) => {
       script.voice(600).take({ type: 'transcript.final', text: 'yes please.' });
       script.after(550).answer('Good.');
@@ -83,7 +83,7 @@ describe('every silence the caller had to wait through is explained', () => {
     expect(noted).toEqual([]);
   });
 
-  it('before a hold line and between it and the answer, the model is named, and the tool with its time', () => {
+  it('the model is the cause before and after a hold line, and the tool is listed with its time', () => {
     const called: TurnFact = {
       type: 'reply.tool_called',
       replyId: 'r1',
@@ -109,7 +109,7 @@ describe('every silence the caller had to wait through is explained', () => {
     ]);
   });
 
-  it('a caller who says nothing is the cause of the quiet before being asked', () => {
+  it('a silent caller is the cause of the quiet before they are asked', () => {
     const noted = watched(
       (script) => {
         script.after(9_000);
@@ -126,7 +126,7 @@ describe('every silence the caller had to wait through is explained', () => {
     ]);
   });
 
-  it('so are they of the quiet into which the end of the time is said, but not while they wait for an answer', () => {
+  it('a silent caller is the cause of the quiet before the time limit, unless they await an answer', () => {
     const farewell = (script: TurnScript) => {
       const { replyId = '' } = script.last('say') ?? {};
       script.take(
@@ -147,7 +147,7 @@ describe('every silence the caller had to wait through is explained', () => {
     expect(waiting[0]?.causes.map(({ cause }) => cause)).toEqual(['endpoint', 'model']);
   });
 
-  it('the quiet before the result of a background tool is nobody waiting, the rest is the answer', () => {
+  it('the quiet before a background result is not a wait; the rest is attributed to the answer', () => {
     const noted = watched((script) => {
       script.say('order it.');
       const { replyId = '' } = script.last('generate') ?? {};
@@ -183,7 +183,7 @@ describe('every silence the caller had to wait through is explained', () => {
     ]);
   });
 
-  it('a caller who told the agent to be quiet is not kept waiting by it', () => {
+  it('a caller who silenced the agent is not kept waiting by it', () => {
     const noted = watched((script) => {
       script.voice(600).take({ type: 'transcript.final', text: 'book a table.' }).after(1_000);
       script.take({ type: 'user.interrupted' }).after(8_000).voice(400);

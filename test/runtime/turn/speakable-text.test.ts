@@ -7,7 +7,7 @@ import { readable, speakable } from '#runtime/turn/text/speakable-text.ts';
 const spoken = (text: string, language: string, needsWords: boolean) =>
   speakable(text, { language, needsWords }).spoken;
 
-describe('worded for every voice', () => {
+describe('text normalised for every voice', () => {
   it.each([
     ['en', 'Mail anna.b@example.com.', 'Mail anna dot b at example dot com.'],
     ['de', 'Mail: anna_b@beispiel.de', 'Mail: anna Unterstrich b ät beispiel Punkt de'],
@@ -31,12 +31,12 @@ describe('worded for every voice', () => {
     'Dr. Smith, No. 5, e.g. at 5 km',
     'COVID-19, MP3, 100KG, U.S., NASA',
     'the 21st, -5 degrees, 3/4',
-  ])('%j is left to voices that read it well', (written) => {
+  ])('%j is unchanged for voices that read it well', (written) => {
     expect(spoken(written, 'en', false)).toBe(written);
   });
 });
 
-describe('worded for a voice that needs words', () => {
+describe('text normalised for a voice that needs words', () => {
   it.each([
     ['en', 'It costs 1,375.50 EUR.', 'It costs 1375 euros 50.'],
     ['en', 'Only €1, or $3.5 million.', 'Only 1 euro, or 3.5 million US dollars.'],
@@ -67,7 +67,7 @@ describe('worded for a voice that needs words', () => {
     expect(spoken(written, language, true).replaceAll('\u00a0', ' ')).toBe(said);
   });
 
-  it('what is no date or time is none', () => {
+  it('invalid dates and times are not read as such', () => {
     expect(spoken('31.02.2026 and 25:70', 'de', true)).not.toMatch(/Februar|März/);
   });
 });
@@ -102,7 +102,7 @@ const TRICKY = [
   'two,',
 ];
 
-describe('every written word knows the spoken ones that stand for it', () => {
+describe('every written word maps to its spoken words', () => {
   it('an address is one word', () => {
     const { spoken: said, words } = speakable('Mail a@b.co now', { language: 'en', needsWords: false });
     expect(words.map(({ spokenStart, spokenEnd }) => said.slice(spokenStart, spokenEnd))).toEqual([
@@ -112,7 +112,7 @@ describe('every written word knows the spoken ones that stand for it', () => {
     ]);
   });
 
-  it('words follow each other without gap or overlap through both texts, in every language', () => {
+  it('words follow each other without gap or overlap in both texts, in every language', () => {
     const text = fc
       .array(fc.oneof(fc.constantFrom(...TRICKY), fc.string({ maxLength: 6 })), { maxLength: 12 })
       .map((parts) => readable(parts.join(' ')));
@@ -137,7 +137,7 @@ describe('every written word knows the spoken ones that stand for it', () => {
     );
   });
 
-  it('plain words are said as they stand', () => {
+  it('plain words are unchanged', () => {
     const plain = fc
       .array(fc.constantFrom('hello', 'there,', 'who', 'are', 'you?', 'Ann.'), { maxLength: 20 })
       .map((words) => words.join(' '));

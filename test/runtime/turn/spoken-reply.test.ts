@@ -6,7 +6,7 @@ import { VoicePace } from '#runtime/turn/machine/heard.ts';
 
 const RATE_HZ = 8_000;
 
-/** A reply being played, with what is sent of it to the leg and how it fails. */
+/** A reply during playback, with the commands sent to the leg and its failures. */
 function playedReply(synthesise: () => AsyncGenerator<SpeechChunk>, language = 'en') {
   const plays: Extract<LegCommand, { do: 'play' }>[] = [];
   const failures: unknown[] = [];
@@ -31,7 +31,7 @@ function playedReply(synthesise: () => AsyncGenerator<SpeechChunk>, language = '
   return { reply, plays, failures };
 }
 
-/** What is sent to the leg for a text that is voiced in these chunks. */
+/** The commands sent to the leg for a text synthesised in these chunks. */
 async function voiced(text: string, chunks: readonly SpeechChunk[], failure: SpeechError | null = null) {
   const { reply, plays, failures } = playedReply(async function* () {
     yield* chunks;
@@ -44,7 +44,7 @@ async function voiced(text: string, chunks: readonly SpeechChunk[], failure: Spe
   return { reply, plays };
 }
 
-/** What becomes of these sentences where none in Japanese can be worded. */
+/** The result of these sentences when Japanese text normalisation fails. */
 function unworded(...texts: readonly string[]) {
   const told = playedReply(async function* () {
     yield sound(100);
@@ -60,7 +60,7 @@ const sound = (ms: number): SpeechChunk => ({
   words: null,
 });
 
-it('all of a reply was heard where the leg was paused at its very end', async () => {
+it('a leg paused at the very end of a reply has played all of it', async () => {
   const { reply, plays } = await voiced('Yes, of course.', [sound(900)]);
   expect(reply.heardAt({ replyId: 'r1', pieceId: plays.at(-1)?.pieceId ?? 0, sample: 0 })).toEqual({
     text: 'Yes, of course.',
@@ -68,7 +68,7 @@ it('all of a reply was heard where the leg was paused at its very end', async ()
   });
 });
 
-it('in a long word, too, the leg tells how far it has come, should it be lost', async () => {
+it('the leg reports progress within a long word, in case it is lost', async () => {
   const { plays } = await voiced('Donaudampfschifffahrtsgesellschaftskapitän.', [
     sound(200),
     sound(200),
@@ -78,7 +78,7 @@ it('in a long word, too, the leg tells how far it has come, should it be lost', 
   expect(plays.map(({ marks }) => [...marks])).toMatchObject([[], [1_600], [], [1_600], []]);
 });
 
-it('of a sentence whose voice broke off only what it had come to was heard', async () => {
+it('when synthesis of a sentence fails, only its synthesised part counts as heard', async () => {
   const text = 'one two three four five six seven eight nine ten';
   const { reply, plays } = await voiced(
     text,
@@ -96,7 +96,7 @@ it('of a sentence whose voice broke off only what it had come to was heard', asy
   }
 });
 
-it('of a reply that fails while a piece is being voiced nothing more is made, and the failure is told once', async () => {
+it('a reply that fails during synthesis of a piece makes no more, and reports the failure once', async () => {
   const { promise: made, reject } = Promise.withResolvers<void>();
   const lateFailure = new SpeechError('connectivity', 'the line is gone');
   const { failures, plays, reply } = playedReply(async function* () {
@@ -117,14 +117,14 @@ it('of a reply that fails while a piece is being voiced nothing more is made, an
   expect(reply.wholeText).toMatch(/^one two three/);
 });
 
-it('a reply that cannot be worded fails as one that cannot be voiced does: once, and after whoever gave its text has gone on', async () => {
+it('failed text normalisation is reported once and asynchronously, like failed synthesis', async () => {
   const { failures, plays } = unworded('かしこまりました。', 'Yes.');
   expect(failures).toEqual([]);
   await expect.poll(() => failures).toEqual([expect.any(RangeError)]);
   expect(plays).toEqual([]);
 });
 
-it('where a later sentence cannot be worded the reply is played as far as it goes, and ends', async () => {
+it('when a later sentence cannot be normalised, the reply is played up to it, and ends', async () => {
   const { failures, plays, reply } = unworded('Yes, of course.', 'かしこまりました。', 'Yes.');
   await expect.poll(() => plays.map(({ last }) => last)).toEqual([false, true]);
   expect(failures).toEqual([expect.any(RangeError)]);

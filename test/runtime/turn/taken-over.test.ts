@@ -5,8 +5,8 @@ const TAKE = { type: 'colleague.took_over' } as const;
 const HAND_BACK = { type: 'colleague.handed_back' } as const;
 const said = (text: string) => ({ type: 'colleague.said', text }) as const;
 
-describe('a colleague takes a call over', () => {
-  it('and the agent falls silent: its words are cut, what was heard of them stands, and nothing more is asked of the model', () => {
+describe('a human takeover', () => {
+  it('silences the agent: its reply is cut, the heard part stays, and the model is not asked again', () => {
     const script = TurnScript.speaking('The table is booked for two.').take(TAKE);
     const replyId = script.last('generate')?.replyId ?? '';
     expect(script.last('clear')).toMatchObject({ replyId });
@@ -22,7 +22,7 @@ describe('a colleague takes a call over', () => {
     expect(script.state.phase.is).toBe('taken');
   });
 
-  it('while the answer is thought about: it is discarded, a hold line is not said', () => {
+  it('discards an answer in progress without a hold line', () => {
     const script = TurnScript.listening().say('book a table').take(TAKE);
     expect(script.last('discard')).toMatchObject({ replyId: script.last('generate')?.replyId });
     script.after(20_000);
@@ -30,7 +30,7 @@ describe('a colleague takes a call over', () => {
     expect(script.timeline()).toEqual(['user: book a table']);
   });
 
-  it('who both are heard, in order, and the agent goes on from what was said when it has the call again', () => {
+  it('records both speakers in order, and the agent continues from there after the hand-back', () => {
     const script = TurnScript.listening().take(TAKE).say('can you do eight');
     script.take(said('Yes, eight is fine.')).say('thanks');
     script.take({ type: 'user.message', text: 'my name is Ann', wantsAudio: true }, HAND_BACK);
@@ -48,7 +48,7 @@ describe('a colleague takes a call over', () => {
     expect(script.state.phase.is).toBe('speaking');
   });
 
-  it('in the middle of what the caller says: it is the colleague’s to answer', () => {
+  it('during caller speech leaves the answer to the colleague', () => {
     const script = TurnScript.listening().take({ type: 'voice.started', speechStartMs: 0 });
     script.after(600).take({ type: 'transcript.interim', text: 'I want' }, TAKE);
     script
@@ -62,7 +62,7 @@ describe('a colleague takes a call over', () => {
     expect(script.timeline()).toEqual(['user: I want a person']);
   });
 
-  it('and a background result that comes meanwhile is told after the talk', () => {
+  it('delays a background result until the hand-back', () => {
     const script = TurnScript.listening().say('look it up');
     const replyId = script.last('generate')?.replyId ?? '';
     const call = { callId: 'c1', toolName: 'look_up', input: '{}' };
@@ -84,7 +84,7 @@ describe('a colleague takes a call over', () => {
     ]);
   });
 
-  it('and the end of the call’s time waits for the hand-back', () => {
+  it('delays the call’s time limit until the hand-back', () => {
     const script = TurnScript.listening({ maxDurationMs: 60_000 }).take(TAKE);
     script.after(90_000);
     expect(script.state.phase.is).toBe('taken');
@@ -92,12 +92,12 @@ describe('a colleague takes a call over', () => {
     expect(script.state.phase).toMatchObject({ is: 'ending', reason: 'conversation_timeout' });
   });
 
-  it('and the caller hangs up: the call is over as ever', () => {
+  it('ends with the call when the caller hangs up', () => {
     const script = TurnScript.listening().take(TAKE, { type: 'leg.closed', reason: 'remote' });
     expect(script.last('hangUp')).toMatchObject({ reason: 'user_hangup' });
   });
 
-  it('not while it is being transferred or ended', () => {
+  it('is refused while the call is being transferred or ended', () => {
     const ending = TurnScript.listening().take(
       { type: 'end.requested', reason: 'user_hangup', sayGoodbye: true },
       TAKE,
@@ -106,7 +106,7 @@ describe('a colleague takes a call over', () => {
     expect(new TurnScript().take({ type: 'call.started' }, TAKE).all('yield')).toEqual([]);
   });
 
-  it('and what the caller waited for ends with it: no silence is held against the agent', () => {
+  it('ends the caller’s wait: no silence is attributed to the agent', () => {
     const script = TurnScript.listening().take(TAKE).say('hello').take(HAND_BACK);
     expect(script.decisions('interruption').map(({ rule }) => rule)).toEqual(['taken_over']);
   });

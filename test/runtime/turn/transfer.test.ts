@@ -34,7 +34,7 @@ function asked(transfer: TransferRules | null, input: object = {}, text = ''): T
   );
 }
 const announced = (script: TurnScript) => script.last('say')?.text;
-/** The line said last has been heard. */
+/** Plays the last line to its end. */
 function heard(script: TurnScript): TurnScript {
   const { replyId = '', text = '' } = script.last('say') ?? {};
   return script.take(
@@ -87,7 +87,7 @@ describe('the announcement of a transfer', () => {
     expect(spoken.all('transfer')).toHaveLength(1);
   });
 
-  it('is not interrupted: nothing the caller says or presses is taken any more', () => {
+  it('cannot be interrupted: speech and keys of the caller are ignored', () => {
     const script = asked(ONE);
     expect(script.last('closeRecognizer')).toBeDefined();
     script
@@ -101,12 +101,12 @@ describe('the announcement of a transfer', () => {
     expect(heard(script).all('transfer')).toHaveLength(1);
   });
 
-  it('that never comes to an end does not hold the transfer up', () => {
+  it('does not block the transfer if it never ends', () => {
     const script = asked(ONE).after(8_001);
     expect(script.all('transfer')).toHaveLength(1);
   });
 
-  it('that asks something holds the transfer back until the caller has answered', () => {
+  it('delays the transfer, if it is a question, until the caller has answered', () => {
     const script = asked(ONE, {}, 'Shall I connect you?');
     expect(script.all('transfer')).toEqual([]);
     expect(results(script)).toEqual([['failed', expect.stringContaining('ask the caller something')]]);
@@ -117,7 +117,7 @@ describe('the announcement of a transfer', () => {
 });
 
 describe('the destination', () => {
-  it('is found by its label, whatever the case, and gets the model’s notes', () => {
+  it('is found by its label, ignoring case, and gets the model’s notes', () => {
     const script = asked(rules(SALES, { ...SUPPORT, announcementMode: 'off' }), {
       destination: 'support',
       notes: 'Wants a refund.',
@@ -150,7 +150,7 @@ describe('the outcome of a transfer', () => {
     expect(script.timeline()).toEqual(['user: a person please', "assistant: I'll connect you now."]);
   });
 
-  it('joined: the agent has left, its longest duration too, and whoever hangs up ends the session escalated', () => {
+  it('joined: the agent and its time limit have left, and a hang-up ends the session escalated', () => {
     for (const end of [
       { type: 'leg.closed', reason: 'remote' },
       { type: 'transfer.finished', isDone: true, message: '' },
@@ -164,7 +164,7 @@ describe('the outcome of a transfer', () => {
     }
   });
 
-  it('failed: the agent is back, listens, and its model is told why', () => {
+  it('failed: the agent is back and listens, and its model gets the reason', () => {
     const script = failed(heard(asked(ONE)));
     expect(script.asked().at(-1)).toBe('tool: The person is busy.');
     expect(script.last('openRecognizer')?.atMs).toBe(script.nowMs);
@@ -180,14 +180,14 @@ describe('the outcome of a transfer', () => {
     expect([announced(over), heard(over).last('hangUp')?.reason]).toEqual([message, 'agent_hangup']);
   });
 
-  it('the caller hangs up before: that is a hang-up, and whoever was called is told', () => {
+  it('the caller hangs up earlier: the session ends as a hang-up, and the called person is notified', () => {
     const script = heard(asked(ONE)).take({ type: 'leg.closed', reason: 'remote' });
     expect(script.all('stopTransfer')).toHaveLength(1);
     expect(script.after(1_000).last('hangUp')?.reason).toBe('user_hangup');
     expect(results(script)).toEqual([['failed', expect.stringContaining('hung up')]]);
   });
 
-  it('ended from outside, or out of time: with a goodbye to the caller', () => {
+  it('ended externally or by the time limit: the caller gets a goodbye', () => {
     const ended = heard(asked(ONE)).take({
       type: 'end.requested',
       reason: 'internal_error',

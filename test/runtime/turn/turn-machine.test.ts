@@ -38,7 +38,7 @@ describe('first message', () => {
     expect(TurnScript.listening().all('say')).toHaveLength(0);
   });
 
-  it('fixed: it is synthesised before the caller is there and played at once', () => {
+  it('fixed: it is synthesised before the caller connects and played at once', () => {
     const script = new TurnScript({ greeting: { mode: 'say', text: 'Hello!' } }).take({
       type: 'call.started',
     });
@@ -60,7 +60,7 @@ describe('first message', () => {
   });
 });
 
-describe('a greeting that does not come', () => {
+describe('a greeting that does not arrive', () => {
   it('is replaced by the fixed text before the caller has waited 4 s', () => {
     const script = new TurnScript({
       greeting: { mode: 'generate', instruction: 'Greet.', fallback: 'Hi there.' },
@@ -78,7 +78,7 @@ describe('speculation', () => {
       .take({ type: 'transcript.interim', text: 'book a table' })
       .after(250);
 
-  it('starts at the judgement, plays and runs nothing, and becomes the reply when the words stay the same', () => {
+  it('starts at the judgement, plays and runs nothing, and is used if the words stay the same', () => {
     const script = speculating();
     expect(script.last('generate')).toMatchObject({ replyId: 'r1', isSpeculative: true });
     script.take({ type: 'reply.token', replyId: 'r1' }, called('r1', 'look_up', 'blocking'));
@@ -89,7 +89,7 @@ describe('speculation', () => {
     expect(script.all('runTool')).toHaveLength(1);
   });
 
-  it('is thrown away when the words change, at most three times a turn', () => {
+  it('is discarded when the words change, at most three times per turn', () => {
     const script = speculating();
     for (const text of [
       'book a table for',
@@ -103,10 +103,9 @@ describe('speculation', () => {
     expect(script.last('generate')).toMatchObject({ isSpeculative: false });
   });
 
-  describe('where the recogniser settled the last words soon after it was asked', () => {
+  describe('when the recogniser has returned its last final quickly', () => {
     /**
-     * The words of a first turn were settled `tookMs` after they were asked for; a second one has just been
-     * judged.
+     * The first turn's words were finalised `tookMs` after the request; a second turn has just been judged.
      */
     const afterFinalIn = (tookMs: number) => {
       const script = speculating()
@@ -123,7 +122,7 @@ describe('speculation', () => {
         .all('generate')
         .flatMap(({ isSpeculative, messages }) => (isSpeculative ? [messages.at(-1)?.content] : []));
 
-    it('waits for them, so that nothing is begun on words that change', () => {
+    it('waits for the final, to avoid a start on words that change', () => {
       const script = afterFinalIn(10);
       expect(speculations(script)).toEqual(['book a table']);
       script.after(10).take({ type: 'transcript.final', text: 'For next Friday.' });
@@ -131,17 +130,17 @@ describe('speculation', () => {
       expect(script.all('discard')).toEqual([]);
     });
 
-    it('begins on what there is when they do not come within 40 ms', () => {
+    it('starts on the available words when the final does not arrive within 40 ms', () => {
       const script = afterFinalIn(10);
       expect(speculations(script.after(39))).toEqual(['book a table']);
       expect(speculations(script.after(1))).toEqual(['book a table', 'for next']);
     });
 
-    it('waits no more once they came late', () => {
+    it('no longer waits once a final was late', () => {
       expect(speculations(afterFinalIn(45))).toEqual(['book a table', 'for next']);
     });
 
-    it('waits no more once a turn was taken without them', () => {
+    it('no longer waits once a turn was taken without a final', () => {
       const script = afterFinalIn(10);
       script
         .after(2_000)
@@ -158,7 +157,7 @@ describe('speculation', () => {
 });
 
 describe('tools', () => {
-  it('blocking: the model is asked again with the result, after what it said first', () => {
+  it('blocking: the model is asked again with the result, after its first words', () => {
     const script = TurnScript.listening().say('is there a table');
     script.take(
       { type: 'reply.piece', replyId: 'r1', text: 'Let me look.' },
@@ -190,7 +189,7 @@ describe('tools', () => {
     expect(script.all('say')).toHaveLength(1);
   });
 
-  it('a blocking tool that outlasts the words before it gets a filler, and those words are not played again', () => {
+  it('a blocking tool that outlasts the words before it gets a filler, and they are not repeated', () => {
     const script = TurnScript.listening().say('is there a table');
     script.take(
       { type: 'reply.piece', replyId: 'r1', text: 'Let me look.' },
@@ -212,7 +211,7 @@ describe('tools', () => {
     expect(script.last('play')?.replyId).toBe('r3');
   });
 
-  it('what a greeting asks for while it rings runs once the caller is there', () => {
+  it('a tool the greeting calls during ringing runs once the caller is connected', () => {
     const script = new TurnScript({
       greeting: { mode: 'generate', instruction: 'Greet.', fallback: 'Hi there.' },
     }).take({ type: 'call.started' });
@@ -229,7 +228,7 @@ describe('tools', () => {
     expect(script.all('runTool')).toHaveLength(1);
   });
 
-  it('the eleventh background call in flight is told to the model as its own result: it waits for the refusal', () => {
+  it('the refusal of the 11th concurrent background call is awaited and passed to the model', () => {
     const script = TurnScript.listening().say('order it');
     for (let count = 1; count <= 11; count++) {
       const call = { callId: `bg${count}`, toolName: 'order', input: `{"count":"${count}"}` };
@@ -257,7 +256,7 @@ describe('tools', () => {
     expect(script.asked().filter((line) => /^tool: Running in the background/.test(line))).toHaveLength(10);
   });
 
-  it('fire_and_forget does not wait, a background result starts a turn when the floor is free', () => {
+  it('fire_and_forget does not wait; a background result starts a turn when the floor is free', () => {
     const script = TurnScript.listening().say('order it');
     script.take(called('r1', 'order', 'background'), { type: 'reply.generated', replyId: 'r1' });
     expect(script.asked().at(-1)).toMatch(/^tool: Running in the background/);
@@ -268,14 +267,14 @@ describe('tools', () => {
   });
 });
 
-describe('what models do with tools', () => {
+describe('tool use by models', () => {
   const asked = () => TurnScript.listening().say('book a table');
   const words = (replyId: string, text: string): TurnFact[] => [
     { type: 'reply.token', replyId },
     { type: 'reply.piece', replyId, text },
   ];
 
-  it('the same call twice in one reply runs once, and the model is told so', () => {
+  it('a duplicate call in one reply runs once, and the model is notified', () => {
     const script = asked();
     const again = {
       ...called('r1', 'book', 'blocking'),
@@ -294,7 +293,7 @@ describe('what models do with tools', () => {
     ]);
   });
 
-  it('nothing more after its tools is no failure when it spoke before them: the turn is over', () => {
+  it('an empty answer after tools is not a failure if the model spoke before them: the turn is over', () => {
     const script = asked();
     script.take(...words('r1', 'I have noted it.'), called('r1', 'book', 'fire_and_forget'), {
       type: 'reply.generated',
@@ -311,7 +310,7 @@ describe('what models do with tools', () => {
     expect(script.timeline()).toEqual(['user: book a table', 'assistant: I have noted it.']);
   });
 
-  it('a blocking tool is cancelled when the caller no longer waits for it; its end is still told', () => {
+  it('a blocking tool the caller no longer waits for is cancelled; its end is still reported', () => {
     const script = asked();
     script.take(
       called('r1', 'book', 'blocking'),
@@ -326,7 +325,7 @@ describe('what models do with tools', () => {
 });
 
 describe('hanging up', () => {
-  it('is a barrier: the closing words play to their end, and what the caller says meanwhile is not taken', () => {
+  it('is a barrier: the closing words play to their end, and caller speech is ignored', () => {
     const script = TurnScript.listening().say('bye');
     script.take(
       { type: 'reply.piece', replyId: 'r1', text: 'Goodbye!' },
@@ -359,7 +358,7 @@ describe('hanging up', () => {
     expect(script.all('hangUp')).toHaveLength(said.length === 0 ? 1 : 0);
   });
 
-  it('refuse_questions: a closing question is asked, and the call goes on', () => {
+  it('refuse_questions: a closing question is asked, and the call continues', () => {
     const script = TurnScript.listening({ hangUpRefuseQuestions: true }).say('bye');
     script.take(
       { type: 'reply.piece', replyId: 'r1', text: 'Anything else?' },
@@ -386,14 +385,14 @@ describe('hanging up', () => {
 });
 
 describe('silence', () => {
-  it('hangs up after hangup_after_seconds of quiet, with the farewell if it is on', () => {
+  it('ends the call after hangup_after_seconds, with the farewell if it is on', () => {
     const script = TurnScript.listening({ hangupAfterMs: 10_000, idleFarewell: true }).after(10_000);
     expect(script.all('say').map(({ text }) => text)).toEqual(['Goodbye.']);
     script.take({ type: 'playout.finished', replyId: 'r1', heard: 'Goodbye.' });
     expect(script.last('hangUp')?.reason).toBe('agent_hangup');
   });
 
-  it('reengage: asks twice before, and only quiet counts', () => {
+  it('reengage: prompts the caller twice before, and only quiet counts', () => {
     const script = TurnScript.listening({ hangupAfterMs: 30_000, reengage: true }).after(10_000);
     expect(script.asked().at(-1)).toMatch(/^user: \[The caller has said nothing/);
     script
@@ -413,7 +412,7 @@ describe('silence', () => {
     expect(script.last('hangUp')?.reason).toBe('agent_hangup');
   });
 
-  it('user.activity starts the quiet anew', () => {
+  it('restarts on user.activity', () => {
     const script = TurnScript.listening({ hangupAfterMs: 10_000 })
       .after(9_000)
       .take({ type: 'user.active' })
@@ -431,7 +430,7 @@ describe('silence', () => {
 });
 
 describe('failure', () => {
-  it('a failed generation is retried once, then the caller is told and the call goes on', () => {
+  it('a failed generation is retried once; then the caller is notified and the call continues', () => {
     const script = TurnScript.listening().say('hello').take(failed('r1'));
     expect(script.all('generate')).toHaveLength(2);
     script.take(failed('r2'));
@@ -450,7 +449,7 @@ describe('failure', () => {
     expect(script.last('hangUp')?.reason).toBe('llm_endpoint_failure');
   });
 
-  it('the caller never hears silence for more than 4 s: a hold line is said once, and the answer follows it', () => {
+  it('the caller never hears more than 4 s of silence: one hold line is said, then the answer', () => {
     const script = TurnScript.listening().voice(600).take({ type: 'transcript.final', text: 'hello.' });
     const endMs = script.nowMs;
     script.after(3_500);
@@ -464,7 +463,7 @@ describe('failure', () => {
     expect(script.last('play')?.replyId).toBe('r1');
   });
 
-  it('a model that says nothing at all is given up after its cap, and the caller gets a word every 4 s until then', () => {
+  it('a silent model is given up at its limit, and the caller hears a word every 4 s until then', () => {
     const script = TurnScript.listening().say('hello');
     let quietMs = 600;
     for (let line = 0; line < 3; line++) {
@@ -483,7 +482,7 @@ describe('failure', () => {
     expect(script.all('generate')).toHaveLength(2);
   });
 
-  it('a sentence with a breath in it whose words never come is asked for again, as one without is', () => {
+  it('speech without words is asked for again, whether or not it contains a breath', () => {
     const script = TurnScript.listening().voice(500).after(1_100).voice(500);
     const endMs = script.nowMs;
     script.after(5_000);
@@ -491,19 +490,19 @@ describe('failure', () => {
       text: script.state.config.phrases.trouble,
       atMs: endMs + 3_500,
     });
-    // Sounds of which none could have been meant are not added up.
+    // Sounds that are each too short to be words are not added up.
     const coughs = TurnScript.listening().voice(500).after(10_000).voice(500).after(10_000);
     expect(coughs.last('say')).toBeUndefined();
   });
 
-  it('a lost recogniser is opened again, more slowly after three failures, and given up when it refuses for good', () => {
+  it('a lost recogniser is reopened, more slowly after 3 failures, and given up on permanent refusal', () => {
     const script = TurnScript.listening();
     const lost: TurnFact = { type: 'recognizer.failed', isRetryable: true };
     script.take(lost, lost, lost, lost);
     expect(script.all('openRecognizer')).toHaveLength(4);
     script.after(2_000);
     expect(script.all('openRecognizer')).toHaveLength(5);
-    // Whoever speaks is not left to the next attempt's time.
+    // When the caller speaks, the next attempt is not delayed.
     script.take(lost).after(500).voice(300);
     expect(script.all('openRecognizer')).toHaveLength(6);
     script.after(2_000);
@@ -525,7 +524,7 @@ describe('keys and typed messages', () => {
     expect(slow.after(1).asked()).toEqual(['user: Keypad entry: 123']);
   });
 
-  it('a hold line is due 3 s after the last key, as the caller has waited since, and not before the model has had its moment', () => {
+  it('a hold line is due 3 s after the last key, but not before the model has had its minimum time', () => {
     const script = press(TurnScript.listening({ keypad }), '12');
     expect(script.after(3_499).all('say')).toHaveLength(0);
     expect(script.after(1).last('say')?.text).toBe('One moment, please.');
@@ -534,7 +533,7 @@ describe('keys and typed messages', () => {
     );
   });
 
-  it('a lone terminator is no turn, and digits are nothing while keypad input is off', () => {
+  it('a lone terminator is not a turn, and digits are ignored while keypad input is off', () => {
     expect(press(TurnScript.listening({ keypad }), '#').after(5_000).all('generate')).toHaveLength(0);
     expect(press(TurnScript.listening(), '12#').all('generate')).toHaveLength(0);
   });
@@ -544,12 +543,12 @@ describe('keys and typed messages', () => {
     expect(script.all('clear')).toHaveLength(1);
   });
 
-  it('a lone terminator does not stop the agent: nothing would be said after it', () => {
+  it('a lone terminator does not stop the agent, because no reply would follow', () => {
     const script = press(TurnScript.speaking('The table is booked.', { keypad }), '#');
     expect(script.all('clear')).toHaveLength(0);
   });
 
-  it('user.message interrupts and is answered, in writing when it asks for no audio', () => {
+  it('user.message interrupts and is answered, in writing if it asks for no audio', () => {
     const script = TurnScript.speaking().take({ type: 'user.message', text: 'typed', wantsAudio: false });
     script.take({ type: 'playout.cleared', replyId: 'r1', heard: 'The', isExact: true });
     expect(script.last('generate')).toMatchObject({ isSpoken: false });
@@ -571,7 +570,7 @@ describe('keys and typed messages', () => {
 });
 
 describe('the waterfall of a turn', () => {
-  it('its parts are the critical path and sum to the whole', () => {
+  it('consists of parts on the critical path that sum to the whole', () => {
     const script = TurnScript.listening({ responseWaitMs: 500 }).voice(600);
     const endMs = script.nowMs;
     script.after(700).take({ type: 'transcript.final', text: 'hello' });
@@ -599,7 +598,7 @@ describe('the waterfall of a turn', () => {
   });
 });
 
-it('the end of the leg ends the call, before anyone joined as cancelled', () => {
+it('the end of the leg ends the call, as cancelled if it comes before anyone joined', () => {
   const closed: TurnFact = { type: 'leg.closed', reason: 'remote' };
   expect(new TurnScript().take({ type: 'call.started' }, closed).last('hangUp')?.reason).toBe('cancelled');
   expect(TurnScript.listening().take(closed).last('hangUp')?.reason).toBe('user_hangup');

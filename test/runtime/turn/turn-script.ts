@@ -1,6 +1,6 @@
 /**
- * Drives the turn machine by hand: facts at given times, timers fired as they fall due, a leg and engines
- * that answer only what the test says.
+ * Drives the turn machine manually: facts at given times, timers fired when due, and a leg and engines that
+ * answer only with what the test provides.
  */
 
 import type { TurnConfig } from '#runtime/turn/machine/turn-config.ts';
@@ -35,7 +35,7 @@ const CONFIG: TurnConfig = {
   generationCapMs: 10_000,
 };
 
-/** One call of the machine alone. */
+/** One call of the machine in isolation. */
 export class TurnScript {
   state: TurnState;
   readonly effects: (Effect & { readonly atMs: number })[] = [];
@@ -44,7 +44,7 @@ export class TurnScript {
 
   readonly #onStep: (input: TurnInput, effects: readonly Effect[]) => void;
 
-  /** `onStep` sees every input with what came of it. */
+  /** `onStep` receives every input with its result. */
   constructor(
     changes: Partial<TurnConfig> = {},
     onStep: (input: TurnInput, effects: readonly Effect[]) => void = () => undefined,
@@ -53,14 +53,14 @@ export class TurnScript {
     this.#onStep = onStep;
   }
 
-  /** A call that is connected and listens. */
+  /** A connected call in the listening state. */
   static listening(changes: Partial<TurnConfig> = {}): TurnScript {
     const script = new TurnScript(changes);
     script.take({ type: 'call.started' }, { type: 'call.connected' });
     return script;
   }
 
-  /** A call in which the agent says `text` since `nowMs`. */
+  /** A call in which the agent has been saying `text` since `nowMs`. */
   static speaking(text = 'The table is booked for two.', changes: Partial<TurnConfig> = {}): TurnScript {
     const script = TurnScript.listening(changes);
     script.say('book a table');
@@ -73,7 +73,7 @@ export class TurnScript {
     return this;
   }
 
-  /** Moves to `ms`, firing the timers that fall due. */
+  /** Moves to `ms` and fires the timers due by then. */
   at(ms: number): this {
     for (;;) {
       const [due] = [...this.#timers].sort(([, a], [, b]) => a - b);
@@ -95,13 +95,13 @@ export class TurnScript {
     return this.after(voicedMs).take({ type: 'voice.stopped', speechEndMs: this.nowMs, voicedMs });
   }
 
-  /** The caller says something whole and waits until it is taken. */
+  /** The caller says a complete sentence and waits until the turn is taken. */
   say(text: string): this {
     this.voice(600).take({ type: 'transcript.final', text });
     return this.after(1_500);
   }
 
-  /** The last generation writes `text` and begins to be played. */
+  /** The last generation writes `text`, and playback starts. */
   answer(text: string): this {
     const replyId = this.last('generate')?.replyId ?? '';
     return this.take(
@@ -123,7 +123,7 @@ export class TurnScript {
     return this.all(what).at(-1);
   }
 
-  /** What the model was asked last, as `role: content` lines without the ones before `from`. */
+  /** The last request to the model, as `role: content` lines, without those before `from`. */
   asked(): string[] {
     return (this.last('generate')?.messages ?? []).map(({ role, content }) => `${role}: ${content}`);
   }

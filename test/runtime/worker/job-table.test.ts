@@ -6,7 +6,7 @@ import { callPlanOf } from '../call-plan-of.ts';
 const phone = { sessionId: 's1', epoch: 1, kind: 'phone', sipCallId: 'call@peer' } as const;
 
 describe('job table', () => {
-  it('a job whose plan never comes gives its slot back, and tells whoever waits', async () => {
+  it('a job whose plan never arrives releases its slot, and notifies those waiting', async () => {
     const clock = new ManualClock();
     const jobs = new JobTable(clock);
     const job = jobs.reserve(phone);
@@ -19,7 +19,7 @@ describe('job table', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('a job that has its plan does not expire', async () => {
+  it('a job with a plan does not expire', async () => {
     const clock = new ManualClock();
     const jobs = new JobTable(clock);
     jobs.reserve(phone);
@@ -29,20 +29,20 @@ describe('job table', () => {
     expect(jobs.size).toBe(1);
   });
 
-  it('a job offered twice takes one slot', () => {
+  it('a job offered twice uses one slot', () => {
     const jobs = new JobTable(new ManualClock());
     expect(jobs.reserve(phone)).not.toBeNull();
     expect(jobs.reserve(phone)).toBeNull();
     expect(jobs.size).toBe(1);
   });
 
-  it('a plan of another epoch finds no job', () => {
+  it('a plan for another epoch finds no job', () => {
     const jobs = new JobTable(new ManualClock());
     jobs.reserve(phone);
     expect(jobs.assign('s1', 2, callPlanOf())).toBeNull();
   });
 
-  it('each INVITE gets a job of its own, even where two share a Call-ID', () => {
+  it('each INVITE gets its own job, even if two share a Call-ID', () => {
     const jobs = new JobTable(new ManualClock());
     const first = jobs.reserve(phone);
     const second = jobs.reserve({ ...phone, sessionId: 's2' });

@@ -19,8 +19,8 @@ const logger = createLogger({ level: 'silent', name: 'test' });
 const sdp = (port: number) =>
   `v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio ${port} RTP/AVP 0\r\n`;
 
-/** A call another worker had: both phones write every line themselves. */
-describe('a caller and the person of a transfer, whose worker died', () => {
+/** A call from another worker: both phones write every line themselves. */
+describe('a caller and the person of a transfer after their worker died', () => {
   let server: EmbeddedSignalling;
   let signalling: Signalling;
   let caller: RawCaller;
@@ -66,7 +66,7 @@ describe('a caller and the person of a transfer, whose worker died', () => {
     };
   }
 
-  /** Both are asked by a re-INVITE, and answer with these. */
+  /** Both receive a re-INVITE, and answer with these. */
   async function takenOver(
     is_joined: boolean,
     answers: { readonly caller: number; readonly person: number },
@@ -122,7 +122,7 @@ describe('a caller and the person of a transfer, whose worker died', () => {
   }
   const toldOfPerson = () => reports.findLast((report) => report.type === 'person')?.person;
 
-  it('who were talking are joined again, and told of so that a third worker can', async () => {
+  it('who were talking are joined again, and reported, which lets a third worker do the same', async () => {
     await takenOver(true, { caller: 200, person: 200 });
     expect(goesOn?.person).toMatchObject({ is_joined: true, dialog: { sip_call_id: `call-${person.port}` } });
     expect(rejoined).toHaveLength(1);
@@ -130,20 +130,20 @@ describe('a caller and the person of a transfer, whose worker died', () => {
     expect([...caller.requests, ...person.requests]).not.toContain('BYE');
   });
 
-  it('go their ways where the person is gone: the caller has the agent', async () => {
+  it('are separated if the person is gone: the caller returns to the agent', async () => {
     await takenOver(true, { caller: 200, person: 481 });
     expect(goesOn).toMatchObject({ person: null });
     expect([rejoined, toldOfPerson()]).toEqual([[], null]);
   });
 
-  it('are both hung up where the caller is gone: the call had been handed over', async () => {
+  it('are both hung up on if the caller is gone, because the call had been handed over', async () => {
     await takenOver(true, { caller: 481, person: 200 });
     await person.incoming('BYE', LONG_MS);
     expect(ended).toEqual([['escalated', LOST_AT]]);
     expect(goesOn).toBeNull();
   });
 
-  it('who were not joined yet: the caller has the agent, and the person is hung up on to be called again', async () => {
+  it('if not yet joined: the caller returns to the agent; the person is hung up on and called again', async () => {
     await takenOver(false, { caller: 200, person: 200 });
     expect(goesOn).toMatchObject({ person: null });
     await person.incoming('BYE', LONG_MS);

@@ -63,7 +63,7 @@ describe('worker', () => {
   beforeEach(async () => {
     sink = new MemorySink();
     testHub = createTestHub({ clock: systemClock, logger, sink });
-    // Recordings and flight logs are taken and thrown away.
+    // Accepts and discards recordings and flight logs.
     server = createServer((request, response) =>
       request.resume().on('end', () => response.writeHead(204).end()),
     );
@@ -178,8 +178,7 @@ describe('worker', () => {
   const until = (check: () => void) => vi.waitFor(check, { timeout: 5_000 });
 
   /**
-   * Three late heartbeats in a row, while there are calls to protect; one may be a busy moment of the
-   * machine.
+   * Three late heartbeats in a row, with calls to protect; a single one may be a busy moment of the machine.
    */
   async function makeLate(clock: ManualClock, lagMs = 500): Promise<void> {
     loopLagMs = lagMs;
@@ -210,7 +209,7 @@ describe('worker', () => {
     await until(() => expect(types(sessionId)).toContain('joined'));
   }
 
-  it('declines what is beyond its capacity, and takes the next call once one has ended', async () => {
+  it('declines calls beyond its capacity, and accepts the next one once a call has ended', async () => {
     await start({ capacity: 1 });
     await startWebCall('s1');
     await expect(testHub.dispatch.place(offer('s2'))).rejects.toMatchObject({ code: 'no_capacity' });
@@ -219,17 +218,17 @@ describe('worker', () => {
       expect(reports('s1').at(-1)).toMatchObject({ type: 'ended', end_reason: 'user_hangup' }),
     );
     expect(media.open).toBe(0);
-    // At once: what its last heartbeat told does not count.
+    // Accepted at once: the value in its last heartbeat does not count.
     await startWebCall('s3');
   });
 
   /**
-   * Resolves when the worker has seen whatever was sent to it before: this is answered behind it, on the same
+   * Resolves when the worker has processed everything sent to it before: this request follows on the same
    * link.
    */
   const seen = () => expect(testHub.dispatch.offerWebrtc('w', session('nobody'), 'offer')).rejects.toThrow();
 
-  it('while its event loop is late it takes offers one after the other, at a pace', async () => {
+  it('accepts offers one by one, at a limited rate, while its event loop is late', async () => {
     const clock = await startLate({ capacity: 4 });
     const placed: string[] = [];
     const place = (sessionId: string) =>
@@ -244,7 +243,7 @@ describe('worker', () => {
     await Promise.all(all);
   });
 
-  it('takes no call while its event loop is so late that nobody could be talked with, and all that wait when it is on time again', async () => {
+  it('accepts no call while its event loop is far too late, and all waiting calls once it is on time', async () => {
     const clock = await startLate({ capacity: 4, lagMs: 1_500 });
     const placed: string[] = [];
     const all = ['s2', 's3'].map((sessionId) =>
@@ -260,7 +259,7 @@ describe('worker', () => {
     expect(placed).toEqual(['s2', 's3']);
   });
 
-  it('an analysis waits until the event loop is on time again, and lets calls pass', async () => {
+  it('delays an analysis until the event loop is on time again, and lets calls go first', async () => {
     const clock = await startLate({ capacity: 4 });
     const placed: string[] = [];
     const all = [
@@ -276,9 +275,9 @@ describe('worker', () => {
     await Promise.all(all);
   });
 
-  it('an offer that was withdrawn while it waited for the event loop takes no slot', async () => {
+  it('uses no slot for an offer withdrawn while it waited for the event loop', async () => {
     const clock = await startLate({ capacity: 2 });
-    // Refused when the control plane has waited long enough, or its link is closed.
+    // Refused when the control plane's wait times out, or its link closes.
     testHub.dispatch.place(offer('s2')).catch(() => undefined);
     testHub.dispatch.withdraw({ instanceId: 'w', supervisorRun: null, sipTag: null }, session('s2'));
     await seen();
@@ -287,7 +286,7 @@ describe('worker', () => {
     expect((await testHub.dispatch.place(offer('s3'))).instanceId).toBe('w');
   });
 
-  it('without a call to protect it takes the next one however late its event loop is', async () => {
+  it('without a call to protect, it accepts the next one however late its event loop is', async () => {
     const clock = new ManualClock();
     await start({ capacity: 2, clock });
     const placement = await testHub.dispatch.place(offer('s1'));
@@ -296,7 +295,7 @@ describe('worker', () => {
     expect((await testHub.dispatch.place(offer('s2'))).instanceId).toBe('w');
   });
 
-  it('a plan it has no engine for ends that session and nothing else', async () => {
+  it('a plan without an available engine ends only that session', async () => {
     await start({ capacity: 1 });
     brokenEngines = true;
     testHub.dispatch.assign(await testHub.dispatch.place(offer('s1')), session('s1'), planOf('s1'));
@@ -309,7 +308,7 @@ describe('worker', () => {
     await startWebCall('s2');
   });
 
-  it('an analysis that fails is reported as failed, and frees its slot', async () => {
+  it('a failed analysis is reported as failed, and releases its slot', async () => {
     await start({ capacity: 1 });
     const placement = await testHub.dispatch.place(offer('s1', 'analysis'));
     testHub.dispatch.assignAnalysis(placement, session('s1'), {
@@ -324,14 +323,14 @@ describe('worker', () => {
     await testHub.dispatch.place(offer('s2'));
   });
 
-  it('a browser that offers for a session which is not here is answered at once', async () => {
+  it('a browser offer for an unknown session is answered at once', async () => {
     await start();
     await expect(testHub.dispatch.offerWebrtc('w', session('nobody'), 'offer')).rejects.toMatchObject({
       code: 'gateway_unreachable',
     });
   });
 
-  it('a drain ends live calls when their time is over, and frees jobs that never got a plan', async () => {
+  it('a drain ends live calls at its time limit, and releases jobs that never got a plan', async () => {
     await start({ drainMs: 100 });
     await startWebCall('s1');
     await testHub.dispatch.place(offer('s2'));
@@ -342,7 +341,7 @@ describe('worker', () => {
     await expect(testHub.dispatch.place(offer('s3'))).rejects.toMatchObject({ code: 'no_capacity' });
   });
 
-  it('a goodbye that is never heard does not hold the drain up', async () => {
+  it('a goodbye that is never played does not block the drain', async () => {
     const clock = new ManualClock();
     voice = async function* () {
       yield* [];
@@ -358,7 +357,7 @@ describe('worker', () => {
     expect(reports('s1').at(-1)).toMatchObject({ type: 'ended', end_reason: 'internal_error' });
   });
 
-  it('a job withdrawn while the worker drains does not hold it up', async () => {
+  it('a job withdrawn during a drain does not block it', async () => {
     await start({ drainMs: 60_000 });
     const placement = await testHub.dispatch.place(offer('s1'));
     const drained = worker.drain();
@@ -366,7 +365,7 @@ describe('worker', () => {
     await drained;
   });
 
-  it('calls go on without the control plane, and end after two minutes alone', async () => {
+  it('calls continue without the control plane, and end after two minutes of isolation', async () => {
     const clock = new ManualClock();
     await start({ clock });
     await startWebCall('s1');
@@ -377,7 +376,7 @@ describe('worker', () => {
     const lostAtMs = clock.now();
     await vi.waitFor(
       async () => {
-        // Each failed attempt to connect takes real time; the waiting between them does not.
+        // Each failed connection attempt takes real time; the waits in between do not.
         await clock.advance(500);
         expect(isEnded()).toBe(true);
       },
@@ -389,7 +388,7 @@ describe('worker', () => {
   });
 
   describe('phone calls', () => {
-    /** An INVITE as signalling would hand it over. */
+    /** An INVITE as delivered by signalling. */
     function inviteOf(sessionId: string) {
       const seen: string[] = [];
       let cancel: () => void = () => undefined;
@@ -427,7 +426,7 @@ describe('worker', () => {
       return { seen, take: () => receiveInvite(invite), cancel: () => cancel() };
     }
 
-    it('rings while the plan is on its way, answers when it comes, and reports the dialog', async () => {
+    it('ring while the plan is in transit, are answered when it arrives, and report the dialog', async () => {
       await start();
       const placement = await testHub.dispatch.place(offer('s1', 'phone'));
       const invite = inviteOf('s1');
@@ -441,7 +440,7 @@ describe('worker', () => {
       expect(invite.seen).toEqual(['180', '200', 'BYE']);
     });
 
-    it('the plan may come before the INVITE', async () => {
+    it('accept the plan before the INVITE', async () => {
       await start();
       testHub.dispatch.assign(
         await testHub.dispatch.place(offer('s1', 'phone')),
@@ -454,7 +453,7 @@ describe('worker', () => {
       await until(() => expect(invite.seen).toEqual(['180', '200']));
     });
 
-    it('a second INVITE with the Call-ID of a running call does not get into it', async () => {
+    it('do not accept a second INVITE with the Call-ID of a running call', async () => {
       await start();
       testHub.dispatch.assign(
         await testHub.dispatch.place(offer('s1', 'phone')),
@@ -470,7 +469,7 @@ describe('worker', () => {
       expect(media.legs).toHaveLength(1);
     });
 
-    it('a caller who gives up while it rings frees the slot', async () => {
+    it('release the slot when the caller gives up during ringing', async () => {
       await start({ capacity: 1 });
       await testHub.dispatch.place(offer('s1', 'phone'));
       const invite = inviteOf('s1');
@@ -483,7 +482,7 @@ describe('worker', () => {
       await testHub.dispatch.place(offer('s2'));
     });
 
-    it('a call whose engines cannot be made is refused, and reported once as our failure', async () => {
+    it('are refused when their engines cannot be created, and reported once as our failure', async () => {
       await start({ capacity: 1 });
       brokenEngines = true;
       const placement = await testHub.dispatch.place(offer('s1', 'phone'));
@@ -500,7 +499,7 @@ describe('worker', () => {
       expect(types('s1')).toEqual(['ended']);
     });
 
-    it('without its connection to signalling a worker takes no phone call', async () => {
+    it('are not accepted while the worker has no connection to signalling', async () => {
       await start();
       hasSignalling = false;
       await expect(testHub.dispatch.place(offer('s1', 'phone'))).rejects.toMatchObject({
@@ -510,13 +509,13 @@ describe('worker', () => {
     });
   });
 
-  describe('a call that is over', () => {
-    // A thread of its own loads the turn machine anew, which a busy machine takes seconds for.
+  describe('a finished call', () => {
+    // A separate thread reloads the turn machine, which takes seconds on a busy machine.
     const patience = { timeout: 60_000 };
     const logOf = async (seed: number) => Buffer.concat([...(await simulateCall(seed)).flightLog]).toString();
 
     it(
-      'is run again with other settings, and the moment it would have gone another way is told in wall time',
+      'is rerun with other settings, and the point of divergence is reported in wall time',
       patience,
       async () => {
         await start();
@@ -530,7 +529,7 @@ describe('worker', () => {
       },
     );
 
-    it('of another version is refused as such, and what is no log too', patience, async () => {
+    it('is refused if its log has another version or is not a log', patience, async () => {
       await start();
       const log = await logOf(1);
       const older = log.replace(/"machine_version":\d+/, '"machine_version":0');
@@ -538,7 +537,7 @@ describe('worker', () => {
       await expect(testHub.dispatch.replay('torn', {})).rejects.toMatchObject({ code: 'not_replayable' });
     });
 
-    it('waits for nobody where no worker is', async () => {
+    it('does not wait when there is no worker', async () => {
       await expect(testHub.dispatch.replay(await logOf(1), {})).rejects.toMatchObject({
         code: 'no_capacity',
       });

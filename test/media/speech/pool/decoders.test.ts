@@ -14,7 +14,7 @@ const program = (source: string) =>
   new URL(
     `data:text/javascript,${encodeURIComponent(`import { parentPort } from 'node:worker_threads'; ${source}`)}`,
   );
-/** Hangs, dies or answers by the first byte of the file. */
+/** Hangs, dies or answers, depending on the first byte of the file. */
 const MOODY = program(`parentPort.on('message', ({ file }) => {
   if (file[0] === 1) for (;;);
   if (file[0] === 2) process.exit(1);
@@ -25,7 +25,7 @@ const threadCount = () => readdirSync('/proc/self/task').length;
 const fileOf = (...bytes: number[]) => Uint8Array.from(bytes);
 
 describe('a recording', () => {
-  it('is decoded in a thread of its own, and so is the next', async () => {
+  it('is decoded in a separate thread, and so is the next one', async () => {
     const decode = createDecoders({ clock: systemClock });
     for (let round = 0; round < 3; round++)
       expect(await decode({ file: WAV(), longestSeconds: 5, signal })).toHaveLength(16_000);
@@ -33,7 +33,7 @@ describe('a recording', () => {
     expect(both.map(({ length }) => length)).toEqual([16_000, 16_000]);
   });
 
-  it('that hangs the decoder costs its own request, after 10 s of silence', async () => {
+  it('that hangs the decoder fails only its own request, after 10 s of silence', async () => {
     const clock = new ManualClock();
     const decode = createDecoders({ clock, entry: MOODY });
     const hung = expect(decode({ file: fileOf(1), longestSeconds: 5, signal })).rejects.toMatchObject({
@@ -46,7 +46,7 @@ describe('a recording', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it.each([2, 3])('that ends the decoder (%s) costs its own request', async (kind) => {
+  it.each([2, 3])('that kills the decoder (%s) fails only its own request', async (kind) => {
     const decode = createDecoders({ clock: systemClock, entry: MOODY });
     expect(await decode({ file: fileOf(7), longestSeconds: 5, signal })).toHaveLength(7);
     await expect(decode({ file: fileOf(kind), longestSeconds: 5, signal })).rejects.toMatchObject({
@@ -55,7 +55,7 @@ describe('a recording', () => {
     expect(await decode({ file: fileOf(9), longestSeconds: 5, signal })).toHaveLength(9);
   });
 
-  it('whose request is given up is decoded no further', async () => {
+  it('stops being decoded when its request is aborted', async () => {
     const before = threadCount();
     const stop = new AbortController();
     const given = createDecoders({ clock: systemClock, entry: MOODY })({

@@ -10,7 +10,7 @@ import {
 } from '#media/speech/pool/speech-pool.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 
-/** Places for streams, and one that is free again. No thread starts for it. */
+/** Slots for streams, plus one that has been freed again. No thread starts for it. */
 function places(environment: Record<string, string>, cores: number): number {
   const pool = createSpeechPool({
     settings: readSettings(environment),
@@ -33,18 +33,18 @@ it.each([
   ['the local voice', {}, 16, 80],
   ['a vendor’s voice', { TTS_PROVIDER: 'openai', OPENAI_API_KEY: 'k' }, 2, 40],
 ])(
-  'with %s a machine takes as many streams as it can keep in real time: %o, %i cores, %i streams',
+  'with %s a machine accepts the streams it can serve in real time: %o, %i cores, %i streams',
   (_, environment, cores, streams) => {
     expect(places(environment, cores)).toBe(streams);
   },
 );
 
-/** How many of so many places an account gets. */
+/** Number of slots an account gets out of this many requests. */
 function taken(pool: SpeechPool, work: SpeechWork, account: string, count: number): number {
   return Array.from({ length: count }, () => pool.take(work, account)).filter((slot) => slot !== null).length;
 }
 
-it('while several accounts speak, the last tenth of the places is not for one that has its equal share', () => {
+it('with several active accounts, the last tenth of the slots is closed to those at their share', () => {
   const pool = createSpeechPool({ settings: readSettings({}), searchPath: '', cores: 2, clock: systemClock });
   expect(taken(pool, 'synthesis', 'modest', 1)).toBe(1);
   expect(taken(pool, 'synthesis', 'greedy', 12)).toBe(10);
@@ -54,7 +54,7 @@ it('while several accounts speak, the last tenth of the places is not for one th
   ]);
 });
 
-it('one that has a place gets the next free one before another that has most of them, and both leave one to a third', () => {
+it('an account with one slot gets the next before one with most; both leave one to a third', () => {
   const pool = createSpeechPool({
     settings: readSettings({}),
     searchPath: '',
@@ -77,7 +77,7 @@ it('one that has a place gets the next free one before another that has most of 
   ]);
 });
 
-it('an account that is alone has all places; another counts for 10 s after its last', async () => {
+it('a lone account gets all slots; another counts for 10 s after its last request', async () => {
   const clock = new ManualClock();
   const pool = createSpeechPool({ settings: readSettings({}), searchPath: '', cores: 2, clock });
   const last = pool.take('synthesis', 'gone');
@@ -89,7 +89,7 @@ it('an account that is alone has all places; another counts for 10 s after its l
   expect(taken(pool, 'synthesis', 'alone', 12)).toBe(1);
 });
 
-it('where there are fewer than ten places, one is kept for others', () => {
+it('with fewer than ten slots, one is reserved for others', () => {
   const pool = createSpeechPool({ settings: readSettings({}), searchPath: '', cores: 2, clock: systemClock });
   expect([taken(pool, 'recognition', 'modest', 1), taken(pool, 'recognition', 'greedy', 4)]).toEqual([1, 2]);
   expect([pool.take('recognition', 'greedy'), pool.take('recognition', 'shy')]).toEqual([
@@ -114,7 +114,7 @@ it.each<[SpeechWork, number]>([
   },
 );
 
-it('of two accounts that were refused, the one that asks first has the place that is free next', () => {
+it('of two refused accounts, the one that asks first gets the next free slot', () => {
   const pool = createSpeechPool({
     settings: readSettings({}),
     searchPath: '',
@@ -131,7 +131,7 @@ it('of two accounts that were refused, the one that asks first has the place tha
   expect(['greedy', 'a', 'b'].map((account) => taken(pool, 'recognition', account, 1))).toEqual([0, 1, 0]);
 });
 
-it('an account that was refused and does not come back holds nobody up after 10 s', async () => {
+it('a refused account that does not return stops blocking others after 10 s', async () => {
   const clock = new ManualClock();
   const pool = createSpeechPool({ settings: readSettings({}), searchPath: '', cores: 2, clock });
   const slots = Array.from({ length: 4 }, () => pool.take('recognition', 'greedy'));
@@ -152,8 +152,8 @@ const OPTIONS: SpeakOptions = {
 };
 
 /**
- * A pool of two threads for speech, or of as many as there are cores but one; each is stuck for ever once it
- * is to say "hang".
+ * A pool of two speech threads, or of one fewer than there are cores; each thread hangs for ever on the text
+ * "hang".
  */
 function stuckPool(clock: ManualClock, cores = 1) {
   return createSpeechPool({
@@ -174,7 +174,7 @@ async function piecesOf(slot: SpeechSlot | null, text: string): Promise<number> 
   return pieces;
 }
 
-/** The thread a place is on. */
+/** The thread that serves a slot. */
 async function threadOf(slot: SpeechSlot | null): Promise<number | undefined> {
   const speaking = slot?.speak(OPTIONS, new AbortController().signal);
   speaking?.say({ text: 'a', voiceId: null });
@@ -184,7 +184,7 @@ async function threadOf(slot: SpeechSlot | null): Promise<number | undefined> {
   return threads[0];
 }
 
-it('security 6: a thread that gives no sign of life for 10 s is ended and replaced; what it had fails, and other threads go on', async () => {
+it('security 6: a thread silent for 10 s is replaced; its work fails, and other threads continue', async () => {
   const clock = new ManualClock();
   const pool = stuckPool(clock);
   const [stuck, fine] = [pool.take('synthesis', 'a'), pool.take('synthesis', 'b')];
@@ -199,7 +199,7 @@ it('security 6: a thread that gives no sign of life for 10 s is ended and replac
   await pool.close();
 });
 
-it('security 6: closing does not wait for a thread that hangs', async () => {
+it('security 6: closing does not wait for a hung thread', async () => {
   const clock = new ManualClock();
   const pool = stuckPool(clock);
   const hanging = piecesOf(pool.take('synthesis', 'a'), 'hang').catch((error: Error) => error.message);
@@ -209,7 +209,7 @@ it('security 6: closing does not wait for a thread that hangs', async () => {
   expect(await hanging).toContain('The speech engine stopped');
 });
 
-it('however much one account asks for, half of the threads are for others', async () => {
+it('half of the threads are reserved for others, however much one account requests', async () => {
   const clock = new ManualClock();
   const pool = stuckPool(clock);
   pool.take('synthesis', 'modest')?.release();
@@ -224,7 +224,7 @@ it('however much one account asks for, half of the threads are for others', asyn
   );
 });
 
-it('what an account that is alone asks for is spread over all threads', async () => {
+it('requests of a lone account are spread over all threads', async () => {
   const pool = stuckPool(new ManualClock(), 5);
   const slots = Array.from({ length: 4 }, () => pool.take('synthesis', 'alone'));
   const threads = await Promise.all(slots.map(threadOf));
@@ -232,7 +232,7 @@ it('what an account that is alone asks for is spread over all threads', async ()
   await pool.close();
 });
 
-it('who comes while another thread is opened for them is served by one that is open', async () => {
+it('an account that arrives while a thread is starting is served by a running one', async () => {
   const pool = stuckPool(new ManualClock());
   const served = async (account: string) => {
     const slot = pool.take('synthesis', account);
@@ -240,16 +240,16 @@ it('who comes while another thread is opened for them is served by one that is o
     slot?.release();
     return thread;
   };
-  // The first thread is open, and the fuller one.
+  // The first thread is running, and has more work.
   const first = await threadOf(pool.take('synthesis', 'silent'));
   expect(await served('a')).toBe(first);
   await vi.waitFor(async () => expect(await served('b')).not.toBe(first));
   await pool.close();
 });
 
-it('on one thread a short text of an account goes before what is left of the long texts of another', async () => {
+it('on one thread, a short text goes before the remaining long texts of another account', async () => {
   const pool = createSpeechPool({ settings: readSettings({}), searchPath: '', cores: 2, clock: systemClock });
-  // The other thread is the fuller one, so that all who speak are on the same.
+  // The other thread has more work, which places all speakers on the same thread.
   const quiet = pool.take('synthesis', 'quiet');
   for (let place = 0; place < 6; place++) pool.take('synthesis', 'silent');
   quiet?.release();

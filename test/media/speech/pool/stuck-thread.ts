@@ -1,6 +1,6 @@
 /**
- * A thread of the speech pool that says every text in one piece numbered as the thread is, and is stuck for
- * ever at the text "hang".
+ * A thread of the speech pool that returns every text as one piece marked with the thread's number, and hangs
+ * for ever on the text "hang".
  */
 import { parentPort, threadId } from 'node:worker_threads';
 import type { FromThread, ToThread } from '#media/speech/pool/speech-jobs.ts';

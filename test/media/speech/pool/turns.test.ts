@@ -25,21 +25,21 @@ async function rounds() {
 }
 
 describe('turns on a thread of the speech pool', () => {
-  it('an account that is alone has the whole thread', async () => {
+  it('give a lone account the whole thread', async () => {
     const { ask, done } = openThread();
     for (let n = 0; n < 5; n++) ask('ada', false);
     await rounds();
     expect(done).toHaveLength(5);
   });
 
-  it('an account that must share has fifteen seconds of audio at once', async () => {
+  it('give an account that must share fifteen seconds of audio at once', async () => {
     const { ask, done } = openThread();
     for (let n = 0; n < 15; n++) ask('ada', true);
     await rounds();
     expect(done).toHaveLength(15);
   });
 
-  it('beyond that it has a third of the thread', async () => {
+  it('then give it a third of the thread', async () => {
     const { clock, ask, done } = openThread();
     for (let n = 0; n < 30; n++) ask('ada', true);
     await rounds();
@@ -52,7 +52,7 @@ describe('turns on a thread of the speech pool', () => {
     expect(done).toHaveLength(18);
   });
 
-  it('work of another account ends the rest at once, and goes first', async () => {
+  it('end the pause at once for work of another account, which goes first', async () => {
     const { ask, done } = openThread();
     for (let n = 0; n < 30; n++) ask('ada', true);
     await rounds();
@@ -61,7 +61,7 @@ describe('turns on a thread of the speech pool', () => {
     expect(done.slice(16, 18)).toEqual(['ada', 'bob']);
   });
 
-  it('does not rest while work of another account waits already', async () => {
+  it('do not pause while work of another account is waiting', async () => {
     const { ask, done } = openThread();
     for (let n = 0; n < 30; n++) ask('ada', true);
     for (let n = 0; n < 30; n++) ask('bob', true);

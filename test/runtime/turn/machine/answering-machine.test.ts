@@ -22,14 +22,14 @@ const pause = (ms: number) => new Int16Array((RATE_HZ * ms) / 1_000);
 const says = (text: string) => speak(text, { rateHz: RATE_HZ, voice: 'rms' }).samples;
 const joined = (...parts: readonly Int16Array[]) => Int16Array.from(parts.flatMap((part) => [...part]));
 const isLoud = (peer: RtpPeer) => peer.heard.some(({ peak }) => peak > 1_000);
-/** Real time on a busy machine. */
+/** In real time, on a busy machine. */
 const WITHIN = { timeout: 60_000 };
 
 /**
- * Real sound over RTP: the media thread finds voice and tones, and nobody recognises words, as with a
- * recogniser that knows the agent's phrases only.
+ * Real audio over RTP: the media thread detects voice and tones, and no words are recognised, as with a
+ * recogniser limited to the agent's phrases.
  */
-describe.concurrent('who answers an outbound call, over RTP', () => {
+describe.concurrent('answer screening of an outbound call, over RTP', () => {
   let media: MediaHost;
   let voice: FliteSynthesizer;
 
@@ -48,7 +48,7 @@ describe.concurrent('who answers an outbound call, over RTP', () => {
     await media.close();
   });
 
-  /** Answers a call with this sound, and silence after it. */
+  /** Answers a call with this audio, followed by silence. */
   async function answeredWith(
     sound: Int16Array,
   ): Promise<{ call: Call; peer: RtpPeer; said: () => string[] }> {
