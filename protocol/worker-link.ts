@@ -186,7 +186,7 @@ export const analysisJob = z.object({
 export type AnalysisJob = z.output<typeof analysisJob>;
 
 /** What the successor of a dead worker is told of a call it takes over. */
-export const handover = z.object({
+export const failoverState = z.object({
   /** The timeline so far, with what had been heard of the reply that was broken off. */
   items: z.array(sessionItem),
   /** The agent was speaking, or was about to, when its worker died. */
@@ -200,9 +200,9 @@ export const handover = z.object({
   /** The person of a transfer under way, or of one the caller was joined by; null where there was none. */
   person: reportedPerson.nullable().default(null),
 });
-export type Handover = z.output<typeof handover>;
-/** The handover of a phone call. */
-export type PhoneHandover = Handover & { readonly dialog: ReportedDialog };
+export type FailoverState = z.output<typeof failoverState>;
+/** The same of a phone call. */
+export type PhoneFailoverState = FailoverState & { readonly dialog: ReportedDialog };
 
 /** How a colleague is reached. */
 export const participantConnection = z.discriminatedUnion('type', [
@@ -232,7 +232,7 @@ export const controlMessage = z.discriminatedUnion('type', [
     type: z.literal('assign'),
     ...sessionEpoch,
     plan: callPlan,
-    handover: handover.nullable().default(null),
+    handover: failoverState.nullable().default(null),
   }),
   z.object({ type: z.literal('assign_analysis'), ...sessionEpoch, job: analysisJob }),
   z.object({ type: z.literal('assign_agent_test'), ...sessionEpoch, job: agentTestJob }),

@@ -11,7 +11,7 @@ import type { EndReason } from '#protocol/session-record.ts';
 import type {
   AnalysisJob,
   ControlRequest,
-  Handover,
+  FailoverState,
   JobKind,
   ParticipantChange,
   ParticipantConnection,
@@ -85,8 +85,8 @@ export interface Dispatch {
    * `Fault('no_capacity')`, or `Fault('draining')` during shutdown.
    */
   place(offer: JobOffer): Promise<Placement>;
-  /** `handover` is what a call has been so far that another worker began. */
-  assign(placement: Placement, session: SessionKey, plan: CallPlan, handover?: Handover): void;
+  /** `failoverState` is what a call has been so far that another worker began. */
+  assign(placement: Placement, session: SessionKey, plan: CallPlan, failoverState?: FailoverState): void;
   assignAnalysis(placement: Placement, session: SessionKey, job: AnalysisJob): void;
   assignAgentTest(placement: Placement, session: SessionKey, job: AgentTestJob): void;
   /** Frees the slot of an accepted job that is not coming. */

@@ -12,7 +12,7 @@ import type { Recognizer, Synthesizer } from '#media/speech/speech.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import type { AgentEvent } from '#protocol/session-events.ts';
 import type { EndReason, MediaQuality } from '#protocol/session-record.ts';
-import type { DurableReport, Handover } from '#protocol/worker-link.ts';
+import type { DurableReport, FailoverState } from '#protocol/worker-link.ts';
 import { nameless, type Within } from '../event-loop/within.ts';
 import type { CallKnowledge } from '../knowledge/knowledge-search.ts';
 import type { LanguageModel } from '../llm/llm.ts';
@@ -74,7 +74,7 @@ export interface CallDeps {
    */
   readonly onLegLost?: () => void;
   /** What the call has been so far, where another worker began it. */
-  readonly handover?: Handover | null;
+  readonly failoverState?: FailoverState | null;
   /**
    * Sees every step of the turn machine, for tests: what happened, the state it led to, and what came of it.
    */
@@ -127,8 +127,8 @@ class RunningCall implements Call {
   readonly #recording: CallRecording;
   #leg: Leg | null = null;
   #line: PhoneLine | null = null;
-  /** A colleague talks with the caller. */
-  #isTaken = false;
+  /** A colleague talks with the caller: a human takeover. */
+  #isWithColleague = false;
   #hasJoined = false;
   /** Told when the phone's leg closed. */
   #mediaQuality: MediaQuality | null = null;
@@ -147,8 +147,11 @@ class RunningCall implements Call {
     let variables = plan.variables;
     const render = (text: string) => renderText(text, { ...rules, variables });
     const ownConfig = turnConfig(plan, recognizer, render);
-    const config = deps.handover
-      ? resumedConfig(ownConfig, { ...deps.handover, items: shownItems(plan.tools, deps.handover.items) })
+    const config = deps.failoverState
+      ? resumedConfig(ownConfig, {
+          ...deps.failoverState,
+          items: shownItems(plan.tools, deps.failoverState.items),
+        })
       : ownConfig;
     this.#flightLog = createFlightLog({
       sessionId: plan.session_id,
@@ -164,7 +167,7 @@ class RunningCall implements Call {
         tell: (fact) => this.#loop.accept(fact),
         onRecording: (event) => this.#recording.add(event),
       },
-      deps.handover ? transfersBegun(deps.handover.items, ownConfig.transfer) : 0,
+      deps.failoverState ? transfersBegun(deps.failoverState.items, ownConfig.transfer) : 0,
     );
     const tools = deps.createTools({
       send: (event) => this.#leg?.send({ do: 'sendMessage', json: JSON.stringify(event) }),
@@ -190,7 +193,7 @@ class RunningCall implements Call {
       },
       onStopTransfer: () => void this.#transfers.stop(),
       onColleague: (isTheirs) => {
-        this.#isTaken = isTheirs;
+        this.#isWithColleague = isTheirs;
       },
       onHangUp: (reason) => this.#hangUp(reason),
       onBroken: (error) => this.#onBroken(error),
@@ -200,18 +203,18 @@ class RunningCall implements Call {
       clock,
       recognizer,
       caller: () => (this.#hasJoined && this.#endReason === null ? this.#leg : null),
-      takeOver: () => {
+      startTakeover: () => {
         this.#loop.accept({ type: 'colleague.took_over' });
-        return this.#isTaken;
+        return this.#isWithColleague;
       },
-      handBack: () => this.#loop.accept({ type: 'colleague.handed_back' }),
+      endTakeover: () => this.#loop.accept({ type: 'colleague.handed_back' }),
       said: (text) => this.#loop.accept({ type: 'colleague.said', text }),
       record: (item) => deps.report({ type: 'items', items: [item] }),
       onRecording: (event) => this.#recording.add(event),
     });
-    if (!deps.handover) return;
+    if (!deps.failoverState) return;
     this.#hasJoined = true;
-    const { lost_at: lostAt } = deps.handover;
+    const { lost_at: lostAt } = deps.failoverState;
     // Nobody came back to it: it ended when it was lost.
     this.#timer = clock.after(RETURN_WITHIN_MS, () => {
       this.#endedAt = lostAt;

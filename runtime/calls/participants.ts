@@ -34,9 +34,10 @@ export interface ParticipantsDeps {
   readonly recognizer: Recognizer | null;
   /** The caller's leg; null while there is none. */
   caller(): Leg | null;
-  /** Asks the agent to leave the caller to a colleague; false when it cannot now. */
-  takeOver(): boolean;
-  handBack(): void;
+  /** Human takeover: asks the agent to leave the caller to a colleague; false when it cannot now. */
+  startTakeover(): boolean;
+  /** The agent has the caller again. */
+  endTakeover(): void;
   /** Words of the colleague who talks. */
   said(text: string): void;
   record(item: SessionItem): void;
@@ -113,9 +114,9 @@ export class Participants {
     const member = this.#members.get(id);
     if (!member?.isConnected) return 'not_found';
     if (change === 'leave') member.leg.send({ do: 'close' });
-    else if (change === 'listen') this.#handBack(member);
+    else if (change === 'listen') this.#endTakeover(member);
     else if (this.#talker === member) this.#tellMode(member);
-    else return this.#takeOver(member);
+    else return this.#startTakeover(member);
     return null;
   }
 
@@ -175,13 +176,13 @@ export class Participants {
     this.#relayCaller();
     if (member === this.#talker) member.leg.send({ do: 'relay', isOn: true });
     // Whoever cannot have the call now hears it, and may ask again.
-    const isRefused = isBack || member.mode === 'listen' || this.#takeOver(member) !== null;
+    const isRefused = isBack || member.mode === 'listen' || this.#startTakeover(member) !== null;
     if (isRefused) this.#tellMode(member);
   }
 
-  #takeOver(member: Member): ParticipantRefusal | null {
+  #startTakeover(member: Member): ParticipantRefusal | null {
     if (this.#talker) return 'call_taken';
-    if (!this.#deps.takeOver()) return 'call_not_takeable';
+    if (!this.#deps.startTakeover()) return 'call_not_takeable';
     this.#talker = member;
     member.leg.send({ do: 'relay', isOn: true });
     member.feed = this.#openFeed(member);
@@ -190,7 +191,7 @@ export class Participants {
     return null;
   }
 
-  #handBack(member: Member): void {
+  #endTakeover(member: Member): void {
     if (this.#talker !== member) {
       this.#tellMode(member);
       return;
@@ -199,7 +200,7 @@ export class Participants {
     member.leg.send({ do: 'relay', isOn: false });
     this.#note(member, 'handed_back');
     this.#tellMode(member);
-    this.#deps.handBack();
+    this.#deps.endTakeover();
   }
 
   #onGone(member: Member): void {
@@ -208,7 +209,7 @@ export class Participants {
     const hadCall = this.#talker === member;
     if (hadCall) this.#stopTalking(member);
     if (member.isConnected) this.#note(member, 'left');
-    if (hadCall) this.#deps.handBack();
+    if (hadCall) this.#deps.endTakeover();
     this.#relayCaller();
     if (this.isEmpty) this.#onEmpty();
   }

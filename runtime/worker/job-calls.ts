@@ -8,7 +8,7 @@ import type { Logger } from '#base/log.ts';
 import type { Tracing } from '#config/tracing.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import type { EndReason } from '#protocol/session-record.ts';
-import type { DurableReport, Handover } from '#protocol/worker-link.ts';
+import type { DurableReport, FailoverState } from '#protocol/worker-link.ts';
 import { dialOutboundCall, type OutboundCallDeps } from '#telephony/outbound-call.ts';
 import { type Call, type CallDeps, startCall } from '../calls/call.ts';
 import { traceCall } from '../calls/call-trace.ts';
@@ -54,10 +54,10 @@ export class JobCalls {
    * Starts the call of a job whose plan has come, or continues one that another worker began; it waits for
    * its leg. Throws when an engine of the plan cannot be made.
    */
-  start(job: Job, plan: CallPlan, handover: Handover | null = null): Call {
+  start(job: Job, plan: CallPlan, failoverState: FailoverState | null = null): Call {
     const { logger } = this.#deps;
     const within = this.inNameOf(job.sessionId);
-    const call = within(() => startCall(this.#callDeps(job, plan, { handover, within })));
+    const call = within(() => startCall(this.#callDeps(job, plan, { failoverState, within })));
     job.call = call;
     call.ended
       .catch((error: unknown) => {
@@ -92,7 +92,7 @@ export class JobCalls {
   #callDeps(
     job: Job,
     plan: CallPlan,
-    { handover, within }: { readonly handover: Handover | null; readonly within: Within },
+    { failoverState, within }: { readonly failoverState: FailoverState | null; readonly within: Within },
   ): CallDeps {
     const { client, clock, controlPlaneUrl, engines, phone, random, token, tracing, uploads } = this.#deps;
     const session = { sessionId: job.sessionId, epoch: job.epoch };
@@ -106,7 +106,7 @@ export class JobCalls {
       random,
       logger,
       ...engines.forCall(plan),
-      handover,
+      failoverState,
       within,
       mayTransfer: () =>
         askForTransfer({ url: controlPlaneUrl, token, clock, logger: this.#deps.logger }, plan.session_id),

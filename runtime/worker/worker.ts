@@ -11,19 +11,19 @@ import type { Tracing } from '#config/tracing.ts';
 import type { MediaHost } from '#media/leg/media-host.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import type { EndReason } from '#protocol/session-record.ts';
-import type { ControlMessage, Handover, JobKind } from '#protocol/worker-link.ts';
+import type { ControlMessage, FailoverState, JobKind } from '#protocol/worker-link.ts';
 import type { Within } from '../event-loop/within.ts';
 import { type ControlPlaneClient, connectControlPlane } from '../link/control-plane-client.ts';
 import type { Spool } from '../link/spool.ts';
 import type { Uploads } from '../link/uploads.ts';
 import { CallRequests } from './call-requests.ts';
+import { failOverJob } from './failover-calls.ts';
 import { JobCalls } from './job-calls.ts';
 import { type Job, JobTable } from './job-table.ts';
 import { Offers } from './offers.ts';
 import { dialJob } from './outbound-calls.ts';
 import { type PhoneDeps, takeInvite } from './phone-calls.ts';
 import type { PlanEngines } from './plan-engines.ts';
-import { resumeJob } from './resumed-calls.ts';
 import { joinRoom } from './room-call.ts';
 import { TextJobs } from './text-jobs.ts';
 
@@ -202,24 +202,30 @@ export class Worker {
    * A web call starts at once, so that its greeting is ready when the browser comes; an inbound phone call is
    * started by its INVITE, which waits for this plan.
    */
-  #assign({ session_id, epoch, plan, handover }: Extract<ControlMessage, { type: 'assign' }>): void {
+  #assign({
+    session_id,
+    epoch,
+    plan,
+    handover: failoverState,
+  }: Extract<ControlMessage, { type: 'assign' }>): void {
     const job = this.#jobs.assign(session_id, epoch, plan);
     if (!job || job.call) return;
     const { phone } = this.#deps;
     const phoneDeps = phone && { ...phone, calls: this.#calls };
     // Offers of phone calls are declined without signalling.
-    if (handover?.dialog) {
-      if (phoneDeps) void resumeJob(phoneDeps, job, plan, { ...handover, dialog: handover.dialog });
+    if (failoverState?.dialog) {
+      if (phoneDeps)
+        void failOverJob(phoneDeps, job, plan, { ...failoverState, dialog: failoverState.dialog });
       return;
     }
     if (plan.transport.type === 'sip_outbound') {
       if (phoneDeps) void dialJob(phoneDeps, job, plan, plan.transport);
-    } else if (job.kind === 'web') this.#startWebCall(job, plan, handover);
+    } else if (job.kind === 'web') this.#startWebCall(job, plan, failoverState);
   }
 
-  #startWebCall(job: Job, plan: CallPlan, handover: Handover | null): void {
+  #startWebCall(job: Job, plan: CallPlan, failoverState: FailoverState | null): void {
     try {
-      const call = this.#calls.start(job, plan, handover);
+      const call = this.#calls.start(job, plan, failoverState);
       if (plan.transport.type !== 'livekit') return;
       void joinRoom(this.#deps, call, plan).then((hasJoined) => {
         if (!hasJoined) call.end('agent_join_timeout');

@@ -13,7 +13,7 @@ import type { AgentTestJob } from '#protocol/agent-test.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import type { ReplayOutcome, ReplaySettings } from '#protocol/replay.ts';
 import type { EndReason } from '#protocol/session-record.ts';
-import type { AnalysisJob, Handover, ParticipantChange } from '#protocol/worker-link.ts';
+import type { AnalysisJob, FailoverState, ParticipantChange } from '#protocol/worker-link.ts';
 
 type Key = { readonly sessionId: string; readonly epoch: number };
 
@@ -29,7 +29,7 @@ export class FakeDispatch implements Dispatch {
   unreachable: FaultCode | null = null;
   placement: Placement = { instanceId: 'worker-1', supervisorRun: 'run-1', sipTag: 'tag-1' };
   readonly offers: JobOffer[] = [];
-  readonly plans: { key: Key; plan: CallPlan; handover?: Handover }[] = [];
+  readonly plans: { key: Key; plan: CallPlan; failoverState?: FailoverState }[] = [];
   /** What the agents are saying. */
   readonly speaking = new Map<string, HeardSoFar>();
   readonly analyses: { key: Key; job: AnalysisJob }[] = [];
@@ -77,9 +77,9 @@ export class FakeDispatch implements Dispatch {
     return this.placement;
   }
 
-  assign(_placement: Placement, key: Key, plan: CallPlan, handover?: Handover): void {
+  assign(_placement: Placement, key: Key, plan: CallPlan, failoverState?: FailoverState): void {
     this.#reach();
-    this.plans.push({ key, plan, ...(handover ? { handover } : {}) });
+    this.plans.push({ key, plan, ...(failoverState ? { failoverState } : {}) });
   }
 
   heardSoFar(sessionId: string): HeardSoFar | null {

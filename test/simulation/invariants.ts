@@ -164,7 +164,7 @@ function returnViolations({ acts, endedMs, live, outages, played }: SimulatedCal
 function takeoverViolations({ acts, effects, endedMs, played, reports, takeover }: SimulatedCall): string[] {
   if (!takeover) return [];
   const found: string[] = [];
-  const before = takeover.handover.items;
+  const before = takeover.failoverState.items;
   const after = reports.flatMap((report): SessionItem[] => (report.type === 'items' ? report.items : []));
   // A caller who talks over it hears less of it, or nothing.
   const told = effects.find((effect) => effect.do === 'say' || effect.do === 'generate');

@@ -2,7 +2,7 @@
 import { pino } from 'pino';
 import { brokenOffItem } from '#control-plane/calls/settlement/broken-off.ts';
 import type { SessionItem } from '#protocol/session-record.ts';
-import type { DurableReport, Handover } from '#protocol/worker-link.ts';
+import type { DurableReport, FailoverState } from '#protocol/worker-link.ts';
 import { type Call, startCall } from '#runtime/calls/call.ts';
 import type { PlaceCall } from '#runtime/calls/transfer.ts';
 import type { CallKnowledge } from '#runtime/knowledge/knowledge-search.ts';
@@ -46,7 +46,7 @@ export interface SimulatedCall {
 
 /** A call whose worker died and which another worker continued. */
 export interface TakenOver {
-  readonly handover: Handover;
+  readonly failoverState: FailoverState;
   readonly lostMs: number;
   /** When the caller could hear again. */
   readonly backMs: number;
@@ -135,7 +135,7 @@ export async function simulateCall(seed: number, given: Given = {}): Promise<Sim
   let takeover: TakenOver | null = null;
 
   /** One worker's part of the call. After its death its actions have no effect. */
-  function startWorker(handover: Handover | null): SimulatedWorker {
+  function startWorker(failoverState: FailoverState | null): SimulatedWorker {
     const invariants = new StepInvariants(stepViolations);
     const worker = {
       clock: world.forCall(),
@@ -147,7 +147,7 @@ export async function simulateCall(seed: number, given: Given = {}): Promise<Sim
     const call = startCall({
       ...shared,
       clock: worker.clock,
-      handover,
+      failoverState,
       report: (report) => {
         if (worker.isAlive) worker.reports.push(report);
       },
@@ -190,8 +190,12 @@ export async function simulateCall(seed: number, given: Given = {}): Promise<Sim
       world.after(0, () => call.end('cancelled'));
       world.after(outages.between(...WITHOUT_WORKER_MS), () => {
         const of = { reports: worker.reports, live, lostMs, nowMs: world.now() };
-        takeover = { handover: handoverOf(of), lostMs, backMs: world.now() + outages.between(0, 500) };
-        current = startWorker(takeover.handover);
+        takeover = {
+          failoverState: failoverStateOf(of),
+          lostMs,
+          backMs: world.now() + outages.between(0, 500),
+        };
+        current = startWorker(takeover.failoverState);
         current.call.attach(line.open());
         world.after(takeover.backMs - world.now(), () => line.connect());
       });
@@ -238,12 +242,12 @@ interface SimulatedWorker {
 }
 
 /** What the control plane sends to the successor of a worker, based on its reports and events. */
-function handoverOf(of: {
+function failoverStateOf(of: {
   reports: readonly DurableReport[];
   live: SimulatedCall['live'];
   lostMs: number;
   nowMs: number;
-}): Handover {
+}): FailoverState {
   const items = of.reports.flatMap((report): SessionItem[] => (report.type === 'items' ? report.items : []));
   const captions = of.live.filter(({ event }) => event['type'] === 'transcript' && event['role'] === 'agent');
   const last = captions.at(-1);

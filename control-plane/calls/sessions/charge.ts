@@ -5,7 +5,7 @@
 import { type Fault, fault } from '#config/errors.ts';
 import { type Context, now } from '../../platform/context.ts';
 import type { SessionBilling, SessionDocument } from '../../platform/store/models/session-model.ts';
-import type { TakenBy } from './session-machine.ts';
+import type { WorkerAssignment } from './session-machine.ts';
 import { changeKnownSession, changeNewSession, changeSession, loadSession } from './session-store.ts';
 
 /**
@@ -58,12 +58,12 @@ export async function postHold(context: Context, draft: SessionDocument): Promis
 export async function confirmSession(
   context: Context,
   draft: SessionDocument,
-  taken?: TakenBy,
+  assigned?: WorkerAssignment,
 ): Promise<SessionDocument> {
   const opened = await changeNewSession(context, draft, {
     type: 'hold.posted',
     at: now(context),
-    ...(taken && { taken }),
+    ...(assigned && { assigned }),
   });
   if (!opened) throw fault('database_unavailable');
   context.metrics.callsCreated.inc({ channel: opened.channel });

@@ -22,7 +22,7 @@ export type SessionFacts = Pick<
 >;
 
 /** The worker that has accepted a session, and the epoch of its reports. */
-export interface TakenBy {
+export interface WorkerAssignment {
   readonly worker: SessionWorker;
   readonly epoch: number;
 }
@@ -33,7 +33,7 @@ export type SessionEvent =
    * The first minute's charge is in the ledger (or there is nothing to charge); a worker may already have
    * accepted the session.
    */
-  | { readonly type: 'hold.posted'; readonly at: Date; readonly taken?: TakenBy }
+  | { readonly type: 'hold.posted'; readonly at: Date; readonly assigned?: WorkerAssignment }
   /** An unfinished creation was swept; `held` is the amount of its hold, 0 if none was posted. */
   | { readonly type: 'hold.voided'; readonly at: Date; readonly held: number }
   /** No worker accepted the session or none could be reached; the client received 503 or 502. */
@@ -41,8 +41,8 @@ export type SessionEvent =
   | { readonly type: 'joined'; readonly at: Date }
   | { readonly type: 'link.lost'; readonly at: Date }
   | { readonly type: 'link.back'; readonly at: Date }
-  /** Another worker took over after the first one died, during the call or before the caller joined. */
-  | { readonly type: 'taken_over'; readonly at: Date; readonly taken: TakenBy }
+  /** Failover: another worker accepted it after the first one died, during the call or before it. */
+  | { readonly type: 'failed_over'; readonly at: Date; readonly successor: WorkerAssignment }
   | { readonly type: 'dialled'; readonly at: Date; readonly dialStatus: DialStatus }
   | { readonly type: 'ended'; readonly at: Date; readonly reason: EndReason }
   /** Too many workers have died with this session, so it is not placed again, whether joined or not. */
@@ -90,7 +90,7 @@ export function step(session: SessionFacts, event: SessionEvent): SessionChange 
         status: 'pending',
         status_at: at,
         billing: heldBilling(billing, at),
-        ...(event.taken && { ...event.taken, last_seq: 0 }),
+        ...(event.assigned && { ...event.assigned, last_seq: 0 }),
       });
     case 'hold.voided':
       return when(status === 'creating', givenUp(session, at, event.held));
@@ -102,9 +102,9 @@ export function step(session: SessionFacts, event: SessionEvent): SessionChange 
       return when(status === 'active', { status: 'unknown', status_at: at });
     case 'link.back':
       return when(status === 'unknown', { status: 'active', status_at: at });
-    case 'taken_over':
-      return when(isLive(status) && event.taken.epoch > session.epoch, {
-        ...event.taken,
+    case 'failed_over':
+      return when(isLive(status) && event.successor.epoch > session.epoch, {
+        ...event.successor,
         ...(status === 'unknown' ? { status: 'active', status_at: at } : {}),
         last_seq: 0,
       });

@@ -8,7 +8,7 @@
 import { Fault } from '#config/errors.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import {
-  type Handover,
+  type FailoverState,
   type ReportedDialog,
   type ReportedPerson,
   reportedDialog,
@@ -35,29 +35,29 @@ const SEARCH_MS = 12_000;
 const SEARCH_AGAIN_MS = 100;
 
 /** A session whose worker died, and when the death was detected. */
-export interface Left {
+export interface LostSession {
   readonly sessionId: string;
   readonly epoch: number;
   readonly diedAt: Date;
 }
 
 /** Hands a running call to another worker; false when that is impossible and the call must be settled. */
-export function takeOver(context: Context, left: Left): Promise<boolean> {
-  return findSuccessor(context, left, runningCall);
+export function failOver(context: Context, lost: LostSession): Promise<boolean> {
+  return findSuccessor(context, lost, runningCall);
 }
 
 /**
  * Places a web session that may still be joined on another worker; false when that is impossible and it must
  * be ended.
  */
-export function placeAgain(context: Context, left: Left): Promise<boolean> {
-  return findSuccessor(context, left, awaitedCall);
+export function placeAgain(context: Context, lost: LostSession): Promise<boolean> {
+  return findSuccessor(context, lost, awaitedCall);
 }
 
 async function findSuccessor(
   context: Context,
-  { sessionId, epoch, diedAt }: Left,
-  callOf: (context: Context, session: SessionDocument, diedAt: Date) => Promise<LeftCall | null>,
+  { sessionId, epoch, diedAt }: LostSession,
+  callOf: (context: Context, session: SessionDocument, diedAt: Date) => Promise<LostCall | null>,
 ): Promise<boolean> {
   const deadlineMs = context.clock.now() + SEARCH_MS;
   for (let next = epoch + 1; context.clock.now() < deadlineMs; next++) {
@@ -65,7 +65,7 @@ async function findSuccessor(
     const call = session && (await callOf(context, session, diedAt));
     if (!call || session.epoch >= next) return false;
     try {
-      if (!(await hand(context, session, { ...call, epoch: next }))) continue;
+      if (!(await assignToSuccessor(context, session, { ...call, epoch: next }))) continue;
       context.logger.warn({ sessionId }, 'call given to another worker');
       return true;
     } catch (error) {
@@ -78,7 +78,7 @@ async function findSuccessor(
 }
 
 /** A call without a worker. */
-interface LeftCall {
+interface LostCall {
   readonly plan: CallPlan;
   readonly dialog: ReportedDialog | null;
   readonly person: ReportedPerson | null;
@@ -92,7 +92,7 @@ async function runningCall(
   context: Context,
   session: SessionDocument,
   diedAt: Date,
-): Promise<LeftCall | null> {
+): Promise<LostCall | null> {
   const isRunning = session.status === 'active' || session.status === 'unknown';
   // A session in status `unknown` was lost when it was last seen.
   const lostAt = session.status === 'unknown' ? session.status_at : diedAt;
@@ -123,7 +123,7 @@ async function awaitedCall(
   context: Context,
   session: SessionDocument,
   diedAt: Date,
-): Promise<LeftCall | null> {
+): Promise<LostCall | null> {
   if (session.status !== 'pending' || session.channel !== 'web_voice' || session.expires_at <= now(context))
     return null;
   const plan = await wholePlan(context, session);
@@ -142,10 +142,10 @@ async function wholePlan(context: Context, session: SessionDocument): Promise<Ca
  * Places the call and hands it over; false when the session changed in the meantime. Throws a `Fault` when no
  * worker takes it.
  */
-async function hand(
+async function assignToSuccessor(
   context: Context,
   session: SessionDocument,
-  call: LeftCall & { readonly epoch: number },
+  call: LostCall & { readonly epoch: number },
 ): Promise<boolean> {
   const { plan, dialog, person, epoch, lostAt } = call;
   const key = { sessionId: session._id, epoch };
@@ -155,7 +155,11 @@ async function hand(
     context.dispatch.heardSoFar(session._id),
   );
   const at = now(context);
-  const change = step(session, { type: 'taken_over', at, taken: { worker: workerOf(placement), epoch } });
+  const change = step(session, {
+    type: 'failed_over',
+    at,
+    successor: { worker: workerOf(placement), epoch },
+  });
   const sealer = sealerOf(context, session);
   const timeline =
     brokenOff && sealer ? [await sealItems(context, sealer, { ...key, seq: 0 }, [brokenOff])] : [];
@@ -169,7 +173,7 @@ async function hand(
     context.dispatch.assign(placement, key, plan);
     return true;
   }
-  const handover: Handover = {
+  const failoverState: FailoverState = {
     items: await readTimeline(context, stored),
     was_cut_off: brokenOff !== null,
     elapsed_ms: Math.max(0, context.clock.wallTime() - stored.started_at.getTime()),
@@ -177,16 +181,16 @@ async function hand(
     dialog,
     person,
   };
-  context.dispatch.assign(placement, key, plan, handover);
-  void sendColleaguesAway(context, stored);
+  context.dispatch.assign(placement, key, plan, failoverState);
+  void closeColleagueRooms(context, stored);
   return true;
 }
 
 /**
- * Closes the rooms in which colleagues are left alone after the worker's death, so that they join again.
+ * Closes the rooms in which colleagues are lost alone after the worker's death, so that they join again.
  * Colleagues on a direct connection reconnect by themselves.
  */
-async function sendColleaguesAway(
+async function closeColleagueRooms(
   { rooms, logger }: Context,
   { _id, participants = [] }: SessionDocument,
 ): Promise<void> {

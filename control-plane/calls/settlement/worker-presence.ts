@@ -9,7 +9,7 @@ import type { SessionDocument } from '../../platform/store/models/session-model.
 import { LIVE_STATUSES } from '../../platform/store/session-status.ts';
 import { runFollowUps } from '../sessions/after-session-change.ts';
 import { changeSession, loadSession } from '../sessions/session-store.ts';
-import { type Left, placeAgain, takeOver } from './failover.ts';
+import { failOver, type LostSession, placeAgain } from './failover.ts';
 import type { JobsOfCalls } from './jobs.ts';
 
 /** How long a reconnected worker has to send its spool before sessions it no longer runs are given up. */
@@ -61,7 +61,7 @@ export async function workerDead(
   await jobs.workerGone(instanceId, stoodIn);
   const sessions = await sessionsOf(context, instanceId, [...LIVE_STATUSES]);
   await Promise.all(
-    sessions.map(({ _id, epoch }) => handOn(context, { sessionId: _id, epoch, diedAt }, stoodIn)),
+    sessions.map(({ _id, epoch }) => failOverOrEnd(context, { sessionId: _id, epoch, diedAt }, stoodIn)),
   );
   const analyses = await context.models.sessions
     .find({ 'worker.instance_id': instanceId, status: 'completed', 'analysis.state': 'running' }, { _id: 1 })
@@ -76,11 +76,11 @@ export async function workerDead(
 }
 
 /** Hands the call to another worker, unless the call itself may be the cause of the deaths. */
-async function handOn(context: Context, left: Left, stoodIn: string | null): Promise<void> {
-  const { sessionId, epoch, diedAt } = left;
-  const deaths = await countDeath(context, left, stoodIn);
-  if (isLostForGood(deaths)) await giveUpForGood(context, left, deaths);
-  else if (!(await takeOver(context, left))) await replaceOrGiveUp(context, sessionId, epoch, diedAt);
+async function failOverOrEnd(context: Context, lost: LostSession, stoodIn: string | null): Promise<void> {
+  const { sessionId, epoch, diedAt } = lost;
+  const deaths = await countDeath(context, lost, stoodIn);
+  if (isLostForGood(deaths)) await giveUpAfterDeaths(context, lost, deaths);
+  else if (!(await failOver(context, lost))) await replaceOrGiveUp(context, sessionId, epoch, diedAt);
 }
 
 interface DeathCounts {
@@ -91,7 +91,7 @@ interface DeathCounts {
 /** Counts worker deaths during a session, including this one; idempotent. */
 async function countDeath(
   { models }: Context,
-  { sessionId, epoch }: Left,
+  { sessionId, epoch }: LostSession,
   stoodIn: string | null,
 ): Promise<DeathCounts> {
   const list = lossOf(sessionId, stoodIn) === 'beside' ? 'died_beside_epochs' : 'died_epochs';
@@ -106,9 +106,9 @@ async function countDeath(
   return { suspected: session?.died_epochs?.length ?? 0, beside: session?.died_beside_epochs?.length ?? 0 };
 }
 
-async function giveUpForGood(
+async function giveUpAfterDeaths(
   context: Context,
-  { sessionId }: Left,
+  { sessionId }: LostSession,
   { suspected, beside }: DeathCounts,
 ): Promise<void> {
   const ended = await changeSession(context, sessionId, { type: 'given_up', at: now(context) });

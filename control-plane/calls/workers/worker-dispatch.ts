@@ -13,7 +13,7 @@ import type {
   AnalysisJob,
   ControlMessage,
   ControlRequest,
-  Handover,
+  FailoverState,
   JobKind,
   ParticipantChange,
   WorkerAnswer,
@@ -76,8 +76,13 @@ export class WorkerDispatch implements Dispatch {
     return placement;
   }
 
-  assign(placement: Placement, session: SessionKey, plan: CallPlan, handover: Handover | null = null): void {
-    this.#tell(placement.instanceId, { type: 'assign', ...toWire(session), plan, handover });
+  assign(
+    placement: Placement,
+    session: SessionKey,
+    plan: CallPlan,
+    failoverState: FailoverState | null = null,
+  ): void {
+    this.#tell(placement.instanceId, { type: 'assign', ...toWire(session), plan, handover: failoverState });
   }
 
   assignAnalysis(placement: Placement, session: SessionKey, job: AnalysisJob): void {

@@ -3,7 +3,7 @@
  * the caller and then what they still wait for.
  */
 import type { SessionItem } from '#protocol/session-record.ts';
-import type { Handover } from '#protocol/worker-link.ts';
+import type { FailoverState } from '#protocol/worker-link.ts';
 import type { ChatMessage } from '../../llm/llm.ts';
 import { isTransferCall } from '../../tools/call-tools.ts';
 import { CUT_OFF_MARK } from '../text/cues.ts';
@@ -21,7 +21,7 @@ const TALK_CUT_OFF =
  * The settings of a call that goes on: no greeting, menu or question who answered, what is owed of a
  * disclosure, and the rest of its time.
  */
-export function resumedConfig(config: TurnConfig, handover: Handover): TurnConfig {
+export function resumedConfig(config: TurnConfig, handover: FailoverState): TurnConfig {
   const messages = handover.items.filter((item) => item.type === 'message');
   const history = historyOf(handover.items);
   const waiting = unanswered(history);

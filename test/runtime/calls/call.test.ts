@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Variables } from '#config/agent-config.ts';
 import type { RecognitionOptions, Recognizer } from '#media/speech/speech.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
-import type { DurableReport, Handover } from '#protocol/worker-link.ts';
+import type { DurableReport, FailoverState } from '#protocol/worker-link.ts';
 import { startCall } from '#runtime/calls/call.ts';
 import type { RecordingSegment } from '#runtime/calls/call-recording.ts';
 import type { CallKnowledge } from '#runtime/knowledge/knowledge-search.ts';
@@ -22,7 +22,7 @@ function setUp(
   plan: CallPlan = testPlan(FIXED),
   knowledge: CallKnowledge | null = null,
   recognizer: Recognizer | null = null,
-  handover: Handover | null = null,
+  failoverState: FailoverState | null = null,
 ) {
   const world = new SimulatedClock();
   const words = createSpokenWords();
@@ -76,7 +76,7 @@ function setUp(
     },
     model,
     knowledge,
-    handover,
+    failoverState,
     createTools: (link) => {
       toolVariables = link.variables;
       return {
@@ -584,7 +584,7 @@ describe('recording and flight log', () => {
     const lost = setUp();
     lost.openLeg();
     await lost.run(5_100);
-    const handover = {
+    const failoverState = {
       items: [],
       was_cut_off: false,
       elapsed_ms: 5_100,
@@ -592,7 +592,7 @@ describe('recording and flight log', () => {
       dialog: null,
       person: null,
     };
-    const successor = setUp(testPlan(FIXED), null, null, handover);
+    const successor = setUp(testPlan(FIXED), null, null, failoverState);
     successor.openLeg();
     await successor.run(5_100);
     const torn = Buffer.from('{"type":"voice.sta');
@@ -611,7 +611,7 @@ describe('recording and flight log', () => {
       turn_id: 1,
       created_at: '2026-01-01T00:00:00.000Z',
     };
-    const items: Handover['items'] = [
+    const items: FailoverState['items'] = [
       { type: 'tool_call', input: '{}', ...about },
       {
         type: 'tool_result',
@@ -623,7 +623,7 @@ describe('recording and flight log', () => {
         ...about,
       },
     ];
-    const handover = {
+    const failoverState = {
       items,
       was_cut_off: false,
       elapsed_ms: 5_100,
@@ -636,7 +636,7 @@ describe('recording and flight log', () => {
       { ...plan, tools: [toolOf({ function_name: 'look_up', error_handling: 'hide' })] },
       null,
       null,
-      handover,
+      failoverState,
     );
     successor.openLeg();
     await successor.run(5_100);

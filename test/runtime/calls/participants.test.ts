@@ -31,11 +31,11 @@ function setUp() {
     clock: world.forCall(),
     recognizer,
     caller: () => caller,
-    takeOver: () => {
+    startTakeover: () => {
       told.push('take over');
       return agent.yields;
     },
-    handBack: () => told.push('hand back'),
+    endTakeover: () => told.push('hand back'),
     said: (text) => told.push(`said ${text}`),
     record: (item) => items.push(item),
     onRecording: () => undefined,

@@ -4,7 +4,7 @@
  */
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
-import type { DurableReport, Handover } from '#protocol/worker-link.ts';
+import type { DurableReport, FailoverState } from '#protocol/worker-link.ts';
 import { startCall } from '#runtime/calls/call.ts';
 import { SimulatedClock } from '../../simulation/simulated-clock.ts';
 import { createSpokenWords, SIMULATED_RATE_HZ, SimulatedLeg } from '../../simulation/simulated-leg.ts';
@@ -80,7 +80,7 @@ async function tryTransfers(of: {
       return { outcome: 'busy', error: null };
     },
     ...(of.mayTransfer ? { mayTransfer: of.mayTransfer } : {}),
-    handover: of.earlier === undefined ? null : handoverAfter(of.earlier),
+    failoverState: of.earlier === undefined ? null : failoverStateAfter(of.earlier),
     report: (report) => reports.push(report),
     live: () => undefined,
     saveRecording: () => undefined,
@@ -104,7 +104,7 @@ async function tryTransfers(of: {
   return { results: results(), rung };
 }
 
-function handoverAfter(errors: readonly (string | null)[]): Handover {
+function failoverStateAfter(errors: readonly (string | null)[]): FailoverState {
   const items = errors.map((error, tried) => {
     const about = {
       call_id: `e${tried}`,

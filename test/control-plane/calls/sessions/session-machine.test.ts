@@ -55,7 +55,7 @@ const EVENTS: readonly SessionEvent[] = [
   { type: 'joined', at: at(20) },
   { type: 'link.lost', at: at(20) },
   { type: 'link.back', at: at(20) },
-  { type: 'taken_over', at: at(20), taken: { worker, epoch: 2 } },
+  { type: 'failed_over', at: at(20), successor: { worker, epoch: 2 } },
   { type: 'dialled', at: at(20), dialStatus: 'answered' },
   { type: 'ended', at: at(20), reason: 'user_hangup' },
   { type: 'settled', at: at(20) },
@@ -77,12 +77,12 @@ describe('the session machine', () => {
       creating: [session(), { 'hold.posted': 'pending', 'hold.voided': 'failed' }],
       pending: [
         pending,
-        { 'creation.refused': 'failed', joined: 'active', taken_over: 'pending', ended: 'failed' },
+        { 'creation.refused': 'failed', joined: 'active', failed_over: 'pending', ended: 'failed' },
       ],
-      active: [active, { 'link.lost': 'unknown', taken_over: 'active', ended: 'completed' }],
+      active: [active, { 'link.lost': 'unknown', failed_over: 'active', ended: 'completed' }],
       unknown: [
         { ...active, status: 'unknown' },
-        { 'link.back': 'active', taken_over: 'active', ended: 'completed' },
+        { 'link.back': 'active', failed_over: 'active', ended: 'completed' },
       ],
       completed: [
         over('completed'),

@@ -53,10 +53,10 @@ function dialogOf(sip_call_id: string): ReportedDialog {
 const workerDies = (instanceId = 'worker-1', stoodIn: string | null = null) =>
   api.sink.workerDead(instanceId, new Date(api.clock.wallTime()), stoodIn);
 
-/** The handover the successor gets when the call's worker dies. */
+/** The failover state the successor gets when the call's worker dies. */
 async function handedOver(): Promise<{ readonly caller: string | undefined; readonly person: unknown }> {
   await workerDies();
-  const { dialog, person } = api.dispatch.plans.at(-1)?.handover ?? {};
+  const { dialog, person } = api.dispatch.plans.at(-1)?.failoverState ?? {};
   return { caller: dialog?.sip_call_id, person: person && [person.dialog.sip_call_id, person.is_joined] };
 }
 

@@ -411,10 +411,10 @@ describe('lost and returning workers', () => {
     expect(given).toMatchObject({
       key: { sessionId: id, epoch: 2 },
       plan: { session_id: id },
-      handover: { was_cut_off: true, dialog: null },
+      failoverState: { was_cut_off: true, dialog: null },
     });
     const said = ['What are your opening hours?', 'We are open'];
-    expect(given?.handover?.items.map((item) => item.type === 'message' && item.content)).toEqual(said);
+    expect(given?.failoverState?.items.map((item) => item.type === 'message' && item.content)).toEqual(said);
     expect(await read(id)).toMatchObject({
       status: 'active',
       end_reason: null,
@@ -433,7 +433,7 @@ describe('lost and returning workers', () => {
     expect(await api.context.models.ledger.countDocuments({ user_id: user.userId, kind: 'settle' })).toBe(1);
   });
 
-  it('an unjoined session is placed again: same session, new epoch, no handover, charged once', async () => {
+  it('an unjoined session is placed again: same session, new epoch, no failover state, charged once', async () => {
     const id = await on('dying', session);
     const first = api.dispatch.plans.at(-1);
     await on('successor', () => api.sink.workerDead('dying', new Date(api.clock.wallTime())));

@@ -2,10 +2,15 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
 import type { Leg } from '#media/leg/leg.ts';
-import type { DurableReport, Handover, PhoneHandover, ReportedDialog } from '#protocol/worker-link.ts';
+import type {
+  DurableReport,
+  FailoverState,
+  PhoneFailoverState,
+  ReportedDialog,
+} from '#protocol/worker-link.ts';
 import type { Call } from '#runtime/calls/call.ts';
+import { failOverJob } from '#runtime/worker/failover-calls.ts';
 import type { Job } from '#runtime/worker/job-table.ts';
-import { resumeJob } from '#runtime/worker/resumed-calls.ts';
 import type { EmbeddedSignalling } from '#telephony/embedded/server.ts';
 import type { Signalling } from '#telephony/signalling.ts';
 import { connectTestWorker, startTestSignalling } from '../../fakes/signalling.ts';
@@ -27,11 +32,11 @@ describe('a caller and the person of a transfer after their worker died', () => 
   let person: RawCaller;
   let reports: DurableReport[];
   let ended: unknown[];
-  let goesOn: Handover | null;
+  let startedWith: FailoverState | null;
   let rejoined: Leg[];
 
   beforeEach(async () => {
-    [reports, ended, goesOn, rejoined] = [[], [], null, []];
+    [reports, ended, startedWith, rejoined] = [[], [], null, []];
     server = await startTestSignalling({
       admit: async () => ({ action: 'reject', data: { status: 404, reason: 'Not Found' } }),
     });
@@ -67,12 +72,12 @@ describe('a caller and the person of a transfer after their worker died', () => 
   }
 
   /** Both receive a re-INVITE, and answer with these. */
-  async function takenOver(
+  async function failOver(
     is_joined: boolean,
     answers: { readonly caller: number; readonly person: number },
   ): Promise<void> {
     const known = { items: [], was_cut_off: false, elapsed_ms: 5_000, lost_at: LOST_AT };
-    const handover: PhoneHandover = {
+    const failoverState: PhoneFailoverState = {
       ...known,
       dialog: dialogOf(caller),
       person: { dialog: dialogOf(person), is_joined },
@@ -92,8 +97,8 @@ describe('a caller and the person of a transfer after their worker died', () => 
     const calls = {
       report: (_: Job, report: DurableReport) => void reports.push(report),
       reportEnd: (_: Job, ...end: unknown[]) => void ended.push(end),
-      start: (of: Job, _: unknown, given: Handover | null = null) => {
-        goesOn = given;
+      start: (of: Job, _: unknown, given: FailoverState | null = null) => {
+        startedWith = given;
         of.call = call as Call;
         return of.call;
       },
@@ -114,7 +119,7 @@ describe('a caller and the person of a transfer after their worker died', () => 
       [person, answers.person],
     ] as const;
     await Promise.all([
-      resumeJob(deps, job, testPlan(), handover),
+      failOverJob(deps, job, testPlan(), failoverState),
       ...answered.map(async ([phone, status]) =>
         phone.answer(await phone.incoming('INVITE', LONG_MS), status, status === 200 ? sdp(phone.port) : ''),
       ),
@@ -123,29 +128,32 @@ describe('a caller and the person of a transfer after their worker died', () => 
   const toldOfPerson = () => reports.findLast((report) => report.type === 'person')?.person;
 
   it('who were talking are joined again, and reported, which lets a third worker do the same', async () => {
-    await takenOver(true, { caller: 200, person: 200 });
-    expect(goesOn?.person).toMatchObject({ is_joined: true, dialog: { sip_call_id: `call-${person.port}` } });
+    await failOver(true, { caller: 200, person: 200 });
+    expect(startedWith?.person).toMatchObject({
+      is_joined: true,
+      dialog: { sip_call_id: `call-${person.port}` },
+    });
     expect(rejoined).toHaveLength(1);
-    expect(toldOfPerson()).toEqual(goesOn?.person);
+    expect(toldOfPerson()).toEqual(startedWith?.person);
     expect([...caller.requests, ...person.requests]).not.toContain('BYE');
   });
 
   it('are separated if the person is gone: the caller returns to the agent', async () => {
-    await takenOver(true, { caller: 200, person: 481 });
-    expect(goesOn).toMatchObject({ person: null });
+    await failOver(true, { caller: 200, person: 481 });
+    expect(startedWith).toMatchObject({ person: null });
     expect([rejoined, toldOfPerson()]).toEqual([[], null]);
   });
 
   it('are both hung up on if the caller is gone, because the call had been handed over', async () => {
-    await takenOver(true, { caller: 481, person: 200 });
+    await failOver(true, { caller: 481, person: 200 });
     await person.incoming('BYE', LONG_MS);
     expect(ended).toEqual([['escalated', LOST_AT]]);
-    expect(goesOn).toBeNull();
+    expect(startedWith).toBeNull();
   });
 
   it('if not yet joined: the caller returns to the agent; the person is hung up on and called again', async () => {
-    await takenOver(false, { caller: 200, person: 200 });
-    expect(goesOn).toMatchObject({ person: null });
+    await failOver(false, { caller: 200, person: 200 });
+    expect(startedWith).toMatchObject({ person: null });
     await person.incoming('BYE', LONG_MS);
     expect([rejoined, toldOfPerson(), caller.requests.includes('BYE')]).toEqual([[], null, false]);
   });

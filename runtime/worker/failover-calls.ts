@@ -1,19 +1,19 @@
 /**
- * A phone call taken over from a worker that died: its dialog gets this worker's media, and the conversation
- * goes on. Where the caller talked with a person by a transfer, that person's dialog does too, and the two
- * hear each other again.
+ * Failover of a phone call: its worker died, so its dialog gets this worker's media and the conversation
+ * continues. If the caller was talking with a person after a transfer, that person's dialog moves as well, and
+ * the two are joined again.
  */
 
 import type { Logger } from '#base/log.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
-import type { PhoneHandover } from '#protocol/worker-link.ts';
+import type { PhoneFailoverState } from '#protocol/worker-link.ts';
 import { type ResumedCall, type ResumedCallDeps, resumeSipCall } from '#telephony/resumed-call.ts';
 import { dialogFacts, dialogReport } from '../calls/dialog-report.ts';
 import type { JobCalls } from './job-calls.ts';
 import type { Job } from './job-table.ts';
 
-/** What taking a call over needs. */
-export interface ResumedJobDeps extends ResumedCallDeps {
+/** What failover needs. */
+export interface FailoverDeps extends ResumedCallDeps {
   readonly calls: Pick<JobCalls, 'start' | 'report' | 'reportEnd'>;
   readonly logger: Logger;
 }
@@ -21,23 +21,20 @@ export interface ResumedJobDeps extends ResumedCallDeps {
 /** A person who is still there answers at once, and the caller hears nothing meanwhile. */
 const PERSON_ANSWERS_MS = 3_000;
 
-/**
- * Goes on with the call of a job; never rejects. A call that cannot be gone on with ended when its worker was
- * lost.
- */
-export async function resumeJob(
-  deps: ResumedJobDeps,
+/** Continues the call of a job; never rejects. A call that cannot be continued ended when its worker was lost. */
+export async function failOverJob(
+  deps: FailoverDeps,
   job: Job,
   plan: CallPlan,
-  handover: PhoneHandover,
+  failoverState: PhoneFailoverState,
 ): Promise<void> {
   const { calls, logger } = deps;
   const [caller, person] = await Promise.all([
-    resumeSipCall(deps, dialogFacts(handover.dialog), {
+    resumeSipCall(deps, dialogFacts(failoverState.dialog), {
       recording: plan.record_audio ? { firstSegment: 0 } : null,
       isTenants: isTenants(plan),
     }),
-    resumePerson(deps, plan, handover),
+    reachPerson(deps, plan, failoverState),
   ]);
   if (caller.outcome !== 'answered') {
     logger.warn(
@@ -45,33 +42,33 @@ export async function resumeJob(
       'call not taken over',
     );
     person?.leg.send({ do: 'close' });
-    const leftAs = handover.person?.is_joined ? 'escalated' : 'user_hangup';
-    calls.reportEnd(job, caller.outcome === 'gone' ? leftAs : 'heartbeat_timeout', handover.lost_at);
+    const leftAs = failoverState.person?.is_joined ? 'escalated' : 'user_hangup';
+    calls.reportEnd(job, caller.outcome === 'gone' ? leftAs : 'heartbeat_timeout', failoverState.lost_at);
     return;
   }
   try {
     calls.report(job, { type: 'dialog', ...dialogReport(caller.dialog) });
     const joined = person && { dialog: dialogReport(person.dialog), is_joined: true };
-    if (handover.person) calls.report(job, { type: 'person', person: joined });
-    calls.start(job, plan, { ...handover, person: joined });
+    if (failoverState.person) calls.report(job, { type: 'person', person: joined });
+    calls.start(job, plan, { ...failoverState, person: joined });
     job.call?.attach(caller.leg, caller);
     if (person) job.call?.rejoin(person.leg);
   } catch (error) {
     logger.error({ err: error, sessionId: job.sessionId }, 'call could not be gone on with');
-    for (const taken of [caller, person]) taken?.leg.send({ do: 'close' });
+    for (const side of [caller, person]) side?.leg.send({ do: 'close' });
     calls.reportEnd(job, 'internal_error');
   }
 }
 
 /**
- * The person the caller was joined with; null where there was none, or they are gone: then the agent has the
- * caller back, and says so. Whoever was only being asked is hung up on: the agent calls them again, and they
- * must not be busy with a call that nobody has.
+ * The person the caller was joined with; null if there was none, or they are gone: then the agent has the
+ * caller back, and says so. A person who was only being asked is hung up on, because the agent calls them
+ * again and their line must be free.
  */
-async function resumePerson(
-  deps: ResumedJobDeps,
+async function reachPerson(
+  deps: FailoverDeps,
   plan: CallPlan,
-  { person }: PhoneHandover,
+  { person }: PhoneFailoverState,
 ): Promise<Extract<ResumedCall, { outcome: 'answered' }> | null> {
   if (!person) return null;
   if (!person.is_joined) {
