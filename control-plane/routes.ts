@@ -26,7 +26,7 @@ import { registerLostCallRoutes } from './catalogue/numbers/lost-call-routes.ts'
 import { registerNumberRoutes } from './catalogue/numbers/number-routes.ts';
 import { registerProofRoutes } from './catalogue/numbers/proof-routes.ts';
 import { registerToolRoutes } from './catalogue/tools/tool-routes.ts';
-import { registerTestRunRoutes } from './jobs/agent-tests/batch-routes.ts';
+import { registerTestRunRoutes } from './jobs/agent-tests/test-batch-routes.ts';
 import { registerTestRoutes } from './jobs/agent-tests/test-routes.ts';
 import { registerAnalysisRoutes } from './jobs/analysis/analysis-routes.ts';
 import { registerBatchCallRoutes } from './jobs/batch-calls/batch-routes.ts';

@@ -37,8 +37,8 @@ import { jobsOfCalls } from '#control-plane/jobs/of-calls.ts';
 import { startRetention } from '#control-plane/operations/privacy/retention.ts';
 import { createWorkSignals } from '#control-plane/platform/background/work-signals.ts';
 import type { Context } from '#control-plane/platform/context.ts';
+import { AccountTurns } from '#control-plane/platform/limits/account-turns.ts';
 import { Refusals } from '#control-plane/platform/limits/refusals.ts';
-import { Turns } from '#control-plane/platform/limits/turns.ts';
 import { createMetrics } from '#control-plane/platform/metrics.ts';
 import { PublicAddress } from '#control-plane/platform/public-address.ts';
 import { openRooms } from '#control-plane/platform/rooms.ts';
@@ -214,7 +214,7 @@ async function buildContext(
         ? { accessKeyId: s3.accessKeyId, secretAccessKey: s3.secretAccessKey }
         : undefined,
     ),
-    turns: new Turns(clock, settings.LIMIT_REQUESTS),
+    turns: new AccountTurns(clock, settings.LIMIT_REQUESTS),
     refusals: new Refusals(clock, settings.LIMIT_REFUSALS_PER_SECOND),
     ledger: createLedger({ entries: models.ledger, clock, posted: (entry) => countPosting(metrics, entry) }),
     workSignals: createWorkSignals(),

@@ -15,8 +15,9 @@ import type { SpeechPool } from '#media/speech/pool/speech-pool.ts';
 import type { Carrier } from '#telephony/carriers/carrier.ts';
 import type { WorkSignals } from './background/work-signals.ts';
 import type { Dispatch } from './dispatch.ts';
+import type { Ledger } from './ledger.ts';
+import type { AccountTurns } from './limits/account-turns.ts';
 import type { Refusals } from './limits/refusals.ts';
-import type { Turns } from './limits/turns.ts';
 import type { Metrics } from './metrics.ts';
 import type { PublicAddress } from './public-address.ts';
 import type { Rooms } from './rooms.ts';
@@ -25,54 +26,6 @@ import type { Coordination } from './store/coordination.ts';
 import type { Database } from './store/database.ts';
 import type { Models } from './store/models.ts';
 import type { ReadMemories } from './store/read-memory.ts';
-
-/** Kinds of ledger entries. */
-export type LedgerKind = 'top_up' | 'hold' | 'settle' | 'refund' | 'void' | 'adjust';
-
-/** One entry of a user's ledger; amounts are integer micro-dollars. */
-export interface LedgerEntry {
-  readonly userId: string;
-  /** Sequence number per user, starting at 1. */
-  readonly seq: number;
-  /** Identifies what the entry pays for; unique per user, so posting twice yields the same entry. */
-  readonly key: string;
-  readonly kind: LedgerKind;
-  readonly amountMicros: number;
-  readonly balanceMicros: number;
-  readonly cumulativeTopUpMicros: number;
-  readonly at: Date;
-}
-
-/** A ledger entry that is inconsistent with the preceding ones. */
-export interface LedgerFlaw {
-  readonly userId: string;
-  readonly seq: number;
-  readonly problem: string;
-}
-
-/** An entry to post. */
-export interface Posting {
-  readonly userId: string;
-  readonly key: string;
-  readonly kind: LedgerKind;
-  /** Negative amounts debit the wallet. */
-  readonly amountMicros: number;
-  /** Minimum balance after the posting; no minimum when absent. */
-  readonly floorMicros?: number;
-}
-
-/** The wallets: an append-only ledger in which every decision is a single insert. */
-export interface Ledger {
-  /**
-   * Posts an entry, or returns the existing entry with this key, whatever its kind and amount. Throws
-   * `Fault('out_of_credit')` if the balance would fall below the floor.
-   */
-  post(posting: Posting): Promise<LedgerEntry>;
-  /** A user's first and newest entries; null if the user has none. */
-  wallet(userId: string): Promise<{ readonly first: LedgerEntry; readonly newest: LedgerEntry } | null>;
-  /** Verifies a user's whole ledger: null if it is consistent, otherwise the first inconsistent entry. */
-  verify(userId: string): Promise<LedgerFlaw | null>;
-}
 
 /** Shared dependencies of the control plane. */
 export interface Context {
@@ -108,7 +61,7 @@ export interface Context {
   /** Null when tracing is off. */
   readonly tracing: Tracing | null;
   /** Fair scheduling of requests between accounts. */
-  readonly turns: Turns;
+  readonly turns: AccountTurns;
   readonly refusals: Refusals;
   /**
    * Records what this process is starting to do; the supervisor reads it if it kills the process for hanging.

@@ -14,8 +14,8 @@ import { seedDemo, seedOperator } from '#control-plane/operations/seed.ts';
 import { createWorkSignals } from '#control-plane/platform/background/work-signals.ts';
 import type { Context } from '#control-plane/platform/context.ts';
 import { type ApiServer, createServer } from '#control-plane/platform/http/server.ts';
+import { AccountTurns } from '#control-plane/platform/limits/account-turns.ts';
 import { Refusals } from '#control-plane/platform/limits/refusals.ts';
-import { Turns } from '#control-plane/platform/limits/turns.ts';
 import { createMetrics } from '#control-plane/platform/metrics.ts';
 import { PublicAddress } from '#control-plane/platform/public-address.ts';
 import { createDataKeys, createSecretBox } from '#control-plane/platform/secrets/secret-box.ts';
@@ -86,7 +86,7 @@ export async function openTestApi(
   over: Partial<Context> = {},
   stored?: Omit<TestStore, 'dataDir'>,
 ): Promise<TestApi> {
-  // Turns and paces are disabled: with a clock that stands still, a request would wait for ever.
+  // AccountTurns and paces are disabled: with a clock that stands still, a request would wait for ever.
   const settings = readSettings({
     DATA_DIR: '/nonexistent',
     LIMIT_REQUESTS: 'none',
@@ -112,7 +112,7 @@ export async function openTestApi(
     dataKeys: createDataKeys(masterKey),
     blobs: memoryBlobs(),
     workSignals: createWorkSignals(),
-    turns: new Turns(clock, settings.LIMIT_REQUESTS),
+    turns: new AccountTurns(clock, settings.LIMIT_REQUESTS),
     refusals: new Refusals(clock, settings.LIMIT_REFUSALS_PER_SECOND),
     ledger: createLedger({
       entries: store.models.ledger,

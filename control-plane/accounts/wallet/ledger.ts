@@ -5,7 +5,7 @@
  */
 import type { Clock } from '#base/clock.ts';
 import { fault } from '#config/errors.ts';
-import type { Ledger, LedgerEntry, LedgerFlaw, Posting } from '../../platform/context.ts';
+import type { Ledger, LedgerEntry, LedgerFlaw, Posting } from '../../platform/ledger.ts';
 import { isDuplicateKey } from '../../platform/store/duplicate-key.ts';
 import { insertWhole } from '../../platform/store/insert-whole.ts';
 import type { LedgerDocument } from '../../platform/store/models/ledger-model.ts';

@@ -1,7 +1,7 @@
 /** A wallet as the API returns it. */
 import { z } from 'zod';
 import { formatMoney, parseMoney } from '#base/money.ts';
-import type { LedgerEntry } from '../../platform/context.ts';
+import type { LedgerEntry } from '../../platform/ledger.ts';
 import { START_KEY } from '../keys/accounts.ts';
 
 /** The wallet record. */

@@ -10,8 +10,8 @@ import type {
 /** Statuses of a run. */
 export const runStatus = z.enum(['queued', 'running', 'passed', 'failed', 'error']);
 
-/** A batch of calls. */
-export const batchRecord = z.object({
+/** A batch of agent tests. */
+export const testBatchRecord = z.object({
   batch_id: z.string(),
   agent_id: z.string(),
   status: z.enum(['running', 'completed']),
@@ -58,8 +58,11 @@ export const runSummary = z.object({
 /** Results of a whole run. */
 export const runRecord = runSummary.extend({ simulation_result });
 
-/** Shows a batch. */
-export function toBatchRecord(batch: TestBatchDocument, counts: RunCounts): z.output<typeof batchRecord> {
+/** A batch as the API shows it. */
+export function toTestBatchRecord(
+  batch: TestBatchDocument,
+  counts: RunCounts,
+): z.output<typeof testBatchRecord> {
   const { passed, failed, error } = counts;
   return {
     batch_id: batch._id,

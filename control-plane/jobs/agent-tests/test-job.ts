@@ -7,7 +7,7 @@ import { sessionTimezone } from '../../calls/plans/session-timezone.ts';
 import { plannedKnowledge } from '../../catalogue/knowledge/planned-knowledge.ts';
 import type { Context } from '../../platform/context.ts';
 import type { TestInputDocument, TestRunDocument } from '../../platform/store/models/agent-test-model.ts';
-import { type BatchDraft, draftInputId, testInputId } from './batch-store.ts';
+import { draftInputId, type TestBatchDraft, testInputId } from './test-batch-store.ts';
 
 /**
  * Makes the job; null when what the batch was started with is gone. Throws `InvalidRequest` when a variable
@@ -18,7 +18,7 @@ export async function testJob(context: Context, run: TestRunDocument): Promise<A
   const inputs = await context.models.testInputs.find({ _id: { $in: ids } }).lean<TestInputDocument[]>();
   const [draft, definition] = ids.map((id) => inputs.find((input) => input._id === id)?.content);
   if (draft === undefined || definition === undefined) return null;
-  const { agent_name, version } = JSON.parse(draft) as BatchDraft;
+  const { agent_name, version } = JSON.parse(draft) as TestBatchDraft;
   const test = testDefinition.parse(JSON.parse(definition));
   const plan = buildPlan(context, {
     sessionId: run._id,

@@ -12,7 +12,7 @@ import { InvalidRequest } from '../../platform/http/problems.ts';
 import type { ReportOutcome } from '../../platform/report-sink.ts';
 import { isLostForGood, type Loss, lossOf } from '../../platform/store/losses.ts';
 import type { TestBatchDocument, TestRunDocument } from '../../platform/store/models/agent-test-model.ts';
-import { completeBatch } from './batch-store.ts';
+import { completeTestBatch } from './test-batch-store.ts';
 import { testJob } from './test-job.ts';
 import { countTestSpending, requireTestSpending } from './test-shares.ts';
 
@@ -81,7 +81,7 @@ async function work(context: Context): Promise<void> {
     .sort({ created_at: 1 })
     .limit(OPEN_AT_ONCE)
     .lean<Pick<TestBatchDocument, '_id'>[]>();
-  for (const { _id } of open) await completeBatch(context, _id);
+  for (const { _id } of open) await completeTestBatch(context, _id);
   const running = new Map<string, number>();
   const count = (teamId: string) => running.set(teamId, (running.get(teamId) ?? 0) + 1);
   for (const run of await testRuns
@@ -178,7 +178,7 @@ async function finishRun(
     )
     .lean<TestRunDocument>();
   if (!run) return null;
-  await completeBatch(context, run.batch_id);
+  await completeTestBatch(context, run.batch_id);
   context.workSignals.notify('agent-tests');
   return run;
 }

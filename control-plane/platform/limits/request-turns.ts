@@ -1,8 +1,8 @@
 /** Makes requests take their account's turns once their body has arrived. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Context } from '../context.ts';
+import type { Turn } from './account-turns.ts';
 import { keptBytes } from './body-size.ts';
-import type { Turn } from './turns.ts';
 
 /**
  * Statuses the client could have avoided by waiting or paying. Their place stays taken for this long, so

@@ -12,8 +12,15 @@ import type { ApiServer } from '../../platform/http/server.ts';
 import { findPage } from '../../platform/store/find-page.ts';
 import type { AgentDocument } from '../../platform/store/models/agent-model.ts';
 import type { TestBatchDocument, TestRunDocument } from '../../platform/store/models/agent-test-model.ts';
-import { countsOf, findBatch, startBatch } from './batch-store.ts';
-import { batchRecord, runRecord, runStatus, runSummary, toBatchRecord, toRunRecord } from './run-record.ts';
+import {
+  runRecord,
+  runStatus,
+  runSummary,
+  testBatchRecord,
+  toRunRecord,
+  toTestBatchRecord,
+} from './run-record.ts';
+import { countResults, findTestBatch, startTestBatch } from './test-batch-store.ts';
 import { HANG_UP_TOOL } from './test-rules.ts';
 
 const agentPath = z.object({ agent_id: z.string() });
@@ -100,16 +107,22 @@ export function registerTestRunRoutes(app: ApiServer, context: Context): void {
 }
 
 function registerBatches(app: ApiServer, context: Context): void {
-  const record = async (batch: TestBatchDocument) => toBatchRecord(batch, await countsOf(context, batch));
+  const record = async (batch: TestBatchDocument) =>
+    toTestBatchRecord(batch, await countResults(context, batch));
 
   app.post(
     '/v1/agent/agents/:agent_id/tests/run',
     {
       config: { access: 'beta', bodyOptional: true },
-      schema: { tags: ['tests'], params: agentPath, body: runBody, response: { 201: batchRecord } },
+      schema: { tags: ['tests'], params: agentPath, body: runBody, response: { 201: testBatchRecord } },
     },
     async (request, reply) => {
-      const batch = await startBatch(context, callerOf(request), request.params.agent_id, request.body ?? {});
+      const batch = await startTestBatch(
+        context,
+        callerOf(request),
+        request.params.agent_id,
+        request.body ?? {},
+      );
       return reply.code(201).send(await record(batch));
     },
   );
@@ -121,7 +134,7 @@ function registerBatches(app: ApiServer, context: Context): void {
         tags: ['tests'],
         params: agentPath,
         querystring: z.strictObject(listQuery),
-        response: { 200: listOf('test_batches', batchRecord) },
+        response: { 200: listOf('test_batches', testBatchRecord) },
       },
     },
     async (request) => {
@@ -140,12 +153,12 @@ function registerBatches(app: ApiServer, context: Context): void {
       schema: {
         tags: ['tests'],
         params: agentPath.extend({ batch_id: z.string() }),
-        response: { 200: batchRecord },
+        response: { 200: testBatchRecord },
       },
     },
     async (request) => {
       const agent = await findAgent(context, callerOf(request).teamId, request.params.agent_id);
-      const batch = await findBatch(context, agent._id, request.params.batch_id);
+      const batch = await findTestBatch(context, agent._id, request.params.batch_id);
       return record(batch);
     },
   );

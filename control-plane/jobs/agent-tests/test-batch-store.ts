@@ -21,7 +21,7 @@ import { definitionOf } from './test-record.ts';
 import { requireTestShare } from './test-shares.ts';
 
 /** What a batch is asked for with. */
-export interface BatchRequest {
+export interface TestBatchRequest {
   /** Absent runs every test that is attached to the agent. */
   readonly test_ids?: readonly string[] | undefined;
   /** In place of each test's own. */
@@ -29,7 +29,7 @@ export interface BatchRequest {
 }
 
 /** The draft a batch runs, as it was when the batch began; secrets are sealed in it. */
-export interface BatchDraft {
+export interface TestBatchDraft {
   readonly agent_name: string;
   readonly version: VersionDocument;
 }
@@ -38,11 +38,11 @@ export interface BatchDraft {
  * Starts a batch over an agent's draft. Throws the refusals of `requireTestShare`, `not_found`,
  * `InvalidRequest`, and `conflict` for a custom language model.
  */
-export async function startBatch(
+export async function startTestBatch(
   context: Context,
   owner: { readonly userId: string; readonly teamId: string },
   agentId: string,
-  request: BatchRequest,
+  request: TestBatchRequest,
 ): Promise<TestBatchDocument> {
   const { teamId } = owner;
   const agent = await findAgent(context, teamId, agentId);
@@ -78,7 +78,7 @@ export async function startBatch(
       queuedRun(batch, test, { definition: definitions.get(test._id), index }),
     ),
   );
-  const input: BatchDraft = { agent_name: agent.name, version: draft };
+  const input: TestBatchDraft = { agent_name: agent.name, version: draft };
   await context.models.testInputs.insertMany([
     { _id: draftInputId(batch._id), batch_id: batch._id, content: JSON.stringify(input) },
     ...tests.map((test) => ({
@@ -96,7 +96,7 @@ export async function startBatch(
 }
 
 /** Finds a batch of an agent. Throws `not_found`. */
-export async function findBatch(
+export async function findTestBatch(
   context: Context,
   agentId: string,
   batchId: string,
@@ -109,12 +109,12 @@ export async function findBatch(
 }
 
 /** What the runs of a batch came to so far. */
-export async function countsOf(context: Context, batch: TestBatchDocument): Promise<RunCounts> {
+export async function countResults(context: Context, batch: TestBatchDocument): Promise<RunCounts> {
   return batch.counts ?? countRuns(context, batch._id);
 }
 
 /** Completes a batch whose last run is over; what it was started with is no longer needed then. */
-export async function completeBatch(context: Context, batchId: string): Promise<void> {
+export async function completeTestBatch(context: Context, batchId: string): Promise<void> {
   if (await context.models.testRuns.exists({ batch_id: batchId, status: { $in: ['queued', 'running'] } }))
     return;
   const counts = await countRuns(context, batchId);

@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Turns } from '#control-plane/platform/limits/turns.ts';
+import { AccountTurns } from '#control-plane/platform/limits/account-turns.ts';
 import { ManualClock } from '../../../fakes/manual-clock.ts';
 import { openTestApi, type TestApi } from '../../test-api.ts';
 
 /** Requests turns and records the order in which they begin. */
 function players(limit: number) {
   const clock = new ManualClock();
-  const turns = new Turns(clock, limit);
+  const turns = new AccountTurns(clock, limit);
   const begun: string[] = [];
   const ask = (account: string, name: string) => {
     const turn = turns.take(account);

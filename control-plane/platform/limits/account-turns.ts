@@ -46,7 +46,7 @@ interface Account {
 }
 
 /** Schedules the requests of one process. */
-export class Turns {
+export class AccountTurns {
   readonly #clock: Pick<Clock, 'now' | 'after'>;
   readonly #limit: number;
   readonly #accounts = new Map<string, Account>();
