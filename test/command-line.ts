@@ -1,28 +1,25 @@
-/** Runs Parley's command line as a person does: a process of its own, its exit code and all it printed. */
+/** Runs Parley's command line in its own process, as a person would; returns its exit code and output. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
 
 const PROGRAM = resolve(import.meta.dirname, '../parley.mjs');
 
-/** What a run ended with: its exit code (null after a signal), standard output and standard error. */
+/** Result of a run: its exit code (null after a signal), standard output and standard error. */
 export interface CommandLineResult {
   readonly code: number | null;
   readonly out: string;
   readonly err: string;
 }
 
-/** Where it runs, its environment, and what its output must hold for somebody to press Ctrl-C. */
+/** Working directory and environment of a run, and the output after which Ctrl-C is sent. */
 export interface CommandLineRun {
   readonly folder: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly interruptAt?: string;
 }
 
-/**
- * Runs `parley ...args` in the folder, with the environment and the `PATH` of the tests, and nothing else of
- * theirs.
- */
+/** Runs `parley ...args` in the folder, with this environment and only the `PATH` of the tests. */
 export async function runParley(
   args: readonly string[],
   { folder, environment, interruptAt }: CommandLineRun,

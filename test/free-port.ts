@@ -1,4 +1,4 @@
-/** Ports for a program that must be told which one to use. */
+/** Free ports for programs that must be given their port. */
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const FIRST_PORT = 12_000;
 const PORTS = 6_000;
 
-/** A UDP port of 127.0.0.1 that nobody holds right now. */
+/** A currently free UDP port of 127.0.0.1. */
 export async function freeUdpPort(): Promise<number> {
   const socket = createSocket('udp4');
   socket.bind(0, '127.0.0.1');
@@ -19,9 +19,8 @@ export async function freeUdpPort(): Promise<number> {
 }
 
 /**
- * A TCP port of 127.0.0.1 that nobody holds right now. It is not of those the system gives to connections:
- * whoever connects to one of these again and again, while nobody listens, at last connects to itself, and
- * holds it.
+ * A currently free TCP port of 127.0.0.1, outside the ephemeral range: repeated connection attempts to an
+ * ephemeral port without a listener eventually connect to themselves and occupy the port.
  */
 export async function freeTcpPort(): Promise<number> {
   for (;;) {
@@ -39,13 +38,13 @@ function isFree(port: number): Promise<boolean> {
 }
 
 /**
- * Waits until a program has taken a UDP port of 127.0.0.1, or has had time to: what is sent there before may
- * be told to be refused.
+ * Waits until a program has bound a UDP port of 127.0.0.1, or has had time to. Earlier datagrams may be
+ * rejected as undeliverable.
  */
 export async function untilUdpTaken(port: number): Promise<void> {
   const local = ` 0100007F:${port.toString(16).toUpperCase().padStart(4, '0')} `;
   for (let tries = 0; tries < 500; tries++) {
-    // Elsewhere than on Linux nothing is said about it.
+    // Only Linux provides this file.
     const sockets = await readFile('/proc/net/udp', 'utf8').catch(() => local);
     if (sockets.includes(local)) return;
     await sleep(10);

@@ -1,17 +1,17 @@
 /**
- * What a test needs from the machine beyond Node: `itNeeds(['sipp'])('…', …)` skips by name where a program
- * is missing, and fails instead when `CI=true`, because `.ci/run` installs every one of them.
+ * Requirements of a test beyond Node: `itNeeds(['sipp'])('…', …)` skips the test, with the program's name, if
+ * it is missing. With `CI=true` the test fails instead, because `.ci/run` installs every program.
  */
 import { accessSync, constants } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
 import { describe, it } from 'vitest';
 
-/** True when every program is on the PATH, or where its absolute path says. */
+/** True if every program is on the PATH, or exists at its absolute path. */
 export function has(programs: readonly string[]): boolean {
   return missing(programs).length === 0;
 }
 
-/** `it`, or a skipped `it` whose name says what is missing. */
+/** `it`, or a skipped `it` whose name lists the missing programs. */
 export function itNeeds(programs: readonly string[]): typeof it | typeof it.skip {
   return gate(programs) ? it : it.skip;
 }
@@ -22,8 +22,7 @@ export function describeNeeds(programs: readonly string[]): typeof describe | ty
 }
 
 /**
- * `describeNeeds` for programs that not every system has a package of: skipped by name where one is missing,
- * in CI too.
+ * `describeNeeds` for programs that not every system packages: skipped by name if one is missing, in CI too.
  */
 export function describeWhereThere(programs: readonly string[]): typeof describe | typeof describe.skip {
   const absent = missing(programs);
@@ -32,8 +31,8 @@ export function describeWhereThere(programs: readonly string[]): typeof describe
 }
 
 /**
- * `describe` for what is installed otherwise than as a program: `isThere` says whether it is, `name` what it
- * is.
+ * `describe` for requirements that are not programs: `isThere` says whether the requirement is installed,
+ * `name` names it.
  */
 export function describeInstalled(isThere: boolean, name: string): typeof describe | typeof describe.skip {
   return pass(isThere ? [] : [name]) ? describe : describe.skip;

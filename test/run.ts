@@ -1,8 +1,8 @@
 /**
- * `npm test`: runs every vitest file and closes with one line for the whole run, `N passed, N failed, N
- * skipped`; skipped tests are listed by name, and last of all the failed ones with what they said. In CI a
- * few failed files are run once more, alone: what passes then needed a quiet machine, counts as passed and is
- * listed by name as flaky, a fault to be found.
+ * `npm test`: runs every vitest file and ends with one line for the whole run, `N passed, N failed, N
+ * skipped`. Skipped tests are listed by name, and finally the failed ones with their messages. In CI, if only
+ * a few files failed, they are run once more, alone: tests that then pass needed a quiet machine; they count
+ * as passed and are listed by name as flaky, a fault to be found.
  */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -20,18 +20,19 @@ interface FileReport {
 }
 
 interface Run {
-  /** Null where vitest left no report. */
+  /** Null if vitest wrote no report. */
   readonly files: readonly FileReport[] | null;
   readonly exitCode: number;
 }
 
-/** More than this is a broken product, not a busy machine. */
+/** More failed files indicate a broken product, not a busy machine. */
 const MOST_FILES_AGAIN = 5;
 const MOST_LINES_OF_A_FAILURE = 25;
 
 const root = join(import.meta.dirname, '..');
 /**
- * Some hundred processes load the same packages: compiled once, in the place of the product's own (main.ts).
+ * Several hundred processes load the same packages, so they share one compile cache instead of the product's
+ * own (main.ts).
  */
 const compileCache = process.env['NODE_COMPILE_CACHE'] ?? join(root, 'node_modules', '.cache', 'parley');
 const first = await runVitest(process.argv.slice(2));
@@ -57,8 +58,8 @@ for (const name of skipped) console.log(`skipped: ${name}`);
 for (const name of flaky) console.log(`flaky: ${name}`);
 for (const failure of files.flatMap(failuresOf)) console.log(failure);
 const passed = files.flatMap((file) => namesOf(file, ['passed'])).length;
-// A file that could not even be loaded has no tests of its own: it counts as one failure. So does an error
-// outside of any test (an unhandled rejection, say).
+// A file that could not be loaded has no tests and counts as one failure, as does an error outside any test
+// (such as an unhandled rejection).
 const failures = files.flatMap((file) => [...namesOf(file, ['failed']), ...unnamed(file)]).length;
 const failed = Math.max(failures, exitCode === 0 ? 0 : 1);
 console.log(`${passed} passed, ${failed} failed, ${skipped.length} skipped`);
@@ -73,8 +74,8 @@ function namesOf(file: FileReport, statuses: readonly string[]): string[] {
 }
 
 /**
- * What a reader of the last lines alone needs: which tests failed, where they stand, and the beginning of
- * what they said.
+ * Summary for readers of the last lines only: the failed tests, their locations, and the beginning of their
+ * messages.
  */
 function failuresOf(file: FileReport): string[] {
   const failed = file.assertionResults.filter((test) => test.status === 'failed');
@@ -88,7 +89,7 @@ function said(messages: readonly string[]): string {
   return messages.join('\n').split('\n').slice(0, MOST_LINES_OF_A_FAILURE).join('\n  ');
 }
 
-/** A broken file in which no test failed, by its path. */
+/** The path of a broken file without failed tests. */
 function unnamed(file: FileReport): string[] {
   return isBroken(file) && namesOf(file, ['failed']).length === 0 ? [file.name.slice(root.length + 1)] : [];
 }

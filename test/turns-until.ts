@@ -1,8 +1,8 @@
-/** How much of a loop's time is left to others: by the turns it took, and by no clock. */
+/** Measures how often work yields the event loop, in loop turns and without a clock. */
 
 const MOST_TURNS = 100_000;
 
-/** The turns of the loop until something is so. Throws where it never is. */
+/** Counts loop turns until a condition holds. Throws if it never does. */
 export async function turnsUntil(isSo: () => boolean): Promise<number> {
   for (let turns = 0; turns < MOST_TURNS; turns++) {
     if (isSo()) return turns;
@@ -11,7 +11,7 @@ export async function turnsUntil(isSo: () => boolean): Promise<number> {
   throw new Error(`not within ${MOST_TURNS} turns of the loop`);
 }
 
-/** The turns of the loop that others had while this was done. */
+/** Counts the loop turns available to other work while this work runs. */
 export async function turnsDuring(work: () => Promise<unknown>): Promise<number> {
   let isDone = false;
   const working = work().finally(() => {

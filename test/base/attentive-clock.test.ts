@@ -4,8 +4,8 @@ import type { Clock } from '#base/clock.ts';
 import { ManualClock } from '../fakes/manual-clock.ts';
 
 /**
- * A thread whose timers fire late when it is held up: time passes, and nothing happens until it gets to run
- * again.
+ * A thread whose timers fire late when it is held up: time passes, but callbacks only run when the thread
+ * does.
  */
 function thread() {
   const timers = new ManualClock();
@@ -15,7 +15,7 @@ function thread() {
     wallTime: () => nowMs,
     after: (ms, callback) => timers.after(nowMs + ms - timers.now(), callback),
     every: (ms, callback) => {
-      // As Node does: the next one is due an interval after this one ran.
+      // As in Node, the next timer is due one interval after this one ran.
       let timer = clock.after(ms, function again() {
         timer = clock.after(ms, again);
         callback();
@@ -26,7 +26,7 @@ function thread() {
   };
   return {
     clock,
-    /** Gets to run every 10 ms. */
+    /** Runs the thread every 10 ms. */
     async run(ms: number) {
       for (const untilMs = nowMs + ms; nowMs < untilMs; ) {
         nowMs = Math.min(untilMs, nowMs + 10);
@@ -40,7 +40,7 @@ function thread() {
   };
 }
 
-it('a thread that gets to run calls back when it was asked to', async () => {
+it('a running thread calls back at the requested time', async () => {
   const { clock, run } = thread();
   const called: number[] = [];
   attentiveClock(clock).after(1_000, () => called.push(clock.now()));
@@ -48,7 +48,7 @@ it('a thread that gets to run calls back when it was asked to', async () => {
   expect(called).toEqual([1_000]);
 });
 
-it('time in which the thread was held up does not count', async () => {
+it('time in which the thread was held up is not counted', async () => {
   const { clock, run, heldUp } = thread();
   const called: number[] = [];
   attentiveClock(clock).after(1_000, () => called.push(clock.now()));
@@ -60,7 +60,7 @@ it('time in which the thread was held up does not count', async () => {
   expect(called[0]).toBeLessThan(1_900);
 });
 
-it('what fires in the very moment the thread gets to run again waits for what had come meanwhile', async () => {
+it('a timer that fires as the thread resumes waits for pending input', async () => {
   const { clock, run, heldUp } = thread();
   let isCalled = false;
   attentiveClock(clock).after(400, () => {
@@ -72,7 +72,7 @@ it('what fires in the very moment the thread gets to run again waits for what ha
   expect(isCalled).toBe(true);
 });
 
-it('waits three times as long at most, however busy the thread is', async () => {
+it('a timer waits at most three times as long, however busy the thread is', async () => {
   const { clock, heldUp } = thread();
   const called: number[] = [];
   attentiveClock(clock).after(1_000, () => called.push(clock.now()));
@@ -82,7 +82,7 @@ it('waits three times as long at most, however busy the thread is', async () => 
   expect(called[0]).toBeLessThanOrEqual(3_600);
 });
 
-it('is cancelled before and after it was put off', async () => {
+it('a timer can be cancelled before and after it is postponed', async () => {
   const { clock, run, heldUp } = thread();
   const attentive = attentiveClock(clock);
   let calls = 0;

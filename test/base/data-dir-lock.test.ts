@@ -13,7 +13,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
 
-it('a second program is refused with one line, until the first is killed', async () => {
+it('a second program is refused with one line until the first is killed', async () => {
   const program = `const { lockDataDir } = await import(${JSON.stringify(import.meta.resolve('#base/data-dir-lock.ts'))}); lockDataDir(${JSON.stringify(dataDir)}); console.log('locked'); setInterval(() => {}, 1000);`;
   const holder = spawn(process.execPath, ['--input-type=module', '-e', program], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -25,7 +25,7 @@ it('a second program is refused with one line, until the first is killed', async
   lockDataDir(dataDir).release();
 });
 
-it('a released lock can be taken again, in a directory that is made on the way', () => {
+it('a released lock can be acquired again, in a directory created on demand', () => {
   const fresh = join(dataDir, 'a', 'b');
   const lock = lockDataDir(fresh);
   expect(() => lockDataDir(fresh)).toThrow('in use');

@@ -90,12 +90,12 @@ describe('the egress guard', () => {
     expect(await refusal(guard().fetch(url))).toBe(reason);
   });
 
-  it('a name is refused when any of its addresses is private', async () => {
+  it('a name is refused if any of its addresses is private', async () => {
     const rebinding = guard([], async () => ['8.8.8.8', '10.0.0.1']);
     expect(await refusal(rebinding.check('https://example.com'))).toBe('not_public');
   });
 
-  it('a name that resolves to a private address only when it is connected to reaches nothing', async () => {
+  it('a name that only resolves to a private address when connecting is not reached', async () => {
     let asked = 0;
     const rebinding = guard([], async () => (asked++ === 0 ? ['8.8.8.8'] : ['127.0.0.1']));
     await rebinding.check(`http://example.com:${port}/`);
@@ -109,7 +109,7 @@ describe('the egress guard', () => {
     expect(hits).toEqual([]);
   });
 
-  it('the connection goes to the address that was checked', async () => {
+  it('the connection uses the address that was checked', async () => {
     const pinned = guard(['127.0.0.1'], async () => ['127.0.0.1']);
     const response = await pinned.request(`http://anything.example:${port}/pinned`, {
       method: 'GET',
@@ -127,13 +127,13 @@ describe('the egress guard', () => {
     [['127.0.0.1:1'], false],
     [['localhost'], false],
     [['10.0.0.0/8'], false],
-  ])('EGRESS_ALLOW=%s lets an address through: %s', async (entries, passes) => {
+  ])('EGRESS_ALLOW=%s allows an address: %s', async (entries, passes) => {
     const allow = entries.map((entry) => entry.replace('PORT', String(port)));
     const outcome = await refusal(guard(allow).check(`http://127.0.0.1:${port}`));
     expect(outcome.startsWith('not refused: null')).toBe(passes);
   });
 
-  it('EGRESS_ALLOW compares names as written, and addresses with what a name resolves to', async () => {
+  it('EGRESS_ALLOW matches names as written, and addresses against the resolved ones', async () => {
     const resolve = async () => ['10.1.2.3'];
     expect(await refusal(guard(['Tools.Example'], resolve).check('http://tools.example'))).toContain('null');
     expect(await refusal(guard(['10.1.2.0/24'], resolve).check('http://tools.example'))).toContain('null');
@@ -142,7 +142,7 @@ describe('the egress guard', () => {
     expect(await guard([], resolve).allowsPlainHttp('http://tools.example')).toBe(false);
   });
 
-  it('a redirect is an answer, not an instruction', async () => {
+  it('redirects are returned, not followed', async () => {
     hits = [];
     const response = await guard(['127.0.0.1']).request(`http://127.0.0.1:${port}/moved`, {
       method: 'POST',
@@ -153,7 +153,7 @@ describe('the egress guard', () => {
     expect(hits).toEqual(['/moved']);
   });
 
-  it('a body is read up to its cap and a silent server up to its time', async () => {
+  it('a body is read up to its size limit, and a silent server until its timeout', async () => {
     const capped = await guard(['127.0.0.1']).request(`http://127.0.0.1:${port}/large`, {
       method: 'GET',
       timeoutMs: 2_000,

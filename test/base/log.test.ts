@@ -28,14 +28,14 @@ describe('the log', () => {
   ] as [string, (logger: ReturnType<typeof createLogger>) => void, string][])(
     'keeps digits out of %s',
     (_where, log, planted) => {
-      // The line's own time and process id may have any digits.
+      // The line's own time and process id may contain any digits.
       const { time: _time, pid: _pid, ...logged } = JSON.parse(lineOf(log));
       expect(JSON.stringify(logged)).not.toContain(planted);
       expect(JSON.stringify(logged)).toContain('[digits]');
     },
   );
 
-  it('keeps signed tokens out wherever they stand: an error may repeat the one it refuses', () => {
+  it('omits signed tokens everywhere, even in an error that quotes the refused token', () => {
     const token = `${Buffer.from('{"alg":"HS256"}').toString('base64url')}.${Buffer.from('{"video":{"roomAdmin":true}}').toString('base64url')}.Sg5R3FXV-XsRV`;
     const line = lineOf((logger) =>
       logger.warn({
@@ -47,7 +47,7 @@ describe('the log', () => {
     expect(line).toContain('invalid token: [token], error');
   });
 
-  it('keeps what it is read for: ids, addresses, ports, dates, times, counts', () => {
+  it('keeps the useful values: ids, addresses, ports, dates, times, counts', () => {
     const facts = {
       sessionId: '0123456789abcdef0123456789abcdef',
       demo: '00000000000000000000000000000005',
@@ -60,7 +60,7 @@ describe('the log', () => {
     expect(JSON.parse(line)).toMatchObject({ ...facts, msg: 'listening on 5060', time: expect.any(Number) });
   });
 
-  it('keeps personal and secret fields out by their names', () => {
+  it('omits personal and secret fields by name', () => {
     const line = lineOf((logger) =>
       logger.info({ transcript: 'my name is Ada', call: { digits: '12', apiKey: 'pk_1' } }),
     );

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { formatMoney, parseMoney, perMinute } from '#base/money.ts';
 
 describe('money', () => {
-  it('what is written can be read back, to the micro-dollar', () => {
+  it('formatted amounts can be parsed again, to the micro-dollar', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: -999_999_999_000_000, max: 999_999_999_000_000 }),
@@ -28,7 +28,7 @@ describe('money', () => {
     (text) => expect(parseMoney(text)).toBeNull(),
   );
 
-  it('a price per minute is charged to the second and rounded to the micro-dollar', () => {
+  it('a price per minute is charged by the second and rounded to the micro-dollar', () => {
     expect(perMinute(60_000, 1)).toBe(1_000);
     expect(perMinute(70_000, 61)).toBe(71_167);
   });

@@ -1,5 +1,6 @@
 /**
- * The comparison's own instruments: what it makes of a call, and the recogniser that hears what a scene says.
+ * Tests of the comparison's own instruments: its evaluation of a call, and the recogniser that knows the
+ * script of a scene.
  */
 import { afterEach, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
@@ -14,7 +15,7 @@ import { addVoice } from '#caller/timeline.ts';
 const WORDS = LONG_REPLY.split(' ').length;
 const LONG_MS = WORDS * WORD_MS;
 
-/** A call in which the agent was heard in these spans and these lines were said. */
+/** A call with the agent audible in these spans and with these lines in its transcript. */
 function callOf(
   spans: readonly (readonly [number, number])[],
   lines: readonly (readonly [Meaning, number, number])[],
@@ -34,8 +35,8 @@ function callOf(
   };
 }
 
-describe('what is made of a call', () => {
-  it('times answers from the end of the line, and counts those that never came', () => {
+describe('the evaluation of a call', () => {
+  it('times answers from the end of the line, and counts missing ones', () => {
     const call = callOf(
       [
         [200, 1_000],
@@ -54,7 +55,7 @@ describe('what is made of a call', () => {
     });
   });
 
-  it('knows a pause for thought the agent spoke into from one it waited out', () => {
+  it('tells pauses for thought in which the agent spoke from those it waited out', () => {
     const spokenInto = callOf(
       [[1_500, 2_600]],
       [
@@ -73,7 +74,7 @@ describe('what is made of a call', () => {
     expect(judgeCall(waitedOut, [])).toMatchObject({ pauses: 1, premature: 0, replyMs: [500] });
   });
 
-  it('holds what is kept as said against the words heard before an interruption', () => {
+  it('compares the recorded reply with the words heard before an interruption', () => {
     const call = callOf(
       [
         [1_500, 1_500 + 10 * WORD_MS],
@@ -94,7 +95,7 @@ describe('what is made of a call', () => {
     expect(judgeCall(call, null).wordsOff).toEqual([]);
   });
 
-  it('calls an interruption missed when the agent goes on speaking', () => {
+  it('counts an interruption as missed when the agent continues to speak', () => {
     expect(
       judgeCall(
         callOf(
@@ -109,7 +110,7 @@ describe('what is made of a call', () => {
     ).toMatchObject({ interruptions: 1, missed: 1 });
   });
 
-  it('wants a long answer heard out over a “mhm”, with or without a pause', () => {
+  it('requires a long answer to continue over a “mhm”, with or without a pause', () => {
     const lines = [
       ['turn', 0, 1_000],
       ['backchannel', 4_000, 4_400],
@@ -130,14 +131,14 @@ describe('what is made of a call', () => {
     expect(judgeCall(callOf([[1_500, 4_300]], lines), ['Our garden was'])).toMatchObject({ brokenOff: 1 });
   });
 
-  it('tells what an agent says of its own accord from the script', () => {
+  it('distinguishes unprompted agent speech from the script', () => {
     expect(ownWords([GREETING, 'Our garden was', 'Sorry, something went wrong.', ''])).toEqual([
       'Sorry, something went wrong.',
     ]);
   });
 });
 
-it('the page holds every figure of both sides, what each did when an engine died, and says when the machine was busy or the run was stopped', () => {
+it('the page shows both sides’ figures and engine failures, and notes a busy machine or aborted run', () => {
   const heard = judgeCall(
     callOf(
       [
@@ -188,13 +189,13 @@ it('the page holds every figure of both sides, what each did when an engine died
   );
 });
 
-describe('the recogniser that is told the scene', () => {
+describe('the scripted recogniser', () => {
   const cleanups: (() => void)[] = [];
   afterEach(() => {
     for (const cleanup of cleanups.splice(0)) cleanup();
   });
 
-  it('gives the words said by then, and the rest after the silence that was asked for', async () => {
+  it('returns the words spoken by then, and the rest after the requested silence', async () => {
     const recogniser = await startCuedRecogniser({ delayMs: 0 });
     const socket = new WebSocket(
       `${recogniser.url}/v1/listen?sample_rate=16000&endpointing=300&vad_events=true`,
@@ -210,7 +211,7 @@ describe('the recogniser that is told the scene', () => {
     recogniser.cue({
       words: [
         { text: 'Good', endMs: 300 },
-        // Its end is too soft to be voice.
+        // The end of the word is too soft to count as voice.
         { text: 'morning.', endMs: 950 },
       ],
       isStanding: false,
@@ -235,7 +236,7 @@ describe('the recogniser that is told the scene', () => {
   });
 });
 
-it('a line told of late is heard from the beginning of its voice, and the vendor’s voice is refused', async () => {
+it('recognises a late line from the start of its voice, and refuses the vendor’s voice', async () => {
   const recogniser = await startCuedRecogniser({ delayMs: 0 });
   const socket = new WebSocket(`${recogniser.url}/v1/listen?sample_rate=16000&endpointing=300`);
   // biome-ignore lint/suspicious/noExplicitAny: whatever came

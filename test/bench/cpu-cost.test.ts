@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { type CpuSample, cpuCost } from '#bench/cpu-cost.ts';
 
-it('tells what a call costs once from what it costs a minute, without what the product spends anyway', () => {
-  // Two calls of 0.5 s each to set up and 0.6 s a minute, beside 0.1 s a second of nothing.
+it('separates the cost per call, the cost per minute and the idle cost of the product', () => {
+  // Two calls that cost 0.5 s each to set up and 0.6 s a minute, with an idle cost of 0.1 s a second.
   const calls = [
     { placedMs: 0, answeredMs: 1_000, endedMs: 63_000 },
     { placedMs: 0, answeredMs: 1_000, endedMs: 64_000 },
@@ -17,7 +17,7 @@ it('tells what a call costs once from what it costs a minute, without what the p
   expect(cost.perCallSetUp).toBeCloseTo(0.5, 6);
 });
 
-it('says nothing about calls that were hardly all up together', () => {
+it('gives no result for calls that hardly overlapped', () => {
   const cost = cpuCost([{ atMs: 0, cpuSeconds: 0 }], [{ placedMs: 0, answeredMs: 100, endedMs: 4_000 }], 0);
   expect(cost).toEqual({ perCallSetUp: Number.NaN, perCallMinute: Number.NaN });
 });

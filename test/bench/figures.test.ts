@@ -6,7 +6,7 @@ import { MachineStalls, watchStalls } from '#bench/machine-stalls.ts';
 
 const about = { what: 'reply', load: '1 call', unit: 'ms' };
 const limits = { p95: 50 };
-/** A sample every 100 ms; those of these indexes took 200 ms, the others 20. */
+/** A sample every 100 ms; samples with these indexes took 200 ms, the others 20. */
 const samples = (slow: readonly number[], count = 20) =>
   Array.from({ length: count }, (_, index) => ({
     atMs: 100 * index,
@@ -14,8 +14,8 @@ const samples = (slow: readonly number[], count = 20) =>
   }));
 const rule = { windowMs: 50, toleranceMs: 5 };
 
-describe('the moments in which the machine stood still', () => {
-  it('count for as long again: what had waited is caught up with', () => {
+describe('machine stalls', () => {
+  it('count for twice their length, to allow for catching up', () => {
     const stalls = new MachineStalls([
       { fromMs: 100, toMs: 110 },
       { fromMs: 115, toMs: 130 },
@@ -26,14 +26,14 @@ describe('the moments in which the machine stood still', () => {
     expect(stalls.within(145, 1_000)).toBe(0);
   });
 
-  it('are told of a real machine, or it is said that they cannot be', async () => {
+  it('are reported on a real machine, or reported as unavailable', async () => {
     const stalls = await (await watchStalls()).stop();
     expect(stalls === null || stalls.within(0, Date.now()) >= 0).toBe(true);
   });
 });
 
 describe('a figure', () => {
-  it('missed only by what the machine’s stalls touched is met between stalls, and shows both', () => {
+  it('missed only because of machine stalls is met between stalls, and shows both values', () => {
     const stalls = new MachineStalls(
       [3, 4].map((index) => ({ fromMs: 100 * index, toMs: 100 * index + 30 })),
     );
@@ -45,7 +45,7 @@ describe('a figure', () => {
     });
   });
 
-  it('missed by samples that were slow on a running machine is missed: being slow is no reason to be left out', () => {
+  it('missed because of slow samples on a running machine is missed: slow samples stay included', () => {
     const late = new MachineStalls(
       [3, 4].map((index) => ({ fromMs: 100 * index + 60, toMs: 100 * index + 90 })),
     );
@@ -56,7 +56,7 @@ describe('a figure', () => {
     });
   });
 
-  it('of which hardly a sample was undisturbed is not met by these', () => {
+  it('with hardly any undisturbed samples is not met by them', () => {
     const stalls = new MachineStalls([{ fromMs: 0, toMs: 1_000 }]);
     expect(judgedSamples(about, samples([3, 4], 25), limits, { stalls, ...rule })).toMatchObject({
       verdict: 'missed',
@@ -84,7 +84,7 @@ describe('the figures of the README', () => {
     expect(shown.filter((row) => !measured.includes(row))).toEqual([]);
   });
 
-  it('are not written where one of them was not measured', () => {
+  it('are not written if one of them was not measured', () => {
     const run = results.parse(JSON.parse(page('bench/results.json')));
     expect(() => toHeadlines({ ...run, figures: run.figures.slice(1, 3) })).toThrow(
       'no figure “own share of a turn” under 50 calls',

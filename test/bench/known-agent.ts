@@ -1,7 +1,7 @@
 /**
- * A far end whose delays are known: it answers `ringMs` after the INVITE, sends a tone from then on, falls
- * silent `hushMs` after the caller's `hushAfterPackets`-th voiced packet, and sends every later voiced packet
- * back after `echoMs`. It writes down when it did what.
+ * A far end with known delays: it answers `ringMs` after the INVITE, then sends a tone, goes silent `hushMs`
+ * after the caller's `hushAfterPackets`-th voiced packet, and echoes every later voiced packet after
+ * `echoMs`. It records the time of each action.
  */
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
@@ -16,7 +16,7 @@ export interface KnownAgentOptions {
   readonly echoMs: number;
 }
 
-/** Times of the agent's own clock, ms. */
+/** Times on the agent's own clock, ms. */
 export interface KnownTimes {
   invitedMs: number;
   answeredMs: number;

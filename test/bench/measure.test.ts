@@ -1,4 +1,6 @@
-/** What is read from a capture, on captures made by hand: every distance is known to the microsecond. */
+/**
+ * Tests of the capture analysis on hand-made captures, in which every interval is known to the microsecond.
+ */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { CallRecord } from '#caller/caller.ts';
@@ -12,8 +14,8 @@ const CALLER = { signalling: 1000, media: 1002 };
 const AGENT_PORT = 2000;
 
 /**
- * Packets of 20 ms from `atMs` on, voiced or silent as `pattern` says (`#` or `.`), each moved by its entry
- * of `shiftsMs`.
+ * Packets of 20 ms from `atMs` on, voiced or silent according to `pattern` (`#` or `.`), each shifted by its
+ * entry of `shiftsMs`.
  */
 function stream(
   direction: 'sent' | 'received',
@@ -65,7 +67,7 @@ describe('measureCall', () => {
     expect(turns).toMatchObject([{ text: 'line', replyAfterMs: 7 + 16 * 20 - 5 * 20 }]);
   });
 
-  it('finds no reply where the caller spoke again before one came', () => {
+  it('finds no reply if the caller spoke again before one', () => {
     const sent = stream('sent', 0, '..##....##..................');
     const received = stream('received', 0, '.............####...........');
     const { turns } = measureCall([...sent, ...received], record([line(2, 3), line(8, 9)]), options);
@@ -79,7 +81,7 @@ describe('measureCall', () => {
     expect(bargeIns[0]?.stoppedAfterMs).toBe(3 + 19 * 20 - 14 * 20);
   });
 
-  it('knows when a line was spoken, whatever the network did to its first packet', () => {
+  it('finds the time of a line whatever the network did to its first packet', () => {
     const jitter = Array.from({ length: 30 }, (_, index) => (index % 7 === 0 ? 0 : 11 * (index % 5)));
     const sent = stream('sent', 40, '.'.repeat(10) + '#'.repeat(20), jitter);
     const spoken = line(10, 29);
@@ -90,7 +92,7 @@ describe('measureCall', () => {
     expect(spokenAt(spoken, [], record([spoken]))).toBeNull();
   });
 
-  it('measures each packet against the grid that fits the stream, and counts what never came', () => {
+  it('measures each packet against the best-fitting grid, and counts missing packets', () => {
     const shifts = Array.from({ length: 101 }, () => 0);
     shifts[50] = 7;
     const received = stream('received', 123.4, '.'.repeat(101), shifts).filter((_, index) => index !== 70);
@@ -103,8 +105,8 @@ describe('measureCall', () => {
   });
 });
 
-describe('what the caller reads', () => {
-  it('a capture of another kind is refused, and one cut short gives what is whole', () => {
+describe('capture input', () => {
+  it('is refused in another format; a truncated capture gives its complete part', () => {
     expect(() => readPcap(Buffer.from('hello hello hello hello hello'))).toThrow('not a pcap file');
     const file = pcapOf([Buffer.from('one'), Buffer.from('two')]);
     expect(readPcap(file).map(({ payload }) => payload.toString())).toEqual(['one', 'two']);
@@ -112,7 +114,7 @@ describe('what the caller reads', () => {
     expect(readPcap(file.subarray(0, -1))).toHaveLength(1);
   });
 
-  it('garbage is never more than nothing', () => {
+  it('never yields packets from garbage', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
         parseRtp(Buffer.from(bytes));
@@ -121,7 +123,7 @@ describe('what the caller reads', () => {
     );
   });
 
-  it('µ-law keeps every sample within its step', () => {
+  it('keeps µ-law samples within their quantisation step', () => {
     fc.assert(
       fc.property(fc.integer({ min: -32_635, max: 32_635 }), (sample) => {
         expect(Math.abs(decodeUlaw(encodeUlaw(sample)) - sample)).toBeLessThanOrEqual(
@@ -132,7 +134,10 @@ describe('what the caller reads', () => {
   });
 });
 
-/** A capture file as tcpdump writes it, one UDP datagram per payload, the n-th at second 1 and n × 1.5 ms. */
+/**
+ * A capture file as written by tcpdump, with one UDP datagram per payload, the n-th at second 1 and n × 1.5
+ * ms.
+ */
 function pcapOf(payloads: readonly Buffer[]): Buffer {
   const head = Buffer.alloc(24);
   head.writeUInt32LE(0xa1b2c3d4, 0);

@@ -1,4 +1,7 @@
-/** Where a sound of a call is on the wire, which its recording is held against, on streams made by hand. */
+/**
+ * Tests, on hand-made streams, of where a call's sounds are on the wire; recordings are compared with these
+ * positions.
+ */
 import { describe, expect, it } from 'vitest';
 import { soundsOf } from '#bench/recording-alignment.ts';
 import { encodeUlaw, ULAW_SILENCE } from '#caller/g711.ts';
@@ -6,8 +9,8 @@ import type { CapturedDatagram } from '#caller/pcap.ts';
 import { writeRtp } from '#caller/rtp.ts';
 
 /**
- * Packets of 20 ms of one worker's stream from `atMs` on, voiced or silent as `pattern` says (`#` or `.`),
- * each late by its entry of `lateMs`.
+ * Packets of 20 ms of one worker's stream from `atMs` on, voiced or silent according to `pattern` (`#` or
+ * `.`), each delayed by its entry of `lateMs`.
  */
 function stream(
   ssrc: number,
@@ -30,7 +33,7 @@ function stream(
 const QUIET = '.'.repeat(15);
 
 describe('the sounds of a captured stream', () => {
-  it('are where the stream’s clock has them, however late a stalled sender sent the packet they begin in', () => {
+  it('follow the stream’s clock, even if a stalled sender sent their first packet late', () => {
     const late = { 15: 38, 16: 18, 0: 9 };
     expect(soundsOf('agent', stream(1, 5_000, `${QUIET}##${QUIET}#`, late))).toEqual([
       { role: 'agent', atMs: 5_300 },
@@ -38,7 +41,7 @@ describe('the sounds of a captured stream', () => {
     ]);
   });
 
-  it('are told apart by quiet, and those of the worker that took the call over by its own clock', () => {
+  it('are separated by silence; those after a failover follow the new worker’s clock', () => {
     const taken = stream(2, 9_007, `${QUIET}##`, { 15: 90, 16: 70 });
     expect(soundsOf('agent', [...stream(1, 5_000, '#..#'), ...taken])).toEqual([
       { role: 'agent', atMs: 5_000 },

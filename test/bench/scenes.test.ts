@@ -1,4 +1,4 @@
-/** How a scene is judged: each fault is found where it happened, and only there. */
+/** Tests of scene verdicts: each fault is found where it happened, and only there. */
 import { describe, expect, it } from 'vitest';
 import { judgeScene, type SessionView } from '#bench/scenes/judge.ts';
 import { piecesOf, wordsHeard } from '#bench/scenes/voice.ts';
@@ -30,7 +30,7 @@ const silence = (fromMs: number, ms: number, explainedMs = ms) => ({
 });
 
 describe('judging a scene', () => {
-  it('finds nothing wrong with a question and its answer', () => {
+  it('finds no fault in a question and its answer', () => {
     const said = session([
       ['user', 'When are you open?'],
       ['assistant', REPLY],
@@ -58,7 +58,7 @@ describe('judging a scene', () => {
     });
   });
 
-  it('tells an answer that is late, not explained, or never comes', () => {
+  it('detects an answer that is late, unexplained or missing', () => {
     const late = { agent: [at(6_500, 7_000)], lines: [QUESTION] };
     expect(judgeScene(late, session([]), expected)).toMatchObject({
       late: 1,
@@ -78,7 +78,7 @@ describe('judging a scene', () => {
     });
   });
 
-  it('counts the silence after a caller who spoke over the agent from their last word', () => {
+  it('counts the silence from the last word of a caller who spoke over the agent', () => {
     const over = {
       agent: [at(2_700, 4_500), at(9_000, 9_500)],
       lines: [QUESTION, line('interruption', 'Stop please.', 4_000, 7_000)],
@@ -91,7 +91,7 @@ describe('judging a scene', () => {
     expect(judgeScene(alone, session([]), expected)).toMatchObject({ silencesOver4s: 1 });
   });
 
-  it('wants what was said over an agent that may not be interrupted to be a turn, and a nod over another one not', () => {
+  it('requires a turn for words over an uninterruptible agent, but none for a nod over another', () => {
     const lines = [QUESTION, line('backchannel', 'Good to know.', 3_000, 3_600)];
     const taken = session([
       ['user', 'When are you open?'],
@@ -108,7 +108,7 @@ describe('judging a scene', () => {
     expect(verdict(false, session([['user', 'When are you open?']]))).toMatchObject({ wordsCutOff: 3 });
   });
 
-  it('tells an agent that begins before the caller is done, and one that answers words nobody said', () => {
+  it('detects an agent that starts too early, and one that answers words nobody said', () => {
     const lines = [line('part', 'My number is five', 1_000, 2_000), line('turn', 'six seven.', 3_000, 3_800)];
     expect(
       judgeScene({ agent: [at(2_600, 3_100), at(4_500, 5_000)], lines }, session([]), expected),
@@ -124,7 +124,7 @@ describe('judging a scene', () => {
     });
   });
 
-  it('tells interruptions that were missed from those that were none', () => {
+  it('distinguishes missed interruptions from false ones', () => {
     const interruption = line('interruption', 'Stop please.', 4_000, 4_600);
     const cut = session([['assistant', 'We are open from']]);
     const stopped = judgeScene(
@@ -162,7 +162,7 @@ describe('judging a scene', () => {
     });
   });
 
-  it('does not count the time in which the agent held its breath as heard', () => {
+  it('does not count the agent’s held time as heard', () => {
     const interruption = line('interruption', 'Stop please.', 6_000, 6_600);
     const cut = session([['assistant', 'We are open from']]);
     const wordsAfter = (heardMs: number) => Math.floor(heardMs / 400);
@@ -171,12 +171,12 @@ describe('judging a scene', () => {
       ...expected,
       wordsHeard: wordsAfter,
     });
-    // 3,500 ms from the first sound to the last, 900 of them held, a pause of the voice of 250 not: 6 words,
-    // not 8.
+    // 3,500 ms from the first sound to the last, less 900 held; a 250 ms pause of the voice still counts: 6
+    // words, not 8.
     expect(verdict.heardWordsOff).toEqual([2]);
   });
 
-  it('counts the words of a reply that were over, piece by piece, by the voice itself', () => {
+  it('counts the completed words of a reply piece by piece, from the voice itself', () => {
     const pieces = piecesOf(
       REPLY,
       new Set(['We are open', 'We are', 'from noon until ten in the evening.', 'Hello.']),

@@ -1,4 +1,4 @@
-/** The neutral caller against far ends that are not ours: sipp, and an agent whose delays are known. */
+/** The neutral caller against independent far ends: sipp, and an agent with known delays. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ import { startKnownAgent } from '../bench/known-agent.ts';
 import { freeUdpPort } from '../free-port.ts';
 import { itNeeds } from '../needs.ts';
 
-/** What two clocks on one machine may differ by when a packet passes between them. */
+/** Maximum difference between two clocks on one machine, including the transit of a packet. */
 const CLOCKS_MS = 4;
 const ports = { first: 41_100, last: 41_149 };
 const cleanups: (() => void | Promise<void>)[] = [];
@@ -45,7 +45,7 @@ describe('the caller', () => {
       const measures = measureCall(await capture.stop(), record, { bargeInWaitMs: 13 * 20 });
 
       const { times } = agent;
-      // The agent knows its times only as well as its process is let run: the capture has those of the wire.
+      // A scheduling delay makes the agent's own times inexact; the capture has the times on the wire.
       const toleranceMs = CLOCKS_MS + lateness.max / 1e6;
       expect(record.outcome).toEqual({ type: 'answered', endedBy: 'caller' });
       expect(measures.inviteToAnswerMs).toBeGreaterThan(times.answeredMs - times.invitedMs - toleranceMs);
@@ -56,8 +56,7 @@ describe('the caller', () => {
       expect(
         distance(measures.bargeIns[0]?.stoppedAfterMs, times.lastToneMs - times.completingMs),
       ).toBeLessThan(toleranceMs);
-      // The echo of the line's voiced packets that came after the hush begins `echoMs` after the first of
-      // them.
+      // The echo of voiced packets after the hush begins `echoMs` after the first of them.
       expect(measures.turns[0]?.replyAfterMs).toBeGreaterThan(1_000);
       expect(measures.turns[0]?.replyAfterMs).toBeLessThan(2_500);
       expect(measures.pacing?.lost).toBe(0);
@@ -128,7 +127,7 @@ describe('the caller', () => {
     expect((await calling).outcome).toEqual({ type: 'cancelled' });
   });
 
-  it('says by name that tcpdump is missing', async () => {
+  it('reports a missing tcpdump by name', async () => {
     const path = process.env['PATH'];
     process.env['PATH'] = '/nowhere';
     cleanups.push(() => {
@@ -149,7 +148,7 @@ function voicedMs(samples: Int16Array): number {
   return frames * 20;
 }
 
-/** Starts a sipp that takes one call; resolves with its port once it listens. */
+/** Starts a sipp for one call; resolves with its port. */
 async function startSipp(args: readonly string[]): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'sipp-'));
   const port = await freeUdpPort();
@@ -169,7 +168,7 @@ async function startSipp(args: readonly string[]): Promise<number> {
     }
     rmSync(folder, { recursive: true, force: true });
   });
-  // The INVITE is repeated until it is heard, so that nothing has to be known of when sipp is ready.
+  // The INVITE is repeated until sipp is ready, so no readiness check is needed.
   return port;
 }
 

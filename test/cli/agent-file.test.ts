@@ -18,11 +18,11 @@ describe('an agent file', () => {
     ['parley: 2\nagent: { name: Bakery }', 'must be 1, the version of this format'],
     ['parley: 1\nagent: { name: Bakery }\ntolls: []', 'tolls'],
     ['parley: 1\nagent: {', 'bakery.yaml'],
-  ])('is refused with what is wrong: %j', (text, said) => {
+  ])('is refused with its fault: %j', (text, said) => {
     expect(() => parseAgentFile(text, 'bakery.yaml')).toThrow(said);
   });
 
-  it('aliases that multiply, keys that come twice, __proto__ and depth are refused in one line', () => {
+  it('multiplying aliases, duplicate keys, __proto__ and deep nesting are refused in one line', () => {
     const bomb = Array.from(
       { length: 9 },
       (_, level) =>
@@ -41,7 +41,7 @@ describe('an agent file', () => {
   });
 
   it.each(['[', '{a: ', '- ', '? '])(
-    'levels of %j are at most a hundred, and refused in time linear in their number',
+    'more than a hundred levels of %j are refused in linear time',
     (token) => {
       const run = (text: string) =>
         expect(() => parseAgentFile(text, 'bakery.yaml')).toThrow('more than 100 lists or maps');
@@ -56,29 +56,26 @@ describe('an agent file', () => {
   it.each([
     [']', '['],
     ['}', '{a: '],
-  ])(
-    '%j before anything is begun makes no room for more levels of %j, however often it comes',
-    (end, start) => {
-      const run = (text: string) =>
-        expect(() => parseAgentFile(text, 'bakery.yaml')).toThrow('more than 100 lists or maps');
-      run(end.repeat(101) + start.repeat(101));
-      const make = (size: number) => end.repeat(size) + repeated(start, size);
-      expect(growthOf({ make, run, longest: 120_000 }).ratio).toBeLessThanOrEqual(MOST_GROWTH);
-    },
-  );
+  ])('%j before any opening allows no more levels of %j, however often it is repeated', (end, start) => {
+    const run = (text: string) =>
+      expect(() => parseAgentFile(text, 'bakery.yaml')).toThrow('more than 100 lists or maps');
+    run(end.repeat(101) + start.repeat(101));
+    const make = (size: number) => end.repeat(size) + repeated(start, size);
+    expect(growthOf({ make, run, longest: 120_000 }).ratio).toBeLessThanOrEqual(MOST_GROWTH);
+  });
 
-  it('as many lists and maps stand beside each other as one likes', () => {
+  it('the number of sibling lists and maps is not limited', () => {
     const items = Array.from({ length: 300 }, (_, index) => `    k${index}: [{ a: 1 }, "]{[-"]`).join('\n');
     expect(() => read(`config:\n  more:\n${items}\n  list:\n${'  - - a\n'.repeat(300)}`)).not.toThrow();
   });
 
-  it('a file of many keys is read in time linear in their number', () => {
+  it('a file with many keys is read in linear time', () => {
     const make = (keys: number) =>
       `config:\n  variables:\n    defaults:\n${Array.from({ length: keys }, (_, index) => `      k${index}: 1`).join('\n')}`;
     expect(growthOf({ make, run: read, longest: 8_192 }).ratio).toBeLessThanOrEqual(MOST_GROWTH);
   });
 
-  it('a secret stands in the environment, never in the file', () => {
+  it('a secret is in the environment, never in the file', () => {
     const named = read(
       `config: { llm: { custom: { base_url: "https://llm.example.com", model: m, api_key: "\${KEY}" } } }`,
     );
@@ -91,7 +88,7 @@ describe('an agent file', () => {
   });
 });
 
-describe('a file on top of what is stored', () => {
+describe('merging a file into the stored agent', () => {
   const stored: StoredFile = {
     ...read(`config:
   prompt: { system_prompt: Old., first_message_mode: prompt }
@@ -101,7 +98,7 @@ describe('a file on top of what is stored', () => {
 tools: [{ name: order, description: Orders., headers: [] }]`),
   };
 
-  it('what the file leaves out stays; lists and variables are replaced, their entries known by name', () => {
+  it('keeps omitted fields and replaces lists and variables, whose entries match by name', () => {
     const file = read(
       'config: { prompt: { system_prompt: New. }, analysis: { criteria: [{ name: polite }] }, variables: { defaults: { a: 3 } } }',
     );
@@ -115,12 +112,12 @@ tools: [{ name: order, description: Orders., headers: [] }]`),
     expect(wanted.tools).toEqual(stored.tools);
   });
 
-  it('what is stored, laid on itself, is no change', () => {
+  it('changes nothing if the file equals the stored agent', () => {
     const itself = parseAgentFile(agentFileText(stored), 'x');
     expect(diffOf(stored, overlay(stored, itself).wanted)).toBe('');
   });
 
-  it('security 20: a credential is named as missing when the file moves its tool or its model to another host', () => {
+  it('security 20: reports a missing credential when the file moves a tool or model to another host', () => {
     const at = (host: string) =>
       read(`config: { llm: { custom: { base_url: "https://${host}/v1", model: m, has_secret: true } } }
 tools: [{ name: order, url: "https://${host}/order", headers: [{ name: Authorization, kind: authorization_bearer, has_secret: true }] }]`);
@@ -131,7 +128,7 @@ tools: [{ name: order, url: "https://${host}/order", headers: [{ name: Authoriza
     ]);
   });
 
-  it('a stored secret stays while its endpoint does; one the file speaks of and nobody has is missed', () => {
+  it('keeps a secret while its endpoint stays, and reports a referenced secret that does not exist', () => {
     const file = read(
       'config: { webhooks: { post_call: [{ url: "https://a.example.com" }, { url: "https://b.example.com", has_secret: true }] } }',
     );
@@ -143,7 +140,7 @@ tools: [{ name: order, url: "https://${host}/order", headers: [{ name: Authoriza
     expect(missing).toEqual(['webhooks.post_call https://b.example.com']);
   });
 
-  it('the diff shows what changes and never a secret', () => {
+  it('shows changes in the diff, but never a secret', () => {
     const file = fillSecrets(
       read(`config: { webhooks: { post_call: [{ url: "https://b.example.com", secret: "\${S}" }] } }`),
       { S: 'hidden-value' },

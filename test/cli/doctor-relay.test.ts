@@ -12,11 +12,11 @@ async function findings(RTPENGINE: string): Promise<Finding[]> {
   return found;
 }
 
-it('the doctor says nothing of relays where none is set', async () => {
+it('the doctor does not mention relays if none is configured', async () => {
   expect(await findings('')).toEqual([]);
 });
 
-it('the doctor asks each relay, and says what to do about one that does not answer', async () => {
+it('the doctor checks each relay and gives advice for one that does not answer', async () => {
   const relay = createSocket('udp4');
   relay.on('message', (datagram, { port }) =>
     relay.send(`${datagram.toString().split(' ')[0]} d6:result4:ponge`, port, '127.0.0.1'),

@@ -26,8 +26,7 @@ describeNeeds(['openssl'])('the doctor on SIP over TLS', () => {
   });
 
   /**
-   * Certificates of tests are good for two days: what is said of a long-lived one is said of the day it
-   * expires.
+   * Test certificates are valid for two days; the long-lived case is checked relative to the day of expiry.
    */
   const check = (over: Record<string, string> = {}, { isRunning = true, daysOn = 0, canBind = true } = {}) =>
     checkSipTls(
@@ -40,12 +39,12 @@ describeNeeds(['openssl'])('the doctor on SIP over TLS', () => {
       },
     );
 
-  it('says nothing where it is not spoken here', async () => {
+  it('reports nothing if TLS is not in use', async () => {
     expect(await check({ SIP_TLS_CERT: '', SIP_TLS_KEY: '' })).toBeNull();
     expect(await check({ DRACHTIO_HOST: '10.0.0.1' })).toBeNull();
   });
 
-  it('finds the certificate shown, one that expires soon, and one that has', async () => {
+  it('finds the certificate served, one that expires soon, and an expired one', async () => {
     expect(await check({}, { daysOn: -30 })).toMatchObject({
       verdict: 'ok',
       found: expect.stringContaining(`port ${port} shows the certificate`),
@@ -62,7 +61,7 @@ describeNeeds(['openssl'])('the doctor on SIP over TLS', () => {
     expect(await check({ SIP_TLS_PORT: '0' })).toMatchObject({ verdict: 'note' });
   });
 
-  it('finds what is wrong: a key of another certificate, a file that is none, another certificate shown, nobody there, a port that is taken', async () => {
+  it('reports a foreign key, an invalid or different certificate, no server, and a port in use', async () => {
     const other = makeCertificate();
     try {
       expect((await check({ SIP_TLS_KEY: other.key }))?.found).toBe(

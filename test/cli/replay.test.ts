@@ -9,7 +9,7 @@ import { settingsOf } from '#cli/replay-run.ts';
 import { simulateCall } from '../simulation/simulate-call.ts';
 
 describe('--set', () => {
-  it('takes settings by the names of the API', () => {
+  it('accepts settings by their API names', () => {
     expect(
       settingsOf([
         'conversation.eagerness=eager',
@@ -23,7 +23,7 @@ describe('--set', () => {
     });
   });
 
-  it('says what it takes, and what a setting takes', () => {
+  it('lists the accepted settings, and the values of a setting', () => {
     expect(() => settingsOf(['voice.speed=2'])).toThrow(/names: response_wait_ms/);
     expect(() => settingsOf(['conversation.eagerness=keen'])).toThrow(/eagerness=keen/);
     expect(() => settingsOf(['eager'])).toThrow(/conversation\.<name>=<value>/);
@@ -71,13 +71,13 @@ describe('a finished call', () => {
     return printed.join('\n');
   }
 
-  it('is shown as it was, input by input', async () => {
+  it('is replayed as it happened, input by input', async () => {
     expect(await parley('replay', '2')).toMatch(
       /0\.000 {2}call\.started[\s\S]*call\.connected[\s\S]*→ hangUp/,
     );
   });
 
-  it('is compared with what another setting would have done', async () => {
+  it('is compared with the result of another setting', async () => {
     const told = await parley('replay', '1', '--set', 'conversation.hangup_after_seconds=10');
     expect(told).toMatch(
       /^As it was +\d+\.\d{3} s {2}\w+[\s\S]*^Would have been +\d+\.\d{3} s {2}\w+[\s\S]*\d+ % of the call was the same/m,

@@ -10,7 +10,7 @@ const turn = {
   playout_ms: 50,
 };
 
-it('entries stand at their time in the call', () => {
+it('entries appear at their time in the call', () => {
   const item = {
     type: 'message',
     role: 'user',
@@ -20,7 +20,7 @@ it('entries stand at their time in the call', () => {
   expect(itemLine(item, '2026-11-21T12:00:00.000Z')).toBe(' 1:05.3  Caller  Two, please.');
 });
 
-it('bars share one scale, and each is as long as its turn', () => {
+it('bars share one scale, and the length of each is that of its turn', () => {
   const [slow, fast, legend] = waterfall([
     {
       ...turn,

@@ -1,4 +1,4 @@
-/** What somebody sees who mistypes a command, names a file that is not there, or asks the wrong server. */
+/** Output after a mistyped command, a missing file or a wrong server address. */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -8,7 +8,7 @@ import { type CommandLineResult, runParley } from '../command-line.ts';
 
 const PATIENCE = { timeout: 240_000 };
 
-/** A server that is not the product: a page for everybody, and a 404 as many frameworks send it. */
+/** A server that is not the product: it serves a generic page, and a 404 in the style of many frameworks. */
 let other: Server;
 
 beforeAll(async () => {
@@ -26,7 +26,7 @@ afterAll(() => {
   other.close();
 });
 
-/** Runs the command line with a key, against the other server. */
+/** Runs the command line with a key, against this other server. */
 function parley(...args: readonly string[]): Promise<CommandLineResult> {
   const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
   return runParley(args, {
@@ -47,13 +47,13 @@ it.each([
     /answers, but not as Parley does: name the product’s address with --url or PARLEY_URL/,
   ],
   [['sessions', 'show', '0123'], /^Not found: \/v1\/agent\/sessions\/0123 \(HTTP 404\)\n$/],
-])('parley %j exits with 2 and says what to do', PATIENCE, async (args, said) => {
+])('parley %j exits with 2 and suggests a fix', PATIENCE, async (args, said) => {
   const { code, out, err } = await parley(...args);
   expect([code, out]).toEqual([2, '']);
   expect(err).toMatch(said);
 });
 
-it('tells its version, and every command by name', PATIENCE, async () => {
+it('prints its version and the name of every command', PATIENCE, async () => {
   const [version, help] = await Promise.all([parley('--version'), parley('--help')]);
   expect([version.code, version.out]).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+\n$/)]);
   for (const command of [

@@ -11,7 +11,7 @@ describe('patching a configuration', () => {
     expect(patchAgentConfig(defaults, agentConfigPatch.parse({}))).toEqual(defaults);
   });
 
-  it('a whole configuration is a patch of itself, so that a snapshot can be put back', () => {
+  it('a whole configuration is a patch of itself, so snapshots can be restored', () => {
     const config = agentConfig.parse({
       ...defaults,
       webhooks: {
@@ -26,7 +26,7 @@ describe('patching a configuration', () => {
     });
     expect(patchAgentConfig(defaults, agentConfigPatch.parse(structuredClone(config)))).toMatchObject({
       ...config,
-      // Whether a secret is kept is for those who keep it to say.
+      // Keeping secrets is the responsibility of their store.
       webhooks: {
         conversation_init: { url: 'https://a.example.com' },
         post_call: [{ url: 'https://b.example.com' }],
@@ -51,7 +51,7 @@ describe('patching a configuration', () => {
     });
   });
 
-  it('elements of a list are whole: what they leave out is its default', () => {
+  it('list elements are replaced whole: their omitted fields get the defaults', () => {
     const { conversation } = patchAgentConfig(
       defaults,
       agentConfigPatch.parse({ conversation: { transfer_destinations: [{ phone_number: '+14155550123' }] } }),
@@ -66,7 +66,7 @@ describe('patching a configuration', () => {
 });
 
 describe('the system prompt', () => {
-  it('is counted in o200k tokens, special tokens as the text they are', async () => {
+  it('is counted in o200k tokens, with special tokens as plain text', async () => {
     expect(await systemPromptProblem(' hello'.repeat(4_000))).toBeNull();
     expect(await systemPromptProblem(' hello'.repeat(5_001))).toBe(
       'system_prompt exceeds 4000 tokens (got 5001)',
@@ -78,21 +78,21 @@ describe('the system prompt', () => {
     ['one endless word', 'a'.repeat(100_000)],
     ['spaces', ' '.repeat(100_000)],
     ['emoji', '😀'.repeat(50_000)],
-  ])('made of %s is counted without holding the process up', async (_name, text) => {
+  ])('made of %s is counted without blocking the process', async (_name, text) => {
     await systemPromptProblem(' hello'.repeat(4_000));
     const started = performance.now();
     await systemPromptProblem(text);
-    // Uncut, the tokenizer takes 3 to 11 seconds for these.
+    // Without splitting, the tokenizer takes 3 to 11 seconds for these.
     expect(performance.now() - started).toBeLessThan(1_500);
   });
 });
 
 describe('time zones', () => {
-  it.each(['Europe/Berlin', 'America/Argentina/Buenos_Aires', 'UTC', 'Etc/GMT+5'])('%s is one', (name) => {
+  it.each(['Europe/Berlin', 'America/Argentina/Buenos_Aires', 'UTC', 'Etc/GMT+5'])('include %s', (name) => {
     expect(isTimezone(name)).toBe(true);
   });
   it.each(['', 'Mars/Olympus', '+01:00', 'Europe/Berlin ', 'Europe//Berlin', '../etc'])(
-    '%j is none',
+    'do not include %j',
     (name) => {
       expect(isTimezone(name)).toBe(false);
     },

@@ -14,7 +14,7 @@ describe('credentials', () => {
   const load = (environment: Record<string, string> = {}) =>
     loadCredentials(readSettings({ DATA_DIR: directory, ...environment }));
 
-  it('are generated once and kept, for their owner only', () => {
+  it('are generated once and stored for their owner only', () => {
     const first = load();
     const again = load();
     expect(again.rootApiKey).toBe(first.rootApiKey);
@@ -22,14 +22,14 @@ describe('credentials', () => {
     expect(statSync(first.file).mode & 0o777).toBe(0o600);
   });
 
-  it('what the environment sets wins, and the master key stays when the operator’s key changes', () => {
+  it('environment settings win, and the master key stays when the operator’s key changes', () => {
     const first = load({ ROOT_API_KEY: 'a-key-of-the-operator' });
     const later = load({ ROOT_API_KEY: 'another-key-of-the-operator' });
     expect(later.rootApiKey).toBe('another-key-of-the-operator');
     expect(later.masterKey.equals(first.masterKey)).toBe(true);
   });
 
-  it('two machines that start with the same operator’s key agree on the master key', () => {
+  it('two machines started with the same operator’s key have the same master key', () => {
     const here = load({ ROOT_API_KEY: 'a-key-of-the-operator' });
     rmSync(here.file);
     expect(load({ ROOT_API_KEY: 'a-key-of-the-operator' }).masterKey.equals(here.masterKey)).toBe(true);

@@ -15,7 +15,7 @@ function problemsOf(environment: Record<string, string>): readonly string[] {
 }
 
 describe('settings', () => {
-  it('an empty environment gives the defaults of the contract', () => {
+  it('an empty environment gives the documented defaults', () => {
     const settings = readSettings({});
     expect(settings).toMatchObject({
       PORT: 8080,
@@ -44,7 +44,7 @@ describe('settings', () => {
     expect(readSettings({ PORT: '', MONGODB_URL: '' }).PORT).toBe(8080);
   });
 
-  it('every malformed value is one line that names its setting', () => {
+  it('every malformed value gives one line that names its setting', () => {
     const problems = problemsOf({
       PORT: 'eighty',
       MONGODB_URL: 'postgres://x',
@@ -85,16 +85,16 @@ describe('settings', () => {
     ['DRAIN_SECONDS', 'soon', '0'],
     ['LLM_DEFAULT', 'nobody/their-model', 'local/demo'],
     ['LLM_DEFAULT', 'local/other', 'local/demo'],
-    // UK is what people write for GB, XX is nowhere, EU no country.
+    // UK is a common mistake for GB, XX is not assigned, and EU is not a country.
     ['OUTBOUND_COUNTRIES', 'UK,XX', 'GB,XK'],
     ['OUTBOUND_COUNTRIES', 'EU', 'DE,FR'],
     ['OUTBOUND_COUNTRIES', 'us', 'US'],
-  ])('%s is refused as %j, told what it must be, and taken as %j', (name, bad, good) => {
+  ])('%s is refused as %j with its valid values, and accepted as %j', (name, bad, good) => {
     expect(problemsOf({ [name]: bad })).toEqual([expect.stringMatching(new RegExp(`^${name}: must `))]);
     expect(problemsOf({ [name]: good })).toEqual([]);
   });
 
-  it('a Twilio account is known by its form, which the SDK insists on', () => {
+  it('a Twilio account must have the form that the SDK requires', () => {
     const account = (TWILIO_ACCOUNT_SID: string) =>
       problemsOf({ TWILIO_ACCOUNT_SID, TWILIO_AUTH_TOKEN: 'a-secret' });
     expect(account('SK0123')).toEqual(['TWILIO_ACCOUNT_SID: must be an account id, starting with AC']);
@@ -102,7 +102,7 @@ describe('settings', () => {
   });
 
   it.each(['ROOT_API_KEY', 'WORKER_TOKEN', 'DRACHTIO_SECRET', 'METRICS_TOKEN', 'SIP_TRUNK_PASSWORD'])(
-    'security 17: %s as an example publishes it stops the start with one line that names it',
+    'security 17: %s with a published example value prevents the start with one line that names it',
     (name) => {
       const others: Record<string, string> =
         name === 'SIP_TRUNK_PASSWORD' ? { SIP_TRUNK_USERNAME: 'parley' } : {};
@@ -120,11 +120,11 @@ describe('settings', () => {
     ['1', 1],
     ['2', 2],
     ['10.0.0.0/8, fd00::1', ['10.0.0.0/8', 'fd00::1']],
-  ])('security 19: TRUST_PROXY takes %s', (value, meant) => {
+  ])('security 19: TRUST_PROXY accepts %s', (value, meant) => {
     expect(readSettings({ TRUST_PROXY: value }).TRUST_PROXY).toEqual(meant);
   });
 
-  it('settings that only work together are asked for together', () => {
+  it('settings that only work together are required together', () => {
     expect(problemsOf({ LIVEKIT_URL: 'wss://rooms.example' })).toEqual([
       expect.stringContaining('LIVEKIT_API_KEY, LIVEKIT_API_SECRET'),
     ]);
@@ -139,7 +139,7 @@ describe('settings', () => {
     ['LLM_DEFAULT', 'groq/llama-3.3-70b-versatile', 'GROQ'],
     ['TTS_PROVIDER', 'cartesia', 'CARTESIA'],
     ['ASR_PROVIDER', 'deepgram', 'DEEPGRAM'],
-  ])('%s is taken as %s once the vendor has a key or a base address', (name, value, vendor) => {
+  ])('%s is accepted as %s once the vendor has a key or a base address', (name, value, vendor) => {
     expect(problemsOf({ [name]: value })).toEqual([
       `${name}: needs ${vendor}_API_KEY, or ${vendor}_BASE_URL for a server of your own`,
     ]);
@@ -147,7 +147,7 @@ describe('settings', () => {
     expect(problemsOf({ [name]: value, [`${vendor}_BASE_URL`]: 'http://127.0.0.1:1' })).toEqual([]);
   });
 
-  it('no given value is ever repeated in a problem', () => {
+  it('problems never repeat a given value', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...SETTING_NAMES),

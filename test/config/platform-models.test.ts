@@ -13,42 +13,42 @@ const defaults = (environment: Record<string, string>) => {
   });
 };
 
-it('a deployment without a key starts agents on the demo model, local recognition and the default voice', () => {
+it('without a key, new agents get the demo model, local recognition and the default voice', () => {
   expect(defaults({})).toEqual(['local/demo', 'local:auto', 'default']);
 });
 
-it('the first provider with a key gives the default model', () => {
+it('the first provider with a key supplies the default model', () => {
   expect(defaults({ GROQ_API_KEY: 'k', ANTHROPIC_API_KEY: 'k' })[0]).toMatch(/^anthropic\//);
 });
 
-it('a base address alone offers the provider without making it the default', () => {
+it('a base address alone adds the provider without making it the default', () => {
   const models = platformModels(readSettings({ OPENAI_BASE_URL: 'http://127.0.0.1:1/v1' }), bare).llm;
   expect(models.some((model) => model.id.startsWith('openai/') && !model.default)).toBe(true);
 });
 
-it('LLM_DEFAULT wins and is offered even when nobody listed it', () => {
+it('LLM_DEFAULT takes precedence and is offered even if it is not listed', () => {
   expect(defaults({ OPENAI_API_KEY: 'k', LLM_DEFAULT: 'openai/my-own-model' })[0]).toBe(
     'openai/my-own-model',
   );
 });
 
-it('ASR_PROVIDER decides the recognition model of new agents', () => {
+it('ASR_PROVIDER selects the recognition model of new agents', () => {
   expect(defaults({ ASR_PROVIDER: 'deepgram', DEEPGRAM_BASE_URL: 'ws://127.0.0.1:1' })[1]).toBe(
     'deepgram:nova-3',
   );
 });
 
-it('local recognisers that can run here are offered by name', () => {
+it('local recognisers that can run here are listed by name', () => {
   const models = platformModels(readSettings({}), { localRecognition: ['pocketsphinx'] });
   expect(models.asr.map((model) => model.id)).toEqual(['local:auto', 'local:pocketsphinx']);
 });
 
-it('the five local voices are offered beside the default one', () => {
+it('the five local voices are offered in addition to the default one', () => {
   const voices = platformModels(readSettings({}), bare).voices.map((voice) => voice.id);
   expect(voices).toEqual(['default', 'local:slt', 'local:rms', 'local:awb', 'local:kal16', 'local:kal']);
 });
 
-it('voices of other languages that are installed are offered as local ones, and the default voice speaks them', () => {
+it('installed voices of other languages are offered as local; the default voice speaks them too', () => {
   const localVoices = [{ id: 'espeak-de', name: 'eSpeak (German)', languages: ['de'] }];
   const { voices } = platformModels(readSettings({}), { ...bare, localVoices });
   expect(voices[0]).toMatchObject({ id: 'default', languages: ['en', 'de'] });
@@ -60,19 +60,19 @@ it('voices of other languages that are installed are offered as local ones, and 
   });
 });
 
-it('OpenAI itself listens live by default; a server of one’s own is asked for what such servers have', () => {
+it('OpenAI defaults to its live model, and a custom server to a model common on such servers', () => {
   expect(defaults({ ASR_PROVIDER: 'openai', OPENAI_API_KEY: 'k' })[1]).toBe('openai:gpt-live-transcribe');
   expect(defaults({ ASR_PROVIDER: 'openai', OPENAI_BASE_URL: 'http://127.0.0.1:1/v1' })[1]).toBe(
     'openai:gpt-4o-mini-transcribe',
   );
 });
 
-it('the demo agent has no more keyterms than an agent may have', () => {
+it('the demo agent has no more keyterms than allowed', () => {
   expect(DEMO_KEYTERMS.length).toBeLessThanOrEqual(50);
   expect(new Set(DEMO_KEYTERMS).size).toBe(DEMO_KEYTERMS.length);
 });
 
-it('security 16: an operator’s list is all that is offered, and names models nobody listed', () => {
+it('security 16: only the operator’s list is offered, including models that nobody else lists', () => {
   const offered = (allowed: string) =>
     platformModels(
       readSettings({ OPENAI_API_KEY: 'k', GROQ_API_KEY: 'k', LLM_ALLOWED: allowed }),

@@ -14,7 +14,7 @@ const endpoint = process.env['OTEL_EXPORTER_OTLP_ENDPOINT'];
 
 beforeAll(async () => {
   receiver = await openOtlpReceiver();
-  // The exporter reads it from where the specification of OpenTelemetry says.
+  // The exporter reads this variable of the OpenTelemetry specification.
   process.env['OTEL_EXPORTER_OTLP_ENDPOINT'] = receiver.url;
 });
 afterAll(async () => {
@@ -23,7 +23,7 @@ afterAll(async () => {
   await receiver.close();
 });
 
-/** Records with a tracing of its own, and returns what the collector got of it. */
+/** Records with a separate tracing instance and returns the spans that the collector received. */
 async function received(record: (tracing: Tracing) => void): Promise<ReceivedSpan[]> {
   const tracing = await openTracing({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url }, part, deps);
   if (!tracing) throw new Error('no tracing');
@@ -34,11 +34,11 @@ async function received(record: (tracing: Tracing) => void): Promise<ReceivedSpa
 }
 
 describe('tracing', () => {
-  it('is nothing where no endpoint is set', async () => {
+  it('is disabled without an endpoint', async () => {
     expect(await openTracing({ OTEL_EXPORTER_OTLP_ENDPOINT: undefined }, part, deps)).toBeNull();
   });
 
-  it('sends what a span is, under the name of its part of the product', async () => {
+  it('sends the complete span, under the name of its part of the product', async () => {
     const [sent] = await received((tracing) =>
       tracing.record({
         ...span('work'),
@@ -59,7 +59,7 @@ describe('tracing', () => {
     expect([sent?.startMs, sent?.endMs]).toEqual([1_700_000_000_000, 1_700_000_000_250]);
   });
 
-  it('a call’s trace has the id of its session, whoever records first and in whichever process', async () => {
+  it('gives a call’s trace the id of its session, whichever process records first', async () => {
     const spans = await received((tracing) => {
       const turn = tracing.record({ ...span('turn'), parent: callTraceparent(SESSION) });
       tracing.record({ ...span('part'), parent: turn });
@@ -74,7 +74,7 @@ describe('tracing', () => {
     expect(request?.traceId).not.toBe(SESSION);
   });
 
-  it('what a client says of its own trace is taken only where it is well-formed', async () => {
+  it('accepts a client’s trace context only if it is well-formed', async () => {
     const client = '00-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa-bbbbbbbbbbbbbbbb-01';
     const malformed = ['', 'x', `${client}0`, client.replace(/a/g, '0'), client.toUpperCase(), `${client}\n`];
     const [joined, ...alone] = await received((tracing) => {

@@ -7,7 +7,7 @@ const text = readFileSync(join(import.meta.dirname, '../../docker-compose.yml'),
 
 describe('the compose file', () => {
   it.each(['ROOT_API_KEY', 'WORKER_TOKEN', 'LIVEKIT_API_SECRET', 'DRACHTIO_SECRET'])(
-    'security 17: starts nothing without %s of its own',
+    'security 17: starts nothing unless %s is set',
     (name) => {
       const uses = [...text.matchAll(new RegExp(`\\$\\{${name}(?<otherwise>[^}]*)\\}`, 'g'))].map(
         (match) => match.groups?.['otherwise'],
@@ -17,7 +17,7 @@ describe('the compose file', () => {
     },
   );
 
-  it('security 17: names a version of every image it did not build', () => {
+  it('security 17: pins a version of every image it does not build', () => {
     const { services } = parse(text, { merge: true }) as {
       services: Record<string, { image: string; build?: unknown }>;
     };

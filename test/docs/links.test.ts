@@ -1,6 +1,6 @@
 /**
- * The documentation reads as one book: every link leads to a file, a heading or a picture that is there, and
- * every page can be reached.
+ * The documentation is consistent: every link leads to an existing file, heading or picture, and every page
+ * is reachable.
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,7 +17,7 @@ afterEach(() => {
   for (const folder of made.splice(0)) rmSync(folder, { recursive: true, force: true });
 });
 
-/** Pages of a folder of their own; returns the broken links as `page: target`. */
+/** Checks pages in a temporary folder; returns the broken links as `page: target`. */
 function brokenIn(pages: Readonly<Record<string, string>>): string[] {
   const root = mkdtempSync(join(tmpdir(), 'parley-links-'));
   made.push(root);
@@ -30,7 +30,7 @@ function brokenIn(pages: Readonly<Record<string, string>>): string[] {
 }
 
 describe('the documentation', () => {
-  it('is found, with the links in it', () => {
+  it('is found, including its links', () => {
     expect(PAGES).toEqual(
       expect.arrayContaining([
         'README.md',
@@ -42,25 +42,25 @@ describe('the documentation', () => {
     expect(LINKS.length).toBeGreaterThan(100);
   });
 
-  it('every link leads to a file that is there, and to a heading where it names one', () => {
+  it('has no link to a missing file or heading', () => {
     expect(brokenLinks(ROOT, LINKS)).toEqual([]);
   });
 
-  it('every page can be reached from the README', () => {
+  it('can be reached completely from the README', () => {
     const reached = new Set(['README.md']);
     for (const page of reached)
       for (const { file } of linksOf(ROOT, page)) if (PAGES.includes(file)) reached.add(file);
     expect(PAGES.filter((page) => !reached.has(page))).toEqual([]);
   });
 
-  it('the index in docs/README.md links every page of docs once', () => {
+  it('has an index in docs/README.md that links every page of docs once', () => {
     const listed = linksOf(ROOT, 'docs/README.md').map(({ file }) => file);
-    // Records of decisions have a list of their own.
+    // Decision records have their own list.
     const pages = PAGES.filter((page) => /^docs\/(?!README\.md|decisions\/\d)/.test(page));
     expect(listed.filter((file) => pages.includes(file)).sort()).toEqual(pages);
   });
 
-  it('the README is at most 120 lines long', () => {
+  it('has a README of at most 120 lines', () => {
     expect(readFileSync(join(ROOT, 'README.md'), 'utf8').trimEnd().split('\n').length).toBeLessThanOrEqual(
       120,
     );
@@ -68,7 +68,7 @@ describe('the documentation', () => {
 });
 
 describe('a broken link is found', () => {
-  it('where its file is not there, as a link, as a picture, as a definition and as HTML', () => {
+  it('when its file is missing, as a link, a picture, a definition or HTML', () => {
     const page =
       'See [one](gone.md), ![a picture](images/gone.png) and [two][2].\n\n[2]: also-gone.md\n\n<img src="lost.png">\n';
     expect(brokenIn({ 'docs/page.md': page })).toEqual([
@@ -79,7 +79,7 @@ describe('a broken link is found', () => {
     ]);
   });
 
-  it('where the page has no such heading, on its own page and on another', () => {
+  it('when the page lacks the heading, on the same page or another', () => {
     const other =
       '# Other\n\n## What `code` says, and [a link](page.md)\n\n## Twice\n\n## Twice\n\n```sh\n# no heading\n```\n';
     const page =
@@ -91,7 +91,7 @@ describe('a broken link is found', () => {
     ]);
   });
 
-  it('but neither in code nor on another site', () => {
+  it('but not in code or on another site', () => {
     const page =
       '`[a](gone.md)` [b](https://example.com/gone.md) [c](mailto:a@example.com)\n\n```md\n[d](gone.md)\n```\n';
     expect(brokenIn({ 'README.md': page })).toEqual([]);

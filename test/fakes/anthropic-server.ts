@@ -1,7 +1,7 @@
 /**
  * A stand-in for Anthropic's Messages API, speaking its streaming protocol over a real socket: `POST
- * /v1/messages` answered with `message_start`, content blocks of text and `tool_use` with their deltas,
- * `message_delta` with the stop reason and usage, `message_stop`. As the real one does, it refuses a
+ * /v1/messages` is answered with `message_start`, content blocks of text and `tool_use` with their deltas,
+ * `message_delta` with the stop reason and usage, and `message_stop`. Like the real API, it refuses a
  * conversation that does not begin with the user, and tool results that do not follow their calls.
  */
 import type { ChatScript } from './openai-server.ts';
@@ -19,8 +19,8 @@ interface Message {
 }
 
 /**
- * Starts the stand-in; point `ANTHROPIC_BASE_URL` at its `url`. Scripts are used in order, the last one again
- * and again.
+ * Starts the stand-in; point `ANTHROPIC_BASE_URL` at its `url`. Scripts are used in order; the last one
+ * repeats.
  */
 export function startAnthropicServer(scripts: readonly ChatScript[]): Promise<SseServer> {
   return startSseServer(({ json }, index) => {
@@ -90,7 +90,7 @@ function refusal(message: string): SseRefusal {
   return { status: 400, body: { type: 'error', error: { type: 'invalid_request_error', message } } };
 }
 
-/** What the real API refuses with 400. */
+/** Returns why the real API would answer 400, or null. */
 function problemOf(messages: readonly Message[]): string | null {
   if (messages[0]?.role !== 'user') return 'messages: first message must use the "user" role';
   for (const [index, { content }] of messages.entries()) {
@@ -110,7 +110,7 @@ function event(type: string, fields: object): string {
   return `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`;
 }
 
-/** Arguments arrive in parts that are no JSON by themselves. */
+/** Arguments arrive in fragments that are not valid JSON on their own. */
 function halves(text: string): string[] {
   const middle = Math.ceil(text.length / 2);
   return [text.slice(0, middle), text.slice(middle)];

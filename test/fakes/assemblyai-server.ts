@@ -1,12 +1,12 @@
 /**
- * A stand-in for AssemblyAI's live recognition (`WS /v3/ws`): turns with interim words, each ended twice
- * (plain, then formatted), `ForceEndpoint` without words unanswered, messages of less than 50 ms or more than
- * a second of audio refused as the vendor refuses them.
+ * A stand-in for AssemblyAI's live recognition (`WS /v3/ws`). It sends turns with interim words and ends each
+ * turn twice (plain, then formatted). `ForceEndpoint` without words gets no answer. Like the vendor, it
+ * refuses messages with less than 50 ms or more than a second of audio.
  */
 import { Ear } from './ear.ts';
 import { startVendorServer, type VendorServer } from './vendor-sockets.ts';
 
-/** How the stand-in behaves. */
+/** Behaviour of the stand-in. */
 export interface AssemblyaiServerOptions {
   /** Transcripts in order, without capitals and punctuation. Default: `hello`. */
   readonly lines?: readonly string[];
@@ -15,11 +15,11 @@ export interface AssemblyaiServerOptions {
 
 /** A running stand-in. */
 export interface AssemblyaiServer extends VendorServer {
-  /** The formatted end of a turn does not come. */
+  /** Omits the formatted end of a turn. */
   isPlain: boolean;
-  /** The end of a turn does not come. */
+  /** Omits the end of a turn. */
   isEndless: boolean;
-  /** Sends an error, then closes with its code. */
+  /** Sends an error, then closes with this code. */
   breakDown(code: number): void;
 }
 

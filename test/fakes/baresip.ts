@@ -1,6 +1,6 @@
 /**
- * Runs baresip, a real SIP phone without a screen: it dials or answers, speaks a WAV, presses keys, and keeps
- * what it hears.
+ * Runs baresip, a real SIP phone without a screen: it dials or answers, plays a WAV, presses keys and records
+ * the audio it receives.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,32 +14,32 @@ import { resample } from '#media/dsp/pcm.ts';
 const MODULES = '/usr/lib/baresip/modules';
 const RATE_HZ = 8_000;
 const WAV_HEADER_BYTES = 44;
-/** Where a WAV header says how many channels there are, and at which rate. */
+/** Offsets of the channel count and the sample rate in a WAV header. */
 const WAV_CHANNELS_AT = 22;
 const WAV_RATE_AT = 24;
 const TRIES = 3;
 
-/** What it offers is what its modules are. */
+/** baresip offers the codecs of its loaded modules. */
 const CODEC_MODULES = { PCMU: 'g711', G722: 'g722', opus: 'opus' } as const;
 export type PhoneCodec = keyof typeof CODEC_MODULES;
 
 /** A phone in a call. */
 export interface Phone {
-  /** Where it can be called. */
+  /** SIP URI of the phone. */
   readonly uri: string;
-  /** `host:port` of it, a trunk with one phone. */
+  /** `host:port` of the phone, for a trunk with one phone. */
   readonly address: string;
   /** Presses one key (RFC 4733). */
   press(key: string): Promise<void>;
   hangUp(): Promise<void>;
-  /** What it heard so far, 8 kHz mono, of its last call; complete once that is over. */
+  /** Audio received in its last call so far, 8 kHz mono; complete once the call is over. */
   heard(): Int16Array;
   close(): Promise<void>;
 }
 
 /**
- * Files of a phone's certificate (with its key) and of the authority it trusts: it speaks TLS and, unless
- * told otherwise, nothing but SRTP.
+ * Files of the phone's certificate (with its key) and of the authority it trusts. The phone uses TLS and, by
+ * default, only SRTP.
  */
 export interface PhoneSecurity {
   readonly certificate: string;
@@ -47,22 +47,22 @@ export interface PhoneSecurity {
   readonly isMediaPlain?: boolean;
 }
 
-/** How a phone is set up. */
+/** Settings of a phone. */
 export interface PhoneOptions {
-  /** Whom it is: nobody else can be called there. */
+  /** SIP user of the phone; it accepts calls for this user only. */
   readonly user?: string;
   readonly codec?: PhoneCodec;
   readonly security?: PhoneSecurity;
-  /** What it answers a challenge with. */
+  /** Credentials for digest challenges. */
   readonly credentials?: { readonly username: string; readonly password: string };
 }
 
-/** Dials `uri`; `microphone` (8 kHz mono) is spoken once, then silence. */
+/** Dials `uri`; plays `microphone` (8 kHz mono) once, then silence. */
 export function dial(uri: string, microphone: Int16Array, options: PhoneOptions = {}): Promise<Phone> {
   return startListening(microphone, options, ['-e', `/dial ${uri}`]);
 }
 
-/** Answers whoever calls; resolves once it can be called. */
+/** Answers every call; resolves once the phone accepts calls. */
 export function answerPhone(microphone: Int16Array, options: PhoneOptions = {}): Promise<Phone> {
   return startListening(microphone, options, []);
 }
@@ -78,7 +78,7 @@ async function startListening(
       await phone.listening();
       return phone;
     } catch (error) {
-      // A port it was given was taken by somebody else in between.
+      // Another process has taken one of its ports in the meantime.
       await phone.close();
       if (left === 1) throw error;
     }
@@ -92,7 +92,7 @@ async function start(
 ): Promise<Baresip> {
   const directory = mkdtempSync(join(tmpdir(), 'parley-baresip-'));
   const [sipPort, controlPort, rtpPort] = [await freePort(), await freePort(), await freePort()];
-  // At the end of its microphone file the phone ends the call.
+  // baresip ends the call at the end of its microphone file.
   const speech = new Int16Array(microphone.length + 60 * RATE_HZ);
   speech.set(microphone);
   writeFileSync(join(directory, 'microphone.wav'), wav(speech));
@@ -149,13 +149,13 @@ class Baresip implements Phone {
   ) {
     this.#child = child;
     this.#directory = directory;
-    // It listens for TLS one port above.
+    // baresip listens for TLS one port above.
     this.address = `127.0.0.1:${ports.isSecure ? ports.sip + 1 : ports.sip}`;
     this.uri = `sip:${ports.user}@${this.address}${ports.isSecure ? ';transport=tls' : ''}`;
     this.#controlPort = ports.control;
   }
 
-  /** Its control port is opened after everything else. */
+  /** The control port opens last. */
   async listening(): Promise<void> {
     for (;;) {
       if (this.#child.exitCode !== null) throw new Error(`baresip ended with ${this.#child.exitCode}`);
@@ -180,7 +180,7 @@ class Baresip implements Phone {
   }
 
   heard(): Int16Array {
-    // Named by when the call began.
+    // File names contain the start time of the call.
     const name = readdirSync(this.#directory)
       .filter((file) => file.endsWith('-dec.wav'))
       .sort()

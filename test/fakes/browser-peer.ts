@@ -1,4 +1,4 @@
-/** Browsers for tests: one process with any number of web callers, each a real peer connection. */
+/** Browsers for tests: one process with any number of web callers, each with a real peer connection. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -21,7 +21,7 @@ export class Browsers {
     );
   }
 
-  /** Another web caller. */
+  /** Adds a web caller. */
   open(): BrowserPeer {
     const id = this.#next++;
     const peer = new BrowserPeer((order) => this.#process.send({ id, order }));
@@ -38,7 +38,7 @@ export class Browsers {
 
 /** One web caller. */
 export class BrowserPeer {
-  /** What the agent said, 48 kHz, with the time each block came. */
+  /** Agent audio, 48 kHz, with the arrival time of each block. */
   readonly heard: { readonly atMs: number; readonly samples: Int16Array }[] = [];
   readonly messages: string[] = [];
   readonly #news: PeerNews[] = [];
@@ -48,21 +48,21 @@ export class BrowserPeer {
     this.#order = order;
   }
 
-  /** The offer, with every candidate gathered. */
+  /** Creates the offer with all candidates gathered. */
   async offer(): Promise<string> {
     this.#order({ do: 'offer' });
     const offer = await this.#until((news) => news.type === 'offer');
     return offer.type === 'offer' ? offer.sdp : '';
   }
 
-  /** Takes the answer and waits until media and messages can flow. */
+  /** Applies the answer and waits until media and messages can flow. */
   async connect(answerSdp: string): Promise<void> {
     this.#order({ do: 'accept', answerSdp });
     await this.#until((news) => news.type === 'state' && news.state === 'connected');
     await this.#until((news) => news.type === 'channelOpen');
   }
 
-  /** Says 48 kHz audio from now on, then silence; resolves with the time it began. */
+  /** Plays 48 kHz audio, then silence; resolves with its start time. */
   async speak(samples: Int16Array): Promise<number> {
     this.#order({ do: 'speak', samples });
     const speaking = await this.#until((news) => news.type === 'speaking');

@@ -1,7 +1,7 @@
 /**
- * The browsers' process of `browser-peer.ts`: peer connections that offer audio and the data channel
- * `events`, told over IPC what to do. A process of its own because the native library can be used by one
- * thread of a process only, and that is the media thread.
+ * The browser process of `browser-peer.ts`: peer connections that offer audio and the data channel `events`,
+ * controlled over IPC. It is a separate process because only one thread of a process can use the native
+ * library, and in the test process that is the media thread.
  */
 import { createRequire } from 'node:module';
 import { systemClock, type Timer } from '#base/clock.ts';
@@ -17,7 +17,7 @@ import type {
 const RATE_HZ = 48_000;
 const BLOCK_SAMPLES = RATE_HZ / 100;
 
-/** What one peer is told. */
+/** A command to one peer. */
 export type PeerOrder =
   | { readonly do: 'offer' }
   | { readonly do: 'accept'; readonly answerSdp: string }
@@ -25,7 +25,7 @@ export type PeerOrder =
   | { readonly do: 'send'; readonly text: string }
   | { readonly do: 'close' };
 
-/** What one peer tells. */
+/** An event from one peer. */
 export type PeerNews =
   | { readonly type: 'offer'; readonly sdp: string }
   | { readonly type: 'state'; readonly state: string }
@@ -76,7 +76,7 @@ class Peer {
     });
   }
 
-  /** The offer, with every candidate gathered. */
+  /** Creates the offer with all candidates gathered. */
   async offer(): Promise<string> {
     await this.peer.setLocalDescription(await this.peer.createOffer());
     while (this.peer.iceGatheringState !== 'complete') await systemClock.sleep(5);
@@ -87,7 +87,7 @@ class Peer {
     await this.peer.setRemoteDescription({ type: 'answer', sdp: answerSdp });
   }
 
-  /** Says 48 kHz audio from now on, then silence; returns the time it begins. */
+  /** Plays 48 kHz audio, then silence; returns its start time. */
   speak(samples: Int16Array): number {
     this.#speech = samples;
     this.#spoken = 0;

@@ -1,7 +1,7 @@
 /**
- * A stand-in for Cartesia (`WS /tts/websocket`): contexts side by side on one socket, their chunks
- * interleaved, word times in messages of their own, the last of them after the audio. What was cancelled
- * still sends a chunk, as the vendor may.
+ * A stand-in for Cartesia (`WS /tts/websocket`): several contexts share one socket and their chunks are
+ * interleaved. Word times are sent in separate messages, the last of them after the audio. As with the
+ * vendor, a cancelled context may still send one chunk.
  */
 import { startVendorServer, toneFor, type VendorConnection, type VendorServer } from './vendor-sockets.ts';
 
@@ -18,7 +18,7 @@ export interface CartesiaServer extends VendorServer {
 
 const CHUNK_MS = 70;
 
-/** Starts the stand-in; another key than this is answered 401. */
+/** Starts the stand-in; a key other than this one is answered 401. */
 export async function startCartesiaServer({
   apiKey,
 }: {
@@ -42,7 +42,7 @@ export async function startCartesiaServer({
           else {
             const rateHz = (message['output_format'] as { sample_rate: number }).sample_rate;
             contexts.set(id, messagesOf(id, String(message['transcript']), rateHz));
-            // On the next turn of the loop, so that contexts asked for together are interleaved.
+            // Deferred to the next event-loop turn, to interleave contexts requested together.
             if (contexts.size === 1) setImmediate(() => drain(connection, contexts));
           }
         },

@@ -1,10 +1,10 @@
-/** A certificate for 127.0.0.1 that signs itself, made by openssl: whoever trusts it trusts this machine. */
+/** A self-signed certificate for 127.0.0.1, made by openssl. */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Text of both, and the file that holds both. */
+/** Certificate and key as text, and the file that contains both. */
 export interface TestCertificate {
   readonly certificate: string;
   readonly key: string;

@@ -1,17 +1,17 @@
 /**
  * A stand-in for Deepgram's live recognition (`WS /v1/listen`), speaking the real protocol over a real
- * socket. It hears: an energy detector of its own finds speech in the audio, and every time an utterance ends
- * (silence, or `Finalize`) the next scripted line is its transcript. Each connection starts at the first line
- * and goes round.
+ * socket. An energy detector finds speech in the audio; whenever an utterance ends (silence, or `Finalize`),
+ * the next scripted line is its transcript. Each connection starts at the first line and cycles through the
+ * lines.
  *
- *     const vendor = await startDeepgramServer({ lines: ['hello there', 'book a table'] });
- *     … point DEEPGRAM_BASE_URL at vendor.url …
- *     vendor.connections[0]?.query.get('model')   // what was asked
- *     vendor.fault = { status: 401 };             // for connections from now on
- *     vendor.cut();                               // breaks the open ones
- *     await vendor.close();
+ * const vendor = await startDeepgramServer({ lines: ['hello there', 'book a table'] });
+ * … point DEEPGRAM_BASE_URL at vendor.url …
+ * vendor.connections[0]?.query.get('model')   // what was requested
+ * vendor.fault = { status: 401 };             // for new connections
+ * vendor.cut();                               // breaks the open ones
+ * await vendor.close();
  *
- * Without delays it answers at once: the benchmarks measure the product, not the vendor.
+ * Without delays it answers at once, so benchmarks measure the product and not the vendor.
  */
 import { Ear } from './ear.ts';
 import {
@@ -21,15 +21,15 @@ import {
   type VendorServer,
 } from './vendor-sockets.ts';
 
-/** How the stand-in behaves. */
+/** Behaviour of the stand-in. */
 export interface DeepgramServerOptions {
   /** Transcripts in order. Default: one line, `hello`. */
   readonly lines?: readonly string[];
-  /** Every answer comes this much later, ms. Default 0. */
+  /** Delay of every answer, ms. Default 0. */
   readonly delayMs?: number;
   /** Silence that ends an utterance, ms of audio. Default 300. */
   readonly endpointingMs?: number;
-  /** When set, another token is answered 401. */
+  /** When set, any other token is answered 401. */
   readonly apiKey?: string;
 }
 
@@ -50,7 +50,7 @@ function listen(
   const lines = options.lines ?? ['hello'];
   let line = 0;
 
-  /** Sends one result; answers keep their order, as all are late by the same time. */
+  /** Sends one result; equal delays keep the answers in order. */
   const send = (text: string, flags: { is_final: boolean; from_finalize?: boolean }) => {
     const result = {
       type: 'Results',
@@ -85,7 +85,7 @@ function listen(
   };
 }
 
-/** As much of a line as may have been said in this time, at three words a second; at least its first. */
+/** The part of a line that can be spoken in this time, at three words a second; at least one word. */
 function firstWords(line: string, voicedMs: number): string {
   return line
     .split(' ')

@@ -1,10 +1,10 @@
 /**
- * A stand-in for the rest of Deepgram: `WS /v1/speak`, and `POST /v1/listen` for recordings, answered from a
+ * A stand-in for Deepgram's other APIs: `WS /v1/speak`, and `POST /v1/listen` for recordings, answered from a
  * script.
  */
 import { startVendorServer, toneFor, type VendorServer } from './vendor-sockets.ts';
 
-/** An utterance of the transcript every recording gets. */
+/** An utterance of the transcript returned for every recording. */
 interface ScriptedUtterance {
   readonly start: number;
   readonly end: number;
@@ -14,13 +14,13 @@ interface ScriptedUtterance {
 
 /** A running stand-in. */
 export interface DeepgramSpeechServer extends VendorServer {
-  /** Requests for recordings, as they came. */
+  /** Requests for recordings, in order of arrival. */
   readonly recordings: readonly { readonly query: URLSearchParams; readonly bytes: number }[];
   /** Sent after `Flush` instead of audio. */
   warning: string | null;
 }
 
-/** Starts the stand-in; another key than this is answered 401. */
+/** Starts the stand-in; a key other than this one is answered 401. */
 export async function startDeepgramSpeechServer({
   apiKey,
   utterances = [],
@@ -51,7 +51,7 @@ export async function startDeepgramSpeechServer({
             return connection.say({ type: 'Warning', description: state.warning, code: 'FLUSH_LIMIT' });
           const samples = toneFor(text, Number(connection.query.get('sample_rate')));
           const bytes = Buffer.from(samples.buffer);
-          // An odd number of bytes each: messages may cut a sample.
+          // Odd byte counts, because messages may split a sample.
           for (let at = 0; at < bytes.length; at += 2_001) connection.say(bytes.subarray(at, at + 2_001));
           connection.say({ type: 'Flushed', sequence_id: 0 });
           text = '';

@@ -1,6 +1,6 @@
 /**
- * Runs a real drachtio-server, where the machine has one, with the configuration of docker-compose.yml: it
- * asks about every INVITE over HTTP before it hands it to an application.
+ * Runs a real drachtio-server, if installed, with the configuration of docker-compose.yml: it asks for
+ * admission of every INVITE over HTTP before it passes the INVITE to an application.
  */
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -17,31 +17,31 @@ import type { AdmissionAnswer, AdmissionRequest } from '#protocol/sip-admission.
 import { freeTcpPort } from '../free-port.ts';
 import { openRawCaller, type RawCaller } from '../telephony/embedded/raw-caller.ts';
 
-/** The program: `drachtio` on the PATH, or wherever DRACHTIO_SERVER says. */
+/** The program: `drachtio` on the PATH, or the path in DRACHTIO_SERVER. */
 export const DRACHTIO_PROGRAM = process.env['DRACHTIO_SERVER'] ?? 'drachtio';
 
-/** A running one on the loopback. */
+/** A drachtio-server running on the loopback. */
 export interface DrachtioServer {
   readonly sipPort: number;
-  /** Where applications connect. */
+  /** Port for application connections. */
   readonly appPort: number;
-  /** Once an application that has connected is given requests: OPTIONS is handed on then. */
+  /** Resolves once a connected application receives requests, which shows when OPTIONS is forwarded. */
   serving(): Promise<void>;
   close(): Promise<void>;
 }
 
 const STARTS_WITHIN_MS = 20_000;
 
-/** What one is started with. */
+/** Settings of a drachtio-server. */
 export interface DrachtioOptions {
   readonly secret: string;
-  /** Those of another one that is gone. */
+  /** Ports of a stopped server to reuse. */
   readonly ports?: { readonly sipPort: number; readonly appPort: number };
   /** The control plane that admits calls: `http://user:<WORKER_TOKEN>@host:port`. */
   readonly controlPlane: string;
 }
 
-/** Starts one that asks `admit` in place of a control plane. */
+/** Starts a drachtio-server that asks `admit` instead of a control plane. */
 export async function startDrachtioServerAlone(
   options: Omit<DrachtioOptions, 'controlPlane'>,
   admit: (question: AdmissionRequest) => Promise<AdmissionAnswer>,
@@ -61,7 +61,6 @@ export async function startDrachtioServerAlone(
   };
 }
 
-/** Starts one. */
 export async function startDrachtioServer(options: DrachtioOptions): Promise<DrachtioServer> {
   const folder = mkdtempSync(join(tmpdir(), 'parley-drachtio-'));
   const { sipPort, appPort } = options.ports ?? {
@@ -71,8 +70,8 @@ export async function startDrachtioServer(options: DrachtioOptions): Promise<Dra
   const file = join(folder, 'drachtio.conf.xml');
   writeFileSync(file, configuration({ ...options, sipPort, appPort }));
   const child = spawn(DRACHTIO_PROGRAM, ['-f', file], { cwd: folder, stdio: ['ignore', logTo(), logTo()] });
-  // Kept open: an answer to a port that is closed would fail whatever the server sends next, to whomever
-  // (Linux, IP_RECVERR).
+  // Stays open: a server reply to a closed port would make the server's next send fail, whatever its
+  // destination (Linux, IP_RECVERR).
   const probe = await openRawCaller(sipPort);
   const server: DrachtioServer = {
     sipPort,
@@ -94,7 +93,7 @@ export async function startDrachtioServer(options: DrachtioOptions): Promise<Dra
   return server;
 }
 
-/** Its words, where somebody wants to read them. */
+/** Shows the server's output on request. */
 function logTo(): 'inherit' | 'ignore' {
   return process.env['DRACHTIO_LOG'] === undefined ? 'ignore' : 'inherit';
 }
@@ -119,7 +118,7 @@ function configuration(of: {
 `;
 }
 
-/** Reads the question as the control plane does. */
+/** Parses the admission request as the control plane does. */
 async function serveAdmission(
   admit: (question: AdmissionRequest) => Promise<AdmissionAnswer>,
 ): Promise<Server> {
@@ -147,8 +146,8 @@ async function answer(
 }
 
 /**
- * Asks by OPTIONS until one of these is the answer: its port for applications is open long before it speaks
- * SIP, and before it knows what they take.
+ * Sends OPTIONS until it gets one of these answers: the application port opens long before the server speaks
+ * SIP and knows which requests its applications take.
  */
 async function untilAnswered(
   probe: RawCaller,

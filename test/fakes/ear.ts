@@ -1,4 +1,4 @@
-/** How stand-ins for recognisers hear: by energy alone. */
+/** RMS above which recogniser stand-ins detect speech; they go by energy alone. */
 
 const VOICED_RMS = 200;
 const LEAST_VOICED_MS = 40;
@@ -22,7 +22,7 @@ export class Ear {
     return this.voicedMs >= LEAST_VOICED_MS;
   }
 
-  /** `speaking` about every 200 ms of voice, `ended` after the silence that ends an utterance. */
+  /** Returns `speaking` about every 200 ms of voice, and `ended` after the silence that ends an utterance. */
   hear(audio: Buffer): 'speaking' | 'ended' | null {
     const ms = audio.length / this.#bytesPerMs;
     this.heardMs += ms;

@@ -1,11 +1,11 @@
 /**
  * A stand-in for ElevenLabs: `WS /v1/text-to-speech/{voice}/stream-input` with the time of every character,
- * `POST /v1/voices/add` and `DELETE /v1/voices/{id}`. Audio comes in chunks that cut words, times counted
- * from the start of each chunk, as the vendor does it.
+ * `POST /v1/voices/add` and `DELETE /v1/voices/{id}`. As with the vendor, audio chunks split words, and times
+ * are relative to the start of each chunk.
  *
- *     const vendor = await startElevenlabsServer();
- *     vendor.refusal = { error: 'quota_exceeded', message: '…' };   // instead of audio
- *     vendor.voices                                                  // cloned and not deleted
+ * const vendor = await startElevenlabsServer();
+ * vendor.refusal = { error: 'quota_exceeded', message: '…' };   // instead of audio
+ * vendor.voices                                                  // cloned and not deleted
  */
 import { startVendorServer, toneFor, type VendorServer } from './vendor-sockets.ts';
 
@@ -13,14 +13,14 @@ import { startVendorServer, toneFor, type VendorServer } from './vendor-sockets.
 export interface ElevenlabsServer extends VendorServer {
   readonly voices: ReadonlyMap<string, { readonly form: string }>;
   refusal: { readonly error: string; readonly message: string } | null;
-  /** Closes after the first chunk of audio. */
+  /** Closes after the first audio chunk. */
   breaksOff: boolean;
 }
 
-/** Samples of one message, at 100 ms a word: not a whole number of words. */
+/** Audio per message: not a whole number of words at 100 ms a word. */
 const CHUNK_MS = 70;
 
-/** Starts the stand-in; another key than this is answered 401. */
+/** Starts the stand-in; a key other than this one is answered 401. */
 export async function startElevenlabsServer({
   apiKey,
 }: {

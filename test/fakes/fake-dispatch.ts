@@ -1,4 +1,4 @@
-/** A `Dispatch` without workers: takes jobs while it has room and remembers what it was told. */
+/** A `Dispatch` without workers: accepts jobs while it has room and records its calls. */
 
 import { type FaultCode, fault } from '#config/errors.ts';
 import type {
@@ -17,34 +17,34 @@ import type { AnalysisJob, FailoverState, ParticipantChange } from '#protocol/wo
 
 type Key = { readonly sessionId: string; readonly epoch: number };
 
-/** The workers a test pretends to have. */
+/** The simulated workers of a test. */
 export class FakeDispatch implements Dispatch {
-  /** Jobs it still takes. */
+  /** Number of jobs it still accepts. */
   room = Number.POSITIVE_INFINITY;
-  /** Jobs its workers take in all. */
+  /** Total number of jobs its workers accept. */
   capacity = 0;
-  /** Whether a worker that died is being started again. */
+  /** Whether a dead worker is being restarted. */
   successorComes = true;
-  /** Set: every method that reaches a worker throws it. */
+  /** When set, every method that reaches a worker throws this fault. */
   unreachable: FaultCode | null = null;
   placement: Placement = { instanceId: 'worker-1', supervisorRun: 'run-1', sipTag: 'tag-1' };
   readonly offers: JobOffer[] = [];
   readonly plans: { key: Key; plan: CallPlan; failoverState?: FailoverState }[] = [];
-  /** What the agents are saying. */
+  /** Current speech of the agents. */
   readonly speaking = new Map<string, HeardSoFar>();
   readonly analyses: { key: Key; job: AnalysisJob }[] = [];
   readonly tests: { key: Key; job: AgentTestJob }[] = [];
   readonly withdrawn: Key[] = [];
   readonly ended: { instanceId: string; key: Key; reason: EndReason }[] = [];
   readonly sdpOffers: string[] = [];
-  /** Colleagues let into calls, and what they did there. */
+  /** Colleagues admitted to calls, and their actions there. */
   readonly joined: { key: Key; participant: JoiningParticipant }[] = [];
   readonly changed: { key: Key; participantId: string; change: ParticipantChange }[] = [];
-  /** Set: no colleague gets what they want. */
+  /** When set, every request of a colleague is refused with this fault. */
   refusal: FaultCode | null = null;
   readonly replays: { log: string; settings: ReplaySettings }[] = [];
 
-  /** Forgets everything, with room again. */
+  /** Clears all state and makes room again. */
   reset(): void {
     this.room = Number.POSITIVE_INFINITY;
     this.capacity = 0;

@@ -1,14 +1,13 @@
 /**
  * A stand-in for Google's Gemini API, speaking its streaming protocol over a real socket: `POST
- * /v1beta/models/<model>:streamGenerateContent?alt=sse` answered with `GenerateContentResponse` events, text
- * and `functionCall` parts, finish reason and `usageMetadata` in the last one.
+ * /v1beta/models/<model>:streamGenerateContent?alt=sse` is answered with `GenerateContentResponse` events of
+ * text and `functionCall` parts; the last one carries the finish reason and `usageMetadata`.
  */
 import type { ChatScript } from './openai-server.ts';
 import { type SseAnswer, type SseServer, startSseServer } from './sse-server.ts';
 
 /**
- * Starts the stand-in; point `GOOGLE_BASE_URL` at its `url`. Scripts are used in order, the last one again
- * and again.
+ * Starts the stand-in; point `GOOGLE_BASE_URL` at its `url`. Scripts are used in order; the last one repeats.
  */
 export function startGoogleServer(scripts: readonly ChatScript[]): Promise<SseServer> {
   return startSseServer((_, index) =>

@@ -1,6 +1,6 @@
 /**
- * Runs Kamailio, the SIP server many sites put in front: phones register with it, and calls to numbers are
- * shared out among the servers behind it.
+ * Runs Kamailio, the SIP server that fronts many sites: phones register with it, and it distributes calls to
+ * numbers among the servers behind it.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,7 +16,7 @@ export interface Kamailio {
   close(): Promise<void>;
 }
 
-/** Starts one that hands calls to the servers at these ports of 127.0.0.1 by turns. */
+/** Starts a Kamailio that distributes calls round-robin to the servers at these ports of 127.0.0.1. */
 export async function startKamailio(serverPorts: readonly number[]): Promise<Kamailio> {
   const folder = mkdtempSync(join(tmpdir(), 'parley-kamailio-'));
   const port = await freeUdpPort();
@@ -31,7 +31,7 @@ export async function startKamailio(serverPorts: readonly number[]): Promise<Kam
   return {
     address: `127.0.0.1:${port}`,
     async close() {
-      // Told to stop, it ends its processes.
+      // On a stop signal Kamailio ends its child processes.
       const ended = once(child, 'exit');
       if (child.exitCode === null && child.kill('SIGTERM')) await ended;
       rmSync(folder, { recursive: true, force: true });
@@ -40,9 +40,9 @@ export async function startKamailio(serverPorts: readonly number[]): Promise<Kam
 }
 
 /**
- * A registrar without passwords and a balancer that stays in the way of each dialog (Record-Route), as
- * Kamailio's own examples have them. A phone is where its Contact says (no GRUU, RFC 5627), so that requests
- * of a dialog need no look-up.
+ * A registrar without passwords and a load balancer that stays in the path of each dialog (Record-Route), as
+ * in Kamailio's own examples. A phone is reached at its Contact (no GRUU, RFC 5627), so in-dialog requests
+ * need no look-up.
  */
 function configuration(port: number, dispatcherList: string): string {
   return `#!KAMAILIO

@@ -1,8 +1,8 @@
-/** Collects a leg's events for a test, and waits for the one that matters with a deadline. */
+/** Collects a leg's events for a test and waits, with a deadline, for a given one. */
 import { systemClock } from '#base/clock.ts';
 import { FRAME_KINDS, FRAME_MS, type FrameKind, type Leg, type LegEvent } from '#media/leg/leg.ts';
 
-/** Ends only what would never come: a busy machine takes many seconds. */
+/** Long, because a busy machine takes many seconds; only an event that never arrives hits it. */
 const DEADLINE_MS = 30_000;
 
 type Of<T extends LegEvent['type']> = Extract<LegEvent, { type: T }>;
@@ -26,12 +26,12 @@ export class LegLog {
     });
   }
 
-  /** Every event of this type so far. */
+  /** All events of this type so far. */
   all<T extends LegEvent['type']>(type: T): Of<T>[] {
     return this.events.filter((event): event is Of<T> => event.type === type);
   }
 
-  /** Caller audio so far, frame by frame: an event carries several. */
+  /** Caller audio so far, split into frames; an event carries several. */
   frames(): HeardFrame[] {
     return this.all('audio').flatMap(({ slot, atMs, kinds, samples }) => {
       const length = samples.length / kinds.length;

@@ -1,6 +1,5 @@
 /**
- * A TCP connection that can be cut, held up, or taken to pieces: what is told this address reaches the other
- * one through it.
+ * A TCP relay that can cut, hold or fragment its connections; clients connect to it instead of to the target.
  */
 import type { AddressInfo } from 'node:net';
 import { connect, createServer, type Socket } from 'node:net';
@@ -10,16 +9,16 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 /** A relay on the loopback. */
 export interface Link {
   readonly port: number;
-  /** Breaks every connection, without a goodbye, and lets none through until `mend`. */
+  /** Resets every connection and accepts none until `mend`. */
   cut(): void;
   mend(): void;
-  /** Nothing more passes through the connections there are, until `release`. */
+  /** Holds back all data on open connections until `release`. */
   hold(): void;
   release(): void;
   close(): Promise<void>;
 }
 
-/** Relays a port of its own to `targetPort`; no more than `pieceBytes` at once, where that is given. */
+/** Relays its own port to `targetPort`, in pieces of at most `pieceBytes` if given. */
 export async function openLink(
   targetPort: number,
   { pieceBytes }: { readonly pieceBytes?: number } = {},
@@ -69,7 +68,7 @@ export async function openLink(
   };
 }
 
-/** Each piece in a turn of its own, so that whoever reads has read the one before. */
+/** Sends each piece in its own event-loop turn, so the reader has read the previous one. */
 function inPieces(bytes: number): Transform {
   return new Transform({
     async transform(chunk: Buffer, _encoding, done) {

@@ -1,6 +1,6 @@
 /**
- * Runs Linphone's console phone without a sound card: it registers, dials, answers whoever calls, speaks a
- * WAV and keeps what it hears.
+ * Runs Linphone's console phone without a sound card: it registers, dials, answers every call, plays a WAV
+ * and records the audio it receives.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -20,14 +20,14 @@ const POLL_MS = 200;
 export interface Linphone {
   dial(uri: string): void;
   hangUp(): void;
-  /** What it heard in its last call, 8 kHz mono; complete once that is over. */
+  /** Audio received in its last call, 8 kHz mono; complete once the call is over. */
   heard(): Int16Array;
   close(): Promise<void>;
 }
 
 /**
- * Starts a phone as `user` at a registrar (`host:port`); `microphone` is 8 kHz mono. Resolves once it is
- * registered; throws with what it printed when it never is.
+ * Starts a phone as `user` at a registrar (`host:port`); `microphone` is 8 kHz mono. Resolves once the phone
+ * is registered; if registration fails, throws with the phone's output.
  */
 export async function startLinphone(
   user: string,
@@ -35,7 +35,7 @@ export async function startLinphone(
   microphone: Int16Array,
 ): Promise<Linphone> {
   const folder = mkdtempSync(join(tmpdir(), 'parley-linphone-'));
-  // Where it keeps its database.
+  // Directory of Linphone's database.
   mkdirSync(join(folder, '.local/share/linphone'), { recursive: true });
   const [microphoneFile, heardFile] = [join(folder, 'microphone.wav'), join(folder, 'heard.wav')];
   writeFileSync(microphoneFile, writeWav(microphone, RATE_HZ));

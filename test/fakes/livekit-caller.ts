@@ -1,5 +1,5 @@
 /**
- * A caller in a LiveKit room who is not ours: LiveKit's own participant for Node, with a microphone, an ear
+ * A third-party caller in a LiveKit room: LiveKit's own participant for Node, with a microphone, a speaker
  * and the topics of Parley's rooms.
  */
 import {
@@ -21,10 +21,10 @@ import { systemClock } from '#base/clock.ts';
 const RATE_HZ = 48_000;
 const BLOCK_SAMPLES = RATE_HZ / 100;
 const LEAVES_WITHIN_MS = 10_000;
-/** Louder than what a codec makes of silence. */
+/** Above the level of coded silence. */
 const LOUD = 1_000;
 
-/** One segment of the transcript as it came: a part of it, or the whole. */
+/** A transcript segment as received, partial or complete. */
 export interface CaughtText {
   readonly from: string;
   readonly segmentId: string;
@@ -32,7 +32,7 @@ export interface CaughtText {
   readonly text: string;
 }
 
-/** A caller who has joined. */
+/** A caller who has joined a room. */
 export class LivekitCaller {
   readonly room = new Room();
   /** Events of the data topic, oldest first. */
@@ -40,19 +40,19 @@ export class LivekitCaller {
   readonly events: any[] = [];
   readonly texts: CaughtText[] = [];
   readonly states: string[] = [];
-  /** Loud blocks of 10 ms the agent was heard with. */
+  /** Number of loud 10 ms blocks of agent audio. */
   loudBlocks = 0;
-  /** Everything the agent was heard with, 48 kHz, with the time each block came; empty unless it is kept. */
+  /** All agent audio, 48 kHz, with the arrival time of each block; empty unless recording is requested. */
   readonly heard: { readonly atMs: number; readonly samples: Int16Array }[] = [];
   agent: RemoteParticipant | null = null;
-  /** How many times an agent's voice was subscribed to. */
+  /** Number of subscriptions to an agent's audio. */
   agentsHeard = 0;
   readonly #source = new AudioSource(RATE_HZ, 1, 200);
   readonly #microphone = LocalAudioTrack.createAudioTrack('microphone', this.#source);
 
   #keepsAudio = false;
 
-  /** Joins with everything subscribed, and a microphone unless told otherwise. */
+  /** Joins and subscribes to everything; publishes a microphone by default. */
   static async join(
     url: string,
     token: string,
@@ -65,7 +65,7 @@ export class LivekitCaller {
     return caller;
   }
 
-  /** Resolves when everything has been handed over, in real time. */
+  /** Resolves when all audio has been sent, in real time. */
   async speak(samples: Int16Array): Promise<void> {
     for (let start = 0; start < samples.length; start += BLOCK_SAMPLES) {
       const block = new Int16Array(BLOCK_SAMPLES);
@@ -74,7 +74,7 @@ export class LivekitCaller {
     }
   }
 
-  /** Sends one message of the client. */
+  /** Sends one client message. */
   async send(event: unknown, topic = 'client-event'): Promise<void> {
     await this.room.localParticipant?.publishData(new TextEncoder().encode(JSON.stringify(event)), {
       reliable: true,
@@ -82,7 +82,7 @@ export class LivekitCaller {
     });
   }
 
-  /** What the agent has said in whole segments. */
+  /** Complete segments of agent speech. */
   get agentSaid(): string[] {
     return this.texts
       .filter(({ from, isFinal }) => isFinal && from === this.agent?.identity)
@@ -90,7 +90,7 @@ export class LivekitCaller {
   }
 
   async leave(): Promise<void> {
-    // LiveKit's own participant may wait for ever for an answer of its native part.
+    // LiveKit's participant may wait for ever for its native part.
     const isGone = await Promise.race([
       this.room.disconnect().then(() => true),
       systemClock.sleep(LEAVES_WITHIN_MS).then(() => false),

@@ -1,6 +1,6 @@
 /**
- * LiveKit's room service without its media, for tests of who is in which room: its Twirp API (JSON over
- * HTTP), the rooms under the test's control.
+ * LiveKit's room service without media, for tests of room membership: its Twirp API (JSON over HTTP), with
+ * rooms controlled by the test.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -11,14 +11,13 @@ const API_SECRET = 'a-secret-of-the-tests-that-is-long-enough';
 
 /** A running service. */
 export interface LivekitRooms {
-  /** The settings that point Parley at it. */
+  /** Settings that point Parley at the server. */
   readonly environment: Readonly<Record<'LIVEKIT_URL' | 'LIVEKIT_API_KEY' | 'LIVEKIT_API_SECRET', string>>;
-  /** Rooms by name, with the identities of who is in them. */
+  /** Rooms by name, with the identities of their participants. */
   readonly rooms: Map<string, string[]>;
   close(): Promise<void>;
 }
 
-/** Starts it. */
 export async function startLivekitRooms(): Promise<LivekitRooms> {
   const rooms = new Map<string, string[]>();
   const methods: Readonly<Record<string, (request: { name?: string; room?: string }) => object>> = {

@@ -1,6 +1,6 @@
 /**
- * A LiveKit server of a test's own: the real program in dev mode on loopback ports, its webhooks sent
- * wherever the test says.
+ * A LiveKit server for one test: the real program in dev mode on loopback ports, sending webhooks to an
+ * address chosen by the test.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,27 +9,29 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const START_MS = 30_000;
-/** Three ports each, below the system's own choice; when somebody has one of them another three are tried. */
+/**
+ * Each server uses three ports, below the ephemeral range; if one of them is taken, another three are tried.
+ */
 const FIRST_PORT = 10_000;
 const PORT_SLOTS = 3_000;
 const ATTEMPTS = 5;
 const API_KEY = 'devkey';
 const API_SECRET = 'a-secret-of-the-tests-that-is-long-enough';
 
-/** How a server is started. */
+/** Settings of a server. */
 export interface LivekitServerOptions {
-  /** Where it sends its webhooks. */
+  /** Address that receives the webhooks. */
   readonly webhookUrl?: string;
-  /** Port to listen on again after a restart. */
+  /** Port to reuse after a restart. */
   readonly port?: number;
 }
 
 /** A running server. */
 export interface LivekitServer {
   readonly port: number;
-  /** The settings that point Parley at it. */
+  /** Settings that point Parley at the server. */
   readonly environment: Readonly<Record<'LIVEKIT_URL' | 'LIVEKIT_API_KEY' | 'LIVEKIT_API_SECRET', string>>;
-  /** Kills it: whoever is connected notices by itself. */
+  /** Kills the server; clients detect the loss themselves. */
   close(): Promise<void>;
 }
 
@@ -63,7 +65,7 @@ async function start(port: number, options: LivekitServerOptions): Promise<Livek
       : { webhook: { api_key: API_KEY, urls: [options.webhookUrl] } }),
   };
   const configFile = join(folder, 'livekit.yaml');
-  // JSON is YAML.
+  // JSON is valid YAML.
   writeFileSync(configFile, JSON.stringify(config));
   const child = spawn('livekit-server', ['--config', configFile], { stdio: ['ignore', 'pipe', 'pipe'] });
   const output: string[] = [];

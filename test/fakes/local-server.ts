@@ -1,15 +1,15 @@
-/** Where stand-ins answer: an HTTP server on a free port of 127.0.0.1. */
+/** Common base of the stand-ins: an HTTP server on a free port of 127.0.0.1. */
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A server that listens. */
+/** A listening server. */
 export interface LocalServer {
   readonly port: number;
-  /** Breaks what is open and resolves when it is gone. */
+  /** Breaks open connections and resolves once the server has closed. */
   close(): Promise<void>;
 }
 
-/** Has a server listen. */
+/** Starts listening. */
 export async function listenLocally(server: Server): Promise<LocalServer> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {

@@ -1,41 +1,40 @@
 /**
- * A bad network: packets are lost, some of these two in a row, each is late by itself, so that they overtake
- * each other, and some come twice. What happens to the nth packet of a direction is the same for the same
- * seed.
+ * A bad network: packets are lost, sometimes two in a row; each has its own delay, which reorders them; and
+ * some are duplicated. With the same seed, the nth packet of a direction always has the same fate.
  */
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { seededRandom } from '#caller/scene.ts';
 
-/** Of the losses, the share that takes the next packet with it. */
+/** Share of losses that also drop the next packet. */
 const BURST_SHARE = 1 / 3;
 const LOOPBACK = '127.0.0.1';
 
-/** How bad it is. */
+/** Impairments of the path. */
 interface PathConditions {
   readonly lossShare: number;
-  /** Each packet is late by up to this much, ms. */
+  /** Maximum delay of each packet, ms. */
   readonly jitterMs: number;
   readonly duplicateShare: number;
   readonly seed: number;
 }
 
-/** A relay of UDP between two ends on the loopback. */
+/** A UDP relay between two ends on the loopback. */
 export interface LossyPath {
-  /** Where the near end sends to, and where the far end does. */
+  /** Ports that the near and the far end send to. */
   readonly nearPort: number;
   readonly farPort: number;
-  /** Names both ends' own ports; what comes before goes nowhere. */
+  /** Sets both ends' own ports; packets that arrive earlier are dropped. */
   connect(ends: { readonly near: number; readonly far: number }): void;
   /**
-   * The longest time for which an end sent nothing since this was last asked, ms: both send without pause,
-   * unless the machine stands still.
+   * Longest pause in an end's sending since the last call, ms. Both ends send continuously, so a pause means
+   * that the machine stalled.
    */
   takeStandstillMs(): number;
   close(): void;
 }
 
-/** Opens a relay; each direction has a fate of its own. */
+/** Opens a relay; the directions are impaired independently. */
 export async function openLossyPath(conditions: PathConditions): Promise<LossyPath> {
   const [near, far] = await Promise.all([openSocket(), openSocket()]);
   let directions: Direction[] = [];
@@ -65,14 +64,14 @@ export async function openLossyPath(conditions: PathConditions): Promise<LossyPa
   };
 }
 
-/** The delays of one packet's copies in ms, packet after packet; none when it is lost. */
+/** Returns, for one packet after another, the delays of its copies in ms; empty when it is lost. */
 export function fates({ lossShare, jitterMs, duplicateShare, seed }: PathConditions): () => number[] {
   const random = seededRandom(seed);
-  // Every loss that begins takes 1 + BURST_SHARE packets.
+  // Each loss drops 1 + BURST_SHARE packets on average.
   const beginShare = lossShare / (1 + BURST_SHARE - lossShare * BURST_SHARE);
   let goesOn = false;
   return () => {
-    // All are drawn each time, so that one packet's fate does not change the next one's.
+    // Always draws all numbers, so one packet's fate does not affect the next.
     const [loss, burst, twice, ...delays] = Array.from({ length: 5 }, random) as [
       number,
       number,
@@ -94,7 +93,7 @@ async function openSocket(): Promise<Socket> {
   return socket;
 }
 
-/** What goes one way. */
+/** One direction of the relay. */
 class Direction {
   readonly #onTheirWay = new Set<NodeJS.Timeout>();
   #lastMs = performance.now();

@@ -1,6 +1,6 @@
 /**
- * A clock that stands still until a test advances it: timers fire in order of their due time, each seeing its
- * own due time as now.
+ * A clock that only advances when a test advances it: timers fire in order of their due time, and each sees
+ * its own due time as now.
  */
 import type { Clock, Timer } from '#base/clock.ts';
 
@@ -63,17 +63,17 @@ export class ManualClock implements Clock {
     });
   }
 
-  /** Number of timers waiting; a test asserts 0 to prove nothing leaked. */
+  /** Number of pending timers; a test asserts 0 to prove that nothing leaked. */
   get pendingTimers(): number {
     return this.#pending.size;
   }
 
-  /** Due time of the earliest timer in ms, or undefined when none waits. */
+  /** Due time of the earliest timer in ms; undefined without timers. */
   get nextDueMs(): number | undefined {
     return this.#earliest()?.dueMs;
   }
 
-  /** Moves time forward by `ms`, firing what falls due; between timers, promise callbacks run. */
+  /** Advances time by `ms` and fires due timers; promise callbacks run between timers. */
   async advance(ms: number): Promise<void> {
     const targetMs = this.#nowMs + ms;
     await settle();
@@ -98,7 +98,7 @@ export class ManualClock implements Clock {
   }
 }
 
-/** Lets already resolved promises run their callbacks, without letting time pass. */
+/** Runs the callbacks of resolved promises without advancing time. */
 async function settle(): Promise<void> {
   for (let round = 0; round < 8; round++) await Promise.resolve();
   await new Promise((resolve) => setImmediate(resolve));

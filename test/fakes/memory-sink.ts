@@ -1,22 +1,22 @@
-/** A `ReportSink` without a store, for tests of the worker link and of workers over it. */
+/** A `ReportSink` without a store, for tests of the worker link and of workers connected over it. */
 import { systemClock } from '#base/clock.ts';
 import type { ReportOutcome, ReportSink } from '#control-plane/platform/report-sink.ts';
 import type { ReportEnvelope } from '#protocol/worker-link.ts';
 
-/** Stores reports like the real sink: in order, each once, refusing gaps and epochs that are over. */
+/** Stores reports like the real sink: in order, each once; refuses gaps and past epochs. */
 export class MemorySink implements ReportSink {
   readonly stored: ReportEnvelope[] = [];
   readonly events: string[] = [];
   failures = 0;
-  /** Telling that a link was lost takes this long. */
+  /** How long reporting a lost link takes, ms. */
   slowLossMs = 0;
-  /** What a worker came back with, as it stands when the sink has looked into its store. */
+  /** What each reconnected worker reported, recorded after the sink has read its store. */
   readonly cameBackWith: string[][] = [];
-  /** Resolves when the sink may look into its store. */
+  /** Delays the sink's read of its store until it resolves. */
   storeIsReady: Promise<unknown> = Promise.resolve();
   readonly #lastSeq = new Map<string, number>();
 
-  /** How many reports came together, each time. */
+  /** Number of reports in each batch. */
   readonly counts: number[] = [];
 
   async apply(envelopes: readonly ReportEnvelope[]): Promise<ReportOutcome> {

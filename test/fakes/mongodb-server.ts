@@ -1,6 +1,6 @@
 /**
- * Stands in for a MongoDB over TCP: an embedded database behind a server that can be of another version or
- * set, or stop answering.
+ * A stand-in for MongoDB over TCP: an embedded database behind a server that can report another version or
+ * replica set, or stop answering.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
@@ -13,18 +13,17 @@ import { frameReply, MessageSplitter, parseMessage } from '#control-plane/platfo
 /** A running stand-in. */
 export interface MongodbServer {
   readonly url: string;
-  /** From now on it takes connections and requests and says nothing. */
+  /** From now on the server accepts connections and requests but never answers. */
   freeze(): void;
   close(): Promise<void>;
 }
 
-/** What it says of itself; its own answers otherwise. */
+/** What the server reports about itself; defaults to its real answers. */
 export interface MongodbAnswers {
   readonly version?: string;
   readonly members?: number;
 }
 
-/** Starts it. */
 export async function startMongodbServer({ version, members }: MongodbAnswers = {}): Promise<MongodbServer> {
   const directory = mkdtempSync(join(tmpdir(), 'parley-mongodb-'));
   const database = await startEmbeddedDatabase({

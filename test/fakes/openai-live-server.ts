@@ -1,13 +1,13 @@
 /**
- * A stand-in for OpenAI's live transcription (`WS /v1/realtime?intent=transcription`): a session must be made
- * a transcription of 24 kHz PCM without detection of turns before audio comes; words are told as deltas while
- * somebody speaks, and a commit is acknowledged, then settled. Too little audio is refused as the vendor
- * does.
+ * A stand-in for OpenAI's live transcription (`WS /v1/realtime?intent=transcription`). The client must
+ * configure a transcription session of 24 kHz PCM without turn detection before it sends audio. Words are
+ * sent as deltas during speech; a commit is acknowledged, then completed. Like the vendor, it refuses too
+ * little audio.
  */
 import { Ear } from './ear.ts';
 import { startVendorServer, type VendorServer } from './vendor-sockets.ts';
 
-/** How the stand-in behaves. */
+/** Behaviour of the stand-in. */
 export interface OpenaiLiveServerOptions {
   /** Transcripts in order. Default: `hello`. */
   readonly lines?: readonly string[];
@@ -16,11 +16,11 @@ export interface OpenaiLiveServerOptions {
 
 /** The running stand-in; its `url` lacks the `/v1`. */
 export interface OpenaiLiveServer extends VendorServer {
-  /** Commits are acknowledged and settled in pairs, the later one first. */
+  /** Commits are acknowledged and completed in pairs, the later one first. */
   settlesBackwards: boolean;
-  /** Commits are acknowledged and never settled. */
+  /** Commits are acknowledged but never completed. */
   isEndless: boolean;
-  /** Sends this as the error of an `error` event. */
+  /** Sends an `error` event with this error. */
   complain(error: { readonly type: string; readonly code: string | null; readonly message: string }): void;
 }
 

@@ -1,37 +1,38 @@
 /**
  * A stand-in for an OpenAI-compatible server, speaking the real protocol over a real socket: `POST
- * /v1/chat/completions` (SSE), `POST /v1/audio/speech` (24 kHz PCM) and `POST /v1/audio/transcriptions` (a
- * WAV in, JSON out).
+ * /v1/chat/completions` (SSE), `POST /v1/audio/speech` (24 kHz PCM) and `POST /v1/audio/transcriptions` (WAV
+ * in, JSON out).
  *
- *     const vendor = await startOpenaiServer({ chat: [say('Hello.'), callTool('book', { day: 'Friday' })], transcripts: ['hi there'] });
- *     … point OPENAI_BASE_URL at vendor.url …
- *     vendor.requests.at(-1)?.json        // what was asked
- *     vendor.fault = { status: 429 };     // from now on
- *     await vendor.close();
+ * const vendor = await startOpenaiServer({ chat: [say('Hello.'), callTool('book', { day: 'Friday' })],
+ * transcripts: ['hi there'] });
+ * … point OPENAI_BASE_URL at vendor.url …
+ * vendor.requests.at(-1)?.json        // what was requested
+ * vendor.fault = { status: 429 };     // from now on
+ * await vendor.close();
  *
- * Without delays it answers at once: the benchmarks measure the product, not the vendor.
+ * Without delays it answers at once, so benchmarks measure the product and not the vendor.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { listenLocally } from './local-server.ts';
 
 /** One scripted answer of the chat endpoint. */
 export interface ChatScript {
-  /** Sent as one SSE event each. */
+  /** Each piece is sent as one SSE event. */
   readonly pieces: readonly string[];
   readonly toolCalls: readonly { readonly name: string; readonly arguments: string }[];
 }
 
-/** An answer that says this text, streamed word by word. */
+/** A text answer, streamed word by word. */
 export function say(text: string): ChatScript {
   return { pieces: text.match(/\S+\s*/g) ?? [], toolCalls: [] };
 }
 
-/** An answer that calls a tool, after saying `text` if any. */
+/** A tool call, preceded by `text` if any. */
 export function callTool(name: string, args: Readonly<Record<string, string>>, text = ''): ChatScript {
   return { ...say(text), toolCalls: [{ name, arguments: JSON.stringify(args) }] };
 }
 
-/** What every request meets while it is set, or every one whose path ends in `path`. */
+/** A fault for every request while it is set, or only for requests whose path ends in `path`. */
 export type OpenaiFault = { readonly path?: string } & (
   | /** Answers with this status. */ { readonly status: number }
   | /** Accepts and says nothing: before the headers, or after the first piece. */ {
@@ -42,27 +43,27 @@ export type OpenaiFault = { readonly path?: string } & (
     }
 );
 
-/** How the stand-in behaves. Lists are used in order, their last entry again and again. */
+/** Behaviour of the stand-in. Lists are used in order; their last entry repeats. */
 export interface OpenaiServerOptions {
   /** Scripted answers, or a function of the request's JSON body. Default: `OK.` */
   readonly chat?: readonly ChatScript[] | ((body: ChatBody) => ChatScript);
-  /** What `/audio/transcriptions` hears. Default: nothing. */
+  /** Transcripts returned by `/audio/transcriptions`. Default: empty. */
   readonly transcripts?: readonly string[];
   /** Milliseconds of audio per word of `/audio/speech`. Default 200. */
   readonly wordMs?: number;
-  /** What `/audio/speech` says, 24 kHz; takes the place of the tones. */
+  /** 24 kHz audio returned by `/audio/speech` instead of tones. */
   readonly voice?: (text: string) => Int16Array;
-  /** Before the first byte of any answer, ms. Default 0. */
+  /** Delay of the first byte of every answer, ms. Default 0. */
   readonly firstByteMs?: number;
-  /** Before the first byte of a chat answer on top of that, ms. Default 0. */
+  /** Additional delay of the first byte of a chat answer, ms. Default 0. */
   readonly chatFirstByteMs?: number;
-  /** Between pieces, ms. Default 0. */
+  /** Pause between pieces, ms. Default 0. */
   readonly pieceMs?: number;
-  /** When set, another bearer token is answered 401. */
+  /** When set, any other bearer token is answered 401. */
   readonly apiKey?: string;
 }
 
-/** The parts of a chat request tests look at. */
+/** The parts of a chat request that tests inspect. */
 interface ChatBody {
   readonly model: string;
   readonly messages: readonly {
@@ -80,7 +81,7 @@ interface SeenRequest {
   readonly body: Buffer;
   /** The parsed body of a JSON request. */
   readonly json: Record<string, unknown> | null;
-  /** True once the client went away before the answer was complete. */
+  /** True if the client disconnected before the answer was complete. */
   aborted: boolean;
 }
 
@@ -118,7 +119,7 @@ export async function startOpenaiServer(options: OpenaiServerOptions = {}): Prom
     return refuse(response, 404, 'no such route');
   }
 
-  /** Carries out the fault that is set for this place; true when the request is over with. */
+  /** Applies the fault set for this place; returns true when it has ended the request. */
   function strikes(place: 'headers' | 'body', response: ServerResponse): boolean {
     if (fault === null || !(response.req.url ?? '').endsWith(fault.path ?? '')) return false;
     if ('status' in fault) {
@@ -178,7 +179,7 @@ export async function startOpenaiServer(options: OpenaiServerOptions = {}): Prom
     );
   }
 
-  /** Sends the pieces; a body fault strikes after `faultAfter` of them. */
+  /** Sends the pieces; a body fault occurs after `faultAfter` of them. */
   async function stream(response: ServerResponse, pieces: readonly (string | Buffer)[], faultAfter: number) {
     for (const [index, piece] of pieces.entries()) {
       if (response.destroyed || (index === faultAfter && strikes('body', response))) return;
@@ -233,7 +234,7 @@ function scripted<T>(list: readonly T[] | undefined, index: number): T | undefin
 
 const tones = new Map<string, Buffer>();
 
-/** Made once: what is measured beside this server is not to wait for its arithmetic. */
+/** Computed once, so that benchmarks do not measure it. */
 function tone(hz: number, ms: number): Buffer {
   const known = tones.get(`${hz} ${ms}`);
   if (known) return known;

@@ -1,7 +1,7 @@
 /**
- * A collector of traces on the loopback: takes OTLP over HTTP in protobuf (opentelemetry-proto v1,
- * `ExportTraceServiceRequest`) and keeps the spans. It reads the wire format by itself, so that it does not
- * believe the library that wrote it.
+ * A trace collector on the loopback: accepts OTLP over HTTP in protobuf (opentelemetry-proto v1,
+ * `ExportTraceServiceRequest`) and keeps the spans. It parses the wire format itself, independently of the
+ * library that wrote it.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -9,7 +9,7 @@ import { gunzipSync } from 'node:zlib';
 
 /** A span as received. */
 export interface ReceivedSpan {
-  /** `service.name` of its resource. */
+  /** `service.name` of the span's resource. */
   readonly service: string;
   readonly traceId: string;
   readonly spanId: string;
@@ -21,7 +21,7 @@ export interface ReceivedSpan {
   readonly startMs: number;
   readonly endMs: number;
   readonly attributes: Readonly<Record<string, string | number | boolean | null>>;
-  /** Trace ids of its links. */
+  /** Trace ids of the span's links. */
   readonly links: readonly string[];
   /** 0 unset, 1 ok, 2 error. */
   readonly status: number;
@@ -35,7 +35,7 @@ export interface OtlpReceiver {
   close(): Promise<void>;
 }
 
-/** Opens it on a free port. Whatever is not an export of traces is answered 400 and kept in nothing. */
+/** Opens a collector on a free port. Requests other than trace exports are answered 400 and not kept. */
 export async function openOtlpReceiver(): Promise<OtlpReceiver> {
   const spans: ReceivedSpan[] = [];
   const server = createServer((request, response) => {
@@ -65,10 +65,10 @@ export async function openOtlpReceiver(): Promise<OtlpReceiver> {
   };
 }
 
-/** A field of a message: numbers for varint and fixed64, bytes for everything with a length. */
+/** A message field: a number for varint and fixed64, bytes for length-delimited types. */
 type Field = { readonly number: number; readonly value: bigint | Buffer };
 
-/** The fields of a protobuf message in order (protobuf encoding, "Message Structure"). */
+/** Fields of a protobuf message, in order (protobuf encoding, "Message Structure"). */
 function fieldsOf(message: Buffer): Field[] {
   const fields: Field[] = [];
   let at = 0;
@@ -151,7 +151,7 @@ function attributesOf(message: Buffer, number: number): ReceivedSpan['attributes
   );
 }
 
-/** `AnyValue`: string, bool, int or double; null for what is not asked about here. */
+/** `AnyValue`: string, bool, int or double; null for any other type. */
 function anyValueOf(any: Buffer): string | number | boolean | null {
   const [field] = fieldsOf(any);
   if (!field) return null;

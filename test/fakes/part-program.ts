@@ -1,6 +1,6 @@
 /**
- * A program for the supervisor's tests: lives as the part its argument names, and does what
- * `BEHAVIOUR_<role>` tells it.
+ * A program for the supervisor's tests: runs in the role that its argument names and behaves as
+ * `BEHAVIOUR_<role>` says.
  */
 import { appendFileSync } from 'node:fs';
 import { createLogger } from '#base/log.ts';
@@ -21,7 +21,7 @@ const part: ManagedProcess = {
     tell(`${instanceId}${stoodIn === null ? '' : ` in ${stoodIn}`}${isReplaced ? '' : ' for good'}`),
 };
 const logger = createLogger({ level: 'silent', name: role });
-/** The session it hangs in, and one whose work is over by then. */
+/** Session in whose turn the program hangs, and a session whose work is finished before it hangs. */
 const { HANG_IN, HANG_AFTER } = process.env;
 const hasTurns = HANG_IN !== undefined || HANG_AFTER !== undefined;
 void runProcess(logger, async (doing) => {
@@ -38,7 +38,7 @@ if (behaviour === 'hang' && process.env['HANG_MS'] !== undefined) {
 
 function hang(): void {
   const within = openSessionTurns(hasTurns ? givenDoing(process.env) : null, logger);
-  // The thread that tells is there by then.
+  // By then the reporting thread is running.
   setTimeout(() => {
     within(HANG_AFTER ?? '')(() => standFor(hasTurns ? 600 : 0));
     if (HANG_IN === undefined) standFor(Number.POSITIVE_INFINITY);

@@ -1,4 +1,4 @@
-/** A real redis-server of a test's own, on a socket in a directory of its own, keeping nothing. */
+/** A real redis-server for one test, on a socket in its own directory, without persistence. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -9,12 +9,12 @@ import { join } from 'node:path';
 /** A running server. */
 export interface RedisServer {
   readonly url: string;
-  /** The same server for a program that takes nothing but a `redis://` address. */
+  /** The same server for programs that only accept a `redis://` address. */
   readonly tcpUrl: string;
   stop(): Promise<void>;
 }
 
-/** Starts it; resolves once it takes connections. */
+/** Starts the server; resolves once it accepts connections. */
 export async function startRedisServer(): Promise<RedisServer> {
   const directory = await mkdtemp(join(tmpdir(), 'parley-redis-'));
   const url = join(directory, 'redis.sock');
@@ -26,7 +26,7 @@ export async function startRedisServer(): Promise<RedisServer> {
     },
   );
   const sockets = new Set<Socket>();
-  // A port of its own could be taken between being found free and being bound.
+  // TCP goes through a relay, because a free port could be taken before Redis binds it.
   const door = createServer((client) => {
     const inner = connect(url);
     for (const [socket, other] of [

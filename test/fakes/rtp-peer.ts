@@ -1,4 +1,4 @@
-/** A plain RTP far end for tests: a UDP socket that speaks in real time and keeps what it hears. */
+/** A plain RTP peer for tests: a UDP socket that sends in real time and keeps what it receives. */
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { systemClock, type Timer } from '#base/clock.ts';
@@ -9,19 +9,19 @@ import { CODECS } from '#media/rtp/codec-table.ts';
 import { parseRtp, RTP_HEADER_BYTES, type RtpPacket, unwrap, writeRtpHeader } from '#media/rtp/packet.ts';
 
 const DIGIT_PAYLOAD_TYPE = 101;
-/** Of Opus, which has none of its own. */
+/** For Opus, which has no static payload type. */
 const DYNAMIC_PAYLOAD_TYPE = 111;
 const PACKET_MS = 20;
 const PHONE_RATE_HZ = 8_000;
 
-/** A packet heard, its payload copied. */
+/** A received packet with a copy of its payload. */
 export interface HeardPacket extends RtpPacket {
   readonly atMs: number;
   /** Largest absolute sample of an audio packet. */
   readonly peak: number;
 }
 
-/** Opens a peer on the loopback that speaks and understands this codec. */
+/** Opens a peer on the loopback that sends and decodes this codec. */
 export async function openRtpPeer(codec: RtpCodec = 'PCMU'): Promise<RtpPeer> {
   const socket = createSocket('udp4');
   socket.bind(0, '127.0.0.1');
@@ -32,9 +32,9 @@ export async function openRtpPeer(codec: RtpCodec = 'PCMU'): Promise<RtpPeer> {
 export class RtpPeer {
   readonly heard: HeardPacket[] = [];
   readonly port: number;
-  /** Rate of what it says, Hz. */
+  /** Sample rate of its audio, Hz. */
   readonly rateHz: number;
-  /** Where whoever it speaks to is. */
+  /** Address of the other end. */
   farAddress = '127.0.0.1';
   readonly #socket: Socket;
   readonly #codec: RtpCodec;
@@ -59,7 +59,7 @@ export class RtpPeer {
     });
   }
 
-  /** How an RTP leg reaches this peer. */
+  /** This peer's address as seen by an RTP leg. */
   get remote(): RtpRemote {
     const payloadType = CODECS[this.#codec].staticType ?? DYNAMIC_PAYLOAD_TYPE;
     return {
@@ -73,8 +73,8 @@ export class RtpPeer {
   }
 
   /**
-   * What was heard, at 8 kHz and without a jitter buffer: each packet where its timestamp says, and once
-   * more, fainter, where the next never came. `heard` leaves some out.
+   * Received audio at 8 kHz without a jitter buffer: each packet is placed by its timestamp and repeated at
+   * half volume where the next one is missing. `heard` may omit packets.
    */
   audio(heard: readonly HeardPacket[] = this.heard): Int16Array {
     const decoder = new CodecStream(this.#codec, PHONE_RATE_HZ);
@@ -94,7 +94,7 @@ export class RtpPeer {
     const samples = new Int16Array(
       placed.reduce((end, packet) => Math.max(end, packet.at + packet.samples.length), 0),
     );
-    // Fainter copies first, which what came after the gap covers.
+    // Half-volume copies first; the packets after each gap overwrite them.
     for (const packet of placed)
       samples.set(
         packet.samples
@@ -106,7 +106,7 @@ export class RtpPeer {
     return samples;
   }
 
-  /** Sends one packet at once. */
+  /** Sends one packet immediately. */
   send(
     port: number,
     payloadType: number,
@@ -126,8 +126,8 @@ export class RtpPeer {
   }
 
   /**
-   * Speaks in real time, one packet per 20 ms, silence where `samples` ends; resolves with the time of the
-   * first packet once all is said.
+   * Sends audio in real time, one packet per 20 ms, with silence after the end of `samples`. Once all audio
+   * is sent, resolves with the time of the first packet.
    */
   speak(port: number, samples: Int16Array): Promise<number> {
     this.#timer?.cancel();

@@ -1,6 +1,6 @@
 /**
- * Runs rtpengine, the media relay of many SIP sites, without its kernel module: one interface towards the
- * network, another towards workers.
+ * Runs rtpengine, the media relay of many SIP sites, without its kernel module: one interface faces the
+ * network, the other the workers.
  */
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -9,24 +9,23 @@ import { systemClock } from '#base/clock.ts';
 import { createNgClient } from '#telephony/relay/ng-client.ts';
 import { freeTcpPort, freeUdpPort } from '../free-port.ts';
 
-/** A running one. */
+/** A running rtpengine. */
 export interface Rtpengine {
   readonly address: { readonly host: string; readonly port: number };
-  /** Names of its interfaces, and the address each has. */
+  /** Names and addresses of its interfaces. */
   readonly interfaces: { readonly network: string; readonly worker: string };
   readonly addresses: { readonly network: string; readonly worker: string };
-  /** Calls it has ports for. */
+  /** Number of calls with allocated ports. */
   calls(): Promise<number>;
   close(): Promise<void>;
 }
 
 const STARTS_WITHIN_MS = 10_000;
-/** Calls that no packets come for. */
+/** Timeout of calls without packets. */
 const FORGETS_AFTER_S = 5;
 const ADDRESSES = { network: '127.0.0.2', worker: '127.0.0.3' } as const;
 const INTERFACES = { network: 'outside', worker: 'inside' } as const;
 
-/** Starts one. */
 export async function startRtpengine(): Promise<Rtpengine> {
   const address = { host: '127.0.0.1', port: await freeUdpPort() };
   const statistics = await freeTcpPort();

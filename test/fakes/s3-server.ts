@@ -1,6 +1,7 @@
 /**
- * A stand-in for S3: PutObject, GetObject, DeleteObject and ListObjectsV2 by path, over HTTP on loopback.
- * It checks Signature Version 4 with its own code, lists two keys a page, and can be told to fail.
+ * A stand-in for S3: PutObject, GetObject, DeleteObject and ListObjectsV2 with path-style addresses, over
+ * HTTP on the loopback. It checks Signature Version 4 with its own code, lists two keys per page, and can
+ * simulate failures.
  */
 import { createHash, createHmac } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -17,12 +18,12 @@ export interface S3Server {
   readonly objects: Map<string, Buffer>;
   /** Requests seen so far, as `METHOD /path`. */
   readonly requests: string[];
-  /** Answers to the next requests, instead of serving them: a status, or `hang-up`. */
+  /** Outcomes of the next requests, instead of normal service: a status, or `hang-up`. */
   readonly failures: (number | 'hang-up')[];
   close(): Promise<void>;
 }
 
-/** Starts it with one bucket, `calls`. */
+/** Starts the server with one bucket, `calls`. */
 export async function startS3Server(): Promise<S3Server> {
   const objects = new Map<string, Buffer>();
   const requests: string[] = [];
@@ -96,7 +97,7 @@ function refuse(response: ServerResponse, status: number, code: string): void {
     .end(`<Error><Code>${code}</Code></Error>`);
 }
 
-/** AWS Signature Version 4 over the headers the client says it signed. */
+/** Verifies AWS Signature Version 4 over the headers that the client lists as signed. */
 function isSigned(request: IncomingMessage, url: URL, body: Buffer): boolean {
   const parts =
     /Credential=([^/]+)\/(\d{8})\/([^/]+)\/s3\/aws4_request, SignedHeaders=([^,]+), Signature=([0-9a-f]{64})/.exec(

@@ -1,18 +1,18 @@
-/** The embedded signalling as tests run it, on free ports of the loopback, and workers connected to it. */
+/** The embedded signalling of tests, on free loopback ports, and workers connected to it. */
 import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
 import { connectSignalling } from '#telephony/drachtio/drachtio-signalling.ts';
 import { type EmbeddedSignalling, startEmbeddedSignalling } from '#telephony/embedded/server.ts';
 import type { Signalling } from '#telephony/signalling.ts';
 
-/** What servers of tests and their workers share. */
+/** Secret shared by test servers and their workers. */
 export const SECRET = 'secret';
 
 type Options = Parameters<typeof startEmbeddedSignalling>[0];
 
 const logger = createLogger({ level: 'silent', name: 'test' });
 
-/** Starts one; unless told otherwise it routes every call to `worker-1`, and time is the machine's. */
+/** Starts a server; by default it routes every call to `worker-1` and uses the system clock. */
 export function startTestSignalling(options: Partial<Options> = {}): Promise<EmbeddedSignalling> {
   return startEmbeddedSignalling({
     sipHost: '127.0.0.1',

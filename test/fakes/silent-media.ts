@@ -1,23 +1,23 @@
 /**
- * A `MediaHost` without sockets: legs that keep what they were told and close when told to, for tests of
- * signalling alone.
+ * A `MediaHost` without sockets, for tests of signalling alone: its legs record their commands and close on
+ * request.
  */
 import type { Clock } from '#base/clock.ts';
 import { fault } from '#config/errors.ts';
 import type { Leg, LegCommand, LegEvent, RtpRemote } from '#media/leg/leg.ts';
 import type { MediaHost } from '#media/leg/media-host.ts';
 
-/** One leg as the test sees it. */
+/** A leg as seen by the test. */
 export interface SilentLeg {
   readonly commands: LegCommand[];
-  /** What it was opened with, then whatever `setRemote` changed it to. */
+  /** The remote it was opened with, then every remote passed to `setRemote`. */
   readonly remotes: RtpRemote[];
   isClosed: boolean;
   /** Reports an event as the media thread would. */
   emit(event: LegEvent): void;
 }
 
-/** Opens silent legs; `ports` of them at most at a time. */
+/** Opens silent legs, at most `ports` at a time. */
 export class SilentMedia implements MediaHost {
   readonly legs: SilentLeg[] = [];
   readonly #clock: Clock;

@@ -1,4 +1,4 @@
-/** A phone, or a trunk, that is called: sipp as the answering side, on a port of its own, for one call. */
+/** A phone or trunk for outbound calls: sipp as the answering side, on its own port, for one call. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -7,21 +7,21 @@ import { join } from 'node:path';
 import { freeUdpPort, untilUdpTaken } from '../free-port.ts';
 import type { SippResult } from './sipp.ts';
 
-/** What it does with the call. */
+/** Behaviour of the phone. */
 export type PhoneManner =
-  /** Answers, and is hung up on. */
+  /** Answers; the other side hangs up. */
   | { readonly does: 'answer'; readonly digest?: 401 | 407 }
-  /** Answers, and hangs up after a while. */
+  /** Answers, and hangs up after `afterMs`. */
   | { readonly does: 'hangUp'; readonly afterMs: number }
-  /** Answers with audio nobody can carry, and is hung up on. */
+  /** Answers with unsupported audio; the other side hangs up. */
   | { readonly does: 'answerBadly' }
-  /** Its answer crosses the CANCEL, and it is hung up on. */
+  /** Its answer crosses the CANCEL; the other side hangs up. */
   | { readonly does: 'answerTooLate' }
-  /** Refuses; `from` is what the From of the call must hold, a regular expression. */
+  /** Refuses; `from` is a regular expression that the From header must match. */
   | { readonly does: 'refuse'; readonly status: number; readonly from?: string }
   /**
-   * Answers, responds to a REFER for `to` with `status`, sends a NOTIFY for each of `notifies`, and is hung
-   * up on.
+   * Answers, responds to a REFER for `to` with `status`, and sends a NOTIFY for each of `notifies`; the other
+   * side hangs up.
    */
   | {
       readonly does: 'refer';
@@ -29,26 +29,26 @@ export type PhoneManner =
       readonly status: number;
       readonly notifies: readonly number[];
     }
-  /** Sends audio before it answers, and is hung up on. */
+  /** Sends early media, then answers; the other side hangs up. */
   | { readonly does: 'earlyMedia'; readonly ringMs: number }
-  /** Rings until it is given up. */
+  /** Rings until the call is cancelled. */
   | { readonly does: 'ring' };
 
-/** One that waits for its call. */
+/** A phone that waits for its call. */
 export interface SippPhone {
   /** `host:port` */
   readonly address: string;
-  /** How the scenario went: 0 when every message came as it should. */
+  /** Result of the scenario: 0 when every message arrived as expected. */
   readonly ended: Promise<SippResult>;
-  /** Ends one that nobody called. */
+  /** Ends a phone that received no call. */
   giveUp(): void;
 }
 
 const DEADLINE_MS = 60_000;
 
 /**
- * Starts one; every INVITE must carry an offer and `X-Service-Session-Id`. Its audio is at `audioPort`, where
- * somebody else may speak for it.
+ * Starts a phone; every INVITE must carry an offer and `X-Service-Session-Id`. Its audio uses `audioPort`,
+ * where another program may send and receive.
  */
 export async function startSippPhone(manner: PhoneManner, audioPort?: number): Promise<SippPhone> {
   const folder = mkdtempSync(join(tmpdir(), 'parley-phone-'));
@@ -78,7 +78,7 @@ export async function startSippPhone(manner: PhoneManner, audioPort?: number): P
     rmSync(folder, { recursive: true, force: true });
     return { code: code as number | null, screen: screen.slice(-4_000) };
   });
-  // Whoever calls before it listens is not heard.
+  // A call that arrives before it listens would be lost.
   await untilUdpTaken(port);
   return { address: `127.0.0.1:${port}`, ended, giveUp: () => void child.kill('SIGKILL') };
 }
@@ -117,8 +117,8 @@ function steps(manner: PhoneManner): string[] {
       return [
         ...ringing,
         '<recv request="CANCEL"/>',
-        // In this order: sipp sends one message at a time, and takes an ACK that comes before the second for
-        // an unexpected one.
+        // The order matters: sipp sends one message at a time, and treats an ACK that arrives before the
+        // second one as unexpected.
         response('200 OK'),
         response('200 OK', { sdp: 0, cseq: '[$cseq] INVITE' }),
         '<recv request="ACK"/>',
@@ -176,7 +176,7 @@ Content-Length: 0
   }
 }
 
-/** What became of the REFER so far (RFC 3515 §2.4.5). */
+/** Progress of the REFER (RFC 3515 §2.4.5). */
 function notify(status: number, cseq: number): string {
   const state = status >= 200 ? 'terminated;reason=noresource' : 'active;expires=60';
   return sent(`NOTIFY [$target] SIP/2.0
@@ -225,7 +225,7 @@ function sent(text: string): string {
   return `<send retrans="500"><![CDATA[\n${text}\n]]></send>`;
 }
 
-/** `sdp` is the payload type answered with; the INVITE's CSeq unless another message's is meant. */
+/** `sdp` is the payload type of the answer. The CSeq is the INVITE's unless another message is given. */
 function response(
   status: string,
   {

@@ -1,6 +1,6 @@
 /**
- * The far end of a trunk for many calls: sipp, which looks at the number called and picks up, is busy, or
- * does not answer.
+ * The far end of a trunk for many calls: depending on the number called, sipp answers, is busy, or does not
+ * answer.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,17 +10,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freeUdpPort } from '../free-port.ts';
 
-/** One that answers calls until it is closed. */
+/** A switchboard that accepts calls until it is closed. */
 export interface SippSwitchboard {
   /** `host:port` */
   readonly address: string;
-  /** Every number called so far, once for each call. */
+  /** All numbers called so far, one entry per call. */
   called(): string[];
   close(): Promise<void>;
 }
 
 /**
- * Numbers that end in 1 are busy, in 2 are not answered; any other is picked up, and hangs up after `talkMs`.
+ * Numbers ending in 1 are busy and those ending in 2 do not answer; all others answer and hang up after
+ * `talkMs`.
  */
 export async function startSippSwitchboard({
   talkMs,

@@ -1,6 +1,6 @@
 /**
- * Runs sipp, the SIP tester, with a scenario of `test/telephony/scenarios`, or one written out step by step,
- * against a server on the loopback.
+ * Runs sipp, the SIP tester, against a server on the loopback, with a scenario from
+ * `test/telephony/scenarios` or one given step by step.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,13 +11,13 @@ import { freeUdpPort } from '#test/free-port.ts';
 
 const SCENARIOS = join(import.meta.dirname, '..', 'telephony', 'scenarios');
 
-/** How sipp ended: 0 is success of every call; the screen says what went wrong otherwise. */
+/** Result of a sipp run: status 0 means that every call succeeded; otherwise the screen shows the error. */
 export interface SippResult {
   readonly code: number | null;
   readonly screen: string;
 }
 
-/** Runs one scenario; `options` are more of sipp's own. It is ended after `deadlineMs`. */
+/** Runs one scenario; `options` are additional sipp options. Kills sipp after `deadlineMs`. */
 export function runSipp(
   scenario: string,
   serverPort: number,

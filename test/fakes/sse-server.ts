@@ -1,12 +1,11 @@
 /**
- * What the stand-ins of language-model vendors share: a server on a real socket that answers a POST with
- * server-sent events, keeps what it was asked, and can be told to refuse, to fall silent or to cut the
- * connection.
+ * Common base of the language-model stand-ins: a server on a real socket that answers a POST with server-sent
+ * events and records the requests. It can refuse, go silent or cut the connection.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { listenLocally } from './local-server.ts';
 
-/** What requests meet while it is set; `body` strikes after the first piece of text. */
+/** Fault for requests while it is set; `body` faults occur after the first piece of text. */
 export type SseFault =
   | SseRefusal
   | { readonly halfOpen: 'headers' | 'body' }
@@ -31,17 +30,17 @@ export interface SseServer {
 }
 
 /**
- * An answer as the vendor frames it: `events` are whole SSE events; a fault in the body strikes before the
- * one with the index `faultAt`.
+ * An answer framed as the vendor frames it: `events` are whole SSE events. A body fault occurs before the
+ * event with the index `faultAt`.
  */
 export interface SseAnswer {
   readonly events: readonly string[];
   readonly faultAt: number;
-  /** The event `fault.event` sends instead of the rest. */
+  /** Event that replaces the rest of the answer for `fault.event`. */
   readonly overloaded: string;
 }
 
-/** A request the vendor refuses. */
+/** A refusal by the vendor. */
 export interface SseRefusal {
   readonly status: number;
   readonly body: unknown;
@@ -80,7 +79,7 @@ export async function startSseServer(
   async function stream({ events, faultAt, overloaded }: SseAnswer, response: ServerResponse): Promise<void> {
     for (const [position, event] of events.entries()) {
       if (position === faultAt && fault) {
-        // What was written so far leaves before the fault strikes.
+        // Lets the bytes written so far leave before the fault.
         await new Promise((resolve) => setTimeout(resolve, 20));
         if ('event' in fault) response.end(overloaded);
         if ('event' in fault || strikes('body', response)) return;

@@ -1,7 +1,7 @@
-/** A TCP server that does with each connection what the test says. */
+/** A TCP server whose test handles each connection. */
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 
-/** Listens on a free port of the loopback; `close` cuts every connection. */
+/** Listens on a free loopback port; `close` cuts every connection. */
 export async function listenTcp(
   serve: (socket: Socket) => void,
 ): Promise<{ readonly port: number; close(): void }> {

@@ -1,4 +1,4 @@
-/** Tones for tests of media: made, and found again in what was heard. All at the rate of G.711. */
+/** Generates tones for media tests and detects them in received audio, at the rate of G.711. */
 
 const RATE_HZ = 8_000;
 

@@ -1,13 +1,13 @@
 /**
- * A stand-in for Twilio: the parts of its REST API that numbers and SIP trunks need, over HTTP on loopback.
- * Basic authentication, form bodies, JSON answers, two records a page, its error JSON; it can be told to
- * fail.
+ * A stand-in for Twilio: the parts of its REST API for numbers and SIP trunks, over HTTP on the loopback. It
+ * uses basic authentication, form bodies, JSON answers and errors, and two records per page, and can simulate
+ * failures.
  */
 import { createHmac } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** The account it knows. */
+/** The account it accepts. */
 export const TWILIO_ACCOUNT = {
   accountSid: `AC${'0123456789abcdef'.repeat(2)}`,
   authToken: 'a-secret-token-of-tests',
@@ -15,10 +15,10 @@ export const TWILIO_ACCOUNT = {
 
 const PAGE_RECORDS = 2;
 
-/** A record as Twilio shows it. */
+/** A record as Twilio returns it. */
 type Row = Readonly<Record<string, string | null>>;
 
-/** What one request meets instead of an answer; `done` ones are carried out all the same. */
+/** Fault of one request; with `done` variants the request takes effect but the answer fails. */
 export type TwilioTrouble =
   | { readonly status: number; readonly code?: number; readonly message?: string }
   | 'not-json'
@@ -31,15 +31,15 @@ export type TwilioTrouble =
 /** A running server. */
 export interface TwilioServer {
   readonly url: string;
-  /** On offer. */
+  /** Numbers on offer. */
   readonly available: Row[];
-  /** Of the account. */
+  /** Numbers of the account. */
   readonly owned: Row[];
   readonly trunks: Row[];
   readonly originations: Row[];
   /** Requests seen so far, as `METHOD resource`: `POST IncomingPhoneNumbers`. */
   readonly requests: string[];
-  /** Troubles by request, each met once, in order: `troubles['POST IncomingPhoneNumbers'] = ['hang-up']`. */
+  /** Faults by request, each used once, in order: `troubles['POST IncomingPhoneNumbers'] = ['hang-up']`. */
   readonly troubles: Record<string, TwilioTrouble[]>;
   close(): Promise<void>;
 }
@@ -57,8 +57,8 @@ export function offeredNumber(phoneNumber: string, more: Row = {}): Row {
 }
 
 /**
- * The signature Twilio puts on a request it makes: over the address and, by name, every field (its
- * documentation, "Validating requests").
+ * Signature of a request from Twilio: over the URL and all fields sorted by name (Twilio documentation,
+ * "Validating requests").
  */
 export function signTwilioRequest(url: string, form: Readonly<Record<string, string>>): string {
   const fields = Object.entries(form).sort(([one], [other]) => (one < other ? -1 : 1));
@@ -67,7 +67,7 @@ export function signTwilioRequest(url: string, form: Readonly<Record<string, str
     .digest('base64');
 }
 
-/** Starts it, with nothing on offer. */
+/** Starts the server without numbers on offer. */
 export async function startTwilioServer(): Promise<TwilioServer> {
   const state = {
     available: [] as Row[],
@@ -143,7 +143,7 @@ function meet(trouble: TwilioTrouble | undefined, { response }: Exchange, answer
     response.writeHead(200, { 'content-type': 'text/html' }).end('<html>Bad gateway</html>');
   else if (trouble === 'hang-up') response.destroy();
   else if (trouble !== 'silent') {
-    // Carried out, but the answer is lost.
+    // The request takes effect, but its answer is lost.
     const { write, writeHead, end } = response;
     Object.assign(response, { write: () => true, writeHead: () => response, end: () => response });
     answer();
@@ -188,7 +188,7 @@ function offer(state: State, { response, url, id, parent }: Exchange): void {
   const found = state.available.filter(
     (row) => row['iso_country'] === id && row['phone_number']?.slice(2).startsWith(areaCode),
   );
-  // This one resource has no pages.
+  // This resource alone is not paged.
   send(response, 200, {
     available_phone_numbers: found.slice(0, Number(url.searchParams.get('PageSize') ?? 50)),
     uri: url.pathname,
@@ -268,7 +268,7 @@ function paged(rows: readonly Row[], url: URL): { page: Row[]; next: string | nu
   };
 }
 
-/** The newer APIs name the whole address of the next page, on Twilio's own host. */
+/** The newer APIs return the next page as an absolute URL on Twilio's own host. */
 function sendList(
   response: ServerResponse,
   key: string,

@@ -1,44 +1,44 @@
 /**
- * The part stand-ins for speech vendors share: a server for WebSockets and requests on a free port of
- * 127.0.0.1, with the faults every vendor can have.
+ * Common base of the speech-vendor stand-ins: a server for WebSockets and HTTP requests on a free port of
+ * 127.0.0.1, with the faults common to all vendors.
  *
- *     vendor.fault = { status: 429 };           // from now on
- *     vendor.fault = { halfOpen: 'upgrade' };   // the socket opens and nothing is ever said
- *     vendor.fault = { halfOpen: 'answers' };   // what is sent is taken and nothing is ever said
- *     vendor.cut();                             // breaks the open ones
+ * vendor.fault = { status: 429 };           // from now on
+ * vendor.fault = { halfOpen: 'upgrade' };   // the socket opens, then stays silent
+ * vendor.fault = { halfOpen: 'answers' };   // messages are accepted, never answered
+ * vendor.cut();                             // breaks the open ones
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { listenLocally } from './local-server.ts';
 
-/** What connections meet while it is set. */
+/** Fault for connections while it is set. */
 export type SocketFault = { readonly status: number } | { readonly halfOpen: 'upgrade' | 'answers' };
 
-/** One connection as the stand-in sees it. */
+/** One connection as seen by the stand-in. */
 export interface VendorConnection {
   readonly path: string;
   readonly query: URLSearchParams;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** The JSON messages that came, in order. */
+  /** Received JSON messages, in order. */
   readonly messages: Record<string, unknown>[];
-  /** Bytes of the other messages. */
+  /** Bytes received in all other messages. */
   audioBytes: number;
   isOpen: boolean;
-  /** Sends a message unless a fault forbids it. */
+  /** Sends a message unless a fault prevents it. */
   say(message: object | Buffer): void;
   close(code: number): void;
 }
 
 /** One vendor's side of the protocol. */
 export interface VendorProtocol {
-  /** Accepts a connection; told of every message. Null answers the upgrade with 404. */
+  /** Accepts a connection and returns its message handler. Null answers the upgrade with 404. */
   accept(
     connection: VendorConnection,
   ): { onJson(message: Record<string, unknown>): void; onAudio?(bytes: Buffer): void } | null;
-  /** Answers a request; the body has been read. */
+  /** Answers a request after its body has been read. */
   answer?(request: IncomingMessage, body: Buffer, response: ServerResponse): void;
-  /** True for headers with the right key. */
+  /** True if the headers carry the right key. */
   mayEnter(headers: IncomingMessage['headers']): boolean;
 }
 
@@ -52,7 +52,6 @@ export interface VendorServer {
   close(): Promise<void>;
 }
 
-/** Starts a stand-in. */
 export async function startVendorServer(protocol: VendorProtocol): Promise<VendorServer> {
   const connections: VendorConnection[] = [];
   let fault: SocketFault | null = null;
@@ -132,7 +131,7 @@ export async function startVendorServer(protocol: VendorProtocol): Promise<Vendo
   };
 }
 
-/** What a stand-in says for a text: a tone as long as its words, 100 ms each. */
+/** Speech of a stand-in: a tone of 100 ms per word of the text. */
 export function toneFor(text: string, rateHz: number): Int16Array {
   const words = text.match(/\S+/g)?.length ?? 0;
   return Int16Array.from({ length: (rateHz * words) / 10 }, (_, index) =>

@@ -1,4 +1,4 @@
-/** A tenant's endpoint on the loopback: keeps what it was sent and answers as it is told. */
+/** A tenant's webhook endpoint on the loopback: records requests and returns configurable answers. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -11,7 +11,7 @@ export interface ReceivedWebhook {
   readonly body: any;
 }
 
-/** What an endpoint answers; `hang` never does. */
+/** Answer of an endpoint; `hang` never answers. */
 export type WebhookAnswer =
   | { readonly status: number; readonly body?: string; readonly headers?: Record<string, string> }
   | 'hang';
@@ -22,7 +22,7 @@ export interface WebhookReceiver {
   readonly received: ReceivedWebhook[];
   /** Chooses the answer to each request; 200 until set. */
   answer: (request: ReceivedWebhook) => WebhookAnswer;
-  /** Resolves with everything received once there are `count`, or rejects after five seconds. */
+  /** Resolves with all requests once `count` have arrived; rejects after five seconds. */
   waitFor(count: number): Promise<readonly ReceivedWebhook[]>;
   close(): Promise<void>;
 }

@@ -1,13 +1,10 @@
-/**
- * Values for a JSON schema of the API's description: mostly what it asks for, here and there something
- * hostile in its place.
- */
+/** Values for a JSON schema of the API description: mostly valid, with occasional hostile values. */
 import fc from 'fast-check';
 import type { JsonSchema } from '#control-plane/platform/http/example-of.ts';
 
 /**
- * Stands in every hostile text: no refusal may repeat it. It is no name, as the unknown fields a refusal
- * tells of are.
+ * Contained in every hostile text; no refusal may repeat it. It is not a valid field name, because refusals
+ * name unknown fields.
  */
 export const MARK = 'sk planted/5f3a';
 
@@ -46,7 +43,7 @@ const HOSTILE: fc.Arbitrary<unknown> = fc.oneof(
   fc.double({ noNaN: true }),
 );
 
-/** A value that the schema takes, or in one of about eight places something it may not. */
+/** A valid value of the schema, or one that is invalid in about one of eight places. */
 export function arbitraryOf(schema: JsonSchema, depth = 0): fc.Arbitrary<unknown> {
   return fc.oneof({ weight: 7, arbitrary: wellFormed(schema, depth) }, { weight: 1, arbitrary: HOSTILE });
 }

@@ -1,7 +1,6 @@
 /**
- * Drives every described route of a running product with hostile requests, and looks at each answer: never a
- * fault of ours, never a shape the description does not have, never a planted value or a key repeated in a
- * refusal.
+ * Sends hostile requests to every described route of a running product and checks each answer: it must not be
+ * an internal fault, have an undescribed shape, or repeat a planted value or a key in a refusal.
  */
 import { Agent, request as httpRequest } from 'node:http';
 import fc from 'fast-check';
@@ -11,7 +10,7 @@ import { ENDLESS, type Route, routesOf } from '#test/control-plane/described-rou
 import { MARK } from './arbitrary-of.ts';
 import { type HostileRequest, hostileRequest } from './hostile-request.ts';
 
-/** What is driven, and how far. */
+/** Target and length of a run. */
 export interface FuzzOptions {
   readonly url: string;
   readonly rootKey: string;
@@ -20,12 +19,12 @@ export interface FuzzOptions {
   readonly runs: number;
 }
 
-/** What one run saw. */
+/** Results of a run. */
 export interface FuzzResult {
   readonly requests: number;
   /** Answers by status. */
   readonly statuses: ReadonlyMap<number, number>;
-  /** One text per route that answered wrongly, with the smallest request that shows it. */
+  /** One text per failing route, with the smallest request that shows the fault. */
   readonly findings: readonly string[];
 }
 
@@ -35,7 +34,7 @@ interface Answer {
   readonly text: string;
 }
 
-/** A whole backup of everything answers what it is asked for; an endless stream never ends. */
+/** A full backup returns all data by design, and an endless stream never ends. */
 const LEFT_OUT = new Set([ENDLESS, 'POST /admin/backup']);
 const ANSWER_MS = 30_000;
 const proErrorBody = z.object({
@@ -45,7 +44,7 @@ const proErrorBody = z.object({
   request_id: z.string(),
 });
 
-/** Sends `runs` requests to each route. The product's state afterwards is whatever came of them. */
+/** Sends `runs` requests to each route; the product's state afterwards is arbitrary. */
 export async function fuzzApi(options: FuzzOptions): Promise<FuzzResult> {
   const agent = new Agent({ keepAlive: true, maxSockets: 4 });
   const statuses = new Map<number, number>();
@@ -73,7 +72,7 @@ export async function fuzzApi(options: FuzzOptions): Promise<FuzzResult> {
   return { requests, statuses, findings };
 }
 
-/** A tenant with one of everything, so that paths lead somewhere. */
+/** Creates a tenant with one object of each kind, so that paths exist. */
 async function prepare({ url, rootKey }: FuzzOptions) {
   const ask = async (path: string, body: object | null, key: string) => {
     const answer = await fetch(url + path, {
@@ -143,9 +142,9 @@ function sendTo(
   });
 }
 
-/** What is wrong with an answer; null when nothing is. */
+/** Returns the fault of an answer, or null. */
 function problemOf(route: Route, { status, type, text }: Answer, keys: readonly string[]): string | null {
-  // 502 and 503 tell of what the platform depends on; everything else from 500 on is our own fault.
+  // 502 and 503 report a failed dependency; every other status from 500 on is an internal fault.
   if (status >= 500 && status !== 502 && status !== 503) return 'a fault of ours';
   if (keys.some((key) => text.includes(key))) return 'a key is repeated';
   if (status < 400)
@@ -163,7 +162,7 @@ function problemOf(route: Route, { status, type, text }: Answer, keys: readonly 
   return isKnown ? null : 'a refusal of another shape';
 }
 
-/** The compatible surfaces answer in the form of the protocols they speak. */
+/** The compatible APIs answer in the format of their protocol. */
 function isCompatible(route: Route): boolean {
   return route.path.startsWith('/compat');
 }

@@ -1,6 +1,6 @@
 /**
- * `npm run fuzz:audio -- [--runs 100000] [--seed n]`: damaged recordings against the decoder, in this
- * process; prints what came of them and what memory did.
+ * `npm run fuzz:audio -- [--runs 100000] [--seed n]`: feeds damaged recordings to the decoder in this
+ * process; prints the results and the memory use.
  */
 import { execFileSync } from 'node:child_process';
 import { parseArgs } from 'node:util';

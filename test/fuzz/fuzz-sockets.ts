@@ -1,7 +1,7 @@
 /**
- * `npm run fuzz:sockets -- [--count 100000] [--seed n]`: so many mutated inputs each of MessagePack bodies,
- * messages on WebSockets, and WebSocket frames (RFC 6455 §5.2) against a product of its own; prints what came
- * back and what memory did, and fails on an answer of 500 or a process that was lost.
+ * `npm run fuzz:sockets -- [--count 100000] [--seed n]`: sends this many mutated MessagePack bodies,
+ * WebSocket messages and WebSocket frames (RFC 6455 §5.2) to its own product; prints the results and the
+ * memory use, and fails on an answer of 500 or a lost process.
  */
 import { readFileSync } from 'node:fs';
 import { Agent, request as httpRequest } from 'node:http';
@@ -19,7 +19,7 @@ const { values } = parseArgs({
 const seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(values.seed);
 const count = Number(values.count);
 const random = createRandom(seed);
-/** Inputs on one connection. */
+/** Inputs per connection. */
 const PER_SOCKET = 50;
 const AT_ONCE = 4;
 const ANSWER_MS = 30_000;
@@ -85,7 +85,7 @@ async function run(kind: string, inputs: () => Promise<ReadonlyMap<string, numbe
     problems.push(`${kind}: a fault of ours`);
 }
 
-/** Runs `once` on a few connections side by side until it has been asked often enough. */
+/** Runs `once` in parallel on a few connections until the required number is reached. */
 async function often(
   times: number,
   once: (tally: (what: string) => void) => Promise<void>,
@@ -145,7 +145,7 @@ function messages(key: string): Promise<ReadonlyMap<string, number>> {
   });
 }
 
-/** After the handshake everything is written past the client's own framing. */
+/** After the handshake all data bypasses the client's own framing. */
 function frames(key: string): Promise<ReadonlyMap<string, number>> {
   const corpus = PACKED.map((payload) =>
     Buffer.concat([Buffer.from([0x82, 0x80 | payload.length, 0, 0, 0, 0]), payload]),
@@ -171,7 +171,7 @@ function opened(path: string, key: string): Promise<WebSocket | string> {
   });
 }
 
-/** How the socket ended; one that stays open is ended here. */
+/** Returns how the socket ended; closes one that stays open. */
 function closed(socket: WebSocket): Promise<string> {
   return new Promise((resolve) => {
     socket.on('error', () => {}).on('close', (code) => resolve(`closed ${code}`));

@@ -1,10 +1,10 @@
-/** Requests for a described route: its path, query, headers and body as they should be, or not. */
+/** Requests for a described route, with a valid or hostile path, query, headers and body. */
 import { encode } from '@msgpack/msgpack';
 import fc from 'fast-check';
 import type { Route } from '#test/control-plane/described-routes.ts';
 import { arbitraryOf, MARK } from './arbitrary-of.ts';
 
-/** A request as it goes over the wire. */
+/** A request as sent. */
 export interface HostileRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -52,7 +52,7 @@ const CONTENT_TYPES = [
   'nonsense',
 ];
 
-/** Requests for a route; ids of real things are used where the path names one. */
+/** Generates requests for a route; uses ids of existing objects where the path names one. */
 export function hostileRequest(
   route: Route,
   ids: Readonly<Record<string, string>>,

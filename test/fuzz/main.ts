@@ -1,6 +1,6 @@
 /**
- * `npm run fuzz -- [--runs 500] [--seed n]`: the fuzzer for as long as one likes, against a product of its
- * own; CI runs a short one.
+ * `npm run fuzz -- [--runs 500] [--seed n]`: runs the fuzzer for any length against its own product; CI runs
+ * a short one.
  */
 import { parseArgs } from 'node:util';
 import { startProduct } from '#test/journeys/product.ts';

@@ -7,14 +7,14 @@ import { MOST_GROWTH, repeated } from './growth.ts';
 import { type TextField, textFieldsOf, withText } from './text-fields.ts';
 import { HOSTILE_TOKENS } from './tokens.ts';
 
-/** What speaks: its text is cut on a thread of its own, and measured in speech-text.test.ts. */
+/** Speech routes: their text is split on a separate thread, and measured in speech-text.test.ts. */
 const SPEAKS = /^POST (\/v1\/tts|\/compat\/.*(speech|text-to-speech|chat\/completions))/;
-/** Less work than this, and any work with so short a text, is too little to be measured. */
+/** Less work than this, or any work on so short a text, cannot be measured. */
 const NOTICEABLE_MS = 60;
 const SHORT_CHARS = 256;
 const ROUNDS = 8;
 const FEWEST_FIELDS = 80;
-/** Thousands of requests of one account are no fault here. */
+/** Thousands of requests from one account are not an error here. */
 const UNLIMITED = Object.fromEntries(
   Object.keys(limitSettings).map((name) => [name, name === 'LIMIT_TEST_SPENDING' ? '1000000.00' : 'none']),
 );
@@ -50,7 +50,7 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(() => api.close());
 
-/** Milliseconds in which this loop did nothing else. */
+/** Time for which this event loop was blocked, ms. */
 async function work(
   route: Route,
   { path, longest }: TextField,
@@ -71,7 +71,10 @@ async function work(
   return active;
 }
 
-/** The growth from half the length to all of it, at its least: others use the processor as well. */
+/**
+ * Smallest measured growth from half the length to the full length, because other programs also use the
+ * processor.
+ */
 async function growthOfWork(route: Route, field: TextField, token: string): Promise<number> {
   let least = Number.POSITIVE_INFINITY;
   for (let round = 0; round < ROUNDS && least > MOST_GROWTH; round++) {
@@ -86,7 +89,7 @@ async function growthOfWork(route: Route, field: TextField, token: string): Prom
   return least;
 }
 
-/** What grows too fast, by route, field and token. */
+/** Work that grows too fast, by route, field and token. */
 async function faultsOf(route: Route, field: TextField): Promise<string[]> {
   const faults: string[] = [];
   for (const [name, token] of Object.entries(HOSTILE_TOKENS)) {
@@ -98,7 +101,7 @@ async function faultsOf(route: Route, field: TextField): Promise<string[]> {
   return faults;
 }
 
-it('every text field of every body is handled in time linear in its length', async () => {
+it('every text field of every body is processed in linear time', async () => {
   const fields = routes.flatMap((route) =>
     textFieldsOf(route.bodies.get('application/json')?.schema ?? {})
       .filter(({ longest }) => longest > SHORT_CHARS)

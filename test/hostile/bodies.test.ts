@@ -6,7 +6,7 @@ import { turnsDuring } from '#test/turns-until.ts';
 import { growthOf, MOST_GROWTH, repeated } from './growth.ts';
 import { HOSTILE_TOKENS } from './tokens.ts';
 
-/** A form of too many fields is refused, and not read. Whatever else goes wrong is no answer. */
+/** Parses a form. A form with too many fields is refused and not parsed; any other error fails the test. */
 function read(text: string): unknown {
   try {
     return [...readingUrlencoded(Buffer.from(text))];
@@ -16,7 +16,7 @@ function read(text: string): unknown {
   }
 }
 
-describe('security 2: a form is read in time linear in its length', () => {
+describe('security 2: a form is read in linear time', () => {
   it.each(
     Object.entries({
       ...HOSTILE_TOKENS,
@@ -41,7 +41,7 @@ describe('a form', () => {
     'a=%zz%4&b=%41%4a%4A&c=%E2%82&d=\u{1F600}é&e=a=b=c',
     '%EF%BB%BFa=%EF%BB%BFb',
     `a=${'%E2%82%AC'.repeat(50_000)}&b=${'+x'.repeat(100_000)}`,
-  ])('says what the URL standard has it say: %.40s', (text) => {
+  ])('is parsed as the URL standard requires: %.40s', (text) => {
     const fields: Record<string, unknown> = {};
     for (const name of new URLSearchParams(text).keys()) {
       const values = new URLSearchParams(text).getAll(name);
@@ -50,7 +50,7 @@ describe('a form', () => {
     expect(read(text)).toEqual(fields);
   });
 
-  it('of the permitted length is read in turns with everything else, an ordinary one at once', async () => {
+  it('of the maximum length yields to other work; an ordinary one is parsed at once', async () => {
     for (const token of ['+', '%', '%41', 'x', 'é']) {
       const bytes = Buffer.from(`a=${repeated(token, 1_000_000)}`);
       const turns = await turnsDuring(() => inTurns(readingUrlencoded(bytes)));

@@ -15,11 +15,11 @@ const TOKENS = {
   tabs: '\t',
 };
 
-/** Many columns with names of their own, as no token makes them, and as long as each other. */
+/** Many columns with distinct names of equal length, which no single token can produce. */
 const columns = (count: number) =>
   Array.from({ length: count }, (_, index) => `c${100_000 + index}`).join(',');
 
-/** Whether a file is taken does not matter here. */
+/** It does not matter here whether the file is accepted. */
 async function readMs(text: string): Promise<number> {
   const bytes = Buffer.from(text);
   const started = performance.now();
@@ -32,8 +32,8 @@ async function readMs(text: string): Promise<number> {
 }
 
 /**
- * How the time grows each time the size is doubled up to the longest, at its least: others use the processor
- * as well.
+ * Smallest measured growth of the time with each doubling up to the longest size, because other programs also
+ * use the processor.
  */
 async function growthOf(
   make: (size: number) => string,
@@ -48,7 +48,7 @@ async function growthOf(
   return least;
 }
 
-describe('security 8: a list of people to call is read in time linear in its length', () => {
+describe('security 8: a call list is read in linear time', () => {
   it.each(Object.entries(TOKENS))('%s', async (_, token) => {
     for (const start of ['', 'to_number\n', '"'])
       expect(
@@ -57,7 +57,7 @@ describe('security 8: a list of people to call is read in time linear in its len
       ).toBeLessThanOrEqual(MOST_GROWTH);
   });
 
-  it('columns with names of their own', async () => {
+  it('columns with distinct names', async () => {
     const make = (count: number) => `to_number,${columns(count)}\n+14155550123`;
     expect(await growthOf(make, { longest: 40_000, doublings: 2 })).toBeLessThanOrEqual(MOST_GROWTH);
   });

@@ -1,29 +1,29 @@
 /**
- * How work grows with its input: twice the input may be at most 2.6 times the work. The clock never decides
- * by itself, so a slow machine fails nothing: sizes are doubled up to the longest permitted one, and those
- * whose work is too small to be measured are passed over.
+ * Growth of work with its input: twice the input may take at most 2.6 times the work. Absolute times never
+ * decide, so a slow machine fails no test: sizes are doubled up to the longest permitted one, and sizes with
+ * too little work to measure are skipped.
  */
 
-/** What linear work with everything around it stays below. */
+/** Upper limit for linear work, including overhead. */
 export const MOST_GROWTH = 2.6;
 const SMALLEST = 256;
 const MEASURABLE_MS = 1;
-/** What stands around such work, requests and their errors, takes about a millisecond itself. */
+/** The overhead of such work, requests and their errors, takes about a millisecond. */
 const MEASURABLE_IN_TURNS_MS = 5;
 const TRIES = 5;
 const ROUNDS = 12;
 const LEAST_ROUNDS = 2;
 
-/** The worst growth between a size and its double. */
+/** The largest growth between a size and its double. */
 export interface Growth {
-  /** 0 when no size was long enough to be measured. */
+  /** 0 if no size was long enough to measure. */
   readonly ratio: number;
   readonly size: number;
-  /** Work at the longest size that was tried, ms. */
+  /** Work at the longest size tried, ms. */
   readonly longestMs: number;
 }
 
-/** Something whose work is measured: what it is given is made outside the measurement. */
+/** Work to be measured; its input is created outside the measurement. */
 export interface Work<Input> {
   readonly make: (size: number) => Input;
   readonly run: (input: Input) => unknown;
@@ -49,8 +49,8 @@ export function growthOf<Input>({ make, run, longest }: Work<Input>): Growth {
 }
 
 /**
- * The growth from half the longest size to all of it, of work that is done in turns with everything else; 0
- * where there is too little of it. The quickest of several times counts, as others use the processor as well.
+ * Growth from half the longest size to the full size, for work that yields to other work; 0 if there is too
+ * little of it. The fastest of several runs counts, because other programs also use the processor.
  */
 export async function growthInTurns<Input>({ make, run, longest }: Work<Input>): Promise<number> {
   const [half, whole] = [make(Math.floor(longest / 2)), make(longest)];
@@ -68,14 +68,14 @@ export async function growthInTurns<Input>({ make, run, longest }: Work<Input>):
 }
 
 /**
- * A text of one token over and over, as long as it is asked for. It ends with a whole one: the end decides
- * which rules look at a text, so that half and whole would not be compared by the same work.
+ * Repeats one token up to the requested length. The text ends with a whole token: its end decides which rules
+ * examine it, so half and full length would otherwise not be comparable.
  */
 export function repeated(token: string, size: number): string {
   return token.repeat(Math.ceil(size / token.length)).slice(-size);
 }
 
-/** Doubles, the last of them the longest or a few less. */
+/** Doubling sizes; the last is the longest or slightly less. */
 function sizesUpTo(longest: number): number[] {
   const smallest = Math.floor(longest / 2 ** Math.max(0, Math.floor(Math.log2(longest / SMALLEST))));
   const sizes: number[] = [];
@@ -84,8 +84,8 @@ function sizesUpTo(longest: number): number[] {
 }
 
 /**
- * Measured again and again while it looks too fast: another program, or the collector, may have had the
- * processor all the while. Fast work looks fast once in so many rounds; work that grows too fast never does.
+ * Repeats the measurement while the growth looks too fast, because another program or the garbage collector
+ * may have used the processor. Linear work passes in one of the rounds; work that grows too fast never does.
  */
 function compared(half: () => unknown, whole: () => unknown): { ratio: number; wholeMs: number } {
   let wholeMs = timed(whole);
@@ -99,7 +99,10 @@ function compared(half: () => unknown, whole: () => unknown): { ratio: number; w
   return { ratio, wholeMs };
 }
 
-/** The quickest of several tries, in turns. The half is done twice, so that both leave as much to collect. */
+/**
+ * The fastest of several alternating runs. The half runs twice, so that both leave the same amount of
+ * garbage.
+ */
 function quickest(half: () => unknown, whole: () => unknown): { twiceMs: number; wholeMs: number } {
   let [twiceMs, wholeMs] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
   for (let tries = 0; tries < TRIES; tries++) {

@@ -25,7 +25,7 @@ const greeting = (text: string) => ({ answeredMs: 0, startMs: 0, endMs: 1, text,
 const session = (lines: string) =>
   `v=0\r\no=- 1 1 IN IP4 192.0.2.1\r\ns=-\r\nc=IN IP4 192.0.2.1\r\nt=0 0\r\nm=audio 4000 RTP/AVP 0\r\n${lines}`;
 
-/** Without more, and with sources, an extension and padding. */
+/** A bare header, and one with CSRCs, an extension and padding. */
 const RTP_HEADS = [
   [0x80, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1],
   [0xbf, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1],
@@ -40,8 +40,8 @@ const CALL = {
 };
 
 /**
- * What reads text and bytes of strangers; those with tests of their own in this folder are not here. What
- * they refuse by an error is refused.
+ * Parsers of untrusted text and bytes, except those with their own tests in this folder. An error counts as a
+ * refusal.
  */
 const PARSERS: Readonly<Record<string, (text: string) => unknown>> = {
   'a session description': isAnswerable,
@@ -77,7 +77,7 @@ const PARSERS: Readonly<Record<string, (text: string) => unknown>> = {
   ],
   'how a word sounds': soundsOf,
 };
-/** Nobody says more in one turn. */
+/** No caller says more in one turn. */
 const TURN_CHARS = 10_000;
 const SPOKEN = new Set(['the end of a turn', 'how a word sounds', 'what was heard, compared']);
 const TOKENS = {
@@ -91,7 +91,7 @@ const TOKENS = {
   braces: '}',
 };
 
-it.each(Object.entries(PARSERS))('%s is read in time linear in its length', (what, parse) => {
+it.each(Object.entries(PARSERS))('%s is read in linear time', (what, parse) => {
   const run = (text: string) => {
     try {
       return parse(text);

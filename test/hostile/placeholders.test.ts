@@ -26,7 +26,7 @@ const rules = (variables: Record<string, string>) => ({
   onMissing: 'keep' as const,
 });
 
-describe('security 3: placeholders are filled in in time linear in the text', () => {
+describe('security 3: placeholders are filled in in linear time', () => {
   it.each([
     ['of a tool', (text: string) => renderRequest(tool(text), values)],
     ['of what an agent says', (text: string) => renderText(text, rules({ a: 'b' }))],
@@ -44,7 +44,7 @@ describe('security 3: placeholders are filled in in time linear in the text', ()
   });
 });
 
-describe('security 10: a text with its placeholders filled in', () => {
+describe('security 10: a text with filled placeholders', () => {
   const long = 'x'.repeat(1_000);
 
   it('is up to 1,048,576 characters long', () => {
@@ -52,7 +52,7 @@ describe('security 10: a text with its placeholders filled in', () => {
     expect(() => fillPlaceholders('{{a}}'.repeat(1_049), () => long)).toThrow(FilledTooLong);
   });
 
-  it('stops being filled in where it is too long', () => {
+  it('is not filled in any further once it is too long', () => {
     let filled = 0;
     const fill = () => {
       filled += 1;
@@ -62,7 +62,7 @@ describe('security 10: a text with its placeholders filled in', () => {
     expect(filled).toBe(1_049);
   });
 
-  it('is said to the caller without the values that are too much', () => {
+  it('is spoken to the caller without the values that exceed the limit', () => {
     const text = renderText(`${'{{a}}'.repeat(2_000)} Goodbye.`, rules({ a: long }));
     expect(text.length).toBeLessThanOrEqual(LIMITS.renderedChars);
     expect(text.endsWith('x Goodbye.')).toBe(true);

@@ -6,7 +6,7 @@ import { growthOf, MOST_GROWTH, repeated } from './growth.ts';
 const item = (key: string, value = '!', case_sensitive = false) => ({ key, value, case_sensitive });
 
 describe('security 6: a pronunciation dictionary', () => {
-  it('is applied in time linear in its entries, however alike they begin', () => {
+  it('is applied in time linear in its entries, however similar their beginnings', () => {
     const make = (size: number) =>
       Array.from({ length: size }, (_, index) => item(`${'a'.repeat(240)}b${index}`));
     const growth = growthOf({
@@ -24,7 +24,7 @@ describe('security 6: a pronunciation dictionary', () => {
     ['Na na', [item('na', '1'), item('Na', '2', true)], '1 1'],
     ['Na na', [item('Na', '2', true), item('na', '1')], '2 1'],
     ['İstanbul ends', [item('istanbul', '1'), item('ENDS', '2')], 'İstanbul 2'],
-  ])('turns %j as the longest entry says, from left to right', async (text, items, said) => {
+  ])('replaces %j by the longest matching entry, from left to right', async (text, items, said) => {
     expect(await pronounce(text, items)).toBe(said);
   });
 });

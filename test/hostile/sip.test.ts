@@ -15,7 +15,7 @@ const LINES = {
 };
 const request = (first: string, lines: Readonly<Record<string, string>>) =>
   [first, ...Object.entries(lines).map(([name, value]) => `${name}: ${value}`), '', ''].join('\r\n');
-/** A request one of whose headers is this long text. */
+/** A request with this long text in one of its headers. */
 const withHeader = (name: string, value: string) =>
   request('OPTIONS sip:a@b SIP/2.0', { ...LINES, [name]: value });
 
@@ -43,7 +43,7 @@ const TOKENS = {
   'half addresses': '<sip:a',
 };
 
-describe('security 1: SIP is read in time linear in its length', () => {
+describe('security 1: SIP is read in linear time', () => {
   it.each(Object.entries(READERS))('%s', (_, run) => {
     for (const [name, token] of Object.entries(TOKENS)) {
       const growth = growthOf({ make: (size) => repeated(token, size), run, longest: USUAL_CHARS });
@@ -55,7 +55,7 @@ describe('security 1: SIP is read in time linear in its length', () => {
 describe('security 1: a header', () => {
   const named = (chars: number) => withHeader('Subject', 'x'.repeat(chars - 'Subject: '.length));
 
-  it('of 8,192 characters is taken, and a longer one answered 400', () => {
+  it('of 8,192 characters is accepted, and a longer one answered 400', () => {
     expect(readMessage(named(8_192))).toMatchObject({ is: 'message' });
     expect(readMessage(named(8_193))).toMatchObject({ is: 'refused', status: 400 });
   });

@@ -25,7 +25,7 @@ const TOKENS = {
   'text without spaces': '日本',
 };
 
-/** The worst of all tokens. */
+/** Checks the worst of all tokens. */
 function expectLinear(run: (text: string) => unknown): void {
   for (const [name, token] of Object.entries(TOKENS)) {
     const growth = growthOf({ make: (size) => repeated(token, size), run, longest: CHARS });
@@ -34,22 +34,22 @@ function expectLinear(run: (text: string) => unknown): void {
 }
 
 describe('security 6: text to be spoken', () => {
-  it('is cut into sentences in time linear in its length', () => {
+  it('is split into sentences in linear time', () => {
     expectLinear(cutSentences);
   });
 });
 
-describe('security 24: what a model writes', () => {
-  it('is made readable in time linear in its length', () => {
+describe('security 24: model output', () => {
+  it('is made readable in linear time', () => {
     expectLinear(readable);
   });
 
-  it('is worded for a voice in time linear in its length', () => {
+  it('is worded for a voice in linear time', () => {
     for (const language of ['en', 'de'])
       expectLinear((text) => speakable(text, { language, needsWords: true }));
   });
 
-  it('is cut into pieces in time linear in its length, however much of it comes at once', () => {
+  it('is split into pieces in linear time, however much of it arrives at once', () => {
     expectLinear((text) => {
       const cutter = createPieceCutter();
       return [...cutter.push(text), ...cutter.finish()];

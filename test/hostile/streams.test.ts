@@ -21,7 +21,7 @@ const TOKENS = {
   letters: 'a',
 };
 
-/** The worst of all tokens. */
+/** Checks the worst of all tokens. */
 async function expectLinear(
   tokens: Readonly<Record<string, string>>,
   run: (text: string) => Promise<unknown>,
@@ -33,7 +33,7 @@ async function expectLinear(
     ).toBeLessThanOrEqual(MOST_GROWTH);
 }
 
-describe('a multipart form is read in time linear in its length', () => {
+describe('a multipart form is read in linear time', () => {
   const app = Fastify();
   beforeAll(async () => {
     acceptBodies(app as unknown as ApiServer, {
@@ -78,7 +78,7 @@ describe('a multipart form is read in time linear in its length', () => {
   });
 });
 
-describe('what a model streams is read in time linear in its length', () => {
+describe('a model’s stream is read in linear time', () => {
   const event = (delta: object) =>
     `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: null }] })}\n\n`;
   const inEvents = (text: string, chars: number, deltaOf: (part: string) => object) =>
@@ -115,7 +115,7 @@ describe('what a model streams is read in time linear in its length', () => {
         egress: { fetch } as unknown as EgressGuard,
         clock: new ManualClock(),
       });
-      // What is no answer is refused: that is not looked at here.
+      // Invalid answers are refused, which is not checked here.
       await collect(model.stream(chatRequest())).catch(() => undefined);
     });
   });

@@ -1,8 +1,8 @@
-/** The text fields of a request body, as the API's description has them. */
+/** The text fields of a request body according to the API description. */
 import type { JsonSchema } from '#control-plane/platform/http/example-of.ts';
 import { USUAL_CHARS } from './tokens.ts';
 
-/** A field that takes any text. */
+/** A field that accepts any text. */
 export interface TextField {
   readonly path: readonly (string | number)[];
   readonly longest: number;
@@ -10,7 +10,10 @@ export interface TextField {
 
 const DEEPEST = 8;
 
-/** All of them; of a list its first entry, of an object with any keys one. */
+/**
+ * Returns all text fields: for a list those of its first entry, for an object with arbitrary keys those of
+ * one key.
+ */
 export function textFieldsOf(schema: JsonSchema, path: TextField['path'] = []): TextField[] {
   if (path.length > DEEPEST || schema.enum || schema.const !== undefined) return [];
   const branches = [...(schema.anyOf ?? []), ...(schema.oneOf ?? []), ...(schema.allOf ?? [])];
@@ -31,7 +34,7 @@ export function textFieldsOf(schema: JsonSchema, path: TextField['path'] = []): 
   return [...new Map(all.map((field) => [field.path.join('.'), field])).values()];
 }
 
-/** A copy of a body with this text in one field; what is missing on the way there is made. */
+/** Copies a body with this text in one field; creates missing parents. */
 export function withText(body: unknown, [step, ...rest]: TextField['path'], text: string): unknown {
   if (step === undefined) return text;
   if (typeof step === 'number') {

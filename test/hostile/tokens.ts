@@ -1,4 +1,4 @@
-/** What hostile text is made of: one of these over and over. */
+/** Tokens that are repeated to form hostile text. */
 export const HOSTILE_TOKENS: Readonly<Record<string, string>> = {
   'angle brackets': '<',
   quotes: '"',
@@ -16,5 +16,5 @@ export const HOSTILE_TOKENS: Readonly<Record<string, string>> = {
   'halves of surrogate pairs': '\ud83d',
 };
 
-/** Where a field or a parser has no limit of its own, it is fed this many characters. */
+/** Input length for fields and parsers without their own limit. */
 export const USUAL_CHARS = 60_000;

@@ -1,13 +1,13 @@
-/** What keeps somebody from using a page, as axe finds it. */
+/** Accessibility problems of a page, found by axe. */
 import { AxeBuilder } from '@axe-core/playwright';
 import type { Page } from 'playwright-core';
 
 /**
- * Each serious or critical finding, with the elements it is about; `rules` are the only ones looked at, all
- * by default.
+ * All serious and critical findings with the elements concerned. `rules` restricts the check; by default all
+ * rules apply.
  */
 export async function seriousFindings(page: Page, rules?: string[]): Promise<string[]> {
-  // There are no frames to look into: without them axe needs no second page per look.
+  // The pages have no frames; in legacy mode axe needs no second page per check.
   const builder = new AxeBuilder({ page }).setLegacyMode(true).options({ resultTypes: ['violations'] });
   const { violations } = await (rules ? builder.withRules(rules) : builder).analyze();
   return violations

@@ -1,5 +1,5 @@
 /**
- * Journey: a tenant tests an agent before publishing it; a language model speaks, calls a tool, plays the
+ * Journey: a tenant tests an agent before publishing it. A language model speaks, calls a tool, plays the
  * caller and judges, over the real protocol through a real worker.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -60,7 +60,7 @@ const create = async (test: object): Promise<string> =>
   (await product.ask('POST', '/v1/agent/tests', { agent_ids: [agentId], ...test })).test_id;
 const conversation = [{ role: 'user', text: 'A table for Friday, please.' }];
 
-/** Runs these tests and waits for the end; the batch and its runs. */
+/** Runs these tests and waits for the end; returns the batch and its runs. */
 async function run(testIds: string[], meanwhile: () => Promise<void> = async () => undefined) {
   const at = `/v1/agent/agents/${agentId}`;
   const { batch_id } = await product.ask('POST', `${at}/tests/run`, { test_ids: testIds });
@@ -75,7 +75,7 @@ async function run(testIds: string[], meanwhile: () => Promise<void> = async () 
 }
 
 describe('agent tests', () => {
-  it('of every kind pass through a worker, over the draft, with a mock and with the real tool', {
+  it('of every kind run on a worker, on the draft, with a mock and with the real tool', {
     timeout: 60_000,
   }, async () => {
     const simulation = {
@@ -100,11 +100,11 @@ describe('agent tests', () => {
       { passed: 3, pass_rate: 1 },
       [null, null, null],
     ]);
-    // Only the test that says so reaches the real tool.
+    // Only the test configured for it reaches the real tool.
     expect(receiver.received.map(({ body }) => body)).toEqual([{ day: 'Friday' }]);
   });
 
-  it('a run whose worker is killed runs again', { timeout: 60_000 }, async () => {
+  it('a run is repeated when its worker is killed', { timeout: 60_000 }, async () => {
     const test = await create({
       name: 'lost',
       test_type: 'tool',
@@ -121,7 +121,7 @@ describe('agent tests', () => {
     expect(batch.passed).toBe(1);
   });
 
-  it('local/demo cannot judge, and says so instead of a verdict', { timeout: 60_000 }, async () => {
+  it('local/demo reports that it cannot judge instead of giving a verdict', { timeout: 60_000 }, async () => {
     await product.ask('PATCH', `/v1/agent/agents/${agentId}/config`, { llm: { model: 'local/demo' } });
     const { batch, runs } = await run([
       await create({ name: 'demo', test_type: 'next_reply', conversation, expectation: 'Polite' }),

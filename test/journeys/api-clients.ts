@@ -1,25 +1,25 @@
 /**
- * Clients of the API who go on while parts of the product are killed under them: they create sessions and
- * agents, top up and buy numbers, and write down what was acknowledged.
+ * API clients that keep working while parts of the product are killed: they create sessions and agents, top
+ * up and buy numbers, and record every acknowledged request.
  */
 import type { ApiAnswer, Product } from './product.ts';
 
 /** One top-up, dollars. */
 export const TOP_UP = '1.25';
-/** What a client may be told while something is away; no answer at all is fine too. */
+/** Statuses a client may get while a part is down; a missing answer is also accepted. */
 const AWAY = [502, 503];
 const NUMBERS = 3;
 
-/** How the clients act. */
+/** Settings of the clients. */
 export interface ApiClientsOptions {
   readonly product: Product;
   readonly agentId: string;
-  /** Names top-ups and chooses numbers that no other run uses. */
+  /** Keeps the top-up keys and numbers of this run distinct from those of other runs. */
   readonly run: number;
   readonly random: () => number;
 }
 
-/** Clients at work. */
+/** The running clients. */
 export class ApiClients {
   /** Sessions answered with 201. */
   readonly sessions: string[] = [];
@@ -27,11 +27,11 @@ export class ApiClients {
   readonly agents: string[] = [];
   /** Ids of numbers answered with 201. */
   readonly numbers: string[] = [];
-  /** Every number somebody tried to buy. */
+  /** All numbers that a client tried to buy. */
   readonly wantedNumbers: string[] = [];
-  /** Top-ups answered with 200; each was asked for again, under the same key, until it was. */
+  /** Top-ups answered with 200; each is retried with the same key until then. */
   topUps = 0;
-  /** Answers nobody should ever get. */
+  /** Unexpected answers. */
   readonly strangeAnswers: string[] = [];
   readonly #options: ApiClientsOptions;
   readonly #done: Promise<unknown>;
@@ -47,7 +47,7 @@ export class ApiClients {
     ]);
   }
 
-  /** Lets everybody finish what they are at; a top-up is repeated until it is acknowledged. */
+  /** Lets all clients finish their current request; top-ups are repeated until acknowledged. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     await this.#done;
@@ -93,7 +93,7 @@ export class ApiClients {
     }
   }
 
-  /** The answer, or null when there was none. */
+  /** Returns the answer, or null without one. */
   async #ask(path: string, body: unknown): Promise<ApiAnswer | null> {
     try {
       const answer = await this.#options.product.api('POST', path, body);

@@ -1,5 +1,6 @@
 /**
- * A phone call by baresip without a sound card: its microphone is a recording, and it keeps what it hears.
+ * A phone call by baresip without a sound card: its microphone is a recording, and it records the audio it
+ * receives.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,10 +12,10 @@ import { freeUdpPort } from '#test/free-port.ts';
 import { recordWav, type Utterance } from './microphone.ts';
 
 const MODULES = '/usr/lib/baresip/modules';
-/** Time to ring, answer and hang up around what is said. */
+/** Extra time for ringing, answering and hanging up. */
 const SPARE_SECONDS = 6;
 
-/** Calls and plays the microphone; at its end baresip hangs up. Resolves with what was heard. */
+/** Calls and plays the microphone; at its end baresip hangs up. Resolves with the received audio. */
 export async function callWithBaresip(
   target: string,
   from: string,

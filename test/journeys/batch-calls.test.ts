@@ -1,6 +1,6 @@
 /**
- * Journey: a list is called over a trunk whose far end picks up, is busy or away; then everything is killed
- * in the middle of another one, and the next start finishes it.
+ * Journey: a batch calls a list over a trunk whose far end answers, is busy or does not answer. Everything is
+ * then killed in the middle of another batch, and the next start finishes it.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -117,7 +117,7 @@ describeNeeds(NEEDED)('batch calls', () => {
     { timeout: 180_000 },
     async () => {
       const called = '+4930123470';
-      // Said again until it was understood, as people do.
+      // Repeats its words until it is understood, as people do.
       const phone = await answerPhone(
         record([2, ...Array.from({ length: 6 }, () => ['Please stop calling me.', 4]).flat()], RATE_HZ),
         {
@@ -192,8 +192,8 @@ describeNeeds(NEEDED)('batch calls', () => {
       const called = calledNow();
       expect(called.toSorted()).toEqual([...new Set(called)].toSorted());
       expect(rows).toHaveLength(numbers.length);
-      // What was on its way to its worker when that was killed may have rung: told as not answered, and not
-      // dialled again.
+      // A call on its way to the killed worker may have rung: it is reported as not answered and not
+      // redialled.
       for (const { to_number, state } of rows)
         if (!called.includes(to_number)) expect([to_number, state]).toEqual([to_number, 'no_answer']);
       expect(called.length).toBeGreaterThanOrEqual(numbers.length - 2);
@@ -203,7 +203,7 @@ describeNeeds(NEEDED)('batch calls', () => {
 
 let numberId: Promise<string> | null = null;
 
-/** The one number whose trunk is the switchboard. */
+/** Imports the one number whose trunk is the switchboard. */
 function importedNumber(): Promise<string> {
   numberId ??= product
     .ask('POST', '/v1/agent/phone-numbers', {

@@ -1,6 +1,6 @@
 /**
- * Journey: a page of one's own on the browser client alone (`/sdk.js`), and on its React entry against a
- * running product.
+ * Journey: a custom page that uses only the browser client (`/sdk.js`), and one that uses its React entry,
+ * against a running product.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -21,12 +21,12 @@ const PATIENCE = { timeout: 180_000 };
 const ANSWER = { timeout: 60_000 };
 const REACT_ENTRY = resolve(import.meta.dirname, '../../web/client/react/index.ts');
 
-/** A hum nobody takes for speech: a microphone that is loud enough to be measured, and says nothing. */
+/** A hum: loud enough to be measured at the microphone, but not recognised as speech. */
 const HUM = Int16Array.from({ length: 48_000 * 60 }, (_, at) =>
   Math.round(700 * Math.sin((at * 2 * Math.PI * 120) / 48_000)),
 );
 
-/** A React page as somebody would write one. */
+/** A React page as a customer would write it. */
 const REACT_PAGE = `
   import { createElement as h, useState } from 'react';
   import { createRoot } from 'react-dom/client';
@@ -59,7 +59,7 @@ describeNeeds(NEEDS)('the browser client', () => {
   let agentId: string;
   let folder: string;
 
-  /** Runs this in the page, with the client and what every start needs at hand. */
+  /** Runs this in the page, with the client and the common start options in scope. */
   const run = <Result>(body: string) =>
     page.evaluate<Result>(`(async () => {
       const { AgentSession } = await import('${product.url}/sdk.js');
@@ -101,7 +101,7 @@ describeNeeds(NEEDS)('the browser client', () => {
         onDisconnect: ({ reason }) => events.push(['disconnect', reason]),
       };
       const session = await AgentSession.start({ ...publicly, callbacks, audio: { inputDeviceId: 'default' }, endUserId: 'guest 7', timezone: 'Europe/Rome' });
-      // Each for itself: the browser's noise suppression may have taken the hum away before the agent speaks.
+      // Checked separately: the browser's noise suppression may have removed the hum before the agent speaks.
       const heard = { input: false, output: false };
       await until(() => {
         heard.input ||= session.getInputVolume() > 0;
@@ -151,7 +151,7 @@ describeNeeds(NEEDS)('the browser client', () => {
       expect(seen['said']).toEqual(
         expect.arrayContaining([expect.stringContaining('agent: '), 'user: Who are you?']),
       );
-      // On a busy machine a word to bridge the wait may come before the answer.
+      // On a busy machine a filler phrase may come before the answer.
       expect((seen['transcript'] as string[]).join(' ')).toMatch(/^agent user agent( agent)?$/);
       const session = await settled(product, String(seen['sessionId']));
       expect(session).toMatchObject({ status: 'completed', timezone: 'Europe/Rome' });
@@ -204,7 +204,7 @@ describeNeeds(NEEDS)('the browser client', () => {
     await app.getByRole('listitem').filter({ hasText: 'user: Who are you?' }).waitFor(ANSWER);
     await app.getByRole('listitem').filter({ hasText: NAME }).waitFor(ANSWER);
     expect(await app.locator('canvas.bars').getAttribute('width')).toBe('240');
-    // Pressed twice, it was started once.
+    // Two clicks start it only once.
     expect(await app.evaluate('window.connections.length')).toBe(1);
     await app.getByRole('button', { name: 'End' }).click();
     await status.filter({ hasText: 'ended' }).waitFor(ANSWER);
@@ -215,7 +215,7 @@ describeNeeds(NEEDS)('the browser client', () => {
   });
 });
 
-/** The source as one module a browser can load. */
+/** Bundles the source into one module for a browser. */
 async function bundle(source: string): Promise<string> {
   const id = 'virtual:page';
   const [built] = await build({

@@ -1,6 +1,6 @@
 /**
  * Journey: visitors open the page in a browser and talk to the demo agent over direct WebRTC, by microphone
- * and in writing, until they hang up, leave, or the server is gone.
+ * and by text, until they hang up, leave, or the server stops.
  */
 import { expect } from 'vitest';
 import { itNeeds } from '#test/needs.ts';
@@ -19,8 +19,8 @@ import {
 } from './web-conversation.ts';
 
 /**
- * A client of one's own, in the page: connects without a microphone, asks one thing, and returns the agent's
- * answer to it.
+ * A custom client in the page: connects without a microphone, asks one question, and returns the agent's
+ * answer.
  */
 const CONNECT_AND_ASK = `async (grant) => {
   const connection = new RTCPeerConnection();

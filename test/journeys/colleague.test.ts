@@ -1,7 +1,7 @@
 /**
- * Journey: a colleague in a phone call. They hear the agent and the caller, take the call over while the
- * agent is silent, are heard, and hand it back; over a direct connection, and in a room of a real LiveKit
- * server.
+ * Journey: a human takeover of a phone call. The colleague hears the agent and the caller, takes the call
+ * over while the agent is silent, is heard, and hands it back; over a direct connection, and in a room of a
+ * real LiveKit server.
  */
 import { afterAll, beforeAll, expect } from 'vitest';
 import { systemClock } from '#base/clock.ts';
@@ -24,15 +24,15 @@ const PHONE_RATE_HZ = 8_000;
 const WEB_RATE_HZ = 48_000;
 const CALLERS_HZ = 440;
 const COLLEAGUES_HZ = 1_000;
-/** Loud enough to be somebody. */
+/** Level above which a block counts as someone speaking. */
 const LOUD = 500;
 
-/** Somebody with a browser, or with LiveKit's own client, in a call. */
+/** A colleague in a call, with a browser or LiveKit's own client. */
 interface Colleague {
   heard(): readonly HeardBlock[];
-  /** Says 48 kHz audio. */
+  /** Plays 48 kHz audio. */
   speak(samples: Int16Array): Promise<unknown>;
-  /** What they were last told that they do. */
+  /** The mode last reported to the colleague. */
   mode(): unknown;
   leave(): Promise<void>;
 }
@@ -43,7 +43,7 @@ const tone = (rateHz: number, hz: number, ms: number) =>
     (_, n) => 8_000 * Math.sin((2 * Math.PI * hz * n) / rateHz),
   );
 
-/** Share of a block's energy that is one frequency: 1 for a pure tone. */
+/** Share of a block's energy at one frequency; 1 for a pure tone. */
 function share({ samples }: HeardBlock, hz: number, rateHz: number): number {
   let [cosine, sine, energy] = [0, 0, 0];
   for (const [n, sample] of samples.entries()) {
@@ -63,7 +63,7 @@ let product: Product;
 let phone: LivePhone;
 let sessionId: string;
 
-/** A phone calls the demo agent, and its session is there. */
+/** Calls the demo agent by phone and waits for its session. */
 async function call(): Promise<void> {
   const from = '+15557650009';
   phone = await callLive(product.sipAddress(), from);
@@ -84,7 +84,7 @@ const said = async (): Promise<string[]> =>
 const change = (id: string, mode: string) =>
   product.api('PATCH', `/v1/agent/sessions/${sessionId}/participants/${id}`, { mode });
 
-/** What every colleague can do, however they come. */
+/** Abilities every colleague has, on any transport. */
 async function expectTakenOver(join: (grant: Record<string, string>) => Promise<Colleague>): Promise<void> {
   await call();
   const grant = await product.ask('POST', `/v1/agent/sessions/${sessionId}/participants`, { name: 'Ann' });
@@ -97,8 +97,8 @@ async function expectTakenOver(join: (grant: Record<string, string>) => Promise<
   const takenMs = systemClock.now();
   const byPhone = () => since(phone.heard(), takenMs).filter(isTone(COLLEAGUES_HZ, PHONE_RATE_HZ)).length;
   const byColleague = () => since(colleague.heard(), takenMs).filter(isTone(CALLERS_HZ, WEB_RATE_HZ)).length;
-  // Both at once, and each hears the other; a machine that is busy elsewhere breaks tones, so they are said
-  // until enough was whole.
+  // Both speak at once and each hears the other. A busy machine breaks tones, so they are repeated until
+  // enough blocks are intact.
   const areHeard = async () => byPhone() > 25 && byColleague() > 50;
   for (let times = 0; times < ASKED_TIMES && !(await within(areHeard, 1_000)); times++)
     await Promise.all([
@@ -107,20 +107,19 @@ async function expectTakenOver(join: (grant: Record<string, string>) => Promise<
     ]);
   await expect.poll(byPhone, PATIENCE).toBeGreaterThan(25);
   await expect.poll(byColleague, PATIENCE).toBeGreaterThan(50);
-  // Nobody hears themselves.
+  // Neither side hears itself.
   expect(since(phone.heard(), takenMs).some(isTone(CALLERS_HZ, PHONE_RATE_HZ))).toBe(false);
   expect(since(colleague.heard(), takenMs).some(isTone(COLLEAGUES_HZ, WEB_RATE_HZ))).toBe(false);
   await quiet(phone);
   const silentMs = systemClock.now();
-  // What the caller asks is on record, and answered by nobody.
+  // The caller's question is recorded but not answered.
   const before = (await said()).length;
   await ask(
     () => phone.speak(record([QUESTION, 1.5], PHONE_RATE_HZ)),
     async () => (await said()).slice(before),
     /^user: .*opening hours/,
   );
-  // An answer of the agent's is seconds of speech; a tone of the colleague's that comes late on a busy
-  // machine is none.
+  // An agent answer lasts seconds; a late tone from the colleague on a busy machine is much shorter.
   const spoken = since(phone.heard(), silentMs).filter(
     (block) => isLoud(block) && share(block, COLLEAGUES_HZ, PHONE_RATE_HZ) < 0.3,
   );
@@ -132,7 +131,7 @@ async function expectTakenOver(join: (grant: Record<string, string>) => Promise<
   await quiet(phone);
   const backMs = systemClock.now();
   expect((await change(grant['participant_id'] as string, 'listen')).status).toBe(200);
-  // The agent has a word again, and the colleague listens.
+  // The agent speaks again, and the colleague listens.
   await expect.poll(() => since(phone.heard(), backMs).filter(isLoud).length, PATIENCE).toBeGreaterThan(20);
   await expect
     .poll(() => since(colleague.heard(), backMs).filter(isLoud).length, PATIENCE)
@@ -151,8 +150,8 @@ async function expectTakenOver(join: (grant: Record<string, string>) => Promise<
 }
 
 /**
- * Says something until it is on record: again, as people do, where a busy machine's recogniser did not
- * understand.
+ * Repeats an utterance until it is in the transcript, as people do; the recogniser of a busy machine may not
+ * understand it at once.
  */
 async function ask(
   speak: () => Promise<unknown>,
@@ -171,7 +170,7 @@ async function within(condition: () => Promise<boolean>, ms: number): Promise<bo
   return false;
 }
 
-/** Waits until nobody is heard any more. */
+/** Waits for silence. */
 async function quiet({ heard }: LivePhone): Promise<void> {
   await expect.poll(() => heard().slice(-25).some(isLoud), PATIENCE).toBe(false);
 }

@@ -1,6 +1,6 @@
 /**
- * The vendors' own client libraries against the product: nothing differs from their documentation but the
- * base address and the key.
+ * Runs the vendors' own client libraries against the product; only the base address and the key differ from
+ * their documentation.
  */
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -37,7 +37,7 @@ describe('the general vendor’s SDK', () => {
     new OpenAI({ baseURL: `${product.url}/compat/v1`, apiKey: product.rootKey, maxRetries: 0 });
   const file = () => new File([new Uint8Array(WAV)], 'said.wav', { type: 'audio/wav' });
 
-  it('speaks, by the name of the vendor’s own model as well', async () => {
+  it('speaks, also with the vendor’s own model name', async () => {
     const answer = await client().audio.speech.create({
       model: 'tts-1',
       voice: 'default',
@@ -111,7 +111,7 @@ describe('the general vendor’s SDK', () => {
     expect(heard.choices[0]?.message.content).toBe(HEARD);
   });
 
-  it('lists the models, and tells its own errors', async () => {
+  it('lists the models and reports errors as its own', async () => {
     const models = (await client().models.list()).data.map(({ id }) => id);
     expect(models).toContain('parley/s2.1-pro');
     const unknown = client().audio.speech.create({ model: 'gpt-9', voice: 'default', input: 'Hello.' });
@@ -127,8 +127,8 @@ describe('the general vendor’s SDK', () => {
   });
 
   it('speaks and listens over the realtime socket', async () => {
-    // The SDK always writes wss: the product here has no certificate, so the connection below it is a plain
-    // one.
+    // The SDK always uses wss. The product has no certificate here, so the underlying connection is plain
+    // TCP.
     const createConnection = () => connect(Number(new URL(product.url).port), '127.0.0.1');
     const realtime = new OpenAIRealtimeWS(
       { model: 'parley/s2.1-pro', options: { createConnection } as object },
@@ -212,7 +212,7 @@ describe('the voice vendor’s SDK', () => {
     });
   const bytesOf = async (stream: unknown) => (await new Response(stream as ReadableStream).bytes()).length;
 
-  it('speaks in all four forms', async () => {
+  it('generates speech in all four forms', async () => {
     const text = 'Good morning.';
     const whole = await bytesOf(
       await client().textToSpeech.convert('default', {
@@ -259,7 +259,7 @@ describe('the voice vendor’s SDK', () => {
     ).toBe(HEARD);
   });
 
-  it('transcribes over its socket, committed by the client', async () => {
+  it('transcribes over its socket when the client commits', async () => {
     const options = { modelId: 'scribe_v2_realtime', audioFormat: 'pcm_16000', sampleRate: 16_000 };
     const connection = await client().speechToText.realtime.connect(
       options as Parameters<ReturnType<typeof client>['speechToText']['realtime']['connect']>[0],
@@ -276,7 +276,7 @@ describe('the voice vendor’s SDK', () => {
     connection.close();
   });
 
-  it('lists voices and models, knows the user, and tells its own errors', async () => {
+  it('lists voices and models, returns the user, and reports errors as its own', async () => {
     const { voices } = await client().voices.getAll();
     expect(voices.map(({ voiceId }) => voiceId)).toContain('local:slt');
     expect((await client().voices.search({ pageSize: 2 })).voices).toHaveLength(2);

@@ -1,23 +1,23 @@
 /**
- * The console in headless Chromium, used as somebody who configures agents uses it: by its links, labels and
- * buttons.
+ * The console in headless Chromium, operated by its links, labels and buttons as by a person who configures
+ * agents.
  */
 import type { Browser, Locator, Page } from 'playwright-core';
 import { seriousFindings } from './accessibility.ts';
 import type { Product } from './product.ts';
 
-/** Time a page or an answer gets, on a slow machine too. */
+/** Timeout of a page or an answer, generous for slow machines. */
 const WAIT_MS = 60_000;
 
-/** How the console is opened. */
+/** Options for opening the console. */
 export interface ConsoleOptions {
   readonly colorScheme?: 'light' | 'dark';
   readonly viewport?: { readonly width: number; readonly height: number };
-  /** Signed in with this key before the first page; without one the sign-in page comes. */
+  /** Key to sign in with before the first page; without it the sign-in page appears. */
   readonly key?: string;
 }
 
-/** One person at the console. */
+/** One user of the console. */
 export class ConsolePage {
   readonly page: Page;
   readonly #url: string;
@@ -45,27 +45,27 @@ export class ConsolePage {
     return new ConsolePage(page, product.url);
   }
 
-  /** Goes to an address of the console and waits until its page has loaded what it shows. */
+  /** Opens a console address and waits until its page has loaded its data. */
   async go(path: string): Promise<void> {
     await this.page.goto(`${this.#url}/console${path}`);
     await this.page.getByRole('heading', { level: 1 }).waitFor();
     await this.settled();
   }
 
-  /** Goes to another address as its links do, without loading the console again. */
+  /** Navigates like the console's links, without reloading the console. */
   async follow(path: string): Promise<void> {
     await this.page.evaluate(`history.pushState(null, '', ${JSON.stringify(`/console${path}`)})`);
     await this.page.getByRole('heading', { level: 1 }).waitFor();
     await this.settled();
   }
 
-  /** Waits until nothing says that it loads. */
+  /** Waits until all loading indicators are gone. */
   async settled(): Promise<void> {
     const loading = this.page.getByLabel('Loading');
     while ((await loading.count()) > 0) await loading.first().waitFor({ state: 'detached' });
   }
 
-  /** Presses a button once it can be pressed. */
+  /** Presses a button once it is enabled. */
   press(name: string | RegExp, within: Locator | Page = this.page): Promise<void> {
     return within
       .getByRole('button', { name, exact: typeof name === 'string' })
@@ -73,20 +73,17 @@ export class ConsolePage {
       .click();
   }
 
-  /** Fills in a field; the label of one that must be filled in ends with a star. */
+  /** Fills in a field; labels of required fields end with an asterisk. */
   fill(label: string, text: string): Promise<void> {
     return this.page.getByLabel(label).first().fill(text);
   }
 
-  /** Waits until a text can be seen. */
+  /** Waits until a text is visible. */
   see(text: string | RegExp): Promise<void> {
     return this.page.getByText(text).filter({ visible: true }).first().waitFor();
   }
 
-  /**
-   * What axe finds that keeps somebody from using the page, in light and in dark colours; only the contrast
-   * depends on them.
-   */
+  /** Accessibility findings of axe in light and dark colours; only the contrast differs between them. */
   async seriousFindings(): Promise<string[]> {
     const light = await seriousFindings(this.page);
     await this.page.emulateMedia({ colorScheme: 'dark' });
@@ -95,7 +92,7 @@ export class ConsolePage {
     return [...light, ...dark.map((finding) => `dark ${finding}`)];
   }
 
-  /** True when the page is wider than its window, or a table than its card. */
+  /** True if the page is wider than its window, or a table wider than its card. */
   overflows(): Promise<boolean> {
     return this.page.evaluate<boolean>(
       `[document.documentElement, ...document.querySelectorAll('section:has(> table)')].some((box) => box.scrollWidth > box.clientWidth)`,

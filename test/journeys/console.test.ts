@@ -1,6 +1,6 @@
 /**
- * Journey: somebody signs in to the console, creates an agent, talks to it, publishes it, and answers for a
- * call: transcript, recording, waterfall and the webhook that told of it.
+ * Journey: a user signs in to the console, creates an agent, talks to it, publishes it, and reviews a call:
+ * transcript, recording, waterfall and the webhook that reported it.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,11 +15,11 @@ import { type Product, startProduct } from './product.ts';
 import { launchBrowser, TalkPage } from './talk-page.ts';
 
 /**
- * Hears the greeting out and asks; asks again, as people do, where a busy machine took too long to
- * understand.
+ * Listens to the greeting and asks a question; repeats it, as people do, where a busy machine understands too
+ * slowly.
  */
 const MICROPHONE = [11, QUESTION, 40, QUESTION, 40, QUESTION, 40] as const;
-/** As long as it asks. */
+/** Duration of the questions. */
 const ASKED_MS = 120_000;
 const OPENING_HOURS = 'We are open every day from noon until ten in the evening.';
 const SILENCE_MS = 12_000;
@@ -181,15 +181,15 @@ async function publish(person: ConsolePage): Promise<void> {
   await person.see('Saved');
 }
 
-/** A conversation by voice that is over. */
+/** A finished voice conversation. */
 interface TalkedCall {
   readonly sessionId: string;
-  /** The caller's question as their page showed it in the end: words heard on the way may be others. */
+  /** The caller's question as finally shown on their page; interim words may differ. */
   readonly asked: string;
 }
 
 /**
- * Talks by voice until the caller hangs up; a microphone plays once, so this caller has a browser of its own.
+ * Talks by voice until the caller hangs up. A microphone plays only once, so this caller has its own browser.
  */
 async function callFromTheTalkPage(agentId: string): Promise<TalkedCall> {
   await product.ask('PATCH', `/v1/agent/agents/${agentId}`, { allowed_origins: [product.url] });
@@ -206,7 +206,7 @@ async function callFromTheTalkPage(agentId: string): Promise<TalkedCall> {
   const asked = await visitor.said('You');
   expect(asked).toMatch(ASKED);
   const sessionId = await visitor.sessionId();
-  // The caller says nothing for longer than another setting would have borne.
+  // The caller stays silent for longer than the other setting would allow.
   await visitor.page.waitForTimeout(SILENCE_MS);
   await visitor.press('Hang up');
   await product.until(
@@ -249,7 +249,7 @@ async function answerForTheCall(person: ConsolePage, { sessionId, asked }: Talke
   await product.until('the webhook came once more', () => receiver.received.length > before);
 }
 
-/** A link to a turn, and one to a second, lead to what was said then. */
+/** Links to a turn and to a second open the transcript at that point. */
 async function openByLink(person: ConsolePage): Promise<void> {
   const { page } = person;
   const current = page.getByRole('list', { name: 'Transcript' }).locator('[aria-current="true"]');
@@ -268,7 +268,7 @@ async function openByLink(person: ConsolePage): Promise<void> {
   );
 }
 
-/** Every page of the console, with something on it where the journey so far has left something. */
+/** All pages of the console, with the data that the journey has created so far. */
 async function everyPage(): Promise<string[]> {
   const [{ agents }, { sessions }] = await Promise.all([
     product.ask('GET', '/v1/agent/agents'),

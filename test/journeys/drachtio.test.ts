@@ -1,6 +1,6 @@
 /**
- * Journey: the product on a real drachtio-server (docs/drachtio.md), where the machine has one: calls in and
- * out with audio, each taken over from a killed worker, and one handed over by REFER.
+ * Journey: the product on a real drachtio-server (docs/drachtio.md), if installed: inbound and outbound calls
+ * with audio, each recovered by failover after a worker is killed, and one transferred by REFER.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -21,9 +21,9 @@ import { settled } from './web-conversation.ts';
 
 const RATE_HZ = 8_000;
 const PATIENCE = { timeout: 60_000 };
-/** What was on its way to a phone when the worker died, samples. */
+/** Audio still on its way to a phone when the worker died, samples. */
 const LEFT_OVER = 0.4 * RATE_HZ;
-/** Spoken for two minutes: a worker is started and another one killed in the middle of it. */
+/** Two minutes of speech, during which one worker is started and another killed. */
 const LONG_STORY = Array.from(
   { length: 40 },
   () => 'This is a long story about nothing that goes on and on',
@@ -102,7 +102,7 @@ describeWhereThere([DRACHTIO_PROGRAM, 'baresip', 'sipp'])('the product on a drac
       conversation,
     });
 
-  /** Calls through a trunk that is this phone; resolves with the session. */
+  /** Calls through a trunk whose far end is this phone; resolves with the session. */
   async function callOut(agentId: string, trunk: string, from: string): Promise<string> {
     const number = {
       provider: 'sip',
@@ -133,7 +133,7 @@ describeWhereThere([DRACHTIO_PROGRAM, 'baresip', 'sipp'])('the product on a drac
     return { phone, sessionId: (await active())[0].session_id };
   }
 
-  /** Another worker, on whatever machine: a busy one would not have started the lost one again in time. */
+  /** Starts a second worker in advance: a busy machine might not restart the lost one in time. */
   async function startStandby(): Promise<void> {
     const ports = { RTP_PORT_MIN: '18000', RTP_PORT_MAX: '18099', PORT: '0', HOST: '127.0.0.1' };
     standby = new Program('worker', {
@@ -157,7 +157,7 @@ describeWhereThere([DRACHTIO_PROGRAM, 'baresip', 'sipp'])('the product on a drac
     await expect.poll(items, PATIENCE).toContain('Seven it is.');
   }
 
-  it('a call in and a call out are heard, answered, taken over from a killed worker, and end with the phone’s hang-up', {
+  it('inbound and outbound calls have audio, survive a killed worker, and end when the phone hangs up', {
     timeout: 240_000,
   }, async () => {
     const agentId = await storyteller();
@@ -182,7 +182,7 @@ describeWhereThere([DRACHTIO_PROGRAM, 'baresip', 'sipp'])('the product on a drac
     }
   });
 
-  it('a call is handed over by REFER', { timeout: 120_000 }, async () => {
+  it('a call is transferred by REFER', { timeout: 120_000 }, async () => {
     isHandingOver = true;
     const destination = {
       label: 'Sales',

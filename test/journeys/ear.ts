@@ -1,4 +1,4 @@
-/** What was heard, as words: pocketsphinx with a grammar of the sentences that could have been said. */
+/** Transcribes received audio: pocketsphinx with a grammar of the candidate sentences. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { writeWav } from '#caller/wav.ts';
 const PHONE_RATE_HZ = 8_000;
 
 /**
- * The sentences of `candidates` heard in a phone call's audio (8 or 16 kHz), in order. Candidates are
+ * Returns the sentences of `candidates` found in phone audio (8 or 16 kHz), in order. Candidates are
  * lower-case words.
  */
 export async function transcribe(
@@ -50,7 +50,7 @@ export async function transcribe(
   }
 }
 
-/** The agent's audio in a capture, in the order it came to this port. */
+/** The agent's audio in a capture, in order of arrival at this port. */
 export function heardOn(port: number, datagrams: readonly CapturedDatagram[]): Int16Array {
   const packets = datagrams
     .filter((datagram) => datagram.destinationPort === port)
@@ -61,8 +61,8 @@ export function heardOn(port: number, datagrams: readonly CapturedDatagram[]): I
 }
 
 /**
- * Twice the rate by stuffing zeros: the mirror image fills the upper band, without which the 16 kHz model
- * hears nothing.
+ * Doubles the rate by inserting zeros: the mirror image fills the upper band, without which the 16 kHz model
+ * recognises nothing.
  */
 function withUpperBand(samples: Int16Array): Int16Array {
   const doubled = new Int16Array(2 * samples.length);

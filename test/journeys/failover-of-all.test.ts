@@ -1,8 +1,8 @@
 /**
- * Journey: the worker of many calls is killed, and whatever its callers were doing, each of them is talking
- * again: joined with a person, with that same person; everybody else with the agent, who is heard and
- * answers: in mid-sentence of a call in and of a call out, in hold music, while the person is asked, joined
- * with a person who is gone as well, and talking with a colleague.
+ * Journey: the worker of many calls is killed, and every caller is talking again afterwards. A caller joined
+ * with a person stays joined with that person. All others get the agent, which speaks and answers: in
+ * mid-sentence of an inbound and an outbound call, in hold music, while the person is asked, joined with a
+ * person who is also gone, and talking with a colleague.
  */
 import { afterAll, beforeAll, expect } from 'vitest';
 import { systemClock } from '#base/clock.ts';
@@ -24,15 +24,15 @@ const PATIENCE = { timeout: 60_000 };
 const [CALLERS_HZ, PERSONS_HZ] = [440, 1_000];
 /** Tone power above which the tone counts as heard. */
 const HEARD = 100_000;
-/** What was on its way to a phone when the worker died, samples. */
+/** Audio still on its way to a phone when the worker died, samples. */
 const LEFT_OVER = 0.4 * RATE_HZ;
 /**
- * A tone would be taken for speech where a busy machine judges by levels: nobody talks but where it is
- * measured.
+ * On a busy machine that detects speech by level, a tone would count as speech, so tones are only played
+ * where they are measured.
  */
 const SILENCE: Int16Array = new Int16Array(RATE_HZ * 120);
 const PERSONS_TONE = tone(PERSONS_HZ, 180_000);
-/** Spoken for two minutes: whoever hears it is in the middle of a sentence. */
+/** Two minutes of speech, so that listeners are in mid-sentence. */
 const LONG_STORY = Array.from({ length: 40 }, () => 'This is a long story about nothing at all.').join(' ');
 const ANSWER = 'Seven it is, and I have written it down.';
 
@@ -42,13 +42,13 @@ let browsers: Browsers;
 const phones: Phone[] = [];
 let colleague: BrowserPeer;
 
-/** Who answers, and where. */
+/** An agent and its number. */
 interface Agent {
   readonly agentId: string;
   readonly number: string;
 }
 
-/** Somebody in a call. */
+/** A participant of a call. */
 interface Talker {
   readonly phone: Phone;
   readonly sessionId: string;
@@ -87,7 +87,7 @@ describeNeeds(NEEDED)('every call of a worker that is killed', () => {
       joined(receptionist, '4', vanishing),
       whileThePersonIsAsked(receptionist, silent),
     ]);
-    // Last: nobody is let ring for longer than half a minute.
+    // Last, because nobody may ring for longer than half a minute.
     talkers.push(await onHold(receptionist));
     await vanishing.close();
     expect(product.kill('worker')).toBeGreaterThan(0);
@@ -143,7 +143,7 @@ async function newAgent(
 }
 
 /**
- * An agent that connects its callers: with nobody who answers, with somebody who says nothing, with two who
+ * An agent that transfers callers: to a phone that is not answered, to a silent person, and to two people who
  * talk.
  */
 async function receptionistOf(people: {
@@ -170,7 +170,7 @@ async function receptionistOf(people: {
   });
 }
 
-/** Somebody who has called. */
+/** A caller in a call. */
 async function caller({ number }: Agent, microphone = SILENCE): Promise<Talker> {
   const user = `+1555765${nextCaller++}`;
   const phone = await dial(product.sipAddress(number), microphone, { user });
@@ -182,7 +182,7 @@ async function activeSession(callerNumber: string): Promise<string> {
   const found = async () =>
     (await product.ask('GET', `/v1/agent/sessions?caller_number=${encodeURIComponent(callerNumber)}`))
       .sessions;
-  // A call that has ended instead is told by its reason.
+  // If the call has ended instead, shows its end reason.
   await expect
     .poll(async () => (await found()).map(({ status, end_reason }: Ended) => end_reason ?? status), PATIENCE)
     .toEqual(['active']);
@@ -199,9 +199,7 @@ const hears = (phone: Phone, seconds: number, since = 0) =>
 const hearsTone = (phone: Phone, hz: number) =>
   expect.poll(() => power(phone.heard().subarray(-RATE_HZ), hz), PATIENCE).toBeGreaterThan(HEARD);
 
-/**
- * Presses a key until something follows from it: again, as people do, where a busy machine has not noticed.
- */
+/** Presses a key repeatedly until it takes effect, as people do; a busy machine may miss one. */
 async function pressUntil(
   { phone, sessionId }: Talker,
   key: string,
@@ -245,7 +243,7 @@ async function calledInMidSentence({ agentId }: Agent): Promise<Talker> {
   return { phone, sessionId };
 }
 
-/** Asks for a person by a key, once the greeting is over. */
+/** Asks for a person by key after the greeting. */
 async function asks(
   agent: Agent,
   key: string,
@@ -260,7 +258,7 @@ async function asks(
 
 async function onHold(agent: Agent): Promise<Talker> {
   const talker = await asks(agent, '1');
-  // The announcement is short; what goes on after it is music.
+  // The announcement is short; longer audio is music.
   await hears(talker.phone, 4, talker.before);
   return talker;
 }
@@ -304,7 +302,7 @@ async function withColleague(agent: Agent): Promise<Talker> {
   return talker;
 }
 
-/** They hear the agent, who is nobody they heard before, and what they key in is answered. */
+/** They hear the agent instead of their former partner, and the agent answers their key. */
 async function expectGoneOnWith({ phone, sessionId }: Talker, killedAt: number): Promise<void> {
   await hears(phone, 0.8, killedAt);
   const detail = () => product.ask('GET', `/v1/agent/sessions/${sessionId}`);
@@ -321,13 +319,13 @@ async function expectGoneOnWith({ phone, sessionId }: Talker, killedAt: number):
   expect(power(since, PERSONS_HZ)).toBeLessThan(HEARD / 50);
 }
 
-/** A phone, and where in what it heard the time after its worker begins. */
+/** A phone, and the offset in its received audio where the time after its worker begins. */
 interface Since {
   readonly phone: Phone;
   readonly from: number;
 }
 
-/** The two hear each other for a second on end, and the agent says nothing. */
+/** The two hear each other for a second without a break, and the agent is silent. */
 async function expectStillJoined(
   sessionId: string,
   { caller, person }: { readonly caller: Since; readonly person: Since },
@@ -345,7 +343,7 @@ async function expectStillJoined(
   expect(items.at(-1)).toMatchObject({ type: 'tool_result', status: 'completed' });
 }
 
-/** The person hangs up: that was the call, and what they said is on record to its end. */
+/** The call ends when the person hangs up, and their speech is recorded to the end. */
 async function expectHandedOver(sessionId: string, person: Phone): Promise<void> {
   await person.hangUp();
   expect(await settled(product, sessionId)).toMatchObject({ status: 'completed', end_reason: 'escalated' });

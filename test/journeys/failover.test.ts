@@ -1,6 +1,6 @@
 /**
- * Journey: a worker dies in mid-sentence; another one takes its calls over, phones and browsers, says so,
- * answers what is asked next, and it stays one call with one price.
+ * Journey: a worker dies in mid-sentence. Another worker takes over its calls, by phone and browser,
+ * announces this and answers the next question; each remains one call with one price.
  */
 import { afterAll, beforeAll, expect } from 'vitest';
 import { parseMoney, perMinute } from '#base/money.ts';
@@ -16,11 +16,11 @@ import { AUDIBLE, GREETING, OPENING_HOURS, settled } from './web-conversation.ts
 const NEEDED = ['pocketsphinx_continuous'];
 const LONG = { timeout: 30_000 };
 const PORTS = { first: 31_500, last: 31_549 };
-/** Of the table in docs/settings.md, micro-dollars a minute. */
+/** From the table in docs/settings.md, micro-dollars per minute. */
 const [PRICE_PHONE, PRICE_WEB] = [70_000, 60_000];
-/** Well into the greeting. */
+/** During the greeting. */
 const KILL_AFTER_MS = 3_000;
-/** Longer than the server waits for a connection to mend itself, once ICE has seen that it broke. */
+/** Longer than the server waits for recovery after ICE has detected the loss. */
 const NETWORK_GONE_MS = 14_000;
 const ANSWER = 'we are open every day from noon until ten in the evening';
 
@@ -75,14 +75,14 @@ describeNeeds(NEEDED)('a call whose worker is killed', () => {
       const said = session.items.map(
         (item: { role: string; content: string }) => `${item.role}: ${item.content}`,
       );
-      // The greeting as far as it was heard, and what followed on both workers, in one story.
+      // One transcript holds the heard part of the greeting and all that followed on both workers.
       expect(said[0]).toMatch(/^assistant: Hello, this is the/);
       expect(said).toContainEqual(expect.stringMatching(/^assistant: Sorry, I lost/));
       expect(said.slice(-2)).toEqual([
         'user: what are your opening hours',
         expect.stringMatching(/^assistant: We are open every day/),
       ]);
-      // One call, charged once, from its first word to its last.
+      // One call, charged once, for its whole duration.
       await expect
         .poll(async () => before - (await balance()), LONG)
         .toBe(perMinute(PRICE_PHONE, session.duration_seconds));
@@ -155,10 +155,7 @@ describeNeeds(NEEDED)('a call whose worker is killed', () => {
   );
 });
 
-/**
- * What becomes of the packets of the page's connections, which are opened after this; what goes over HTTP is
- * left alone.
- */
+/** Controls packet loss on connections that the page opens from now on; HTTP is not affected. */
 async function networkOf({ page }: TalkPage): Promise<{ lose(percent: number): Promise<unknown> }> {
   const cdp = await page.context().newCDPSession(page);
   await cdp.send('Network.enable');
@@ -175,8 +172,8 @@ async function networkOf({ page }: TalkPage): Promise<{ lose(percent: number): P
 }
 
 /**
- * Both tracks last as long as the call, and say that nothing was recorded from the lost worker's last segment
- * on until another one had the call.
+ * Both tracks last as long as the call, and mark the gap from the lost worker's last segment until another
+ * one took the call.
  */
 async function expectWholeRecording(session: {
   session_id: string;
@@ -195,7 +192,7 @@ async function expectWholeRecording(session: {
   for (const { duration_ms, gaps, started_at } of tracks) {
     const startMs = Date.parse(started_at);
     expect(Math.abs(startMs - Date.parse(session.started_at))).toBeLessThan(1_000);
-    // The length is rounded up to a second, and a leg needs a moment to close.
+    // The duration is rounded up to a second, and a leg takes a moment to close.
     expect(duration_ms).toBeGreaterThan((session.duration_seconds - 3) * 1_000);
     const isTold = ({ lost_at, taken_over_at }: Takeover) =>
       gaps.some(
@@ -215,7 +212,7 @@ interface Takeover {
   readonly taken_over_at: string;
 }
 
-/** Micro-dollars. */
+/** The balance in micro-dollars. */
 async function balance(): Promise<number> {
   return parseMoney((await product.ask('GET', '/wallet/self/api-credit')).credit) ?? 0;
 }

@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => product.close());
 
-/** Calls a method by its name in the description. */
+/** Calls a method by its operation name in the description. */
 async function call(name: string, parameters: Parameters<Operation>[0] = null, body?: object) {
   const operation = client[name];
   if (!operation) throw new Error(`the client has no ${name}`);
@@ -35,7 +35,7 @@ async function call(name: string, parameters: Parameters<Operation>[0] = null, b
 }
 
 describe('a client generated from /openapi.json', () => {
-  it('takes an agent from nothing to a session and its end', async () => {
+  it('creates an agent, starts a session with it and ends the session', async () => {
     const tool = await call('postTools', null, {
       name: 'Find a table',
       url: 'https://tables.example.com/{{guests}}',
@@ -77,7 +77,7 @@ describe('a client generated from /openapi.json', () => {
     });
   });
 
-  it('reads the wallet, makes a user and a key, and is told what is wrong with a field', async () => {
+  it('reads the wallet, creates a user and a key, and receives the error of a field', async () => {
     const user = await call('postAdminUsers', null, { name: 'Luigi', credit: '3.00' });
     expect(user.status).toBe(201);
     const { user_id } = user.data;

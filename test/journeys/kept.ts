@@ -1,6 +1,5 @@
 /**
- * What must be kept of every conversation that is over: a waterfall that adds up, and a recording of both
- * sides.
+ * Required records of every finished conversation: a waterfall that adds up, and a recording of both sides.
  */
 import { expect } from 'vitest';
 import { voicedSeconds } from '#caller/voiced.ts';
@@ -23,7 +22,7 @@ export function expectWaterfall(turn: Record<string, number>): void {
   expect(turn['total_ms']).toBeGreaterThan(0);
 }
 
-/** Both tracks can be fetched by their signed addresses and hold so much voice. */
+/** Both tracks can be fetched by their signed addresses and contain this much voice. */
 export async function expectRecorded(
   product: Product,
   sessionId: string,

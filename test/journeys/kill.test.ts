@@ -1,8 +1,8 @@
 /**
  * Journey: a process is killed, or a link cut, at a random moment while calls are in flight and clients
- * write. When everything has settled, no acknowledged write, no outcome of a session and no money is lost or
- * doubled. Every run has a seed, which is in its name; `KILL_RUNS` and `KILL_SEED` choose how many and from
- * where.
+ * write. When everything has settled, no acknowledged write, session outcome or money is lost or duplicated.
+ * Every run has a seed, shown in its name; `KILL_RUNS` and `KILL_SEED` set the number of runs and the first
+ * seed.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -23,24 +23,24 @@ const RUNS = Number(process.env['KILL_RUNS'] ?? (process.env['CI'] === 'true' ? 
 const FIRST_SEED = Number(process.env['KILL_SEED'] ?? 0);
 const CALLS = 3;
 const PORTS = { first: 43_000, last: 43_199 };
-/** When the strike comes, after calls and clients have begun, and how long the clients go on after it. */
+/** When the strike happens after calls and clients have begun, and how long the clients continue after it. */
 const STRIKE_WITHIN_MS = { first: 600, last: 2_800 };
 const CLIENTS_GO_ON_MS = 1_200;
 const CUT_MS = { shortest: 100, longest: 3_000 };
-/** Shorter than the supervisor takes a standing process for hung, 2 s. */
+/** Below the 2 s after which the supervisor considers a stalled process hung. */
 const STALL_MS = { shortest: 300, longest: 1_000 };
-/** A call that is taken over while its caller leaves ends when no audio comes any more. */
+/** A taken-over call whose caller has left ends only when audio stops arriving. */
 const SETTLE_MS = 60_000;
-/** Prices of the table in docs/settings.md, micro-dollars. */
+/** Prices from the table in docs/settings.md, micro-dollars. */
 const [PRICE_WEB, PRICE_PHONE, PRICE_NUMBER] = [60_000, 70_000, 40_000];
 const KEYED_BEFORE = '11';
 const KEYED_AFTER = '22';
 const ENDS_UNJOINED = ['room_join_timeout', 'cancelled'];
 
-/** What can happen. */
+/** Possible failures. */
 const STRIKES = ['control-plane', 'worker', 'supervisor', 'link', 'signalling', 'stall', 'machine'] as const;
 type Strike = (typeof STRIKES)[number];
-/** The next start calls back whoever is still there; what it comes too late for has ended. */
+/** After these the next start calls back callers who are still there; calls it is too late for have ended. */
 const LETHAL: readonly Strike[] = ['supervisor', 'machine'];
 const IN_WORDS: Record<Strike, string> = {
   'control-plane': 'kill -9 of the control plane: calls go on',
@@ -60,7 +60,7 @@ let port: number;
 let agentId: string;
 let number: string;
 
-describe('whatever is killed', () => {
+describe('after any kill', () => {
   beforeAll(async () => {
     dataDir = mkdtempSync(join(tmpdir(), 'parley-kill-'));
     port = await freeTcpPort();
@@ -81,7 +81,7 @@ describe('whatever is killed', () => {
     it(`${IN_WORDS[strike]} (seed ${seed})`, { timeout: 120_000 }, () => run(seed, strike));
   }
 
-  it('the books are right in the end', { timeout: 60_000 }, async () => {
+  it('the final books are correct', { timeout: 60_000 }, async () => {
     expect(await product.stop()).toBe(0);
     expect(await findFlaws(dataDir)).toEqual([]);
   });
@@ -100,7 +100,7 @@ async function start(): Promise<void> {
   });
 }
 
-/** An agent with a number, a short greeting, ears for keys, and a tenant who is told. */
+/** Sets up an agent with a number, a short greeting and keypad input, and a tenant with webhooks. */
 async function setUpAgent(): Promise<void> {
   const created = await product.ask('POST', '/v1/agent/agents', {
     name: 'Survivor',
@@ -164,8 +164,7 @@ async function run(seed: number, strike: Strike): Promise<void> {
 }
 
 /**
- * One caller: keys something in, waits, keys something else in, hangs up; or stays for as long as something
- * is heard.
+ * One caller: presses keys, waits, presses other keys and hangs up, or stays on the line while audio arrives.
  */
 function placeCall(
   random: () => number,
@@ -209,7 +208,7 @@ async function startAgain(): Promise<void> {
   await start();
 }
 
-/** Somebody calls until the call is answered. */
+/** Calls repeatedly until a call is answered. */
 async function worksAgain(): Promise<void> {
   await product.until('it is ready again', async () => (await fetch(`${product.url}/readyz`)).status === 200);
   const scene = () => prepareScene({ name: 'short', steps: [{ do: 'pause', ms: 200 }] });
@@ -219,7 +218,7 @@ async function worksAgain(): Promise<void> {
   await product.until('calls are answered again', async () => (await call()).type === 'answered');
 }
 
-/** Every call of the run before is over, or has an agent again. */
+/** Every call of the previous run has ended or has an agent again. */
 async function decided({
   startedAt,
   struckAt,
@@ -243,8 +242,8 @@ async function decided({
 }
 
 /**
- * An agent has spoken since the call was taken over: that it is back, or an answer to the key that
- * interrupted it.
+ * The agent has spoken since the failover: to report that it is back, or to answer the key that interrupted
+ * it.
  */
 function isGoneOnWith({ items, takeovers }: Details): boolean {
   const since = takeovers.at(-1)?.taken_over_at;
@@ -274,9 +273,9 @@ async function settled(since: Date): Promise<void> {
   );
 }
 
-/** Every session ended once, for a reason that fits. */
+/** Every session has ended once, for a valid reason. */
 function expectLegal(sessions: readonly Session[], strike: Strike): void {
-  // A worker may die with a call whose dialog it has not told yet: nobody can take that one over.
+  // A worker may die before it has reported the dialog of a call; that call cannot be taken over.
   const maySettle = strike === 'worker' || LETHAL.includes(strike);
   const endsJoined = maySettle ? ['user_hangup', 'heartbeat_timeout'] : ['user_hangup'];
   for (const { status, end_reason } of sessions)
@@ -290,7 +289,7 @@ async function expectNumbers(clients: ApiClients): Promise<void> {
   for (const { status } of numbers) expect(['active', 'error']).toContain(status);
 }
 
-/** Calls that were answered: lost with their worker, or talked to their end. */
+/** Answered calls were either lost with their worker or completed. */
 async function expectCalls(
   records: readonly CallRecord[],
   { sessions, strike, struckAt }: { sessions: readonly Session[]; strike: Strike; struckAt: Date },
@@ -312,7 +311,8 @@ async function expectCalls(
 }
 
 /**
- * Whoever stayed hung up on the agent that had come back to them; otherwise the call ended with its worker.
+ * Callers who stayed were called back by the agent and hung up themselves; the other calls ended with their
+ * worker.
  */
 function expectCalledBack(
   session: Session,
@@ -326,12 +326,12 @@ function expectCalledBack(
 
 function expectTalkedOut(session: Session, { items }: Details, strike: Strike): void {
   expect(session).toMatchObject({ status: 'completed', end_reason: 'user_hangup' });
-  // Keys pressed while nobody has the call are lost.
+  // Keys pressed while no worker has the call are lost.
   if (strike !== 'worker')
     expect(items.map(({ content }) => content)).toContain(`Keypad entry: ${KEYED_AFTER}`);
 }
 
-/** The tenant was told of every call, with the same bytes however often, and of nothing else. */
+/** The tenant received webhooks for every call and nothing else; repeated deliveries are identical. */
 async function expectTold(sessions: readonly Session[]): Promise<void> {
   for (const { session_id, status } of sessions) {
     const ends = tenant.eventsOf(session_id).filter(({ event }) => event === 'call.ended');
@@ -359,7 +359,7 @@ interface Details {
   readonly takeovers: readonly { readonly taken_over_at: string }[];
 }
 
-/** All pages: clients go on creating sessions until they are stopped, and a new one moves the others back. */
+/** Reads all pages: until clients are stopped they create sessions, each of which shifts the others back. */
 async function sessionsSince(since: Date): Promise<Session[]> {
   const query = `status=pending,active,unknown,completed,failed&page_size=100&created_after=${since.toISOString()}`;
   const found = new Map<string, Session>();
@@ -389,7 +389,7 @@ function costOf({ status, source, duration_seconds }: Session): number {
     : 0;
 }
 
-/** Micro-dollars. */
+/** The balance in micro-dollars. */
 async function balance(): Promise<number> {
   const { credit } = await product.ask('GET', '/wallet/self/api-credit');
   return parseMoney(credit) ?? Number.NaN;

@@ -1,7 +1,4 @@
-/**
- * A phone that a test speaks with for as long as it likes: INVITE and BYE by the neutral caller, its audio by
- * a plain RTP far end.
- */
+/** A phone under a test's control: INVITE and BYE by the neutral caller, audio by a plain RTP peer. */
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { addressOf, SipCall } from '#caller/sip-call.ts';
@@ -9,7 +6,7 @@ import { decodeG711 } from '#media/dsp/g711.ts';
 import type { LossyPath } from '#test/fakes/lossy-path.ts';
 import { openRtpPeer, type RtpPeer } from '#test/fakes/rtp-peer.ts';
 
-/** A packet of 20 ms at 8 kHz, with when it came. */
+/** A 20 ms block at 8 kHz, with its arrival time. */
 export interface HeardBlock {
   readonly atMs: number;
   readonly samples: Int16Array;
@@ -17,16 +14,16 @@ export interface HeardBlock {
 
 /** A phone in a call. */
 export interface LivePhone {
-  /** Everything heard so far. */
+  /** All audio received so far. */
   heard(): HeardBlock[];
-  /** What came since a time, in the order it was said, with something for what was lost. */
+  /** Audio received since a time, in the order it was sent, with lost packets filled in. */
   audioSince(atMs: number): Int16Array;
-  /** Says 8 kHz audio, then silence; resolves once it is said. */
+  /** Plays 8 kHz audio, then silence; resolves at the end of the audio. */
   speak(samples: Int16Array): Promise<unknown>;
   hangUp(): Promise<void>;
 }
 
-/** Calls a number, through a network where one is given; resolves when it is answered. */
+/** Calls a number, optionally over a simulated network; resolves when the call is answered. */
 export async function callLive(target: string, from: string, path?: LossyPath): Promise<LivePhone> {
   const peer = await openRtpPeer();
   const socket = createSocket('udp4');
@@ -34,7 +31,7 @@ export async function callLive(target: string, from: string, path?: LossyPath): 
   await once(socket, 'listening');
   const call = new SipCall(socket, { target, from, localAddress: '127.0.0.1' });
   const mediaPort = path?.farPort ?? peer.port;
-  // Reports go where the audio does (rtcp-mux): the port above may be somebody else's.
+  // RTCP shares the audio port (rtcp-mux), because the next port may be in use.
   const answer = await call.invite(
     `v=0\r\no=phone 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio ${mediaPort} RTP/AVP 0\r\na=rtpmap:0 PCMU/8000\r\na=rtcp-mux\r\n`,
   );
@@ -43,7 +40,7 @@ export async function callLive(target: string, from: string, path?: LossyPath): 
   const answeredPort = Number(/^m=audio (\d+) /m.exec(answer.sdp)?.[1]);
   path?.connect({ near: peer.port, far: answeredPort });
   const port = path?.nearPort ?? answeredPort;
-  // A line that is open is never without packets.
+  // An open line always carries packets.
   await peer.speak(port, new Int16Array(160));
   return {
     heard: () => decoded(peer),

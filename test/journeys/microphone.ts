@@ -1,20 +1,20 @@
-/** Microphones for callers who are not ours: a recording of someone who listens, asks, and listens again. */
+/** Microphones for third-party callers: a recording of someone who listens, asks, and listens again. */
 import { encodeBlock } from '#caller/g711.ts';
 import { speak } from '#caller/spoken.ts';
 import { writeWav } from '#caller/wav.ts';
 
-/** What callers ask the demo agent. */
+/** The callers' question to the demo agent. */
 export const QUESTION = 'What are your opening hours?';
 /**
- * It, as the machine's own recogniser writes it down. What a browser plays on a busy machine stutters, and a
- * word may be another one: "when are you open" is answered as well.
+ * Matches transcripts of the question. Browser audio stutters on a busy machine and words may change, but
+ * "when are you open" is answered as well.
  */
 export const ASKED = /\bopen/i;
 
-/** What a caller does, in order: stays silent for so many seconds, or says something. */
+/** A caller's action: silence in seconds, or a sentence. */
 export type Utterance = number | string;
 
-/** The recording, at `rateHz`. */
+/** Renders the recording at `rateHz`. */
 export function record(utterances: readonly Utterance[], rateHz: number): Int16Array {
   const parts = utterances.map((item) =>
     typeof item === 'number' ? new Int16Array(Math.round(item * rateHz)) : speak(item, { rateHz }).samples,
@@ -28,12 +28,12 @@ export function record(utterances: readonly Utterance[], rateHz: number): Int16A
   return samples;
 }
 
-/** The recording as a WAV file. */
+/** Renders the recording as a WAV file. */
 export function recordWav(utterances: readonly Utterance[], rateHz: number): Buffer {
   return writeWav(record(utterances, rateHz), rateHz);
 }
 
-/** The recording as raw µ-law at 8 kHz, and how long it is. */
+/** Renders the recording as raw µ-law at 8 kHz, with its duration. */
 export function recordUlaw(utterances: readonly Utterance[]): {
   readonly file: Buffer;
   readonly seconds: number;

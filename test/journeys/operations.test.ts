@@ -1,6 +1,6 @@
 /**
- * Journey: an operator runs the product by its command line: agents as files, money proven right, a backup
- * under load put back, a check-up with a call.
+ * Journey: an operator runs the product from the command line: agents as files, verified balances, a restore
+ * from a backup taken under load, and a check with a call.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -23,7 +23,7 @@ let tenant: WebhookReceiver;
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'parley-operator-'));
-  // Nothing that waits for its participant gives its money back during the run.
+  // With this join timeout, sessions waiting for their participant are not refunded during the run.
   [collector, tenant] = await Promise.all([openOtlpReceiver(), openWebhookReceiver()]);
   product = await startProduct({
     environment: {
@@ -67,13 +67,13 @@ knowledge:
     ),
   );
 
-  it('a missing secret is named before anything is changed', { timeout: 240_000 }, async () => {
+  it('a missing secret is reported before anything changes', { timeout: 240_000 }, async () => {
     const { code, err } = await parley(['import', file()]);
     expect([code, err]).toEqual([2, expect.stringContaining('set HOOK_SECRET in the environment')]);
     expect((await parley(['agents', 'show', 'Bakery'])).code).toBe(2);
   });
 
-  it('an import shows its change and makes it; the second one changes nothing and says so', {
+  it('an import shows and applies its change; a repeated import reports that nothing changed', {
     timeout: 240_000,
   }, async () => {
     const dry = await parley(['import', '--dry-run', file()], secrets);
@@ -91,14 +91,16 @@ knowledge:
     expect((await json(['agents', 'show', 'Bakery'])).config.config_hash).toBe(hash);
   });
 
-  it('a secret that became another one is a change, though no diff may show it', {
+  it('a changed secret counts as a change, although the diff must not show it', {
     timeout: 240_000,
   }, async () => {
     const [result] = await json(['import', file()], { ...secrets, BREAD_TOKEN: 'another token' });
     expect(result).toMatchObject({ changed: true, diff: '' });
   });
 
-  it('an export has everything but the secrets, and imports as no change', { timeout: 240_000 }, async () => {
+  it('an export contains everything but secrets, and importing it changes nothing', {
+    timeout: 240_000,
+  }, async () => {
     const exported = join(folder, 'exported.yaml');
     expect((await parley(['agents', 'export', 'Bakery', '-o', exported])).code).toBe(0);
     const text = readFileSync(exported, 'utf8');
@@ -120,8 +122,8 @@ knowledge:
   });
 });
 
-describe('exit codes say what went wrong', () => {
-  it('2 for a key the API does not take, 2 for wrong usage, 3 where nothing answers', {
+describe('exit codes identify the kind of failure', () => {
+  it('the code is 2 for a rejected key or wrong usage, and 3 when the server is unreachable', {
     timeout: 240_000,
   }, async () => {
     const refused = await parley(['--key', 'wrong', 'wallet', 'show']);
@@ -157,7 +159,7 @@ it(`${ATTEMPTS} sessions at once on credit for ${CREDIT_FOR}: exactly ${CREDIT_F
   expect(await parley(['wallet', 'verify'])).toMatchObject({ code: 0, out: expect.stringContaining('✓') });
 });
 
-it('a backup taken under load, and the product killed under it: nothing acknowledged is lost, and the backup starts with its books right', {
+it('a kill under load loses no acknowledged write, and a backup taken then has correct books', {
   timeout: 180_000,
 }, async () => {
   const before = Number((await json(['wallet', 'show'])).credit);
@@ -184,7 +186,8 @@ it('a backup taken under load, and the product killed under it: nothing acknowle
   expect((await parley(['restore', file, '--data-dir', dataDir])).code).toBe(2);
   const restored = await startProduct({ dataDir, environment: { LOG_LEVEL: 'warn', DRAIN_SECONDS: '0' } });
   try {
-    // The same keys, the money as it was at one moment between the first top-up and the end of the backup.
+    // The keys are the same, and the balance is that of one moment between the first top-up and the end of
+    // the backup.
     expect(restored.rootKey).toBe(product.rootKey);
     const { credit } = await restored.ask('GET', `/wallet/${OPERATOR}/api-credit`);
     expect(Number(credit)).toBeGreaterThan(before);
@@ -196,7 +199,7 @@ it('a backup taken under load, and the product killed under it: nothing acknowle
   }
 });
 
-it('the doctor calls an agent and finds that each side hears the other', { timeout: 240_000 }, async () => {
+it('the doctor calls an agent and confirms audio in both directions', { timeout: 240_000 }, async () => {
   const agent = await product.ask('POST', '/v1/agent/agents', {
     name: 'Patient',
     config: {
@@ -229,8 +232,8 @@ it('the doctor calls an agent and finds that each side hears the other', { timeo
 });
 
 /**
- * The call as one trace: its root from the control plane, its parts from the worker, its webhooks; and
- * requests about it linked with it.
+ * The call is one trace: the root from the control plane, its parts from the worker, and its webhooks;
+ * requests about the call link to it.
  */
 async function expectTrace(sessionId: string): Promise<void> {
   const spans = () => collector.spans.filter(({ traceId }) => traceId === sessionId);
@@ -260,7 +263,7 @@ async function expectTrace(sessionId: string): Promise<void> {
   expect(JSON.stringify(collector.spans)).not.toMatch(/doctor’s patient|5550100321/);
 }
 
-/** Tops the operator's credit up by a dollar again and again, each until it is acknowledged. */
+/** Repeatedly tops up the operator's credit by a dollar, retrying each top-up until it is acknowledged. */
 function topUps() {
   const acknowledged: string[] = [];
   let isStopping = false;
@@ -284,7 +287,7 @@ function topUps() {
   };
 }
 
-/** Runs the command line against the product, as a person does. */
+/** Runs the command line against the product. */
 function parley(
   args: readonly string[],
   environment: Readonly<Record<string, string>> = {},

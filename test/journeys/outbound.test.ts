@@ -1,6 +1,6 @@
 /**
- * Journey: the product calls phones that are not ours, each over a trunk of its own; every way a dial can end
- * is in the session, in the wallet and in the webhooks.
+ * Journey: the product calls third-party phones, each over its own trunk; every dial outcome appears in the
+ * session, the wallet and the webhooks.
  */
 import { tmpdir } from 'node:os';
 import { afterAll, beforeAll, expect } from 'vitest';
@@ -103,7 +103,7 @@ describeNeeds(NEEDED)('an outbound call', { concurrent: true }, () => {
   });
 });
 
-/** Imports a number whose trunk is this phone. */
+/** Imports a number whose trunk leads to this phone. */
 async function importNumber(manner: PhoneManner) {
   const phone = await startSippPhone(manner);
   const number = await product.ask('POST', '/v1/agent/phone-numbers', {
@@ -117,7 +117,7 @@ async function importNumber(manner: PhoneManner) {
   return { number, phone };
 }
 
-/** Calls through a number whose trunk is this phone. */
+/** Calls through a number whose trunk leads to this phone. */
 async function call(manner: PhoneManner): Promise<{ readonly sessionId: string; readonly phone: SippPhone }> {
   const { number, phone } = await importNumber(manner);
   const body = { agent_id: agentId, phone_number_id: number.phone_number_id, to_number: CALLED };

@@ -1,6 +1,6 @@
 /**
- * Journey: phones that are not ours call the number the product prints, hear the demo agent, ask, and hear an
- * answer to what they asked.
+ * Journey: third-party phones call the number that the product prints, hear the demo agent, ask a question
+ * and hear its answer.
  */
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { voicedSeconds } from '#caller/voiced.ts';
@@ -13,7 +13,7 @@ import { callWithSipp } from './sipp-caller.ts';
 import { demoAgentId, Tenant } from './tenant.ts';
 
 const NEEDED = ['pocketsphinx_continuous'];
-/** Long enough to hear the greeting out, and then the answer, where two recognisers share a busy machine. */
+/** Leaves time for the greeting and the answer when two recognisers share a busy machine. */
 const MICROPHONE = [11, 'What are your opening hours?', 18] as const;
 const ANSWER = 'we are open every day from noon until ten in the evening';
 const CANDIDATES = [
@@ -65,14 +65,14 @@ describeNeeds(NEEDED)('a phone call to the demo agent', () => {
   });
 });
 
-/** Greeting before the question, the answer after it. */
+/** The greeting is heard before the question, the answer after it. */
 async function expectAnswered(heard: Int16Array, rateHz: number): Promise<void> {
   const questionAt = MICROPHONE[0] * rateHz;
   expect(voicedSeconds(heard.subarray(0, questionAt), rateHz)).toBeGreaterThan(3);
   expect(await transcribe(heard.subarray(questionAt), CANDIDATES)).toContain(ANSWER);
 }
 
-/** The session of this caller says all that happened, and the tenant was told. */
+/** The caller's session is complete, and the tenant was notified. */
 async function expectSettled(callerNumber: string): Promise<void> {
   const find = async () => {
     const { sessions } = await product.ask('GET', '/v1/agent/sessions?status=completed');

@@ -1,7 +1,4 @@
-/**
- * The processes of a running product, read from /proc: who they are, the CPU they used and the memory they
- * hold.
- */
+/** The processes of a running product, read from /proc: their identity, CPU time and memory. */
 import { readdirSync, readFileSync } from 'node:fs';
 
 /** Kernel ticks per second of CPU accounting; 100 on every Linux that runs Node. */
@@ -14,7 +11,7 @@ export interface Process {
   readonly commandLine: string;
 }
 
-/** A process and everything it started, directly or not; empty when it is gone. */
+/** A process and all its descendants; empty when it has ended. */
 export function processTree(rootPid: number): Process[] {
   const children = new Map<number, number[]>();
   for (const name of readdirSync('/proc')) {
@@ -32,7 +29,7 @@ export function processTree(rootPid: number): Process[] {
   return found;
 }
 
-/** CPU seconds all threads of these processes have used, user and system. */
+/** Total user and system CPU time of these processes, seconds. */
 export function cpuSeconds(processes: readonly Process[]): number {
   return processes.reduce((sum, { pid }) => {
     const stat = statOf(pid);
@@ -48,7 +45,7 @@ export function residentBytes(processes: readonly Process[]): number {
   );
 }
 
-/** True while a process exists and has not merely been left unburied. */
+/** True if a process exists and is not a zombie. */
 export function isRunning(pid: number): boolean {
   const state = statOf(pid)?.[0];
   return state !== undefined && state !== 'Z';
@@ -57,7 +54,7 @@ export function isRunning(pid: number): boolean {
 /** Fields of /proc/<pid>/stat from the state on (proc(5): field 3 is index 0). */
 function statOf(pid: number): readonly string[] | undefined {
   const stat = read(`/proc/${pid}/stat`);
-  // The name in parentheses may hold spaces.
+  // The name in parentheses may contain spaces.
   return stat?.slice(stat.lastIndexOf(')') + 2).split(' ');
 }
 

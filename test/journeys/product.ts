@@ -1,7 +1,7 @@
 /**
- * The whole product, started as a user starts it and told nothing but documented settings: for journeys and
- * benchmarks. It finds a port by what the program prints, talks to it over HTTP with the key the program
- * wrote, and kills its processes by what they are called.
+ * The whole product, started as by a user, with documented settings only; for journeys and benchmarks. The
+ * harness reads the port from the program's output, uses HTTP with the key that the program wrote, and kills
+ * processes by name.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,23 +13,24 @@ import { isRunning, type Process, processTree } from './process-tree.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 /**
- * Only what hangs runs into one of these: on a machine with ten times the work it could do a start took 30 s.
+ * Generous, so that only a hang times out: on a machine with ten times its capacity in load, a start took 30
+ * s.
  */
 const START_MS = 90_000;
 const STOP_MS = 60_000;
 const CONDITION_MS = 60_000;
-/** Media ports of one product, so that several can run beside each other. */
+/** Number of media ports per product, so that several can run in parallel. */
 const RTP_PORTS = 800;
 const RTP_FIRST = 20_000;
 const RTP_SLOTS = 24;
 
-/** How a product is started. */
+/** Start options of a product. */
 export interface ProductOptions {
-  /** Settings beyond the harness's own. */
+  /** Settings in addition to the harness's own. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** A data directory to start on again; a fresh one of its own by default. */
+  /** Data directory of an earlier run; by default a fresh one. */
   readonly dataDir?: string;
-  /** Of the drachtio-server it is started with; its own signalling's by default. */
+  /** Port of an external drachtio-server; by default the product's own signalling. */
   readonly sipPort?: number;
 }
 
@@ -40,13 +41,13 @@ export interface ApiAnswer {
   readonly body: any;
 }
 
-/** What is killed by name; `media-thread` is the process web calls live in. */
+/** Parts that can be killed by name; `media-thread` is the process of the web calls. */
 export type ProductPart = 'control-plane' | 'worker' | 'media-thread' | 'signalling' | 'supervisor';
 
-/** `sipPort` is null where phone calls come by a server of somebody else's. */
+/** `sipPort` is null with an external SIP server. */
 const readyLine = z.object({ port: z.number(), sipPort: z.number().nullable(), number: z.string() });
 
-/** Starts the product and waits until it is ready. Throws with its output when it does not come up. */
+/** Starts the product and waits until it is ready. Throws with its output if it does not become ready. */
 export async function startProduct(options: ProductOptions = {}): Promise<Product> {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'parley-journey-'));
   const rtpFirst = RTP_FIRST + RTP_PORTS * Math.floor(Math.random() * RTP_SLOTS);
@@ -111,7 +112,7 @@ export class Product {
   readonly number: string;
   readonly dataDir: string;
   readonly pid: number;
-  /** Start to `/readyz` 200. */
+  /** Time from start to `/readyz` 200. */
   readyAfterMs = 0;
   readonly rootKey: string;
   readonly #child: ChildProcess;
@@ -139,12 +140,12 @@ export class Product {
     return `sip:${number}@127.0.0.1:${this.sipPort}`;
   }
 
-  /** Everything it printed. */
+  /** The complete output. */
   get log(): string {
     return this.#output.join('');
   }
 
-  /** Calls the API with the root key. Rejects only when nothing answers. */
+  /** Calls the API with the root key. Rejects only if no answer arrives. */
   async api(method: string, path: string, body?: unknown): Promise<ApiAnswer> {
     const response = await fetch(`${this.url}${path}`, {
       method,
@@ -160,7 +161,7 @@ export class Product {
     return { status: response.status, body: isJson && text !== '' ? JSON.parse(text) : text };
   }
 
-  /** Like `api`, and throws unless the answer is a success. */
+  /** Like `api`, but throws unless the answer is a success. */
   async ask(method: string, path: string, body?: unknown): Promise<ApiAnswer['body']> {
     const answer = await this.api(method, path, body);
     if (answer.status >= 300)
@@ -168,20 +169,20 @@ export class Product {
     return answer.body;
   }
 
-  /** Its processes now. */
+  /** Its current processes. */
   processes(): Process[] {
     const tree = processTree(this.pid);
     for (const item of tree) this.#everStarted.set(item.pid, item);
     return tree;
   }
 
-  /** Processes of one part, found by their command line, which is part of the contract with operators. */
+  /** Processes of one part, found by their command line, which operators may rely on. */
   parts(part: ProductPart): Process[] {
     if (part === 'supervisor') return this.processes().filter(({ pid }) => pid === this.pid);
     return this.processes().filter(({ pid, commandLine }) => pid !== this.pid && commandLine.includes(part));
   }
 
-  /** Sends SIGKILL to every process of a part; returns how many there were. */
+  /** Sends SIGKILL to every process of a part; returns their number. */
   kill(part: ProductPart): number {
     const victims = this.parts(part);
     for (const { pid } of victims) signal(pid, 'SIGKILL');
@@ -189,8 +190,8 @@ export class Product {
   }
 
   /**
-   * Waits until `condition` holds, asking every 50 ms; an error counts as not yet. Throws, with the output's
-   * end, when it never does.
+   * Polls `condition` every 50 ms until it holds; an error counts as false. On timeout, throws with the end
+   * of the output.
    */
   async until(
     what: string,
@@ -227,9 +228,7 @@ export class Product {
     return this.#child.exitCode;
   }
 
-  /**
-   * Kills what is left of it, waits until it is gone, and deletes its data unless the directory was given.
-   */
+  /** Kills remaining processes, waits for their end, and deletes the data unless the directory was given. */
   async close(): Promise<void> {
     this.processes();
     for (const { pid } of this.#everStarted.values()) signal(pid, 'SIGKILL');
@@ -237,7 +236,7 @@ export class Product {
     if (!this.#keepsDataDir) rmSync(this.dataDir, { recursive: true, force: true });
   }
 
-  /** Waits until every process it ever had is gone, by itself. Throws when one stays. */
+  /** Waits until all processes it ever had have ended by themselves. Throws if one remains. */
   untilGone(): Promise<void> {
     return this.until(
       'its processes are gone',
@@ -269,8 +268,8 @@ function untilPrinted(child: ChildProcess, output: readonly string[]): Promise<z
 }
 
 /**
- * Signals a process that may have ended meanwhile; a number used again by someone else's process is not ours
- * to find here, as they are never reused so soon.
+ * Signals a process that may have ended already. Process ids are not reused so soon, so the signal cannot hit
+ * another process.
  */
 function signal(pid: number, name: NodeJS.Signals): void {
   try {

@@ -1,5 +1,5 @@
 /**
- * One program of the product as a person starts it: what it prints, and how it ends. For starts that fail and
+ * One program of the product, started as by a person, with its output and exit status; for failing starts and
  * for parts started alone.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -8,21 +8,21 @@ import { join, resolve } from 'node:path';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 /**
- * Only what hangs runs into it: on a machine with ten times the work it could do a start that fails took 20
- * s.
+ * Generous, so that only a hang times out: on a machine with ten times its capacity in load, a failing start
+ * took 20 s.
  */
 const DEADLINE_MS = 90_000;
 
 /** A started program. */
 export class Program {
-  /** What it printed, both streams, in order. */
+  /** Output of both streams, in order. */
   output = '';
   readonly #child: ChildProcess;
   readonly #ended: Promise<unknown>;
-  /** Ended, and all it printed is here. */
+  /** The program has ended and its output is complete. */
   #isSilent = false;
 
-  /** Starts `main.ts` in a role with these settings and no others. */
+  /** Starts `main.ts` in a role with only these settings. */
   constructor(role: 'all' | 'control-plane' | 'worker', settings: Readonly<Record<string, string>>) {
     this.#child = spawn(join(ROOT, 'node_modules/.bin/node'), ['main.ts', role], {
       cwd: ROOT,
@@ -42,14 +42,14 @@ export class Program {
     }
   }
 
-  /** Lines a person reads: everything but the structured log. */
+  /** Human-readable lines: everything but the structured log. */
   get lines(): string[] {
     return this.output.split('\n').filter((line) => line !== '' && !line.startsWith('{'));
   }
 
   /**
-   * Waits for a line and returns the match. Throws with the output when it does not come, or the program ends
-   * without it.
+   * Waits for a line and returns the match. Throws with the output if the line does not appear or the program
+   * ends without it.
    */
   async printed(pattern: RegExp): Promise<RegExpExecArray> {
     const limit = AbortSignal.timeout(DEADLINE_MS);
@@ -68,7 +68,8 @@ export class Program {
   }
 
   /**
-   * Its exit status, once it has ended; null when a signal ended it. Kills it when it does not end by itself.
+   * Waits for its end and returns the exit status; null if a signal ended it. Kills a program that does not
+   * end by itself.
    */
   async ended(): Promise<number | null> {
     const limit = setTimeout(() => this.#child.kill('SIGKILL'), DEADLINE_MS);
@@ -77,7 +78,7 @@ export class Program {
     return this.#child.exitCode;
   }
 
-  /** Ends it whatever it does. */
+  /** Kills the program. */
   async close(): Promise<void> {
     if (this.#child.exitCode === null && this.#child.signalCode === null) this.#child.kill('SIGKILL');
     await this.#ended;

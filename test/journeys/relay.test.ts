@@ -1,6 +1,6 @@
 /**
- * Journey: the product with an rtpengine in front of its workers (docs/rtpengine.md): a caller asks, is
- * understood and answered, and is joined with a person; every leg's audio goes through the relay.
+ * Journey: the product with an rtpengine in front of its workers (docs/rtpengine.md). A caller asks, is
+ * understood and answered, and is joined with a person; the audio of every leg passes through the relay.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { voicedSeconds } from '#caller/voiced.ts';
@@ -55,7 +55,7 @@ describeWhereThere(['rtpengine', 'baresip'])('the product behind an rtpengine', 
   const hears = (phone: Phone, hz: number) =>
     product.until(`${hz} Hz is heard`, () => power(phone.heard().subarray(-RATE_HZ), hz) > HEARD);
 
-  it('a call is answered, joined with a person’s, and ends; the relay carries both legs, and nothing afterwards', {
+  it('the relay carries both legs of an answered and joined call, and keeps nothing afterwards', {
     timeout: 180_000,
   }, async () => {
     const destination = {

@@ -1,6 +1,6 @@
 /**
- * Journey: two control planes in processes of their own, on one store and one Redis, with a worker and a
- * phone at the first: what holds for one holds for both together.
+ * Journey: two control planes in separate processes, on one store and one Redis, with a worker and a phone at
+ * the first. Guarantees of one control plane hold across both.
  */
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -23,7 +23,7 @@ const ATTEMPTS = 40;
 const CALLS = 4;
 const MINUTE_MS = 60_000;
 
-/** A control plane beside the product's own, on the product's store. */
+/** A second control plane on the product's store. */
 interface Replica {
   readonly url: string;
   readonly program: Program;
@@ -73,7 +73,7 @@ describe('two control planes on one store', () => {
           await statusOf({ url, headers: { origin: ORIGIN } }, '/v1/agent/sessions', { agent_id: agentId }),
         );
       }
-      // A new minute is a new window.
+      // A new minute starts a new window.
       if (Math.floor(Date.now() / MINUTE_MS) !== minute) continue;
       expect(statuses).toEqual([...Array.from({ length: RATE }, () => 201), 429]);
       return;
@@ -90,7 +90,7 @@ describe('two control planes on one store', () => {
       const here = { url: second.url, headers };
       const { body } = await request(here, 'POST', '/v1/agent/agents', { name: 'Popular' });
       expect(await statusOf(there, `/v1/agent/agents/${body.agent_id}/publish`, {})).toBe(200);
-      // The worker hangs on the first: what is created through the second is dispatched by way of it.
+      // The worker is connected to the first; sessions created through the second are dispatched through it.
       const answers = await Promise.all(
         Array.from({ length: ATTEMPTS }, async (_, index) =>
           request(index % 2 === 0 ? there : here, 'POST', '/v1/agent/sessions', { agent_id: body.agent_id }),
@@ -149,8 +149,8 @@ function settings(): Record<string, string> {
 }
 
 /**
- * Starts `npm run start:control-plane` on the product's store, with its secrets. Rejects with what it printed
- * when it ends instead.
+ * Starts `npm run start:control-plane` on the product's store, with its secrets. Rejects with its output if
+ * it ends instead.
  */
 async function startReplica(name: string, environment: Readonly<Record<string, string>>): Promise<Replica> {
   const dataDir = join(folder, name);
@@ -198,7 +198,7 @@ async function callTimes(number: string, times: number): Promise<void> {
   for (let calls = 0; calls < times; calls++) expect(await call()).toBe('answered');
 }
 
-/** Whom a request goes to, and what it carries besides its body. */
+/** Recipient and extra headers of a request. */
 interface Client {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;

@@ -1,6 +1,6 @@
 /**
- * Journey: Parley behind the reverse proxies of docs/reverse-proxy.md, each set up with the very block that
- * stands there: pages, live events, speech over WebSocket, a web call, and who is believed.
+ * Journey: Parley behind the reverse proxies of docs/reverse-proxy.md, each configured with the exact block
+ * in that document: pages, live events, speech over WebSocket, a web call, and trusted client addresses.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -22,10 +22,10 @@ import { GREETING } from './web-conversation.ts';
 const ROOT = resolve(import.meta.dirname, '../..');
 const PAGE = readFileSync(join(ROOT, 'docs/reverse-proxy.md'), 'utf8');
 const PATIENCE = { timeout: 240_000 };
-/** Public sessions an address may make in a minute. */
+/** Public sessions allowed per address and minute. */
 const PUBLIC_RATE = 5;
 
-/** The block of the documentation that begins with these words. */
+/** The documentation block that begins with this text. */
 function blockOf(fence: string, start: string): string {
   const block = [...PAGE.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)].find(
     ([, kind, text]) => kind === fence && text?.startsWith(start),
@@ -34,7 +34,7 @@ function blockOf(fence: string, start: string): string {
   return block[2];
 }
 
-/** Replaces what a reader of the page replaces. Throws where the page no longer says it. */
+/** Replaces the placeholders that a reader would replace. Throws if the page no longer contains them. */
 function fillIn(text: string, values: Readonly<Record<string, string>>): string {
   return Object.entries(values).reduce((filled, [written, value]) => {
     if (!filled.includes(written)) throw new Error(`the block does not say ${written}`);
@@ -44,9 +44,9 @@ function fillIn(text: string, values: Readonly<Record<string, string>>): string 
 
 interface Place {
   readonly folder: string;
-  /** Where the proxy listens. */
+  /** Port of the proxy. */
   readonly port: number;
-  /** Where the product does. */
+  /** Address of the product. */
   readonly product: string;
 }
 
@@ -120,8 +120,8 @@ const PROXIES = [
   },
 ] as const;
 
-describe('the proxies of the documentation', () => {
-  it('are written down for nginx and Caddy', () => {
+describe('the documented proxies', () => {
+  it('are nginx and Caddy', () => {
     expect(blockOf('nginx', 'map')).toContain('proxy_pass http://127.0.0.1:8080;');
     expect(blockOf('', 'parley.example.com {')).toContain('reverse_proxy 127.0.0.1:8080');
   });
@@ -164,8 +164,8 @@ for (const { program, start } of PROXIES) {
       rmSync(folder, { recursive: true, force: true });
     });
 
-    it('a file goes through in the form it was built in', PATIENCE, async () => {
-      // Unlike fetch this leaves the body as it comes.
+    it('a file passes through in its built encoding', PATIENCE, async () => {
+      // Unlike fetch, this does not decode the body.
       const { headers, body } = await trusting.request({
         origin: url,
         path: '/widget.js',
@@ -180,7 +180,7 @@ for (const { program, start } of PROXIES) {
       expect(brotliDecompressSync(await body.arrayBuffer()).toString()).toContain('voice-agent');
     });
 
-    it('live events come as they happen', PATIENCE, async () => {
+    it('live events arrive without delay', PATIENCE, async () => {
       const stream = await ask('/v1/agent/events', { headers: key() });
       const events = stream.body!.pipeThrough(new TextDecoderStream())[Symbol.asyncIterator]();
       let seen = '';
@@ -195,7 +195,7 @@ for (const { program, start } of PROXIES) {
       await events.return?.();
     });
 
-    it('speech comes over a WebSocket', PATIENCE, async () => {
+    it('speech is delivered over a WebSocket', PATIENCE, async () => {
       const socket = new WebSocket(`${url.replace('https', 'wss')}/v1/tts/live`, {
         headers: key(),
         rejectUnauthorized: false,
@@ -223,10 +223,10 @@ for (const { program, start } of PROXIES) {
       await browser.close();
     });
 
-    it('the address a client claims to have is not believed', PATIENCE, async () => {
+    it('an address claimed by a client is not trusted', PATIENCE, async () => {
       const agent_id = await demoAgentId(product);
       const statuses: number[] = [];
-      // More than two minutes' worth: a new minute may begin meanwhile.
+      // More requests than two minutes allow, because a new minute may begin meanwhile.
       for (let last = 1; last <= 2 * PUBLIC_RATE + 2; last++) {
         const headers = {
           origin: url,
@@ -246,4 +246,4 @@ for (const { program, start } of PROXIES) {
   });
 }
 
-/** A TCP port that nobody holds right now, for a program that must be told which one to use. */
+/** A currently free TCP port, for a program that must be given its port. */

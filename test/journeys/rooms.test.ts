@@ -1,6 +1,6 @@
 /**
- * Journey: web sessions in LiveKit rooms of a real server: the conversation in the browser, a caller of
- * LiveKit's own, one who listens in, the widget, and a server that is away.
+ * Journey: web sessions in LiveKit rooms of a real server: a conversation in the browser, a caller with
+ * LiveKit's own client, a listener, the widget, and an unavailable server.
  */
 import { afterAll, beforeAll, expect, vi } from 'vitest';
 import { createLogger } from '#base/log.ts';
@@ -26,10 +26,10 @@ import {
 import { Site } from './widget-page.ts';
 
 const NEEDS = ['livekit-server'];
-/** Of the table in docs/settings.md, micro-dollars a minute. */
+/** From the table in docs/settings.md, micro-dollars per minute. */
 const PRICE_WEB = 60_000;
 const PATIENCE = { timeout: 60_000 };
-/** Keeps the connections a page opens, so that what they receive can be read. */
+/** Keeps the page's connections, so that their received media can be read. */
 const WATCH_CONNECTIONS = `
   window.connections = [];
   window.RTCPeerConnection = class extends RTCPeerConnection {
@@ -111,7 +111,7 @@ describeConversation('a conversation in the browser, in a LiveKit room', ROOMS, 
   );
 });
 
-/** Rooms of a session on the server. */
+/** The session's rooms on the server. */
 async function roomsOf(sessionId: string): Promise<readonly string[]> {
   const rooms = openRooms(readSettings(server.environment), createLogger({ level: 'silent', name: 'test' }));
   return ((await rooms?.list()) ?? []).filter((name) => name.startsWith(sessionId));
@@ -133,7 +133,7 @@ describeNeeds(NEEDS)('a caller of one’s own in a LiveKit room', () => {
     return product.ask('POST', '/v1/agent/sessions', { agent_id: await demoAgentId(product) });
   }
 
-  /** Micro-dollars. */
+  /** The balance in micro-dollars. */
   async function balance(): Promise<number> {
     return parseMoney((await product.ask('GET', '/wallet/self/api-credit')).credit) ?? 0;
   }
@@ -145,7 +145,7 @@ describeNeeds(NEEDS)('a caller of one’s own in a LiveKit room', () => {
     return { caller, sessionId: grant.session_id as string };
   }
 
-  /** Asks, and asks again, as people do, where a busy machine did not understand. */
+  /** Asks repeatedly, as people do; a busy machine may not understand at once. */
   async function ask(caller: LivekitCaller, question: string, answer: string): Promise<void> {
     const isAnswered = () => caller.agentSaid.join(' ').includes(answer);
     for (let attempt = 1; attempt <= 3 && !isAnswered(); attempt++) {
@@ -247,7 +247,7 @@ describeNeeds(NEEDS)('a caller of one’s own in a LiveKit room', () => {
         [3, 'worker'],
       ] as const) {
         expect(product.kill(part)).toBeGreaterThan(0);
-        // The caller sees the agent go and come again.
+        // The caller sees the agent leave and return.
         await expect.poll(() => caller.agentsHeard, PATIENCE).toBe(times);
         const said = caller.agentSaid.length;
         const isAnswered = () => caller.agentSaid.slice(said).join(' ').includes(NAME);

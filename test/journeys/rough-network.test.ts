@@ -1,9 +1,9 @@
 /**
- * Journey: a phone behind a network that loses 5 % of the packets both ways, some two in a row, delays each
- * by up to 60 ms, so that they overtake each other, and doubles some. The product's own recogniser hears
- * every word of it, as it does without that network, the agent is understood behind it, and the session tells
- * how rough it was. Each codec is measured to the packet, on a clock of our own, in
- * test/media/rtp/rough-network.test.ts.
+ * Journey: a phone behind a network that loses 5 % of the packets in both directions, sometimes two in a row,
+ * delays each by up to 60 ms, which reorders them, and duplicates some. The product's recogniser understands
+ * every word, as without that network; the agent's speech remains intelligible; and the session reports the
+ * network quality. test/media/rtp/rough-network.test.ts measures each codec packet by packet, on a simulated
+ * clock.
  */
 import { afterAll, beforeAll, expect } from 'vitest';
 import { systemClock } from '#base/clock.ts';
@@ -19,7 +19,7 @@ const NEEDED = ['pocketsphinx_continuous'];
 const CLEAN = { lossShare: 0, jitterMs: 0, duplicateShare: 0, seed: 1 };
 const ROUGH: typeof CLEAN = { lossShare: 0.05, jitterMs: 60, duplicateShare: 0.02, seed: 1 };
 const PHONE_RATE_HZ = 8_000;
-/** What is said, and what the demo agent answers. */
+/** The caller's lines and the demo agent's answers. */
 const TALK = [
   { line: 'what are your opening hours', answer: 'we are open every day from noon until ten in the evening' },
   { line: 'good morning how are you today', answer: 'hello how can i help you' },
@@ -27,8 +27,8 @@ const TALK = [
   { line: 'thank you very much for your help', answer: 'you are welcome is there anything else' },
 ] as const;
 /**
- * What the recogniser can hear instead when words of a line are lost, and the ear when words of an answer
- * are.
+ * Alternatives that the recogniser of either side may choose when words are lost: first for the caller's
+ * lines, then for the answers.
  */
 const OTHER_LINES = [
   'what are your closing hours',
@@ -45,25 +45,24 @@ const ANSWERS = [
 ];
 /** The line is open for a while before anyone speaks, which is enough to measure the delay it needs. */
 const OPEN_SECONDS = 1.5;
-/** After what was said, and after the answer. */
+/** Pause after each line and each answer. */
 const PAUSE_SECONDS = 0.5;
 const ANSWER_MS = 20_000;
 /**
- * A machine that is busy elsewhere breaks words that no network has touched. What was broken while it stood
- * still for this long shows nothing, and is said again; what was broken while it kept up is the product's
- * fault.
+ * A busy machine damages words without any network loss. Damage during a standstill of this length proves
+ * nothing, and the line is repeated; any other damage is the product's fault.
  */
 const STANDSTILL_MS = 60;
 const SAID_TIMES = 4;
 
-/** What became of a line. */
+/** Result of one line. */
 interface Exchange {
   readonly recognised: readonly string[];
   readonly understood: readonly string[];
 }
 
 interface Called {
-  /** By line; null where the machine stood still each time it was broken. */
+  /** By line; null if the machine stalled at every damaged attempt. */
   readonly exchanges: readonly (Exchange | null)[];
   readonly quality: {
     readonly packets_received: number;
@@ -86,7 +85,7 @@ describeNeeds(NEEDED)('a phone behind a rough network', () => {
       asr: { keyterms: [...TALK.map(({ line }) => line), ...OTHER_LINES] },
     });
     await product.ask('POST', `/v1/agent/agents/${agentId}/publish`, {});
-    // Both at once: most of a call is waiting.
+    // Run in parallel, because most of a call is waiting.
     [clean, rough] = await Promise.all([call('+15557650020', CLEAN), call('+15557650021', ROUGH)]);
   }, 600_000);
   afterAll(() => product?.close());
@@ -112,7 +111,7 @@ describeNeeds(NEEDED)('a phone behind a rough network', () => {
   });
 });
 
-/** Says every line, and hears the answers out. */
+/** Speaks every line and listens to the whole answer. */
 async function call(from: string, network: typeof CLEAN): Promise<Called> {
   const path = await openLossyPath(network);
   const phone = await callLive(product.sipAddress(), from, path);
@@ -135,7 +134,7 @@ async function call(from: string, network: typeof CLEAN): Promise<Called> {
       ];
       path.takeStandstillMs();
       await phone.speak(record([line, PAUSE_SECONDS], PHONE_RATE_HZ));
-      // Whatever is recognised is answered. That nothing is can be seen below.
+      // Any recognised words are answered; a missing answer is detected below.
       await product
         .until(
           'it is answered',

@@ -1,6 +1,6 @@
 /**
- * A phone call by sipp: INVITE, a recorded microphone as RTP, BYE. What it hears is taken from a capture of
- * its media port, as sipp keeps nothing.
+ * A phone call by sipp: INVITE, a recorded microphone as RTP, BYE. Its received audio is taken from a capture
+ * of its media port, because sipp keeps none.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,15 +13,15 @@ import { freeUdpPort } from '#test/free-port.ts';
 import { heardOn } from './ear.ts';
 import { recordUlaw, type Utterance } from './microphone.ts';
 
-/** What became of the call. */
+/** Result of the call. */
 export interface SippCall {
-  /** 0 when the scenario went through. */
+  /** 0 if the scenario succeeded. */
   readonly exitStatus: number | null;
   /** 8 kHz. */
   readonly heard: Int16Array;
 }
 
-/** Calls, plays the microphone to its end and hangs up. */
+/** Calls, plays the whole microphone recording and hangs up. */
 export async function callWithSipp(
   target: string,
   from: string,

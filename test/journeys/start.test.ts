@@ -32,7 +32,7 @@ describe('starting and stopping', { timeout: 180_000 }, () => {
     return program;
   }
 
-  /** A signal ends it with exit status 0, also when it comes twice at once. */
+  /** A signal, also when sent twice, ends it with exit status 0. */
   async function expectEnds(program: Program, name: 'SIGTERM' | 'SIGINT'): Promise<void> {
     program.signal(name);
     program.signal(name);
@@ -40,7 +40,7 @@ describe('starting and stopping', { timeout: 180_000 }, () => {
     expect(program.output).not.toMatch(/"level":(50|60)/);
   }
 
-  describe('one that runs', () => {
+  describe('a running product', () => {
     let product: Product;
 
     beforeAll(async () => {
@@ -50,7 +50,7 @@ describe('starting and stopping', { timeout: 180_000 }, () => {
 
     const isReady = async () => (await fetch(`${product.url}/readyz`)).status === 200;
 
-    it('says where the console, the key and the number are, and which engines are in use', () => {
+    it('prints the console address, the key, the number and the engines in use', () => {
       const lines = product.log.split('\n');
       for (const start of ['Console ', 'API docs ', 'API key ', 'Dial ', 'Engines ']) {
         expect(
@@ -59,12 +59,13 @@ describe('starting and stopping', { timeout: 180_000 }, () => {
         ).not.toEqual([]);
       }
       expect(product.log).toContain(`sip:${product.number}@127.0.0.1:${product.sipPort}`);
-      // Where no outgoing connection takes them while a part that was killed is started again.
+      // Below the ephemeral range, so outgoing connections cannot take the ports while a killed part is
+      // restarted.
       for (const port of [Number(new URL(product.url).port), product.sipPort])
         expect(port).toBeLessThan(32_768);
     });
 
-    it('keeps its secrets out of what it prints and of command lines, in a file for its owner', () => {
+    it('keeps its secrets out of output and command lines, in a file readable by its owner only', () => {
       const file = join(product.dataDir, 'credentials.json');
       const credentials = JSON.parse(readFileSync(file, 'utf8')) as Record<string, string>;
       for (const secret of Object.values(credentials)) expect(product.log).not.toContain(secret);
@@ -73,14 +74,14 @@ describe('starting and stopping', { timeout: 180_000 }, () => {
       expect(statSync(file).mode & 0o777).toBe(0o600);
     });
 
-    it('is not disturbed by a second start on the same data, which is refused with one line', async () => {
+    it('is not disturbed by a second start on the same data, which fails with one line', async () => {
       const second = run('all', { DATA_DIR: product.dataDir });
       expect(await second.ended()).not.toBe(0);
       expect(second.lines).toEqual([expect.stringContaining('in use by another running Parley')]);
       expect(await isReady()).toBe(true);
     });
 
-    it('is not disturbed by another one beside it, which SIGINT, also twice at once, ends with exit status 0', async () => {
+    it('is not disturbed by another product, which ends with status 0 on SIGINT, even sent twice', async () => {
       const other = run('all');
       const port = (await other.printed(/^ready \{"port":(\d+)/m))[1];
       await vi.waitFor(
@@ -92,7 +93,7 @@ describe('starting and stopping', { timeout: 180_000 }, () => {
       expect(await isReady()).toBe(true);
     });
 
-    it('told to stop, refuses new calls with 503; told again later, exits at once', async () => {
+    it('refuses new calls with 503 after a stop signal, and exits at once after a second one', async () => {
       await expectWebSession(product.url, product.rootKey);
       process.kill(product.pid, 'SIGTERM');
       const toldMs = performance.now();
@@ -107,7 +108,7 @@ describe('starting and stopping', { timeout: 180_000 }, () => {
     });
   });
 
-  it('malformed settings stop the start, one line each', async () => {
+  it('malformed settings prevent the start, with one line each', async () => {
     const program = run('all', { PORT: 'eighty', LOG_LEVEL: 'loud', TLS_CERT: 'cert.pem', ICE_SERVERS: '{' });
     expect(await program.ended()).not.toBe(0);
     expect(program.lines.map((line) => line.split(':')[0]).sort()).toEqual([
@@ -122,7 +123,7 @@ describe('starting and stopping', { timeout: 180_000 }, () => {
     { what: 'SIP over TCP', setting: 'SIP_PORT', named: 'SIP_HOST, SIP_PORT', occupy: occupyTcp },
     { what: 'SIP over UDP', setting: 'SIP_PORT', named: 'SIP_HOST, SIP_PORT', occupy: occupyUdp },
   ])(
-    'a port of $what in use stops the start before any part begins, and the line names the settings',
+    'a used port of $what prevents the start of any part, and the line names the settings',
     async ({ setting, named, occupy }) => {
       const occupant = await occupy();
       const program = run('all', { [setting]: String(occupant.port) });
@@ -134,7 +135,7 @@ describe('starting and stopping', { timeout: 180_000 }, () => {
     },
   );
 
-  it('damaged credentials stop the start without being shown', async () => {
+  it('damaged credentials prevent the start and are not shown', async () => {
     writeFileSync(join(dataDir, 'credentials.json'), '{"root_api_key": "pk_half_of_a_se');
     const program = run('all');
     expect(await program.ended()).not.toBe(0);
@@ -142,7 +143,7 @@ describe('starting and stopping', { timeout: 180_000 }, () => {
     expect(program.output).not.toContain('pk_half');
   });
 
-  it('a start that is interrupted leaves nothing behind; SIGTERM, also twice at once, ends the next with exit status 0', async () => {
+  it('an interrupted start leaves nothing behind; SIGTERM, sent once or twice, ends the next with 0', async () => {
     const program = run('all', { DRACHTIO_HOST: '127.0.0.1', DRACHTIO_PORT: '1' });
     await program.printed(/Server listening/);
     program.signal('SIGTERM');
@@ -152,7 +153,7 @@ describe('starting and stopping', { timeout: 180_000 }, () => {
     await expectEnds(next, 'SIGTERM');
   });
 
-  describe('one whose parts fail', () => {
+  describe('a product whose parts fail', () => {
     let killed: Product;
     let next: Product;
 
@@ -164,8 +165,8 @@ describe('starting and stopping', { timeout: 180_000 }, () => {
       await killed?.close();
     });
 
-    it('is outlived by nothing when its supervisor is killed, and the next start takes over at once', async () => {
-      // The process of the web calls is there before the first of them.
+    it('leaves no process when its supervisor is killed, and the next start takes over at once', async () => {
+      // The process of the web calls starts before the first of them.
       await killed.until('the worker is warm', () =>
         killed.processes().some(({ commandLine }) => commandLine.includes('media-thread-entry')),
       );
@@ -179,7 +180,7 @@ describe('starting and stopping', { timeout: 180_000 }, () => {
       });
     });
 
-    it('has a part that stands still killed and replaced', { timeout: 300_000 }, async () => {
+    it('kills and replaces a hung part', { timeout: 300_000 }, async () => {
       for (const part of ['worker', 'signalling', 'control-plane'] as const) {
         const [before] = next.parts(part);
         if (!before) throw new Error(`no ${part}`);
@@ -194,7 +195,7 @@ describe('starting and stopping', { timeout: 180_000 }, () => {
     });
   });
 
-  it('a control plane and a worker started as programs of their own find each other, again after a restart', async () => {
+  it('a separate control plane and worker connect to each other, and again after a restart', async () => {
     const plane = run('control-plane');
     const port = (await plane.printed(/^ready \{"port":(\d+)/m))[1] ?? '';
     expect(plane.lines.join('\n')).toContain(`http://127.0.0.1:${port}/`);
@@ -222,7 +223,7 @@ describe('starting and stopping', { timeout: 180_000 }, () => {
       timeout: 60_000,
       interval: 100,
     });
-    // The control plane that stopped has not taken its workers out of service.
+    // The stopped control plane has not taken its workers out of service.
     await expectWebSession(url, credentials.root_api_key);
     const metrics = await (await fetch(`${url}/metrics`)).text();
     expect(metrics).toMatch(/^parley_worker_free_slots\{worker="worker-[\w-]+"\} \d+$/m);
@@ -230,7 +231,7 @@ describe('starting and stopping', { timeout: 180_000 }, () => {
     expect(await worker.ended()).toBe(0);
   });
 
-  it('a worker that was not told where its control plane is says so', async () => {
+  it('a worker without a control plane address reports that', async () => {
     const worker = run('worker');
     expect(await worker.ended()).not.toBe(0);
     expect(worker.lines).toEqual([expect.stringContaining('CONTROL_PLANE_URL, WORKER_TOKEN')]);
@@ -271,7 +272,7 @@ describe('starting and stopping', { timeout: 180_000 }, () => {
   );
 });
 
-/** A web session is created, so there is a worker that takes it. */
+/** Creates a web session, which requires a worker that accepts it. */
 async function expectWebSession(url: string, apiKey: string): Promise<void> {
   const response = await createWebSession(url, apiKey);
   expect(response.status, await response.text()).toBe(201);

@@ -1,6 +1,6 @@
 /**
- * Reads the database a product left behind and checks what nobody can see from outside: every ledger entry,
- * every charge of a session, every delivery.
+ * Reads the database that a product left behind and checks internal state: every ledger entry, every charge
+ * of a session, every delivery.
  */
 import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
@@ -11,7 +11,7 @@ import type { LedgerDocument } from '#control-plane/platform/store/models/ledger
 import type { SessionDocument } from '#control-plane/platform/store/models/session-model.ts';
 import { defineModels, type Models } from '#control-plane/platform/store/models.ts';
 
-/** What is wrong in the books of a stopped product, in words; empty when nothing is. */
+/** Describes the errors in the books of a stopped product; empty if they are correct. */
 export async function findFlaws(dataDir: string): Promise<string[]> {
   const database = await openDatabase({
     mongodbUrl: undefined,
@@ -56,7 +56,7 @@ async function sessionFlaws(models: Models): Promise<string[]> {
   return [...strays, ...flaws];
 }
 
-/** It is over, settled, and has told all it had to tell. */
+/** The session has ended, is settled, and has an empty outbox. */
 function stateFlaws({ status, billing, outbox }: SessionDocument): string[] {
   return [
     ...(status === 'completed' || status === 'failed' ? [] : ['is not over']),
@@ -65,7 +65,7 @@ function stateFlaws({ status, billing, outbox }: SessionDocument): string[] {
   ];
 }
 
-/** It was charged once, settled once at most, and took from the wallet exactly what it cost. */
+/** The session was charged once, settled at most once, and debited exactly its cost. */
 function chargeFlaws(
   { status, billing, duration_seconds }: SessionDocument,
   entries: readonly LedgerDocument[],

@@ -1,6 +1,6 @@
 /**
- * Journey: the control plane dies in the middle of a call and comes back; the caller notices nothing, and
- * nothing of the call is missing afterwards.
+ * Journey: the control plane dies during a call and restarts; the caller notices nothing, and the call's data
+ * is complete afterwards.
  */
 import { afterAll, beforeAll, expect } from 'vitest';
 import { PhoneCaller } from '#caller/phone-caller.ts';
@@ -14,7 +14,9 @@ import { demoAgentId, Tenant } from './tenant.ts';
 const NEEDED = ['pocketsphinx_continuous'];
 const PORTS = { first: 41_150, last: 41_199 };
 const RATE_HZ = 8_000;
-/** Into the greeting, so that the question is asked while nobody is there, or has only just come back. */
+/**
+ * During the greeting, so that the question is asked while the control plane is down or has just restarted.
+ */
 const KILL_AFTER_MS = 6_000;
 const ANSWER = 'we are open every day from noon until ten in the evening';
 const scene = prepareScene({

@@ -1,22 +1,22 @@
 /**
- * The page at `/` in headless Chromium, used as a visitor uses it: its buttons, its message line and what is
- * written on it.
+ * The page at `/` in headless Chromium, operated as by a visitor: its buttons, its message line and its
+ * visible text.
  */
 import { join } from 'node:path';
 import { type Browser, chromium, type Locator, type Page } from 'playwright-core';
 import type { Product } from './product.ts';
 
-/** For a browser whose microphone must not stutter. */
+/** Gives the browser priority, so that its microphone does not stutter. */
 const FAVOURED_CHROMIUM = join(import.meta.dirname, 'favoured-chromium.sh');
-/** Time the agent gets to say something, a slow machine included. */
+/** Timeout of an agent utterance, generous for slow machines. */
 const ANSWER_MS = 90_000;
-/** Keeps the page's connections where the test can ask them what was received. */
+/** Keeps the page's connections, so that the test can read their received media. */
 const KEEP_CONNECTIONS = `
   window.connections = [];
   window.RTCPeerConnection = class extends RTCPeerConnection {
     constructor(...args) { super(...args); window.connections.push(this); }
   };`;
-/** Seconds of received audio weighed by its loudness (W3C webrtc-stats, totalAudioEnergy). */
+/** Energy of the received audio (W3C webrtc-stats, totalAudioEnergy). */
 const RECEIVED_ENERGY = `(async () => {
   const reports = await Promise.all(window.connections.map((connection) => connection.getStats()));
   const inbound = reports.flatMap((report) => [...report.values()]).filter((item) => item.type === 'inbound-rtp' && item.kind === 'audio');
@@ -24,8 +24,8 @@ const RECEIVED_ENERGY = `(async () => {
 })()`;
 
 /**
- * Starts Chromium. With a WAV file its microphone plays that once; `blocked` has one that no page is given;
- * without either there is no microphone at all.
+ * Starts Chromium. With a WAV file its microphone plays the file once; `blocked` has a microphone that pages
+ * are denied; null has no microphone.
  */
 export function launchBrowser(microphone: string | 'blocked' | null = null): Promise<Browser> {
   return chromium.launch({
@@ -40,7 +40,7 @@ export function launchBrowser(microphone: string | 'blocked' | null = null): Pro
       '--disable-sync',
       '--autoplay-policy=no-user-gesture-required',
       ...(microphone === null ? [] : ['--use-fake-device-for-media-stream']),
-      // Without this nobody says yes when a page asks.
+      // Without this, permission requests of a page remain unanswered.
       ...(microphone === null || microphone === 'blocked'
         ? []
         : ['--use-fake-ui-for-media-stream', `--use-file-for-fake-audio-capture=${microphone}%noloop`]),
@@ -48,11 +48,11 @@ export function launchBrowser(microphone: string | 'blocked' | null = null): Pro
   });
 }
 
-/** How a page is opened. */
+/** Options for opening a page. */
 export interface TalkPageOptions {
   readonly colorScheme?: 'light' | 'dark';
   readonly viewport?: { readonly width: number; readonly height: number };
-  /** For pages whose certificate nobody has signed. */
+  /** For pages with a self-signed certificate. */
   readonly ignoreHTTPSErrors?: boolean;
 }
 
@@ -76,12 +76,12 @@ export class TalkPage {
     return new TalkPage(page);
   }
 
-  /** Presses a button once it can be pressed. */
+  /** Presses a button once it is enabled. */
   press(name: string): Promise<void> {
     return this.page.getByRole('button', { name, exact: true }).click();
   }
 
-  /** Waits for a line of the transcript. Throws with the lines there are. */
+  /** Waits for a line of the transcript. On timeout, throws with the current lines. */
   async line(who: 'You' | 'Agent', text: string | RegExp): Promise<void> {
     try {
       await this.linesOf(who).filter({ hasText: text }).first().waitFor({ timeout: ANSWER_MS });
@@ -93,7 +93,7 @@ export class TalkPage {
     }
   }
 
-  /** The words of the newest line of one side. */
+  /** Text of one side's newest line. */
   async said(who: 'You' | 'Agent'): Promise<string> {
     const line = await this.linesOf(who).last().textContent();
     return line?.slice(who.length) ?? '';
@@ -105,12 +105,12 @@ export class TalkPage {
     await this.press('Send');
   }
 
-  /** Waits until the line under the agent's name says this. */
+  /** Waits until the line under the agent's name shows this text. */
   status(text: string | RegExp, timeoutMs = ANSWER_MS): Promise<void> {
     return this.page.getByRole('status').filter({ hasText: text }).waitFor({ timeout: timeoutMs });
   }
 
-  /** Waits for a problem told to the visitor, and returns it. */
+  /** Waits for a problem shown to the visitor, and returns it. */
   async problem(): Promise<string> {
     return (await this.page.getByRole('alert').textContent({ timeout: ANSWER_MS })) ?? '';
   }
@@ -120,7 +120,7 @@ export class TalkPage {
     return (await this.page.locator('footer p', { hasText: 'Session' }).locator('code').textContent()) ?? '';
   }
 
-  /** How much sound came from the agent: 0 is silence, a spoken sentence is more than 0.001. */
+  /** Energy of the agent's audio: 0 is silence, a spoken sentence is more than 0.001. */
   receivedEnergy(): Promise<number> {
     return this.page.evaluate<number>(RECEIVED_ENERGY);
   }

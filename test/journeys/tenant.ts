@@ -1,5 +1,5 @@
 /**
- * The tenant of a journey: an endpoint for webhooks that checks every signature, and the demo agent set up to
+ * The tenant of a journey: a webhook endpoint that checks every signature, and a demo agent configured to
  * post to it.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
@@ -13,10 +13,10 @@ import type { Product } from './product.ts';
 const SECRET = 'a secret of the tenant';
 const TOLERANCE_SECONDS = 300;
 
-/** Names of what arrives after a call, in the order it may arrive. */
+/** Webhook events after a call, in the order they may arrive. */
 export type CallEvent = 'phone_call.dial_finished' | 'call.ended' | 'call.analyzed';
 
-/** A tenant whose endpoint is open. */
+/** A tenant with an open endpoint. */
 export class Tenant {
   readonly #receiver: WebhookReceiver;
 
@@ -28,7 +28,7 @@ export class Tenant {
     return new Tenant(await openWebhookReceiver());
   }
 
-  /** Has an agent's calls reported here, from its next call on. */
+  /** Reports an agent's calls to this tenant, from its next call on. */
   async subscribe(product: Product, agentId: string): Promise<void> {
     await product.ask('PATCH', `/v1/agent/agents/${agentId}/config`, {
       webhooks: { post_call: [{ url: `${this.#receiver.url}/calls`, secret: SECRET }] },
@@ -36,9 +36,7 @@ export class Tenant {
     await product.ask('POST', `/v1/agent/agents/${agentId}/publish`, {});
   }
 
-  /**
-   * What came about a session, in order. Throws when anything of it was not signed with this tenant's secret.
-   */
+  /** Webhooks received for a session, in order. Throws if one is not signed with this tenant's secret. */
   eventsOf(sessionId: string): (Pick<ReceivedWebhook, 'body' | 'raw'> & { readonly event: CallEvent })[] {
     const about = this.#receiver.received.filter(({ body }) => body.session?.id === sessionId);
     for (const webhook of about)
@@ -52,7 +50,7 @@ export class Tenant {
   }
 }
 
-/** Id of the agent that answers the number the product prints. */
+/** Id of the agent that answers the number printed by the product. */
 export async function demoAgentId(product: Product): Promise<string> {
   const list = await product.ask('GET', '/v1/agent/phone-numbers');
   const number = list.phone_numbers.find(
@@ -61,7 +59,7 @@ export async function demoAgentId(product: Product): Promise<string> {
   return number.agent_id;
 }
 
-/** Checks a webhook as receivers are told to. */
+/** Checks a webhook as documented for receivers. */
 function isSigned({ headers, raw }: ReceivedWebhook): boolean {
   const parts = new Map(
     String(headers['x-service-webhook-signature'])

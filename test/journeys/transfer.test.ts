@@ -1,7 +1,7 @@
 /**
- * Journey: callers are handed to people as a customer configures it, each way chosen by its label: by REFER,
- * after a spoken yes, and to somebody who is busy. Caller and person are real phones; what each of them hears
- * is measured, and so is the person's track of the recording.
+ * Journey: callers are transferred to people as a customer configures it, each way chosen by its label: by
+ * REFER, after a spoken yes, and to a busy person. Caller and person are real phones; the test measures the
+ * audio each of them receives, and the person's track of the recording.
  */
 import { afterAll, beforeAll, expect } from 'vitest';
 import { voicedSeconds } from '#caller/voiced.ts';
@@ -20,10 +20,7 @@ const RATE_HZ = 8_000;
 const [CALLERS_HZ, PERSONS_HZ] = [440, 1_000];
 /** Tone power above which the tone counts as heard. */
 const HEARD = 100_000;
-/**
- * Says yes again and again, as people do until they are understood; a tone behind each yes tells them from
- * others.
- */
+/** Repeats yes until it is understood, as people do; a tone after each yes identifies the speaker. */
 const AGREES = Array.from({ length: 12 }, () => [
   ...record(['Yes, go ahead.', 0.5], RATE_HZ),
   ...tone(PERSONS_HZ, 3_000),
@@ -33,7 +30,7 @@ const AGREES = Array.from({ length: 12 }, () => [
 let product: Product;
 let model: OpenaiServer;
 let number: string;
-/** Of the same agent, bought here. */
+/** A second number of the same agent, bought on the platform. */
 let bought: string;
 let busy: SippPhone;
 let agreeing: Phone;
@@ -43,7 +40,7 @@ const phones: Phone[] = [];
 describeNeeds(NEEDED)('a caller who asks for a person', { concurrent: true }, () => {
   beforeAll(async () => {
     [product, model] = await Promise.all([
-      // Calls by the imported number are not the operator's to count.
+      // Calls by the imported number do not count towards the operator's limit.
       startProduct({ environment: { OUTBOUND_CALLS_PER_MINUTE: '1' } }),
       startOpenaiServer({ chat: ({ messages }) => answerTo(messages) }),
     ]);
@@ -64,7 +61,7 @@ describeNeeds(NEEDED)('a caller who asks for a person', { concurrent: true }, ()
     { timeout: 240_000 },
     async () => {
       const caller = await call('+15557655001', '1');
-      // The agent tells the person who is calling, and what about.
+      // The agent announces the caller and their subject to the person.
       await product.until('the person is told', () => voicedSeconds(agreeing.heard(), RATE_HZ) > 2);
       await hearsTone(agreeing, CALLERS_HZ);
       await hearsTone(caller, PERSONS_HZ);
@@ -90,7 +87,7 @@ describeNeeds(NEEDED)('a caller who asks for a person', { concurrent: true }, ()
     await hearsTone(referredTo, CALLERS_HZ);
     const session = await settled(product, await sessionOf('+15557655003'));
     expect(session).toMatchObject({ status: 'completed', end_reason: 'escalated' });
-    // The phones have each other when the agent has long gone.
+    // The phones stay connected long after the agent has left.
     await referredTo.hangUp();
     await product.until(
       'the caller has heard the person',
@@ -133,7 +130,7 @@ describeNeeds(NEEDED)('a caller who asks for a person', { concurrent: true }, ()
       const errors = async () =>
         results(await product.ask('GET', `/v1/agent/sessions/${sessionId}`)).map(({ error }) => error);
       await product.until('one is tried', async () => (await errors()).length > 0);
-      // A new minute may begin between two tries, but not between all of them.
+      // A new minute may begin between two attempts, but not between all of them.
       const tooMany = 'Too many people were called in this minute; nobody can be called now.';
       await product.until('the minute is full', async () => {
         await caller.press('2');
@@ -159,7 +156,9 @@ function answerTo(messages: readonly { readonly role: string; readonly content: 
     : say(ANSWER);
 }
 
-/** An agent with three people to hand callers to, at a number whose trunk is the one who is busy. */
+/**
+ * Sets up an agent with three people to transfer callers to, at a number whose trunk leads to the busy one.
+ */
 async function setUp(): Promise<{ readonly number: string; readonly bought: string }> {
   const { agent_id } = await product.ask('POST', '/v1/agent/agents', {
     name: 'Receptionist',
@@ -202,7 +201,7 @@ async function kept(starting: Promise<Phone>): Promise<Phone> {
   return phone;
 }
 
-/** Somebody calls, hears the agent, and asks by a key; a tone is all they say. */
+/** Calls, listens to the agent and asks by key; the caller sends only a tone. */
 async function call(from: string, key: string, to = number): Promise<Phone> {
   const phone = await kept(dial(product.sipAddress(to), tone(CALLERS_HZ, 120_000), { user: from }));
   await product.until('the agent is heard', () => voicedSeconds(phone.heard(), RATE_HZ) > 0.2);
@@ -229,7 +228,7 @@ function results({
   return items.filter(({ type }) => type === 'tool_result');
 }
 
-/** A track of the recording. */
+/** Audio of a recording track. */
 async function heardOn(track: { readonly url: string }): Promise<Int16Array> {
   const { samples, rateHz } = readWav(Buffer.from(await (await fetch(track.url)).arrayBuffer()));
   expect(rateHz).toBe(RATE_HZ);

@@ -1,7 +1,6 @@
 /**
- * A conversation in the browser as every transport must carry it: by microphone and in writing, until the
- * caller hangs up, and through the death of the control plane. Run over direct connections and over LiveKit
- * rooms.
+ * A conversation in the browser that every transport must support: by microphone and by text, until the
+ * caller hangs up, and across the death of the control plane. Runs over direct connections and LiveKit rooms.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,33 +16,33 @@ import { launchBrowser, TalkPage } from './talk-page.ts';
 import { demoAgentId, Tenant } from './tenant.ts';
 
 /**
- * Hears the greeting out and asks; asks again, as people do, where a busy machine was not connected yet or
- * took too long to understand.
+ * Listens to the greeting and asks a question; repeats it, as people do, where a busy machine connects late
+ * or understands too slowly.
  */
 const MICROPHONE = [11, QUESTION, 30, QUESTION, 30, QUESTION, 30] as const;
 export const GREETING = 'Hello, this is the Parley demo.';
 export const NAME = 'I am the Parley demo, a rule-based model.';
 export const OPENING_HOURS = 'We are open every day from noon until ten in the evening.';
-/** A sentence of speech is louder than this. */
+/** Energy that spoken sentences exceed. */
 export const AUDIBLE = 0.001;
 
-/** What a conversation runs on. */
+/** The environment of a conversation. */
 export interface Stage {
   product: Product;
   browser: Browser;
 }
 
-/** Where the product's web sessions go. */
+/** The transport of the product's web sessions. */
 export interface TransportOfTests {
   readonly needs: readonly string[];
-  /** Starts what it takes; the settings that point the product at it. */
+  /** Starts the services it needs; returns the settings that point the product at them. */
   start(): Promise<Readonly<Record<string, string>>>;
   stop(): Promise<void>;
 }
 
 const PATIENCE = { timeout: 60_000 };
 
-/** Describes the conversation over one transport, and what `more` adds for it. */
+/** Describes the conversation over one transport, plus the tests that `more` adds for it. */
 export function describeConversation(
   name: string,
   transport: TransportOfTests,
@@ -114,7 +113,7 @@ export function describeConversation(
         status: 'completed',
         end_reason: 'user_hangup',
       });
-      // What was said while nobody was there to be told is told later than the end.
+      // Speech during the outage is reported after the call's end.
       const said = async () =>
         (await product.ask('GET', `/v1/agent/sessions/${sessionId}`)).items.map(
           (item: { content?: string }) => item.content,
@@ -128,8 +127,8 @@ export function describeConversation(
 }
 
 /**
- * A colleague at the console who listens, takes the call over with their microphone, and hands it back; the
- * caller's writing is answered by nobody in between.
+ * A colleague at the console listens, takes the call over with their microphone and hands it back; in
+ * between, the caller's messages are not answered.
  */
 export async function expectTakenOverAtConsole(
   colleague: ConsolePage,
@@ -146,12 +145,12 @@ export async function expectTakenOverAtConsole(
   await colleague.see('You talk with the caller; the agent is silent.');
   await expect.poll(events, PATIENCE).toContain('took_over');
   await of.write('Is there a person here?');
-  // Their own microphone may be heard after it.
+  // The colleague's own microphone may be transcribed after this message.
   const words = async () => (await items()).map(({ content }: { content?: string }) => content);
   await expect.poll(words, PATIENCE).toContain('Is there a person here?');
   await colleague.press('Hand back');
   await colleague.see('You hear both sides; nobody hears you.');
-  // The connections that are left behind may be told after it.
+  // Events of abandoned connections may be reported after the hand-back.
   const sinceHandBack = async () => {
     const all: { event?: string; role?: string }[] = await items();
     const handedBack = all.findLastIndex(({ event }) => event === 'handed_back');
@@ -159,14 +158,14 @@ export async function expectTakenOverAtConsole(
   };
   await expect.poll(sinceHandBack, PATIENCE).toContain('assistant');
   await colleague.press('Stop listening');
-  // The connection without a microphone was left for the one with it.
+  // The connection with a microphone replaced the one without.
   const since = async () => (await events()).slice(before).sort();
   await expect
     .poll(since, PATIENCE)
     .toEqual(['handed_back', 'joined', 'joined', 'left', 'left', 'took_over']);
 }
 
-/** The session once it is over. */
+/** Waits for the session's end and returns it. */
 export async function settled(product: Product, sessionId: string) {
   const session = () => product.ask('GET', `/v1/agent/sessions/${sessionId}`);
   await product.until('the session is over', async () =>
@@ -175,7 +174,7 @@ export async function settled(product: Product, sessionId: string) {
   return session();
 }
 
-/** The session, its recording and its waterfall are there, and the tenant was told. */
+/** The session, its recording and its waterfall exist, and the tenant was notified. */
 async function expectKept(product: Product, tenant: Tenant, sessionId: string): Promise<void> {
   const session = await settled(product, sessionId);
   expect(session).toMatchObject({

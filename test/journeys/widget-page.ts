@@ -1,6 +1,6 @@
 /**
- * Somebody's own site with the widget on it: another origin than the product's, under a strict content
- * security policy, used in headless Chromium.
+ * A customer's site with the widget: another origin than the product's, with a strict content security
+ * policy, in headless Chromium.
  */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
@@ -9,10 +9,10 @@ import type { Browser, Locator, Page } from 'playwright-core';
 import type { Product } from './product.ts';
 import type { TalkPageOptions } from './talk-page.ts';
 
-/** Time the agent gets to say something, a slow machine included. */
+/** Timeout of an agent utterance, generous for slow machines. */
 const PATIENCE = { timeout: 60_000 };
 
-/** Keeps what the widget tells its page, and the connections it opens. */
+/** Records the widget's events and the connections it opens. */
 const WATCH = `
   window.told = [];
   for (const name of ['call', 'connect', 'disconnect', 'error'])
@@ -23,7 +23,7 @@ const WATCH = `
     constructor(...args) { super(...args); window.connections.push(this); }
   };`;
 
-/** One event of the widget, as its page saw it. */
+/** A widget event received by its page. */
 export interface Told {
   readonly name: string;
   readonly [detail: string]: unknown;
@@ -33,9 +33,9 @@ export interface Told {
 export class Site {
   readonly #server: Server;
   readonly #product: Product;
-  /** What stands in the page's body. */
+  /** Content of the page's body. */
   #body = '';
-  /** Modules the site serves itself, by their path. */
+  /** Modules served by the site itself, by path. */
   readonly modules = new Map<string, string>();
 
   private constructor(server: Server, product: Product) {
@@ -43,7 +43,7 @@ export class Site {
     this.#product = product;
   }
 
-  /** `connect` is what else the page's policy lets it connect to. */
+  /** `connect` lists further addresses for the page's `connect-src` policy. */
   static async serve(product: Product, connect: readonly string[] = []): Promise<Site> {
     const server = createServer((request, response) => {
       const { url } = product;
@@ -54,7 +54,7 @@ export class Site {
       }
       response.writeHead(200, {
         'content-type': 'text/html; charset=utf-8',
-        // No inline script or style, no eval, nothing but the widget's server; what a strict site would send.
+        // The policy of a strict site: no inline script or style, no eval, and no server but the widget's.
         'content-security-policy': `default-src 'none'; script-src 'self' ${url}; connect-src ${[url, ...connect].join(' ')}; base-uri 'none'; require-trusted-types-for 'script'`,
       });
       response.end(
@@ -71,7 +71,7 @@ export class Site {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Opens the page with these elements and the widget's script in it. */
+  /** Opens a page with these elements and the widget's script. */
   async visit(browser: Browser, elements: string, options: TalkPageOptions = {}): Promise<WidgetPage> {
     return new WidgetPage(
       await this.open(
@@ -82,7 +82,7 @@ export class Site {
     );
   }
 
-  /** Opens a page of any content. */
+  /** Opens a page with any content. */
   async open(
     browser: Browser,
     body: string,
@@ -103,7 +103,7 @@ export class Site {
   }
 }
 
-/** One visitor, who finds things by what they are called, as a screen reader does. */
+/** One visitor, who finds elements by their accessible names, as a screen reader does. */
 export class WidgetPage {
   readonly page: Page;
 
@@ -133,7 +133,7 @@ export class WidgetPage {
     return this.page.getByRole('status').filter({ hasText: text }).first().waitFor(PATIENCE);
   }
 
-  /** Waits for a problem told to the visitor, and returns it. */
+  /** Waits for a problem shown to the visitor, and returns it. */
   async problem(): Promise<string> {
     return (await this.page.getByRole('alert').first().textContent(PATIENCE)) ?? '';
   }
@@ -144,14 +144,14 @@ export class WidgetPage {
     await this.press('Send');
   }
 
-  /** What the page was told so far. */
+  /** Events the page has received so far. */
   told(): Promise<Told[]> {
     return this.page.evaluate<Told[]>('window.told');
   }
 
   /**
-   * Takes the network away: requests fail, and the running connection is told that it is broken, as Chromium
-   * tells it after some seconds without an answer.
+   * Disconnects the network: requests fail, and the running connection is reported broken, as Chromium does
+   * after some seconds without an answer.
    */
   async loseNetwork(): Promise<void> {
     await this.page.context().setOffline(true);
@@ -162,7 +162,7 @@ export class WidgetPage {
     })()`);
   }
 
-  /** Gives it back. */
+  /** Reconnects the network. */
   findNetwork(): Promise<void> {
     return this.page.context().setOffline(false);
   }

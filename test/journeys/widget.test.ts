@@ -1,6 +1,6 @@
 /**
- * Journey: a restaurant puts the widget on its own site, and guests call from it; by voice, by keyboard
- * alone, in their language, and when something is in the way.
+ * Journey: a restaurant puts the widget on its own site, and guests call from it: by voice, by keyboard
+ * alone, in their language, and when something goes wrong.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,11 +19,11 @@ import { Site } from './widget-page.ts';
 const NEEDS = ['chromium'];
 const PATIENCE = { timeout: 240_000 };
 /**
- * Hears the greeting out and asks; asks again, as people do, where a busy machine was not connected yet or
- * took too long to understand.
+ * Listens to the greeting and asks a question; repeats it, as people do, where a busy machine connects late
+ * or understands too slowly.
  */
 const MICROPHONE = [11, QUESTION, 20, QUESTION, 20, QUESTION, 30] as const;
-/** What the first widget of the page draws in. */
+/** Shadow root of the first widget on the page. */
 const SHADOW = `document.querySelector('voice-agent').shadowRoot`;
 
 describeNeeds(NEEDS)('the widget on somebody’s site', () => {
@@ -86,7 +86,7 @@ describeNeeds(NEEDS)('the widget on somebody’s site', () => {
   );
 
   itNeeds(NEEDS)('leaves the page’s own load alone, and asks once who its agent is', PATIENCE, async () => {
-    // This listener comes before any of the widget’s; the load event itself waits for the script.
+    // Registered before the widget’s own listeners; the load event itself waits for the script.
     const initScript = `addEventListener('load', () => { window.atLoad = { isScriptThere: performance.getEntriesByType('resource').some(({ name }) => name.endsWith('/widget.js')),
       isDefined: customElements.get('voice-agent') !== undefined }; });`;
     const page = await site.open(
@@ -186,7 +186,7 @@ describeNeeds(NEEDS)('the widget on somebody’s site', () => {
       );
       expect(direction).toBe('rtl');
       expect([panel.x >= 0, panel.x + panel.width <= 360, panel.y < 100]).toEqual([true, true, true]);
-      // The agent does not let a page choose its language: the developer is told which switch that is.
+      // The agent does not let pages choose its language; the developer is told which switch allows it.
       await start.click();
       expect(await guest.problem()).toBe('تعذّر بدء المكالمة. حاول مجدداً.');
       expect((await guest.told()).at(-1)).toMatchObject({
@@ -274,7 +274,7 @@ describeNeeds(NEEDS)('the widget on somebody’s site', () => {
         `${element('agent-name="One"')}${element('agent-name="Two" position="bottom-left"')}`,
       );
       await guest.press('Talk to One');
-      // Pressed twice, as people do.
+      // Clicked twice, as people do.
       await guest.page.evaluate(
         `{ const start = ${SHADOW}.querySelector('.type'); start.click(); start.click(); }`,
       );
@@ -287,7 +287,7 @@ describeNeeds(NEEDS)('the widget on somebody’s site', () => {
       expect(await guest.page.getByRole('dialog', { name: 'Two' }).getByRole('alert').textContent()).toBe(
         'Another conversation is running on this page. End it first.',
       );
-      // Moved, it goes on; removed, it is over.
+      // Moving the element keeps the call; removing it ends the call.
       await guest.page.evaluate(
         `document.querySelector('main').append(document.querySelector('voice-agent'))`,
       );
@@ -311,7 +311,7 @@ describeNeeds(NEEDS)('the widget on somebody’s site', () => {
     await guest.line(GREETING);
     await guest.loseNetwork();
     await guest.status('Connection lost, trying again…');
-    // What is written meanwhile waits for the new connection.
+    // Messages written meanwhile wait for the new connection.
     await guest.type('Who are you?');
     await guest.line('You: Who are you?');
     await guest.findNetwork();

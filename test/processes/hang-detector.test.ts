@@ -10,30 +10,30 @@ describe('the hang detector', () => {
     expect(detector.sample(2_500, 0)).toBe(400);
   });
 
-  it('does not count the time in which the machine did not let it run', () => {
+  it('does not count time in which the machine did not schedule the process', () => {
     const detector = new HangDetector(0);
     detector.sample(500, 10_000);
     expect(detector.sample(2_500, 11_900)).toBe(600);
-    // Waits older than the last sign of life excuse nothing.
+    // Waiting time before the last sign of life is no excuse.
     detector.alive(4_400);
     expect(detector.sample(4_500, 13_800)).toBe(0);
     expect(detector.sample(6_500, 13_800)).toBe(2_000);
   });
 
-  it('counts nothing of a round in which whoever looks was late', () => {
+  it('counts nothing of a round in which the detector itself was late', () => {
     const detector = new HangDetector(0);
     detector.sample(500, 0);
     detector.skip(30_000);
     expect(detector.sample(30_500, 0)).toBe(1_000);
   });
 
-  it('counts everything where the system does not tell', () => {
+  it('counts all time if the system reports no waiting time', () => {
     const detector = new HangDetector(0);
     detector.sample(500, null);
     expect(detector.sample(2_500, null)).toBe(2_500);
   });
 
-  it('the system tells for a process that runs, and nothing for one that is gone', async () => {
+  it('the system reports waiting time for a running process, and nothing for an ended one', async () => {
     if (process.platform === 'linux') expect(await processorWaitMs(process.pid)).toBeGreaterThanOrEqual(0);
     expect(await processorWaitMs(2 ** 30)).toBeNull();
   });

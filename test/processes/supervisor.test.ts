@@ -19,7 +19,7 @@ describe('supervisor', () => {
     rmSync(toldFile, { force: true });
   });
   afterAll(() => rmSync(directory, { recursive: true, force: true }));
-  /** Each instance the control plane was told of; it may be told again after a restart. */
+  /** Each instance reported to the control plane; reports may repeat after a restart. */
   const told = () => [...new Set(readFileSync(toldFile, 'utf8').trim().split('\n'))];
 
   interface Started {
@@ -61,7 +61,7 @@ describe('supervisor', () => {
       .filter((entry) => entry.name === name && entry.facts['pid'] !== undefined)
       .map((entry) => Number(entry.facts['pid']));
 
-  it('starts again what was killed, and tells the control plane which worker died', async () => {
+  it('restarts killed processes and reports the dead worker to the control plane', async () => {
     const started = start(['control-plane', 'worker']);
     await vi.waitFor(() => expect(started.ready).toHaveLength(2), { timeout: 10_000 });
     process.kill(pids(started, 'worker')[0]!, 'SIGKILL');
@@ -70,7 +70,7 @@ describe('supervisor', () => {
     expect(supervisor.deadWorkers).toHaveLength(1);
   });
 
-  it('a control plane that comes back is told of every worker that died meanwhile', async () => {
+  it('reports all workers that died meanwhile to a restarted control plane', async () => {
     const started = start(['control-plane', 'worker']);
     await vi.waitFor(() => expect(started.ready).toHaveLength(2), { timeout: 10_000 });
     process.kill(pids(started, 'worker')[0]!, 'SIGKILL');
@@ -79,7 +79,7 @@ describe('supervisor', () => {
     await vi.waitFor(() => expect(told()).toEqual([expect.stringMatching(/^worker-/)]), { timeout: 10_000 });
   });
 
-  it('tells of a worker that cannot start any more that nobody is to wait for its successor', async () => {
+  it('reports that a worker which can no longer start will have no successor', async () => {
     const started = start(['control-plane', 'worker'], (role, starts) =>
       role === 'worker' && starts > 1 ? { BEHAVIOUR_worker: 'fail' } : {},
     );
@@ -93,7 +93,7 @@ describe('supervisor', () => {
     ).toEqual([false, false, true]);
   });
 
-  it('security 3: kills a process whose event loop stands still, says what it was at, and starts it again', async () => {
+  it('security 3: kills a hung process, logs what it was doing, and restarts it', async () => {
     const errors: string[] = [];
     const silent = createLogger({ level: 'silent', name: 'test' });
     const logger = Object.assign(Object.create(silent), {
@@ -104,7 +104,7 @@ describe('supervisor', () => {
       (_, starts) => ({ BEHAVIOUR_worker: 'hang', ...(starts === 1 ? { HANG_ONCE: '1' } : {}) }),
       { logger },
     );
-    // Time in which a busy machine does not let it run is not counted against it.
+    // Time in which a busy machine does not schedule the process is not counted.
     await vi.waitFor(() => expect(pids(started, 'worker')).toHaveLength(2), { timeout: 60_000 });
     expect(errors[0]).toMatch(
       /^worker stood still for \d,\d{3} ms in POST \/v1\/agent\/tools \(request 0123\); killing it$/,
@@ -125,27 +125,27 @@ describe('supervisor', () => {
       start(['control-plane', 'worker'], (role, starts) =>
         role === 'worker' && starts === 1 ? (hanging as Record<string, string>) : {},
       );
-      // Time in which a busy machine does not let it run is not counted against it.
+      // Time in which a busy machine does not schedule the process is not counted.
       await vi.waitFor(() => expect(told()).toEqual([expect.stringMatching(expected)]), { timeout: 60_000 });
     },
     70_000,
   );
 
-  it('security 3: a part that another program starts leaves the descriptors of that program alone', async () => {
+  it('security 3: a part started by another program does not touch that program’s descriptors', async () => {
     const file = join(directory, 'theirs');
     writeFileSync(file, 'theirs');
     const fd = openSync(file, 'r+');
     const env = { ...process.env, BEHAVIOUR_worker: 'hang' };
     const part = fork(program, ['worker'], { stdio: ['inherit', 'inherit', 'inherit', 'ipc', fd], env });
-    // Its first sign of life comes after what it tells of itself.
+    // Its first sign of life follows its report about itself.
     await once(part, 'message');
     part.kill('SIGKILL');
     closeSync(fd);
     expect(readFileSync(file, 'utf8')).toBe('theirs');
   });
 
-  it('leaves a process alone that the machine does not let run', async () => {
-    // It stands for 4 s, in which a busy machine would have let it run hardly ever.
+  it('spares a process that the machine does not schedule', async () => {
+    // It hangs for 4 s; this simulates a busy machine that hardly ever scheduled it.
     const processorWaitMs = async () => performance.now() * 0.9;
     const started = start(['worker'], () => ({ BEHAVIOUR_worker: 'hang', HANG_MS: '4000' }), {
       processorWaitMs,
@@ -156,12 +156,12 @@ describe('supervisor', () => {
     expect(supervisor.deadWorkers).toEqual([]);
   });
 
-  it('what carries calls goes before the control plane where the system shares its cores among sessions', async () => {
+  it('call processes have priority over the control plane on systems that share cores among sessions', async () => {
     const started = start(['control-plane', 'worker']);
     await vi.waitFor(() => expect(started.ready).toHaveLength(2), { timeout: 10_000 });
     const groupOf = (role: Role) => `/proc/${pids(started, role)[0]}/autogroup`;
     const niceOf = (role: Role) => Number(readFileSync(groupOf(role), 'utf8').split('nice ')[1]);
-    // Not every system has such groups, and not every user may favour one.
+    // Not every system has such groups, and not every user may raise a group's priority.
     try {
       writeFileSync(groupOf('control-plane'), '-1');
     } catch {
@@ -170,12 +170,12 @@ describe('supervisor', () => {
     await expect.poll(() => niceOf('worker'), { timeout: 10_000 }).toBeLessThan(niceOf('control-plane'));
   });
 
-  it('a process that never becomes ready makes the start fail', async () => {
+  it('a process that never becomes ready fails the start', async () => {
     const started = start(['signalling'], () => ({ BEHAVIOUR_signalling: 'fail' }));
     await vi.waitFor(() => expect(started.failed).toEqual(['signalling']), { timeout: 10_000 });
   });
 
-  it('stops the workers first and the control plane last, each by itself', async () => {
+  it('stops the workers first and the control plane last, one at a time', async () => {
     const started = start(['control-plane', 'signalling', 'worker']);
     await vi.waitFor(() => expect(started.ready).toHaveLength(3), { timeout: 10_000 });
     await supervisor.stop(1_000);

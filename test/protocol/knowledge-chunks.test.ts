@@ -7,14 +7,14 @@ import { turnsDuring } from '../turns-until.ts';
 const paragraph = (char: string, chars: number) => char.repeat(chars);
 
 describe('chunkText', () => {
-  it('keeps a short text whole and finds nothing in white space', () => {
+  it('keeps a short text whole and returns nothing for white space', () => {
     expect(chunkText('We open at nine.\n\nWe close at five.\n')).toEqual([
       'We open at nine.\n\nWe close at five.',
     ]);
     expect(chunkText(' \n\t\n')).toEqual([]);
   });
 
-  it('begins a chunk at a heading, and keeps headings with what follows them', () => {
+  it('starts a chunk at a heading, and keeps headings with the text after them', () => {
     expect(
       chunkText('# Hotel\n## Hours\nNine to five.\n\nSundays closed.\n## Pets\nWelcome.\n#hashtag'),
     ).toEqual(['# Hotel\n\n## Hours\n\nNine to five.\n\nSundays closed.', '## Pets\n\nWelcome.\n#hashtag']);
@@ -28,7 +28,7 @@ describe('chunkText', () => {
     ]);
   });
 
-  it('cuts a long paragraph at line ends, else at sentence ends, else at spaces, else anywhere but inside a character', () => {
+  it('cuts long paragraphs at line ends, else sentence ends, else spaces, else between characters', () => {
     const [line, sentence] = [paragraph('a', 1_000), `${paragraph('b', 700)}. ${paragraph('c', 450)} d`];
     expect(chunkText(`${line}\n${sentence}`)).toEqual([line, sentence]);
     expect(chunkText(`${sentence}${paragraph('e', 300)}`)).toEqual([
@@ -43,7 +43,7 @@ describe('chunkText', () => {
     expect(chunkText('はい。'.repeat(500))[0]).toMatch(/。$/);
   });
 
-  it('leaves nothing out but white space, changes no order, and keeps every chunk short', () => {
+  it('omits only white space, keeps the order, and keeps every chunk short', () => {
     const word = fc.oneof(
       fc.string({ unit: 'grapheme', maxLength: 30 }),
       fc.constantFrom('# Title', '\n', '\n\n', '. ', '\r\n', 'x'.repeat(2_000)),
@@ -63,7 +63,7 @@ describe('chunkText', () => {
     );
   });
 
-  it('lets everything else have its turn while a long text is cut, whatever it looks like', async () => {
+  it('yields to other work while it cuts a long text of any form', async () => {
     for (const unit of ['x', 'words ', '\n', '# a\n', '. ', 'ab\n\n', 'line\n']) {
       const text = unit.repeat(262_144 / unit.length);
       let chunks: string[] = [];
@@ -76,11 +76,11 @@ describe('chunkText', () => {
     }
   });
 
-  it('takes time in proportion to the text, whatever it looks like', { timeout: 300_000 }, () => {
+  it('takes time proportional to the length of any text', { timeout: 300_000 }, () => {
     for (const unit of ['x', ' ', '\n', '# ', '. ', '"', 'ab\n\n']) {
       const startedMs = performance.now();
       chunkText(unit.repeat(1_048_576 / unit.length));
-      // A quadratic one takes minutes.
+      // A quadratic algorithm takes minutes.
       expect(performance.now() - startedMs, JSON.stringify(unit)).toBeLessThan(60_000);
     }
   });

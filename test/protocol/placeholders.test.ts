@@ -10,7 +10,7 @@ describe('system variables in a text', () => {
     '{{system.channel',
     'system.nothing',
     '{{systematic}}',
-  ])('%j is acceptable', (text) => {
+  ])('%j is accepted', (text) => {
     expect(placeholderProblem(text)).toBeNull();
   });
 
@@ -19,13 +19,13 @@ describe('system variables in a text', () => {
     '{{ system.session_id }}',
     'a {{system.today}} b {{system.}}',
     '{{system.today.x}}',
-  ])('%j names one that does not exist, and is told which do', (text) => {
+  ])('%j names an unknown variable, and the error lists those that exist', (text) => {
     expect(placeholderProblem(text)).toMatch(
       /^unknown system variable; the valid names are system\.channel, system\.timezone/,
     );
   });
 
-  it('an endless placeholder takes no time to read', () => {
+  it('an endless placeholder is read in no time', () => {
     const started = performance.now();
     expect(placeholderProblem(`{{system.${' '.repeat(100_000)}`)).toBeNull();
     expect(performance.now() - started).toBeLessThan(500);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseClientEvent } from '#protocol/session-events.ts';
 
-describe('what a client may send', () => {
+describe('client messages', () => {
   it.each([
     { type: 'user.message', text: 'hello' },
     { type: 'user.message', text: 'hello', audio: false },
@@ -12,11 +12,11 @@ describe('what a client may send', () => {
     { type: 'client_tool.result', callId: 'c1', isError: true },
     { type: 'client_tool.result', callId: 'c1', result: 1, isError: false },
     { type: 'client_tool.result', callId: 'c1' },
-  ])('%j is understood as it is', (event) => {
+  ])('include %j unchanged', (event) => {
     expect(parseClientEvent(JSON.stringify(event))).toEqual(event);
   });
 
-  it('fields added later are dropped, not refused', () => {
+  it('lose unknown fields without being refused', () => {
     expect(parseClientEvent('{"type":"user.activity","since":3}')).toEqual({ type: 'user.activity' });
   });
 
@@ -29,7 +29,7 @@ describe('what a client may send', () => {
     '{"type":"user.message"}',
     '{"type":"user.message","text":""}',
     '{"type":"client_tool.result"}',
-  ])('%j is ignored', (text) => {
+  ])('do not include %j', (text) => {
     expect(parseClientEvent(text)).toBeNull();
   });
 });

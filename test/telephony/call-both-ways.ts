@@ -1,6 +1,6 @@
 /**
- * A phone's call, answered as the worker answers it, and heard at both ends: the agent says 440 Hz, the phone
- * 700.
+ * A phone's call, answered as the worker answers it, with audio checked at both ends: the agent sends 440 Hz,
+ * the phone 700.
  */
 import { expect } from 'vitest';
 import type { Leg } from '#media/leg/leg.ts';
@@ -13,14 +13,17 @@ import { power, tone } from '#test/fakes/tone.ts';
 const PATIENCE = { timeout: 30_000 };
 const RATE_HZ = 8_000;
 const AGENT_HZ = 440;
-/** What the phone says. */
+/** Frequency of the phone's tone. */
 export const PHONE_HZ = 700;
 const AUDIBLE = 100_000;
 
-/** A call that was answered. */
+/** An answered call. */
 export type AnsweredCall = Extract<InboundCall, { outcome: 'answered' }> & { readonly offer: string | null };
 
-/** The next call that comes in, answered; and what it offered. Rejects with how it ended otherwise. */
+/**
+ * Answers the next inbound call and returns it with its offer. If the call ends otherwise, rejects with its
+ * outcome.
+ */
 export function answeredCall(worker: Signalling, deps: InboundCallDeps): Promise<AnsweredCall> {
   return new Promise((resolve, reject) => {
     worker.onInvite((invite) => {
@@ -35,7 +38,7 @@ export function answeredCall(worker: Signalling, deps: InboundCallDeps): Promise
   });
 }
 
-/** Says the agent's tone, and hears the phone's and nothing of its own. */
+/** Plays the agent's tone; expects the phone's tone and no echo. */
 export async function expectPhoneHeard(leg: Leg, log: LegLog): Promise<void> {
   leg.send({
     do: 'play',
@@ -51,7 +54,7 @@ export async function expectPhoneHeard(leg: Leg, log: LegLog): Promise<void> {
   await log.next('playout.finished');
 }
 
-/** Each side hears the tone of the other, keys get through, and the phone hangs up. */
+/** Each side receives the other's tone, keys are received, and the phone hangs up. */
 export async function expectCallBothWays(phone: Phone, leg: Leg): Promise<void> {
   const log = new LegLog(leg);
   await expectPhoneHeard(leg, log);

@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { countryOf, isE164, isPremium } from '#telephony/e164.ts';
 
 describe('E.164', () => {
-  it.each(['+14155550123', '+12', '+390612345678', '+123456789012345'])('%s is a number', (text) => {
+  it.each(['+14155550123', '+12', '+390612345678', '+123456789012345'])('%s is a valid number', (text) => {
     expect(isE164(text)).toBe(true);
   });
 
   it.each(['14155550123', '+', '+0123', '+1', '+1234567890123456', '+1 415', '+1415a', 'sip:+1415', ''])(
-    '%s is not',
+    '%s is not a valid number',
     (text) => {
       expect(isE164(text)).toBe(false);
     },
@@ -39,7 +39,7 @@ describe('E.164', () => {
     '+81990123456',
     '+61190012345',
     '+881612345678',
-  ])('%s costs more', (number) => {
+  ])('%s is a premium number', (number) => {
     expect(isPremium(number)).toBe(true);
   });
 
@@ -51,7 +51,7 @@ describe('E.164', () => {
     '+61412345678',
     '+525512345678',
     '+4915112345678',
-  ])('%s does not', (number) => {
+  ])('%s is not a premium number', (number) => {
     expect(isPremium(number)).toBe(false);
   });
 });

@@ -5,7 +5,7 @@ import { startTestSignalling } from '#test/fakes/signalling.ts';
 import { runSipp } from '#test/fakes/sipp.ts';
 import { describeNeeds } from '#test/needs.ts';
 
-/** What a source may send in one breath; on a clock that stands still nothing is added. */
+/** Burst limit of a source; it does not refill while the clock stands still. */
 const SHARE = 1_200;
 
 describeNeeds(['sipp'])('a flood by sipp', () => {
@@ -19,7 +19,7 @@ describeNeeds(['sipp'])('a flood by sipp', () => {
   });
   afterEach(() => server.close());
 
-  it('is answered up to the share of its source and then gets nothing, while another source is served', {
+  it('is answered up to the limit of its source and then ignored, while another source is served', {
     timeout: 60_000,
   }, async () => {
     const { screen } = await runSipp('options', server.sipPort, [

@@ -5,24 +5,24 @@ import { fuzzSip } from '#test/fuzz/sip/fuzz-sip.ts';
 const FIXED_SEED = 20_261_122;
 const MOST_GROWTH_BYTES = 12 << 20;
 
-/** 5,000 mutated messages; `npm run fuzz:sip` sends 100,000 of each kind, with a seed of its own. */
+/** 5,000 mutated messages; `npm run fuzz:sip` sends 100,000 of each kind, with its own seed. */
 describe('mutated SIP, SDP and RTP', () => {
-  it('3,000 SIP messages: the server answers behind every batch, keeps nothing, and the next call is normal', async () => {
+  it('after each batch of 3,000 SIP messages the server answers, keeps no state and takes a call', async () => {
     const { statuses, heap, calls, metrics } = await fuzzSip({ seed: FIXED_SEED, runs: 3_000 });
     expect(metrics.flooded).toBe(0);
     expect(heap.late - heap.early).toBeLessThan(MOST_GROWTH_BYTES);
-    // It gets past the parser, too.
+    // Messages must also get past the parser.
     for (const status of [100, 200, 400, 405, 481]) expect([...statuses.keys()]).toContain(status);
     expect(calls).toBeGreaterThan(50);
   });
 
-  it('1,000 session descriptions: each is refused, or answered section by section', async () => {
+  it('1,000 session descriptions are each refused, or answered section by section', async () => {
     const { answered, heap } = await fuzzDescriptions({ seed: FIXED_SEED, runs: 1_000 });
     expect(answered).toBeGreaterThan(100);
     expect(heap.late - heap.early).toBeLessThan(MOST_GROWTH_BYTES);
   });
 
-  it('1,000 datagrams of RTP and RTCP: the call goes on, and hears what comes after', async () => {
+  it('the call survives 1,000 RTP and RTCP datagrams and receives the audio after them', async () => {
     const { heap } = await fuzzRtp({ seed: FIXED_SEED, runs: 1_000 });
     expect(heap.late - heap.early).toBeLessThan(MOST_GROWTH_BYTES);
   });

@@ -38,7 +38,7 @@ describe('admission over HTTP', () => {
     server.close();
   });
 
-  it('asks with the worker token and hands on the answer', async () => {
+  it('asks with the worker token and returns the answer', async () => {
     reply = { status: 200, body: '{"action":"route","data":{"tag":"worker-1"}}' };
     expect(await createHttpAdmission(url, 'token-of-workers')(question)).toEqual({
       action: 'route',
@@ -57,7 +57,7 @@ describe('admission over HTTP', () => {
     ['an error', 500, '{"action":"route","data":{"tag":"worker-1"}}'],
     ['an answer of another shape', 200, '{"action":"route"}'],
     ['no JSON', 200, 'hello'],
-  ])('%s is no admission', async (_, status, body) => {
+  ])('%s is not an admission', async (_, status, body) => {
     reply = { status, body };
     await expect(createHttpAdmission(url, 'token-of-workers')(question)).rejects.toThrow();
   });
@@ -68,12 +68,12 @@ describe('admission over HTTP', () => {
     ['of another shape', '{"action":"route","data":{"tag":""}}'],
     ['of a status that refuses nothing', '{"action":"reject","data":{"status":200,"reason":"OK"}}'],
     ['empty', ''],
-  ])('an answer that is %s is no admission', async (_, body) => {
+  ])('an answer that is %s is not an admission', async (_, body) => {
     reply = { status: 200, body };
     await expect(createHttpAdmission(url, 'token')(question)).rejects.toThrow();
   });
 
-  it('a control plane that is not there is no admission', async () => {
+  it('an unreachable control plane gives no admission', async () => {
     server.close();
     await expect(createHttpAdmission(url, 'token-of-workers')(question)).rejects.toThrow();
   });

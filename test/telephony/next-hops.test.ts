@@ -16,7 +16,7 @@ const server = (name: string, priority = 10, weight = 1, port = 5060): SrvRecord
   port,
 });
 
-/** The servers of a URI where the domain names these; and what was looked up. */
+/** Resolves a URI with these DNS records; returns the servers and the lookups made. */
 async function hops(
   uri: string,
   records: readonly SrvRecord[],
@@ -32,7 +32,7 @@ async function hops(
 }
 
 describe('RFC 3263 §4.2 the servers of a trunk', () => {
-  it('are those its domain names for the transport, by priority', async () => {
+  it('are those its domain lists for the transport, by priority', async () => {
     const records = [server('b.example', 20), server('a.example', 10, 1, 5080)];
     expect(await hops('sip:+14155550123@trunk.example', records)).toEqual({
       hops: ['sip:a.example:5080;transport=udp', 'sip:b.example:5060;transport=udp'],
@@ -43,7 +43,7 @@ describe('RFC 3263 §4.2 the servers of a trunk', () => {
     ]);
   });
 
-  it('RFC 2782 of one priority come by their weight', async () => {
+  it('RFC 2782 of equal priority are ordered by weight', async () => {
     const random = seededRandom(7);
     const firsts = await Promise.all(
       Array.from(
@@ -64,18 +64,18 @@ describe('RFC 3263 §4.2 the servers of a trunk', () => {
     ['a port', 'sip:1@trunk.example:5060'],
     ['TLS, where the certificate is to be the domain’s', 'sip:1@trunk.example;transport=tls'],
     ['sips', 'sips:1@trunk.example'],
-  ])('are not asked for where there is %s', async (_, uri) => {
+  ])('are not looked up where there is %s', async (_, uri) => {
     expect(await hops(uri, [server('a.example')])).toEqual({ hops: [], asked: [] });
   });
 
-  it('are none where the domain names none, or says that there is none', async () => {
+  it('are empty where the domain lists none, or declares that there are none', async () => {
     expect((await hops('sip:1@trunk.example', [])).hops).toEqual([]);
     expect((await hops('sip:1@trunk.example', [server('.')])).hops).toEqual([]);
   });
 });
 
 describeNeeds(['sipp'])('RFC 3263 §4.3 a call through a trunk of two servers', () => {
-  /** Dials through two servers, the first by priority first. */
+  /** Dials through two servers, the first with the higher priority. */
   async function dialThrough(...manners: readonly [PhoneManner, PhoneManner]): Promise<string> {
     const signalling = await startTestSignalling({
       admit: async () => ({ action: 'reject', data: { status: 404, reason: 'Not Found' } }),
@@ -115,13 +115,13 @@ describeNeeds(['sipp'])('RFC 3263 §4.3 a call through a trunk of two servers', 
   const AT = { sipHost: '127.0.0.1', sipPublicIp: undefined, random: () => 0.5 };
   const PLAIN = { credentials: { username: 'parley', password: 'secret' }, recording: null, ringMs: 20_000 };
 
-  it('goes on to the second where the first takes no calls, digest and all', async () => {
+  it('falls back to the second where the first takes no calls, including digest authentication', async () => {
     expect(await dialThrough({ does: 'refuse', status: 503 }, { does: 'answer', digest: 407 })).toBe(
       'answered',
     );
   });
 
-  it('ends with the first where that has an answer', async () => {
+  it('ends at the first server that gives an answer', async () => {
     expect(await dialThrough({ does: 'refuse', status: 486 }, { does: 'answer' })).toBe('busy');
   });
 });

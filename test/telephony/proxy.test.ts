@@ -19,7 +19,7 @@ import { describeWhereThere } from '#test/needs.ts';
 const RATE_HZ = 8_000;
 const [OUR_HZ, PHONE_HZ] = [440, 700];
 const AUDIBLE = 100_000;
-/** Programs of two makers and a media thread on a busy machine. */
+/** Generous: programs of two vendors and a media thread on a busy machine. */
 const PATIENCE_MS = 30_000;
 
 describeWhereThere(['kamailio', 'linphonec'])(
@@ -86,7 +86,7 @@ describeWhereThere(['kamailio', 'linphonec'])(
       return worker;
     }
 
-    /** Plays a tone to the phone until it has been heard, and hears the phone's. */
+    /** Plays a tone to the phone until it is received, and expects the phone's tone. */
     async function expectAudioBothWays(leg: Leg): Promise<LegLog> {
       const log = new LegLog(leg);
       const samples = resample(tone(OUR_HZ, 2_000), RATE_HZ, leg.outRateHz);
@@ -103,7 +103,7 @@ describeWhereThere(['kamailio', 'linphonec'])(
       return log;
     }
 
-    /** What the phone has kept once its call is over. */
+    /** Checks the phone's recording after its call. */
     async function expectPhoneHeardUs(): Promise<void> {
       await expect
         .poll(() => power(phone.heard(), OUR_HZ), { timeout: PATIENCE_MS })
@@ -114,7 +114,7 @@ describeWhereThere(['kamailio', 'linphonec'])(
         .toEqual([0, 0]);
     }
 
-    it('has audio both ways when it calls, and its next call is taken by the other server', async () => {
+    it('has audio both ways when it calls, and the other server takes its next call', async () => {
       for (const calls of [1, 2]) {
         phone.dial(`sip:+15550100@${kamailio.address}`);
         await expect.poll(() => answered.length, { timeout: PATIENCE_MS }).toBe(calls);
@@ -126,7 +126,7 @@ describeWhereThere(['kamailio', 'linphonec'])(
       expect(answered.map(({ by }) => by).sort()).toEqual([0, 1]);
     });
 
-    it('is found by its registration when it is called, and hung up on', async () => {
+    it('is found by its registration when it is called, and receives the hang-up', async () => {
       const call = await dialOutboundCall(
         { ...dependencies(), signalling: workers[0]! },
         {

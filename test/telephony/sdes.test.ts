@@ -25,9 +25,9 @@ const offer = (protocol: string, ...lines: string[]) =>
   ].join('\r\n');
 const line = (rest: string) => `a=crypto:1 ${rest}`;
 
-describe('keys of protected media in descriptions (RFC 4568)', () => {
+describe('SRTP keys in descriptions (RFC 4568)', () => {
   it.each(['AES_CM_128_HMAC_SHA1_80', 'AES_CM_128_HMAC_SHA1_32'])(
-    '%s is accepted under its own tag, with a key of ours',
+    '%s is accepted under its own tag, with our own key',
     (suite) => {
       const { sdp, remote } = answerAudio(
         offer(
@@ -48,7 +48,7 @@ describe('keys of protected media in descriptions (RFC 4568)', () => {
     ['a lifetime and a key identifier', `inline:${THEIR_KEY}|2^20|1:4`, 4],
     ['a key identifier alone', `inline:${THEIR_KEY}|1:2`, 2],
     ['the size of the replay window', `inline:${THEIR_KEY} WSH=1024`, 0],
-  ])('%s is understood', (_, rest, mkiBytes) => {
+  ])('%s is accepted', (_, rest, mkiBytes) => {
     const { remote } = answerAudio(offer('RTP/SAVPF', line(`AES_CM_128_HMAC_SHA1_80 ${rest}`)), local);
     expect(remote.srtp).toMatchObject({ receiveKey: THEIR_KEY, receiveMkiBytes: mkiBytes });
   });
@@ -74,7 +74,7 @@ describe('keys of protected media in descriptions (RFC 4568)', () => {
     }
   });
 
-  it('where plain media is offered beside it, the first that can be carried is taken', () => {
+  it('beside an offer of plain media, the first supported section is chosen', () => {
     const both = `${offer('RTP/SAVP', line('AES_CM_128_HMAC_SHA1_80 inline:AAAA'))}m=audio 4002 RTP/AVP 8\r\n`;
     const { sdp, remote } = answerAudio(both, local);
     expect(remote).toMatchObject({ port: 4002, codec: 'PCMA' });
@@ -82,13 +82,13 @@ describe('keys of protected media in descriptions (RFC 4568)', () => {
     expect(sdp.match(/^m=.*$/gm)).toEqual(['m=audio 0 RTP/SAVP 0', 'm=audio 20000 RTP/AVP 8']);
   });
 
-  it('a key beside plain media is no promise: the media is plain', () => {
+  it('a key in a plain media section does not enable SRTP', () => {
     expect(
       answerAudio(offer('RTP/AVP', line(`AES_CM_128_HMAC_SHA1_80 inline:${THEIR_KEY}`)), local).remote.srtp,
     ).toBeUndefined();
   });
 
-  it('a secure offer of ours names one suite and our key, and takes no plain answer', () => {
+  it('our secure offer contains one suite and our key, and requires a secure answer', () => {
     const secure = { ...local, isSecure: true };
     const sdp = offerAudio(secure);
     expect(sdp).toMatch(/^m=audio 20000 RTP\/SAVP /m);

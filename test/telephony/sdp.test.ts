@@ -25,7 +25,7 @@ const refusal = (offer: string) => {
 };
 
 describe('answers to offers (RFC 3264)', () => {
-  it('takes the first codec of the offer that both speak, with its own payload types', () => {
+  it('picks the first offered codec that both support, with its payload types', () => {
     const { sdp: answer, remote } = answerAudio(
       sdp(
         'm=audio 4000 RTP/AVP 18 8 0 96',
@@ -59,7 +59,7 @@ describe('answers to offers (RFC 3264)', () => {
     ]);
   });
 
-  it('takes G.722 without an rtpmap, as its payload type is assigned', () => {
+  it('accepts G.722 without an rtpmap, because its payload type is static', () => {
     const { sdp: answer, remote } = answerAudio(sdp('m=audio 4000 RTP/AVP 9 0'), local);
     expect(remote).toMatchObject({ codec: 'G722', payloadType: 9 });
     expect(answer).toContain('a=rtpmap:9 G722/8000\r\n');
@@ -89,7 +89,7 @@ describe('answers to offers (RFC 3264)', () => {
     expect(answer).not.toContain('useinbandfec');
   });
 
-  it('takes telephone events of 8 kHz beside Opus where there are no others', () => {
+  it('accepts telephone events of 8 kHz beside Opus if there are no others', () => {
     const { remote } = answerAudio(
       sdp('m=audio 4000 RTP/AVP 96 97', 'a=rtpmap:96 OPUS/48000/2', 'a=rtpmap:97 telephone-event/8000'),
       local,
@@ -97,12 +97,12 @@ describe('answers to offers (RFC 3264)', () => {
     expect(remote).toMatchObject({ codec: 'opus', digitPayloadType: 97 });
   });
 
-  it('understands a law under a dynamic payload type, and no telephone-event', () => {
+  it('accepts G.711 under a dynamic payload type and offers without telephone-event', () => {
     const { remote } = answerAudio(sdp('m=audio 4000 RTP/AVP 97', 'a=rtpmap:97 pcmu/8000/1'), local);
     expect(remote).toMatchObject({ codec: 'PCMU', payloadType: 97, digitPayloadType: null });
   });
 
-  it('reports share the media’s port only where the offer says so (RFC 5761 §5.1.1)', () => {
+  it('RTCP shares the media port only if the offer says so (RFC 5761 §5.1.1)', () => {
     const offered = answerAudio(sdp('m=audio 4000 RTP/AVP 0', 'a=rtcp-mux'), local);
     expect(offered.remote.isRtcpMuxed).toBe(true);
     expect(offered.sdp).toContain('a=rtcp-mux\r\n');
@@ -111,14 +111,14 @@ describe('answers to offers (RFC 3264)', () => {
     expect(plain.sdp).not.toContain('rtcp-mux');
   });
 
-  it('does not take telephone-event of another clock rate', () => {
+  it('rejects telephone-event with another clock rate', () => {
     expect(
       answerAudio(sdp('m=audio 4000 RTP/AVP 0 101', 'a=rtpmap:101 telephone-event/48000'), local).remote
         .digitPayloadType,
     ).toBeNull();
   });
 
-  it('answers every section in its place and refuses all but the first usable audio', () => {
+  it('answers every section in order and refuses all but the first usable audio', () => {
     const { sdp: answer } = answerAudio(
       sdp(
         'm=video 5000 RTP/AVP 31 34',
@@ -149,14 +149,14 @@ describe('answers to offers (RFC 3264)', () => {
     expect(answer).toContain(`a=${answered}\r\n`);
   });
 
-  it('a direction at session level holds where the section names none', () => {
+  it('a session-level direction applies to sections without their own', () => {
     expect(answerAudio(sdp('a=inactive', 'm=audio 4000 RTP/AVP 0'), local).remote.sending).toBe(false);
     expect(answerAudio(sdp('a=inactive', 'm=audio 4000 RTP/AVP 0', 'a=sendrecv'), local).remote.sending).toBe(
       true,
     );
   });
 
-  it('0.0.0.0 is a hold whatever the direction says', () => {
+  it('0.0.0.0 is a hold regardless of the direction', () => {
     const { sdp: answer, remote } = answerAudio(
       sdp('m=audio 4000 RTP/AVP 0', 'c=IN IP4 0.0.0.0', 'a=sendrecv'),
       local,
@@ -165,7 +165,7 @@ describe('answers to offers (RFC 3264)', () => {
     expect(answer).toContain('a=recvonly');
   });
 
-  it('the section’s own address wins; IPv6 is written as such', () => {
+  it('the section’s own address takes precedence; IPv6 is written as IP6', () => {
     const { sdp: answer, remote } = answerAudio(sdp('m=audio 4000 RTP/AVP 0', 'c=IN IP6 2001:db8::1'), {
       ...local,
       address: '2001:db8::2',
@@ -174,7 +174,7 @@ describe('answers to offers (RFC 3264)', () => {
     expect(answer).toContain('c=IN IP6 2001:db8::2\r\n');
   });
 
-  it('no codec in common is refused with 488', () => {
+  it('an offer without a common codec is refused with 488', () => {
     expect(refusal(sdp('m=audio 4000 RTP/AVP 18 112', 'a=rtpmap:112 opus/16000'))).toEqual({
       code: 'no_common_codec',
       sip: 488,
@@ -196,8 +196,8 @@ describe('answers to offers (RFC 3264)', () => {
   });
 });
 
-describe('offers of ours', () => {
-  it('an offer of ours is understood by our own answerer, and its answer by us', () => {
+describe('our own offers', () => {
+  it('our answerer accepts our offer, and we accept its answer', () => {
     const answered = answerAudio(offerAudio(local), { ...local, address: '192.0.2.5', port: 30_000 });
     expect(answered.remote).toEqual({
       address: '192.0.2.1',
@@ -214,7 +214,7 @@ describe('offers of ours', () => {
     });
   });
 
-  it('a refresh is told from a hold and from a new address', () => {
+  it('a refresh is distinguished from a hold and from a new address', () => {
     const { remote } = answerAudio(sdp('m=audio 4000 RTP/AVP 0'), local);
     expect(isSameAudio(remote, { ...remote })).toBe(true);
     expect(isSameAudio(remote, { ...remote, sending: false })).toBe(false);
@@ -238,7 +238,7 @@ describe('descriptions from the network', () => {
       .map(([start, rest]) => start + rest),
   );
 
-  it('whatever comes, it is either answered section by section or refused by a fault', () => {
+  it('are either answered section by section or refused by a fault', () => {
     fc.assert(
       fc.property(fc.array(line, { maxLength: 40 }), (lines) => {
         const offer = ['v=0', ...lines].join('\r\n');

@@ -70,13 +70,13 @@ describeNeeds(['baresip', 'openssl'])(
     });
     const security = () => ({ certificate: theirs.file, authority: ours.file });
 
-    /** Audio and keys both ways, and nothing left behind. */
+    /** Checks audio and keys in both directions, and that no state remains. */
     async function expectWholeCall(its: Phone, leg: Leg): Promise<void> {
       await expectCallBothWays(its, leg);
       await expect.poll(() => server.metrics().dialogs, PATIENCE).toBe(0);
     }
 
-    it('in: audio and keys both ways, and the phone’s BYE', async () => {
+    it('inbound: audio and keys pass both ways, and the phone sends the BYE', async () => {
       const call = answeredCall(worker, deps());
       phone = await dial(`sip:+15550100@127.0.0.1:${server.tlsPort};transport=tls`, tone(PHONE_HZ, 5_000), {
         security: security(),
@@ -87,7 +87,7 @@ describeNeeds(['baresip', 'openssl'])(
       await expectWholeCall(phone, leg);
     });
 
-    it('out: a URI that asks for TLS is offered SRTP and nothing else, audio and keys both ways', async () => {
+    it('outbound: a URI with TLS gets SRTP only, with audio and keys both ways', async () => {
       phone = await answerPhone(tone(PHONE_HZ, 20_000), { security: security() });
       const request = {
         toUri: phone.uri,
@@ -108,7 +108,7 @@ describeNeeds(['baresip', 'openssl'])(
       await expectWholeCall(phone, call.leg);
     });
 
-    it('out: a trunk whose certificate nobody vouches for is not called', async () => {
+    it('outbound: a trunk with an untrusted certificate is not called', async () => {
       const stranger = makeCertificate();
       try {
         phone = await answerPhone(tone(PHONE_HZ, 1_000), {
@@ -133,7 +133,7 @@ describeNeeds(['baresip', 'openssl'])(
       }
     });
 
-    it('out: with SIP_SRTP=off a call over TLS carries plain RTP', async () => {
+    it('outbound: with SIP_SRTP=off a call over TLS carries plain RTP', async () => {
       phone = await answerPhone(tone(PHONE_HZ, 20_000), { security: { ...security(), isMediaPlain: true } });
       const request = {
         toUri: phone.uri,

@@ -17,7 +17,7 @@ const ack = bye.replaceAll('BYE', 'ACK').replace('CSeq: 2', 'CSeq: 1');
 const reinvite = `INVITE sip:b@127.0.0.1 SIP/2.0\r\n${headers('2 INVITE', ';tag=b')}Content-Length: ${sdp.length}\r\n\r\n${sdp}`;
 const ok = `SIP/2.0 200 OK\r\n${headers('1 INVITE', ';tag=b')}Content-Length: ${sdp.length}\r\n\r\n${sdp}`;
 
-/** A SIP server as an application sees it, whose every word the test decides. */
+/** A SIP server as an application sees it, with every message chosen by the test. */
 describe('the worker’s end of signalling', () => {
   let port: Awaited<ReturnType<typeof openAppPort>>;
   let worker: Signalling;
@@ -66,7 +66,7 @@ describe('the worker’s end of signalling', () => {
     return { app, invite: invites[0] as IncomingInvite };
   }
 
-  it('a BYE in the same read as the answer’s receipt ends the call', async () => {
+  it('a BYE in the same read as the confirmation of the answer ends the call', async () => {
     const { invite: call } = await incoming();
     onCommand = (app, command) => {
       app.answer(
@@ -93,7 +93,7 @@ describe('the worker’s end of signalling', () => {
     ]);
   });
 
-  it('a re-INVITE in the same read as the answer’s receipt is answered by whoever listens, not refused', async () => {
+  it('a re-INVITE in the same read as the confirmation of the answer reaches the listener', async () => {
     const { invite: call } = await incoming();
     onCommand = (app, command) => {
       onCommand = (_app, { messageId }) => app.answer(messageId, true);
@@ -119,7 +119,7 @@ describe('the worker’s end of signalling', () => {
       .toEqual(['SIP/2.0 200 OK', 'SIP/2.0 200 OK']);
   });
 
-  it('a re-INVITE that a BYE overtakes in the same read is terminated (RFC 3261 §15.1.2)', async () => {
+  it('a re-INVITE overtaken by a BYE in the same read is terminated (RFC 3261 §15.1.2)', async () => {
     const { invite: call } = await incoming();
     onCommand = (app, command) => {
       onCommand = (_app, { messageId }) => app.answer(messageId, true);
@@ -138,7 +138,7 @@ describe('the worker’s end of signalling', () => {
       .toEqual(['SIP/2.0 200 OK', 'SIP/2.0 200 OK', 'SIP/2.0 487 Request Terminated']);
   });
 
-  it('an INVITE without a Contact is refused, never answered', async () => {
+  it('an INVITE without a Contact is refused', async () => {
     const [app] = [...port.apps];
     app?.deliver(
       ['sip', ...meta('network'), 'txn-1', '', '127.0.0.1', '5060', ''],
@@ -160,7 +160,7 @@ describe('the worker’s end of signalling', () => {
     expect(commands).toEqual([]);
   });
 
-  it('knows when the connection is gone, comes back by itself, and closes either way', async () => {
+  it('detects a lost connection, reconnects by itself, and can be closed in either state', async () => {
     const reopened = port.port;
     await port.close();
     await expect.poll(() => worker.isConnected, { interval: 5 }).toBe(false);

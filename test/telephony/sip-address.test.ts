@@ -22,11 +22,11 @@ describe('a SIP URI', () => {
     ['sip:a@[1.2.3.4]', null],
     ['tel:+15550100000', null],
     [`sip:${'a'.repeat(3_000)}@trunk.example`, null],
-  ])('is read: %s', (uri, address) => {
+  ])('is parsed: %s', (uri, address) => {
     expect(readSipUri(uri)).toEqual(address);
   });
 
-  it('names the same user however it is spelt, behind a proxy that rewrites the place too', () => {
+  it('names the same user in any spelling, also behind a proxy that rewrites the host', () => {
     const plain = 'sip:+15550100000@trunk.example';
     for (const same of [
       'sip:%2B1-555-010-0000:x@TRUNK.example.:5060;user=phone',
@@ -52,13 +52,16 @@ describe('a user part', () => {
     '+1-(555)-010.0000',
     '+15550100000;phone-context=x',
     '+1%20555%200100000',
-  ])('security 11: stands for its number, spelt %s', (user) => {
+  ])('security 11: is recognised as its number in the spelling %s', (user) => {
     expect(numberOf(user)).toBe('+15550100000');
   });
 
-  it.each(['', 'ann', '+', '+0123', '+1234567890123456', '%ZZ'])('stands for no number: %s', (user) => {
-    expect(numberOf(user)).toBeNull();
-  });
+  it.each(['', 'ann', '+', '+0123', '+1234567890123456', '%ZZ'])(
+    'is not recognised as a number: %s',
+    (user) => {
+      expect(numberOf(user)).toBeNull();
+    },
+  );
 
   it.each([
     ['005352001234', false, '+5352001234'],
@@ -67,13 +70,13 @@ describe('a user part', () => {
     ['200', true, '+200'],
     ['200', false, null],
     ['ann', true, null],
-  ])('is dialled as a telephone number, or is an extension: %s', (user, isPhone, number) => {
+  ])('is dialled as a telephone number or treated as an extension: %s', (user, isPhone, number) => {
     expect(telephoneOf({ user, isPhone })).toBe(number);
   });
 });
 
 it.each(['', 'a b', 'host:', 'host:0', 'host:65536', 'host:99999', '[::1', 'a@b'])(
-  'a host and port is no %j',
+  'a host and port cannot be %j',
   (text) => {
     expect(readHostPort(text)).toBeNull();
   },

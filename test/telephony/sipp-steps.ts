@@ -1,28 +1,26 @@
 /**
- * Steps of a sipp scenario in which a caller says more than INVITE and BYE: each function writes the XML of
+ * Steps of a sipp scenario for callers that send more than INVITE and BYE: each function writes the XML of
  * one message sent or awaited.
  */
 
-/** What of a request differs from the usual. */
+/** Parts of a request that differ from the defaults. */
 export interface SentRequest {
   readonly cseq: number;
-  /** Of an INVITE, and of the CANCEL or the ACK of a refusal that belong to it; a new one when absent. */
+  /** Branch of an INVITE and of its CANCEL or of the ACK for its refusal; a new one when absent. */
   readonly branch?: string;
-  /** The next step follows at once: it is not sent again, and what answers it comes later. */
+  /** The next step follows at once; the request is not retransmitted, and its response arrives later. */
   readonly isHasty?: boolean;
-  /** Outside a dialog though a response came before. */
+  /** Outside a dialog although a response was received before. */
   readonly isFirst?: boolean;
-  /** Further header lines. */
+  /** Additional header lines. */
   readonly lines?: readonly string[];
-  /** Who calls, without the tag. */
+  /** The From address, without the tag. */
   readonly from?: string;
   /** A session description; none when absent. */
   readonly sdp?: string;
 }
 
-/**
- * A session description for audio at `port`; `codec` is its payload type and, where it needs one, its rtpmap.
- */
+/** A session description for audio at `port`; `codec` is its payload type, with an rtpmap if needed. */
 export function audioAt(port: number, codec = '0 PCMU/8000'): string {
   const [payloadType] = codec.split(' ');
   return [
@@ -37,7 +35,7 @@ export function audioAt(port: number, codec = '0 PCMU/8000'): string {
   ].join('\n');
 }
 
-/** Sends a request: the first INVITE of the call, or, with a peer's tag once it is known, any other. */
+/** Sends a request: the first INVITE of the call, or any other request with a peer's tag once known. */
 export function send(method: string, request: SentRequest): string {
   const {
     cseq,
@@ -63,14 +61,11 @@ export function send(method: string, request: SentRequest): string {
     '',
     sdp,
   ].join('\n');
-  // Nobody answers an ACK.
+  // An ACK has no response.
   return `<send${method === 'ACK' || isHasty ? '' : ' retrans="500"'}><![CDATA[\n${text}\n]]></send>`;
 }
 
-/**
- * Awaits a final response, past any provisional ones; each of `has` is a regular expression that must be
- * found in it.
- */
+/** Awaits a final response, skipping provisional ones; it must match all regular expressions in `has`. */
 export function expectResponse(status: number, has: readonly string[] = []): string {
   const checks = has.map(
     (regexp, index) => `<ereg regexp="${regexp}" search_in="msg" check_it="true" assign_to="found${index}"/>`,

@@ -1,4 +1,4 @@
-/** Hosts of phone calls that a tenant has named: dialled by the address that was checked, or not at all. */
+/** Hosts of phone calls named by a tenant: dialled at the address that was checked, or not at all. */
 import type { SrvRecord } from 'node:dns';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '#base/clock.ts';
@@ -58,14 +58,14 @@ function deps(trunk = 'trunk.example', allow: readonly string[] = []) {
 
 const hops = (uri: string, of = deps()) => tenantHops(uri, false, of);
 
-describe('a host that a tenant has named', () => {
+describe('a host named by a tenant', () => {
   it.each([
     ['sip:desk@pbx.example', ['sip:203.0.114.7:5060;transport=udp']],
     ['sip:desk@pbx.example:5070;transport=tcp', ['sip:203.0.114.7:5070;transport=tcp']],
     ['sips:desk@pbx.example', ['sip:203.0.114.7:5061;transport=tls;tls-name=pbx.example']],
     ['sip:desk@domain.example', ['sip:203.0.114.7:5080;transport=udp']],
     ['sip:desk@198.18.1.1', 'The host is not a public address'],
-  ])('security 12: is dialled by the address that was checked: %s', async (uri, expected) => {
+  ])('security 12: is dialled at the checked address: %s', async (uri, expected) => {
     if (typeof expected === 'string') await expect(hops(uri)).rejects.toThrow(expected);
     else expect(await hops(uri)).toEqual(expected);
   });
@@ -79,11 +79,11 @@ describe('a host that a tenant has named', () => {
     'mixed.example',
     'localhost',
     'to-inside.example',
-  ])('security 12: is not dialled where it is not public: %s', async (host) => {
+  ])('security 12: is not dialled if it is not public: %s', async (host) => {
     await expect(hops(`sip:desk@${host}`)).rejects.toThrow('The host is not a public address');
   });
 
-  it('security 12: is dialled where EGRESS_ALLOW lets it', async () => {
+  it('security 12: is dialled if EGRESS_ALLOW permits it', async () => {
     expect(await hops('sip:desk@127.0.0.1:15999', deps('', ['127.0.0.1']))).toEqual([
       'sip:127.0.0.1:15999;transport=udp',
     ]);
@@ -108,7 +108,7 @@ describe('a host that a tenant has named', () => {
     await expect(hops(`sip:+5352001234@${host}`)).rejects.toThrow("The host is the operator's own trunk");
   });
 
-  it('security 4: may have its own trunk at the same carrier where the operator names it in EGRESS_ALLOW', async () => {
+  it('security 4: may share the operator’s carrier on another trunk that EGRESS_ALLOW names', async () => {
     expect(await hops('sip:1@alias.example', deps('trunk.example', ['alias.example']))).toEqual([
       'sip:203.0.114.9:5060;transport=udp',
     ]);
@@ -120,14 +120,14 @@ describe('a host that a tenant has named', () => {
     expect(await hops('sip:1@trunk.example', shared)).toHaveLength(4);
   });
 
-  it('security 4: on a machine of one’s own the trunk is told apart by its port', async () => {
+  it('security 4: on the same machine is distinguished from the operator’s trunk by its port', async () => {
     const own = deps('127.0.0.1:5070', ['127.0.0.1']);
     expect(await hops('sip:1@127.0.0.1:5080', own)).toEqual(['sip:127.0.0.1:5080;transport=udp']);
     for (const same of ['127.0.0.1:5070', 'localhost:5070'])
       await expect(hops(`sip:1@${same}`, own)).rejects.toThrow('operator');
   });
 
-  it('is kept though it does not resolve yet, and refused when it is dialled', async () => {
+  it('is stored while it does not resolve yet, and refused when it is dialled', async () => {
     await checkTenantHost('sip:nowhere.example', deps());
     await expect(hops('sip:nowhere.example')).rejects.toThrow('The host does not resolve');
     await expect(checkTenantHost('sip:10.0.0.1', deps())).rejects.toThrow('not a public address');
@@ -186,7 +186,7 @@ describe('a host that a tenant has named', () => {
     },
   );
 
-  it('security 12: is not dialled by whoever has no guard to ask', async () => {
+  it('security 12: is not dialled without an egress guard', async () => {
     const signalling = { dial: () => expect.unreachable() };
     const call = await dialOutboundCall(
       {
@@ -218,14 +218,14 @@ describe('the audio of a tenant’s trunk', () => {
   const guard = guardMedia(guardOf(['10.9.0.0/16']), '127.0.0.1');
 
   it.each(['10.0.0.5', '127.0.0.2', '169.254.169.254', '::1'])(
-    'security 12: is not sent to %s before something came from there',
+    'security 12: is not sent to %s before a packet has arrived from there',
     (address) => {
       expect(guard(remote(address))).toEqual({ ...remote(address), isHeardFirst: true });
     },
   );
 
   it.each(['203.0.114.7', '10.9.1.1', '127.0.0.1'])(
-    'goes at once to a public address, an allowed one, and where signalling comes from: %s',
+    'goes at once to public, allowed and signalling addresses: %s',
     (address) => {
       expect(guard(remote(address))).toEqual(remote(address));
     },
@@ -237,14 +237,14 @@ describe('a request inside a dialog', () => {
     ({ target, routes, peer: { transport: 'udp', address: peerAddress, port: 5_060 } }) as unknown as Dialog;
   const sentTo = (of: Dialog) => dialogPeer({ tlsPort: null } as Core, of).address;
 
-  it('security 12: goes where a public peer was last heard from, when it names an address that is not public', () => {
+  it('security 12: goes to a public peer’s last source if the address it names is not public', () => {
     expect(sentTo(dialog('203.0.114.7', 'sip:desk@10.0.0.5:22'))).toBe('203.0.114.7');
     expect(sentTo(dialog('203.0.114.7', 'sip:desk@203.0.114.8', ['<sip:127.0.0.1:6379;lr>']))).toBe(
       '203.0.114.7',
     );
   });
 
-  it('goes where it is told between machines of one network, and on the public internet', () => {
+  it('goes to the address it names within one network and on the public internet', () => {
     expect(sentTo(dialog('10.0.0.1', 'sip:desk@10.0.0.5'))).toBe('10.0.0.5');
     expect(sentTo(dialog('203.0.114.7', 'sip:desk@203.0.114.8'))).toBe('203.0.114.8');
   });

@@ -6,7 +6,7 @@ import { ManualClock } from '#test/fakes/manual-clock.ts';
 const response = (status: number): ReferInput => ({ is: 'response', status });
 const notify = (status: number | null, isLast = false): ReferInput => ({ is: 'notify', status, isLast });
 
-/** Takes the facts in order; null while it still goes on. */
+/** Processes the facts in order; null while the REFER is still pending. */
 function outcomeOf(facts: readonly ReferInput[]): ReferOutcome | null {
   let { state } = SENT;
   for (const fact of facts) {
@@ -60,7 +60,7 @@ describe('RFC 3515 what becomes of a REFER', () => {
     expect(outcomeOf(facts)).toEqual(outcome);
   });
 
-  it('gives an accepted REFER ten seconds for its first NOTIFY, and lets the one called ring for 45', async () => {
+  it('gives an accepted REFER ten seconds for its first NOTIFY, and the callee 45 to ring', async () => {
     const clock = new ManualClock();
     let listener: ReferListener | null = null;
     const refer = (_: ReferRequest, next: ReferListener) => {
@@ -75,7 +75,7 @@ describe('RFC 3515 what becomes of a REFER', () => {
     carrier.onNotify(180, false);
     await clock.advance(45_000);
     expect(await outcome).toEqual({ is: 'failed', status: 408 });
-    // Too late to change anything.
+    // Too late to have any effect.
     carrier.onNotify(200, true);
   });
 });

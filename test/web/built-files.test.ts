@@ -1,4 +1,4 @@
-/** What a page that embeds the widget has to load, measured on the files `npm run prepare` built. */
+/** Download size of a page with the widget, measured on the files built by `npm run prepare`. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
@@ -7,11 +7,11 @@ import { describe, expect, it } from 'vitest';
 const KIB = 1024;
 const DIST = join(import.meta.dirname, '../../web/dist');
 const read = (file: string) => readFileSync(join(DIST, file));
-/** What goes over the wire to a browser of old; Brotli is smaller. */
+/** Transfer size for older browsers; Brotli is smaller. */
 const compressed = (file: string) => read(`${file}.gz`).length;
 
 describe('the built web files', () => {
-  it('stand beside their compressed forms', () => {
+  it('are stored next to their compressed forms', () => {
     const files = readdirSync(DIST, { recursive: true, encoding: 'utf8' }).filter((file) =>
       /\.(?:js|css|html)$/.test(file),
     );
@@ -23,15 +23,15 @@ describe('the built web files', () => {
     }
   });
 
-  it('the widget is one file of at most 60 KB, compressed', () => {
+  it('contain the widget as one file of at most 60 KB, compressed', () => {
     expect(compressed('widget.js')).toBeLessThanOrEqual(60 * KIB);
   });
 
-  it('a call adds little: the media client without LiveKit', () => {
+  it('add little for a call: the media client without LiveKit', () => {
     expect(compressed('sdk.js') + compressed('sdk-wire.js')).toBeLessThanOrEqual(20 * KIB);
   });
 
-  it('the widget is a classic script that needs neither eval nor markup in strings', () => {
+  it('contain the widget as a classic script that needs neither eval nor markup in strings', () => {
     const script = read('widget.js').toString('utf8');
     expect(() => new Function(script)).not.toThrow();
     expect(script).not.toMatch(/\beval\(|new Function|innerHTML|insertAdjacentHTML|document\.write/);

@@ -1,4 +1,4 @@
-/** Tools of the page and the transcript the browser client keeps. */
+/** Page tools, and the transcript kept by the browser client. */
 import { describe, expect, it } from 'vitest';
 import { ClientTools } from '../../web/client/client-tools.ts';
 import { Transcript } from '../../web/client/transcript.ts';
@@ -6,14 +6,14 @@ import { Transcript } from '../../web/client/transcript.ts';
 const LONG_MS = 60_000;
 
 describe('client tools', () => {
-  it('a tool’s result is what it returns or resolves to', async () => {
+  it('return the value that the function returns or resolves to', async () => {
     const tools = new ClientTools({ add: ({ a, b }) => Number(a) + Number(b) }, LONG_MS);
     tools.register('later', async () => ({ done: true }));
     expect(await tools.call('add', { a: 1, b: 2 })).toEqual({ result: 3 });
     expect(await tools.call('later', {})).toEqual({ result: { done: true } });
   });
 
-  it('what a tool throws, and a tool that is not there, is tool_failed', async () => {
+  it('fail with tool_failed when they throw or do not exist', async () => {
     const tools = new ClientTools(
       {
         broken: () => {
@@ -30,12 +30,12 @@ describe('client tools', () => {
     });
   });
 
-  it('a tool that takes too long is tool_timeout', async () => {
+  it('fail with tool_timeout when they take too long', async () => {
     const tools = new ClientTools({ never: () => new Promise(() => undefined) }, 1);
     expect(await tools.call('never', {})).toMatchObject({ error: { code: 'tool_timeout' } });
   });
 
-  it('a result above 60,000 characters is an error the agent is told', async () => {
+  it('report a result above 60,000 characters to the agent as an error', async () => {
     const tools = new ClientTools({ much: () => 'x'.repeat(60_001) }, LONG_MS);
     expect(await tools.call('much', {})).toMatchObject({ error: { code: 'tool_failed' } });
   });
@@ -49,7 +49,7 @@ describe('the transcript', () => {
     final,
   });
 
-  it('grows by deltas, replaces what was heard differently, and forgets what was not heard at all', () => {
+  it('grows by deltas, replaces words heard differently, and removes words that were not heard', () => {
     const transcript = new Transcript();
     expect(transcript.put(segment('Good', false))).toBe('Good');
     expect(transcript.put(segment('Good evening', false))).toBe(' evening');
@@ -59,7 +59,7 @@ describe('the transcript', () => {
     expect(transcript.all()).toEqual([]);
   });
 
-  it('keeps the order in which segments began, of both sides', () => {
+  it('keeps the order in which the segments of both sides began', () => {
     const transcript = new Transcript();
     transcript.put({ segmentId: '1', role: 'user', text: 'Hi', final: false });
     transcript.put({ segmentId: '1', role: 'agent', text: 'Hello', final: true });

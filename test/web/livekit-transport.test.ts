@@ -1,29 +1,27 @@
 /**
- * When a visitor's messages leave a page whose room, or whose agent, is away: a fake room decides who is back
- * first.
+ * Tests when a visitor's messages are sent while the room or the agent is away; a fake room decides which
+ * returns first.
  */
 import { EventEmitter } from 'node:events';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ClientEvent } from '#protocol/session-events.ts';
 
-/** By its path alone: the types of the browser are not those of the tests. */
+/** Imported by path only, because browser types differ from those of the tests. */
 const TRANSPORT = '../../web/client/livekit-transport.ts';
 
-/** What of a transport is used here. */
+/** The part of a transport used here. */
 interface Transport {
   readonly room: object;
   connect(microphone: null): Promise<void>;
   send(event: ClientEvent): void;
 }
 
-/**
- * The room as LiveKit's client for browsers shows it. What is published on a broken connection is forgotten.
- */
+/** A room as seen by LiveKit's browser client. Messages published on a broken connection are lost. */
 class FakeRoom extends EventEmitter {
   state = 'connected';
   readonly remoteParticipants = new Map<string, { isAgent: boolean; attributes: Record<string, string> }>();
   readonly arrived: unknown[] = [];
-  /** The next publication fails with this, once it has happened. */
+  /** Error of the next publication, raised after it has happened. */
   failing: (() => Error) | null = null;
   readonly localParticipant = {
     publishData: async (data: Uint8Array) => {
@@ -83,7 +81,7 @@ vi.mock('livekit-client', () => ({
 const LISTENING = { 'lk.agent.state': 'listening' };
 const message = (text: string): ClientEvent => ({ type: 'user.message', text });
 
-/** Lets everything that is due run: no timer is awaited. */
+/** Runs all due work without waiting for timers. */
 const settle = () => new Promise((done) => setImmediate(done));
 
 describe('a page in a LiveKit room', () => {
@@ -107,7 +105,7 @@ describe('a page in a LiveKit room', () => {
     told.length = 0;
   });
 
-  it('keeps what is written while the connection is mended, though the room still lists the agent, and sends it once and in order', async () => {
+  it('keeps messages while the room reconnects, even with the agent listed, and sends them once', async () => {
     room.breaks();
     transport.send(message('first'));
     transport.send(message('second'));
@@ -118,7 +116,7 @@ describe('a page in a LiveKit room', () => {
     expect(room.arrived).toEqual(['first', 'second', 'third']);
   });
 
-  it('is whole again when the agent has come back, and sends what was written when it has told its state', async () => {
+  it('recovers when the agent returns, and sends messages once the agent has sent its state', async () => {
     room.breaks();
     room.remoteParticipants.clear();
     room.isBack();
@@ -133,7 +131,7 @@ describe('a page in a LiveKit room', () => {
     expect([told.at(-1), room.arrived]).toEqual([{ type: 'state', state: 'listening' }, ['Who are you?']]);
   });
 
-  it('waits for the agent as long as the room lasts, and lets go what was about its moment', async () => {
+  it('waits for the agent as long as the room exists, and drops messages tied to their moment', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout'] });
     try {
       room.remoteParticipants.clear();
@@ -149,7 +147,7 @@ describe('a page in a LiveKit room', () => {
     }
   });
 
-  it('sends again what a breaking connection refused, and not what was refused for itself', async () => {
+  it('resends messages rejected by a breaking connection, but not those rejected for their content', async () => {
     room.failing = () => {
       room.breaks();
       return new Error('the channel is closed');

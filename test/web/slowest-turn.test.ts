@@ -30,7 +30,7 @@ const turn = (turn_id: number, parts: Partial<Turn>): Turn => {
 };
 
 describe('the slowest turn of a call', () => {
-  it('is the one with the longest wait, told by its longest part beside what that takes in the others', () => {
+  it('is the longest wait, shown with its longest part and that part’s usual time', () => {
     const slow = turn(2, { endpoint_ms: 550, first_token_ms: 3_400 });
     const turns = [
       turn(1, { endpoint_ms: 900, first_token_ms: 300 }),
@@ -42,12 +42,12 @@ describe('the slowest turn of a call', () => {
     expect(found?.part[1]).toBe('Model’s first word');
   });
 
-  it('of a single turn nothing is usual, and of none there is nothing to tell', () => {
+  it('has no usual time with a single turn, and does not exist without turns', () => {
     expect(slowestTurn([turn(1, { endpoint_ms: 550 })])?.usualMs).toBeNull();
     expect(slowestTurn([])).toBeNull();
   });
 
-  it('parts are compared by their time, the first of equals counts', () => {
+  it('has as its longest part the first of equally long ones', () => {
     expect(longestPart(turn(1, { first_audio_ms: 90, playout_ms: 90 }))[0]).toBe('first_audio_ms');
     expect([median([3, 1, 2]), median([])]).toEqual([2, null]);
   });

@@ -18,7 +18,7 @@ function read(attributes: Readonly<Record<string, string>>) {
 }
 
 describe('the widget’s attributes', () => {
-  it('transcript, typing and muting are on, terms are off, bottom right, the invitation comes after 3 s', () => {
+  it('default to transcript, typing and muting on, terms off, bottom right, invitation after 3 s', () => {
     const { settings, warnings } = read({});
     expect(settings).toMatchObject({
       hasTranscript: true,
@@ -31,7 +31,7 @@ describe('the widget’s attributes', () => {
     expect(warnings).toEqual([]);
   });
 
-  it('"false" switches off, "true" asks for consent', () => {
+  it('switch features off with "false" and request consent with "true"', () => {
     const { settings } = read({
       transcript: 'false',
       'text-input': 'false',
@@ -54,7 +54,7 @@ describe('the widget’s attributes', () => {
     });
   });
 
-  it('what cannot be used is left out, and the developer told', () => {
+  it('are ignored when invalid, with a message to the developer', () => {
     const { settings, warnings } = read({
       position: 'middle',
       'proactive-delay': 'soon',
@@ -80,7 +80,7 @@ describe('the widget’s attributes', () => {
 });
 
 describe('the widget’s texts', () => {
-  it('are there for at least ten of the languages an agent can speak, none of them left in English', () => {
+  it('exist for at least ten of the agents’ languages, none of them left in English', () => {
     const spoken = Object.entries(LANGUAGES).filter(([code]) =>
       SPEAKING_LANGUAGES.some((language) => language === code),
     );
@@ -91,7 +91,7 @@ describe('the widget’s texts', () => {
     }
   });
 
-  it('follow the region’s language, fall back to English, run from right to left where they do, and give way to the page’s own', () => {
+  it('follow the language of the region, default to English, run right to left, and can be overridden', () => {
     expect(textsIn('pt-BR', {}).texts.start).toBe('Iniciar chamada');
     expect(textsIn('xx', {})).toMatchObject({ language: 'en', direction: 'ltr' });
     expect(textsIn('ar', {}).direction).toBe('rtl');

@@ -1,6 +1,6 @@
 /**
- * Drives the parts that read media: session descriptions as text, and an RTP session on its socket with
- * mutated RTP and RTCP.
+ * Fuzzes the media parsers: session descriptions as text, and an RTP session on its socket with mutated RTP
+ * and RTCP.
  */
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
@@ -38,8 +38,8 @@ const FRAME_SAMPLES = 160;
 const PATIENCE_MS = 30_000;
 
 /**
- * How many descriptions were answered; throws when an answer does not fit its offer (RFC 3264 §6), or on
- * anything but a refusal.
+ * Returns the number of answered descriptions; throws if an answer does not match its offer (RFC 3264 §6), or
+ * on any error but a refusal.
  */
 export async function fuzzDescriptions({
   seed,
@@ -73,8 +73,8 @@ function sections(sdp: string): number {
 }
 
 /**
- * Sends `runs` datagrams to one session from its negotiated peer; throws when it closes, or does not hear
- * what is well-formed afterwards.
+ * Sends `runs` datagrams to one session from its negotiated peer; throws if the session closes, or ignores
+ * well-formed packets afterwards.
  */
 export async function fuzzRtp({
   seed,
@@ -87,7 +87,7 @@ export async function fuzzRtp({
   const clock = new ManualClock();
   const events = new EventBatcher();
   const detector = new SpeechDetector(clock, () => undefined);
-  // As the media thread has it: what was heard is judged in each turn of the wheel.
+  // As in the media thread, speech detection runs on each turn of the wheel.
   const pacer = new Pacer(clock, () => detector.flush(clock.now()));
   const shared: MediaShared = { clock, pacer, events, detector, audios: new Map(), log: () => undefined };
   const peer = createSocket('udp4');
@@ -182,7 +182,7 @@ const reception = {
   lastReport: 99,
   sinceLastReport: 65_536,
 };
-/** Audio, comfort noise, digits, sources, an extension, padding, and reports. */
+/** Audio, comfort noise, digits, CSRCs, an extension, padding, and reports. */
 const DATAGRAMS: readonly Buffer[] = [
   audio(0, 0x1234_5678, new Int16Array(FRAME_SAMPLES).fill(3_000)),
   withHeader(0x80, 13, [40]),

@@ -1,7 +1,7 @@
 /**
- * Drives the embedded signalling, with a worker that answers calls behind it, with mutated SIP over UDP and
- * TCP. Time is the fuzzer's own: after each batch it runs past every retransmission, so that whatever is kept
- * longer than a transaction is a leak.
+ * Sends mutated SIP over UDP and TCP to the embedded signalling, with a worker that answers calls. The clock
+ * is simulated: after each batch it advances past every retransmission, so any state that outlives a
+ * transaction is a leak.
  */
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
@@ -28,7 +28,7 @@ import {
   sipMessages,
 } from './sip-corpus.ts';
 
-/** What one run saw. */
+/** Results of a run. */
 export interface SipFuzzResult {
   /** Responses by status. */
   readonly statuses: ReadonlyMap<number, number>;
@@ -38,7 +38,7 @@ export interface SipFuzzResult {
 }
 
 const BATCH = 40;
-/** So many messages know of the same call. */
+/** Number of messages that refer to the same call. */
 const PER_CALL = 800;
 const PATIENCE_MS = 30_000;
 /** Longer than any transaction, ms. */
@@ -53,8 +53,8 @@ const LOCAL = {
   isSecure: false,
 };
 /**
- * Sends `runs` messages; throws when the server does not answer the one behind a batch, or the call at the
- * end is not like any other.
+ * Sends `runs` messages; throws if the server does not answer the request after a batch, or if the final call
+ * is not normal.
  */
 export async function fuzzSip({
   seed,
@@ -133,7 +133,7 @@ class Fuzzer {
     this.#source?.close();
   }
 
-  /** A worker that rings, answers what it can, and hangs up or waits. */
+  /** A worker that rings, answers when possible, and hangs up or waits. */
   async #serve(invite: IncomingInvite): Promise<void> {
     this.#calls += 1;
     invite.onCancel(() => undefined);
@@ -161,7 +161,7 @@ class Fuzzer {
     }
   }
 
-  /** A call from a socket of its own, acknowledged where it is answered. */
+  /** A call from a separate socket, acknowledged when it is answered. */
   async #nextCall(): Promise<FuzzedCall> {
     this.#source?.close();
     this.#callsMade += 1;
@@ -212,7 +212,7 @@ class Fuzzer {
     if (this.#marker !== '' && text.includes(this.#marker)) this.#marked?.();
   }
 
-  /** The server has read everything before this, and still answers. */
+  /** Checks that the server has processed all earlier messages and still answers. */
   async #answered(name: string): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#marker = `marker-${name}`;
@@ -223,7 +223,7 @@ class Fuzzer {
     await inTime(promise, `no answer behind message ${name}`);
   }
 
-  /** Lets everything that was begun end. */
+  /** Lets all pending work finish. */
   async #settle(): Promise<void> {
     const untilMs = systemClock.now() + PATIENCE_MS;
     for (;;) {

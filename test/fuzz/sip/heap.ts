@@ -1,4 +1,4 @@
-/** Bytes of the JavaScript heap in use, after everything unreachable has been collected. */
+/** Bytes of the JavaScript heap in use after a full collection. */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
@@ -12,7 +12,7 @@ export interface HeapUse {
 }
 
 export async function heapBytes(): Promise<number> {
-  // What is finalised by one collection is freed by the next.
+  // Objects finalised by one collection are freed by the next.
   for (let round = 0; round < 3; round++) {
     collect();
     await new Promise((resolve) => setImmediate(resolve));

@@ -1,6 +1,6 @@
 /**
- * `npm run fuzz:sip -- [--count 100000] [--seed n]`: so many mutated inputs each of SIP, SDP and RTP against
- * the signalling and a media session; prints what came back and what memory did.
+ * `npm run fuzz:sip -- [--count 100000] [--seed n]`: sends this many mutated SIP, SDP and RTP inputs each to
+ * the signalling and a media session; prints the results and the memory use.
  */
 import { parseArgs } from 'node:util';
 import { fuzzDescriptions, fuzzRtp } from './fuzz-media.ts';

@@ -1,6 +1,6 @@
 /**
- * Changes bytes as a broken or hostile sender might: a flipped bit, a lost line, a length that lies, a piece
- * of another message. The same chance, the same bytes.
+ * Changes bytes as a broken or hostile sender might: a flipped bit, a lost line, a wrong length, a piece of
+ * another message. The same random sequence gives the same bytes.
  */
 import type { Random } from '#test/simulation/random.ts';
 
@@ -36,7 +36,7 @@ const TOKENS = [
 const MOST_CHANGES = 6;
 const MOST_REPEATS = 400;
 
-/** One to six changes; `others` are what pieces are taken from. */
+/** Makes one to six changes; inserted pieces are taken from `others`. */
 export function mutate(original: Buffer, others: readonly Buffer[], random: Random): Buffer {
   let bytes: Buffer = Buffer.from(original);
   for (let changes = 1 + Math.floor(random.next() * MOST_CHANGES); changes > 0; changes--)

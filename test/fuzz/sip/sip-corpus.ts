@@ -1,10 +1,10 @@
 /**
- * What is mutated: requests and responses of every kind, inside and outside of a call, and session
+ * Inputs of the mutations: requests and responses of every kind, inside and outside a call, and session
  * descriptions.
  */
 import { TORTURE_MESSAGES } from '#test/telephony/embedded/torture-messages.ts';
 
-/** The call some of the messages belong to. */
+/** The call to which some of the messages belong. */
 export interface FuzzedCall {
   readonly callId: string;
   readonly ourTag: string;
@@ -14,7 +14,7 @@ export interface FuzzedCall {
 
 const CRYPTO = 'a=crypto:1 AES_CM_128_HMAC_SHA1_80 inline:WVNfX19zZW1jdGwgKCkgewkyMjA7fQp9CnVubGVz|2^20|1:4';
 
-/** Offers as phones, PBXs and carriers make them. */
+/** Typical offers of phones, PBXs and carriers. */
 export const DESCRIPTIONS: readonly Buffer[] = [
   [
     'm=audio 4000 RTP/AVP 0 8 101',
@@ -45,7 +45,7 @@ export const DESCRIPTIONS: readonly Buffer[] = [
   ),
 );
 
-/** Parts of a message that differ. */
+/** Variable parts of a message. */
 interface Parts {
   readonly start: string;
   readonly cseq: string;
@@ -82,7 +82,7 @@ function message(
 
 const requestLine = (method: string) => `${method} sip:+15550100@127.0.0.1 SIP/2.0`;
 
-/** The INVITE that begins a call. */
+/** The INVITE that starts a call. */
 export function inviteOf(caller: Caller): string {
   return message(caller, null, {
     start: requestLine('INVITE'),
@@ -112,7 +112,7 @@ export function optionsOf(caller: Caller): string {
   return message(caller, null, { start: requestLine('OPTIONS'), cseq: '1 OPTIONS', branch: caller.callId });
 }
 
-/** Messages in and around `call`; another `n` makes other transactions. */
+/** Messages in and around `call`; a different `n` gives different transactions. */
 export function sipMessages(call: FuzzedCall, n: number): readonly Buffer[] {
   const offer = DESCRIPTIONS[n % DESCRIPTIONS.length]?.toString() ?? '';
   const alone = (start: string, cseq: string, more: readonly string[] = [], body = '') =>

@@ -43,7 +43,7 @@ function carrierWith(more: Partial<TwilioOptions>): Carrier {
 }
 const search = (more: object = {}) =>
   carrier.search({ countryCode: 'US', exclude: new Set(), limit: 30, ...more });
-/** The fault a promise ends in. */
+/** The fault with which a promise rejects. */
 async function faultOf(promise: Promise<unknown>): Promise<Fault> {
   const error = await promise.then(
     () => null,
@@ -55,7 +55,7 @@ async function faultOf(promise: Promise<unknown>): Promise<Fault> {
 const times = (request: string) => twilio.requests.filter((seen) => seen === request).length;
 
 describe('search', () => {
-  it('offers local numbers with where they are, of a country and an area code', async () => {
+  it('offers local numbers of a country and an area code, with their locations', async () => {
     expect(await search()).toEqual([
       { phoneNumber: NUMBER, countryCode: 'US', region: 'CA', locality: 'San Rafael' },
       { phoneNumber: '+12125550102', countryCode: 'US', region: 'CA', locality: 'San Rafael' },
@@ -66,7 +66,7 @@ describe('search', () => {
     ]);
   });
 
-  it('asks for no more than the limit and leaves out what is on the platform', async () => {
+  it('asks for no more than the limit and omits numbers already on the platform', async () => {
     expect(await search({ limit: 1 })).toHaveLength(1);
     expect((await search({ exclude: new Set([NUMBER]) })).map((number) => number.phoneNumber)).toEqual([
       '+12125550102',
@@ -87,7 +87,7 @@ describe('search', () => {
 });
 
 describe('failures', () => {
-  it('are told in the words of Twilio when it refuses, and not asked again', async () => {
+  it('are reported in Twilio’s words when it refuses, and not retried', async () => {
     twilio.troubles['GET AvailablePhoneNumbers'] = [
       { status: 403, code: 20003, message: 'Account is suspended' },
     ];
@@ -100,20 +100,20 @@ describe('failures', () => {
     expect(twilio.requests).toHaveLength(1);
   });
 
-  it('of a limit that stays are refusals', async () => {
+  it('of a persistent rate limit are refusals', async () => {
     const busy = { status: 429, code: 20429, message: 'Too Many Requests' };
     twilio.troubles['GET AvailablePhoneNumbers'] = [busy, busy];
     expect((await faultOf(search())).message).toBe('Twilio refused the request: Too Many Requests');
   });
 
-  it('name Twilio when it cannot be reached', async () => {
+  it('name Twilio when it is unreachable', async () => {
     await twilio.close();
     const unreachable = await faultOf(search());
     expect([unreachable.status, unreachable.message]).toEqual([502, 'Twilio is unreachable']);
     twilio = await startTwilioServer();
   });
 
-  it('never carry the token or the account', async () => {
+  it('never contain the token or the account', async () => {
     carrier = carrierWith({ authToken: 'a-wrong-secret-token' });
     const refused = await faultOf(search());
     expect(refused.message).toBe('Twilio refused the request: Authenticate');
@@ -142,7 +142,7 @@ describe('failures', () => {
 });
 
 describe('a purchase', () => {
-  it('makes the trunk once, points it at the deployment, and puts every number on it', async () => {
+  it('creates the trunk once, points it at the deployment, and assigns every number to it', async () => {
     const [first, second] = await Promise.all([carrier.buy(NUMBER), carrier.buy('+12125550102')]);
     await carrierWith({}).buy('+16045550103');
     expect(twilio.trunks).toMatchObject([{ friendly_name: `Parley ${SIP_ADDRESS}` }]);
@@ -154,7 +154,7 @@ describe('a purchase', () => {
     );
   });
 
-  it('finds its trunk among many, and finishes one that was cut short', async () => {
+  it('finds its trunk among many, and completes an unfinished one', async () => {
     for (let index = 0; index < 4; index++)
       twilio.trunks.push({ sid: `TK${index}`, friendly_name: `other ${index}` });
     twilio.trunks.push({ sid: 'TKours', friendly_name: `Parley ${SIP_ADDRESS}` });
@@ -164,7 +164,7 @@ describe('a purchase', () => {
     expect(twilio.owned).toMatchObject([{ trunk_sid: 'TKours' }]);
   });
 
-  it('is not sent when the trunk cannot be made', async () => {
+  it('is not sent when the trunk cannot be created', async () => {
     twilio.troubles['POST Trunks'] = [{ status: 403, message: 'Trunking is not enabled' }];
     expect((await faultOf(carrier.buy(NUMBER))).message).toBe(
       'Twilio refused the request: Trunking is not enabled',
@@ -174,7 +174,7 @@ describe('a purchase', () => {
     expect(twilio.owned).toHaveLength(1);
   });
 
-  it('looks for its trunk again when that was deleted', async () => {
+  it('looks for its trunk again after it was deleted', async () => {
     await carrier.buy(NUMBER);
     twilio.trunks.length = 0;
     expect((await faultOf(carrier.buy('+12125550102'))).code).toBe('provider_refused');
@@ -182,19 +182,19 @@ describe('a purchase', () => {
     expect(twilio.owned).toHaveLength(2);
   });
 
-  it('without a public SIP address is connected to nothing', async () => {
+  it('without a public SIP address assigns no trunk', async () => {
     await carrierWith({ sipAddress: undefined }).buy(NUMBER);
     expect(twilio.owned).toMatchObject([{ phone_number: NUMBER, trunk_sid: null }]);
     expect(twilio.trunks).toEqual([]);
   });
 
-  it('of a number that is gone is refused in the words of Twilio', async () => {
+  it('of an unavailable number is refused in Twilio’s words', async () => {
     expect((await faultOf(carrier.buy('+14155550199'))).message).toBe(
       'Twilio refused the request: +14155550199 is not available',
     );
   });
 
-  it('is sent again after 429, which did nothing', async () => {
+  it('is retried after 429, which had no effect', async () => {
     twilio.troubles[BUY] = [{ status: 429, code: 20429, message: 'Too Many Requests' }];
     await carrier.buy(NUMBER);
     expect(times(BUY)).toBe(2);
@@ -210,7 +210,7 @@ describe('a purchase', () => {
     },
   );
 
-  it('that Twilio failed, and does not have, did not happen', async () => {
+  it('has not happened if Twilio failed and does not list the number', async () => {
     twilio.troubles[BUY] = [{ status: 500 }];
     expect((await faultOf(carrier.buy(NUMBER))).code).toBe('provider_unreachable');
     expect(times(BUY)).toBe(1);
@@ -227,12 +227,12 @@ describe('a purchase', () => {
   });
 });
 
-describe('a call that Twilio cannot bring here', () => {
+describe('a call that Twilio cannot deliver', () => {
   const publicUrl = 'https://voice.example.com';
   const url = `${publicUrl}/carriers/lost-call`;
   const form = { CallSid: 'CA1', From: '+14155550111', To: NUMBER, CallStatus: 'ringing' };
 
-  it('is to be told to the public address: said to a new trunk, and to one that has no address of its own', async () => {
+  it('is to be reported to the public URL, set on a new trunk and on one without a URL', async () => {
     await carrierWith({ publicUrl: 'http://voice.example.com' }).buy(NUMBER);
     expect(twilio.trunks).toMatchObject([{ disaster_recovery_url: null }]);
     await carrierWith({ publicUrl }).buy('+12125550102');
@@ -241,7 +241,7 @@ describe('a call that Twilio cannot bring here', () => {
     expect(twilio.trunks).toMatchObject([{ disaster_recovery_url: url }]);
   });
 
-  it('is read where its signature is of this account, address and fields; the caller hears a sentence', async () => {
+  it('is accepted if its signature fits account, URL and fields; the caller hears a sentence', async () => {
     const { lostCalls } = carrier;
     const headers = { 'x-twilio-signature': signTwilioRequest(url, form) };
     expect(lostCalls?.read({ url, headers, form })).toEqual({
@@ -263,7 +263,7 @@ describe('a call that Twilio cannot bring here', () => {
 });
 
 describe('a number of the account', () => {
-  it('is found among many when it was bought here, and only then', async () => {
+  it('is found among many, but only if it was bought here', async () => {
     for (let index = 0; index < 5; index++)
       twilio.owned.push({ sid: `PN${index}`, phone_number: `${NUMBER}${index}`, friendly_name: 'other' });
     twilio.owned.push({ sid: 'PNtheirs', phone_number: NUMBER, friendly_name: 'Head office' });
@@ -272,21 +272,21 @@ describe('a number of the account', () => {
     expect(await carrier.findBought(NUMBER)).toEqual(bought);
   });
 
-  it('is given back; one that is gone already is no refusal', async () => {
+  it('is released; releasing a number that is already gone is no error', async () => {
     const { carrierNumberId } = await carrier.buy(NUMBER);
     await carrier.release(carrierNumberId);
     expect(twilio.owned).toEqual([]);
     await carrier.release(carrierNumberId);
   });
 
-  it('is given back although the first answer was lost', async () => {
+  it('is released even if the first answer was lost', async () => {
     const { carrierNumberId } = await carrier.buy(NUMBER);
     twilio.troubles['DELETE IncomingPhoneNumbers'] = ['done-then-hang-up'];
     await carrier.release(carrierNumberId);
     expect(twilio.owned).toEqual([]);
   });
 
-  it('stays when Twilio refuses', async () => {
+  it('remains when Twilio refuses', async () => {
     const { carrierNumberId } = await carrier.buy(NUMBER);
     twilio.troubles['DELETE IncomingPhoneNumbers'] = [{ status: 409, message: 'The number is being ported' }];
     expect((await faultOf(carrier.release(carrierNumberId))).message).toBe(
@@ -327,7 +327,7 @@ describe('the carrier of a deployment', () => {
     [{ SIP_HOST: 'sip.example.com', SIP_PORT: 5080 }, 'sip.example.com:5080'],
     [{ SIP_HOST: '0.0.0.0', SIP_PUBLIC_IP: '93.184.215.14' }, '93.184.215.14:5060'],
     [{ SIP_HOST: '::', SIP_PUBLIC_IP: '2606:2800:21f::1' }, '[2606:2800:21f::1]:5060'],
-  ])('is told to send calls of %j to %s', (settings, address) => {
+  ])('gets, for settings %j, the call destination %s', (settings, address) => {
     expect(publicSipAddress({ ...sip, ...settings })).toBe(address);
   });
 });

@@ -1,4 +1,4 @@
-/** Connections of strangers over TCP and TLS: who may keep one, and for how long. */
+/** Third-party connections over TCP and TLS: which stay open, and for how long. */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { connect as tlsConnect } from 'node:tls';
@@ -53,7 +53,7 @@ async function open(localAddress = '127.0.0.1'): Promise<Socket> {
   return socket;
 }
 
-/** True when a whole message is answered; false when the connection is closed instead. */
+/** True if a whole message gets an answer; false if the connection is closed. */
 function isServed(socket: Socket, text = OPTIONS): Promise<boolean> {
   if (socket.destroyed) return Promise.resolve(false);
   return new Promise((resolve) => {
@@ -77,7 +77,7 @@ describe('a connection to the SIP port', () => {
     const closed = once(silent, 'close');
     silent.resume();
     if (text !== '') silent.write(text);
-    // Heard in the order it was sent: the one before has been taken in by now.
+    // Connections are processed in order, so the previous one is registered by now.
     expect(await isServed(served)).toBe(true);
     await clock.advance(29_000);
     expect(await isServed(served)).toBe(true);
@@ -86,7 +86,7 @@ describe('a connection to the SIP port', () => {
     expect(await isServed(served)).toBe(true);
   });
 
-  it('security 14: that has begun a second message and never ends it is closed after 30 seconds', async () => {
+  it('security 14: that never completes a second message is closed after 30 seconds', async () => {
     const socket = await open();
     expect(await isServed(socket, `${OPTIONS}OPTIONS sip:`)).toBe(true);
     const closed = once(socket, 'close');
@@ -94,7 +94,7 @@ describe('a connection to the SIP port', () => {
     await closed;
   });
 
-  it('security 14: that was used stays for as long as a call may last, and is closed when it was silent for longer', async () => {
+  it('security 14: that was used stays for the maximum call length, and closes after more silence', async () => {
     const socket = await open();
     expect(await isServed(socket)).toBe(true);
     await clock.advance(3_600_000);
@@ -104,7 +104,7 @@ describe('a connection to the SIP port', () => {
     await closed;
   });
 
-  it('security 14: is refused when its address has too many, and another address is served all the same', async () => {
+  it('security 14: is refused when its address has too many; other addresses are still served', async () => {
     for (let n = 0; n < 4; n++) await isServed(await open());
     expect(await isServed(await open())).toBe(false);
     expect(await isServed(await open('127.0.0.2'))).toBe(true);
@@ -112,7 +112,7 @@ describe('a connection to the SIP port', () => {
     await expect.poll(async () => isServed(await open())).toBe(true);
   });
 
-  it('security 14: takes the place of one that never said anything when all are taken', async () => {
+  it('security 14: replaces one that has never sent anything when all places are taken', async () => {
     const used = await open('127.0.0.2');
     expect(await isServed(used)).toBe(true);
     for (const address of ['127.0.0.3', '127.0.0.4']) for (let n = 0; n < 4; n++) await open(address);
@@ -120,7 +120,7 @@ describe('a connection to the SIP port', () => {
     expect(await isServed(used)).toBe(true);
   });
 
-  it('security 14: takes the place of the one silent for longest when all were used', async () => {
+  it('security 14: replaces the one silent for longest when all have been used', async () => {
     const [first, second] = [await open('127.0.0.2'), await open('127.0.0.2')];
     expect([await isServed(first), await isServed(second)]).toEqual([true, true]);
     for (let n = 0; n < 4; n++) expect(await isServed(await open('127.0.0.3'))).toBe(true);
@@ -129,7 +129,7 @@ describe('a connection to the SIP port', () => {
     expect([await isServed(first), await isServed(second)]).toEqual([true, false]);
   });
 
-  it('security 14: from the same port again takes the place of the one before, and counts once', async () => {
+  it('security 14: from the same port replaces the previous one and counts once', async () => {
     const localPort = await freeUdpPort();
     for (let n = 0; n < 10; n++) {
       const socket = connect({
@@ -152,7 +152,7 @@ describe('a connection to the SIP port', () => {
     await once(far, 'listening');
     const { port } = far.address() as AddressInfo;
     try {
-      // Each address of the loopback is another peer.
+      // Each loopback address counts as another peer.
       for (let n = 1; n <= 6; n++)
         transports.send(OPTIONS, { transport: 'tcp', address: `127.0.1.${n}`, port });
       expect(await isServed(await open())).toBe(true);
@@ -161,7 +161,7 @@ describe('a connection to the SIP port', () => {
     }
   });
 
-  it('security 14: over TLS takes its place before the handshake, and is closed when that never comes', async () => {
+  it('security 14: over TLS counts before the handshake, and closes if the handshake never comes', async () => {
     const port = transports.tlsPort ?? 0;
     const silent = Array.from({ length: 3 }, () => connect({ host: '127.0.0.1', port }));
     sockets.push(...silent);

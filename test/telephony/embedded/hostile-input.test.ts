@@ -11,7 +11,7 @@ const route: AdmissionAnswer = { action: 'route', data: { tag: 'worker-1' } };
 const sdp =
   'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio 4000 RTP/AVP 0\r\n';
 
-describe('what the network may send at the embedded signalling', () => {
+describe('hostile network input to the embedded signalling', () => {
   let server: EmbeddedSignalling;
   let worker: Signalling;
   let caller: RawCaller;
@@ -43,7 +43,7 @@ describe('what the network may send at the embedded signalling', () => {
     return dialog;
   }
 
-  /** A call like any other: proves that the server still serves. */
+  /** Places a normal call to prove that the server still works. */
   async function expectNextCallIsNormal(): Promise<void> {
     const next = await openRawCaller(server.sipPort);
     try {
@@ -61,19 +61,22 @@ describe('what the network may send at the embedded signalling', () => {
     ['port 0', '<sip:caller@127.0.0.1:0>'],
     ['an impossible port', '<sip:caller@127.0.0.1:99999>'],
     ['a name nobody can look up', '<sip:caller@caller.invalid>'],
-  ])('a Contact with %s: the BYE goes back where the caller was heard from', async (_, contact) => {
-    const dialog = await answered({ contact });
-    void dialog.hangUp();
-    await caller.incoming('BYE');
-    await expectNextCallIsNormal();
-  });
+  ])(
+    'for a Contact with %s, the BYE goes to the address the caller’s packets came from',
+    async (_, contact) => {
+      const dialog = await answered({ contact });
+      void dialog.hangUp();
+      await caller.incoming('BYE');
+      await expectNextCallIsNormal();
+    },
+  );
 
   it.each([
     ['none', null],
     ['*', '*'],
     ['an empty address', '<>'],
     ['a telephone number', '<tel:+15550100>'],
-  ])('an INVITE whose Contact is %s is never left on an open line', async (_, contact) => {
+  ])('an INVITE whose Contact is %s never remains an open call', async (_, contact) => {
     caller.request({ contact, body: sdp });
     await expect.poll(() => invites.length + caller.responses.length, { interval: 5 }).toBeGreaterThan(0);
     await invites[0]?.answer(sdp).catch(() => undefined);
@@ -85,7 +88,7 @@ describe('what the network may send at the embedded signalling', () => {
   });
 
   it.each(['127.0.0.1:0', '127.0.0.1:99999'])(
-    'a Via naming %s is answered where it came from, and leaves nothing behind',
+    'a Via naming %s is answered at its source address, and leaves no state behind',
     async (sentBy) => {
       for (let n = 0; n < 20; n++) caller.request({ method: 'OPTIONS', sentBy });
       await expect.poll(() => caller.responses.filter((text) => text === '200 OPTIONS').length).toBe(20);
@@ -94,7 +97,7 @@ describe('what the network may send at the embedded signalling', () => {
     },
   );
 
-  it('after the caller’s BYE the answer is not sent again, even if its ACK was lost', async () => {
+  it('the answer is not retransmitted after the caller’s BYE, even if its ACK was lost', async () => {
     await answered();
     const ok = await caller.response(200);
     const toTag = /tag=([^;\s]+)/.exec(ok.headers.find(({ name }) => name === 'To')?.value ?? '')?.[1] ?? '';
@@ -105,7 +108,7 @@ describe('what the network may send at the embedded signalling', () => {
     expect(caller.responses.filter((text) => text === '200 INVITE').length).toBe(before);
   });
 
-  it('a caller who gives up while admission is asked: 487 at once, and the worker is told that its call is over', async () => {
+  it('a caller who cancels during admission gets 487 at once, and the worker is notified', async () => {
     const asked = Promise.withResolvers<AdmissionAnswer>();
     admit = () => asked.promise;
     caller.request({ branch: 'z9hG4bK-early', body: sdp });
@@ -120,7 +123,7 @@ describe('what the network may send at the embedded signalling', () => {
     await new Promise<void>((resolve) => invites[0]!.onCancel(resolve));
   });
 
-  it('an INVITE sent again while admission is asked is admitted once', async () => {
+  it('an INVITE retransmitted during admission is admitted once', async () => {
     let asked = 0;
     const answer = Promise.withResolvers<AdmissionAnswer>();
     admit = () => {
@@ -136,7 +139,7 @@ describe('what the network may send at the embedded signalling', () => {
     expect(asked).toBe(1);
   });
 
-  it('the worker knows when signalling is gone', async () => {
+  it('the worker detects the loss of signalling', async () => {
     expect(worker.isConnected).toBe(true);
     await server.close();
     await expect.poll(() => worker.isConnected).toBe(false);

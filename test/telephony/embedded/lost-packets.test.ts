@@ -9,7 +9,7 @@ import { openRawCaller, type RawCaller } from './raw-caller.ts';
 const sdp =
   'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio 4000 RTP/AVP 0\r\n';
 
-describe('lost packets, on the server’s clock', () => {
+describe('lost packets, on a simulated server clock', () => {
   let clock: ManualClock;
   let server: EmbeddedSignalling;
   let worker: Signalling;
@@ -51,12 +51,12 @@ describe('lost packets, on the server’s clock', () => {
     return { dialog, text, toTag: parameter(header(ok, 'to') ?? '', 'tag') ?? '' };
   }
 
-  it('the 200 was lost: it is sent again after half a second, until the ACK', async () => {
+  it('a lost 200 is retransmitted after half a second, until the ACK', async () => {
     const { toTag } = await answered();
     await clock.advance(500);
     await expectCount('200 INVITE', 2);
     caller.request({ method: 'ACK', toTag });
-    // The answer to a later request proves that the ACK before it was read.
+    // The response to a later request proves that the earlier ACK was processed.
     caller.request({ method: 'INFO', toTag, cseq: 2 });
     await expectCount('200 INFO', 1);
     await clock.advance(60_000);
@@ -66,7 +66,7 @@ describe('lost packets, on the server’s clock', () => {
     expect(server.metrics().dialogs).toBe(1);
   });
 
-  it('the 200 was lost and the INVITE comes again: it is answered again, and nobody is asked or called twice', async () => {
+  it('a retransmitted INVITE gets the lost 200 again, without another admission or call', async () => {
     const { text } = await answered();
     caller.send(text);
     await expectCount('200 INVITE', 2);
@@ -74,7 +74,7 @@ describe('lost packets, on the server’s clock', () => {
     expect(invites.length).toBe(1);
   });
 
-  it('the answer to a BYE was lost: the BYE that comes again gets it again', async () => {
+  it('a retransmitted BYE gets its lost response again', async () => {
     const { toTag } = await answered();
     const bye = caller.request({ method: 'BYE', toTag, cseq: 2 });
     await expectCount('200 BYE', 1);
@@ -83,7 +83,7 @@ describe('lost packets, on the server’s clock', () => {
     expect(server.metrics().dialogs).toBe(0);
   });
 
-  it('the ACK never comes: after 32 s the caller is hung up on, and the worker is told', async () => {
+  it('without an ACK the caller gets a BYE after 32 s, and the worker is notified', async () => {
     const { dialog } = await answered();
     const ended = new Promise<void>((resolve) =>
       dialog.listen({
@@ -102,7 +102,7 @@ describe('lost packets, on the server’s clock', () => {
     expect(server.metrics()).toMatchObject({ dialogs: 0, dialogsLost: 1 });
   });
 
-  it('our BYE was lost: it is sent again', async () => {
+  it('our BYE is retransmitted after a loss', async () => {
     const { dialog, toTag } = await answered();
     caller.request({ method: 'ACK', toTag });
     void dialog.hangUp();
@@ -111,7 +111,7 @@ describe('lost packets, on the server’s clock', () => {
     await expect.poll(() => caller.requests, { interval: 5 }).toEqual(['BYE', 'BYE']);
   });
 
-  it('the ACK of a refusal was lost: the refusal is sent again until it comes', async () => {
+  it('a refusal is retransmitted until its ACK arrives', async () => {
     caller.request({ branch: 'z9hG4bK-refused', body: sdp });
     await expect.poll(() => invites.length, { interval: 5 }).toBe(1);
     invites[0]?.refuse(486);
@@ -125,14 +125,14 @@ describe('lost packets, on the server’s clock', () => {
     expect(count('486 INVITE')).toBe(2);
   });
 
-  it('a request for a call that is over, or never was, is answered 481', async () => {
+  it('a request for an ended or unknown call is answered 481', async () => {
     caller.request({ method: 'BYE', toTag: 'nobody', cseq: 2 });
     await caller.response(481);
     caller.request({ method: 'CANCEL', branch: 'z9hG4bK-never' });
     await expectCount('481 CANCEL', 1);
   });
 
-  it('what is over leaves nothing behind', async () => {
+  it('ended calls leave no state behind', async () => {
     const { toTag } = await answered();
     caller.request({ method: 'ACK', toTag });
     caller.request({ method: 'BYE', toTag, cseq: 2 });
@@ -142,7 +142,7 @@ describe('lost packets, on the server’s clock', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('a source that floods gets nothing beyond its share, and is served again later', async () => {
+  it('a flooding source gets nothing beyond its share, and is served again later', async () => {
     for (let n = 0; n < 1_600; n++) {
       caller.request({ method: 'OPTIONS' });
       if (n % 100 === 99) await new Promise((resolve) => setImmediate(resolve));

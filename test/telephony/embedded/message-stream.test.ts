@@ -3,7 +3,7 @@ import { MAX_MESSAGE_BYTES } from '#telephony/embedded/message.ts';
 import { MessageStream } from '#telephony/embedded/message-stream.ts';
 
 describe('a byte stream of SIP', () => {
-  it('is cut into the same messages however small the pieces are', () => {
+  it('is split into the same messages whatever the size of its pieces', () => {
     const message = (body: string) =>
       `INVITE sip:a@b SIP/2.0\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
     const messages = ['', 'v=0', 'x'.repeat(60_000), ''].map(message);
@@ -17,7 +17,7 @@ describe('a byte stream of SIP', () => {
     }
   });
 
-  it('without an end is given up at the length of the largest message', () => {
+  it('without a message end is rejected at the maximum message length', () => {
     const stream = new MessageStream();
     expect(stream.take(Buffer.alloc(MAX_MESSAGE_BYTES, 'a'))).toEqual([]);
     expect(stream.take(Buffer.from('aa'))).toMatchObject([{ isBroken: true }]);

@@ -15,7 +15,7 @@ const request = (...lines: string[]) =>
   parseMessage(['OPTIONS sip:a@b SIP/2.0', ...lines, '', ''].join('\r\n'));
 
 describe('SIP messages', () => {
-  it('compact names, folded lines and any letter case are the same headers', () => {
+  it('compact names, folded lines and any letter case give the same headers', () => {
     const message = request(
       'v: SIP/2.0/UDP a;branch=1',
       'F: <sip:x@y>;tag=1',
@@ -30,7 +30,7 @@ describe('SIP messages', () => {
     ]);
   });
 
-  it('lists are split at commas outside quotes and brackets, over several headers, in order', () => {
+  it('lists split at commas outside quotes and brackets, across several headers, in order', () => {
     const message = request(
       'Via: SIP/2.0/UDP a;branch=1, SIP/2.0/TCP b;branch=2',
       'v: SIP/2.0/UDP c',
@@ -47,13 +47,13 @@ describe('SIP messages', () => {
     ]);
   });
 
-  it('a parameter is looked for outside the address and the display name', () => {
+  it('parameters are read outside the address and the display name only', () => {
     expect(parameter('"a;tag=no" <sip:a@b;tag=no>;x=1;TAG=yes', 'tag')).toBe('yes');
     expect(parameter('<sip:a@b;tag=no>', 'tag')).toBeNull();
     expect(uriOf('"x" <sip:a@b;lr>;tag=1')).toBe('sip:a@b;lr');
   });
 
-  it('a body is as long as Content-Length says, in bytes; a shorter one is refused', () => {
+  it('a body has the Content-Length in bytes; a shorter one is refused', () => {
     const text = (length: number) => `OPTIONS sip:a@b SIP/2.0\r\nContent-Length: ${length}\r\n\r\näöx`;
     expect(parseMessage(text(4))?.body).toBe('äö');
     expect(parseMessage(text(5))?.body).toBe('äöx');
@@ -81,7 +81,7 @@ describe('SIP messages', () => {
     ['a line that is no header', 'OPTIONS sip:a@b SIP/2.0\r\nno colon\r\n\r\n'],
     ['too many headers', `OPTIONS sip:a@b SIP/2.0\r\n${'x: y\r\n'.repeat(257)}\r\n`],
     ['a length that is no number', 'OPTIONS sip:a@b SIP/2.0\r\nContent-Length: -1\r\n\r\n'],
-  ])('%s is no message', (_, text) => {
+  ])('%s is not a message', (_, text) => {
     expect(parseMessage(text)).toBeNull();
   });
 
@@ -93,7 +93,7 @@ describe('SIP messages', () => {
     expect(parseCseq({ headers: [{ name: 'CSeq', value: '2147483648 BYE' }] })).toBeNull();
   });
 
-  it('what is written is read back the same, and any text is read without throwing', () => {
+  it('messages survive writing and parsing, and parsing never throws', () => {
     const token = fc
       .stringMatching(/^[A-Za-z][A-Za-z0-9-]{0,12}$/)
       .filter((name) => !/^(content-length|l)$/i.test(name));

@@ -1,10 +1,12 @@
-/** A caller for tests that writes its own SIP, word for word: what no well-behaved program would send. */
+/**
+ * A test caller that writes its own SIP verbatim, including messages that no well-behaved program would send.
+ */
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { systemClock } from '#base/clock.ts';
 import { header, parseMessage, type SipMessage } from '#telephony/embedded/message.ts';
 
-/** Lines of a request that differ from the usual ones. */
+/** Parts of a request that differ from the defaults. */
 export interface RawRequest {
   readonly method?: string;
   readonly branch?: string;
@@ -13,11 +15,11 @@ export interface RawRequest {
   readonly cseq?: number;
   readonly toTag?: string | null;
   readonly fromTag?: string;
-  /** Null leaves the header out. */
+  /** Null omits the header. */
   readonly contact?: string | null;
   readonly body?: string;
   readonly uri?: string;
-  /** Further header lines. */
+  /** Additional header lines. */
   readonly lines?: readonly string[];
 }
 
@@ -46,12 +48,12 @@ export class RawCaller {
     });
   }
 
-  /** Sends any bytes. */
+  /** Sends arbitrary bytes. */
   send(text: string | Uint8Array): void {
     this.#socket.send(text, this.#serverPort, '127.0.0.1');
   }
 
-  /** Sends a request; returns its text, to send it again. */
+  /** Sends a request; returns its text for retransmission. */
   request(request: RawRequest = {}): string {
     this.#count += 1;
     const method = request.method ?? 'INVITE';
@@ -76,7 +78,7 @@ export class RawCaller {
     return text;
   }
 
-  /** Answers a request it was sent. */
+  /** Answers a received request. */
   answer(request: SipMessage, status: number, body = ''): void {
     const same = (name: string) =>
       request.headers

@@ -4,7 +4,7 @@ import type { EmbeddedSignalling } from '#telephony/embedded/server.ts';
 import { startTestSignalling } from '#test/fakes/signalling.ts';
 import { openRawCaller, type RawCaller, type RawRequest } from './raw-caller.ts';
 
-/** No worker is connected and nobody may call: what is refused by rule never gets that far. */
+/** No worker is connected and admission refuses all calls; requests refused by rule never get that far. */
 describe('requests the embedded signalling refuses by rule', () => {
   let server: EmbeddedSignalling;
   let caller: RawCaller;
@@ -67,7 +67,7 @@ describe('requests the embedded signalling refuses by rule', () => {
     ['Via', (port: number): RawRequest => ({ sentBy: `127.0.0.1:${port}` })],
     ['Contact', (port: number): RawRequest => ({ contact: `<sip:agent@127.0.0.1:${port}>` })],
   ])(
-    'security 11: a call of its own that has come back, by its %s, is refused before anybody is asked',
+    'security 11: our own call that has looped back, by its %s, is refused before admission',
     async (_, own) => {
       // Responses to a Via of the server's own port would go to the server itself.
       caller.request({ ...own(server.sipPort), lines: [] });
@@ -76,7 +76,7 @@ describe('requests the embedded signalling refuses by rule', () => {
     },
   );
 
-  it('RFC 4475 §3.3.3 Max-Forwards is for those who pass a request on: with none left it is answered', async () => {
+  it('RFC 4475 §3.3.3 Max-Forwards concerns proxies only: a request with 0 is answered', async () => {
     caller.send(
       caller
         .request({ method: 'OPTIONS', branch: 'z9hG4bK-zero' })
@@ -87,7 +87,7 @@ describe('requests the embedded signalling refuses by rule', () => {
     await expect.poll(() => caller.responses, { timeout: 10_000 }).toEqual(['200 OPTIONS', '200 OPTIONS']);
   });
 
-  it('RFC 3261 §8.2.2.2 the same INVITE by another way is a loop; the first one goes on', async () => {
+  it('RFC 3261 §8.2.2.2 the same INVITE by another path is a loop; the first one continues', async () => {
     admission = new Promise(() => undefined);
     const first = caller.request({ branch: 'z9hG4bK-one' });
     await caller.response(100);
@@ -97,7 +97,7 @@ describe('requests the embedded signalling refuses by rule', () => {
     caller.request({ method: 'ACK', branch: 'z9hG4bK-two' });
   });
 
-  it('after a refusal the same call may be tried again', async () => {
+  it('a refused call may be tried again', async () => {
     caller.request({ branch: 'z9hG4bK-one' });
     await caller.response(503);
     caller.request({ branch: 'z9hG4bK-two' });

@@ -11,10 +11,7 @@ const OFFER =
   'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio 4000 RTP/AVP 0\r\n';
 const ANSWER = OFFER.replace('4000', '5000');
 
-/**
- * The server's clock stands still until it is advanced: nothing is sent again, and no interval ends, by
- * itself.
- */
+/** The server's clock only advances on request: no retransmission or interval elapses by itself. */
 describe('session timers (RFC 4028) and UPDATE (RFC 3311)', () => {
   let clock: ManualClock;
   let server: EmbeddedSignalling;
@@ -39,7 +36,7 @@ describe('session timers (RFC 4028) and UPDATE (RFC 3311)', () => {
     caller.close();
     worker.close();
     await server.close();
-    // Nothing of an ended server waits for its time.
+    // A closed server leaves no timer behind.
     expect(clock.pendingTimers).toBe(0);
   });
 
@@ -51,7 +48,7 @@ describe('session timers (RFC 4028) and UPDATE (RFC 3311)', () => {
     );
   const tagOf = (message: SipMessage) => /tag=([^;\s]+)/.exec(header(message, 'to') ?? '')?.[1] ?? '';
 
-  /** An answered call; resolves with its 200. */
+  /** Sets up an answered call; resolves with its 200. */
   async function answered(lines: readonly string[]): Promise<SipMessage> {
     caller.request({ body: OFFER, lines });
     await expect.poll(() => invites.length, PATIENCE).toBe(1);
@@ -68,7 +65,7 @@ describe('session timers (RFC 4028) and UPDATE (RFC 3311)', () => {
     });
     const ok = await responseTo('1 INVITE');
     caller.request({ method: 'ACK', toTag: tagOf(ok) });
-    // The next response proves that the ACK before it has been read.
+    // The next response proves that the ACK before it was processed.
     caller.request({ method: 'INFO', cseq: 2, toTag: tagOf(ok) });
     await responseTo('2 INFO');
     return ok;
@@ -76,7 +73,7 @@ describe('session timers (RFC 4028) and UPDATE (RFC 3311)', () => {
 
   const TIMED = ['Supported: timer', 'Session-Expires: 120', 'Min-SE: 90', 'Allow: INVITE, BYE, UPDATE'];
 
-  it('an interval is agreed to, the caller refreshes, and without a refresh the call ends with a BYE a little before its end', async () => {
+  it('an accepted interval is kept alive by refreshes; without one, a BYE ends the call just before', async () => {
     const ok = await answered(TIMED);
     expect([header(ok, 'session-expires'), header(ok, 'require'), header(ok, 'supported')]).toEqual([
       '120;refresher=uac',
@@ -95,7 +92,7 @@ describe('session timers (RFC 4028) and UPDATE (RFC 3311)', () => {
     ['UPDATE without a description', 'UPDATE', ''],
     ['UPDATE with an offer', 'UPDATE', OFFER.replace('4000', '4002')],
     ['re-INVITE', 'INVITE', OFFER.replace('4000', '4002')],
-  ])('a refresh by %s starts the interval anew', async (_, method, body) => {
+  ])('a refresh by %s restarts the interval', async (_, method, body) => {
     const toTag = tagOf(await answered(TIMED));
     await clock.advance(60_000);
     caller.request({ method, cseq: 3, toTag, body, lines: TIMED });
@@ -113,7 +110,7 @@ describe('session timers (RFC 4028) and UPDATE (RFC 3311)', () => {
     await expect.poll(() => hasEnded, PATIENCE).toBe(true);
   });
 
-  it('a refresh that names no interval ends the timer', async () => {
+  it('a refresh without an interval ends the timer', async () => {
     const toTag = tagOf(await answered(TIMED));
     caller.request({ method: 'UPDATE', cseq: 3, toTag });
     expect(header(await responseTo('3 UPDATE'), 'session-expires')).toBeNull();
@@ -122,7 +119,7 @@ describe('session timers (RFC 4028) and UPDATE (RFC 3311)', () => {
     expect(server.metrics().dialogs).toBe(1);
   });
 
-  it('a caller who wants us to refresh gets an UPDATE at half of the interval, and the call goes on as long as it is answered', async () => {
+  it('if we refresh, an UPDATE goes out at half the interval, and the call lasts while it is answered', async () => {
     const ok = await answered([
       'Supported: timer',
       'Session-Expires: 120;refresher=uas',
@@ -133,7 +130,7 @@ describe('session timers (RFC 4028) and UPDATE (RFC 3311)', () => {
     const update = await caller.incoming('UPDATE', PATIENCE.timeout);
     expect(header(update, 'session-expires')).toBe('120;refresher=uac');
     caller.answer(update, 200);
-    // The 2xx names no interval: as far as the caller is concerned the call has none any more.
+    // The 2xx names no interval, so for the caller the call no longer has one.
     caller.request({ method: 'INFO', cseq: 3, toTag: tagOf(ok) });
     await responseTo('3 INFO');
     await clock.advance(600_000);
@@ -141,7 +138,7 @@ describe('session timers (RFC 4028) and UPDATE (RFC 3311)', () => {
     expect(server.metrics().dialogs).toBe(1);
   });
 
-  it('a caller who answers a refresh with 481 has forgotten the call: it is over at once', async () => {
+  it('a caller who answers a refresh with 481 has lost the call, which ends at once', async () => {
     await answered(['Supported: timer', 'Session-Expires: 120;refresher=uas', 'Allow: INVITE, UPDATE']);
     await clock.advance(60_000);
     caller.answer(await caller.incoming('UPDATE', PATIENCE.timeout), 481);
@@ -158,7 +155,7 @@ describe('session timers (RFC 4028) and UPDATE (RFC 3311)', () => {
     expect(caller.requests).toEqual([]);
   });
 
-  it('an interval too short is refused with the shortest one that is taken, in a call as well', async () => {
+  it('an interval that is too short is refused with the minimum, within a call as well', async () => {
     caller.request({
       body: OFFER,
       lines: ['Supported: timer', 'Session-Expires: 60'],
@@ -175,14 +172,14 @@ describe('session timers (RFC 4028) and UPDATE (RFC 3311)', () => {
     expect(await responseTo('3 UPDATE')).toMatchObject({ start: { status: 422 } });
   });
 
-  it('who requires timers is served, OPTIONS tells of them', async () => {
+  it('callers may require timers, and OPTIONS announces them', async () => {
     const ok = await answered([...TIMED, 'Require: timer']);
     expect(header(ok, 'require')).toBe('timer');
     caller.request({ method: 'OPTIONS', cseq: 9, callId: 'options' });
     expect(header(await responseTo('9 OPTIONS'), 'supported')).toBe('timer, 100rel');
   });
 
-  it('an UPDATE with an offer before the answer is for later (RFC 3311 §5.2)', async () => {
+  it('an UPDATE with an offer before the answer gets 500 and Retry-After (RFC 3311 §5.2)', async () => {
     caller.request({ body: OFFER });
     await expect.poll(() => invites.length, PATIENCE).toBe(1);
     invites[0]!.ring();

@@ -1,13 +1,13 @@
 /**
- * The messages of RFC 4475, each with what becomes of it here: the status it is answered with, `taken` (an
- * INVITE that is admitted), or null (nothing comes back).
+ * The messages of RFC 4475, each with its outcome here: the status of its response, `taken` (an admitted
+ * INVITE), or null (no response).
  */
 
 /** One message of the RFC. */
 export interface TortureMessage {
-  /** As the RFC names it. */
+  /** Name of the message in the RFC. */
   readonly name: string;
-  /** What the RFC asks for, in a word. */
+  /** Requirement of the RFC, in brief. */
   readonly about: string;
   readonly becomes: number | 'taken' | null;
   readonly text: string;
@@ -16,7 +16,7 @@ export interface TortureMessage {
 const sdp = (address: string, timing = '0 0') =>
   `v=0\no=mhandley 29739 7272939 IN IP4 ${address}\ns=-\nc=IN IP4 ${address}\nt=${timing}\nm=audio 49217 RTP/AVP 0 12\nm=video 3227 RTP/AVP 31\na=rtpmap:31 LPC\n`;
 
-/** Lines as they stand in the RFC; what ends in an empty line has no body. */
+/** Lines as in the RFC; a message that ends with an empty line has no body. */
 function torture(
   name: string,
   about: string,
@@ -28,7 +28,7 @@ function torture(
 
 const long = (word: string, times: number) => word.repeat(times);
 
-/** All of them, in the RFC's order. */
+/** All messages, in the RFC's order. */
 export const TORTURE_MESSAGES: readonly TortureMessage[] = [
   torture(
     'wsinv',

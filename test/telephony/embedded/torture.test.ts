@@ -10,7 +10,7 @@ const PATIENCE = { timeout: 15_000, interval: 5 };
 const sdp =
   'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio 4000 RTP/AVP 0\r\n';
 
-/** Every message goes in as the RFC has it, but for the top Via, which names the test's own port. */
+/** Every message is sent as in the RFC, except for the top Via, which names the test's own port. */
 describe('RFC 4475 SIP torture test messages', () => {
   let server: EmbeddedSignalling;
   let worker: Signalling;
@@ -31,7 +31,7 @@ describe('RFC 4475 SIP torture test messages', () => {
     await server.close();
   });
 
-  /** Has a message's responses come to the caller. */
+  /** Sends a message so that its responses reach the caller. */
   function send(text: string): void {
     caller.send(
       text.replace(
@@ -41,7 +41,7 @@ describe('RFC 4475 SIP torture test messages', () => {
     );
   }
 
-  /** The server has read everything before it; then its Call-ID is the one of this request. */
+  /** Sends a request whose response proves that the server has processed all earlier messages. */
   async function expectServing(): Promise<void> {
     caller.request({ method: 'OPTIONS', callId: 'still-there' });
     await caller.next(
@@ -87,11 +87,11 @@ describe('RFC 4475 SIP torture test messages', () => {
     },
   );
 
-  it('all of them are here, each once', () => {
+  it('the list contains all messages, each once', () => {
     expect(new Set(TORTURE_MESSAGES.map(({ name }) => name)).size).toBe(49);
   });
 
-  it('a caller of RFC 2543 is answered, its ACK found without a branch, and hung up on where it called from', async () => {
+  it('an RFC 2543 caller is answered, its ACK matches without a branch, and its source gets the BYE', async () => {
     const text = TORTURE_MESSAGES.find(({ name }) => name === 'inv2543')?.text ?? '';
     send(text);
     await expect.poll(() => invites.length, PATIENCE).toBe(1);
@@ -110,7 +110,7 @@ describe('RFC 4475 SIP torture test messages', () => {
     expect(invites).toHaveLength(1);
   });
 
-  it('each Via comes back, in order and with where the request really came from', async () => {
+  it('every Via is returned in order, with the actual source of the request', async () => {
     send(TORTURE_MESSAGES.find(({ name }) => name === 'transports')?.text ?? '');
     const vias = headerList(await caller.response(200, PATIENCE.timeout), 'via');
     expect(vias).toHaveLength(5);

@@ -49,7 +49,7 @@ describe('transactions (RFC 3261 §17)', () => {
   };
 
   it.each(['udp', 'tcp'] as const)(
-    '§13.3.1.4 a 2xx over %s goes again, slower and slower, until its ACK',
+    '§13.3.1.4 a 2xx over %s is retransmitted at growing intervals until its ACK',
     async (transport) => {
       const transaction = server('INVITE', transport);
       transaction.respond(200, 'ok');
@@ -63,7 +63,7 @@ describe('transactions (RFC 3261 §17)', () => {
     },
   );
 
-  it('§13.3.1.4 a 2xx that is never acknowledged is given up after 32 s, once', async () => {
+  it('§13.3.1.4 an unacknowledged 2xx is abandoned after 32 s, once', async () => {
     server('INVITE').respond(200, 'ok');
     await clock.advance(31_999);
     expect(told).toEqual([]);
@@ -72,7 +72,7 @@ describe('transactions (RFC 3261 §17)', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('§17.2.1 a refusal goes again over UDP until its ACK, never over TCP, and nobody is told when the ACK stays out', async () => {
+  it('§17.2.1 a refusal repeats over UDP until its ACK, never over TCP; a missing ACK is not reported', async () => {
     server('INVITE', 'udp').respond(486, 'busy udp');
     server('INVITE', 'tcp').respond(486, 'busy tcp');
     await clock.advance(40_000);
@@ -81,7 +81,7 @@ describe('transactions (RFC 3261 §17)', () => {
     expect(told).toEqual(['done', 'done']);
   });
 
-  it('§17.2.2 a request that comes again is answered with the last response, and no second final one is sent', async () => {
+  it('§17.2.2 a retransmitted request gets the last response, and no second final one is sent', async () => {
     const transaction = server('INFO');
     transaction.receiveAgain();
     expect(sent).toEqual([]);
@@ -94,7 +94,7 @@ describe('transactions (RFC 3261 §17)', () => {
     expect(told).toEqual(['done']);
   });
 
-  it('§17.1.1.2 an INVITE doubles its wait, stops at a provisional answer, and then may ring for long', async () => {
+  it('§17.1.1.2 an INVITE doubles its wait, stops at a provisional response, and may then ring long', async () => {
     const transaction = client('INVITE');
     await clock.advance(4_000);
     expect(times('request')).toEqual([0, 500, 1_500, 3_500]);
@@ -114,14 +114,14 @@ describe('transactions (RFC 3261 §17)', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('over TCP nothing is sent again', async () => {
+  it('nothing is retransmitted over TCP', async () => {
     client('BYE', 'tcp');
     await clock.advance(32_000);
     expect(times('request')).toEqual([0]);
     expect(told).toEqual(['timeout']);
   });
 
-  it('§13.2.2.4 a final answer that comes again is answered with the stored ACK and is no news', async () => {
+  it('§13.2.2.4 a retransmitted final response gets the stored ACK and is not reported again', async () => {
     const transaction = client('INVITE');
     expect(transaction.receive(200)).toBe(true);
     transaction.acknowledge('ack');
@@ -130,7 +130,7 @@ describe('transactions (RFC 3261 §17)', () => {
     expect(times('ack')).toHaveLength(3);
   });
 
-  it('§9.1 a CANCEL waits for a provisional answer, and is not sent after a final one', () => {
+  it('§9.1 a CANCEL waits for a provisional response, and is not sent after a final one', () => {
     const ringing = client('INVITE');
     ringing.whenProceeding(() => told.push('cancel'));
     expect(told).toEqual([]);

@@ -20,7 +20,7 @@ const route: AdmissionAnswer = { action: 'route', data: { tag: 'worker-1' } };
 
 const PASSWORD = { username: 'trunk', password: 'correct-horse' };
 
-/** What drachtio-server leaves to others (docs/drachtio.md). */
+/** Features that drachtio-server leaves to others (docs/drachtio.md). */
 describeNeeds(['sipp', 'baresip'])('what the embedded server does beyond drachtio-server', () => {
   let server: EmbeddedSignalling;
   let worker: Signalling;
@@ -66,7 +66,7 @@ describeNeeds(['sipp', 'baresip'])('what the embedded server does beyond drachti
     expect(server.metrics()).toMatchObject({ dialogs: 0, refused: 1 });
   });
 
-  /** Routes who proves the password, and challenges everybody else. */
+  /** Routes callers that prove the password, and challenges all others. */
   function asksForPassword(algorithms: readonly DigestAlgorithm[]): typeof admit {
     const scope = () => ({
       key: Buffer.alloc(32, 1),
@@ -85,7 +85,7 @@ describeNeeds(['sipp', 'baresip'])('what the embedded server does beyond drachti
     };
   }
 
-  it('security 22: a phone that knows MD5 alone proves its password where MD5 alone is asked for', async () => {
+  it('security 22: an MD5-only phone proves its password where only MD5 is offered', async () => {
     admit = asksForPassword(['MD5']);
     const called = Promise.withResolvers<void>();
     worker.onInvite((invite) => {
@@ -99,7 +99,7 @@ describeNeeds(['sipp', 'baresip'])('what the embedded server does beyond drachti
     await phone.close();
   });
 
-  it('a worker that dies leaves nobody on an open line: callers whom no other one takes over get a BYE', async () => {
+  it('callers of a dead worker that no other worker takes over get a BYE', async () => {
     worker.onInvite((invite) => void invite.answer(sdp).then(() => worker.close()));
     const { code, screen } = await runSipp('agent-hangs-up', server.sipPort, ['-m', '1']);
     expect(code, screen).toBe(0);
@@ -109,14 +109,14 @@ describeNeeds(['sipp', 'baresip'])('what the embedded server does beyond drachti
   it.each([
     ['rings no more', 'ring'],
     ['that answers in this very moment is hung up on', 'answerTooLate'],
-  ] as const)('a worker that dies leaves nobody ringing: a phone it had called %s', async (_, does) => {
+  ] as const)('when a worker dies, a phone it had called %s', async (_, does) => {
     const phone = await startSippPhone({ does });
     const invite = worker.dial({
       ...{ toUri: `sip:+4930123456@${phone.address}`, fromNumber: '+15550100001', sdpOffer: sdp },
       ...{ headers: { 'X-Service-Session-Id': 's1' }, credentials: null },
     });
     invite.answered.catch(() => undefined);
-    // It rings.
+    // The phone is ringing.
     await expect.poll(() => server.metrics().dialogs, { timeout: 10_000 }).toBe(1);
     worker.close();
     const { code, screen } = await phone.ended;

@@ -12,14 +12,14 @@ const { value } = fc.letrec<{ value: Bencodable }>((tie) => ({
   ),
 }));
 
-/** As it is read: dictionaries are maps. */
+/** The parsed form: dictionaries are maps. */
 function asRead(written: Bencodable): Bencoded {
   if (typeof written !== 'object') return written;
   if (Array.isArray(written)) return written.map(asRead);
   return new Map(Object.entries(written).map(([key, entry]) => [key, asRead(entry)]));
 }
 
-it('what is written is read again', () => {
+it('written values are read back unchanged', () => {
   fc.assert(
     fc.property(value, (written) => {
       expect(decodeBencode(encodeBencode(written))).toEqual(asRead(written));
@@ -27,7 +27,7 @@ it('what is written is read again', () => {
   );
 });
 
-it('is written as BEP 3 has it: lengths in bytes, keys in order', () => {
+it('the format follows BEP 3: lengths in bytes, keys in order', () => {
   expect(encodeBencode({ b: ['ä', -7], a: '' }).toString()).toBe('d1:a0:1:bl2:äi-7eee');
 });
 
@@ -50,7 +50,7 @@ it.each([
   expect(() => decodeBencode(Buffer.from(text))).toThrow(SyntaxError);
 });
 
-it('any bytes are read or refused', () => {
+it('arbitrary bytes are parsed or refused', () => {
   fc.assert(
     fc.property(
       fc.oneof(

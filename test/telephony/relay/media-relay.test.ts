@@ -4,7 +4,7 @@ import { createMediaRelay, type MediaRelay } from '#telephony/relay/media-relay.
 import { type NgClient, type NgCommand, NgRefused, NgSilent } from '#telephony/relay/ng-client.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 
-/** A relay that does, refuses or ignores what it is told. */
+/** A relay that executes, refuses or ignores its commands. */
 class Relay implements NgClient {
   readonly commands: NgCommand[] = [];
   state: 'well' | 'refusing' | 'silent' = 'well';
@@ -30,7 +30,7 @@ class Relay implements NgClient {
   }
 }
 
-describe('which relay carries a call', () => {
+describe('the relay of a call', () => {
   let clock: ManualClock;
   let a: Relay;
   let b: Relay;
@@ -50,7 +50,7 @@ describe('which relay carries a call', () => {
     });
   });
 
-  it('calls are shared out, and each stays where it began', async () => {
+  it('is chosen among all relays, and stays the same for the whole call', async () => {
     const [first, second] = [relay.openCall(), relay.openCall()];
     expect(await first.offer('network', 'v=0\r\n')).toBe('by a');
     expect(await second.offer('network', 'v=0\r\n')).toBe('by b');
@@ -63,7 +63,7 @@ describe('which relay carries a call', () => {
     });
   });
 
-  it('is told from which side to which an offer goes', async () => {
+  it('learns from which side to which an offer goes', async () => {
     const call = relay.openCall();
     await call.offer('network', 'v=0\r\n');
     await call.offer('worker', 'v=0\r\n');
@@ -73,7 +73,7 @@ describe('which relay carries a call', () => {
     ]);
   });
 
-  it('one that is silent is passed over, and asked last for ten seconds', async () => {
+  it('is not a silent one, which is asked last for ten seconds', async () => {
     a.state = 'silent';
     expect(await relay.openCall().offer('network', 'v=0\r\n')).toBe('by b');
     a.state = 'well';
@@ -87,7 +87,7 @@ describe('which relay carries a call', () => {
     expect(carriers.sort()).toEqual(['by a', 'by b']);
   });
 
-  it('one that refuses a call is passed over for that call alone', async () => {
+  it('is another one if the first refuses, for that call only', async () => {
     a.state = 'refusing';
     expect(await relay.openCall().offer('network', 'v=0\r\n')).toBe('by b');
     a.state = 'well';
@@ -95,7 +95,7 @@ describe('which relay carries a call', () => {
     expect(await relay.openCall().offer('network', 'v=0\r\n')).toBe('by a');
   });
 
-  it('an offer moves a call whose relay is gone; an answer does not', async () => {
+  it('may change with an offer if it is lost, but not with an answer', async () => {
     const call = relay.openCall();
     await call.offer('network', 'v=0\r\n');
     a.state = 'silent';
@@ -104,7 +104,7 @@ describe('which relay carries a call', () => {
     expect(await call.answer('worker', 'v=0\r\n')).toBe('by b');
   });
 
-  it('without any a call is not carried', async () => {
+  it('is required: without any relay a call is not carried', async () => {
     a.state = 'silent';
     b.state = 'refusing';
     await expect(relay.openCall().offer('network', 'v=0\r\n')).rejects.toMatchObject({
@@ -113,7 +113,7 @@ describe('which relay carries a call', () => {
     });
   });
 
-  it('at its end whoever was asked is told, as one that was silent may have done what it was asked', async () => {
+  it('gets the end of the call, as does every relay asked before, which may have acted in silence', async () => {
     a.state = 'silent';
     const call = relay.openCall();
     await call.offer('network', 'v=0\r\n');
@@ -127,14 +127,14 @@ describe('which relay carries a call', () => {
       ]);
   });
 
-  it('what is asked behind the end is not done', async () => {
+  it('gets no command after the end of the call', async () => {
     const call = relay.openCall();
     call.end();
     await expect(call.offer('network', 'v=0\r\n')).rejects.toMatchObject({ code: 'media_relay_unreachable' });
     expect(a.asked).toEqual([]);
   });
 
-  it('a description whose last line does not end is given an end, where the relay would write on', async () => {
+  it('gets descriptions with a final line break, because it would append to an open last line', async () => {
     await relay.openCall().offer('network', 'v=0\r\nm=audio 4000 RTP/AVP 0');
     expect(a.commands[0]?.['sdp']).toBe('v=0\r\nm=audio 4000 RTP/AVP 0\r\n');
   });

@@ -7,9 +7,9 @@ import { ManualClock } from '#test/fakes/manual-clock.ts';
 let relay: Socket;
 let clock: ManualClock;
 let client: NgClient;
-/** What the relay was sent, word for word. */
+/** Datagrams sent to the relay, verbatim. */
 let asked: string[];
-/** How it answers the question of this cookie; nothing for silence. */
+/** The relay's answer to the request with this cookie; null for silence. */
 let answer: (cookie: string) => string | Uint8Array | null;
 
 beforeEach(async () => {
@@ -35,7 +35,7 @@ afterEach(() => {
   relay.close();
 });
 
-/** Lets its patience pass, and sees each try arrive. */
+/** Lets the client's timeouts elapse and waits for each try to arrive. */
 async function outwait(tries: number): Promise<void> {
   for (let count = 1; count <= tries; count++) {
     await expect.poll(() => asked.length).toBe(count);
@@ -43,7 +43,7 @@ async function outwait(tries: number): Promise<void> {
   }
 }
 
-it('a command is a cookie and a bencoded dictionary, and so is its answer', async () => {
+it('a command and its answer are each a cookie and a bencoded dictionary', async () => {
   answer = (cookie) => `${cookie} d6:result2:ok3:sdp5:v=0\r\ne`;
   expect(
     await client.ask({ command: 'offer', 'call-id': 'one', 'delete-delay': 0, flags: ['strict-source'] }),
@@ -51,13 +51,13 @@ it('a command is a cookie and a bencoded dictionary, and so is its answer', asyn
     result: 'ok',
     sdp: 'v=0\r\n',
   });
-  // Keys in order, as bencode wants them.
+  // Keys in order, as bencode requires.
   expect(asked[0]).toBe(
     'cookie-1 d7:call-id3:one7:command5:offer12:delete-delayi0e5:flagsl13:strict-sourceee',
   );
 });
 
-it('a command that is not answered is sent again as it was, so that it is done once', async () => {
+it('an unanswered command is repeated unchanged, so that it takes effect once', async () => {
   const answered = client.ask({ command: 'ping' });
   await outwait(2);
   await expect.poll(() => asked.length).toBe(3);
@@ -67,7 +67,7 @@ it('a command that is not answered is sent again as it was, so that it is done o
   expect(new Set(asked).size).toBe(1);
 });
 
-it('a relay that stays silent is given up after five tries', async () => {
+it('a silent relay is abandoned after five tries', async () => {
   const answered = client.ask({ command: 'ping' });
   answered.catch(() => undefined);
   await outwait(5);
@@ -75,7 +75,7 @@ it('a relay that stays silent is given up after five tries', async () => {
   await expect(answered).rejects.toThrow(`rtpengine at ${client.name} does not answer`);
 });
 
-it('what a relay refuses is told with its own words', async () => {
+it('a relay’s refusal is reported in its own words', async () => {
   answer = (cookie) => `${cookie} d6:result5:error12:error-reason12:Unknown calle`;
   await expect(client.ask({ command: 'answer', 'call-id': 'one' })).rejects.toThrow(
     new NgRefused('rtpengine: Unknown call'),
@@ -89,7 +89,7 @@ it.each([
   ['no dictionary', 'i7e'],
   ['no result', 'd3:sdp3:v=0e'],
   ['a description that is none', 'd6:result2:ok3:sdpi7ee'],
-])('an answer of %s is an error of that question alone', async (_, body) => {
+])('an answer of %s fails only its own request', async (_, body) => {
   answer = (cookie) => `${cookie} ${body}`;
   await expect(client.ask({ command: 'ping' })).rejects.toThrow();
   answer = (cookie) => `${cookie} d6:result4:ponge`;
@@ -109,19 +109,19 @@ it.each([
   ['a result as long as a datagram', `d6:result60000:${'x'.repeat(60_000)}e`],
   ['a description that is no text', 'd6:result2:ok3:sdpld1:a1:beee'],
   ['two dictionaries', 'd6:result2:oked6:result2:oke'],
-])('a hostile answer is refused, and the next one is read: %s', async (_, said) => {
+])('a hostile answer is refused, and the next one is accepted: %s', async (_, said) => {
   answer = (cookie) => `${cookie} ${said}`;
   await expect(client.ask({ command: 'offer', 'call-id': 'one' })).rejects.toThrow();
   answer = (cookie) => `${cookie} d6:result4:ponge`;
   expect(await client.ask({ command: 'ping' })).toEqual({ result: 'pong' });
 });
 
-it('a refusal of a hostile relay is told in at most 200 of its characters', async () => {
+it('a refusal from a hostile relay is quoted with at most 200 characters', async () => {
   answer = (cookie) => `${cookie} d12:error-reason50000:${'x'.repeat(50_000)}6:result5:errore`;
   await expect(client.ask({ command: 'offer', 'call-id': 'one' })).rejects.toThrow(/^rtpengine: x{200}$/);
 });
 
-it('what answers no question is not heard', async () => {
+it('an answer without a request is ignored', async () => {
   answer = () => 'cookie-99 d6:result2:ok3:sdp3:bade';
   const answered = client.ask({ command: 'ping' });
   await expect.poll(() => asked.length).toBe(1);
@@ -130,13 +130,13 @@ it('what answers no question is not heard', async () => {
   expect(await answered).toEqual({ result: 'pong' });
 });
 
-it('whoever waits is told when the client is closed', async () => {
+it('pending requests fail when the client is closed', async () => {
   const answered = client.ask({ command: 'ping' });
   client.close();
   await expect(answered).rejects.toThrow(NgSilent);
 });
 
-it('a relay that was silent is asked anew, and answers when it is back', async () => {
+it('a relay that was silent is asked again, and answers once it is back', async () => {
   const { port } = relay.address();
   relay.close();
   const answered = client.ask({ command: 'ping' });

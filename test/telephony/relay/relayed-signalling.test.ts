@@ -34,7 +34,7 @@ const REQUEST: DialRequest = {
   credentials: null,
 };
 
-/** A relay that says what it was given, and takes as long as a test has it take. */
+/** A relay that answers with its input, after a delay set by the test. */
 class Relay implements MediaRelay {
   isThere = true;
   readonly exchanges: string[] = [];
@@ -86,7 +86,7 @@ class Dialog implements SipDialog {
   }
 }
 
-/** Signalling whose far side is the test. */
+/** Signalling whose remote side is the test. */
 class FarSide implements Signalling {
   isConnected = true;
   dialled: DialRequest[] = [];
@@ -120,7 +120,7 @@ class FarSide implements Signalling {
   }
 }
 
-/** Lets everything happen that waits for nothing. */
+/** Runs all work that waits for no timer. */
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
 let relay: Relay;
@@ -134,7 +134,7 @@ beforeEach(() => {
 });
 
 describe('a call out through a relay', () => {
-  it('early media is told before the answer that stands by it, however long the relay takes', async () => {
+  it('reports early media before the answer based on it, however slow the relay is', async () => {
     const told: string[] = [];
     const invite = signalling.dial(REQUEST);
     invite.onEarlyMedia((sdp) => told.push(sdp));
@@ -166,7 +166,7 @@ describe('a call out through a relay', () => {
     expect(relay.exchanges).toEqual(['offer by worker']);
   });
 
-  it('given up while the relay is asked nobody is called', async () => {
+  it('calls nobody if it is cancelled during the relay request', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     relay.held = promise;
     const invite = signalling.dial(REQUEST);
@@ -177,7 +177,7 @@ describe('a call out through a relay', () => {
     expect(relay.open).toBe(0);
   });
 
-  it('a hang-up before anybody listens is told to whoever listens then', async () => {
+  it('delivers an early hang-up to the first listener', async () => {
     const dialog = new Dialog();
     const invite = signalling.dial(REQUEST);
     far.answer.resolve(dialog);
@@ -197,7 +197,7 @@ describe('a call out through a relay', () => {
     expect(relay.open).toBe(0);
   });
 
-  it('an answer the relay will not take is hung up on', async () => {
+  it('is hung up when the relay refuses the answer', async () => {
     const dialog = new Dialog();
     const invite = signalling.dial(REQUEST);
     await settle();
@@ -210,7 +210,7 @@ describe('a call out through a relay', () => {
 });
 
 describe('a change of a call through a relay', () => {
-  it('that nobody could answer does not reach the relay, whose change it would be', async () => {
+  it('that nobody could answer never reaches the relay, which would apply it', async () => {
     const dialog = new Dialog();
     const invite = signalling.dial(REQUEST);
     far.answer.resolve(dialog);
@@ -221,7 +221,7 @@ describe('a change of a call through a relay', () => {
 });
 
 describe('a call taken over', () => {
-  it('is hung up on where no relay answers: nobody else would', async () => {
+  it('is hung up if no relay answers, because nobody else would do it', async () => {
     relay.isThere = false;
     await expect(signalling.resume(FACTS, audio(4_000))).rejects.toMatchObject({
       code: 'media_relay_unreachable',

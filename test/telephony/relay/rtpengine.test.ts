@@ -99,7 +99,7 @@ describeWhereThere(['rtpengine', 'baresip', 'openssl', 'sipp'])(
       },
     });
 
-    /** A worker whose calls go through these relays, ours alone unless told otherwise. */
+    /** A worker whose calls use these relays; by default only ours. */
     async function openWorker(tag = 'worker-1', relays = [rtpengine.address]): Promise<Signalling> {
       const signalling = await connectTestWorker(server, tag);
       const clients = relays.map((address) =>
@@ -128,7 +128,7 @@ describeWhereThere(['rtpengine', 'baresip', 'openssl', 'sipp'])(
       return call;
     }
 
-    /** Audio and keys both ways, and nothing left behind. */
+    /** Checks audio and keys in both directions, and that no state remains. */
     async function expectWholeCall(its: Phone, leg: Leg): Promise<void> {
       await expectCallBothWays(its, leg);
       await expectNothingLeft();
@@ -139,7 +139,7 @@ describeWhereThere(['rtpengine', 'baresip', 'openssl', 'sipp'])(
       await expect.poll(() => rtpengine.calls(), PATIENCE).toBe(0);
     }
 
-    it('in: the worker and the phone are given the relay’s addresses, each of its own side', async () => {
+    it('inbound: worker and phone each get the relay’s address on their own side', async () => {
       const call = answeredCall(await openWorker(), deps());
       phone = await dial(`sip:+15550100@127.0.0.1:${server.sipPort}`, tone(PHONE_HZ, 5_000));
       const { leg, offer, dialog } = await call;
@@ -149,7 +149,7 @@ describeWhereThere(['rtpengine', 'baresip', 'openssl', 'sipp'])(
       await expectWholeCall(phone, leg);
     });
 
-    it('out: the same', async () => {
+    it('outbound: worker and phone each get the relay’s address on their own side', async () => {
       const worker = await openWorker();
       phone = await answerPhone(tone(PHONE_HZ, 20_000));
       const { leg, dialog } = await dialled(worker, phone.uri);
@@ -159,7 +159,7 @@ describeWhereThere(['rtpengine', 'baresip', 'openssl', 'sipp'])(
     });
 
     it.each(['in', 'out'] as const)(
-      '%s, over TLS: audio stays protected on both sides of the relay',
+      '%s, over TLS: audio stays encrypted on both sides of the relay',
       async (direction) => {
         const worker = await openWorker();
         if (direction === 'in') {
@@ -177,7 +177,7 @@ describeWhereThere(['rtpengine', 'baresip', 'openssl', 'sipp'])(
         phone = await answerPhone(tone(PHONE_HZ, 20_000), { security: security() });
         const { leg, dialog } = await dialled(worker, phone.uri);
         expect(dialog.remoteSdp).toMatch(/^m=audio \d+ RTP\/SAVP /m);
-        // Of all suites an rtpengine knows only those we speak are offered; one of the others is no
+        // Of all suites rtpengine supports, only those we support are offered; one of the others is no
         // encryption at all.
         expect(
           dialog.localSdp
@@ -189,7 +189,7 @@ describeWhereThere(['rtpengine', 'baresip', 'openssl', 'sipp'])(
       },
     );
 
-    it('early media comes by the relay, and an answer that says nothing new of it stands by it', async () => {
+    it('early media passes through the relay, and an answer that changes nothing keeps its port', async () => {
       const worker = await openWorker();
       const trunk = await startSippPhone({ does: 'earlyMedia', ringMs: 500 });
       const early: string[] = [];
@@ -207,7 +207,7 @@ describeWhereThere(['rtpengine', 'baresip', 'openssl', 'sipp'])(
       await expectNothingLeft();
     });
 
-    it('protected audio that is answered in the clear is refused, though the relay could hide it', async () => {
+    it('an unencrypted answer to an encrypted offer reaches the worker as plain RTP, not hidden', async () => {
       const worker = await openWorker();
       const trunk = await startSippPhone({ does: 'answer' });
       const invite = worker.dial({
@@ -221,7 +221,7 @@ describeWhereThere(['rtpengine', 'baresip', 'openssl', 'sipp'])(
       await expectNothingLeft();
     });
 
-    it('a call without an offer: ours goes out as the relay’s, and the ACK’s answer brings audio', async () => {
+    it('for a call without an offer, the relay’s offer goes out, and the answer in the ACK starts audio', async () => {
       const call = answeredCall(await openWorker(), deps());
       const ok = await invited('');
       expect(addressOf(ok.body)).toBe(rtpengine.addresses.network);
@@ -235,7 +235,7 @@ describeWhereThere(['rtpengine', 'baresip', 'openssl', 'sipp'])(
       await expectNothingLeft();
     });
 
-    it('a new address in a re-INVITE is the relay’s business, and a change nobody can carry leaves the audio where it was', async () => {
+    it('a re-INVITE with a new address is left to the relay; unsupported audio changes nothing', async () => {
       const call = answeredCall(await openWorker(), deps());
       const ok = await invited(sdp(peer.port));
       caller.request({ method: 'ACK', toTag: ok.tag });
@@ -261,7 +261,7 @@ describeWhereThere(['rtpengine', 'baresip', 'openssl', 'sipp'])(
       await expectNothingLeft();
     });
 
-    it('a worker that takes a call over brings it through the relay again', async () => {
+    it('a worker that takes a call over sends it through the relay again', async () => {
       const [first, itsMedia] = [await openWorker(), await openMedia(23_260)];
       const call = answeredCall(first, { ...deps(), media: itsMedia });
       phone = await dial(`sip:+15550100@127.0.0.1:${server.sipPort}`, tone(PHONE_HZ, 20_000));
@@ -276,11 +276,11 @@ describeWhereThere(['rtpengine', 'baresip', 'openssl', 'sipp'])(
       await expectPhoneHeard(resumed.leg, log);
       await phone.hangUp();
       expect((await log.next('closed')).reason).toBe('remote');
-      // What the lost worker had there goes by itself.
+      // The lost worker's state at the relay expires by itself.
       await expectNothingLeft();
     });
 
-    it('a relay that is not there is passed over for the next', async () => {
+    it('an unreachable relay is skipped', async () => {
       const worker = await openWorker('worker-1', [
         { host: '127.0.0.1', port: await freeUdpPort() },
         rtpengine.address,
@@ -290,7 +290,7 @@ describeWhereThere(['rtpengine', 'baresip', 'openssl', 'sipp'])(
       await expectWholeCall(phone, (await call).leg);
     });
 
-    it('without any the call is refused with 503, so that the carrier tries elsewhere, and nobody is called', async () => {
+    it('without any relay the call gets 503, so the carrier retries elsewhere, and nobody is called', async () => {
       const worker = await openWorker('worker-1', [{ host: '127.0.0.1', port: await freeUdpPort() }]);
       const outcome = new Promise((resolve) => {
         worker.onInvite(
@@ -310,14 +310,14 @@ describeWhereThere(['rtpengine', 'baresip', 'openssl', 'sipp'])(
       expect(called).toMatchObject({ outcome: 'failed', error: { code: 'media_relay_unreachable' } });
     });
 
-    /** Calls with this offer; what is answered, and the tag our side has. */
+    /** Calls with this offer; returns the answer and the tag of our side. */
     async function invited(body: string): Promise<{ readonly body: string; readonly tag: string }> {
       caller.request({ body });
       const ok = await caller.response(200, PATIENCE.timeout);
       return { body: ok.body, tag: /tag=([^;]+)/.exec(header(ok, 'to') ?? '')?.[1] ?? '' };
     }
 
-    /** Has somebody speak to the relay until it is stopped. */
+    /** Sends audio to the relay until it is stopped. */
     function speak(by: RtpPeer, answer: string): void {
       by.farAddress = rtpengine.addresses.network;
       void by.speak(portOf(answer), tone(PHONE_HZ, 20_000));

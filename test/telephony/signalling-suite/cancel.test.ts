@@ -43,7 +43,7 @@ describeServers([], 'a caller who gives up (RFC 3261 §9.2)', (start) => {
     caller.request({ method: 'ACK', branch, toTag: parameter(header({ headers }, 'to') ?? '', 'tag') });
   }
 
-  it('while it rings is answered 487, and the worker is told', async () => {
+  it('while it rings gets 487, and the worker is notified', async () => {
     caller.request({ branch, body: sdp });
     await expect.poll(() => invites.length, PATIENCE).toBe(1);
     invites[0]!.ring();
@@ -54,7 +54,7 @@ describeServers([], 'a caller who gives up (RFC 3261 §9.2)', (start) => {
     await expect(invites[0]!.answer(sdp)).rejects.toThrow();
   });
 
-  it('before it rings as well', async () => {
+  it('before it rings gets 487 as well', async () => {
     caller.request({ branch, body: sdp });
     await expect.poll(() => invites.length, PATIENCE).toBe(1);
     cancel();
@@ -62,7 +62,7 @@ describeServers([], 'a caller who gives up (RFC 3261 §9.2)', (start) => {
     await cancelled(invites[0]);
   });
 
-  it('while it is asked whether they may call is never answered', async () => {
+  it('during admission is never answered', async () => {
     const asked = Promise.withResolvers<AdmissionAnswer>();
     admit = () => asked.promise;
     caller.request({ branch, body: sdp });
@@ -70,14 +70,14 @@ describeServers([], 'a caller who gives up (RFC 3261 §9.2)', (start) => {
     cancel();
     await expectTerminated();
     asked.resolve(route);
-    // The worker hears of it all the same, and that it is over as soon as it says anything.
+    // The worker still receives the call, and learns that it is over with its first response.
     await expect.poll(() => invites.length, PATIENCE).toBe(1);
     invites[0]!.ring();
     await cancelled(invites[0]);
     expect(caller.responses).not.toContain('200 INVITE');
   });
 
-  it('in the moment of the answer leaves nobody on an open line', async () => {
+  it('at the moment of the answer leaves no open call', async () => {
     caller.request({ branch, body: sdp });
     await expect.poll(() => invites.length, PATIENCE).toBe(1);
     const dialog = await invites[0]!.answer(sdp);
@@ -96,7 +96,7 @@ describeServers([], 'a caller who gives up (RFC 3261 §9.2)', (start) => {
       .poll(() => caller.responses.some((response) => /^(200|481) CANCEL$/.test(response)), PATIENCE)
       .toBe(true);
     caller.request({ method: 'ACK', toTag });
-    // One of the two hangs up; the other one has nothing left to end.
+    // One of the two hangs up; the other has nothing left to end.
     caller.request({ method: 'BYE', toTag, cseq: 2 });
     await expect
       .poll(() => caller.responses.some((response) => /^(200|481) BYE$/.test(response)), PATIENCE)

@@ -17,14 +17,14 @@ import { openRawCaller } from '../embedded/raw-caller.ts';
 import { audioAt, expectRequest, expectResponse, send } from '../sipp-steps.ts';
 import { connectWorker, describeServers, expectDialogs, type SuiteServer } from './servers.ts';
 
-/** A-law silence, as it goes over the line. */
+/** A-law silence as encoded on the wire. */
 const ALAW_SILENCE = 0xd5;
 const PATIENCE = { timeout: 30_000 };
 const logger = createLogger({ level: 'silent', name: 'test' });
 
 describeServers(['sipp'], 'what a caller asks for inside a call', (start, beyond) => {
   let server: SuiteServer;
-  /** Between the server and its worker. */
+  /** Link between the server and its worker. */
   let link: Link;
   let worker: Signalling;
   let silent: SilentMedia;
@@ -66,7 +66,7 @@ describeServers(['sipp'], 'what a caller asks for inside a call', (start, beyond
   ];
   const ended = (cseq: number) => [send('BYE', { cseq }), expectResponse(200)];
 
-  it('a REFER is declined (RFC 3515 §2.4.2), and the call goes on', async () => {
+  it('a REFER is declined (RFC 3515 §2.4.2), and the call continues', async () => {
     const refer = send('REFER', {
       cseq: 2,
       lines: ['Refer-To: <sip:somebody@127.0.0.1:9>', 'Referred-By: <sip:sipp@127.0.0.1>'],
@@ -81,7 +81,7 @@ describeServers(['sipp'], 'what a caller asks for inside a call', (start, beyond
   });
 
   it.each(['MESSAGE', 'PUBLISH'])(
-    'a %s nobody reads is refused with what is taken (RFC 3261 §21.4.6), and the call goes on',
+    'a %s is refused with the supported methods (RFC 3261 §21.4.6), and the call continues',
     async (method) => {
       const taken = ['[Aa]llow: INVITE, ACK, CANCEL, BYE, OPTIONS, INFO, UPDATE, PRACK, NOTIFY'];
       const unread = [send(method, { cseq: 2, lines: ['Event: presence'] }), expectResponse(405, taken)];
@@ -127,7 +127,7 @@ describeServers(['sipp'], 'what a caller asks for inside a call', (start, beyond
     },
   );
 
-  it('a re-INVITE with another codec and another address moves the audio there, both ways (RFC 3264 §8)', async () => {
+  it('a re-INVITE with another codec and address redirects audio in both directions (RFC 3264 §8)', async () => {
     const thread = await startMediaThread({
       rtpPortMin: 23_200,
       rtpPortMax: 23_219,
@@ -189,7 +189,7 @@ describeServers(['sipp'], 'what a caller asks for inside a call', (start, beyond
     }
   });
 
-  it('an UPDATE moves the audio (RFC 3311); an offer nobody can carry is refused and leaves it where it was', async () => {
+  it('an UPDATE redirects audio (RFC 3311); an unsupported offer is refused and changes nothing', async () => {
     const moved = [
       send('UPDATE', { cseq: 2, sdp: audioAt(4_100, '8 PCMA/8000') }),
       expectResponse(200, ['RTP/AVP 8']),
@@ -205,7 +205,7 @@ describeServers(['sipp'], 'what a caller asks for inside a call', (start, beyond
     ]);
   });
 
-  it('RFC 4028 a session interval is agreed to, refreshed by UPDATE and by re-INVITE, and a shorter one refused', async () => {
+  it('RFC 4028 an interval is agreed and refreshed by UPDATE and re-INVITE; a shorter one is refused', async () => {
     const asks = (seconds: number) => [
       'Supported: timer',
       `Session-Expires: ${seconds};refresher=uac`,
@@ -238,7 +238,7 @@ describeServers(['sipp'], 'what a caller asks for inside a call', (start, beyond
       expectResponse(200, ['m=audio [0-9]+ RTP/AVP', 'a=sendrecv']),
       send('ACK', { cseq: 1, sdp: audioAt(4_300, '8 PCMA/8000') }),
     ];
-    // The response to an INFO proves that the ACK before it has been read; a BYE would overtake it.
+    // The response to an INFO proves that the ACK before it was processed; a BYE would overtake it.
     const info = [send('INFO', { cseq: 2 }), expectResponse(200)];
     expectSuccess(await runSippSteps([...begin, ...info, ...ended(3)], server.sipPort));
     expect(silent.legs[0]?.remotes.map(({ port, codec }) => [port, codec])).toEqual([[4_300, 'PCMA']]);

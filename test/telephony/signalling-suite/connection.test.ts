@@ -9,7 +9,7 @@ const PATIENCE = { timeout: 30_000 };
 const description = (port: number) =>
   `v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio ${port} RTP/AVP 0\r\n`;
 
-/** The same worker all the time; what comes and goes is its connection to the server, or the server. */
+/** The worker stays the same; its connection to the server, or the server itself, is lost and restored. */
 describeServers([], 'a call whose worker loses its connection', (start) => {
   let server: SuiteServer;
   let link: Link;
@@ -49,7 +49,7 @@ describeServers([], 'a call whose worker loses its connection', (start) => {
     });
   }
 
-  /** The phone calls; resolves with our dialog and our tag. */
+  /** The phone calls; resolves with our dialog and both tags. */
   async function callIn(): Promise<{ dialog: SipDialog; ourTag: string; theirTag: string }> {
     phone.request({ body: description(4_000) });
     await expect.poll(() => invites.length, PATIENCE).toBe(1);
@@ -60,7 +60,7 @@ describeServers([], 'a call whose worker loses its connection', (start) => {
     return { dialog, ourTag, theirTag: 'caller' };
   }
 
-  /** The phone is called. */
+  /** Calls the phone; resolves with our dialog and both tags. */
   async function callOut(): Promise<{ dialog: SipDialog; ourTag: string; theirTag: string }> {
     const toUri = `sip:+15550199@127.0.0.1:${phone.port}`;
     const call = worker.dial({
@@ -78,7 +78,10 @@ describeServers([], 'a call whose worker loses its connection', (start) => {
     return { dialog, ourTag: dialog.facts.localTag, theirTag: 'phone' };
   }
 
-  /** Breaks the connection, and waits until the worker is back and has said so to the phone, which agrees. */
+  /**
+   * Breaks the connection, and waits until the reconnected worker has sent a request to the phone, which
+   * accepts it.
+   */
   async function loseAndRegain(): Promise<void> {
     const before = heardRequests('INVITE').length;
     link.cut();
@@ -127,7 +130,7 @@ describeServers([], 'a call whose worker loses its connection', (start) => {
   }
 });
 
-/** A request as whoever answers it with this tag sees it. */
+/** A request as its recipient with this tag sees it. */
 function tagged(request: SipMessage, tag: string): SipMessage {
   return {
     ...request,

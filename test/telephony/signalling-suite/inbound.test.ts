@@ -65,10 +65,10 @@ describeServers(['sipp'], 'inbound calls from sipp', (start, beyond) => {
     return signalling;
   }
 
-  /** The caller acknowledges the answer, and hangs up. */
+  /** The caller acknowledges the answer and hangs up. */
   const talked = [send('ACK', { cseq: 1 }), send('BYE', { cseq: 2 }), expectResponse(200)];
   const expectSuccess = (result: SippResult) => expect(result.code, result.screen).toBe(0);
-  /** Every leg has ended for this reason, and the server has forgotten every dialog. */
+  /** Expects that all legs ended for this reason, and that no dialog remains on the server. */
   async function expectAllClosed(reason: 'local' | 'remote', count: number): Promise<void> {
     await expect
       .poll(
@@ -90,7 +90,7 @@ describeServers(['sipp'], 'inbound calls from sipp', (start, beyond) => {
     ['UDP', 'u1'],
     ['TCP', 't1'],
   ])(
-    'over %s: a caller who never sends a sound is connected all the same, and ending the call closes the leg as remote',
+    'over %s: a caller who sends no audio is connected, and hanging up closes the leg as remote',
     async (_, transport) => {
       expectSuccess(
         await runSipp('caller-hangs-up', server.sipPort, ['-m', '1', '-d', '100', '-t', transport]),
@@ -120,7 +120,7 @@ describeServers(['sipp'], 'inbound calls from sipp', (start, beyond) => {
     await expectAllClosed('local', 1);
   });
 
-  it('a caller who gives up while it rings opens no leg', async () => {
+  it('a caller who cancels while it rings opens no leg', async () => {
     ready = () => new Promise(() => undefined);
     expectSuccess(await runSipp('cancel', server.sipPort, ['-m', '1']));
     await expect.poll(() => calls).toEqual([{ outcome: 'cancelled' }]);
@@ -128,7 +128,7 @@ describeServers(['sipp'], 'inbound calls from sipp', (start, beyond) => {
     await expectDialogs(server, 0);
   });
 
-  it('a caller who gives up before the 100 opens no leg either', async () => {
+  it('a caller who cancels before the 100 opens no leg either', async () => {
     ready = () => new Promise(() => undefined);
     const branch = 'z9hG4bK-early';
     const steps = [
@@ -152,7 +152,7 @@ describeServers(['sipp'], 'inbound calls from sipp', (start, beyond) => {
         send('INVITE', { cseq: 1, branch, sdp: audioAt(4_000) }),
         expectResponse(200, ['CSeq: 1 INVITE']),
         send('CANCEL', { cseq: 1, branch, isFirst: true }),
-        // Its tag is the one that the ACK and the BYE name from here on.
+        // The ACK and the BYE use this response's tag from here on.
         expectResponse(200, ['CSeq: 1 CANCEL']),
         ...talked,
       ];
@@ -161,7 +161,7 @@ describeServers(['sipp'], 'inbound calls from sipp', (start, beyond) => {
     },
   );
 
-  it('an INVITE of more than 8 KB that TCP brings in pieces is read whole', async () => {
+  it('an INVITE of more than 8 KB in several TCP segments is read completely', async () => {
     const long = Object.fromEntries(
       Array.from({ length: 12 }, (_, index) => [`x-account-${index}`, `${index} für ${'ü'.repeat(400)}`]),
     );
@@ -177,7 +177,7 @@ describeServers(['sipp'], 'inbound calls from sipp', (start, beyond) => {
     }
   });
 
-  it('a caller without a number is asked about with all that the carrier says of them', async () => {
+  it('admission of a caller without a number gets all the carrier’s information about them', async () => {
     const headers = {
       'p-asserted-identity': '"Jo" <sip:+14155550123@carrier.example>',
       privacy: 'id',
@@ -208,7 +208,7 @@ describeServers(['sipp'], 'inbound calls from sipp', (start, beyond) => {
     await expectAllClosed('remote', 1);
   });
 
-  it('digits by INFO are the leg’s, a hold stops its sending, and taking it up again resumes it', async () => {
+  it('INFO digits reach the leg, a hold stops its sending, and resuming restarts it', async () => {
     expectSuccess(await runSipp('digits-and-hold', server.sipPort, ['-m', '1']));
     await expectAllClosed('remote', 1);
     expect(
@@ -224,24 +224,24 @@ describeServers(['sipp'], 'inbound calls from sipp', (start, beyond) => {
     expectSuccess(await runSipp('options', server.sipPort, ['-m', '1']));
   });
 
-  it('a call that admission refuses never reaches the worker', async () => {
+  it('a call refused by admission never reaches the worker', async () => {
     admit = () => ({ action: 'reject', data: { status: 486, reason: 'Busy Here' } });
     expectSuccess(await runSipp('refused', server.sipPort, ['-m', '1']));
     expect(calls).toEqual([]);
   });
 
-  it('a plan that does not come refuses the call with its fault’s status', async () => {
+  it('without a plan the call is refused with the status of the fault', async () => {
     ready = () => Promise.reject(fault('agent_not_published'));
     expectSuccess(await runSipp('refused', server.sipPort, ['-m', '1']));
     await expect.poll(() => calls).toEqual([{ outcome: 'refused', status: 486 }]);
   });
 
-  it('50 calls at 50 per second are all answered, and all closed', async () => {
+  it('50 calls at 50 per second are all answered and closed', async () => {
     expectSuccess(await runSipp('caller-hangs-up', server.sipPort, ['-m', '50', '-r', '50', '-d', '200']));
     await expectAllClosed('remote', 50);
   });
 
-  it('with every tenth packet lost, every call succeeds all the same', async () => {
+  it('all calls succeed although every tenth packet is lost', async () => {
     expectSuccess(
       await runSipp(
         'caller-hangs-up',

@@ -61,7 +61,7 @@ describeServers([], 'calls that come without an offer (RFC 3261 §13.2.1, §14.2
   const description = (port: number) =>
     `v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio ${port} RTP/AVP 0 101\r\na=rtpmap:101 telephone-event/8000\r\n`;
 
-  /** Sends an INVITE without a description; resolves with the offer of its 200 and the tag of our side. */
+  /** Sends an INVITE without a description; resolves with the offer of its 200 and our tag. */
   async function invite(
     cseq: number,
     toTag: string | null = null,
@@ -104,7 +104,7 @@ describeServers([], 'calls that come without an offer (RFC 3261 §13.2.1, §14.2
     peer.stop();
   }
 
-  it('our offer goes out in the 200, the ACK brings the answer, and audio flows both ways', async () => {
+  it('our offer goes out in the 200, the ACK carries the answer, and audio flows both ways', async () => {
     const { offer, toTag } = await invite(1);
     expect(offer).toMatch(/^m=audio \d+ RTP\/AVP .*\b0\b.* 101/m);
     expect(offer).toContain('a=sendrecv');
@@ -113,8 +113,8 @@ describeServers([], 'calls that come without an offer (RFC 3261 §13.2.1, §14.2
     const log = new LegLog(legs[0]!);
     await expectAudioBothWays(legs[0]!, log, portOf(offer), 'first');
 
-    // A re-INVITE without an offer is asked for our own again; its answer names another port, and the old one
-    // falls silent.
+    // A re-INVITE without an offer gets our offer again; its answer names another port, and the old port gets
+    // no more audio.
     const moved = await openRtpPeer();
     peer.close();
     peer = moved;

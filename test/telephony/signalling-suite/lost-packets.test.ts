@@ -9,8 +9,8 @@ const sdp =
   'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio 4000 RTP/AVP 0\r\n';
 
 /**
- * In real time, the first interval of each; embedded/lost-packets.test.ts has the rest of them, on a clock of
- * its own.
+ * Checks the first interval of each timer in real time; embedded/lost-packets.test.ts covers the others on a
+ * simulated clock.
  */
 describeServers([], 'lost packets (RFC 3261 §17, §13.3.1.4)', (start) => {
   let server: SuiteServer;
@@ -57,11 +57,11 @@ describeServers([], 'lost packets (RFC 3261 §17, §13.3.1.4)', (start) => {
     return { dialog, text, toTag: parameter(header(ok, 'to') ?? '', 'tag') ?? '' };
   }
 
-  it('the 200 was lost: it comes again until the ACK', async () => {
+  it('a lost 200 is retransmitted until the ACK', async () => {
     const { toTag } = await answered();
     await expectMore('200 INVITE', 1);
     caller.request({ method: 'ACK', toTag });
-    // The answer to a later request proves that the ACK before it was read.
+    // The response to a later request proves that the earlier ACK was processed.
     caller.request({ method: 'INFO', toTag, cseq: 2 });
     await expectCount('200 INFO', 1);
     const before = count('200 INVITE');
@@ -71,7 +71,7 @@ describeServers([], 'lost packets (RFC 3261 §17, §13.3.1.4)', (start) => {
     await expect.poll(() => ended, PATIENCE).toBe(1);
   });
 
-  it('an INVITE that comes again is neither asked about nor handed over twice', async () => {
+  it('a retransmitted INVITE causes no second admission or call', async () => {
     const { text, toTag } = await answered();
     caller.send(text);
     await expectMore('200 INVITE', 1);
@@ -81,7 +81,7 @@ describeServers([], 'lost packets (RFC 3261 §17, §13.3.1.4)', (start) => {
     expect([admitted, invites.length]).toEqual([1, 1]);
   });
 
-  it('the answer to a BYE was lost: the BYE that comes again gets it again', async () => {
+  it('a retransmitted BYE gets its lost response again', async () => {
     const { toTag } = await answered();
     caller.request({ method: 'ACK', toTag });
     const bye = caller.request({ method: 'BYE', toTag, cseq: 2 });
@@ -91,7 +91,7 @@ describeServers([], 'lost packets (RFC 3261 §17, §13.3.1.4)', (start) => {
     expect(ended).toBe(1);
   });
 
-  it('our BYE was lost: it comes again', async () => {
+  it('our lost BYE is retransmitted', async () => {
     const { dialog, toTag } = await answered();
     caller.request({ method: 'ACK', toTag });
     void dialog.hangUp();
@@ -101,7 +101,7 @@ describeServers([], 'lost packets (RFC 3261 §17, §13.3.1.4)', (start) => {
     caller.answer(await caller.incoming('BYE'), 200);
   });
 
-  it('the ACK of a refusal was lost: the refusal comes again until it is there', async () => {
+  it('a refusal is retransmitted until its ACK arrives', async () => {
     caller.request({ branch: 'z9hG4bK-refused', body: sdp });
     await expect.poll(() => invites.length, PATIENCE).toBe(1);
     invites[0]!.refuse(486);
@@ -114,7 +114,7 @@ describeServers([], 'lost packets (RFC 3261 §17, §13.3.1.4)', (start) => {
     });
   });
 
-  it('a call that is over, or never was, is answered 481', async () => {
+  it('an ended or unknown call is answered 481', async () => {
     caller.request({ method: 'BYE', toTag: 'nobody', cseq: 2, callId: 'never' });
     await expectCount('481 BYE', 1);
     caller.request({ method: 'CANCEL', branch: 'z9hG4bK-never', callId: 'never-either' });

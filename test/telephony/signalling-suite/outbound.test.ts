@@ -61,7 +61,7 @@ describeServers(['sipp'], 'an outbound call', (start) => {
   }
 
   it.each([undefined, 401, 407] as const)(
-    'is answered (challenge %s), sends where the answer says, is connected at once, and hangs up',
+    'is answered (challenge %s), sends to the address in the answer at once, and hangs up',
     async (digest) => {
       const call = await dial({ does: 'answer', ...(digest ? { digest } : {}) });
       if (call.outcome !== 'answered') throw new Error(call.outcome);
@@ -74,7 +74,7 @@ describeServers(['sipp'], 'an outbound call', (start) => {
     },
   );
 
-  it('ends when the one called hangs up', async () => {
+  it('ends when the callee hangs up', async () => {
     const call = await dial({ does: 'hangUp', afterMs: 50 });
     if (call.outcome !== 'answered') throw new Error(call.outcome);
     expect((await new LegLog(call.leg).next('closed')).reason).toBe('remote');
@@ -86,12 +86,12 @@ describeServers(['sipp'], 'an outbound call', (start) => {
     [600, 'busy'],
     [408, 'no_answer'],
     [480, 'no_answer'],
-    // Nobody is called in their stead.
+    // Redirects are not followed.
     [302, 'failed'],
     [404, 'failed'],
     [503, 'failed'],
     [603, 'failed'],
-  ])('%i means %s', async (status, outcome) => {
+  ])('answered with %i has the outcome %s', async (status, outcome) => {
     expect((await dial({ does: 'refuse', status })).outcome).toBe(outcome);
     await expectOver();
   });
@@ -125,7 +125,7 @@ describeServers(['sipp'], 'an outbound call', (start) => {
     await expectOver();
   });
 
-  it('takes early media before the answer, keeps it apart from the call, and goes on with the answer', async () => {
+  it('plays early media before the answer, separate from the call, and continues with the answer', async () => {
     const call = await dial({ does: 'earlyMedia', ringMs: 300 });
     if (call.outcome !== 'answered') throw new Error(call.outcome);
     expect(
@@ -137,12 +137,12 @@ describeServers(['sipp'], 'an outbound call', (start) => {
     await expectOver();
   });
 
-  it('that rings too long is cancelled and not answered', async () => {
+  it('that rings too long is cancelled as not answered', async () => {
     expect((await dial({ does: 'ring' }, { ringMs: 1_500 })).outcome).toBe('no_answer');
     await expectOver();
   });
 
-  it('given up while it rings is cancelled', async () => {
+  it('is cancelled when it is abandoned while ringing', async () => {
     const call = dial({ does: 'ring' });
     await systemClock.sleep(1_500);
     abort.abort();
@@ -150,18 +150,18 @@ describeServers(['sipp'], 'an outbound call', (start) => {
     await expectOver();
   });
 
-  it('given up in the moment it is answered is hung up on (RFC 3261 §9.1)', async () => {
-    // It rings long enough for the phone to be waiting: sipp takes a CANCEL at no other moment.
+  it('abandoned at the moment of the answer is hung up (RFC 3261 §9.1)', async () => {
+    // Rings long enough for sipp to wait for the CANCEL; it accepts one at no other time.
     expect((await dial({ does: 'answerTooLate' }, { ringMs: 3_000 })).outcome).toBe('no_answer');
     await expectOver();
   });
 
-  it('answered with audio we cannot carry fails, and is hung up', async () => {
+  it('answered with unsupported audio fails and is hung up', async () => {
     expect((await dial({ does: 'answerBadly' })).outcome).toBe('failed');
     await expectOver();
   });
 
-  it('without its connection to signalling fails', async () => {
+  it('fails without a connection to signalling', async () => {
     worker.close();
     const deps = {
       clock: systemClock,

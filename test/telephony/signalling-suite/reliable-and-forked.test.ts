@@ -32,7 +32,7 @@ describeServers(
 
     const tagOf = (message: SipMessage) => parameter(header(message, 'to') ?? '', 'tag') ?? '';
 
-    it('who requires 100rel hears the ringing again and again until the PRACK', async () => {
+    it('a caller who requires 100rel gets the ringing repeatedly until the PRACK', async () => {
       const { ringing } = await ringingReliably();
       const rseq = Number(header(ringing, 'rseq'));
       caller.request({ method: 'PRACK', cseq: 2, toTag: tagOf(ringing), lines: [`RAck: ${rseq} 1 INVITE`] });
@@ -52,7 +52,7 @@ describeServers(
       await caller.response(481, PATIENCE.timeout);
     });
 
-    it('who is called and rings reliably gets one PRACK', async () => {
+    it('a callee that rings reliably gets one PRACK', async () => {
       const { call, as, reliable, pracks } = await calledOut();
       reliable('one');
       await expect.poll(() => pracks().length, PATIENCE).toBe(1);
@@ -77,7 +77,7 @@ describeServers(
       return { ringing };
     }
 
-    /** The caller is called, and says what several phones behind it would. */
+    /** Calls the test caller, which answers as several phones behind it would. */
     async function calledOut() {
       const call = worker.dial({
         toUri: `sip:+15550199@127.0.0.1:${caller.port}`,

@@ -1,7 +1,7 @@
 /**
- * The servers telephony/ runs on. What this folder says of signalling is said once, and shown on each of
- * them: the embedded one always, a real drachtio-server where the machine has one (`drachtio` on the PATH, or
- * DRACHTIO_SERVER). docs/drachtio.md says where they differ.
+ * The servers that telephony/ runs on. The tests of this folder run on each of them: always on the embedded
+ * one, and on a real drachtio-server if installed (`drachtio` on the PATH, or DRACHTIO_SERVER).
+ * docs/drachtio.md lists the differences.
  */
 import { type describe, expect, it } from 'vitest';
 import type { AdmissionAnswer, AdmissionRequest } from '#protocol/sip-admission.ts';
@@ -10,22 +10,22 @@ import { DRACHTIO_PROGRAM, startDrachtioServerAlone } from '#test/fakes/drachtio
 import { connectTestWorker, SECRET, startTestSignalling } from '#test/fakes/signalling.ts';
 import { describeNeeds, describeWhereThere } from '#test/needs.ts';
 
-/** Whom a server asks about a new INVITE. */
+/** The server's admission check for a new INVITE. */
 export type Admit = (question: AdmissionRequest) => Promise<AdmissionAnswer>;
 
-/** One that serves SIP on the loopback, UDP and TCP. */
+/** A server for SIP over UDP and TCP on the loopback. */
 export interface SuiteServer {
   readonly sipPort: number;
-  /** Where applications connect. */
+  /** Port for application connections. */
   readonly appPort: number;
-  /** Dialogs it keeps; null where it does not tell. */
+  /** Number of dialogs it keeps; null if it does not report this. */
   dialogs(): number | null;
-  /** Once a worker that has connected is given calls. */
+  /** Resolves once a connected worker is given calls. */
   serving(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Starts a server; `ports` are those of one that is gone, whose place it takes knowing nothing. */
+/** Starts a server; `ports` are those of a stopped server, which it replaces without its state. */
 export type StartServer = (
   admit?: Admit,
   ports?: { readonly sipPort: number; readonly appPort: number },
@@ -49,10 +49,10 @@ const startDrachtio: StartServer = async (admit = toFirstWorker, ports) => {
   return { ...server, dialogs: () => null };
 };
 
-/** `it` for what the embedded server does beyond drachtio-server: nothing is said of that one. */
+/** `it` for features that only the embedded server has; skipped for drachtio-server. */
 export type ItBeyond = (title: string, test: () => Promise<void>) => void;
 
-/** Says `body` of each server; `programs` are what it needs of the machine beside them. */
+/** Runs `body` for each server; `programs` are the further programs it needs. */
 export function describeServers(
   programs: readonly string[],
   title: string,
@@ -70,7 +70,7 @@ export function describeServers(
   ]);
 }
 
-/** Connects a worker to a server, over whatever relays to it at `port`. */
+/** Connects a worker to a server, through the relay at `port` if any. */
 export async function connectWorker(
   server: SuiteServer,
   { port = server.appPort, tag = 'worker-1' }: { readonly port?: number; readonly tag?: string } = {},
@@ -80,7 +80,7 @@ export async function connectWorker(
   return worker;
 }
 
-/** The server keeps this many dialogs, where it tells. */
+/** Expects this many dialogs on a server that reports them. */
 export async function expectDialogs(server: SuiteServer, count: number): Promise<void> {
   await expect.poll(() => server.dialogs() ?? count, { timeout: 10_000 }).toBe(count);
 }

@@ -11,7 +11,7 @@ import { connectWorker, describeServers, expectDialogs, type SuiteServer } from 
 
 const LONG_MS = 10_000;
 
-/** Workers that come and go, and a caller who writes every line himself. */
+/** Workers that are lost and replaced, and a caller who writes every line of SIP. */
 describeServers([], 'an answered call whose worker goes', (start, beyond) => {
   let server: SuiteServer;
   let media: SilentMedia;
@@ -52,14 +52,14 @@ describeServers([], 'an answered call whose worker goes', (start, beyond) => {
     return worker;
   }
 
-  /** Calls and acknowledges the answer; returns the call and the tag it has on our side. */
+  /** Calls and acknowledges the answer; returns the call and our tag. */
   async function answered(): Promise<{
     readonly call: Extract<InboundCall, { outcome: 'answered' }>;
     readonly toTag: string;
   }> {
     const branch = `z9hG4bK-first-${caller.port}`;
     const body = sdp(caller.port);
-    // The server may not have been told yet which methods its worker takes.
+    // The server may not have received its worker's methods yet.
     await expect.poll(() => workers.every((worker) => worker.isConnected)).toBe(true);
     caller.request({ branch, body });
     const ok = await caller.response(200, LONG_MS);
@@ -79,7 +79,7 @@ describeServers([], 'an answered call whose worker goes', (start, beyond) => {
       LONG_MS,
     );
 
-  it('is another worker’s with a re-INVITE: the dialog’s own tags, a CSeq of its own, the new worker’s media; then BYE works both ways', async () => {
+  it('re-INVITEs from its new worker with its own tags, a new CSeq and new media; BYE works both ways', async () => {
     const first = await openWorker('worker-1');
     const { call } = await answered();
     const second = await openWorker('worker-2');
@@ -104,12 +104,12 @@ describeServers([], 'an answered call whose worker goes', (start, beyond) => {
     await expectDialogs(server, 0);
   });
 
-  it('ends as the caller’s own hang-up when the caller has left meanwhile', async () => {
+  it('ends as the caller’s own hang-up if the caller has left meanwhile', async () => {
     const first = await openWorker('worker-1');
     const { call, toTag } = await answered();
     const second = await openWorker('worker-2');
     first.close();
-    // Whoever has the call no more says so: for now, or for good.
+    // A side without the call refuses, temporarily or for good.
     const isRefused = () =>
       caller.responses.some((response) => response === '500 INFO' || response === '481 INFO');
     await expect
@@ -124,7 +124,7 @@ describeServers([], 'an answered call whose worker goes', (start, beyond) => {
     caller.request({ method: 'BYE', toTag, cseq: 3 });
     await caller.next((message) => message.start.kind === 'response' && isOf(message, 'BYE'), LONG_MS);
     const resuming = resumeSipCall({ ...deps(), signalling: second }, call.dialog, { recording: null });
-    // A server that has forgotten the call asks the one who has left.
+    // A server without the dialog sends a re-INVITE to the caller, who has left.
     void reinvite().then(
       (request) => caller.answer(request, 481),
       () => undefined,
@@ -158,7 +158,7 @@ describeServers([], 'an answered call whose worker goes', (start, beyond) => {
     await expectDialogs(server, 0);
   });
 
-  it('ends as the caller’s own hang-up when the caller knows the call no more', async () => {
+  it('ends as the caller’s own hang-up if the caller no longer knows the call', async () => {
     const first = await openWorker('worker-1');
     const { call } = await answered();
     const second = await openWorker('worker-2');
@@ -169,7 +169,7 @@ describeServers([], 'an answered call whose worker goes', (start, beyond) => {
     await expectDialogs(server, 0);
   });
 
-  it('is hung up on when the caller will not change over', async () => {
+  it('is hung up if the caller refuses the re-INVITE', async () => {
     const first = await openWorker('worker-1');
     const { call } = await answered();
     const second = await openWorker('worker-2');
@@ -203,7 +203,7 @@ describeServers([], 'an answered call whose worker goes', (start, beyond) => {
     },
   );
 
-  it('asks again when its re-INVITE has met the caller’s own (RFC 3261 §14.1)', async () => {
+  it('retries when its re-INVITE collides with the caller’s own (RFC 3261 §14.1)', async () => {
     const first = await openWorker('worker-1');
     const { call } = await answered();
     const second = await openWorker('worker-2');
@@ -222,7 +222,7 @@ describeServers([], 'an answered call whose worker goes', (start, beyond) => {
     expect(caller.requests).not.toContain('BYE');
   });
 
-  it('outlives the signalling: the new one learns of it from the worker, and hands on the caller’s BYE', async () => {
+  it('outlives signalling: the new server learns of it from the worker and forwards the caller’s BYE', async () => {
     await openWorker('worker-1');
     const { call, toTag } = await answered();
     const log = new LegLog(call.leg);
@@ -230,7 +230,7 @@ describeServers([], 'an answered call whose worker goes', (start, beyond) => {
     await server.close();
     server = await start(undefined, ports);
     const request = await reinvite();
-    // Nothing has moved: the description is the one that was answered with.
+    // No media has moved: the description is that of the answer.
     expect(request.body).toBe(call.dialog.localSdp);
     caller.answer(request, 200, sdp(caller.port));
     await caller.next(
