@@ -16,7 +16,8 @@ const uploadEntry = z.discriminatedUnion('type', [
    * sample.
    */
   z.object({
-    ...{ type: z.literal('recording'), ...ofSession },
+    type: z.literal('recording'),
+    ...ofSession,
     track: z.enum(['agent', 'user', 'human']),
     segment: count,
     start_ms: z.number().int().min(0),

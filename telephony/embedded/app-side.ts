@@ -147,7 +147,13 @@ function adoptDialog(
   }
   const cseq = (parseCseq(message)?.number ?? 1) - 1;
   return core.dialogs.add({
-    ...{ app, callId, localTag, localParty, remoteTag, remoteParty, peer },
+    app,
+    callId,
+    localTag,
+    localParty,
+    remoteTag,
+    remoteParty,
+    peer,
     target: uri,
     routes: headerList(message, 'route'),
     localCseq: cseq,

@@ -23,7 +23,10 @@ function stream(
     sourcePort: 2_000,
     destinationPort: 1_002,
     payload: writeRtp({
-      ...{ payloadType: 0, marker: false, sequence: index, ssrc },
+      payloadType: 0,
+      marker: false,
+      sequence: index,
+      ssrc,
       timestamp: (2 ** 32 - 800 + index * 160) % 2 ** 32,
       payload: Buffer.alloc(160, sign === '#' ? encodeUlaw(4_000) : ULAW_SILENCE),
     }),

@@ -37,24 +37,20 @@ describe('judging a scene', () => {
     ]);
     const verdict = judgeScene({ agent: [at(0, 800), at(2_700, 5_000)], lines: [QUESTION] }, said, expected);
     expect(verdict).toEqual({
-      ...{
-        falseInterruptions: 0,
-        missedInterruptions: 0,
-        premature: 0,
-        late: 0,
-        unanswered: 0,
-        wordsSaid: 4,
-        wordsCutOff: 0,
-        strayTurns: 0,
-      },
-      ...{
-        silencesOver4s: 0,
-        unattributed: 0,
-        replyMs: [700],
-        stopMs: [],
-        hesitationMs: [],
-        heardWordsOff: [],
-      },
+      falseInterruptions: 0,
+      missedInterruptions: 0,
+      premature: 0,
+      late: 0,
+      unanswered: 0,
+      wordsSaid: 4,
+      wordsCutOff: 0,
+      strayTurns: 0,
+      silencesOver4s: 0,
+      unattributed: 0,
+      replyMs: [700],
+      stopMs: [],
+      hesitationMs: [],
+      heardWordsOff: [],
     });
   });
 

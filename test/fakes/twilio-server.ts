@@ -232,11 +232,10 @@ function giveBack(state: State, { response, url, id }: Exchange): void {
 
 function trunkOf(form: Exchange['form']): Row {
   return {
-    ...{ sid: newSid('TK'), friendly_name: form['FriendlyName'] ?? null },
-    ...{
-      disaster_recovery_url: form['DisasterRecoveryUrl'] ?? null,
-      disaster_recovery_method: form['DisasterRecoveryMethod'] ?? null,
-    },
+    sid: newSid('TK'),
+    friendly_name: form['FriendlyName'] ?? null,
+    disaster_recovery_url: form['DisasterRecoveryUrl'] ?? null,
+    disaster_recovery_method: form['DisasterRecoveryMethod'] ?? null,
   };
 }
 

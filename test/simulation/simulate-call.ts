@@ -107,7 +107,11 @@ export async function simulateCall(seed: number, given: Given = {}): Promise<Sim
   let endedMs: number | null = null;
   const { hang_up_call: canHangUp } = plan.config.tools.system_tools;
   const model = createSimulatedModel({
-    ...{ clock: world, random: random.fork(), faults, canHangUp, canTransfer: plan.transfer !== null },
+    clock: world,
+    random: random.fork(),
+    faults,
+    canHangUp,
+    canTransfer: plan.transfer !== null,
     firstTokenMs: given.firstTokenMs ?? null,
   });
   const outages = random.fork();

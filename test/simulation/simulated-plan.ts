@@ -13,15 +13,13 @@ const TRANSPORTS: Readonly<Record<Channel, CallPlan['transport']>> = {
   phone_outbound: {
     type: 'sip_outbound',
     guard: null,
-    ...{
-      to_uri: 'sip:x@127.0.0.1',
-      from_number: '',
-      to_number: '',
-      username: null,
-      password: null,
-      headers: {},
-      ring_seconds: 30,
-    },
+    to_uri: 'sip:x@127.0.0.1',
+    from_number: '',
+    to_number: '',
+    username: null,
+    password: null,
+    headers: {},
+    ring_seconds: 30,
   },
 };
 
@@ -126,8 +124,13 @@ function simulatedConfig(random: Random, canTransfer: boolean): CallPlan['config
 function destination(random: Random): CallPlan['config']['conversation']['transfer_destinations'][number] {
   return {
     type: 'phone',
-    ...{ label: 'Sales', description: '', phone_number: '+15550100002', sip_uri: '' },
-    ...{ mode: 'cold', warm_connect: 'direct', warm_briefing_instructions: '' },
+    label: 'Sales',
+    description: '',
+    phone_number: '+15550100002',
+    sip_uri: '',
+    mode: 'cold',
+    warm_connect: 'direct',
+    warm_briefing_instructions: '',
     announcement_mode: random.pick(['generated', 'fixed', 'off'] as const),
     announcement_message: 'One moment please.',
     on_failure: {

@@ -23,11 +23,9 @@ export async function registerUploadRoutes(app: ApiServer, context: Context): Pr
     scope.post(
       '/internal/uploads',
       {
-        ...{
-          config: { access: 'none' as const },
-          onRequest: workersOnly(context),
-          bodyLimit: MAX_UPLOAD_BYTES,
-        },
+        config: { access: 'none' as const },
+        onRequest: workersOnly(context),
+        bodyLimit: MAX_UPLOAD_BYTES,
         schema: { hide: true, body: z.instanceof(Buffer), response: { 200: uploadAnswer } },
       },
       async (request) => {

@@ -42,12 +42,12 @@ export async function registerLostCallRoutes(app: ApiServer, context: Context): 
           logRefusal(
             context,
             {
-              ...{ kind: 'inbound_call', teamId: number.team_id, agentId: number.agent_id },
-              ...{
-                callerNumber: call.callerNumber,
-                dialedNumber: call.dialedNumber,
-                sipCallId: call.carrierCallId,
-              },
+              kind: 'inbound_call',
+              teamId: number.team_id,
+              agentId: number.agent_id,
+              callerNumber: call.callerNumber,
+              dialedNumber: call.dialedNumber,
+              sipCallId: call.carrierCallId,
             },
             fault('call_lost_at_carrier', { provider: carrier.name }),
           );

@@ -33,8 +33,10 @@ export async function requireTestShare(
     .limit(limit);
   if (waiting + runs > limit)
     throw fault('too_many_at_once', {
-      ...{ limit, what: 'runs of agent tests that wait or run' },
-      ...{ remedy: 'start a smaller batch', seconds: RETRY_SECONDS },
+      limit,
+      what: 'runs of agent tests that wait or run',
+      remedy: 'start a smaller batch',
+      seconds: RETRY_SECONDS,
     });
 }
 

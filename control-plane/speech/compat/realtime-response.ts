@@ -45,7 +45,12 @@ export async function speakResponse(deps: ResponseDeps, asked: ResponseRequest):
   });
   const part = { type: 'output_audio', transcript: text };
   const response = (status: string, status_details: object | null, output: readonly object[]) => ({
-    ...{ id, object: 'realtime.response', status, status_details, output, output_modalities: ['audio'] },
+    id,
+    object: 'realtime.response',
+    status,
+    status_details,
+    output,
+    output_modalities: ['audio'],
     usage: status === 'in_progress' ? null : { total_tokens: 0, input_tokens: 0, output_tokens: 0 },
   });
   send({ type: 'response.created', response: response('in_progress', null, []) });

@@ -63,21 +63,17 @@ export function registerVendorCatalogue(scope: ApiServer, context: Context): voi
   );
   scope.get('/v1/models', { config: OWN_KEY, schema: { tags, description: 'The models that speak.' } }, () =>
     LISTED_MODELS.filter(({ speaks }) => speaks).map(({ id, name, description }) => ({
-      ...{
-        model_id: id,
-        name,
-        description,
-        can_do_text_to_speech: true,
-        can_do_voice_conversion: false,
-        can_be_finetuned: false,
-      },
-      ...{
-        can_use_style: false,
-        can_use_speaker_boost: false,
-        serves_pro_voices: false,
-        requires_alpha_access: false,
-        token_cost_factor: 1,
-      },
+      model_id: id,
+      name,
+      description,
+      can_do_text_to_speech: true,
+      can_do_voice_conversion: false,
+      can_be_finetuned: false,
+      can_use_style: false,
+      can_use_speaker_boost: false,
+      serves_pro_voices: false,
+      requires_alpha_access: false,
+      token_cost_factor: 1,
       languages: [...new Set(context.platform.voices.flatMap(({ languages }) => languages))].map((code) => ({
         language_id: code,
         name: code,

@@ -46,7 +46,9 @@ export async function registerVendorRoutes(app: ApiServer, context: Context): Pr
       outputFormat(format);
       const [voice = null] = await resolveVoices(context, caller, voiceId === '-' ? null : voiceId);
       return {
-        ...{ voiceId, voice, format },
+        voiceId,
+        voice,
+        format,
         model: speakingModel(query.get('model_id'), context.clock.wallTime()),
         language: languageCode(query.get('language_code')),
         withAlignment: !isUnset(query.get('sync_alignment')),

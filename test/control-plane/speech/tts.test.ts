@@ -144,25 +144,23 @@ describe('the request', () => {
 
   it('accepts MessagePack with every default set, as the API’s Python client sends it', async () => {
     const defaults = {
-      ...{
-        chunk_length: 200,
-        format: 'mp3',
-        sample_rate: null,
-        mp3_bitrate: 128,
-        opus_bitrate: 32,
-        references: [],
-        reference_id: null,
-      },
-      ...{
-        normalize: true,
-        latency: 'balanced',
-        prosody: null,
-        top_p: 0.7,
-        temperature: 0.7,
-        max_new_tokens: 1_024,
-        repetition_penalty: 1.2,
-      },
-      ...{ min_chunk_length: 50, condition_on_previous_chunks: true, early_stop_threshold: 1 },
+      chunk_length: 200,
+      format: 'mp3',
+      sample_rate: null,
+      mp3_bitrate: 128,
+      opus_bitrate: 32,
+      references: [],
+      reference_id: null,
+      normalize: true,
+      latency: 'balanced',
+      prosody: null,
+      top_p: 0.7,
+      temperature: 0.7,
+      max_new_tokens: 1_024,
+      repetition_penalty: 1.2,
+      min_chunk_length: 50,
+      condition_on_previous_chunks: true,
+      early_stop_threshold: 1,
     };
     for (const over of [
       { format: 'wav' },

@@ -97,15 +97,17 @@ it('the result has the summary, every field in its own type and every criterion'
 
 it('security 20: a failure hidden by its tool is kept from the model', async () => {
   const failed = (call_id: string, tool_name: string): SessionItem => ({
-    ...{
-      type: 'tool_result',
-      call_id,
-      tool_name,
-      tool_source: 'webhook',
-      status: 'failed',
-      output: `stack of ${tool_name}`,
-    },
-    ...{ output_truncated: false, error: 'HTTP 500', latency_ms: 1, turn_id: 1, created_at },
+    type: 'tool_result',
+    call_id,
+    tool_name,
+    tool_source: 'webhook',
+    status: 'failed',
+    output: `stack of ${tool_name}`,
+    output_truncated: false,
+    error: 'HTTP 500',
+    latency_ms: 1,
+    turn_id: 1,
+    created_at,
   });
   const { plan, ...rest } = job([...conversation, failed('1', 'hidden'), failed('2', 'open')]);
   const tools = [

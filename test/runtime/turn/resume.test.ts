@@ -25,15 +25,17 @@ const asked: SessionItem = {
   created_at: at,
 };
 const settled = (status: 'completed' | 'failed'): SessionItem => ({
-  ...{ type: 'tool_result', call_id: 'c1', tool_name: '_transfer_call', tool_source: 'builtin', status },
-  ...{
-    output: 'The caller was transferred.',
-    output_truncated: false,
-    error: null,
-    latency_ms: 0,
-    turn_id: 1,
-    created_at: at,
-  },
+  type: 'tool_result',
+  call_id: 'c1',
+  tool_name: '_transfer_call',
+  tool_source: 'builtin',
+  status,
+  output: 'The caller was transferred.',
+  output_truncated: false,
+  error: null,
+  latency_ms: 0,
+  turn_id: 1,
+  created_at: at,
 });
 
 /**

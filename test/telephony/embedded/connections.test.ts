@@ -25,13 +25,11 @@ beforeEach(async () => {
   clock = new ManualClock();
   sockets = [];
   transports = await openTransports({
-    ...{
-      host: '127.0.0.1',
-      port: 0,
-      tls: { ...certificate, port: 0, authorities: null },
-      clock,
-      limits: LIMITS,
-    },
+    host: '127.0.0.1',
+    port: 0,
+    tls: { ...certificate, port: 0, authorities: null },
+    clock,
+    limits: LIMITS,
     onMessage: (text, peer) => {
       transports.send(`${text.slice(0, 7)} answered`, peer);
       return text.startsWith('OPTIONS');

@@ -112,8 +112,11 @@ describeNeeds(['sipp', 'baresip'])('what the embedded server does beyond drachti
   ] as const)('when a worker dies, a phone it had called %s', async (_, does) => {
     const phone = await startSippPhone({ does });
     const invite = worker.dial({
-      ...{ toUri: `sip:+4930123456@${phone.address}`, fromNumber: '+15550100001', sdpOffer: sdp },
-      ...{ headers: { 'X-Service-Session-Id': 's1' }, credentials: null },
+      toUri: `sip:+4930123456@${phone.address}`,
+      fromNumber: '+15550100001',
+      sdpOffer: sdp,
+      headers: { 'X-Service-Session-Id': 's1' },
+      credentials: null,
     });
     invite.answered.catch(() => undefined);
     // The phone is ringing.

@@ -89,14 +89,12 @@ describeWhereThere(['rtpengine', 'baresip', 'openssl', 'sipp'])(
     });
     const security = () => ({ certificate: theirs.file, authority: ours.file });
     const request = (toUri: string) => ({
-      ...{
-        toUri,
-        fromNumber: '+15550100',
-        headers: { 'X-Service-Session-Id': 's1' },
-        credentials: null,
-        recording: null,
-        ringMs: 20_000,
-      },
+      toUri,
+      fromNumber: '+15550100',
+      headers: { 'X-Service-Session-Id': 's1' },
+      credentials: null,
+      recording: null,
+      ringMs: 20_000,
     });
 
     /** A worker whose calls use these relays; by default only ours. */

@@ -45,13 +45,14 @@ const prove = async (id: string, key = api.rootKey) =>
 async function call(source: string, secret?: string): Promise<string | number> {
   const ask = async (headers: Record<string, string>) => {
     const { answer, planned } = await admitCall(api.context, {
-      ...{
-        call_id: `${Math.random()}@host`,
-        from_user: '+8190123456',
-        to_user: NUMBER,
-        request_uri: `sip:${NUMBER}@host.example`,
-      },
-      ...{ source_address: source, source_port: 5060, transport: 'udp', headers },
+      call_id: `${Math.random()}@host`,
+      from_user: '+8190123456',
+      to_user: NUMBER,
+      request_uri: `sip:${NUMBER}@host.example`,
+      source_address: source,
+      source_port: 5060,
+      transport: 'udp',
+      headers,
     });
     await planned;
     return answer;

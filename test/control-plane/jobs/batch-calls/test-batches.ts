@@ -58,17 +58,17 @@ export async function openTestBatches(environment: Record<string, string> = {}):
       const at = new Date();
       await api.context.models.numbers.collection.insertOne({
         _id: number,
-        ...{ team_id: user.teamId, workspace_id: user.workspaceId, user_id: user.userId },
-        ...{
-          phone_number: `+${next++}`,
-          provider: 'managed',
-          status: 'active',
-          is_proven: true,
-          agent_id: null,
-          sip: null,
-          created_at: at,
-          updated_at: at,
-        },
+        team_id: user.teamId,
+        workspace_id: user.workspaceId,
+        user_id: user.userId,
+        phone_number: `+${next++}`,
+        provider: 'managed',
+        status: 'active',
+        is_proven: true,
+        agent_id: null,
+        sip: null,
+        created_at: at,
+        updated_at: at,
       } as never);
       return user;
     },

@@ -408,22 +408,18 @@ describe('the erasure of a phone number', () => {
   it('security 18: removes their refused calls, by number and by the number known for an id', async () => {
     const refusal = async (number: string) =>
       api.context.models.refusals.create({
-        ...{
-          _id: newId(),
-          team_id: user.teamId,
-          agent_id: null,
-          kind: 'inbound_call',
-          reason: 'no_agent',
-          message: 'm',
-          status: 486,
-        },
-        ...{
-          caller_number: number,
-          dialed_number: '+15550100000',
-          numbers: [number, '+15550100000'],
-          sip_call_id: null,
-          created_at: new Date(),
-        },
+        _id: newId(),
+        team_id: user.teamId,
+        agent_id: null,
+        kind: 'inbound_call',
+        reason: 'no_agent',
+        message: 'm',
+        status: 486,
+        caller_number: number,
+        dialed_number: '+15550100000',
+        numbers: [number, '+15550100000'],
+        sip_call_id: null,
+        created_at: new Date(),
       });
     for (const number of [NUMBER, '+14155550124', '+14155550125']) await refusal(number);
     const known = await call('u-7');
@@ -441,22 +437,18 @@ describe('the erasure of a phone number', () => {
     await api.context.models.sessions.updateOne({ _id: withheld }, { $set: { caller_number: 'anonymous' } });
     for (const number of ['+14155550126', '14155550126', '0014155550126', 'anonymous'])
       await api.context.models.refusals.create({
-        ...{
-          _id: newId(),
-          team_id: user.teamId,
-          agent_id: null,
-          kind: 'inbound_call',
-          reason: 'no_agent',
-          message: 'm',
-          status: 486,
-        },
-        ...{
-          caller_number: number,
-          dialed_number: '+15550100000',
-          numbers: [number, '+15550100000'],
-          sip_call_id: null,
-          created_at: new Date(),
-        },
+        _id: newId(),
+        team_id: user.teamId,
+        agent_id: null,
+        kind: 'inbound_call',
+        reason: 'no_agent',
+        message: 'm',
+        status: 486,
+        caller_number: number,
+        dialed_number: '+15550100000',
+        numbers: [number, '+15550100000'],
+        sip_call_id: null,
+        created_at: new Date(),
       });
     await erase('u-8');
     const left = await api.context.models.refusals.find({ team_id: user.teamId }).lean();
@@ -474,22 +466,18 @@ describe('the erasure of a phone number', () => {
     await api.context.models.sessions.updateOne({ _id: id }, { $set: { caller_number: given } });
     for (const number of new Set([given, '+2125550100', '002125550100'])) {
       await api.context.models.refusals.create({
-        ...{
-          _id: newId(),
-          team_id: user.teamId,
-          agent_id: null,
-          kind: 'inbound_call',
-          reason: 'no_agent',
-          message: 'm',
-          status: 486,
-        },
-        ...{
-          caller_number: number,
-          dialed_number: '+15550100000',
-          numbers: [number, '+15550100000'],
-          sip_call_id: null,
-          created_at: new Date(),
-        },
+        _id: newId(),
+        team_id: user.teamId,
+        agent_id: null,
+        kind: 'inbound_call',
+        reason: 'no_agent',
+        message: 'm',
+        status: 486,
+        caller_number: number,
+        dialed_number: '+15550100000',
+        numbers: [number, '+15550100000'],
+        sip_call_id: null,
+        created_at: new Date(),
       });
     }
     await erase('u-9');
