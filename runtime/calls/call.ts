@@ -21,11 +21,11 @@ import { hangUpCallTool, transferCallTool } from '../tools/call-tools.ts';
 import { shownItems } from '../tools/hidden-failure.ts';
 import { createFlightLog, type FlightLog } from '../turn/loop/flight-log.ts';
 import { type CallTools, TurnLoop } from '../turn/loop/turn-loop.ts';
+import { transfersBegun } from '../turn/machine/ending/transfer-call.ts';
 import { resumedConfig } from '../turn/machine/resume.ts';
-import { transfersBegun } from '../turn/machine/transfer-call.ts';
 import { renderedTexts, turnConfig } from '../turn/machine/turn-config.ts';
 import type { TurnInput } from '../turn/machine/turn-inputs.ts';
-import type { Step } from '../turn/machine/turn-machine.ts';
+import type { StepResult } from '../turn/machine/turn-machine.ts';
 import { renderText } from '../turn/text/variables.ts';
 import { type CallRecording, createCallRecording, type RecordingSegment } from './call-recording.ts';
 import { CallTransfers } from './call-transfers.ts';
@@ -78,7 +78,7 @@ export interface CallDeps {
   /**
    * Sees every step of the turn machine, for tests: what happened, the state it led to, and what came of it.
    */
-  readonly onStep?: (input: TurnInput, step: Step) => void;
+  readonly onStep?: (input: TurnInput, step: StepResult) => void;
 }
 
 /** A running call. */

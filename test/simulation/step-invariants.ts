@@ -5,7 +5,7 @@
 
 import type { Effect } from '#runtime/turn/machine/turn-effects.ts';
 import type { TimerName, TurnInput } from '#runtime/turn/machine/turn-inputs.ts';
-import type { Step } from '#runtime/turn/machine/turn-machine.ts';
+import type { StepResult } from '#runtime/turn/machine/turn-machine.ts';
 import type { TurnState } from '#runtime/turn/machine/turn-state.ts';
 import { normalised } from '#runtime/turn/text/normalised.ts';
 import { timerFaults } from './deadlines.ts';
@@ -44,7 +44,7 @@ export class StepInvariants {
   }
 
   /** Checks one step. */
-  observe(input: TurnInput, { effects, state }: Step): void {
+  observe(input: TurnInput, { effects, state }: StepResult): void {
     const before = this.violations.length;
     if (before >= ENOUGH) return;
     this.#accountInput(input);

@@ -25,7 +25,7 @@ import { type NotedSilence, SilenceLog } from '../machine/silence-log.ts';
 import { type TurnConfig, unsureReachMs, type VariableTexts } from '../machine/turn-config.ts';
 import type { Effect, TimelineItem, TurnWaterfall } from '../machine/turn-effects.ts';
 import type { TimerName, ToolMode, TurnFact, TurnInput } from '../machine/turn-inputs.ts';
-import { type Step, step } from '../machine/turn-machine.ts';
+import { type StepResult, step } from '../machine/turn-machine.ts';
 import { initialState, type TurnState } from '../machine/turn-state.ts';
 import { ChatRequests } from './chat-requests.ts';
 import type { FlightLog } from './flight-log.ts';
@@ -72,7 +72,7 @@ export interface TurnLoopOptions {
   /** The machine or the loop broke: a programming error. */
   readonly onBroken: (error: unknown) => void;
   /** Sees every step of the machine, for tests. */
-  readonly onStep?: (input: TurnInput, step: Step) => void;
+  readonly onStep?: (input: TurnInput, step: StepResult) => void;
 }
 
 /** Wide-band until a leg says otherwise. */

@@ -32,7 +32,7 @@ export const PHASE_TIMERS: { readonly [N in Phase['is']]: PhaseTimers<Extract<Ph
   clearing: { owns: ['progress'], deadline: () => 'progress' },
   transferring: { owns: ['progress'], deadline: ({ utterance }) => (utterance ? 'progress' : null) },
   joined: { owns: [], deadline: none },
-  taken: { owns: [], deadline: none },
+  withHuman: { owns: [], deadline: none },
   ending: { owns: ['endCap'], deadline: () => 'endCap' },
   ended: { owns: [], deadline: none },
 };

@@ -9,7 +9,7 @@ import type { CallPlan } from '#protocol/call-plan.ts';
 import type { ChatMessage } from '../../llm/llm.ts';
 import type { KeypadMenu } from '../text/keypad.ts';
 import { type Phrases, phrasesFor } from '../text/phrases.ts';
-import { type TransferRules, transferRules } from './transfer-rules.ts';
+import { type TransferRules, transferRules } from './ending/transfer-rules.ts';
 
 /**
  * How the conversation begins (`prompt.first_message_mode`, or the first message a request overrides it

@@ -4,45 +4,45 @@
  * inputs, and the same inputs always give the same effects. The turn loop carries the effects out; the flight
  * log keeps the inputs. Each rule has a file of its own beside this one.
  */
-import { onHold } from './answering.ts';
+
 import { createDraft, type Draft, emit, finishDraft, stopTimers } from './draft.ts';
-import { beginEnding, closedReason, endFromOutside, stepEnding } from './ending.ts';
-import { onTakenOver, stepTaken } from './human-takeover.ts';
-import { stepJoined } from './joined.ts';
-import { onBack, onLegLost, onLegReplaced } from './leg-loss.ts';
+import { beginEnding, closedReason, endFromOutside, stepEnding } from './ending/ending.ts';
+import { stepJoined } from './ending/joined-transfer.ts';
+import { optsOut } from './ending/opt-out.ts';
+import { stepTransfer } from './ending/transferring.ts';
+import { onRecognizerFailed, reopenRecognizer } from './endpointing/recognition.ts';
+import { onTranscript } from './endpointing/transcript.ts';
+import { onJudge, onSpeculateDue, tryCommit } from './endpointing/turn-end.ts';
 import {
-  onJudge,
-  onSpeculateDue,
-  onTalkDue,
-  onTranscript,
-  onUnheard,
-  onVoiceStarted,
-  onVoiceStopped,
-  tryCommit,
-} from './listening.ts';
-import { stepMenu } from './menu.ts';
-import { onConnected, onStarted } from './opening.ts';
-import { optsOut } from './opt-out.ts';
-import { onFalseInterruption, onVoiceReached } from './overlap.ts';
-import { onRecognizerFailed, reopenRecognizer } from './recognition.ts';
-import { onPlayout, onReply, onTool } from './reply-inputs.ts';
-import { screen, stepVoicemail } from './screening.ts';
-import { countQuiet, forgetQuiet, onIdle } from './silence.ts';
-import { stepTransfer } from './transferring.ts';
+  onDigit,
+  onEntryTimedOut,
+  onHungUp,
+  onInterrupted,
+  onMessage,
+} from './endpointing/typed-and-keyed-input.ts';
+import { onTalkDue, onUnheard, onVoiceStarted, onVoiceStopped } from './endpointing/voice.ts';
+import { onHold } from './floor/hold-line.ts';
+import { onPlayout, onReply, onTool } from './floor/reply-and-playout.ts';
+import { countQuiet, forgetQuiet, onIdle } from './floor/silence.ts';
+import { onProgressDue } from './floor/watchdog.ts';
+import { onHumanTakeover, stepWithHuman } from './interruption/human-takeover.ts';
+import { onBack, onLegLost, onLegReplaced } from './interruption/leg-loss.ts';
+import { onFalseInterruption, onVoiceReached } from './interruption/overlap.ts';
+import { stepMenu } from './opening/menu.ts';
+import { onConnected, onStarted } from './opening/opening.ts';
+import { screen, stepVoicemail } from './opening/screening.ts';
 import type { Effect } from './turn-effects.ts';
 import type { TimerName, TurnInput } from './turn-inputs.ts';
 import type { TurnState } from './turn-state.ts';
-import { onDigit, onEntryTimedOut, onHungUp, onInterrupted, onMessage } from './typed-and-keyed-input.ts';
-import { onProgressDue } from './watchdog.ts';
 
 /** What one input makes of a state. */
-export interface Step {
+export interface StepResult {
   readonly state: TurnState;
   readonly effects: readonly Effect[];
 }
 
 /** Takes one input. Inputs that no longer matter (a reply given up, a timer too late) change nothing. */
-export function step(state: TurnState, input: TurnInput): Step {
+export function step(state: TurnState, input: TurnInput): StepResult {
   if (state.phase.is === 'ended') return { state, effects: [] };
   const draft = createDraft(state, input.atMs);
   route(draft, input);
@@ -63,8 +63,8 @@ function route(draft: Draft, input: TurnInput): void {
   else if (phase.is === 'voicemail') stepVoicemail(draft, phase, input);
   else if (phase.is === 'transferring') stepTransfer(draft, phase, input);
   else if (phase.is === 'joined') stepJoined(draft, phase, input);
-  else if (phase.is === 'taken' && stepTaken(draft, phase, input)) return;
-  else if (input.type === 'colleague.took_over') onTakenOver(draft);
+  else if (phase.is === 'withHuman' && stepWithHuman(draft, phase, input)) return;
+  else if (input.type === 'colleague.took_over') onHumanTakeover(draft);
   else dispatch(draft, input);
 }
 
@@ -252,7 +252,7 @@ function tellAgentState(draft: Draft): void {
     clearing: 'listening',
     transferring: 'speaking',
     joined: 'speaking',
-    taken: 'listening',
+    withHuman: 'listening',
     ending: 'speaking',
     ended: 'idle',
   } as const;

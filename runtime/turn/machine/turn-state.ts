@@ -6,7 +6,7 @@
 import type { AgentState } from '#protocol/session-events.ts';
 import type { EndReason } from '#protocol/session-record.ts';
 import type { ChatMessage, ToolCall } from '../../llm/llm.ts';
-import type { Greeting } from './answering-machine.ts';
+import type { Greeting } from './opening/answering-machine.ts';
 import type { TurnConfig } from './turn-config.ts';
 import type { ToolMode } from './turn-inputs.ts';
 
@@ -55,7 +55,7 @@ export interface Endpoint {
 }
 
 /** What a transcript that comes without new speech belongs to. */
-export type Late =
+export type PendingTranscript =
   /** A turn taken on an interim: its final is expected and must not become a second turn. */
   | { readonly is: 'committed'; readonly text: string }
   /** Speech judged ignorable: its words are dropped. */
@@ -95,11 +95,11 @@ export interface Generation {
   readonly audioMs: number | null;
   /** The pieces so far, joined. */
   readonly text: string;
-  readonly calls: readonly StepCall[];
+  readonly calls: readonly CallWithResult[];
 }
 
 /** A tool call of a generation and, once there, what the model is told of it. */
-export interface StepCall {
+export interface CallWithResult {
   readonly call: ToolCall;
   readonly mode: ToolMode;
   readonly source: string;
@@ -107,16 +107,16 @@ export interface StepCall {
 }
 
 /** A generation that ended in tool calls; the next one continues from it. */
-export interface Step {
+export interface ToolRound {
   readonly replyId: string;
   readonly text: string;
-  readonly calls: readonly StepCall[];
+  readonly calls: readonly CallWithResult[];
 }
 
 /** The reply to one turn, from its commit to the end of its last word. */
 export interface Answer {
   readonly turn: Turn;
-  readonly steps: readonly Step[];
+  readonly rounds: readonly ToolRound[];
   readonly generation: Generation;
   readonly isSpeculative: boolean;
   /** The user's words are on the timeline. */
@@ -223,7 +223,7 @@ export type Phase =
    * of it; `answer` what that belongs to.
    */
   | {
-      readonly is: 'taken';
+      readonly is: 'withHuman';
       readonly answer: Answer | null;
       readonly cut: Utterance | null;
       /** The talk so far, for the model. */
@@ -248,7 +248,7 @@ export interface TurnState {
   readonly caller: Caller;
   /** Nobody can be heard or spoken to until another leg is connected; replies wait for it. */
   readonly isLegLost: boolean;
-  readonly late: Late | null;
+  readonly pendingTranscript: PendingTranscript | null;
   /** What the agent said last, as far as it was heard. */
   readonly lastSaid: { readonly text: string; readonly endMs: number } | null;
   readonly speculation: Speculation | null;
@@ -312,7 +312,7 @@ export function initialState(config: TurnConfig): TurnState {
     phase: { is: 'connecting', answer: null, notice: null },
     caller: { is: 'silent' },
     isLegLost: false,
-    late: null,
+    pendingTranscript: null,
     lastSaid: null,
     speculation: null,
     history: config.resumed?.history ?? [],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { SPEAKING_LANGUAGES } from '#config/languages.ts';
-import { judge } from '#runtime/turn/machine/endpointing.ts';
+import { judge } from '#runtime/turn/machine/endpointing/endpointing.ts';
 import { DIGITS } from '#runtime/turn/text/digit-words.ts';
 import { HANGING as CUES } from '#runtime/turn/text/grammar-cues.ts';
 import { TurnScript } from './turn-script.ts';

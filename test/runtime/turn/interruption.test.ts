@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { judgeOverlap, type OverlapJudgement } from '#runtime/turn/machine/interruption.ts';
+import { judgeOverlap, type OverlapJudgement } from '#runtime/turn/machine/interruption/interruption.ts';
 import { TurnScript } from './turn-script.ts';
 
 const reached = { type: 'voice.reached', voicedMs: 256 } as const;

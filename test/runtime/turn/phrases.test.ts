@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { SPEAKING_LANGUAGES } from '#config/languages.ts';
-import { judgeOverlap } from '#runtime/turn/machine/interruption.ts';
+import { judgeOverlap } from '#runtime/turn/machine/interruption/interruption.ts';
 import { acknowledgementsFor, phrasesFor, symbolsFor } from '#runtime/turn/text/phrases.ts';
 import { TurnScript } from './turn-script.ts';
 

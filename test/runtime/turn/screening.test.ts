@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Greeting, type Verdict, whoAnswered } from '#runtime/turn/machine/answering-machine.ts';
+import { type Greeting, type Verdict, whoAnswered } from '#runtime/turn/machine/opening/answering-machine.ts';
 import type { TurnConfig } from '#runtime/turn/machine/turn-config.ts';
 import { TurnScript } from './turn-script.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { TransferRules } from '#runtime/turn/machine/transfer-rules.ts';
+import type { TransferRules } from '#runtime/turn/machine/ending/transfer-rules.ts';
 import { TurnScript } from './turn-script.ts';
 
 const rule = {

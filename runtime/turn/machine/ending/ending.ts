@@ -1,0 +1,293 @@
+/**
+ * The barrier at the end of a call: listening stops, the farewell plays to its last word, then
+ * the leg is hung up. What the caller says after it is not taken. Timer: `endCap` starts with the barrier, is
+ * moved by every sign that the farewell is being played, and ends the call when those stop.
+ */
+
+import type { LegCloseReason } from '#media/leg/leg.ts';
+import type { EndReason } from '#protocol/session-record.ts';
+import { type Draft, emit, explain, startTimer, stopTimers } from '../draft.ts';
+import {
+  closeAnswer,
+  dropPendingGeneration,
+  prepare,
+  recordHeard,
+  recordUser,
+  silence,
+  utteranceOf,
+} from '../floor/floor.ts';
+import { answerOf, setAnswer } from '../floor/generating.ts';
+import { noteResult, withResult } from '../floor/tool-calls.ts';
+import { enter } from '../phases.ts';
+import type { TimerName, TurnInput } from '../turn-inputs.ts';
+import type { Answer, CallWithResult, Phase, Utterance } from '../turn-state.ts';
+
+/** The farewell has this long to become audible. */
+const FAREWELL_STARTS_WITHIN_MS = 8_000;
+/** Between two words of the farewell. */
+const FAREWELL_GOES_ON_WITHIN_MS = 2_000;
+/** For a leg to tell what was heard of a cut utterance. */
+const CLEARED_WITHIN_MS = 500;
+
+/** Timers of a conversation that no phase owns. */
+const CONVERSATION_TIMERS: readonly TimerName[] = [
+  'judge',
+  'commit',
+  'speculate',
+  'talk',
+  'unheard',
+  'idle',
+  'keypad',
+  'reopen',
+];
+
+type Ending = Extract<Phase, { is: 'ending' }>;
+
+/** Supplement 3: a call that ends before anyone could be heard was cancelled. */
+export function closedReason(draft: Draft, reason: LegCloseReason): EndReason {
+  if (draft.phase.is === 'connecting') return 'cancelled';
+  return reason === 'failed' ? 'internal_error' : 'user_hangup';
+}
+
+/**
+ * Ends the call for a reason outside of the conversation: its time is up, or somebody asked for it. Where
+ * nothing was to be said, nobody waited for the farewell.
+ */
+export function endFromOutside(draft: Draft, reason: EndReason, farewell: string | null): void {
+  if (draft.phase.is === 'listening' || draft.phase.is === 'menu')
+    explain(draft, { about: 'silence', rule: 'end_of_call', anchorMs: draft.atMs, deadlineMs: draft.atMs });
+  beginEnding(draft, reason, farewell);
+}
+
+/** Ends the call after a farewell, or at once when there is none to say. Whatever is being said is cut. */
+export function beginEnding(draft: Draft, reason: EndReason, farewell: string | null): void {
+  const { phase } = draft;
+  if (phase.is === 'ending' || phase.is === 'ended') return;
+  stopListening(draft, { isForGood: true });
+  const answer = answerOf(draft);
+  const audible = 'utterance' in phase ? phase.utterance : null;
+  const hasLeg = phase.is !== 'connecting';
+  dropPendingGeneration(draft, answer, audible);
+  if (audible && phase.is !== 'clearing') silence(draft, audible, phase.is === 'paused');
+  enter(draft, { is: 'ending', reason, cut: audible, utterance: null, answer });
+  if (farewell !== null && farewell.trim() !== '' && hasLeg) sayFarewell(draft, farewell);
+  capEnding(draft);
+  finishEnding(draft);
+}
+
+function sayFarewell(draft: Draft, text: string): void {
+  if (draft.phase.is !== 'ending') return;
+  const utterance = prepare(draft, text, {
+    kind: 'farewell',
+    turnId: draft.phase.answer?.turn.turnId ?? null,
+  });
+  enter(draft, { ...draft.phase, utterance });
+  emit(draft, { do: 'play', replyId: utterance.replyId });
+}
+
+/**
+ * Carries out the model's wish to hang up. Returns `asks` when the closing words ask something and questions
+ * are refused: then the call goes on and the model is told why.
+ */
+export function hangUpBy(draft: Draft, answer: Answer): 'ends' | 'asks' {
+  const { mode, message } = draft.config.hangUpFarewell;
+  const asked = answer.generation.calls.find((entry) => entry.mode === 'hang_up');
+  if (!asked) return 'asks';
+  const said = answer.generation.text.trim();
+  const closing =
+    mode === 'fixed'
+      ? message
+      : mode === 'generated' && said === ''
+        ? farewellArgument(asked) || draft.config.phrases.goodbye
+        : '';
+  if (draft.config.hangUpRefuseQuestions && /[?？؟]\s*$/.test(said || closing)) {
+    settleHangUp(
+      draft,
+      answer,
+      asked,
+      'Not hung up: your words ask the caller something. Wait for the answer first.',
+    );
+    return 'asks';
+  }
+  settleHangUp(draft, answer, asked, 'The call ends now.');
+  endAfterReply(draft, said !== '', closing);
+  return 'ends';
+}
+
+function settleHangUp(draft: Draft, answer: Answer, asked: CallWithResult, result: string): void {
+  setAnswer(draft, withResult(answer, asked.call.callId, result));
+  noteResult(
+    draft,
+    {
+      callId: asked.call.callId,
+      status: 'completed',
+      output: JSON.stringify({ result }),
+      outputTruncated: false,
+      error: null,
+      latencyMs: 0,
+    },
+    { toolName: asked.call.toolName, source: asked.source, turnId: answer.turn.turnId },
+  );
+}
+
+/** The reply's own words are the farewell, or come before it. */
+function endAfterReply(draft: Draft, hasWords: boolean, closing: string): void {
+  const { phase } = draft;
+  const answer = answerOf(draft);
+  if (!answer || !hasWords) {
+    beginEnding(draft, 'agent_hangup', closing);
+    return;
+  }
+  stopListening(draft, { isForGood: true });
+  const playing = 'utterance' in phase ? phase.utterance : null;
+  const isOther = playing !== null && playing.replyId !== answer.generation.replyId;
+  if (phase.is === 'paused')
+    emit(draft, playing ? { do: 'resume' } : { do: 'play', replyId: answer.generation.replyId });
+  if (isOther)
+    emit(
+      draft,
+      { do: 'clear', replyId: playing.replyId },
+      { do: 'play', replyId: answer.generation.replyId },
+    );
+  const utterance =
+    playing !== null && !isOther ? playing : utteranceOf(draft, answer.turn, answer.generation);
+  enter(draft, { is: 'ending', reason: 'agent_hangup', cut: isOther ? playing : null, utterance, answer });
+  draft.farewell = closing;
+  capEnding(draft);
+}
+
+function farewellArgument(asked: CallWithResult): string {
+  try {
+    const value: unknown = JSON.parse(asked.call.input);
+    const farewell =
+      typeof value === 'object' && value !== null
+        ? (value as Record<string, unknown>)['farewell']
+        : undefined;
+    return typeof farewell === 'string' ? farewell.trim().slice(0, 500) : '';
+  } catch {
+    return '';
+  }
+}
+
+/** Nothing the caller says is taken from here on; `isForGood` false: until a transfer has come to nothing. */
+export function stopListening(draft: Draft, { isForGood }: { readonly isForGood: boolean }): void {
+  stopTimers(draft, ...CONVERSATION_TIMERS);
+  if (isForGood) stopTimers(draft, 'maxDuration');
+  emit(draft, { do: 'closeRecognizer' });
+  if (draft.speculation) emit(draft, { do: 'discard', replyId: draft.speculation.generation.replyId });
+  draft.speculation = null;
+  draft.caller = { is: 'silent' };
+  draft.pendingTranscript = null;
+  draft.waiting = [];
+  draft.digits = '';
+}
+
+function capEnding(draft: Draft): void {
+  if (draft.phase.is !== 'ending') return;
+  const waitMs = draft.phase.utterance ? FAREWELL_STARTS_WITHIN_MS : CLEARED_WITHIN_MS;
+  startTimer(draft, 'endCap', draft.atMs + waitMs);
+}
+
+/** What happens behind the barrier. */
+export function stepEnding(draft: Draft, phase: Ending, input: TurnInput): void {
+  switch (input.type) {
+    case 'playout.started':
+    case 'playout.progressed':
+      onFarewellProgress(draft, phase, input);
+      return;
+    case 'playout.finished':
+    case 'playout.cleared':
+      onHeard(draft, phase, input);
+      return;
+    case 'reply.failed':
+      if (phase.utterance?.replyId === input.replyId && phase.utterance.startedMs === null)
+        onHeard(draft, phase, { replyId: input.replyId, heard: '' });
+      return;
+    case 'timer.fired':
+      if (input.name === 'endCap') onStalled(draft, phase);
+      return;
+    case 'leg.closed':
+      onLegGone(draft, phase);
+      return;
+    default:
+      return;
+  }
+}
+
+/** The farewell has stopped: what was heard of it is asked for, once, and then the call ends without it. */
+function onStalled(draft: Draft, phase: Ending): void {
+  explain(draft, {
+    about: 'progress',
+    rule: 'farewell_stalled',
+    anchorMs: draft.progressMs,
+    deadlineMs: draft.atMs,
+  });
+  if (phase.utterance === null || phase.cut !== null) {
+    endNow(draft);
+    return;
+  }
+  emit(draft, { do: 'clear', replyId: phase.utterance.replyId });
+  draft.farewell = '';
+  enter(draft, { ...phase, cut: phase.utterance, utterance: null });
+  capEnding(draft);
+}
+
+/** Nothing more can be played; what was heard of the last words is told next. */
+function onLegGone(draft: Draft, phase: Ending): void {
+  draft.farewell = '';
+  enter(draft, { ...phase, cut: phase.cut ?? phase.utterance, utterance: null });
+  capEnding(draft);
+  finishEnding(draft);
+}
+
+function onFarewellProgress(
+  draft: Draft,
+  phase: Ending,
+  input: Extract<TurnInput, { type: 'playout.started' | 'playout.progressed' }>,
+): void {
+  if (phase.utterance?.replyId !== input.replyId) return;
+  draft.progressMs = draft.atMs;
+  startTimer(draft, 'endCap', draft.atMs + FAREWELL_GOES_ON_WITHIN_MS);
+  if (input.type !== 'playout.started' || phase.utterance.startedMs !== null) return;
+  enter(draft, { ...phase, utterance: { ...phase.utterance, startedMs: input.wireMs } });
+  if (phase.answer) setAnswer(draft, recordUser(draft, phase.answer));
+}
+
+function onHeard(
+  draft: Draft,
+  phase: Ending,
+  { replyId, heard }: { readonly replyId: string; readonly heard: string },
+): void {
+  const which: Utterance | null =
+    phase.cut?.replyId === replyId
+      ? phase.cut
+      : phase.utterance?.replyId === replyId
+        ? phase.utterance
+        : null;
+  if (!which) return;
+  recordHeard(draft, which, heard);
+  if (draft.phase.is !== 'ending') return;
+  const isCut = which === phase.cut;
+  enter(draft, { ...draft.phase, ...(isCut ? { cut: null } : { utterance: null }) });
+  if (!isCut && draft.farewell !== '') {
+    const farewell = draft.farewell;
+    draft.farewell = '';
+    sayFarewell(draft, farewell);
+    capEnding(draft);
+  }
+  finishEnding(draft);
+}
+
+function finishEnding(draft: Draft): void {
+  if (draft.phase.is === 'ending' && draft.phase.cut === null && draft.phase.utterance === null)
+    endNow(draft);
+}
+
+/** The call is over, whatever is still playing. */
+function endNow(draft: Draft): void {
+  const { phase } = draft;
+  if (phase.is !== 'ending') return;
+  if (phase.answer) closeAnswer(draft, phase.answer, true);
+  enter(draft, { is: 'ended', reason: phase.reason });
+  emit(draft, { do: 'hangUp', reason: phase.reason });
+}

@@ -1,0 +1,51 @@
+/**
+ * Whoever is called takes themselves off the list, by a key or by what they say: told at once, confirmed, and
+ * the call ends (docs/batch-calls.md).
+ */
+import { keypadMessage } from '../../text/keypad.ts';
+import { normalised } from '../../text/normalised.ts';
+import { type Draft, emit, recordMessage } from '../draft.ts';
+import { judgeOverlap } from '../interruption/interruption.ts';
+import type { OptOut } from '../turn-config.ts';
+import type { TurnInput } from '../turn-inputs.ts';
+import { beginEnding } from './ending.ts';
+
+/**
+ * Takes an opt-out; true when the input was one. Before a person is known to be there nobody has heard how,
+ * and once they talk to another person it is no longer our call.
+ */
+export function optsOut(draft: Draft, input: TurnInput): boolean {
+  const { optOut, phrases } = draft.config;
+  const { is } = draft.phase;
+  if (!optOut || is === 'connecting' || is === 'voicemail' || is === 'transferring' || is === 'joined')
+    return false;
+  const said =
+    input.type === 'digit.pressed'
+      ? pressed(draft, optOut, input.digit)
+      : input.type === 'transcript.final'
+        ? spoken(draft, optOut, input.text)
+        : null;
+  if (said === null) return false;
+  draft.config = { ...draft.config, optOut: null };
+  recordMessage(draft, { role: 'user', content: said, turnId: null, createdAtMs: draft.atMs });
+  emit(draft, { do: 'optOut', by: input.type === 'digit.pressed' ? 'key' : 'voice' });
+  beginEnding(draft, 'agent_hangup', optOut.confirmation === '' ? phrases.goodbye : optOut.confirmation);
+  return true;
+}
+
+/** The key alone: as part of a longer entry it is a digit like any other. */
+function pressed(draft: Draft, { key }: OptOut, digit: string): string | null {
+  return digit === key && draft.digits === '' ? keypadMessage(digit) : null;
+}
+
+/** One of the phrases anywhere in what is being said, unless the line gives back the agent's own words. */
+function spoken(draft: Draft, { phrases }: OptOut, text: string): string | null {
+  const { caller, config, phase } = draft;
+  const said = [...(caller.is === 'silent' ? [] : caller.speech.finals), text.trim()].join(' ');
+  const played = ('utterance' in phase ? phase.utterance?.text : null) ?? '';
+  if (judgeOverlap(said, true, played, config) === 'echo') return null;
+  const words = ` ${normalised(said)} `;
+  return phrases.map(normalised).some((phrase) => phrase !== '' && words.includes(` ${phrase} `))
+    ? said
+    : null;
+}

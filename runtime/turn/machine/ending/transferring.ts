@@ -1,0 +1,171 @@
+/**
+ * While the caller is being handed to a person: the announcement plays out, then the transfer runs, and its
+ * outcome decides how the call goes on. Nothing the caller says is listened to. Timer: `progress` watches the
+ * announcement; the transfer has deadlines of its own.
+ */
+import type { EndReason } from '#protocol/session-record.ts';
+import { type Draft, emit, startTimer, stopTimers } from '../draft.ts';
+import { followTools } from '../floor/answering.ts';
+import { closeAnswer, recordHeard, say, watchProgress } from '../floor/floor.ts';
+import { answerOf } from '../floor/generating.ts';
+import { onToolFinished } from '../floor/tool-calls.ts';
+import { enter } from '../phases.ts';
+import type { TurnInput } from '../turn-inputs.ts';
+import type { Phase } from '../turn-state.ts';
+import { beginEnding, closedReason } from './ending.ts';
+import { settleTransfer } from './transfer-call.ts';
+
+/** Between two words of the announcement. */
+const ANNOUNCEMENT_GOES_ON_WITHIN_MS = 3_000;
+const TRANSFERRED = 'The caller was transferred.';
+const CALLER_GONE = 'The caller hung up before the transfer was done.';
+const CALL_OVER = 'The call ended before the transfer was done.';
+
+type Transferring = Extract<Phase, { is: 'transferring' }>;
+
+/** Takes one input of a call that is being transferred. */
+export function stepTransfer(draft: Draft, phase: Transferring, input: TurnInput): void {
+  switch (input.type) {
+    case 'playout.started':
+    case 'playout.progressed':
+      if (phase.utterance?.replyId === input.replyId)
+        startTimer(draft, 'progress', draft.atMs + ANNOUNCEMENT_GOES_ON_WITHIN_MS);
+      return;
+    case 'playout.finished':
+    case 'playout.cleared':
+      onHeard(draft, phase, input);
+      return;
+    case 'reply.failed':
+      if (phase.utterance?.replyId === input.replyId)
+        onHeard(draft, phase, { replyId: input.replyId, heard: '' });
+      return;
+    case 'tool.finished': {
+      const event = onToolFinished(draft, input);
+      if (event) draft.waiting = [...draft.waiting, event];
+      return;
+    }
+    case 'transfer.joined':
+      onJoined(draft, phase);
+      return;
+    case 'transfer.finished':
+      if (input.isDone) onTransferred(draft, phase);
+      else onFailed(draft, phase, input.message);
+      return;
+    case 'timer.fired':
+    case 'leg.closed':
+    case 'end.requested':
+    case 'user.hung_up':
+      onOther(draft, phase, input);
+      return;
+    default:
+      return;
+  }
+}
+
+function onOther(
+  draft: Draft,
+  phase: Transferring,
+  input: Extract<TurnInput, { type: 'timer.fired' | 'leg.closed' | 'end.requested' | 'user.hung_up' }>,
+): void {
+  if (input.type === 'timer.fired' && input.name === 'progress' && phase.utterance) {
+    emit(draft, { do: 'clear', replyId: phase.utterance.replyId });
+    // What was heard of it is told later; the transfer need not wait for that.
+    enter(draft, { ...phase, cut: phase.utterance, utterance: null });
+    beginTransfer(draft, phase);
+  } else if (input.type === 'timer.fired' && input.name === 'maxDuration')
+    giveUp(draft, phase, {
+      why: CALL_OVER,
+      reason: 'conversation_timeout',
+      farewell: draft.config.phrases.timeIsUp,
+    });
+  else if (input.type === 'end.requested')
+    giveUp(draft, phase, {
+      why: CALL_OVER,
+      reason: input.reason,
+      farewell: input.sayGoodbye ? draft.config.phrases.goodbye : null,
+    });
+  else if (input.type === 'leg.closed')
+    giveUp(draft, phase, { why: CALLER_GONE, reason: closedReason(draft, input.reason), farewell: null });
+}
+
+/** The call ends in the middle of it: whoever was called is told, or hung up on. */
+function giveUp(
+  draft: Draft,
+  phase: Transferring,
+  end: { readonly why: string; readonly reason: EndReason; readonly farewell: string | null },
+): void {
+  emit(draft, { do: 'stopTransfer' });
+  if (phase.utterance) emit(draft, { do: 'clear', replyId: phase.utterance.replyId });
+  settle(draft, phase, { isDone: false, text: end.why });
+  beginEnding(draft, end.reason, end.farewell);
+}
+
+/** What was said before it has been heard: the transfer begins. */
+function onHeard(
+  draft: Draft,
+  phase: Transferring,
+  { replyId, heard }: { readonly replyId: string; readonly heard: string },
+): void {
+  if (phase.cut?.replyId === replyId) {
+    recordHeard(draft, phase.cut, heard);
+    if (draft.phase.is === 'transferring') enter(draft, { ...draft.phase, cut: null });
+    return;
+  }
+  if (phase.utterance?.replyId !== replyId) return;
+  recordHeard(draft, phase.utterance, heard);
+  if (draft.phase.is !== 'transferring') return;
+  enter(draft, { ...draft.phase, utterance: null });
+  beginTransfer(draft, phase);
+}
+
+function beginTransfer(draft: Draft, { destination, notes }: Transferring): void {
+  emit(draft, { do: 'stopTimer', name: 'progress' }, { do: 'transfer', destination, notes });
+}
+
+/** Caller and person talk: the agent has left, and so has the clock of the conversation. */
+function onJoined(draft: Draft, phase: Transferring): void {
+  stopTimers(draft, 'maxDuration');
+  settle(draft, phase, { isDone: true, text: TRANSFERRED });
+  enter(draft, { is: 'joined', answer: answerOf(draft), cut: phase.cut });
+}
+
+function onTransferred(draft: Draft, phase: Transferring): void {
+  settle(draft, phase, { isDone: true, text: TRANSFERRED });
+  beginEnding(draft, 'escalated', null);
+}
+
+/**
+ * Nobody took the caller: the agent is back, and says so in its own words or in those of the configuration.
+ */
+function onFailed(draft: Draft, phase: Transferring, message: string): void {
+  const rule = draft.config.transfer?.destinations[phase.destination]?.onFailure;
+  settle(draft, phase, { isDone: false, text: message });
+  if (rule?.action === 'end_call') {
+    beginEnding(draft, 'agent_hangup', rule.message || draft.config.phrases.goodbye);
+    return;
+  }
+  if (draft.recognizer.is !== 'none') {
+    draft.recognizer = { ...draft.recognizer, is: 'open' };
+    emit(draft, { do: 'openRecognizer' });
+  }
+  const answer = answerOf(draft) ?? phase.answer;
+  if (rule && rule.message !== '') {
+    closeAnswer(draft, answer, false);
+    // Whatever else has waited for the floor comes after it.
+    say(draft, rule.message, { kind: 'notice', turnId: answer.turn.turnId, answer: null });
+    return;
+  }
+  enter(draft, { is: 'answering', answer });
+  watchProgress(draft);
+  followTools(draft);
+}
+
+function settle(
+  draft: Draft,
+  phase: Transferring,
+  outcome: { readonly isDone: boolean; readonly text: string },
+): void {
+  const answer = answerOf(draft);
+  const asked = answer?.generation.calls.find(({ call }) => call.callId === phase.callId);
+  if (answer && asked) settleTransfer(draft, answer, asked, outcome);
+}

@@ -1,0 +1,144 @@
+/**
+ * Has the caller finished? Judged from the words alone, 200 ms after the end of speech and again with every
+ * change of the transcript. Rules are scored from "surely not" (0) to "surely" (1); `eagerness` is the score
+ * that counts as finished. The time to wait is always counted from the end of speech.
+ */
+import { compileLinearPattern } from '#base/linear-pattern.ts';
+import { digitCount } from '../../text/digit-words.ts';
+import { endsHanging, endsHesitating, MAIL_AT, MAIL_DOT, MAIL_WORDS } from '../../text/grammar-cues.ts';
+import { bare } from '../../text/normalised.ts';
+import type { TurnConfig } from '../turn-config.ts';
+import { USUAL_PAUSE_MS } from '../turn-state.ts';
+
+/** How complete a turn looks, and by which rule. */
+export interface Judgement {
+  readonly rule:
+    | 'punctuation'
+    | 'plain'
+    | 'comma'
+    | 'hesitation'
+    | 'hanging_word'
+    | 'half_number'
+    | 'local_number'
+    | 'half_email'
+    | 'spelling';
+  readonly score: number;
+}
+
+/** Scores at and above these count as finished. */
+const FINISHED_FROM = { eager: 0.25, balanced: 0.5, relaxed: 0.75 } as const satisfies Record<
+  TurnConfig['eagerness'],
+  number
+>;
+
+/** The incomplete wait when `response_max_wait_ms` is null, in units of `response_wait_ms`. */
+const INCOMPLETE_FACTOR = 2.5;
+/** Largest value of `response_max_wait_ms`; no learned wait goes beyond it. */
+const LONGEST_WAIT_MS = 4_000;
+
+/** Shorter gaps are articulation: digits and consonants have such inside them. */
+const SHORTEST_PAUSE_MS = 250;
+
+/**
+ * Lengths at which a dictated number is likely whole: national and international phone numbers, card numbers.
+ */
+const WHOLE_NUMBER_DIGITS = new Set([10, 11, 12, 16]);
+/** A phone number without its area code: whole where the recogniser heard its end. */
+const LOCAL_NUMBER_DIGITS = 7;
+/** Fewer digits are an answer of their own: a count, an hour. */
+const SHORTEST_DICTATION = 3;
+
+/** Judges a transcript. */
+export function judge(text: string, language: string): Judgement {
+  const trimmed = text.trim();
+  const tokens = trimmed
+    .toLowerCase()
+    .split(/\s+/)
+    .map(bare)
+    .filter((token) => token !== '');
+  return (
+    halfEmail(trimmed.slice(-MAIL_CHARS).toLowerCase().replace(/\s/g, ' '), tokens) ??
+    dictated(trimmed, tokens, language) ??
+    spelling(tokens) ??
+    ending(trimmed, tokens, language)
+  );
+}
+
+function ending(text: string, tokens: readonly string[], language: string): Judgement {
+  const last = tokens.at(-1) ?? '';
+  if (endsSentence(text)) return { rule: 'punctuation', score: 0.9 };
+  if (/(\.\.\.|…|-|–)$/.test(text) || endsHesitating(last)) return { rule: 'hesitation', score: 0.2 };
+  if (endsHanging(last, language)) return { rule: 'hanging_word', score: 0.15 };
+  if (/[,;:،、]$/.test(text)) return { rule: 'comma', score: 0.3 };
+  return { rule: 'plain', score: 0.6 };
+}
+
+function endsSentence(text: string): boolean {
+  return /[.!?。！？؟।]["')\]]*$/u.test(text) && !/(\.\.\.|…)$/.test(text);
+}
+
+/**
+ * Ends inside a dictated number: three digits or more that do not make a usual length; or at the end of one
+ * that may be whole without an area code.
+ */
+function dictated(text: string, tokens: readonly string[], language: string): Judgement | null {
+  let digits = 0;
+  let groups = 0;
+  for (let index = tokens.length - 1; index >= 0; index--) {
+    const token = tokens[index] ?? '';
+    const count = digitCount(token, language);
+    if (count === 0) break;
+    digits += count;
+    groups += 1;
+  }
+  const isOneFigure = groups === 1 && digits <= 4;
+  if (digits < SHORTEST_DICTATION || isOneFigure || WHOLE_NUMBER_DIGITS.has(digits)) return null;
+  return digits === LOCAL_NUMBER_DIGITS && endsSentence(text)
+    ? { rule: 'local_number', score: 0.6 }
+    : { rule: 'half_number', score: 0.1 };
+}
+
+/** An address is dictated within the last so many characters. */
+const MAIL_CHARS = 1_000;
+const HAS_DOMAIN = compileLinearPattern(
+  `(${MAIL_AT.source})\\s*\\S+.*(${MAIL_DOT.source})\\s*[a-z]{2,}[.!?]?$`,
+);
+const HANGS = compileLinearPattern(
+  `(${MAIL_AT.source}|${MAIL_DOT.source}|\\b(underscore|dash|hyphen))[.,]?$`,
+);
+
+/** Ends inside a dictated e-mail address. */
+function halfEmail(text: string, tokens: readonly string[]): Judgement | null {
+  if (!MAIL_WORDS.test(text)) return null;
+  const isAnnounced = /^(is|address|ist|es|est|lautet|adresse)$/.test(tokens.at(-1) ?? '');
+  const hasAt = MAIL_AT.test(text);
+  const isUnderWay = hasAt || isAnnounced || (!text.endsWith('.') && HANGS.matcher(text).find());
+  return isUnderWay && !HAS_DOMAIN.matcher(text).find() ? { rule: 'half_email', score: 0.1 } : null;
+}
+
+/** One letter of a name being spelled; an ideogram or a syllable is a word. */
+const LETTER =
+  /^(?![\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}])\p{L}$/u;
+
+/** Ends in single letters: a name being spelled. */
+function spelling(tokens: readonly string[]): Judgement | null {
+  return LETTER.test(tokens.at(-1) ?? '') && LETTER.test(tokens.at(-2) ?? '')
+    ? { rule: 'spelling', score: 0.1 }
+    : null;
+}
+
+/** How long after the end of speech a turn so judged is taken, in ms. */
+export function waitMs(judgement: Judgement, config: TurnConfig, pauseMs: number): number {
+  if (judgement.score >= FINISHED_FROM[config.eagerness]) return config.responseWaitMs;
+  if (config.responseMaxWaitMs !== null) return Math.max(config.responseWaitMs, config.responseMaxWaitMs);
+  const learned = Math.min(1.5, Math.max(0.75, pauseMs / USUAL_PAUSE_MS));
+  return Math.min(
+    LONGEST_WAIT_MS,
+    Math.max(config.responseWaitMs, config.responseWaitMs * INCOMPLETE_FACTOR * learned),
+  );
+}
+
+/** The average of pauses after another one, which counts as 2,000 ms at most; a gap within speech is none. */
+export function learnPause(averageMs: number, pauseMs: number): number {
+  return pauseMs < SHORTEST_PAUSE_MS ? averageMs : averageMs + 0.3 * (Math.min(2_000, pauseMs) - averageMs);
+}

@@ -1,0 +1,126 @@
+/**
+ * The caller's voice starts, goes on and stops. Timers: `talk` limits how long a voice may go on without new
+ * words; `judge` starts at the end of speech and decides 200 ms later whether the turn is over; `unheard` asks
+ * the caller to repeat words that never arrived. New speech stops `judge` and `commit` and joins the turn.
+ */
+
+import { type Draft, emit, explain, startTimer, stopTimers } from '../draft.ts';
+import { freeFloor } from '../floor/answering.ts';
+import { PROGRESS_MS, say } from '../floor/floor.ts';
+import { forgetQuiet } from '../floor/silence.ts';
+import { JUDGE_AFTER_MS } from '../turn-config.ts';
+import type { TurnInput } from '../turn-inputs.ts';
+import type { Speech } from '../turn-state.ts';
+import { learnPause } from './endpointing.ts';
+import { reopenRecognizer } from './recognition.ts';
+import { newSpeech, UNJUDGED } from './speech.ts';
+import { tryCommit } from './turn-end.ts';
+
+/** Voice too short to have been meant as words. */
+const SPOKEN_FROM_MS = 400;
+/**
+ * A voice that goes on this long without new words is pressed for them; a recogniser that gives finals only
+ * has fewer occasions to tell.
+ */
+const TALK_STALL_MS = { interims: PROGRESS_MS, finals: 10_000, none: 10_000 } as const;
+/** What the recogniser then gets at least. */
+const PRESSED_MS = 1_000;
+/** Requests to say it again, in a row; then the caller is told of other ways. */
+const ASKED_AGAIN = 2;
+
+/** The caller began to speak, or went on. */
+export function onVoiceStarted(draft: Draft, startMs: number): void {
+  const { caller } = draft;
+  if (caller.is === 'talking') return;
+  reopenRecognizer(draft);
+  if (caller.is === 'stopped') {
+    stopTimers(draft, 'judge', 'commit');
+    if (draft.phase.is === 'listening') draft.pauseMs = learnPause(draft.pauseMs, startMs - caller.endMs);
+    talk(draft, caller.speech);
+    return;
+  }
+  talk(draft, { ...newSpeech(startMs), unheardMs: unheardBefore(draft, startMs) });
+  if (draft.pendingTranscript?.is !== 'committed') draft.pendingTranscript = null;
+}
+
+function unheardBefore({ pendingTranscript: pending }: Draft, startMs: number): number {
+  if (pending?.is !== 'unheard' || startMs - pending.endMs >= PROGRESS_MS) return 0;
+  return pending.speech.unheardMs + pending.speech.voicedMs;
+}
+
+function talk(draft: Draft, speech: Speech): void {
+  draft.caller = { is: 'talking', speech: { ...speech, movedMs: draft.atMs, wasPressed: false } };
+  startTimer(draft, 'talk', draft.atMs + TALK_STALL_MS[draft.config.recognition.has]);
+}
+
+/**
+ * The voice goes on and says nothing new: noise, or a detector that missed the end. What was said before is
+ * settled, and is the turn.
+ */
+export function onTalkDue(draft: Draft): void {
+  const { caller } = draft;
+  if (caller.is !== 'talking') return;
+  const { speech } = caller;
+  const dueMs = speech.movedMs + TALK_STALL_MS[draft.config.recognition.has];
+  if (draft.atMs < dueMs) {
+    startTimer(draft, 'talk', dueMs);
+    return;
+  }
+  if (!speech.wasPressed && draft.recognizer.is === 'open') {
+    draft.caller = { is: 'talking', speech: { ...speech, wasPressed: true } };
+    const withinMs = Math.max(PRESSED_MS, draft.config.recognition.finalWithinMs);
+    emit(draft, { do: 'finalise' }, { do: 'startTimer', name: 'talk', atMs: draft.atMs + withinMs });
+    return;
+  }
+  explain(draft, { about: 'progress', rule: 'stalled_talking', anchorMs: speech.movedMs, deadlineMs: dueMs });
+  draft.caller = {
+    is: 'stopped',
+    speech,
+    endMs: speech.movedMs,
+    endpoint: { rule: 'stalled_talking', dueMs: draft.atMs, isJudged: true, askedMs: null, isSettled: false },
+  };
+  tryCommit(draft);
+}
+
+/** The caller fell silent. */
+export function onVoiceStopped(draft: Draft, input: Extract<TurnInput, { type: 'voice.stopped' }>): void {
+  if (draft.caller.is !== 'talking') return;
+  const speech = { ...draft.caller.speech, voicedMs: input.voicedMs };
+  if (draft.recognizer.is === 'none' && speech.continues === null) {
+    draft.caller = { is: 'silent' };
+    if (input.voicedMs >= SPOKEN_FROM_MS) admitDeafness(draft);
+    // A result that waited for the caller to have spoken waits no longer.
+    if (draft.phase.is === 'listening') freeFloor(draft);
+    return;
+  }
+  draft.caller = { is: 'stopped', speech, endMs: input.speechEndMs, endpoint: UNJUDGED };
+  emit(
+    draft,
+    { do: 'stopTimer', name: 'talk' },
+    { do: 'startTimer', name: 'judge', atMs: input.speechEndMs + JUDGE_AFTER_MS },
+  );
+}
+
+/**
+ * The words of a voice long enough to have been meant never came: the caller, who waits for an answer, is
+ * asked to say it again.
+ */
+export function onUnheard(draft: Draft): void {
+  const { caller, pendingTranscript: pending, phase } = draft;
+  if (pending?.is !== 'unheard' || phase.is !== 'listening' || caller.is !== 'silent' || draft.isLegLost)
+    return;
+  draft.unheardInARow += 1;
+  explain(draft, { about: 'silence', rule: 'unheard', anchorMs: pending.endMs, deadlineMs: draft.atMs });
+  if (draft.unheardInARow > ASKED_AGAIN) {
+    admitDeafness(draft);
+    return;
+  }
+  forgetQuiet(draft);
+  say(draft, draft.config.phrases.trouble, { kind: 'notice', turnId: null, answer: null });
+}
+
+function admitDeafness(draft: Draft): void {
+  if (draft.hasSaidCannotHear || draft.phase.is !== 'listening') return;
+  draft.hasSaidCannotHear = true;
+  say(draft, draft.config.phrases.cannotHear, { kind: 'notice', turnId: null, answer: null });
+}

@@ -1,0 +1,23 @@
+/** Turns that answer something that has happened, where nobody has said anything. */
+import type { Draft } from '../draft.ts';
+import type { Turn } from '../turn-state.ts';
+
+/** A turn that answers an event instead of words. */
+export function eventTurn(draft: Draft, text: string, fallback: string | null): Turn {
+  draft.lastTurn += 1;
+  const { atMs } = draft;
+  return {
+    turnId: draft.lastTurn,
+    source: 'event',
+    text,
+    speech: null,
+    startMs: atMs,
+    speechEndMs: atMs,
+    dueMs: atMs,
+    committedMs: atMs,
+    rule: 'event',
+    wantsAudio: true,
+    fallback,
+    isForSilence: false,
+  };
+}

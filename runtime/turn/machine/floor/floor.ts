@@ -1,0 +1,230 @@
+/**
+ * The agent's side of the floor: saying, pausing, going on, being cut off, and putting what was heard on
+ * record. At most one utterance at a time.
+ */
+import { type Draft, emit, explain, nextReplyId, recordMessage, startTimer, stopTimers } from '../draft.ts';
+import { FALSE_INTERRUPTION_MS, WORDLESS_INTERRUPTION_MS } from '../interruption/interruption.ts';
+import { enter } from '../phases.ts';
+import type { Answer, Generation, Turn, Utterance } from '../turn-state.ts';
+import { answerMessages, answerOf, setAnswer } from './generating.ts';
+
+/** The agent says nothing for this long while it has the floor: something must happen. */
+export const PROGRESS_MS = 3_500;
+
+/** The caller hears the agent, or has just given it the floor: the watchdog counts from here. */
+export function progress(draft: Draft): void {
+  draft.progressMs = draft.atMs;
+}
+
+/**
+ * The model, a tool or the voice moves. To a caller who hears nothing of the answer that is silence like any
+ * other; whoever reads it sees it grow.
+ */
+export function moved(draft: Draft): void {
+  const { phase } = draft;
+  if (phase.is !== 'answering' || !phase.answer.turn.wantsAudio) progress(draft);
+}
+
+/**
+ * Starts the watchdog when the agent takes the floor; `quietMs` is since when the caller has heard nothing.
+ */
+export function watchProgress(draft: Draft, quietMs = draft.atMs): void {
+  draft.progressMs = quietMs;
+  startTimer(draft, 'progress', quietMs + PROGRESS_MS);
+}
+
+/** What a fixed text is said as. */
+interface Saying {
+  readonly kind: Utterance['kind'];
+  readonly turnId: number | null;
+  /** False: it is only written to the client. Spoken where nothing is said of it. */
+  readonly isSpoken?: boolean;
+}
+
+/** Says a fixed text at once. The floor must be free of other speech. */
+export function say(draft: Draft, text: string, options: Saying & { readonly answer: Answer | null }): void {
+  const utterance = prepare(draft, text, options);
+  emit(draft, { do: 'play', replyId: utterance.replyId });
+  speak(draft, utterance, options.answer);
+}
+
+/** Has a fixed text synthesised without playing it. `isHeardOut`: it cannot be talked over. */
+export function prepare(
+  draft: Draft,
+  text: string,
+  options: Saying & { readonly isHeardOut?: boolean },
+): Utterance {
+  const replyId = nextReplyId(draft);
+  emit(draft, { do: 'say', replyId, text, isSpoken: options.isSpoken !== false });
+  return {
+    replyId,
+    kind: options.kind,
+    turnId: options.turnId,
+    isInterruptible: draft.config.interruptible && options.kind !== 'farewell' && !options.isHeardOut,
+    startedMs: null,
+    text,
+  };
+}
+
+/** The utterance a run of the model becomes when it is heard. */
+export function utteranceOf(draft: Draft, turn: Turn, run: Pick<Generation, 'replyId' | 'text'>): Utterance {
+  const { replyId, text } = run;
+  return {
+    replyId,
+    kind: 'reply',
+    turnId: turn.turnId,
+    isInterruptible: draft.config.interruptible,
+    startedMs: null,
+    text,
+  };
+}
+
+/** Gives the floor to an utterance whose audio is on its way to the wire. */
+export function speak(draft: Draft, utterance: Utterance, answer: Answer | null): void {
+  enter(draft, { is: 'speaking', utterance, answer });
+  stopTimers(draft, 'hold');
+  watchProgress(draft);
+  const { caller } = draft;
+  if (
+    caller.is !== 'talking' ||
+    !caller.speech.hasReached ||
+    caller.speech.wasIgnored ||
+    !utterance.isInterruptible
+  )
+    return;
+  // The caller spoke first: the agent's first word waits until that is judged.
+  pause(draft);
+  waitForWords(draft);
+}
+
+/** Plays what comes next of an answer: words said before a tool ran, then its generation. */
+export function playAnswer(draft: Draft, answer: Answer): void {
+  const { generation, heard, rounds, turn } = answer;
+  const next = rounds.find((round) => round.text !== '' && heard[round.replyId] === undefined) ?? generation;
+  // Already played: what is missing are its tools.
+  const isPlayed = heard[next.replyId] !== undefined;
+  if (!isPlayed) emit(draft, { do: 'play', replyId: next.replyId });
+  if (isPlayed) enter(draft, { is: 'answering', answer });
+  else if (next !== generation || generation.audioMs !== null)
+    speak(draft, utteranceOf(draft, turn, next), answer);
+  else enter(draft, { is: 'answering', answer });
+}
+
+/** Holds the agent's breath; the caller's words decide. */
+export function pause(draft: Draft): void {
+  const { phase } = draft;
+  if (phase.is === 'speaking') {
+    emit(draft, { do: 'pause' });
+    enter(draft, { is: 'paused', utterance: phase.utterance, answer: phase.answer, sinceMs: draft.atMs });
+  } else if (phase.is === 'answering') {
+    emit(draft, { do: 'hold', replyId: phase.answer.generation.replyId }, { do: 'stopTimer', name: 'hold' });
+    enter(draft, { is: 'paused', utterance: null, answer: phase.answer, sinceMs: draft.atMs });
+  }
+}
+
+/** How long the words of an overlap are waited for; where none can come in time, the voice itself decides. */
+export function waitForWords(draft: Draft): void {
+  startTimer(draft, 'falseInterruption', draft.atMs + FALSE_INTERRUPTION_MS);
+  if (!hasInterims(draft)) emit(draft, { do: 'watchVoice', reachMs: WORDLESS_INTERRUPTION_MS });
+}
+
+/** Words can be judged while they are being said. */
+export function hasInterims(draft: Draft): boolean {
+  return draft.config.recognition.has === 'interims' && draft.recognizer.is === 'open';
+}
+
+/** Goes on from the paused word. */
+export function resume(draft: Draft): void {
+  const { phase } = draft;
+  if (phase.is !== 'paused') return;
+  if (phase.utterance) {
+    emit(draft, { do: 'resume' });
+    enter(draft, { is: 'speaking', utterance: phase.utterance, answer: phase.answer });
+    watchProgress(draft);
+  } else if (phase.answer) {
+    // The caller heard nothing in the meantime either.
+    watchProgress(draft, phase.sinceMs);
+    playAnswer(draft, phase.answer);
+  }
+}
+
+/** Cuts the agent off; `playout.cleared` tells what was heard. */
+export function cut(draft: Draft, rule: string): void {
+  const { phase } = draft;
+  if ((phase.is !== 'speaking' && phase.is !== 'paused') || !phase.utterance) return;
+  const { utterance, answer } = phase;
+  silence(draft, utterance, phase.is === 'paused');
+  dropPendingGeneration(draft, answer, utterance);
+  explain(draft, {
+    about: 'interruption',
+    rule,
+    anchorMs: phase.is === 'paused' ? phase.sinceMs : draft.atMs,
+    deadlineMs: draft.atMs,
+  });
+  enter(draft, { is: 'clearing', utterance, answer, next: null });
+  watchProgress(draft);
+}
+
+/**
+ * Takes an utterance off the leg. What had not reached the leg leaves it paused: the pause ends here, whoever
+ * was paused.
+ */
+export function silence(draft: Draft, { replyId }: Utterance, isPaused: boolean): void {
+  emit(draft, { do: 'clear', replyId });
+  if (isPaused) emit(draft, { do: 'resume' });
+}
+
+/** Stops a generation that would have followed the utterance. */
+export function dropPendingGeneration(
+  draft: Draft,
+  answer: Answer | null,
+  utterance: Utterance | null,
+): void {
+  if (answer && answer.generation.replyId !== utterance?.replyId)
+    emit(draft, { do: 'discard', replyId: answer.generation.replyId });
+}
+
+/** Puts the caller's words on the timeline, once they can no longer grow. */
+export function recordUser(draft: Draft, answer: Answer): Answer {
+  if (answer.isRecorded) return answer;
+  const { turn } = answer;
+  if (turn.source !== 'event')
+    recordMessage(draft, {
+      role: 'user',
+      content: turn.text,
+      turnId: turn.turnId,
+      createdAtMs: turn.startMs,
+    });
+  return { ...answer, isRecorded: true };
+}
+
+/** Puts on record what was heard of an utterance, for the timeline and for the answer it belongs to. */
+export function recordHeard(draft: Draft, utterance: Utterance, heard: string): void {
+  const answer = answerOf(draft);
+  const text = heard.trim();
+  if (answer)
+    setAnswer(draft, {
+      ...(text === '' ? answer : recordUser(draft, answer)),
+      heard: { ...answer.heard, ...(utterance.kind === 'reply' ? { [utterance.replyId]: text } : {}) },
+    });
+  if (text === '') return;
+  draft.lastSaid = { text, endMs: draft.atMs };
+  recordMessage(draft, {
+    role: 'assistant',
+    content: text,
+    turnId: utterance.turnId,
+    createdAtMs: utterance.startedMs ?? draft.atMs,
+  });
+  if (utterance.kind === 'notice') draft.history = [...draft.history, { role: 'assistant', content: text }];
+}
+
+/** Ends an answer: its words are history now. */
+export function closeAnswer(draft: Draft, answer: Answer, isCut: boolean): void {
+  const recorded = recordUser(draft, answer);
+  draft.history = [...draft.history, ...answerMessages(recorded, isCut)];
+  for (const { call, mode, result } of [
+    ...answer.rounds.flatMap(({ calls }) => calls),
+    ...answer.generation.calls,
+  ])
+    if (result === null && mode === 'blocking') emit(draft, { do: 'cancelTool', callId: call.callId });
+}

@@ -1,0 +1,76 @@
+/**
+ * Nobody says anything: the silent caller is spoken to once or twice, then the call ends. Timer: `idle` runs
+ * while neither side speaks and no tool runs; the quiet is added up over the prompts and forgotten when the
+ * caller does something.
+ */
+
+import { type Draft, explain, startTimer, stopTimers } from '../draft.ts';
+import { beginEnding } from '../ending/ending.ts';
+import { takeTurn } from './answering.ts';
+import { eventTurn } from './event-turn.ts';
+
+/** With less time than this before the hang-up, one prompt is enough. */
+const TWO_PROMPTS_FROM_MS = 15_000;
+
+/** Starts or stops counting the quiet, after every step. */
+export function countQuiet(draft: Draft): void {
+  const isQuiet =
+    draft.phase.is === 'listening' &&
+    draft.caller.is === 'silent' &&
+    draft.digits === '' &&
+    Object.keys(draft.runningTools).length === 0;
+  const { beforeMs, sinceMs, prompts } = draft.quiet;
+  if (isQuiet && sinceMs === null) {
+    draft.quiet = { beforeMs, sinceMs: draft.atMs, prompts };
+    startTimer(draft, 'idle', draft.atMs + Math.max(0, nextThresholdMs(draft) - beforeMs));
+  } else if (!isQuiet && sinceMs !== null) {
+    draft.quiet = { beforeMs: beforeMs + draft.atMs - sinceMs, sinceMs: null, prompts };
+    stopTimers(draft, 'idle');
+  }
+}
+
+/** The caller showed signs of life without speaking. */
+export function forgetQuiet(draft: Draft): void {
+  draft.quiet = { beforeMs: 0, sinceMs: null, prompts: 0 };
+}
+
+function nextThresholdMs(draft: Draft): number {
+  const { reengage, hangupAfterMs } = draft.config;
+  const prompts = reengage ? (hangupAfterMs >= TWO_PROMPTS_FROM_MS ? 2 : 1) : 0;
+  return draft.quiet.prompts < prompts
+    ? (hangupAfterMs * (draft.quiet.prompts + 1)) / (prompts + 1)
+    : hangupAfterMs;
+}
+
+/** It has been quiet for long enough to do something. */
+export function onIdle(draft: Draft): void {
+  const { beforeMs, sinceMs, prompts } = draft.quiet;
+  if (sinceMs === null) return;
+  const quietMs = beforeMs + draft.atMs - sinceMs;
+  const isOver = quietMs >= draft.config.hangupAfterMs;
+  explain(draft, {
+    about: 'silence',
+    rule: isOver ? 'idle_hangup' : 'reengage',
+    anchorMs: draft.atMs - quietMs,
+    deadlineMs: draft.atMs,
+  });
+  if (isOver) {
+    beginEnding(draft, 'agent_hangup', draft.config.idleFarewell ? draft.config.phrases.goodbye : null);
+    return;
+  }
+  draft.quiet = { beforeMs: quietMs, sinceMs: null, prompts: prompts + 1 };
+  takeEvent(
+    draft,
+    '[The caller has said nothing for a while. Briefly ask whether they are still there.]',
+    draft.config.phrases.stillThere,
+  );
+  draft.quiet = { beforeMs: quietMs, sinceMs: null, prompts: prompts + 1 };
+}
+
+/**
+ * Has the agent speak without the caller having said anything, unless they do before it is heard; `fallback`
+ * is said when the model fails.
+ */
+export function takeEvent(draft: Draft, text: string, fallback: string): void {
+  takeTurn(draft, { ...eventTurn(draft, text, fallback), isForSilence: true });
+}

@@ -1,0 +1,139 @@
+/**
+ * Tool calls of an answer: started only once the turn is taken, noted on the timeline, and their results kept
+ * for the model.
+ */
+import { LIMITS } from '#config/limits.ts';
+import { type Draft, emit, record } from '../draft.ts';
+import type { TurnInput } from '../turn-inputs.ts';
+import type { Answer, CallWithResult, Turn } from '../turn-state.ts';
+import { eventTurn } from './event-turn.ts';
+import { recordUser } from './floor.ts';
+import { answerOf, setAnswer } from './generating.ts';
+
+const STARTED = 'Started. No result will follow.';
+const IN_BACKGROUND = 'Running in the background. The result will follow as an event; go on meanwhile.';
+
+type ToolFinished = Extract<TurnInput, { type: 'tool.finished' }>;
+
+/**
+ * Starts a call the answer's generation has asked for. Hanging up and transferring are not run: the machine
+ * does them itself.
+ */
+export function runCall(draft: Draft, callId: string): void {
+  const answer = answerOf(draft);
+  const asked = answer?.generation.calls.find(({ call }) => call.callId === callId);
+  if (!answer || !asked || asked.result !== null) return;
+  const { call, source } = asked;
+  // One call too many is refused at once, and the model reads the refusal as its result.
+  const mode = asked.mode === 'background' && isBackgroundFull(draft) ? 'blocking' : asked.mode;
+  const turnId = answer.turn.turnId;
+  const result = mode === 'fire_and_forget' ? STARTED : mode === 'background' ? IN_BACKGROUND : null;
+  setAnswer(draft, withResult(recordUser(draft, answer), callId, result));
+  record(draft, {
+    type: 'tool_call',
+    call_id: callId,
+    tool_name: call.toolName,
+    tool_source: source,
+    input: call.input,
+    turn_id: turnId,
+    createdAtMs: draft.atMs,
+  });
+  if (mode === 'hang_up' || mode === 'transfer') return;
+  const [input, isCut] = eventText(call.input);
+  emit(draft, {
+    do: 'event',
+    event: {
+      type: 'tool.started',
+      callId,
+      toolName: call.toolName,
+      toolSource: source,
+      input,
+      ...(isCut ? { inputTruncated: true as const } : {}),
+    },
+  });
+  draft.runningTools = { ...draft.runningTools, [callId]: { call, mode, source, turnId } };
+  emit(draft, { do: 'runTool', call });
+}
+
+function isBackgroundFull({ runningTools }: Draft): boolean {
+  return (
+    Object.values(runningTools).filter(({ mode }) => mode === 'background').length >=
+    LIMITS.backgroundCallsInFlight
+  );
+}
+
+/** Notes a call's outcome; returns the turn a background result starts, if it does. */
+export function onToolFinished(draft: Draft, input: ToolFinished): Turn | null {
+  const { [input.callId]: running, ...others } = draft.runningTools;
+  if (!running) return null;
+  draft.runningTools = others;
+  const { call, source, turnId } = running;
+  noteResult(draft, input, { toolName: call.toolName, source, turnId });
+  emit(draft, { do: 'event', event: finishedEvent(input, call.toolName, source) });
+  const answer = answerOf(draft);
+  if (running.mode === 'blocking' || running.mode === 'unknown') {
+    if (answer) setAnswer(draft, withResult(answer, input.callId, input.modelText));
+    return null;
+  }
+  return running.mode === 'background'
+    ? eventTurn(draft, `[The background tool ${call.toolName} has answered: ${input.modelText}]`, null)
+    : null;
+}
+
+/** Puts a result on the timeline. */
+export function noteResult(
+  draft: Draft,
+  result: Pick<ToolFinished, 'callId' | 'status' | 'output' | 'outputTruncated' | 'error' | 'latencyMs'>,
+  of: { readonly toolName: string; readonly source: string; readonly turnId: number },
+): void {
+  record(draft, {
+    type: 'tool_result',
+    call_id: result.callId,
+    tool_name: of.toolName,
+    tool_source: of.source,
+    status: result.status,
+    output: result.output,
+    output_truncated: result.outputTruncated,
+    error: result.error,
+    latency_ms: result.latencyMs,
+    turn_id: of.turnId,
+    createdAtMs: draft.atMs,
+  });
+}
+
+/** The answer with a call's result for the model. */
+export function withResult(answer: Answer, callId: string, result: string | null): Answer {
+  const change = (calls: readonly CallWithResult[]) =>
+    calls.map((entry) => (entry.call.callId === callId ? { ...entry, result } : entry));
+  return {
+    ...answer,
+    generation: { ...answer.generation, calls: change(answer.generation.calls) },
+    rounds: answer.rounds.map((round) => ({ ...round, calls: change(round.calls) })),
+  };
+}
+
+function finishedEvent(input: ToolFinished, toolName: string, toolSource: string) {
+  const about = { callId: input.callId, toolName, toolSource };
+  if (input.status === 'failed')
+    return { type: 'tool.failed' as const, ...about, error: input.error ?? 'failed' };
+  const [output, isCut] = eventText(input.output ?? '');
+  return {
+    type: 'tool.completed' as const,
+    ...about,
+    output,
+    ...(isCut ? { outputTruncated: true as const } : {}),
+  };
+}
+
+/** A tool value as the data channel carries it: at most 4 KB. */
+function eventText(text: string): [text: string, isCut: boolean] {
+  const bytes = Buffer.from(text);
+  if (bytes.byteLength <= LIMITS.toolEventBytes) return [text, false];
+  return [
+    bytes
+      .subarray(0, LIMITS.toolEventBytes)
+      .toString('utf8')
+      .replace(/(?<!\uFFFD)\uFFFD+$/, ''),
+    true,
+  ];
+}

@@ -1,0 +1,124 @@
+/**
+ * While a colleague has the call: the agent is silent, caller and colleague talk, and what they say goes on
+ * record. Handed back, the agent goes on from what was said. The caller is listened to as ever; their turns
+ * are noted instead of answered. The end of the call's time waits until the agent is back.
+ */
+
+import { type Draft, emit, explain, recordMessage, stopTimers } from '../draft.ts';
+import { endFromOutside } from '../ending/ending.ts';
+import { freeFloor } from '../floor/answering.ts';
+import { eventTurn } from '../floor/event-turn.ts';
+import { closeAnswer, dropPendingGeneration, recordHeard, silence } from '../floor/floor.ts';
+import { answerOf } from '../floor/generating.ts';
+import { enter } from '../phases.ts';
+import type { TurnInput } from '../turn-inputs.ts';
+import type { Phase, Turn } from '../turn-state.ts';
+
+type Taken = Extract<Phase, { is: 'withHuman' }>;
+
+/** What the model is told of the talk at most, from its end. */
+const TOLD_CHARS = 4_000;
+
+/**
+ * A colleague wants the call. Not while it is being connected, transferred or ended, or in a mailbox; nothing
+ * follows then.
+ */
+export function onHumanTakeover(draft: Draft): void {
+  const { phase, speculation, waiting } = draft;
+  const isAgents =
+    phase.is === 'listening' || phase.is === 'answering' || phase.is === 'speaking' || phase.is === 'paused';
+  if (!isAgents && phase.is !== 'clearing' && phase.is !== 'menu') return;
+  explain(draft, { about: 'interruption', rule: 'taken_over', anchorMs: draft.atMs, deadlineMs: draft.atMs });
+  stopTimers(draft, 'keypad', 'unheard');
+  if (speculation) emit(draft, { do: 'discard', replyId: speculation.generation.replyId });
+  const answer = answerOf(draft);
+  const cut = 'utterance' in phase ? phase.utterance : null;
+  dropPendingGeneration(draft, answer, cut);
+  if (cut && phase.is !== 'clearing') silence(draft, cut, phase.is === 'paused');
+  draft.speculation = null;
+  draft.screening = null;
+  draft.digits = '';
+  draft.waiting = waiting.filter(({ source }) => source === 'event');
+  enter(draft, { is: 'withHuman', answer, cut, lines: [], isTimeUp: false });
+  if (cut === null) settleAnswer(draft);
+  // What was said over the agent's words has nobody else to answer it now.
+  for (const turn of waiting) if (turn.source !== 'event') overhear(draft, turn);
+  if (phase.is === 'clearing' && phase.next) overhear(draft, phase.next);
+  emit(draft, { do: 'yield' });
+}
+
+/** Takes what means something else while a colleague has the call; true when the input is dealt with. */
+export function stepWithHuman(draft: Draft, phase: Taken, input: TurnInput): boolean {
+  switch (input.type) {
+    case 'playout.finished':
+    case 'playout.cleared':
+      if (phase.cut?.replyId === input.replyId) onCutHeard(draft, phase, input.heard);
+      return true;
+    case 'timer.fired':
+      if (input.name !== 'maxDuration') return input.name === 'progress';
+      enter(draft, { ...phase, isTimeUp: true });
+      return true;
+    case 'colleague.said':
+      onSaid(draft, input.text);
+      return true;
+    case 'colleague.handed_back':
+      onHandedBack(draft, phase);
+      return true;
+    default:
+      // Nothing of the agent's is wanted any more.
+      return input.type.startsWith('reply.') || input.type.startsWith('playout.');
+  }
+}
+
+/** What the caller says, types or keys in is put on record; nobody but the colleague answers it. */
+export function overhear(draft: Draft, turn: Turn): void {
+  draft.lastTurn = Math.max(draft.lastTurn, turn.turnId);
+  if (turn.source === 'speech' || turn.source === 'keypad')
+    emit(draft, {
+      do: 'event',
+      event: { type: 'transcript', role: 'user', segmentId: `u${turn.turnId}`, text: turn.text, final: true },
+    });
+  recordMessage(draft, { role: 'user', content: turn.text, turnId: turn.turnId, createdAtMs: turn.startMs });
+  note(draft, `Caller: ${turn.text}`);
+}
+
+function onSaid(draft: Draft, text: string): void {
+  recordMessage(draft, { role: 'human', content: text, turnId: null, createdAtMs: draft.atMs });
+  note(draft, `Colleague: ${text}`);
+}
+
+function note(draft: Draft, line: string): void {
+  if (draft.phase.is === 'withHuman') enter(draft, { ...draft.phase, lines: [...draft.phase.lines, line] });
+}
+
+/** What was heard of the words that were cut off is known. */
+function onCutHeard(draft: Draft, { cut }: Taken, heard: string): void {
+  if (cut) recordHeard(draft, cut, heard);
+  settleAnswer(draft);
+}
+
+/** The answer that was under way is history. */
+function settleAnswer(draft: Draft): void {
+  const { phase } = draft;
+  if (phase.is !== 'withHuman') return;
+  if (phase.answer) closeAnswer(draft, phase.answer, true);
+  enter(draft, { ...phase, answer: null, cut: null });
+}
+
+/**
+ * The agent has the call again: it has read along, and goes on. Background results that came meanwhile
+ * follow.
+ */
+function onHandedBack(draft: Draft, { cut, isTimeUp, lines }: Taken): void {
+  if (cut) onCutHeard(draft, draft.phase as Taken, '');
+  enter(draft, { is: 'listening' });
+  emit(draft, { do: 'takeBack' });
+  if (isTimeUp) {
+    endFromOutside(draft, 'conversation_timeout', draft.config.phrases.timeIsUp);
+    return;
+  }
+  const talk = lines.length === 0 ? '' : ` They said:\n${lines.join('\n').slice(-TOLD_CHARS)}\n`;
+  const text = `[A colleague has spoken with the caller and has handed the call back to you.${talk} Go on from there, briefly.]`;
+  draft.waiting = [eventTurn(draft, text, null), ...draft.waiting];
+  freeFloor(draft);
+}

@@ -1,0 +1,172 @@
+/**
+ * The caller speaks while the agent speaks, or is about to: the agent pauses, the words decide, and it goes
+ * on or is cut off. Timer: `falseInterruption` starts with the pause, waits for an open endpoint
+ * decision, and is cancelled by the decision.
+ */
+import { type Draft, emit, explain, startTimer, stopTimers } from '../draft.ts';
+import { cut, hasInterims, PROGRESS_MS, pause, resume, waitForWords } from '../floor/floor.ts';
+import { isUnnoticed } from '../floor/generating.ts';
+import { enter } from '../phases.ts';
+import { INTERRUPTION_VOICE_MS } from '../turn-config.ts';
+import { type Phase, type Speech, speechText } from '../turn-state.ts';
+import {
+  FALSE_INTERRUPTION_MS,
+  isIgnorable,
+  isMeant,
+  judgeOverlap,
+  WORDLESS_INTERRUPTION_MS,
+} from './interruption.ts';
+
+/** The speech has lasted as long as the sensitivity asks. */
+export function onVoiceReached(draft: Draft, voicedMs: number): void {
+  const { caller, config, phase } = draft;
+  if (caller.is !== 'talking' || draft.recognizer.is === 'none') return;
+  draft.caller = { ...caller, speech: { ...caller.speech, hasReached: true, voicedMs } };
+  if (phase.is === 'paused' && voicedMs >= WORDLESS_INTERRUPTION_MS && !hasInterims(draft)) {
+    interrupt(draft, 'voice_without_words');
+    return;
+  }
+  const isAudible = phase.is === 'speaking' && phase.utterance.isInterruptible;
+  const isAbout =
+    phase.is === 'answering' &&
+    config.interruptible &&
+    isUnnoticed(phase.answer) &&
+    phase.answer.turn.source === 'speech';
+  if (isAudible || isAbout) beginOverlap(draft);
+  else wordsOverSpeech(draft, false);
+}
+
+function beginOverlap(draft: Draft): void {
+  pause(draft);
+  explain(draft, {
+    about: 'interruption',
+    rule: 'paused',
+    anchorMs: draft.atMs,
+    deadlineMs: draft.atMs + FALSE_INTERRUPTION_MS,
+  });
+  waitForWords(draft);
+  wordsOverSpeech(draft, false);
+}
+
+/**
+ * New words while the agent has the floor: do they take it? Those of a voice that was too short to pause it
+ * do once they are final, and pause it before.
+ */
+export function wordsOverSpeech(draft: Draft, isFinal: boolean): void {
+  const { phase, caller, config } = draft;
+  if (caller.is === 'silent') return;
+  if (phase.is !== 'paused' && !(phase.is === 'speaking' && phase.utterance.isInterruptible)) return;
+  const spoken = phase.utterance?.text ?? '';
+  const text = speechText(caller.speech);
+  if (judgeOverlap(text, isFinal, spoken, config) !== 'words') return;
+  if (caller.speech.hasReached) interrupt(draft, 'words');
+  else if (caller.is === 'stopped' && isMeant(caller.speech, text, spoken, config)) {
+    if (isFinal) interrupt(draft, 'words');
+    else if (phase.is === 'speaking') beginOverlap(draft);
+  }
+}
+
+/** The caller takes the floor. */
+export function interrupt(draft: Draft, rule: string): void {
+  const { phase } = draft;
+  emit(draft, { do: 'watchVoice', reachMs: INTERRUPTION_VOICE_MS[draft.config.sensitivity] });
+  if (phase.is === 'paused' && phase.utterance === null) takeBack(draft, phase, rule);
+  else cut(draft, rule);
+}
+
+/** Nothing had been heard of the answer: its turn goes on with the new words. */
+function takeBack(draft: Draft, phase: Extract<Phase, { is: 'paused' }>, rule: string): void {
+  const { answer } = phase;
+  explain(draft, {
+    about: 'interruption',
+    rule: `${rule}_before_speech`,
+    anchorMs: phase.sinceMs,
+    deadlineMs: draft.atMs,
+  });
+  enter(draft, { is: 'listening' });
+  if (!answer) return;
+  emit(draft, { do: 'discard', replyId: answer.generation.replyId });
+  continueWith(draft, answer.turn);
+}
+
+/** The running speech goes on from a turn that was never answered. */
+export function continueWith(draft: Draft, turn: NonNullable<Speech['continues']>): void {
+  if (draft.caller.is === 'silent') return;
+  draft.caller = { ...draft.caller, speech: { ...draft.caller.speech, continues: turn } };
+}
+
+/**
+ * The wait for words is over. An open endpoint decision owns the pause: while its words can still come, the
+ * agent waits for them.
+ */
+export function onFalseInterruption(draft: Draft): void {
+  const { phase, caller } = draft;
+  if (phase.is !== 'paused') return;
+  if (caller.is === 'stopped' && !caller.endpoint.isSettled && draft.recognizer.is === 'open') {
+    const lastMs = caller.endMs + draft.config.recognition.finalWithinMs;
+    if (draft.atMs < lastMs) {
+      startTimer(draft, 'falseInterruption', lastMs);
+      return;
+    }
+  }
+  const isTalking = caller.is === 'talking';
+  if (
+    isTalking &&
+    !hasInterims(draft) &&
+    draft.recognizer.is !== 'none' &&
+    draft.atMs - phase.sinceMs < PROGRESS_MS
+  ) {
+    // Without interims the voice itself decides at 700 ms, the words at the end of speech; a sound that gets
+    // to neither is no reason to stay silent.
+    startTimer(draft, 'falseInterruption', draft.atMs + FALSE_INTERRUPTION_MS);
+    return;
+  }
+  settleOverlap(draft);
+}
+
+/**
+ * Somebody who only listens aloud has fallen silent: the agent goes on at once. What the final adds to the
+ * words is judged as anything said over it.
+ */
+export function resumeAfterListening(draft: Draft, speech: Speech): void {
+  const { phase } = draft;
+  if (phase.is !== 'paused' || phase.utterance === null) return;
+  const judgement = judgeOverlap(speechText(speech), false, phase.utterance.text, draft.config);
+  if (judgement !== 'ignore_phrase' && judgement !== 'acknowledgement') return;
+  explain(draft, {
+    about: 'interruption',
+    rule: `resumed_after_${judgement}`,
+    anchorMs: phase.sinceMs,
+    deadlineMs: draft.atMs,
+  });
+  emit(draft, { do: 'watchVoice', reachMs: INTERRUPTION_VOICE_MS[draft.config.sensitivity] });
+  resume(draft);
+}
+
+/** The overlap was nothing: its words are dropped, and the agent goes on from the paused word. */
+export function settleOverlap(draft: Draft): void {
+  const { phase, caller } = draft;
+  if (phase.is !== 'paused') return;
+  const text = caller.is === 'silent' ? '' : speechText(caller.speech);
+  const judgement = judgeOverlap(text, true, phase.utterance?.text ?? '', draft.config);
+  if (!isIgnorable(judgement)) {
+    interrupt(draft, 'words');
+    return;
+  }
+  explain(draft, {
+    about: 'interruption',
+    rule: `resumed_after_${judgement}`,
+    anchorMs: phase.sinceMs,
+    deadlineMs: draft.atMs,
+  });
+  if (caller.is === 'talking')
+    draft.caller = { is: 'talking', speech: { ...caller.speech, finals: [], interim: '', wasIgnored: true } };
+  if (caller.is === 'stopped') {
+    stopTimers(draft, 'judge', 'commit');
+    draft.caller = { is: 'silent' };
+    draft.pendingTranscript = caller.endpoint.isSettled ? null : { is: 'ignored' };
+    if (!caller.endpoint.isJudged && draft.recognizer.is === 'open') emit(draft, { do: 'finalise' });
+  }
+  emit(draft, { do: 'watchVoice', reachMs: INTERRUPTION_VOICE_MS[draft.config.sensitivity] });
+  resume(draft);
+}

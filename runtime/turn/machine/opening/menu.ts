@@ -1,0 +1,212 @@
+/**
+ * The keypad menu of an inbound phone call: played before the agent's first words, answered by one key or a
+ * spoken option. The choice becomes a dynamic variable, and the conversation begins with the texts that name
+ * it. Timer: `menu` counts the time without input since the prompt's end; once the choice is made it is the
+ * longest wait for the prompt to fall silent.
+ */
+import { type KeypadMenu, keypadMessage, menuText, optionOfKey, optionOfWords } from '../../text/keypad.ts';
+import { type Draft, emit, explain, recordMessage, startTimer, stopTimers } from '../draft.ts';
+import { beginEnding, closedReason, endFromOutside } from '../ending/ending.ts';
+import { onRecognizerFailed, reopenRecognizer } from '../endpointing/recognition.ts';
+import { prepare, recordHeard } from '../floor/floor.ts';
+import { judgeOverlap } from '../interruption/interruption.ts';
+import { enter } from '../phases.ts';
+import type { TurnInput } from '../turn-inputs.ts';
+import type { Phase, Prepared, Utterance } from '../turn-state.ts';
+import { greet, prepareGreeting } from './greeting.ts';
+
+type Menu = Extract<Phase, { is: 'menu' }>;
+
+/** For the leg to tell what was heard of the prompt it was told to cut. */
+const CLEARED_WITHIN_MS = 500;
+/** Voice that has named no option by then costs an attempt: a television would hold the menu for ever. */
+const LONGEST_WORDS_MS = 15_000;
+
+/** Makes the prompt ready while it rings. */
+export function prepareMenu(draft: Draft, menu: KeypadMenu): Prepared {
+  return { answer: null, notice: promptOf(draft, menu, 1) };
+}
+
+function promptOf(draft: Draft, menu: KeypadMenu, attempt: number): Utterance {
+  return prepare(draft, menuText(menu, attempt), { kind: 'notice', turnId: null });
+}
+
+/** The caller is there: the prompt is played. */
+export function beginMenu(draft: Draft, prompt: Utterance | null): void {
+  enter(draft, { is: 'menu', utterance: prompt, attempt: 1, after: 'input', isReady: false });
+  if (prompt) emit(draft, { do: 'play', replyId: prompt.replyId });
+  else awaitInput(draft);
+}
+
+/** What happens while the menu has the floor. */
+export function stepMenu(draft: Draft, phase: Menu, input: TurnInput): void {
+  const isAwaited = phase.after === 'input' && phase.utterance === null;
+  switch (input.type) {
+    case 'digit.pressed':
+      onKey(draft, phase, input.digit);
+      return;
+    case 'transcript.interim':
+    case 'transcript.final':
+      onWords(draft, phase, input);
+      return;
+    case 'voice.started':
+      // Whoever speaks is not without input, but noise that never ends is no input either.
+      if (isAwaited) startTimer(draft, 'menu', draft.atMs + LONGEST_WORDS_MS);
+      return;
+    case 'voice.stopped':
+      if (draft.recognizer.is === 'open') emit(draft, { do: 'finalise' });
+      if (isAwaited) awaitInput(draft);
+      return;
+    case 'playout.started':
+      if (phase.utterance?.replyId === input.replyId)
+        enter(draft, { ...phase, utterance: { ...phase.utterance, startedMs: input.wireMs } });
+      return;
+    case 'playout.finished':
+    case 'playout.cleared':
+      onPrompted(draft, phase, input.replyId, input.heard);
+      return;
+    case 'reply.failed':
+      if (phase.utterance?.startedMs === null) onPrompted(draft, phase, input.replyId, '');
+      return;
+    case 'variables.changed':
+      onVariable(draft, phase, input);
+      return;
+    case 'timer.fired':
+      onTimer(draft, phase, input);
+      return;
+    case 'recognizer.failed':
+      onRecognizerFailed(draft, input.isRetryable);
+      return;
+    case 'leg.closed':
+      beginEnding(draft, closedReason(draft, input.reason), null);
+      return;
+    case 'end.requested':
+      endFromOutside(draft, input.reason, input.sayGoodbye ? draft.config.phrases.goodbye : null);
+      return;
+    default:
+      return;
+  }
+}
+
+function onTimer(draft: Draft, phase: Menu, input: Extract<TurnInput, { type: 'timer.fired' }>): void {
+  if (input.name === 'maxDuration')
+    endFromOutside(draft, 'conversation_timeout', draft.config.phrases.timeIsUp);
+  else if (input.name === 'reopen') reopenRecognizer(draft);
+  else if (input.name !== 'menu') return;
+  // The leg does not tell what was heard of the prompt: nobody waits for it any longer.
+  else if (phase.utterance) onPrompted(draft, phase, phase.utterance.replyId, '');
+  else if (phase.after === 'input') failAttempt(draft, phase, 'no_input');
+}
+
+/** Any key stops the prompt; one that means nothing costs an attempt. */
+function onKey(draft: Draft, phase: Menu, key: string): void {
+  const { menu } = draft.config;
+  const option = menu && optionOfKey(menu, key);
+  if (option && phase.after !== 'greeting')
+    choose(draft, phase, { value: option.value, said: keypadMessage(key) });
+  else if (!option && phase.after === 'input') failAttempt(draft, phase, 'unknown_key');
+}
+
+function onWords(
+  draft: Draft,
+  phase: Menu,
+  { text, type }: Extract<TurnInput, { type: 'transcript.interim' | 'transcript.final' }>,
+): void {
+  const { menu, language } = draft.config;
+  if (!menu?.acceptsSpeech || phase.after !== 'input') return;
+  if (judgeOverlap(text, true, phase.utterance?.text ?? '', draft.config) === 'echo') return;
+  const option = optionOfWords(menu, text, language);
+  // Words over the prompt count once they are final: until then they may be the prompt itself, coming back
+  // over the line.
+  if (option && (type === 'transcript.final' || phase.utterance === null))
+    choose(draft, phase, { value: option.value, said: text.trim() });
+  else if (!option && type === 'transcript.final' && phase.utterance === null)
+    failAttempt(draft, phase, 'unknown_words');
+}
+
+function awaitInput(draft: Draft): void {
+  startTimer(draft, 'menu', draft.atMs + (draft.config.menu?.noInputMs ?? 0));
+}
+
+/** The prompt is over, heard to its end or not. */
+function onPrompted(draft: Draft, phase: Menu, replyId: string, heard: string): void {
+  if (phase.utterance?.replyId !== replyId) return;
+  recordHeard(draft, phase.utterance, heard);
+  enter(draft, { ...phase, utterance: null });
+  goOn(draft);
+}
+
+/** What the end of the prompt leads to. */
+function goOn(draft: Draft): void {
+  const { phase } = draft;
+  const { menu } = draft.config;
+  if (phase.is !== 'menu' || phase.utterance !== null || !menu) return;
+  stopTimers(draft, 'menu');
+  if (phase.after === 'input') awaitInput(draft);
+  else if (phase.after === 'retry') {
+    const attempt = phase.attempt + 1;
+    const prompt = promptOf(draft, menu, attempt);
+    emit(draft, { do: 'play', replyId: prompt.replyId });
+    enter(draft, { ...phase, utterance: prompt, attempt, after: 'input' });
+  } else if (phase.isReady) {
+    const greeting = prepareGreeting(draft);
+    enter(draft, { is: 'listening' });
+    greet(draft, greeting);
+  }
+}
+
+function failAttempt(draft: Draft, phase: Menu, rule: string): void {
+  const { menu } = draft.config;
+  if (!menu) return;
+  explain(draft, { about: 'menu', rule, anchorMs: draft.atMs, deadlineMs: draft.atMs });
+  if (phase.attempt >= menu.maxAttempts) choose(draft, phase, { value: menu.fallbackValue, said: null });
+  else leavePrompt(draft, { ...phase, after: 'retry' });
+}
+
+/** The choice is made, by the caller or by the fallback (`said` null). */
+function choose(
+  draft: Draft,
+  phase: Menu,
+  choice: { readonly value: string; readonly said: string | null },
+): void {
+  const { menu } = draft.config;
+  if (!menu) return;
+  explain(draft, {
+    about: 'menu',
+    rule: choice.said === null ? 'fallback' : 'chosen',
+    anchorMs: draft.atMs,
+    deadlineMs: draft.atMs,
+  });
+  if (choice.said !== null) {
+    recordMessage(draft, { role: 'user', content: choice.said, turnId: null, createdAtMs: draft.atMs });
+    draft.history = [...draft.history, { role: 'user', content: choice.said }];
+  }
+  // Words that still come belong to the menu.
+  draft.pendingTranscript = { is: 'ignored' };
+  emit(draft, { do: 'setVariable', name: menu.variable, value: choice.value });
+  leavePrompt(draft, { ...phase, after: 'greeting' });
+}
+
+/** Cuts a prompt that still plays; what follows waits until it is known what was heard of it. */
+function leavePrompt(draft: Draft, phase: Menu): void {
+  const isCut = draft.phase.is === 'menu' && draft.phase.after !== 'input';
+  enter(draft, phase);
+  if (phase.utterance && !isCut)
+    emit(
+      draft,
+      { do: 'clear', replyId: phase.utterance.replyId },
+      { do: 'startTimer', name: 'menu', atMs: draft.atMs + CLEARED_WITHIN_MS },
+    );
+  goOn(draft);
+}
+
+/** The texts that name the choice are known. */
+function onVariable(
+  draft: Draft,
+  phase: Menu,
+  { greeting, hangUpFarewell, transfer }: Extract<TurnInput, { type: 'variables.changed' }>,
+): void {
+  draft.config = { ...draft.config, greeting, hangUpFarewell, transfer };
+  enter(draft, { ...phase, isReady: true });
+  goOn(draft);
+}

@@ -1,0 +1,284 @@
+/**
+ * Who answered an outbound call (`amd_enabled`): the greeting stays prepared until a person is there; a
+ * machine gets what the voicemail configuration says. Certain signs of a machine count for some seconds after
+ * the greeting began, too: a mailbox that paused early is still a mailbox. A tone counts until a turn was
+ * answered: whoever talks with the agent may have a microwave. Timer: `screening` is the moment the question
+ * is judged again, and in a mailbox the latest moment its greeting is taken to be over.
+ */
+
+import { type Draft, emit, explain, recordMessage, startTimer } from '../draft.ts';
+import { beginEnding, stopListening } from '../ending/ending.ts';
+import { eventTurn } from '../floor/event-turn.ts';
+import { dropPendingGeneration, recordHeard, silence } from '../floor/floor.ts';
+import { answerOf, changeGeneration, startGeneration } from '../floor/generating.ts';
+import { enter } from '../phases.ts';
+import type { TurnInput } from '../turn-inputs.ts';
+import type { Answer, Phase, Screening } from '../turn-state.ts';
+import {
+  certainMachine,
+  type Greeting,
+  LATE_MACHINE_MS,
+  LONGEST_GREETING_MS,
+  whoAnswered,
+} from './answering-machine.ts';
+import { greet } from './greeting.ts';
+
+type Voicemail = Extract<Phase, { is: 'voicemail' }>;
+
+/** Silence after which a mailbox that did not beep is taken to record. */
+const MAILBOX_SILENCE_MS = 3_000;
+
+/** The far end has answered: who is it? */
+export function beginScreening(draft: Draft): void {
+  draft.screening = {
+    greeting: { answeredMs: draft.atMs, startMs: null, endMs: null, text: '', tone: null },
+    finals: '',
+    hasTalked: false,
+  };
+  judge(draft, draft.screening.greeting);
+}
+
+/** Takes what tells about who answered; returns true when the input is dealt with. */
+export function screen(draft: Draft, screening: Screening, input: TurnInput): boolean {
+  const hasTalked = screening.hasTalked || hearsAnswer(draft.phase);
+  draft.screening = noted({ ...screening, hasTalked }, input);
+  const { greeting } = draft.screening;
+  if (draft.phase.is !== 'connecting') {
+    watchForMachine(draft, greeting);
+    return draft.phase.is === 'voicemail';
+  }
+  switch (input.type) {
+    case 'leg.closed':
+    case 'end.requested':
+    case 'user.hung_up':
+      leaveScreening(draft);
+      return false;
+    case 'voice.stopped':
+      if (draft.recognizer.is === 'open') emit(draft, { do: 'finalise' });
+      judge(draft, greeting);
+      return true;
+    case 'voice.started':
+    case 'voice.reached':
+    case 'transcript.interim':
+    case 'transcript.final':
+    case 'transcript.finalised':
+    case 'tone.heard':
+      judge(draft, greeting);
+      return true;
+    case 'timer.fired':
+      if (input.name === 'screening') judge(draft, greeting);
+      return input.name === 'screening';
+    default:
+      return false;
+  }
+}
+
+/** The agent's answer to the callee's own turn is being heard. */
+function hearsAnswer(phase: Phase): boolean {
+  return (
+    phase.is === 'speaking' &&
+    phase.utterance.startedMs !== null &&
+    phase.answer !== null &&
+    phase.answer.turn.source !== 'event'
+  );
+}
+
+function noted(screening: Screening, input: TurnInput): Screening {
+  const { greeting, finals } = screening;
+  switch (input.type) {
+    case 'voice.started':
+      return {
+        ...screening,
+        greeting: { ...greeting, startMs: greeting.startMs ?? input.speechStartMs, endMs: null },
+      };
+    case 'voice.stopped':
+      return { ...screening, greeting: { ...greeting, endMs: input.speechEndMs } };
+    case 'transcript.interim':
+      return { ...screening, greeting: { ...greeting, text: `${finals} ${input.text}`.trim() } };
+    case 'transcript.final': {
+      const text = `${finals} ${input.text}`.trim();
+      return { ...screening, greeting: { ...greeting, text }, finals: text };
+    }
+    case 'tone.heard':
+      return screening.hasTalked ? screening : { ...screening, greeting: { ...greeting, tone: input.tone } };
+    default:
+      return screening;
+  }
+}
+
+function judge(draft: Draft, greeting: Greeting): void {
+  const { phase } = draft;
+  if (phase.is !== 'connecting') return;
+  const verdict = whoAnswered(greeting, draft.atMs);
+  if (verdict.is === 'undecided') {
+    startTimer(draft, 'screening', verdict.untilMs);
+    return;
+  }
+  if (verdict.is === 'machine') {
+    onMachine(draft, greeting, verdict.rule);
+    return;
+  }
+  explain(draft, {
+    about: 'answering',
+    rule: verdict.rule,
+    anchorMs: greeting.answeredMs,
+    deadlineMs: draft.atMs,
+  });
+  recordGreeting(draft, greeting);
+  // What was said before the agent's first word is answered by it; words that still come belong to it.
+  if (greeting.startMs !== null) draft.pendingTranscript = { is: 'ignored' };
+  const { answeredMs, endMs, startMs } = greeting;
+  greet(draft, phase, endMs ?? (startMs === null ? answeredMs : draft.atMs));
+}
+
+/** A person was there, it seemed. */
+function watchForMachine(draft: Draft, greeting: Greeting): void {
+  const isOver =
+    draft.phase.is === 'ending' ||
+    draft.phase.is === 'voicemail' ||
+    draft.atMs > greeting.answeredMs + LATE_MACHINE_MS;
+  const verdict = isOver ? null : certainMachine(greeting);
+  if (isOver) draft.screening = null;
+  else if (verdict) onMachine(draft, greeting, verdict.rule);
+}
+
+function recordGreeting(draft: Draft, { startMs, text }: Greeting): void {
+  if (text === '') return;
+  recordMessage(draft, { role: 'user', content: text, turnId: null, createdAtMs: startMs ?? draft.atMs });
+  draft.history = [...draft.history, { role: 'user', content: text }];
+}
+
+/** Lets go of the prepared greeting. */
+function leaveScreening(draft: Draft): void {
+  const { phase } = draft;
+  draft.screening = null;
+  if (phase.is !== 'connecting') return;
+  for (const prepared of [phase.notice, phase.answer?.generation])
+    if (prepared) emit(draft, { do: 'discard', replyId: prepared.replyId });
+  enter(draft, { is: 'listening' });
+}
+
+function onMachine(draft: Draft, greeting: Greeting, rule: string): void {
+  explain(draft, {
+    about: 'answering',
+    rule: `machine_${rule}`,
+    anchorMs: greeting.answeredMs,
+    deadlineMs: draft.atMs,
+  });
+  if (draft.phase.is === 'connecting') recordGreeting(draft, greeting);
+  leaveScreening(draft);
+  const { voicemail } = draft.config;
+  if (rule === 'fax' || voicemail === null || voicemail.message === '' || voicemail.action === 'hangup') {
+    beginEnding(draft, 'agent_hangup', null);
+    return;
+  }
+  const cut = leaveFloor(draft);
+  const phase: Voicemail = {
+    is: 'voicemail',
+    cut,
+    answer: voicemail.action === 'leave_prompt_message' ? composed(draft, voicemail.message) : null,
+    isOpen: rule === 'beep',
+    capMs: draft.atMs + LONGEST_GREETING_MS,
+  };
+  enter(draft, phase);
+  const isTalking = greeting.startMs !== null && greeting.endMs === null;
+  awaitSilence(draft, phase, isTalking ? null : (greeting.endMs ?? draft.atMs));
+  leaveMessage(draft);
+}
+
+/** Whatever the agent was saying to the machine ends. */
+function leaveFloor(draft: Draft): Voicemail['cut'] {
+  const { phase } = draft;
+  const audible = 'utterance' in phase ? phase.utterance : null;
+  stopListening(draft, { isForGood: false });
+  dropPendingGeneration(draft, answerOf(draft), audible);
+  if (audible && phase.is !== 'clearing') silence(draft, audible, phase.is === 'paused');
+  return audible;
+}
+
+function composed(draft: Draft, instruction: string): Answer {
+  const turn = eventTurn(
+    draft,
+    `[A voicemail box has answered. Say the message to leave, and nothing else: ${instruction}]`,
+    null,
+  );
+  const generation = startGeneration(draft, turn, { rounds: [], attempt: 1, isSpeculative: false });
+  return {
+    turn,
+    rounds: [],
+    generation,
+    isSpeculative: false,
+    isRecorded: false,
+    isMeasured: false,
+    hasHoldLine: true,
+    heard: {},
+  };
+}
+
+/** What happens in a mailbox, until the message is said. */
+export function stepVoicemail(draft: Draft, phase: Voicemail, input: TurnInput): void {
+  switch (input.type) {
+    case 'tone.heard':
+      enter(draft, { ...phase, isOpen: true });
+      leaveMessage(draft);
+      return;
+    case 'voice.started':
+      awaitSilence(draft, phase, null);
+      return;
+    case 'voice.stopped':
+      awaitSilence(draft, phase, input.speechEndMs);
+      return;
+    case 'timer.fired':
+      if (input.name !== 'screening') return;
+      enter(draft, { ...phase, isOpen: true });
+      leaveMessage(draft);
+      return;
+    case 'reply.piece':
+      changeGeneration(draft, input.replyId, (generation) => ({
+        ...generation,
+        text: `${generation.text} ${input.text}`.trim(),
+      }));
+      return;
+    case 'reply.generated':
+    case 'reply.failed':
+      if (input.type === 'reply.failed' && input.stage === 'synthesis') return;
+      changeGeneration(draft, input.replyId, (generation) => ({ ...generation, status: 'done' }));
+      leaveMessage(draft);
+      return;
+    case 'playout.finished':
+    case 'playout.cleared':
+      if (phase.cut?.replyId !== input.replyId) return;
+      recordHeard(draft, phase.cut, input.heard);
+      enter(draft, { ...phase, cut: null });
+      return;
+    case 'leg.closed':
+      beginEnding(draft, input.reason === 'failed' ? 'internal_error' : 'user_hangup', null);
+      return;
+    case 'end.requested':
+      beginEnding(draft, input.reason, null);
+      return;
+    default:
+      return;
+  }
+}
+
+/**
+ * A mailbox without a beep records once its greeting has been over for a while; `endMs` null: it still talks.
+ */
+function awaitSilence(draft: Draft, { capMs }: Voicemail, endMs: number | null): void {
+  startTimer(draft, 'screening', endMs === null ? capMs : Math.min(capMs, endMs + MAILBOX_SILENCE_MS));
+}
+
+/** Says the message once the mailbox records and the words are there; the call ends after its last word. */
+function leaveMessage(draft: Draft): void {
+  const { phase } = draft;
+  if (
+    phase.is !== 'voicemail' ||
+    !phase.isOpen ||
+    (phase.answer && phase.answer.generation.status !== 'done')
+  )
+    return;
+  const { disclosure = '', voicemail } = draft.config;
+  const message = phase.answer ? phase.answer.generation.text : (voicemail?.message ?? '');
+  beginEnding(draft, 'agent_hangup', `${disclosure} ${message}`.trim());
+}
