@@ -11,7 +11,7 @@ import { createLanguageModel } from '../llm/create-language-model.ts';
 import type { LanguageModel } from '../llm/llm.ts';
 import { createClientTools } from '../tools/client-tool.ts';
 import { createToolRunner } from '../tools/tool-runner.ts';
-import type { CallTools } from '../turn/loop/turn-loop.ts';
+import type { CallTools } from '../turn/loop/running-tools.ts';
 
 /** The engines, the model and the tools of one call. */
 export type CallEngines = Pick<

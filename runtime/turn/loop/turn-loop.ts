@@ -4,40 +4,33 @@
  * taken by the machine; nothing overtakes.
  */
 
-import type { Clock, Timer } from '#base/clock.ts';
+import type { Clock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
-import type { AgentConfig } from '#config/agent-config.ts';
 import { ToneDetector } from '#media/dsp/tone-detector.ts';
 import type { Leg, LegEvent } from '#media/leg/leg.ts';
 import type { RecognitionEvent, Recognizer, Synthesizer } from '#media/speech/speech.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
-import { type AgentEvent, type ClientEvent, parseClientEvent } from '#protocol/session-events.ts';
-import type { EndReason, SessionItem } from '#protocol/session-record.ts';
+import { parseClientEvent } from '#protocol/session-events.ts';
+import type { EndReason } from '#protocol/session-record.ts';
 import type { DurableReport } from '#protocol/worker-link.ts';
 import { nameless, type Within } from '../../event-loop/within.ts';
 import type { CallKnowledge } from '../../knowledge/knowledge-search.ts';
-import { isHangUpCall } from '../../llm/hang-up-call.ts';
-import type { LanguageModel, ToolCall, ToolDefinition } from '../../llm/llm.ts';
-import { isTransferCall } from '../../tools/call-tools.ts';
-import type { ToolRunner } from '../../tools/tool-runner.ts';
+import type { LanguageModel, ToolDefinition } from '../../llm/llm.ts';
 import { fixedTexts } from '../machine/fixed-texts.ts';
-import { type NotedSilence, SilenceLog } from '../machine/silence-log.ts';
+import { SilenceLog } from '../machine/silence-log.ts';
 import { type TurnConfig, unsureReachMs, type VariableTexts } from '../machine/turn-config.ts';
-import type { Effect, TimelineItem, TurnWaterfall } from '../machine/turn-effects.ts';
-import type { TimerName, ToolMode, TurnFact, TurnInput } from '../machine/turn-inputs.ts';
+import type { Effect } from '../machine/turn-effects.ts';
+import type { TurnFact, TurnInput } from '../machine/turn-inputs.ts';
 import { type StepResult, step } from '../machine/turn-machine.ts';
 import { initialState, type TurnState } from '../machine/turn-state.ts';
 import { ChatRequests } from './chat-requests.ts';
 import type { FlightLog } from './flight-log.ts';
+import { admittedText, keytermsOf, voiceOf } from './plan-speech.ts';
 import { RecognitionFeed } from './recognition-feed.ts';
 import { ReplyRunner } from './reply-runner.ts';
-
-/** The tools of a call, as the worker builds them. */
-export interface CallTools {
-  readonly runner: ToolRunner;
-  /** Hands in a web client's `client_tool.result`; null where the call has no web client. */
-  readonly settle: ((result: Extract<ClientEvent, { type: 'client_tool.result' }>) => void) | null;
-}
+import { type CallTools, RunningTools } from './running-tools.ts';
+import { TurnReports } from './turn-reports.ts';
+import { TurnTimers } from './turn-timers.ts';
 
 /** What a loop is built from. */
 export interface TurnLoopOptions {
@@ -83,12 +76,13 @@ const TELEPHONE_RATE_HZ = 8_000;
 export class TurnLoop {
   readonly #options: TurnLoopOptions;
   readonly #queue: TurnFact[] = [];
-  readonly #timers = new Map<TimerName, Timer>();
+  readonly #timers: TurnTimers;
   readonly #replies: ReplyRunner;
   readonly #feed: RecognitionFeed | null;
   readonly #abort = new AbortController();
   readonly #silences = new SilenceLog();
-  readonly #running = new Map<string, AbortController>();
+  readonly #tools: RunningTools;
+  readonly #reports: TurnReports;
   #state: TurnState;
   readonly #requests: ChatRequests;
   #tones: ToneDetector | null = null;
@@ -103,7 +97,27 @@ export class TurnLoop {
     this.#options = options;
     this.#state = initialState(options.config);
     this.#requests = new ChatRequests(options.stablePrompt, { ...options, signal: this.#abort.signal });
-    const { plan, recognizer } = options;
+    const { clock, live, logger, plan, recognizer, report } = options;
+    this.#timers = new TurnTimers(clock, (name, atMs) => {
+      // A platform timer may fire a fraction of a millisecond early; the machine gets the time it asked for.
+      this.#lastMs = Math.max(this.#lastMs, atMs);
+      this.accept({ type: 'timer.fired', name });
+    });
+    this.#tools = new RunningTools({
+      runner: options.tools.runner,
+      signal: this.#abort.signal,
+      accept: (fact) => this.accept(fact),
+      onBroken: options.onBroken,
+    });
+    this.#reports = new TurnReports({
+      clock,
+      logger,
+      hasToolEvents: plan.tool_events,
+      report,
+      live,
+      sendMessage: (json) => this.#leg?.send({ do: 'sendMessage', json }),
+      takeRetrieval: (turnId) => this.#requests.takeRetrieval(turnId),
+    });
     const { asr, voice } = plan.config;
     this.#replies = new ReplyRunner({
       model: options.model,
@@ -113,11 +127,11 @@ export class TurnLoop {
       outRateHz: () => this.#outRateHz,
       isFixed: fixedTexts(plan),
       request: (run, signal) => this.#requests.build(run, signal),
-      traits: (toolName) => traitsOf(toolName, options.tools.runner),
+      traits: (toolName) => this.#tools.traits(toolName),
       accept: (fact) => this.accept(fact),
       send: (command) => this.#leg?.send(command),
       hasLeg: () => this.#leg !== null,
-      event: (event) => this.#tellClient(event),
+      event: (event) => this.#reports.tellClient(event),
       noteUsage: ({ usage, modelId, discardedTokens, turnId }) =>
         options.report({
           type: 'usage',
@@ -236,8 +250,7 @@ export class TurnLoop {
     this.#abort.abort(new Error('the call has ended'));
     this.#options.tools.runner.close();
     this.#options.knowledge?.close();
-    for (const timer of this.#timers.values()) timer.cancel();
-    this.#timers.clear();
+    this.#timers.stopAll();
   }
 
   #take(fact: TurnFact): void {
@@ -249,17 +262,15 @@ export class TurnLoop {
     this.#state = state;
     this.#options.onStep?.(input, taken);
     const silence = this.#silences.observe(input, effects);
-    if (silence) this.#reportSilence(silence);
+    if (silence) this.#reports.reportSilence(silence);
     for (const effect of effects) this.#carryOut(effect);
   }
 
   #carryOut(effect: Effect): void {
     switch (effect.do) {
       case 'startTimer':
-        this.#startTimer(effect.name, effect.atMs);
-        break;
       case 'stopTimer':
-        this.#stopTimer(effect.name);
+        this.#timers.carryOut(effect);
         break;
       case 'watchVoice':
         this.#leg?.send({ ...effect, unsureReachMs: unsureReachMs(effect.reachMs) });
@@ -291,10 +302,10 @@ export class TurnLoop {
         this.#replies[effect.do](effect.replyId);
         break;
       case 'runTool':
-        this.#runTool(effect.call);
+        this.#tools.run(effect.call);
         break;
       case 'cancelTool':
-        this.#running.get(effect.callId)?.abort(new Error('the caller interrupted'));
+        this.#tools.cancel(effect.callId);
         break;
       case 'transfer':
         this.#options.onTransfer(effect);
@@ -309,106 +320,13 @@ export class TurnLoop {
       case 'setVariable':
         this.#setVariable(effect.name, effect.value);
         break;
-      default:
-        this.#tell(effect);
-        break;
-    }
-  }
-
-  #tell(
-    effect: Extract<Effect, { do: 'optOut' | 'record' | 'event' | 'explain' | 'reportTurn' | 'hangUp' }>,
-  ): void {
-    switch (effect.do) {
-      case 'optOut':
-        this.#options.report({ type: 'opt_out', by: effect.by });
-        break;
-      case 'record':
-        this.#options.report({ type: 'items', items: this.#timelineItems(effect.item) });
-        break;
-      case 'event':
-        this.#tellClient(effect.event);
-        break;
-      case 'explain':
-        this.#options.logger.debug({ decision: effect.decision }, 'decided');
-        this.#options.live({ type: 'decision', ...effect.decision });
-        break;
-      case 'reportTurn':
-        this.#reportTurn(effect.waterfall);
-        break;
       case 'hangUp':
         this.#options.onHangUp(effect.reason);
         break;
       default:
-        effect satisfies never;
+        this.#reports.tell(effect);
+        break;
     }
-  }
-
-  #reportTurn({ speechEndMs, ...parts }: TurnWaterfall): void {
-    const latency = { ...parts, speech_ended_at: this.#isoTime(speechEndMs) };
-    this.#options.logger.info(
-      { turnId: latency.turn_id, totalMs: latency.total_ms, endpointRule: latency.endpoint_rule },
-      'turn',
-    );
-    this.#options.report({ type: 'turn', latency });
-    this.#options.live({ type: 'turn', ...latency });
-  }
-
-  #reportSilence({ turnId, fromMs, untilMs, endedBy, causes, decisions }: NotedSilence): void {
-    this.#options.report({
-      type: 'silence',
-      silence: {
-        turn_id: turnId,
-        started_at: this.#isoTime(fromMs),
-        duration_ms: untilMs - fromMs,
-        ended_by: endedBy,
-        causes,
-        decisions: decisions.map(({ about, rule, anchorMs, deadlineMs, atMs, rejected = [] }) => ({
-          about,
-          rule,
-          anchor_at: this.#isoTime(anchorMs),
-          deadline_at: this.#isoTime(deadlineMs),
-          decided_at: this.#isoTime(atMs),
-          rejected: rejected.map((other) => ({
-            rule: other.rule,
-            deadline_at: this.#isoTime(other.deadlineMs),
-            because: other.because,
-          })),
-        })),
-      },
-    });
-  }
-
-  /** With a turn's first words comes what was looked up for them. */
-  #timelineItems(item: TimelineItem): SessionItem[] {
-    const recorded = this.#timelineItem(item);
-    const retrieval = item.turn_id === null ? null : this.#requests.takeRetrieval(item.turn_id);
-    return retrieval ? [recorded, { ...retrieval, created_at: recorded.created_at }] : [recorded];
-  }
-
-  #timelineItem({ createdAtMs, ...item }: TimelineItem): SessionItem {
-    return { ...item, created_at: this.#isoTime(createdAtMs) } as SessionItem;
-  }
-
-  #isoTime(monotonicMs: number): string {
-    const { clock } = this.#options;
-    return new Date(clock.wallTime() - (clock.now() - monotonicMs)).toISOString();
-  }
-
-  #startTimer(name: TimerName, atMs: number): void {
-    this.#stopTimer(name);
-    const { clock } = this.#options;
-    const timer = clock.after(Math.max(0, atMs - clock.now()), () => {
-      this.#timers.delete(name);
-      // A platform timer may fire a fraction early; the machine is told the time it asked for.
-      this.#lastMs = Math.max(this.#lastMs, atMs);
-      this.accept({ type: 'timer.fired', name });
-    });
-    this.#timers.set(name, timer);
-  }
-
-  #stopTimer(name: TimerName): void {
-    this.#timers.get(name)?.cancel();
-    this.#timers.delete(name);
   }
 
   #onRecognition(event: RecognitionEvent): void {
@@ -458,13 +376,6 @@ export class TurnLoop {
     }
   }
 
-  #tellClient(event: AgentEvent): void {
-    const isToolEvent = event.type.startsWith('tool.');
-    if (!isToolEvent || this.#options.plan.tool_events)
-      this.#leg?.send({ do: 'sendMessage', json: JSON.stringify(event) });
-    this.#options.live({ ...event });
-  }
-
   /** Only while it may still be a machine that answered. */
   #listenForTones(samples: Int16Array): void {
     if (this.#state.screening === null && this.#state.phase.is !== 'voicemail') return;
@@ -478,64 +389,4 @@ export class TurnLoop {
     this.#requests.stablePrompt = stablePrompt;
     this.accept({ type: 'variables.changed', ...texts });
   }
-
-  #runTool(call: ToolCall): void {
-    const running = new AbortController();
-    this.#running.set(call.callId, running);
-    void this.#options.tools.runner
-      .run(call, { signal: AbortSignal.any([this.#abort.signal, running.signal]) })
-      .finally(() => this.#running.delete(call.callId))
-      .then(({ status, output, outputTruncated, error, latencyMs, modelText }) =>
-        this.accept({
-          type: 'tool.finished',
-          callId: call.callId,
-          status,
-          output,
-          outputTruncated,
-          error,
-          latencyMs,
-          modelText,
-        }),
-      )
-      .catch((error: unknown) => this.#options.onBroken(error));
-  }
-}
-
-function traitsOf(toolName: string, runner: ToolRunner): { mode: ToolMode; source: string } {
-  if (isHangUpCall(toolName)) return { mode: 'hang_up', source: 'builtin' };
-  if (isTransferCall(toolName)) return { mode: 'transfer', source: 'builtin' };
-  return runner.traits(toolName) ?? { mode: 'unknown', source: 'unknown' };
-}
-
-/** The agent's voice, as an engine is asked for it. */
-function voiceOf({ config: { voice } }: CallPlan) {
-  const isDefault = voice.voice_id === '' || voice.voice_id === 'default';
-  return {
-    voiceId: isDefault ? null : voice.voice_id,
-    language: voice.speaking_language,
-    speed: voice.speed,
-  };
-}
-
-/**
- * An agent's own words, and those that end its calls: an engine that hears nothing but keyterms must hear
- * them. Alone they would be all that such an engine hears.
- */
-function keytermsOf({ config: { asr }, outreach }: CallPlan): readonly string[] {
-  return asr.keyterms.length === 0 ? [] : [...asr.keyterms, ...(outreach?.opt_out?.phrases ?? [])];
-}
-
-/** What the agent is told of an utterance it may not understand (asr.strict_language). */
-const UNINTELLIGIBLE = '[unintelligible speech]';
-
-/**
- * An utterance's text, unless it was recognised as another language and the agent is strict about its own.
- */
-function admittedText(
-  { text, language }: Extract<RecognitionEvent, { type: 'final' }>,
-  { asr, voice }: AgentConfig,
-): string {
-  const isForeign =
-    asr.strict_language && language !== null && language.split('-')[0] !== voice.speaking_language;
-  return isForeign && text.trim() !== '' ? UNINTELLIGIBLE : text;
 }
