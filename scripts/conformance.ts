@@ -16,10 +16,17 @@ const problems: string[] = [];
 let proven = 0;
 let unproven = 0;
 
+let chapter = '';
+let rule = 0;
 for (const [index, line] of page.split('\n').entries()) {
-  const cells = /^\| (.+?) \| (.*) \|$/.exec(line);
-  if (!cells || /^(Rule|-+)$/.test(cells[1] ?? '')) continue;
-  const proofs = (cells[2] ?? '').split('<br>').map((proof) => proof.trim().replace(/^`(.*)`$/, '$1'));
+  const heading = /^## (\d+) /.exec(line);
+  if (heading) [chapter, rule] = [heading[1] ?? '', 0];
+  const cells = /^\| (\d+\.\d+) \| (.+?) \| (.*) \|$/.exec(line);
+  if (!cells) continue;
+  rule++;
+  if (cells[1] !== `${chapter}.${rule}`)
+    problems.push(`docs/conformance.md:${index + 1}: number ${cells[1]} should be ${chapter}.${rule}`);
+  const proofs = (cells[3] ?? '').split('<br>').map((proof) => proof.trim().replace(/^`(.*)`$/, '$1'));
   if (proofs.every((proof) => proof === '' || proof === 'not yet')) {
     unproven++;
     continue;
