@@ -93,7 +93,7 @@ export type ToolMocks = z.output<typeof toolMocks>;
 /** The fields of a simulation, every default filled in. */
 export const simulation = z.strictObject({
   scenario: z.string().min(1).max(10_000),
-  /** Turns of the simulated user. */
+  /** Turns of the simulated caller. */
   max_turns: z.number().int().min(1).max(50).default(10),
   success_conditions: z
     .array(z.strictObject({ name: z.string().min(1).max(80), description: z.string().min(1).max(500) }))

@@ -75,7 +75,7 @@ export const callPlan = z.object({
   channel: systemVariables.shape.channel,
   /** Overrides already applied; placeholders not yet rendered (a keypad menu may still add a variable). */
   config: agentConfig,
-  /** Request or init-webhook values over the agent's defaults. */
+  /** Values from the request or init webhook, over the agent's defaults. */
   variables,
   system_variables: systemVariables,
   /** An override of the first message is spoken verbatim whatever the mode. */

@@ -19,7 +19,7 @@ const PRODUCT =
 const PROSE = /\.(?:tsx?|md|cjs|yml)$/;
 const GENERATED = 'web/console/src/api/types.ts';
 /** Sections of documents nobody can look up here, and names of such documents. */
-const CITED = /S§|design §|\bsupplement \d|(?<![\w/.*-])[\w-]+(?:\/[\w-]+)*\.md\b/g;
+const CITED = /S§|design §|\b[Ss]upplement \d|(?<![\w/.*-])[\w-]+(?:\/[\w-]+)*\.md\b/g;
 
 const files = execFileSync('git', ['ls-files'], { encoding: 'utf8' }).trim().split('\n');
 const names = new Set(files.map((file) => basename(file)));

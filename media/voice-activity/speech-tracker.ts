@@ -78,7 +78,7 @@ interface Step {
 /** Before any speech. */
 export const QUIET: SpeechState = { phase: 'quiet', reachMs: 0, voicedWindows: 0, firstVoicedMs: 0 };
 
-/** Takes one fact. */
+/** Handles one event. */
 export function step(state: SpeechState, input: SpeechInput): Step {
   switch (input.type) {
     case 'window.scored':

@@ -1,6 +1,6 @@
 /**
- * One question to a model within a test: its whole answer, within a time limit, asked twice where that may
- * help.
+ * Asks a model one question within a test: a whole answer within a time limit, with a second attempt where
+ * that may help.
  */
 import type { z } from 'zod';
 import type { Clock } from '#base/clock.ts';
@@ -17,31 +17,31 @@ import {
 const ATTEMPTS = 2;
 const ATTEMPT_MS = 60_000;
 
-/** What every part of a test works with. */
+/** Shared by every part of one test run. */
 export interface TestContext {
   readonly plan: CallPlan;
   readonly clock: Clock;
-  /** The end of the whole test. */
+  /** Aborts when the whole test ends. */
   readonly signal: AbortSignal;
 }
 
-/** What a model is asked. */
+/** One question to a model. */
 export interface Question {
   readonly messages: readonly ChatMessage[];
   readonly tools?: readonly ToolDefinition[];
   readonly maxOutputTokens?: number;
-  /** Ends this question earlier than the test. */
+  /** Ends this question before the test ends. */
   readonly signal?: AbortSignal;
 }
 
-/** A whole answer. */
+/** A complete answer. */
 export interface Answer {
   readonly text: string;
   readonly calls: readonly ToolCall[];
   readonly tookMs: number;
 }
 
-/** Asks. Throws `ModelError`, or the reason of the signal that ended it. */
+/** Asks the model. Throws `ModelError`, or the reason of the signal that ended it. */
 export async function ask(model: LanguageModel, question: Question, context: TestContext): Promise<Answer> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -52,9 +52,7 @@ export async function ask(model: LanguageModel, question: Question, context: Tes
   }
 }
 
-/**
- * Asks for one JSON object; null when what came back, twice, was not one of that form. Throws as `ask` does.
- */
+/** Asks for one JSON object. Returns null when two answers failed the schema. Throws like `ask`. */
 export async function askJson<Schema extends z.ZodType>(
   model: LanguageModel,
   of: { readonly question: Question; readonly schema: Schema },
@@ -103,7 +101,7 @@ async function askOnce(
   }
 }
 
-/** The JSON object of an answer that may have words or a code fence around it. */
+/** Extracts the JSON object from an answer that may have text or a code fence around it. */
 function jsonIn(text: string): unknown {
   try {
     return JSON.parse(text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1));

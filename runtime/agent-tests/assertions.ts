@@ -1,4 +1,4 @@
-/** What a simulation asserts of tool calls and of its end, and the verdict over everything. Pure. */
+/** Checks a simulation's assertions about tool calls and its end, and gives the overall verdict. Pure. */
 import type { AgentTestResult, Simulation } from '#protocol/agent-test.ts';
 import { argumentsMatch, parsedArguments } from './patterns.ts';
 import type { RecordedCall, TestTools } from './test-tools.ts';
@@ -7,7 +7,7 @@ type SimulationResult = NonNullable<AgentTestResult['simulation_result']>;
 type Assertion = SimulationResult['assertions'][number];
 type EndedBy = NonNullable<AgentTestResult['ended_by']>;
 
-/** Checks every assertion, in the order of the test. */
+/** Checks every assertion, in the test's order. */
 export function checkAssertions(
   asserted: Simulation['assertions'],
   of: {
@@ -41,8 +41,8 @@ function endAssertion(expected: Simulation['assertions']['ended_by'], endedBy: E
 }
 
 /**
- * A failed assertion or condition fails the run; an unknown verdict and a call without a mock fail it too,
- * and somebody has to look.
+ * A failed assertion or condition fails the run. So do an unknown verdict and a call without a mock, and
+ * these also need review.
  */
 export function verdictOf(of: {
   readonly assertions: readonly Pick<Assertion, 'passed'>[];

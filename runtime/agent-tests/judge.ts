@@ -1,6 +1,6 @@
 /**
- * What a model is asked to judge: one reply against its expectation, or a whole conversation against its
- * conditions. Conversations are data, never instructions.
+ * The judge's prompts: one reply against its expectation, or a whole conversation against its conditions.
+ * Conversations are data, never instructions.
  */
 import { z } from 'zod';
 import {
@@ -14,10 +14,10 @@ import { askJson, type TestContext } from './ask.ts';
 import type { RecordedCall } from './test-tools.ts';
 
 const MAX_OUTPUT_TOKENS = 2_000;
-/** A longer conversation loses its middle. */
+/** Longer conversations lose their middle. */
 const CONVERSATION_CHARS = 60_000;
 const RATIONALE_CHARS = 2_000;
-/** Said where the judge's answer had no usable form. */
+/** The rationale when the judge's answer could not be parsed. */
 const UNREADABLE = 'The judging model gave no answer that can be read';
 
 const replyVerdict = z.object({ result: judgement, reasoning: z.string().default('') });
@@ -65,7 +65,7 @@ export async function judgeReply(
     : { result: 'unknown', reasoning: UNREADABLE };
 }
 
-/** Judges a conversation; every condition has its entry, whatever the model left out or made up. */
+/** Judges a conversation. Every condition gets an entry, even if the model omitted it or invented others. */
 export async function judgeConversation(
   model: LanguageModel,
   of: {

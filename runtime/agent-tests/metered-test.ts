@@ -1,17 +1,17 @@
-/** Runs an agent test and adds up what its language models cost at list price. */
+/** Runs an agent test and sums the list price of its model calls. */
 
 import { costOf } from '#config/platform-models.ts';
 import type { AgentTestJob, AgentTestResult } from '#protocol/agent-test.ts';
 import type { LanguageModel } from '#runtime/llm/llm.ts';
 import { type AgentTestDeps, runAgentTest } from './run-agent-test.ts';
 
-/** The result of a run and its price. */
+/** The result of a run with its price. */
 export interface MeteredResult {
   readonly result: AgentTestResult;
   readonly costMicros: number;
 }
 
-/** Runs it. Never rejects for what a model or a tool does. */
+/** Runs the test. Never rejects because of a model or a tool. */
 export async function runMeteredTest(job: AgentTestJob, deps: AgentTestDeps): Promise<MeteredResult> {
   let costMicros = 0;
   const metered = (model: LanguageModel): LanguageModel => ({

@@ -1,4 +1,4 @@
-/** Matches arguments of tool calls against what a test expects. */
+/** Matches tool-call arguments against a test's expectations. */
 
 import { compileLinearPattern } from '#base/linear-pattern.ts';
 import type { ParamMatchers } from '#protocol/agent-test.ts';
@@ -6,8 +6,8 @@ import type { ParamMatchers } from '#protocol/agent-test.ts';
 const SUBJECT_CHARS = 2_000;
 
 /**
- * True when every expected argument is there and matches; of a long argument a pattern sees the first 2,000
- * characters.
+ * True when every expected argument is present and matches. A pattern sees the first 2,000 characters of an
+ * argument.
  */
 export function argumentsMatch(expected: ParamMatchers, given: Readonly<Record<string, unknown>>): boolean {
   return Object.entries(expected).every(([name, { type, value }]) => {
@@ -20,13 +20,13 @@ export function argumentsMatch(expected: ParamMatchers, given: Readonly<Record<s
   });
 }
 
-/** An argument as it is compared. */
+/** The form in which arguments are compared. */
 export function asText(value: unknown): string {
   if (value === undefined || value === null) return '';
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** The arguments of a call; none where the model wrote no JSON object. */
+/** Parses a call's arguments; an empty object if the model's JSON is not an object. */
 export function parsedArguments(input: string): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(input);

@@ -1,6 +1,6 @@
 /**
- * Runs one agent test as a text conversation and says what it came to. A run that cannot be judged is an
- * `error` with its cause; no verdict is ever made up.
+ * Runs one agent test as a text conversation. A run that cannot be judged is an `error` with its cause; a
+ * verdict is never invented.
  */
 
 import type { Clock } from '#base/clock.ts';
@@ -23,12 +23,12 @@ import { simulate } from './simulation.ts';
 import { createTestTools, type TestTools } from './test-tools.ts';
 import { type AgentReply, createTextAgent, type TextAgent } from './text-agent.ts';
 
-/** Longest run; the control plane gives it up two minutes later. */
+/** Longest run. The control plane gives up two minutes later. */
 const RUN_MS = 8 * 60_000;
 
-/** What a test is run with. */
+/** Dependencies of a test run. */
 export interface AgentTestDeps {
-  /** Makes a model: the agent's own, which also judges, and the one that plays the caller. */
+  /** Creates a model: the agent's own, which also judges, or the one that plays the caller. */
   modelFor(llm: AgentConfig['llm']): LanguageModel;
   readonly egress: EgressGuard;
   readonly clock: Clock;
@@ -36,7 +36,7 @@ export interface AgentTestDeps {
 
 class TestTimeout extends Error {}
 
-/** Runs it. Never rejects for what a model or a tool does. */
+/** Runs the test. Never rejects because of a model or a tool. */
 export async function runAgentTest(job: AgentTestJob, deps: AgentTestDeps): Promise<AgentTestResult> {
   const model = deps.modelFor(job.plan.config.llm);
   const cannot = whyNot(job.test, model);
@@ -135,7 +135,7 @@ function hasParameters(test: TestDefinition, call: ToolCall): boolean {
   );
 }
 
-/** The model fills every argument as text: both sides are compared as the type says. */
+/** The model sends every argument as text, so both sides are compared in the declared type. */
 function isSame({ value, type }: TestDefinition['tool_parameters'][number], given: unknown): boolean {
   const text = asText(given).trim();
   if (value === null) return text === '' || text === 'null';
@@ -144,7 +144,7 @@ function isSame({ value, type }: TestDefinition['tool_parameters'][number], give
   return text === String(value).trim();
 }
 
-/** What is told of a reply beside its verdict. */
+/** The fields every result has besides its verdict. */
 function settled(
   reply: AgentReply,
   tools: TestTools,

@@ -1,5 +1,5 @@
 /**
- * A simulated conversation: a model plays the caller until somebody hangs up or the turns are used, then
+ * A simulated conversation: a model plays the caller until one side hangs up or the turns run out, then
  * everything is judged.
  */
 import type { AgentTestResult, Simulation, TestDefinition } from '#protocol/agent-test.ts';
@@ -10,17 +10,17 @@ import { judgeConversation } from './judge.ts';
 import type { RecordedCall, TestTools } from './test-tools.ts';
 import type { AgentReply, TextAgent } from './text-agent.ts';
 
-/** The conversation's share of the time of a test; judging has the rest. */
+/** The conversation's share of the test's time; the rest is for judging. */
 const CONVERSATION_MS = 5 * 60_000;
-/** Kept of one turn. */
+/** Characters kept of one turn. */
 const TURN_CHARS = 4_000;
-/** How the simulated caller hangs up. */
+/** The simulated caller writes this to hang up. */
 const HANG_UP = '[HANG UP]';
 
 type Turn = TestDefinition['conversation'][number];
 type EndedBy = NonNullable<AgentTestResult['ended_by']>;
 
-/** What a simulation runs with. */
+/** Inputs of a simulation. */
 export interface SimulationParts {
   readonly test: TestDefinition;
   readonly simulation: Simulation;
@@ -33,13 +33,16 @@ export interface SimulationParts {
 interface Conversation {
   readonly turns: Turn[];
   readonly replies: AgentReply[];
-  /** Turns of the simulated user. */
+  /** Turns of the simulated caller. */
   userTurns: number;
 }
 
 class ConversationTimeout extends Error {}
 
-/** Holds and judges the conversation. Throws `ModelError` when judging fails, or the test's signal. */
+/**
+ * Runs and judges the conversation. Throws `ModelError` when judging fails, or the reason of the test's
+ * signal.
+ */
 export async function simulate(parts: SimulationParts, context: TestContext): Promise<AgentTestResult> {
   const { simulation, tools } = parts;
   const conversation: Conversation = { turns: [...parts.test.conversation], replies: [], userTurns: 0 };
@@ -115,7 +118,7 @@ async function talk(
   agent.remember(test.conversation);
   const greeting = test.conversation.length === 0 ? await agent.greet({ signal: context.signal }) : null;
   if (greeting && said(conversation, greeting)) return 'agent';
-  // A conversation that ends with the caller is answered first.
+  // If the given conversation ends with the caller, the agent replies first.
   let isCallersTurn = conversation.turns.at(-1)?.role !== 'user';
   for (;;) {
     if (isCallersTurn && conversation.userTurns >= simulation.max_turns) return 'max_turns';
@@ -125,7 +128,7 @@ async function talk(
   }
 }
 
-/** Lets the simulated caller speak; true when they hang up with it. */
+/** Lets the simulated caller speak; true when they hang up. */
 async function callerHangsUp(
   parts: SimulationParts,
   conversation: Conversation,
@@ -140,10 +143,10 @@ async function callerHangsUp(
   return hasHungUp;
 }
 
-/** Keeps a reply; true when the agent hung up with it. */
+/** Records a reply; true when the agent hung up with it. */
 function said(conversation: Conversation, reply: AgentReply): boolean {
   conversation.replies.push(reply);
-  // A reply without words is a turn all the same: the caller is next.
+  // A reply without words still counts as a turn, so the caller is next.
   conversation.turns.push({ role: 'agent', text: reply.text.slice(0, TURN_CHARS) });
   return reply.hasHungUp;
 }
@@ -160,7 +163,7 @@ async function speak(
     'The person and what they want:',
     parts.simulation.scenario,
   ];
-  // To this model the agent is the user it answers.
+  // The simulating model plays the caller, so the agent's turns are its user messages.
   const heard = turns.map((turn) => ({
     role: turn.role === 'agent' ? ('user' as const) : ('assistant' as const),
     content: turn.text || '(silence)',
@@ -179,7 +182,7 @@ async function speak(
   return { text: text === '' && !hasHungUp ? '(says nothing)' : text, hasHungUp };
 }
 
-/** What was answered, and the hang-up, which nothing answers. */
+/** All answered calls, plus the hang-up, which has no answer. */
 function allCalls(conversation: Conversation, tools: TestTools): RecordedCall[] {
   const hangUps = conversation.replies
     .filter((reply) => reply.hasHungUp)

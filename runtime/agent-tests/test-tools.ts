@@ -1,7 +1,7 @@
 /**
- * The tools of a test's conversation: answered from the test's mocks or the tool's own first one, or really
- * called where the test says so. Every webhook tool is blocking here. A call that nothing answers is a gap:
- * the test cannot pass.
+ * Tools of a test conversation: answered by the test's mocks or the tool's own first mock, or really called
+ * where the test says so. Every webhook tool is blocking here. A call without any answer is a gap, and a test
+ * with a gap cannot pass.
  */
 
 import type { EgressGuard } from '#base/egress.ts';
@@ -20,30 +20,30 @@ import { createToolRunner, type ToolRunner, worded } from '#runtime/tools/tool-r
 import type { TestContext } from './ask.ts';
 import { argumentsMatch, parsedArguments } from './patterns.ts';
 
-/** Kept of what a tool answered. */
+/** Characters kept of a tool's answer. */
 const OUTPUT_CHARS = 4_000;
 const NO_MOCK = 'This tool has no answer in this test.';
 
 type Gap = AgentTestResult['mock_gaps'][number];
-/** One call as it is told. */
+/** One call as it appears in the result. */
 export type RecordedCall = NonNullable<AgentTestResult['simulation_result']>['tool_calls'][number];
 
-/** Client tools of one conversation. */
+/** The tools of one conversation. */
 export interface TestTools {
   readonly definitions: readonly ToolDefinition[];
   /** Calls so far, in order. */
   readonly calls: readonly RecordedCall[];
   readonly gaps: readonly Gap[];
-  /** Calls as a model that judges may see them. */
+  /** The calls in the form shown to the judging model. */
   shown(calls: readonly RecordedCall[]): readonly RecordedCall[];
-  /** Answers a call; never rejects but by its signal. Returns what the model is told. */
+  /** Answers a call; rejects only when the signal aborts. Returns the text for the model. */
   answer(call: ToolCall, signal: AbortSignal): Promise<string>;
-  /** True when `name` (id, function name or display name) means the tool of this function name. */
+  /** True when `name` (id, function name or display name) refers to the tool with this function name. */
   isNamed(functionName: string, name: string): boolean;
   close(): void;
 }
 
-/** Makes them for a job. */
+/** Creates the tools of a job. */
 export function createTestTools(
   job: AgentTestJob,
   of: { readonly egress: EgressGuard },
@@ -75,7 +75,7 @@ class MockedTools implements TestTools {
       variables: () => plan.variables,
       systemVariables: plan.system_variables,
       egress: of.egress,
-      // Offered as on a web call; there is no client, so only a mock can answer.
+      // Client tools are offered as on a web call, but without a client only a mock can answer.
       clientTools:
         plan.channel === 'web_voice'
           ? { run: () => Promise.reject(new Error(NO_MOCK)), settle: () => undefined }
@@ -123,7 +123,7 @@ class MockedTools implements TestTools {
 
   #choose(tool: PlannedTool, call: ToolCall): Choice {
     if (this.#isReal(tool)) return { source: 'real' };
-    // What cannot be really called has no answer where nothing is mocked.
+    // Tools that cannot really be called have no answer when mocks are off.
     if (this.#mocks.strategy === 'none') return { source: 'missing' };
     const own = this.#mocks.tools.filter((mock) => this.isNamed(tool.function_name, mock.tool));
     const fitting = own.find(
@@ -169,7 +169,7 @@ class MockedTools implements TestTools {
   }
 }
 
-/** What answers a call. */
+/** The source of a call's answer. */
 type Choice =
   | {
       readonly source: 'test' | 'tool';

@@ -1,7 +1,4 @@
-/**
- * The agent under test as a text conversation: the prompt, the tools and the hanging up of a call, without
- * its voice.
- */
+/** The agent under test as a text conversation: a call's prompt, tools and hang-up, without its voice. */
 import type { TestDefinition } from '#protocol/agent-test.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import { isHangUpCall } from '#runtime/llm/hang-up-call.ts';
@@ -13,47 +10,44 @@ import { ask, type TestContext } from './ask.ts';
 import { asText, parsedArguments } from './patterns.ts';
 import type { TestTools } from './test-tools.ts';
 
-/** Answers of tools within one reply before the agent has to speak. */
+/** Rounds of tool calls within one reply before the agent must speak. */
 const TOOL_ROUNDS = 8;
 
 /** One reply. */
 export interface AgentReply {
   readonly text: string;
-  /** Everything it called, the hang-up included. */
+  /** All tool calls, including the hang-up. */
   readonly calls: readonly ToolCall[];
   readonly hasHungUp: boolean;
-  /** Until the first answer of the model was whole. */
+  /** Time until the model's first answer was complete, in ms. */
   readonly tookMs: number;
 }
 
 /** The agent of one conversation. */
 export interface TextAgent {
-  /** Takes over what was said before. */
+  /** Adds earlier turns to the conversation. */
   remember(turns: TestDefinition['conversation']): void;
   hear(text: string): void;
-  /** How the agent opens the conversation; null when it waits. */
+  /** The agent's opening; null when it waits for the caller. */
   greet(options?: ReplyOptions): Promise<AgentReply | null>;
-  /**
-   * Ends early with `until`, when given, has seen the calls it wants. Throws `ModelError`, or the signal's
-   * reason.
-   */
+  /** Generates a reply; ends early when `until` returns true. Throws `ModelError`, or the signal's reason. */
   reply(options?: ReplyOptions): Promise<AgentReply>;
 }
 
-/** How a reply is made. */
+/** Options of a reply. */
 interface ReplyOptions {
-  /** Ends the reply; the test's own signal still holds. */
+  /** Ends this reply; the test's own signal applies as well. */
   readonly signal?: AbortSignal;
-  /** Asked before tools are answered: true ends the reply there. */
+  /** Called before tools are answered; true ends the reply there. */
   readonly until?: (calls: readonly ToolCall[]) => boolean;
 }
 
-/** Makes the agent of a plan. */
+/** Creates the agent of a plan. */
 export function createTextAgent(model: LanguageModel, tools: TestTools, context: TestContext): TextAgent {
   return new ModelAgent(model, tools, context);
 }
 
-/** What a reply has come to so far. */
+/** A reply in progress. */
 interface Reply {
   readonly texts: string[];
   readonly calls: ToolCall[];
@@ -151,7 +145,7 @@ class ModelAgent implements TextAgent {
     return { text, calls, hasHungUp: farewell !== null, tookMs: tookMs ?? 0 };
   }
 
-  /** As in a call: the fixed words, or the model's own where it has said nothing yet. */
+  /** As in a call: the fixed farewell, or the model's own if it has said nothing yet. */
   #farewell(call: ToolCall, said: readonly string[]): string {
     const { hang_up_call_farewell_mode: mode, hang_up_call_farewell_message: message } =
       this.#context.plan.config.tools.system_tools;
@@ -165,7 +159,7 @@ class ModelAgent implements TextAgent {
   }
 }
 
-/** Cues are for voices: nobody speaks here. */
+/** Removes voice cues: this conversation is text only. */
 function inWriting(plan: CallPlan): CallPlan {
   return { ...plan, config: { ...plan.config, voice: { ...plan.config.voice, expressive: false } } };
 }

@@ -1,7 +1,6 @@
 /**
- * Post-call analysis: a summary, the configured data fields and the criteria, asked of the call's own model
- * in one JSON answer. It never throws: what cannot be judged is `skipped`, what fails is `error` with its
- * cause.
+ * Post-call analysis: summary, data fields and criteria, requested from the call's own model in one JSON
+ * answer. Never throws: nothing to judge is `skipped`, a failure is `error` with its cause.
  */
 import { z } from 'zod';
 import type { Clock } from '#base/clock.ts';
@@ -21,15 +20,15 @@ type Value = string | number | boolean | null;
 const ATTEMPTS = 2;
 const ATTEMPT_MS = 60_000;
 const MAX_OUTPUT_TOKENS = 4_000;
-/** A longer transcript loses its middle. */
+/** Longer transcripts lose their middle. */
 const TRANSCRIPT_CHARS = 60_000;
 
-/** An answer longer than this is not what was asked for. */
+/** Longer answers are rejected as malformed. */
 const ANSWER_CHARS = 200_000;
 
 /**
- * One entry may be odd without costing the others: what is not text is no rationale, what is no entry is left
- * out.
+ * One malformed entry must not cost the others: a rationale that is not text becomes empty, and an entry that
+ * is not an object is dropped.
  */
 const rationale = z.string().catch('');
 const entries = <T extends z.ZodType>(entry: T) =>
@@ -41,7 +40,7 @@ const answerSchema = z.object({
 });
 type Answer = z.output<typeof answerSchema>;
 
-/** What models write for the result of a criterion, in lower case; anything else is `unknown`. */
+/** Words that models write for a criterion's result, in lower case. Anything else is `unknown`. */
 const RESULTS: ReadonlyMap<string, 'success' | 'failure'> = new Map([
   ...['success', 'successful', 'succeeded', 'pass', 'passed', 'met', 'yes', 'true'].map(
     (word) => [word, 'success'] as const,
@@ -56,7 +55,7 @@ const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
   ['false', false],
 ]);
 
-/** Analyses an ended call. Aborting the signal gives an `error` result. */
+/** Analyses an ended call. Aborting the signal yields an `error` result. */
 export async function analyse(
   job: AnalysisJob,
   model: LanguageModel,
@@ -171,7 +170,7 @@ function line(item: SessionItem): string[] {
   }
 }
 
-/** Takes the JSON object out of an answer that may have words or a code fence around it. */
+/** Extracts the JSON object from an answer that may have text or a code fence around it. */
 function parseAnswer(text: string): Answer {
   const json = text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1);
   let value: unknown;
@@ -186,7 +185,7 @@ function parseAnswer(text: string): Answer {
   return parsed.data;
 }
 
-/** Every configured field and criterion has its entry, whatever the model left out or made up. */
+/** Every configured field and criterion gets an entry, even if the model omitted it or invented others. */
 function toResult(analysis: AnalysisConfig, answer: Answer): AnalysisResult {
   const data = analysis.data_fields.map((field) => {
     const found = answer.data.find((entry) => entry?.name === field.name);
@@ -206,7 +205,7 @@ function toResult(analysis: AnalysisConfig, answer: Answer): AnalysisResult {
   return { status: 'completed', summary, data, criteria_results, error: null };
 }
 
-/** The value in the field's own type; null for anything that is not one. */
+/** The value converted to the field's type; null if it does not fit. */
 function toValue(field: DataField, value: unknown): Value {
   if (value === null || value === undefined || value === '') return null;
   switch (field.type) {
@@ -223,7 +222,7 @@ function toValue(field: DataField, value: unknown): Value {
   }
 }
 
-/** What is compared of a value: lists and objects have no word. */
+/** The value as a word for comparison; empty for lists and objects. */
 function wordOf(value: unknown): string {
   return typeof value === 'object' || value === undefined ? '' : String(value).trim().toLowerCase();
 }

@@ -1,7 +1,4 @@
-/**
- * The analysis of a demo call: what was said, in its own words. A few rules judge nothing, and the result
- * says so.
- */
+/** Analysis of a demo call: quotes what was said. The demo's rules judge nothing, and the result says so. */
 import type { AgentConfig } from '#config/agent-config.ts';
 import type { AnalysisResult, SessionItem } from '#protocol/session-record.ts';
 
@@ -9,7 +6,7 @@ const QUOTED_TURNS = 6;
 const QUOTE_CHARS = 120;
 const RATIONALE = 'The rule-based demo model cannot judge this; choose a language model.';
 
-/** Quotes the caller; every field is null and every criterion unknown. */
+/** Quotes the caller; every field is null and every criterion `unknown`. */
 export function extractiveAnalysis(
   analysis: AgentConfig['analysis'],
   items: readonly SessionItem[],

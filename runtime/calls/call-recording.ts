@@ -1,17 +1,17 @@
 /**
- * A call's recording: segments handed on as they come, numbered over all legs of the call, and the report of
- * what there is.
+ * A call's recording: segments forwarded as they arrive and numbered across all legs, and the report of what
+ * exists.
  */
 import type { Clock } from '#base/clock.ts';
 import type { LegEvent, RecordingTrack } from '#media/leg/leg.ts';
 import type { DurableReport } from '#protocol/worker-link.ts';
 
-/** A few seconds, or the rest, of one recorded side. */
+/** A few seconds of one recorded side, or its remainder. */
 export interface RecordingSegment {
   readonly track: RecordingTrack;
-  /** Counts from 0 per track over the whole call, also across a replaced leg. */
+  /** Counts from 0 per track for the whole call, across replaced legs. */
   readonly segment: number;
-  /** Monotonic time of the first sample. */
+  /** Monotonic time of the first sample, in ms. */
   readonly startMs: number;
   readonly rateHz: number;
   readonly samples: Int16Array;
@@ -31,7 +31,7 @@ interface Track {
   endMs: number;
 }
 
-/** Starts a recording; when it is not wanted, what comes is dropped. */
+/** Starts a recording; segments are dropped when recording is off. */
 export function createCallRecording(options: {
   isWanted: boolean;
   clock: Clock;
@@ -43,8 +43,8 @@ export function createCallRecording(options: {
     new Date(clock.wallTime() - (clock.now() - monotonicMs)).toISOString();
 
   return {
-    // Each leg counts from 0, and one that was replaced still hands over its rest: they are numbered as they
-    // come.
+    // Each leg numbers its segments from 0, and a replaced leg still delivers its last ones, so they are
+    // renumbered on arrival.
     add({ track: side, startMs, rateHz, samples }) {
       if (!isWanted) return;
       const track = tracks.get(side) ?? { segments: 0, rateHz, startMs, endMs: startMs };

@@ -1,7 +1,6 @@
 /**
- * What a worker reports of a call, as spans: its turns, each with the parts of its waterfall one after the
- * other, the tools and searches that ran in it, and what its models used. Nothing that was said stands in
- * them.
+ * A call's reports as trace spans: its turns with the parts of their waterfall in sequence, the tools and
+ * searches within them, and model usage. Spans never contain what was said.
  */
 
 import type { FinishedSpan, Tracing } from '#config/tracing.ts';
@@ -9,7 +8,7 @@ import type { CallPlan } from '#protocol/call-plan.ts';
 import type { ModelUsage, SessionItem, TurnLatency } from '#protocol/session-record.ts';
 import type { DurableReport } from '#protocol/worker-link.ts';
 
-/** Parts of a turn's waterfall in their order, and what they are called in a trace. */
+/** Parts of a turn's waterfall in order, with their names in a trace. */
 const PARTS = [
   ['endpoint_ms', 'endpointing'],
   ['transcript_ms', 'asr final'],
@@ -19,20 +18,20 @@ const PARTS = [
   ['playout_ms', 'playout'],
 ] as const;
 
-/** A turn as far as it is known: it is recorded when the next one begins, so that what came late is in it. */
+/** A turn in progress. It is recorded when the next one begins, so that late reports are included. */
 interface OpenTurn {
   latency: TurnLatency | null;
   readonly parts: FinishedSpan[];
   readonly usage: Omit<ModelUsage, 'turn_id'>[];
 }
 
-/** Takes each report of one call. */
+/** Receives each report of one call. */
 export interface CallTrace {
   note(report: DurableReport): void;
 }
 
 /**
- * Traces a call, or nothing where nothing is traced. `startMs` is the wall time at which the worker had its
+ * Traces a call; does nothing without a tracer. `startMs` is the wall time at which the worker received the
  * plan.
  */
 export function traceCall(tracing: Tracing | null, plan: CallPlan, startMs: number): CallTrace {
@@ -69,7 +68,7 @@ class TracedCall implements CallTrace {
     else if (report.type === 'usage' && report.turn_id !== null)
       this.#turn(report.turn_id).usage.push(report);
     else if (report.type === 'turn') {
-      // A turn that was taken up again is measured again.
+      // A merged turn is measured again.
       const isAgain = this.#turns.get(report.latency.turn_id)?.latency;
       this.#recordBefore(report.latency.turn_id + (isAgain ? 1 : 0));
       this.#turn(report.latency.turn_id).latency = report.latency;
@@ -97,7 +96,7 @@ class TracedCall implements CallTrace {
     }
   }
 
-  /** A turn that never came to be heard has no waterfall: what ran for it is part of the call. */
+  /** A turn that was never heard has no waterfall: its work becomes part of the call's span. */
   #record(turnId: number, { latency, parts, usage }: OpenTurn): void {
     if (latency === null) {
       for (const part of parts) this.#ofCall(part);
@@ -140,13 +139,13 @@ class TracedCall implements CallTrace {
   }
 }
 
-/** A tool that ran, a search, or a model's error; null for what was said. */
+/** The span of a tool run, search or model error; null for messages. */
 function spanOf(item: SessionItem): FinishedSpan | null {
   const endMs = Date.parse(item.created_at);
   switch (item.type) {
     case 'tool_result': {
       const attributes = { 'parley.tool': item.tool_name, 'parley.tool_source': item.tool_source };
-      // What a tool says of its failure may quote the caller.
+      // A tool's error message may quote the caller.
       const error = item.status === 'failed' ? 'failed' : null;
       return {
         name: `tool ${item.tool_name}`,
@@ -181,7 +180,7 @@ function spanOf(item: SessionItem): FinishedSpan | null {
   }
 }
 
-/** Tokens of a turn's runs together, under the names of the semantic conventions. */
+/** Token counts of a turn's model runs, summed, under the names of the semantic conventions. */
 function usageAttributes(
   usage: readonly Omit<ModelUsage, 'turn_id'>[],
 ): NonNullable<FinishedSpan['attributes']> {

@@ -1,4 +1,4 @@
-/** The transfers of one call: starts each, counts them, and joins caller and person again after a failover. */
+/** The transfers of one call: starts and counts them, and rejoins caller and person after a failover. */
 import { LIMITS } from '#config/limits.ts';
 import type { Leg } from '#media/leg/leg.ts';
 import type { DurableReport } from '#protocol/worker-link.ts';
@@ -6,10 +6,10 @@ import { dialogReport } from './dialog-report.ts';
 import { JoinedTalk } from './joined-talk.ts';
 import { type PhoneLine, startTransfer, type Transfer, type TransferDeps } from './transfer.ts';
 
-/** A person the caller is transferred to, as the conversation asks for it. */
+/** The transfer the conversation asks for. */
 export type TransferWish = Pick<TransferDeps, 'destination' | 'notes'>;
 
-/** What transfers are made with, whoever is called. */
+/** Dependencies common to all transfers of a call. */
 export interface CallTransfersDeps
   extends Pick<
     TransferDeps,
@@ -17,28 +17,28 @@ export interface CallTransfersDeps
   > {
   readonly placeCall?: TransferDeps['placeCall'];
   readonly mayTransfer?: NonNullable<TransferDeps['mayTransfer']>;
-  /** Reports whom the caller is talking with. */
+  /** Reports the person the caller is talking with. */
   report(report: DurableReport): void;
 }
 
-/** The transfers of one call; at most one is under way. */
+/** The transfers of one call; at most one at a time. */
 export class CallTransfers {
   readonly #deps: CallTransfersDeps;
   #current: Transfer | null = null;
   #begun: number;
 
-  /** `begun` counts those that an earlier worker began. */
+  /** `begun` counts the transfers an earlier worker started. */
   constructor(deps: CallTransfersDeps, begun: number) {
     this.#deps = deps;
     this.#begun = begun;
   }
 
-  /** True while nobody else has been called. */
+  /** True while no transfer is in progress. */
   get isIdle(): boolean {
     return this.#current === null;
   }
 
-  /** Calls the person; beyond `LIMITS.transfersPerCall` it fails at once. `line` is the caller's dialog. */
+  /** Calls the person. Beyond `LIMITS.transfersPerCall` it fails at once. `line` is the caller's dialog. */
   start(caller: Leg, line: PhoneLine | null, wish: TransferWish): void {
     const { mayTransfer = null, placeCall = null, tell } = this.#deps;
     this.#begun += 1;
@@ -62,7 +62,7 @@ export class CallTransfers {
     });
   }
 
-  /** Joins the caller again with the person they talked with when their worker died. */
+  /** Rejoins the caller with the person they were talking with when their worker died. */
   rejoin(caller: Leg, person: Leg): void {
     this.#current = new JoinedTalk({
       caller,
@@ -72,12 +72,12 @@ export class CallTransfers {
     });
   }
 
-  /** Hands on a key the caller pressed. */
+  /** Forwards a key the caller pressed. */
   press(digit: string): void {
     this.#current?.press(digit);
   }
 
-  /** The caller is gone, or the call ends. Resolves when no recording follows. */
+  /** Stops because the caller left or the call ends. Resolves when no more recording follows. */
   async stop(): Promise<void> {
     await this.#current?.stop();
   }

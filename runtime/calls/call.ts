@@ -1,7 +1,6 @@
 /**
- * One call from joined to ended. It joins the turn loop to its leg and its reports, and is the only place
- * that decides an end reason. Called by the worker with a plan and the call's engines; it holds no socket of
- * its own.
+ * One call from joined to ended. Connects the turn loop to its leg and its reports, and is the only place
+ * that decides an end reason. The worker creates it with a plan and the call's engines; it owns no socket.
  */
 
 import type { Clock, Timer } from '#base/clock.ts';
@@ -33,86 +32,80 @@ import { CallTransfers } from './call-transfers.ts';
 import { Participants } from './participants.ts';
 import type { PhoneLine, PlaceCall } from './transfer.ts';
 
-/** What the tools of a call need from it. */
+/** What a call's tools need from the call. */
 export interface ToolsLink {
-  /** Carries an event to the web client; does nothing on a phone call. */
+  /** Sends an event to the web client; does nothing on a phone call. */
   send(event: AgentEvent): void;
-  /** The call's variables as they are now: a keypad menu may add one. */
+  /** The call's current variables: a keypad menu may have added one. */
   variables(): Variables;
 }
 
-/** Everything a call is built from. */
+/** Dependencies of a call. */
 export interface CallDeps {
   readonly plan: CallPlan;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Uniform in [0, 1). */
   readonly random: () => number;
-  /** Null: voice is heard but not understood; keypad and typed input work. */
+  /** Null: voice is detected but not transcribed; keypad and typed input work. */
   readonly recognizer: Recognizer | null;
   readonly synthesizer: Synthesizer;
   readonly model: LanguageModel;
-  /** Knowledge too large for the prompt; null, or absent, where there is none. */
+  /** Searches knowledge too large for the prompt; null or absent without any. */
   readonly knowledge?: CallKnowledge | null;
   createTools(link: ToolsLink): CallTools;
-  /** What runs this call's work in its name; absent where nobody asks. */
+  /** Runs the call's work under its name; absent when work is not attributed. */
   readonly within?: Within | undefined;
-  /** Durable, in order. `ended` is always the last. */
+  /** Durable and ordered. `ended` is always the last report. */
   report(report: DurableReport): void;
-  /** Droppable: for the console's live view. */
+  /** Not durable: for the console's live view. */
   live(event: Record<string, unknown>): void;
   saveRecording(segment: RecordingSegment): void;
   saveFlightLog(chunk: { readonly index: number; readonly bytes: Uint8Array }): void;
-  /** Calls the person a caller is transferred to; null or absent where no call can be placed. */
+  /** Dials the person a caller is transferred to; null or absent where no call can be placed. */
   readonly placeCall?: PlaceCall | null;
-  /**
-   * Says whether one more transfer may begin now, where the plan counts them; never rejects. Absent: it may.
-   */
+  /** Whether another transfer may begin now, where the plan counts them. Never rejects. Absent means yes. */
   readonly mayTransfer?: () => Promise<boolean>;
   /**
-   * The leg broke, and the call waits for another one: a room can be joined again, a browser comes back by
-   * itself.
+   * The leg broke and the call waits for another: a room can be rejoined, and a browser reconnects by itself.
    */
   readonly onLegLost?: () => void;
-  /** What the call has been so far, where another worker began it. */
+  /** The state of a call that another worker began. */
   readonly failoverState?: FailoverState | null;
-  /**
-   * Sees every step of the turn machine, for tests: what happened, the state it led to, and what came of it.
-   */
+  /** Observes every step of the turn machine in tests: input, new state and effects. */
   readonly onStep?: (input: TurnInput, step: StepResult) => void;
 }
 
 /** A running call. */
 export interface Call {
   /**
-   * The first leg joins the call once it is connected; another one replaces it (a browser that reconnected).
-   * `line` is the dialog behind a phone's.
+   * The first leg joins the call once connected; a later one replaces it, for example after a browser
+   * reconnects. `line` is the dialog of a phone's leg.
    */
   attach(leg: Leg, line?: PhoneLine): void;
-  /** Joins its caller again with the person they talked with when its worker died. */
+  /** Rejoins the caller with the person they were talking with when their worker died. */
   rejoin(person: Leg): void;
-  /** Colleagues who hear it, or talk in the agent's place. */
+  /** Colleagues who listen in, or talk in the agent's place. */
   readonly participants: Pick<Participants, 'refusal' | 'join' | 'change'>;
   /**
-   * Ends it from outside: the API, a drain, the worker's end. Idempotent; the first reason stands. Asked
-   * again without a goodbye, it ends at once.
+   * Ends the call from outside: API, drain or end of the worker. Idempotent; the first reason wins. A second
+   * request without a goodbye ends it at once.
    */
   end(reason: EndReason, options?: { readonly sayGoodbye?: boolean }): void;
-  /** Settles after the last report. */
+  /** Resolves after the last report. */
   readonly ended: Promise<EndReason>;
 }
 
-/** How long a leg may take to close and to hand over the rest of its recording. */
+/** Time for a leg to close and deliver the rest of its recording. */
 const CLOSE_WITHIN_MS = 2_000;
-/** A browser that lost its connection may come back within this time. */
+/** Time for a browser that lost its connection to return. */
 const RECONNECT_WITHIN_MS = 15_000;
 /**
- * A browser whose worker died may come to its successor within this time: a session that cannot be taken over
- * ends within 20 s.
+ * Time for a browser whose worker died to reach the new one. Together with detection this stays below 20 s.
  */
 const RETURN_WITHIN_MS = 10_000;
 
-/** Starts a call; it waits for its first leg. */
+/** Starts a call, which then waits for its first leg. */
 export function startCall(deps: CallDeps): Call {
   return new RunningCall(deps);
 }
@@ -128,15 +121,15 @@ class RunningCall implements Call {
   readonly #recording: CallRecording;
   #leg: Leg | null = null;
   #line: PhoneLine | null = null;
-  /** A colleague talks with the caller: a human takeover. */
+  /** A colleague talks with the caller in place of the agent. */
   #isWithColleague = false;
   #hasJoined = false;
-  /** Told when the phone's leg closed. */
+  /** Reported when the phone's leg closes. */
   #mediaQuality: MediaQuality | null = null;
   #endReason: EndReason | null = null;
-  /** When it ended, where that was before anybody could tell. */
+  /** When the call ended, if that was before it was noticed. */
   #endedAt: string | null = null;
-  /** Why the call ends once the goodbye asked for from outside has been said. */
+  /** The end reason once the goodbye requested from outside has been spoken. */
   #goodbyeFor: EndReason | null = null;
   #timer: Timer | null = null;
 
@@ -216,7 +209,7 @@ class RunningCall implements Call {
     if (!deps.failoverState) return;
     this.#hasJoined = true;
     const { lost_at: lostAt } = deps.failoverState;
-    // Nobody came back to it: it ended when it was lost.
+    // No leg returned: the call ended when the last one was lost.
     this.#timer = clock.after(RETURN_WITHIN_MS, () => {
       this.#endedAt = lostAt;
       this.#hangUp('heartbeat_timeout');
@@ -253,7 +246,7 @@ class RunningCall implements Call {
 
   end(reason: EndReason, options: { readonly sayGoodbye?: boolean } = {}): void {
     if (this.#goodbyeFor !== null && options.sayGoodbye !== true) {
-      // The goodbye has had its time.
+      // The goodbye has used up its time.
       this.#hangUp(this.#goodbyeFor);
       return;
     }
@@ -263,7 +256,7 @@ class RunningCall implements Call {
 
   #onLegEvent(leg: Leg, event: LegEvent): void {
     if (event.type === 'recording') this.#recording.add(event);
-    // What a replaced leg still tells is no longer about this call.
+    // Late events of a replaced leg are ignored.
     else if (leg !== this.#leg) return;
     else if (event.type === 'closed') this.#onClosed(leg, event);
     else if (event.type === 'relayed') this.participants.onRelayed(event);
@@ -287,7 +280,7 @@ class RunningCall implements Call {
       this.#finish(this.#endReason);
       return;
     }
-    // Nothing more comes from it: the end need not wait for it to close.
+    // The leg is already closed, so the end need not wait for it.
     this.#leg = null;
     const mayComeBack =
       leg.kind !== 'rtp' && event.reason !== 'remote' && (this.#hasJoined || leg.kind === 'livekit');
@@ -302,11 +295,11 @@ class RunningCall implements Call {
       this.#loop.onLegEvent({ ...event, reason: 'media_timeout' });
     });
     this.#loop.loseLeg();
-    // A goodbye that broke off with the leg was the end.
+    // If the leg broke during the goodbye, the call is over.
     if (this.#endReason === null) this.#deps.onLegLost?.();
   }
 
-  /** The conversation is over: the leg closes, and tells the rest of its recording before it says so. */
+  /** Closes the leg, which delivers the rest of its recording first. */
   #hangUp(reason: EndReason): void {
     if (this.#endReason !== null) return;
     this.#endReason = reason;
@@ -325,7 +318,7 @@ class RunningCall implements Call {
     this.#leg.send({ do: 'close' });
   }
 
-  /** The last words of a person the caller talked with may still be on their way. */
+  /** The last words of the person on the other leg may still be arriving. */
   #finish(reason: EndReason): void {
     this.#timer?.cancel();
     if (this.#transfers.isIdle && this.participants.isEmpty) {

@@ -1,25 +1,25 @@
 /**
- * What is said to a person before a caller is connected, and what their words say to it. Languages without
- * texts of their own get English.
+ * What the agent says to a person before connecting a caller, and how their answer is understood. Languages
+ * without texts of their own use English.
  */
 import { consultTextsFor } from '../turn/text/phrases.ts';
 
-/** The lines and words of one language. */
+/** The lines and keywords of one language. */
 export interface ConsultPhrases {
-  /** Before the notes. `{agent}` and `{number}` are filled in. */
+  /** Spoken before the notes. `{agent}` and `{number}` are filled in. */
   readonly introduction: string;
-  /** The same for a caller who withholds the number. */
+  /** The same for a caller with a withheld number. */
   readonly introductionWithoutNumber: string;
   readonly question: string;
   readonly declined: string;
   readonly callerGone: string;
   readonly yes: readonly string[];
   readonly no: readonly string[];
-  /** What only a machine says. */
+  /** Phrases that only a machine says. */
   readonly voicemail: readonly string[];
 }
 
-/** Writing that leaves no space between its words. */
+/** Scripts without spaces between words. */
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u;
 
 /** The phrases for a language code. */
@@ -29,7 +29,7 @@ export function consultPhrases(language: string): ConsultPhrases {
 }
 
 /**
- * What a person's words say to being connected. A refusal outweighs a yes in the same breath: "yes, but not
+ * Whether the person agrees to be connected. A refusal outweighs a yes in the same sentence: "yes, but not
  * now".
  */
 export function consultAnswer(

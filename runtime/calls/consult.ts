@@ -1,7 +1,6 @@
 /**
- * The private word with the person a caller is to be handed to (warm): briefed, asked, and heard. Their own
- * words decide. What follows from what is a pure function; the class gives it a voice and ears on the consult
- * leg.
+ * The consultation before a warm transfer: the person is briefed and asked, and their answer decides. The
+ * rules are a pure function; the class gives them a voice and a recogniser on the consult leg.
  */
 import type { Clock, Timer } from '#base/clock.ts';
 import type { Leg, LegEvent } from '#media/leg/leg.ts';
@@ -13,26 +12,26 @@ import { SpokenReply, type SpokenReplyOptions } from '../turn/loop/spoken-reply.
 import { VoicePace } from '../turn/machine/heard.ts';
 import { type ConsultPhrases, consultAnswer } from './consult-phrases.ts';
 
-/** How the consultation ended. */
+/** How a consultation ended. */
 export type ConsultOutcome = 'yes' | 'no' | 'voicemail' | 'no_answer' | 'hung_up' | 'caller_gone';
 
-/** Where it stands. `closing`: a last line is said before it ends. */
+/** The state of a consultation. `closing`: a last line is spoken before it ends. */
 export type ConsultState =
   | { readonly is: 'briefing' }
   | { readonly is: 'asking'; readonly asked: number }
   | { readonly is: 'waiting'; readonly asked: number }
   | { readonly is: 'closing'; readonly outcome: ConsultOutcome };
 
-/** What can happen in it. */
+/** Events of a consultation. */
 export type ConsultInput =
-  /** The line has been said to its end, or cannot be. */
+  /** The line has been spoken, or cannot be. */
   | { readonly is: 'said' }
   | { readonly is: 'heard'; readonly text: string }
   | { readonly is: 'silence' }
   | { readonly is: 'hung_up' }
   | { readonly is: 'caller_gone' };
 
-/** What follows: a line to say, a time to wait for words, or the end. */
+/** The next action: speak a line, wait for words, or end. */
 export interface ConsultStep {
   readonly state: ConsultState;
   readonly say?: string;
@@ -40,19 +39,19 @@ export interface ConsultStep {
   readonly outcome?: ConsultOutcome;
 }
 
-/** What it goes by. */
+/** The rules of one consultation. */
 export interface ConsultRules {
-  /** Whether the person is asked at all; otherwise they are connected once they are briefed. */
+  /** Whether the person is asked at all; otherwise they are connected after the briefing. */
   readonly confirms: boolean;
   readonly phrases: ConsultPhrases;
 }
 
-/** Silence after the question before it is asked again. */
+/** Silence after the question before it is repeated. */
 const ANSWER_MS = 8_000;
-/** How often the question is put. */
+/** How often the question is asked. */
 const TIMES_ASKED = 3;
 
-/** Takes one fact. */
+/** Handles one event. */
 export function consultStep(rules: ConsultRules, state: ConsultState, input: ConsultInput): ConsultStep {
   const { phrases } = rules;
   if (input.is === 'hung_up') return { state, outcome: state.is === 'closing' ? state.outcome : 'hung_up' };
@@ -62,7 +61,7 @@ export function consultStep(rules: ConsultRules, state: ConsultState, input: Con
   if (input.is === 'said') return afterLine(rules, state);
   const answer = input.is === 'heard' ? consultAnswer(input.text, phrases) : 'unclear';
   if (answer === 'voicemail') return { state, outcome: 'voicemail' };
-  // Whoever answers the phone says their own name first: no answer before there was a question.
+  // People answer the phone with their name: words before the question are not an answer.
   if (state.is === 'briefing') return { state };
   if (answer === 'yes') return { state, outcome: 'yes' };
   if (answer === 'no') return { state: { is: 'closing', outcome: 'no' }, say: phrases.declined };
@@ -78,7 +77,7 @@ function afterLine({ confirms }: ConsultRules, state: ConsultState): ConsultStep
   return { state: { is: 'waiting', asked: state.is === 'asking' ? state.asked : 1 }, waitMs: ANSWER_MS };
 }
 
-/** What a consultation is made with. */
+/** Dependencies of a consultation. */
 export interface ConsultDeps {
   readonly clock: Clock;
   readonly leg: Leg;
@@ -87,14 +86,14 @@ export interface ConsultDeps {
   readonly synthesizer: Synthesizer;
   readonly voice: SpokenReplyOptions['voice'];
   readonly recognizer: Recognizer;
-  /** What runs its work in the call's name. */
+  /** Runs its work under the call's name. */
   readonly within?: Within | undefined;
 }
 
-/** A line that makes no progress for this long counts as said. */
+/** A line without progress for this long counts as spoken. */
 const LINE_MS = 20_000;
 
-/** One consultation; the leg's events are handed in. */
+/** One consultation; receives the consult leg's events. */
 export class Consult {
   readonly outcome: Promise<ConsultOutcome>;
   readonly #deps: ConsultDeps;
@@ -121,7 +120,7 @@ export class Consult {
       keyterms: [...phrases.yes, ...phrases.no, ...phrases.voicemail],
       onEvent: (event) => {
         if (event.type === 'final') this.take({ is: 'heard', text: event.text });
-        // Ears that fail for good leave the question to silence.
+        // If the recogniser fails for good, the question times out in silence.
         if (event.type === 'failed' && event.error.retryable && !this.#isOver) this.#feed.open();
       },
     });
@@ -136,7 +135,7 @@ export class Consult {
         if (!this.#isOver) this.#feed.write(event.samples, this.#deps.leg.inRateHz);
         return;
       case 'voice.onset':
-        // They are answering: the question waits.
+        // They are answering, so the question waits.
         if (this.#state.is === 'waiting') this.#startTimer(ANSWER_MS, { is: 'silence' });
         return;
       case 'voice.offset':
@@ -154,7 +153,7 @@ export class Consult {
     }
   }
 
-  /** Takes one fact. */
+  /** Handles one event. */
   take(input: ConsultInput): void {
     if (this.#isOver) return;
     const { state, say, waitMs, outcome } = consultStep(this.#deps.rules, this.#state, input);
@@ -179,7 +178,7 @@ export class Consult {
     const line: SpokenReply = new SpokenReply(
       {
         replyId: `consult-${this.#lines}`,
-        // The briefing is about this caller, the other lines are the language's own.
+        // The briefing is specific to this caller; the other lines are fixed texts of the language.
         isFixed: text !== briefing,
         synthesizer,
         voice,
@@ -190,7 +189,7 @@ export class Consult {
         within,
         onAudible: () => undefined,
         onFailed: () => {
-          // What is audible of it is said first.
+          // If part of it is already audible, that part is played first.
           if (line === this.#line && !line.isAudible) this.take({ is: 'said' });
         },
         nextPieceId: () => {
@@ -203,11 +202,11 @@ export class Consult {
     this.#line = line;
     line.play();
     this.#startTimer(LINE_MS, { is: 'said' });
-    // Last: where it fails at once, the next step has been taken when it returns.
+    // Last: if it fails immediately, the next step has already run when it returns.
     void addWhole(line, text, within);
   }
 
-  /** Breaks off what is being said. */
+  /** Stops the current line. */
   #hush(): void {
     if (!this.#line) return;
     this.#line.stop();

@@ -1,4 +1,4 @@
-/** An answered dialog as it is reported, and read again by the worker that takes it over. */
+/** Converts an answered dialog to a report and back, for the worker that takes it over. */
 import type { ReportedDialog } from '#protocol/worker-link.ts';
 import type { DialogFacts } from '#telephony/signalling.ts';
 
@@ -19,7 +19,7 @@ export function dialogReport(dialog: DialogFacts): ReportedDialog {
   };
 }
 
-/** The dialog of a report. */
+/** The dialog described by a report. */
 export function dialogFacts(report: ReportedDialog): DialogFacts {
   return {
     sipCallId: report.sip_call_id,

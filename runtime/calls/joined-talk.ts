@@ -1,20 +1,20 @@
 /**
- * Caller and person talk with each other: their legs bridged, keys passed on, the person on record, until one
- * of the two hangs up.
+ * Caller and person talk with each other: their legs bridged, keys forwarded, the person recorded, until one
+ * of them hangs up.
  */
 import type { Leg, LegEvent } from '#media/leg/leg.ts';
 
-/** What a talk is made of. */
+/** Dependencies of a joined talk. */
 export interface JoinedTalkDeps {
   readonly caller: Leg;
   readonly person: Leg;
-  /** A stretch of what the person says. */
+  /** A segment of the person's audio. */
   readonly onRecording: (event: Extract<LegEvent, { type: 'recording' }>) => void;
-  /** The person has left; not told once the talk was stopped. */
+  /** The person hung up; not called after the talk was stopped. */
   readonly onPersonLeft: () => void;
 }
 
-/** A talk under way. */
+/** A talk in progress. */
 export class JoinedTalk {
   readonly #deps: JoinedTalkDeps;
   readonly #closed = Promise.withResolvers<void>();
@@ -29,12 +29,14 @@ export class JoinedTalk {
     });
   }
 
-  /** Hands on a key the caller pressed. */
+  /** Forwards a key the caller pressed. */
   press(digit: string): void {
     this.#deps.person.send({ do: 'sendDigits', digits: digit });
   }
 
-  /** The caller is gone, or the call ends: the person is hung up on. Resolves when no recording follows. */
+  /**
+   * Hangs up on the person because the caller left or the call ends. Resolves when no more recording follows.
+   */
   stop(): Promise<void> {
     this.#isStopped = true;
     this.#deps.person.send({ do: 'close' });

@@ -1,7 +1,7 @@
 /**
- * Colleagues in a call: they hear caller and agent, and one of them at a time may talk with the caller in the
- * agent's place. The legs need not be of one kind, nor live in one process: what each side says is passed on
- * slot by slot, and mixed where it is heard.
+ * Colleagues in a call: they hear caller and agent, and one at a time may talk in the agent's place. Their
+ * legs may differ in kind and process, so each side's audio is forwarded in 20 ms slots and mixed at the
+ * listener.
  */
 
 import type { Clock, Timer } from '#base/clock.ts';
@@ -14,42 +14,42 @@ import type { ParticipantEvent, SessionItem } from '#protocol/session-record.ts'
 import type { ParticipantChange } from '#protocol/worker-link.ts';
 import { RecognitionFeed } from '../turn/loop/recognition-feed.ts';
 
-/** Who comes, and what they want to do once they are connected. */
+/** A colleague, and what they want to do once connected. */
 export interface Participant {
   readonly id: string;
   readonly name: string | null;
   readonly mode: ParticipantMode;
 }
 
-/** Why somebody cannot come, or do what they want. */
+/** Why a colleague cannot join or make a change. */
 export type ParticipantRefusal = Extract<
   FaultCode,
   'not_found' | 'call_taken' | 'call_not_takeable' | 'call_not_running' | 'participants_full'
 >;
 
-/** What the colleagues of a call need from it. */
+/** What the colleagues need from the call. */
 export interface ParticipantsDeps {
   readonly plan: CallPlan;
   readonly clock: Clock;
   readonly recognizer: Recognizer | null;
-  /** The caller's leg; null while there is none. */
+  /** The caller's leg; null when there is none. */
   caller(): Leg | null;
-  /** Human takeover: asks the agent to leave the caller to a colleague; false when it cannot now. */
+  /** Human takeover: asks the agent to yield to a colleague; false when it cannot now. */
   startTakeover(): boolean;
-  /** The agent has the caller again. */
+  /** Returns the caller to the agent. */
   endTakeover(): void;
-  /** Words of the colleague who talks. */
+  /** Words of the talking colleague. */
   said(text: string): void;
   record(item: SessionItem): void;
-  /** A stretch of what the colleague says who talks. */
+  /** A segment of the talking colleague's audio. */
   onRecording(event: Extract<LegEvent, { type: 'recording' }>): void;
 }
 
-/** As many at a time: each costs the mixing of two voices. */
+/** Most colleagues at once: each costs the mixing of two voices. */
 const MAX_PARTICIPANTS = 8;
-/** Somebody who was let in has this long to connect, and to come back. */
+/** Time for an admitted colleague to connect, and to reconnect. */
 const CONNECT_MS = 60_000;
-/** Ears that failed are opened again: at once at first, then after a while. */
+/** A failed recogniser is reopened: the first times at once, then after a delay. */
 const IMMEDIATE_REOPENINGS = 3;
 const REOPEN_AFTER_MS = 2_000;
 const FROM_CALLER = 'caller';
@@ -60,11 +60,11 @@ interface Member extends Participant {
   leg: Leg;
   isConnected: boolean;
   timer: Timer | null;
-  /** Hears the words of the one who talks. */
+  /** Transcribes the talking colleague. */
   feed: RecognitionFeed | null;
 }
 
-/** The colleagues in one call. */
+/** The colleagues of one call. */
 export class Participants {
   readonly #deps: ParticipantsDeps;
   readonly #members = new Map<string, Member>();
@@ -80,13 +80,13 @@ export class Participants {
     return this.#members.size === 0;
   }
 
-  /** Why nobody else can come; null when somebody can. Who is here may always connect again. */
+  /** Why another colleague cannot join; null when they can. One who is already in may always reconnect. */
   refusal(id: string): ParticipantRefusal | null {
     if (this.#deps.caller() === null) return 'call_not_running';
     return this.#members.size >= MAX_PARTICIPANTS && !this.#members.has(id) ? 'participants_full' : null;
   }
 
-  /** Somebody comes, or comes back on another leg. */
+  /** A colleague joins, or returns on another leg. */
   join(participant: Participant, leg: Leg): void {
     const { clock } = this.#deps;
     if (this.#isOver) {
@@ -107,8 +107,8 @@ export class Participants {
   }
 
   /**
-   * Does what somebody wants; null when it is done. Told again, it is done already, and they hear so once
-   * more: a room may lose the first word of it.
+   * Applies a colleague's request; null on success. A repeated request succeeds and is confirmed again,
+   * because a room may lose the first confirmation.
    */
   change(id: string, change: ParticipantChange): ParticipantRefusal | null {
     const member = this.#members.get(id);
@@ -120,12 +120,14 @@ export class Participants {
     return null;
   }
 
-  /** The caller is on another leg. */
+  /** The caller moved to another leg. */
   onCallerLeg(): void {
     if (!this.isEmpty) this.#relayCaller();
   }
 
-  /** One slot of the caller's leg: the one who talks hears the caller, the others hear both sides. */
+  /**
+   * One 20 ms slot of the caller's leg: the talking colleague hears the caller, the others hear both sides.
+   */
   onRelayed({ voice, sent }: Extract<LegEvent, { type: 'relayed' }>): void {
     const caller = this.#deps.caller();
     if (!caller) return;
@@ -137,7 +139,9 @@ export class Participants {
     }
   }
 
-  /** The call is over: everybody is told and sent away. Resolves when nothing more is recorded. */
+  /**
+   * The call is over: every colleague is notified and disconnected. Resolves when no more recording follows.
+   */
   close(ended: Extract<AgentEvent, { type: 'session.ended' }>): Promise<void> {
     this.#isOver = true;
     const empty = new Promise<void>((resolve) => {
@@ -153,7 +157,7 @@ export class Participants {
   #onEvent(member: Member, leg: Leg, event: LegEvent): void {
     const isTalking = member === this.#talker;
     if (event.type === 'recording') this.#deps.onRecording(event);
-    // What a replaced leg still tells is about nobody.
+    // Late events of a replaced leg are ignored.
     else if (leg !== member.leg) return;
     else if (event.type === 'connected') this.#onConnected(member);
     else if (event.type === 'closed') this.#onGone(member);
@@ -175,7 +179,7 @@ export class Participants {
     if (!isBack) this.#note(member, 'joined');
     this.#relayCaller();
     if (member === this.#talker) member.leg.send({ do: 'relay', isOn: true });
-    // Whoever cannot have the call now hears it, and may ask again.
+    // A colleague who cannot take the call now listens, and may ask again.
     const isRefused = isBack || member.mode === 'listen' || this.#startTakeover(member) !== null;
     if (isRefused) this.#tellMode(member);
   }
@@ -234,7 +238,7 @@ export class Participants {
         if (member.feed !== feed) return;
         if (event.type === 'final') failures = 0;
         if (event.type === 'final' && event.text.trim() !== '') said(event.text.trim());
-        // Ears that fail for good cost the transcript, not the talk.
+        // A recogniser that fails for good costs the transcript, not the talk.
         if (event.type !== 'failed' || !event.error.retryable) return;
         failures += 1;
         if (failures <= IMMEDIATE_REOPENINGS) feed.open();

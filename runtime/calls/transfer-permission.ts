@@ -1,6 +1,6 @@
 /**
- * Asks the control plane whether a caller may be handed on now: transfers from numbers bought here count with
- * the calls their account places (`OUTBOUND_CALLS_PER_MINUTE`).
+ * Asks the control plane whether a caller may be transferred now: transfers from managed numbers count
+ * towards the calls their account places (`OUTBOUND_CALLS_PER_MINUTE`).
  */
 import { request } from 'undici';
 import type { Clock } from '#base/clock.ts';
@@ -8,10 +8,10 @@ import type { Logger } from '#base/log.ts';
 import { parseJson } from '#base/parse-json.ts';
 import { transferPermission } from '#protocol/transfer-permission.ts';
 
-/** The caller waits for it. */
+/** The caller waits meanwhile. */
 const ANSWER_WITHIN_MS = 2_000;
 
-/** What is needed to ask. */
+/** Dependencies of the request. */
 export interface TransferPermissionDeps {
   /** The control plane's address. */
   readonly url: string;
@@ -22,8 +22,8 @@ export interface TransferPermissionDeps {
 }
 
 /**
- * True where it may; also where nobody answers in time: a call outlives its control plane, and tries few
- * transfers (`LIMITS.transfersPerCall`). Never rejects.
+ * True when the transfer may begin, also when no answer comes in time: a call outlives its control plane and
+ * makes few transfers (`LIMITS.transfersPerCall`). Never rejects.
  */
 export async function askForTransfer(
   { url, token, clock, logger }: TransferPermissionDeps,

@@ -1,7 +1,7 @@
 /**
- * Carries out one transfer. Cold: the carrier is asked to take the caller (REFER); where it will not, the
- * worker dials and joins the two itself. Warm: the person is called and briefed while the caller hears music,
- * and joined when they agree. What it comes to is told as facts of the turn machine.
+ * Carries out one transfer. Cold: the carrier is asked to take the caller (REFER); if it refuses, the worker
+ * dials and joins both itself. Warm: the person is called and briefed while the caller hears music, and
+ * joined when they agree. Progress is reported as facts for the turn machine.
  */
 
 import type { Clock } from '#base/clock.ts';
@@ -26,13 +26,13 @@ export interface PhoneLine {
   readonly refer: SipDialog['refer'];
 }
 
-/** Places a call; never rejects. */
+/** Places a call. Never rejects. */
 export type PlaceCall = (request: OutboundCallRequest, signal: AbortSignal) => Promise<OutboundCall>;
 
-/** Whoever has answered. */
+/** The person who answered. */
 type Person = Extract<OutboundCall, { outcome: 'answered' }>;
 
-/** What a transfer is made with. */
+/** Dependencies of a transfer. */
 export interface TransferDeps {
   readonly plan: CallPlan;
   readonly clock: Clock;
@@ -40,39 +40,39 @@ export interface TransferDeps {
   readonly caller: Leg;
   readonly line: PhoneLine | null;
   readonly placeCall: PlaceCall | null;
-  /** Asked first where the plan counts transfers; null: nobody to ask. Never rejects. */
+  /** Checked first where the plan counts transfers; null without such a check. Never rejects. */
   readonly mayTransfer: (() => Promise<boolean>) | null;
   readonly recognizer: Recognizer | null;
   readonly synthesizer: Synthesizer;
   /** Index of the destination. */
   readonly destination: number;
-  /** For the person called. */
+  /** Briefing for the person called. */
   readonly notes: string;
   readonly tell: (fact: Extract<TurnFact, { type: `transfer.${string}` }>) => void;
-  /** The person has answered, is joined, or, null, has gone before that. */
+  /** The person answered or was joined; null if they left before being joined. */
   readonly onPerson: (person: { readonly dialog: DialogFacts; readonly isJoined: boolean } | null) => void;
-  /** A stretch of what the person says once they are joined. */
+  /** A segment of the person's audio once they are joined. */
   readonly onRecording: (event: Extract<LegEvent, { type: 'recording' }>) => void;
-  /** What runs its work in the call's name. */
+  /** Runs its work under the call's name. */
   readonly within?: Within | undefined;
 }
 
-/** A transfer under way. */
+/** A transfer in progress. */
 export interface Transfer {
   /**
-   * The caller is gone, or the call ends: whoever was called is told, or hung up on. Resolves when no
+   * The caller left or the call ends: the person called is informed or hung up on. Resolves when no more
    * recording follows.
    */
   stop(): Promise<void>;
-  /** Hands on a key the caller pressed, once they are joined. */
+  /** Forwards a key the caller pressed, once they are joined. */
   press(digit: string): void;
 }
 
-/** How long the person called may let it ring. */
+/** Longest ringing of the person called. */
 const RING_MS = 30_000;
 const INTERNAL = 'The transfer failed because of an internal error.';
 
-/** Starts one; nothing is told after its last fact. */
+/** Starts a transfer. Reports nothing after its final fact. */
 export function startTransfer(deps: TransferDeps): Transfer {
   return new RunningTransfer(deps);
 }
@@ -140,7 +140,8 @@ class RunningTransfer implements Transfer {
   }
 
   /**
-   * Asks the carrier; without a dialog to ask in, or where the carrier is not to be sent, that is a refusal.
+   * Asks the carrier by REFER. Without a dialog, or where the carrier must not be asked, this counts as a
+   * refusal.
    */
   async #refer(route: TransferRoute): Promise<ReferOutcome> {
     const { clock, line, logger } = this.#deps;
@@ -173,8 +174,8 @@ class RunningTransfer implements Transfer {
   }
 
   /**
-   * Calls the person while the caller hears music. Null when nobody could be reached, which has been told
-   * then.
+   * Calls the person while the caller hears music. Null when they could not be reached, which has been
+   * reported by then.
    */
   async #dial(route: TransferRoute): Promise<Person | null> {
     const { caller, placeCall, plan } = this.#deps;
@@ -232,8 +233,8 @@ class RunningTransfer implements Transfer {
       clock,
       leg,
       rules: { confirms, phrases },
-      // The model has written its notes by the destination's own instructions where there are some: they
-      // stand for the introduction.
+      // Where the destination has instructions of its own, the model has written its notes by them, and they
+      // replace the introduction.
       briefing: [
         destination.warm_briefing_instructions === '' || notes === '' ? introduction(plan) : '',
         notes,
@@ -285,7 +286,7 @@ class RunningTransfer implements Transfer {
     this.#tell({ type: 'transfer.finished', isDone: false, message });
   }
 
-  /** A call that ends has no ear for it. */
+  /** A call that is ending takes no more facts. */
   #tell(fact: Parameters<TransferDeps['tell']>[0]): void {
     if (!this.#abort.signal.aborted) this.#deps.tell(fact);
   }
@@ -300,7 +301,7 @@ const DECLINED: Readonly<Record<ConsultOutcome, string>> = {
   caller_gone: '',
 };
 
-/** What a SIP status says about the one called, for the model. */
+/** What a SIP status means for the person called, in words for the model. */
 function unreached(status: number): string {
   if (status === 486 || status === 600) return 'The person is busy.';
   if (status === 408 || status === 480) return 'Nobody answered.';

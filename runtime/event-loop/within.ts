@@ -1,11 +1,10 @@
 /**
- * Work of a session runs within its name, so that whoever has to kill a worker that stands still knows in
- * which session it stood. The name holds until the work returns, and not for what comes after an `await`:
- * only what is certain is told.
+ * Names the session whose work runs, so that the supervisor can name it when it kills a hung worker. The name
+ * holds until the work returns and not across an `await`: it is reported only when certain.
  */
 
-/** Runs work in the name of one session and returns what it returned. Costs less than a microsecond. */
+/** Runs work under the name of one session and returns its result. Costs less than a microsecond. */
 export type Within = <T>(work: () => T) => T;
 
-/** Where nobody asks. */
+/** Runs work without a name. */
 export const nameless: Within = (work) => work();

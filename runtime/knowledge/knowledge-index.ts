@@ -1,26 +1,23 @@
-/**
- * The lexical index of an agent's knowledge: what a call searches when its sources are too large to stand in
- * the prompt. Pure.
- */
+/** Lexical index of an agent's knowledge, for sources too large for the prompt. Pure. */
 import MiniSearch from 'minisearch';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import { chunkText } from '#protocol/knowledge-chunks.ts';
 
-/** A chunk that answers a query, with where it stands. */
+/** A chunk that answers a query, and its position. */
 export interface Passage {
   readonly knowledge_source_id: string;
   readonly name: string;
-  /** Counts from 0 in its source. */
+  /** Counts from 0 within its source. */
   readonly chunk: number;
   readonly text: string;
 }
 
-/** Passages of one answer: the best three still leave room in a prompt. */
+/** Passages per answer: three still leave room in a prompt. */
 const PASSAGES = 3;
-/** A passage far weaker than the best one is noise. */
+/** A passage with less than this share of the best score is noise. */
 const WEAKEST = 0.3;
 
-/** Words that say nothing about what is looked for, in the languages the demo speaks best. */
+/** Words without search value, in the languages the demo speaks best. */
 const STOP_WORDS = new Set(
   'a an and are as at be but by can could do does for from had has have hello help hi how i if in is it its like me my no not of on or our please so tell thanks that the their there they this to us want was we what when where which who will with would yes you your und der die das ist ein eine ich wie was zu mit für el la los las un una de que y en es para con le les des et est pour avec je'.split(
     ' ',
@@ -29,11 +26,11 @@ const STOP_WORDS = new Set(
 
 /** Finds passages. */
 export interface KnowledgeIndex {
-  /** The best passages for what the caller said, best first; empty when nothing in it is about that. */
+  /** The best passages for the caller's words, best first; empty when none is relevant. */
   search(query: string): Passage[];
 }
 
-/** Indexes the sources of one plan. Takes about a second per 3 MB: never on a call loop. */
+/** Indexes the sources of one plan. Takes about a second per 3 MB, so never run it on a call loop. */
 export function buildKnowledgeIndex(sources: CallPlan['knowledge']): KnowledgeIndex {
   const passages = sources.flatMap(({ knowledge_source_id, name, content }) =>
     chunkText(content).map((text, chunk): Passage => ({ knowledge_source_id, name, chunk, text })),
@@ -45,7 +42,7 @@ export function buildKnowledgeIndex(sources: CallPlan['knowledge']): KnowledgeIn
   index.addAll(passages.map(({ name, text }, id) => ({ id, name, text })));
   return {
     search(query) {
-      // Words as recognisers write them: one letter may be wrong in a longer word.
+      // Recognisers misspell: longer words may differ by one letter.
       const found = index.search(query, {
         prefix: (term) => term.length > 4,
         fuzzy: (term) => (term.length > 5 ? 0.2 : false),

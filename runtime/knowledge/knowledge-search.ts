@@ -1,7 +1,6 @@
 /**
- * Knowledge above 8 KB at run time: before every reply the caller's latest words are searched for, within a
- * fixed time; when that is not enough, the turn is answered without. The index lives on a thread of its own,
- * started by the first call that needs one.
+ * Searches knowledge above 8 KB before every reply, within a fixed time; without a result in time the turn is
+ * answered without it. The index lives on a thread of its own, started by the first call that needs one.
  */
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '#base/clock.ts';
@@ -10,16 +9,16 @@ import { LIMITS } from '#config/limits.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import type { Passage } from './knowledge-index.ts';
 
-/** How long a search may hold a reply. */
+/** Longest delay of a reply by a search. */
 const BUDGET_MS = 30;
 
-/** What the thread is asked. */
+/** A request to the knowledge thread. */
 export type KnowledgeRequest =
   | { readonly do: 'open'; readonly call: number; readonly sources: CallPlan['knowledge'] }
   | { readonly do: 'search'; readonly call: number; readonly id: number; readonly query: string }
   | { readonly do: 'close'; readonly call: number };
 
-/** What it answers to a search. */
+/** The thread's answer to a search. */
 export interface KnowledgeAnswer {
   readonly id: number;
   readonly passages: readonly Passage[];
@@ -27,19 +26,19 @@ export interface KnowledgeAnswer {
 
 /** The searchable knowledge of one call. */
 export interface CallKnowledge {
-  /** Null when the time was up, or the index is not there yet. Never rejects. */
+  /** Null when the time ran out or the index is not ready. Never rejects. */
   search(query: string): Promise<readonly Passage[] | null>;
   close(): void;
 }
 
-/** The knowledge of a worker's calls. */
+/** Knowledge of a worker's calls. */
 export interface KnowledgeSearch {
-  /** Null where there is nothing to search: none attached, or all of it inlined. */
+  /** Null without anything to search: nothing attached, or all of it in the prompt. */
   open(plan: Pick<CallPlan, 'config' | 'knowledge'>): CallKnowledge | null;
   close(): Promise<void>;
 }
 
-/** True when the sources of a plan stand in its prompt whole. */
+/** True when a plan's sources fit into its prompt. */
 export function isInlined(knowledge: CallPlan['knowledge']): boolean {
   return (
     knowledge.reduce((sum, source) => sum + Buffer.byteLength(source.content), 0) <=
@@ -47,7 +46,7 @@ export function isInlined(knowledge: CallPlan['knowledge']): boolean {
   );
 }
 
-/** Creates a worker's knowledge search; the thread comes with its first use. */
+/** Creates a worker's knowledge search; its thread starts on first use. */
 export function createKnowledgeSearch({
   clock,
   logger,
@@ -72,7 +71,7 @@ export function createKnowledgeSearch({
     });
     worker.on('message', ({ id, passages }: KnowledgeAnswer) => waiting.get(id)?.(passages));
     worker.on('error', (error) => {
-      // Running calls go on without their knowledge; the next one gets a new thread.
+      // Running calls continue without their knowledge; the next call starts a new thread.
       logger.error({ err: error }, 'knowledge thread failed');
       thread = null;
     });

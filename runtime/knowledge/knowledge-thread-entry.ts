@@ -1,6 +1,6 @@
 /**
- * The thread that indexes and searches knowledge, so that no call loop ever does. Calls whose sources are the
- * same share one index.
+ * The thread that indexes and searches knowledge, off the call loops. Calls with identical sources share one
+ * index.
  */
 import { createHash } from 'node:crypto';
 import { parentPort } from 'node:worker_threads';
@@ -8,7 +8,7 @@ import { treatThisThreadAsOthers } from '#media/thread-priority.ts';
 import { buildKnowledgeIndex, type KnowledgeIndex } from './knowledge-index.ts';
 import type { KnowledgeAnswer, KnowledgeRequest } from './knowledge-search.ts';
 
-/** Indexes kept for the next call of the same agent although no call uses them now. */
+/** Unused indexes kept for the agent's next call. */
 const IDLE_INDEXES = 4;
 
 interface SharedIndex {
@@ -47,7 +47,7 @@ function open(sources: Extract<KnowledgeRequest, { do: 'open' }>['sources']): Sh
   const key = hash.digest('base64');
   const known = shared.get(key) ?? { key, index: buildKnowledgeIndex(sources), calls: 0 };
   known.calls += 1;
-  // The newest stands last: the oldest idle one goes first.
+  // Reinserted as the newest; the oldest unused index is evicted first.
   shared.delete(key);
   shared.set(key, known);
   return known;

@@ -1,7 +1,7 @@
 /**
- * The worker's end of the worker link: it registers, keeps the connection, answers offers, and sees every
- * durable report acknowledged. A lost link changes nothing for a running call: reports wait in the spool and
- * go out again on the next connection.
+ * The worker's end of the worker link: registers, keeps the connection, answers offers, and resends durable
+ * reports until they are acknowledged. Running calls do not notice a lost link: reports wait in the spool for
+ * the next connection.
  */
 import { WebSocket } from 'ws';
 import type { Clock, Timer } from '#base/clock.ts';
@@ -21,14 +21,12 @@ import { LinkOutbox } from './link-outbox.ts';
 import type { Spool } from './spool.ts';
 
 const HEARTBEAT_MS = 1_000;
-/**
- * The control plane answers heartbeats with pings of its own; silence longer than this is a dead connection.
- */
+/** The control plane answers heartbeats with pings; longer silence means a dead connection. */
 const SILENCE_MS = 6_000;
-/** Reports of one session sent again at once. */
+/** Most reports of one session resent at once. */
 const RESEND_AT_MOST = 100;
 
-/** What a worker tells of itself when it connects, read anew at each connection. */
+/** The worker's facts, read anew for each connection. */
 export interface WorkerFacts {
   readonly instanceId: string;
   readonly supervisorRun: string | null;
@@ -39,7 +37,7 @@ export interface WorkerFacts {
   readonly sessions: readonly { readonly sessionId: string; readonly epoch: number }[];
 }
 
-/** What the client is handed. */
+/** Dependencies of the client. */
 export interface ControlPlaneClientDeps {
   /** `http(s)://host:port` of the control plane. */
   readonly url: string;
@@ -47,29 +45,29 @@ export interface ControlPlaneClientDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly spool: Spool;
-  /** Spools of instances that are gone, sent before anything else and then removed. */
+  /** Spools of dead instances: sent first, then removed. */
   readonly adopted: ReadonlyMap<string, Spool>;
   facts(): WorkerFacts;
   load(): { readonly calls: number; readonly freeSlots: number; readonly loopLagMs: number };
   onMessage(message: ControlMessage): void;
-  /** The link has been down for `aloneMs`; called on every failed attempt to reconnect. */
+  /** The link has been down for `aloneMs`; called after every failed reconnection. */
   onAlone(aloneMs: number): void;
 }
 
 /** The connection to the control plane. */
 export interface ControlPlaneClient {
   readonly isConnected: boolean;
-  /** Resolves when the control plane has taken this worker in, or after `ms`. */
+  /** Resolves when the control plane has registered this worker, or after `ms`. */
   connected(ms: number): Promise<void>;
   send(message: WorkerMessage): void;
   /** Keeps the report until it is acknowledged. */
   report(session: { readonly sessionId: string; readonly epoch: number }, report: DurableReport): void;
-  /** Resolves when no report waits any more, or after `ms`. */
+  /** Resolves when no report is waiting, or after `ms`. */
   flushed(ms: number): Promise<void>;
   close(): void;
 }
 
-/** Connects, and keeps connecting. */
+/** Connects, and reconnects whenever the link is lost. */
 export function connectControlPlane(deps: ControlPlaneClientDeps): ControlPlaneClient {
   return new LinkClient(deps);
 }
@@ -88,9 +86,14 @@ class LinkClient implements ControlPlaneClient {
   #isClosed = false;
   #lastHeardMs = 0;
   #lastError = '';
-  /** What waits, by session, to go along with the next report; the heartbeat sends what nothing followed. */
+  /**
+   * Unsent reports by session, sent together with the session's next report or at the latest with the
+   * heartbeat.
+   */
   readonly #unsent = new Map<string, readonly ReportEnvelope[]>();
-  /** The last resend asked for, by session: a gap is reported by every report behind it, and filled once. */
+  /**
+   * The last resend requested, by session: every report behind a gap names the gap, and it is filled once.
+   */
   readonly #resent = new Map<string, { readonly fromSeq: number; readonly atMs: number }>();
 
   /** The first waiting report of each session at the last heartbeat. */
@@ -209,7 +212,7 @@ class LinkClient implements ControlPlaneClient {
     this.#retryTimer = clock.after(this.#outage.nextRetryMs(), () => this.#connect());
   }
 
-  /** What goes wrong with one job must not end the process, and every other call with it. */
+  /** An error in one job must not end the process and every other call with it. */
   #guard(work: () => void): void {
     try {
       work();
@@ -265,7 +268,7 @@ class LinkClient implements ControlPlaneClient {
     this.#resent.set(key, { fromSeq: session.fromSeq, atMs: nowMs });
     this.#forEachSpool((spool) => {
       if (spool.isMissing(session)) {
-        // A line that never reached a predecessor's disk: what stands behind the hole can never be taken.
+        // A report missing from a dead instance's disk: reports behind the gap can never be accepted.
         this.#deps.logger.error(
           { sessionId: session.sessionId, fromSeq: session.fromSeq },
           'reports are missing; the rest of this session is given up',
@@ -309,12 +312,11 @@ class LinkClient implements ControlPlaneClient {
     if (!this.#isRegistered) return;
     const { calls, freeSlots, loopLagMs } = this.#deps.load();
     this.send({ type: 'heartbeat', calls, free_slots: freeSlots, loop_lag_p95_ms: loopLagMs });
-    // A report whose store failed gets no answer: it is offered again with the next heartbeat that finds it
-    // still waiting.
+    // A report that could not be stored gets no answer; the next heartbeat that finds it waiting resends it.
     this.#sendAll(this.#stuck());
   }
 
-  /** The reports of each session whose first one has waited since before the last heartbeat. */
+  /** Reports of each session whose first one has waited since the previous heartbeat. */
   #stuck(): readonly ReportEnvelope[] {
     const current = new Map<string, number>();
     const stuck: ReportEnvelope[] = [];
@@ -337,8 +339,8 @@ function keyOf(session: { readonly sessionId: string; readonly epoch: number }):
 }
 
 /**
- * True of figures, which nobody reads before the words they belong to: each on its own would be a trip to the
- * store.
+ * True for figures, which are not needed before the words they belong to; sent alone, each would cost a store
+ * write.
  */
 function ridesAlong({ type }: DurableReport): boolean {
   return (

@@ -1,15 +1,18 @@
-/** The time a worker has no link to its control plane: how long it has lasted, and when to try again. */
+/** The time a worker has been without its control plane, and when to retry. */
 import type { Clock } from '#base/clock.ts';
 
 const RECONNECT_FIRST_MS = 100;
 const RECONNECT_MAX_MS = 2_000;
-/** A control plane that starts or restarts beside this worker listens within seconds: until then retries are frequent. */
+/**
+ * A control plane that starts or restarts beside this worker listens within seconds, so retries are frequent
+ * at first.
+ */
 const EAGER_FOR_MS = 10_000;
 const EAGER_MAX_MS = 200;
 /** An outage this long is logged as a warning. */
 const WARN_AFTER_MS = 3_000;
 
-/** The present outage; a worker starts in one. */
+/** The current outage; a worker starts in one. */
 export class LinkOutage {
   readonly #clock: Clock;
   #sinceMs: number;
@@ -21,7 +24,7 @@ export class LinkOutage {
     this.#sinceMs = clock.now();
   }
 
-  /** The link is lost. */
+  /** The link was lost. */
   begin(): void {
     this.#sinceMs = this.#clock.now();
   }
@@ -36,14 +39,14 @@ export class LinkOutage {
     return this.#clock.now() - this.#sinceMs;
   }
 
-  /** True once in an outage, as soon as it is worth a warning. */
+  /** True once per outage, when it becomes long enough for a warning. */
   takeWarning(): boolean {
     if (this.#hasWarned || this.durationMs <= WARN_AFTER_MS) return false;
     this.#hasWarned = true;
     return true;
   }
 
-  /** Time to wait before the next attempt, ms; longer each time. */
+  /** Time until the next attempt in ms, longer each time. */
   nextRetryMs(): number {
     const waitMs = this.#retryMs;
     const longestMs = this.durationMs < EAGER_FOR_MS ? EAGER_MAX_MS : RECONNECT_MAX_MS;

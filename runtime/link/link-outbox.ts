@@ -1,7 +1,7 @@
 /**
- * What a worker tells over its link, on its way into the socket: messages of one moment go in one write, and
- * a caption waits a little for those of other calls. The order is kept, but that a caption gives way to the
- * next one of its call, which says what it said and more.
+ * Outgoing messages of a worker link: messages of one moment share one write, and captions wait briefly for
+ * those of other calls. Order is kept, except that a caption is replaced by the next one of its call, which
+ * repeats its text and adds to it.
  */
 import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
@@ -9,8 +9,7 @@ import type { Clock, Timer } from '#base/clock.ts';
 import type { WorkerMessage } from '#protocol/worker-link.ts';
 
 /**
- * A word of the agent is longer than this: should the worker die, the record of what was heard is still right
- * within one.
+ * Shorter than a spoken word: if the worker dies, the record of what was heard is right to within one word.
  */
 const CAPTION_WAIT_MS = 100;
 
@@ -25,7 +24,7 @@ export class LinkOutbox {
   #isAboutToSend = false;
   #timer: Timer | null = null;
 
-  /** Before the socket opens. */
+  /** Created before the socket opens. */
   constructor(socket: WebSocket, clock: Clock) {
     this.#socket = socket;
     this.#clock = clock;
@@ -47,7 +46,7 @@ export class LinkOutbox {
     }
   }
 
-  /** Sends what waits. A socket that is closed drops it. */
+  /** Sends what is waiting; a closed socket drops it. */
   flush(): void {
     this.#isAboutToSend = false;
     this.#timer?.cancel();
@@ -60,7 +59,7 @@ export class LinkOutbox {
   }
 }
 
-/** True of a caption that the next one replaces. */
+/** True for a caption that the next one replaces. */
 function isPassing(message: WorkerMessage): message is Live {
   return message.type === 'live' && message.event['final'] === false;
 }

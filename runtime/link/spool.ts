@@ -1,14 +1,14 @@
 /**
- * The spool: durable reports lie here from the moment they are made until the control plane has acknowledged
- * them, so that neither a lost link nor a killed worker loses one. One locked directory per worker instance,
- * one JSON line per report. A worker's successor on the same machine reads what its predecessor left.
+ * The spool: durable reports stay here from their creation until the control plane has acknowledged them, so
+ * neither a lost link nor a killed worker loses one. One locked directory per worker instance, one JSON line
+ * per report. A new worker on the same machine reads what a dead one left.
  */
 import { type FileHandle, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type DataDirLock, lockDataDir } from '#base/data-dir-lock.ts';
 import { type DurableReport, type ReportEnvelope, reportEnvelope } from '#protocol/worker-link.ts';
 
-/** The file is emptied when nothing in it waits any more and it has grown beyond this. */
+/** A larger file is emptied once nothing in it is waiting. */
 const TRUNCATE_BYTES = 256 * 1024;
 const REPORTS = 'reports.jsonl';
 const STARTING = '.starting-';
@@ -23,42 +23,37 @@ interface SessionQueue {
 
 /** The reports of one worker instance. */
 export interface Spool {
-  /**
-   * Gives the report its number and appends it; the write is ordered behind earlier ones and not waited for.
-   */
+  /** Numbers the report and appends it. Writes are ordered; the call does not wait for them. */
   append(
     session: { readonly sessionId: string; readonly epoch: number },
     report: DurableReport,
   ): ReportEnvelope;
-  /** Forgets everything up to `seq`. */
+  /** Removes everything up to `seq`. */
   acknowledge(sessionId: string, epoch: number, seq: number): void;
-  /** Forgets a session whose epoch is over. */
+  /** Removes a session whose epoch is over. */
   drop(sessionId: string, epoch: number): void;
-  /** What waits for its acknowledgement: of one session from `fromSeq`, or of all. */
+  /** Reports without acknowledgement: of one session from `fromSeq`, or of all. */
   waiting(session?: {
     readonly sessionId: string;
     readonly epoch: number;
     readonly fromSeq: number;
   }): readonly ReportEnvelope[];
-  /** True when reports wait behind `fromSeq`, and that one is neither here nor acknowledged. */
+  /** True when `fromSeq` is neither here nor acknowledged while later reports are waiting. */
   isMissing(session: {
     readonly sessionId: string;
     readonly epoch: number;
     readonly fromSeq: number;
   }): boolean;
-  /** Waits for the writes so far and lets go of the directory, which is removed when nothing waits. */
+  /** Waits for pending writes and releases the directory; removes it when nothing is waiting. */
   close(): Promise<void>;
 }
 
-/**
- * Opens the spool of a new instance: a directory of its own under `root`, locked for the life of this
- * process.
- */
+/** Opens the spool of a new instance: its own directory under `root`, locked for the life of this process. */
 export async function openSpool(root: string, instanceId: string): Promise<Spool> {
   const name = instanceId.replace(/[^\w-]/g, '_');
   const directory = join(root, name);
-  // Under a name of its own until it is locked: a worker that starts at the same moment must not take it for
-  // an orphan's.
+  // Under a temporary name until it is locked: a worker that starts at the same moment must not take it for
+  // an orphan.
   const unlocked = join(root, `${STARTING}${name}`);
   await mkdir(unlocked, { recursive: true, mode: 0o700 });
   const lock = lockDataDir(unlocked);
@@ -66,7 +61,7 @@ export async function openSpool(root: string, instanceId: string): Promise<Spool
   return new FileSpool({ file: await open(join(directory, REPORTS), 'a', 0o600), directory, lock }, []);
 }
 
-/** Takes over what instances left whose process is gone: exactly those whose lock can be had. By instance. */
+/** Adopts spools of dead instances, which are those whose lock can be acquired. By instance. */
 export async function adoptSpools(root: string): Promise<Map<string, Spool>> {
   const adopted = new Map<string, Spool>();
   const names = await readdir(root).catch(() => []);
@@ -76,13 +71,13 @@ export async function adoptSpools(root: string): Promise<Map<string, Spool>> {
     if (!lock) continue;
     const text = await readFile(join(directory, REPORTS), 'utf8').catch(() => '');
     const file = await open(join(directory, REPORTS), 'a', 0o600);
-    // A torn last line is the write that the kill cut short; it was never sent.
+    // An incomplete last line was cut short by the kill and never sent.
     adopted.set(instanceId, new FileSpool({ file, directory, lock }, text.split('\n').flatMap(parseLine)));
   }
   return adopted;
 }
 
-/** What a spool holds open. */
+/** The open file, directory and lock of a spool. */
 interface Place {
   readonly file: FileHandle;
   readonly directory: string;
@@ -184,8 +179,8 @@ class FileSpool implements Spool {
   }
 
   /**
-   * A failed write (full disk) leaves the report in memory and on the link; the next append tries the file
-   * again.
+   * After a failed write (full disk) the report stays in memory and on the link; the next append tries the
+   * file again.
    */
   #enqueue(write: () => Promise<void>): void {
     this.#writes = this.#writes.then(write).catch(() => undefined);

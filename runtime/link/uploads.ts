@@ -1,8 +1,7 @@
 /**
- * Uploads of recording segments and flight logs to the control plane, those of all calls of a worker
- * together: in the background, a few requests at a time, tried again while the control plane is away. A lost
- * worker loses what was not uploaded yet: the running segment of each track (4.8 s) and what is being
- * gathered.
+ * Uploads the recording segments and flight logs of all of a worker's calls: in the background, a few
+ * requests at a time, retried while the control plane is away. A lost worker loses what it had not uploaded:
+ * each track's current segment (4.8 s) and the batch being gathered.
  */
 import pRetry from 'p-retry';
 import { request } from 'undici';
@@ -12,14 +11,17 @@ import { parseJson } from '#base/parse-json.ts';
 import { packUploads, type Upload, uploadAnswer } from '#protocol/uploads.ts';
 
 const AT_ONCE = 4;
-/** A request costs the control plane more than what it carries: what comes within this time goes together. */
+/**
+ * A request costs the control plane more than its content, so everything arriving within this time shares
+ * one.
+ */
 const GATHER_MS = 200;
-/** A request with this much is full. */
+/** A request of this size is sent at once. */
 const FULL_BYTES = 1024 * 1024;
-/** Tried for about ten minutes: 0.2 s doubling up to 15 s. */
+/** About ten minutes of retries: 0.2 s doubling up to 15 s. */
 const RETRIES = 45;
 /**
- * Beyond this much waiting the oldest is given up, so that a lost control plane cannot fill the memory: forty
+ * Above this the oldest uploads are dropped, so that a lost control plane cannot fill the memory. Forty
  * seconds of two hundred calls.
  */
 const MAX_WAITING_BYTES = 256 * 1024 * 1024;
@@ -27,11 +29,11 @@ const MAX_WAITING_BYTES = 256 * 1024 * 1024;
 /** Background uploads of one worker. */
 export interface Uploads {
   put(upload: Upload): void;
-  /** Resolves when nothing waits any more. */
+  /** Resolves when nothing is waiting. */
   flushed(): Promise<void>;
 }
 
-/** What uploads are made with. */
+/** Options of uploads. */
 export interface UploadsOptions {
   /** The control plane's address. */
   readonly url: string;
@@ -41,7 +43,7 @@ export interface UploadsOptions {
   readonly logger: Logger;
 }
 
-/** Uploads to the control plane. */
+/** Creates the uploads of one worker. */
 export function createUploads({ url, token, clock, logger }: UploadsOptions): Uploads {
   const queue: Upload[] = [];
   const idleWaiters: (() => void)[] = [];
@@ -61,7 +63,7 @@ export function createUploads({ url, token, clock, logger }: UploadsOptions): Up
     const answer = await response.body.text();
     if (response.statusCode >= 500) throw new Error(`uploads were answered ${response.statusCode}`);
     const { refused } = parseJson(uploadAnswer, answer) ?? { refused: uploads.keys() };
-    // The session is gone or the epoch over: nobody wants it any more.
+    // The session is gone or its epoch is over: drop the upload.
     for (const index of refused)
       logger.warn({ upload: uploads[index]?.head, status: response.statusCode }, 'upload refused');
   }

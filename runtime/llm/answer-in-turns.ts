@@ -1,18 +1,20 @@
 /**
- * A model's answer as it is handed on: within its limits, and a little at a time. A tenant's own model may
- * send whatever it likes, and the loop that reads it has other calls to serve: one chunk of the network can
- * hold a thousand events.
+ * Passes a model's answer on within its limits and in small parts. A tenant's own model may send anything,
+ * and the event loop serves other calls: one network chunk can hold a thousand events.
  */
 import { setImmediate as nextRound } from 'node:timers/promises';
 import { LIMITS } from '#config/limits.ts';
 import { ModelError } from './llm.ts';
 import type { ByteSource } from './send-request.ts';
 
-/** Handed on between two turns of the loop. */
+/** Bytes passed on between two turns of the event loop. */
 const ROUND_BYTES = 2_048;
 const [LF, CR] = [10, 13];
 
-/** The same bytes in short parts. Reading fails with `ModelError` where an event or the whole is too long. */
+/**
+ * The same bytes in short parts. Reading fails with `ModelError` when an event or the whole answer is too
+ * long.
+ */
 export function answerInTurns(body: ByteSource): ByteSource {
   const event = new EventLength();
   let [rest, roundBytes, allBytes]: [Uint8Array, number, number] = [new Uint8Array(0), 0, 0];
@@ -39,7 +41,7 @@ export function answerInTurns(body: ByteSource): ByteSource {
   };
 }
 
-/** The beginning of an answer that refuses: what is wrong stands there. */
+/** The beginning of an error answer, which says what is wrong. */
 export function beginningOf(body: ByteSource): ByteSource {
   let bytes = 0;
   return {
@@ -56,7 +58,7 @@ export function beginningOf(body: ByteSource): ByteSource {
   };
 }
 
-/** How long the event under way is by now: an empty line ends one. */
+/** Length of the current event; an empty line ends one. */
 class EventLength {
   #bytes = 0;
   #isEmptyLine = true;

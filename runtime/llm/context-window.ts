@@ -1,34 +1,31 @@
 /**
- * Keeps a long conversation within its model's window: well before it is full, the older part is summarised
- * in the background, and the summary stands in its place. Cuts only where the person speaks, so that a tool
- * call is never parted from its result. What does not fit before a summary is there is left out, oldest
- * first.
+ * Keeps a long conversation within its model's context window: well before it is full, the older part is
+ * summarised in the background and replaced by the summary. Cuts only before a user message, so that a tool
+ * call stays with its result. Until the summary is there, the oldest messages are left out.
  */
 import type { ChatMessage } from './llm.ts';
 
-/** The conversation may fill this much of its room before the older part is summarised… */
+/** Share of the available room at which the older part is summarised… */
 const SUMMARISE_FROM = 0.7;
-/** …down to about this much. */
+/** …and the share that is kept. */
 const KEEP = 0.4;
-/**
- * Bytes of one token, on the safe side for English and about right for scripts of three bytes a character.
- */
+/** Bytes per token: conservative for English, about right for scripts with three bytes per character. */
 const BYTES_PER_TOKEN = 3;
-/** A message's role and separators. */
+/** Tokens of a message's role and separators. */
 const MESSAGE_TOKENS = 4;
 const ANSWER_TOKENS = 1_024;
-/** Of the window; estimates may be wrong. */
+/** Share of the window that is used, because token counts are estimates. */
 const SAFE = 0.9;
 
-/** What a window is built from. */
+/** Options of a context window. */
 export interface ContextWindowOptions {
-  /** Tokens of the model's whole window. */
+  /** Tokens in the model's window. */
   readonly contextTokens: number;
-  /** Summarises a conversation, given as lines of text. */
+  /** Summarises a conversation given as lines of text. */
   readonly summarise: (transcript: string) => Promise<string>;
 }
 
-/** The window of one call's model. */
+/** The context window of one call's model. */
 export class ContextWindow {
   readonly #options: ContextWindowOptions;
   #summary: { readonly text: string; readonly covers: number } | null = null;
@@ -39,8 +36,8 @@ export class ContextWindow {
   }
 
   /**
-   * The conversation as it fits beside the messages that stand before it. `conversation` is always the whole
-   * of it: it only grows at its end, except for the last message of the person and what follows.
+   * The part of the conversation that fits beside the system messages. `conversation` is always complete and
+   * only grows at its end, except that the last user message and what follows it may change.
    */
   fit(before: readonly ChatMessage[], conversation: readonly ChatMessage[]): readonly ChatMessage[] {
     const room = Math.max(
@@ -82,13 +79,13 @@ export class ContextWindow {
   }
 }
 
-/** The first message of the person from which on everything fits; the last one at the latest. */
+/** The earliest user message from which everything fits; at the latest the last one. */
 function cutFor(messages: readonly ChatMessage[], room: number): number {
   const starts = messages.flatMap((message, index) => (message.role === 'user' ? [index] : []));
   return starts.find((start) => tokensOf(messages.slice(start)) <= room) ?? starts.at(-1) ?? 0;
 }
 
-/** The newest part that fits; when the last exchange alone does not, its tool results are shortened. */
+/** The newest part that fits; if even the last exchange does not, its tool results are shortened. */
 function trimmed(messages: readonly ChatMessage[], room: number): readonly ChatMessage[] {
   const kept = messages.slice(cutFor(messages, room));
   if (tokensOf(kept) <= room) return kept;

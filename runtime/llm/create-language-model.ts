@@ -1,5 +1,5 @@
 /**
- * Chooses the language model of one call: the tenant's own endpoint, a vendor's model, or the rule-based
+ * Selects the language model of one call: the tenant's own endpoint, a vendor's model, or the rule-based
  * demo.
  */
 import { createAnthropic } from '@ai-sdk/anthropic';
@@ -26,10 +26,10 @@ import { sendByRequest } from './send-request.ts';
 import { withProgressDeadline } from './stalled-fetch.ts';
 
 const STALL_MS = 10_000;
-/** A vendor's SDK wants a key; a server behind a base address may need none. */
+/** A vendor's SDK requires a key; a server behind a base address may need none. */
 const NO_KEY = 'none';
 
-/** What a call's model is chosen from. */
+/** Options that select a call's model. */
 export interface LanguageModelOptions {
   readonly settings: Settings;
   readonly plan: Pick<CallPlan, 'config' | 'llm_api_key'>;
@@ -39,9 +39,8 @@ export interface LanguageModelOptions {
 }
 
 /**
- * The model of one call. A vendor's model that is no longer configured here is replaced by the deployment's
- * default, and logged. A vendor's model that is late or fails is helped out by one of another vendor with a
- * key, if there is one.
+ * The model of one call. A vendor model that is no longer configured here is replaced by the deployment's
+ * default, and logged. A late or failing vendor model is backed up by another vendor's, if one has a key.
  */
 export function createLanguageModel(options: LanguageModelOptions): LanguageModel {
   const { settings, plan, egress, clock, logger } = options;
@@ -57,7 +56,7 @@ export function createLanguageModel(options: LanguageModelOptions): LanguageMode
   return helpedOut(platformModel(settings, clock, standard) ?? createDemoModel(), settings, clock);
 }
 
-/** The demo is never late, and never stands in for a real model. */
+/** The demo is never late, and never replaces a real model. */
 function helpedOut(model: LanguageModel, settings: Settings, clock: Clock): LanguageModel {
   if (model.id === DEMO_MODEL_ID) return model;
   const other = (Object.keys(LANGUAGE_MODELS) as LanguageVendor[]).find(
@@ -68,14 +67,14 @@ function helpedOut(model: LanguageModel, settings: Settings, clock: Clock): Lang
   return withSecondAttempt(model, fallback, clock);
 }
 
-/** The model with this id, or null when this deployment does not have it. */
+/** The model with this id; null when this deployment does not have it. */
 function platformModel(settings: Settings, clock: Clock, id: string): LanguageModel | null {
   if (id === DEMO_MODEL_ID) return createDemoModel();
   const vendor = vendorOfModel(id);
   if (vendor === null || !isVendorConfigured(settings, vendor)) return null;
   const name = id.slice(vendor.length + 1);
   const { apiKey = NO_KEY, baseUrl } = vendorAccess(settings, vendor);
-  // Made by the first request: it costs more than the rest of a call's start, and a caller may never come.
+  // Created by the first request: it costs more than the rest of a call's start, and a caller may never join.
   let model: ReturnType<typeof sdkModel> | null = null;
   const modelFor = () => {
     model ??= sdkModel({
@@ -95,7 +94,7 @@ function platformModel(settings: Settings, clock: Clock, id: string): LanguageMo
   });
 }
 
-/** Base addresses follow the vendor's own SDK: OpenAI's ends in /v1, the others carry no path. */
+/** Base addresses follow the vendor's own SDK: OpenAI's ends in /v1, the others have no path. */
 function sdkModel(at: {
   vendor: LanguageVendor;
   name: string;

@@ -13,10 +13,10 @@ import { withProgressDeadline } from './stalled-fetch.ts';
 
 const STALL_MS = 10_000;
 
-/** Present, with the value `true`, on a request made before the caller's turn is certain. */
+/** Set to `true` on a request made before the caller's turn is certain to be over. */
 const SPECULATIVE_HEADER = 'X-Service-Speculative';
 
-/** What a custom model is built from. */
+/** Options of a custom model. */
 export interface CustomModelOptions {
   readonly custom: NonNullable<CallPlan['config']['llm']['custom']>;
   readonly apiKey: string | null;
@@ -26,7 +26,7 @@ export interface CustomModelOptions {
 
 /** Creates the model of one call. */
 export function createCustomModel({ custom, apiKey, egress, clock }: CustomModelOptions): LanguageModel {
-  // The guard's fetch is undici's own; its types and the platform's differ in name only.
+  // The guard returns undici's fetch, whose types differ from the platform's in name only.
   const fetch = withProgressDeadline(
     sendByFetch(egress.fetch as unknown as typeof globalThis.fetch),
     clock,

@@ -1,7 +1,7 @@
 /**
- * `local/demo`: a rule-based model for a first call without any vendor. It says what it is, answers what
- * `config/demo-phrases.ts` lists, and books an imaginary table. It holds no state: everything is read from
- * the conversation it is shown.
+ * `local/demo`: a rule-based model for a first call without any vendor. It introduces itself, answers what
+ * `config/demo-phrases.ts` lists, and books an imaginary table. Stateless: everything comes from the
+ * conversation in the request.
  */
 import { randomUUID } from 'node:crypto';
 import { DEMO_PHRASES, type DemoIntent } from '#config/demo-phrases.ts';
@@ -17,7 +17,7 @@ const FALLBACK =
   'I am only a rule-based demo and did not understand that. Try asking for our opening hours, or say: book a table.';
 const GOODBYE = 'Thank you for calling. Goodbye!';
 
-/** Answers that need nothing but the intent. */
+/** Answers that depend on the intent alone. */
 const ANSWERS: Partial<Record<DemoIntent, string>> = {
   opening_hours: 'We are open every day from noon until ten in the evening. Would you like to book a table?',
   human: 'I am sorry, nobody is behind this demo. An agent of your own can transfer calls.',
@@ -50,7 +50,7 @@ const DAYS = /\b(today|tonight|tomorrow|monday|tuesday|wednesday|thursday|friday
 const HOUR = /\bat (\w+)/;
 const PARTY = /\b(\w+) (?:people|persons|guests)\b/;
 
-/** Creates the demo's model. */
+/** Creates the demo model. */
 export function createDemoModel(): LanguageModel {
   return { id: DEMO_MODEL_ID, isCustom: false, stream: generate };
 }
@@ -69,10 +69,10 @@ async function* generate(request: ChatRequest): AsyncGenerator<ChatDelta> {
   yield { type: 'finish', usage: { inputTokens: null, outputTokens: words.length, cachedInputTokens: null } };
 }
 
-/** What the demo says next in this conversation. */
+/** The demo's next reply in this conversation. */
 export function answerTo(messages: readonly ChatMessage[]): string {
   const last = messages.at(-1);
-  // The result of a tool (the hang-up) needs no more words.
+  // No words after a tool result: the only tool is the hang-up.
   if (last?.role === 'tool') return '';
   const turns = messages.flatMap((message) => (message.role === 'user' ? [message.content] : []));
   const event = EVENT.exec(turns.at(-1) ?? '')?.[1];
@@ -91,14 +91,14 @@ function speechAnswer(messages: readonly ChatMessage[], said: readonly string[],
   return (intent && ANSWERS[intent]) ?? bookingAnswer(said, intent) ?? FALLBACK;
 }
 
-/** An event of the call stands in the conversation as a user message in square brackets. */
+/** Call events are user messages in square brackets. */
 function eventAnswer(event: string): string {
   if (event.startsWith('The background tool')) return 'The tool you asked for has answered.';
   if (event.startsWith('A colleague')) return 'This is the Parley demo again. Is there anything else?';
   return event.startsWith('The caller has said nothing') ? 'Are you still there?' : GREETING;
 }
 
-/** Lower-case words; a recogniser and a keyboard then look alike. */
+/** Lower-case words, so that recognised and typed text look alike. */
 function normalise(text: string): string {
   return text
     .toLowerCase()
@@ -108,7 +108,7 @@ function normalise(text: string): string {
 }
 
 /**
- * The intent whose longest phrase stands in the text; farewells last, as they are short words inside other
+ * The intent with the longest matching phrase. Farewells come last, because they are short words within other
  * sentences.
  */
 function intentOf(text: string): DemoIntent | null {
@@ -122,7 +122,7 @@ function intentOf(text: string): DemoIntent | null {
   return found?.intent ?? looseIntent(text);
 }
 
-/** Key words, for callers whose sentence is none of the phrases. */
+/** Falls back to keywords when no phrase matches. */
 function looseIntent(text: string): DemoIntent | null {
   if (/\b(hours|open|close)\b/.test(text)) return 'opening_hours';
   if (/\b(book|reserve|reservation|table)\b/.test(text)) return 'booking';
@@ -138,8 +138,8 @@ interface Booking {
 }
 
 /**
- * The next question of a booking, or its read-back; null when no booking is under way or nothing was said for
- * it.
+ * The next question of a booking, or its confirmation; null when no booking is in progress or the caller said
+ * nothing relevant.
  */
 function bookingAnswer(said: readonly string[], intent: DemoIntent | null): string | null {
   const start = said.findLastIndex((text) => intentOf(text) === 'booking' || /\btable\b/.test(text));
@@ -157,7 +157,7 @@ function bookingAnswer(said: readonly string[], intent: DemoIntent | null): stri
   return `Your table for ${booking.party} is noted: ${booking.day} at ${booking.hour}. This is a demo, so nothing was really booked. Anything else?`;
 }
 
-/** Fills the slots in the order they are asked for; a bare number answers the question that was open. */
+/** Fills the slots in the order of the questions; a bare number answers the open question. */
 function readBooking(said: readonly string[]): Booking {
   let booking: Booking = { party: null, day: null, hour: null };
   for (const text of said) {
@@ -180,11 +180,11 @@ function numberIn(text: string): string | null {
 
 function lastAnswer(messages: readonly ChatMessage[]): string | null {
   const last = messages.findLast((message) => message.role === 'assistant' && message.content !== '');
-  // Where the caller cut it off stands a mark that is not for the ear.
+  // Strips the mark that shows where the caller interrupted; it is not spoken.
   return last?.content.replace(/(?<!\s)\s*\[…\]$/, '') ?? null;
 }
 
-/** Reads the time from the context the prompt carries, as the demo has no clock of its own. */
+/** Reads the time from the prompt, because the demo has no clock. */
 function timeAnswer(messages: readonly ChatMessage[]): string {
   const context = messages.findLast(
     (message) => message.role === 'system' && CLOCK_TIME.test(message.content),

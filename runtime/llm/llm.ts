@@ -1,15 +1,15 @@
 /**
- * The contract of language models as the turn loop uses them: a streamed chat with tools.
- * Implemented over the Vercel AI SDK for vendors and `llm.custom`, and by the rule-based `local/demo`.
+ * The contract of language models for the turn loop: a streamed chat with tools. Implemented over the Vercel
+ * AI SDK for vendors and `llm.custom`, and by the rule-based `local/demo`.
  */
 
-/** A message of the conversation as the model is shown it. */
+/** A message of the conversation in the form the model sees. */
 export type ChatMessage =
   | { readonly role: 'system' | 'user'; readonly content: string }
   | { readonly role: 'assistant'; readonly content: string; readonly toolCalls?: readonly ToolCall[] }
   | { readonly role: 'tool'; readonly callId: string; readonly toolName: string; readonly content: string };
 
-/** A function call asked for by the model; `input` is the JSON text of its arguments. */
+/** A function call by the model; `input` is the JSON text of its arguments. */
 export interface ToolCall {
   readonly callId: string;
   readonly toolName: string;
@@ -20,7 +20,7 @@ export interface ToolCall {
 export interface ToolDefinition {
   readonly name: string;
   readonly description: string;
-  /** Every argument is a string the model fills. */
+  /** Every argument is a string filled by the model. */
   readonly arguments: readonly { readonly name: string; readonly description: string }[];
 }
 
@@ -33,26 +33,26 @@ export interface ChatRequest {
   readonly sessionId: string;
   readonly endUserId: string | null;
   readonly extraBody: Readonly<Record<string, unknown>> | null;
-  /** True while the turn is not committed; a custom model's request says so in a header. */
+  /** True until the turn is committed; sent to custom models as a header. */
   readonly speculative: boolean;
   readonly signal: AbortSignal;
 }
 
-/** What a generation yields, in order; `finish` is always last unless it throws. */
+/** What a generation yields, in order; `finish` is last unless the generation throws. */
 export type ChatDelta =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'tool_call'; readonly call: ToolCall }
-  /** `modelId` tells which model it was where that is not the one that was asked. */
+  /** `modelId` is set when another model than the requested one answered. */
   | { readonly type: 'finish'; readonly usage: ChatUsage; readonly modelId?: string };
 
-/** Tokens of one generation; null where the model does not tell. */
+/** Tokens of one generation; null where the model does not report them. */
 export interface ChatUsage {
   readonly inputTokens: number | null;
   readonly outputTokens: number | null;
   readonly cachedInputTokens: number | null;
 }
 
-/** Why a model failed, independent of the vendor. */
+/** A model failure, independent of the vendor. */
 export class ModelError extends Error {
   readonly retryable: boolean;
   readonly status: number | null;
@@ -70,8 +70,8 @@ export interface LanguageModel {
   /** `<provider>/<model>`, or `custom`. */
   readonly id: string;
   /**
-   * True for `llm.custom`: no hedged second attempt, ten seconds to its first byte, never replaced by
-   * another.
+   * True for `llm.custom`: no hedged second attempt, ten seconds to the first byte, never replaced by another
+   * model.
    */
   readonly isCustom: boolean;
   /** Throws `ModelError`. */

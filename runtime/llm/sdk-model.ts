@@ -1,8 +1,8 @@
 /**
- * A `LanguageModel` over the providers of the Vercel AI SDK: our messages and tools in their form, their
- * stream and errors in ours. They are asked directly. The SDK's own layer above them (`streamText`) runs
- * tools, retries and steps, all of which are the turn loop's business here, and cost more of a call's
- * processor time than the request itself.
+ * A `LanguageModel` over the providers of the Vercel AI SDK. Converts our messages and tools to their form,
+ * and their stream and errors to ours. Calls the providers directly: the SDK's upper layer (`streamText`)
+ * runs tools, retries and steps, which are the turn loop's job here, and costs more CPU than the request
+ * itself.
  */
 import {
   APICallError,
@@ -22,24 +22,24 @@ import {
 } from './llm.ts';
 import { ModelStalled } from './stalled-fetch.ts';
 
-/** How one vendor's model is reached. */
+/** How to reach one vendor's model. */
 export interface SdkModelOptions {
   readonly id: string;
   readonly isCustom: boolean;
-  /** The SDK's model for one request; `headers` and body extras may depend on it. */
+  /** The SDK model for one request; `headers` and extra body fields may depend on the request. */
   readonly modelFor: (request: ChatRequest) => LanguageModelV4;
   readonly headersFor?: (request: ChatRequest) => Record<string, string>;
-  /** The vendor refuses a conversation that does not begin with the user. */
+  /** True if the vendor rejects a conversation that does not begin with the user. */
   readonly startsWithUser: boolean;
 }
 
 /**
- * Vendors that cache prompts only where they are told to: the first system message stays the same for the
- * whole call (runtime/prompt/prompt.ts). Others ignore it.
+ * For vendors that cache prompts only on request: the first system message is the same for the whole call
+ * (runtime/prompt/prompt.ts). Others ignore this.
  */
 const CACHED_PREFIX = { anthropic: { cacheControl: { type: 'ephemeral' } } } as const;
 
-/** One for all: a stack of its own would be the dearest part of giving an answer up. */
+/** Shared: capturing a stack would be the most expensive part of abandoning an answer. */
 const LEFT = new Error('the answer is not wanted any more');
 
 /** Wraps a vendor's model. */
@@ -47,9 +47,7 @@ export function createSdkModel(options: SdkModelOptions): LanguageModel {
   return { id: options.id, isCustom: options.isCustom, stream: (request) => generate(options, request) };
 }
 
-/**
- * Throws `ModelError`, or the signal's reason when it is aborted. Leaving the iteration aborts the request.
- */
+/** Throws `ModelError`, or the signal's reason when it aborts. Leaving the iteration aborts the request. */
 async function* generate(options: SdkModelOptions, request: ChatRequest): AsyncGenerator<ChatDelta> {
   const left = new AbortController();
   let isWhole = false;
@@ -81,14 +79,17 @@ async function* generate(options: SdkModelOptions, request: ChatRequest): AsyncG
 }
 
 /**
- * What an answer asks of tools: every part of it is matched with all of them, and their arguments are read in
- * one go.
+ * Limits the tool calls of one answer: every stream part is matched against all of them, and their arguments
+ * are parsed at once.
  */
 class ToolCallBudget {
   #calls = 0;
   #chars = 0;
 
-  /** Takes a part of the answer. Throws `ModelError` where they become too many or too long. */
+  /**
+   * Counts one part of the answer. Throws `ModelError` when there are too many calls or their arguments are
+   * too long.
+   */
   add(part: LanguageModelV4StreamPart): void {
     if (part.type === 'tool-input-start') this.#calls += 1;
     if (part.type === 'tool-input-delta') this.#chars += part.delta.length;
@@ -98,8 +99,7 @@ class ToolCallBudget {
 }
 
 /**
- * What a part of a provider's stream means to us; null for the parts we have no use for. Throws what an error
- * part carries.
+ * Converts a part of a provider's stream; null for parts we do not use. Throws the error of an error part.
  */
 function toDelta(part: LanguageModelV4StreamPart): ChatDelta | null {
   switch (part.type) {
@@ -148,7 +148,7 @@ function toModelError(error: unknown): ModelError {
       cause: error,
     });
   }
-  // The message of a network error may name addresses and is kept as the cause only.
+  // A network error's message may contain addresses, so it is kept as the cause only.
   return new ModelError('The model could not be reached or broke off its answer', {
     retryable: true,
     cause: error,
@@ -166,7 +166,7 @@ function toPrompt(messages: readonly ChatMessage[], startsWithUser: boolean): La
   const prompt: LanguageModelV4Message[] = [];
   for (const message of messages.map(toSdkMessage)) {
     const last = prompt.at(-1);
-    // The results of calls made together are one message.
+    // Results of parallel calls form one message.
     if (last?.role === 'tool' && message.role === 'tool') last.content.push(...message.content);
     else prompt.push(message);
   }
@@ -208,10 +208,7 @@ function toSdkMessage(message: ChatMessage): LanguageModelV4Message {
   }
 }
 
-/**
- * The arguments as every model would write them: two calls with the same ones are the same call. What is no
- * JSON stays as it is.
- */
+/** Arguments in canonical JSON, so that equal calls compare equal. Invalid JSON stays as it is. */
 function compactInput(input: string): string {
   if (input.trim() === '') return '{}';
   const parsed = parsedInput(input);

@@ -1,21 +1,20 @@
 /**
- * A platform model that does not keep a caller waiting: when it has not begun after two seconds,
- * or fails before it began, a second attempt starts beside it, on another vendor's model where one is
- * configured. Whichever begins first is the answer; the other one is abandoned. Where neither begins the
- * generation fails for good: it was asked twice, and the caller has waited long enough to be told. Never used
- * for `llm.custom`, which has its ten seconds and no replacement.
+ * Hedges a platform model: if it has not begun after two seconds, or fails before it begins, a second attempt
+ * starts in parallel, on another vendor's model where one is configured. The first to begin wins; the other
+ * is abandoned. If neither begins, the generation fails for good: two attempts were made, and the caller has
+ * waited long enough. Never used for `llm.custom`, which has ten seconds and no replacement.
  */
 import type { Clock } from '#base/clock.ts';
 import { type ChatDelta, type ChatRequest, type LanguageModel, ModelError } from './llm.ts';
 
-/** Without a first sign of life for this long, a second attempt starts. */
+/** After this long without a first byte, a second attempt starts. */
 const SECOND_AFTER_MS = 2_000;
 /**
- * Neither has begun: a hold line has been said at three seconds, and what follows it must not be another one.
+ * Neither attempt has begun: a hold line was spoken at three seconds, and a second hold line must not follow.
  */
 const GIVEN_UP_AFTER_MS = 7_000;
 
-/** One for all, as most attempts end by it. */
+/** Shared, because most attempts end with it. */
 const ABANDONED = new Error('another attempt answered');
 
 interface Attempt {
@@ -27,13 +26,13 @@ interface Attempt {
 interface Winner {
   readonly attempt: Attempt;
   readonly first: IteratorResult<ChatDelta>;
-  /** The other one failed before. */
+  /** The other attempt failed first. */
   readonly isFailover: boolean;
 }
 
 /**
- * Wraps the models of one call. Without a `fallback` the second attempt goes to the same model, and only for
- * lateness: a failure is the turn loop's to retry.
+ * Wraps the models of one call. Without a `fallback` the second attempt uses the same model, and only when it
+ * is late: failures are retried by the turn loop.
  */
 export function withSecondAttempt(
   primary: LanguageModel,
@@ -57,7 +56,7 @@ export function withSecondAttempt(
         const { attempt, first, isFailover } = await race.winner;
         cancelTimers();
         race.abandonAllBut(attempt);
-        // A model that failed where the other one answered is asked second for the rest of the call.
+        // A model that failed where the other answered goes second for the rest of the call.
         if (isFailover) order = [order[1], order[0]];
         const { deltas, model } = attempt;
         for (let next = first; !next.done; next = await deltas.next())
@@ -106,7 +105,7 @@ class Race {
     for (const attempt of this.#attempts) {
       if (attempt === winner) continue;
       attempt.abort.abort(ABANDONED);
-      // It ends by the signal; its own error is of no use to anyone.
+      // The signal ends it; its own error is of no use.
       attempt.deltas.return?.().catch(() => undefined);
     }
   }

@@ -1,17 +1,14 @@
-/**
- * The ways a request reaches a model: by a `fetch` that somebody else guards, or for less by undici's
- * `request`.
- */
+/** Ways to send a request to a model: by a guarded `fetch`, or more cheaply by undici's `request`. */
 import { request } from 'undici';
 
-/** The body of an answer as it comes. */
+/** An answer's body as a stream. */
 export interface ByteSource {
   /** The next bytes; null at the end. Rejects when the body breaks off. */
   read(): Promise<Uint8Array | null>;
   cancel(reason: unknown): Promise<void>;
 }
 
-/** The head of an answer, and its body where it has one. */
+/** The head of an answer, and its body if it has one. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
@@ -20,7 +17,7 @@ export interface Answer {
 
 type Fetch = typeof globalThis.fetch;
 /**
- * Sends a request; resolves with the head of its answer, rejects when there is none, or with the signal's
+ * Sends a request and resolves with the head of its answer. Rejects without an answer, or with the signal's
  * reason.
  */
 export type SendRequest = (url: Parameters<Fetch>[0], init: RequestInit) => Promise<Answer>;
@@ -43,12 +40,12 @@ export function sendByFetch(fetch: Fetch): SendRequest {
   };
 }
 
-/** What an answer of these has is no body (Fetch standard, "null body status"). */
+/** Statuses without a body (Fetch standard, "null body status"). */
 const WITHOUT_BODY = new Set([204, 205]);
 
 /**
- * Sends texts by undici's `request`, whose answer costs half of what `fetch` makes of it. A vendor that has
- * moved is followed by `fetch`.
+ * Sends text by undici's `request`, which handles an answer at half the cost of `fetch`. Redirects are left
+ * to `fetch`.
  */
 export async function sendByRequest(url: Parameters<Fetch>[0], init: RequestInit): Promise<Answer> {
   if (typeof url !== 'string' || typeof init.body !== 'string')

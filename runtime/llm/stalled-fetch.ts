@@ -1,13 +1,12 @@
 /**
- * A `fetch` with progress deadlines: so long to the first byte of the body, so long between any two bytes;
- * and with limits, as an answer has none of its own. A vendor that accepts a request and says nothing must
- * never hold a call.
+ * A `fetch` with progress deadlines, to the first byte of the body and between bytes, and with a limit on the
+ * answer's size. A vendor that accepts a request and never answers must not block a call.
  */
 import type { Clock } from '#base/clock.ts';
 import { answerInTurns, beginningOf } from './answer-in-turns.ts';
 import type { ByteSource, SendRequest } from './send-request.ts';
 
-/** Aborts the request, or breaks its body, with this as the reason. */
+/** The reason with which the request is aborted or its body broken. */
 export class ModelStalled extends Error {
   constructor(ms: number) {
     super(`The model sent nothing for ${ms / 1_000} s`);
@@ -16,8 +15,8 @@ export class ModelStalled extends Error {
 }
 
 /**
- * A `fetch` that sends its requests by `send`, and fails, or the reading of its body does, with
- * `ModelStalled` after `stallMs` without a byte.
+ * A `fetch` that sends by `send`. It, or the reading of its body, fails with `ModelStalled` after `stallMs`
+ * without a byte.
  */
 export function withProgressDeadline(
   send: SendRequest,
@@ -50,7 +49,7 @@ export function withProgressDeadline(
   };
 }
 
-/** The same bytes; `onEnd` is called however the reading ends. A read that hangs is broken by the signal. */
+/** Passes the bytes through and calls `onEnd` however the reading ends. The signal breaks a hanging read. */
 function watch(
   body: ByteSource,
   signal: AbortSignal,

@@ -1,18 +1,17 @@
 /**
- * Somebody asks what other settings would have made of a call: its log is run again in a thread of its own,
- * so that the calls of this worker never wait for it.
+ * Replays a call with other settings in a thread of its own, so that this worker's calls never wait for it.
  */
 import { Worker } from 'node:worker_threads';
 import type { ReplayOutcome, ReplaySettings } from '#protocol/replay.ts';
 
 /** Startup options of the thread. */
 export interface ReplayRequest {
-  /** The flight log as it is kept: lines of JSON. */
+  /** The stored flight log: lines of JSON. */
   readonly log: string;
   readonly settings: ReplaySettings;
 }
 
-/** Runs the call again. Rejects when the log is not of this version of the turn machine. */
+/** Runs the call again. Rejects when the log belongs to another version of the turn machine. */
 export function replayInThread(request: ReplayRequest): Promise<ReplayOutcome> {
   return new Promise((resolve, reject) => {
     const thread = new Worker(new URL('./replay-thread-entry.ts', import.meta.url), {

@@ -1,4 +1,4 @@
-/** Settings of a replay as the turn machine takes them. */
+/** Converts replay settings to the turn machine's configuration. */
 import type { ReplaySettings } from '#protocol/replay.ts';
 import type { TurnConfig } from '../turn/machine/turn-config.ts';
 
@@ -19,7 +19,7 @@ const TO_TURN_CONFIG: {
   hangup_farewell_enabled: (idleFarewell) => ({ idleFarewell }),
 };
 
-/** What the turn machine is told instead. */
+/** The changed configuration fields. */
 export function turnChanges(settings: ReplaySettings): Partial<TurnConfig> {
   const names = Object.keys(settings) as (keyof Settings)[];
   return Object.assign(

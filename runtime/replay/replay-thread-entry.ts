@@ -1,4 +1,4 @@
-/** The thread that runs one call again, says where it would first have gone another way, and ends. */
+/** The thread that runs one call again, reports the first difference, and ends. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { treatThisThreadAsOthers } from '#media/thread-priority.ts';
 import type { ReplayOutcome } from '#protocol/replay.ts';
@@ -12,7 +12,7 @@ treatThisThreadAsOthers();
 const { log, settings } = workerData as ReplayRequest;
 parentPort?.postMessage(replayed(readFlightLog([Buffer.from(log)])));
 
-/** Of a call that had several workers, the first part that would have been otherwise tells. */
+/** For a call with several workers, reports the first part that differs. */
 function replayed(parts: readonly ReadFlightLog[]): ReplayOutcome {
   const changes = turnChanges(settings);
   for (const part of parts) {
@@ -26,7 +26,7 @@ function told(
   { header, inputs }: ReadFlightLog,
   { was, wouldBe, judged }: Divergence,
 ): ReplayOutcome['divergence'] {
-  // The log counts in its worker's clock; whoever listens to the recording knows the wall's.
+  // The log uses its worker's monotonic clock; the recording uses wall time.
   const beganAtMs = Date.parse(header.wall_time) + (inputs[0]?.atMs ?? 0) - header.started_at_ms;
   const moment = (of: Divergence['was']) =>
     of && {

@@ -1,6 +1,6 @@
 /**
- * Runs a flight log through the turn machine again: the same inputs give the same effects, and changed
- * settings show where a call would have gone another way.
+ * Replays a flight log through the turn machine: equal inputs give equal effects, and changed settings show
+ * where the call would have differed.
  */
 import type { ReadFlightLog } from '../turn/loop/flight-log.ts';
 import type { TurnConfig } from '../turn/machine/turn-config.ts';
@@ -9,7 +9,7 @@ import type { TurnInput } from '../turn/machine/turn-inputs.ts';
 import { step } from '../turn/machine/turn-machine.ts';
 import { initialState } from '../turn/machine/turn-state.ts';
 
-/** One input and what it led to. */
+/** One input and its effects. */
 export interface ReplayedStep {
   readonly input: TurnInput;
   readonly effects: readonly Effect[];

@@ -1,34 +1,32 @@
 /**
- * From the pauses of many calls to a recommendation: callers cut off against time saved, for every setting
- * that was tried.
+ * Recommends settings from the pauses of many calls: callers cut off against time saved, for every candidate.
  */
 import type { TurnConfig } from '../turn/machine/turn-config.ts';
 import type { JudgedPauses, PauseOutcome } from './what-if.ts';
 
 /**
- * The agent would have begun to speak about this long after the turn was taken: a caller who goes on by then
- * is cut off.
+ * The agent starts speaking about this long after the turn ends: a caller who continues within it is cut off.
  */
 const CUT_OFF_WITHIN_MS = 1_500;
-/** Callers cut off that are taken for as good as none, as a share of the pauses. */
+/** Share of pauses in which cutting off the caller is tolerated. */
 const TOLERATED = 0.02;
 
-/** One setting that was tried. */
+/** One candidate setting. */
 export interface Candidate {
   readonly name: string;
   readonly changes: Partial<TurnConfig>;
 }
 
-/** What a setting would have made of the calls. */
+/** What a setting would have done to the calls. */
 export interface Tried {
   readonly name: string;
-  /** Share of judged pauses in which the agent would have talked into the caller's thought. */
+  /** Share of judged pauses in which the agent would have interrupted the caller. */
   readonly cutOffs: number;
-  /** Time before the turn is taken, less than now, mean over the pauses that ended the caller's turn; ms. */
+  /** Mean time saved before the turn is taken, over the pauses that ended the caller's turn, in ms. */
   readonly savedMs: number;
 }
 
-/** The settings worth trying, the call's own first. */
+/** The candidates, the call's own setting first. */
 export const CANDIDATES: readonly Candidate[] = [
   { name: 'as it was', changes: {} },
   ...(['relaxed', 'balanced', 'eager'] as const).flatMap((eagerness) =>
@@ -39,7 +37,7 @@ export const CANDIDATES: readonly Candidate[] = [
   ),
 ];
 
-/** Adds the calls up for one setting. */
+/** Sums the calls for one setting. */
 export function tried(name: string, calls: readonly JudgedPauses[]): Tried {
   const pairs = calls.flatMap(({ was, wouldBe }) =>
     was.map((before, index) => ({ before, after: wouldBe[index] as PauseOutcome })),
@@ -61,8 +59,8 @@ function isCutOff({ takenAfterMs, wentOnAfterMs }: PauseOutcome): boolean {
 }
 
 /**
- * The quickest setting that cuts off no more callers than the one they had, or hardly any; `rows` begin with
- * that one.
+ * The fastest setting that cuts off no more callers than the current one, within the tolerance. The first row
+ * is the current setting.
  */
 export function recommended(rows: readonly Tried[]): Tried | null {
   const [own] = rows;

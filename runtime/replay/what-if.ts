@@ -1,7 +1,7 @@
 /**
- * What other settings would have made of a recorded call. The machine runs on timers of its own, beside the
- * same facts about caller, engines and leg; from the first thing anybody would have noticed on, those facts
- * are about a call that never was, so nothing is said about what follows.
+ * What other settings would have done to a recorded call. The machine runs on its own timers while the facts
+ * about caller, engines and leg stay the recorded ones. After the first noticeable difference these facts
+ * belong to a different call, so nothing is claimed beyond it.
  */
 import type { ReadFlightLog } from '../turn/loop/flight-log.ts';
 import type { TurnConfig } from '../turn/machine/turn-config.ts';
@@ -11,7 +11,9 @@ import { step } from '../turn/machine/turn-machine.ts';
 import { initialState, type TurnState } from '../turn/machine/turn-state.ts';
 import type { ReplayedStep } from './replay.ts';
 
-/** What a caller would notice, and what the model would be asked: everything after it may differ. */
+/**
+ * Effects that a caller would notice or that go to the model: everything after a difference here may differ.
+ */
 type Noticed = Extract<
   Effect,
   { do: 'play' | 'pause' | 'resume' | 'clear' | 'transfer' | 'hangUp' | 'generate' }
@@ -26,15 +28,15 @@ const NOTICED: readonly Effect['do'][] = [
   'generate',
 ];
 
-/** Where a call would have gone another way; times are ms since its first input. */
+/** The first difference; times are ms since the call's first input. */
 export interface Divergence {
   readonly was: { readonly atMs: number; readonly did: Noticed } | null;
   readonly wouldBe: { readonly atMs: number; readonly did: Noticed } | null;
-  /** Share of the call before it: the part that could be judged. */
+  /** Share of the call before the difference, which is the part that could be judged. */
   readonly judged: number;
 }
 
-/** The machine with timers of its own. */
+/** The machine on its own timers. */
 class FreeRun {
   state: TurnState;
   readonly #timers = new Map<TimerName, number>();
@@ -48,9 +50,7 @@ class FreeRun {
     return this.#timers;
   }
 
-  /**
-   * Takes an input of the log, after every timer that falls due before it. The log's own timers are left out.
-   */
+  /** Applies one input of the log, after every timer due before it. The log's own timers are skipped. */
   *take(input: TurnInput): Generator<ReplayedStep> {
     for (let due = this.#nextTimer(); due && due[1] <= input.atMs; due = this.#nextTimer()) {
       this.#timers.delete(due[0]);
@@ -74,7 +74,7 @@ class FreeRun {
   }
 }
 
-/** Runs a call again on timers of its own. */
+/** Runs a call again on its own timers. */
 function* freeRun(log: ReadFlightLog, changes: Partial<TurnConfig>): Generator<ReplayedStep> {
   const run = new FreeRun(initialState({ ...log.header.config, ...changes }));
   for (const input of log.inputs) yield* run.take(input);
@@ -89,7 +89,7 @@ function* noticed(
       if (NOTICED.includes(effect.do)) yield { atMs: input.atMs, did: effect as Noticed };
 }
 
-/** The first thing that would have been otherwise; null when nothing would. */
+/** The first difference; null without one. */
 export function firstDivergence(log: ReadFlightLog, changes: Partial<TurnConfig>): Divergence | null {
   const [originMs, endMs] = [log.inputs[0]?.atMs ?? 0, log.inputs.at(-1)?.atMs ?? 0];
   const [before, after] = [noticed(log, {}), noticed(log, changes)];
@@ -114,37 +114,34 @@ export function firstDivergence(log: ReadFlightLog, changes: Partial<TurnConfig>
   }
 }
 
-/** What tells two effects of a kind apart beside their time. */
+/** Distinguishes two effects of the same kind, apart from their time. */
 function textOf(effect: Noticed): string {
   if (effect.do === 'generate') return `${effect.isSpeculative} ${effect.messages.at(-1)?.content}`;
   return 'replyId' in effect ? effect.replyId : '';
 }
 
-/** A pause of the caller while the floor was theirs: what the settings made of it. */
+/** A pause of the caller during their turn, and its outcome under the settings. */
 export interface PauseOutcome {
-  /** From the end of speech to the moment the turn is taken, ms; null when the caller goes on first. */
+  /** From the end of speech until the turn is taken, in ms; null when the caller continues first. */
   readonly takenAfterMs: number | null;
-  /**
-   * From the end of speech to the next voice, ms; null when the caller said nothing more before the agent was
-   * heard.
-   */
+  /** From the end of speech until the caller speaks again, in ms; null when the agent was heard first. */
   readonly wentOnAfterMs: number | null;
 }
 
-/** Pauses of a call under the settings it had and under others. */
+/** Pauses of a call under its own settings and under others. */
 export interface JudgedPauses {
   readonly was: readonly PauseOutcome[];
   readonly wouldBe: readonly PauseOutcome[];
-  /** All pauses, those over the agent's own speech included, which are not judged. */
+  /** All pauses, including those during agent speech, which are not judged. */
   readonly pauses: number;
 }
 
-/** A turn that was not taken this long after the end of speech will not be. */
+/** A turn not taken this long after the end of speech will not be taken. */
 const LONGEST_WAIT_MS = 15_000;
 
 /**
- * Judges every pause on its own: each begins in the state the real call was in, so that one difference does
- * not spoil the rest.
+ * Judges every pause separately, starting from the state of the real call, so that one difference does not
+ * affect the rest.
  */
 export function judgePauses(log: ReadFlightLog, changes: Partial<TurnConfig>): JudgedPauses {
   const run = new FreeRun(initialState(log.header.config));
@@ -185,7 +182,7 @@ function isTaken({ effects }: ReplayedStep): boolean {
   return effects.some((effect) => effect.do === 'explain' && isEndpoint(effect.decision));
 }
 
-/** A turn of speech is taken. */
+/** True when a turn of speech is taken. */
 function isEndpoint({ about, rule }: Decision): boolean {
   return about === 'endpoint' && rule !== 'no_words' && rule !== 'keypad';
 }

@@ -1,6 +1,6 @@
 /**
- * The built-in tools that act on the call itself. They are only defined here: the turn machine carries them
- * out. Their names live under a leading underscore, which no tool of a tenant can reach.
+ * Built-in tools that act on the call itself. Defined here, carried out by the turn machine. Their names
+ * start with an underscore, which tenants' tools cannot.
  */
 import { z } from 'zod';
 import type { AgentConfig } from '#config/agent-config.ts';
@@ -8,8 +8,8 @@ import type { CallPlan } from '#protocol/call-plan.ts';
 import { HANG_UP_CALL } from '#runtime/llm/hang-up-call.ts';
 import type { ToolDefinition } from '#runtime/llm/llm.ts';
 
-/** Name under which hanging up is offered. */
-/** The hang-up tool as this agent offers it, or null when it does not. */
+/** Name of the hang-up tool. */
+/** The agent's hang-up tool, or null if it has none. */
 export function hangUpCallTool(config: AgentConfig): ToolDefinition | null {
   const { hang_up_call, hang_up_call_farewell_mode } = config.tools.system_tools;
   if (!config.tools.enabled || !hang_up_call) return null;
@@ -26,10 +26,10 @@ export function hangUpCallTool(config: AgentConfig): ToolDefinition | null {
   };
 }
 
-/** Name under which a transfer is offered. */
+/** Name of the transfer tool. */
 const TRANSFER_CALL = '_transfer_call';
 
-/** What the model says with its wish to transfer. */
+/** Arguments of a transfer requested by the model. */
 export const transferWish = z.object({
   destination: z.string().catch(''),
   announcement: z
@@ -48,8 +48,7 @@ export function isTransferCall(toolName: string): boolean {
 }
 
 /**
- * The transfer tool of a phone call whose agent has somebody to transfer to, or null. `render` fills
- * placeholders.
+ * The transfer tool of a phone call; null when the agent has no destinations. `render` fills placeholders.
  */
 export function transferCallTool(plan: CallPlan, render: (text: string) => string): ToolDefinition | null {
   const { transfer } = plan;

@@ -1,27 +1,27 @@
 /**
- * Tools that run in the caller's browser: a `client_tool.call` event goes out, a `client_tool.result` comes
- * back. The deadline is the tool's own and is kept by the tool runner, whose signal ends the wait.
+ * Tools that run in the caller's browser: a `client_tool.call` event goes out and a `client_tool.result`
+ * returns. The tool runner enforces the tool's deadline through its signal.
  */
 import type { PlannedTool } from '#protocol/call-plan.ts';
 import type { AgentEvent, ClientEvent } from '#protocol/session-events.ts';
 import type { RawOutcome } from './raw-outcome.ts';
 
-/** Serialised results above this are replaced by an error. */
+/** Larger serialised results are replaced by an error. */
 const RESULT_BYTES = 60 * 1024;
 
-/** The browser's side of a conversation's tools. */
+/** The browser's tools in one conversation. */
 export interface ClientTools {
-  /** Rejects with the signal's reason when it is aborted first. */
+  /** Rejects with the signal's reason when it aborts first. */
   run(
     tool: PlannedTool,
     input: Readonly<Record<string, unknown>>,
     context: { readonly callId: string; readonly signal: AbortSignal },
   ): Promise<RawOutcome>;
-  /** Hands in a `client_tool.result`; one for an unknown or settled call is ignored. */
+  /** Accepts a `client_tool.result`; ignored for an unknown or finished call. */
   settle(result: Extract<ClientEvent, { type: 'client_tool.result' }>): void;
 }
 
-/** Creates the browser's side over `send`, which carries an event to the client. */
+/** Creates the browser's tools; `send` delivers an event to the client. */
 export function createClientTools(send: (event: AgentEvent) => void): ClientTools {
   const waiting = new Map<string, (outcome: RawOutcome) => void>();
   return {

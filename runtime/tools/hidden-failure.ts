@@ -1,16 +1,16 @@
 /**
- * Failures of tools whose `error_handling` is `hide`: the timeline has them whole, and wherever a model sees
- * a result, then or later, it learns only that the tool failed. Pure.
+ * Failures of tools with `error_handling: hide`: the timeline has the full failure, while models only ever
+ * learn that the tool failed. Pure.
  */
 import type { PlannedTool } from '#protocol/call-plan.ts';
 import type { SessionItem } from '#protocol/session-record.ts';
 
 type Tool = Pick<PlannedTool, 'function_name' | 'error_handling'>;
 
-/** What a model is told of a hidden failure. */
+/** The text a model sees for a hidden failure. */
 export const HIDDEN_FAILURE = 'The tool failed.';
 
-/** The items of a call as a model may see them. */
+/** A call's items with hidden failures masked, for a model. */
 export function shownItems(tools: readonly Tool[], items: readonly SessionItem[]): SessionItem[] {
   return items.map((item) =>
     item.type === 'tool_result' && isHidden(tools, item)
@@ -19,7 +19,7 @@ export function shownItems(tools: readonly Tool[], items: readonly SessionItem[]
   );
 }
 
-/** The tool calls of a test as a model may see them. */
+/** A test's tool calls with hidden failures masked, for a model. */
 export function shownCalls<
   Call extends { readonly tool_name: string; readonly status: string; readonly output: string | null },
 >(tools: readonly Tool[], calls: readonly Call[]): Call[] {

@@ -1,9 +1,9 @@
 /**
- * What one tool call came to on its own transport, before the tool runner words it for the timeline and the
+ * The result of one tool call on its transport, before the tool runner words it for the timeline and the
  * model.
  */
 
-/** What a tool's own transport came to, before it is worded. */
+/** A tool's result on its transport, before it is worded. */
 export interface RawOutcome {
   readonly ok: boolean;
   readonly output: string | null;

@@ -1,8 +1,7 @@
 /**
- * Runs the tools of one conversation: finds the tool, checks its arguments, keeps to the limits of calls in
- * flight and time, and words the outcome for the timeline (always whole) and for the model (as
- * `error_handling` allows). It never decides whether the reply waits: the turn loop does, by the tool's
- * `mode`.
+ * Runs the tools of one conversation: finds the tool, checks its arguments, enforces the limits on calls in
+ * flight and time, and words the outcome for the timeline (always in full) and for the model (as
+ * `error_handling` allows). The turn loop decides by the tool's `mode` whether the reply waits.
  */
 
 import type { Clock } from '#base/clock.ts';
@@ -16,51 +15,52 @@ import { HIDDEN_FAILURE } from './hidden-failure.ts';
 import type { RawOutcome } from './raw-outcome.ts';
 import { runWebhookTool } from './webhook-tool.ts';
 
-/** What a tool call came to. */
+/** The outcome of a tool call. */
 interface ToolOutcome {
   readonly status: 'completed' | 'failed';
-  /** What the tool answered, at most 256 KB; null when it answered nothing. */
+  /** The tool's answer, at most 256 KB; null without one. */
   readonly output: string | null;
   readonly outputTruncated: boolean;
-  /** Why it failed, for the timeline; null when it completed. */
+  /** The failure, for the timeline; null when the call completed. */
   readonly error: string | null;
   readonly latencyMs: number;
-  /** What the model is told. */
+  /** The text for the model. */
   readonly modelText: string;
 }
 
-/** How a tool runs and where its timeline entries say it came from. */
+/** How a tool runs, and its source in the timeline. */
 interface ToolTraits {
   /**
-   * `blocking` holds the reply, `fire_and_forget` does not wait, a `background` result comes back as an
-   * event.
+   * `blocking` holds the reply, `fire_and_forget` does not wait, and a `background` result returns later as
+   * an event.
    */
   readonly mode: PlannedTool['execution_mode'];
   readonly source: 'webhook' | 'client' | 'background';
 }
 
-/** Client tools of one conversation. */
+/** The tools of one conversation. */
 export interface ToolRunner {
-  /** What the model is offered, in the plan's order. */
+  /** The tools offered to the model, in the plan's order. */
   readonly definitions: readonly ToolDefinition[];
-  /** Null for a name the model made up. */
+  /** Null for a name the model invented. */
   traits(toolName: string): ToolTraits | null;
   /**
-   * Never rejects: an unknown tool, bad arguments, a time-out, an abort and a full house are failed outcomes.
+   * Never rejects: an unknown tool, bad arguments, a timeout, an abort and too many calls in flight are
+   * failed outcomes.
    */
   run(call: ToolCall, options: { readonly signal: AbortSignal }): Promise<ToolOutcome>;
-  /** Cancels what is in flight (when the conversation ends). */
+  /** Cancels calls in flight when the conversation ends. */
   close(): void;
 }
 
-/** What the tools of one conversation are built from. */
+/** Options of a tool runner. */
 export interface ToolRunnerOptions {
   readonly tools: readonly PlannedTool[];
-  /** Read at every call: a keypad menu may still add a variable. */
+  /** Read at every call, because a keypad menu may add a variable. */
   readonly variables: () => Variables;
   readonly systemVariables: SystemVariables;
   readonly egress: EgressGuard;
-  /** Null where there is no web client: client tools are then not offered. */
+  /** Null without a web client: client tools are not offered then. */
   readonly clientTools: ClientTools | null;
   readonly clock: Clock;
 }
@@ -88,7 +88,7 @@ export function createToolRunner(options: ToolRunnerOptions): ToolRunner {
     return worded(tool, raw, Math.round(options.clock.now() - startedMs));
   }
 
-  /** Runs the tool under its own time-out, the caller's signal and the end of the conversation. */
+  /** Runs the tool under its timeout, the caller's signal and the end of the conversation. */
   async function guarded(
     tool: PlannedTool,
     input: Record<string, unknown>,
@@ -175,7 +175,7 @@ function refused(error: string): ToolOutcome {
   };
 }
 
-/** A raw outcome as the timeline has it and as the model is told it. */
+/** Words a raw outcome for the timeline and for the model. */
 export function worded(tool: PlannedTool, raw: RawOutcome, latencyMs: number): ToolOutcome {
   const { output, outputTruncated, error } = raw;
   const modelText = raw.ok ? (output ?? 'done') : failureText(tool, raw);

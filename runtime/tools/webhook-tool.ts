@@ -1,6 +1,6 @@
 /**
- * One call of a webhook tool: the request is rendered from its templates and sent through the egress guard.
- * A redirect is an answer like any other; nothing is retried, as a tool may have effects.
+ * One call of a webhook tool: renders the request from its templates and sends it through the egress guard. A
+ * redirect is an answer like any other. Nothing is retried, because a tool may have side effects.
  */
 
 import type { EgressGuard } from '#base/egress.ts';
@@ -9,7 +9,7 @@ import type { PlannedTool } from '#protocol/call-plan.ts';
 import { renderRequest, type TemplateValues } from '#protocol/tool-template.ts';
 import type { RawOutcome } from './raw-outcome.ts';
 
-/** Sends the request and reads at most 256 KB of the answer; throws what the egress guard throws. */
+/** Sends the request and reads at most 256 KB of the answer. Throws what the egress guard throws. */
 export async function runWebhookTool(
   tool: PlannedTool,
   values: TemplateValues,

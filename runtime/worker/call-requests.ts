@@ -1,6 +1,6 @@
 /**
- * Requests of the control plane that a worker answers: a browser's offer, a colleague who joins a call or
- * leaves it, and the replay of an ended call.
+ * Requests from the control plane to a worker: a browser's offer, a colleague who joins or leaves a call, and
+ * the replay of an ended call.
  */
 import type { Logger } from '#base/log.ts';
 import { Fault } from '#config/errors.ts';
@@ -13,7 +13,7 @@ import { openParticipantLeg } from './participant-leg.ts';
 
 type Request<Type extends ControlRequest['type']> = Extract<ControlMessage, { type: Type }>;
 
-/** What answering takes. */
+/** Dependencies for answering requests. */
 export interface CallRequestsDeps {
   readonly logger: Logger;
   readonly media: Pick<MediaHost, 'openWebrtcLeg' | 'openLivekitLeg'>;
@@ -73,7 +73,7 @@ export class CallRequests {
     }
   }
 
-  /** A colleague joins over a connection of their own, or in a room made for them. */
+  /** A colleague joins over their own connection, or in a room created for them. */
   async #joinParticipant(message: Request<'participant.join'>): Promise<WorkerAnswer> {
     const { jobs, logger, media } = this.#deps;
     const { session_id, epoch, participant_id: id, name, mode, connection } = message;

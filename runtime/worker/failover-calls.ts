@@ -12,16 +12,16 @@ import { dialogFacts, dialogReport } from '../calls/dialog-report.ts';
 import type { JobCalls } from './job-calls.ts';
 import type { Job } from './job-table.ts';
 
-/** What failover needs. */
+/** Dependencies of a failover. */
 export interface FailoverDeps extends ResumedCallDeps {
   readonly calls: Pick<JobCalls, 'start' | 'report' | 'reportEnd'>;
   readonly logger: Logger;
 }
 
-/** A person who is still there answers at once, and the caller hears nothing meanwhile. */
+/** A person who is still on the line answers at once; the caller hears silence meanwhile. */
 const PERSON_ANSWERS_MS = 3_000;
 
-/** Continues the call of a job; never rejects. A call that cannot be continued ended when its worker was lost. */
+/** Continues a job's call; never rejects. A call that cannot be continued ended when its worker was lost. */
 export async function failOverJob(
   deps: FailoverDeps,
   job: Job,
@@ -61,9 +61,9 @@ export async function failOverJob(
 }
 
 /**
- * The person the caller was joined with; null if there was none, or they are gone: then the agent has the
- * caller back, and says so. A person who was only being asked is hung up on, because the agent calls them
- * again and their line must be free.
+ * The person the caller was joined with. Null if there was none or they left: then the agent takes the caller
+ * back and says so. A person who was only being asked is hung up on, because the agent will call them again
+ * and their line must be free.
  */
 async function reachPerson(
   deps: FailoverDeps,
@@ -100,7 +100,7 @@ function isTenants({ transport }: CallPlan): boolean {
     : transport.type === 'sip_inbound' && transport.is_tenants;
 }
 
-/** Which destination the person is at was not kept: they are a tenant's where any of them could be. */
+/** The person's destination was not stored, so they may be on a tenant's trunk if any destination is. */
 function mayBeTenants({ transfer }: CallPlan): boolean {
   return transfer?.routes.some(({ guard }) => guard !== null) ?? false;
 }

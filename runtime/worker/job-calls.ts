@@ -1,6 +1,6 @@
 /**
- * The calls of jobs: builds each from its plan and passes its reports to the worker link, its recording and
- * its flight log to the uploads.
+ * The calls of a worker's jobs: builds each from its plan, and sends its reports to the worker link and its
+ * recording and flight log to the uploads.
  */
 
 import type { Clock } from '#base/clock.ts';
@@ -20,7 +20,7 @@ import type { Job, JobTable } from './job-table.ts';
 import type { PlanEngines } from './plan-engines.ts';
 import { joinRoom, type RoomCallDeps } from './room-call.ts';
 
-/** What calls are built with. */
+/** Dependencies of calls. */
 export interface JobCallsDeps {
   readonly clock: Clock;
   readonly logger: Logger;
@@ -29,16 +29,16 @@ export interface JobCallsDeps {
   readonly controlPlaneUrl: string;
   readonly token: string;
   readonly client: Pick<ControlPlaneClient, 'report' | 'send'>;
-  /** A job leaves it when its call has ended. */
+  /** A job is removed when its call has ended. */
   readonly jobs: JobTable;
   readonly engines: Pick<PlanEngines, 'forCall'>;
   readonly media: RoomCallDeps['media'];
   /** Null: no call can be placed. */
   readonly phone: OutboundCallDeps | null;
-  /** Null: nothing is traced. */
+  /** Null: tracing is off. */
   readonly tracing: Tracing | null;
   readonly uploads: Uploads;
-  /** Runs work in the name of a session; absent: work has no name. */
+  /** Runs work under a session's name; absent: work has no name. */
   readonly within?: ((sessionId: string) => Within) | undefined;
 }
 
@@ -51,8 +51,8 @@ export class JobCalls {
   }
 
   /**
-   * Starts the call of a job whose plan has come, or continues one that another worker began; it waits for
-   * its leg. Throws when an engine of the plan cannot be made.
+   * Starts the call of a job whose plan has arrived, or continues one that another worker began; it then
+   * waits for its leg. Throws when an engine of the plan cannot be created.
    */
   start(job: Job, plan: CallPlan, failoverState: FailoverState | null = null): Call {
     const { logger } = this.#deps;
@@ -68,7 +68,7 @@ export class JobCalls {
     return call;
   }
 
-  /** Reports a fact about a job that its call does not know (the SIP dialog). */
+  /** Reports a fact about a job that its call does not know, such as the SIP dialog. */
   report({ sessionId, epoch }: Job, report: DurableReport): void {
     this.#deps.client.report({ sessionId, epoch }, report);
   }
@@ -79,12 +79,12 @@ export class JobCalls {
     this.free(job);
   }
 
-  /** Frees the slot of a job. */
+  /** Frees a job's slot. */
   free(job: Job): void {
     this.#deps.jobs.remove(job.sessionId, job.epoch);
   }
 
-  /** Runs work in the name of a session. */
+  /** Runs work under a session's name. */
   inNameOf(sessionId: string): Within {
     return this.#deps.within?.(sessionId) ?? nameless;
   }
@@ -132,7 +132,7 @@ export class JobCalls {
       saveFlightLog: ({ index, bytes }) =>
         uploads.put({ head: { type: 'flight_log', ...ofSession, chunk: index }, bytes }),
       onLegLost: () => {
-        // A caller who cannot come back is given up by the call itself.
+        // If the caller cannot return, the call gives up by itself.
         if (job.call && plan.transport.type === 'livekit') void joinRoom(this.#deps, job.call, plan);
       },
     };
@@ -140,8 +140,8 @@ export class JobCalls {
 }
 
 /**
- * True of a caption of the agent's speech, which would be lost with the worker; the control plane has no use
- * for the other live events.
+ * True for captions of agent speech, which would be lost with the worker. The control plane does not use the
+ * other live events.
  */
 function isCaption(event: Readonly<Record<string, unknown>>): boolean {
   return event['type'] === 'transcript' && event['role'] === 'agent';

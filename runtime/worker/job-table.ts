@@ -1,6 +1,6 @@
 /**
- * The jobs of one worker: slots reserved by accepted offers, the plans that come for them, and the calls they
- * became. Pure bookkeeping; no I/O.
+ * The jobs of one worker: slots reserved by accepted offers, the plans that arrive for them, and the calls
+ * they become. Pure bookkeeping without I/O.
  */
 
 import type { Clock, Timer } from '#base/clock.ts';
@@ -8,10 +8,10 @@ import type { CallPlan } from '#protocol/call-plan.ts';
 import type { JobKind } from '#protocol/worker-link.ts';
 import type { Call } from '../calls/call.ts';
 
-/** Thrown to whoever waits for the plan of a job that is not coming. */
+/** Rejects the wait for the plan of a withdrawn job. */
 export class JobWithdrawn extends Error {}
 
-/** An accepted offer waits this long for its plan; the init webhook has at most 8 s. */
+/** Longest wait for an accepted offer's plan; the init webhook takes at most 8 s of it. */
 const PLAN_MS = 20_000;
 
 /** One accepted job. */
@@ -20,19 +20,19 @@ export interface Job {
   readonly epoch: number;
   readonly kind: JobKind;
   readonly sipCallId: string | null;
-  /** Rejects with `JobWithdrawn` when the job is not coming. */
+  /** Rejects with `JobWithdrawn` when the job is withdrawn. */
   readonly plan: Promise<CallPlan>;
   call: Call | null;
 }
 
 interface Entry extends Job {
-  /** Its INVITE has come: another one with the same Call-ID is not this call. */
+  /** Its INVITE has arrived: another one with the same Call-ID is not this call. */
   hasInvite: boolean;
   settlePlan: { resolve(plan: CallPlan): void; reject(error: Error): void };
   timer: Timer;
 }
 
-/** Jobs by session and epoch, and by the Call-ID of the INVITE that belongs to them. */
+/** Jobs by session and epoch, and by the Call-ID of their INVITE. */
 export class JobTable {
   readonly #clock: Clock;
   readonly #jobs = new Map<string, Entry>();
@@ -46,7 +46,7 @@ export class JobTable {
     return this.#jobs.size;
   }
 
-  /** Reserves a slot; null when the job is already here. */
+  /** Reserves a slot; null when the job already exists. */
   reserve(offer: {
     readonly sessionId: string;
     readonly epoch: number;
@@ -56,7 +56,7 @@ export class JobTable {
     const key = keyOf(offer.sessionId, offer.epoch);
     if (this.#jobs.has(key)) return null;
     const { promise, resolve, reject } = Promise.withResolvers<CallPlan>();
-    // Nobody may be waiting yet when the job is withdrawn.
+    // The job may be withdrawn before anything waits for its plan.
     promise.catch(() => undefined);
     const timer = this.#clock.after(PLAN_MS, () => this.remove(offer.sessionId, offer.epoch));
     const entry: Entry = {
@@ -71,7 +71,7 @@ export class JobTable {
     return entry;
   }
 
-  /** Hands a plan to its job; null when the job is not here. */
+  /** Gives a plan to its job; null when the job is not here. */
   assign(sessionId: string, epoch: number, plan: CallPlan): Job | null {
     const entry = this.#jobs.get(keyOf(sessionId, epoch));
     if (!entry) return null;
@@ -80,7 +80,7 @@ export class JobTable {
     return entry;
   }
 
-  /** The job's plan has come by other means (analysis): it no longer expires. */
+  /** The job's plan came with its message (analysis), so it no longer expires. */
   keep(sessionId: string, epoch: number): void {
     this.#jobs.get(keyOf(sessionId, epoch))?.timer.cancel();
   }
@@ -89,7 +89,7 @@ export class JobTable {
     return this.#jobs.get(keyOf(sessionId, epoch)) ?? null;
   }
 
-  /** The job an INVITE belongs to, handed out once. */
+  /** The job of an INVITE, returned once. */
   takeSipCall(sipCallId: string): Job | null {
     for (const job of this.#jobs.values()) {
       if (job.sipCallId !== sipCallId || job.hasInvite) continue;
@@ -114,7 +114,7 @@ export class JobTable {
     if (this.#jobs.size === 0) for (const resolve of this.#idleWaiters.splice(0)) resolve();
   }
 
-  /** Resolves as soon as no job is left. */
+  /** Resolves when no job is left. */
   idle(): Promise<void> {
     return this.#jobs.size === 0
       ? Promise.resolve()

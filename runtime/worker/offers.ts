@@ -1,6 +1,6 @@
 /**
- * What becomes of the offers a worker is made: taken while there is room, declined, or held for a moment
- * while the event loop is late.
+ * Decides about offers to a worker: accepted while there is room, declined, or held briefly while the event
+ * loop is late.
  */
 import type { Clock, Timer } from '#base/clock.ts';
 import type { ControlMessage, JobKind } from '#protocol/worker-link.ts';
@@ -9,31 +9,31 @@ import type { ControlPlaneClient } from '../link/control-plane-client.ts';
 import type { JobTable } from './job-table.ts';
 
 /**
- * A loop this late at the 95th percentile, for this many heartbeats in a row, has no room for another call;
- * one late second is a busy machine.
+ * Event-loop delay at the 95th percentile that, for this many heartbeats in a row, leaves no room for another
+ * call; a single late second is just a busy machine.
  */
 const FULL_LAG_MS = 60;
 const FULL_LAG_HEARTBEATS = 3;
 /**
- * While it is late it takes a call in this time, ms: those that come in a burst ring for longer instead of
- * making it later still…
+ * A late worker accepts one call per this time, in ms: calls of a burst ring longer instead of delaying the
+ * loop further…
  */
 const LATE_PACE_MS = 60;
-/** …and none where it is as late as this: nobody can be talked with then. */
+/** …and none at this delay, at which a conversation is impossible. */
 const HOPELESS_LAG_MS = 1_000;
 
 type Offer = Extract<ControlMessage, { type: 'offer' }>;
 
-/** What offers are answered by. */
+/** Dependencies for answering offers. */
 export interface OffersDeps {
   readonly identity: { readonly kinds: readonly JobKind[]; readonly capacity: number };
   readonly clock: Clock;
-  /** Where an accepted offer reserves its slot. */
+  /** Accepted offers reserve their slots here. */
   readonly jobs: JobTable;
   readonly client: Pick<ControlPlaneClient, 'send'>;
-  /** Null: no INVITE can reach this worker. */
+  /** Null: INVITEs cannot reach this worker. */
   readonly phone: { readonly signalling: Pick<Signalling, 'isConnected'> } | null;
-  /** 95th percentile of the event loop's lateness since it was last asked, ms. */
+  /** 95th percentile of the event loop's delay since the previous call, in ms. */
   readonly loopLagMs: () => number;
 }
 
@@ -44,8 +44,8 @@ export class Offers {
   #lateHeartbeats = 0;
   #loopLagMs = 0;
   /**
-   * Offers that came while the loop was late, the oldest first: a caller rather hears it ring for some
-   * seconds longer than be refused.
+   * Offers that arrived while the loop was late, oldest first: callers prefer a few more seconds of ringing
+   * to a refusal.
    */
   #held: Offer[] = [];
   #heldTimer: Timer | null = null;
@@ -54,7 +54,7 @@ export class Offers {
     this.#deps = deps;
   }
 
-  /** Answers an offer, now or when its time has come. */
+  /** Answers an offer, now or after holding it. */
   take(offer: Offer): void {
     if (this.#isLate && this.#refusalOf(offer) === null) {
       this.#held.push(offer);
@@ -62,12 +62,12 @@ export class Offers {
     } else this.#answer(offer);
   }
 
-  /** The offer stands no longer. */
+  /** The offer was withdrawn. */
   drop(sessionId: string, epoch: number): void {
     this.#held = this.#held.filter((offer) => offer.session_id !== sessionId || offer.epoch !== epoch);
   }
 
-  /** No call is taken from now on. */
+  /** Declines every call from now on. */
   drain(): void {
     this.#isDraining = true;
   }
@@ -76,7 +76,7 @@ export class Offers {
     this.#heldTimer?.cancel();
   }
 
-  /** What a heartbeat tells; asked once for each, as lateness is counted by it. */
+  /** The load for a heartbeat. Call it once per heartbeat, because delay is counted by it. */
   load(): { readonly calls: number; readonly freeSlots: number; readonly loopLagMs: number } {
     const { identity, jobs } = this.#deps;
     const loopLagMs = this.#deps.loopLagMs();
@@ -117,8 +117,8 @@ export class Offers {
   }
 
   /**
-   * At their pace, however late this timer itself is. An analysis is nobody who waits: it is taken when the
-   * loop is on time again.
+   * Held offers are taken at their pace, even if this timer is late. Analyses wait until the loop is on time,
+   * because no caller waits for them.
    */
   #takeHeldLater(sinceMs = this.#deps.clock.now()): void {
     this.#heldTimer ??= this.#deps.clock.after(LATE_PACE_MS, () => {
@@ -132,10 +132,7 @@ export class Offers {
     });
   }
 
-  /**
-   * A worker without a call has none to protect from another: the first one is better off on a busy machine
-   * than refused.
-   */
+  /** A worker without calls has none to protect: a first call on a busy machine is better than a refusal. */
   get #isLate(): boolean {
     return this.#deps.jobs.size > 0 && this.#lateHeartbeats >= FULL_LAG_HEARTBEATS;
   }

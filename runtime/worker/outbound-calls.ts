@@ -1,6 +1,6 @@
 /**
- * A job whose plan dials: the call is made ready while it rings, joined to the leg of whoever answers, and
- * ended when nobody does.
+ * Outbound jobs: the call is prepared while it rings, joined to the leg of the person who answers, and ended
+ * when no one does.
  */
 
 import { EgressRefused } from '#base/egress.ts';
@@ -12,7 +12,7 @@ import { dialogReport } from '../calls/dialog-report.ts';
 import type { JobCalls } from './job-calls.ts';
 import type { Job } from './job-table.ts';
 
-/** What placing a call needs. */
+/** Dependencies of an outbound job. */
 export interface OutboundJobDeps extends OutboundCallDeps {
   readonly calls: Pick<JobCalls, 'start' | 'report' | 'reportEnd'>;
   readonly logger: Logger;
@@ -20,7 +20,7 @@ export interface OutboundJobDeps extends OutboundCallDeps {
 
 type Transport = Extract<CallPlan['transport'], { type: 'sip_outbound' }>;
 
-/** Dials for a job; never rejects. A call ended while it rings is given up. */
+/** Dials for a job; never rejects. A call that ends while it rings is cancelled. */
 export async function dialJob(
   deps: OutboundJobDeps,
   job: Job,
@@ -29,7 +29,7 @@ export async function dialJob(
 ): Promise<void> {
   const { calls, logger } = deps;
   try {
-    // The greeting is made while it rings.
+    // The greeting is synthesised while it rings.
     calls.start(job, plan);
   } catch (error) {
     logger.error({ err: error, sessionId: job.sessionId }, 'outbound call could not be started');

@@ -1,14 +1,12 @@
-/**
- * Opens the leg of a colleague who comes into a call: their voice is recorded while they talk with the
- * caller.
- */
+/** Opens the leg of a colleague who joins a call. Their voice is recorded while they talk with the caller. */
 
 import type { Leg } from '#media/leg/leg.ts';
 import type { MediaHost } from '#media/leg/media-host.ts';
 import type { ParticipantConnection } from '#protocol/worker-link.ts';
 
 /**
- * Connects them; `sdp` answers an offer. Throws `Fault('sdp_unusable')` and `Fault('gateway_unreachable')`.
+ * Connects the colleague; `sdp` answers an offer. Throws `Fault('sdp_unusable')` and
+ * `Fault('gateway_unreachable')`.
  */
 export async function openParticipantLeg(
   media: Pick<MediaHost, 'openWebrtcLeg' | 'openLivekitLeg'>,

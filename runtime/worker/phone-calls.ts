@@ -1,6 +1,6 @@
 /**
- * An INVITE that admission routed here: matched to the job this worker accepted, answered when its plan has
- * come, and joined to its call.
+ * Inbound INVITEs that admission routed here: matched to the job this worker accepted, answered when its plan
+ * arrives, and joined to its call.
  */
 import type { Logger } from '#base/log.ts';
 import { answerInboundCall, type InboundCallDeps } from '#telephony/inbound-call.ts';
@@ -10,25 +10,25 @@ import { dialogReport } from '../calls/dialog-report.ts';
 import type { JobCalls } from './job-calls.ts';
 import type { Job, JobTable } from './job-table.ts';
 
-/** How a worker carries phone calls: its signalling, its media, and the addresses it offers. */
+/** Phone calls of a worker: its signalling, its media, and the addresses it offers. */
 export interface PhoneDeps extends InboundCallDeps, OutboundCallDeps {
   readonly signalling: Signalling;
   readonly logger: Logger;
 }
 
-/** What taking an INVITE needs. */
+/** Dependencies for answering an INVITE. */
 export interface InviteDeps extends InboundCallDeps {
   readonly calls: Pick<JobCalls, 'start' | 'report' | 'reportEnd'>;
   readonly jobs: Pick<JobTable, 'takeSipCall'>;
   readonly logger: Logger;
 }
 
-/** Takes one INVITE; never rejects. */
+/** Answers one INVITE; never rejects. */
 export function takeInvite(deps: InviteDeps, invite: IncomingInvite): void {
   const { calls, jobs, logger } = deps;
   const job = jobs.takeSipCall(invite.sipCallId);
   if (!job) {
-    // Its job was withdrawn, was never ours, or has its INVITE already.
+    // Its job was withdrawn, belongs to another worker, or has its INVITE already.
     invite.refuse(503, { 'Retry-After': '5' });
     return;
   }
@@ -44,7 +44,7 @@ async function answer(deps: InviteDeps, job: Job, invite: IncomingInvite): Promi
   let failure: unknown = null;
   const ready = job.plan.then((plan) => {
     try {
-      // The greeting is made while the answer is on its way.
+      // The greeting is synthesised while the answer is on its way.
       calls.start(job, plan);
     } catch (error) {
       failure = error;

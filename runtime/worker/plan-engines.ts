@@ -1,4 +1,4 @@
-/** Makes what a plan names: recogniser, synthesiser, language model, tools and knowledge. */
+/** Creates the engines a plan names: recogniser, synthesiser, language model, tools and knowledge. */
 import type { Clock } from '#base/clock.ts';
 import type { EgressGuard } from '#base/egress.ts';
 import type { Logger } from '#base/log.ts';
@@ -19,14 +19,14 @@ export type CallEngines = Pick<
   'recognizer' | 'synthesizer' | 'model' | 'knowledge' | 'createTools'
 >;
 
-/** What engines are made from. */
+/** Dependencies of engines. */
 export interface PlanEnginesDeps {
   readonly settings: Settings;
   readonly speech: Pick<SpeechEngines, 'callRecognizer' | 'callSynthesizer'>;
   readonly knowledge: Pick<KnowledgeSearch, 'open'>;
   readonly egress: EgressGuard;
   readonly clock: Clock;
-  /** Deadlines of vendors by this clock allow for delays of our own event loop. */
+  /** A clock for vendors' deadlines that allows for delays of our own event loop. */
   readonly vendorClock: Clock;
   readonly logger: Logger;
 }
@@ -39,7 +39,7 @@ export class PlanEngines {
     this.#deps = deps;
   }
 
-  /** Throws when an engine of the plan cannot be made. */
+  /** Throws when an engine of the plan cannot be created. */
   forCall(plan: CallPlan): CallEngines {
     const { speech, knowledge, vendorClock } = this.#deps;
     const { asr, voice } = plan.config;

@@ -1,7 +1,4 @@
-/**
- * Brings the agent of a call into its LiveKit room, when the session begins and again when the connection
- * broke for good.
- */
+/** Joins the agent to its call's LiveKit room, at the start of the session and after a lost connection. */
 
 import type { Clock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
@@ -9,11 +6,11 @@ import type { MediaHost } from '#media/leg/media-host.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import type { Call } from '../calls/call.ts';
 
-/** A caller waits 15 s for the agent (`connection_failed`). */
+/** Callers wait 15 s for the agent (`connection_failed`). */
 const JOIN_WITHIN_MS = 15_000;
 const RETRY_MS = 1_000;
 
-/** What joining a room takes. */
+/** Dependencies for joining a room. */
 export interface RoomCallDeps {
   readonly clock: Clock;
   readonly logger: Logger;
@@ -21,8 +18,7 @@ export interface RoomCallDeps {
 }
 
 /**
- * Joins, trying again for a while; false when the room could not be joined. A call that ended meanwhile
- * leaves it at once.
+ * Joins with retries; false when the room could not be joined. Leaves at once if the call ended meanwhile.
  */
 export async function joinRoom(
   deps: RoomCallDeps,

@@ -1,4 +1,4 @@
-/** Jobs without a caller: analyses of ended calls, and agent tests. Both are text for a language model. */
+/** Jobs without a caller: analyses of ended calls and agent tests. Both are text for a language model. */
 import type { Clock } from '#base/clock.ts';
 import type { EgressGuard } from '#base/egress.ts';
 import type { Logger } from '#base/log.ts';
@@ -13,22 +13,22 @@ import type { JobCalls } from './job-calls.ts';
 import type { Job } from './job-table.ts';
 import type { PlanEngines } from './plan-engines.ts';
 
-/** The control plane gives an analysis up after two minutes. */
+/** The control plane abandons an analysis after two minutes. */
 const ANALYSIS_MS = 110_000;
 
-/** What these jobs run with. */
+/** Dependencies of these jobs. */
 export interface TextJobsDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly egress: EgressGuard;
   readonly engines: Pick<PlanEngines, 'modelFor'>;
-  /** Null: nothing is traced. */
+  /** Null: tracing is off. */
   readonly tracing: Tracing | null;
-  /** Where results are reported. */
+  /** Results are reported here. */
   readonly calls: Pick<JobCalls, 'report' | 'free' | 'inNameOf'>;
 }
 
-/** Runs them, reports their results and frees their slots. */
+/** Runs text jobs, reports their results and frees their slots. */
 export class TextJobs {
   readonly #deps: TextJobsDeps;
 

@@ -1,7 +1,7 @@
 /**
- * One worker: takes jobs over the worker link, builds a call from each plan, joins it to its leg and reports
- * back. It holds no database and no secret beyond its running calls. The composition root hands it the media
- * thread, the engines and the signalling.
+ * One worker: accepts jobs over the worker link, builds a call from each plan, joins it to its leg and
+ * reports back. It has no database and no secrets beyond its running calls. The composition root provides the
+ * media thread, the engines and the signalling.
  */
 
 import type { Clock } from '#base/clock.ts';
@@ -28,17 +28,17 @@ import { joinRoom } from './room-call.ts';
 import { TextJobs } from './text-jobs.ts';
 
 /**
- * A worker that has been alone this long ends its calls; the reaper acts after 150 s, so that both never
- * disagree.
+ * A worker without a control plane for this long ends its calls. The reaper acts after 150 s, so the two
+ * never contradict each other.
  */
 const ALONE_MS = 120_000;
-/** How long a goodbye may take once the drain is over. */
+/** Longest goodbye after the drain. */
 const GOODBYE_MS = 6_000;
-/** How long a call told to end may take to do so. */
+/** Longest time for a call to end after it was asked to. */
 const HANG_UP_MS = 3_000;
 const FLUSH_MS = 3_000;
 
-/** Who this worker is and what it can take. */
+/** The worker's identity and capacity. */
 export interface WorkerIdentity {
   readonly instanceId: string;
   readonly supervisorRun: string | null;
@@ -47,7 +47,7 @@ export interface WorkerIdentity {
   readonly capacity: number;
 }
 
-/** What a worker is handed. */
+/** Dependencies of a worker. */
 export interface WorkerDeps {
   readonly identity: WorkerIdentity;
   readonly clock: Clock;
@@ -57,21 +57,21 @@ export interface WorkerDeps {
   readonly controlPlaneUrl: string;
   readonly token: string;
   readonly spool: Spool;
-  /** Spools of dead predecessors, by instance. */
+  /** Spools of dead instances, by instance. */
   readonly adopted: ReadonlyMap<string, Spool>;
   readonly uploads: Uploads;
-  /** Runs work in the name of a session; absent: work has no name. */
+  /** Runs work under a session's name; absent: work has no name. */
   readonly within?: ((sessionId: string) => Within) | undefined;
   readonly media: MediaHost;
   readonly engines: Pick<PlanEngines, 'forCall' | 'modelFor'>;
   readonly egress: EgressGuard;
-  /** Null: this worker takes and places no phone call. */
+  /** Null: this worker neither accepts nor places phone calls. */
   readonly phone: PhoneDeps | null;
-  /** Null: nothing is traced. */
+  /** Null: tracing is off. */
   readonly tracing: Tracing | null;
-  /** How long live calls get once the worker drains, ms. */
+  /** Time that live calls get when the worker drains, in ms. */
   readonly drainMs: number;
-  /** 95th percentile of the event loop's delay since its last call, ms. */
+  /** 95th percentile of the event loop's delay since the previous call, in ms. */
   readonly loopLagMs: () => number;
 }
 
@@ -99,7 +99,7 @@ export class Worker {
       facts: () => ({
         ...identity,
         codecs: ['PCMU', 'PCMA'],
-        // A web job without a call never got its plan: it is placed again.
+        // A web job without a call never received its plan, so it is placed again.
         sessions: jobs
           .all()
           .filter((job) => job.kind === 'phone' || (job.kind === 'web' && job.call !== null)),
@@ -120,13 +120,13 @@ export class Worker {
     phone?.signalling.onInvite((invite) => takeInvite({ ...phone, calls, jobs }, invite));
   }
 
-  /** Resolves when the control plane has taken this worker in, or after `ms`; true when it has. */
+  /** Resolves when the control plane has registered this worker, or after `ms`; true when it has. */
   async connected(ms: number): Promise<boolean> {
     await this.#client.connected(ms);
     return this.#client.isConnected;
   }
 
-  /** The kinds of jobs it takes. */
+  /** The kinds of jobs this worker accepts. */
   get kinds(): WorkerIdentity['kinds'] {
     return this.#deps.identity.kinds;
   }
@@ -199,8 +199,8 @@ export class Worker {
   }
 
   /**
-   * A web call starts at once, so that its greeting is ready when the browser comes; an inbound phone call is
-   * started by its INVITE, which waits for this plan.
+   * A web call starts at once, so that its greeting is ready when the browser connects. An inbound phone call
+   * is started by its INVITE, which waits for this plan.
    */
   #assign({
     session_id,
@@ -212,7 +212,7 @@ export class Worker {
     if (!job || job.call) return;
     const { phone } = this.#deps;
     const phoneDeps = phone && { ...phone, calls: this.#calls };
-    // Offers of phone calls are declined without signalling.
+    // Without signalling, offers of phone calls are declined.
     if (failoverState?.dialog) {
       if (phoneDeps)
         void failOverJob(phoneDeps, job, plan, { ...failoverState, dialog: failoverState.dialog });
@@ -236,7 +236,7 @@ export class Worker {
     }
   }
 
-  /** The job of an assignment without a plan: it waits for none. */
+  /** The job of an assignment without a plan, which waits for none. */
   #keepJob({ session_id, epoch }: { readonly session_id: string; readonly epoch: number }): Job | null {
     this.#jobs.keep(session_id, epoch);
     return this.#jobs.get(session_id, epoch);
@@ -257,7 +257,7 @@ export class Worker {
   #endAll(reason: EndReason, options: { readonly sayGoodbye?: boolean } = {}): void {
     for (const job of this.#jobs.all()) {
       if (job.call) job.call.end(reason, options);
-      // An INVITE that waits for the plan is then refused, and its end reported, by `takeInvite`.
+      // `takeInvite` refuses an INVITE that waits for the plan and reports its end.
       else if (job.kind !== 'analysis') this.#calls.free(job);
     }
   }

@@ -13,7 +13,7 @@ export type ToolOutcome = { readonly result: unknown } | { readonly error: Sessi
  */
 const MAX_RESULT_CHARS = 60_000;
 
-/** Client tools of one conversation. */
+/** The tools of one conversation. */
 export class ClientTools {
   readonly #tools: Map<string, ClientTool>;
   readonly #timeoutMs: number;

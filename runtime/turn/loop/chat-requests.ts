@@ -1,6 +1,6 @@
 /**
- * What the model is asked in one call: the prompt, what was found in the agent's knowledge, and as much of
- * the conversation as fits its window.
+ * Requests to a call's language model: the prompt, knowledge found for the turn, and as much of the
+ * conversation as fits the context window.
  */
 
 import type { Clock } from '#base/clock.ts';
@@ -14,29 +14,29 @@ import type { ChatMessage, ChatRequest, LanguageModel, ToolDefinition } from '..
 import { systemMessages } from '../../prompt/prompt.ts';
 import type { Effect } from '../machine/turn-effects.ts';
 
-/** What was looked up for a turn. */
+/** Knowledge found for a turn. */
 export type Retrieval = Omit<Extract<SessionItem, { type: 'knowledge_retrieval' }>, 'created_at'>;
 
 const SUMMARISE =
   'Summarise this part of a phone conversation for the agent who goes on with it: what the caller wants, every name, number, date and decision, what tools did, what is open. At most 200 words, no introduction.';
 
-/** Words beyond these say nothing more about what is looked for. */
+/** Longer queries do not find more. */
 const QUERY_CHARS = 400;
 
-/** What requests are built from. */
+/** Options of requests. */
 export interface ChatRequestsOptions {
   readonly plan: CallPlan;
   readonly clock: Clock;
   readonly model: LanguageModel;
   readonly toolDefinitions: readonly ToolDefinition[];
   readonly knowledge: CallKnowledge | null;
-  /** Ends with the call. */
+  /** Aborts when the call ends. */
   readonly signal: AbortSignal;
 }
 
 /** The requests of one call. */
 export class ChatRequests {
-  /** The part of the prompt that stays the same; a keypad menu may set it once more. */
+  /** The fixed part of the prompt; a keypad menu may change it once. */
   stablePrompt: string;
   readonly #options: ChatRequestsOptions;
   readonly #window: ContextWindow;
@@ -53,7 +53,7 @@ export class ChatRequests {
     });
   }
 
-  /** The request of one run of the model. */
+  /** The request of one generation. */
   async build(
     { turnId, messages, isSpeculative }: Extract<Effect, { do: 'generate' }>,
     signal: AbortSignal,
@@ -68,7 +68,7 @@ export class ChatRequests {
     });
   }
 
-  /** What was looked up for a turn, once. */
+  /** The knowledge found for a turn; returned once. */
   takeRetrieval(turnId: number): Retrieval | null {
     const retrieval = this.#retrievals.get(turnId) ?? null;
     this.#retrievals.delete(turnId);
@@ -88,7 +88,7 @@ export class ChatRequests {
     return { messages, maxOutputTokens: null, ...conversation, ...run };
   }
 
-  /** Events of the call are no questions. The steps of one turn ask the same: it is looked up once. */
+  /** Call events are not questions. The rounds of one turn have the same query, so it is searched once. */
   async #lookUp(turnId: number, messages: readonly ChatMessage[]): Promise<readonly Passage[]> {
     const { clock, knowledge } = this.#options;
     const said = messages.findLast((message) => message.role === 'user')?.content ?? '';
@@ -98,7 +98,7 @@ export class ChatRequests {
     const startedMs = clock.now();
     const found = await knowledge.search(query);
     const passages = found ?? [];
-    // A late one may be there the next time.
+    // A late result may be ready next time.
     if (found) this.#latest = { query, passages };
     this.#retrievals.set(turnId, {
       type: 'knowledge_retrieval',

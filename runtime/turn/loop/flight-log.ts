@@ -1,5 +1,5 @@
 /**
- * The flight recorder: a call's turn machine can be run again from it, to the same effects. A versioned text
+ * The flight recorder: a call's turn machine can be replayed from it with the same effects. A versioned text
  * of JSON lines: a header with the machine's settings, then every input in order. Written in chunks, so that
  * a lost worker loses a few seconds at most.
  */
@@ -10,10 +10,10 @@ import type { TurnConfig } from '../machine/turn-config.ts';
 import type { TurnInput } from '../machine/turn-inputs.ts';
 import { TURN_MACHINE_VERSION } from '../machine/turn-state.ts';
 
-/** Version of the log's own format. */
+/** Version of the log format. */
 export const FLIGHT_LOG_VERSION = 1;
 
-/** With the 0.2 s in which uploads are gathered: five seconds. */
+/** Together with the 0.2 s for gathering uploads: five seconds. */
 const FLUSH_MS = 4_800;
 const FLUSH_BYTES = 64 * 1024;
 
@@ -33,11 +33,11 @@ export type FlightLogHeader = Omit<z.output<typeof header>, 'config'> & { readon
 /** Writes one call's log. */
 export interface FlightLog {
   write(input: TurnInput): void;
-  /** Hands out what is left; nothing is written afterwards. */
+  /** Flushes the rest; nothing is written afterwards. */
   close(): void;
 }
 
-/** What a log is written with. */
+/** Options of a flight log. */
 export interface FlightLogOptions {
   readonly sessionId: string;
   readonly seed: number;
@@ -93,19 +93,18 @@ export function createFlightLog(options: FlightLogOptions): FlightLog {
   };
 }
 
-/** A log that was read back: the part one worker wrote. */
+/** The part of a log that one worker wrote, parsed. */
 export interface ReadFlightLog {
   readonly header: FlightLogHeader;
   readonly inputs: readonly TurnInput[];
 }
 
-/** Where a header begins; within a text of the call its quotes would be escaped. */
+/** Start of a header; inside a text of the call its quotes would be escaped. */
 const HEADER_START = /(?=\{"flight_log_version":)/;
 
 /**
- * Reads a call's log from its chunks in order: one part for every worker the call has had, as each ran a turn
- * machine of its own. Throws on a log of another version; a torn last line, left by a lost worker, is
- * dropped.
+ * Reads a call's log from its chunks in order: one part per worker, because each ran a turn machine of its
+ * own. Throws for a log of another version. An incomplete last line, left by a lost worker, is dropped.
  */
 export function readFlightLog(chunks: readonly Uint8Array[]): readonly [ReadFlightLog, ...ReadFlightLog[]] {
   const [first = '', ...others] = Buffer.concat(chunks).toString('utf8').split(HEADER_START);
@@ -113,14 +112,14 @@ export function readFlightLog(chunks: readonly Uint8Array[]): readonly [ReadFlig
 }
 
 function readPart(text: string): ReadFlightLog {
-  // Whole lines end in a newline: what stands after the last one is empty or torn.
+  // Complete lines end in a newline, so the text after the last one is empty or incomplete.
   const [first = '', ...rest] = text.split('\n').slice(0, -1);
   const parsed = header.parse(JSON.parse(first));
   if (parsed.machine_version !== TURN_MACHINE_VERSION)
     throw new Error(
       `flight log of machine version ${parsed.machine_version}, this is ${TURN_MACHINE_VERSION}`,
     );
-  // The rest was written by `write` above: the version vouches for its shape.
+  // The rest was written by `write` above, so the version guarantees its shape.
   return {
     header: parsed as unknown as FlightLogHeader,
     inputs: rest.map((line) => JSON.parse(line) as TurnInput),

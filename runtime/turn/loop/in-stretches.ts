@@ -1,30 +1,24 @@
-/**
- * A long text, written at once, on its way to a voice: cut a stretch at a time, so that every other call of
- * the worker has its turn in between.
- */
+/** Sends a long text to a voice in stretches, so that the worker's other calls get their turn in between. */
 import { setImmediate as nextRound } from 'node:timers/promises';
 import { LIMITS } from '#config/limits.ts';
 import { nameless, type Within } from '../../event-loop/within.ts';
 import type { ChatDelta } from '../../llm/llm.ts';
 import { createPieceCutter, type Piece } from './reply.ts';
 
-/** Cut between two turns of the loop. */
+/** Characters cut between two turns of the event loop. */
 const ROUND_CHARS = 2_048;
 
-/** What takes the pieces of a reply. */
+/** Receives the pieces of a reply. */
 interface Voice {
   readonly signal: AbortSignal;
   add(...pieces: readonly Piece[]): void;
-  /** No more follow. */
+  /** No more pieces follow. */
   complete(): void;
-  /** The rest of them cannot be made. */
+  /** The remaining pieces cannot be synthesised. */
   fail(error: unknown): void;
 }
 
-/**
- * Gives a voice a whole text, the beginning of it at once. Never rejects: where it cannot go on, the voice is
- * told.
- */
+/** Gives a whole text to a voice, its beginning at once. Never rejects; a failure goes to the voice. */
 export async function addWhole(voice: Voice, text: string, within: Within = nameless): Promise<void> {
   const cutter = createPieceCutter();
   try {
@@ -43,8 +37,8 @@ export async function addWhole(voice: Voice, text: string, within: Within = name
 }
 
 /**
- * What a model writes, in texts that are cut quickly. Of text that is longer than a reply the rest is left
- * out: tools and tokens come after it.
+ * A model's output in texts that are quick to cut. Text beyond the longest reply is dropped, because tools
+ * and usage come after it.
  */
 export async function* inStretches(deltas: AsyncIterable<ChatDelta>): AsyncGenerator<ChatDelta> {
   let left: number = LIMITS.replyChars;

@@ -1,20 +1,19 @@
 /**
- * Ring buffer of the last seconds of a stream of samples. Separate blocks would be promoted to the old
- * generation and stay until a full collection, and each is a view of a buffer that holds the audio of other
- * calls, too.
+ * Ring buffer of the last seconds of a sample stream. Separate blocks would be promoted to the old generation
+ * and stay until a full collection, and each is a view of a buffer shared with other calls.
  */
 
-/** Begun with room for half a second of a phone's audio; doubled as it is needed. */
+/** Initial room: half a second of phone audio; doubled on demand. */
 const FIRST_SAMPLES = 4_096;
 
-/** Samples in the order they came; copied in, looked at where they lie. */
+/** Samples in order of arrival; copied in, read in place. */
 export class KeptAudio {
   #ring = new Int16Array(FIRST_SAMPLES);
-  /** Where the oldest sample lies. */
+  /** Index of the oldest sample. */
   #start = 0;
   #length = 0;
 
-  /** Samples kept. */
+  /** Samples stored. */
   get length(): number {
     return this.#length;
   }
@@ -36,7 +35,10 @@ export class KeptAudio {
     this.#length -= dropped;
   }
 
-  /** The newest `count` samples (at most all) in order, as one view or two; good until the next `push`. */
+  /**
+   * The newest `count` samples in order (at most all), as one or two views that are valid until the next
+   * `push`.
+   */
   newest(count: number): Int16Array[] {
     const length = Math.min(count, this.#length);
     const from = (this.#start + this.#length - length) % this.#ring.length;

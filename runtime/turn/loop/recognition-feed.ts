@@ -1,8 +1,7 @@
 /**
- * The caller's audio on its way to the recogniser: written as it arrives while a voice is heard, in larger
- * pieces while none is, kept for a few seconds, and given again to the stream that replaces a failed one, so
- * that words said in the gap are not lost. The first stream is opened before the call is answered: nobody's
- * first words wait for a handshake.
+ * Feeds the caller's audio to the recogniser: at once during voice, in larger pieces during silence. The last
+ * seconds are kept and repeated to the stream that replaces a failed one, so that no words are lost. The
+ * first stream opens before the call is answered, so that the first words do not wait for a handshake.
  */
 import type { RecognitionEvent, RecognitionStream, Recognizer } from '#media/speech/speech.ts';
 import { SpeechError } from '#media/speech/speech.ts';
@@ -11,18 +10,17 @@ import { KeptAudio } from './kept-audio.ts';
 /** Audio kept for a replacement stream… */
 const KEPT_MS = 5_000;
 /**
- * …and while words of it are owed: a stream may take long to fail, and what was said before it was asked must
- * not be gone by then.
+ * …and while a result is pending: a stream may take long to fail, and audio from before the request must
+ * still be there.
  */
 const KEPT_WHILE_OWED_MS = 20_000;
 /**
- * Audio without a voice goes to the recogniser in pieces of this length at least: each is a message to a
- * vendor, most of a call's are silence, and it comes in pieces of 100 ms that every word the agent says cuts
- * in two.
+ * Minimum length of pieces without voice. Each piece is a message to a vendor and most of a call is silence;
+ * audio arrives in pieces of 100 ms, which word marks of the agent's speech split further.
  */
 const QUIET_PIECE_MS = 200;
 
-/** What the feed is built from. */
+/** Options of a feed. */
 export interface RecognitionFeedOptions {
   readonly recognizer: Recognizer;
   readonly language: string;
@@ -31,27 +29,26 @@ export interface RecognitionFeedOptions {
   readonly onEvent: (event: RecognitionEvent) => void;
 }
 
-/** One call's recognition over however many streams it takes. */
+/** One call's recognition, over as many streams as it needs. */
 export class RecognitionFeed {
   readonly #options: RecognitionFeedOptions;
   #stream: RecognitionStream | null = null;
   /**
-   * The stream was opened before anybody is to be heard: it is given nothing, and what becomes of it is
-   * nobody's concern.
+   * The stream was opened before the call was answered: it gets no audio, and its failure does not matter.
    */
   #isAhead = false;
   #rateHz = 8_000;
   readonly #kept = new KeptAudio();
   #wantsFinal = false;
   #hasVoice = false;
-  /** So many of the newest samples kept are not written to the stream yet. */
+  /** Number of newest samples not yet written to the stream. */
   #unwritten = 0;
 
   constructor(options: RecognitionFeedOptions) {
     this.#options = options;
   }
 
-  /** Opens the first stream ahead of `open`, for audio of this rate. */
+  /** Opens the first stream before `open`, for audio of this rate. */
   prepare(rateHz: number): void {
     if (this.#isAhead && this.#stream !== null && rateHz === this.#rateHz) return;
     this.#rateHz = rateHz;
@@ -60,8 +57,8 @@ export class RecognitionFeed {
   }
 
   /**
-   * Opens a stream in place of the one there is, or takes the one opened ahead; it first hears what was not
-   * settled yet.
+   * Opens a stream in place of the current one, or uses the prepared one; it gets the audio without a final
+   * result first.
    */
   open(): void {
     const isReady = this.#isAhead && this.#stream !== null;
@@ -101,7 +98,7 @@ export class RecognitionFeed {
     if (this.#wantsFinal) this.#stream?.finalise();
   }
 
-  /** Hands in caller audio. */
+  /** Writes caller audio. */
   write(samples: Int16Array, rateHz: number): void {
     if (rateHz !== this.#rateHz) {
       this.#rateHz = rateHz;
@@ -119,13 +116,13 @@ export class RecognitionFeed {
     if (this.#hasVoice || this.#unwritten * 1_000 >= QUIET_PIECE_MS * rateHz) this.#flush();
   }
 
-  /** A voice was detected, or is over. The piece in which it began goes at once. */
+  /** Voice was detected or has ended. The piece in which it began is sent at once. */
   setVoice(hasVoice: boolean): void {
     this.#hasVoice = hasVoice;
     if (hasVoice) this.#flush();
   }
 
-  /** Asks for what was said so far to be settled. */
+  /** Asks for a final result of everything said so far. */
   finalise(): void {
     this.#wantsFinal = true;
     this.#flush();
@@ -141,7 +138,7 @@ export class RecognitionFeed {
 
   #onEvent(event: RecognitionEvent): void {
     if (event.type === 'finalised' || event.type === 'final') {
-      // What was settled need not be said again.
+      // Audio with a final result need not be repeated.
       this.#forget();
       if (event.type === 'finalised') this.#wantsFinal = false;
     }
@@ -155,7 +152,7 @@ export class RecognitionFeed {
     for (const samples of unwritten) this.#stream?.write(samples);
   }
 
-  /** All but what no stream has heard. */
+  /** Forgets all audio but what no stream has received. */
   #forget(): void {
     this.#kept.keepNewest(this.#unwritten);
   }

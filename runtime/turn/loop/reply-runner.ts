@@ -1,7 +1,6 @@
 /**
- * Carries out what the turn machine asks of replies: runs the model, cuts its text into pieces, voices them,
- * and turns the leg's reports about them back into inputs of the machine. Captions follow the playout, word
- * by word.
+ * Carries out the turn machine's effects on replies: runs the model, cuts its text into pieces, synthesises
+ * them, and converts the leg's reports into inputs of the machine. Captions follow playout word by word.
  */
 
 import type { LegCommand, LegEvent } from '#media/leg/leg.ts';
@@ -24,20 +23,20 @@ import { createPieceCutter, type Piece } from './reply.ts';
 import { SpokenReply } from './spoken-reply.ts';
 import { WrittenReply } from './written-reply.ts';
 
-/** Tokens of one run of the model, as they are reported. */
+/** Token usage of one generation. */
 export interface UsageNote {
   readonly usage: ChatUsage | null;
   readonly modelId: string;
-  /** The turn it was for; of a speculative run the turn it hoped to be for. */
+  /** The generation's turn; for a speculative one the turn it was meant for. */
   readonly turnId: number;
-  /** Written for a reply that was given up before it was committed. */
+  /** Tokens of a reply that was discarded before it was committed. */
   readonly discardedTokens: number;
 }
 
-/** What the runner is built from. */
+/** Options of the runner. */
 export interface ReplyRunnerOptions {
   readonly model: LanguageModel;
-  /** What runs the call's work in its name. */
+  /** Runs the call's work under its name. */
   readonly within: Within;
   readonly synthesizer: Synthesizer;
   readonly voice: {
@@ -47,13 +46,13 @@ export interface ReplyRunnerOptions {
     readonly isExpressive?: boolean;
   };
   readonly outRateHz: () => number;
-  /** Whether a text is said in other calls too. */
+  /** Whether a text is spoken in other calls as well, and so worth caching. */
   readonly isFixed: (text: string) => boolean;
   readonly request: (run: Extract<Effect, { do: 'generate' }>, signal: AbortSignal) => Promise<ChatRequest>;
   readonly traits: (toolName: string) => { readonly mode: ToolMode; readonly source: string };
   readonly accept: (fact: TurnFact) => void;
   readonly send: (command: LegCommand) => void;
-  /** False while there is no leg to send to. */
+  /** False when there is no leg to send to. */
   readonly hasLeg: () => boolean;
   readonly event: (event: AgentEvent) => void;
   readonly noteUsage: (note: UsageNote) => void;
@@ -64,14 +63,14 @@ interface Run {
   isCommitted: boolean;
   /** Null for a fixed text. */
   readonly turnId: number | null;
-  /** Null while the model still writes. */
+  /** Null while the model is writing. */
   usage: ChatUsage | null;
   modelId: string;
   writtenChars: number;
   isNoted: boolean;
 }
 
-/** Characters of one token, about: for runs that ended before the model told. */
+/** Approximate characters per token, for generations that ended before the model reported usage. */
 const CHARS_PER_TOKEN = 4;
 
 type PlayoutReport = Extract<LegEvent, { type: `playout.${string}` }>;
@@ -83,14 +82,14 @@ export class ReplyRunner {
   readonly #callIds = new Set<string>();
   readonly #pace = new VoicePace();
   #lastPieceId = 0;
-  /** Replies given to the leg and not over, oldest first: what `playout.cleared` is about. */
+  /** Replies on the leg, oldest first: `playout.cleared` refers to them. */
   #onLeg: string[] = [];
 
   constructor(options: ReplyRunnerOptions) {
     this.#options = options;
   }
 
-  /** Voices a fixed text, or writes it. */
+  /** Speaks a fixed text, or writes it. */
   say({ replyId, text, isSpoken }: Extract<Effect, { do: 'say' }>): void {
     const voice = isSpoken
       ? this.#spoken(replyId, { isSpeculative: false, isFixed: this.#options.isFixed(text) })
@@ -107,7 +106,7 @@ export class ReplyRunner {
     void addWhole(voice, text, this.#options.within);
   }
 
-  /** Runs the model and voices what it writes. */
+  /** Runs the model and speaks what it writes. */
   generate(effect: Extract<Effect, { do: 'generate' }>): void {
     const { replyId, turnId, isSpeculative, isSpoken } = effect;
     const { model } = this.#options;
@@ -145,14 +144,14 @@ export class ReplyRunner {
     this.#runs.get(replyId)?.voice.hold();
   }
 
-  /** Gives a reply up that has not been heard. */
+  /** Discards a reply that has not been heard. */
   discard(replyId: string): void {
     const run = this.#runs.get(replyId);
     if (!run) return;
     this.#end(replyId, run);
   }
 
-  /** Cuts the reply being played; `playout.cleared` follows. */
+  /** Stops the reply that is playing; `playout.cleared` follows. */
   clear(replyId: string): void {
     const run = this.#runs.get(replyId);
     if (!run) return;
@@ -161,7 +160,7 @@ export class ReplyRunner {
     else this.#cleared(replyId, run, null);
   }
 
-  /** The leg is gone: what was on it is told as cut where it was last known to be. */
+  /** The leg is gone: its replies are reported as cut at their last known position. */
   leaveLeg(): void {
     for (const replyId of [...this.#onLeg]) {
       const run = this.#runs.get(replyId);
@@ -170,17 +169,17 @@ export class ReplyRunner {
     }
   }
 
-  /** There is a leg again: what was to be played meanwhile goes out. */
+  /** A leg is back: replies that were waiting are sent. */
   joinLeg(): void {
     for (const { voice } of this.#runs.values()) if (voice instanceof SpokenReply) voice.goOn();
   }
 
-  /** Ends every reply; nothing more is told. */
+  /** Ends every reply; nothing more is reported. */
   close(): void {
     for (const [replyId, run] of [...this.#runs]) this.#end(replyId, run);
   }
 
-  /** Takes the leg's report about a reply. */
+  /** Handles the leg's report about a reply. */
   onPlayout(report: PlayoutReport): void {
     switch (report.type) {
       case 'playout.started':
@@ -209,8 +208,8 @@ export class ReplyRunner {
   }
 
   /**
-   * A fixed text that is audible is heard as far as it goes: its playout ends it, and a failure before that
-   * would have it count as unheard.
+   * An audible fixed text counts as heard as far as it was played. Its playout ends it; a failure reported
+   * before that would make it count as unheard.
    */
   #unsaid(replyId: string, error: unknown): void {
     const run = this.#runs.get(replyId);
@@ -285,15 +284,15 @@ export class ReplyRunner {
       try {
         cutRest();
       } catch {
-        // Where cutting is what failed there is no rest; the first failure is told, and ends the reply.
+        // If cutting the text failed there is no rest; the first failure is reported and ends the reply.
       }
       finish({ type: 'reply.failed', replyId, stage: 'model', ...described(error) });
     }
   }
 
   /**
-   * Some servers number the calls of every answer anew, or not at all: the timeline and the client need ids
-   * of their own.
+   * Some servers restart call ids with every answer or send none; the timeline and the client need unique
+   * ids.
    */
   #called(replyId: string, call: ToolCall): void {
     let { callId } = call;
@@ -346,7 +345,7 @@ export class ReplyRunner {
   }
 
   #onCleared({ position }: Extract<PlayoutReport, { type: 'playout.cleared' }>): void {
-    // The oldest reply that was stopped is the one the leg answers for.
+    // The leg answers for the oldest stopped reply.
     const replyId = this.#onLeg.find((id) => this.#runs.get(id)?.voice.signal.aborted);
     const run = replyId === undefined ? undefined : this.#runs.get(replyId);
     if (replyId === undefined || !run) return;
@@ -360,7 +359,7 @@ export class ReplyRunner {
     this.#options.accept({ type: 'playout.cleared', replyId, heard: heard.text, isExact: heard.isExact });
   }
 
-  /** The last caption of a reply: only the words that were spoken. */
+  /** A reply's last caption: only the words that were spoken. */
   #caption(replyId: string, text: string): void {
     if (text !== '')
       this.#options.event({ type: 'transcript', role: 'agent', segmentId: replyId, text, final: true });

@@ -1,16 +1,16 @@
 /**
- * Cuts a reply into speakable pieces while it streams: a short first clause, so that the voice can begin,
- * then whole sentences. Never inside a number, an abbreviation, an address or a bracket.
+ * Cuts a streaming reply into speakable pieces: first a short clause, so that the voice can start, then whole
+ * sentences. Never cuts inside a number, abbreviation, address or bracket.
  */
 import type { Emotion } from '#media/speech/speech.ts';
 import { withoutCues } from '../text/cues.ts';
 import { readable } from '../text/speakable-text.ts';
 
-/** The first piece may end at a comma from here on, in characters. */
+/** The first piece may end at a comma after this many characters. */
 const FIRST_CLAUSE_FROM = 16;
-/** Shorter sentences are read together with the next. */
+/** Shorter sentences are joined with the next one. */
 const SENTENCE_FROM = 12;
-/** A sentence that does not end is cut at a comma or space. */
+/** A longer sentence is cut at a comma or space. */
 const LONGEST_PIECE = 220;
 const MOST_CLOSING = 16;
 
@@ -20,22 +20,22 @@ const ABBREVIATIONS = new Set(
   ),
 );
 
-/** More than the longest of them, with marks in front. */
+/** Longer than any abbreviation, including marks before it. */
 const LONGEST_ABBREVIATION = 24;
 
 /** A piece of a reply. */
 export interface Piece {
-  /** What is said, without cues. */
+  /** Spoken text, without cues. */
   readonly text: string;
-  /** How: what the last cue up to here asked for. */
+  /** Emotion from the last cue so far. */
   readonly emotion: Emotion | null;
 }
 
 /** Cuts one reply. */
 export interface PieceCutter {
-  /** Takes what the model wrote next; returns the pieces that are whole now. */
+  /** Appends the model's next text; returns the pieces that are now complete. */
   push(text: string): Piece[];
-  /** The model has finished: returns what is left. */
+  /** The model has finished: returns the rest. */
   finish(): Piece[];
 }
 
@@ -70,16 +70,13 @@ export function createPieceCutter(): PieceCutter {
 /** Where a bracket opens or closes, or something may end. */
 const MARKS = /[([{)\]}\n。！？｡.!?…؟।，、；：,;:—–]/g;
 
-/**
- * Where the first piece of `text` ends; 0 while that cannot be told. Asked with every token: only marks are
- * looked at.
- */
+/** End of the first piece of `text`; 0 while undecided. Called for every token, so it looks at marks only. */
 function nextCut(text: string, isFirst: boolean): number {
   let depth = 0;
   for (const { 0: mark, index } of text.slice(0, LONGEST_PIECE + 1).matchAll(MARKS)) {
     if ('([{'.includes(mark)) depth += 1;
     if (')]}'.includes(mark)) depth = Math.max(0, depth - 1);
-    // What a mark ends is told by the character after it.
+    // Whether a mark ends a piece depends on the next character.
     if (index + 1 === text.length || index >= LONGEST_PIECE) break;
     const end = depth > 0 ? 0 : endAt(text, index, isFirst);
     if (end > 0) return end;
@@ -87,7 +84,7 @@ function nextCut(text: string, isFirst: boolean): number {
   return text.length > LONGEST_PIECE ? forcedCut(text) : 0;
 }
 
-/** Where the piece ends that this mark ends; 0 when it ends none. */
+/** End of the piece that this mark closes; 0 when it closes none. */
 function endAt(text: string, index: number, isFirst: boolean): number {
   if ((isFirst || index + 1 >= SENTENCE_FROM) && endsSentence(text, index))
     return afterClosing(text, index + 1);
@@ -110,7 +107,7 @@ function endsSentence(text: string, index: number): boolean {
 
 function isAbbreviation(before: string): boolean {
   const word = (before.split(/\s/).at(-1) ?? '').toLowerCase().replace(/^["'(]+/, '');
-  // A single letter is an initial; a lone number is the head of a list or the start of a decimal.
+  // A single letter is an initial; a lone number starts a list item or a decimal.
   return ABBREVIATIONS.has(word) || /^\p{L}$/u.test(word) || /^\d{1,2}$/.test(word);
 }
 
@@ -121,7 +118,7 @@ function endsClause(text: string, index: number): boolean {
   return !(/\d/.test(text[index - 1] ?? '') && /^\s*\d/.test(text.slice(index + 1)));
 }
 
-/** Quotes and brackets that close after the mark belong to the sentence; no text has many. */
+/** Closing quotes and brackets after the mark belong to the sentence; there are never many. */
 function afterClosing(text: string, end: number): number {
   let position = end;
   while (position - end < MOST_CLOSING && /["')\]”’»]/.test(text[position] ?? '')) position += 1;

@@ -7,10 +7,10 @@ import { isTransferCall } from '../../tools/call-tools.ts';
 import type { ToolRunner } from '../../tools/tool-runner.ts';
 import type { ToolMode, TurnFact } from '../machine/turn-inputs.ts';
 
-/** The tools of a call, as the worker builds them. */
+/** A call's tools, created by the worker. */
 export interface CallTools {
   readonly runner: ToolRunner;
-  /** Hands in a web client's `client_tool.result`; null where the call has no web client. */
+  /** Delivers a web client's `client_tool.result`; null without a web client. */
   readonly settle: ((result: Extract<ClientEvent, { type: 'client_tool.result' }>) => void) | null;
 }
 

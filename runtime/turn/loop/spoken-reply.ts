@@ -1,6 +1,6 @@
 /**
- * One reply on its way from text to the leg: its pieces are synthesised a few seconds ahead, held back until
- * the turn is taken, sent with a mark per word, and kept so that what was heard can be told at any moment.
+ * One reply on its way from text to the leg: its pieces are synthesised a few seconds ahead, held until the
+ * turn is taken, and sent with a mark per word. They are kept, so that the heard text is known at any moment.
  */
 
 import { RateConverter } from '#media/dsp/pcm.ts';
@@ -22,20 +22,20 @@ import {
 import { speakable } from '../text/speakable-text.ts';
 import type { Piece } from './reply.ts';
 
-/** Audio made beyond what has been played; more would only be thrown away by an interruption. */
+/** Audio synthesised beyond the playout position; an interruption would discard more. */
 const AHEAD_MS = 4_000;
 /**
- * Where no word ends for longer, the leg tells all the same how far it has come: it may be lost, and that is
- * then the last that is known.
+ * Without a word end for this long, the leg reports its position anyway: if the leg is lost, that is the last
+ * known one.
  */
 const MARK_WITHIN_MS = 300;
-/** One for all: every reply ends with it, and a stack of its own would be the dearest part of that. */
+/** Shared: every reply ends with it, and capturing a stack would be the most expensive part. */
 const GIVEN_UP = new Error('the reply was given up');
 
-/** What a reply is built from. */
+/** Options of a spoken reply. */
 export interface SpokenReplyOptions {
   readonly replyId: string;
-  /** The same words are said in other calls. */
+  /** The same words are spoken in other calls. */
   readonly isFixed: boolean;
   readonly synthesizer: Synthesizer;
   readonly voice: {
@@ -44,17 +44,17 @@ export interface SpokenReplyOptions {
     readonly speed: number;
     readonly isExpressive?: boolean;
   };
-  /** What is known of the voice's speed; every whole piece adds to it. */
+  /** Known speed of the voice, refined by every complete piece. */
   readonly pace: VoicePace;
   readonly rateHz: number;
   readonly send: (command: LegCommand) => void;
-  /** False while the call has no leg: audio is kept until `goOn`. */
+  /** False while the call has no leg: audio waits until `goOn`. */
   readonly canSend: () => boolean;
   readonly onAudible: () => void;
   readonly onFailed: (error: unknown) => void;
   /** Ids of leg pieces, counted over the whole call. */
   readonly nextPieceId: () => number;
-  /** What names whoever's text is worded. */
+  /** Names the call whose text is being prepared. */
   readonly within?: Within | undefined;
 }
 
@@ -63,7 +63,7 @@ interface Queued {
   readonly durationMs: number;
 }
 
-/** Where a leg piece lies: for marks and positions that come back. */
+/** Position of a leg piece, for resolving marks and positions. */
 interface SentPiece {
   readonly rateHz: number;
   readonly marks: Int32Array;
@@ -74,11 +74,11 @@ export class SpokenReply {
   readonly replyId: string;
   readonly #options: SpokenReplyOptions;
   readonly #abort = new AbortController();
-  /** Ends with the reply, or before it where the rest of it fails. */
+  /** Aborts when the reply ends, or earlier if the rest of it fails. */
   readonly #voicing = new AbortController();
   /**
-   * Those that are being voiced or were; what waits is only text, as a long reply is mostly given up before
-   * its end.
+   * Pieces being synthesised or done. Waiting pieces are kept as text, because most long replies are
+   * discarded before their end.
    */
   readonly #pieces: VoicedPiece[] = [];
   readonly #waiting: Piece[] = [];
@@ -91,7 +91,7 @@ export class SpokenReply {
   #hasEnded = false;
   #hasAudio = false;
   #madeMs = 0;
-  /** Where the last mark was set, ms from the start of the reply. */
+  /** Position of the last mark, in ms from the start of the reply. */
   #markedMs = 0;
   #playedMs = 0;
   #lastMark: { legPieceId: number; offsetMs: number } | null = null;
@@ -102,22 +102,22 @@ export class SpokenReply {
     this.#isSpeculative = isSpeculative;
   }
 
-  /** Ends with the reply; the model's stream is tied to it too. */
+  /** Aborts when the reply ends; also tied to the model's stream. */
   get signal(): AbortSignal {
     return this.#abort.signal;
   }
 
-  /** True once any of it has been handed to the leg. */
+  /** True once any audio was sent to the leg. */
   get hasBeenSent(): boolean {
     return this.#sent.size > 0;
   }
 
-  /** True once there is audio of it: however its text fails from then on, it is played as far as it goes. */
+  /** True once it has audio: from then on it is played as far as it goes, even if its text fails. */
   get isAudible(): boolean {
     return this.#hasAudio;
   }
 
-  /** Appends pieces of readable text. What comes after a piece that failed is never said. */
+  /** Appends pieces of text. Pieces after a failed one are never spoken. */
   add(...pieces: readonly Piece[]): void {
     if (this.#isComplete) return;
     this.#waiting.push(...pieces);
@@ -130,9 +130,7 @@ export class SpokenReply {
     this.#work();
   }
 
-  /**
-   * The rest of its text is not coming: it ends with what is audible by now, or is given up where nothing is.
-   */
+  /** The rest of the text failed: the reply ends with its audio so far, or is discarded without any. */
   fail(error: unknown): void {
     if (this.#voicing.signal.aborted) return;
     const last = this.#pieces.at(-1);
@@ -143,29 +141,29 @@ export class SpokenReply {
     else this.stop();
   }
 
-  /** The turn is taken: more than the first piece may be made. */
+  /** The turn is taken: pieces after the first may be synthesised. */
   commit(): void {
     this.#isSpeculative = false;
     this.#work();
   }
 
-  /** Audio goes to the leg from now on. */
+  /** Sends audio to the leg from now on. */
   play(): void {
     this.#isPlaying = true;
     this.#flush();
   }
 
-  /** There is a leg again. */
+  /** A leg is back. */
   goOn(): void {
     this.#flush();
   }
 
-  /** Takes `play` back; what the leg has, it keeps. */
+  /** Undoes `play`; audio already on the leg stays there. */
   hold(): void {
     this.#isPlaying = false;
   }
 
-  /** Stops everything; nothing more of it reaches the leg. */
+  /** Stops everything; no more audio reaches the leg. */
   stop(): void {
     if (this.#abort.signal.aborted) return;
     this.#abort.abort(GIVEN_UP);
@@ -175,7 +173,7 @@ export class SpokenReply {
     this.#hasEnded = true;
   }
 
-  /** A word has left for the wire. Returns what has been heard by now. */
+  /** A word was sent on the wire. Returns the text heard so far. */
   onMark(legPieceId: number, mark: number): HeardText {
     const sent = this.#sent.get(legPieceId);
     const samples = sent?.marks[mark] ?? 0;
@@ -185,7 +183,7 @@ export class SpokenReply {
     return heardText(this.#pieces, this.#lastMark);
   }
 
-  /** What has been heard when playout stopped at `position`; null: at the last mark. */
+  /** The text heard when playout stopped at `position`; null means at the last mark. */
   heardAt(position: PlayoutPosition | null): HeardText {
     if (!position) return heardText(this.#pieces, this.#lastMark);
     const rateHz = this.#sent.get(position.pieceId)?.rateHz;
@@ -196,7 +194,7 @@ export class SpokenReply {
     });
   }
 
-  /** Everything that was voiced. */
+  /** All text that was synthesised. */
   get wholeText(): string {
     return wholeText(this.#pieces);
   }
@@ -208,7 +206,7 @@ export class SpokenReply {
     return ms + position.offsetMs;
   }
 
-  /** Synthesises the next piece if there is one, room for it, and leave to make it. */
+  /** Synthesises the next piece if there is one, there is room for it, and it is allowed. */
   #work(): void {
     if (this.#isSynthesising || this.#abort.signal.aborted) return;
     const mayGoOn = this.#madeMs - this.#playedMs < AHEAD_MS && !(this.#isSpeculative && this.#hasAudio);
@@ -232,15 +230,15 @@ export class SpokenReply {
 
   async #synthesise(piece: Piece): Promise<void> {
     try {
-      // Awaited, so that a piece that cannot even be worded fails after `add` has returned, as every other
-      // does.
+      // Awaited, so that a piece whose text cannot be prepared fails after `add` has returned, like any
+      // other.
       await this.#made(piece);
     } catch (error) {
       if (!this.#voicing.signal.aborted) this.#onFailed(error);
     }
   }
 
-  /** Words and voices a piece. Rejects where that cannot be done. */
+  /** Prepares the text of a piece and synthesises it. Rejects on failure. */
   async #made(next: Piece): Promise<void> {
     const { pace, within = nameless } = this.#options;
     const piece = within(() => this.#worded(next));
@@ -262,7 +260,7 @@ export class SpokenReply {
     }
   }
 
-  /** What can be said without the failed piece has been: the reply ends here. */
+  /** Everything before the failed piece has been spoken: the reply ends here. */
   #onFailed(error: unknown): void {
     this.#voicing.abort(GIVEN_UP);
     this.#waiting.length = 0;
@@ -328,7 +326,7 @@ export class SpokenReply {
       samples: new Int16Array(0),
       marks: new Int32Array(0),
     };
-    // A leg that is paused at the very end stands here: all of it was heard.
+    // A leg paused at the very end stops here: all of it was heard.
     this.#sent.set(end.pieceId, { rateHz: this.#options.rateHz, marks: end.marks });
     this.#options.send({ do: 'play', replyId: this.replyId, ...end, last: true });
   }

@@ -1,7 +1,7 @@
 /**
  * Carries out the turn machine's effects for one call: recogniser, model, synthesis, playout, tools, timers,
- * reports. Everything that happens comes through one ordered queue, is written to the flight log, and then
- * taken by the machine; nothing overtakes.
+ * reports. All events pass one ordered queue, are written to the flight log, and then given to the machine;
+ * none overtakes another.
  */
 
 import type { Clock } from '#base/clock.ts';
@@ -32,13 +32,13 @@ import { type CallTools, RunningTools } from './running-tools.ts';
 import { TurnReports } from './turn-reports.ts';
 import { TurnTimers } from './turn-timers.ts';
 
-/** What a loop is built from. */
+/** Dependencies of a turn loop. */
 export interface TurnLoopOptions {
   readonly plan: CallPlan;
   readonly config: TurnConfig;
   readonly stablePrompt: string;
   readonly toolDefinitions: readonly ToolDefinition[];
-  /** Null where there is nothing to search. */
+  /** Null without anything to search. */
   readonly knowledge: CallKnowledge | null;
   readonly tools: CallTools;
   readonly clock: Clock;
@@ -47,28 +47,28 @@ export interface TurnLoopOptions {
   readonly synthesizer: Synthesizer;
   readonly model: LanguageModel;
   readonly flightLog: FlightLog;
-  /** What runs the call's work in its name; absent where nobody asks. */
+  /** Runs the call's work under its name; absent when work is not attributed. */
   readonly within?: Within | undefined;
   readonly report: (report: DurableReport) => void;
   readonly live: (event: Record<string, unknown>) => void;
-  /** Gives a dynamic variable its value; returns the texts that name it, rendered again. */
+  /** Sets a dynamic variable; returns the texts that use it, rendered again. */
   readonly setVariable: (
     name: string,
     value: string,
   ) => { readonly stablePrompt: string; readonly texts: VariableTexts };
-  /** The caller is to be handed over; every fact about it comes back through `accept`. */
+  /** Requests a transfer; facts about it return through `accept`. */
   readonly onTransfer: (wish: Extract<Effect, { do: 'transfer' }>) => void;
   readonly onStopTransfer: () => void;
-  /** A colleague has the call, or the agent has it again. */
+  /** A colleague took the call over, or returned it to the agent. */
   readonly onColleague: (isTheirs: boolean) => void;
   readonly onHangUp: (reason: EndReason) => void;
-  /** The machine or the loop broke: a programming error. */
+  /** The machine or the loop threw: a programming error. */
   readonly onBroken: (error: unknown) => void;
-  /** Sees every step of the machine, for tests. */
+  /** Observes every step of the machine in tests. */
   readonly onStep?: (input: TurnInput, step: StepResult) => void;
 }
 
-/** Wide-band until a leg says otherwise. */
+/** Wide-band, until a leg names its rate. */
 const USUAL_RATE_HZ = 24_000;
 const TELEPHONE_RATE_HZ = 8_000;
 
@@ -155,8 +155,8 @@ export class TurnLoop {
   }
 
   /**
-   * Has connections opened that the first words would wait for. A browser may take its time to come, or
-   * never: the recogniser waits for its leg.
+   * Opens connections that the first words would otherwise wait for. A browser may join late or never, so for
+   * web calls the recogniser waits for the leg.
    */
   #prepareEngines(): void {
     const { plan, synthesizer } = this.#options;
@@ -165,7 +165,7 @@ export class TurnLoop {
     if (isPhone) this.#feed?.prepare(TELEPHONE_RATE_HZ);
   }
 
-  /** The leg to speak and listen on. A second one takes the place of the first. */
+  /** Sets the leg to speak and listen on; replaces an earlier one. */
   setLeg(leg: Leg): void {
     if (this.#leg !== null) this.loseLeg();
     this.#leg = leg;
@@ -176,14 +176,14 @@ export class TurnLoop {
     this.#replies.joinLeg();
   }
 
-  /** The leg broke, and another one may come. */
+  /** The leg broke; another one may follow. */
   loseLeg(): void {
     this.#leg = null;
     this.accept({ type: 'leg.lost' });
     this.#replies.leaveLeg();
   }
 
-  /** Takes an event of the current leg. */
+  /** Handles an event of the current leg. */
   onLegEvent(event: LegEvent): void {
     switch (event.type) {
       case 'connected':
@@ -223,7 +223,7 @@ export class TurnLoop {
     }
   }
 
-  /** Puts a fact into the queue; it is taken at once unless another one is being taken. */
+  /** Queues a fact; it is handled at once unless another one is in progress. */
   accept(fact: TurnFact): void {
     if (this.#isClosed) return;
     this.#queue.push(fact);
@@ -241,7 +241,7 @@ export class TurnLoop {
     }
   }
 
-  /** Lets go of everything; nothing is carried out afterwards. */
+  /** Releases everything; no effect is carried out afterwards. */
   close(): void {
     if (this.#isClosed) return;
     this.#replies.close();
@@ -376,7 +376,7 @@ export class TurnLoop {
     }
   }
 
-  /** Only while it may still be a machine that answered. */
+  /** Only while an answering machine is still possible. */
   #listenForTones(samples: Int16Array): void {
     if (this.#state.screening === null && this.#state.phase.is !== 'voicemail') return;
     this.#tones ??= new ToneDetector(this.#leg?.inRateHz ?? 8_000);

@@ -1,13 +1,13 @@
 /**
- * A reply that is only written to the client (`audio: false`): it goes through the same gates as a spoken one
- * and counts as heard once shown.
+ * A reply that is only written to the client (`audio: false`): it passes the same gates as a spoken one and
+ * counts as heard once shown.
  */
 import type { AgentEvent } from '#protocol/session-events.ts';
 import type { HeardText } from '../machine/heard.ts';
 import type { TurnFact } from '../machine/turn-inputs.ts';
 import type { Piece } from './reply.ts';
 
-/** What a written reply is built from. */
+/** Options of a written reply. */
 interface WrittenReplyOptions {
   readonly replyId: string;
   readonly accept: (fact: TurnFact) => void;
@@ -33,7 +33,7 @@ export class WrittenReply {
     return this.#abort.signal;
   }
 
-  /** Pieces that come together are shown together: each time the whole text is told. */
+  /** Pieces that arrive together are shown together; each update carries the whole text. */
   add(...pieces: readonly Piece[]): void {
     if (pieces.length === 0) return;
     this.#text = [...(this.#text === '' ? [] : [this.#text]), ...pieces.map(({ text }) => text)].join(' ');
@@ -45,7 +45,7 @@ export class WrittenReply {
     this.#show();
   }
 
-  /** The rest of it cannot be written. */
+  /** The rest cannot be written. */
   fail(error: unknown): void {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -53,7 +53,7 @@ export class WrittenReply {
   }
 
   commit(): void {
-    // Nothing is made ahead of a written reply.
+    // A written reply prepares nothing ahead.
   }
 
   play(): void {

@@ -1,12 +1,12 @@
 /**
- * The next state in the making: a handler assigns new values to the draft's fields and adds effects; nothing
- * inside a field is ever changed in place.
+ * The next state under construction: handlers assign new values to the draft's fields and add effects. Values
+ * inside a field are never mutated.
  */
 import type { Decision, Effect, TimelineItem } from './turn-effects.ts';
 import type { TimerName } from './turn-inputs.ts';
 import type { Phase, TurnState } from './turn-state.ts';
 
-/** A state being stepped. Only `enter` changes the phase. */
+/** A state during a step. Only `enter` changes the phase. */
 export type Draft = { -readonly [K in Exclude<keyof TurnState, 'phase'>]: TurnState[K] } & {
   readonly phase: Phase;
   readonly effects: Effect[];
@@ -18,7 +18,7 @@ export function createDraft(state: TurnState, atMs: number): Draft {
   return { ...state, effects: [], atMs };
 }
 
-/** Ends a step: the state without what belongs to the step alone. */
+/** Ends a step and returns the state without the step's own fields. */
 export function finishDraft(draft: Draft): { state: TurnState; effects: readonly Effect[] } {
   const { effects, atMs: _, ...state } = draft;
   return { state, effects };
@@ -29,7 +29,7 @@ export function emit(draft: Draft, ...effects: readonly Effect[]): void {
   draft.effects.push(...effects);
 }
 
-/** Starts a timer, or moves it where it runs already. */
+/** Starts a timer, or moves a running one. */
 export function startTimer(draft: Draft, name: TimerName, atMs: number): void {
   draft.effects.push({ do: 'startTimer', name, atMs });
 }
@@ -39,12 +39,12 @@ export function stopTimers(draft: Draft, ...names: readonly TimerName[]): void {
   for (const name of names) draft.effects.push({ do: 'stopTimer', name });
 }
 
-/** Notes why something was decided. */
+/** Records the reason of a decision. */
 export function explain(draft: Draft, decision: Decision): void {
   draft.effects.push({ do: 'explain', decision });
 }
 
-/** Puts an entry on the timeline. */
+/** Adds an entry to the timeline. */
 export function record(draft: Draft, item: TimelineItem): void {
   draft.effects.push({ do: 'record', item });
 }
@@ -55,7 +55,7 @@ export function nextReplyId(draft: Draft): string {
   return `r${draft.lastReply}`;
 }
 
-/** A message on the timeline. */
+/** Adds a message to the timeline. */
 export function recordMessage(
   draft: Draft,
   message: {

@@ -1,29 +1,26 @@
 /**
- * Which of the texts an agent says are the same in every call: those its configuration gives when it is
- * rendered for nobody in particular. A voice's audio of them may be kept for other calls, so nothing that was
- * written for one caller, and nothing a model wrote, is among them.
+ * Recognises agent texts that are identical in every call: those rendered from the configuration without a
+ * caller's data. Their audio may be cached across calls, so texts written for one caller or by a model must
+ * not be among them.
  */
 import type { CallPlan } from '#protocol/call-plan.ts';
 import { menuText } from '../text/keypad.ts';
 import { renderText } from '../text/variables.ts';
 import { type TurnConfig, turnConfig } from './turn-config.ts';
 
-/** Tells the fixed texts of a plan's agent, and what is made of several of them one behind the other. */
+/** Returns a test for the fixed texts of a plan's agent, and for several of them joined. */
 export function fixedTexts(plan: CallPlan): (text: string) => boolean {
   const { defaults, on_missing: onMissing } = plan.config.variables;
   const forAnybody = (text: string) =>
     renderText(text, { variables: defaults, systemVariables: {}, onMissing });
   const config = turnConfig(plan, null, forAnybody);
-  // What an override says is said to this caller only.
+  // An overridden greeting is for this caller only.
   const greeting = plan.first_message_override === null ? greetingText(config) : '';
   const known = [greeting, ...otherTexts(config)].filter((text) => text !== '');
   return (text) => isJoinedOf(known, text);
 }
 
-/**
- * True when a text is some of these parts, a space between each two. Each place where a part may begin is
- * tried once, whatever led to it.
- */
+/** True when a text consists of these parts, separated by spaces. Tries each position once. */
 function isJoinedOf(parts: readonly string[], text: string): boolean {
   const starts = new Set([0]);
   for (const start of starts) {

@@ -1,8 +1,8 @@
 /**
- * What the caller has heard of a reply, to the word: one pure function of the playout position, used for
- * transcript, model and captions alike. Exact where the voice gave word times or a piece was played whole;
- * otherwise estimated by the sounds its words are spelled with (word-alignment.ts), while audio is still to
- * come at the speed the voice had in the pieces before. A word counts once it has ended.
+ * What the caller has heard of a reply, to the word: a pure function of the playout position, shared by
+ * transcript, model and captions. Exact where the voice gave word times or a piece was played whole.
+ * Otherwise estimated from the sounds of the spelling (word-alignment.ts), and for audio still to come from
+ * the voice's speed so far. A word counts once it has ended.
  */
 import type { Emotion } from '#media/speech/speech.ts';
 import type { SpeakableText } from '../text/speakable-text.ts';
@@ -10,61 +10,61 @@ import { STEP_MS, VoiceListener } from '../text/voice-sounds.ts';
 import { type AlignedWord, lettersOf, WordAlignment } from '../text/word-alignment.ts';
 import { soundsOf } from '../text/word-sounds.ts';
 
-/** One speakable piece with the audio made of it so far. */
+/** One speakable piece with its audio so far. */
 export interface VoicedPiece {
   readonly text: string;
-  /** The text as the voice is given it. */
+  /** The text given to the voice. */
   readonly spoken: string;
   readonly emotion: Emotion | null;
   readonly words: readonly HeardWord[];
-  /** False while more audio of the piece is to come, and for good where its voice broke off. */
+  /** False while audio is still to come, and permanently if the voice broke off. */
   isComplete: boolean;
-  /** Audio of the piece in the order it goes to the leg. */
+  /** Audio of the piece, in the order it goes to the leg. */
   readonly chunks: VoicedChunk[];
-  /** What its audio sounds like so far. */
+  /** Analyses its audio so far. */
   readonly listener: VoiceListener;
-  /** Null before there is audio, after all of it, and where the voice tells times itself. */
+  /** Null before any audio, once the piece is complete, and when the voice reports word times. */
   alignment: WordAlignment | null;
-  /** When each word ends as far as is known, ms from the start of the piece; infinity beyond. */
+  /** Known end of each word, in ms from the start of the piece; infinity beyond. */
   endsMs: readonly number[];
   readonly pace: VoicePace;
 }
 
-/** A written word with what stands for it in the spoken text. */
+/** A written word and its part of the spoken text. */
 export interface HeardWord extends AlignedWord {
   readonly textEnd: number;
   readonly spokenEnd: number;
-  /** End within the piece as the voice timed it, ms; null where it gives no times. */
+  /** End within the piece as reported by the voice, in ms; null without word times. */
   endMs: number | null;
 }
 
-/** A stretch of audio under the id by which the leg reports it. */
+/** Audio with the id by which the leg reports it. */
 export interface VoicedChunk {
   readonly legPieceId: number;
   readonly durationMs: number;
 }
 
-/** A place in what the leg was told to play. */
+/** A position in the audio given to the leg. */
 export interface HeardPosition {
   readonly legPieceId: number;
   readonly offsetMs: number;
 }
 
-/** What was heard, and how sure that is. */
+/** The heard text, and whether it is exact. */
 export interface HeardText {
   readonly text: string;
   readonly isExact: boolean;
 }
 
-/** Usual speed of a voice until a piece of it was heard whole: voiced ms per letter. */
+/** Default speed of a voice until a whole piece was heard: voiced ms per letter. */
 const USUAL_LETTER_MS = 55;
-/** The usual speed counts as so many letters; a first word alone says little. */
+/** Weight of the default speed in letters, because one word says little. */
 const USUAL_LETTERS = 10;
-/** From here on what was learned first is forgotten, letters. */
+/** Letters after which the oldest measurements fade. */
 const REMEMBERED_LETTERS = 1_000;
 const MARK = /[,;:.!?…—–，、；：。！？]["')\]”’»]*$/u;
 
-/** The speed of one voice, learned from the pieces that are complete. */
+/** The speed of one voice, learned from complete pieces. */
 export class VoicePace {
   #letters = USUAL_LETTERS;
   #voicedMs = USUAL_LETTERS * USUAL_LETTER_MS;
@@ -74,7 +74,7 @@ export class VoicePace {
     return this.#voicedMs / this.#letters;
   }
 
-  /** Takes in a piece that was voiced to its end. */
+  /** Learns from a complete piece. */
   learn(piece: VoicedPiece): void {
     const voicedMs = piece.listener.steps.length * STEP_MS;
     if (voicedMs === 0) return;
@@ -86,7 +86,7 @@ export class VoicePace {
   }
 }
 
-/** A piece before any audio. */
+/** A piece without audio yet. */
 export function createPiece(
   text: string,
   speakable: SpeakableText,
@@ -113,7 +113,7 @@ export function createPiece(
   };
 }
 
-/** What was heard when playout stands at `position`; null: nothing was sent. */
+/** The text heard when playout is at `position`; null: nothing was sent. */
 export function heardText(pieces: readonly VoicedPiece[], position: HeardPosition | null): HeardText {
   if (!position) return { text: '', isExact: true };
   const heard: string[] = [];
@@ -131,7 +131,7 @@ export function heardText(pieces: readonly VoicedPiece[], position: HeardPositio
   return { text: heard.join(' '), isExact: true };
 }
 
-/** Everything that was voiced. */
+/** All text that was synthesised. */
 export function wholeText(pieces: readonly VoicedPiece[]): string {
   return pieces
     .filter(({ chunks }) => chunks.length > 0)
@@ -147,7 +147,7 @@ function heardOfPiece(piece: VoicedPiece, position: HeardPosition): HeardText {
     else if (chunk.legPieceId === position.legPieceId)
       playedMs += Math.min(chunk.durationMs, position.offsetMs);
   }
-  // Half a millisecond: marks are whole samples.
+  // Half a millisecond of tolerance: marks are whole samples.
   return { text: endedText(piece, playedMs + 0.5), isExact: isTimed(piece) };
 }
 
@@ -161,16 +161,13 @@ function isTimed(piece: VoicedPiece): boolean {
   return piece.words.some(({ endMs }) => endMs !== null);
 }
 
-/** Adds word times of the voice; `endMs` belongs to the spoken text up to `spokenEnd`. */
+/** Adds a word time from the voice: the spoken text up to `spokenEnd` ends at `endMs`. */
 export function addWordTime(piece: VoicedPiece, spokenEnd: number, endMs: number): void {
   const word = piece.words.find((candidate) => candidate.spokenEnd >= spokenEnd);
   if (word) word.endMs = Math.max(word.endMs ?? 0, endMs);
 }
 
-/**
- * The piece is complete: words the voice gave no time for end with the next one that has one, or with the
- * piece.
- */
+/** Completes a piece: words without a time end with the next word that has one, or with the piece. */
 export function completePiece(piece: VoicedPiece): void {
   piece.isComplete = true;
   piece.alignment = null;
@@ -186,19 +183,17 @@ export function completePiece(piece: VoicedPiece): void {
   piece.endsMs = piece.words.map((word) => word.endMs ?? endMs);
 }
 
-/**
- * No more audio of the piece will come, though not all of it was said: it was heard as far as it had come.
- */
+/** The voice broke off: the piece was heard as far as its audio goes. */
 export function breakOffPiece(piece: VoicedPiece): void {
   if (piece.alignment) piece.endsMs = piece.alignment.endsMs(true);
   piece.alignment = null;
 }
 
-/** Appends audio; what the voice said of its words' times comes before. */
+/** Appends audio; its word times are added before it. */
 export function addAudio(piece: VoicedPiece, legPieceId: number, samples: Int16Array, rateHz: number): void {
   piece.chunks.push({ legPieceId, durationMs: (samples.length * 1_000) / rateHz });
   if (isTimed(piece)) {
-    // A word whose time has not come yet has no audio yet either.
+    // A word without a time has no audio yet either.
     piece.endsMs = piece.words.map(({ endMs }) => endMs ?? Number.POSITIVE_INFINITY);
     return;
   }

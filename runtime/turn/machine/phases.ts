@@ -1,16 +1,16 @@
 /**
- * The one writer of `phase`, and the timers each phase owns. Timers of the caller's side (`judge`, `commit`,
- * `speculate`, `talk`, `unheard`), of an entry (`keypad`), of quiet (`idle`), of the recogniser (`reopen`) and
- * of the call (`maxDuration`) belong to no phase: the rules that start them stop them.
+ * The only writer of `phase`, and the timers each phase owns. Timers of the caller's side (`judge`, `commit`,
+ * `speculate`, `talk`, `unheard`), of an entry (`keypad`), of silence (`idle`), of the recogniser (`reopen`)
+ * and of the call (`maxDuration`) belong to no phase: the rules that start them stop them.
  */
 import { type Draft, stopTimers } from './draft.ts';
 import type { TimerName } from './turn-inputs.ts';
 import type { Phase, TurnState } from './turn-state.ts';
 
 interface PhaseTimers<P extends Phase> {
-  /** They run in no phase that does not own them: leaving this one stops those the next does not own. */
+  /** Timers that run in this phase only: leaving it stops those that the next phase does not own. */
   readonly owns: readonly TimerName[];
-  /** The timer that must run for the phase to end in any case; null where another side ends it. */
+  /** The timer that guarantees the phase ends; null where another side ends it. */
   readonly deadline: (phase: P) => TimerName | null;
 }
 
@@ -26,7 +26,7 @@ export const PHASE_TIMERS: { readonly [N in Phase['is']]: PhaseTimers<Extract<Ph
   voicemail: { owns: ['screening'], deadline: ({ isOpen }) => (isOpen ? null : 'screening') },
   listening: { owns: [], deadline: none },
   answering: { owns: ['progress', 'hold'], deadline: () => 'progress' },
-  // `hold` of tools that run while other words are still being said.
+  // `hold`: tools may run while other words are still being spoken.
   speaking: { owns: ['progress', 'hold'], deadline: () => 'progress' },
   paused: { owns: ['falseInterruption', 'progress', 'hold'], deadline: () => 'falseInterruption' },
   clearing: { owns: ['progress'], deadline: () => 'progress' },
@@ -37,12 +37,12 @@ export const PHASE_TIMERS: { readonly [N in Phase['is']]: PhaseTimers<Extract<Ph
   ended: { owns: [], deadline: none },
 };
 
-/** Timers that some phase owns. */
+/** Timers owned by any phase. */
 export const PHASE_OWNED: ReadonlySet<TimerName> = new Set(
   Object.values(PHASE_TIMERS).flatMap(({ owns }) => owns),
 );
 
-/** Goes on to a phase, or changes the one there is. The only writer of `phase`. */
+/** Enters a phase, or changes the current one. The only writer of `phase`. */
 export function enter(draft: Draft, phase: Phase): void {
   const { owns } = PHASE_TIMERS[phase.is];
   if (phase.is !== draft.phase.is)
@@ -50,7 +50,7 @@ export function enter(draft: Draft, phase: Phase): void {
   (draft as { phase: Phase }).phase = phase;
 }
 
-/** The timer that must run in the phase of a state. */
+/** The timer that must be running in a state's phase. */
 export function phaseDeadline({ phase }: TurnState): TimerName | null {
   const { deadline } = PHASE_TIMERS[phase.is] as PhaseTimers<Phase>;
   return deadline(phase);

@@ -1,6 +1,6 @@
 /**
- * How the conversation of a call goes on that another worker began: from what was said, with a short word to
- * the caller and then what they still wait for.
+ * How a conversation continues that another worker began: from what was said, with a short word to the
+ * caller, then what they are still waiting for.
  */
 import type { SessionItem } from '#protocol/session-record.ts';
 import type { FailoverState } from '#protocol/worker-link.ts';
@@ -18,8 +18,8 @@ const TALK_CUT_OFF =
   '[The connection broke off while the caller was talking with the person you had connected them with: that person is gone, the caller is with you again. You have just told them that you are back. Offer to connect them again, briefly.]';
 
 /**
- * The settings of a call that goes on: no greeting, menu or question who answered, what is owed of a
- * disclosure, and the rest of its time.
+ * The settings of a continued call: no greeting, menu or machine detection, a disclosure if it is still due,
+ * and the remaining time.
  */
 export function resumedConfig(config: TurnConfig, handover: FailoverState): TurnConfig {
   const messages = handover.items.filter((item) => item.type === 'message');
@@ -50,7 +50,7 @@ export function resumedConfig(config: TurnConfig, handover: FailoverState): Turn
   };
 }
 
-/** The timeline as the model is shown it. */
+/** The timeline as messages for the model. */
 function historyOf(items: readonly SessionItem[]): ChatMessage[] {
   return items.flatMap((item): ChatMessage[] => {
     if (item.type === 'message')
@@ -70,7 +70,7 @@ function historyOf(items: readonly SessionItem[]): ChatMessage[] {
   });
 }
 
-/** The caller's last words, where nobody has answered them; empty otherwise. */
+/** The caller's last words if they are unanswered; otherwise empty. */
 function unanswered(history: readonly ChatMessage[]): string {
   return history
     .slice(history.findLastIndex(({ role }) => role !== 'user') + 1)
@@ -78,10 +78,7 @@ function unanswered(history: readonly ChatMessage[]): string {
     .join(' ');
 }
 
-/**
- * What broke off where the caller was being handed to a person, or had been; null where that was not the last
- * there was.
- */
+/** Describes an interrupted transfer; null if the call did not end in one. */
 function transferCutOff(items: readonly SessionItem[]): string | null {
   const at = items.findLastIndex((item) => item.type === 'tool_call' && isTransferCall(item.tool_name));
   const asked = items[at];

@@ -1,20 +1,20 @@
 /**
- * Explains every silence of a call: watches what the turn machine is told and what it decides, and for each
- * gap between two sounds that the caller had to wait through says what took how long, by which rules, and
- * what else could have been decided. Only watches: the machine does not depend on it.
+ * Explains every silence of a call: observes the machine's inputs and decisions, and for each gap the caller
+ * had to wait through reports what took how long, by which rules, and what the alternatives were. An observer
+ * only: the machine does not depend on it.
  */
 import type { TurnSilence } from '#protocol/session-record.ts';
 import type { Decision, Effect, TurnWaterfall } from './turn-effects.ts';
 import type { TurnInput } from './turn-inputs.ts';
 
-/** Shorter gaps are the rhythm of talk. */
+/** Shorter gaps are the rhythm of speech. */
 const NOTED_FROM_MS = 700;
-/** Decisions kept of one gap. */
+/** Decisions kept per gap. */
 const DECISIONS = 20;
-/** Decisions to say something into a quiet in which the caller waited for nothing. */
+/** Decisions to speak into a silence in which the caller was not waiting. */
 const INTO_QUIET: ReadonlySet<string> = new Set(['reengage', 'idle_hangup', 'end_of_call']);
 
-/** A silence with its times on the monotonic clock. */
+/** A silence, with times on the monotonic clock. */
 export interface NotedSilence {
   readonly turnId: number | null;
   readonly fromMs: number;
@@ -39,13 +39,13 @@ export class SilenceLog {
   #fromMs: number | null = null;
   #isAgentHeard = false;
   #isCallerHeard = false;
-  /** The caller hears music, or a person. */
+  /** The caller hears music, or another person. */
   #isAway = false;
   #decisions: MadeDecision[] = [];
   #waterfall: TurnWaterfall | null = null;
   readonly #tools = new Map<string, ToolRun>();
 
-  /** Takes one step of the machine; returns the silence it ended, if that is worth a note. */
+  /** Observes one step of the machine; returns the silence it ended, if worth reporting. */
   observe(input: TurnInput, effects: readonly Effect[]): NotedSilence | null {
     for (const effect of effects) this.#note(effect, input.atMs);
     switch (input.type) {
@@ -96,7 +96,7 @@ export class SilenceLog {
 
   #decided(decision: MadeDecision): void {
     if (decision.about === 'interruption' && decision.rule === 'user_interrupt') {
-      // The agent was told to be quiet: what it owed until then is waited for no longer.
+      // The agent was told to be quiet: earlier waits are over.
       this.#decisions = [];
       this.#quietFrom(decision.atMs);
     }
@@ -117,7 +117,7 @@ export class SilenceLog {
     this.#decisions = [];
     for (const [callId, run] of this.#tools) if (run.untilMs !== null) this.#tools.delete(callId);
     if (fromMs === null || untilMs - fromMs <= NOTED_FROM_MS) return null;
-    // A caller who says more before the agent's turn has come was not kept waiting.
+    // A caller who continues before the agent's turn was not kept waiting.
     if (endedBy === 'caller' && !decisions.some(({ about }) => about === 'endpoint')) return null;
     const causes = waterfall
       ? partsOf(waterfall, { fromMs, untilMs })
@@ -139,7 +139,7 @@ interface Gap {
   readonly untilMs: number;
 }
 
-/** A measured turn: what of its waterfall lies in the gap. After a hold line that is less than the whole. */
+/** The parts of a measured turn's waterfall within the gap; after a hold line that is not all of it. */
 function partsOf(waterfall: TurnWaterfall, { fromMs, untilMs }: Gap): Causes {
   const parts: Causes = [
     { cause: 'endpoint', rule: waterfall.endpoint_rule, ms: waterfall.endpoint_ms },
@@ -150,7 +150,7 @@ function partsOf(waterfall: TurnWaterfall, { fromMs, untilMs }: Gap): Causes {
   ];
   let reachedMs = waterfall.speechEndMs;
   const inGap = parts.map((part) => {
-    // Words that came after the voice end the speech later than the sound: that is endpointing too.
+    // Words that arrive after the voice end the speech later than its sound: that is endpointing, too.
     const sinceMs = part.cause === 'endpoint' ? Math.min(fromMs, reachedMs) : reachedMs;
     reachedMs += part.ms;
     return { ...part, ms: Math.min(reachedMs, untilMs) - Math.max(sinceMs, fromMs) };
@@ -159,8 +159,8 @@ function partsOf(waterfall: TurnWaterfall, { fromMs, untilMs }: Gap): Causes {
 }
 
 /**
- * A gap that no measured reply ended: before a hold line, between two parts of an answer, or while the caller
- * is asked whether they are there.
+ * A gap without a measured reply at its end: before a hold line, between two parts of an answer, or before a
+ * prompt to a silent caller.
  */
 function causesOf(
   { fromMs, untilMs, endedBy }: Gap & Pick<NotedSilence, 'endedBy'>,
@@ -171,13 +171,13 @@ function causesOf(
   if (quiet) return [{ cause: 'caller_silent', rule: quiet.rule, ms: untilMs - fromMs }];
   const unheard = decisions.find(({ about, rule }) => about === 'silence' && rule === 'unheard');
   if (unheard) return [{ cause: 'transcript', rule: unheard.rule, ms: untilMs - fromMs }];
-  // Until a key was pressed, it was known who answered, or a result came that nobody waited for, the floor
-  // was the caller's.
+  // Until a key was pressed, the detection decided, or an unexpected result arrived, the floor was the
+  // caller's.
   const floor = decisions.findLast(
     ({ about, rule }) => about === 'menu' || about === 'answering' || rule === 'background_result',
   );
   const givenMs = within({ fromMs, untilMs }, floor?.atMs);
-  // Words that came after they had been given up were waited for as any other.
+  // Words that arrived after they had been given up were still waited for.
   const endpoints = decisions.filter(({ about }) => about === 'endpoint');
   const endpoint = endpoints.find(({ rule }) => rule !== 'no_words') ?? endpoints[0];
   const takenMs = within({ fromMs: givenMs, untilMs }, endpoint?.atMs);
@@ -187,7 +187,7 @@ function causesOf(
     last &&
     (last.rule === 'no_words' || last.rule === 'of_ignored_speech' || last.rule.startsWith('dropped_'))
   )
-    // What was heard was no turn: nobody waited for the agent.
+    // The sound was not a turn: the caller was not waiting.
     return [{ cause: 'caller_silent', rule: last.rule, ms: untilMs - fromMs }];
   const failure = decisions.findLast(({ about }) => about === 'failure' || about === 'progress');
   const causes: Causes = [
@@ -202,7 +202,7 @@ function within({ fromMs, untilMs }: Gap, ms = fromMs): number {
   return Math.min(untilMs, Math.max(fromMs, ms));
 }
 
-/** What tools took of it is said beside: they run inside the other parts. */
+/** Time of tools is listed separately: they run within the other parts. */
 function withTools(causes: Causes, { fromMs, untilMs }: Gap, tools: readonly ToolRun[]): Causes {
   const runs = tools.map(({ name, fromMs: beganMs, untilMs: endedMs }) => ({
     cause: 'tool' as const,

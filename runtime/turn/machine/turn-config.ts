@@ -1,7 +1,7 @@
 /**
- * What the turn machine is told about one call: the conversation settings of its plan and the abilities of
- * its engines. It stands whole in the header of the flight log, so a replay needs nothing else, and may
- * change any of it.
+ * The turn machine's configuration for one call: the plan's conversation settings and the abilities of its
+ * engines. The flight log's header contains all of it, so a replay needs nothing else and may change any of
+ * it.
  */
 import type { AgentConfig } from '#config/agent-config.ts';
 import type { Recognizer } from '#media/speech/speech.ts';
@@ -12,52 +12,46 @@ import { type Phrases, phrasesFor } from '../text/phrases.ts';
 import { type TransferRules, transferRules } from './ending/transfer-rules.ts';
 
 /**
- * How the conversation begins (`prompt.first_message_mode`, or the first message a request overrides it
- * with).
+ * How the conversation begins (`prompt.first_message_mode`, or the request's override of the first message).
  */
 export type Greeting =
   | { readonly mode: 'off' }
   | { readonly mode: 'say'; readonly text: string }
   | { readonly mode: 'generate'; readonly instruction: string; readonly fallback: string };
 
-/** How whoever is called takes themselves off the list. */
+/** How the person called opts out of further calls. */
 export interface OptOut {
   readonly key: string | null;
   readonly phrases: readonly string[];
-  /** Said before the call ends; empty: the language's own goodbye. */
+  /** Spoken before the call ends; empty: the language's default goodbye. */
   readonly confirmation: string;
 }
 
-/** Where a call stood that goes on. */
+/** State of a call that is continued. */
 export interface Resumed {
   readonly history: readonly ChatMessage[];
   /**
-   * What the agent still has to answer after saying that it is back: the caller's words, or the event that it
-   * was cut off.
+   * What the agent must answer after saying that it is back: the caller's words, or the event of the
+   * interruption.
    */
   readonly owed: string | null;
   readonly lastTurn: number;
   readonly lastMessage: number;
-  /**
-   * The caller talks with the person they were transferred to, and goes on doing so; absent from older logs.
-   */
+  /** The caller keeps talking with the person they were transferred to; absent from older logs. */
   readonly isJoined?: boolean;
 }
 
 /** Settings of the turn machine; all times in ms. */
 export interface TurnConfig {
   readonly greeting: Greeting;
-  /**
-   * Said before anything else and to its end; empty, or absent from older logs, where nothing is to be
-   * disclosed.
-   */
+  /** Spoken first and to its end; empty, or absent from older logs, without a disclosure. */
   readonly disclosure?: string;
-  /** Null, or absent from older logs, where nobody can. */
+  /** Null, or absent from older logs, without an opt-out. */
   readonly optOut?: OptOut | null;
   readonly language: string;
   readonly phrases: Phrases;
   readonly responseWaitMs: number;
-  /** Null: 2.5 × `responseWaitMs`, moved by the pauses this caller makes. */
+  /** Null: 2.5 × `responseWaitMs`, adjusted to this caller's pauses. */
   readonly responseMaxWaitMs: number | null;
   readonly eagerness: AgentConfig['conversation']['eagerness'];
   readonly interruptible: boolean;
@@ -70,37 +64,32 @@ export interface TurnConfig {
   readonly maxDurationMs: number;
   readonly hangUpFarewell: { readonly mode: 'generated' | 'fixed' | 'off'; readonly message: string };
   readonly hangUpRefuseQuestions: boolean;
-  /** Null where digits are not taken: switched off, or not a phone call. */
+  /** Null when digits are not taken: switched off, or not a phone call. */
   readonly keypad: { readonly terminator: string; readonly interDigitMs: number } | null;
-  /** Null where the call has no keypad menu: switched off, without options, or not an inbound phone call. */
+  /** Null without a keypad menu: switched off, no options, or not an inbound phone call. */
   readonly menu: KeypadMenu | null;
-  /** Null where nobody can be transferred to. */
+  /** Null without transfer destinations. */
   readonly transfer: TransferRules | null;
-  /** What a machine gets that answers an outbound call; null where nobody asks who answered. */
+  /** What an answering machine gets on an outbound call; null without machine detection. */
   readonly voicemail: AgentConfig['conversation']['outbound']['voicemail'] | null;
   /**
-   * `none`: speech is heard and not understood. `finalWithinMs`: how long after the end of speech its last
-   * words are waited for.
+   * `none`: speech is detected but not transcribed. `finalWithinMs`: longest wait for the last words after
+   * the end of speech.
    */
   readonly recognition: { readonly has: 'interims' | 'finals' | 'none'; readonly finalWithinMs: number };
-  /**
-   * What was said before this worker took the call over from one that died; null, or absent from older logs,
-   * in a call of its own.
-   */
+  /** State of a call taken over from a dead worker; null, or absent from older logs, otherwise. */
   readonly resumed?: Resumed | null;
-  /** Longest wait for a generation's next sign of life (ten seconds for a custom model). */
+  /** Longest wait for a generation's next output (ten seconds for a custom model). */
   readonly generationCapMs: number;
 }
 
-/**
- * After this much silence the judgement is made, the recogniser asked to finalise, and speculation begins.
- */
+/** Silence after which the turn is judged, the recogniser finalised, and speculation started. */
 export const JUDGE_AFTER_MS = 200;
-/** The longest a late final is awaited after the end of speech. */
+/** Longest wait for a late final after the end of speech. */
 const LATE_FINAL_CAP_MS = 1_000;
 const GENERATION_CAP_MS = 10_000;
 
-/** Reads the machine's settings out of a plan. `render` fills the placeholders of a text. */
+/** Reads the machine's configuration from a plan. `render` fills placeholders. */
 export function turnConfig(
   plan: CallPlan,
   recognizer: Recognizer | null,
@@ -141,8 +130,7 @@ export function turnConfig(
           }
         : null,
     recognition: {
-      // Only a final says in which language it was: an agent that is strict about its own has no use for
-      // interims.
+      // Only finals carry their language, so an agent with strict language cannot use interims.
       has:
         recognizer === null
           ? 'none'
@@ -156,13 +144,10 @@ export function turnConfig(
   };
 }
 
-/** The texts that name variables. */
+/** Texts that contain variables. */
 export type VariableTexts = Pick<TurnConfig, 'greeting' | 'hangUpFarewell' | 'transfer'>;
 
-/**
- * The texts that name variables: rendered when the call is assembled, and again when a keypad menu has set
- * one.
- */
+/** Renders texts with variables: when the call is assembled, and again after a keypad menu set one. */
 export function renderedTexts(plan: CallPlan, render: (text: string) => string): VariableTexts {
   const { hang_up_call_farewell_mode, hang_up_call_farewell_message } = plan.config.tools.system_tools;
   return {
@@ -198,13 +183,13 @@ function menuOf(plan: CallPlan, render: (text: string) => string): KeypadMenu | 
   };
 }
 
-/** Voiced audio that pauses the agent, by sensitivity. */
+/** Voiced audio that pauses the agent, in ms by sensitivity. */
 export const INTERRUPTION_VOICE_MS = { high: 128, balanced: 256, low: 512 } as const satisfies Record<
   TurnConfig['sensitivity'],
   number
 >;
 
-/** The same while the echo of the caller's line is not known: balanced counts as low. */
+/** The same while the line's echo is still unknown: `balanced` counts as `low`. */
 export function unsureReachMs(reachMs: number): number {
   return reachMs === INTERRUPTION_VOICE_MS.balanced ? INTERRUPTION_VOICE_MS.low : reachMs;
 }

@@ -1,5 +1,6 @@
 /**
- * What the turn machine asks for: imperatives the turn loop carries out in order. All times are monotonic ms.
+ * Output of the turn machine: imperatives that the turn loop carries out in order. All times are monotonic
+ * ms.
  */
 import type { AgentEvent } from '#protocol/session-events.ts';
 import type { EndReason, SessionItem, TurnLatency } from '#protocol/session-record.ts';
@@ -8,13 +9,13 @@ import type { TimerName } from './turn-inputs.ts';
 
 type WithoutTime<T> = T extends unknown ? Omit<T, 'created_at'> : never;
 
-/** A timeline entry whose time the loop turns into wall time. */
+/** A timeline entry; the loop converts its time to wall time. */
 export type TimelineItem = WithoutTime<SessionItem> & { readonly createdAtMs: number };
 
-/** A turn's waterfall whose anchor the loop turns into wall time. */
+/** A turn's waterfall; the loop converts its anchor to wall time. */
 export type TurnWaterfall = Omit<TurnLatency, 'speech_ended_at'> & { readonly speechEndMs: number };
 
-/** Why the machine did what it did: the rule, the moment it counts from, and the moment it decided for. */
+/** The reason of a decision: the rule, the moment it counts from, and the moment it chose. */
 export interface Decision {
   readonly about:
     | 'endpoint'
@@ -29,7 +30,7 @@ export interface Decision {
   readonly rule: string;
   readonly anchorMs: number;
   readonly deadlineMs: number;
-  /** What could have been decided instead, and why it was not. */
+  /** Rejected alternatives, with reasons. */
   readonly rejected?: readonly {
     readonly rule: string;
     readonly deadlineMs: number;
@@ -37,9 +38,9 @@ export interface Decision {
   }[];
 }
 
-/** One thing to do. */
+/** One action. */
 export type Effect =
-  /** Starts or moves a timer; it comes back as `timer.fired` at `atMs` or at once when that is past. */
+  /** Starts or moves a timer; it returns as `timer.fired` at `atMs`, or at once if that is past. */
   | { readonly do: 'startTimer'; readonly name: TimerName; readonly atMs: number }
   | { readonly do: 'stopTimer'; readonly name: TimerName }
   | { readonly do: 'watchVoice'; readonly reachMs: number }
@@ -47,11 +48,11 @@ export type Effect =
   | { readonly do: 'closeRecognizer' }
   | { readonly do: 'finalise' }
   /**
-   * Synthesises a fixed text, unless it is only written to the client. Nothing of it is played, or shown,
-   * before `play`.
+   * Synthesises a fixed text, unless it is only written to the client. Nothing is played or shown before
+   * `play`.
    */
   | { readonly do: 'say'; readonly replyId: string; readonly text: string; readonly isSpoken: boolean }
-  /** Generates and synthesises a reply. Nothing of it is played before `play`. */
+  /** Generates and synthesises a reply. Nothing is played before `play`. */
   | {
       readonly do: 'generate';
       readonly replyId: string;
@@ -61,34 +62,34 @@ export type Effect =
       /** False: the reply is only written to the client (`audio: false`). */
       readonly isSpoken: boolean;
     }
-  /** The speculative reply is the turn's reply. */
+  /** The speculative reply becomes the turn's reply. */
   | { readonly do: 'commit'; readonly replyId: string }
   | { readonly do: 'play'; readonly replyId: string }
-  /** Takes back `play`, while no audio of the reply exists. */
+  /** Undoes `play` while the reply has no audio. */
   | { readonly do: 'hold'; readonly replyId: string }
-  /** Stops generation and synthesis of a reply that has not been played. */
+  /** Stops generation and synthesis of a reply that was not played. */
   | { readonly do: 'discard'; readonly replyId: string }
   | { readonly do: 'pause' }
   | { readonly do: 'resume' }
-  /** Stops generation, synthesis and playout of the reply being played; answered by `playout.cleared`. */
+  /** Stops generation, synthesis and playout of the current reply; answered by `playout.cleared`. */
   | { readonly do: 'clear'; readonly replyId: string }
   | { readonly do: 'runTool'; readonly call: ToolCall }
-  /** Nobody waits for its result any more; `tool.finished` follows all the same. */
+  /** The result is no longer needed; `tool.finished` still follows. */
   | { readonly do: 'cancelTool'; readonly callId: string }
   /**
-   * Hands the caller to the destination of this index; `notes` are for the person called. Answered by
+   * Transfers the caller to the destination with this index; `notes` are for the person called. Answered by
    * `transfer.finished`.
    */
   | { readonly do: 'transfer'; readonly destination: number; readonly notes: string }
-  /** The call ends while it is being transferred. */
+  /** The call ends during the transfer. */
   | { readonly do: 'stopTransfer' }
-  /** A colleague has the call: they and the caller hear each other. */
+  /** A colleague takes the call over: they and the caller hear each other. */
   | { readonly do: 'yield' }
   /** The agent has the call again. */
   | { readonly do: 'takeBack' }
-  /** Gives a dynamic variable its value; answered by `variables.changed`. */
+  /** Sets a dynamic variable; answered by `variables.changed`. */
   | { readonly do: 'setVariable'; readonly name: string; readonly value: string }
-  /** Whoever was called is to be called no more. */
+  /** The person called opted out of further calls. */
   | { readonly do: 'optOut'; readonly by: 'voice' | 'key' }
   | { readonly do: 'record'; readonly item: TimelineItem }
   | { readonly do: 'event'; readonly event: AgentEvent }

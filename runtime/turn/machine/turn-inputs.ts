@@ -1,7 +1,6 @@
 /**
- * Everything that can happen to a call, as the turn machine is told it: facts in the past tense, each with
- * the monotonic time it is handed in. This is also what the flight log keeps; a change of meaning needs a new
- * `TURN_MACHINE_VERSION`.
+ * Input of the turn machine: facts in the past tense, each with its monotonic time. The flight log stores
+ * exactly these; a change of meaning needs a new `TURN_MACHINE_VERSION`.
  */
 
 import type { Tone } from '#media/dsp/tone-detector.ts';
@@ -10,7 +9,7 @@ import type { EndReason } from '#protocol/session-record.ts';
 import type { ToolCall } from '../../llm/llm.ts';
 import type { VariableTexts } from './turn-config.ts';
 
-/** Names of the machine's timers; each exists at most once. */
+/** The machine's timers; at most one of each name. */
 export type TimerName =
   | 'judge'
   | 'commit'
@@ -30,14 +29,12 @@ export type TimerName =
 
 /** A fact without its time. */
 export type TurnFact =
-  /** The first leg is there but not connected: the greeting can be prepared. */
+  /** The first leg exists but is not connected: the greeting can be prepared. */
   | { readonly type: 'call.started' }
   | { readonly type: 'call.connected' }
-  /**
-   * The leg broke and another one may come; what was being played on it is told as `playout.cleared` next.
-   */
+  /** The leg broke and another may follow; `playout.cleared` comes next for what was playing. */
   | { readonly type: 'leg.lost' }
-  /** Another leg takes the place of the one that was lost; it is of use once `call.connected` says so. */
+  /** Another leg replaces the lost one; usable after `call.connected`. */
   | { readonly type: 'leg.replaced' }
   | { readonly type: 'leg.closed'; readonly reason: LegCloseReason }
   | { readonly type: 'end.requested'; readonly reason: EndReason; readonly sayGoodbye: boolean }
@@ -49,7 +46,7 @@ export type TurnFact =
   | { readonly type: 'transcript.finalised' }
   | { readonly type: 'recognizer.failed'; readonly isRetryable: boolean }
   | { readonly type: 'reply.token'; readonly replyId: string }
-  /** A speakable piece was cut from the stream; `text` is what the caller would read. */
+  /** A speakable piece was cut from the stream; `text` is its readable form. */
   | { readonly type: 'reply.piece'; readonly replyId: string; readonly text: string }
   | {
       readonly type: 'reply.tool_called';
@@ -58,7 +55,7 @@ export type TurnFact =
       readonly mode: ToolMode;
       readonly source: string;
     }
-  /** The model has said all it wanted. */
+  /** The model has finished. */
   | { readonly type: 'reply.generated'; readonly replyId: string }
   /** The first audio of the reply exists. */
   | { readonly type: 'reply.audible'; readonly replyId: string }
@@ -72,7 +69,7 @@ export type TurnFact =
     }
   | { readonly type: 'playout.started'; readonly replyId: string; readonly wireMs: number }
   | { readonly type: 'playout.progressed'; readonly replyId: string }
-  /** The reply has been played to its end. */
+  /** The reply was played to its end. */
   | { readonly type: 'playout.finished'; readonly replyId: string; readonly heard: string }
   /** The reply was cut; `heard` are the words that had been played. */
   | {
@@ -94,18 +91,18 @@ export type TurnFact =
   /** The person called and the caller hear each other. */
   | { readonly type: 'transfer.joined' }
   /**
-   * Done: the caller is no longer ours, or the person has hung up. Otherwise the agent has the caller back,
-   * and `message` tells the model why.
+   * Done: the caller has left us, or the person hung up. Otherwise the agent has the caller back, and
+   * `message` gives the model the reason.
    */
   | { readonly type: 'transfer.finished'; readonly isDone: boolean; readonly message: string }
-  /** A colleague wants to talk with the caller in the agent's place. */
+  /** A colleague asks to talk with the caller in place of the agent. */
   | { readonly type: 'colleague.took_over' }
   | { readonly type: 'colleague.said'; readonly text: string }
   | { readonly type: 'colleague.handed_back' }
   | { readonly type: 'digit.pressed'; readonly digit: string }
-  /** A mailbox's beep or a fax machine, on the far end of an outbound call. */
+  /** A mailbox beep or a fax tone at the far end of an outbound call. */
   | { readonly type: 'tone.heard'; readonly tone: Tone }
-  /** A variable was set: the texts that name it, rendered again. */
+  /** A variable was set; these texts use it and were rendered again. */
   | ({ readonly type: 'variables.changed' } & VariableTexts)
   | { readonly type: 'user.message'; readonly text: string; readonly wantsAudio: boolean }
   | { readonly type: 'user.active' }
@@ -116,5 +113,5 @@ export type TurnFact =
 /** How a tool call holds the reply (`execution_mode`). */
 export type ToolMode = 'blocking' | 'fire_and_forget' | 'background' | 'hang_up' | 'transfer' | 'unknown';
 
-/** One input of the machine. `atMs` never goes back. */
+/** One input of the machine. `atMs` never decreases. */
 export type TurnInput = TurnFact & { readonly atMs: number };

@@ -1,8 +1,8 @@
 /**
- * The conversation's logic as one pure function: who speaks, what interrupts, what is said while waiting,
- * when the call ends. No clock, no I/O: time comes with the inputs, timers are effects that come back as
- * inputs, and the same inputs always give the same effects. The turn loop carries the effects out; the flight
- * log keeps the inputs. Each rule has a file of its own beside this one.
+ * The conversation's logic as one pure function: who speaks, what interrupts, what is said during waits, when
+ * the call ends. No clock, no I/O: times arrive with the inputs, timers are effects that return as inputs,
+ * and equal inputs always give equal effects. The turn loop carries the effects out; the flight log stores
+ * the inputs. Each rule has a file of its own in the folders beside this one.
  */
 
 import { createDraft, type Draft, emit, finishDraft, stopTimers } from './draft.ts';
@@ -35,13 +35,13 @@ import type { Effect } from './turn-effects.ts';
 import type { TimerName, TurnInput } from './turn-inputs.ts';
 import type { TurnState } from './turn-state.ts';
 
-/** What one input makes of a state. */
+/** The result of one input. */
 export interface StepResult {
   readonly state: TurnState;
   readonly effects: readonly Effect[];
 }
 
-/** Takes one input. Inputs that no longer matter (a reply given up, a timer too late) change nothing. */
+/** Handles one input. Inputs that no longer matter (a discarded reply, a late timer) change nothing. */
 export function step(state: TurnState, input: TurnInput): StepResult {
   if (state.phase.is === 'ended') return { state, effects: [] };
   const draft = createDraft(state, input.atMs);
@@ -52,7 +52,7 @@ export function step(state: TurnState, input: TurnInput): StepResult {
 }
 
 /**
- * Phases with a procedure of their own take every input; the conversation's are dispatched by what happened.
+ * Phases with a procedure of their own receive every input; the conversation's inputs are dispatched by type.
  */
 function route(draft: Draft, input: TurnInput): void {
   if (optsOut(draft, input)) return;
@@ -239,7 +239,7 @@ function onTimer(draft: Draft, name: TimerName): void {
   }
 }
 
-/** What the page shows: told whenever it changes. */
+/** Reports the agent's state to the page whenever it changes. */
 function tellAgentState(draft: Draft): void {
   const shown = {
     connecting: 'initializing',

@@ -1,6 +1,5 @@
 /**
- * The turn machine's state: one phase at a time, the caller's side beside it, and what is remembered of the
- * conversation. All of it immutable.
+ * The turn machine's state: one phase at a time, the caller's side, and the conversation's memory. Immutable.
  */
 
 import type { AgentState } from '#protocol/session-events.ts';
@@ -10,28 +9,28 @@ import type { Greeting } from './opening/answering-machine.ts';
 import type { TurnConfig } from './turn-config.ts';
 import type { ToolMode } from './turn-inputs.ts';
 
-/** Bumped whenever the same inputs would give other effects; a flight log names the version that wrote it. */
+/** Increase when equal inputs would give different effects; a flight log names the version that wrote it. */
 export const TURN_MACHINE_VERSION = 14;
 
-/** One stretch of the caller's talk: everything said until it is taken as a turn, pauses included. */
+/** The caller's speech until it is taken as a turn, including pauses. */
 export interface Speech {
   readonly startMs: number;
   readonly finals: readonly string[];
-  /** What the recogniser has of the rest; a final replaces it. */
+  /** Interim words after the finals; replaced by the next final. */
   readonly interim: string;
-  /** Whether it lasted long enough to pause the agent. */
+  /** True once it was long enough to pause the agent. */
   readonly hasReached: boolean;
-  /** The agent has already waited for its words and gone on. */
+  /** The agent already waited for its words and resumed. */
   readonly wasIgnored: boolean;
   readonly voicedMs: number;
-  /** Voice just before it whose words have not come either: a sentence with a breath in it. */
+  /** Voice shortly before it whose words are still missing: one sentence with a breath in it. */
   readonly unheardMs: number;
-  /** When it began or last had new words. */
+  /** Time of its start or of its latest new words. */
   readonly movedMs: number;
-  /** The recogniser was asked for its words since, although the voice went on. */
+  /** Its words were requested since then, although the voice continued. */
   readonly wasPressed: boolean;
   readonly speculations: number;
-  /** The turn this speech goes on with, when that turn had no audible answer yet. */
+  /** The turn this speech continues, if that had no audible answer yet. */
   readonly continues: Turn | null;
 }
 
@@ -41,29 +40,29 @@ export type Caller =
   | { readonly is: 'talking'; readonly speech: Speech }
   | { readonly is: 'stopped'; readonly speech: Speech; readonly endMs: number; readonly endpoint: Endpoint };
 
-/** How far the decision has come that the caller has finished. */
+/** State of the decision whether the caller has finished. */
 export interface Endpoint {
   readonly rule: string;
-  /** When the turn is taken if nothing more is said. */
+  /** When the turn is taken if no more is said. */
   readonly dueMs: number;
-  /** The judgement has been made and the recogniser asked to finalise. */
+  /** The turn was judged and the recogniser asked to finalise. */
   readonly isJudged: boolean;
-  /** When the recogniser was asked to settle what was said; null where it was not. */
+  /** When the recogniser was asked for final words; null if it was not. */
   readonly askedMs: number | null;
-  /** Nothing more can come for what was said. */
+  /** No more words can arrive for this speech. */
   readonly isSettled: boolean;
 }
 
-/** What a transcript that comes without new speech belongs to. */
+/** What a transcript without new speech belongs to. */
 export type PendingTranscript =
   /** A turn taken on an interim: its final is expected and must not become a second turn. */
   | { readonly is: 'committed'; readonly text: string }
-  /** Speech judged ignorable: its words are dropped. */
+  /** Speech judged ignorable: later words are dropped. */
   | { readonly is: 'ignored' }
-  /** Speech without words so far: words that come later are its turn. */
+  /** Speech without words so far: later words become its turn. */
   | { readonly is: 'unheard'; readonly speech: Speech; readonly endMs: number };
 
-/** What the agent answers. */
+/** A turn that the agent answers. */
 export interface Turn {
   readonly turnId: number;
   readonly source: 'speech' | 'typed' | 'keypad' | 'event';
@@ -75,12 +74,9 @@ export interface Turn {
   readonly committedMs: number;
   readonly rule: string;
   readonly wantsAudio: boolean;
-  /** Said instead when the model fails (greeting, "are you still there?"). */
+  /** Spoken instead when the model fails (greeting, "are you still there?"). */
   readonly fallback: string | null;
-  /**
-   * Only worth saying to a caller who says nothing: dropped as long as nothing of it was heard and they say
-   * something of their own.
-   */
+  /** Only meant for a silent caller: dropped if the caller speaks before any of it was heard. */
   readonly isForSilence: boolean;
 }
 
@@ -98,7 +94,7 @@ export interface Generation {
   readonly calls: readonly CallWithResult[];
 }
 
-/** A tool call of a generation and, once there, what the model is told of it. */
+/** A tool call of a generation, and its result for the model once known. */
 export interface CallWithResult {
   readonly call: ToolCall;
   readonly mode: ToolMode;
@@ -119,34 +115,34 @@ export interface Answer {
   readonly rounds: readonly ToolRound[];
   readonly generation: Generation;
   readonly isSpeculative: boolean;
-  /** The user's words are on the timeline. */
+  /** The caller's words are on the timeline. */
   readonly isRecorded: boolean;
   readonly isMeasured: boolean;
   readonly hasHoldLine: boolean;
-  /** Text of each reply of this answer as it was heard, by reply. */
+  /** Heard text of each reply of this answer, by reply id. */
   readonly heard: Readonly<Record<string, string>>;
 }
 
-/** A generation begun before the caller was known to have finished. */
+/** A generation started before the caller was known to have finished. */
 export interface Speculation {
   readonly generation: Generation;
-  /** Normalised words it answers. */
+  /** The normalised words it answers. */
   readonly words: string;
   readonly historyLength: number;
 }
 
-/** Agent speech that is being played or about to be. */
+/** Agent speech that is playing or about to. */
 export interface Utterance {
   readonly replyId: string;
   readonly kind: 'reply' | 'notice' | 'hold' | 'farewell';
   readonly turnId: number | null;
   readonly isInterruptible: boolean;
   readonly startedMs: number | null;
-  /** Text handed to synthesis so far. */
+  /** Text given to synthesis so far. */
   readonly text: string;
 }
 
-/** The first words, made ready before they may be said: the notice, then the answer. */
+/** The first words, prepared before they may be spoken: the notice, then the answer. */
 export interface Prepared {
   readonly answer: Answer | null;
   readonly notice: Utterance | null;
@@ -156,19 +152,19 @@ export interface Prepared {
 export type Phase =
   | ({ readonly is: 'connecting' } & Prepared)
   /**
-   * The keypad menu before the conversation: `utterance` is its prompt while that plays, `after` what its end
-   * leads to.
+   * The keypad menu before the conversation: `utterance` is its prompt while playing, `after` what follows
+   * it.
    */
   | {
       readonly is: 'menu';
       readonly utterance: Utterance | null;
       readonly attempt: number;
       readonly after: 'input' | 'retry' | 'greeting';
-      /** The texts that name the chosen value are known. */
+      /** The texts that use the choice have been rendered. */
       readonly isReady: boolean;
     }
   /**
-   * A mailbox has answered: its beep, or the end of its greeting, is awaited; `answer` is the message being
+   * A mailbox answered: waits for its beep or the end of its greeting; `answer` is the message being
    * composed, `cut` what was being said to it.
    */
   | {
@@ -178,14 +174,14 @@ export type Phase =
       readonly isOpen: boolean;
       readonly capMs: number;
     }
-  /** Nothing to say: the floor is the caller's. */
+  /** Nothing to say: the caller has the floor. */
   | { readonly is: 'listening' }
-  /** A turn is taken; nothing is audible yet. */
+  /** A turn was taken; nothing is audible yet. */
   | { readonly is: 'answering'; readonly answer: Answer }
   | { readonly is: 'speaking'; readonly utterance: Utterance; readonly answer: Answer | null }
   /**
-   * The caller spoke up: the agent holds its breath until it is clear whether that was meant. `utterance` is
-   * null before the first audio.
+   * The caller spoke: the agent pauses until it is clear whether that was meant. `utterance` is null before
+   * the first audio.
    */
   | {
       readonly is: 'paused';
@@ -193,17 +189,14 @@ export type Phase =
       readonly answer: Answer | null;
       readonly sinceMs: number;
     }
-  /** The agent was cut off; what was heard is not told yet. */
+  /** The agent was cut off; the report of the heard text is pending. */
   | {
       readonly is: 'clearing';
       readonly utterance: Utterance;
       readonly answer: Answer | null;
       readonly next: Turn | null;
     }
-  /**
-   * The caller is being handed to a person. `utterance` is what is said before, `cut` a hold line it broke
-   * off.
-   */
+  /** The caller is being transferred. `utterance` is the announcement, `cut` a hold line it interrupted. */
   | {
       readonly is: 'transferring';
       readonly answer: Answer;
@@ -214,13 +207,13 @@ export type Phase =
       readonly utterance: Utterance | null;
     }
   /**
-   * Caller and person hear each other: the agent has left. `answer` is the one that transferred, null where
-   * another worker's did.
+   * Caller and person hear each other; the agent has left. `answer` is the one that transferred, null if
+   * another worker did.
    */
   | { readonly is: 'joined'; readonly answer: Answer | null; readonly cut: Utterance | null }
   /**
-   * A colleague talks with the caller. `cut` is what the agent was saying, until it is known what was heard
-   * of it; `answer` what that belongs to.
+   * A colleague talks with the caller. `cut` is the agent's last utterance until its heard text is known;
+   * `answer` the answer it belongs to.
    */
   | {
       readonly is: 'withHuman';
@@ -228,10 +221,10 @@ export type Phase =
       readonly cut: Utterance | null;
       /** The talk so far, for the model. */
       readonly lines: readonly string[];
-      /** The call's time ran out meanwhile. */
+      /** The call's time limit was reached meanwhile. */
       readonly isTimeUp: boolean;
     }
-  /** The barrier before the end: nothing is listened to any more. */
+  /** The end of the call: listening has stopped. */
   | {
       readonly is: 'ending';
       readonly reason: EndReason;
@@ -246,51 +239,51 @@ export interface TurnState {
   readonly config: TurnConfig;
   readonly phase: Phase;
   readonly caller: Caller;
-  /** Nobody can be heard or spoken to until another leg is connected; replies wait for it. */
+  /** The caller is disconnected until another leg connects; replies wait for it. */
   readonly isLegLost: boolean;
   readonly pendingTranscript: PendingTranscript | null;
-  /** What the agent said last, as far as it was heard. */
+  /** The agent's last words, as far as they were heard. */
   readonly lastSaid: { readonly text: string; readonly endMs: number } | null;
   readonly speculation: Speculation | null;
-  /** The conversation as the model is shown it: what was heard, not what was generated. */
+  /** The conversation for the model: what was heard, not what was generated. */
   readonly history: readonly ChatMessage[];
-  /** Turns taken while the agent could not be interrupted, and tool results that came in the background. */
+  /** Turns that wait: taken while the agent could not be interrupted, or started by background results. */
   readonly waiting: readonly Turn[];
   readonly recognizer: { readonly is: 'open' | 'reopening' | 'none'; readonly failures: number };
   /**
-   * How long the recogniser took when it was last asked to settle a turn's words; null before the first, and
-   * after one that was taken without them.
+   * Time the recogniser last took to finalise a turn's words; null before the first, and after a turn taken
+   * without them.
    */
   readonly finalTookMs: number | null;
   readonly lastReply: number;
   readonly lastTurn: number;
   readonly lastMessage: number;
-  /** Outbound: what was heard of whoever answered, while that may still be a machine. */
+  /** Outbound: what was heard so far, while a machine is still possible. */
   readonly screening: Screening | null;
-  /** Digits of the entry in progress. */
+  /** Digits of the current entry. */
   readonly digits: string;
-  /** How long both sides have been quiet, without the stretch since `sinceMs`. */
+  /** How long both sides have been silent, without the time since `sinceMs`. */
   readonly quiet: { readonly beforeMs: number; readonly sinceMs: number | null; readonly prompts: number };
   readonly failedGenerations: number;
-  /** Calls whose result is still expected, whoever waits for it. */
+  /** Calls whose result is still expected. */
   readonly runningTools: Readonly<Record<string, RunningTool>>;
-  /** Bounded average of the caller's own pauses inside turns. */
+  /** Bounded average of the caller's pauses within turns. */
   readonly pauseMs: number;
   readonly hasSaidCannotHear: boolean;
-  /** Times in a row that the caller was asked for words that never came. */
+  /** How often in a row the caller was asked to repeat missing words. */
   readonly unheardInARow: number;
   readonly progressMs: number;
-  /** Said behind the barrier, after the closing reply. */
+  /** Spoken during the ending, after the closing reply. */
   readonly farewell: string;
   readonly agentState: AgentState;
 }
 
-/** What was heard since an outbound call was answered. */
+/** Everything heard since an outbound call was answered. */
 export interface Screening {
   readonly greeting: Greeting;
-  /** Words that will not change again. */
+  /** Final words. */
   readonly finals: string;
-  /** The agent has answered a turn of theirs. */
+  /** The agent has answered a turn of the callee. */
   readonly hasTalked: boolean;
 }
 
@@ -302,7 +295,7 @@ export interface RunningTool {
   readonly turnId: number;
 }
 
-/** Where the average of the caller's pauses starts. */
+/** Initial value of the caller's average pause. */
 export const USUAL_PAUSE_MS = 600;
 
 /** The state of a call before its first input. */
@@ -336,7 +329,7 @@ export function initialState(config: TurnConfig): TurnState {
   };
 }
 
-/** All words of a speech so far. */
+/** All words of the speech so far. */
 export function speechText(speech: Speech): string {
   const { finals, interim } = speech;
   if (finals.length === 0) return interim;

@@ -1,7 +1,4 @@
-/**
- * The words for the digits, in every language an agent can speak: for numbers that are dictated and keys that
- * are said.
- */
+/** Words for digits in every speaking language, for dictated numbers and spoken keys. */
 
 /** Zero to nine; variants of one digit are joined by `|`. */
 export const DIGITS: Readonly<Record<string, string>> = {
@@ -80,18 +77,18 @@ const REPEATS: ReadonlyMap<string, number> = new Map([
   ['doppio', 1],
 ]);
 
-/** How many digits a word of a dictated number adds; 0 ends the number. */
+/** Digits that a word adds to a dictated number; 0 ends the number. */
 export function digitCount(word: string, language: string): number {
   if (digitOf(word, language) !== null) return 1;
   if (/^\+?[\d()-]+$/.test(word)) return word.replace(/\D/g, '').length;
   const letters = [...word];
-  // Written without spaces between the digits.
+  // Digit words written without spaces.
   if (letters.length > 1 && letters.every((letter) => digitOf(letter, language) !== null))
     return letters.length;
   return REPEATS.get(word) ?? 0;
 }
 
-/** The digit a word stands for, as a word of the language or as itself; null for other words. */
+/** The digit of a digit word or numeral; null for other words. */
 export function digitOf(word: string, language: string): string | null {
   return /^[0-9*#]$/.test(word) ? word : (BY_LANGUAGE.get(language)?.get(word) ?? null);
 }

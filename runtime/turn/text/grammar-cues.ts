@@ -1,17 +1,17 @@
 /**
- * Words that tell a turn's state, in every language an agent can speak: hesitations, words after which more
- * is to come (conjunctions, articles, prepositions, auxiliaries, pronouns), and the words of a dictated
- * e-mail address. Languages without spaces are matched by how the text ends.
+ * Words that reveal a turn's state, in every speaking language: hesitations, words that must be followed by
+ * more (conjunctions, articles, prepositions, auxiliaries, pronouns), and the words of a dictated e-mail
+ * address. Languages without spaces are matched by the end of the text.
  */
 
-/** Sounds of somebody thinking, in any language. */
+/** Sounds of hesitation, in any language. */
 const HESITATIONS = new Set(
   'um uh uhm er erm hmm mm mmm like well äh ähm öh euh heu ben eh este pues ehm boh nou nå hm ээ эм ну yani şey えっと えーと あの その まあ 那个 嗯 呃 음 어 그 저기 yyy eee no tak izé hát ööh tota niinku'.split(
     ' ',
   ),
 );
 
-/** Words that hang, per language. */
+/** Words that must be followed by more, per language. */
 export const HANGING: Readonly<Record<string, string>> = {
   en: "and or but so because if when that which who the a an my your his her our their to of for from with without into about in at on by as than is are was were am be i'm it's i he she we they and then maybe also not very",
   de: 'und oder aber weil wenn dass der die das ein eine einen einem mein meine meinen dein zu von für mit ohne in im an auf bei ist sind war ich wir noch nicht',
@@ -67,7 +67,7 @@ export const HANGING: Readonly<Record<string, string>> = {
   th: 'และ หรือ แต่ เพราะ ถ้า เมื่อ ที่ ของ กับ ใน จาก เพื่อ ให้ คือ ผม ฉัน',
 };
 
-/** Written without spaces, or with endings that hang on the word before. */
+/** Languages without spaces, or with such endings attached to the word before. */
 const UNSPACED = new Set(['ja', 'zh', 'ko', 'th']);
 
 const SETS = new Map(Object.entries(HANGING).map(([language, list]) => [language, new Set(list.split(' '))]));
@@ -77,7 +77,7 @@ export function endsHesitating(lastWord: string): boolean {
   return HESITATIONS.has(lastWord);
 }
 
-/** True when more must come after the last word. */
+/** True when more must follow the last word. */
 export function endsHanging(lastWord: string, language: string): boolean {
   const hanging = SETS.get(language);
   if (!hanging || lastWord === '') return false;
@@ -85,7 +85,7 @@ export function endsHanging(lastWord: string, language: string): boolean {
   return [...hanging].some((ending) => lastWord.endsWith(ending));
 }
 
-/** A dictated e-mail address is announced by one of these, or gives itself away. */
+/** Words that announce a dictated e-mail address or occur in one. */
 export const MAIL_WORDS =
   /@|\be-?mail|\bmail address|\bcorreo\b|\bcourriel|почт|пошт|имейл|メール|邮箱|邮件|이메일|e-?posta|\bat (gmail|hotmail|yahoo|outlook|icloud)\b|arroba|arobase|chiocciola|klammeraffe|apenstaartje|zavináč|アットマーク|골뱅이/u;
 export const MAIL_AT =

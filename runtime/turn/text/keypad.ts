@@ -1,6 +1,6 @@
 /**
- * Keys of the phone (`conversation.keypad_menu` and `keypad_input`): which option of a menu a key or a phrase
- * means, and how digits become one entry. Pure.
+ * Phone keys (`conversation.keypad_menu` and `keypad_input`): the menu option of a key or phrase, and the
+ * collection of digits into one entry. Pure.
  */
 import { digitOf } from './digit-words.ts';
 import { normalised } from './normalised.ts';
@@ -8,31 +8,31 @@ import { normalised } from './normalised.ts';
 /** A menu played before the conversation; texts are rendered, times in ms. */
 export interface KeypadMenu {
   readonly prompt: string;
-  /** Said before the prompt is repeated; empty: only the prompt is repeated. */
+  /** Spoken before the repeated prompt; empty: only the prompt is repeated. */
   readonly retryMessage: string;
   readonly options: readonly KeypadOption[];
   readonly acceptsSpeech: boolean;
-  /** Dynamic variable that keeps the choice. */
+  /** Dynamic variable that stores the choice. */
   readonly variable: string;
-  /** Counted from the end of the prompt. */
+  /** From the end of the prompt. */
   readonly noInputMs: number;
   readonly maxAttempts: number;
-  /** The variable's value when no attempt gave a choice. */
+  /** The variable's value when no attempt led to a choice. */
   readonly fallbackValue: string;
 }
 
-/** One thing that can be chosen. */
+/** One option. */
 export interface KeypadOption {
   readonly key: string;
-  /** What callers say for it; several phrases are separated by commas, semicolons, slashes or bars. */
+  /** What callers say for it; phrases are separated by commas, semicolons, slashes or bars. */
   readonly label: string;
   readonly value: string;
 }
 
-/** A key said instead of pressed is a short utterance: "one", "number one please". */
+/** Spoken keys are short utterances: "one", "number one please". */
 const LONGEST_SPOKEN_KEY_WORDS = 3;
 
-/** What is said for a menu at an attempt (from 1). A menu without a prompt reads its options. */
+/** The spoken text of a menu at an attempt (from 1). A menu without a prompt reads its options. */
 export function menuText(menu: KeypadMenu, attempt: number): string {
   const prompt =
     menu.prompt === ''
@@ -47,8 +47,8 @@ export function optionOfKey(menu: KeypadMenu, key: string): KeypadOption | null 
 }
 
 /**
- * The option a caller's words name: by one of its phrases, or by its key as a word. Null when none, or more
- * than one, is meant.
+ * The option a caller's words name, by one of its phrases or its key as a word. Null when none or several
+ * match.
  */
 export function optionOfWords(menu: KeypadMenu, text: string, language: string): KeypadOption | null {
   const said = normalised(text);
@@ -82,20 +82,20 @@ function mostExact(
   return best.length === 1 ? (best[0]?.option ?? null) : null;
 }
 
-/** The settings of digit entry that matter here. */
+/** The settings of digit entry used here. */
 export interface KeypadInput {
-  /** `#`, `*` or empty for none. */
+  /** `#`, `*`, or empty for none. */
   readonly terminator: string;
 }
 
-/** What one more key makes of an entry. */
+/** An entry after one more key. */
 export interface KeypadStep {
   readonly digits: string;
-  /** The entry is complete: its digits are the turn, unless there are none. */
+  /** The entry is complete: its digits become the turn, unless there are none. */
   readonly isComplete: boolean;
 }
 
-/** More digits than anyone types are one entry. */
+/** Longest entry; more digits are cut into several. */
 const LONGEST_ENTRY = 64;
 
 /** Adds a key to the entry in progress. */

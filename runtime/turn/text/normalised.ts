@@ -1,11 +1,11 @@
-/** Words as they are compared, wherever a transcript is. */
+/** The form in which words are compared everywhere. */
 
 /** Fast path: plain ASCII needs no Unicode normalisation, and this runs for every interim transcript. */
 const ASCII = /^[ -~]*$/;
-/** A word with nothing around it. */
+/** A word without punctuation. */
 const BARE = /^[a-z0-9]*$/i;
 
-/** Words as they are compared: case, punctuation and spacing do not count. */
+/** Normalises words for comparison: case, punctuation and spacing do not count. */
 export function normalised(text: string): string {
   let words = '';
   for (const token of (ASCII.test(text) ? text : text.normalize('NFC')).toLowerCase().split(/\s+/)) {
@@ -15,7 +15,7 @@ export function normalised(text: string): string {
   return words;
 }
 
-/** A word without the marks around it; vowel signs and accents that follow a letter are part of it. */
+/** A word without surrounding punctuation; combining vowel signs and accents stay. */
 export function bare(token: string): string {
   if (BARE.test(token)) return token;
   return token

@@ -1,5 +1,5 @@
 /**
- * Numbers as words (n2words), for voices that cannot read numerals. English is not here: every voice there is
+ * Numbers as words (n2words), for voices that cannot read numerals. English is missing because every voice
  * reads English numerals.
  */
 import { toCardinal as ar } from 'n2words/ar-SA';
@@ -92,14 +92,14 @@ const CARDINALS: Readonly<Record<string, (value: string) => string>> = {
   zh,
 };
 
-/** The words of a number, `value` with a decimal point; null in languages whose words are not known. */
+/** The words of a number, `value` with a decimal point; null for languages without number words. */
 export function numberWords(value: string, language: string): string | null {
   return Object.hasOwn(CARDINALS, language) ? (CARDINALS[language]?.(value) ?? null) : null;
 }
 
 /**
- * What a written number is worth, as digits with a decimal point: which of `.` and `,` groups and which
- * begins the fraction depends on the language.
+ * The value of a written number, as digits with a decimal point. The language decides which of `.` and `,`
+ * groups and which starts the fraction.
  */
 export function numberValue(written: string, language: string): string {
   const digits = written.replace(/[\s'’]/g, '');

@@ -125,7 +125,7 @@ export function symbolsFor(language: string): SymbolNames {
   return textsFor(language).symbols;
 }
 
-/** What shows only that a caller listens, longest first. */
+/** Words that only show that a caller is listening, longest first. */
 export function acknowledgementsFor(language: string): readonly string[] {
   const known = ACKNOWLEDGEMENTS.get(language);
   if (known) return known;
@@ -137,7 +137,7 @@ export function acknowledgementsFor(language: string): readonly string[] {
   return phrases;
 }
 
-/** How abbreviations are read, by how they are written. */
+/** How abbreviations are read aloud, by their spelling. */
 export function abbreviationsFor(language: string): ReadonlyMap<string, string> {
   const known = ABBREVIATIONS.get(language);
   if (known) return known;
@@ -150,12 +150,12 @@ export function abbreviationsFor(language: string): ReadonlyMap<string, string> 
   return abbreviations;
 }
 
-/** What is said to a person a caller is to be handed to, and the words of their answer. */
+/** Texts for the person a caller is transferred to, and the words of their answers. */
 export function consultTextsFor(language: string): ConsultTexts {
   return textsFor(language).consult ?? en.consult;
 }
 
-/** A code that is no language an agent can speak reads as English. */
+/** An unknown language code falls back to English. */
 function textsFor(language: string): LanguageTexts {
   return Object.hasOwn(TEXTS, language) ? TEXTS[language as keyof typeof TEXTS] : en;
 }

@@ -1,24 +1,24 @@
 /**
- * From what a model writes to what a voice reads. `readable` takes away what is only for eyes (markdown,
- * emoji): this is what the transcript shows. `speakable` words what voices read badly (spoken-forms.ts) and
- * remembers which spoken words stand for which written one. Pure.
+ * Prepares a model's text for a voice. `readable` removes what is only visual (markdown, emoji): the
+ * transcript shows this form. `speakable` spells out what voices read badly (spoken-forms.ts) and maps the
+ * spoken words to the written ones. Pure.
  */
 import { type Reading, spokenForm } from './spoken-forms.ts';
 
-/** A written word and the stretch of the spoken text that stands for it; indexes are exclusive at the end. */
+/** A written word and its range in the spoken text; the end is exclusive. */
 export interface WordSpan {
   readonly textEnd: number;
   readonly spokenStart: number;
   readonly spokenEnd: number;
 }
 
-/** A text as it is handed to a voice. */
+/** A text in the form a voice gets. */
 export interface SpeakableText {
   readonly spoken: string;
   readonly words: readonly WordSpan[];
 }
 
-/** What markdown and pictures are made of. */
+/** Characters of markdown and pictures. */
 const FOR_EYES = /[`[#*+•>|_~:-]|\p{Extended_Pictographic}|\p{Emoji_Modifier}|\u{FE0F}|\u{200D}/u;
 
 /** The text without markdown and pictures, on one line. */
@@ -40,7 +40,7 @@ function plain(text: string): string {
     .replace(/\p{Extended_Pictographic}|\p{Emoji_Modifier}|\u{FE0F}|\u{200D}/gu, '');
 }
 
-/** Words the written text for a voice, word by word; a number with its unit, or an address, is one word. */
+/** Spells out text for a voice, word by word; a number with its unit, or an address, is one word. */
 export function speakable(text: string, reading: Reading): SpeakableText {
   const words: WordSpan[] = [];
   let spoken = '';
@@ -73,8 +73,8 @@ const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script
 const SEGMENTERS = new Map<string, Intl.Segmenter>();
 
 /**
- * The words of a stretch without spaces: in some scripts it is a whole sentence. Marks belong to the word
- * before them.
+ * Splits text without spaces into words: in some scripts it is a whole sentence. Punctuation belongs to the
+ * preceding word.
  */
 function unspacedWords(stretch: string, language: string): { word: string; end: number }[] {
   if (!UNSPACED.test(stretch)) return [{ word: stretch, end: stretch.length }];

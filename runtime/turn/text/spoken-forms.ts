@@ -1,20 +1,19 @@
 /**
- * How stretches of written text are read out that are no plain words. Addresses, telephone numbers and codes
- * are worded for every voice, as voices rush through them; dates, times, money, units and abbreviations only
- * for a voice that needs words, since the others read them well themselves. Names of currencies, units and
- * months are the ones the platform knows for the language (Intl).
+ * Reads out written forms that are not plain words. Addresses, phone numbers and codes are spelled out for
+ * every voice, because voices rush through them; dates, times, money, units and abbreviations only for voices
+ * that need words. Names of currencies, units and months come from the platform (Intl).
  */
 import { groupsBySpaces, numberValue, numberWords } from './number-words.ts';
 import { abbreviationsFor, symbolsFor } from './phrases.ts';
 
-/** Who reads the text. */
+/** The voice that reads the text. */
 export interface Reading {
   readonly language: string;
   /** The voice reads plain words and English numerals only. */
   readonly needsWords: boolean;
 }
 
-/** A stretch of text from `start` that is read as `spoken`. */
+/** A range of text from `start`, read as `spoken`. */
 export interface SpokenForm {
   readonly end: number;
   readonly spoken: string;
@@ -22,11 +21,11 @@ export interface SpokenForm {
 
 interface Rule {
   readonly pattern: RegExp;
-  /** Null: it is none after all. */
+  /** Null: the match is not this form after all. */
   readonly read: (match: RegExpExecArray, reading: Reading) => string | null;
 }
 
-/** Nothing but closing marks may follow up to the next space. */
+/** Only closing punctuation may follow before the next space. */
 const ENDS = String.raw`(?=[.,!?;:…"')\]”’»]*(?:\s|$))`;
 const NUMBER = String.raw`\d{1,3}(?:[.,'’]\d{3})+(?:[.,]\d+)?|\d+(?:[.,]\d+)?`;
 const SPACED_NUMBER = String.raw`\d{1,3}(?: \d{3})+(?:[.,]\d+)?|${NUMBER}`;
@@ -54,7 +53,7 @@ const SIGNS = Object.keys(CURRENCIES)
   .map((sign) => sign.replace('$', String.raw`\$`))
   .join('|');
 
-/** Written units by their names in Intl. */
+/** Written units and their Intl names. */
 const UNITS: Readonly<Record<string, string>> = {
   km: 'kilometer',
   m: 'meter',
@@ -92,7 +91,7 @@ const UNIT_SIGNS = Object.keys(UNITS)
   .sort((a, b) => b.length - a.length)
   .join('|');
 
-/** Endings by which an address is known that begins with neither `www.` nor a scheme. */
+/** Top-level domains that mark an address without `www.` or a scheme. */
 const ZONES =
   'com|org|net|edu|gov|io|ai|co|app|dev|info|biz|eu|de|at|ch|fr|es|it|nl|be|pt|br|pl|cz|se|no|dk|fi|uk|us|ca|au|in|jp|kr|cn|mx|ru|tr';
 
@@ -141,7 +140,7 @@ const FOR_PLAIN_VOICES: readonly Rule[] = [
   rule(`-?(?:${SPACED_NUMBER})`, ([number], reading) => spokenNumber(number, reading)),
 ];
 
-/** The form that begins at `start`, where a word begins; null for plain words. */
+/** The form that begins at `start`, a word boundary; null for plain words. */
 export function spokenForm(text: string, start: number, reading: Reading): SpokenForm | null {
   for (const { pattern, read } of reading.needsWords
     ? [...FOR_EVERY_VOICE, ...FOR_PLAIN_VOICES]
@@ -162,7 +161,7 @@ function abbreviation(text: string, start: number, { language }: Reading): Spoke
   const word = /^\S+/.exec(text.slice(start))?.[0] ?? '';
   for (const written of [word, word.replace(/(?<![,;:!?)"'])[,;:!?)"']+$/, '')]) {
     const spoken = abbreviationsFor(language).get(written);
-    // A number sign is one only before a number: "No. 5", but "No. Really."
+    // "No." is a number sign only before a number: "No. 5", but "No. Really."
     if (
       spoken !== undefined &&
       (!/^(No|Nr|N)\.$/.test(written) || /^ ?\d/.test(text.slice(start + written.length)))
@@ -188,7 +187,7 @@ function spokenAddress(address: string, { language }: Reading): string {
     .trim();
 }
 
-/** Character by character, with a breath between groups; long groups are split. */
+/** Character by character, with a pause between groups; long groups are split. */
 function spokenGroups(written: string, reading: Reading): string {
   const plus = written.startsWith('+') ? `${symbolsFor(reading.language).plus} ` : '';
   const groups = written.split(/[^A-Z0-9]+/).filter((group) => group !== '');
@@ -201,7 +200,7 @@ function spokenGroups(written: string, reading: Reading): string {
   );
 }
 
-/** Up to five characters stay together; a longer group is cut into threes, its last into three or four. */
+/** Up to five characters stay together; longer groups are cut into threes, the last into three or four. */
 function split(group: string): string[] {
   if (group.length <= 5) return [group];
   const parts: string[] = [];
@@ -219,7 +218,7 @@ function isDateOrRange(number: string): boolean {
 }
 
 /**
- * Letters and digits mixed, five at least; not an amount with its unit, nor a word with a number behind it
+ * At least five letters and digits, mixed; not an amount with its unit, nor a word followed by a number
  * (COVID-19).
  */
 function isCode(code: string): boolean {
@@ -242,7 +241,7 @@ function spokenDate([year, month, day]: readonly (string | undefined)[], reading
 }
 
 function spokenTime(hour: string, minute: string, reading: Reading): string | null {
-  // English voices read a clock time themselves.
+  // English voices read clock times themselves.
   if (reading.language === 'en' || Number(hour) > 23 || Number(minute) > 59) return null;
   const words = [hour, ...(Number(minute) === 0 ? [] : [minute])].map((part) =>
     numberWords(String(Number(part)), reading.language),
@@ -250,9 +249,7 @@ function spokenTime(hour: string, minute: string, reading: Reading): string | nu
   return words.includes(null) ? null : words.join(' ');
 }
 
-/**
- * 12,50 EUR is "12 euros 50": amounts are read so in most languages, and no name of a hundredth is needed.
- */
+/** 12,50 EUR is "12 euros 50": most languages read amounts this way, and it needs no name for the cents. */
 function spokenMoney(
   {
     sign = '',
@@ -282,7 +279,8 @@ function spokenUnit(number: string, unit: string, reading: Reading): string {
 }
 
 /**
- * Kept by language and name, both out of tables: making a format takes longer than wording a whole sentence.
+ * Cached by language and name, both from fixed tables: creating a format takes longer than spelling out a
+ * sentence.
  */
 const NUMBER_FORMATS = new Map<string, Intl.NumberFormat>();
 const DATE_FORMATS = new Map<string, Intl.DateTimeFormat>();
@@ -321,7 +319,7 @@ function kept<Format>(formats: Map<string, Format>, key: string, make: () => For
   return format;
 }
 
-/** What the platform formats, with the number put in as it is read. */
+/** The platform's formatting, with the number as it is read. */
 function inWords(
   format: Intl.NumberFormat,
   { value, written }: { value: string; written: string },
@@ -349,7 +347,7 @@ function readNumber(value: string, { language }: Reading): string {
   return language === 'en' ? value : (numberWords(value, language) ?? value);
 }
 
-/** English voices read their numerals themselves; codes of five digits and more have been dealt with. */
+/** English voices read numerals themselves; codes of five digits and more were handled before. */
 function spokenNumber(number: string, { language }: Reading): string | null {
   if (language === 'en' || (number.includes(' ') && !groupsBySpaces(language))) return null;
   return numberWords(numberValue(number, language), language);

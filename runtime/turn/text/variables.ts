@@ -1,25 +1,24 @@
 /**
- * Placeholders in what an agent says and is told: rendered once when the call is assembled, in system prompt,
- * first message and its prompt, farewells and announcements. Tools have rules of their own
- * (protocol/tool-template.ts).
+ * Placeholders in an agent's texts: rendered once when the call is assembled, in system prompt, first message
+ * and its prompt, farewells and announcements. Tools have rules of their own (protocol/tool-template.ts).
  */
 import type { AgentConfig, Variables } from '#config/agent-config.ts';
 import { LIMITS } from '#config/limits.ts';
 import type { SystemVariables } from '#protocol/call-plan.ts';
 import { fillPlaceholders } from '#protocol/placeholders.ts';
 
-/** Where values come from and what becomes of a placeholder without one. */
+/** The values, and the rule for placeholders without one. */
 export interface RenderingRules {
-  /** Request or init-webhook values over the agent's defaults. */
+  /** Values from the request or init webhook, over the agent's defaults. */
   readonly variables: Variables;
   readonly systemVariables: Partial<SystemVariables>;
-  /** `reject` was for the session's creation; a call that connects all the same reads it as `empty`. */
+  /** `reject` applied when the session was created; a call that connects anyway reads it as `empty`. */
   readonly onMissing: AgentConfig['variables']['on_missing'];
 }
 
 /**
- * Fills in the placeholders of a text. Values beyond its longest length are left out: a call goes on with
- * what it has.
+ * Fills a text's placeholders. Values that would exceed the longest text are left out: the call continues
+ * without them.
  */
 export function renderText(template: string, rules: RenderingRules): string {
   let room = LIMITS.renderedChars - template.length;

@@ -1,9 +1,9 @@
 /**
- * What a voice's audio sounds like in steps of 20 ms of voice: how loud, how much hiss, and whether silence
- * came before. Silence itself is no step.
+ * Features of a voice's audio in steps of 20 ms of voice: loudness, hiss, and whether silence preceded it.
+ * Silence itself is no step.
  */
 
-/** A stretch of voice with the moment of its end. */
+/** A step of voice and its end. */
 export interface VoiceStep {
   /** 3 × hiss (0 to 2) + loudness (0 to 2), or one of the following. */
   readonly heard: number;
@@ -11,52 +11,52 @@ export interface VoiceStep {
   readonly endMs: number;
 }
 
-/** Voice in one step, ms. */
+/** Voice per step, in ms. */
 export const STEP_MS = 20;
-/** A closed consonant, or the gap between two words, came before. */
+/** After a stop consonant, or the gap between two words. */
 export const AFTER_GAP = 9;
-/** The voice paused before. */
+/** After a pause of the voice. */
 export const AFTER_PAUSE = 10;
-/** There was voice, and no more can be told of it. */
+/** Voice without further information. */
 export const UNTOLD = 11;
 
 const FRAMES_PER_STEP = 2;
 const FRAME_MS = STEP_MS / FRAMES_PER_STEP;
 /**
- * A frame is voiced whose mean amplitude is more than this part of the loudest one's, and more than the noise
- * a voice may have before its first sound.
+ * A frame is voiced when its mean amplitude exceeds this share of the loudest frame's, and the noise floor
+ * before the first sound.
  */
 const VOICED_PART = 1 / 80;
 const NOISE = 40;
 const GAP_MS = 30;
-/** Silence that is no closed consonant. */
+/** Silence too long for a stop consonant. */
 const PAUSE_MS = 120;
-/** Sampled less often than this, audio cannot hold hiss. */
+/** Audio below this rate cannot contain hiss. */
 const LEAST_RATE_HZ = 8_000;
-/** Zero crossings a second from which a sound has some hiss, and much. */
+/** Zero crossings per second of a sound with some hiss, and with much. */
 const HISS_HZ = [2_600, 4_200] as const;
-/** Part of the loudest frame's amplitude from which a sound is of middle loudness, and loud. */
+/** Share of the loudest frame's amplitude for medium loudness, and for loud. */
 const LOUDNESS = [0.12, 0.4] as const;
 
-/** Listens to one piece as its audio comes. */
+/** Analyses one piece as its audio arrives. */
 export class VoiceListener {
   readonly steps: VoiceStep[] = [];
   #elapsedMs = 0;
   #loudest = 0;
-  /** Silence since the last voiced frame, and the longest within the step so far, ms. */
+  /** Silence since the last voiced frame, and the longest within the current step, in ms. */
   #quietMs = 0;
   #gapMs = 0;
-  /** Voiced frames of the step so far, with their sums. */
+  /** Voiced frames of the current step, and their sums. */
   #frames = 0;
   #amplitude = 0;
   #crossingsHz = 0;
 
-  /** True while the voice pauses at the end of what was heard. */
+  /** True while the audio so far ends in a pause. */
   get isPausing(): boolean {
     return this.steps.length > 0 && this.#quietMs >= PAUSE_MS;
   }
 
-  /** Takes in the audio that follows; returns the steps it completes. */
+  /** Analyses the next audio; returns the steps it completes. */
   listen(samples: Int16Array, rateHz: number): VoiceStep[] {
     const before = this.steps.length;
     const frame = Math.max(1, Math.round((rateHz * FRAME_MS) / 1_000));
@@ -83,7 +83,7 @@ export class VoiceListener {
       this.#quietMs += frameMs;
       return;
     }
-    // What was before the first sound is nobody's pause.
+    // Silence before the first sound is not a pause.
     if (this.steps.length > 0 || this.#frames > 0) this.#gapMs = Math.max(this.#gapMs, this.#quietMs);
     this.#quietMs = 0;
     this.#frames += 1;

@@ -1,21 +1,21 @@
 /**
- * Which word of a text a voice has come to, told from its audio alone: the sounds expected of the text
- * (word-sounds.ts) are laid along the sounds heard (voice-sounds.ts) on the likeliest path that speaks
- * neither much faster nor much slower than the voice usually does (Viterbi, a step of 20 ms at a time).
+ * Finds the word a voice has reached from its audio alone: the sounds expected from the text (word-sounds.ts)
+ * are aligned with the sounds heard (voice-sounds.ts) along the likeliest path near the voice's usual speed
+ * (Viterbi, in steps of 20 ms).
  */
 import { AFTER_GAP, AFTER_PAUSE, STEP_MS, UNTOLD, type VoiceStep } from './voice-sounds.ts';
 import type { Sound, SoundKind } from './word-sounds.ts';
 
-/** A word of the text, in the order of speaking. */
+/** A word of the text, in speaking order. */
 export interface AlignedWord {
   readonly sounds: readonly Sound[];
-  /** A mark follows, at which voices pause. */
+  /** Punctuation follows, at which voices pause. */
   readonly mayPause: boolean;
 }
 
 /**
- * How much likelier each thing is heard of one kind of sound than of any (natural logarithm); columns as in
- * `VoiceStep.heard`. Counted in fifty sentences of four voices, at 8 and 16 kHz.
+ * Log-likelihood ratio of each observation for one kind of sound against all sounds (natural logarithm);
+ * columns as in `VoiceStep.heard`. Counted in fifty sentences of four voices, at 8 and 16 kHz.
  */
 const LIKELIHOOD: Readonly<Record<SoundKind, readonly number[]>> = {
   vowel: [-0.54, -0.03, 0.31, -0.77, -0.24, 0.22, -0.89, -0.78, -1.64, -0.92, -1.54],
@@ -26,12 +26,12 @@ const LIKELIHOOD: Readonly<Record<SoundKind, readonly number[]>> = {
   voicedStop: [0.9, 0.26, -0.27, -0.17, -0.01, -1.46, -0.8, -1.41, -2.46, -0.99, -1.19],
   other: [-0.03, 0.05, -0.02, 0.13, 0.05, -0.68, 0.18, -0.39, -0.55, -0.37, -2.08],
 };
-/** The same of a silence before the first sound of a word, and of one after a mark. */
+/** The same for a silence before the first sound of a word, and for one after punctuation. */
 const BEFORE_WORD = { gap: 1.54, pause: 0.13 };
 const AFTER_MARK = { gap: 1.95, pause: 5.14 };
 /**
- * For everything that is heard, how much it speaks for each kind of sound: within a word, as the first of a
- * word, and as the first after a mark.
+ * Scores of each observation for each kind of sound: within a word, at its start, and at its start after
+ * punctuation.
  */
 const TOLD = Array.from({ length: UNTOLD + 1 }, (_, heard) => {
   const rows = Object.values(LIKELIHOOD).map((likelihood) => likelihood[heard] ?? 0);
@@ -40,45 +40,45 @@ const TOLD = Array.from({ length: UNTOLD + 1 }, (_, heard) => {
   return Float64Array.from([...rows, ...first(BEFORE_WORD), ...first(AFTER_MARK)]);
 });
 const KINDS = Object.keys(LIKELIHOOD);
-/** What it costs to stand still for a step, or to go twice as far. */
+/** Cost of staying in place for a step, or of moving twice as far. */
 const OFF_PACE = 0.7;
-/** How far from the likeliest place others are thought of, in steps. */
+/** Width of the search around the likeliest place, in steps. */
 const REACH = 60;
 const WIDTH = 2 * REACH + 1;
-/** Room a path begins with; doubled as it is needed. */
+/** Initial room for a path; doubled on demand. */
 const FIRST_STEPS = 64;
 
-/** The text in places: as much of a sound as is expected to take one step. */
+/** The text as places: a sound's share of one expected step. */
 interface Places {
-  /** The word of each. */
+  /** The word of each place. */
   readonly words: readonly number[];
-  /** What is expected of each: a column of `TOLD`. */
+  /** The expected sound of each place: a column of the score table. */
   readonly expected: Uint8Array;
 }
 
-/** Places that are thought of after a step: `from` on, as many as fit; all others are out of reach. */
+/** Places considered after a step, starting at `from`; all others are out of reach. */
 interface Reached {
   from: number;
-  /** How likely each is. */
+  /** The score of each place. */
   readonly scores: Float64Array;
   length: number;
 }
 
-/** The steps so far, as a way back. */
+/** The steps so far, for tracing back. */
 interface Trace {
-  /** The place the moves of each step begin with. */
+  /** The first place of each step's moves. */
   readonly froms: number[];
-  /** `WIDTH` for each step: by how many places it went on to get to each, 0, 1 or 2. */
+  /** `WIDTH` entries per step: how many places were advanced to reach each, 0, 1 or 2. */
   moves: Uint8Array;
   readonly endsMs: number[];
 }
 
-/** Follows a voice through one text while its audio comes. */
+/** Follows a voice through one text as its audio arrives. */
 export class WordAlignment {
   readonly #words: number;
   readonly #places: Places;
   readonly #trace: Trace = { froms: [], moves: new Uint8Array(FIRST_STEPS * WIDTH), endsMs: [] };
-  /** After the last step; the other one is written to by the next. */
+  /** Scores after the last step; the next step writes to the other buffer. */
   #last: Reached = { from: 0, scores: new Float64Array(WIDTH), length: 1 };
   #next: Reached = { from: 0, scores: new Float64Array(WIDTH), length: 0 };
 
@@ -88,7 +88,7 @@ export class WordAlignment {
     this.#places = placesOf(words, letterMs / STEP_MS);
   }
 
-  /** When each word of a text ended that was spoken to its end in these steps, ms. */
+  /** Ends of all words, in ms, of a text whose audio is complete in these steps. */
   static whole(words: readonly AlignedWord[], steps: readonly VoiceStep[]): number[] {
     const alignment = new WordAlignment(words, (steps.length * STEP_MS) / lettersOf(words));
     const place = alignment.#places.expected.length - 1;
@@ -99,15 +99,12 @@ export class WordAlignment {
     return alignment.#endsUpTo(place).map((endMs) => Math.min(endMs, lastMs));
   }
 
-  /** Takes in what was heard next. */
+  /** Adds the next observation. */
   push(step: VoiceStep): void {
     this.#take(step, bestOf(this.#last));
   }
 
-  /**
-   * When each word ended, ms; infinity for those that have not yet. `isPausing`: there is silence now, which
-   * ends a word.
-   */
+  /** Ends of words so far in ms; infinity for the rest. `isPausing`: current silence ends a word. */
   endsMs(isPausing: boolean): number[] {
     const count = this.#trace.froms.length;
     const place = bestOf(this.#last);
@@ -128,7 +125,7 @@ export class WordAlignment {
     [this.#last, this.#next] = [this.#next, this.#last];
   }
 
-  /** One more step, to the places around `centre`: how likely each is then, and how it is got to. */
+  /** Scores one more step for the places around `centre` and records how each was reached. */
   #advance(heard: number, centre: number): void {
     const { expected } = this.#places;
     const [before, after] = [this.#last, this.#next];
@@ -162,8 +159,8 @@ export class WordAlignment {
   }
 
   /**
-   * Goes back along the path to a place after `steps`: a word ended with the step before the first of a later
-   * one.
+   * Traces the path back from a place after `steps`: a word ended one step before the first step of a later
+   * word.
    */
   #endsUpTo(last: number, steps = this.#trace.froms.length): number[] {
     const { froms, moves, endsMs } = this.#trace;
@@ -171,7 +168,7 @@ export class WordAlignment {
     const wordAt = (place: number) => this.#places.words[place] ?? 0;
     let place = last;
     for (let step = steps - 1; step > 0; step--) {
-      // A step that was only tried, for a pause, is not among them.
+      // A tentative step, taken to test a pause, is not among them.
       const from = froms[step] ?? this.#next.from;
       const before = place - (moves[step * WIDTH + place - from] ?? 0);
       for (let word = wordAt(before); word < wordAt(place); word++) ends[word] = endsMs[step - 1] as number;
@@ -181,12 +178,12 @@ export class WordAlignment {
   }
 }
 
-/** Letters of a text, as its sounds count them. */
+/** Letters of a text, counted by its sounds. */
 export function lettersOf(words: readonly AlignedWord[]): number {
   return words.reduce((sum, { sounds }) => sounds.reduce((before, { letters }) => before + letters, sum), 0);
 }
 
-/** A place for each step the text is expected to take; every word has one at least. */
+/** One place per expected step; every word has at least one. */
 function placesOf(words: readonly AlignedWord[], stepsPerLetter: number): Places {
   const places: { word: number; expected: number }[] = [];
   let steps = 0;
@@ -205,7 +202,7 @@ function placesOf(words: readonly AlignedWord[], stepsPerLetter: number): Places
   };
 }
 
-/** Far below any place that can be reached. */
+/** Far below the score of any reachable place. */
 const OUT_OF_REACH = -1e9;
 
 function scoreAt({ from, scores, length }: Reached, place: number): number {

@@ -1,24 +1,23 @@
 /**
- * What a word sounds like to an ear that tells only vowels, hisses, stops and the like: its sounds in order,
- * each with the time it takes in letters. Crude for any one language, and good enough for all that are
- * written in letters, as these few kinds are spelled alike nearly everywhere. Pure.
+ * The expected sounds of a word, with a length for each in letters. Distinguishes only vowels, hisses, stops
+ * and the like: crude for any one language, but good enough for all alphabetic ones, which spell these kinds
+ * alike nearly everywhere. Pure.
  */
 
 /**
- * Sounds that are told apart by their loudness, their hiss, and the silence before them; `other`: not told
- * from its spelling.
+ * Kinds of sounds, distinguished by loudness, hiss and preceding silence; `other`: unknown from the spelling.
  */
 export type SoundKind = 'vowel' | 'liquid' | 'hiss' | 'breath' | 'stop' | 'voicedStop' | 'other';
 
-/** One sound; `letters` is its length, that of an average letter being 1. */
+/** One sound; `letters` is its length relative to an average letter. */
 export interface Sound {
   readonly kind: SoundKind;
   readonly letters: number;
 }
 
 /**
- * One group for each of the kinds below, in their order. Letters that are one sound together come first: two
- * take no longer than one.
+ * One group for each kind below, in the same order. Digraphs come first: two letters for one sound take no
+ * longer than one.
  */
 const SOUND =
   /(sch?h|ch|tch|ti(?=o)|ss|zz|ci(?=[ao])|c(?=[eiy])|[szxjß])|(th|ph|ff|[fvh])|(ck|pp|tt|cc|kk|[ptkcq])|(bb|dd|gg|[bdg])|(wh|ll|mm|nn|rr|[lmnrw])|(\p{Script=Latin})|(\p{N})|([\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}])|(\p{L})/giu;
@@ -31,17 +30,17 @@ const KINDS: readonly Sound[] = [
   { kind: 'vowel', letters: 1.1 },
   // A digit is a short word.
   { kind: 'other', letters: 4.3 },
-  // A syllable of a script that has no letters.
+  // A syllable of a script without letters.
   { kind: 'other', letters: 3 },
   { kind: 'other', letters: 1.05 },
 ];
-/** What every word takes beside its letters. */
+/** Time of a word besides its letters. */
 const LETTERS_OF_WORD = 0.6;
-/** A word before a mark is drawn out by so many letters. */
+/** Extra length of a word before punctuation, in letters. */
 const LETTERS_OF_MARK = 1.8;
 const MARK = /[,;:.!?](?=\s|$)/;
 
-/** The sounds of one word as it is given to a voice; one that cannot be told for a word without letters. */
+/** The sounds of one word as given to a voice; a single unknown sound for a word without letters. */
 export function soundsOf(said: string): Sound[] {
   const sounds: Sound[] = [];
   for (const match of said.normalize('NFD').matchAll(SOUND)) {

@@ -1,7 +1,7 @@
 /**
- * The barrier at the end of a call: listening stops, the farewell plays to its last word, then
- * the leg is hung up. What the caller says after it is not taken. Timer: `endCap` starts with the barrier, is
- * moved by every sign that the farewell is being played, and ends the call when those stop.
+ * The end of a call: listening stops, the farewell plays to its last word, then the leg hangs up. Caller
+ * speech after this point is ignored. Timer: `endCap` starts with the ending, is moved by every sign of
+ * playout, and ends the call when playout stalls.
  */
 
 import type { LegCloseReason } from '#media/leg/leg.ts';
@@ -22,14 +22,14 @@ import { enter } from '../phases.ts';
 import type { TimerName, TurnInput } from '../turn-inputs.ts';
 import type { Answer, CallWithResult, Phase, Utterance } from '../turn-state.ts';
 
-/** The farewell has this long to become audible. */
+/** Longest wait for the farewell to become audible. */
 const FAREWELL_STARTS_WITHIN_MS = 8_000;
-/** Between two words of the farewell. */
+/** Longest gap between two words of the farewell. */
 const FAREWELL_GOES_ON_WITHIN_MS = 2_000;
-/** For a leg to tell what was heard of a cut utterance. */
+/** Longest wait for the leg to report what was heard of a stopped reply. */
 const CLEARED_WITHIN_MS = 500;
 
-/** Timers of a conversation that no phase owns. */
+/** Timers of a conversation that belong to no phase. */
 const CONVERSATION_TIMERS: readonly TimerName[] = [
   'judge',
   'commit',
@@ -43,15 +43,15 @@ const CONVERSATION_TIMERS: readonly TimerName[] = [
 
 type Ending = Extract<Phase, { is: 'ending' }>;
 
-/** Supplement 3: a call that ends before anyone could be heard was cancelled. */
+/** A call that ends before the caller could be heard was cancelled. */
 export function closedReason(draft: Draft, reason: LegCloseReason): EndReason {
   if (draft.phase.is === 'connecting') return 'cancelled';
   return reason === 'failed' ? 'internal_error' : 'user_hangup';
 }
 
 /**
- * Ends the call for a reason outside of the conversation: its time is up, or somebody asked for it. Where
- * nothing was to be said, nobody waited for the farewell.
+ * Ends the call for an outside reason: its time is up, or the API asked for it. `farewell` null ends it
+ * without words.
  */
 export function endFromOutside(draft: Draft, reason: EndReason, farewell: string | null): void {
   if (draft.phase.is === 'listening' || draft.phase.is === 'menu')
@@ -59,7 +59,7 @@ export function endFromOutside(draft: Draft, reason: EndReason, farewell: string
   beginEnding(draft, reason, farewell);
 }
 
-/** Ends the call after a farewell, or at once when there is none to say. Whatever is being said is cut. */
+/** Ends the call after a farewell, or at once without one. Current speech is stopped. */
 export function beginEnding(draft: Draft, reason: EndReason, farewell: string | null): void {
   const { phase } = draft;
   if (phase.is === 'ending' || phase.is === 'ended') return;
@@ -86,8 +86,8 @@ function sayFarewell(draft: Draft, text: string): void {
 }
 
 /**
- * Carries out the model's wish to hang up. Returns `asks` when the closing words ask something and questions
- * are refused: then the call goes on and the model is told why.
+ * Carries out the model's hang-up. Returns `asks` when its closing words ask a question and questions hold
+ * the hang-up: then the call continues and the model is told why.
  */
 export function hangUpBy(draft: Draft, answer: Answer): 'ends' | 'asks' {
   const { mode, message } = draft.config.hangUpFarewell;
@@ -130,7 +130,7 @@ function settleHangUp(draft: Draft, answer: Answer, asked: CallWithResult, resul
   );
 }
 
-/** The reply's own words are the farewell, or come before it. */
+/** The reply's own words are the farewell, or precede it. */
 function endAfterReply(draft: Draft, hasWords: boolean, closing: string): void {
   const { phase } = draft;
   const answer = answerOf(draft);
@@ -169,7 +169,7 @@ function farewellArgument(asked: CallWithResult): string {
   }
 }
 
-/** Nothing the caller says is taken from here on; `isForGood` false: until a transfer has come to nothing. */
+/** Stops taking caller speech; with `isForGood` false until the transfer fails. */
 export function stopListening(draft: Draft, { isForGood }: { readonly isForGood: boolean }): void {
   stopTimers(draft, ...CONVERSATION_TIMERS);
   if (isForGood) stopTimers(draft, 'maxDuration');
@@ -188,7 +188,7 @@ function capEnding(draft: Draft): void {
   startTimer(draft, 'endCap', draft.atMs + waitMs);
 }
 
-/** What happens behind the barrier. */
+/** Handles one input during the ending. */
 export function stepEnding(draft: Draft, phase: Ending, input: TurnInput): void {
   switch (input.type) {
     case 'playout.started':
@@ -214,7 +214,7 @@ export function stepEnding(draft: Draft, phase: Ending, input: TurnInput): void 
   }
 }
 
-/** The farewell has stopped: what was heard of it is asked for, once, and then the call ends without it. */
+/** The farewell stalled: its heard text is requested once, then the call ends without it. */
 function onStalled(draft: Draft, phase: Ending): void {
   explain(draft, {
     about: 'progress',
@@ -232,7 +232,7 @@ function onStalled(draft: Draft, phase: Ending): void {
   capEnding(draft);
 }
 
-/** Nothing more can be played; what was heard of the last words is told next. */
+/** Nothing more can be played; the report of the heard text follows. */
 function onLegGone(draft: Draft, phase: Ending): void {
   draft.farewell = '';
   enter(draft, { ...phase, cut: phase.cut ?? phase.utterance, utterance: null });
@@ -283,7 +283,7 @@ function finishEnding(draft: Draft): void {
     endNow(draft);
 }
 
-/** The call is over, whatever is still playing. */
+/** Ends the call, even if something is still playing. */
 function endNow(draft: Draft): void {
   const { phase } = draft;
   if (phase.is !== 'ending') return;

@@ -1,6 +1,6 @@
 /**
- * While caller and person talk: the agent has left and nothing is listened to, and the end of their
- * conversation is the end of the call.
+ * While caller and person talk with each other: the agent has left and does not listen, and the end of their
+ * conversation ends the call.
  */
 import { type Draft, emit } from '../draft.ts';
 import { recordHeard } from '../floor/floor.ts';
@@ -9,7 +9,7 @@ import type { TurnInput } from '../turn-inputs.ts';
 import type { Phase } from '../turn-state.ts';
 import { beginEnding } from './ending.ts';
 
-/** Takes one input of a call whose caller talks with somebody else. */
+/** Handles one input while the caller talks with another person. */
 export function stepJoined(draft: Draft, { cut }: Extract<Phase, { is: 'joined' }>, input: TurnInput): void {
   switch (input.type) {
     case 'playout.finished':
@@ -17,7 +17,7 @@ export function stepJoined(draft: Draft, { cut }: Extract<Phase, { is: 'joined' 
       if (cut?.replyId === input.replyId) recordHeard(draft, cut, input.heard);
       return;
     case 'tool.finished':
-      // Its result stands in the timeline; nobody is told of it any more.
+      // The result goes to the timeline only; the model is no longer involved.
       onToolFinished(draft, input);
       return;
     case 'transfer.finished':

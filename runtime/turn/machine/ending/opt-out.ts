@@ -1,5 +1,5 @@
 /**
- * Whoever is called takes themselves off the list, by a key or by what they say: told at once, confirmed, and
+ * The person called opts out of further calls, by key or by voice: it is reported at once and confirmed, and
  * the call ends (docs/batch-calls.md).
  */
 import { keypadMessage } from '../../text/keypad.ts';
@@ -11,8 +11,8 @@ import type { TurnInput } from '../turn-inputs.ts';
 import { beginEnding } from './ending.ts';
 
 /**
- * Takes an opt-out; true when the input was one. Before a person is known to be there nobody has heard how,
- * and once they talk to another person it is no longer our call.
+ * Handles an opt-out; true when the input was one. Not before a person has answered, who alone can know how,
+ * and not while the caller talks with another person.
  */
 export function optsOut(draft: Draft, input: TurnInput): boolean {
   const { optOut, phrases } = draft.config;
@@ -33,12 +33,12 @@ export function optsOut(draft: Draft, input: TurnInput): boolean {
   return true;
 }
 
-/** The key alone: as part of a longer entry it is a digit like any other. */
+/** The key alone: within a longer entry it is an ordinary digit. */
 function pressed(draft: Draft, { key }: OptOut, digit: string): string | null {
   return digit === key && draft.digits === '' ? keypadMessage(digit) : null;
 }
 
-/** One of the phrases anywhere in what is being said, unless the line gives back the agent's own words. */
+/** One of the phrases anywhere in the caller's words, unless they echo the agent. */
 function spoken(draft: Draft, { phrases }: OptOut, text: string): string | null {
   const { caller, config, phase } = draft;
   const said = [...(caller.is === 'silent' ? [] : caller.speech.finals), text.trim()].join(' ');

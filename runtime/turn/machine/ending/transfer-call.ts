@@ -1,6 +1,6 @@
 /**
- * How the model's wish to transfer the caller begins: the destination found, the announcement chosen,
- * questions held back, listening stopped.
+ * Starts a transfer the model asked for: finds the destination, chooses the announcement, waits for open
+ * questions, stops listening.
  */
 import { parseJson } from '#base/parse-json.ts';
 import type { SessionItem } from '#protocol/session-record.ts';
@@ -14,13 +14,13 @@ import type { Answer, CallWithResult, Utterance } from '../turn-state.ts';
 import { stopListening } from './ending.ts';
 import type { TransferRule, TransferRules } from './transfer-rules.ts';
 
-/** The announcement has this long to become audible. */
+/** Longest wait for the announcement to become audible. */
 const ANNOUNCEMENT_STARTS_WITHIN_MS = 8_000;
 const ASKS = 'Not transferred: your words ask the caller something. Wait for the answer first.';
 
 /**
- * Carries out the model's wish. `asks`: the words before it ask something, the caller answers first.
- * `refused`: it cannot be done, the model is told why.
+ * Carries out the model's request. `asks`: the words before it ask a question, which the caller answers
+ * first. `refused`: it is impossible, and the model is told why.
  */
 export function transferBy(draft: Draft, answer: Answer): 'begun' | 'asks' | 'refused' {
   const rules = draft.config.transfer;
@@ -47,8 +47,8 @@ export function transferBy(draft: Draft, answer: Answer): 'begun' | 'asks' | 're
 }
 
 /**
- * How many transfers a timeline tells of; a refused wish was none. One that broke off with its worker counts:
- * somebody may have been rung.
+ * Number of transfers in a timeline; refused requests do not count. One that broke off with its worker
+ * counts, because it may have rung.
  */
 export function transfersBegun(items: readonly SessionItem[], rules: TransferRules | null): number {
   const refusals = new Set([
@@ -66,7 +66,7 @@ export function transfersBegun(items: readonly SessionItem[], rules: TransferRul
   ).length;
 }
 
-/** Notes the outcome of a transfer for the model and the timeline. */
+/** Records a transfer's outcome for the model and the timeline. */
 export function settleTransfer(
   draft: Draft,
   answer: Answer,
@@ -91,7 +91,7 @@ export function settleTransfer(
   return settled;
 }
 
-/** A single destination needs no name; several are told apart by their labels, whatever the case. */
+/** A single destination needs no name; several are matched by label, ignoring case. */
 function destinationIndex({ destinations }: TransferRules, wanted: string): number {
   if (destinations.length === 1) return 0;
   return destinations.findIndex(({ label }) => label.trim().toLowerCase() === wanted.trim().toLowerCase());
@@ -104,10 +104,7 @@ function unknownDestination(rules: TransferRules | null): string {
     : `Unknown destination. Use one of: ${labels.join(', ')}.`;
 }
 
-/**
- * Supplement 2.3: an empty fixed message falls back to the generated one, which the model gives with its
- * call.
- */
+/** An empty fixed message falls back to the generated one, which the model sends with its call. */
 function announcementOf(
   draft: Draft,
   { announcementMode, announcement }: TransferRule,
@@ -126,9 +123,7 @@ interface Beginning {
   readonly announcement: string;
 }
 
-/**
- * The words of the reply are said to their end, or the announcement; nothing the caller says interrupts it.
- */
+/** The reply's words or the announcement play to their end; the caller cannot interrupt them. */
 function begin(
   draft: Draft,
   answer: Answer,

@@ -1,25 +1,25 @@
-/** What the turn machine is told of the people a caller can be handed to. */
+/** The turn machine's view of transfer destinations. */
 import type { CallPlan } from '#protocol/call-plan.ts';
 
-/** One destination as the machine knows it. */
+/** One destination. */
 export interface TransferRule {
-  /** As the model names it. */
+  /** The name the model uses. */
   readonly label: string;
   readonly announcementMode: 'generated' | 'fixed' | 'off';
   readonly announcement: string;
   readonly onFailure: { readonly action: 'return_to_agent' | 'end_call'; readonly message: string };
-  /** Why nobody can be transferred there. */
+  /** Why this destination cannot be used; null if it can. */
   readonly error: string | null;
 }
 
-/** What the machine is told of transfers; null where there are none. */
+/** The destinations of an agent. */
 export interface TransferRules {
   readonly refuseQuestions: boolean;
-  /** In the order of the configuration. */
+  /** In configuration order. */
   readonly destinations: readonly TransferRule[];
 }
 
-/** Reads the rules out of a plan. `render` fills the placeholders of a text. */
+/** Reads the rules from a plan. `render` fills placeholders. */
 export function transferRules(plan: CallPlan, render: (text: string) => string): TransferRules | null {
   const { transfer } = plan;
   const { transfer_destinations: destinations, transfer_refuse_questions: refuseQuestions } =

@@ -1,7 +1,7 @@
 /**
- * While the caller is being handed to a person: the announcement plays out, then the transfer runs, and its
- * outcome decides how the call goes on. Nothing the caller says is listened to. Timer: `progress` watches the
- * announcement; the transfer has deadlines of its own.
+ * During a transfer: the announcement plays, then the transfer runs, and its outcome decides how the call
+ * continues. The caller is not listened to. Timer: `progress` watches the announcement; the transfer has
+ * deadlines of its own.
  */
 import type { EndReason } from '#protocol/session-record.ts';
 import { type Draft, emit, startTimer, stopTimers } from '../draft.ts';
@@ -15,7 +15,7 @@ import type { Phase } from '../turn-state.ts';
 import { beginEnding, closedReason } from './ending.ts';
 import { settleTransfer } from './transfer-call.ts';
 
-/** Between two words of the announcement. */
+/** Longest gap between two words of the announcement. */
 const ANNOUNCEMENT_GOES_ON_WITHIN_MS = 3_000;
 const TRANSFERRED = 'The caller was transferred.';
 const CALLER_GONE = 'The caller hung up before the transfer was done.';
@@ -23,7 +23,7 @@ const CALL_OVER = 'The call ended before the transfer was done.';
 
 type Transferring = Extract<Phase, { is: 'transferring' }>;
 
-/** Takes one input of a call that is being transferred. */
+/** Handles one input of a call that is being transferred. */
 export function stepTransfer(draft: Draft, phase: Transferring, input: TurnInput): void {
   switch (input.type) {
     case 'playout.started':
@@ -69,7 +69,7 @@ function onOther(
 ): void {
   if (input.type === 'timer.fired' && input.name === 'progress' && phase.utterance) {
     emit(draft, { do: 'clear', replyId: phase.utterance.replyId });
-    // What was heard of it is told later; the transfer need not wait for that.
+    // The report of its heard text comes later; the transfer need not wait for it.
     enter(draft, { ...phase, cut: phase.utterance, utterance: null });
     beginTransfer(draft, phase);
   } else if (input.type === 'timer.fired' && input.name === 'maxDuration')
@@ -88,7 +88,7 @@ function onOther(
     giveUp(draft, phase, { why: CALLER_GONE, reason: closedReason(draft, input.reason), farewell: null });
 }
 
-/** The call ends in the middle of it: whoever was called is told, or hung up on. */
+/** The call ends during the transfer: the person called is informed or hung up on. */
 function giveUp(
   draft: Draft,
   phase: Transferring,
@@ -100,7 +100,7 @@ function giveUp(
   beginEnding(draft, end.reason, end.farewell);
 }
 
-/** What was said before it has been heard: the transfer begins. */
+/** The words before it have been heard: the transfer begins. */
 function onHeard(
   draft: Draft,
   phase: Transferring,
@@ -122,7 +122,7 @@ function beginTransfer(draft: Draft, { destination, notes }: Transferring): void
   emit(draft, { do: 'stopTimer', name: 'progress' }, { do: 'transfer', destination, notes });
 }
 
-/** Caller and person talk: the agent has left, and so has the clock of the conversation. */
+/** Caller and person are joined: the agent has left, and its timers stop. */
 function onJoined(draft: Draft, phase: Transferring): void {
   stopTimers(draft, 'maxDuration');
   settle(draft, phase, { isDone: true, text: TRANSFERRED });
@@ -134,9 +134,7 @@ function onTransferred(draft: Draft, phase: Transferring): void {
   beginEnding(draft, 'escalated', null);
 }
 
-/**
- * Nobody took the caller: the agent is back, and says so in its own words or in those of the configuration.
- */
+/** The transfer failed: the agent is back and says so, in its own words or those of the configuration. */
 function onFailed(draft: Draft, phase: Transferring, message: string): void {
   const rule = draft.config.transfer?.destinations[phase.destination]?.onFailure;
   settle(draft, phase, { isDone: false, text: message });
@@ -151,7 +149,7 @@ function onFailed(draft: Draft, phase: Transferring, message: string): void {
   const answer = answerOf(draft) ?? phase.answer;
   if (rule && rule.message !== '') {
     closeAnswer(draft, answer, false);
-    // Whatever else has waited for the floor comes after it.
+    // Anything else that waits for the floor comes after it.
     say(draft, rule.message, { kind: 'notice', turnId: answer.turn.turnId, answer: null });
     return;
   }

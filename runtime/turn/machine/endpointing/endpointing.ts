@@ -1,7 +1,7 @@
 /**
  * Has the caller finished? Judged from the words alone, 200 ms after the end of speech and again with every
- * change of the transcript. Rules are scored from "surely not" (0) to "surely" (1); `eagerness` is the score
- * that counts as finished. The time to wait is always counted from the end of speech.
+ * change of the transcript. Rules score from "surely not" (0) to "surely" (1); `eagerness` sets the score
+ * that counts as finished. Waits are counted from the end of speech.
  */
 import { compileLinearPattern } from '#base/linear-pattern.ts';
 import { digitCount } from '../../text/digit-words.ts';
@@ -10,7 +10,7 @@ import { bare } from '../../text/normalised.ts';
 import type { TurnConfig } from '../turn-config.ts';
 import { USUAL_PAUSE_MS } from '../turn-state.ts';
 
-/** How complete a turn looks, and by which rule. */
+/** How complete a turn looks, and the rule that says so. */
 export interface Judgement {
   readonly rule:
     | 'punctuation'
@@ -25,27 +25,28 @@ export interface Judgement {
   readonly score: number;
 }
 
-/** Scores at and above these count as finished. */
+/** Scores from these up count as finished. */
 const FINISHED_FROM = { eager: 0.25, balanced: 0.5, relaxed: 0.75 } as const satisfies Record<
   TurnConfig['eagerness'],
   number
 >;
 
-/** The incomplete wait when `response_max_wait_ms` is null, in units of `response_wait_ms`. */
+/** Wait for an incomplete turn when `response_max_wait_ms` is null, in units of `response_wait_ms`. */
 const INCOMPLETE_FACTOR = 2.5;
-/** Largest value of `response_max_wait_ms`; no learned wait goes beyond it. */
+/** Largest value of `response_max_wait_ms`, and the limit of learned waits. */
 const LONGEST_WAIT_MS = 4_000;
 
-/** Shorter gaps are articulation: digits and consonants have such inside them. */
+/** Shorter gaps are articulation: digits and consonants contain them. */
 const SHORTEST_PAUSE_MS = 250;
 
 /**
- * Lengths at which a dictated number is likely whole: national and international phone numbers, card numbers.
+ * Lengths at which a dictated number is probably complete: national and international phone numbers, card
+ * numbers.
  */
 const WHOLE_NUMBER_DIGITS = new Set([10, 11, 12, 16]);
-/** A phone number without its area code: whole where the recogniser heard its end. */
+/** A phone number without its area code: complete if the recogniser heard its end. */
 const LOCAL_NUMBER_DIGITS = 7;
-/** Fewer digits are an answer of their own: a count, an hour. */
+/** Fewer digits are an answer, such as a count or an hour. */
 const SHORTEST_DICTATION = 3;
 
 /** Judges a transcript. */
@@ -78,8 +79,8 @@ function endsSentence(text: string): boolean {
 }
 
 /**
- * Ends inside a dictated number: three digits or more that do not make a usual length; or at the end of one
- * that may be whole without an area code.
+ * Matches the end of a dictated number: three or more digits of an unusual length, or a number that may be
+ * complete without an area code.
  */
 function dictated(text: string, tokens: readonly string[], language: string): Judgement | null {
   let digits = 0;
@@ -98,7 +99,7 @@ function dictated(text: string, tokens: readonly string[], language: string): Ju
     : { rule: 'half_number', score: 0.1 };
 }
 
-/** An address is dictated within the last so many characters. */
+/** Characters at the end of the text that are searched for a dictated address. */
 const MAIL_CHARS = 1_000;
 const HAS_DOMAIN = compileLinearPattern(
   `(${MAIL_AT.source})\\s*\\S+.*(${MAIL_DOT.source})\\s*[a-z]{2,}[.!?]?$`,
@@ -107,7 +108,7 @@ const HANGS = compileLinearPattern(
   `(${MAIL_AT.source}|${MAIL_DOT.source}|\\b(underscore|dash|hyphen))[.,]?$`,
 );
 
-/** Ends inside a dictated e-mail address. */
+/** Matches an incomplete dictated e-mail address. */
 function halfEmail(text: string, tokens: readonly string[]): Judgement | null {
   if (!MAIL_WORDS.test(text)) return null;
   const isAnnounced = /^(is|address|ist|es|est|lautet|adresse)$/.test(tokens.at(-1) ?? '');
@@ -116,18 +117,18 @@ function halfEmail(text: string, tokens: readonly string[]): Judgement | null {
   return isUnderWay && !HAS_DOMAIN.matcher(text).find() ? { rule: 'half_email', score: 0.1 } : null;
 }
 
-/** One letter of a name being spelled; an ideogram or a syllable is a word. */
+/** A single letter of a spelled name; an ideogram or syllable is a word. */
 const LETTER =
   /^(?![\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}])\p{L}$/u;
 
-/** Ends in single letters: a name being spelled. */
+/** Matches single letters at the end: a name being spelled. */
 function spelling(tokens: readonly string[]): Judgement | null {
   return LETTER.test(tokens.at(-1) ?? '') && LETTER.test(tokens.at(-2) ?? '')
     ? { rule: 'spelling', score: 0.1 }
     : null;
 }
 
-/** How long after the end of speech a turn so judged is taken, in ms. */
+/** Wait from the end of speech until the turn is taken, in ms. */
 export function waitMs(judgement: Judgement, config: TurnConfig, pauseMs: number): number {
   if (judgement.score >= FINISHED_FROM[config.eagerness]) return config.responseWaitMs;
   if (config.responseMaxWaitMs !== null) return Math.max(config.responseWaitMs, config.responseMaxWaitMs);
@@ -138,7 +139,9 @@ export function waitMs(judgement: Judgement, config: TurnConfig, pauseMs: number
   );
 }
 
-/** The average of pauses after another one, which counts as 2,000 ms at most; a gap within speech is none. */
+/**
+ * The average pause after one more pause, which counts as 2,000 ms at most. Gaps within speech do not count.
+ */
 export function learnPause(averageMs: number, pauseMs: number): number {
   return pauseMs < SHORTEST_PAUSE_MS ? averageMs : averageMs + 0.3 * (Math.min(2_000, pauseMs) - averageMs);
 }

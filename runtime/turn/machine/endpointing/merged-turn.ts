@@ -1,13 +1,12 @@
 /**
- * Turns that get one answer: the caller said, typed or keyed more before anything of the first one's was
- * noticed.
+ * Merges turns that get one answer: the caller said, typed or keyed more before they noticed anything of the
+ * first answer.
  */
 import type { Turn } from '../turn-state.ts';
 
 /**
- * Both as one turn, in the place of the first. Who has spoken hears the answer, however they said the rest;
- * and who types or keys more while they wait has waited since the first, where new speech begins the wait
- * anew.
+ * Both turns as one, in place of the first. If either was spoken, the answer is spoken. Typing and keys keep
+ * the first turn's waiting time; new speech restarts it.
  */
 export function mergedTurn(first: Turn, more: Turn): Turn {
   const { speechEndMs, committedMs } = more.source === 'speech' ? more : first;

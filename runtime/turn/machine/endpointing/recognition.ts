@@ -1,13 +1,13 @@
-/** A recogniser that fails: it is opened again, while what was said so far is kept. Timer: `reopen`. */
+/** Reopens a failed recogniser and keeps the words so far. Timer: `reopen`. */
 import { type Draft, emit, explain, startTimer } from '../draft.ts';
 
-/** Failures in a row before each attempt waits. */
+/** Failures in a row before attempts are delayed. */
 const IMMEDIATE_REOPENINGS = 3;
 const REOPEN_AFTER_MS = 2_000;
 
 /**
- * The recogniser is opened again: at once at first, then every two seconds and when the caller speaks. One
- * that refuses for good leaves keys and typing.
+ * Reopens the recogniser: the first times at once, then every two seconds and whenever the caller speaks.
+ * After a permanent failure only keys and typing remain.
  */
 export function onRecognizerFailed(draft: Draft, isRetryable: boolean): void {
   const failures = draft.recognizer.failures + 1;
@@ -27,7 +27,7 @@ export function onRecognizerFailed(draft: Draft, isRetryable: boolean): void {
   }
 }
 
-/** The wait before the next attempt is over, or the caller speaks: it may be whole again. */
+/** The delay is over or the caller speaks: try again. */
 export function reopenRecognizer(draft: Draft): void {
   if (draft.recognizer.is !== 'reopening') return;
   draft.recognizer = { ...draft.recognizer, is: 'open' };

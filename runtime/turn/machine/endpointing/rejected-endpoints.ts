@@ -1,10 +1,10 @@
-/** The other moments a turn could have been taken at, for the record of why it was not. */
+/** The other moments at which the turn could have ended, to explain why it did not. */
 
 import type { TurnConfig } from '../turn-config.ts';
 import type { Decision } from '../turn-effects.ts';
 import { judge, waitMs } from './endpointing.ts';
 
-/** What was not decided about the end of `text`, whose speech ended at `endMs`. */
+/** The rejected moments for `text`, whose speech ended at `endMs`. */
 export function rejectedEndpoints(
   text: string,
   config: TurnConfig,

@@ -1,10 +1,10 @@
-/** What the rules about the end of a turn share: the caller's speech in progress and its words. */
+/** Shared by the rules for the end of a turn: the caller's current speech and its words. */
 import { type Caller, type Endpoint, type Speech, speechText } from '../turn-state.ts';
 
-/** The caller has stopped; whether the turn is over is being decided. */
+/** The caller has stopped; the end of the turn is being decided. */
 export type Stopped = Extract<Caller, { is: 'stopped' }>;
 
-/** An end of speech that has not been judged yet. */
+/** An end of speech without a judgement yet. */
 export const UNJUDGED: Endpoint = {
   rule: 'unjudged',
   dueMs: Number.POSITIVE_INFINITY,
@@ -30,7 +30,7 @@ export function newSpeech(startMs: number): Speech {
   };
 }
 
-/** Everything the turn will say, with what it goes on from. */
+/** The turn's whole text, including what it continues. */
 export function wholeText(speech: Speech): string {
   return [speech.continues?.text ?? '', speechText(speech)].filter((part) => part !== '').join(' ');
 }

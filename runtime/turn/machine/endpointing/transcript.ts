@@ -1,6 +1,6 @@
 /**
- * The recogniser's words: added to the speech in progress, or to the turn they come late for. Words without
- * voice make a speech of their own.
+ * The recogniser's words: added to the current speech, or to an earlier turn they arrive late for. Words
+ * without detected voice form speech of their own.
  */
 import { normalised } from '../../text/normalised.ts';
 import { type Draft, emit, explain } from '../draft.ts';
@@ -12,7 +12,7 @@ import type { Speech } from '../turn-state.ts';
 import { newSpeech, type Stopped, UNJUDGED, wholeText } from './speech.ts';
 import { judgeTurn, tryCommit } from './turn-end.ts';
 
-/** Words came, or were settled. */
+/** Handles interim and final words. */
 export function onTranscript(
   draft: Draft,
   input: Extract<TurnInput, { type: 'transcript.interim' | 'transcript.final' | 'transcript.finalised' }>,
@@ -61,7 +61,7 @@ function withWords(
   speech: Speech,
   isSettled: boolean,
 ): Pick<Stopped, 'speech' | 'endMs' | 'endpoint'> {
-  // Speech the detector did not hear has no end of its own: the last change of its words stands for it.
+  // Speech the detector missed has no measured end: the last change of its words stands in for it.
   const endMs = speech.voicedMs === 0 ? draft.atMs : caller.endMs;
   if (isSettled) learnFinal(draft, caller);
   return { speech, endMs, endpoint: { ...caller.endpoint, isSettled } };
@@ -78,14 +78,13 @@ function onFinalised(draft: Draft): void {
 }
 
 /**
- * The words of a turn were settled: from the first word of that on, the rest is no answer to having been
- * asked.
+ * A turn's words became final: from its first final word on, later ones are no longer a reply to the request.
  */
 function learnFinal(draft: Draft, { endpoint }: Stopped): void {
   if (endpoint.askedMs !== null && !endpoint.isSettled) draft.finalTookMs = draft.atMs - endpoint.askedMs;
 }
 
-/** Words that belong to speech already dealt with. */
+/** True for words of speech that was already handled. */
 function isForLateTurn(draft: Draft, type: TurnInput['type'], text: string): boolean {
   const { caller, pendingTranscript: pending } = draft;
   if (pending?.is === 'committed') {
@@ -109,14 +108,14 @@ function isForLateTurn(draft: Draft, type: TurnInput['type'], text: string): boo
 }
 
 /**
- * The final says more than the interim the turn was taken on: while nothing is audible, the answer is begun
- * again.
+ * The final has more words than the interim the turn was taken on: if nothing is audible yet, the answer is
+ * started again.
  */
 function growTurn(draft: Draft, interim: string, final: string): void {
   const { phase } = draft;
   if (phase.is !== 'answering' || !isUnnoticed(phase.answer) || phase.answer.hasHoldLine) return;
   const { turn, generation } = phase.answer;
-  // More may have been typed or keyed behind it; where it does not stand, something else is being answered by
+  // More may have been typed or keyed after it. If the interim is gone, another turn is being answered by
   // now.
   const at = turn.source === 'event' ? -1 : turn.text.lastIndexOf(interim);
   if (at < 0) return;

@@ -1,6 +1,6 @@
 /**
- * A finished turn gets its place: answered now, joined to the turn before, kept for later, or dropped. Speech
- * may be an echo or a backchannel; what is typed or keyed is always meant.
+ * Decides what happens to a finished turn: answered now, joined to the previous one, kept for later, or
+ * dropped. Speech may be an echo or a backchannel; typing and keys are always meant.
  */
 
 import { type Draft, emit, explain } from '../draft.ts';
@@ -15,10 +15,10 @@ import { enter } from '../phases.ts';
 import type { Answer, Phase, Turn } from '../turn-state.ts';
 import { mergedTurn } from './merged-turn.ts';
 
-/** Words that come this soon after the agent's own may be theirs. */
+/** Caller words this soon after agent speech may be its echo. */
 const ECHO_WITHIN_MS = 3_000;
 
-/** Gives a finished turn its place. */
+/** Admits a finished turn. */
 export function admitTurn(draft: Draft, turn: Turn): void {
   const { phase } = draft;
   switch (phase.is) {
@@ -61,8 +61,8 @@ export function admitTurn(draft: Draft, turn: Turn): void {
 }
 
 /**
- * A typed or keyed turn while the agent has the floor, which could not be interrupted: one answer to both turns
- * if the caller has noticed nothing of the answer yet, else it waits.
+ * A typed or keyed turn while the agent speaks without being interruptible: both turns get one answer if the
+ * caller has noticed nothing of the first, otherwise the turn waits.
  */
 function admitWritten(
   draft: Draft,
@@ -81,8 +81,8 @@ function admitWritten(
 }
 
 /**
- * The recogniser gave back what the agent had just said, and nobody was heard to speak. Somebody who repeats
- * its words has a voice.
+ * The recogniser repeated the agent's words although no voice was detected. A caller who repeats them has a
+ * voice.
  */
 function isLateEcho({ lastSaid, config }: Draft, turn: Turn): boolean {
   if (lastSaid === null || turn.speech?.voicedMs !== 0 || turn.startMs - lastSaid.endMs >= ECHO_WITHIN_MS)
@@ -90,7 +90,7 @@ function isLateEcho({ lastSaid, config }: Draft, turn: Turn): boolean {
   return judgeOverlap(turn.text, true, lastSaid.text, config) === 'echo';
 }
 
-/** More was said while the agent was still thinking: one answer to both. */
+/** The caller said more while the agent was still thinking: one answer to both turns. */
 function joinTurn(draft: Draft, phase: Extract<Phase, { is: 'answering' }>, turn: Turn): void {
   const { answer } = phase;
   const judgement = judgeOverlap(turn.text, true, '', draft.config);
@@ -110,22 +110,22 @@ function joinTurn(draft: Draft, phase: Extract<Phase, { is: 'answering' }>, turn
   answerBoth(draft, answer, turn);
 }
 
-/** Begins one answer to both turns; the caller has noticed nothing of the first one. */
+/** Starts one answer to both turns; the caller has noticed nothing of the first answer. */
 function answerBoth(draft: Draft, answer: Answer, turn: Turn): void {
   emit(draft, { do: 'discard', replyId: answer.generation.replyId });
   takeTurn(draft, mergedTurn(answer.turn, turn));
 }
 
 /**
- * Said over the agent and no interruption so far: kept where the agent may not be interrupted, dropped where
- * it was too little.
+ * Speech during agent speech that did not interrupt: kept if the agent cannot be interrupted, dropped if it
+ * was too little.
  */
 function settleSpoken(draft: Draft, phase: Extract<Phase, { is: 'speaking' | 'paused' }>, turn: Turn): void {
   const spoken = phase.utterance?.text ?? '';
   const judgement = judgeOverlap(turn.text, true, spoken, draft.config);
   const isProtected = phase.utterance?.isInterruptible === false;
   const startedMs = phase.utterance?.startedMs ?? Number.POSITIVE_INFINITY;
-  // It began in the silence before the agent's first word: the agent is the one who interrupts.
+  // It began before the agent's first word: the agent is the one interrupting.
   const cameFirst = turn.startMs < startedMs;
   if (
     !isProtected &&

@@ -1,8 +1,8 @@
 /**
- * When the caller's turn is over: judged after each change of the words, speculated on, and taken once its
- * words are settled or have been awaited for long enough. Timers, both counted from the end of speech:
- * `commit` takes the turn, or ends the wait for a late final; `speculate` ends the short wait for settled words
- * before a speculation.
+ * The end of the caller's turn: judged after each change of the words, speculated on, and taken once the
+ * words are final or have been awaited long enough. Timers, both from the end of speech: `commit` takes the
+ * turn, or ends the wait for a late final; `speculate` ends the short wait for final words before a
+ * speculation.
  */
 import { normalised } from '../../text/normalised.ts';
 import { type Draft, emit, explain, startTimer, stopTimers } from '../draft.ts';
@@ -17,15 +17,15 @@ import { rejectedEndpoints } from './rejected-endpoints.ts';
 import { type Stopped, wholeText } from './speech.ts';
 import { admitTurn } from './turn-admission.ts';
 
-/** Speculative runs per turn. */
+/** Speculative generations per turn. */
 const SPECULATIONS = 3;
 /**
- * A recogniser that settled the last turn's words within this time is given as long before a speculation
- * begins on words that may change.
+ * If the last turn's final arrived within this time, the next speculation waits as long for one, instead of
+ * starting on words that may change.
  */
 const QUICK_FINAL_MS = 40;
 
-/** 200 ms of silence: judge, and have the words settled. */
+/** After 200 ms of silence: judge, and request final words. */
 export function onJudge(draft: Draft): void {
   const { caller } = draft;
   if (caller.is !== 'stopped') return;
@@ -39,13 +39,13 @@ export function onJudge(draft: Draft): void {
   judgeTurn(draft);
 }
 
-/** Fixes the moment the turn is taken, and speculates on it. */
+/** Sets the time at which the turn is taken, and speculates on it. */
 export function judgeTurn(draft: Draft): void {
   const { caller } = draft;
   if (caller.is !== 'stopped' || !caller.endpoint.isJudged) return;
   const judgement = judge(wholeText(caller.speech), draft.config.language);
-  // Words that never came are no unfinished thought: they are asked for again before the caller has waited
-  // for too long.
+  // Words that never arrived are not an unfinished thought: they are requested again before the caller has
+  // waited too long.
   const longestMs = speechText(caller.speech) === '' ? PROGRESS_MS : Number.POSITIVE_INFINITY;
   const dueMs = caller.endMs + Math.min(longestMs, waitMs(judgement, draft.config, draft.pauseMs));
   draft.caller = { ...caller, endpoint: { ...caller.endpoint, rule: judgement.rule, dueMs } };
@@ -81,8 +81,8 @@ function speculate(draft: Draft, caller: Stopped): void {
 }
 
 /**
- * When the words will have been settled, if that is so soon that a speculation waits for it: on words that
- * change it costs a generation, and a piece of speech, for nothing.
+ * When final words are expected, if that is soon enough for a speculation to wait: on words that change it
+ * would waste a generation and a piece of speech.
  */
 function settledSoonMs({ atMs, finalTookMs }: Draft, { endpoint }: Stopped): number | null {
   const { askedMs, isSettled } = endpoint;
@@ -90,13 +90,13 @@ function settledSoonMs({ atMs, finalTookMs }: Draft, { endpoint }: Stopped): num
   return atMs < askedMs + QUICK_FINAL_MS ? askedMs + QUICK_FINAL_MS : null;
 }
 
-/** The words were not settled as soon as the last ones: the speculation begins on what there is. */
+/** The final is later than the last one: speculate on the words so far. */
 export function onSpeculateDue(draft: Draft): void {
   const { caller } = draft;
   if (caller.is === 'stopped' && caller.endpoint.isJudged) speculate(draft, caller);
 }
 
-/** Takes the turn if it is due and its words are settled, or waited for long enough. */
+/** Takes the turn when it is due and its words are final or have been awaited long enough. */
 export function tryCommit(draft: Draft): void {
   const { caller } = draft;
   if (caller.is !== 'stopped' || draft.atMs < caller.endpoint.dueMs) return;
@@ -128,7 +128,7 @@ function commit(draft: Draft, caller: Stopped): void {
     settleOverlap(draft);
     if (speech.unheardMs + speech.voicedMs >= WORDLESS_INTERRUPTION_MS)
       startTimer(draft, 'unheard', endMs + PROGRESS_MS);
-    // What waited for the caller to have spoken waits no longer.
+    // A result that waited for the caller to finish may speak now.
     if (draft.phase.is === 'listening') freeFloor(draft);
     return;
   }

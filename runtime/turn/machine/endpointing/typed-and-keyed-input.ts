@@ -1,6 +1,5 @@
 /**
- * What a caller can do beside speaking: keys, typed messages, the buttons of a web page; and turns that come
- * from them.
+ * Caller input besides speech: keys, typed messages, the buttons of a web page, and the turns they create.
  */
 import { keypadMessage, pressKey } from '../../text/keypad.ts';
 import { type Draft, emit, explain, startTimer, stopTimers } from '../draft.ts';
@@ -12,8 +11,8 @@ import type { Turn } from '../turn-state.ts';
 import { admitTurn } from './turn-admission.ts';
 
 /**
- * A key of the phone. Digits are never dropped once keypad input is on; the first one stops the agent, a key
- * that begins no entry does not: nothing would follow.
+ * A key of the phone. With keypad input on, no digit is lost. The first digit of an entry stops the agent; a
+ * key that starts no entry does not, because nothing would follow.
  */
 export function onDigit(draft: Draft, digit: string): void {
   const { keypad } = draft.config;
@@ -27,12 +26,12 @@ export function onDigit(draft: Draft, digit: string): void {
   else if (digits !== '') startTimer(draft, 'keypad', draft.atMs + keypad.interDigitMs);
 }
 
-/** No further key came in time. */
+/** No further key was pressed in time. */
 export function onEntryTimedOut(draft: Draft): void {
   endEntry(draft, draft.atMs - (draft.config.keypad?.interDigitMs ?? 0));
 }
 
-/** The entry is over; its last key was pressed at `keyedMs`, and the caller has waited since. */
+/** The entry is complete; its last key was pressed at `keyedMs`, since when the caller has waited. */
 function endEntry(draft: Draft, keyedMs: number): void {
   const { digits } = draft;
   stopTimers(draft, 'keypad');
@@ -50,14 +49,14 @@ export function onMessage(draft: Draft, text: string, wantsAudio: boolean): void
   interruptWith(draft, writtenTurn(draft, 'typed', text, wantsAudio));
 }
 
-/** A turn without an endpoint to wait for interrupts the agent, unless the agent may not be interrupted. */
+/** A turn that is complete at once interrupts the agent, if the agent can be interrupted. */
 function interruptWith(draft: Draft, turn: Turn): void {
   if (isInterruptible(draft)) cut(draft, turn.source);
   yieldToCaller(draft);
   admitTurn(draft, turn);
 }
 
-/** The stop button: the agent falls silent and listens. */
+/** The stop button: the agent stops speaking and listens. */
 export function onInterrupted(draft: Draft): void {
   forgetQuiet(draft);
   if (isInterruptible(draft)) cut(draft, 'user_interrupt');
@@ -74,7 +73,7 @@ export function onInterrupted(draft: Draft): void {
   freeFloor(draft);
 }
 
-/** The caller hung up in the page. */
+/** The caller hung up on the page. */
 export function onHungUp(draft: Draft): void {
   beginEnding(draft, 'user_hangup', null);
 }

@@ -1,7 +1,8 @@
 /**
- * The caller's voice starts, goes on and stops. Timers: `talk` limits how long a voice may go on without new
- * words; `judge` starts at the end of speech and decides 200 ms later whether the turn is over; `unheard` asks
- * the caller to repeat words that never arrived. New speech stops `judge` and `commit` and joins the turn.
+ * Start, continuation and end of the caller's voice. Timers: `talk` limits how long a voice may last without
+ * new words; `judge` starts at the end of speech and decides 200 ms later whether the turn is over; `unheard`
+ * asks the caller to repeat words that never arrived. New speech stops `judge` and `commit` and joins the
+ * turn.
  */
 
 import { type Draft, emit, explain, startTimer, stopTimers } from '../draft.ts';
@@ -16,19 +17,19 @@ import { reopenRecognizer } from './recognition.ts';
 import { newSpeech, UNJUDGED } from './speech.ts';
 import { tryCommit } from './turn-end.ts';
 
-/** Voice too short to have been meant as words. */
+/** Speech shorter than this is not treated as words. */
 const SPOKEN_FROM_MS = 400;
 /**
- * A voice that goes on this long without new words is pressed for them; a recogniser that gives finals only
- * has fewer occasions to tell.
+ * After this long without new words, a voice's words are requested. A recogniser with finals only reports
+ * less often.
  */
 const TALK_STALL_MS = { interims: PROGRESS_MS, finals: 10_000, none: 10_000 } as const;
-/** What the recogniser then gets at least. */
+/** Minimum time the recogniser gets after that request. */
 const PRESSED_MS = 1_000;
-/** Requests to say it again, in a row; then the caller is told of other ways. */
+/** Requests to repeat in a row; after that the agent suggests other ways. */
 const ASKED_AGAIN = 2;
 
-/** The caller began to speak, or went on. */
+/** The caller started or continued speaking. */
 export function onVoiceStarted(draft: Draft, startMs: number): void {
   const { caller } = draft;
   if (caller.is === 'talking') return;
@@ -54,8 +55,8 @@ function talk(draft: Draft, speech: Speech): void {
 }
 
 /**
- * The voice goes on and says nothing new: noise, or a detector that missed the end. What was said before is
- * settled, and is the turn.
+ * The voice continues without new words: noise, or a detector that missed the end. The words so far become
+ * final and are the turn.
  */
 export function onTalkDue(draft: Draft): void {
   const { caller } = draft;
@@ -82,14 +83,14 @@ export function onTalkDue(draft: Draft): void {
   tryCommit(draft);
 }
 
-/** The caller fell silent. */
+/** The caller stopped speaking. */
 export function onVoiceStopped(draft: Draft, input: Extract<TurnInput, { type: 'voice.stopped' }>): void {
   if (draft.caller.is !== 'talking') return;
   const speech = { ...draft.caller.speech, voicedMs: input.voicedMs };
   if (draft.recognizer.is === 'none' && speech.continues === null) {
     draft.caller = { is: 'silent' };
     if (input.voicedMs >= SPOKEN_FROM_MS) admitDeafness(draft);
-    // A result that waited for the caller to have spoken waits no longer.
+    // A result that waited for the caller to finish may speak now.
     if (draft.phase.is === 'listening') freeFloor(draft);
     return;
   }
@@ -101,10 +102,7 @@ export function onVoiceStopped(draft: Draft, input: Extract<TurnInput, { type: '
   );
 }
 
-/**
- * The words of a voice long enough to have been meant never came: the caller, who waits for an answer, is
- * asked to say it again.
- */
+/** A voice long enough for words produced none: the waiting caller is asked to repeat. */
 export function onUnheard(draft: Draft): void {
   const { caller, pendingTranscript: pending, phase } = draft;
   if (pending?.is !== 'unheard' || phase.is !== 'listening' || caller.is !== 'silent' || draft.isLegLost)

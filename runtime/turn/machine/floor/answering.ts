@@ -27,15 +27,15 @@ import { holdDueMs } from './hold-line.ts';
 import { runCall } from './tool-calls.ts';
 import { reportWaterfall } from './waterfall.ts';
 
-/** A blocking tool that takes longer gets a filler. */
+/** After this long a blocking tool gets a filler. */
 const TOOL_FILLER_MS = 1_500;
 const ATTEMPTS = 2;
 /** Failures in a row that end the call as `llm_endpoint_failure`. */
 const FAILURES_IN_A_ROW = 3;
-/** Tool rounds of one turn; the model is stopped from calling tools for ever. */
+/** Tool rounds per turn, so that the model cannot call tools forever. */
 const MAX_ROUNDS = 8;
 
-/** Takes a turn: the floor must be free. A speculative reply to the same words becomes its answer. */
+/** Takes a turn; the floor must be free. A speculative reply to the same words becomes its answer. */
 export function takeTurn(draft: Draft, turn: Turn): void {
   const { speculation } = draft;
   draft.speculation = null;
@@ -54,7 +54,7 @@ export function takeTurn(draft: Draft, turn: Turn): void {
     });
   if (speculation && !isReusable) emit(draft, { do: 'discard', replyId: speculation.generation.replyId });
   if (isReusable) emit(draft, { do: 'commit', replyId: speculation.generation.replyId });
-  // What was typed is not echoed: the page that sent it shows it.
+  // Typed text is not echoed: the page that sent it shows it.
   if (turn.source === 'speech' || turn.source === 'keypad')
     emit(draft, {
       do: 'event',
@@ -77,7 +77,7 @@ export function takeTurn(draft: Draft, turn: Turn): void {
   watchProgress(draft);
   startTimer(draft, 'hold', holdDueMs(turn));
   playAnswer(draft, answer);
-  // What the speculation was not allowed to do.
+  // Tool calls the speculation was not allowed to run.
   for (const { call } of generation.calls) runCall(draft, call.callId);
   if (isReusable && generation.status === 'done') onGenerated(draft);
 }
@@ -88,7 +88,7 @@ export function onGenerated(draft: Draft): void {
   if (!answer || draft.phase.is === 'ending') return;
   const { generation } = answer;
   if (hasSaidAll(answer)) {
-    // What it said before its tools ran was the answer.
+    // Its words before the tools ran were the answer.
     draft.failedGenerations = 0;
     if (draft.phase.is === 'answering' || (draft.phase.is === 'paused' && draft.phase.utterance === null))
       finishAnswer(draft, answer);
@@ -110,7 +110,7 @@ export function onGenerated(draft: Draft): void {
   else followTools(draft);
 }
 
-/** The model has nothing to add to the words it said before its tools ran. */
+/** The model has nothing to add to its words before the tools ran. */
 function hasSaidAll({ generation, rounds }: Answer): boolean {
   const addsNothing = generation.status === 'done' && generation.text === '' && generation.calls.length === 0;
   return addsNothing && rounds.some((round) => round.text !== '');
@@ -125,7 +125,7 @@ function finishAnswer(draft: Draft, answer: Answer): void {
 function onHangUpCalled(draft: Draft, answer: Answer): void {
   const hangUp = hangUpBy(draft, answer);
   if (hangUp === 'ends') return;
-  // The closing words asked something: they are said, and the caller answers first.
+  // The closing words ask a question: they are spoken, and the caller answers first.
   if (answer.generation.text === '') followTools(draft);
 }
 
@@ -134,7 +134,7 @@ function onTransferCalled(draft: Draft, answer: Answer): void {
   if (transfer === 'refused' || (transfer === 'asks' && answer.generation.text === '')) followTools(draft);
 }
 
-/** Asks the model to go on once every tool of its last run has answered. */
+/** Asks the model to continue once every tool of its last generation has answered. */
 export function followTools(draft: Draft): void {
   const answer = answerOf(draft);
   if (
@@ -175,7 +175,7 @@ export function onAudible(draft: Draft, replyId: string): void {
     speak(draft, utteranceOf(draft, phase.answer.turn, phase.answer.generation), phase.answer);
 }
 
-/** An utterance of the answer has been played out: what comes next? */
+/** An utterance of the answer was played to its end: decides what comes next. */
 export function onUtteranceDone(draft: Draft, replyId: string): void {
   progress(draft);
   const answer = answerOf(draft);
@@ -203,10 +203,7 @@ function isHeardOut({ heard, rounds }: Answer): boolean {
   return rounds.every((round) => round.text === '' || heard[round.replyId] !== undefined);
 }
 
-/**
- * The caller has said something of their own: what was only meant for a silent one is dropped. True when that
- * has freed the floor.
- */
+/** The caller said something: texts meant for a silent caller are dropped. True when that freed the floor. */
 export function yieldToCaller(draft: Draft): boolean {
   draft.waiting = draft.waiting.filter((turn) => !turn.isForSilence);
   const { phase } = draft;
@@ -222,7 +219,7 @@ export function yieldToCaller(draft: Draft): boolean {
   return true;
 }
 
-/** The floor is free: whatever has waited for it goes first. */
+/** The floor is free: the first waiting item gets it. */
 export function freeFloor(draft: Draft): void {
   enter(draft, { is: 'listening' });
   const [first, ...rest] = draft.waiting;
@@ -231,7 +228,7 @@ export function freeFloor(draft: Draft): void {
   takeTurn(draft, { ...first, committedMs: draft.atMs });
 }
 
-/** A run of the model failed, or answered nothing. */
+/** A generation failed, or was empty. */
 export function onFailed(
   draft: Draft,
   failure: { stage: 'model' | 'synthesis'; message: string; status: number | null; isRetryable: boolean },
@@ -248,12 +245,12 @@ export function onFailed(
       createdAtMs: draft.atMs,
     });
   if (generation.audioMs !== null || (failure.stage === 'model' && generation.text !== '')) {
-    // Part of it is on its way to the caller: that stands as the answer.
+    // Part of it is on its way to the caller and stands as the answer.
     draft.failedGenerations += 1;
     return;
   }
   if (generation.calls.length > 0) {
-    // Tools are not run twice: the model goes on from their results.
+    // Tools do not run twice: the model continues from their results.
     setAnswer(draft, { ...answer, generation: { ...generation, text: '' } });
     followTools(draft);
     return;
@@ -281,7 +278,7 @@ export function onFailed(
   giveUp(draft, answer);
 }
 
-/** No answer will come from the model: the caller is told. */
+/** The model will not answer: the caller is told. */
 function giveUp(draft: Draft, answer: Answer): void {
   draft.failedGenerations += 1;
   const isLast = draft.failedGenerations >= FAILURES_IN_A_ROW;
@@ -304,7 +301,7 @@ function giveUp(draft: Draft, answer: Answer): void {
   }
   const isBusy = (phase.is === 'speaking' || phase.is === 'paused') && phase.utterance !== null;
   if (isBusy) {
-    // Its hold line still plays: the answer becomes the line said after it.
+    // Its hold line is still playing: the line after it becomes the answer.
     const replyId = sayLater(draft, line, answer.turn.wantsAudio);
     setAnswer(draft, { ...answer, generation: replacement(draft, replyId, line) });
     return;
@@ -339,7 +336,7 @@ function replacement(draft: Draft, replyId: string, text: string): Generation {
   };
 }
 
-/** A reply has left for the wire. */
+/** The first audio of a reply was sent on the wire. */
 export function onPlayoutStarted(draft: Draft, input: Extract<TurnInput, { type: 'playout.started' }>): void {
   const { phase } = draft;
   progress(draft);

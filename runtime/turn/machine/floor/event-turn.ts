@@ -1,8 +1,8 @@
-/** Turns that answer something that has happened, where nobody has said anything. */
+/** Turns that respond to an event instead of words. */
 import type { Draft } from '../draft.ts';
 import type { Turn } from '../turn-state.ts';
 
-/** A turn that answers an event instead of words. */
+/** A turn that responds to an event instead of words. */
 export function eventTurn(draft: Draft, text: string, fallback: string | null): Turn {
   draft.lastTurn += 1;
   const { atMs } = draft;

@@ -1,6 +1,6 @@
 /**
- * The agent's side of the floor: saying, pausing, going on, being cut off, and putting what was heard on
- * record. At most one utterance at a time.
+ * The agent's side of the floor: speaking, pausing, resuming, being cut off, and recording what was heard. At
+ * most one utterance at a time.
  */
 import { type Draft, emit, explain, nextReplyId, recordMessage, startTimer, stopTimers } from '../draft.ts';
 import { FALSE_INTERRUPTION_MS, WORDLESS_INTERRUPTION_MS } from '../interruption/interruption.ts';
@@ -8,47 +8,45 @@ import { enter } from '../phases.ts';
 import type { Answer, Generation, Turn, Utterance } from '../turn-state.ts';
 import { answerMessages, answerOf, setAnswer } from './generating.ts';
 
-/** The agent says nothing for this long while it has the floor: something must happen. */
+/** Longest silence of the agent while it has the floor before the watchdog acts. */
 export const PROGRESS_MS = 3_500;
 
-/** The caller hears the agent, or has just given it the floor: the watchdog counts from here. */
+/** The caller hears the agent, or has just given it the floor: restarts the watchdog. */
 export function progress(draft: Draft): void {
   draft.progressMs = draft.atMs;
 }
 
 /**
- * The model, a tool or the voice moves. To a caller who hears nothing of the answer that is silence like any
- * other; whoever reads it sees it grow.
+ * The model, a tool or the voice made progress. To a caller who hears nothing that is still silence; a reader
+ * sees the text grow.
  */
 export function moved(draft: Draft): void {
   const { phase } = draft;
   if (phase.is !== 'answering' || !phase.answer.turn.wantsAudio) progress(draft);
 }
 
-/**
- * Starts the watchdog when the agent takes the floor; `quietMs` is since when the caller has heard nothing.
- */
+/** Starts the watchdog when the agent takes the floor; the caller has heard nothing since `quietMs`. */
 export function watchProgress(draft: Draft, quietMs = draft.atMs): void {
   draft.progressMs = quietMs;
   startTimer(draft, 'progress', quietMs + PROGRESS_MS);
 }
 
-/** What a fixed text is said as. */
+/** How a fixed text is spoken. */
 interface Saying {
   readonly kind: Utterance['kind'];
   readonly turnId: number | null;
-  /** False: it is only written to the client. Spoken where nothing is said of it. */
+  /** False: only written to the client. Default: spoken. */
   readonly isSpoken?: boolean;
 }
 
-/** Says a fixed text at once. The floor must be free of other speech. */
+/** Speaks a fixed text at once. The floor must be free of other speech. */
 export function say(draft: Draft, text: string, options: Saying & { readonly answer: Answer | null }): void {
   const utterance = prepare(draft, text, options);
   emit(draft, { do: 'play', replyId: utterance.replyId });
   speak(draft, utterance, options.answer);
 }
 
-/** Has a fixed text synthesised without playing it. `isHeardOut`: it cannot be talked over. */
+/** Synthesises a fixed text without playing it. `isHeardOut`: it cannot be interrupted. */
 export function prepare(
   draft: Draft,
   text: string,
@@ -66,7 +64,7 @@ export function prepare(
   };
 }
 
-/** The utterance a run of the model becomes when it is heard. */
+/** The utterance made from a generation. */
 export function utteranceOf(draft: Draft, turn: Turn, run: Pick<Generation, 'replyId' | 'text'>): Utterance {
   const { replyId, text } = run;
   return {
@@ -97,11 +95,11 @@ export function speak(draft: Draft, utterance: Utterance, answer: Answer | null)
   waitForWords(draft);
 }
 
-/** Plays what comes next of an answer: words said before a tool ran, then its generation. */
+/** Plays the next part of an answer: words before a tool ran, then its generation. */
 export function playAnswer(draft: Draft, answer: Answer): void {
   const { generation, heard, rounds, turn } = answer;
   const next = rounds.find((round) => round.text !== '' && heard[round.replyId] === undefined) ?? generation;
-  // Already played: what is missing are its tools.
+  // Already played; only its tools are pending.
   const isPlayed = heard[next.replyId] !== undefined;
   if (!isPlayed) emit(draft, { do: 'play', replyId: next.replyId });
   if (isPlayed) enter(draft, { is: 'answering', answer });
@@ -110,7 +108,7 @@ export function playAnswer(draft: Draft, answer: Answer): void {
   else enter(draft, { is: 'answering', answer });
 }
 
-/** Holds the agent's breath; the caller's words decide. */
+/** Pauses the agent; the caller's words decide what follows. */
 export function pause(draft: Draft): void {
   const { phase } = draft;
   if (phase.is === 'speaking') {
@@ -122,18 +120,18 @@ export function pause(draft: Draft): void {
   }
 }
 
-/** How long the words of an overlap are waited for; where none can come in time, the voice itself decides. */
+/** Longest wait for the words of an overlap; if none can arrive in time, the voice alone decides. */
 export function waitForWords(draft: Draft): void {
   startTimer(draft, 'falseInterruption', draft.atMs + FALSE_INTERRUPTION_MS);
   if (!hasInterims(draft)) emit(draft, { do: 'watchVoice', reachMs: WORDLESS_INTERRUPTION_MS });
 }
 
-/** Words can be judged while they are being said. */
+/** True when words can be judged while they are spoken. */
 export function hasInterims(draft: Draft): boolean {
   return draft.config.recognition.has === 'interims' && draft.recognizer.is === 'open';
 }
 
-/** Goes on from the paused word. */
+/** Resumes at the paused word. */
 export function resume(draft: Draft): void {
   const { phase } = draft;
   if (phase.is !== 'paused') return;
@@ -142,13 +140,13 @@ export function resume(draft: Draft): void {
     enter(draft, { is: 'speaking', utterance: phase.utterance, answer: phase.answer });
     watchProgress(draft);
   } else if (phase.answer) {
-    // The caller heard nothing in the meantime either.
+    // The caller heard nothing during the pause either.
     watchProgress(draft, phase.sinceMs);
     playAnswer(draft, phase.answer);
   }
 }
 
-/** Cuts the agent off; `playout.cleared` tells what was heard. */
+/** Cuts the agent off; `playout.cleared` reports what was heard. */
 export function cut(draft: Draft, rule: string): void {
   const { phase } = draft;
   if ((phase.is !== 'speaking' && phase.is !== 'paused') || !phase.utterance) return;
@@ -166,8 +164,8 @@ export function cut(draft: Draft, rule: string): void {
 }
 
 /**
- * Takes an utterance off the leg. What had not reached the leg leaves it paused: the pause ends here, whoever
- * was paused.
+ * Takes an utterance off the leg. One that never reached the leg leaves the leg paused, so the pause ends
+ * here in any case.
  */
 export function silence(draft: Draft, { replyId }: Utterance, isPaused: boolean): void {
   emit(draft, { do: 'clear', replyId });
@@ -184,7 +182,7 @@ export function dropPendingGeneration(
     emit(draft, { do: 'discard', replyId: answer.generation.replyId });
 }
 
-/** Puts the caller's words on the timeline, once they can no longer grow. */
+/** Adds the caller's words to the timeline once they can no longer grow. */
 export function recordUser(draft: Draft, answer: Answer): Answer {
   if (answer.isRecorded) return answer;
   const { turn } = answer;
@@ -198,7 +196,7 @@ export function recordUser(draft: Draft, answer: Answer): Answer {
   return { ...answer, isRecorded: true };
 }
 
-/** Puts on record what was heard of an utterance, for the timeline and for the answer it belongs to. */
+/** Records what was heard of an utterance, for the timeline and for its answer. */
 export function recordHeard(draft: Draft, utterance: Utterance, heard: string): void {
   const answer = answerOf(draft);
   const text = heard.trim();
@@ -218,7 +216,7 @@ export function recordHeard(draft: Draft, utterance: Utterance, heard: string): 
   if (utterance.kind === 'notice') draft.history = [...draft.history, { role: 'assistant', content: text }];
 }
 
-/** Ends an answer: its words are history now. */
+/** Ends an answer: its words become history. */
 export function closeAnswer(draft: Draft, answer: Answer, isCut: boolean): void {
   const recorded = recordUser(draft, answer);
   draft.history = [...draft.history, ...answerMessages(recorded, isCut)];

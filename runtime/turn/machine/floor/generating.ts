@@ -1,6 +1,6 @@
 /**
- * Runs of the model as the turn machine keeps them: starting one, finding the one an input is about, and what
- * the model is shown.
+ * Model runs of the turn machine: starting one, finding the one an input belongs to, and what the model is
+ * shown.
  */
 import type { ChatMessage } from '../../../llm/llm.ts';
 import { CUT_OFF_MARK } from '../../text/cues.ts';
@@ -11,7 +11,7 @@ import type { Answer, CallWithResult, Generation, ToolRound, Turn } from '../tur
 const NO_RESULT =
   'Cancelled: the caller spoke before the result came. It may have taken effect all the same.';
 
-/** The answer of the phase, if it has one. */
+/** The phase's answer, if it has one. */
 export function answerOf(draft: Draft): Answer | null {
   return 'answer' in draft.phase ? draft.phase.answer : null;
 }
@@ -40,7 +40,7 @@ export function changeGeneration(
   return generation;
 }
 
-/** Starts a run of the model for a turn. Nothing of it is played before `play`. */
+/** Starts a generation for a turn. None of it is played before `play`. */
 export function startGeneration(
   draft: Draft,
   turn: Turn,
@@ -88,10 +88,7 @@ function roundMessages(content: string, calls: readonly CallWithResult[]): ChatM
   ];
 }
 
-/**
- * What the model will be shown of a finished or cut-off answer: the words that were heard, and the tools that
- * ran.
- */
+/** What the model sees of a finished or cut-off answer: the words that were heard, and the tools that ran. */
 export function answerMessages(answer: Answer, isCut: boolean): ChatMessage[] {
   const { generation, rounds, heard, turn } = answer;
   const runs = [...rounds, { replyId: generation.replyId, text: generation.text, calls: generation.calls }];
@@ -103,14 +100,14 @@ export function answerMessages(answer: Answer, isCut: boolean): ChatMessage[] {
 }
 
 /**
- * True when the answer had no effect anyone could notice: nothing was heard, recorded or run, so its turn can
- * still grow.
+ * True when the answer had no noticeable effect: nothing was heard, recorded or run, so its turn can still
+ * grow.
  */
 export function isUnnoticed(answer: Answer): boolean {
   return !answer.isRecorded && answer.rounds.length === 0 && answer.generation.calls.length === 0;
 }
 
-/** Discards the speculative run, if there is one. */
+/** Discards the speculative generation, if there is one. */
 export function dropSpeculation(draft: Draft): void {
   if (draft.speculation) emit(draft, { do: 'discard', replyId: draft.speculation.generation.replyId });
   draft.speculation = null;

@@ -1,15 +1,15 @@
-/** What the agent says while the caller waits for its answer. Timer: `hold`. */
+/** What the agent says while the caller waits for an answer. Timer: `hold`. */
 import { type Draft, emit, explain, startTimer } from '../draft.ts';
 import type { Answer, Turn } from '../turn-state.ts';
 import { recordUser, say } from './floor.ts';
 import { setAnswer } from './generating.ts';
 
-/** The agent says a hold line after this much silence since the end of speech. */
+/** Silence since the end of speech after which the agent says a hold line. */
 const HOLD_AFTER_SPEECH_MS = 3_000;
-/** It never says one sooner than this after the turn was first taken. */
+/** But never sooner than this after the turn was first taken. */
 const HOLD_AFTER_COMMIT_MS = 1_500;
 
-/** When the hold line of a turn is due. */
+/** When a turn's hold line is due. */
 export function holdDueMs({ committedMs, speechEndMs }: Turn): number {
   return Math.max(speechEndMs + HOLD_AFTER_SPEECH_MS, committedMs + HOLD_AFTER_COMMIT_MS);
 }
@@ -18,14 +18,12 @@ export function holdDueMs({ committedMs, speechEndMs }: Turn): number {
 export function onHold(draft: Draft): void {
   const { phase } = draft;
   if (phase.is !== 'answering' || phase.answer.hasHoldLine) return;
-  // Nobody is there to wait: a caller who comes back hears it if the answer is still not there.
+  // The caller is disconnected: they hear it on their return if the answer is still missing.
   if (draft.isLegLost) startTimer(draft, 'hold', draft.atMs + HOLD_AFTER_COMMIT_MS);
   else bridge(draft, phase.answer);
 }
 
-/**
- * A turn waits behind an answer that is only read: whoever listens for its own is told when that takes long.
- */
+/** A spoken turn waits behind an answer that is only read: its caller gets a hold line if that takes long. */
 export function promiseWord(draft: Draft, turn: Turn): void {
   const { phase } = draft;
   if (phase.is !== 'answering' || phase.answer.turn.wantsAudio || !turn.wantsAudio) return;
@@ -33,9 +31,7 @@ export function promiseWord(draft: Draft, turn: Turn): void {
   startTimer(draft, 'hold', holdDueMs(turn));
 }
 
-/**
- * Says a word while the answer is waited for. Whoever reads it sees that it is being made (`audio: false`).
- */
+/** Says a hold line. Not for readers, who see the answer being written (`audio: false`). */
 export function bridge(draft: Draft, answer: Answer): void {
   if (!answer.turn.wantsAudio && !draft.waiting.some(({ wantsAudio }) => wantsAudio)) {
     setAnswer(draft, { ...answer, hasHoldLine: true });

@@ -1,5 +1,5 @@
 /**
- * What engines, tools and the leg tell of the agent's replies. Inputs about a reply that was given up change
+ * Reports of engines, tools and the leg about the agent's replies. Inputs about a discarded reply change
  * nothing.
  */
 import type { ToolCall } from '../../../llm/llm.ts';
@@ -25,12 +25,12 @@ import { closeAnswer, moved, progress, recordHeard } from './floor.ts';
 import { answerOf, changeGeneration, isUnnoticed } from './generating.ts';
 import { onToolFinished, runCall } from './tool-calls.ts';
 
-/** What the model is told of a call that repeats another one of the same reply. */
+/** The model's result for a call that repeats another one of the same reply. */
 const REPEATED = 'The same call as before; it runs once.';
 
 type ReplyInput = Extract<TurnInput, { type: `reply.${string}` }>;
 
-/** News of a reply's generation or synthesis. */
+/** Handles progress of a reply's generation or synthesis. */
 export function onReply(draft: Draft, input: ReplyInput): void {
   if (draft.phase.is === 'clearing') return;
   const { replyId } = input;
@@ -80,7 +80,7 @@ export function onReply(draft: Draft, input: ReplyInput): void {
   }
 }
 
-/** Models at times ask for the same thing twice in one breath; it is done once. */
+/** Models sometimes make the same call twice in one reply; it runs once. */
 function isRepeated(call: ToolCall, before: readonly CallWithResult[]): boolean {
   return before.some((other) => other.call.toolName === call.toolName && other.call.input === call.input);
 }
@@ -120,7 +120,7 @@ function onReplyFailed(draft: Draft, input: Extract<TurnInput, { type: 'reply.fa
 
 type PlayoutInput = Extract<TurnInput, { type: `playout.${string}` }>;
 
-/** News of what is on the wire. */
+/** Handles progress of playout. */
 export function onPlayout(draft: Draft, input: PlayoutInput): void {
   switch (input.type) {
     case 'playout.started':
@@ -158,8 +158,8 @@ function onPlayed(
 }
 
 /**
- * What was heard of the cut utterance is known: the answer is history, or was never noticed and its turn goes
- * on.
+ * The heard text of the cut utterance is known: the answer becomes history, or was never noticed and its turn
+ * continues.
  */
 export function onCleared(draft: Draft, isUnheard: boolean): void {
   const { phase } = draft;
@@ -179,7 +179,7 @@ export function onCleared(draft: Draft, isUnheard: boolean): void {
   else freeFloor(draft);
 }
 
-/** A tool has answered. */
+/** A tool finished. */
 export function onTool(draft: Draft, input: Extract<TurnInput, { type: 'tool.finished' }>): void {
   const event = onToolFinished(draft, input);
   moved(draft);

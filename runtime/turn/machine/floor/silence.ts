@@ -1,7 +1,7 @@
 /**
- * Nobody says anything: the silent caller is spoken to once or twice, then the call ends. Timer: `idle` runs
- * while neither side speaks and no tool runs; the quiet is added up over the prompts and forgotten when the
- * caller does something.
+ * Silence on both sides: the agent prompts the caller once or twice, then ends the call. Timer: `idle` runs
+ * while neither side speaks and no tool runs; silence adds up across the prompts and is reset when the caller
+ * does something.
  */
 
 import { type Draft, explain, startTimer, stopTimers } from '../draft.ts';
@@ -12,7 +12,7 @@ import { eventTurn } from './event-turn.ts';
 /** With less time than this before the hang-up, one prompt is enough. */
 const TWO_PROMPTS_FROM_MS = 15_000;
 
-/** Starts or stops counting the quiet, after every step. */
+/** Starts or stops counting silence, after every step. */
 export function countQuiet(draft: Draft): void {
   const isQuiet =
     draft.phase.is === 'listening' &&
@@ -29,7 +29,7 @@ export function countQuiet(draft: Draft): void {
   }
 }
 
-/** The caller showed signs of life without speaking. */
+/** The caller showed activity without speaking. */
 export function forgetQuiet(draft: Draft): void {
   draft.quiet = { beforeMs: 0, sinceMs: null, prompts: 0 };
 }
@@ -42,7 +42,7 @@ function nextThresholdMs(draft: Draft): number {
     : hangupAfterMs;
 }
 
-/** It has been quiet for long enough to do something. */
+/** The silence has lasted long enough to act. */
 export function onIdle(draft: Draft): void {
   const { beforeMs, sinceMs, prompts } = draft.quiet;
   if (sinceMs === null) return;
@@ -68,8 +68,8 @@ export function onIdle(draft: Draft): void {
 }
 
 /**
- * Has the agent speak without the caller having said anything, unless they do before it is heard; `fallback`
- * is said when the model fails.
+ * Lets the agent speak without caller words, unless the caller speaks before it is heard; `fallback` is
+ * spoken when the model fails.
  */
 export function takeEvent(draft: Draft, text: string, fallback: string): void {
   takeTurn(draft, { ...eventTurn(draft, text, fallback), isForSilence: true });

@@ -1,6 +1,6 @@
 /**
- * Tool calls of an answer: started only once the turn is taken, noted on the timeline, and their results kept
- * for the model.
+ * Tool calls of an answer: started only once the turn is taken, recorded on the timeline, and their results
+ * kept for the model.
  */
 import { LIMITS } from '#config/limits.ts';
 import { type Draft, emit, record } from '../draft.ts';
@@ -15,16 +15,13 @@ const IN_BACKGROUND = 'Running in the background. The result will follow as an e
 
 type ToolFinished = Extract<TurnInput, { type: 'tool.finished' }>;
 
-/**
- * Starts a call the answer's generation has asked for. Hanging up and transferring are not run: the machine
- * does them itself.
- */
+/** Starts a call the generation asked for. Hang-up and transfer are carried out by the machine itself. */
 export function runCall(draft: Draft, callId: string): void {
   const answer = answerOf(draft);
   const asked = answer?.generation.calls.find(({ call }) => call.callId === callId);
   if (!answer || !asked || asked.result !== null) return;
   const { call, source } = asked;
-  // One call too many is refused at once, and the model reads the refusal as its result.
+  // A call beyond the limit is refused at once, and the model reads the refusal as its result.
   const mode = asked.mode === 'background' && isBackgroundFull(draft) ? 'blocking' : asked.mode;
   const turnId = answer.turn.turnId;
   const result = mode === 'fire_and_forget' ? STARTED : mode === 'background' ? IN_BACKGROUND : null;
@@ -62,7 +59,7 @@ function isBackgroundFull({ runningTools }: Draft): boolean {
   );
 }
 
-/** Notes a call's outcome; returns the turn a background result starts, if it does. */
+/** Records a call's outcome; returns the turn that a background result starts, if any. */
 export function onToolFinished(draft: Draft, input: ToolFinished): Turn | null {
   const { [input.callId]: running, ...others } = draft.runningTools;
   if (!running) return null;
@@ -80,7 +77,7 @@ export function onToolFinished(draft: Draft, input: ToolFinished): Turn | null {
     : null;
 }
 
-/** Puts a result on the timeline. */
+/** Adds a result to the timeline. */
 export function noteResult(
   draft: Draft,
   result: Pick<ToolFinished, 'callId' | 'status' | 'output' | 'outputTruncated' | 'error' | 'latencyMs'>,
@@ -101,7 +98,7 @@ export function noteResult(
   });
 }
 
-/** The answer with a call's result for the model. */
+/** The answer with a call's result added for the model. */
 export function withResult(answer: Answer, callId: string, result: string | null): Answer {
   const change = (calls: readonly CallWithResult[]) =>
     calls.map((entry) => (entry.call.callId === callId ? { ...entry, result } : entry));
@@ -125,7 +122,7 @@ function finishedEvent(input: ToolFinished, toolName: string, toolSource: string
   };
 }
 
-/** A tool value as the data channel carries it: at most 4 KB. */
+/** A tool value for the data channel: at most 4 KB. */
 function eventText(text: string): [text: string, isCut: boolean] {
   const bytes = Buffer.from(text);
   if (bytes.byteLength <= LIMITS.toolEventBytes) return [text, false];

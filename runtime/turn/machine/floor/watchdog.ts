@@ -8,14 +8,14 @@ import { cut, PROGRESS_MS, playAnswer, recordHeard, watchProgress } from './floo
 import { bridge } from './hold-line.ts';
 import { onCleared } from './reply-and-playout.ts';
 
-/** Every such phase gets somewhere, or is made to. */
+/** Every such phase makes progress, or is forced to. */
 export function onProgressDue(draft: Draft): void {
   const { phase } = draft;
   if (!PHASE_TIMERS[phase.is].owns.includes('progress')) return;
   const dueMs = draft.progressMs + PROGRESS_MS;
   startTimer(draft, 'progress', draft.atMs < dueMs ? dueMs : draft.atMs + PROGRESS_MS);
-  // Without a leg nothing can be played: the call itself knows how long that may last.
-  // A pause has a deadline of its own.
+  // Without a leg nothing can be played, and the call itself limits that time. A pause has a deadline of its
+  // own.
   if (draft.atMs < dueMs || phase.is === 'paused' || (draft.isLegLost && phase.is === 'speaking')) return;
   explain(draft, {
     about: 'progress',
@@ -24,7 +24,7 @@ export function onProgressDue(draft: Draft): void {
     deadlineMs: dueMs,
   });
   if (phase.is === 'clearing') {
-    // The leg does not answer: nothing is known to have been heard.
+    // The leg does not answer: nothing counts as heard.
     recordHeard(draft, phase.utterance, '');
     onCleared(draft, true);
   } else if (phase.is === 'answering') onAnswerStalled(draft, phase.answer);
@@ -35,7 +35,7 @@ function onAnswerStalled(draft: Draft, answer: Answer): void {
   const { generation, turn } = answer;
   const isTool = generation.calls.some(({ result }) => result === null);
   if (turn.fallback !== null && !isTool && !isHeard(answer)) {
-    // A greeting is not waited for: its fixed words are said instead.
+    // The greeting's generation is too slow: its fixed words are spoken instead.
     emit(draft, { do: 'discard', replyId: generation.replyId });
     onFailed(draft, {
       stage: stageOf(generation),
@@ -57,7 +57,7 @@ function onAnswerStalled(draft: Draft, answer: Answer): void {
     status: null,
     isRetryable: true,
   });
-  // It is asked again, which takes its time too.
+  // The model is asked again, which also takes time.
   if (draft.phase.is === 'answering') bridge(draft, draft.phase.answer);
 }
 
@@ -65,7 +65,7 @@ function isHeard({ heard }: Answer): boolean {
   return Object.values(heard).some((text) => text !== '');
 }
 
-/** Text that never became audio is the voice's failure. */
+/** Text without audio is the voice's failure. */
 function stageOf(generation: Generation): 'model' | 'synthesis' {
   return generation.text === '' ? 'model' : 'synthesis';
 }
@@ -76,15 +76,15 @@ function onSpeechStalled(draft: Draft, answer: Answer | null): void {
   const { utterance } = phase;
   const isGenerating =
     answer?.generation.replyId === utterance.replyId && answer.generation.status !== 'done';
-  // Words whose voice is late are still the best there is to say: given up at once, they would leave the
-  // caller with nothing.
+  // Text whose audio is late is still the best answer: discarding it at once would leave the caller with
+  // nothing.
   if (
     (utterance.startedMs === null || isGenerating) &&
     draft.atMs - draft.progressMs < draft.config.generationCapMs
   )
     return;
   if (utterance.kind === 'hold' && utterance.startedMs === null && answer) {
-    // Only the line that bridges the wait is given up, never the answer it was to bridge.
+    // Only the hold line is discarded, never the answer behind it.
     emit(draft, { do: 'discard', replyId: utterance.replyId });
     playAnswer(draft, answer);
     watchProgress(draft);

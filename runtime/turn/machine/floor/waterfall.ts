@@ -1,8 +1,8 @@
-/** Where the time of one answer went, for the call's timeline. */
+/** The waterfall of an answer: where its time went, for the call's timeline. */
 import { type Draft, emit } from '../draft.ts';
 import type { Answer } from '../turn-state.ts';
 
-/** The waterfall: consecutive parts of the critical path, each from the end of the one before. */
+/** Reports consecutive parts of the critical path, each starting where the previous one ended. */
 export function reportWaterfall(draft: Draft, answer: Answer, wireMs: number): void {
   const { turn, generation } = answer;
   const facts = [

@@ -1,7 +1,7 @@
 /**
- * While a colleague has the call: the agent is silent, caller and colleague talk, and what they say goes on
- * record. Handed back, the agent goes on from what was said. The caller is listened to as ever; their turns
- * are noted instead of answered. The end of the call's time waits until the agent is back.
+ * Human takeover: the agent is silent while caller and colleague talk, and their words are recorded.
+ * Afterwards the agent continues from what was said. The caller is still transcribed; their turns are
+ * recorded instead of answered. The call's time limit waits until the agent is back.
  */
 
 import { type Draft, emit, explain, recordMessage, stopTimers } from '../draft.ts';
@@ -16,12 +16,12 @@ import type { Phase, Turn } from '../turn-state.ts';
 
 type Taken = Extract<Phase, { is: 'withHuman' }>;
 
-/** What the model is told of the talk at most, from its end. */
+/** Characters of the talk given to the model, from its end. */
 const TOLD_CHARS = 4_000;
 
 /**
- * A colleague wants the call. Not while it is being connected, transferred or ended, or in a mailbox; nothing
- * follows then.
+ * A colleague asks for the call. Ignored while the call is being connected, transferred or ended, or is in a
+ * mailbox.
  */
 export function onHumanTakeover(draft: Draft): void {
   const { phase, speculation, waiting } = draft;
@@ -41,13 +41,13 @@ export function onHumanTakeover(draft: Draft): void {
   draft.waiting = waiting.filter(({ source }) => source === 'event');
   enter(draft, { is: 'withHuman', answer, cut, lines: [], isTimeUp: false });
   if (cut === null) settleAnswer(draft);
-  // What was said over the agent's words has nobody else to answer it now.
+  // Turns that waited for the agent are recorded instead.
   for (const turn of waiting) if (turn.source !== 'event') overhear(draft, turn);
   if (phase.is === 'clearing' && phase.next) overhear(draft, phase.next);
   emit(draft, { do: 'yield' });
 }
 
-/** Takes what means something else while a colleague has the call; true when the input is dealt with. */
+/** Handles inputs that mean something else during a takeover; true when handled. */
 export function stepWithHuman(draft: Draft, phase: Taken, input: TurnInput): boolean {
   switch (input.type) {
     case 'playout.finished':
@@ -65,12 +65,12 @@ export function stepWithHuman(draft: Draft, phase: Taken, input: TurnInput): boo
       onHandedBack(draft, phase);
       return true;
     default:
-      // Nothing of the agent's is wanted any more.
+      // Inputs about the agent's replies no longer matter.
       return input.type.startsWith('reply.') || input.type.startsWith('playout.');
   }
 }
 
-/** What the caller says, types or keys in is put on record; nobody but the colleague answers it. */
+/** Records what the caller says, types or keys in; only the colleague answers it. */
 export function overhear(draft: Draft, turn: Turn): void {
   draft.lastTurn = Math.max(draft.lastTurn, turn.turnId);
   if (turn.source === 'speech' || turn.source === 'keypad')
@@ -91,13 +91,13 @@ function note(draft: Draft, line: string): void {
   if (draft.phase.is === 'withHuman') enter(draft, { ...draft.phase, lines: [...draft.phase.lines, line] });
 }
 
-/** What was heard of the words that were cut off is known. */
+/** The heard text of the cut utterance is known. */
 function onCutHeard(draft: Draft, { cut }: Taken, heard: string): void {
   if (cut) recordHeard(draft, cut, heard);
   settleAnswer(draft);
 }
 
-/** The answer that was under way is history. */
+/** The interrupted answer becomes history. */
 function settleAnswer(draft: Draft): void {
   const { phase } = draft;
   if (phase.is !== 'withHuman') return;
@@ -106,8 +106,7 @@ function settleAnswer(draft: Draft): void {
 }
 
 /**
- * The agent has the call again: it has read along, and goes on. Background results that came meanwhile
- * follow.
+ * The agent has the call again and continues with what was said meanwhile. Pending background results follow.
  */
 function onHandedBack(draft: Draft, { cut, isTimeUp, lines }: Taken): void {
   if (cut) onCutHeard(draft, draft.phase as Taken, '');

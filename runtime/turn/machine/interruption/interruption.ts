@@ -1,20 +1,18 @@
-/** Did the caller mean to interrupt? Judged from the words said while the agent spoke; pure. */
+/** Did the caller mean to interrupt? Judged from words spoken during agent speech. Pure. */
 import { normalised } from '../../text/normalised.ts';
 import { acknowledgementsFor } from '../../text/phrases.ts';
 import { INTERRUPTION_VOICE_MS, type TurnConfig } from '../turn-config.ts';
 import type { Speech } from '../turn-state.ts';
 
-/** How long a paused agent waits for words before it goes on. */
+/** Longest wait of a paused agent for words before it resumes. */
 export const FALSE_INTERRUPTION_MS = 900;
-/** Voice that interrupts by itself where no words can come in time. */
+/** Length of voice that interrupts by itself when no words can arrive in time. */
 export const WORDLESS_INTERRUPTION_MS = 700;
 
-/** What words said over the agent are. `open`: could still become an ignorable phrase. */
+/** Kind of words spoken over the agent. `open`: could still become an ignorable phrase. */
 export type OverlapJudgement = 'none' | 'ignore_phrase' | 'acknowledgement' | 'echo' | 'open' | 'words';
 
-/**
- * Judges what was said over agent speech `spoken`. `isFinal` is false while the last words may still change.
- */
+/** Judges words spoken over agent speech `spoken`. `isFinal` is false while the last words may change. */
 export function judgeOverlap(
   text: string,
   isFinal: boolean,
@@ -33,7 +31,7 @@ export function judgeOverlap(
   return 'words';
 }
 
-/** Normalised once: they are compared with every interim. */
+/** Normalised once, because they are compared with every interim. */
 const IGNORED = new WeakMap<readonly string[], readonly string[]>();
 
 function ignoredOf({ ignorePhrases }: TurnConfig): readonly string[] {
@@ -42,15 +40,15 @@ function ignoredOf({ ignorePhrases }: TurnConfig): readonly string[] {
   return known;
 }
 
-/** True when the words decide for going on as if nothing had been said. */
+/** True when the agent should continue as if nothing had been said. */
 export function isIgnorable(judgement: OverlapJudgement): boolean {
   return judgement !== 'words';
 }
 
 /**
- * Speech too short to pause the agent is known by its words when it is over: "Stop." takes 200 ms. Two words
- * are meant; one is where enough voice stands behind it that `high` would have paused, but at `low` it is
- * talked through like a noise. Words the agent itself is saying may be its echo.
+ * Speech too short to pause the agent is judged by its words once it is over: "Stop." takes 200 ms. Two words
+ * interrupt. One word does if its voice would have paused the agent at `high`, but not at `low`, which
+ * ignores it like noise. Words the agent is saying may be its echo.
  */
 export function isMeant(
   { voicedMs }: Speech,
@@ -66,10 +64,12 @@ export function isMeant(
   );
 }
 
-/** Scripts whose words are not parted by spaces. */
+/** Scripts without spaces between words. */
 const UNSPACED = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}ー]+$/u;
 
-/** "Yeah, okay, right" is three acknowledgements; so is 「はい、はい、そうですね」. `phrases` are the longest first. */
+/**
+ * "Yeah, okay, right" is three acknowledgements; so is 「はい、はい、そうですね」. `phrases` must be sorted longest first.
+ */
 function isMadeOf(said: string, phrases: readonly string[]): boolean {
   let rest = said;
   while (rest !== '') {
@@ -85,7 +85,7 @@ function isMadeOf(said: string, phrases: readonly string[]): boolean {
   return true;
 }
 
-/** Most of three or more words stand in what the agent is saying: the caller's line gives it back. */
+/** Most of three or more words match the agent's current words: the line returns an echo. */
 function isEcho(said: string, spoken: string): boolean {
   const tokens = said.split(' ');
   if (tokens.length < 3) return false;

@@ -1,7 +1,7 @@
 /**
- * The leg breaks in mid-call and another takes its place: a browser that comes back, a room that is joined
- * again. What the caller has said is taken as their turn, what the agent is about to say waits, and what it
- * was saying is gone on with.
+ * The leg breaks in mid-call and another replaces it: a browser reconnects or a room is rejoined. The
+ * caller's words so far become their turn, waiting agent speech keeps waiting, and interrupted speech is
+ * continued.
  */
 import { type Draft, emit, explain, stopTimers } from '../draft.ts';
 import { tryCommit } from '../endpointing/turn-end.ts';
@@ -14,7 +14,7 @@ import { speechText, type Utterance } from '../turn-state.ts';
 const CUT_OFF =
   '[The connection broke off while you were speaking, and is back now. Go on where you were cut off, briefly.]';
 
-/** Nothing more is heard of the caller: what they have said is all there will be. */
+/** The caller can no longer be heard: their words so far are all there will be. */
 export function onLegLost(draft: Draft): void {
   draft.isLegLost = true;
   const { caller } = draft;
@@ -32,8 +32,8 @@ export function onLegLost(draft: Draft): void {
 }
 
 /**
- * What the agent was saying broke off with the leg. Its turn goes on once the caller is back, unless they
- * said something of their own.
+ * The agent's utterance broke off with the leg. Its turn continues when the caller is back, unless they say
+ * something new.
  */
 export function onBrokenOff(draft: Draft, utterance: Utterance): void {
   dropPendingGeneration(draft, answerOf(draft), utterance);
@@ -43,12 +43,12 @@ export function onBrokenOff(draft: Draft, utterance: Utterance): void {
     draft.waiting = [{ ...eventTurn(draft, CUT_OFF, null), isForSilence: true }, ...draft.waiting];
 }
 
-/** The other leg is there: the detector listens as on the first. */
+/** Another leg is there; its detector starts as on the first. */
 export function onLegReplaced(draft: Draft): void {
   emit(draft, { do: 'watchVoice', reachMs: INTERRUPTION_VOICE_MS[draft.config.sensitivity] });
 }
 
-/** The caller is back: whatever has waited goes out now. */
+/** The caller is back: waiting speech is played now. */
 export function onBack(draft: Draft): void {
   if (!draft.isLegLost) return;
   draft.isLegLost = false;

@@ -1,7 +1,7 @@
 /**
- * The caller speaks while the agent speaks, or is about to: the agent pauses, the words decide, and it goes
- * on or is cut off. Timer: `falseInterruption` starts with the pause, waits for an open endpoint
- * decision, and is cancelled by the decision.
+ * The caller speaks while the agent speaks or is about to: the agent pauses, the words decide, and it resumes
+ * or is cut off. Timer: `falseInterruption` starts with the pause, waits for an open endpoint decision, and
+ * is cancelled by the decision.
  */
 import { type Draft, emit, explain, startTimer, stopTimers } from '../draft.ts';
 import { cut, hasInterims, PROGRESS_MS, pause, resume, waitForWords } from '../floor/floor.ts';
@@ -17,7 +17,7 @@ import {
   WORDLESS_INTERRUPTION_MS,
 } from './interruption.ts';
 
-/** The speech has lasted as long as the sensitivity asks. */
+/** The speech is long enough for the configured sensitivity. */
 export function onVoiceReached(draft: Draft, voicedMs: number): void {
   const { caller, config, phase } = draft;
   if (caller.is !== 'talking' || draft.recognizer.is === 'none') return;
@@ -49,8 +49,8 @@ function beginOverlap(draft: Draft): void {
 }
 
 /**
- * New words while the agent has the floor: do they take it? Those of a voice that was too short to pause it
- * do once they are final, and pause it before.
+ * New words while the agent has the floor: do they interrupt? Words of a voice too short to pause the agent
+ * interrupt once they are final, and pause it until then.
  */
 export function wordsOverSpeech(draft: Draft, isFinal: boolean): void {
   const { phase, caller, config } = draft;
@@ -74,7 +74,7 @@ export function interrupt(draft: Draft, rule: string): void {
   else cut(draft, rule);
 }
 
-/** Nothing had been heard of the answer: its turn goes on with the new words. */
+/** Nothing of the answer was heard: its turn continues with the new words. */
 function takeBack(draft: Draft, phase: Extract<Phase, { is: 'paused' }>, rule: string): void {
   const { answer } = phase;
   explain(draft, {
@@ -89,15 +89,15 @@ function takeBack(draft: Draft, phase: Extract<Phase, { is: 'paused' }>, rule: s
   continueWith(draft, answer.turn);
 }
 
-/** The running speech goes on from a turn that was never answered. */
+/** The current speech continues a turn that was never answered. */
 export function continueWith(draft: Draft, turn: NonNullable<Speech['continues']>): void {
   if (draft.caller.is === 'silent') return;
   draft.caller = { ...draft.caller, speech: { ...draft.caller.speech, continues: turn } };
 }
 
 /**
- * The wait for words is over. An open endpoint decision owns the pause: while its words can still come, the
- * agent waits for them.
+ * The wait for words is over. While an endpoint decision is open and its words can still arrive, the pause
+ * continues.
  */
 export function onFalseInterruption(draft: Draft): void {
   const { phase, caller } = draft;
@@ -116,8 +116,8 @@ export function onFalseInterruption(draft: Draft): void {
     draft.recognizer.is !== 'none' &&
     draft.atMs - phase.sinceMs < PROGRESS_MS
   ) {
-    // Without interims the voice itself decides at 700 ms, the words at the end of speech; a sound that gets
-    // to neither is no reason to stay silent.
+    // Without interims the voice decides at 700 ms, and the words at the end of speech; a sound that reaches
+    // neither must not silence the agent.
     startTimer(draft, 'falseInterruption', draft.atMs + FALSE_INTERRUPTION_MS);
     return;
   }
@@ -125,8 +125,8 @@ export function onFalseInterruption(draft: Draft): void {
 }
 
 /**
- * Somebody who only listens aloud has fallen silent: the agent goes on at once. What the final adds to the
- * words is judged as anything said over it.
+ * A listening caller ("mm-hm") has stopped: the agent resumes at once. Words added by the final are judged
+ * like any others.
  */
 export function resumeAfterListening(draft: Draft, speech: Speech): void {
   const { phase } = draft;
@@ -143,7 +143,7 @@ export function resumeAfterListening(draft: Draft, speech: Speech): void {
   resume(draft);
 }
 
-/** The overlap was nothing: its words are dropped, and the agent goes on from the paused word. */
+/** The overlap meant nothing: its words are dropped, and the agent resumes at the paused word. */
 export function settleOverlap(draft: Draft): void {
   const { phase, caller } = draft;
   if (phase.is !== 'paused') return;

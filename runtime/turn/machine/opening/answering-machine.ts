@@ -1,28 +1,28 @@
 /**
  * Who answered an outbound call, a person or a machine? Judged from the pauses of the greeting, its words,
- * and tones on the line. It takes a mailbox's words or a tone: a long greeting alone never
- * counts, as a false positive hangs up on a person. Pure; times are monotonic ms.
+ * and tones on the line. Only a mailbox's words or a tone prove a machine: a long greeting alone never
+ * counts, because a false positive hangs up on a person. Pure; times are monotonic ms.
  */
 import type { Tone } from '#media/dsp/tone-detector.ts';
 
-/** What has been heard since the call was answered. */
+/** Everything heard since the call was answered. */
 export interface Greeting {
   readonly answeredMs: number;
-  /** Start of the first voice, null while there was none. */
+  /** Start of the first voice; null without one. */
   readonly startMs: number | null;
-  /** End of the last voice, null while somebody is talking. */
+  /** End of the last voice; null during voice. */
   readonly endMs: number | null;
   readonly text: string;
   readonly tone: Tone | null;
 }
 
-/** What is known by now; an undecided one is judged again at `untilMs` at the latest. */
+/** The verdict so far; an undecided one is judged again at `untilMs` at the latest. */
 export type Verdict =
   | Machine
   | { readonly is: 'human'; readonly rule: HumanRule }
   | { readonly is: 'undecided'; readonly untilMs: number };
 
-/** A machine, and what gave it away. */
+/** A machine, with the evidence. */
 export interface Machine {
   readonly is: 'machine';
   readonly rule: 'fax' | 'beep' | 'words';
@@ -30,24 +30,23 @@ export interface Machine {
 
 type HumanRule = 'long_greeting' | 'short_greeting' | 'silence';
 
-/** Nobody says anything: it is the agent's turn to speak. */
+/** After this much silence the agent speaks first. */
 const SILENCE_MS = 1_500;
 /**
- * A greeting up to this long ("Hello?") is over after a short pause, a longer one may be one sentence of
- * several.
+ * A greeting up to this long ("Hello?") ends after a short pause; a longer one may have several sentences.
  */
 const SHORT_GREETING_MS = 1_200;
 const PAUSE_AFTER_SHORT_MS = 600;
 const PAUSE_AFTER_LONGER_MS = 1_000;
-/** Who has talked this long may be a mailbox: time for its beep. */
+/** A voice this long may be a mailbox: wait for its beep. */
 const LONG_GREETING_MS = 6_000;
 const PAUSE_AFTER_LONG_MS = 2_000;
-/** No mailbox greets longer than this; whoever still talks then is spoken to. */
+/** No mailbox greets longer; a voice beyond this is treated as a person. */
 export const LONGEST_GREETING_MS = 30_000;
-/** How long a machine that seemed a person may still give itself away by words or a tone. */
+/** Time in which a supposed person may still prove to be a machine, by words or a tone. */
 export const LATE_MACHINE_MS = 15_000;
 
-/** What nobody says but a mailbox. */
+/** Phrases that only mailboxes say. */
 const MAILBOX_WORDS: readonly RegExp[] = [
   /(after|at|following|wait for) the (tone|beep)|record (a|your) message|forwarded to (an? )?(automat\w* )?voice/iu,
   /nach dem (signal|piep|ton)|après le (bip|signal)|después (de la señal|del tono|del pitido)|após o (sinal|bip)|dopo il (segnale|bip)|na de (piep|toon)|po (usłyszeniu )?sygnale/iu,
@@ -55,10 +54,7 @@ const MAILBOX_WORDS: readonly RegExp[] = [
   /提示音|삐 소리|बीप के बाद|بعد (سماع )?(الصافرة|النغمة)|לאחר (הצליל|הצפצוף)|setelah (nada|bunyi)|sau tiếng (bíp|tín hiệu)|หลัง(จาก)?(ได้ยิน)?เสียง/iu,
 ];
 
-/**
- * What mailboxes say and now and then a person does, by what it is about: only two of them together are a
- * mailbox.
- */
+/** Phrases that mailboxes say often and people sometimes, by topic: two topics together are a mailbox. */
 const MAILBOX_HINTS: readonly (readonly RegExp[])[] = [
   [
     /(?<!\b(to|can|could|you) )leave (me |us )?(a|your) (message|name)|hinterlassen sie|laissez (un|votre|moi) message|deje? (un|su) mensaje|deixe (a sua|uma|o seu) (mensagem|recado)|lasciate? un messaggio|spreek (\S{1,20} ){0,5}(bericht|in na)|zostaw wiadomość|zanechte (zprávu|vzkaz)|lämna ett meddelande/iu,
@@ -73,7 +69,7 @@ const MAILBOX_HINTS: readonly (readonly RegExp[])[] = [
   ],
 ];
 
-/** Judges what was heard by `nowMs`. */
+/** Judges everything heard by `nowMs`. */
 export function whoAnswered(greeting: Greeting, nowMs: number): Verdict {
   const { answeredMs, endMs, startMs, text } = greeting;
   const certain = certainMachine(greeting);
@@ -92,8 +88,7 @@ export function whoAnswered(greeting: Greeting, nowMs: number): Verdict {
 }
 
 /**
- * What no person says and no line sounds like; words count at any time of the first `LATE_MACHINE_MS`, a tone
- * until a turn was answered.
+ * Proof of a machine. Words count throughout the first `LATE_MACHINE_MS`, a tone until a turn was answered.
  */
 export function certainMachine({ text, tone }: Greeting): Machine | null {
   if (tone !== null) return { is: 'machine', rule: tone };

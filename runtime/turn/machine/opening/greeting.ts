@@ -1,5 +1,5 @@
 /**
- * The agent's first words (`prompt.first_message_mode`): made ready while it rings, said once the
+ * The agent's first words (`prompt.first_message_mode`): prepared while it rings, spoken once the
  * conversation begins.
  */
 
@@ -12,8 +12,8 @@ import { runCall } from '../floor/tool-calls.ts';
 import type { Answer, Prepared } from '../turn-state.ts';
 
 /**
- * Makes the greeting ready without playing it. What is to be disclosed comes first; a fixed greeting is said
- * with it in one breath.
+ * Prepares the greeting without playing it. The disclosure comes first; a fixed greeting is spoken together
+ * with it.
  */
 export function prepareGreeting(draft: Draft): Prepared {
   const { greeting, phrases, disclosure = '' } = draft.config;
@@ -44,10 +44,7 @@ export function prepareGreeting(draft: Draft): Prepared {
   return { answer, notice };
 }
 
-/**
- * Says the prepared greeting, or listens where there is none. `quietMs` is since when nobody has said
- * anything.
- */
+/** Speaks the prepared greeting, or listens without one. Both sides have been silent since `quietMs`. */
 export function greet(draft: Draft, { answer, notice }: Prepared, quietMs = draft.atMs): void {
   if (notice) {
     emit(draft, { do: 'play', replyId: notice.replyId });
@@ -57,7 +54,7 @@ export function greet(draft: Draft, { answer, notice }: Prepared, quietMs = draf
     playAnswer(draft, answer);
   } else freeFloor(draft);
   if (!answer) return;
-  // What it was not allowed to do while it rang.
+  // Tool calls it was not allowed to run while it rang.
   for (const { call } of answer.generation.calls) runCall(draft, call.callId);
   if (answer.generation.status === 'done') onGenerated(draft);
 }

@@ -1,8 +1,8 @@
 /**
  * The keypad menu of an inbound phone call: played before the agent's first words, answered by one key or a
- * spoken option. The choice becomes a dynamic variable, and the conversation begins with the texts that name
- * it. Timer: `menu` counts the time without input since the prompt's end; once the choice is made it is the
- * longest wait for the prompt to fall silent.
+ * spoken option. The choice becomes a dynamic variable, and the conversation begins with the texts that use
+ * it. Timer: `menu` counts time without input from the end of the prompt; after the choice it is the longest
+ * wait for the prompt to stop.
  */
 import { type KeypadMenu, keypadMessage, menuText, optionOfKey, optionOfWords } from '../../text/keypad.ts';
 import { type Draft, emit, explain, recordMessage, startTimer, stopTimers } from '../draft.ts';
@@ -17,12 +17,14 @@ import { greet, prepareGreeting } from './greeting.ts';
 
 type Menu = Extract<Phase, { is: 'menu' }>;
 
-/** For the leg to tell what was heard of the prompt it was told to cut. */
+/** Longest wait for the leg to report what was heard of the stopped prompt. */
 const CLEARED_WITHIN_MS = 500;
-/** Voice that has named no option by then costs an attempt: a television would hold the menu for ever. */
+/**
+ * Voice that named no option by then costs an attempt; otherwise a television would hold the menu forever.
+ */
 const LONGEST_WORDS_MS = 15_000;
 
-/** Makes the prompt ready while it rings. */
+/** Prepares the prompt while it rings. */
 export function prepareMenu(draft: Draft, menu: KeypadMenu): Prepared {
   return { answer: null, notice: promptOf(draft, menu, 1) };
 }
@@ -31,14 +33,14 @@ function promptOf(draft: Draft, menu: KeypadMenu, attempt: number): Utterance {
   return prepare(draft, menuText(menu, attempt), { kind: 'notice', turnId: null });
 }
 
-/** The caller is there: the prompt is played. */
+/** The caller is connected: plays the prompt. */
 export function beginMenu(draft: Draft, prompt: Utterance | null): void {
   enter(draft, { is: 'menu', utterance: prompt, attempt: 1, after: 'input', isReady: false });
   if (prompt) emit(draft, { do: 'play', replyId: prompt.replyId });
   else awaitInput(draft);
 }
 
-/** What happens while the menu has the floor. */
+/** Handles one input during the menu. */
 export function stepMenu(draft: Draft, phase: Menu, input: TurnInput): void {
   const isAwaited = phase.after === 'input' && phase.utterance === null;
   switch (input.type) {
@@ -50,7 +52,7 @@ export function stepMenu(draft: Draft, phase: Menu, input: TurnInput): void {
       onWords(draft, phase, input);
       return;
     case 'voice.started':
-      // Whoever speaks is not without input, but noise that never ends is no input either.
+      // A speaking caller is giving input, but endless noise is not.
       if (isAwaited) startTimer(draft, 'menu', draft.atMs + LONGEST_WORDS_MS);
       return;
     case 'voice.stopped':
@@ -93,12 +95,12 @@ function onTimer(draft: Draft, phase: Menu, input: Extract<TurnInput, { type: 't
     endFromOutside(draft, 'conversation_timeout', draft.config.phrases.timeIsUp);
   else if (input.name === 'reopen') reopenRecognizer(draft);
   else if (input.name !== 'menu') return;
-  // The leg does not tell what was heard of the prompt: nobody waits for it any longer.
+  // The leg did not report what was heard of the prompt: continue without it.
   else if (phase.utterance) onPrompted(draft, phase, phase.utterance.replyId, '');
   else if (phase.after === 'input') failAttempt(draft, phase, 'no_input');
 }
 
-/** Any key stops the prompt; one that means nothing costs an attempt. */
+/** Any key stops the prompt; an unknown one costs an attempt. */
 function onKey(draft: Draft, phase: Menu, key: string): void {
   const { menu } = draft.config;
   const option = menu && optionOfKey(menu, key);
@@ -116,8 +118,7 @@ function onWords(
   if (!menu?.acceptsSpeech || phase.after !== 'input') return;
   if (judgeOverlap(text, true, phase.utterance?.text ?? '', draft.config) === 'echo') return;
   const option = optionOfWords(menu, text, language);
-  // Words over the prompt count once they are final: until then they may be the prompt itself, coming back
-  // over the line.
+  // Words during the prompt count once they are final: until then they may be its echo.
   if (option && (type === 'transcript.final' || phase.utterance === null))
     choose(draft, phase, { value: option.value, said: text.trim() });
   else if (!option && type === 'transcript.final' && phase.utterance === null)
@@ -128,7 +129,7 @@ function awaitInput(draft: Draft): void {
   startTimer(draft, 'menu', draft.atMs + (draft.config.menu?.noInputMs ?? 0));
 }
 
-/** The prompt is over, heard to its end or not. */
+/** The prompt has ended, complete or cut. */
 function onPrompted(draft: Draft, phase: Menu, replyId: string, heard: string): void {
   if (phase.utterance?.replyId !== replyId) return;
   recordHeard(draft, phase.utterance, heard);
@@ -136,7 +137,7 @@ function onPrompted(draft: Draft, phase: Menu, replyId: string, heard: string): 
   goOn(draft);
 }
 
-/** What the end of the prompt leads to. */
+/** Continues after the end of the prompt. */
 function goOn(draft: Draft): void {
   const { phase } = draft;
   const { menu } = draft.config;
@@ -163,7 +164,7 @@ function failAttempt(draft: Draft, phase: Menu, rule: string): void {
   else leavePrompt(draft, { ...phase, after: 'retry' });
 }
 
-/** The choice is made, by the caller or by the fallback (`said` null). */
+/** Applies the choice of the caller, or the fallback (`said` null). */
 function choose(
   draft: Draft,
   phase: Menu,
@@ -181,13 +182,13 @@ function choose(
     recordMessage(draft, { role: 'user', content: choice.said, turnId: null, createdAtMs: draft.atMs });
     draft.history = [...draft.history, { role: 'user', content: choice.said }];
   }
-  // Words that still come belong to the menu.
+  // Later words belong to the menu.
   draft.pendingTranscript = { is: 'ignored' };
   emit(draft, { do: 'setVariable', name: menu.variable, value: choice.value });
   leavePrompt(draft, { ...phase, after: 'greeting' });
 }
 
-/** Cuts a prompt that still plays; what follows waits until it is known what was heard of it. */
+/** Cuts a prompt that is playing; the next step waits until its heard text is known. */
 function leavePrompt(draft: Draft, phase: Menu): void {
   const isCut = draft.phase.is === 'menu' && draft.phase.after !== 'input';
   enter(draft, phase);
@@ -200,7 +201,7 @@ function leavePrompt(draft: Draft, phase: Menu): void {
   goOn(draft);
 }
 
-/** The texts that name the choice are known. */
+/** The texts that use the choice have been rendered. */
 function onVariable(
   draft: Draft,
   phase: Menu,

@@ -1,7 +1,7 @@
 /**
- * How a call begins: what can be made ready while it rings, and what happens when the far end is there. A
- * keypad menu (inbound) or the question who answered (outbound) come before the greeting; without them the
- * greeting is the first thing said.
+ * How a call begins: what is prepared while it rings, and what happens once the far end is connected. A
+ * keypad menu (inbound) or machine detection (outbound) precedes the greeting; otherwise the greeting comes
+ * first.
  */
 import { type Draft, emit, startTimer } from '../draft.ts';
 import { eventTurn } from '../floor/event-turn.ts';
@@ -11,7 +11,7 @@ import { greet, prepareGreeting } from './greeting.ts';
 import { beginMenu, prepareMenu } from './menu.ts';
 import { beginScreening } from './screening.ts';
 
-/** The first leg is there, not yet connected. */
+/** The first leg exists but is not yet connected. */
 export function onStarted(draft: Draft): void {
   if (draft.phase.is !== 'connecting') return;
   enter(draft, {
@@ -20,7 +20,7 @@ export function onStarted(draft: Draft): void {
   });
 }
 
-/** The far end can hear and be heard. */
+/** The far end is connected in both directions. */
 export function onConnected(draft: Draft): void {
   const { phase, config } = draft;
   if (phase.is !== 'connecting') return;

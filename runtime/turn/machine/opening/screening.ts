@@ -1,9 +1,9 @@
 /**
- * Who answered an outbound call (`amd_enabled`): the greeting stays prepared until a person is there; a
- * machine gets what the voicemail configuration says. Certain signs of a machine count for some seconds after
- * the greeting began, too: a mailbox that paused early is still a mailbox. A tone counts until a turn was
- * answered: whoever talks with the agent may have a microwave. Timer: `screening` is the moment the question
- * is judged again, and in a mailbox the latest moment its greeting is taken to be over.
+ * Answering machine detection for outbound calls (`amd_enabled`): the greeting stays prepared until a person
+ * is there; a machine gets what the voicemail configuration says. Proof of a machine counts for some seconds
+ * after the greeting began as well, because a mailbox may pause early. A tone counts until a turn was
+ * answered: a person may have a microwave. Timer: `screening` is the next judgement; in a mailbox, the latest
+ * end of its greeting.
  */
 
 import { type Draft, emit, explain, recordMessage, startTimer } from '../draft.ts';
@@ -25,10 +25,10 @@ import { greet } from './greeting.ts';
 
 type Voicemail = Extract<Phase, { is: 'voicemail' }>;
 
-/** Silence after which a mailbox that did not beep is taken to record. */
+/** Silence after which a mailbox without a beep is assumed to record. */
 const MAILBOX_SILENCE_MS = 3_000;
 
-/** The far end has answered: who is it? */
+/** The far end has answered: starts the detection. */
 export function beginScreening(draft: Draft): void {
   draft.screening = {
     greeting: { answeredMs: draft.atMs, startMs: null, endMs: null, text: '', tone: null },
@@ -38,7 +38,7 @@ export function beginScreening(draft: Draft): void {
   judge(draft, draft.screening.greeting);
 }
 
-/** Takes what tells about who answered; returns true when the input is dealt with. */
+/** Handles inputs that show who answered; true when handled. */
 export function screen(draft: Draft, screening: Screening, input: TurnInput): boolean {
   const hasTalked = screening.hasTalked || hearsAnswer(draft.phase);
   draft.screening = noted({ ...screening, hasTalked }, input);
@@ -73,7 +73,7 @@ export function screen(draft: Draft, screening: Screening, input: TurnInput): bo
   }
 }
 
-/** The agent's answer to the callee's own turn is being heard. */
+/** The callee is hearing the agent's answer to their own turn. */
 function hearsAnswer(phase: Phase): boolean {
   return (
     phase.is === 'speaking' &&
@@ -125,13 +125,13 @@ function judge(draft: Draft, greeting: Greeting): void {
     deadlineMs: draft.atMs,
   });
   recordGreeting(draft, greeting);
-  // What was said before the agent's first word is answered by it; words that still come belong to it.
+  // The agent's first words answer what was said before them; later words belong to it too.
   if (greeting.startMs !== null) draft.pendingTranscript = { is: 'ignored' };
   const { answeredMs, endMs, startMs } = greeting;
   greet(draft, phase, endMs ?? (startMs === null ? answeredMs : draft.atMs));
 }
 
-/** A person was there, it seemed. */
+/** A person seems to be there; keeps watching for a machine. */
 function watchForMachine(draft: Draft, greeting: Greeting): void {
   const isOver =
     draft.phase.is === 'ending' ||
@@ -148,7 +148,7 @@ function recordGreeting(draft: Draft, { startMs, text }: Greeting): void {
   draft.history = [...draft.history, { role: 'user', content: text }];
 }
 
-/** Lets go of the prepared greeting. */
+/** Releases the prepared greeting. */
 function leaveScreening(draft: Draft): void {
   const { phase } = draft;
   draft.screening = null;
@@ -186,7 +186,7 @@ function onMachine(draft: Draft, greeting: Greeting, rule: string): void {
   leaveMessage(draft);
 }
 
-/** Whatever the agent was saying to the machine ends. */
+/** Stops whatever the agent was saying to the machine. */
 function leaveFloor(draft: Draft): Voicemail['cut'] {
   const { phase } = draft;
   const audible = 'utterance' in phase ? phase.utterance : null;
@@ -215,7 +215,7 @@ function composed(draft: Draft, instruction: string): Answer {
   };
 }
 
-/** What happens in a mailbox, until the message is said. */
+/** Handles one input in a mailbox, until the message has been spoken. */
 export function stepVoicemail(draft: Draft, phase: Voicemail, input: TurnInput): void {
   switch (input.type) {
     case 'tone.heard':
@@ -262,14 +262,12 @@ export function stepVoicemail(draft: Draft, phase: Voicemail, input: TurnInput):
   }
 }
 
-/**
- * A mailbox without a beep records once its greeting has been over for a while; `endMs` null: it still talks.
- */
+/** A mailbox without a beep records some time after its greeting ended; `endMs` null: it is still talking. */
 function awaitSilence(draft: Draft, { capMs }: Voicemail, endMs: number | null): void {
   startTimer(draft, 'screening', endMs === null ? capMs : Math.min(capMs, endMs + MAILBOX_SILENCE_MS));
 }
 
-/** Says the message once the mailbox records and the words are there; the call ends after its last word. */
+/** Speaks the message once the mailbox records and the text is ready; the call ends after its last word. */
 function leaveMessage(draft: Draft): void {
   const { phase } = draft;
   if (

@@ -1,4 +1,4 @@
-/** Bengali: what the agent says by itself, and how callers acknowledge. */
+/** Bengali: the agent's fixed lines, and the words that show a caller is listening. */
 import type { LanguageTexts } from './language-texts.ts';
 
 export const bn = {

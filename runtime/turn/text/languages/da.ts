@@ -1,4 +1,4 @@
-/** Danish: what the agent says by itself, and how callers acknowledge. */
+/** Danish: the agent's fixed lines, and the words that show a caller is listening. */
 import type { LanguageTexts } from './language-texts.ts';
 
 export const da = {

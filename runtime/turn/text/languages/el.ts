@@ -1,4 +1,4 @@
-/** Greek: what the agent says by itself, and how callers acknowledge. */
+/** Greek: the agent's fixed lines, and the words that show a caller is listening. */
 import type { LanguageTexts } from './language-texts.ts';
 
 export const el = {

@@ -1,4 +1,4 @@
-/** Kannada: what the agent says by itself, and how callers acknowledge. */
+/** Kannada: the agent's fixed lines, and the words that show a caller is listening. */
 import type { LanguageTexts } from './language-texts.ts';
 
 export const kn = {

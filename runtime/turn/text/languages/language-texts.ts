@@ -1,66 +1,62 @@
 /**
- * What a language's file gives: one file per language an agent can speak, so that adding or mending one
- * touches nothing else.
+ * Contents of a language file: one file per speaking language, so that adding or correcting one touches
+ * nothing else.
  */
 
 /** The texts of one language. */
 export interface LanguageTexts {
   readonly phrases: Phrases;
-  /** What callers say to show that they listen, and the sounds of somebody thinking; separated by `|`. */
+  /** Words that show a caller is listening, and sounds of hesitation; separated by `|`. */
   readonly acknowledgements: string;
   readonly symbols: SymbolNames;
   /**
-   * Written abbreviations and how they are read, `z.B.=zum Beispiel`; separated by `|`. For voices that need
-   * words.
+   * Abbreviations and how to read them, `z.B.=zum Beispiel`; separated by `|`. For voices that need words.
    */
   readonly abbreviations?: string;
-  /** What is said to a person a caller is to be handed to; English where it is missing. */
+  /** Texts for the person a caller is transferred to; English if missing. */
   readonly consult?: ConsultTexts;
 }
 
-/**
- * The lines and words of a private word with a person before a caller is connected. Words are separated by
- * `|`.
- */
+/** Lines and keywords of the consultation before a warm transfer. Keywords are separated by `|`. */
 export interface ConsultTexts {
   /**
-   * Before the notes, unless the destination's own instructions replace it. `{agent}` and `{number}` are
+   * Spoken before the notes, unless the destination has instructions of its own. `{agent}` and `{number}` are
    * filled in.
    */
   readonly introduction: string;
-  /** The same for a caller who withholds the number. */
+  /** The same for a caller with a withheld number. */
   readonly introductionWithoutNumber: string;
   readonly question: string;
   readonly declined: string;
   readonly callerGone: string;
   readonly yes: string;
   readonly no: string;
-  /** What only a machine says. */
+  /** Phrases that only a machine says. */
   readonly voicemail: string;
 }
 
-/** What the agent says by itself, without its model. */
+/** The agent's fixed lines, spoken without the model. */
 export interface Phrases {
-  /** While a model keeps the caller waiting. */
+  /** While the caller waits for the model. */
   readonly hold: string;
-  /** Before the caller is handed to a person, where the model gave no words of its own. */
+  /** Before a transfer, if the model gave no words of its own. */
   readonly transferring: string;
-  /** While a tool runs longer than a moment. */
+  /** While a tool takes longer than a moment. */
   readonly toolFiller: string;
-  /** A generation failed; the call goes on. */
+  /** A generation failed; the call continues. */
   readonly trouble: string;
   /** The model failed for good; the call ends. */
   readonly apology: string;
   readonly goodbye: string;
   readonly timeIsUp: string;
   readonly stillThere: string;
-  /** Speech cannot be understood on this call. */
+  /** Speech cannot be transcribed on this call. */
   readonly cannotHear: string;
-  /** Another worker has taken the call over, and what was said meanwhile is lost. */
+  /** Another worker took the call over, and recent words are lost. */
   readonly back: string;
 }
 
-/** How the signs of addresses and numbers are read out. */
+/** How the signs in addresses and numbers are read aloud. */
 export interface SymbolNames {
   readonly at: string;
   readonly dot: string;

@@ -1,4 +1,4 @@
-/** Telugu: what the agent says by itself, and how callers acknowledge. */
+/** Telugu: the agent's fixed lines, and the words that show a caller is listening. */
 import type { LanguageTexts } from './language-texts.ts';
 
 export const te = {

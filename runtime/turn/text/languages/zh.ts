@@ -1,4 +1,4 @@
-/** Chinese: what the agent says by itself, and how callers acknowledge. */
+/** Chinese: the agent's fixed lines, and the words that show a caller is listening. */
 import type { LanguageTexts } from './language-texts.ts';
 
 export const zh = {
