@@ -8,8 +8,15 @@ import { z } from 'zod';
 import { parseMoney } from '#base/money.ts';
 import { hostPort, isAllowListEntry, isPort } from '#base/public-address.ts';
 import { isCountry } from './countries.ts';
-import { DEMO_MODEL_ID, isModelAllowed, LANGUAGE_MODELS, vendorOfModel } from './language-models.ts';
+import { DEMO_MODEL_ID, isModelAllowed, vendorOfModel } from './language-models.ts';
 import { limitSettings } from './limit-settings.ts';
+import {
+  LANGUAGE_VENDORS,
+  RECOGNITION_VENDORS,
+  SYNTHESIS_VENDORS,
+  VENDOR_NAMES,
+  type Vendor,
+} from './vendors.ts';
 
 const port = z.coerce
   .number('must be a port number')
@@ -65,7 +72,7 @@ const modelId = z
   .string()
   .refine(
     (value) => value === DEMO_MODEL_ID || vendorOfModel(value) !== null,
-    `must be <provider>/<model> of ${Object.keys(LANGUAGE_MODELS).join(', ')}, or ${DEMO_MODEL_ID}`,
+    `must be <provider>/<model> of ${LANGUAGE_VENDORS.join(', ')}, or ${DEMO_MODEL_ID}`,
   );
 const redisUrl = z.url({ protocol: /^rediss?$/ });
 const price = z.string().transform((value, context) => {
@@ -119,36 +126,17 @@ const iceServers = z.string().transform((value, context) => {
   return parsed.data;
 });
 
-/** Vendors whose key and base address can be set. */
-export const VENDORS = [
-  'openai',
-  'anthropic',
-  'google',
-  'groq',
-  'deepgram',
-  'elevenlabs',
-  'cartesia',
-  'assemblyai',
-] as const;
-export type Vendor = (typeof VENDORS)[number];
+const vendorBaseUrl = vendorUrl.optional();
+const vendorKey = secret.optional();
 
-const vendorSettings = {
-  OPENAI_API_KEY: secret.optional(),
-  OPENAI_BASE_URL: vendorUrl.optional(),
-  ANTHROPIC_API_KEY: secret.optional(),
-  ANTHROPIC_BASE_URL: vendorUrl.optional(),
-  GOOGLE_API_KEY: secret.optional(),
-  GOOGLE_BASE_URL: vendorUrl.optional(),
-  GROQ_API_KEY: secret.optional(),
-  GROQ_BASE_URL: vendorUrl.optional(),
-  DEEPGRAM_API_KEY: secret.optional(),
-  DEEPGRAM_BASE_URL: vendorUrl.optional(),
-  ELEVENLABS_API_KEY: secret.optional(),
-  ELEVENLABS_BASE_URL: vendorUrl.optional(),
-  CARTESIA_API_KEY: secret.optional(),
-  CARTESIA_BASE_URL: vendorUrl.optional(),
-  ASSEMBLYAI_API_KEY: secret.optional(),
-  ASSEMBLYAI_BASE_URL: vendorUrl.optional(),
+/** Key and base address of each vendor. */
+const vendorSettings = Object.fromEntries(
+  VENDOR_NAMES.flatMap((vendor) => [
+    [`${vendor.toUpperCase()}_API_KEY`, vendorKey],
+    [`${vendor.toUpperCase()}_BASE_URL`, vendorBaseUrl],
+  ]),
+) as { [V in Vendor as `${Uppercase<V>}_API_KEY`]: typeof vendorKey } & {
+  [V in Vendor as `${Uppercase<V>}_BASE_URL`]: typeof vendorBaseUrl;
 };
 
 const environmentSchema = z.object({
@@ -228,8 +216,8 @@ const environmentSchema = z.object({
       ),
     )
     .prefault(''),
-  TTS_PROVIDER: z.enum(['local', 'openai', 'elevenlabs', 'cartesia', 'deepgram']).default('local'),
-  ASR_PROVIDER: z.enum(['local', 'deepgram', 'openai', 'assemblyai']).default('local'),
+  TTS_PROVIDER: z.enum(['local', ...SYNTHESIS_VENDORS]).default('local'),
+  ASR_PROVIDER: z.enum(['local', ...RECOGNITION_VENDORS]).default('local'),
   MODELS_URL: httpUrl.default('https://huggingface.co'),
   LLM_DEFAULT: modelId.optional(),
   LLM_ALLOWED: commaList

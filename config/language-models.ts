@@ -1,31 +1,29 @@
-/** The language models agents can be given: whose they are, and what each vendor is known to serve. */
-
-/**
- * Vendors of language models, in the order in which a key makes one the default, with models each is known to
- * serve.
- */
-export const LANGUAGE_MODELS = {
-  openai: ['gpt-4.1-mini', 'gpt-4.1', 'gpt-4o-mini'],
-  anthropic: ['claude-haiku-4-5', 'claude-sonnet-5-5'],
-  google: ['gemini-2.5-flash-lite', 'gemini-3.8-flash'],
-  groq: ['llama-3.3-70b-versatile', 'llama-3.1-8b-instant'],
-} as const;
-
-/** A vendor of language models. */
-export type LanguageVendor = keyof typeof LANGUAGE_MODELS;
+/** The language models agents can use: their vendors, sizes and prices. */
+import { LANGUAGE_VENDORS, type LanguageVendor, type ModelFacts, VENDORS } from './vendors.ts';
 
 /** The rule-based model that needs no vendor. */
 export const DEMO_MODEL_ID = 'local/demo';
 
-/** Whose model `<vendor>/<model>` is, whether it is known to be served or not; null for nobody's. */
+/** A self-hosted model of unknown size is usually served with at least this many tokens. */
+const UNKNOWN_CONTEXT_TOKENS = 32_768;
+
+/** Assumed for a model without a list price: above every listed one. */
+const UNKNOWN_PRICE: ModelFacts['price'] = { input: 5_000_000, cached: 5_000_000, output: 25_000_000 };
+
+/** Models a vendor is known to serve, its default first. */
+export function languageModelsOf(vendor: LanguageVendor): readonly [string, ...string[]] {
+  return Object.keys(VENDORS[vendor].languageModels) as [string, ...string[]];
+}
+
+/** The vendor of `<vendor>/<model>`, even of a model it is not known to serve; null without such a vendor. */
 export function vendorOfModel(id: string): LanguageVendor | null {
-  const vendor = /^([^/]+)\/./.exec(id)?.[1] ?? '';
-  return Object.hasOwn(LANGUAGE_MODELS, vendor) ? (vendor as LanguageVendor) : null;
+  const name = /^([^/]+)\/./.exec(id)?.[1] ?? '';
+  return LANGUAGE_VENDORS.find((vendor) => vendor === name) ?? null;
 }
 
 /**
- * Whether an operator's list allows a model: by its id, or all of its provider as `<provider>/*`. The
- * rule-based model costs nothing and always is; without a list every one is.
+ * Whether an operator's list allows a model: by its id, or all of its provider as `<provider>/*`. The free
+ * rule-based model is always allowed; without a list every model is.
  */
 export function isModelAllowed(allowed: readonly string[] | undefined, id: string): boolean {
   return (
@@ -34,4 +32,37 @@ export function isModelAllowed(allowed: readonly string[] | undefined, id: strin
     allowed.includes(id) ||
     allowed.includes(`${id.split('/')[0]}/*`)
   );
+}
+
+/** Prompt and answer of a model together, in tokens. */
+export function contextTokensOf(modelId: string): number {
+  return factsOf(modelId)?.contextTokens ?? UNKNOWN_CONTEXT_TOKENS;
+}
+
+/** A model's list price; null if unknown. */
+export function priceOf(modelId: string): ModelFacts['price'] | null {
+  return factsOf(modelId)?.price ?? null;
+}
+
+/**
+ * List price of a generation in micro-dollars, rounded up. A model of unknown price counts as an expensive
+ * one; the rule-based model is free.
+ */
+export function costOf(
+  modelId: string,
+  tokens: { readonly inputTokens: number | null; readonly outputTokens: number | null },
+): number {
+  if (modelId === DEMO_MODEL_ID) return 0;
+  const price = priceOf(modelId) ?? UNKNOWN_PRICE;
+  return Math.ceil(
+    ((tokens.inputTokens ?? 0) * price.input + (tokens.outputTokens ?? 0) * price.output) / 1_000_000,
+  );
+}
+
+function factsOf(modelId: string): ModelFacts | null {
+  const vendor = vendorOfModel(modelId);
+  if (vendor === null) return null;
+  const models: Readonly<Record<string, ModelFacts>> = VENDORS[vendor].languageModels;
+  const name = modelId.slice(vendor.length + 1);
+  return Object.hasOwn(models, name) ? (models[name] ?? null) : null;
 }

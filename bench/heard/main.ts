@@ -6,7 +6,7 @@
 import { systemClock } from '#base/clock.ts';
 import { speak } from '#caller/spoken.ts';
 import { quantile } from '#caller/statistics.ts';
-import { PROVIDER_VOICES } from '#config/platform-models.ts';
+import { LOCAL_VOICES } from '#config/platform-models.ts';
 import { RateConverter } from '#media/dsp/pcm.ts';
 import { createEspeak, detectEspeakVoices } from '#media/speech/espeak.ts';
 import type { SpokenWord } from '#media/speech/speech.ts';
@@ -22,7 +22,7 @@ const RATE_HZ = 8_000;
 const CALL_SENTENCES = 15;
 
 const all: WordsOff[] = [];
-for (const { id } of PROVIDER_VOICES.local) {
+for (const { id } of LOCAL_VOICES) {
   const sentences = SENTENCES.en.map((text) => {
     const speech = speakable(text, { language: 'en', needsWords: true });
     return { text, speech, ...speak(speech.spoken, { rateHz: RATE_HZ, voice: id }) };

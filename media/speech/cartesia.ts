@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { Clock, Timer } from '#base/clock.ts';
-import { PROVIDER_VOICES } from '#config/platform-models.ts';
+import { VENDORS } from '#config/vendors.ts';
 import { ChunkQueue } from './chunk-queue.ts';
 import { offeredRate, SampleReader } from './pcm-bytes.ts';
 import {
@@ -57,7 +57,7 @@ type CartesiaMessage = z.output<typeof message>;
 /** Creates the synthesiser; it connects when it is told of a call, or at the first text. */
 export function createCartesiaSynthesizer(options: CartesiaOptions): Synthesizer {
   const connection = new CartesiaConnection(options);
-  const voices = PROVIDER_VOICES.cartesia;
+  const voices = VENDORS.cartesia.voices;
   return {
     id: 'cartesia',
     voices,

@@ -3,7 +3,7 @@
  * than twenty may be flushed in a minute.
  */
 import { z } from 'zod';
-import { PROVIDER_VOICES } from '#config/platform-models.ts';
+import { VENDORS } from '#config/vendors.ts';
 import type { ChunkQueue } from './chunk-queue.ts';
 import { authorization, type DeepgramOptions } from './deepgram-access.ts';
 import { offeredRate, SampleReader } from './pcm-bytes.ts';
@@ -28,7 +28,7 @@ export function createDeepgramSynthesizer(options: DeepgramOptions): Synthesizer
   const connect = (url: URL) =>
     new VendorSocket({ vendor: 'Deepgram', url, headers: authorization(options), clock });
   const sockets = new WarmSockets({ clock, idleMs: SPARE_MS, connect });
-  const voices = PROVIDER_VOICES.deepgram;
+  const voices = VENDORS.deepgram.voices;
   const urlOf = (outlook: SynthesisOutlook) => {
     const speed = Math.min(FASTEST, Math.max(SLOWEST, outlook.speed));
     return socketUrl(options.baseUrl, '/v1/speak', {

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import type { Clock } from '#base/clock.ts';
-import { PROVIDER_VOICES } from '#config/platform-models.ts';
+import { VENDORS } from '#config/vendors.ts';
 import type { ChunkQueue } from './chunk-queue.ts';
 import { offeredRate, SampleReader } from './pcm-bytes.ts';
 import { speakOverSocket } from './socket-speech.ts';
@@ -57,7 +57,7 @@ export function createElevenlabsSynthesizer(options: ElevenlabsOptions): Synthes
     idleMs: SPARE_MS,
     connect: (url) => new VendorSocket({ vendor: 'ElevenLabs', url, headers, clock }),
   });
-  const voices = PROVIDER_VOICES.elevenlabs;
+  const voices = VENDORS.elevenlabs.voices;
 
   function urlOf({ voiceId, language, sampleRateHz }: SynthesisOutlook): URL {
     return socketUrl(

@@ -4,8 +4,9 @@
  */
 import type { Clock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
-import { isVendorConfigured, type Settings, type Vendor, vendorAccess } from '#config/env.ts';
+import { isVendorConfigured, type Settings, vendorAccess } from '#config/env.ts';
 import { LOCAL_RECOGNITION_ID, type LocalRecognition, platformModels } from '#config/platform-models.ts';
+import { type RecognitionVendor, SYNTHESIS_VENDORS, type SynthesisVendor, VENDORS } from '#config/vendors.ts';
 import { createAssemblyaiRecognizer } from './assemblyai.ts';
 import { createCartesiaSynthesizer } from './cartesia.ts';
 import { createDeepgramRecognizer } from './deepgram.ts';
@@ -152,17 +153,17 @@ async function openLocalRecognizers({
 }
 
 const RECOGNIZERS = {
-  deepgram: { at: 'wss://api.deepgram.com', create: createDeepgramRecognizer },
-  openai: { at: 'https://api.openai.com/v1', create: createOpenaiRecognizer },
-  assemblyai: { at: 'wss://streaming.assemblyai.com', create: createAssemblyaiRecognizer },
-} as const;
+  deepgram: createDeepgramRecognizer,
+  openai: createOpenaiRecognizer,
+  assemblyai: createAssemblyaiRecognizer,
+} as const satisfies Record<RecognitionVendor, unknown>;
 
 const SYNTHESIZERS = {
-  openai: { at: 'https://api.openai.com/v1', create: createOpenaiSynthesizer },
-  elevenlabs: { at: 'wss://api.elevenlabs.io', create: createElevenlabsSynthesizer },
-  cartesia: { at: 'wss://api.cartesia.ai', create: createCartesiaSynthesizer },
-  deepgram: { at: 'wss://api.deepgram.com', create: createDeepgramSynthesizer },
-} as const;
+  openai: createOpenaiSynthesizer,
+  elevenlabs: createElevenlabsSynthesizer,
+  cartesia: createCartesiaSynthesizer,
+  deepgram: createDeepgramSynthesizer,
+} as const satisfies Record<SynthesisVendor, unknown>;
 
 /**
  * Finds vendors' recognisers by `<provider>:<model>`; any model name of a configured vendor will do. Each is
@@ -175,28 +176,26 @@ function remoteRecognizers(settings: Settings, clock: Clock): (id: string) => Re
     const [provider, model] = [id.slice(0, colon), id.slice(colon + 1)];
     if (!isKeyOf(RECOGNIZERS, provider) || model === '' || !isVendorConfigured(settings, provider))
       return undefined;
-    const { at, create } = RECOGNIZERS[provider];
+    const create = RECOGNIZERS[provider];
     const recognizer =
-      made.get(id) ?? measureFinals(create(model, { ...accessTo(settings, provider, at), clock }), clock);
+      made.get(id) ?? measureFinals(create(model, { ...accessTo(settings, provider), clock }), clock);
     made.set(id, recognizer);
     return recognizer;
   };
 }
 
 function remoteSynthesizers(settings: Settings, clock: Clock, phrases: KeptPhrases): [string, Synthesizer][] {
-  return Object.entries(SYNTHESIZERS).flatMap(([provider, { at, create }]): [string, Synthesizer][] =>
-    isKeyOf(SYNTHESIZERS, provider) && isVendorConfigured(settings, provider)
-      ? [[provider, phrases.of(create({ ...accessTo(settings, provider, at), clock }))]]
-      : [],
-  );
+  return SYNTHESIS_VENDORS.filter((vendor) => isVendorConfigured(settings, vendor)).map((vendor) => [
+    vendor,
+    phrases.of(SYNTHESIZERS[vendor]({ ...accessTo(settings, vendor), clock })),
+  ]);
 }
 
 function accessTo(
   settings: Settings,
-  vendor: Vendor,
-  standard: string,
+  vendor: RecognitionVendor | SynthesisVendor,
 ): { baseUrl: string; apiKey: string | undefined } {
-  const { apiKey, baseUrl = standard } = vendorAccess(settings, vendor);
+  const { apiKey, baseUrl = VENDORS[vendor].speechUrl } = vendorAccess(settings, vendor);
   return { apiKey, baseUrl };
 }
 

@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import type { Clock, Timer } from '#base/clock.ts';
 import { SPEAKING_LANGUAGES } from '#config/languages.ts';
-import type { ProviderVoice } from '#config/platform-models.ts';
+import type { ProviderVoice } from '#config/vendors.ts';
 import { SampleReader } from './pcm-bytes.ts';
 import { type SentenceEngine, SentenceQueue, type SentenceReports } from './sentence-queue.ts';
 import { cutSentences } from './sentences.ts';

@@ -3,7 +3,7 @@
  * other in a worker thread shared by all calls; what is aborted while it waits its turn is never made.
  */
 import { Worker } from 'node:worker_threads';
-import { PROVIDER_VOICES } from '#config/platform-models.ts';
+import { LOCAL_VOICES } from '#config/platform-models.ts';
 import { type SentenceEngine, SentenceQueue, type SentenceReports } from './sentence-queue.ts';
 import { cutSentences } from './sentences.ts';
 import { type SpeechChunk, SpeechError, type SynthesisOptions, type Synthesizer } from './speech.ts';
@@ -45,7 +45,7 @@ export async function openFlite(): Promise<FliteSynthesizer> {
   );
   return {
     id: 'local',
-    voices: PROVIDER_VOICES.local,
+    voices: LOCAL_VOICES,
     needsWords: true,
     synthesise,
     close: () => queue.close(),
@@ -57,7 +57,7 @@ async function* speak(
   text: string,
   options: SynthesisOptions,
 ): AsyncGenerator<SpeechChunk> {
-  const voice = PROVIDER_VOICES.local.find((known) => known.id === options.voiceId)?.id ?? DEFAULT_VOICE;
+  const voice = LOCAL_VOICES.find((known) => known.id === options.voiceId)?.id ?? DEFAULT_VOICE;
   const readable = toAscii(text);
   let elapsedMs = 0;
   for (const sentence of cutSentences(readable)) {

@@ -5,7 +5,8 @@
  */
 import { request } from 'undici';
 import { z } from 'zod';
-import { isLiveRecognitionModel, PROVIDER_VOICES } from '#config/platform-models.ts';
+import { isLiveRecognitionModel } from '#config/platform-models.ts';
+import { VENDORS } from '#config/vendors.ts';
 import { authorization, type OpenaiSpeechOptions } from './openai-access.ts';
 import { createOpenaiLiveRecognizer } from './openai-live.ts';
 import { SampleReader } from './pcm-bytes.ts';
@@ -112,7 +113,7 @@ async function transcribeForm(
 export function createOpenaiSynthesizer(options: OpenaiSpeechOptions): Synthesizer {
   return {
     id: 'openai',
-    voices: PROVIDER_VOICES.openai,
+    voices: VENDORS.openai.voices,
     synthesise: (text, synthesis) => speak(text, synthesis, options),
   };
 }

@@ -1,6 +1,6 @@
 /** Runs an agent test and sums the list price of its model calls. */
 
-import { costOf } from '#config/platform-models.ts';
+import { costOf } from '#config/language-models.ts';
 import type { AgentTestJob, AgentTestResult } from '#protocol/agent-test.ts';
 import type { LanguageModel } from '#runtime/llm/llm.ts';
 import { type AgentTestDeps, runAgentTest } from './run-agent-test.ts';

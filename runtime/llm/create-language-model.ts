@@ -9,13 +9,9 @@ import type { Clock } from '#base/clock.ts';
 import type { EgressGuard } from '#base/egress.ts';
 import type { Logger } from '#base/log.ts';
 import { isVendorConfigured, type Settings, vendorAccess } from '#config/env.ts';
-import {
-  DEMO_MODEL_ID,
-  LANGUAGE_MODELS,
-  type LanguageVendor,
-  vendorOfModel,
-} from '#config/language-models.ts';
+import { DEMO_MODEL_ID, languageModelsOf, vendorOfModel } from '#config/language-models.ts';
 import { platformModels } from '#config/platform-models.ts';
+import { LANGUAGE_VENDORS, type LanguageVendor } from '#config/vendors.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import { createCustomModel } from './custom.ts';
 import { createDemoModel } from './demo.ts';
@@ -59,11 +55,11 @@ export function createLanguageModel(options: LanguageModelOptions): LanguageMode
 /** The demo is never late, and never replaces a real model. */
 function helpedOut(model: LanguageModel, settings: Settings, clock: Clock): LanguageModel {
   if (model.id === DEMO_MODEL_ID) return model;
-  const other = (Object.keys(LANGUAGE_MODELS) as LanguageVendor[]).find(
+  const other = LANGUAGE_VENDORS.find(
     (vendor) => !model.id.startsWith(`${vendor}/`) && vendorAccess(settings, vendor).apiKey !== undefined,
   );
   const fallback =
-    other === undefined ? null : platformModel(settings, clock, `${other}/${LANGUAGE_MODELS[other][0]}`);
+    other === undefined ? null : platformModel(settings, clock, `${other}/${languageModelsOf(other)[0]}`);
   return withSecondAttempt(model, fallback, clock);
 }
 

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { formatMoney } from '#base/money.ts';
-import { priceOf } from '#config/platform-models.ts';
+import { priceOf } from '#config/language-models.ts';
 import type { ModelUsage } from '#protocol/session-record.ts';
 
 const PER = 1_000_000;

@@ -4,7 +4,7 @@
  */
 
 import type { Clock } from '#base/clock.ts';
-import { contextTokensOf } from '#config/platform-models.ts';
+import { contextTokensOf } from '#config/language-models.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import type { SessionItem } from '#protocol/session-record.ts';
 import type { Passage } from '../../knowledge/knowledge-index.ts';

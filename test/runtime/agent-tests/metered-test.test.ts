@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { systemClock } from '#base/clock.ts';
 import { createEgressGuard } from '#base/egress.ts';
 import { agentConfig } from '#config/agent-config.ts';
-import { costOf } from '#config/platform-models.ts';
+import { costOf } from '#config/language-models.ts';
 import { testDefinition } from '#protocol/agent-test.ts';
 import { runMeteredTest } from '#runtime/agent-tests/metered-test.ts';
 import type { LanguageModel } from '#runtime/llm/llm.ts';

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { bias, joined, partWithin, wordsOff } from '#bench/heard/estimate.ts';
 import { SENTENCES } from '#bench/heard/sentences.ts';
 import { speak } from '#caller/spoken.ts';
-import { PROVIDER_VOICES } from '#config/platform-models.ts';
+import { LOCAL_VOICES } from '#config/platform-models.ts';
 import { VoicePace } from '#runtime/turn/machine/heard.ts';
 import { speakable } from '#runtime/turn/text/speakable-text.ts';
 import { createRandom } from '#test/simulation/random.ts';
@@ -19,7 +19,7 @@ const SAMPLE = SENTENCES.en.filter((_, index) => index % 4 === 1);
 const RATES_HZ = [8_000, 16_000];
 
 describe('a voice without word times', () => {
-  const calls = PROVIDER_VOICES.local.map(({ id }, voice) => {
+  const calls = LOCAL_VOICES.map(({ id }, voice) => {
     const rateHz = RATES_HZ[voice % RATES_HZ.length] ?? 8_000;
     const [pace, random] = [new VoicePace(), createRandom(5)];
     const sentences = SAMPLE.map((text) => {
