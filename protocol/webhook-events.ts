@@ -1,4 +1,4 @@
-/** What is posted to tenants' endpoints. Payloads are additive; receivers ignore what they do not know. */
+/** Events posted to tenants' endpoints. Payloads only gain fields; receivers ignore unknown ones. */
 import { z } from 'zod';
 import { analysisResult, dialStatus, endReason } from './session-record.ts';
 
@@ -37,7 +37,17 @@ export type WebhookSession = z.infer<typeof webhookSession>;
 const webhookAnalysis = analysisResult.extend({ finished_at: at });
 export type WebhookAnalysis = z.infer<typeof webhookAnalysis>;
 
-/** An event about a call. */
+/**
+ * The events about a call. `rank` is the position in the session's order; it is stored with each delivery, so
+ * a new event takes a number in between. A repeatable event's later runs rank after all others.
+ */
+export const WEBHOOK_EVENTS = {
+  'phone_call.dial_finished': { rank: 1, isRepeatable: false },
+  'call.ended': { rank: 2, isRepeatable: false },
+  'call.analyzed': { rank: 3, isRepeatable: true },
+} as const satisfies Record<WebhookEvent['event'], { readonly rank: number; readonly isRepeatable: boolean }>;
+
+/** The payload of each event. */
 export const webhookEvent = z.discriminatedUnion('event', [
   z.object({
     event: z.literal('phone_call.dial_finished'),
@@ -50,7 +60,7 @@ export const webhookEvent = z.discriminatedUnion('event', [
 ]);
 export type WebhookEvent = z.infer<typeof webhookEvent>;
 
-/** What the init webhook is asked with. */
+/** Request of the init webhook. */
 export interface InboundCallEvent {
   readonly event: 'call.inbound';
   readonly call: {
@@ -64,5 +74,5 @@ export interface InboundCallEvent {
   };
 }
 
-/** Name of the signature's header. */
+/** Header of the signature. */
 export const SIGNATURE_HEADER = 'X-Service-Webhook-Signature';

@@ -1,5 +1,6 @@
 /** The session as webhooks report it, and the payload of each event. */
 import {
+  WEBHOOK_EVENTS,
   type WebhookAnalysis,
   type WebhookEvent,
   type WebhookSession,
@@ -8,11 +9,15 @@ import {
 import { fromJsonText } from '../../platform/store/json-text.ts';
 import type { OutboxEvent, SessionDocument } from '../../platform/store/models/session-model.ts';
 
-const RANKS = { 'phone_call.dial_finished': 1, 'call.ended': 2, 'call.analyzed': 3 } as const;
-
-/** Position of an event in its session's order; each re-run of the analysis ranks after the previous one. */
-export function rankOf(event: OutboxEvent['event'], analysisRuns: number): number {
-  return RANKS[event] + (event === 'call.analyzed' ? analysisRuns : 0);
+/** An event's id, and its position in its session's order; each run of a repeatable one has its own. */
+export function identityOf(
+  event: WebhookEvent['event'],
+  session: SessionDocument,
+): Pick<OutboxEvent, 'id' | 'rank'> {
+  const { rank, isRepeatable } = WEBHOOK_EVENTS[event];
+  const id = `${session._id}:${event}`;
+  const { runs } = session.analysis;
+  return isRepeatable ? { id: `${id}:${runs}`, rank: rank + runs } : { id, rank };
 }
 
 /**
@@ -20,7 +25,7 @@ export function rankOf(event: OutboxEvent['event'], analysisRuns: number): numbe
  * every attempt.
  */
 export function payloadOf(
-  event: OutboxEvent['event'],
+  event: WebhookEvent['event'],
   session: SessionDocument,
   analysis: WebhookAnalysis | null,
 ): Buffer {
@@ -28,7 +33,7 @@ export function payloadOf(
 }
 
 function eventOf(
-  event: OutboxEvent['event'],
+  event: WebhookEvent['event'],
   session: SessionDocument,
   analysis: WebhookAnalysis | null,
 ): WebhookEvent {

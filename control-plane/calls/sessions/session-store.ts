@@ -11,7 +11,7 @@ import {
   type SessionDocument,
   toBuffer,
 } from '../../platform/store/models/session-model.ts';
-import { payloadOf, rankOf } from '../outbox/payload.ts';
+import { identityOf, payloadOf } from '../outbox/payload.ts';
 import { publishSessionChange } from './publish-session-change.ts';
 import { type SessionChange, type SessionEvent, step } from './session-machine.ts';
 import { traceSession } from './trace-session.ts';
@@ -194,14 +194,11 @@ function outboxEntries(
   const sealer = sealerOf(context, session);
   if (!sealer) return [];
   return events.map((event) => {
-    const id =
-      event === 'call.analyzed'
-        ? `${session._id}:${event}:${session.analysis.runs}`
-        : `${session._id}:${event}`;
+    const { id, rank } = identityOf(event, session);
     return {
       id,
       event,
-      rank: rankOf(event, session.analysis.runs),
+      rank,
       at: new Date(context.clock.wallTime()),
       payload: sealer.seal(payloadOf(event, session, analysis), payloadContext(id)),
     };

@@ -14,6 +14,7 @@ import type {
   TurnLatency,
   TurnSilence,
 } from '#protocol/session-record.ts';
+import type { WebhookEvent } from '#protocol/webhook-events.ts';
 import type { JsonText } from '../json-text.ts';
 import type { Losses } from '../losses.ts';
 
@@ -43,7 +44,7 @@ export interface SessionBilling {
 export interface OutboxEvent {
   /** `<session>:<event>`, plus the run number for an analysis. */
   id: string;
-  event: 'phone_call.dial_finished' | 'call.ended' | 'call.analyzed';
+  event: WebhookEvent['event'];
   /** Position in the order of the session's events. */
   rank: number;
   at: Date;
