@@ -2,9 +2,9 @@
  * What `parley replay` and `parley tune` do: a call run again as it was or with other settings, and many
  * calls judged by what other settings would have made of them.
  */
+import { turnSettings } from '#protocol/conversation-settings.ts';
 import { replaySettings } from '#protocol/replay.ts';
 import { replay } from '#runtime/replay/replay.ts';
-import { turnChanges } from '#runtime/replay/replay-settings.ts';
 import { CANDIDATES, judgedShare, recommended, type Tried, tried } from '#runtime/replay/tuning.ts';
 import { type Divergence, firstDivergence, judgePauses } from '#runtime/replay/what-if.ts';
 import { type ReadFlightLog, readFlightLog } from '#runtime/turn/loop/flight-log.ts';
@@ -54,7 +54,7 @@ function settingOf(pair: string): Partial<TurnConfig> {
   const parsed = replaySettings.safeParse({ [name]: parsedValue(text) });
   if (!parsed.success)
     throw new CommandError(`${pair}: ${parsed.error.issues.map(({ message }) => message).join('; ')}`);
-  return turnChanges(parsed.data);
+  return turnSettings(parsed.data);
 }
 
 function parsedValue(text: string): unknown {

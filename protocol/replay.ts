@@ -1,43 +1,32 @@
-/**
- * A call that is over run again with other settings: which settings can be others, and what is told of it.
- */
+/** Replay of an ended call with other settings: the settings that can change, and the outcome. */
 import { z } from 'zod';
 import { agentConfig } from '#config/agent-config.ts';
+import { CONVERSATION_SETTING_NAMES, type ConversationSetting } from './conversation-settings.ts';
 
 const { shape } = agentConfig.shape.conversation.unwrap();
 
-/**
- * The settings of `conversation` a replay can change, each as the agent's configuration takes it; what is
- * absent stays as it was in the call.
- */
-export const replaySettings = z.strictObject({
-  response_wait_ms: shape.response_wait_ms.unwrap().optional(),
-  response_max_wait_ms: shape.response_max_wait_ms.unwrap().optional(),
-  eagerness: shape.eagerness.unwrap().optional(),
-  interruptible: shape.interruptible.unwrap().optional(),
-  interruption_sensitivity: shape.interruption_sensitivity.unwrap().optional(),
-  interruption_ignore_phrases: shape.interruption_ignore_phrases.unwrap().optional(),
-  speculative_response: shape.speculative_response.unwrap().optional(),
-  reengage_enabled: shape.reengage_enabled.unwrap().optional(),
-  hangup_after_seconds: shape.hangup_after_seconds.unwrap().optional(),
-  hangup_farewell_enabled: shape.hangup_farewell_enabled.unwrap().optional(),
-});
+/** Settings a replay can change, as in the agent's configuration; absent ones stay as they were in the call. */
+export const replaySettings = z.strictObject(
+  Object.fromEntries(CONVERSATION_SETTING_NAMES.map((name) => [name, shape[name].unwrap().optional()])) as {
+    [Name in ConversationSetting]: z.ZodOptional<ReturnType<(typeof shape)[Name]['unwrap']>>;
+  },
+);
 export type ReplaySettings = z.output<typeof replaySettings>;
 
 const moment = z.object({
   at: z.iso.datetime(),
-  /** `generate`: the model was asked, so that another answer may have come. */
+  /** `generate`: the model was asked, so its answer might have been different. */
   did: z.enum(['play', 'pause', 'resume', 'clear', 'transfer', 'hang_up', 'generate']),
 });
 
-/** Where the call would first have gone another way; null where nobody would have noticed anything. */
+/** The first noticeable difference; null without one. */
 export const replayOutcome = z.object({
   divergence: z
     .object({
-      /** Null where nothing more was done. */
+      /** Null if nothing more happened. */
       was: moment.nullable(),
       would_be: moment.nullable(),
-      /** Share of the call before it, 0 to 1: what follows was recorded of another call. */
+      /** Share of the call before it, 0 to 1; the recording after it belongs to a different call. */
       judged: z.number(),
     })
     .nullable(),

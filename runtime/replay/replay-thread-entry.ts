@@ -1,10 +1,10 @@
 /** The thread that runs one call again, reports the first difference, and ends. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { treatThisThreadAsOthers } from '#media/thread-priority.ts';
+import { turnSettings } from '#protocol/conversation-settings.ts';
 import type { ReplayOutcome } from '#protocol/replay.ts';
 import { type ReadFlightLog, readFlightLog } from '../turn/loop/flight-log.ts';
 import type { ReplayRequest } from './replay-request.ts';
-import { turnChanges } from './replay-settings.ts';
 import { type Divergence, firstDivergence } from './what-if.ts';
 
 treatThisThreadAsOthers();
@@ -14,7 +14,7 @@ parentPort?.postMessage(replayed(readFlightLog([Buffer.from(log)])));
 
 /** For a call with several workers, reports the first part that differs. */
 function replayed(parts: readonly ReadFlightLog[]): ReplayOutcome {
-  const changes = turnChanges(settings);
+  const changes = turnSettings(settings);
   for (const part of parts) {
     const divergence = firstDivergence(part, changes);
     if (divergence) return { divergence: told(part, divergence) };

@@ -6,6 +6,7 @@
 import type { AgentConfig } from '#config/agent-config.ts';
 import type { Recognizer } from '#media/speech/speech.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
+import { type TurnSettings, turnSettings } from '#protocol/conversation-settings.ts';
 import type { ChatMessage } from '../../llm/llm.ts';
 import type { KeypadMenu } from '../text/keypad.ts';
 import { type Phrases, phrasesFor } from '../text/phrases.ts';
@@ -42,7 +43,7 @@ export interface Resumed {
 }
 
 /** Settings of the turn machine; all times in ms. */
-export interface TurnConfig {
+export interface TurnConfig extends TurnSettings {
   readonly greeting: Greeting;
   /** Spoken first and to its end; empty, or absent from older logs, without a disclosure. */
   readonly disclosure?: string;
@@ -50,17 +51,6 @@ export interface TurnConfig {
   readonly optOut?: OptOut | null;
   readonly language: string;
   readonly phrases: Phrases;
-  readonly responseWaitMs: number;
-  /** Null: 2.5 × `responseWaitMs`, adjusted to this caller's pauses. */
-  readonly responseMaxWaitMs: number | null;
-  readonly eagerness: AgentConfig['conversation']['eagerness'];
-  readonly interruptible: boolean;
-  readonly sensitivity: AgentConfig['conversation']['interruption_sensitivity'];
-  readonly ignorePhrases: readonly string[];
-  readonly speculative: boolean;
-  readonly reengage: boolean;
-  readonly hangupAfterMs: number;
-  readonly idleFarewell: boolean;
   readonly maxDurationMs: number;
   readonly hangUpFarewell: { readonly mode: 'generated' | 'fixed' | 'off'; readonly message: string };
   readonly hangUpRefuseQuestions: boolean;
@@ -102,16 +92,7 @@ export function turnConfig(
     optOut: plan.outreach?.opt_out ?? null,
     language: voice.speaking_language,
     phrases: phrasesFor(voice.speaking_language),
-    responseWaitMs: conversation.response_wait_ms,
-    responseMaxWaitMs: conversation.response_max_wait_ms,
-    eagerness: conversation.eagerness,
-    interruptible: conversation.interruptible,
-    sensitivity: conversation.interruption_sensitivity,
-    ignorePhrases: conversation.interruption_ignore_phrases,
-    speculative: conversation.speculative_response,
-    reengage: conversation.reengage_enabled,
-    hangupAfterMs: conversation.hangup_after_seconds * 1_000,
-    idleFarewell: conversation.hangup_farewell_enabled,
+    ...turnSettings(conversation),
     maxDurationMs: plan.max_duration_seconds * 1_000,
     hangUpRefuseQuestions: plan.config.tools.system_tools.hang_up_call_refuse_questions,
     keypad:

@@ -1,10 +1,11 @@
 /** Replays a call with other settings: finds where it would first have diverged, and links to that moment. */
-import { Alert, Button, Group, NumberInput, Select, SimpleGrid, Stack, Text } from '@mantine/core';
+import { Alert, Button, Group, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
+import { ReplayFields } from '../agents/conversation-fields.tsx';
 import { ApiError, call } from '../api/client.ts';
 import { messageOf, useChange } from '../api/queries.ts';
 import type { AgentConfig, ReplayedCall, SessionDetail } from '../api/types.ts';
-import { percent, timeOfDay, words } from '../parts/format.ts';
+import { percent, timeOfDay } from '../parts/format.ts';
 import { Section } from '../parts/page.tsx';
 
 type Conversation = AgentConfig['conversation'];
@@ -72,7 +73,7 @@ export function Replay({ session, divergence, onReplayed, onSeek }: ReplayProps)
           The call is run again as it was recorded, with what you change here. What is left empty stays as it
           was.
         </Text>
-        <Settings settings={settings} change={change} />
+        <ReplayFields settings={settings} change={change} />
         <div role="status">
           {replay.error && <Text size="sm">{problemOf(replay.error)}</Text>}
           {replay.data && <Outcome divergence={divergence} onSeek={onSeek} />}
@@ -87,66 +88,6 @@ function problemOf(error: unknown): string {
   return isGone
     ? 'Nothing was kept of this call that could be run again, or its time is over.'
     : messageOf(error);
-}
-
-function Settings({
-  settings,
-  change,
-}: {
-  settings: Partial<Conversation>;
-  change: (patch: Partial<Conversation>) => void;
-}) {
-  const choose = <Name extends 'eagerness' | 'interruption_sensitivity'>(
-    name: Name,
-    label: string,
-    values: readonly Conversation[Name][],
-  ) => (
-    <Select
-      label={label}
-      placeholder="As it was"
-      clearable
-      data={values.map((value) => ({ value, label: words(value) }))}
-      value={settings[name] ?? null}
-      onChange={(value) => change({ [name]: value ?? undefined })}
-    />
-  );
-  const decide = (name: 'interruptible' | 'speculative_response', label: string) => (
-    <Select
-      label={label}
-      placeholder="As it was"
-      clearable
-      data={[
-        { value: 'true', label: 'Yes' },
-        { value: 'false', label: 'No' },
-      ]}
-      value={settings[name]?.toString() ?? null}
-      onChange={(value) => change({ [name]: value === null ? undefined : value === 'true' })}
-    />
-  );
-  const count = (
-    name: 'response_wait_ms' | 'response_max_wait_ms' | 'hangup_after_seconds',
-    label: string,
-    range: { readonly min: number; readonly max: number; readonly suffix: string },
-  ) => (
-    <NumberInput
-      label={label}
-      placeholder="As it was"
-      {...range}
-      value={settings[name] ?? ''}
-      onChange={(value) => change({ [name]: typeof value === 'number' ? value : undefined })}
-    />
-  );
-  return (
-    <SimpleGrid cols={{ base: 1, xs: 2, md: 3 }}>
-      {count('response_wait_ms', 'Wait before answering', { min: 300, max: 2_000, suffix: ' ms' })}
-      {count('response_max_wait_ms', 'Longest wait', { min: 0, max: 4_000, suffix: ' ms' })}
-      {choose('eagerness', 'Eagerness', ['relaxed', 'balanced', 'eager'])}
-      {decide('interruptible', 'Can be interrupted')}
-      {choose('interruption_sensitivity', 'Sensitivity to interruptions', ['low', 'balanced', 'high'])}
-      {decide('speculative_response', 'Thinks ahead')}
-      {count('hangup_after_seconds', 'Hang up after silence of', { min: 10, max: 3_600, suffix: ' s' })}
-    </SimpleGrid>
-  );
 }
 
 function Outcome({ divergence, onSeek }: { divergence: Divergence | null; onSeek: (atMs: number) => void }) {
