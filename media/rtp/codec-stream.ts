@@ -57,6 +57,29 @@ export class CodecStream {
   }
 }
 
+/** The codecs of one leg, each with its memory of both directions. */
+export class CodecStreams {
+  readonly #legRateHz: number;
+  readonly #streams = new Map<RtpCodec, CodecStream>();
+
+  constructor(legRateHz: number) {
+    this.#legRateHz = legRateHz;
+  }
+
+  of(codec: RtpCodec): CodecStream {
+    const known = this.#streams.get(codec);
+    if (known) return known;
+    const stream = new CodecStream(codec, this.#legRateHz);
+    this.#streams.set(codec, stream);
+    return stream;
+  }
+
+  /** Forgets the streams so far. */
+  clear(): void {
+    this.#streams.clear();
+  }
+}
+
 function coderOf(codec: RtpCodec): Coder {
   switch (codec) {
     case 'PCMU':

@@ -1,0 +1,128 @@
+/** The sent side of one RTP leg: one packet per 20 ms slot, with audio or a key press, and its own counters. */
+
+import { randomInt } from 'node:crypto';
+import type { Socket } from 'node:dgram';
+import { fillKeyTone } from '../dsp/tones.ts';
+import type { RtpRemote } from '../leg/leg.ts';
+import type { LegAudio } from '../leg/leg-audio.ts';
+import { frameSamples } from '../leg/media-messages.ts';
+import type { VoiceRateHz } from '../voice-activity/silero.ts';
+import { type CodecStreams, MAX_ENCODED_BYTES } from './codec-stream.ts';
+import { CODECS } from './codec-table.ts';
+import { DigitSender } from './dtmf.ts';
+import type { Latch } from './latch.ts';
+import { RTP_HEADER_BYTES, writeRtpHeader } from './packet.ts';
+import { SRTP_GROWTH_BYTES, type SrtpSender } from './srtp.ts';
+
+/** A packet's buffer is reused this many slots later, long after the system has sent it. */
+const SEND_BUFFERS = 8;
+
+/** What the sender shares with its leg. */
+export interface RtpSenderOptions {
+  readonly rateHz: VoiceRateHz;
+  readonly codecs: CodecStreams;
+  readonly audio: LegAudio;
+  readonly socket: Socket;
+  readonly latch: Latch;
+}
+
+/** Sends one leg's stream to the latched peer. */
+export class RtpSender {
+  readonly #options: RtpSenderOptions;
+  readonly #digits = new DigitSender();
+  readonly #packets = Array.from(
+    { length: SEND_BUFFERS },
+    () => new Uint8Array(RTP_HEADER_BYTES + MAX_ENCODED_BYTES + SRTP_GROWTH_BYTES),
+  );
+  readonly #firstTimestamp = randomInt(2 ** 32);
+  #ssrc = randomInt(2 ** 32);
+  #sequence = randomInt(2 ** 16);
+  #packetsSent = 0;
+  #bytesSent = 0;
+  #isTalkspurt = false;
+  #pressTimestamp = 0;
+  /** Null while the stream is not encrypted. */
+  srtp: SrtpSender | null = null;
+
+  constructor(options: RtpSenderOptions) {
+    this.#options = options;
+  }
+
+  get ssrc(): number {
+    return this.#ssrc;
+  }
+
+  get packetsSent(): number {
+    return this.#packetsSent;
+  }
+
+  /** Payload sent so far, in bytes. */
+  get bytesSent(): number {
+    return this.#bytesSent;
+  }
+
+  /** Timestamps of another clock need another source identifier (RFC 3550 §5.2). */
+  renewSource(): void {
+    this.#ssrc = randomInt(2 ** 32);
+  }
+
+  /** Queues key presses. */
+  press(digits: string): void {
+    this.#digits.enqueue(digits);
+  }
+
+  /** RTP time of a slot. */
+  timestampOf(slot: number, remote: RtpRemote): number {
+    return this.#firstTimestamp + slot * frameSamples(CODECS[remote.codec].clockHz);
+  }
+
+  /**
+   * Sends the slot's packet: a due key press (as a tone if the peer takes no events), else reply audio or
+   * silence. A slot that is not `isInTime` is skipped.
+   */
+  send(slot: number, dueMs: number, isInTime: boolean, remote: RtpRemote): void {
+    const { audio, codecs, rateHz } = this.#options;
+    const canSend = isInTime && remote.sending;
+    const press = canSend && this.#digits.isSending;
+    audio.fillSent(dueMs, canSend && !press);
+    if (!canSend) {
+      this.#isTalkspurt = false;
+      return;
+    }
+    const timestamp = this.timestampOf(slot, remote);
+    const digit = press ? this.#digits.next(remote.digitClockHz) : null;
+    const packet = this.#packets[this.#sequence % SEND_BUFFERS] as Uint8Array;
+    if (digit && remote.digitPayloadType !== null) {
+      if (digit.isFirst) this.#pressTimestamp = timestamp;
+      packet.set(digit.payload, RTP_HEADER_BYTES);
+      this.#transmit(packet, RTP_HEADER_BYTES + digit.payload.length, {
+        marker: digit.isFirst,
+        payloadType: remote.digitPayloadType,
+        timestamp: this.#pressTimestamp,
+      });
+      return;
+    }
+    if (digit && digit.heldMs !== null)
+      fillKeyTone(digit.key, rateHz, digit.heldMs * (rateHz / 1000), audio.sent);
+    const end = codecs.of(remote.codec).encode(audio.sent, packet, RTP_HEADER_BYTES);
+    this.#transmit(packet, end, { marker: !this.#isTalkspurt, payloadType: remote.payloadType, timestamp });
+    this.#isTalkspurt = true;
+  }
+
+  /** Sends the first `length` bytes of `packet`, which has room after them. */
+  #transmit(
+    packet: Uint8Array,
+    length: number,
+    header: { readonly marker: boolean; readonly payloadType: number; readonly timestamp: number },
+  ): void {
+    const { target } = this.#options.latch;
+    if (!target) return;
+    writeRtpHeader(packet, { ...header, sequence: this.#sequence, ssrc: this.#ssrc });
+    this.#sequence = (this.#sequence + 1) & 0xffff;
+    this.#packetsSent++;
+    this.#bytesSent += length - RTP_HEADER_BYTES;
+    const end = this.srtp?.protect(packet, length) ?? length;
+    // A refused or full send loses one packet, as the network may. Without a callback Node does less work.
+    this.#options.socket.send(packet.subarray(0, end), target.port, target.address);
+  }
+}
