@@ -54,7 +54,7 @@ module.exports = {
     only('drachtio-srf-stays-in-drachtio', 'drachtio-srf', 'telephony/drachtio/'),
     only('twilio-stays-in-its-carrier', 'twilio', 'telephony/carriers/twilio(-callbacks)?.ts'),
     only('wrtc-stays-in-webrtc-leg', '@roamhq/wrtc', 'media/webrtc/webrtc-leg.ts'),
-    only('rtc-node-stays-in-livekit-leg', '@livekit/rtc-node', 'media/livekit/livekit-leg.ts|caller/room-caller.ts'),
+    only('rtc-node-stays-in-media-livekit', '@livekit/rtc-node', 'media/livekit/.*|caller/room-caller.ts'),
     only('opentelemetry-stays-in-tracing', '@opentelemetry', 'config/tracing.ts'),
     only('livekit-server-sdk-stays-in-rooms', 'livekit-server-sdk', 'control-plane/platform/rooms.ts'),
   ],

@@ -1,19 +1,15 @@
 /**
  * One caller in a LiveKit room as a leg: the agent's participant joins with its own token, publishes one
  * track, subscribes to the caller's voice and speaks the data topics, text streams and attribute of Parley's
- * rooms (docs/livekit.md). The only file that knows the native LiveKit library, which it loads with the first
- * room.
+ * rooms (docs/livekit.md). The native LiveKit library is loaded with the first room.
  */
 import type {
-  AudioSource,
   AudioStream,
   DisconnectReason,
-  LocalAudioTrack,
   RemoteParticipant,
   RemoteTrack,
   RemoteTrackPublication,
   Room,
-  TextStreamWriter,
 } from '@livekit/rtc-node';
 import type { Timer } from '#base/clock.ts';
 import { fault } from '#config/errors.ts';
@@ -23,28 +19,14 @@ import { LegAudio, type MediaShared, type TransportLeg } from '../leg/leg-audio.
 import type { LivekitLegOptions } from '../leg/media-host.ts';
 import { frameSamples, type OpenedLeg } from '../leg/media-messages.ts';
 import type { Paced } from '../leg/pacer.ts';
-import {
-  BLOCK_SAMPLES,
-  IN_RATE_HZ,
-  MAX_SEND_LATENESS_MS,
-  NO_STATS,
-  OUT_RATE_HZ,
-  STATS_TIMEOUT_MS,
-} from '../leg/web-leg.ts';
+import { IN_RATE_HZ, MAX_SEND_LATENESS_MS, NO_STATS, OUT_RATE_HZ, STATS_TIMEOUT_MS } from '../leg/web-leg.ts';
+import { AgentTrack } from './agent-track.ts';
 import { RoomInbox } from './room-inbox.ts';
-import {
-  AGENT_EVENTS,
-  CLIENT_EVENTS,
-  type RoomMessage,
-  RoomMessages,
-  segmentAttributes,
-  TRANSCRIPTION,
-} from './room-messages.ts';
+import { CLIENT_EVENTS } from './room-messages.ts';
+import { RoomOutbox } from './room-outbox.ts';
 
 type Library = typeof import('@livekit/rtc-node');
 
-/** Without a queue of its own the library passes blocks on at once. */
-const NO_QUEUE = 0;
 const JOIN_TIMEOUT_MS = 10_000;
 /**
  * A caller who is in the room but has not subscribed to the agent's voice is greeted after this long all the
@@ -56,11 +38,6 @@ const RETURN_TIMEOUT_MS = 15_000;
 /** Last messages get this long to leave, and then the caller this long to read them and go. */
 const FLUSH_MS = 500;
 const LEAVE_MS = 300;
-/** Blocks the library may owe an answer for: more means that its output is stuck, and the leg is replaced. */
-const MAX_OWED_BLOCKS = 100;
-/** Messages that wait for the caller or the network; the newest are dropped beyond it. */
-const MAX_WAITING = 256;
-
 /** What a room leg needs beyond what all legs share. */
 export interface LivekitSessionOptions extends LivekitLegOptions {
   readonly leg: number;
@@ -97,41 +74,40 @@ class LivekitSession implements TransportLeg, Paced {
   readonly #options: LivekitSessionOptions;
   readonly #shared: MediaShared;
   readonly #room: Room;
-  readonly #source: AudioSource;
-  readonly #track: LocalAudioTrack;
+  readonly #voice: AgentTrack;
   readonly #audio: LegAudio;
   readonly #fifo = new FrameFifo(frameSamples(IN_RATE_HZ));
   readonly #inbox: RoomInbox;
-  readonly #messages = new RoomMessages();
-  readonly #streams = new Map<string, TextStreamWriter>();
-  /** Resolves when the caller can hear: what is said to nobody is lost. */
+  readonly #outbox: RoomOutbox;
+  /** Resolves when the caller can hear. */
   readonly #heard = Promise.withResolvers<void>();
   readonly #callerGone = Promise.withResolvers<void>();
-  #outgoing: Promise<void>;
-  #waiting = 0;
-  #capturing: Promise<void> = Promise.resolve();
-  #owedBlocks = 0;
   #listening: RemoteTrack | null = null;
   #timer: Timer | null = null;
   #isCallerHere = false;
   #isAudible = false;
   #isConnected = false;
   #isReconnecting = false;
-  /** The attribute as it was last set. */
-  #state: RoomMessage | null = null;
   #ending: Promise<void> | null = null;
 
   constructor(library: Library, options: LivekitSessionOptions, shared: MediaShared) {
     this.#library = library;
     this.#options = options;
     this.#shared = shared;
-    this.#outgoing = this.#heard.promise;
     this.#inbox = new RoomInbox(shared, (text) =>
       this.#audio.emit({ type: 'message', atMs: shared.clock.now(), text }),
     );
-    this.#source = new library.AudioSource(OUT_RATE_HZ, 1, NO_QUEUE);
-    this.#track = library.LocalAudioTrack.createAudioTrack('agent', this.#source);
+    this.#voice = new AgentTrack(library, (error) => {
+      if (this.#ending === null) shared.log('warn', 'a block of audio was refused', error);
+    });
     this.#room = new library.Room();
+    const { callerIdentity } = options;
+    this.#outbox = new RoomOutbox({
+      room: this.#room,
+      callerIdentity,
+      log: shared.log,
+      heard: this.#heard.promise,
+    });
     this.originMs = shared.pacer.add(this);
     const rates = { inRateHz: IN_RATE_HZ, outRateHz: OUT_RATE_HZ } as const;
     this.#audio = new LegAudio(
@@ -164,7 +140,7 @@ class LivekitSession implements TransportLeg, Paced {
     }
     const { TrackPublishOptions, TrackSource } = this.#library;
     await this.#room.localParticipant?.publishTrack(
-      this.#track,
+      this.#voice.track,
       new TrackPublishOptions({ source: TrackSource.SOURCE_MICROPHONE }),
     );
     for (const participant of this.#room.remoteParticipants.values()) this.#came(participant);
@@ -173,6 +149,7 @@ class LivekitSession implements TransportLeg, Paced {
   /** Takes down what could not be joined, without a word to the call loop, which never had the leg. */
   abandon(): void {
     this.#ending = Promise.resolve();
+    this.#outbox.close();
     this.#shared.pacer.remove(this);
     this.#audio.close();
     void this.#release();
@@ -180,7 +157,7 @@ class LivekitSession implements TransportLeg, Paced {
 
   command(command: LegCommand): void {
     if (this.#ending || this.#audio.command(command)) return;
-    if (command.do === 'sendMessage') this.#send(command.json);
+    if (command.do === 'sendMessage') this.#outbox.send(command.json);
     if (command.do === 'close') void this.#end('local');
   }
 
@@ -196,42 +173,16 @@ class LivekitSession implements TransportLeg, Paced {
     // A reply waits for a connection that mends itself, rather than being said to nobody.
     const canSend = isOnTime && this.#isCallerHere && !this.#isReconnecting;
     this.#audio.fillSent(dueMs, canSend);
-    if (canSend) this.#capture(this.#audio.sent);
+    if (canSend && !this.#voice.capture(this.#audio.sent)) {
+      this.fail(new Error('the library no longer takes audio'));
+      return;
+    }
     this.#audio.endSlot(slot, dueMs, kind);
   }
 
   fail(error: unknown): void {
     this.#shared.log('error', 'room leg failed', error);
     void this.#end('failed');
-  }
-
-  /**
-   * Hands a frame to the library block by block, each after the one before: it does not keep their order by
-   * itself.
-   */
-  #capture(frame: Int16Array): void {
-    if (this.#owedBlocks > MAX_OWED_BLOCKS) {
-      this.fail(new Error('the library no longer takes audio'));
-      return;
-    }
-    for (let start = 0; start < frame.length; start += BLOCK_SAMPLES) {
-      // The library reads the whole buffer behind a block.
-      const block = new this.#library.AudioFrame(
-        frame.slice(start, start + BLOCK_SAMPLES),
-        OUT_RATE_HZ,
-        1,
-        BLOCK_SAMPLES,
-      );
-      this.#owedBlocks++;
-      this.#capturing = this.#capturing
-        .then(() => this.#source.captureFrame(block))
-        .catch((error: unknown) => {
-          if (this.#ending === null) this.#shared.log('warn', 'a block of audio was refused', error);
-        })
-        .finally(() => {
-          this.#owedBlocks--;
-        });
-    }
   }
 
   #isCaller(participant: RemoteParticipant | undefined): boolean {
@@ -328,9 +279,7 @@ class LivekitSession implements TransportLeg, Paced {
 
   #reconnecting(isReconnecting: boolean): void {
     this.#isReconnecting = isReconnecting;
-    // A server that was started again knows no attributes; what changes meanwhile waits, as a state tells the
-    // client that data will arrive.
-    this.#tellState();
+    this.#outbox.setReconnecting(isReconnecting);
   }
 
   /** The library has given up reconnecting, or the server has sent us away. */
@@ -345,71 +294,8 @@ class LivekitSession implements TransportLeg, Paced {
     this.#inbox.take(payload, participant ? this.#isCaller(participant) : null);
   }
 
-  #send(json: string): void {
-    const message = this.#messages.route(json);
-    if (!message) return;
-    // The state stays: who comes later reads it.
-    if (message.as === 'attribute') {
-      this.#state = message;
-      this.#tellState();
-    } else if (this.#waiting < MAX_WAITING) {
-      this.#waiting++;
-      this.#outgoing = this.#outgoing
-        .then(() => this.#deliver(message))
-        .catch((error: unknown) => this.#undelivered(error))
-        .finally(() => {
-          this.#waiting--;
-        });
-    }
-  }
-
-  #tellState(): void {
-    if (this.#state && !this.#isReconnecting)
-      this.#deliver(this.#state).catch((error: unknown) => this.#undelivered(error));
-  }
-
-  #undelivered(error: unknown): void {
-    if (this.#ending === null) this.#shared.log('warn', 'a message was not delivered', error);
-  }
-
-  async #deliver(message: RoomMessage): Promise<void> {
-    const self = this.#room.localParticipant;
-    if (!self) return;
-    switch (message.as) {
-      case 'attribute':
-        return self.setAttributes({ ...message.attributes });
-      case 'data':
-        return self.publishData(new TextEncoder().encode(message.json), {
-          reliable: true,
-          topic: AGENT_EVENTS,
-        });
-      case 'text.part': {
-        const { segmentId, text } = message;
-        const stream =
-          this.#streams.get(segmentId) ??
-          (await self.streamText({ topic: TRANSCRIPTION, attributes: segmentAttributes(segmentId, false) }));
-        this.#streams.set(segmentId, stream);
-        return stream.write(text);
-      }
-      case 'text.whole': {
-        const { segmentId, role, text, isFinal } = message;
-        await this.#streams.get(segmentId)?.close();
-        this.#streams.delete(segmentId);
-        const sender = role === 'user' ? { senderIdentity: this.#options.callerIdentity } : {};
-        const stream = await self.streamText({
-          topic: TRANSCRIPTION,
-          attributes: segmentAttributes(segmentId, isFinal),
-          ...sender,
-        });
-        await stream.write(text);
-        return stream.close();
-      }
-      default:
-        return message satisfies never;
-    }
-  }
-
   #end(reason: LegCloseReason): Promise<void> {
+    this.#outbox.close();
     this.#ending ??= this.#finish(reason);
     return this.#ending;
   }
@@ -420,7 +306,7 @@ class LivekitSession implements TransportLeg, Paced {
     this.#audio.close();
     const atMs = this.#shared.clock.now();
     if (reason === 'local' && this.#isConnected) {
-      await within(this.#outgoing, FLUSH_MS, this.#shared).catch(() => undefined);
+      await within(this.#outbox.flushed, FLUSH_MS, this.#shared).catch(() => undefined);
       if (this.#isCallerHere)
         await within(this.#callerGone.promise, LEAVE_MS, this.#shared).catch(() => undefined);
     }
@@ -436,7 +322,7 @@ class LivekitSession implements TransportLeg, Paced {
     try {
       this.#listening?.closeAudioStreams();
       await this.#room.disconnect();
-      await this.#track.close();
+      await this.#voice.track.close();
     } catch (error) {
       this.#shared.log('warn', 'a room was not left in order', error);
     }
