@@ -4,30 +4,18 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:dgram';
-import { encodeBlock, ULAW_SILENCE } from './g711.ts';
+import { AgentAudio } from './agent-audio.ts';
+import { encodeBlock } from './g711.ts';
 import type { LineSound } from './line-sound.ts';
 import { pace } from './pace.ts';
-import { type CallerStream, SPEECH_GAP_MS } from './play-scene.ts';
-import {
-  DIGIT_EVENTS,
-  isVoiced,
-  PACKET_MS,
-  PACKET_SAMPLES,
-  PAYLOAD_PCMU,
-  parseRtp,
-  samplesOf,
-  writeRtp,
-} from './rtp.ts';
+import type { CallerStream } from './play-scene.ts';
+import { DIGIT_EVENTS, PACKET_MS, PACKET_SAMPLES, PAYLOAD_PCMU, writeRtp } from './rtp.ts';
 import { SteadyLine } from './steady-line.ts';
 
 const DIGIT_PACKETS = 5;
 const DIGIT_END_PACKETS = 3;
 const DIGIT_GAP_PACKETS = 4;
 const DIGIT_VOLUME = 10;
-/** Room for what is heard, to begin with; twice as much whenever it is full. */
-const FIRST_HEARD_SAMPLES = 8_000 * 5;
-const MAX_HEARD_SAMPLES = 8_000 * 60 * 60;
-
 /** Where the agent's media is, and the payload type of keys there (null when it takes none). */
 export interface MediaRemote {
   readonly address: string;
@@ -57,6 +45,7 @@ export interface Network {
 
 /** One RTP stream each way. The socket must be bound; it stays the owner's. */
 export class RtpStream implements CallerStream<SentSpan> {
+  readonly #agent: AgentAudio;
   readonly #socket: Socket;
   readonly #line: LineSound;
   /** Null where every packet is another one. */
@@ -69,33 +58,21 @@ export class RtpStream implements CallerStream<SentSpan> {
   #timestamp = randomBytes(4).readUInt32BE(0) >>> 1;
   #saying: Sending | null = null;
   #keys: (() => boolean)[] = [];
-  #afterEachPacket = new Set<() => void>();
-  /** µ-law, each packet at the place its timestamp says. */
-  #heard = Buffer.alloc(0);
-  #heardSamples = 0;
-  /** Timestamps of the first and of the latest packet that was heard. */
-  #firstHeard: number | null = null;
-  #lastHeard = 0;
-  /** Times of the event loop, for the scene's decisions only. */
-  #voicedSinceMs: number | null = null;
-  #lastVoicedMs: number | null = null;
-  #lastPacketMs = performance.now();
-  #source: number | null = null;
-  /** Added to the timestamps of the source that is heard. */
-  #shift = 0;
+  readonly #afterEachPacket = new Set<() => void>();
 
   constructor(socket: Socket, line: LineSound, network: Network) {
     this.#socket = socket;
     this.#line = line;
     this.#steady = line.isSteady ? new SteadyLine(line.noisePeak, network.random()) : null;
     this.#network = network;
-    socket.on('message', (datagram) => this.#hear(datagram));
+    this.#agent = new AgentAudio(line);
+    socket.on('message', (datagram) => this.#agent.hear(datagram));
   }
 
   /** Begins to send. */
   start(remote: MediaRemote): void {
     this.#remote = remote;
-    this.#lastPacketMs = performance.now();
+    this.#agent.start();
     this.#stopPacing = pace(PACKET_MS, () => this.#packet());
   }
 
@@ -142,32 +119,26 @@ export class RtpStream implements CallerStream<SentSpan> {
     });
   }
 
-  /** How long the agent has been speaking, ms; 0 when it is silent. A pause below `gapMs` does not end it. */
   agentSpokeForMs(gapMs: number): number {
-    const now = performance.now();
-    if (this.#voicedSinceMs === null || this.#lastVoicedMs === null || now - this.#lastVoicedMs > gapMs)
-      return 0;
-    return now - this.#voicedSinceMs;
+    return this.#agent.spokeForMs(gapMs);
   }
 
-  /** How long the agent has been silent after it spoke, ms; 0 when it is speaking or never has. */
   agentQuietForMs(): number {
-    return this.#lastVoicedMs === null ? 0 : performance.now() - this.#lastVoicedMs;
+    return this.#agent.quietForMs();
   }
 
-  /** Event-loop time of the agent's last voiced packet; null before the first. */
   get lastVoicedMs(): number | null {
-    return this.#lastVoicedMs;
+    return this.#agent.lastVoicedMs;
   }
 
-  /** How long no packet at all has come, ms. */
+  /** Time since the last packet of any kind, in ms. */
   get starvedForMs(): number {
-    return performance.now() - this.#lastPacketMs;
+    return this.#agent.starvedForMs;
   }
 
-  /** What was heard, each packet at the place its timestamp says; silence where none came. */
+  /** The agent's audio, each packet at the position of its timestamp; silence where none arrived. */
   heard(): Int16Array {
-    return samplesOf(this.#heard.subarray(0, this.#heardSamples));
+    return this.#agent.heard();
   }
 
   #packet(): void {
@@ -244,46 +215,5 @@ export class RtpStream implements CallerStream<SentSpan> {
     // What is still on its way when the call ends is lost with it.
     if (jitterMs > 0) setTimeout(() => this.#stopPacing && send(), random() * jitterMs);
     else send();
-  }
-
-  /**
-   * Another source has timestamps of its own: they go on from the last one, after the silence there was
-   * between them.
-   */
-  #follow({ ssrc, timestamp }: { readonly ssrc: number; readonly timestamp: number }, idleMs: number): void {
-    if (ssrc === this.#source) return;
-    if (this.#firstHeard !== null)
-      this.#shift = (this.#lastHeard + Math.round((idleMs / PACKET_MS) * PACKET_SAMPLES) - timestamp) | 0;
-    this.#source = ssrc;
-  }
-
-  #hear(datagram: Buffer): void {
-    const packet = parseRtp(datagram);
-    if (!packet) return;
-    const now = performance.now();
-    const idleMs = now - this.#lastPacketMs;
-    this.#lastPacketMs = now;
-    if (packet.payloadType !== PAYLOAD_PCMU) return;
-    this.#follow(packet, idleMs);
-    this.#keep((packet.timestamp + this.#shift) >>> 0, packet.payload);
-    if (this.#line.hasEcho) this.#line.hear(samplesOf(packet.payload));
-    if (!isVoiced(packet.payload)) return;
-    if (this.#lastVoicedMs === null || now - this.#lastVoicedMs > SPEECH_GAP_MS) this.#voicedSinceMs = now;
-    this.#lastVoicedMs = now;
-  }
-
-  #keep(timestamp: number, payload: Buffer): void {
-    this.#firstHeard ??= timestamp;
-    this.#lastHeard = timestamp;
-    const at = (timestamp - this.#firstHeard) | 0;
-    const end = at + payload.length;
-    if (at < 0 || end > MAX_HEARD_SAMPLES) return;
-    if (end > this.#heard.length)
-      this.#heard = Buffer.concat([
-        this.#heard,
-        Buffer.alloc(Math.max(end, FIRST_HEARD_SAMPLES), ULAW_SILENCE),
-      ]);
-    this.#heard.set(payload, at);
-    this.#heardSamples = Math.max(this.#heardSamples, end);
   }
 }

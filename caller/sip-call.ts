@@ -39,13 +39,11 @@ interface Dialog {
 /** One call. The socket must be bound; it stays the owner's. */
 export class SipCall {
   readonly callId = `${randomBytes(10).toString('hex')}@caller`;
-  /** Resolves when the far end hangs up. */
-  readonly hungUp: Promise<void>;
   readonly #socket: Socket;
   readonly #options: SipCallOptions;
   readonly #fromTag = randomBytes(6).toString('hex');
-  #resolveHungUp: () => void = () => undefined;
-  #resolveInvite: (result: InviteResult) => void = () => undefined;
+  readonly #hungUp = Promise.withResolvers<void>();
+  readonly #invited = Promise.withResolvers<InviteResult>();
   #resolveBye: (() => void) | null = null;
   #onOffer: (sdp: string) => void = () => undefined;
   #offer = '';
@@ -60,9 +58,6 @@ export class SipCall {
   constructor(socket: Socket, options: SipCallOptions) {
     this.#socket = socket;
     this.#options = options;
-    this.hungUp = new Promise((resolve) => {
-      this.#resolveHungUp = resolve;
-    });
     socket.on('message', (datagram, from) => {
       const message = parseSip(datagram);
       if (!message || header(message, 'call-id') !== this.callId) return;
@@ -70,6 +65,11 @@ export class SipCall {
       else if (message.method === 'INVITE') this.#takeInviteResponse(message, message.status);
       else if (message.method === 'BYE') this.#resolveBye?.();
     });
+  }
+
+  /** Resolves when the far end hangs up. */
+  get hungUp(): Promise<void> {
+    return this.#hungUp.promise;
   }
 
   /** Sets who is told of the offers of re-INVITEs; each is answered with this side's own description. */
@@ -80,11 +80,8 @@ export class SipCall {
   /** Sends the INVITE; resolves with the final answer, status 408 when none comes. */
   invite(offer: string): Promise<InviteResult> {
     this.#offer = offer;
-    const result = new Promise<InviteResult>((resolve) => {
-      this.#resolveInvite = resolve;
-    });
     this.#sendInvite();
-    return result;
+    return this.#invited.promise;
   }
 
   /** Gives the call up before it is answered. */
@@ -164,7 +161,7 @@ export class SipCall {
       to: header(response, 'to'),
     };
     this.#acknowledge(this.#dialog);
-    this.#resolveInvite({ type: 'answered', sdp: response.body });
+    this.#invited.resolve({ type: 'answered', sdp: response.body });
   }
 
   #declined(response: SipMessage, status: number): void {
@@ -201,7 +198,7 @@ export class SipCall {
 
   #finish(result: InviteResult): void {
     this.close();
-    this.#resolveInvite(result);
+    this.#invited.resolve(result);
   }
 
   #sendCancel(): void {
@@ -255,7 +252,7 @@ export class SipCall {
     if (!isForUs || request.method !== 'BYE') return;
     this.close();
     this.#resolveBye?.();
-    this.#resolveHungUp();
+    this.#hungUp.resolve();
   }
 
   get #contact(): string {

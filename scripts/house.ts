@@ -1,21 +1,21 @@
 /**
  * `npm run check:house`: figures of the source that must not grow: the longest file, the class with the most
- * mutable fields, citations of documents that are not in the repository, lines of the README. The limits are
- * what is there today where that is more than the aim; they only ever go down.
+ * mutable fields, long lines, citations of documents that are not in the repository, lines of the README. A
+ * limit above its aim only ever goes down. `npm run house` prints rooms and links as well.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { type ClassMember, type ModuleItem, parseSync } from '@swc/core';
 
-/** Of the product; tests hold tables of messages, and the console's types are generated. */
-const LONGEST = { aim: 400, limit: 856 };
-const FIELDS = { aim: 10, limit: 19 };
-const LONG_LINES = { aim: 0, limit: 817 };
+/** Of the product; tests hold tables of messages. */
+const LONGEST = { aim: 400, limit: 400 };
+const FIELDS = { aim: 10, limit: 10 };
+const LONG_LINES = { aim: 0, limit: 640 };
 const COLUMNS = 110;
 const README_LINES = { aim: 120, limit: 120 };
 const PRODUCT =
-  /^(?:base|config|protocol|media|telephony|runtime|control-plane|processes|cli|caller)\/.*\.ts$|^main\.ts$/;
+  /^(?:base|config|protocol|media|telephony|runtime|control-plane|processes|cli|caller|web|bench|scripts)\/.*\.tsx?$|^main\.ts$/;
 const PROSE = /\.(?:tsx?|md|cjs|yml)$/;
 const GENERATED = 'web/console/src/api/types.ts';
 /** Sections of documents nobody can look up here, and names of such documents. */
@@ -24,7 +24,7 @@ const CITED = /S§|design §|\b[Ss]upplement \d|(?<![\w/.*-])[\w-]+(?:\/[\w-]+)*
 const files = execFileSync('git', ['ls-files'], { encoding: 'utf8' }).trim().split('\n');
 const names = new Set(files.map((file) => basename(file)));
 const texts = new Map<string, string>();
-const product = files.filter((file) => PRODUCT.test(file));
+const product = files.filter((file) => PRODUCT.test(file) && file !== GENERATED);
 
 /** One figure, and what it is of. */
 interface Figure {
@@ -58,7 +58,11 @@ function longestFile(): Figure {
 function largestClass(): Figure {
   let most = { value: 0, of: '' };
   for (const file of product) {
-    for (const item of parseSync(read(file), { syntax: 'typescript', target: 'es2022' }).body) {
+    for (const item of parseSync(read(file), {
+      syntax: 'typescript',
+      tsx: file.endsWith('.tsx'),
+      target: 'es2022',
+    }).body) {
       const declared = classOf(item);
       const value = declared?.body.filter(isMutableField).length ?? 0;
       if (declared && value > most.value) most = { value, of: `${declared.identifier.value} in ${file}` };

@@ -9,7 +9,6 @@ import { Fault, fault } from '#config/errors.ts';
 import type { Leg, LegCommand, LegEvent } from '../leg/leg.ts';
 import type { Transport } from '../leg/media-host.ts';
 import {
-  type AddressedCommand,
   type FromMediaThread,
   legId,
   type MediaThreadSettings,
@@ -17,10 +16,9 @@ import {
   type ToMediaThread,
   unpackEvents,
 } from '../leg/media-messages.ts';
+import { CommandBatch } from './command-batch.ts';
 import type { MediaTransport, RunnerListener } from './transport.ts';
 
-/** Commands are sent down at most this often; the first after a pause goes at once. */
-const COMMAND_BATCH_MS = 5;
 /**
  * One that does not stop by itself within this long is ended; it may have to finish loading its speech
  * detector first.
@@ -57,16 +55,16 @@ export class RemoteLegs {
   #runner: MediaTransport | null = null;
   #warmTransport: Transport | null = null;
   #nextLeg = 1;
-  #commands: AddressedCommand[] = [];
-  #transfer: ArrayBuffer[] = [];
-  #flushTimer: Timer | null = null;
+  readonly #commands: CommandBatch;
   #restartTimer: Timer | null = null;
-  #lastFlushMs = Number.NEGATIVE_INFINITY;
   #closing: Promise<void> | null = null;
   #onStopped: () => void = () => undefined;
 
   constructor(options: RemoteLegsOptions) {
     this.#options = options;
+    this.#commands = new CommandBatch(options.clock, (commands, transfer) =>
+      this.#runner?.post({ type: 'commands', commands }, transfer),
+    );
     this.started = new Promise((resolve, reject) => {
       this.#start = { resolve, reject };
     });
@@ -102,24 +100,7 @@ export class RemoteLegs {
 
   /** Queues one command; the buffers of `transfer` go with it and are no longer the caller's. */
   command(leg: number, command: LegCommand, transfer: readonly ArrayBuffer[]): void {
-    this.#commands.push({ leg, command });
-    this.#transfer.push(...transfer);
-    if (this.#flushTimer) return;
-    const waitMs = Math.max(0, this.#lastFlushMs + COMMAND_BATCH_MS - this.#options.clock.now());
-    if (waitMs > 0) this.#flushTimer = this.#options.clock.after(waitMs, () => this.#flush());
-    // Not at once but at the end of the running callback, so that commands given together go together.
-    else if (this.#commands.length === 1) queueMicrotask(() => this.#flush());
-  }
-
-  #flush(): void {
-    this.#flushTimer = null;
-    if (this.#commands.length === 0) return;
-    this.#lastFlushMs = this.#options.clock.now();
-    const message: ToMediaThread = { type: 'commands', commands: this.#commands };
-    const transfer = this.#transfer;
-    this.#commands = [];
-    this.#transfer = [];
-    this.#runner?.post(message, transfer);
+    this.#commands.add(leg, command, transfer);
   }
 
   #startRunner(): void {
@@ -184,8 +165,7 @@ export class RemoteLegs {
   #ended(error: Error): void {
     this.#runner = null;
     this.#onStopped();
-    this.#commands = [];
-    this.#transfer = [];
+    this.#commands.clear();
     const hasLived = this.#start === null;
     this.#start?.reject(error);
     this.#start = null;
@@ -209,8 +189,7 @@ export class RemoteLegs {
   }
 
   async #stop(): Promise<void> {
-    this.#flush();
-    this.#flushTimer?.cancel();
+    this.#commands.close();
     this.#restartTimer?.cancel();
     const runner = this.#runner;
     if (!runner) return;

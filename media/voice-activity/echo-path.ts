@@ -4,19 +4,14 @@
  * none. Pure; nothing is allocated per frame.
  */
 import { levelDb } from '../dsp/pcm.ts';
+import { HISTORY, LAGS, LevelCorrelation, SlotLevels } from './level-correlation.ts';
 
 const SLOT_MS = 10;
-/** Delays looked at: 0 to 600 ms. */
-const LAGS = 61;
-/** Levels kept, in slots; a power of two. */
-const HISTORY = 256;
 const MASK = HISTORY - 1;
 /** Levels are counted from here, dBFS: what is fainter disturbs nobody. */
 const FLOOR_DB = -60;
 /** Played sound of this level can be heard as echo. */
 const LOUD_DB = -40;
-/** The past fades with a time constant of two seconds. */
-const KEPT_PER_SLOT = 0.995;
 const DECIDE_EVERY_SLOTS = 20;
 /** At first, more often: each moment of an echo is taken for a caller. */
 const FIRST_DECIDE_EVERY_SLOTS = 5;
@@ -41,8 +36,6 @@ const STEADY_DB = 2;
  * learned from, as nobody knows when it was heard.
  */
 const AHEAD_SLOTS = 4;
-/** Levels that vary by less than this (dB²) are the line's own noise. */
-const STEADY_VARIANCE = 4;
 /** A path once learned is given up after so many decisions against it: while both speak there are some. */
 const DOUBTS = 10;
 /** What stands this far above the echo to be expected is somebody. */
@@ -67,10 +60,10 @@ export class EchoPath {
   #echo: Echo = 'unknown';
   #isOnTrial = false;
   #doubts = 0;
-  /** Levels above the floor, dB, by slot. */
-  readonly #played = new Float64Array(HISTORY);
+  readonly #played = new SlotLevels();
+  readonly #correlation = new LevelCorrelation(this.#played);
+  /** Levels above the floor, in dB by slot. */
   readonly #heard = new Float64Array(HISTORY);
-  #playedSlot = Number.NEGATIVE_INFINITY;
   #heardSlot = Number.NEGATIVE_INFINITY;
   #lastLoudSlot = Number.NEGATIVE_INFINITY;
   /** How often each whole dB between played and heard was found, for their median. */
@@ -79,14 +72,6 @@ export class EchoPath {
   /** Loud slots heard out so far, and slots since the last decision. */
   #loudSlots = 0;
   #undecided = 0;
-  // Faded sums over slots: their number, levels heard and played (by lag), squares and products.
-  #count = 0;
-  #sumHeard = 0;
-  #sumHeard2 = 0;
-  readonly #sumPlayed = new Float64Array(LAGS);
-  readonly #sumPlayed2 = new Float64Array(LAGS);
-  readonly #sumProduct = new Float64Array(LAGS);
-
   /** What has been learned. */
   get echo(): Echo {
     return this.#echo;
@@ -103,11 +88,7 @@ export class EchoPath {
     let slot = Math.round(atMs / SLOT_MS);
     for (let from = 0; from + block <= samples.length; from += block, slot++) {
       const level = levelDb(samples, from, from + block);
-      // Slots that were left out were silent.
-      for (let missed = Math.max(this.#playedSlot + 1, slot - HISTORY); missed < slot; missed++)
-        this.#played[missed & MASK] = 0;
-      this.#played[slot & MASK] = Math.max(0, level - FLOOR_DB);
-      this.#playedSlot = slot;
+      this.#played.set(slot, Math.max(0, level - FLOOR_DB));
       if (level >= LOUD_DB) this.#lastLoudSlot = slot;
     }
   }
@@ -136,29 +117,13 @@ export class EchoPath {
     const first = Math.floor((atMs - delayMs) / SLOT_MS) - TAIL;
     const last = Math.ceil((atMs + ms - delayMs) / SLOT_MS) + SMEAR;
     let loudest = 0;
-    for (let slot = first; slot <= last; slot++) loudest = Math.max(loudest, this.#playedAt(slot));
+    for (let slot = first; slot <= last; slot++) loudest = Math.max(loudest, this.#played.at(slot));
     return loudest > lossDb && level < FLOOR_DB + loudest - lossDb + MARGIN_DB;
-  }
-
-  #playedAt(slot: number): number {
-    const isKept = slot <= this.#playedSlot && slot > this.#playedSlot - HISTORY;
-    return isKept ? (this.#played[slot & MASK] as number) : 0;
   }
 
   #correlate(slot: number, heard: number): void {
     this.#heard[slot & MASK] = heard;
-    this.#count = this.#count * KEPT_PER_SLOT + 1;
-    this.#sumHeard = this.#sumHeard * KEPT_PER_SLOT + heard;
-    this.#sumHeard2 = this.#sumHeard2 * KEPT_PER_SLOT + heard * heard;
-    const sumPlayed = this.#sumPlayed;
-    const sumPlayed2 = this.#sumPlayed2;
-    const sumProduct = this.#sumProduct;
-    for (let lag = 0; lag < LAGS; lag++) {
-      const played = this.#playedAt(slot - lag);
-      sumPlayed[lag] = (sumPlayed[lag] as number) * KEPT_PER_SLOT + played;
-      sumPlayed2[lag] = (sumPlayed2[lag] as number) * KEPT_PER_SLOT + played * played;
-      sumProduct[lag] = (sumProduct[lag] as number) * KEPT_PER_SLOT + played * heard;
-    }
+    this.#correlation.add(slot, heard);
     if (slot - this.#lastLoudSlot <= AHEAD_SLOTS) this.#loudSlots++;
     const isFirst = this.#loudSlots < CERTAIN_FROM_SLOTS;
     if (++this.#undecided < (isFirst ? FIRST_DECIDE_EVERY_SLOTS : DECIDE_EVERY_SLOTS)) return;
@@ -167,26 +132,13 @@ export class EchoPath {
   }
 
   #decide(slot: number): void {
-    const heardVariance = this.#sumHeard2 / this.#count - (this.#sumHeard / this.#count) ** 2;
-    let [bestLag, best] = [0, 0];
-    for (let lag = 0; lag < LAGS && heardVariance >= STEADY_VARIANCE; lag++) {
-      const correlation = this.#correlationAt(lag, heardVariance);
-      if (correlation > best) [bestLag, best] = [lag, correlation];
-    }
-    this.#measureLosses(slot, bestLag);
-    if (this.#loudSlots < CERTAIN_FROM_SLOTS) this.#try(bestLag, best);
-    else if (best >= ECHO_CORRELATION) this.#believe(bestLag);
+    const { lag, correlation } = this.#correlation.best();
+    this.#measureLosses(slot, lag);
+    if (this.#loudSlots < CERTAIN_FROM_SLOTS) this.#try(lag, correlation);
+    else if (correlation >= ECHO_CORRELATION) this.#believe(lag);
     else if (this.#isOnTrial) this.#echo = 'unknown';
-    else if (best < NO_ECHO_CORRELATION) this.#doubt();
+    else if (correlation < NO_ECHO_CORRELATION) this.#doubt();
     this.#isOnTrial &&= this.#loudSlots < CERTAIN_FROM_SLOTS;
-  }
-
-  #correlationAt(lag: number, heardVariance: number): number {
-    const mean = (this.#sumPlayed[lag] as number) / this.#count;
-    const variance = (this.#sumPlayed2[lag] as number) / this.#count - mean * mean;
-    const covariance =
-      (this.#sumProduct[lag] as number) / this.#count - (mean * this.#sumHeard) / this.#count;
-    return variance < STEADY_VARIANCE ? 0 : covariance / Math.sqrt(variance * heardVariance);
   }
 
   /** Believes in a clear echo until it looks like none. */
@@ -214,7 +166,7 @@ export class EchoPath {
     this.#losses.fill(0);
     this.#measured = 0;
     for (let at = slot - HISTORY + LAGS; at <= slot; at++) {
-      const played = this.#playedAt(at - lag);
+      const played = this.#played.at(at - lag);
       if (played < LOUD_DB - FLOOR_DB) continue;
       const loss = Math.round(played - (this.#heard[at & MASK] as number));
       const bin = Math.max(0, Math.min(LOSS_BINS - 1, loss));

@@ -1,5 +1,5 @@
 /** Errors in words for visitors and for the page's developer. */
-import type { Texts } from './languages.ts';
+import type { Texts } from './languages/texts.ts';
 
 /** Detail of the event `voice-agent:error`. */
 export interface Problem {

@@ -1,7 +1,7 @@
 /** State of the widget, and the actions a visitor can take. */
 import type { AgentMode } from '../client/events.ts';
 import type { TranscriptSegment } from '../client/transcript.ts';
-import type { Texts } from './languages.ts';
+import type { Texts } from './languages/texts.ts';
 import type { Settings } from './settings.ts';
 
 /** Stage of the visitor's conversation. */

@@ -1,5 +1,7 @@
 /** The widget's texts in the visitor's language, or in English; `text-contents` can replace each of them. */
-import { LANGUAGES, type Texts } from './languages.ts';
+
+import type { Texts } from './languages/texts.ts';
+import { LANGUAGES } from './languages.ts';
 
 /** Right-to-left languages among those that an agent can speak. */
 const RIGHT_TO_LEFT = new Set(['ar', 'he', 'fa', 'ur']);

@@ -1,7 +1,7 @@
 /** The transcript as a list that is updated line by line, to make screen readers announce only new text. */
 import type { TranscriptSegment } from '../client/transcript.ts';
 import { element } from './dom.ts';
-import type { Texts } from './languages.ts';
+import type { Texts } from './languages/texts.ts';
 
 /** A transcript list. */
 export class TranscriptLog {

@@ -7,7 +7,7 @@ import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';
-import type { SpeechSlot } from '#media/speech/pool/speech-pool.ts';
+import type { SpeechSlot } from '#media/speech/pool/speech-thread.ts';
 import type { Context } from '../../platform/context.ts';
 import type { Caller } from '../../platform/http/auth.ts';
 import { retryAfter } from '../../platform/http/problems.ts';

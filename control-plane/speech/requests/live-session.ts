@@ -6,7 +6,7 @@ import type { Timer } from '#base/clock.ts';
 import { Fault, fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';
 import type { AudioPiece, Segment } from '#media/speech/pool/speech-jobs.ts';
-import type { SpeechSlot } from '#media/speech/pool/speech-pool.ts';
+import type { SpeechSlot } from '#media/speech/pool/speech-thread.ts';
 import { type Context, newId } from '../../platform/context.ts';
 import type { Caller } from '../../platform/http/auth.ts';
 import { readMsgpack } from '../../platform/http/request-bodies.ts';

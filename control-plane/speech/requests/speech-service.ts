@@ -15,7 +15,8 @@ import {
   type TranscribeOptions,
   type Transcript,
 } from '#media/speech/pool/speech-jobs.ts';
-import type { SpeechSlot, SpeechWork } from '#media/speech/pool/speech-pool.ts';
+import type { SpeechWork } from '#media/speech/pool/speech-pool.ts';
+import type { SpeechSlot } from '#media/speech/pool/speech-thread.ts';
 import type { Context } from '../../platform/context.ts';
 import type { Caller } from '../../platform/http/auth.ts';
 import { takeSpeechPlace } from '../../platform/limits/request-places.ts';

@@ -6,7 +6,7 @@ import WebSocket from 'ws';
 import { systemClock } from '#base/clock.ts';
 import { LiveText } from '#control-plane/speech/requests/live-text.ts';
 import { admit } from '#control-plane/speech/requests/speech-service.ts';
-import type { SpeechSlot } from '#media/speech/pool/speech-pool.ts';
+import type { SpeechSlot } from '#media/speech/pool/speech-thread.ts';
 import { openTestApi, type TestApi, type TestUser } from '../test-api.ts';
 
 // Threads start, engines warm up and programs run, which takes time on a loaded machine.

@@ -6,7 +6,7 @@ import { encode } from '@msgpack/msgpack';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import WebSocket from 'ws';
 import { admit } from '#control-plane/speech/requests/speech-service.ts';
-import type { SpeechSlot } from '#media/speech/pool/speech-pool.ts';
+import type { SpeechSlot } from '#media/speech/pool/speech-thread.ts';
 import { openTestApi, type TestApi, type TestUser } from '../test-api.ts';
 
 // Threads start and engines warm up, which takes time on a loaded machine.

@@ -2,12 +2,8 @@ import { expect, it, vi } from 'vitest';
 import { systemClock } from '#base/clock.ts';
 import { readSettings } from '#config/env.ts';
 import type { SpeakOptions } from '#media/speech/pool/speech-jobs.ts';
-import {
-  createSpeechPool,
-  type SpeechPool,
-  type SpeechSlot,
-  type SpeechWork,
-} from '#media/speech/pool/speech-pool.ts';
+import { createSpeechPool, type SpeechPool, type SpeechWork } from '#media/speech/pool/speech-pool.ts';
+import type { SpeechSlot } from '#media/speech/pool/speech-thread.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 
 /** Slots for streams, plus one that has been freed again. No thread starts for it. */

@@ -1,0 +1,108 @@
+/** The agent's audio as the caller hears it, and how long it speaks and pauses. */
+
+import { ULAW_SILENCE } from './g711.ts';
+import type { LineSound } from './line-sound.ts';
+import { SPEECH_GAP_MS } from './play-scene.ts';
+import { isVoiced, PACKET_MS, PACKET_SAMPLES, PAYLOAD_PCMU, parseRtp, samplesOf } from './rtp.ts';
+
+/** Room for what is heard, to begin with; twice as much whenever it is full. */
+const FIRST_HEARD_SAMPLES = 8_000 * 5;
+const MAX_HEARD_SAMPLES = 8_000 * 60 * 60;
+
+/** Receives one RTP stream. */
+export class AgentAudio {
+  readonly #line: LineSound;
+  /** µ-law, each packet at the place its timestamp says. */
+  #heard = Buffer.alloc(0);
+  #heardSamples = 0;
+  /** Timestamps of the first and of the latest packet that was heard. */
+  #firstHeard: number | null = null;
+  #lastHeard = 0;
+  /** Times of the event loop, for the scene's decisions only. */
+  #voicedSinceMs: number | null = null;
+  #lastVoicedMs: number | null = null;
+  #lastPacketMs = performance.now();
+  #source: number | null = null;
+  /** Added to the timestamps of the source that is heard. */
+  #shift = 0;
+
+  /** Sounds of the line that follow the agent's, such as its echo, come from `line`. */
+  constructor(line: LineSound) {
+    this.#line = line;
+  }
+
+  /** Counts the wait for packets from now. */
+  start(): void {
+    this.#lastPacketMs = performance.now();
+  }
+
+  /** How long the agent has been speaking, ms; 0 when it is silent. A pause below `gapMs` does not end it. */
+  spokeForMs(gapMs: number): number {
+    const now = performance.now();
+    if (this.#voicedSinceMs === null || this.#lastVoicedMs === null || now - this.#lastVoicedMs > gapMs)
+      return 0;
+    return now - this.#voicedSinceMs;
+  }
+
+  /** How long the agent has been silent after it spoke, ms; 0 when it is speaking or never has. */
+  quietForMs(): number {
+    return this.#lastVoicedMs === null ? 0 : performance.now() - this.#lastVoicedMs;
+  }
+
+  /** Event-loop time of the agent's last voiced packet; null before the first. */
+  get lastVoicedMs(): number | null {
+    return this.#lastVoicedMs;
+  }
+
+  /** How long no packet at all has come, ms. */
+  get starvedForMs(): number {
+    return performance.now() - this.#lastPacketMs;
+  }
+
+  /** What was heard, each packet at the place its timestamp says; silence where none came. */
+  heard(): Int16Array {
+    return samplesOf(this.#heard.subarray(0, this.#heardSamples));
+  }
+
+  /**
+   * Another source has timestamps of its own: they go on from the last one, after the silence there was
+   * between them.
+   */
+  #follow({ ssrc, timestamp }: { readonly ssrc: number; readonly timestamp: number }, idleMs: number): void {
+    if (ssrc === this.#source) return;
+    if (this.#firstHeard !== null)
+      this.#shift = (this.#lastHeard + Math.round((idleMs / PACKET_MS) * PACKET_SAMPLES) - timestamp) | 0;
+    this.#source = ssrc;
+  }
+
+  /** Takes a datagram of the socket. */
+  hear(datagram: Buffer): void {
+    const packet = parseRtp(datagram);
+    if (!packet) return;
+    const now = performance.now();
+    const idleMs = now - this.#lastPacketMs;
+    this.#lastPacketMs = now;
+    if (packet.payloadType !== PAYLOAD_PCMU) return;
+    this.#follow(packet, idleMs);
+    this.#keep((packet.timestamp + this.#shift) >>> 0, packet.payload);
+    if (this.#line.hasEcho) this.#line.hear(samplesOf(packet.payload));
+    if (!isVoiced(packet.payload)) return;
+    if (this.#lastVoicedMs === null || now - this.#lastVoicedMs > SPEECH_GAP_MS) this.#voicedSinceMs = now;
+    this.#lastVoicedMs = now;
+  }
+
+  #keep(timestamp: number, payload: Buffer): void {
+    this.#firstHeard ??= timestamp;
+    this.#lastHeard = timestamp;
+    const at = (timestamp - this.#firstHeard) | 0;
+    const end = at + payload.length;
+    if (at < 0 || end > MAX_HEARD_SAMPLES) return;
+    if (end > this.#heard.length)
+      this.#heard = Buffer.concat([
+        this.#heard,
+        Buffer.alloc(Math.max(end, FIRST_HEARD_SAMPLES), ULAW_SILENCE),
+      ]);
+    this.#heard.set(payload, at);
+    this.#heardSamples = Math.max(this.#heardSamples, end);
+  }
+}

@@ -1,0 +1,272 @@
+/**
+ * One thread for speech and the places on it. It starts with its first work. When it dies its work fails; when
+ * it gives no sign of life for 10 s it hangs, is ended, and another starts with the next request.
+ */
+import type { Worker } from 'node:worker_threads';
+import type { Clock, Timer } from '#base/clock.ts';
+import { type Listener, PieceQueue } from './piece-queue.ts';
+import {
+  type AudioPiece,
+  type FromThread,
+  type JobFailure,
+  type Segment,
+  type SpeakOptions,
+  SpeechJobError,
+  type ToThread,
+  type TranscribeOptions,
+  type Transcript,
+} from './speech-jobs.ts';
+
+/** Speech being made: segments go in, pieces come out as they are taken. */
+export interface Speaking extends AsyncIterable<AudioPiece> {
+  say(segment: Segment): void;
+  /** Nothing more is to be said. */
+  end(): void;
+}
+
+/** A place in the pool, held from admission to `release`. */
+export interface SpeechSlot {
+  /**
+   * Starts to speak. The pieces throw `SpeechJobError`, or the signal's reason when it is aborted: the work
+   * stops then.
+   */
+  speak(options: SpeakOptions, signal: AbortSignal): Speaking;
+  /** Recognises a recording, whose memory goes to the thread. Throws as `speak` does. */
+  transcribe(
+    audio: Uint8Array<ArrayBuffer>,
+    options: TranscribeOptions,
+    signal: AbortSignal,
+  ): Promise<Transcript>;
+  /** Idempotent. */
+  release(): void;
+}
+
+/** A working thread is pinged this often; it hangs after so many pings without an answer. */
+const SIGN_MS = 2_500;
+const MOST_OWED = 4;
+/** While it starts, because it opens engines. */
+const MOST_OWED_AT_START = 24;
+/** Longest wait for a thread to close. */
+const CLOSING_MS = 5_000;
+
+/** One thread and the places on it. */
+export class SpeechThread {
+  readonly #options: { readonly start: () => Worker; readonly places: number; readonly clock: Clock };
+  /** Places taken, by account. */
+  readonly #taken = new Map<string, number>();
+  #nextId = 0;
+  #worker: Worker | null = null;
+  #isClosed = false;
+  #watch: Timer | null = null;
+  /** Pings without an answer. */
+  #owed = 0;
+  #hasStarted = false;
+  readonly #listeners = new Map<number, Listener>();
+
+  constructor(options: { readonly start: () => Worker; readonly places: number; readonly clock: Clock }) {
+    this.#options = options;
+  }
+
+  get load(): number {
+    return [...this.#taken.values()].reduce((sum, places) => sum + places, 0);
+  }
+
+  get accounts(): string[] {
+    return [...this.#taken.keys()];
+  }
+
+  /** Its engines answer. */
+  get isOpen(): boolean {
+    return this.#worker !== null && this.#hasStarted;
+  }
+
+  loadOf(account: string): number {
+    return this.#taken.get(account) ?? 0;
+  }
+
+  get hasRoom(): boolean {
+    return !this.#isClosed && this.load < this.#options.places;
+  }
+
+  /** `hasOthers` is asked and `onWork` called when the slot is given work, `onRelease` once. */
+  take(
+    account: string,
+    {
+      hasOthers,
+      onWork,
+      onRelease,
+    }: { readonly hasOthers: () => boolean; readonly onWork: () => void; readonly onRelease: () => void },
+  ): SpeechSlot {
+    this.#add(account, 1);
+    let isReleased = false;
+    return {
+      speak: (options, signal) => {
+        onWork();
+        return this.#speak({ account, mustShare: hasOthers(), options }, signal);
+      },
+      transcribe: (audio, options, signal) => {
+        onWork();
+        return this.#transcribe(audio, options, signal);
+      },
+      release: () => {
+        if (isReleased) return;
+        isReleased = true;
+        this.#add(account, -1);
+        onRelease();
+      },
+    };
+  }
+
+  #add(account: string, places: number): void {
+    const taken = this.loadOf(account) + places;
+    if (taken > 0) this.#taken.set(account, taken);
+    else this.#taken.delete(account);
+  }
+
+  /** Starts it for work to come. */
+  open(): void {
+    if (!this.#isClosed) this.#start();
+  }
+
+  #start(): Worker {
+    if (this.#worker) return this.#worker;
+    const worker = this.#options.start();
+    worker.unref();
+    worker.on('message', (message: FromThread) => this.#received(worker, message));
+    worker.on('error', (error) => this.#lost(worker, error.message));
+    worker.on('exit', () => this.#lost(worker, 'the thread ended'));
+    this.#worker = worker;
+    this.#hasStarted = false;
+    return worker;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const worker = this.#worker;
+    if (!worker) return;
+    const closed = new Promise<void>((resolve) => {
+      worker.on('message', (message: FromThread) => {
+        if (message.type === 'closed') resolve();
+      });
+      worker.once('exit', () => resolve());
+    });
+    worker.postMessage({ type: 'close' } satisfies ToThread);
+    const { promise: isLate, resolve: giveUp } = Promise.withResolvers<void>();
+    const timer = this.#options.clock.after(CLOSING_MS, giveUp);
+    await Promise.race([closed, isLate]);
+    timer.cancel();
+    this.#rest();
+    await worker.terminate();
+  }
+
+  #speak(
+    asked: { readonly account: string; readonly mustShare: boolean; readonly options: SpeakOptions },
+    signal: AbortSignal,
+  ): Speaking {
+    const id = this.#nextId++;
+    const pieces = new PieceQueue(() => this.#send({ type: 'taken', id }));
+    this.#begin(id, pieces, signal);
+    this.#send({ type: 'speak', id, ...asked });
+    return {
+      say: (segment) => this.#send({ type: 'segment', id, segment }),
+      end: () => this.#send({ type: 'segment', id, segment: null }),
+      [Symbol.asyncIterator]: () => pieces.read(),
+    };
+  }
+
+  #transcribe(
+    audio: Uint8Array<ArrayBuffer>,
+    options: TranscribeOptions,
+    signal: AbortSignal,
+  ): Promise<Transcript> {
+    const id = this.#nextId++;
+    const { promise, resolve, reject } = Promise.withResolvers<Transcript>();
+    this.#begin(
+      id,
+      { piece: () => {}, over: (transcript) => transcript && resolve(transcript), failed: reject },
+      signal,
+    );
+    const isWhole = audio.byteLength === audio.buffer.byteLength;
+    this.#send({ type: 'transcribe', id, audio, options }, isWhole ? [audio.buffer] : []);
+    return promise;
+  }
+
+  #begin(id: number, listener: Listener, signal: AbortSignal): void {
+    const forget = () => {
+      this.#listeners.delete(id);
+      signal.removeEventListener('abort', onAbort);
+    };
+    const onAbort = () => {
+      if (!this.#listeners.has(id)) return;
+      forget();
+      this.#send({ type: 'cancel', id });
+      listener.failed(signal.reason);
+    };
+    this.#listeners.set(id, {
+      piece: (piece) => listener.piece(piece),
+      over: (transcript) => {
+        forget();
+        listener.over(transcript);
+      },
+      failed: (error) => {
+        forget();
+        listener.failed(error);
+      },
+    });
+    signal.addEventListener('abort', onAbort, { once: true });
+    // Aborted before it began: cancelled once the caller has what it waits on.
+    if (signal.aborted) queueMicrotask(onAbort);
+  }
+
+  #send(message: ToThread, transfer: ArrayBuffer[] = []): void {
+    if (this.#isClosed) return;
+    this.#start().postMessage(message, transfer);
+    this.#watch ??= this.#options.clock.every(SIGN_MS, () => this.#ask());
+  }
+
+  /**
+   * Asks for a sign of life while there is work, or one is owed. A round is counted however late it comes: a
+   * loop of ours that stood still blames no thread.
+   */
+  #ask(): void {
+    const worker = this.#worker;
+    if (!worker || (this.#owed === 0 && this.#listeners.size === 0)) {
+      this.#rest();
+      return;
+    }
+    if (this.#owed >= (this.#hasStarted ? MOST_OWED : MOST_OWED_AT_START)) {
+      this.#lost(worker, `it gave no sign of life for ${(this.#owed * SIGN_MS) / 1_000} s`);
+      void worker.terminate();
+      return;
+    }
+    this.#owed += 1;
+    worker.postMessage({ type: 'ping' } satisfies ToThread);
+  }
+
+  #rest(): void {
+    this.#watch?.cancel();
+    this.#watch = null;
+    this.#owed = 0;
+  }
+
+  #received(worker: Worker, message: FromThread): void {
+    if (worker !== this.#worker) return;
+    this.#owed = 0;
+    this.#hasStarted = true;
+    if (message.type === 'closed' || message.type === 'alive') return;
+    const listener = this.#listeners.get(message.id);
+    if (message.type === 'piece') listener?.piece(message.piece);
+    else if (message.type === 'failed')
+      listener?.failed(new SpeechJobError(message.failure, message.message));
+    else listener?.over(message.type === 'transcript' ? message.transcript : null);
+  }
+
+  #lost(worker: Worker, why: string): void {
+    if (this.#worker !== worker) return;
+    this.#worker = null;
+    this.#rest();
+    const failure: JobFailure = 'unavailable';
+    for (const listener of [...this.#listeners.values()])
+      listener.failed(new SpeechJobError(failure, `The speech engine stopped: ${why}`));
+  }
+}
