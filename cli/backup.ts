@@ -56,7 +56,7 @@ export function addBackupCommands(program: Command, common: CommandContext): voi
         const partial = `${file}.partial`;
         try {
           await pipeline(
-            told(response.body as unknown as AsyncIterable<Uint8Array>),
+            withProgress(response.body as unknown as AsyncIterable<Uint8Array>),
             createWriteStream(partial, PRIVATE),
           );
           showProgress('');
@@ -68,7 +68,7 @@ export function addBackupCommands(program: Command, common: CommandContext): voi
           );
         }
         await rename(partial, file);
-        const keys = await keysBeside(file, common);
+        const keys = await saveKeysBeside(file, common);
         const { size } = await stat(file);
         show({ file, bytes: size, keys }, common, () =>
           console.log(`Backed up into ${file} (${mebibytes(size)}), its sessions' keys in ${keys}`),
@@ -112,7 +112,7 @@ export function addBackupCommands(program: Command, common: CommandContext): voi
 }
 
 /** Passes a backup on, saying how much of it is here. */
-async function* told(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* withProgress(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let bytes = 0;
   for await (const part of source) {
     bytes += part.length;
@@ -163,7 +163,7 @@ async function restore(
  * The file with the keys of the sessions in a backup just taken. Throws `CommandError`, which says that the
  * backup itself is there.
  */
-async function keysBeside(file: string, common: CommandContext): Promise<string> {
+async function saveKeysBeside(file: string, common: CommandContext): Promise<string> {
   try {
     return await fetchKeys(common.api(), dirname(file));
   } catch (error) {

@@ -18,7 +18,7 @@ import { printTable, show, showProgress } from './output.ts';
  * Runs a call again and prints its steps, or where the settings, `conversation.name=value` each, take it
  * another way. Throws `CommandError`.
  */
-export async function runAgain(
+export async function replaySession(
   common: CommandContext,
   sessionId: string,
   settings: readonly string[],

@@ -19,7 +19,9 @@ export function addReplayCommands(program: Command, common: CommandContext): voi
       (one: string, all: string[]) => [...all, one],
       [],
     )
-    .action(async (id: string, { set }: { set: string[] }) => (await loaded()).runAgain(common, id, set));
+    .action(async (id: string, { set }: { set: string[] }) =>
+      (await loaded()).replaySession(common, id, set),
+    );
   program
     .command('tune <agent>')
     .description(

@@ -40,7 +40,7 @@ export async function fetchKeys(api: Api, directory: string): Promise<string> {
     );
     const known = new Set((await linesOf(partial)).map(({ session_id }) => session_id));
     const reason = existsSync(file) ? await reasonToKeep(file, known, 'one') : null;
-    const apart = await filesApart(directory, deployment);
+    const apart = await separateKeyFiles(directory, deployment);
     const outdated: string[] = [];
     for (const each of apart) {
       const stays = await reasonToKeep(each, known, 'every');
@@ -62,7 +62,7 @@ export async function fetchKeys(api: Api, directory: string): Promise<string> {
 }
 
 /** The files a deployment's keys were put into while the file of that name was not theirs to replace. */
-async function filesApart(directory: string, deployment: string): Promise<string[]> {
+async function separateKeyFiles(directory: string, deployment: string): Promise<string[]> {
   const start = keysFileOf(deployment).replace('.ndjson', '-afresh');
   const names = (await readdir(directory)).filter(
     (name) => name.startsWith(start) && /^(-\d+)?\.ndjson$/.test(name.slice(start.length)),

@@ -41,10 +41,10 @@ type Turn = { readonly turn_id: number; readonly total_ms: number; readonly expl
 
 /** One line of the timeline; `from` is the time the call began. */
 export function itemLine(item: Item, from: string | null): string {
-  return `${offset(item.created_at, from)}  ${whatHappened(item)}`;
+  return `${offset(item.created_at, from)}  ${describeItem(item)}`;
 }
 
-function whatHappened(item: Item): string {
+function describeItem(item: Item): string {
   switch (item.type) {
     case 'message':
       return `${SPEAKERS[item.role ?? 'assistant']}  ${item.content ?? ''}`;

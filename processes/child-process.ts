@@ -5,7 +5,7 @@
  */
 import { flushCompileCache } from 'node:module';
 import type { Logger } from '#base/log.ts';
-import { givenDoing, tellDoing } from './doing.ts';
+import { activityDescriptor, activityWriter } from './activity-file.ts';
 import type { ChildMessage, SupervisorMessage, WorkerDeath } from './supervisor.ts';
 
 /** A running part. */
@@ -35,7 +35,7 @@ export const SAME_SIGNAL_MS = 2_000;
  */
 export async function runProcess(
   logger: Logger,
-  start: (doing: (what: string) => void) => Promise<ManagedProcess>,
+  start: (noteActivity: (what: string) => void) => Promise<ManagedProcess>,
 ): Promise<never> {
   const isSupervised = process.send !== undefined;
   const tell = (message: ChildMessage) => process.send?.(message, () => undefined);
@@ -45,7 +45,7 @@ export async function runProcess(
   }
   // One forgotten rejection must not take every call of the process with it.
   process.on('unhandledRejection', (error) => logger.error({ err: error }, 'unhandled rejection'));
-  const part = await start(tellDoing(givenDoing(process.env)));
+  const part = await start(activityWriter(activityDescriptor(process.env)));
   // Now, as a killed process would keep nothing; after the first start there is nothing to write.
   flushCompileCache();
   let drained: Promise<void> | null = null;

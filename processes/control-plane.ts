@@ -68,10 +68,14 @@ export async function startControlPlanePart(settings: Settings): Promise<void> {
   const logger = createLogger({ level: settings.LOG_LEVEL, name: 'control-plane' });
   // Under a supervisor it is the supervisor that holds the data directory.
   if (settings.SUPERVISOR_RUN === undefined) lockDataDir(settings.DATA_DIR);
-  await runProcess(logger, (doing) => compose(settings, logger, doing));
+  await runProcess(logger, (noteActivity) => compose(settings, logger, noteActivity));
 }
 
-async function compose(settings: Settings, logger: Logger, doing: Context['doing']): Promise<ManagedProcess> {
+async function compose(
+  settings: Settings,
+  logger: Logger,
+  noteActivity: Context['noteActivity'],
+): Promise<ManagedProcess> {
   const clock = systemClock;
   const credentials = loadCredentials(settings);
   const database = await openDatabase({
@@ -103,7 +107,7 @@ async function compose(settings: Settings, logger: Logger, doing: Context['doing
     coordination,
     dispatch,
     publicAddress,
-    doing,
+    noteActivity,
   });
   // The data directory is locked: a process that starts over it is the same replica again.
   const enrolled = await enrol(context, {
@@ -191,7 +195,14 @@ async function buildContext(
   settings: Settings,
   parts: Pick<
     Context,
-    'clock' | 'logger' | 'credentials' | 'models' | 'coordination' | 'dispatch' | 'publicAddress' | 'doing'
+    | 'clock'
+    | 'logger'
+    | 'credentials'
+    | 'models'
+    | 'coordination'
+    | 'dispatch'
+    | 'publicAddress'
+    | 'noteActivity'
   > & {
     readonly database: Database;
   },

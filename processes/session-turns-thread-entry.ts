@@ -4,7 +4,7 @@
  */
 import { workerData } from 'node:worker_threads';
 import { systemClock } from '#base/clock.ts';
-import { tellDoing } from './doing.ts';
+import { activityWriter } from './activity-file.ts';
 import { COUNT_BYTES, NAME_BYTES, type SessionTurnsData } from './session-turns.ts';
 
 /** Well below the time after which a process that stands still is killed. */
@@ -13,7 +13,7 @@ const LOOK_MS = 250;
 const { memory, fd } = workerData as SessionTurnsData;
 const count = new Int32Array(memory, 0, 1);
 const named = new Uint8Array(memory, COUNT_BYTES, NAME_BYTES);
-const tell = tellDoing(fd);
+const tell = activityWriter(fd);
 let lastCount = Atomics.load(count, 0);
 let told = '';
 

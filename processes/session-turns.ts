@@ -1,7 +1,7 @@
 /**
  * Whose turn of the event loop it is. The loop writes the session's name to memory it shares with a thread
  * (`processes/session-turns-thread-entry.ts`), which is no more than a few writes; once the loop stands
- * still, the thread tells the supervisor (`processes/doing.ts`).
+ * still, the thread tells the supervisor (`processes/activity-file.ts`).
  */
 import { Worker } from 'node:worker_threads';
 import type { Logger } from '#base/log.ts';

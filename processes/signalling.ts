@@ -17,7 +17,7 @@ export async function startSignallingPart(settings: Settings): Promise<void> {
   if (CONTROL_PLANE_URL === undefined || WORKER_TOKEN === undefined)
     throw new Error('CONTROL_PLANE_URL, WORKER_TOKEN: must be set for the signalling');
   const logger = createLogger({ level: settings.LOG_LEVEL, name: 'signalling' });
-  await runProcess(logger, async (doing): Promise<ManagedProcess> => {
+  await runProcess(logger, async (noteActivity): Promise<ManagedProcess> => {
     const server = await startEmbeddedSignalling({
       sipHost: settings.SIP_HOST,
       sipPort: settings.SIP_PORT,
@@ -28,7 +28,7 @@ export async function startSignallingPart(settings: Settings): Promise<void> {
       secret: settings.DRACHTIO_SECRET,
       clock: systemClock,
       logger,
-      doing,
+      doing: noteActivity,
       admit: createHttpAdmission(CONTROL_PLANE_URL, WORKER_TOKEN),
     }).catch((error: unknown) => {
       throw explainListenError(error, {

@@ -9,7 +9,13 @@ import { execArgv } from 'node:process';
 import type { Clock, Timer } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
 import { BEHIND_FAVOURED, FAVOURED, favourProcess } from '#media/thread-priority.ts';
-import { closeDoing, doingEnvironment, openDoing, readDoing, sessionIn } from './doing.ts';
+import {
+  activityEnvironment,
+  closeActivityFile,
+  openActivityFile,
+  readActivity,
+  sessionIn,
+} from './activity-file.ts';
 import { HangDetector, processorWaitMs } from './hang-detector.ts';
 
 /** The processes of one machine. */
@@ -181,7 +187,7 @@ export class Supervisor {
     child.isReady = false;
     child.startedMs = clock.now();
     child.hangDetector = new HangDetector(child.startedMs);
-    child.doing = openDoing();
+    child.doing = openActivityFile();
     child.stoodIn = null;
     const process = fork(program, [child.spec.role], {
       stdio: ['inherit', 'inherit', 'inherit', 'ipc', child.doing ?? 'ignore'],
@@ -189,7 +195,7 @@ export class Supervisor {
       env: {
         ...baseEnvironment,
         ...child.spec.environment(child.instanceId),
-        ...doingEnvironment(child.doing),
+        ...activityEnvironment(child.doing),
       },
       // A terminal's Ctrl-C reaches the supervisor alone, which then stops the others in order.
       detached: true,
@@ -213,7 +219,7 @@ export class Supervisor {
     child.wasEverReady = true;
     child.failedStarts = 0;
     if (child.spec.role === 'control-plane')
-      for (const dead of this.#deadWorkers) this.#tellOfDeath(child, dead);
+      for (const dead of this.#deadWorkers) this.#reportDeath(child, dead);
     this.#deps.onReady({ name: child.spec.name, role: child.spec.role, facts: message.facts });
   }
 
@@ -225,14 +231,14 @@ export class Supervisor {
     if (child.process !== process) return;
     const { clock, logger } = this.#deps;
     child.process = null;
-    if (child.doing !== null) closeDoing(child.doing);
+    if (child.doing !== null) closeActivityFile(child.doing);
     child.doing = null;
     if (!child.isReady) child.failedStarts += 1;
     if (child.spec.role === 'worker') {
       const dead = { instanceId: child.instanceId, stoodIn: child.stoodIn, child };
       this.#deadWorkers.push(dead);
       for (const other of this.#children)
-        if (other.spec.role === 'control-plane') this.#tellOfDeath(other, dead);
+        if (other.spec.role === 'control-plane') this.#reportDeath(other, dead);
     }
     if (this.#isStopping) return;
     if (!child.wasEverReady) {
@@ -270,7 +276,7 @@ export class Supervisor {
     if (child.process !== process) return;
     const stoodMs = child.hangDetector.sample(clock.now(), waitedMs);
     if (stoodMs < (child.isReady ? HANG_MS : START_MS)) return;
-    const doing = (child.doing === null ? null : readDoing(child.doing)) ?? 'nothing it had told of';
+    const doing = (child.doing === null ? null : readActivity(child.doing)) ?? 'nothing it had told of';
     logger.error(
       { name: child.spec.name, stoodMs: Math.round(stoodMs), doing },
       `${child.spec.name} stood still for ${Math.round(stoodMs).toLocaleString('en')} ms in ${doing}; killing it`,
@@ -279,7 +285,7 @@ export class Supervisor {
     process.kill('SIGKILL');
   }
 
-  #tellOfDeath(controlPlane: Child, { child, ...dead }: DeadWorker): void {
+  #reportDeath(controlPlane: Child, { child, ...dead }: DeadWorker): void {
     this.#tell(controlPlane, {
       type: 'worker_died',
       ...dead,

@@ -28,8 +28,8 @@ import { createMediaRelay } from '#telephony/relay/media-relay.ts';
 import { createNgClient } from '#telephony/relay/ng-client.ts';
 import { relayedSignalling } from '#telephony/relay/relayed-signalling.ts';
 import type { Signalling } from '#telephony/signalling.ts';
+import { activityDescriptor } from './activity-file.ts';
 import { type ManagedProcess, runProcess } from './child-process.ts';
-import { givenDoing } from './doing.ts';
 import { openSessionTurns } from './session-turns.ts';
 
 /** Slots of a worker whose number of calls nobody set; the event loop's lag closes it earlier. */
@@ -54,7 +54,7 @@ export async function startWorkerPart(settings: Settings): Promise<void> {
     );
   favourThisThread();
   const logger = createLogger({ level: settings.LOG_LEVEL, name: 'worker' });
-  const within = openSessionTurns(givenDoing(process.env), logger);
+  const within = openSessionTurns(activityDescriptor(process.env), logger);
   await runProcess(logger, () =>
     compose(settings, logger, { controlPlaneUrl: CONTROL_PLANE_URL, token: WORKER_TOKEN, within }),
   );

@@ -1,14 +1,14 @@
 /** Jobs take what calls hand on to them. */
 import type { JobsOfCalls } from '../calls/settlement/jobs.ts';
 import type { Context } from '../platform/context.ts';
-import { applyTestReport, loseTestRuns } from './agent-tests/test-runner.ts';
+import { applyTestReport, requeueLostRuns } from './agent-tests/test-runner.ts';
 import { optOut } from './batch-calls/do-not-call.ts';
 
 /** Makes it over a control plane's context. */
 export function jobsOfCalls(context: Context): JobsOfCalls {
   return {
     testReport: (envelope, report) => applyTestReport(context, envelope, report),
-    workerGone: (instanceId, stoodIn) => loseTestRuns(context, instanceId, stoodIn),
+    workerGone: (instanceId, stoodIn) => requeueLostRuns(context, instanceId, stoodIn),
     optedOut: (session, by) => optOut(context, session, by),
   };
 }

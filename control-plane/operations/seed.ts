@@ -29,7 +29,7 @@ export interface DemoFacts {
 /** Makes sure the operator's account, wallet and key stand; called before anything is served. */
 export async function seedOperator(context: Context): Promise<void> {
   const at = now(context);
-  await once(() =>
+  await createUnlessPresent(() =>
     context.models.users.create({
       _id: ROOT.userId,
       name: 'Operator',
@@ -50,7 +50,7 @@ export async function seedOperator(context: Context): Promise<void> {
     is_root: true,
     expires_at: null,
   };
-  await once(() => context.models.keys.create({ _id: ROOT.keyId, ...key, created_at: at }));
+  await createUnlessPresent(() => context.models.keys.create({ _id: ROOT.keyId, ...key, created_at: at }));
   // The key of the settings may be another one than at the last start.
   await context.models.keys.updateOne(
     { _id: ROOT.keyId, hash: { $ne: key.hash } },
@@ -65,7 +65,7 @@ export async function seedDemo(context: Context): Promise<DemoFacts> {
 }
 
 async function seedDemoAgent(context: Context): Promise<void> {
-  await once(() =>
+  await createUnlessPresent(() =>
     createAgent(context, {
       id: DEMO_AGENT_ID,
       owner: ROOT,
@@ -105,7 +105,7 @@ async function seedDemoAgent(context: Context): Promise<void> {
 
 async function seedDemoNumber(context: Context): Promise<string | null> {
   const at = now(context);
-  await once(() =>
+  await createUnlessPresent(() =>
     context.models.numbers.create({
       _id: DEMO_NUMBER_ID,
       team_id: ROOT.teamId,
@@ -148,7 +148,7 @@ function ownOrigins(publicUrl: string): string[] {
   return origins;
 }
 
-async function once(create: () => Promise<unknown>): Promise<void> {
+async function createUnlessPresent(create: () => Promise<unknown>): Promise<void> {
   try {
     await create();
   } catch (error) {

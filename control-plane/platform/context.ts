@@ -66,7 +66,7 @@ export interface Context {
   /**
    * Records what this process is starting to do; the supervisor reads it if it kills the process for hanging.
    */
-  doing(what: string): void;
+  noteActivity(what: string): void;
   readonly publicAddress: PublicAddress;
 }
 

@@ -137,10 +137,12 @@ export function openRooms(settings: Settings, logger: Logger): Rooms | null {
         service.createRoom({ name: room, emptyTimeout: emptySeconds, departureTimeout: DEPARTURE_S }),
       );
     },
-    remove: (room) => reach(service.deleteRoom(room).catch(unlessGone)),
+    remove: (room) => reach(service.deleteRoom(room).catch(ignoreNotFound)),
     list: async () => (await reach(service.listRooms())).map(({ name }) => name),
     participants: async (room) =>
-      ((await reach(service.listParticipants(room).catch(unlessGone))) ?? []).map(({ identity }) => identity),
+      ((await reach(service.listParticipants(room).catch(ignoreNotFound))) ?? []).map(
+        ({ identity }) => identity,
+      ),
     async token({ room, identity, role, ttlSeconds }) {
       const token = new AccessToken(key, secret, { identity, ttl: ttlSeconds });
       token.addGrant({ room, roomJoin: true, ...GRANTS[role] });
@@ -160,7 +162,7 @@ export function openRooms(settings: Settings, logger: Logger): Rooms | null {
 }
 
 /** Ignores a missing room: there is nothing to delete and no participant to list. */
-function unlessGone(error: unknown): void {
+function ignoreNotFound(error: unknown): void {
   if (error instanceof Error && 'code' in error && error.code === 'not_found') return;
   throw error;
 }

@@ -39,8 +39,8 @@ class TestTimeout extends Error {}
 /** Runs the test. Never rejects because of a model or a tool. */
 export async function runAgentTest(job: AgentTestJob, deps: AgentTestDeps): Promise<AgentTestResult> {
   const model = deps.modelFor(job.plan.config.llm);
-  const cannot = whyNot(job.test, model);
-  if (cannot !== null) return testError(cannot);
+  const obstacle = obstacleOf(job.test, model);
+  if (obstacle !== null) return testError(obstacle);
   const end = new AbortController();
   const timer = deps.clock.after(RUN_MS, () => end.abort(new TestTimeout()));
   const context: TestContext = { plan: job.plan, clock: deps.clock, signal: end.signal };
@@ -69,7 +69,7 @@ export async function runAgentTest(job: AgentTestJob, deps: AgentTestDeps): Prom
   }
 }
 
-function whyNot(test: TestDefinition, model: LanguageModel): string | null {
+function obstacleOf(test: TestDefinition, model: LanguageModel): string | null {
   if (model.isCustom) return 'Agent tests are not available with a custom language model';
   return model.id === DEMO_MODEL_ID && test.test_type !== 'tool' ? cannotJudge('judge a conversation') : null;
 }

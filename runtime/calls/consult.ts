@@ -167,12 +167,12 @@ export class Consult {
     this.#isOver = true;
     this.#timer?.cancel();
     this.#feed.close();
-    this.#hush();
+    this.#stopSpeaking();
     this.#settle(outcome);
   }
 
   #say(text: string): void {
-    this.#hush();
+    this.#stopSpeaking();
     const { briefing, leg, synthesizer, voice, within } = this.#deps;
     this.#lines += 1;
     const line: SpokenReply = new SpokenReply(
@@ -207,7 +207,7 @@ export class Consult {
   }
 
   /** Stops the current line. */
-  #hush(): void {
+  #stopSpeaking(): void {
     if (!this.#line) return;
     this.#line.stop();
     this.#line = null;

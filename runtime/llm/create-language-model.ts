@@ -43,17 +43,17 @@ export function createLanguageModel(options: LanguageModelOptions): LanguageMode
   const { custom, model } = plan.config.llm;
   if (custom) return createCustomModel({ custom, apiKey: plan.llm_api_key, egress, clock });
   const chosen = model === '' ? null : platformModel(settings, clock, model);
-  if (chosen) return helpedOut(chosen, settings, clock);
+  if (chosen) return withFallback(chosen, settings, clock);
   const standard =
     platformModels(settings, { localRecognition: [] }).llm.find((offered) => offered.default)?.id ??
     DEMO_MODEL_ID;
   if (model !== '')
     logger.warn({ model, fallback: standard }, 'language model is not configured here; using the default');
-  return helpedOut(platformModel(settings, clock, standard) ?? createDemoModel(), settings, clock);
+  return withFallback(platformModel(settings, clock, standard) ?? createDemoModel(), settings, clock);
 }
 
 /** The demo is never late, and never replaces a real model. */
-function helpedOut(model: LanguageModel, settings: Settings, clock: Clock): LanguageModel {
+function withFallback(model: LanguageModel, settings: Settings, clock: Clock): LanguageModel {
   if (model.id === DEMO_MODEL_ID) return model;
   const other = LANGUAGE_VENDORS.find(
     (vendor) => !model.id.startsWith(`${vendor}/`) && vendorAccess(settings, vendor).apiKey !== undefined,

@@ -58,7 +58,7 @@ export class Offers {
   take(offer: Offer): void {
     if (this.#isLate && this.#refusalOf(offer) === null) {
       this.#held.push(offer);
-      this.#takeHeldLater();
+      this.#scheduleHeld();
     } else this.#answer(offer);
   }
 
@@ -120,7 +120,7 @@ export class Offers {
    * Held offers are taken at their pace, even if this timer is late. Analyses wait until the loop is on time,
    * because no caller waits for them.
    */
-  #takeHeldLater(sinceMs = this.#deps.clock.now()): void {
+  #scheduleHeld(sinceMs = this.#deps.clock.now()): void {
     this.#heldTimer ??= this.#deps.clock.after(LATE_PACE_MS, () => {
       this.#heldTimer = null;
       const due = Math.floor((this.#deps.clock.now() - sinceMs) / LATE_PACE_MS);
@@ -128,7 +128,7 @@ export class Offers {
       const taken = this.#loopLagMs < HOPELESS_LAG_MS ? calls.slice(0, due) : [];
       this.#held = this.#held.filter((offer) => !taken.includes(offer));
       for (const offer of taken) this.#answer(offer);
-      if (taken.length < calls.length) this.#takeHeldLater(sinceMs + due * LATE_PACE_MS);
+      if (taken.length < calls.length) this.#scheduleHeld(sinceMs + due * LATE_PACE_MS);
     });
   }
 

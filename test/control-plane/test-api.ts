@@ -136,7 +136,7 @@ export async function openTestApi(
     carrier: createTestCatalogue(),
     metrics,
     tracing: null,
-    doing: () => undefined,
+    noteActivity: () => undefined,
     publicAddress: new PublicAddress(settings),
     ...over,
   };

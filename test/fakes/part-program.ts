@@ -4,8 +4,8 @@
  */
 import { appendFileSync } from 'node:fs';
 import { createLogger } from '#base/log.ts';
+import { activityDescriptor } from '#processes/activity-file.ts';
 import { type ManagedProcess, runProcess } from '#processes/child-process.ts';
-import { givenDoing } from '#processes/doing.ts';
 import { openSessionTurns } from '#processes/session-turns.ts';
 
 const role = process.argv[2] ?? '';
@@ -37,7 +37,7 @@ if (behaviour === 'hang' && process.env['HANG_MS'] !== undefined) {
 }
 
 function hang(): void {
-  const within = openSessionTurns(hasTurns ? givenDoing(process.env) : null, logger);
+  const within = openSessionTurns(hasTurns ? activityDescriptor(process.env) : null, logger);
   // By then the reporting thread is running.
   setTimeout(() => {
     within(HANG_AFTER ?? '')(() => standFor(hasTurns ? 600 : 0));

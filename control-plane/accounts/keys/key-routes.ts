@@ -4,7 +4,7 @@ import { fault } from '#config/errors.ts';
 import type { Context } from '../../platform/context.ts';
 import { callerOf } from '../../platform/http/auth.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
-import { leavingQuota } from '../limits/quotas.ts';
+import { removeFromQuota } from '../limits/quotas.ts';
 import { createKey, listKeys } from './accounts.ts';
 import { createdKey, expiryOf, keyList, newKeyFields, toKeyList } from './key-record.ts';
 
@@ -35,7 +35,7 @@ export function registerKeyRoutes(app: ApiServer, context: Context): void {
     async (request, reply) => {
       // The operator's own key is defined in the settings and can only be removed there.
       const [id, owner] = [request.params.key_id, callerOf(request).userId];
-      await leavingQuota(context, { kind: 'keys', owner, id }, async () => {
+      await removeFromQuota(context, { kind: 'keys', owner, id }, async () => {
         const { deletedCount } = await context.models.keys.deleteOne({
           _id: id,
           user_id: owner,

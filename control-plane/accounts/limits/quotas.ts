@@ -58,7 +58,7 @@ export async function withinQuota<Stored>(
  * Deletes a stored object and frees its place at once. Throws whatever `remove` throws; after an error the
  * object still counts.
  */
-export async function leavingQuota<Removed>(
+export async function removeFromQuota<Removed>(
   context: Pick<Parts, 'models' | 'clock'>,
   { kind, owner, id }: CountedObject,
   remove: () => Promise<Removed>,

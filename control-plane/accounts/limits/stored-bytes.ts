@@ -35,7 +35,7 @@ export async function takeBytes(context: Parts, stored: StoredBytesOf): Promise<
     );
     if (modifiedCount === 1) return;
     const isBegun = await beginList(context.models, id, async () => ({ holders: [], total: 0 }));
-    if (!isBegun && !(await letGo(context, id, limit - stored.bytes))) break;
+    if (!isBegun && !(await dropDeletedEntries(context, id, limit - stored.bytes))) break;
   }
   throw fault('storage_full', { limit, remedy, setting });
 }
@@ -102,7 +102,7 @@ async function limitOf({ ledger, settings }: Parts, userId: string) {
 /**
  * Drops the entries of deleted objects. Returns false if there were none and the total exceeds `mostBytes`.
  */
-async function letGo({ models, clock }: Parts, id: string, mostBytes: number): Promise<boolean> {
+async function dropDeletedEntries({ models, clock }: Parts, id: string, mostBytes: number): Promise<boolean> {
   const { holders = [], total = 0 } = (await models.places.findById(id).lean<PlacesDocument>()) ?? {};
   const ids = holders.map((holder) => holder.id.split(':')[0] ?? '');
   const [voices, revisions] = await Promise.all([

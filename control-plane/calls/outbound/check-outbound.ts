@@ -105,7 +105,7 @@ export async function checkDestination(
 ): Promise<string> {
   const toNumber = dialledNumber(number, wanted);
   await refuseHostedNumber(context, number, toNumber);
-  refuseDearDestination(context, number, toNumber);
+  refuseExpensiveDestination(context, number, toNumber);
   return toNumber;
 }
 
@@ -119,7 +119,7 @@ export function dialledNumber(number: Pick<NumberDocument, 'provider'>, wanted: 
  * Throws `destination_not_allowed` or `premium_destination_blocked` for destinations the platform does not
  * pay for.
  */
-export function refuseDearDestination(
+export function refuseExpensiveDestination(
   { settings }: Pick<Context, 'settings'>,
   number: Pick<NumberDocument, 'provider'>,
   toNumber: string,

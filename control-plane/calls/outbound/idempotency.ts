@@ -38,7 +38,7 @@ interface Claim {
  * Places a call unless this key already has one, and returns its session id. A refused attempt releases the
  * key. Throws `idempotency_key_reuse`, `idempotency_key_conflict`, and whatever `place` throws.
  */
-export async function oncePerKey(
+export async function placeOncePerKey(
   context: Context,
   request: KeyedRequest,
   place: (sessionId: string) => Promise<void>,
@@ -77,16 +77,20 @@ async function claimKey(context: Context, id: string, bodyHash: string): Promise
     // The TTL index deletes keys up to a minute late.
     if (stored.expires_at <= now(context))
       await idempotencyKeys.deleteOne({ _id: id, expires_at: stored.expires_at });
-    else return takeStored(context, stored, bodyHash);
+    else return claimStoredKey(context, stored, bodyHash);
   }
   throw fault('idempotency_key_conflict');
 }
 
-async function takeStored(context: Context, stored: IdempotencyDocument, bodyHash: string): Promise<Claim> {
+async function claimStoredKey(
+  context: Context,
+  stored: IdempotencyDocument,
+  bodyHash: string,
+): Promise<Claim> {
   if (stored.body_hash !== bodyHash) throw fault('idempotency_key_reuse');
   if (stored.state === 'done') return { sessionId: stored.session_id, isPlaced: true };
   if (stored.lease_until > now(context)) throw fault('idempotency_key_conflict');
-  const found = await lookAfter(context, stored.session_id);
+  const found = await resolveDeadAttempt(context, stored.session_id);
   const sessionId = found === 'given_up' ? newId() : stored.session_id;
   const taken = await context.models.idempotencyKeys.updateOne(
     { _id: stored._id, state: 'in_flight', lease_until: stored.lease_until },
@@ -100,7 +104,7 @@ async function takeStored(context: Context, stored: IdempotencyDocument, bodyHas
  * Determines what a dead attempt left behind: a placed call, nothing, or an unfinished session, which is
  * given up and refunded here.
  */
-export async function lookAfter(
+export async function resolveDeadAttempt(
   context: Context,
   sessionId: string,
 ): Promise<'placed' | 'nothing' | 'given_up'> {

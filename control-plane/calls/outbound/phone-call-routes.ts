@@ -5,7 +5,7 @@ import { callerOf } from '../../platform/http/auth.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
 import { loggingRefusals } from '../../platform/refusals/log-refusal.ts';
 import { checkPromptLength } from '../sessions/session-request.ts';
-import { oncePerKey } from './idempotency.ts';
+import { placeOncePerKey } from './idempotency.ts';
 import { phoneCallBody } from './phone-call-request.ts';
 import { placeCall } from './place-call.ts';
 
@@ -40,7 +40,7 @@ export function registerPhoneCallRoutes(app: ApiServer, context: Context): void 
       const key = request.headers['idempotency-key'];
       const sessionId = await loggingRefusals(context, attempt, async () => {
         if (key !== undefined)
-          return oncePerKey(context, { teamId: caller.teamId, key, body }, (id) =>
+          return placeOncePerKey(context, { teamId: caller.teamId, key, body }, (id) =>
             placeCall(context, caller, id, body),
           );
         const id = newId();

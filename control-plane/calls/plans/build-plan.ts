@@ -80,7 +80,7 @@ export function buildPlan(
     first_message_override: input.overrides.first_message ?? null,
     tools: config.tools.enabled ? plannedTools(context.secretBox, input.version.tools) : [],
     knowledge: input.knowledge,
-    llm_api_key: openedOrNull(context, config.llm.custom === null ? null : input.version.secrets.llm_api_key),
+    llm_api_key: openSecret(context, config.llm.custom === null ? null : input.version.secrets.llm_api_key),
     llm_extra_body: input.llmExtraBody,
     end_user_id: input.endUserId,
     record_audio: input.recordAudio ?? config.conversation.record_audio,
@@ -207,6 +207,6 @@ function spokenTexts(plan: CallPlan): string[] {
   return [prompt.system_prompt, ...disclosure, ...opening, ...phone, ...voicemail];
 }
 
-function openedOrNull(context: Pick<Context, 'secretBox'>, sealed: string | null): string | null {
+function openSecret(context: Pick<Context, 'secretBox'>, sealed: string | null): string | null {
   return sealed === null ? null : context.secretBox.open(sealed);
 }

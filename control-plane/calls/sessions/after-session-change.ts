@@ -16,7 +16,7 @@ export async function runFollowUps(context: Context, session: SessionDocument): 
   const steps = await Promise.allSettled([
     settleSession(context, session._id),
     relayOutbox(context, session),
-    leaveRooms(context, session),
+    removeRooms(context, session),
   ]);
   for (const step of steps) {
     if (step.status === 'rejected')
@@ -25,7 +25,7 @@ export async function runFollowUps(context: Context, session: SessionDocument): 
 }
 
 /** Removes a session's rooms when it ends. Later changes made by the analysis find no rooms and skip this. */
-async function leaveRooms({ rooms }: Context, session: SessionDocument): Promise<void> {
+async function removeRooms({ rooms }: Context, session: SessionDocument): Promise<void> {
   const hasJustEnded =
     !isLive(session.status) && (session.analysis.state === 'none' || session.analysis.state === 'queued');
   if (rooms && hasJustEnded) await Promise.all(roomsOf(session).map((room) => rooms.remove(room)));

@@ -162,7 +162,7 @@ function registerChanges(app: ApiServer, context: Context): void {
       if (isRunning(session))
         await context.dispatch
           .changeParticipant(session.worker.instance_id, keyOf(session), id, 'leave')
-          .catch(unlessGone);
+          .catch(ignoreNotFound);
       if (participant.room !== null) await context.rooms?.remove(participant.room);
       return reply.code(204).send();
     },
@@ -257,7 +257,7 @@ function keyOf({ _id, epoch }: RunningSession): { sessionId: string; epoch: numb
   return { sessionId: _id, epoch };
 }
 
-function unlessGone(error: unknown): void {
+function ignoreNotFound(error: unknown): void {
   if (error instanceof Fault && error.code === 'not_found') return;
   throw error;
 }

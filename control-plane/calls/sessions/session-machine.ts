@@ -113,7 +113,7 @@ export function step(session: SessionFacts, event: SessionEvent): SessionChange 
     case 'ended':
       return ended(session, event);
     case 'given_up':
-      return givenUpAfterDeaths(session, at);
+      return endAfterDeaths(session, at);
     case 'settled':
       return when(billing.state === 'settle_due', { billing: { ...billing, state: 'settled', at } });
     case 'analysis.requested':
@@ -186,19 +186,19 @@ function ended(session: SessionFacts, event: Extract<SessionEvent, { type: 'ende
   if (!isLive(session.status)) return null;
   if (session.started_at !== null && JOIN_DEADLINE.has(event.reason)) return null;
   return session.started_at === null && event.reason !== 'agent_join_timeout'
-    ? neverJoined(session, event.at, NEVER_JOINED.has(event.reason) ? event.reason : 'cancelled')
+    ? endUnjoined(session, event.at, NEVER_JOINED.has(event.reason) ? event.reason : 'cancelled')
     : joinedAndEnded(session, event);
 }
 
-function givenUpAfterDeaths(session: SessionFacts, at: Date): SessionChange | null {
+function endAfterDeaths(session: SessionFacts, at: Date): SessionChange | null {
   if (!isLive(session.status)) return null;
   const event = { at, reason: 'internal_error' } as const;
   return session.started_at === null
-    ? neverJoined(session, at, event.reason)
+    ? endUnjoined(session, at, event.reason)
     : joinedAndEnded(session, event);
 }
 
-function neverJoined(session: SessionFacts, at: Date, reason: EndReason): SessionChange {
+function endUnjoined(session: SessionFacts, at: Date, reason: EndReason): SessionChange {
   const isUnresolvedDial = session.direction === 'outbound' && session.dial_status === null;
   return {
     set: {

@@ -52,10 +52,10 @@ const TOLD_FROM_MS = 20;
 /** Adds the explanation. */
 export function explainSilence(silence: TurnSilence): z.output<typeof explainedSilence> {
   const told = silence.causes.filter(({ ms }) => ms >= TOLD_FROM_MS);
-  return { ...silence, explanation: (told.length > 0 ? told : silence.causes).map(sayCause).join('; ') };
+  return { ...silence, explanation: (told.length > 0 ? told : silence.causes).map(describeCause).join('; ') };
 }
 
-function sayCause({ cause, rule, ms }: TurnSilence['causes'][number]): string {
+function describeCause({ cause, rule, ms }: TurnSilence['causes'][number]): string {
   const time = `${Math.round(ms).toLocaleString('en-US')} ms`;
   const why = rule === null ? null : meaningOf(rule);
   if (cause === 'endpoint') return `waited ${time}${why === null ? '' : `: ${why}`}`;

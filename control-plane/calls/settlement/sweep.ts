@@ -14,7 +14,7 @@ import { runFollowUps } from '../sessions/after-session-change.ts';
 import { settleSession, voidHold } from '../sessions/charge.ts';
 import type { Pulse } from '../sessions/pulse.ts';
 import { changeSession, loadSession, WITHOUT_LISTS } from '../sessions/session-store.ts';
-import { giveUp, replaceOrGiveUp } from './worker-presence.ts';
+import { giveUp, placeAgainOrGiveUp } from './worker-presence.ts';
 
 /**
  * A worker that lost its link ends its calls by itself after 120 s; the control plane ends them only after
@@ -39,7 +39,7 @@ export function startSweeper(context: Context, pulse: Pulse): ChoreLoop {
   let isFirst = isAlone;
   let isEarlierRunOver = false;
   return startChoreLoop(context, { name: 'sweep', everyMs: TICK_MS }, async () => {
-    if (isFirst) await loseSight(context, pulse.lastBeat);
+    if (isFirst) await markActiveUnknown(context, pulse.lastBeat);
     const graceMs = isFirst ? 0 : GRACE_MS;
     isFirst = false;
     isEarlierRunOver = await sweep(context, { graceMs, startedAtMs, isEarlierRunOver });
@@ -93,7 +93,7 @@ export async function sweep(context: Context, options: SweepOptions): Promise<bo
  * skipped when other replicas may be connected to the workers. The sessions were last seen at this machine's
  * last heartbeat, which may be long ago.
  */
-async function loseSight(context: Context, lastBeat: Date | null): Promise<void> {
+async function markActiveUnknown(context: Context, lastBeat: Date | null): Promise<void> {
   const at = new Date(Math.min(now(context).getTime(), lastBeat?.getTime() ?? Number.POSITIVE_INFINITY));
   for (;;) {
     const active = await find(context, { status: 'active' });
@@ -164,7 +164,7 @@ async function endEarlierRuns(context: Context): Promise<number> {
     status: { $in: [...LIVE_STATUSES] },
     'worker.supervisor_run': { $nin: [null, SUPERVISOR_RUN] },
   });
-  await Promise.all(orphans.map(({ _id, epoch }) => replaceOrGiveUp(context, _id, epoch)));
+  await Promise.all(orphans.map(({ _id, epoch }) => placeAgainOrGiveUp(context, _id, epoch)));
   const analyses = await find(context, {
     'analysis.state': 'running',
     'worker.supervisor_run': { $nin: [null, SUPERVISOR_RUN] },

@@ -40,7 +40,7 @@ export async function workerBack(
   await endForgotten(context, instanceId, sessions);
   if (lost.length === 0) return;
   await context.clock.sleep(SPOOL_GRACE_MS);
-  await Promise.all(lost.map(({ _id, epoch }) => replaceOrGiveUp(context, _id, epoch)));
+  await Promise.all(lost.map(({ _id, epoch }) => placeAgainOrGiveUp(context, _id, epoch)));
 }
 
 /**
@@ -80,7 +80,7 @@ async function failOverOrEnd(context: Context, lost: LostSession, stoodIn: strin
   const { sessionId, epoch, diedAt } = lost;
   const deaths = await countDeath(context, lost, stoodIn);
   if (isLostForGood(deaths)) await giveUpAfterDeaths(context, lost, deaths);
-  else if (!(await failOver(context, lost))) await replaceOrGiveUp(context, sessionId, epoch, diedAt);
+  else if (!(await failOver(context, lost))) await placeAgainOrGiveUp(context, sessionId, epoch, diedAt);
 }
 
 interface DeathCounts {
@@ -141,7 +141,7 @@ async function endForgotten(
 }
 
 /** Places a session again if its worker is gone and nobody has joined it yet; otherwise ends it. */
-export async function replaceOrGiveUp(
+export async function placeAgainOrGiveUp(
   context: Context,
   sessionId: string,
   epoch: number,

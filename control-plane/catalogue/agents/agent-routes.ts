@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { agentConfigPatch } from '#config/agent-config-patch.ts';
 import { fault } from '#config/errors.ts';
-import { leavingQuota } from '../../accounts/limits/quotas.ts';
+import { removeFromQuota } from '../../accounts/limits/quotas.ts';
 import { type Context, now } from '../../platform/context.ts';
 import { callerOf } from '../../platform/http/auth.ts';
 import { listOf, listQuery, queryFlag, searchPattern } from '../../platform/http/lists.ts';
@@ -127,7 +127,7 @@ async function deleteAgent(context: Context, teamId: string, agentId: string): P
     { $pull: { agent_ids: agentId }, $inc: { rev: 1 } },
   );
   await context.models.versions.deleteMany({ agent_id: agentId });
-  await leavingQuota(context, { kind: 'agents', owner: teamId, id: agentId }, () =>
+  await removeFromQuota(context, { kind: 'agents', owner: teamId, id: agentId }, () =>
     context.models.agents.deleteOne({ _id: agentId, team_id: teamId }),
   );
 }

@@ -11,7 +11,7 @@ import type { PinnedKnowledge } from '../../platform/store/models/version-model.
 import { type AgentSnapshot, type AttachedTool, configHash } from './config-hash.ts';
 import { checkDraft } from './config-rules.ts';
 import { applySecrets } from './config-secrets.ts';
-import { stepBack } from './references.ts';
+import { detachDeleted } from './references.ts';
 
 /** Attempts to apply a change when others modify the same draft. */
 const DRAFT_ATTEMPTS = 10;
@@ -59,7 +59,7 @@ export async function patchDraft(
       .lean<AgentDocument>();
     // A tool or source that is being deleted must not stay attached. On the next attempt the patch is refused
     // with its name.
-    if (saved && !(await stepBack(context, saved, agent.config))) return saved;
+    if (saved && !(await detachDeleted(context, saved, agent.config))) return saved;
   }
   throw fault('database_unavailable');
 }

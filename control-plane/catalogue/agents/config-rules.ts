@@ -47,7 +47,7 @@ export async function checkDraft(context: Context, change: DraftChange): Promise
   ];
   if (problems.length > 0)
     throw new InvalidRequest(problems.flatMap(({ loc, text }) => invalidField(loc, text).entries));
-  if (change.patch.tools?.tool_ids) await refuseTwinClientTools(context, change);
+  if (change.patch.tools?.tool_ids) await refuseDuplicateClientTools(context, change);
 }
 
 function textProblems(config: AgentConfig): Problem[] {
@@ -289,7 +289,7 @@ function unknownEntries(
   });
 }
 
-async function refuseTwinClientTools(context: Context, { teamId, after }: DraftChange): Promise<void> {
+async function refuseDuplicateClientTools(context: Context, { teamId, after }: DraftChange): Promise<void> {
   const tools = await context.models.tools
     .find({ team_id: teamId, _id: { $in: after.tools.tool_ids }, tool_type: 'client' }, { name: 1 })
     .lean();

@@ -2,13 +2,13 @@
 import { defaultAgentConfig, type PlatformDefaults } from '#config/agent-config.ts';
 import type { AgentConfigPatch } from '#config/agent-config-patch.ts';
 import type { PlatformModels } from '#config/platform-models.ts';
-import { leavingQuota, withinQuota } from '../../accounts/limits/quotas.ts';
+import { removeFromQuota, withinQuota } from '../../accounts/limits/quotas.ts';
 import { type Context, newId, now } from '../../platform/context.ts';
 import { InvalidRequest } from '../../platform/http/problems.ts';
 import type { AgentDocument } from '../../platform/store/models/agent-model.ts';
 import { patchedDraft } from './agent-store.ts';
 import { NO_SECRETS } from './config-secrets.ts';
-import { stepBack } from './references.ts';
+import { detachDeleted } from './references.ts';
 
 /** Owner and initial fields of a new agent. */
 export interface NewAgent {
@@ -54,9 +54,9 @@ export async function createAgent(context: Context, request: NewAgent): Promise<
   };
   const counted = { kind: 'agents', owner: owner.teamId, id: agent._id } as const;
   await withinQuota(context, counted, () => context.models.agents.create(agent));
-  if (!(await stepBack(context, agent, null))) return agent;
+  if (!(await detachDeleted(context, agent, null))) return agent;
   // On the next attempt, the tool or source being deleted is refused with its name.
-  await leavingQuota(context, counted, () => context.models.agents.deleteOne({ _id: agent._id }));
+  await removeFromQuota(context, counted, () => context.models.agents.deleteOne({ _id: agent._id }));
   return createAgent(context, request);
 }
 

@@ -39,7 +39,7 @@ export async function attachable(
  * Detaches newly attached objects that are being deleted from a draft that was just stored; returns true if
  * there were any.
  */
-export async function stepBack(
+export async function detachDeleted(
   context: Parts,
   stored: AgentDocument,
   before: AgentDocument['config'] | null,

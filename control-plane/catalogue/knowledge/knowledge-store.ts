@@ -8,7 +8,7 @@ import { inTurns } from '#base/in-turns.ts';
 import { fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';
 import { chunking } from '#protocol/knowledge-chunks.ts';
-import { leavingQuota, withinQuota } from '../../accounts/limits/quotas.ts';
+import { removeFromQuota, withinQuota } from '../../accounts/limits/quotas.ts';
 import { freeBytes, takeBytes } from '../../accounts/limits/stored-bytes.ts';
 import { type Context, newId, now } from '../../platform/context.ts';
 import { requireRate } from '../../platform/limits/rate.ts';
@@ -136,7 +136,7 @@ export async function patchSource(
  */
 export async function deleteSource(context: Context, teamId: string, sourceId: string): Promise<void> {
   await findSource(context, teamId, sourceId);
-  await leavingQuota(context, { kind: 'knowledge', owner: teamId, id: sourceId }, () =>
+  await removeFromQuota(context, { kind: 'knowledge', owner: teamId, id: sourceId }, () =>
     deleteReferred(context, { of: 'knowledge', teamId, id: sourceId }, async () => {
       const agents = await dependentsOf(context, sourceId);
       if (agents.length > 0) throw fault('knowledge_attached', { count: agents.length });

@@ -5,7 +5,7 @@
 
 import { isOtherHost } from '#config/credential-host.ts';
 import { fault } from '#config/errors.ts';
-import { leavingQuota, withinQuota } from '../../accounts/limits/quotas.ts';
+import { removeFromQuota, withinQuota } from '../../accounts/limits/quotas.ts';
 import { type Context, newId, now } from '../../platform/context.ts';
 import { resealed, type SecretBox } from '../../platform/secrets/secret-box.ts';
 import type { AgentDocument } from '../../platform/store/models/agent-model.ts';
@@ -66,7 +66,8 @@ export async function patchTool(
       header.kind === 'custom' ? header : { ...header, value: 'kept' },
     );
     checkTool(context.egress, { ...tool, headers: open, ...given });
-    if (tool.tool_type === 'client' && given.name !== undefined) await refuseTwin(context, tool, given.name);
+    if (tool.tool_type === 'client' && given.name !== undefined)
+      await refuseDuplicateName(context, tool, given.name);
     const saved = await context.models.tools
       .findOneAndUpdate(
         { _id: toolId, rev: tool.rev },
@@ -94,7 +95,7 @@ export async function patchTool(
 /** Deletes a tool. Throws `not_found`, or `tool_attached` while a draft refers to it. */
 export async function deleteTool(context: Context, teamId: string, toolId: string): Promise<void> {
   await findTool(context, teamId, toolId);
-  await leavingQuota(context, { kind: 'tools', owner: teamId, id: toolId }, () =>
+  await removeFromQuota(context, { kind: 'tools', owner: teamId, id: toolId }, () =>
     deleteReferred(context, { of: 'tools', teamId, id: toolId }, async () => {
       const agents = await dependentsOf(context, teamId, toolId);
       if (agents.length > 0) throw fault('tool_attached', { count: agents.length });
@@ -137,7 +138,7 @@ export async function countUses(
 }
 
 /** Client tool names must be unique on each agent. */
-async function refuseTwin(context: Context, tool: ToolDocument, name: string): Promise<void> {
+async function refuseDuplicateName(context: Context, tool: ToolDocument, name: string): Promise<void> {
   const agents = await context.models.agents
     .find({ team_id: tool.team_id, 'config.tools.tool_ids': tool._id }, { 'config.tools.tool_ids': 1 })
     .lean<Pick<AgentDocument, 'config'>[]>();

@@ -50,7 +50,7 @@ export async function applyTestReport(
  * The runs of a worker that is gone wait for another; `stoodIn` is the run or session it was killed in for
  * standing still.
  */
-export async function loseTestRuns(
+export async function requeueLostRuns(
   context: Context,
   instanceId: string,
   stoodIn: string | null,
@@ -63,7 +63,7 @@ export async function loseTestRuns(
   for (const run of runs)
     await testRuns.updateOne(
       { ...run, ...lost },
-      { $set: requeued(context), ...plusOne(lossOf(run._id, stoodIn)) },
+      { $set: requeued(context), ...incrementOf(lossOf(run._id, stoodIn)) },
     );
   if (runs.length > 0) context.workSignals.notify('agent-tests');
 }
@@ -73,7 +73,7 @@ async function work(context: Context): Promise<void> {
   const silentSince = new Date(context.clock.wallTime() - DEADLINE_MS);
   await testRuns.updateMany(
     { status: 'running', status_at: { $lte: silentSince } },
-    { $set: requeued(context), ...plusOne('silent') },
+    { $set: requeued(context), ...incrementOf('silent') },
   );
   // A batch that a crash kept from being completed.
   const open = await testBatches
@@ -187,6 +187,6 @@ function requeued(context: Context): Partial<TestRunDocument> {
   return { status: 'queued', instance_id: null, status_at: now(context) };
 }
 
-function plusOne(loss: Loss) {
+function incrementOf(loss: Loss) {
   return { $inc: { [`losses.${loss}`]: 1 } };
 }

@@ -2,7 +2,7 @@
 import { setImmediate as nextRound } from 'node:timers/promises';
 import { fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';
-import { leavingQuota, withinQuota } from '../../accounts/limits/quotas.ts';
+import { removeFromQuota, withinQuota } from '../../accounts/limits/quotas.ts';
 import { findAgent } from '../../catalogue/agents/agent-store.ts';
 import { type Context, newId, now } from '../../platform/context.ts';
 import { invalidFrom } from '../../platform/http/problems.ts';
@@ -69,7 +69,7 @@ export async function patchTest(
 
 /** Deletes a test; runs it had stay. Throws `not_found`. */
 export async function deleteTest(context: Context, teamId: string, testId: string): Promise<void> {
-  await leavingQuota(context, { kind: 'tests', owner: teamId, id: testId }, async () => {
+  await removeFromQuota(context, { kind: 'tests', owner: teamId, id: testId }, async () => {
     const { deletedCount } = await context.models.agentTests.deleteOne({ _id: testId, team_id: teamId });
     if (deletedCount === 0) throw fault('not_found');
   });

@@ -6,7 +6,7 @@
  * and goes on from there.
  */
 import { randomUUID } from 'node:crypto';
-import { lookAfter } from '../../calls/outbound/idempotency.ts';
+import { resolveDeadAttempt } from '../../calls/outbound/idempotency.ts';
 import { type ChoreLoop, startChoreLoop } from '../../platform/background/chore-loop.ts';
 import { type Context, now } from '../../platform/context.ts';
 import type { BatchCallDocument, BatchRowDocument } from '../../platform/store/models/batch-call-model.ts';
@@ -15,7 +15,7 @@ import { zonesOf } from './batch-record.ts';
 import { afterAttempt, freeSlots, outcomeOf } from './batch-rules.ts';
 import { cancelRows, countsOf, removeBatch } from './batch-store.ts';
 import { isOpen } from './calling-hours.ts';
-import { dialRow, giveBack } from './dial-row.ts';
+import { dialRow, returnRow } from './dial-row.ts';
 
 /** Looked at again for hours that open, calls that ended on another replica, and what a crash left. */
 const TICK_MS = 2_000;
@@ -103,14 +103,14 @@ async function settleCalls(context: Context, batch: BatchCallDocument): Promise<
 
 /** The process that was placing this row's call is gone: was it placed? */
 async function recover(context: Context, row: BatchRowDocument): Promise<void> {
-  const found = row.session_id === null ? 'given_up' : await lookAfter(context, row.session_id);
+  const found = row.session_id === null ? 'given_up' : await resolveDeadAttempt(context, row.session_id);
   if (found === 'placed')
     await context.models.batchRows.updateOne(
       { _id: row._id, session_id: row.session_id },
       { $set: { is_placed: true } },
     );
   // Where nothing was written the session keeps its id: whoever was at it after all finds it taken.
-  else await giveBack(context, row, { keepsSession: found === 'nothing' });
+  else await returnRow(context, row, { keepsSession: found === 'nothing' });
 }
 
 async function settleRow(

@@ -1,12 +1,12 @@
 /** Batches in the store: created whole or not at all, counted, and changed by their owner. */
 import { setImmediate as turn } from 'node:timers/promises';
 import { Fault, fault } from '#config/errors.ts';
-import { leavingQuota, withinQuota } from '../../accounts/limits/quotas.ts';
+import { removeFromQuota, withinQuota } from '../../accounts/limits/quotas.ts';
 import {
   dialledNumber,
   findCallingAgent,
   findCallingNumber,
-  refuseDearDestination,
+  refuseExpensiveDestination,
 } from '../../calls/outbound/check-outbound.ts';
 import { hostedNumbers } from '../../catalogue/numbers/number-store.ts';
 import { type Context, newId, now } from '../../platform/context.ts';
@@ -192,7 +192,7 @@ export async function removeBatch(
   await whileMatching(context.clock, { model: batchRows, filter: { batch_id: _id } }, (ids) =>
     batchRows.deleteMany({ _id: { $in: ids } }),
   );
-  await leavingQuota(context, { kind: 'batches', owner: team_id, id: _id }, () =>
+  await removeFromQuota(context, { kind: 'batches', owner: team_id, id: _id }, () =>
     batchCalls.deleteOne({ _id }),
   );
 }
@@ -249,7 +249,7 @@ function rowCheck(
     try {
       toNumber = dialledNumber(number, to_number);
       if (hosted.has(toNumber)) throw fault('self_call_blocked');
-      refuseDearDestination(context, number, toNumber);
+      refuseExpensiveDestination(context, number, toNumber);
     } catch (error) {
       if (error instanceof Fault) return { problem: error.message };
       throw error;

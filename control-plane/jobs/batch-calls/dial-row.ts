@@ -34,7 +34,7 @@ export async function dialRow(
       .lean<Pick<BatchCallDocument, 'status'>>()
   )?.status;
   if (status !== 'running') {
-    await giveBack(context, row, { keepsSession: true });
+    await returnRow(context, row, { keepsSession: true });
     return 'no_room';
   }
   try {
@@ -50,7 +50,7 @@ export async function dialRow(
 }
 
 /** Lets a claimed row wait again. A session that may have been written for it is not used a second time. */
-export async function giveBack(
+export async function returnRow(
   context: Pick<Context, 'models' | 'clock'>,
   row: BatchRowDocument,
   { keepsSession }: { readonly keepsSession: boolean },
@@ -130,7 +130,7 @@ async function onRefused(
     await endRow(context, row, { state: 'failed', error: error.message });
     return 'done';
   }
-  await giveBack(context, row, { keepsSession: false });
+  await returnRow(context, row, { keepsSession: false });
   if (concerns === 'batch') {
     context.logger.warn({ batchId: batch._id, reason: error.code }, 'batch paused');
     const paused = {

@@ -103,13 +103,15 @@ function addHooks(app: ApiServer, context: Context): void {
   app.decorateRequest('createdSession', null);
   const authenticate = createAuthentication(context);
   // Repeated at each stage: reading a body takes time, in which other requests may have started.
-  const tellDoing = (request: FastifyRequest) =>
-    context.doing(`${request.method} ${request.routeOptions.url ?? 'no route'} (request ${request.id})`);
-  app.addHook('preParsing', async (request) => tellDoing(request));
-  app.addHook('preValidation', async (request) => tellDoing(request));
-  app.addHook('preHandler', async (request) => tellDoing(request));
+  const noteActivity = (request: FastifyRequest) =>
+    context.noteActivity(
+      `${request.method} ${request.routeOptions.url ?? 'no route'} (request ${request.id})`,
+    );
+  app.addHook('preParsing', async (request) => noteActivity(request));
+  app.addHook('preValidation', async (request) => noteActivity(request));
+  app.addHook('preHandler', async (request) => noteActivity(request));
   app.addHook('onRequest', async (request, reply) => {
-    tellDoing(request);
+    noteActivity(request);
     reply.header('X-Request-Id', request.id);
     reply.header('X-Content-Type-Options', 'nosniff');
     if (request.routeOptions.config?.anyOrigin) allowAnyOrigin(reply);

@@ -8,9 +8,9 @@ import { fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';
 import type { Context } from '../context.ts';
 import type { Caller } from '../http/auth.ts';
-import { announcedBytes, comeBytes, onceLarge, SMALL_BYTES } from './body-size.ts';
+import { countReceivedBytes, declaredBytes, onLargeBody, SMALL_BYTES } from './body-size.ts';
 import { requireRate } from './rate.ts';
-import { decideFirst, onceOver, REFUSED_MS } from './request-turns.ts';
+import { decideFirst, onReplyClosed, REFUSED_MS } from './request-turns.ts';
 import { UploadPaces } from './upload-paces.ts';
 
 declare module 'fastify' {
@@ -64,10 +64,10 @@ export async function takeRequestPlaces(
   reply: FastifyReply,
 ): Promise<void> {
   const { caller } = request;
-  const bytes = announcedBytes(request);
+  const bytes = declaredBytes(request);
   const isSpeech = request.routeOptions.config.isSpeech === true;
   if (!caller || !(isSpeech || bytes === null || bytes > SMALL_BYTES)) return;
-  const untilAnswered = (release: () => void) => onceOver(reply, release);
+  const untilAnswered = (release: () => void) => onReplyClosed(reply, release);
   // Paced before it takes one of the few places, so a waiting request occupies none.
   if (isSpeech && bytes !== null) await pace(context, { request, reply, caller, bytes });
   // Refusals wait for a turn too.
@@ -88,7 +88,7 @@ export async function takeRequestPlaces(
     throw error;
   }
   if (bytes === null)
-    onceLarge(request, () => {
+    onLargeBody(request, () => {
       // Holds back reader and handler until the request is admitted.
       request.raw.pause();
       const admit = async () => {
@@ -205,11 +205,11 @@ async function pace(
   }: { request: FastifyRequest; reply: FastifyReply; caller: Caller; bytes: number },
 ): Promise<void> {
   if (bytes <= SMALL_BYTES || !context.turns.hasOthers(caller.userId)) return;
-  const come = comeBytes(request);
+  const come = countReceivedBytes(request);
   const gone = new AbortController();
   try {
     const upload = inProgress(context).uploadPaces.begin(caller.userId, bytes);
-    onceOver(reply, () => {
+    onReplyClosed(reply, () => {
       upload.end(come.bytes);
       gone.abort(fault('bad_request', { detail: 'the client is gone' }));
     });

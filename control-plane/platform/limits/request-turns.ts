@@ -2,7 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Context } from '../context.ts';
 import type { Turn } from './account-turns.ts';
-import { keptBytes } from './body-size.ts';
+import { bytesInMemory } from './body-size.ts';
 
 /**
  * Statuses the client could have avoided by waiting or paying. Their place stays taken for this long, so
@@ -35,7 +35,7 @@ export async function takeTurn(
   await undecided.get(request);
   const turn = turnOf(turns, { request, userId: caller.userId });
   waited.add(request);
-  onceOver(reply, () => turn.leave(REFUSALS.has(reply.statusCode) ? REFUSED_MS : 0));
+  onReplyClosed(reply, () => turn.leave(REFUSALS.has(reply.statusCode) ? REFUSED_MS : 0));
   await turn.begun;
 }
 
@@ -54,7 +54,7 @@ export async function workInTurn(
   await undecided.get(request);
   const turn = turnOf(turns, { request, userId: caller.userId, isWork: true });
   let hasBegun = false;
-  onceOver(reply, () => {
+  onReplyClosed(reply, () => {
     if (!hasBegun) turn.leave(0);
   });
   await turn.begun;
@@ -78,7 +78,7 @@ export function hasTakenTurn(request: FastifyRequest): boolean {
  * Calls `then` once the request is answered or aborted, immediately if it already is; `then` may be called
  * more than once.
  */
-export function onceOver({ raw }: FastifyReply, then: () => void): void {
+export function onReplyClosed({ raw }: FastifyReply, then: () => void): void {
   raw.once('close', then);
   if (raw.destroyed || raw.writableFinished) then();
 }
@@ -93,7 +93,7 @@ function turnOf(
   }: { readonly request: FastifyRequest; readonly userId: string; readonly isWork?: boolean },
 ): Turn {
   try {
-    return turns.take(userId, { bytes: keptBytes(request), isWork });
+    return turns.take(userId, { bytes: bytesInMemory(request), isWork });
   } catch (error) {
     // Its refusal may be delayed too and should hold no memory meanwhile.
     request.body = undefined;

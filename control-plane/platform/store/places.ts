@@ -40,7 +40,7 @@ export async function takePlace(parts: Parts, places: CountedPlaces, holderId: s
     const { holders = [] } = (await parts.models.places.findById(places.id).lean()) ?? {};
     // Already held: a repeated request after an interrupted one.
     if (holders.some(({ id }) => id === holderId)) return true;
-    if (!(await letGo(parts, places, holders))) return false;
+    if (!(await removeEndedHolders(parts, places, holders))) return false;
   }
   return false;
 }
@@ -82,7 +82,7 @@ export async function addHolder(
   const list = await parts.models.places.findById(places.id).lean();
   if (!list) return;
   const { holders = [] } = list;
-  if (holders.length >= LONG_LIST) await letGo(parts, { ...places, limit: LONG_LIST }, holders);
+  if (holders.length >= LONG_LIST) await removeEndedHolders(parts, { ...places, limit: LONG_LIST }, holders);
   await countHolder(parts, places.id, holderId);
 }
 
@@ -120,7 +120,7 @@ export async function beginList(
 }
 
 /** Removes holders that have ended; false if there are none and no place is free. */
-async function letGo(
+async function removeEndedHolders(
   { models, clock }: Parts,
   places: CountedPlaces,
   holders: readonly PlaceHolder[],

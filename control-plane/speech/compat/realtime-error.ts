@@ -12,7 +12,7 @@ export class ProtocolError extends Error {
 }
 
 /** An error as an event tells it. */
-export function told(error: unknown): { type: string; code: string; message: string } {
+export function errorFields(error: unknown): { type: string; code: string; message: string } {
   if (error instanceof ProtocolError)
     return { type: 'invalid_request_error', code: error.code, message: error.message };
   const problem = compatFault(error);

@@ -6,7 +6,7 @@ import { synthesise } from '../requests/speech-service.ts';
 import { Script, speakOptions, type TtsRequest } from '../requests/tts-request.ts';
 import { languageOf, resolveVoices } from '../voices/resolve-voice.ts';
 import { roomFor, type Seat } from './compat-sockets.ts';
-import { told } from './realtime-error.ts';
+import { errorFields } from './realtime-error.ts';
 import type { RealtimeEvent } from './realtime-events.ts';
 
 /** What a response is made with. */
@@ -81,7 +81,7 @@ export async function speakResponse(deps: ResponseDeps, asked: ResponseRequest):
   const details = {
     completed: null,
     cancelled: { type: 'cancelled', reason: 'client_cancelled' },
-    failed: { type: 'failed', error: told(failure) },
+    failed: { type: 'failed', error: errorFields(failure) },
   }[status];
   deps.over();
   send({ type: 'response.done', response: response(status, details, [whole]) });

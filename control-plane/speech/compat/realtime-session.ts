@@ -12,7 +12,7 @@ import { readJson, type Seat, sendJson } from './compat-sockets.ts';
 import { generalRequest, voiceId } from './general-speech.ts';
 import { languageCode } from './general-transcription.ts';
 import { AudioBuffer, hearCommit } from './heard-commit.ts';
-import { ProtocolError, told } from './realtime-error.ts';
+import { errorFields, ProtocolError } from './realtime-error.ts';
 import {
   CLIENT_EVENTS,
   type ClientEvent,
@@ -207,7 +207,7 @@ class RealtimeSession {
         this.#send({
           type: 'conversation.item.input_audio_transcription.failed',
           ...place,
-          error: told(error),
+          error: errorFields(error),
         });
       } finally {
         this.#unheardItems--;
@@ -281,7 +281,7 @@ class RealtimeSession {
   #refuse(error: unknown, eventId: string | null): void {
     if (!(error instanceof ProtocolError) && compatFault(error).status === 500)
       this.#deps.context.logger.error({ err: error }, 'realtime event failed');
-    this.#send({ type: 'error', error: { ...told(error), param: null, event_id: eventId } });
+    this.#send({ type: 'error', error: { ...errorFields(error), param: null, event_id: eventId } });
   }
 
   #send(event: RealtimeEvent): void {

@@ -24,13 +24,13 @@ export function outputFormat(name: string): MappedFormat {
     return {
       format: kind,
       sample_rate: rate <= 32_000 ? 32_000 : 44_100,
-      mp3_bitrate: snapUp(bitRate, [64, 128, 192]),
+      mp3_bitrate: roundUpToStep(bitRate, [64, 128, 192]),
     };
   if (kind === 'opus' && rate === 48_000)
     return {
       format: kind,
       sample_rate: rate,
-      opus_bitrate: snapUp(bitRate * 1_000, [24_000, 32_000, 48_000, 64_000]),
+      opus_bitrate: roundUpToStep(bitRate * 1_000, [24_000, 32_000, 48_000, 64_000]),
     };
   if ((kind === 'pcm' || kind === 'wav') && RAW_RATES.includes(rate))
     return { format: kind, sample_rate: rate };
@@ -41,6 +41,6 @@ export function outputFormat(name: string): MappedFormat {
 }
 
 /** The next of the steps, or the last. */
-function snapUp(value: number, steps: readonly number[]): number {
+function roundUpToStep(value: number, steps: readonly number[]): number {
   return steps.find((step) => step >= value) ?? steps.at(-1) ?? value;
 }

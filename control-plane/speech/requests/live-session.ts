@@ -222,7 +222,7 @@ class LiveSession {
     if (error !== undefined && !(error instanceof Fault))
       context.logger.error({ err: error }, 'live synthesis failed');
     const problem = error === undefined || error instanceof Fault ? error : fault('internal');
-    this.#socket.send(encode({ event: 'finish', reason, ...(problem && toldOf(problem)) }));
+    this.#socket.send(encode({ event: 'finish', reason, ...(problem && errorFields(problem)) }));
     this.#running = null;
     if (reason === 'error' || !withTimestamps)
       this.#socket.close(problem?.status === 429 ? TRY_AGAIN_LATER : NORMAL);
@@ -230,7 +230,7 @@ class LiveSession {
 }
 
 /** A refusal as the answer to a request would tell it: `retry_after` is its `Retry-After`, s. */
-function toldOf({ message, status, retryAfterSeconds }: Fault): Record<string, unknown> {
+function errorFields({ message, status, retryAfterSeconds }: Fault): Record<string, unknown> {
   return { message, status, ...(retryAfterSeconds !== null && { retry_after: retryAfterSeconds }) };
 }
 

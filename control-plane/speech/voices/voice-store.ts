@@ -1,6 +1,6 @@
 /** Voice models in the store and their samples in the blobs. */
 import { fault } from '#config/errors.ts';
-import { leavingQuota, withinQuota } from '../../accounts/limits/quotas.ts';
+import { removeFromQuota, withinQuota } from '../../accounts/limits/quotas.ts';
 import { freeBytes, takeBytes } from '../../accounts/limits/stored-bytes.ts';
 import { type Context, newId, now } from '../../platform/context.ts';
 import type { Caller } from '../../platform/http/auth.ts';
@@ -102,7 +102,7 @@ export async function patchVoice(
 
 /** Deletes a model of the caller's team and its samples. Throws `not_found`. */
 export async function deleteVoice(context: Context, teamId: string, id: string): Promise<void> {
-  const deleted = await leavingQuota(context, { kind: 'voices', owner: teamId, id }, async () => {
+  const deleted = await removeFromQuota(context, { kind: 'voices', owner: teamId, id }, async () => {
     const found = await context.models.voices
       .findOneAndDelete({ _id: id, team_id: teamId })
       .lean<VoiceDocument>();

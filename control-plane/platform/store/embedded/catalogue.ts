@@ -135,7 +135,7 @@ export class Catalogue {
   addIndex(collection: Collection, requested: Document): Index | null {
     const spec = indexSpec(requested);
     if (isSameKey(spec, collection.primary.spec)) return null;
-    for (const existing of collection.indexes) if (isAlready(existing.spec, spec)) return null;
+    for (const existing of collection.indexes) if (isSameIndex(existing.spec, spec)) return null;
     const id = this.#sqlite.run(
       'INSERT INTO indexes(collection, spec) VALUES(?, ?)',
       collection.id,
@@ -277,7 +277,7 @@ function isSameKey(left: IndexSpec, right: IndexSpec): boolean {
 }
 
 /** True if an identical index exists. Throws if a different one has its name or key. */
-function isAlready(existing: IndexSpec, wanted: IndexSpec): boolean {
+function isSameIndex(existing: IndexSpec, wanted: IndexSpec): boolean {
   const isSame = JSON.stringify({ ...existing, name: '' }) === JSON.stringify({ ...wanted, name: '' });
   if (existing.name === wanted.name) {
     if (isSame) return true;

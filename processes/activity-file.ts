@@ -18,17 +18,17 @@ const MEMORY = '/dev/shm';
 const LINE_BYTES = 256;
 
 /** Environment of a process that gets this descriptor, or none. */
-export function doingEnvironment(fd: number | null): Readonly<Record<string, string>> {
+export function activityEnvironment(fd: number | null): Readonly<Record<string, string>> {
   return { [GIVEN]: fd === null ? '' : '1' };
 }
 
 /** The descriptor a process was given to tell with; null where it was given none. */
-export function givenDoing(environment: NodeJS.ProcessEnv): number | null {
+export function activityDescriptor(environment: NodeJS.ProcessEnv): number | null {
   return environment[GIVEN] === '1' ? DOING_FD : null;
 }
 
 /** Opens the file for a process that is about to be started; null where there is nowhere to put it. */
-export function openDoing(): number | null {
+export function openActivityFile(): number | null {
   for (const place of [MEMORY, tmpdir()]) {
     try {
       const directory = mkdtempSync(join(place, 'parley-doing-'));
@@ -43,7 +43,7 @@ export function openDoing(): number | null {
 }
 
 /** Reads what was written last; null where nothing was. */
-export function readDoing(fd: number): string | null {
+export function readActivity(fd: number): string | null {
   const line = Buffer.alloc(LINE_BYTES);
   try {
     readSync(fd, line, 0, LINE_BYTES, 0);
@@ -63,12 +63,12 @@ export function sessionIn(line: string): string | null {
 }
 
 /** Closes the file. */
-export function closeDoing(fd: number): void {
+export function closeActivityFile(fd: number): void {
   closeSync(fd);
 }
 
 /** What a part tells with: `fd` is null where nobody reads. A write of one page takes microseconds. */
-export function tellDoing(fd: number | null): (what: string) => void {
+export function activityWriter(fd: number | null): (what: string) => void {
   if (fd === null) return () => undefined;
   const line = Buffer.alloc(LINE_BYTES);
   return (what) => {
