@@ -1,6 +1,6 @@
 /**
- * Phone numbers as E.164 writes them: syntax, country, and the ranges that cost a caller more. A numbering
- * plan is never consulted.
+ * Phone numbers as written in E.164: syntax, country, and ranges that cost the caller more. No numbering plan
+ * is consulted.
  */
 
 /** True for `+` and 2 to 15 digits, the first not 0 (ITU-T E.164 §6). */

@@ -1,19 +1,19 @@
-/** Asks the control plane about a new INVITE over HTTP, as drachtio-server's request handlers do. */
+/** Asks the control plane over HTTP to admit a new INVITE, as drachtio-server's request handlers do. */
 import { request } from 'undici';
 import { type AdmissionAnswer, type AdmissionRequest, admissionAnswer } from '#protocol/sip-admission.ts';
 
 /**
- * Admission charges, creates the session and finds a worker, which has up to 6 s to say yes; the init webhook
- * is not part of it. The caller's INVITE has been answered with 100 and is not repeated meanwhile: whoever
- * waits a moment is better off than who is refused.
+ * Admission charges, creates the session and finds a worker, which has up to 6 s to accept; the init webhook
+ * is not part of it. The INVITE was answered with 100 and is not retransmitted meanwhile. A short wait is
+ * better for the caller than a refusal.
  */
 const TIMEOUT_MS = 12_000;
 /** An answer is a tag, or a status and a few headers. */
 const MAX_ANSWER_BYTES = 65_536;
 
 /**
- * Makes the question. The returned function rejects when the control plane cannot be reached or does not
- * answer in time.
+ * Creates the admission function. It rejects if the control plane cannot be reached or does not answer in
+ * time.
  */
 export function createHttpAdmission(
   controlPlaneUrl: string,
@@ -32,7 +32,7 @@ export function createHttpAdmission(
   };
 }
 
-/** Throws when there is more of it than of any answer. */
+/** Throws if the answer is longer than any valid one. */
 async function textOf(body: AsyncIterable<Uint8Array>): Promise<string> {
   const chunks: Uint8Array[] = [];
   let length = 0;

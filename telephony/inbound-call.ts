@@ -1,6 +1,7 @@
 /**
- * The worker's side of an inbound phone call: 180 at once, the answer when the agent is ready, a leg out of
- * the answered dialog. It knows nothing of agents: when to answer, and whether to record, is handed in.
+ * The worker's side of an inbound phone call: sends 180 at once, answers when the agent is ready, and returns
+ * a leg of the answered dialog. It knows nothing of agents: its caller decides when to answer and whether to
+ * record.
  */
 import type { Clock } from '#base/clock.ts';
 import type { EgressGuard } from '#base/egress.ts';
@@ -18,27 +19,27 @@ import { createSipLeg } from './sip-leg.ts';
 export interface InboundCallDeps {
   readonly clock: Clock;
   readonly media: MediaHost;
-  /** Address the program listens on, and the one written into SDP when set. */
+  /** The address the program listens on, and the one to write into SDP if it differs. */
   readonly sipHost: string;
   readonly sipPublicIp: string | undefined;
-  /** Where the audio goes first, if there is a relay. */
+  /** The media relay that audio passes first, if there is one. */
   readonly relayHost?: string | undefined;
-  /** Offers of ours over TLS are for protected media (SRTP), unless this is false. */
+  /** Our offers over TLS use protected media (SRTP) unless this is false. */
   readonly offersSrtp?: boolean;
   /** Uniform in [0, 1). */
   readonly random: () => number;
-  /** Where the audio of tenants' trunks may go; without it, only where something was heard from. */
+  /** Where audio of tenants' trunks may be sent; if absent, only to addresses that have sent audio. */
   readonly egress?: EgressGuard;
 }
 
-/** What is known of a call once its agent is ready. */
+/** What the agent decides about a call once it is ready. */
 export interface ReadyCall {
   readonly recordAudio: boolean;
-  /** It came over a tenant's own trunk. */
+  /** The call came through a tenant's own trunk. */
   readonly isTenants?: boolean;
 }
 
-/** An answered call, or why there is none. */
+/** An answered call, or the reason there is none. */
 export type InboundCall =
   | {
       readonly outcome: 'answered';
@@ -46,14 +47,14 @@ export type InboundCall =
       readonly dialog: DialogFacts;
       readonly refer: SipDialog['refer'];
     }
-  /** The caller gave up first. */
+  /** The caller hung up first. */
   | { readonly outcome: 'cancelled' }
   /** Refused by us, with this SIP status. */
   | { readonly outcome: 'refused'; readonly status: number };
 
 /**
- * Rings, waits for `ready`, answers and returns the leg.
- * A `ready` that rejects refuses the call: with its fault's SIP status, 480 otherwise.
+ * Rings, waits for `ready`, answers and returns the leg. If `ready` rejects, refuses the call with the SIP
+ * status of its fault, or 480.
  */
 export async function answerInboundCall(
   deps: InboundCallDeps,
@@ -61,12 +62,12 @@ export async function answerInboundCall(
   ready: Promise<ReadyCall>,
 ): Promise<InboundCall> {
   const cancelled = new Promise<'cancelled'>((resolve) => invite.onCancel(() => resolve('cancelled')));
-  // Nobody waits for a call that is refused here.
+  // Nothing awaits this promise for a call that is refused here.
   ready.catch(() => undefined);
   try {
     const offer = invite.sdpOffer;
-    // An offer that cannot be answered is refused before it rings. Without one we make it, and the ACK brings
-    // the answer.
+    // An offer that cannot be answered is refused before ringing. Without an offer we make one, and the ACK
+    // brings the answer.
     const srtpKey = newSrtpKey();
     const remote = offer === null ? null : readRemote(offer, { srtpKey });
     invite.ring();
@@ -107,13 +108,13 @@ export async function answerInboundCall(
   }
 }
 
-/** What the audio of a call passes. */
+/** The media relay and the address check of a call. */
 export function guardOf(
   { egress, relayHost }: Pick<InboundCallDeps, 'egress' | 'relayHost'>,
   { isTenants = false }: Pick<ReadyCall, 'isTenants'>,
   signallingAddress: string | null,
 ): MediaGuard {
-  // A relay's own address is the operator's.
+  // A relay's own address belongs to the operator.
   if (relayHost !== undefined) return unguarded;
   return isTenants ? guardMedia(egress ?? { allowsAddress: () => false }, signallingAddress) : unguarded;
 }

@@ -1,12 +1,12 @@
 /**
- * Which of this machine's addresses faces a peer: what is written into Contact and SDP when the program
- * listens on every address.
+ * Chooses the address of this machine that faces a peer, for Contact and SDP, if the program listens on every
+ * address.
  */
 import { networkInterfaces } from 'node:os';
 
 /**
- * The configured public address, the bound one, or the interface in the peer's network; the first outside one
- * when none is.
+ * The configured public address, the bound one, or the interface in the peer's network; otherwise the first
+ * external one.
  */
 export function localAddressFor(
   peerAddress: string,

@@ -1,19 +1,19 @@
 /**
- * Where the audio of a tenant's trunk may be sent: a session description can name any address, a machine of
- * the operator's own network too.
+ * Decides where audio of a tenant's trunk may be sent: a session description can name any address, including
+ * a machine in the operator's own network.
  */
 import type { EgressGuard } from '#base/egress.ts';
 import type { RtpRemote } from '#media/leg/leg.ts';
 
-/** What is done with each description of a far end before its audio is sent there. */
+/** Checks a description of the peer before audio is sent to its address. */
 export type MediaGuard = (remote: RtpRemote) => RtpRemote;
 
-/** The audio of the operator's own trunks goes where they say. */
+/** Audio of the operator's own trunks goes to the address they name. */
 export const unguarded: MediaGuard = (remote) => remote;
 
 /**
- * An address that is neither public nor allowed gets nothing before something was heard from it, as a phone
- * behind NAT that names its own is; the one signalling comes from is where somebody is.
+ * An address that is neither public nor allowed gets no audio until it has sent some, as a phone behind NAT
+ * does. The source of the signalling is allowed: a peer is there.
  */
 export function guardMedia(
   egress: Pick<EgressGuard, 'allowsAddress'>,

@@ -1,5 +1,2 @@
-/**
- * The SIP methods this side of a call takes (RFC 3261 §20.5), as the application and the embedded server tell
- * them.
- */
+/** The SIP methods that applications and the embedded server accept within a call (RFC 3261 §20.5). */
 export const ALLOW = 'INVITE, ACK, CANCEL, BYE, OPTIONS, INFO, UPDATE, PRACK, NOTIFY';

@@ -1,7 +1,7 @@
 /**
- * The worker's side of an outbound phone call: an INVITE with our offer, ringing until somebody answers or
- * the time is over, a leg out of the answered dialog. Early media is taken as it is offered (announcements,
- * ringing of the far network), and never recorded: nobody has answered.
+ * The worker's side of an outbound phone call: sends an INVITE with our offer, rings until it is answered or
+ * times out, and returns a leg of the answered dialog. Early media (announcements, ringing of the far
+ * network) is played as offered and never recorded, because nobody has answered yet.
  */
 import { isIP } from 'node:net';
 import type { Clock } from '#base/clock.ts';
@@ -31,29 +31,29 @@ export interface OutboundCallDeps {
   readonly clock: Clock;
   readonly media: MediaHost;
   readonly signalling: Pick<Signalling, 'dial'>;
-  /** Address the program listens on, and the one written into SDP when set. */
+  /** The address the program listens on, and the one to write into SDP if it differs. */
   readonly sipHost: string;
   readonly sipPublicIp: string | undefined;
-  /** Where the audio goes first, if there is a relay. */
+  /** The media relay that audio passes first, if there is one. */
   readonly relayHost?: string | undefined;
-  /** Offers over TLS are for protected media (SRTP), unless this is false. */
+  /** Offers over TLS use protected media (SRTP) unless this is false. */
   readonly offersSrtp?: boolean;
   /** Uniform in [0, 1). */
   readonly random: () => number;
-  /** Names of trunks are looked up by it; without it a name is an address like any other. */
+  /** Looks up names of trunks; if absent, a name is used like an address. */
   readonly lookUpSrv?: LookUpSrv;
-  /** Hosts that tenants have named pass it; without it none is dialled. */
+  /** Checks hosts that tenants have named; if absent, none is dialled. */
   readonly egress?: EgressGuard;
 }
 
-/** Who is called, and how. */
+/** Whom to call, and how. */
 export interface OutboundCallRequest extends Omit<DialRequest, 'sdpOffer' | 'nextHop'> {
   readonly recording: LegRecording | null;
-  /** Set where a tenant has named the host; `trunk` is the operator's, which it must not be. */
+  /** Set if a tenant has named the host. `trunk` is the operator's own, which that host must not be. */
   readonly guard?: { readonly trunk: string; readonly trusted: readonly string[] } | null;
-  /** How long it may ring, ms. */
+  /** Longest ringing time, ms. */
   readonly ringMs: number;
-  /** What comes from the far network before anybody answers; nobody listens without it. */
+  /** Receives audio of the far network before the answer; if absent, it is discarded. */
   readonly onEarlyMedia?: (events: readonly LegEvent[]) => void;
 }
 
@@ -66,12 +66,12 @@ export type OutboundCall =
       readonly refer: SipDialog['refer'];
     }
   | { readonly outcome: 'busy' | 'no_answer' | 'failed'; readonly error: unknown }
-  /** Given up by whoever asked for it. */
+  /** Cancelled by its caller. */
   | { readonly outcome: 'cancelled' };
 
 /**
- * Dials; never rejects. A server of the trunk that cannot be reached, or takes no calls, is passed over for
- * the next one. `signal` gives the call up while it rings.
+ * Dials; never rejects. If a server of the trunk cannot be reached or takes no calls, tries the next one.
+ * `signal` cancels the call while it rings.
  */
 export async function dialOutboundCall(
   deps: OutboundCallDeps,
@@ -93,7 +93,7 @@ export async function dialOutboundCall(
   return call;
 }
 
-/** The servers to try; none where the URI is sent where it says itself. Throws `EgressRefused`. */
+/** The servers to try; none if the URI itself is used. Throws `EgressRefused`. */
 async function hopsOf(deps: OutboundCallDeps, { toUri, guard }: OutboundCallRequest): Promise<string[]> {
   const { lookUpSrv, random, egress, sipHost } = deps;
   if (!guard) return lookUpSrv ? nextHops(toUri, { lookUpSrv, random }) : [];
@@ -101,7 +101,7 @@ async function hopsOf(deps: OutboundCallDeps, { toUri, guard }: OutboundCallRequ
   return tenantHops(toUri, isIP(sipHost) === 6, { ...guard, egress, lookUpSrv, random });
 }
 
-/** RFC 3263 §4.3: a 503, which stands for a server that was not reached as well. */
+/** RFC 3263 §4.3: after a 503, which also stands for an unreachable server. */
 function isOutOfService(call: OutboundCall): boolean {
   return call.outcome === 'failed' && call.error instanceof InviteRefused && call.error.status === 503;
 }
@@ -151,7 +151,7 @@ async function dialBy(
 }
 
 /**
- * Waits for the answer; gives the INVITE up when the time is over or nobody wants it any more. Rejects like
+ * Waits for the answer; cancels the INVITE on timeout or when it is no longer wanted. Rejects like
  * `answered`.
  */
 async function ring(
@@ -168,7 +168,7 @@ async function ring(
     const end = await Promise.race([invite.answered, givenUp]);
     if (end === 'cancelled' || end === 'no_answer') {
       invite.cancel();
-      // The answer may have come in this very moment, before the CANCEL could know of it.
+      // The answer may have crossed the CANCEL.
       invite.answered.then((dialog) => dialog.hangUp()).catch(() => undefined);
     }
     return end;
@@ -178,12 +178,12 @@ async function ring(
   }
 }
 
-/** Where early media comes from, as it was described last. */
+/** The source of early media, as last described. */
 interface Early {
   sdp: string;
 }
 
-/** Has the leg take early media; what it hears then is not the caller's, and ends with the answer. */
+/** Makes the leg accept early media. It is not the caller's audio, and ends with the answer. */
 function listenEarly(
   rtp: Leg,
   invite: OutgoingInvite,
@@ -204,15 +204,15 @@ function listenEarly(
       rtp.send({ do: 'setRemote', remote: guard(readAnswer(sdp, local)), isEarly: true });
       early.sdp = sdp;
     } catch {
-      // Audio we cannot carry before the answer: it rings in silence, and the answer decides.
+      // Early media in a format we do not support: it rings in silence, and the answer decides.
     }
   });
   return early;
 }
 
 /**
- * Where the answer wants its audio; a 200 without a description stands by the one before it. An answer
- * without audio we could carry ends the call it began.
+ * Where the answer wants its audio. A 200 without a description keeps the previous one. An answer whose audio
+ * we do not support ends the call.
  */
 export async function remoteOf(
   dialog: SipDialog,
@@ -228,13 +228,13 @@ export async function remoteOf(
   }
 }
 
-/** What a refusal says about the one called. */
+/** Maps a refusal to the reason reported for the callee. */
 function outcomeOf(status: number): 'busy' | 'no_answer' | 'failed' {
   if (status === 486 || status === 600) return 'busy';
   return status === 408 || status === 480 ? 'no_answer' : 'failed';
 }
 
-/** What a URI asks for (RFC 3261 §19.1.1, §26.2.2). */
+/** The transport a URI asks for (RFC 3261 §19.1.1, §26.2.2). */
 function isOverTls(uri: string): boolean {
   return /^sips:/i.test(uri) || /;transport=tls(?=[;?>]|$)/i.test(uri);
 }

@@ -1,6 +1,6 @@
 /**
- * A phone call whose worker died, on a new one: a leg of this worker's own, offered to the other side inside
- * the dialog that stands (RFC 3261 §14.1).
+ * A phone call whose worker died, on a new worker: a leg of the new worker, offered to the peer within the
+ * existing dialog (RFC 3261 §14.1).
  */
 import type { Leg } from '#media/leg/leg.ts';
 import type { LegRecording } from '#media/leg/media-host.ts';
@@ -12,12 +12,12 @@ import { isProtected, type LocalAudio, newSession, offerAudio } from './sdp.ts';
 import { type DialogFacts, DialogGone, type Signalling, type SipDialog } from './signalling.ts';
 import { createSipLeg } from './sip-leg.ts';
 
-/** What taking a call over needs. */
+/** What taking over a call needs. */
 export interface ResumedCallDeps extends InboundCallDeps {
   readonly signalling: Signalling;
 }
 
-/** How it went. */
+/** The outcome. */
 export type ResumedCall =
   | {
       readonly outcome: 'answered';
@@ -25,20 +25,21 @@ export type ResumedCall =
       readonly dialog: DialogFacts;
       readonly refer: SipDialog['refer'];
     }
-  /**
-   * `gone`: the other side has hung up meanwhile. `failed`: it would not change over; it has been hung up on.
-   */
+  /** `gone`: the peer has hung up. `failed`: the peer refused the re-INVITE; the call was hung up. */
   | { readonly outcome: 'gone' | 'failed'; readonly error: unknown };
 
-/** A phone that is still there answers a re-INVITE by itself, within moments. */
+/** A phone still in the call answers a re-INVITE automatically, within moments. */
 const ANSWER_MS = 5_000;
 /**
- * Versions of the session description the lost worker may have sent that nobody was told of (RFC 3264 §8: the
- * number only grows).
+ * Allowance for versions of the session description that the lost worker sent without reporting them (RFC
+ * 3264 §8: the number only grows).
  */
 const VERSION_LEAP = 100;
 
-/** Takes a dialog over; never rejects. Whoever does not answer within `withinMs`, 5 s, is hung up on. */
+/**
+ * Takes a dialog over; never rejects. A peer that does not answer within `withinMs`, 5 s by default, is hung
+ * up on.
+ */
 export async function resumeSipCall(
   deps: ResumedCallDeps,
   facts: DialogFacts,
@@ -71,7 +72,8 @@ export async function resumeSipCall(
       deps.signalling.resume(facts, offerAudio(local)),
       options.withinMs ?? ANSWER_MS,
     );
-    // Whoever is there sends, and is heard at once: no address of theirs is believed that was not before.
+    // A peer still in the call sends audio and is heard at once; no address becomes trusted that was not
+    // before.
     const guard = guardOf(deps, options, null);
     rtp.send({ do: 'setRemote', remote: guard(await remoteOf(dialog, local)) });
     const leg = createSipLeg({ clock: deps.clock, dialog, rtp, local, guard });
@@ -87,7 +89,7 @@ export async function resumeSipCall(
   }
 }
 
-/** The dialog; rejects when it is not there in time, and hangs up on one that comes later. */
+/** The dialog. Rejects if it is not ready in time; a dialog that is ready later is hung up. */
 async function inTime(
   { clock }: ResumedCallDeps,
   resuming: Promise<SipDialog>,
@@ -105,12 +107,12 @@ async function inTime(
   }
 }
 
-/** Protected media stays protected, with a key of this worker's own. */
+/** Protected media stays protected, with a key of this worker. */
 function keysLike(localSdp: string): Pick<LocalAudio, 'srtpKey' | 'isSecure'> {
   return { srtpKey: newSrtpKey(), isSecure: isProtected(localSdp) };
 }
 
-/** The origin of a description that follows the one sent before. */
+/** The origin of the next description. */
 function nextOrigin(localSdp: string, random: () => number): Pick<LocalAudio, 'sessionId' | 'version'> {
   const [, sessionId, version] = /^o=\S+ (\d{1,15}) (\d{1,15}) /m.exec(localSdp) ?? [];
   return sessionId === undefined

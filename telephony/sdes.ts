@@ -1,16 +1,16 @@
 /**
- * Keys of protected media in a session description (RFC 4568): the `a=crypto` lines that are understood, and
- * the one that is written.
+ * Keys of protected media in a session description (RFC 4568): parses the supported `a=crypto` lines and
+ * writes ours.
  */
 import { SRTP_KEY_BYTES, SRTP_SUITES, type SrtpSuite } from '#media/rtp/srtp.ts';
 
-/** One `a=crypto` line of the other side. */
+/** One `a=crypto` line of the peer. */
 export interface OfferedCrypto {
   readonly tag: number;
   readonly suite: SrtpSuite;
   /** Master key and salt, base64. */
   readonly key: string;
-  /** Length of the key identifier in each packet, bytes; 0 without one. */
+  /** Length of the key identifier in each packet, bytes; 0 if there is none. */
   readonly mkiBytes: number;
 }
 
@@ -18,7 +18,7 @@ const MAX_LINES = 32;
 /** Longest key identifier (RFC 4568 §6.1). */
 const MAX_MKI_BYTES = 128;
 
-/** The other side's first choice that can be accepted; null when there is none. */
+/** The peer's first acceptable choice; null if there is none. */
 export function chooseCrypto(lines: readonly string[]): OfferedCrypto | null {
   const offered = lines.filter((line) => line.startsWith('a=crypto:')).slice(0, MAX_LINES);
   for (const line of offered) {
@@ -28,15 +28,14 @@ export function chooseCrypto(lines: readonly string[]): OfferedCrypto | null {
   return null;
 }
 
-/** The line that accepts, or offers, a suite with a key of ours. */
+/** The line that accepts or offers a suite with a key of ours. */
 export function cryptoLine({ tag, suite }: Pick<OfferedCrypto, 'tag' | 'suite'>, key: string): string {
   return `a=crypto:${tag} ${suite} inline:${key}`;
 }
 
 /**
- * Tag, suite, one inline key with an optional lifetime and key identifier, and the parameters of the session.
- * Of these only WSH (the size of the replay window) may be ignored (RFC 4568 §6.3): the others change how
- * packets are protected.
+ * Tag, suite, one inline key with an optional lifetime and key identifier, and the session parameters. Only
+ * WSH (the replay window size) may be ignored (RFC 4568 §6.3): the others change how packets are protected.
  */
 function parseCrypto(line: string): OfferedCrypto | null {
   const match =

@@ -1,7 +1,7 @@
 /**
- * Session descriptions of phone calls (RFC 8866) and the offer/answer model over them (RFC 3264): one of our
- * codecs and telephone-event. What comes from the network is bounds-checked; addresses must be literals, as
- * the media thread never looks up a name.
+ * Session descriptions of phone calls (RFC 8866) in the offer/answer model (RFC 3264): one of our codecs and
+ * telephone-event. Input is bounds-checked; addresses must be literals, as the media thread never resolves
+ * names.
  */
 import { isIP } from 'node:net';
 import { fault } from '#config/errors.ts';
@@ -9,17 +9,17 @@ import type { RtpCodec, RtpRemote } from '#media/leg/leg.ts';
 import { CODECS, codecNames, staticCodec } from '#media/rtp/codec-table.ts';
 import { chooseCrypto, cryptoLine, type OfferedCrypto } from './sdes.ts';
 
-/** Our end of the audio, as it is written into an offer or an answer. */
+/** Our side of the audio, as written into an offer or an answer. */
 export interface LocalAudio {
   readonly address: string;
   readonly port: number;
-  /** Origin of the session (RFC 8866 §5.2): the same number for the life of a dialog. */
+  /** Origin of the session (RFC 8866 §5.2): constant for the life of a dialog. */
   readonly sessionId: number;
-  /** Counts up with every description that differs from the one before. */
+  /** Incremented with every description that differs from the previous one. */
   readonly version: number;
-  /** Key of what we send where the streams are protected: one for the life of a dialog (`newSrtpKey`). */
+  /** Our SRTP key if the streams are protected: one for the life of a dialog (`newSrtpKey`). */
   readonly srtpKey: string;
-  /** Offers of ours are for protected streams, and nothing else. */
+  /** Our offers require protected streams. */
   readonly isSecure: boolean;
 }
 
@@ -42,13 +42,13 @@ interface Description {
   readonly sections: readonly Section[];
 }
 
-/** An audio section that can be talked to, and where it stands among the sections. */
+/** A usable audio section, and its position among the sections. */
 interface UsableAudio {
   readonly index: number;
   readonly section: Section;
   readonly direction: Direction;
   readonly remote: RtpRemote;
-  /** Null where the streams are plain. */
+  /** Null if the streams are unencrypted. */
   readonly crypto: OfferedCrypto | null;
 }
 
@@ -56,19 +56,19 @@ const MAX_CHARS = 65_535;
 const MAX_LINES = 1_000;
 const MAX_SECTIONS = 32;
 const MAX_FORMATS = 64;
-/** Dynamic payload types of our own offers: the ones everybody uses. */
+/** Dynamic payload types of our own offers: the customary ones. */
 const OPUS_PAYLOAD_TYPE = 111;
 const DIGIT_PAYLOAD_TYPE = 101;
 const DIGIT_CLOCK_HZ = 8_000;
-/** Reports on the media's own port (RFC 5761); ours only where it is offered. */
+/** RTCP on the media port (RFC 5761); we use it only if it is offered. */
 const RTCP_MUX = 'a=rtcp-mux';
 /** Plain RTP; the AVPF profile differs in RTCP timing only (RFC 4585). */
 const PROTOCOLS = ['RTP/AVP', 'RTP/AVPF'];
-/** The same, protected with keys of the description (RFC 4568). */
+/** The same with SRTP, keyed in the description (RFC 4568). */
 const SECURE_PROTOCOLS = ['RTP/SAVP', 'RTP/SAVPF'];
-/** What we offer: what everybody must know (RFC 4568 §6.2.1). */
+/** The suite we offer: mandatory for every implementation (RFC 4568 §6.2.1). */
 const OWN_CRYPTO = { tag: 1, suite: 'AES_CM_128_HMAC_SHA1_80' } as const;
-/** What the answerer's side of a direction is (RFC 3264 §6.1). */
+/** The answerer's side of a direction (RFC 3264 §6.1). */
 const MIRRORED = {
   sendrecv: 'sendrecv',
   sendonly: 'recvonly',
@@ -82,9 +82,9 @@ export function newSession(random: () => number): Pick<LocalAudio, 'sessionId' |
 }
 
 /**
- * Answers an offer: every section is answered in its place, the first usable audio accepted, the rest refused
- * with port 0. Throws `Fault('no_common_codec')` without a codec of ours in it, `Fault('sdp_unusable')` when
- * it cannot be read or has no audio.
+ * Answers an offer: each section in its place, the first usable audio section accepted, the others refused
+ * with port 0. Throws `Fault('no_common_codec')` if it has none of our codecs, `Fault('sdp_unusable')` if it
+ * is malformed or has no audio.
  */
 export function answerAudio(
   offerSdp: string,
@@ -99,8 +99,8 @@ export function answerAudio(
 }
 
 /**
- * An offer of ours: every codec and telephone-event. Answers INVITEs and re-INVITEs that came without one
- * (RFC 3261 §14.2).
+ * Our offer: every codec and telephone-event. Used for INVITEs and re-INVITEs without an offer (RFC 3261
+ * §14.2).
  */
 export function offerAudio(local: LocalAudio): string {
   const codecs = codecNames().map((codec) => ({
@@ -118,14 +118,14 @@ export function offerAudio(local: LocalAudio): string {
   ]);
 }
 
-/** The far end as an offer names it. Throws like `answerAudio`. */
+/** The peer's media as its offer describes it. Throws like `answerAudio`. */
 export function readRemote(sdp: string, local: Pick<LocalAudio, 'srtpKey'>): RtpRemote {
   return findAudio(parseDescription(sdp), local).remote;
 }
 
 /**
- * The far end as its answer to an offer of ours names it. Throws like `answerAudio`, and when it would have
- * plain what was offered protected.
+ * The peer's media as its answer describes it. Throws like `answerAudio`, and if the answer is unencrypted
+ * although the offer was protected.
  */
 export function readAnswer(sdp: string, local: Pick<LocalAudio, 'srtpKey' | 'isSecure'>): RtpRemote {
   const remote = readRemote(sdp, local);
@@ -133,7 +133,7 @@ export function readAnswer(sdp: string, local: Pick<LocalAudio, 'srtpKey' | 'isS
   return remote;
 }
 
-/** True for an offer that could be answered. */
+/** True for an offer we can answer. */
 export function isAnswerable(offerSdp: string): boolean {
   try {
     readRemote(offerSdp, { srtpKey: '' });
@@ -148,7 +148,7 @@ export function isProtected(sdp: string): boolean {
   return /^m=audio \d+(?:\/\d+)? RTP\/SAVPF? /im.test(sdp);
 }
 
-/** True for an answer whose audio can be carried, and is protected. */
+/** True for an answer with supported, protected audio. */
 export function isProtectedAnswer(answerSdp: string): boolean {
   try {
     return readRemote(answerSdp, { srtpKey: '' }).srtp !== undefined;
@@ -157,7 +157,7 @@ export function isProtectedAnswer(answerSdp: string): boolean {
   }
 }
 
-/** True when nothing about the far end changed: a session refresh, not a hold or a new address. */
+/** True if the peer's media is unchanged: a session refresh, not a hold or a new address. */
 export function isSameAudio(a: RtpRemote, b: RtpRemote): boolean {
   return (
     a.address === b.address &&
@@ -186,7 +186,7 @@ function sessionLines(local: LocalAudio, timing: string): string[] {
 
 function acceptedSection({ section, direction, remote, crypto }: UsableAudio, local: LocalAudio): string[] {
   const digits = remote.digitPayloadType;
-  // An offerer that writes 0.0.0.0 holds the call whatever direction it names (RFC 3264 §8.4).
+  // An offer with 0.0.0.0 holds the call, whatever its direction attribute (RFC 3264 §8.4).
   const ours = remote.sending || direction !== 'sendrecv' ? MIRRORED[direction] : 'recvonly';
   return [
     `m=audio ${local.port} ${section.protocol} ${remote.payloadType}${digits === null ? '' : ` ${digits}`}`,
@@ -203,7 +203,10 @@ function refusedSection(section: Section): string[] {
   return [`m=${section.media} 0 ${section.protocol} ${section.formats.join(' ')}`];
 }
 
-/** No parameters: of Opus, `useinbandfec` would ask for bits our decoder makes no use of (RFC 7587 §6.1). */
+/**
+ * No parameters: Opus with `useinbandfec` would carry redundancy that our decoder does not use (RFC 7587
+ * §6.1).
+ */
 function codecLine(codec: RtpCodec, payloadType: number): string {
   return `a=rtpmap:${payloadType} ${CODECS[codec].encoding}`;
 }
@@ -245,7 +248,7 @@ function parseSection(line: string, lines: readonly string[]): Section {
   return { media: match[1] ?? '', port, protocol: match[3] ?? '', formats, lines };
 }
 
-/** The first audio section that can be talked to. */
+/** The first usable audio section. */
 function findAudio(description: Description, { srtpKey }: Pick<LocalAudio, 'srtpKey'>): UsableAudio {
   let hasAudio = false;
   for (const [index, section] of description.sections.entries()) {
@@ -280,10 +283,7 @@ function findAudio(description: Description, { srtpKey }: Pick<LocalAudio, 'srtp
   throw fault(hasAudio ? 'no_common_codec' : 'sdp_unusable');
 }
 
-/**
- * Where an audio section is sent to, and how it is protected; null when it is refused, not audio, or nothing
- * we can carry.
- */
+/** Address and protection of an audio section; null if it is refused, not audio, or unsupported. */
 function carriage(
   description: Description,
   section: Section,
@@ -299,7 +299,7 @@ function carriage(
   return address === null || (isSecure && crypto === null) ? null : { address, crypto };
 }
 
-/** The offerer's first choice that we speak (RFC 3264 §6.1: the order of the formats is its preference). */
+/** The offerer's first choice among our codecs (RFC 3264 §6.1: formats are in order of preference). */
 function chooseCodec(section: Section): { codec: RtpCodec; payloadType: number } | null {
   for (const format of section.formats) {
     const payloadType = parsePayloadType(format);
@@ -311,7 +311,7 @@ function chooseCodec(section: Section): { codec: RtpCodec; payloadType: number }
   return null;
 }
 
-/** Telephone events of the codec's own clock (RFC 4733 §2.1), or of the clock everybody writes. */
+/** Telephone events at the codec's clock rate (RFC 4733 §2.1), or else at the customary 8000 Hz. */
 function digitsOf(section: Section, codec: RtpCodec): Pick<RtpRemote, 'digitPayloadType' | 'digitClockHz'> {
   const offered = section.formats.map(parsePayloadType).filter((payloadType) => payloadType !== null);
   for (const digitClockHz of new Set([CODECS[codec].clockHz, DIGIT_CLOCK_HZ])) {
@@ -328,7 +328,7 @@ function named(encoding: string): RtpCodec | undefined {
   return codecNames().find((codec) => CODECS[codec].encoding.toLowerCase() === encoding.toLowerCase());
 }
 
-/** `name/rate` of a payload type, without the channel count of one; null when it has no rtpmap. */
+/** `name/rate` of a payload type, without a channel count of one; null if it has no rtpmap. */
 function encodingOf(section: Section, payloadType: number): string | null {
   const prefix = `a=rtpmap:${payloadType} `;
   const line = section.lines.find((candidate) => candidate.startsWith(prefix));
@@ -344,7 +344,7 @@ function directionOf(lines: readonly string[]): Direction | null {
   return line === undefined ? null : (line.slice(2).trim() as Direction);
 }
 
-/** A unicast literal; null when there is none or it is a name or a group. */
+/** A unicast address literal; null if it is absent, a host name or a group. */
 function connectionAddress(lines: readonly string[]): string | null {
   const address =
     /^c=IN IP[46] (\S{1,64}) *$/.exec(lines.find((line) => line.startsWith('c=')) ?? '')?.[1] ?? '';

@@ -1,38 +1,38 @@
 /**
- * What a SIP or tel URI names, however it was spelt: one reading for the digest, the toll rules and the
- * numbers hosted here (RFC 3261 §19.1, RFC 3966 §5). Two spellings of one address are equal after it; what is
- * no address is null, never a guess.
+ * Parses SIP and tel URIs into one normal form, used by digest checks, toll rules and the lookup of hosted
+ * numbers (RFC 3261 §19.1, RFC 3966 §5). Two spellings of one address become equal; an invalid address is
+ * null.
  */
 import { isIP } from 'node:net';
 import { isPort } from '#base/public-address.ts';
 import { isE164 } from './e164.ts';
 
-/** A SIP address in its plain form. */
+/** A SIP address in normal form. */
 export interface SipAddress {
-  /** Decoded, without password and parameters; empty where there is none. */
+  /** Decoded, without password and parameters; empty if absent. */
   readonly user: string;
-  /** A name in lower case without a last dot, or an address without brackets. */
+  /** A host name in lower case without a trailing dot, or an address without brackets. */
   readonly host: string;
-  /** Null where the URI names none. */
+  /** Null if the URI has none. */
   readonly port: number | null;
-  /** `udp` unless the URI says otherwise; `sips` is `tls`. */
+  /** `udp` by default; `sips` means `tls`. */
   readonly transport: string;
-  /** The URI says that its user part is a telephone number (`user=phone`). */
+  /** The URI declares its user part a telephone number (`user=phone`). */
   readonly isPhone: boolean;
 }
 
-/** Where a host listens that names no port (RFC 3261 §19.1.2). */
+/** Default port of a host (RFC 3261 §19.1.2). */
 export const DEFAULT_PORTS = { udp: 5_060, tcp: 5_060, tls: 5_061 } as const;
-/** Longer ones are nobody's address. */
+/** A longer one is not a valid address. */
 const MOST_CHARS = 2_048;
-/** Shorter digits without a plus are an extension of somebody's own. */
+/** Fewer digits without a plus are an internal extension. */
 const LEAST_PHONE_DIGITS = 8;
 
-/** Reads a `sip:` or `sips:` URI; null when it is none. */
+/** Parses a `sip:` or `sips:` URI; null if it is invalid. */
 export function readSipUri(uri: string): SipAddress | null {
   const [, scheme = '', rest = ''] = /^(sips?):(.*)$/is.exec(uri.slice(0, MOST_CHARS + 1)) ?? [];
   if (scheme === '' || uri.length > MOST_CHARS) return null;
-  // The user part may hold `;` and `?`, the rest no `@` (RFC 3261 §25.1).
+  // The user part may contain `;` and `?`; nothing after it may contain `@` (RFC 3261 §25.1).
   const at = rest.lastIndexOf('@');
   const userPart = rest.slice(0, Math.max(0, at));
   if (userPart.includes('@')) return null;
@@ -50,7 +50,7 @@ export function readSipUri(uri: string): SipAddress | null {
   );
 }
 
-/** Reads `host[:port]`, an IPv6 address in brackets; null when it is none. */
+/** Parses `host[:port]`, with an IPv6 address in brackets; null if it is invalid. */
 export function readHostPort(text: string): Pick<SipAddress, 'host' | 'port'> | null {
   const [, bracketed, plain, digits] =
     /^(?:\[([0-9a-f:.]+)\]|([^:[\]\s<>"@/]+))(?::(\d{1,5}))?$/i.exec(text) ?? [];
@@ -60,14 +60,14 @@ export function readHostPort(text: string): Pick<SipAddress, 'host' | 'port'> | 
   return port === null || isPort(port) ? { host, port } : null;
 }
 
-/** The port a URI is reached at. */
+/** The port to connect to for a URI. */
 export function portOf({ port, transport }: Pick<SipAddress, 'port' | 'transport'>): number {
   return port ?? DEFAULT_PORTS[transport === 'tls' ? 'tls' : 'udp'];
 }
 
 /**
- * The E.164 number a user part or a `tel:` number stands for: visual separators left out, a missing `+`
- * supplied; null where it stands for none.
+ * The E.164 number of a user part or a `tel:` number: removes visual separators and adds a missing `+`; null
+ * if it is not a number.
  */
 export function numberOf(user: string): string | null {
   const plain = (decoded(user).split(';', 1)[0] ?? '').replace(/[-.()\s]/g, '');
@@ -75,10 +75,7 @@ export function numberOf(user: string): string | null {
   return isE164(number) ? number : null;
 }
 
-/**
- * The number that would be dialled by whoever takes the user part for one; null for a name, and for an
- * extension.
- */
+/** The number a gateway would dial for this user part; null for a name or an extension. */
 export function telephoneOf({ user, isPhone }: Pick<SipAddress, 'user' | 'isPhone'>): string | null {
   // An international prefix stands for the plus (ITU-T E.123).
   const number = numberOf(user.replace(/^[-.()\s]*(?:00|011)(?=[-.()\s]*\d)/, '+'));
@@ -88,9 +85,9 @@ export function telephoneOf({ user, isPhone }: Pick<SipAddress, 'user' | 'isPhon
 }
 
 /**
- * True where a URI that was signed names whom another one calls: the same number or user. The place may
- * differ, as proxies on the way rewrite it (RFC 3261 §22.4); a URI without a user part, which older clients
- * sign, must name the place.
+ * True if a signed URI and another name the same callee: the same number or user. The hosts may differ,
+ * because proxies rewrite them (RFC 3261 §22.4); a URI without a user part, which older clients sign, must
+ * name the host.
  */
 export function isForSameUser(signed: string, called: string): boolean {
   const [left, right] = [readSipUri(signed), readSipUri(called)];

@@ -1,6 +1,6 @@
 /**
- * An answered dialog as a `Leg`: the RTP leg with SIP around it. A BYE closes it, closing it sends a BYE,
- * INFO digits and re-INVITEs become the leg's own.
+ * An answered dialog as a `Leg`: the RTP leg with SIP around it. A BYE closes the leg and closing it sends
+ * BYE; INFO digits and re-INVITEs become events of the leg.
  */
 import type { Clock } from '#base/clock.ts';
 import type { Leg, LegCommand, LegEvent } from '#media/leg/leg.ts';
@@ -8,15 +8,15 @@ import { type MediaGuard, unguarded } from './media-guard.ts';
 import { answerAudio, type LocalAudio, offerAudio, readAnswer } from './sdp.ts';
 import type { SipDialog } from './signalling.ts';
 
-/** What a leg of a phone call is made of. */
+/** What a leg of a phone call needs. */
 export interface SipLegParts {
   readonly clock: Clock;
   readonly dialog: SipDialog;
   readonly rtp: Leg;
   readonly local: LocalAudio;
-  /** The far end is told by the answer to our offer, which comes in the ACK. */
+  /** The answer to our offer, which arrives in the ACK, describes the peer. */
   readonly isLateOffer?: boolean;
-  /** Each description of the far end passes it; those of an operator's trunk need none. */
+  /** Checks each description of the peer; absent for the operator's trunks. */
   readonly guard?: MediaGuard;
 }
 
@@ -24,11 +24,11 @@ export interface SipLegParts {
 export function createSipLeg(deps: SipLegParts): Leg {
   const { clock, dialog, rtp, local, guard = unguarded } = deps;
   let listener: ((events: readonly LegEvent[]) => void) | null = null;
-  // Whoever answered or acknowledged our answer is there, whether or not they send a sound.
+  // A peer that answered, or acknowledged our answer, is present even if it sends no audio.
   const early: LegEvent[] = [{ type: 'connected', atMs: clock.now() }];
   let isRemoteEnd = false;
   let version = local.version;
-  // Once protected, offers of ours are.
+  // Once protected, our offers stay protected.
   let isSecure = local.isSecure;
   let hasRemote = !(deps.isLateOffer ?? false);
 
@@ -54,7 +54,7 @@ export function createSipLeg(deps: SipLegParts): Leg {
         rtp.send({ do: 'setRemote', remote: guard(remote) });
         return answer;
       } catch {
-        // No audio we could carry: the change is refused and the call goes on as it was.
+        // Unsupported audio: the change is refused and the call continues unchanged.
         return null;
       }
     },
@@ -67,7 +67,7 @@ export function createSipLeg(deps: SipLegParts): Leg {
         rtp.send({ do: 'setRemote', remote: guard(readAnswer(sdp, { ...local, isSecure })) });
         hasRemote = true;
       } catch {
-        // Nobody to talk to: the call is over. A change that failed leaves it as it was.
+        // Without an answer there is no peer: the call is over. A failed change leaves the call as it was.
         if (!hasRemote) rtp.send({ do: 'close' });
       }
     },
@@ -87,8 +87,8 @@ export function createSipLeg(deps: SipLegParts): Leg {
   });
 
   /**
-   * The RTP leg closes `local` when the BYE of either side made us close it; a dead stream is hung up
-   * properly.
+   * The RTP leg closes with `local` if a BYE of either side made us close it; after a dead stream we send
+   * BYE.
    */
   function closed(event: Extract<LegEvent, { type: 'closed' }>): LegEvent {
     if (isRemoteEnd) return { ...event, reason: 'remote' };
@@ -103,7 +103,8 @@ export function createSipLeg(deps: SipLegParts): Leg {
     outRateHz: rtp.outRateHz,
     originMs: rtp.originMs,
     send(command: LegCommand) {
-      // A telephone shows nothing: captions and states, several a second, would only wake the media thread.
+      // A telephone displays nothing: captions and states, several a second, would only wake the media
+      // thread.
       if (command.do !== 'sendMessage') rtp.send(command);
     },
     listen(next) {
@@ -113,7 +114,7 @@ export function createSipLeg(deps: SipLegParts): Leg {
   };
 }
 
-/** Digits by INFO: `application/dtmf-relay` (Signal=5, Duration=160) and `application/dtmf` (5). */
+/** Digits in INFO: `application/dtmf-relay` (Signal=5, Duration=160) and `application/dtmf` (5). */
 function digitOf(contentType: string, body: string): { digit: string; durationMs: number } | null {
   const type = contentType.split(';')[0]?.trim().toLowerCase();
   if (type === 'application/dtmf') {

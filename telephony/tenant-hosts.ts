@@ -1,8 +1,8 @@
 /**
- * Hosts that a tenant has named for phone calls: an imported number's trunk, the SIP address of a transfer.
- * They pass the egress guard as URLs do, each server behind a name is resolved once and dialled by the
- * address that was checked, and none of them is the operator's own trunk, which would carry a stranger's
- * calls at the operator's cost.
+ * Hosts that tenants name for phone calls: the trunk of an imported number, the SIP target of a transfer.
+ * They pass the egress guard as URLs do. Each server behind a name is resolved once and dialled at the
+ * checked address. None may be the operator's own trunk, which would carry a stranger's calls at the
+ * operator's cost.
  */
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
@@ -11,19 +11,19 @@ import { hostPort, isPublicAddress, parseAllowList } from '#base/public-address.
 import { type LookUpSrv, nextHops } from './next-hops.ts';
 import { portOf, readSipUri } from './sip-address.ts';
 
-/** What checking needs. */
+/** What the check needs. */
 export interface TenantHostDeps {
   readonly egress: Pick<EgressGuard, 'addressesOf' | 'resolve' | 'isNamed'>;
-  /** `SIP_TRUNK_URI`, `host[:port][;transport=…]`; empty where there is none. */
+  /** `SIP_TRUNK_URI`, `host[:port][;transport=…]`; empty if unset. */
   readonly trunk: string;
-  /** `SIP_TRUSTED`: where the operator's carriers call from. */
+  /** `SIP_TRUSTED`: the addresses of the operator's carriers. */
   readonly trusted: readonly string[];
-  /** Without it a name stands for its own addresses only. */
+  /** If absent, a name stands only for its own addresses. */
   readonly lookUpSrv?: LookUpSrv | undefined;
   readonly random: () => number;
 }
 
-/** One server that may be dialled, or must not be. */
+/** One server, and whether it may be dialled. */
 interface Place {
   readonly host: string;
   readonly port: number;
@@ -39,15 +39,15 @@ export async function tenantHops(uri: string, isIpv6: boolean, deps: TenantHostD
   const places = await checkedPlaces(uri, deps, (host, port) => deps.egress.addressesOf(host, port));
   return places.map(({ host, port, transport, addresses }) => {
     const address = addresses.find((each) => isIP(each) === (isIpv6 ? 6 : 4)) ?? addresses[0] ?? host;
-    // Whoever answers over TLS must still be who was meant.
+    // Over TLS the server must present a certificate for the name given.
     const name = transport === 'tls' && isIP(host) === 0 ? `;tls-name=${host}` : '';
     return `sip:${hostPort(address, port)};transport=${transport}${name}`;
   });
 }
 
 /**
- * The same check for an address that is only kept: a name that does not resolve yet may do so when it is
- * dialled, and is checked then. Throws `EgressRefused`.
+ * The same check for an address to be stored. A name that does not resolve yet passes: it is checked again
+ * when it is dialled. Throws `EgressRefused`.
  */
 export async function checkTenantHost(uri: string, deps: TenantHostDeps): Promise<void> {
   await checkedPlaces(uri, deps, (host, port) =>
@@ -60,7 +60,7 @@ export async function checkTenantHost(uri: string, deps: TenantHostDeps): Promis
 
 type AddressesOf = (host: string, port: number) => Promise<readonly string[]>;
 
-/** The servers to dial, once neither they nor the host that was named are the trunk's. */
+/** The servers to dial, if neither they nor the named host belong to the trunk. */
 async function checkedPlaces(uri: string, deps: TenantHostDeps, addressesOf: AddressesOf): Promise<Place[]> {
   const { lookUpSrv, random, egress } = deps;
   const hops = lookUpSrv ? await nextHops(uri, { lookUpSrv, random }) : [];
@@ -89,12 +89,12 @@ function unchecked(egress: TenantHostDeps['egress']): AddressesOf {
   return (host) => egress.resolve(host).catch(() => []);
 }
 
-/** One spelling for each address, IPv6 has many. */
+/** One spelling per address: IPv6 has many. */
 function plain(host: string): string {
   return isIP(host) === 0 ? host : ipaddr.process(host).toString();
 }
 
-/** The trunk by its own name, and by every server its domain names for any transport. */
+/** Whether a host is the trunk: by its name, or by any server its domain names for any transport. */
 async function trunkPlaces({ trunk, egress, lookUpSrv }: TenantHostDeps): Promise<Place[]> {
   if (trunk === '') return [];
   const own = await placeOf(`sip:${trunk}`, unchecked(egress));
@@ -109,7 +109,7 @@ async function trunkPlaces({ trunk, egress, lookUpSrv }: TenantHostDeps): Promis
 }
 
 function refuseTrunk(place: Place, trunk: readonly Place[], { egress, trusted }: TenantHostDeps): void {
-  // An operator whose tenants have trunks at the same carrier names their hosts.
+  // An operator whose tenants have trunks at the same carrier lists the hosts.
   if (egress.isNamed(place.host, place.port)) return;
   const isCarriers = parseAllowList(trusted);
   const isTrunk =
@@ -121,7 +121,7 @@ function refuseTrunk(place: Place, trunk: readonly Place[], { egress, trusted }:
   if (isTrunk) throw new EgressRefused('operators_trunk', "The host is the operator's own trunk");
 }
 
-/** On a machine of one's own another port is another program; a carrier's ports all lead to the carrier. */
+/** On this machine another port is another program; at a carrier every port leads to the carrier. */
 function isOtherProgram(place: Place, trunk: Place): boolean {
   return place.port !== trunk.port && place.addresses.length > 0 && !place.addresses.some(isPublicAddress);
 }

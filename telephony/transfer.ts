@@ -1,36 +1,35 @@
 /**
- * Hands a call over by REFER (RFC 3515): asks the carrier to call somebody else, follows its NOTIFYs, and
- * says how it ended. What a sequence of responses and NOTIFYs means is decided by a pure function; the rest
- * waits.
+ * Transfers a call by REFER (RFC 3515): asks the carrier to call the target, follows its NOTIFYs and returns
+ * the outcome. A pure function interprets the responses and NOTIFYs.
  */
 import type { Clock } from '#base/clock.ts';
 import type { ReferRequest, SipDialog } from './signalling.ts';
 
-/** How a REFER ended. */
+/** Outcome of a REFER. */
 export type ReferOutcome =
-  /** The caller is with the carrier, or with whoever was called: the call is no longer ours. */
+  /** The carrier or the target has the caller: the call is no longer ours. */
   | { readonly is: 'transferred' }
-  /** The carrier takes no REFER, or did nothing about it: somebody else must make the call. */
+  /** The carrier does not support REFER or ignored it: the call must be made another way. */
   | { readonly is: 'refused'; readonly status: number }
-  /** The carrier called, and this is what it was answered with. */
+  /** The carrier called the target and got this answer. */
   | { readonly is: 'failed'; readonly status: number };
 
-/** What is known of a REFER on its way. */
+/** State of a REFER in progress. */
 export interface ReferState {
   readonly isAccepted: boolean;
-  /** The last status a NOTIFY brought; 0 before the first. */
+  /** Status of the last NOTIFY; 0 before the first. */
   readonly lastStatus: number;
 }
 
-/** What can happen to it. */
+/** Inputs of the state machine. */
 export type ReferInput =
   | { readonly is: 'response'; readonly status: number }
   | { readonly is: 'notify'; readonly status: number | null; readonly isLast: boolean }
   | { readonly is: 'ended' }
-  /** Nothing happened for as long as it was waited for. */
+  /** Nothing happened for `waitMs`. */
   | { readonly is: 'timeout' };
 
-/** Either it goes on, and something must happen within `waitMs`, or it is over. */
+/** Either the REFER is still in progress and something must happen within `waitMs`, or it is over. */
 export type ReferStep = ReferWait | { readonly outcome: ReferOutcome };
 
 interface ReferWait {
@@ -38,19 +37,19 @@ interface ReferWait {
   readonly waitMs: number;
 }
 
-/** An accepted REFER without any NOTIFY for this long is one the carrier does nothing about. */
+/** A REFER that is accepted but has no NOTIFY for this long is ignored by the carrier. */
 const FIRST_NOTIFY_MS = 10_000;
-/** Between two NOTIFYs: whoever is called may let it ring. */
+/** Longest time between two NOTIFYs: the target may let it ring. */
 const NEXT_NOTIFY_MS = 45_000;
-/** A REFER itself is answered within this time, or its transaction ends (RFC 3261 timer F is 32 s). */
+/** A REFER is answered within this time, or its transaction ends (RFC 3261 timer F is 32 s). */
 const RESPONSE_MS = 33_000;
-/** Stands for an answer that never came. */
+/** Stands for a missing answer. */
 const REQUEST_TIMEOUT = 408;
 
-/** Before anything was heard. */
+/** The initial state. */
 export const SENT: ReferWait = { state: { isAccepted: false, lastStatus: 0 }, waitMs: RESPONSE_MS };
 
-/** Takes one fact. A NOTIFY may overtake the response of the REFER it belongs to. */
+/** Handles one input. A NOTIFY may arrive before the response to its REFER. */
 export function referStep(state: ReferState, input: ReferInput): ReferStep {
   switch (input.is) {
     case 'response':
@@ -58,7 +57,7 @@ export function referStep(state: ReferState, input: ReferInput): ReferStep {
     case 'notify':
       return notified(input.status ?? state.lastStatus, input.isLast);
     case 'ended':
-      // Carriers that have taken the caller hang up on us, some of them without a last NOTIFY.
+      // A carrier that has taken over the caller hangs up on us, sometimes without a last NOTIFY.
       return {
         outcome: state.isAccepted ? { is: 'transferred' } : { is: 'refused', status: REQUEST_TIMEOUT },
       };
@@ -84,7 +83,7 @@ function notified(status: number, isLast: boolean): ReferStep {
   return { state: { isAccepted: true, lastStatus: status }, waitMs: NEXT_NOTIFY_MS };
 }
 
-/** Sends the REFER and follows it to its end; never rejects. The dialog is left to whoever owns it. */
+/** Sends the REFER and follows it to its end; never rejects. Does not end the dialog. */
 export function referCall(
   deps: { readonly clock: Clock; readonly refer: SipDialog['refer'] },
   request: ReferRequest,

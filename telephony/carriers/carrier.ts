@@ -1,8 +1,6 @@
-/**
- * `Carrier`: where phone numbers are searched, bought and given back. One file per carrier beside this one.
- */
+/** `Carrier`: searches, buys and releases phone numbers. Each carrier has a file beside this one. */
 
-/** A number on offer, without its price. */
+/** An available number, without its price. */
 export interface AvailableNumber {
   readonly phoneNumber: string;
   readonly countryCode: string;
@@ -10,23 +8,23 @@ export interface AvailableNumber {
   readonly locality: string;
 }
 
-/** What a search asks for. */
+/** Criteria of a search. */
 export interface NumberSearch {
   /** ISO 3166-1 alpha-2. */
   readonly countryCode: string;
   readonly areaCode?: string | undefined;
   /** Numbers already on the platform. */
   readonly exclude: ReadonlySet<string>;
-  /** How many to offer at most. */
+  /** Most numbers to return. */
   readonly limit: number;
 }
 
-/** The path, behind the public address, at which a carrier tells of a call it could not bring here. */
+/** The path, below the public address, to which a carrier reports calls it could not deliver. */
 export const LOST_CALL_PATH = '/carriers/lost-call';
 
 /**
- * A carrier's request about such a call, as it came: whom it asked for (the whole address), its headers by
- * lower-case name, and the fields of its form.
+ * A carrier's request about such a call: the full URL it requested, its headers by lower-case name and its
+ * form fields.
  */
 export interface LostCallRequest {
   readonly url: string;
@@ -34,41 +32,43 @@ export interface LostCallRequest {
   readonly form: Readonly<Record<string, unknown>>;
 }
 
-/** A call that found nobody here. */
+/** A call that could not be delivered. */
 export interface LostCall {
   readonly callerNumber: string;
   readonly dialedNumber: string;
-  /** The carrier's own id of it. */
+  /** The carrier's id of the call. */
   readonly carrierCallId: string;
 }
 
-/** How a carrier tells of calls it could not bring here, and what it then does with the caller. */
+/** How a carrier reports calls it could not deliver, and what it then plays to the caller. */
 export interface LostCalls {
-  /** False for what cannot be the carrier's, whatever its body says: such a body is not read. */
+  /**
+   * False if the request cannot come from the carrier, whatever its body contains; the body is then not read.
+   */
   isSigned(headers: LostCallRequest['headers']): boolean;
-  /** The call; throws `Fault('callback_not_genuine')` when the request is not the carrier's. */
+  /** Returns the call. Throws `Fault('callback_not_genuine')` if the request is not the carrier's. */
   read(request: LostCallRequest): LostCall;
-  /** What the carrier is to say to the caller, in its own words' format. */
+  /** The announcement for the caller, in the carrier's own format. */
   readonly apology: { readonly contentType: string; readonly body: string };
 }
 
 /**
- * A seller of phone numbers. Refusals are `Fault('provider_refused')`, failures to reach it
- * `provider_unreachable`; after either, nothing was done.
+ * A vendor of phone numbers. Throws `Fault('provider_refused')` when it refuses and `provider_unreachable`
+ * when it cannot be reached; in both cases nothing has changed.
  */
 export interface Carrier {
-  /** Shown with every number on offer and in messages about refusals. */
+  /** Name shown with every available number and in messages about refusals. */
   readonly name: string;
-  /** Null where it never tells. */
+  /** Null if the carrier never reports such calls. */
   readonly lostCalls: LostCalls | null;
   search(query: NumberSearch): Promise<readonly AvailableNumber[]>;
   /**
-   * Buys a number; the result is the carrier's own id of it. Throws `provider_silent` when nobody knows
-   * whether it was bought: `findBought` tells, a while later.
+   * Buys a number and returns the carrier's id of it. Throws `provider_silent` if the outcome is unknown;
+   * `findBought` determines it later.
    */
   buy(phoneNumber: string): Promise<{ readonly carrierNumberId: string }>;
-  /** The number if it is ours already: asked about a purchase nobody saw the end of. */
+  /** Returns the number if the account owns it: resolves a purchase whose outcome is unknown. */
   findBought(phoneNumber: string): Promise<{ readonly carrierNumberId: string } | null>;
-  /** Gives a number back; a number already given back is not a refusal. */
+  /** Releases a number. Releasing one that is already released succeeds. */
   release(carrierNumberId: string): Promise<void>;
 }

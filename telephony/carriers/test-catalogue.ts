@@ -1,6 +1,6 @@
 /**
  * The carrier of a deployment without one: a hundred thousand test numbers that no telephone network reaches,
- * only this program's own SIP port.
+ * only the product's own SIP port.
  */
 import { fault } from '#config/errors.ts';
 import type { AvailableNumber, Carrier, NumberSearch } from './carrier.ts';
@@ -9,10 +9,10 @@ const FIRST = 15_550_100_000;
 const LAST = 15_550_199_999;
 const AREA_CODE = '555';
 
-/** First number of the catalogue; the demo agent answers it. */
+/** First number of the catalogue, answered by the demo agent. */
 export const DEMO_NUMBER = `+${FIRST}`;
 
-/** Makes the catalogue. */
+/** Creates the catalogue. */
 export function createTestCatalogue(): Carrier {
   return {
     name: 'Test catalogue',
@@ -23,7 +23,7 @@ export function createTestCatalogue(): Carrier {
         throw fault('provider_refused', { provider: 'Test catalogue', detail: 'the number is not on offer' });
       return { carrierNumberId: phoneNumber };
     },
-    // Nothing is really sold here, so a purchase that was cut short never happened.
+    // The catalogue sells nothing, so an interrupted purchase never happened.
     findBought: async () => null,
     release: async () => {},
   };

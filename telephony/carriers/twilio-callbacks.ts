@@ -1,6 +1,6 @@
 /**
- * What Twilio asks of us on its own: what to do with a call that its trunk could not bring here (its
- * "disaster recovery URL"), signed with the account's token.
+ * Requests Twilio makes for a call its trunk could not deliver (its "disaster recovery URL"), signed with the
+ * account's token.
  */
 import twilio from 'twilio';
 import { z } from 'zod';
@@ -17,7 +17,7 @@ const voiceRequest = z.object({
 });
 
 /**
- * Reads such requests of the account with this token. The signature covers the address and every field
+ * Reads such requests of the account with this token. The signature covers the URL and every field
  * (www.twilio.com/docs/usage/security).
  */
 export function createTwilioLostCalls(authToken: string): LostCalls {

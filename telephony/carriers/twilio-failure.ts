@@ -1,21 +1,21 @@
 /**
- * What went wrong with a request to Twilio, told from whatever its SDK threw, and how a caller is told.
- * Nothing the SDK threw leaves this file: it carries the Authorization header.
+ * Classifies the errors of Twilio's SDK and maps them to errors for our callers. The SDK's own error never
+ * leaves this file: it contains the Authorization header.
  */
 import { z } from 'zod';
 import { type Fault, fault } from '#config/errors.ts';
 
 /**
- * `refused`: Twilio said no, nothing was done. `busy`: too many requests, nothing was done. `unsent`: it was
- * never reached. `failed`: it answered with a failure of its own (5xx). `silent`: no answer that can be
- * understood; what was asked may have been done.
+ * `refused`: Twilio refused, nothing was done. `busy`: too many requests, nothing was done. `unsent`: Twilio
+ * was not reached. `failed`: Twilio answered with a 5xx. `silent`: no intelligible answer; the request may
+ * have been carried out.
  */
 export type TwilioFailureKind = 'refused' | 'busy' | 'unsent' | 'failed' | 'silent';
 
 /** One failed request. */
 export class TwilioFailure extends Error {
   readonly kind: TwilioFailureKind;
-  /** HTTP status; 0 without an answer. */
+  /** HTTP status; 0 if there was no answer. */
   readonly status: number;
 
   constructor(kind: TwilioFailureKind, words: string, status = 0) {
@@ -29,11 +29,11 @@ export class TwilioFailure extends Error {
 const MAX_WORDS = 300;
 const UNSENT_CODES = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
 
-/** `RestException` and `TwilioServiceException` of the SDK: a status that is not a success. */
+/** `RestException` and `TwilioServiceException` of the SDK: an unsuccessful status. */
 const answered = z.object({ status: z.int().min(300), message: z.string(), detail: z.string().optional() });
 const unanswered = z.object({ code: z.string() });
 
-/** Classifies what the SDK threw. */
+/** Classifies an error of the SDK. */
 export function toTwilioFailure(error: unknown): TwilioFailure {
   if (error instanceof TwilioFailure) return error;
   const answer = answered.safeParse(error).data;
@@ -47,7 +47,7 @@ export function toTwilioFailure(error: unknown): TwilioFailure {
   return new TwilioFailure(UNSENT_CODES.has(code) ? 'unsent' : 'silent', 'no answer');
 }
 
-/** What a caller is told: Twilio's own words when it refused (502). */
+/** Maps a failure to an error of ours, with Twilio's own message if it refused (502). */
 export function toFault(failure: TwilioFailure): Fault {
   const isRefusal = failure.kind === 'refused' || failure.kind === 'busy';
   return isRefusal
@@ -60,7 +60,7 @@ function kindOfStatus(status: number): TwilioFailureKind {
   return status >= 500 ? 'failed' : 'refused';
 }
 
-/** Twilio's words go to tenants: one bounded line, without the operator's account or any other Twilio id. */
+/** Tenants see Twilio's message: one bounded line, without the operator's account or any other Twilio id. */
 function cleaned(words: string): string {
   return words
     .replace(/\b[A-Z]{2}[0-9a-f]{32}\b/gi, '…')

@@ -1,7 +1,6 @@
 /**
- * Phone numbers of Twilio, through its SDK: searched, bought with their calls already pointed at this
- * deployment's SIP address, given back. A purchase is never sent twice unless it is certain that the first
- * did nothing.
+ * Phone numbers of Twilio, through its SDK. Bought numbers are connected to this deployment's SIP address. A
+ * purchase is repeated only if the first attempt certainly did nothing.
  */
 import pRetry from 'p-retry';
 import twilio from 'twilio';
@@ -11,35 +10,32 @@ import { type AvailableNumber, type Carrier, LOST_CALL_PATH, type NumberSearch }
 import { createTwilioLostCalls } from './twilio-callbacks.ts';
 import { TwilioFailure, type TwilioFailureKind, toFault, toTwilioFailure } from './twilio-failure.ts';
 
-/** How Twilio is reached, and where it sends calls. */
+/** How to reach Twilio, and where it sends calls. */
 export interface TwilioOptions {
   readonly accountSid: string;
   readonly authToken: string;
-  /** Instead of `https://*.twilio.com`; paths stay as they are. */
+  /** Replaces `https://*.twilio.com`; paths stay the same. */
   readonly baseUrl?: string | undefined;
-  /**
-   * Where the calls of bought numbers go, `host:port`; without it numbers are bought and connected to
-   * nothing.
-   */
+  /** Where calls to bought numbers go, `host:port`; without it bought numbers are connected to nothing. */
   readonly sipAddress?: string | undefined;
   /**
-   * Where Twilio reaches our API. It is told of it when it is `https`: a call it cannot bring to the SIP
-   * address is then told to us, and its caller spoken to.
+   * Where Twilio reaches our API. Passed to Twilio if it is `https`: Twilio then reports calls it cannot
+   * deliver to the SIP address, and we tell it what to say to the caller.
    */
   readonly publicUrl?: string | undefined;
-  /** How long one request may take. */
+  /** Timeout of one request. */
   readonly timeoutMs?: number;
 }
 
 const TIMEOUT_MS = 8_000;
 const MAX_ANSWER_BYTES = 4_000_000;
-// Few: a purchase of more than a minute is taken for interrupted, and then given back.
+// Few attempts: a purchase that takes more than a minute counts as interrupted, and its number is released.
 const RETRIES = 1;
 const FIRST_WAIT_MS = 250;
 const MAX_NAME = 64;
-/** What may be asked again when asking twice does no harm. */
+/** Failures after which a request is repeated if it is safe to repeat. */
 const PASSING: ReadonlySet<TwilioFailureKind> = new Set(['busy', 'unsent', 'failed', 'silent']);
-/** What may be asked again because nothing was done. */
+/** Failures after which nothing was done, so any request is repeated. */
 const HARMLESS: ReadonlySet<TwilioFailureKind> = new Set(['busy', 'unsent']);
 
 const offered = z.object({
@@ -62,10 +58,10 @@ const originationShape = z.object({ sipUrl: z.string() });
 
 type Client = ReturnType<typeof twilio>;
 
-/** Makes the carrier; nothing is sent before it is used. */
+/** Creates the carrier; sends nothing before it is used. */
 export function createTwilioCarrier(options: TwilioOptions): Carrier {
   const httpClient = requestClient(options.baseUrl, options.timeoutMs ?? TIMEOUT_MS);
-  // The SDK would print requests when the environment asked for it.
+  // Otherwise the SDK could print requests because of an environment variable.
   const client = twilio(options.accountSid, options.authToken, { httpClient, logLevel: 'error' });
   const { sipAddress, publicUrl } = options;
   const lostCallUrl = publicUrl?.startsWith('https:') ? `${publicUrl}${LOST_CALL_PATH}` : null;
@@ -121,18 +117,18 @@ async function buy(
     return { carrierNumberId: bought.sid };
   } catch (error) {
     const failure = toTwilioFailure(error);
-    // Perhaps it is the trunk that is gone.
+    // The trunk may have been deleted.
     trunk?.forget();
     if (failure.kind !== 'failed' && failure.kind !== 'silent') throw failure;
     const bought = await findBought(client, phoneNumber).catch(() => undefined);
     if (bought) return bought;
-    // Whoever answered is done with the purchase; whoever did not may still be at it.
+    // After an answer the purchase is complete; without one it may still be in progress.
     if (failure.kind === 'failed' && bought === null) throw failure;
     throw fault('provider_silent', { provider: 'Twilio' });
   }
 }
 
-/** Only what was bought here counts: the account may have numbers of other uses. */
+/** The account may own numbers for other uses: only those bought here count. */
 async function findBought(client: Client, phoneNumber: string): Promise<{ carrierNumberId: string } | null> {
   const numbers = await asked(PASSING, async () =>
     z.array(owned).parse(await client.incomingPhoneNumbers.list({ phoneNumber, limit: 50 })),
@@ -157,8 +153,8 @@ function nameOf(phoneNumber: string): string {
 }
 
 /**
- * The Elastic SIP trunk whose origination is this deployment; made at the first purchase, found again by its
- * name.
+ * The Elastic SIP trunk whose origination is this deployment. Created at the first purchase and found by its
+ * name afterwards.
  */
 class Trunk {
   readonly #client: Client;
@@ -174,7 +170,7 @@ class Trunk {
     this.#lostCallUrl = lostCallUrl;
   }
 
-  /** Its id; purchases at the same time share one look. */
+  /** The trunk's id. Concurrent purchases share one lookup. */
   sid(): Promise<string> {
     this.#sid ??= asked(PASSING, () => this.#ensure()).catch((error: unknown) => {
       this.#sid = null;
@@ -183,12 +179,12 @@ class Trunk {
     return this.#sid;
   }
 
-  /** The next purchase looks again. */
+  /** The next purchase looks it up again. */
   forget(): void {
     this.#sid = null;
   }
 
-  /** Every step looks before it makes, so that it can be repeated wherever it was cut short. */
+  /** Every step checks before it creates, so that it can be repeated after an interruption. */
   async #ensure(): Promise<string> {
     const { trunks } = this.#client.trunking.v1;
     const known = z.array(trunkShape).parse(await trunks.list());
@@ -198,7 +194,7 @@ class Trunk {
         ? {}
         : { disasterRecoveryUrl: this.#lostCallUrl, disasterRecoveryMethod: 'POST' as const };
     const { sid } = found ?? trunkShape.parse(await trunks.create({ friendlyName: this.#name, ...recovery }));
-    // Whoever has set one of their own keeps it.
+    // Keeps one that the operator has set.
     if (found && !found.disasterRecoveryUrl && this.#lostCallUrl !== null) await trunks(sid).update(recovery);
     const { originationUrls } = trunks(sid);
     const urls = z.array(originationShape).parse(await originationUrls.list());
@@ -215,7 +211,8 @@ class Trunk {
 }
 
 /**
- * The SDK's own client, sending everything to another base address when there is one; answers are bounded.
+ * The SDK's own client, with the size of answers limited; sends all requests to another base address if one
+ * is set.
  */
 function requestClient(baseUrl: string | undefined, timeoutMs: number): twilio.RequestClient {
   const client = new twilio.RequestClient({ timeout: timeoutMs });
@@ -230,7 +227,7 @@ function requestClient(baseUrl: string | undefined, timeoutMs: number): twilio.R
   return client;
 }
 
-/** Asks, and asks again after failures of these kinds. Throws `TwilioFailure`. */
+/** Sends a request and repeats it after failures of these kinds. Throws `TwilioFailure`. */
 function asked<Result>(again: ReadonlySet<TwilioFailureKind>, ask: () => Promise<Result>): Promise<Result> {
   const attempt = async () => {
     try {

@@ -1,13 +1,13 @@
-/** What the control plane is asked about a new INVITE, made of what the INVITE says. */
+/** Builds the question to the control plane about a new INVITE. */
 import { type AdmissionRequest, admissionHeaders } from '#protocol/sip-admission.ts';
 import { isAnswerable } from '../sdp.ts';
 import { header, parseUri, uriOf } from './message.ts';
 import type { ServerTransaction } from './transaction.ts';
 
-/** As many as the question takes. */
+/** As many as the question allows. */
 const MAX_URI_CHARS = 2_048;
 
-/** The question. */
+/** Builds the question. */
 export function admissionRequestOf(transaction: ServerTransaction): AdmissionRequest {
   const { request, peer } = transaction;
   const requestUri = request.start.kind === 'request' ? request.start.uri : '';
@@ -15,13 +15,13 @@ export function admissionRequestOf(transaction: ServerTransaction): AdmissionReq
     call_id: (header(request, 'call-id') ?? '').slice(0, 512),
     from_user: (parseUri(uriOf(header(request, 'from') ?? ''))?.user ?? '').slice(0, 256),
     to_user: (parseUri(requestUri)?.user ?? '').slice(0, 256),
-    // A longer one names nobody here.
+    // A longer one cannot match any number or agent.
     ...(requestUri.length > MAX_URI_CHARS ? {} : { request_uri: requestUri }),
     source_address: peer.address,
     source_port: peer.port,
     transport: peer.transport,
     headers: admissionHeaders(request.headers),
-    // Without an offer it is ours to make.
+    // Without an offer the answer to the INVITE contains ours.
     is_answerable: request.body === '' || isAnswerable(request.body),
   };
 }

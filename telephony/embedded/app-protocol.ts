@@ -1,19 +1,19 @@
 /**
- * drachtio's protocol between a SIP server and its applications, the server's side: length-prefixed frames of
- * `|`-separated tokens, with a SIP message behind an empty line. An application authenticates, names its tags
- * and asks for methods; requests are routed to it and it answers them.
+ * drachtio's protocol between a SIP server and its applications, server side: length-prefixed frames of
+ * `|`-separated tokens, followed by an empty line and a SIP message. An application authenticates, names its
+ * tags and subscribes to methods; requests are routed to it and it answers them.
  */
 import { randomUUID, timingSafeEqual } from 'node:crypto';
 import { createServer, type Server, type Socket } from 'node:net';
 
-/** A frame's length has at most this many digits. */
+/** The length of a frame has at most this many digits. */
 const MAX_LENGTH_DIGITS = 6;
 const MAX_FRAME_BYTES = 256 * 1024;
 const CRLF = '\r\n';
 /** drachtio-srf turns on pings from v0.8.2 on. */
 const PROTOCOL_VERSION = 'v0.9.4';
 
-/** One command of an application: its message id, its tokens after that, and the SIP message it carries. */
+/** A command from an application: its message id, its other tokens, and its SIP message. */
 export interface AppCommand {
   readonly messageId: string;
   readonly tokens: readonly string[];
@@ -24,26 +24,26 @@ export interface AppCommand {
 export interface App {
   readonly tags: ReadonlySet<string>;
   readonly verbs: ReadonlySet<string>;
-  /** Sends a request, a response or an event up. */
+  /** Sends a request, a response or an event to the application. */
   deliver(tokens: readonly string[], raw?: string): void;
   /** Answers a command: `OK` with tokens, or `NOK` with a reason. */
   answer(messageId: string, ok: boolean, tokens?: readonly string[], raw?: string): void;
 }
 
-/** What the application port is opened with. */
+/** Options of the application port. */
 export interface AppPortOptions {
   readonly host: string;
-  /** 0 takes a free one. */
+  /** 0 picks a free port. */
   readonly port: number;
   readonly secret: string;
-  /** The server's own address as `udp/ip:port`, told when an application connects. */
+  /** The server's own address as `udp/ip:port`, sent to each application that connects. */
   hostPorts(): readonly string[];
   onSip(app: App, command: AppCommand): void;
-  /** An authenticated application's connection is gone. */
+  /** The connection of an authenticated application has closed. */
   onLost(app: App): void;
 }
 
-/** Opens the port applications connect to. */
+/** Opens the port for applications. */
 export async function openAppPort(
   options: AppPortOptions,
 ): Promise<{ readonly port: number; readonly apps: ReadonlySet<App>; close(): Promise<void> }> {
@@ -130,7 +130,7 @@ function serveApp(socket: Socket, options: AppPortOptions, apps: Set<App>): void
   readFrames(socket, receive);
 }
 
-/** Cuts a stream into frames; a malformed length ends the connection. */
+/** Cuts a stream into frames; a malformed length closes the connection. */
 function readFrames(socket: Socket, receive: (text: string) => void): void {
   let waiting: Buffer = Buffer.alloc(0);
   socket.on('data', (chunk) => {
@@ -145,7 +145,7 @@ function readFrames(socket: Socket, receive: (text: string) => void): void {
   });
 }
 
-/** One frame from the front of a stream. */
+/** Takes one frame off the front of a stream. */
 function takeFrame(bytes: Buffer): { readonly text: string; readonly rest: Buffer } | 'more' | 'broken' {
   const hash = bytes.subarray(0, MAX_LENGTH_DIGITS + 1).indexOf('#');
   if (hash < 0) return bytes.length > MAX_LENGTH_DIGITS ? 'broken' : 'more';

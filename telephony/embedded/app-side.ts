@@ -1,6 +1,6 @@
 /**
- * What applications ask of the embedded server: responses to what they were handed, requests inside a dialog,
- * new requests, CANCEL and ACK (drachtio's `sip` command).
+ * Commands of applications to the embedded server (drachtio's `sip` command): responses to requests they
+ * received, requests within a dialog, new requests, CANCEL and ACK.
  */
 import type { App, AppCommand } from './app-protocol.ts';
 import {
@@ -34,7 +34,7 @@ import { sendResponse } from './responses.ts';
 import type { ClientTransaction } from './transaction.ts';
 import type { Peer } from './transport.ts';
 
-/** Carries out one `sip` command and answers it. */
+/** Executes one `sip` command and answers it. */
 export function onAppCommand(core: Core, app: App, command: AppCommand): void {
   const [transactionId = '', dialogId = '', proxyUri = ''] = command.tokens;
   const message = parseMessage(withoutLength(command.raw));
@@ -60,7 +60,7 @@ export function onAppCommand(core: Core, app: App, command: AppCommand): void {
     });
 }
 
-/** drachtio-srf writes `Content-Length: 0` into messages whose body follows; the length is counted anew. */
+/** drachtio-srf writes `Content-Length: 0` into messages with a body; the length is recomputed. */
 function withoutLength(raw: string): string {
   return raw.replace(/\r\ncontent-length[ \t]*:[^\r]*/i, '');
 }
@@ -127,8 +127,8 @@ function requestInDialog(
 }
 
 /**
- * An INVITE with both tags is a re-INVITE of a dialog that another application had, or that an earlier run of
- * this server knew: it is this application's from now on. Null: a new call.
+ * An INVITE with both tags is a re-INVITE of a dialog that belonged to another application, or that an
+ * earlier run of this server knew; the dialog now belongs to this application. Null: a new call.
  */
 function adoptDialog(
   core: Core,
@@ -200,7 +200,7 @@ function newRequest(
       { name: 'From', value: parameter(from, 'tag') === null ? `${from};tag=${newTag()}` : from },
       { name: 'To', value: header(request.message, 'to') ?? `<${request.message.start.uri}>` },
       { name: 'Call-ID', value: header(request.message, 'call-id') ?? newCallId() },
-      // A digest retry brings the CSeq it wants.
+      // A retry with digest credentials brings its own CSeq.
       { name: 'CSeq', value: header(request.message, 'cseq') ?? `1 ${request.method}` },
       {
         name: 'Contact',
@@ -251,8 +251,8 @@ function send(
 }
 
 /**
- * drachtio-srf acknowledges every final response; only the ACK of a 2xx is the application's to send (RFC
- * 3261 §13.2.2.4).
+ * drachtio-srf acknowledges every final response; the application sends only the ACK of a 2xx (RFC 3261
+ * §13.2.2.4).
  */
 function acknowledge(
   core: Core,
@@ -298,8 +298,8 @@ function cancel(core: Core, app: App, messageId: string, transactionId: string):
 }
 
 /**
- * Gives up an INVITE of ours: its CANCEL (RFC 3261 §9.1), sent as soon as it may be; null where it is no
- * request.
+ * Cancels an INVITE of ours: returns its CANCEL (RFC 3261 §9.1), sent as soon as that is allowed; null if
+ * there is no such INVITE.
  */
 export function cancelInvite(core: Core, invite: ClientTransaction): string | null {
   if (invite.request.start.kind !== 'request') return null;
@@ -329,13 +329,13 @@ export function cancelInvite(core: Core, invite: ClientTransaction): string | nu
   return formatMessage(message);
 }
 
-/** A party as an application writes it: `@localhost` stands for the server's own address. */
+/** A party as an application writes it: replaces `@localhost` by the server's own address. */
 function party(value: string, own: string): string {
   const placed = value.replace(/@localhost(?=[;>]|$)/, `@${own}`);
   return placed.includes('<') ? placed : `<${placed}>`;
 }
 
-/** The Contact of whoever calls a secure URI is one itself (RFC 3261 §8.1.1.8). */
+/** A caller of a secure URI needs a secure Contact (RFC 3261 §8.1.1.8). */
 function secured(contact: string, uri: string): string {
   return /^sips:/i.test(uri) ? contact.replace(/<sip:/i, '<sips:') : contact;
 }

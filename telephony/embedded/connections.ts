@@ -1,29 +1,32 @@
 /**
- * The open connections of SIP over TCP and TLS, and which of them must go: strangers who say nothing, or half
- * a message, cannot keep others out. Connections that others opened are limited per address; when all places
- * are taken, the one that was silent for longest makes room.
+ * The open connections of SIP over TCP and TLS, and which of them to close, so that idle strangers cannot
+ * keep others out. Connections opened by peers are limited per address; when all places are taken, the one
+ * idle for longest is closed.
  */
 import type { Socket } from 'node:net';
 import type { Clock, Timer } from '#base/clock.ts';
 import { networkOf } from '#base/network-of.ts';
 import { LIMITS } from '#config/limits.ts';
 
-/** How many connections there may be, and how long one may say nothing. */
+/** Most connections, and how long one may stay silent. */
 export interface ConnectionLimits {
   readonly sipConnections: number;
-  /** Opened from one IPv4 address or one IPv6 /64. */
+  /** Most connections from one IPv4 address or one IPv6 /64. */
   readonly sipConnectionsPerAddress: number;
-  /** From the opening to the first whole message, and from the first byte of any message to its last. */
+  /**
+   * Applies from the opening to the first whole message, and from the first byte of any later message to its
+   * last.
+   */
   readonly sipMessageMs: number;
   readonly sipIdleMs: number;
 }
 
-/** What is known of a connection. */
+/** State of one connection. */
 interface Held {
   readonly socket: Socket;
-  /** Null: it is of our own making. */
+  /** Null: opened by this server. */
   readonly network: string | null;
-  /** Since when a message has been waited for that must come; null while none must. */
+  /** Since when a message has been due; null if none is. */
   awaitedSinceMs: number | null;
   activeMs: number;
 }
@@ -33,10 +36,10 @@ const SWEEP_MS = 1_000;
 export class Connections {
   readonly #clock: Clock;
   readonly #limits: ConnectionLimits;
-  /** Those that were silent for longest come first. */
+  /** In order of last use, oldest first. */
   readonly #held = new Map<string, Held>();
   readonly #perNetwork = new Map<string, number>();
-  /** Runs while there is a connection. */
+  /** Runs while there are connections. */
   #sweep: Timer | null = null;
 
   constructor(clock: Clock, limits: ConnectionLimits = LIMITS) {
@@ -45,10 +48,11 @@ export class Connections {
   }
 
   /**
-   * Takes in a connection somebody else has opened; one too many of its address is closed at once, and false.
+   * Adds a connection opened by a peer. Returns false if the peer's address has too many; the connection is
+   * then closed.
    */
   admit(key: string, socket: Socket, address: string): boolean {
-    // Reset before it was taken in: nobody is there.
+    // The peer reset it before it was added.
     if (address === '') {
       socket.destroy();
       return false;
@@ -65,13 +69,13 @@ export class Connections {
     return true;
   }
 
-  /** Takes in a connection of our own. */
+  /** Adds a connection opened by this server. */
   add(key: string, socket: Socket): void {
     this.#makeRoom();
     this.#hold(key, { socket, network: null, awaitedSinceMs: null, activeMs: this.#clock.now() });
   }
 
-  /** Something is sent by it, or a whole message has come: it is in use. */
+  /** Marks a connection as in use: something was sent, or a whole message arrived. */
   used(key: string): void {
     const held = this.#held.get(key);
     if (!held) return;
@@ -80,7 +84,7 @@ export class Connections {
     this.#held.set(key, held);
   }
 
-  /** Something has come: a whole message that makes sense or none, and whether another one has begun. */
+  /** Handles arrived data: whether it completed a valid message, and whether another message has begun. */
   heard(key: string, of: { readonly isWhole: boolean; readonly isPartial: boolean }): void {
     const held = this.#held.get(key);
     if (!held) return;
@@ -96,8 +100,8 @@ export class Connections {
   }
 
   #hold(key: string, held: Held): void {
-    // Whoever opens a connection from the same port has lost the one before, whether or not we have heard of
-    // it.
+    // A peer that connects again from the same port has lost the earlier connection, even if its end was not
+    // reported.
     const before = this.#held.get(key);
     if (before) this.#end(key, before);
     this.#held.set(key, held);
@@ -119,10 +123,7 @@ export class Connections {
     else this.#perNetwork.delete(held.network);
   }
 
-  /**
-   * One that has not said a whole message goes first, then the one that was silent for longest: one of our
-   * own is opened again when it is needed.
-   */
+  /** First one without a whole message, then the one idle for longest: our own are reopened when needed. */
   #makeRoom(): void {
     if (this.#held.size < this.#limits.sipConnections) return;
     const all = [...this.#held];

@@ -1,6 +1,6 @@
 /**
- * What the two sides of the embedded server share: sockets, transactions, dialogs, counters, and how messages
- * are written and handed to applications.
+ * State shared by the two sides of the embedded server: sockets, transactions, dialogs, counters, and how
+ * messages are written and passed to applications.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { isIP } from 'node:net';
@@ -16,28 +16,28 @@ import { ClientTransaction, type ServerTransaction } from './transaction.ts';
 import type { Peer, SipTls } from './transport.ts';
 import { defaultPort } from './via.ts';
 
-/** What the embedded signalling is started with. */
+/** Options of the embedded signalling server. */
 export interface SignallingOptions {
-  /** Says which message it turns to, for whoever has to kill it while it stands still. */
+  /** Records the message being handled, for the report if this process hangs and is killed. */
   readonly doing?: ((what: string) => void) | undefined;
   readonly sipHost: string;
-  /** 0 takes a free one. */
+  /** 0 picks a free port. */
   readonly sipPort: number;
   readonly publicIp: string | undefined;
-  /** Absent: SIP over TLS is not spoken, neither way. */
+  /** Absent: SIP over TLS is disabled in both directions. */
   readonly tls?: SipTls | null;
   readonly appHost: string;
   readonly appPort: number;
   readonly secret: string;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** How long an answered call waits for a worker after it lost its own, ms; 15 s. */
+  /** How long an answered call waits for another worker after losing its own, ms; default 15 s. */
   readonly takeOverMs?: number;
-  /** Asked about every new INVITE; a rejection means that nobody could be asked. */
+  /** Decides on every new INVITE; rejects if the control plane cannot be reached. */
   admit(request: AdmissionRequest): Promise<AdmissionAnswer>;
 }
 
-/** Counted since the start. */
+/** Counters since the start. */
 export interface SignallingMetrics {
   malformed: number;
   flooded: number;
@@ -59,23 +59,23 @@ export interface Core {
     readonly byKey: Map<string, ClientTransaction>;
     readonly byId: Map<string, ClientTransaction>;
   };
-  /** New INVITEs by what they are, whatever way they came: the same one by another way is refused. */
+  /** New INVITEs by identity, whatever their path: the same one by a second path is refused. */
   readonly invites: Map<string, ServerTransaction>;
-  /** The application a server transaction was handed to, and its dialog. */
+  /** The application that received a server transaction, and its dialog. */
   readonly owners: Map<
     ServerTransaction | ClientTransaction,
     { readonly app: App | null; dialog: Dialog | null }
   >;
-  /** Run while answered calls wait for a worker. */
+  /** Run while answered calls wait for another worker. */
   readonly graceTimers: Set<Timer>;
   readonly metrics: SignallingMetrics;
   sipPort: number;
-  /** Null where TLS is not spoken. */
+  /** Null if TLS is disabled. */
   tlsPort: number | null;
   send(text: string, peer: Peer): void;
 }
 
-/** Headers the server writes itself; what an application says of them is not taken. */
+/** Headers that the server writes itself; an application's values are ignored. */
 const OWN_HEADERS = new Set([
   'via',
   'from',
@@ -100,19 +100,19 @@ export function ownHostPort(core: Core, peer: Peer): string {
 }
 
 /**
- * A Contact the peer can reach this server by; a secure one where `uri`, which was dialled, is (RFC 3261
+ * A Contact at which the peer can reach this server; a secure one if the dialled `uri` is secure (RFC 3261
  * §8.1.1.8).
  */
 export function ownContact(core: Core, peer: Peer, uri: string): string {
   return `<${/^sips:/i.test(uri) ? 'sips' : 'sip'}:${ownReach(core, peer)}>`;
 }
 
-/** Own address with what a URI says of the transport. */
+/** Our own address with the URI parameter of the transport. */
 export function ownReach(core: Core, peer: Peer): string {
   return `${ownHostPort(core, peer)}${peer.transport === 'udp' ? '' : `;transport=${peer.transport}`}`;
 }
 
-/** A fresh Via and its branch (RFC 3261 §8.1.1.7). */
+/** A new Via and its branch (RFC 3261 §8.1.1.7). */
 export function newVia(core: Core, peer: Peer): { branch: string; via: SipHeader } {
   const branch = `z9hG4bK${randomBytes(9).toString('hex')}`;
   return {
@@ -128,7 +128,7 @@ export function newTag(): string {
   return randomBytes(6).toString('hex');
 }
 
-/** The headers of an application's message that are passed on. */
+/** The headers to pass on of an application's message. */
 export function passedHeaders(message: SipMessage, alsoOwn: readonly string[] = []): SipHeader[] {
   const headers = message.headers.filter(
     (entry) => !OWN_HEADERS.has(longName(entry.name)) && !alsoOwn.includes(longName(entry.name)),
@@ -139,8 +139,8 @@ export function passedHeaders(message: SipMessage, alsoOwn: readonly string[] = 
 }
 
 /**
- * Where a URI is reached; null when it is none, or asks for TLS where that is not spoken. A name stays a
- * name: the socket resolves it. `tls-name`, a parameter of our own, says who must be at an address.
+ * Destination of a URI; null if the URI is invalid, or secure while TLS is disabled. Host names are left for
+ * the socket to resolve. `tls-name`, a parameter of our own, is the name the certificate must match.
  */
 export function peerOf(core: Core, uri: string): Peer | null {
   const parsed = parseUri(uri);
@@ -158,11 +158,10 @@ export function peerOf(core: Core, uri: string): Peer | null {
 }
 
 /**
- * Where a request inside a dialog goes: the first route, or the target; back over the connection it came by
- * where there is one to that address. A name, or what is no address at all, is not looked up: the request
- * goes where the other side was last heard from. So it does where a peer on the public internet names an
- * address that is not public: that is behind its NAT, or a machine of our own network that it has no business
- * with.
+ * Destination of a request within a dialog: the first route, or else the target; over the connection the peer
+ * used if there is one to that address. If the destination is a host name or invalid, the request goes to the
+ * address the peer last sent from. The same applies if a peer on the public internet names a private address:
+ * that is behind its NAT, or a machine of our own network it must not reach.
  */
 export function dialogPeer(core: Core, dialog: Dialog): Peer {
   const first = dialog.routes[0];
@@ -176,7 +175,7 @@ export function dialogPeer(core: Core, dialog: Dialog): Peer {
   return isReachable ? next : dialog.peer;
 }
 
-/** A request inside a dialog. */
+/** Builds a request within a dialog. */
 export function dialogRequest(
   core: Core,
   dialog: Dialog,
@@ -202,7 +201,7 @@ export function dialogRequest(
   };
 }
 
-/** Sends a request in a client transaction of its own. `app` null: nobody is told of its responses. */
+/** Sends a request in a client transaction of its own. `app` null: its responses are not passed on. */
 export function startClient(
   core: Core,
   request: {
@@ -242,7 +241,7 @@ export function startClient(
   return transaction;
 }
 
-/** The tokens that say where a message came from or went to, and when. */
+/** The tokens for where a message came from or went to, and when. */
 export function metaTokens(core: Core, source: 'network' | 'application', raw: string, peer: Peer): string[] {
   const time = new Date(core.options.clock.wallTime()).toISOString().slice(11, 23);
   return [
@@ -255,7 +254,7 @@ export function metaTokens(core: Core, source: 'network' | 'application', raw: s
   ];
 }
 
-/** Hands a message from the network to an application; compact header names are written long. */
+/** Passes a message from the network to an application, with compact header names expanded. */
 export function deliver(
   app: App,
   core: Core,
@@ -287,7 +286,7 @@ export function deliver(
   );
 }
 
-/** Ends a dialog with a BYE that no application asked for. */
+/** Ends a dialog with a BYE that no application requested. */
 export function hangUp(core: Core, dialog: Dialog): string {
   dialog.localCseq += 1;
   const { branch, message } = dialogRequest(core, dialog, {
@@ -305,7 +304,7 @@ export function hangUp(core: Core, dialog: Dialog): string {
   return formatMessage(message);
 }
 
-/** Ends a dialog whose other side is gone: a BYE in case it is not, and its application told. */
+/** Ends a dialog whose peer is gone: sends BYE in case it is not, and reports the end to the application. */
 export function loseDialog(core: Core, dialog: Dialog): void {
   core.metrics.dialogsLost += 1;
   const text = hangUp(core, dialog);

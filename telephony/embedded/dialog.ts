@@ -1,6 +1,6 @@
 /**
- * Dialogs (RFC 3261 §12): what requests inside a call are built from, found by id for the application and by
- * Call-ID and local tag for the network.
+ * Dialogs (RFC 3261 §12): the state requests within a call are built from. Applications find them by id, the
+ * network side by Call-ID and local tag.
  */
 import { randomUUID } from 'node:crypto';
 import type { Timer } from '#base/clock.ts';
@@ -11,50 +11,52 @@ import type { Peer } from './transport.ts';
 /** One dialog, early or confirmed. */
 export interface Dialog {
   readonly id: string;
-  /** Who has the call: another application may take it over. */
+  /** The application that has the call; another may take it over. */
   app: App;
   readonly callId: string;
   readonly localTag: string;
-  /** From or To as this side writes it, with its tag. */
+  /** From or To as this side writes it, including its tag. */
   readonly localParty: string;
   remoteTag: string | null;
   remoteParty: string;
-  /** Contact of the other side: where requests are addressed to. */
+  /** Contact of the peer: the target of requests. */
   target: string;
   routes: readonly string[];
   localCseq: number;
-  /** CSeq of the INVITE this side sent last; its ACK repeats it. */
+  /** CSeq of the last INVITE this side sent; its ACK repeats it. */
   inviteCseq: number;
-  /** CSeq of the newest request of the other side; null before any. */
+  /** CSeq of the peer's latest request; null before the first. */
   remoteCseq: number | null;
   readonly isServer: boolean;
   isConfirmed: boolean;
-  /** The other side hung up while nobody had the call; kept to tell that to whoever comes for it. */
+  /**
+   * The peer hung up while no application had the call; reported to the next application that takes it over.
+   */
   hasLeft: boolean;
-  /** Where the other side was last heard from. */
+  /** The address the peer last sent from. */
   peer: Peer;
-  /** The INVITE received whose 2xx waits for its ACK. */
+  /** The received INVITE whose 2xx awaits its ACK. */
   pendingInvite: ServerTransaction | null;
-  /** The INVITE sent last that was accepted: its ACK goes again whenever its 2xx does. */
+  /** The last INVITE sent that was accepted: its ACK is repeated whenever its 2xx is. */
   acceptedInvite: ClientTransaction | null;
-  /** The last reliable provisional response of the other side (RFC 3262); 0 before any. */
+  /** The peer's last reliable provisional response (RFC 3262); 0 before the first. */
   remoteRseq: number;
-  /** The INVITE received whose reliable provisional response waits for its PRACK. */
+  /** The received INVITE whose reliable provisional response awaits its PRACK. */
   unpracked: ServerTransaction | null;
-  /** INVITEs inside the dialog: the last one each side sent. Two at a time are glare (RFC 3261 §14). */
+  /** INVITEs within the dialog: the last of each side. Two at once are glare (RFC 3261 §14). */
   ownInvite: ClientTransaction | null;
   theirInvite: ServerTransaction | null;
-  /** Run while the two sides have agreed that the call ends without refreshes (RFC 4028). */
+  /** Run if both sides agreed that the call ends unless refreshed (RFC 4028). */
   sessionTimers: Timer | null;
 }
 
-/** What every dialog begins with. */
+/** The initial state of every dialog. */
 const FRESH = { sessionTimers: null, remoteRseq: 0, unpracked: null, ownInvite: null, theirInvite: null };
 
 /** The dialogs of one server. */
 export class DialogTable {
   readonly #byId = new Map<string, Dialog>();
-  /** One INVITE of ours may be answered by several, each with a dialog of its own. */
+  /** Several peers may answer one INVITE of ours, each in a dialog of its own. */
   readonly #byKey = new Map<string, Set<Dialog>>();
 
   get size(): number {
@@ -73,7 +75,7 @@ export class DialogTable {
     return this.#byId.get(id) ?? null;
   }
 
-  /** The dialog a request belongs to; a remote tag that is known must match. */
+  /** The dialog a request belongs to; the remote tag must match if it is known. */
   find(callId: string, localTag: string, remoteTag: string | null): Dialog | null {
     const dialogs = [...(this.#byKey.get(keyOf(callId, localTag)) ?? [])];
     return (
@@ -83,7 +85,7 @@ export class DialogTable {
     );
   }
 
-  /** The dialogs of an INVITE of ours that nobody has answered yet. */
+  /** The dialogs of an INVITE of ours that has not been answered. */
   early(callId: string, localTag: string): Dialog[] {
     return [...(this.#byKey.get(keyOf(callId, localTag)) ?? [])].filter(
       (dialog) => !dialog.isConfirmed && !dialog.isServer,
@@ -100,12 +102,12 @@ export class DialogTable {
     if (others?.size === 0) this.#byKey.delete(key);
   }
 
-  /** The server stops. */
+  /** Called when the server stops. */
   close(): void {
     for (const dialog of [...this.#byId.values()]) this.remove(dialog);
   }
 
-  /** The dialogs an application has. */
+  /** The dialogs of an application. */
   of(app: App): Dialog[] {
     return [...this.#byId.values()].filter((dialog) => dialog.app === app);
   }

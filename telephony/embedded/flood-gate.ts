@@ -1,7 +1,4 @@
-/**
- * Limits what one source may send: a bucket of requests per address that refills with time; beyond it a
- * source gets nothing.
- */
+/** Limits the requests of one source by a token bucket per address; requests above the limit are dropped. */
 import type { Clock } from '#base/clock.ts';
 import { TokenBucket } from '#base/token-bucket.ts';
 
@@ -17,7 +14,7 @@ export class FloodGate {
     this.#clock = clock;
   }
 
-  /** False: drop it without an answer. */
+  /** Returns false if the request must be dropped without an answer. */
   lets(address: string): boolean {
     const bucket = this.#buckets.get(address) ?? this.#open(address);
     if (!bucket.has(1)) return false;
@@ -26,7 +23,7 @@ export class FloodGate {
   }
 
   #open(address: string): TokenBucket {
-    // A table full of one-time sources is emptied rather than grown.
+    // Empties a full table of one-time sources instead of growing it.
     if (this.#buckets.size >= MAX_SOURCES) this.#buckets.clear();
     const bucket = new TokenBucket(this.#clock, REQUESTS);
     this.#buckets.set(address, bucket);

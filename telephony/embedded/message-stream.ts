@@ -1,6 +1,6 @@
 /**
- * Cuts a byte stream into SIP messages (RFC 3261 §18.3). Each byte is looked at once, however small the
- * pieces are that it comes in.
+ * Cuts a byte stream into SIP messages (RFC 3261 §18.3). Looks at each byte once, however small the chunks
+ * are.
  */
 import { MAX_MESSAGE_BYTES } from './message.ts';
 
@@ -10,26 +10,30 @@ const FIRST_BYTES = 2_048;
 /** One message of a stream. */
 export interface Cut {
   readonly text: string;
-  /** It has no end that could be told: nothing behind it can be made sense of (RFC 4475 §3.1.2.3). */
+  /** Its end is unknown, so nothing after it can be parsed (RFC 4475 §3.1.2.3). */
   readonly isBroken: boolean;
 }
 
-/** What has come of a stream and is no whole message yet. */
+/** The received part of a stream that is not yet a whole message. */
 export class MessageStream {
   #bytes = Buffer.alloc(FIRST_BYTES);
-  /** The message begins at `#from`, what has come ends at `#to`; up to `#seen` no end of a head was found. */
+  /**
+   * The message begins at `#from`; received data ends at `#to`; no end of the head was found before `#seen`.
+   */
   #from = 0;
   #to = 0;
   #seen = 0;
-  /** Where the message ends, once its head is whole. */
+  /** End of the message, once its head is complete. */
   #end: number | null = null;
 
-  /** True while a message has begun and is not whole. */
+  /** True while a message is incomplete. */
   get isPartial(): boolean {
     return this.#to > this.#from;
   }
 
-  /** Takes what came; the messages that are whole by now, in order. Behind a broken one there is none. */
+  /**
+   * Adds received bytes and returns the messages now complete, in order. After a broken one there are none.
+   */
   take(chunk: Uint8Array): Cut[] {
     this.#append(chunk);
     const cuts: Cut[] = [];
@@ -43,7 +47,7 @@ export class MessageStream {
   #append(chunk: Uint8Array): void {
     const waiting = this.#to - this.#from;
     if (this.#to + chunk.length > this.#bytes.length) {
-      // What was handed out makes room first; twice the room otherwise, so that each byte is moved once on
+      // Reuses the space of finished messages, or else doubles the buffer, so that each byte is moved once on
       // average.
       const target =
         waiting + chunk.length > this.#bytes.length / 2
@@ -96,7 +100,7 @@ export class MessageStream {
   }
 }
 
-/** The one Content-Length of a head; 0 without one, null when it cannot be told. */
+/** The Content-Length of a head; 0 if there is none, null if it is ambiguous. */
 function contentLength(head: string): number | null {
   const given = [
     ...head.replace(/\r\n[ \t]+/g, ' ').matchAll(/\r\n(?:content-length|l)[ \t]*:([^\r\n]*)/gi),

@@ -1,16 +1,15 @@
 /**
- * SIP messages as text: a bounds-checked parser and a writer (RFC 3261 §7, §25). It keeps headers in order
- * and as they came, because most of them are passed on untouched; only what routing and transactions need is
- * looked into.
+ * SIP messages as text: a bounds-checked parser and a writer (RFC 3261 §7, §25). Headers keep their order and
+ * form, because most are passed on unchanged; only those needed for routing and transactions are parsed.
  */
 
-/** Largest message taken from the network, bytes: what one UDP datagram can carry. */
+/** Largest message accepted from the network, bytes: the most a UDP datagram can carry. */
 export const MAX_MESSAGE_BYTES = 65_535;
 const MAX_HEADERS = 256;
-/** Longest header, its continuation lines included. */
+/** Longest header, including its continuation lines. */
 const MAX_HEADER_CHARS = 8_192;
 
-/** A header as it stood in the message; continuation lines are joined. */
+/** A header as received, with continuation lines joined. */
 export interface SipHeader {
   readonly name: string;
   readonly value: string;
@@ -55,8 +54,8 @@ const COMPACT: Readonly<Record<string, string>> = {
 };
 
 /**
- * Parses one whole message; null when it is none. A body longer than Content-Length says is cut, a shorter
- * one refused.
+ * Parses one whole message; null if it is malformed. A body longer than Content-Length is cut, a shorter one
+ * makes the message malformed.
  */
 export function parseMessage(text: string): SipMessage | null {
   const trimmed = text.replace(/^(\r?\n)+/, '');
@@ -78,7 +77,9 @@ export function header(message: Pick<SipMessage, 'headers'>, name: string): stri
   return message.headers.find((entry) => longName(entry.name) === name)?.value ?? null;
 }
 
-/** Every value of a header that may be a comma list (Via, Route, Record-Route, Contact), in order. */
+/**
+ * Every value of a header that may be a comma-separated list (Via, Route, Record-Route, Contact), in order.
+ */
 export function headerList(message: Pick<SipMessage, 'headers'>, name: string): string[] {
   return message.headers
     .filter((entry) => longName(entry.name) === name)
@@ -91,7 +92,7 @@ export function longName(name: string): string {
   return COMPACT[lower] ?? lower;
 }
 
-/** Writes a message; Content-Length is always the body's own. */
+/** Writes a message and sets Content-Length to the size of its body. */
 export function formatMessage(message: SipMessage): string {
   const { start } = message;
   const first =
@@ -106,7 +107,7 @@ export function formatMessage(message: SipMessage): string {
   );
 }
 
-/** Value of a header parameter by its lower-case name, `tag` of a From for one; null when it has none. */
+/** Value of a header parameter by its lower-case name, such as `tag` of a From; null if absent. */
 export function parameter(value: string, name: string): string | null {
   const outside = value
     .replace(/<[^<>]*>/g, '<>')
@@ -123,16 +124,13 @@ export function uriOf(value: string): string {
   return /<([^<>]*)>/.exec(value)?.[1] ?? value.split(';')[0]?.trim() ?? '';
 }
 
-/**
- * Where the sender of a message is reached inside a dialog; null when it has no Contact that could be written
- * into a request line.
- */
+/** The target for requests to the sender of a message within its dialog; null without a usable Contact. */
 export function contactUri(message: Pick<SipMessage, 'headers'>): string | null {
   const uri = uriOf(headerList(message, 'contact')[0] ?? '');
   return /^sips?:[^\s<>"]+$/i.test(uri) ? uri : null;
 }
 
-/** Parts of a SIP URI; null when it is none. The port is null when the URI names none. */
+/** Parts of a SIP URI; null if it is invalid. The port is null if the URI has none. */
 export function parseUri(
   uri: string,
 ): { user: string; host: string; port: number | null; transport: string | null } | null {
@@ -149,7 +147,7 @@ export function parseUri(
   };
 }
 
-/** Number and method of CSeq; null when it is malformed (RFC 3261 §20.16). */
+/** Number and method of CSeq; null if it is malformed (RFC 3261 §20.16). */
 export function parseCseq(message: Pick<SipMessage, 'headers'>): { number: number; method: string } | null {
   const match = /^(\d{1,10})\s+([A-Za-z0-9.!%*_+`'~-]+)$/.exec(header(message, 'cseq') ?? '');
   if (!match) return null;
@@ -186,7 +184,7 @@ function cutBody(rest: string, headers: readonly SipHeader[]): string | null {
   return bytes.length < Number(given) ? null : bytes.subarray(0, Number(given)).toString();
 }
 
-/** Splits at commas that stand outside angle brackets and quotes. */
+/** Splits at commas outside angle brackets and quotes. */
 function splitList(value: string): string[] {
   const parts: string[] = [];
   let depth = 0;

@@ -1,6 +1,6 @@
 /**
- * Responses from the network, and requests that got none: matched to what was sent, acknowledged where the
- * server must, handed to the application.
+ * Responses from the network, and requests that got none: matches them to transactions, acknowledges them
+ * where the server must, and passes them to the application.
  */
 import type { App } from './app-protocol.ts';
 import { type Core, deliver, dialogPeer, dialogRequest, hangUp, loseDialog } from './core.ts';
@@ -18,7 +18,7 @@ import { restartTimer, timerOfResponse } from './session-timer.ts';
 import type { ClientTransaction } from './transaction.ts';
 import type { Peer } from './transport.ts';
 
-/** A response came in. */
+/** Handles a response. */
 export function onResponse(core: Core, message: SipMessage, source: Peer): void {
   const cseq = parseCseq(message);
   const branch = parameter(headerList(message, 'via')[0] ?? '', 'branch');
@@ -33,7 +33,7 @@ export function onResponse(core: Core, message: SipMessage, source: Peer): void 
   else if (transaction?.receive(status)) onNews(core, transaction, { message, source, status });
 }
 
-/** Something nobody has heard yet. */
+/** True if the response is new to the application. */
 function onNews(
   core: Core,
   transaction: ClientTransaction,
@@ -46,7 +46,7 @@ function onNews(
     onRefreshed(core, owner.dialog, { message, status });
   if (!owner?.app) return;
   const isAnswer = transaction.method === 'INVITE' && status >= 200 && status < 300;
-  // Whoever rang them is gone, and their CANCEL has crossed the answer.
+  // The application that called is gone, and its CANCEL has crossed the answer.
   if (isAnswer && !core.apps.has(owner.app) && !owner.dialog?.isConfirmed) {
     endOther(core, transaction, { message, source });
     return;
@@ -63,8 +63,8 @@ function onNews(
 }
 
 /**
- * The dialog of an INVITE after a response to it. A refusal frees an early one; inside a confirmed one it
- * only refuses the change.
+ * Updates the dialog of an INVITE after a response. A refusal removes an early dialog; within a confirmed
+ * dialog it only refuses the change.
  */
 function followInvite(
   core: Core,
@@ -78,14 +78,14 @@ function followInvite(
   return dialog;
 }
 
-/** Whoever else was rung by the same INVITE, and is not any more; `except` has answered. */
+/** Removes the other early dialogs of the same INVITE; `except` has answered. */
 function forgetEarly(core: Core, { callId, localTag }: Dialog, except: Dialog | null = null): void {
   for (const early of core.dialogs.early(callId, localTag)) if (early !== except) core.dialogs.remove(early);
 }
 
 /**
- * True once for each provisional response, in order: a reliable one comes again until its PRACK has (RFC 3262
- * §4).
+ * True once for each provisional response, in order: a reliable one is repeated until its PRACK arrives (RFC
+ * 3262 §4).
  */
 function isNext(dialog: Dialog, message: SipMessage): boolean {
   const rseq = Number(header(message, 'rseq') ?? Number.NaN);
@@ -96,8 +96,7 @@ function isNext(dialog: Dialog, message: SipMessage): boolean {
 }
 
 /**
- * True for a 2xx of somebody else than the one whose answer was taken, or one that comes when there is no
- * call any more (RFC 3261 §13.2.2.4).
+ * True for a 2xx from a second peer, or one that arrives after the call was given up (RFC 3261 §13.2.2.4).
  */
 function isLateAnswer(core: Core, transaction: ClientTransaction, { start, headers }: SipMessage): boolean {
   if (
@@ -111,7 +110,7 @@ function isLateAnswer(core: Core, transaction: ClientTransaction, { start, heade
   return !taken?.isConfirmed || taken.remoteTag !== parameter(header({ headers }, 'to') ?? '', 'tag');
 }
 
-/** Acknowledges such an answer, and hangs up. */
+/** Acknowledges such an answer and hangs up. */
 function endOther(
   core: Core,
   transaction: ClientTransaction,
@@ -136,8 +135,8 @@ function endOther(
 }
 
 /**
- * The answer to a refresh of ours. A refusal leaves the interval to run out, unless the call is unknown
- * there.
+ * Handles the answer to a refresh of ours. After a refusal the interval runs out, unless the peer does not
+ * know the call.
  */
 function onRefreshed(
   core: Core,
@@ -149,12 +148,12 @@ function onRefreshed(
   else if (isGone(status)) loseDialog(core, dialog);
 }
 
-/** The other side knows the dialog no more, or cannot be reached: it is over (RFC 3261 §12.2.1.2). */
+/** The peer no longer knows the dialog or cannot be reached: the dialog is over (RFC 3261 §12.2.1.2). */
 function isGone(status: number): boolean {
   return status === 481 || status === 408;
 }
 
-/** There is no answer: the application is told so as if the other side had said it (RFC 3261 §8.1.3.1). */
+/** There was no answer: the application gets the response the peer would have sent (RFC 3261 §8.1.3.1). */
 export function unanswered(core: Core, transaction: ClientTransaction, status: 408 | 503): void {
   const owner = core.owners.get(transaction);
   if (!owner?.app) return;
@@ -179,7 +178,7 @@ export function unanswered(core: Core, transaction: ClientTransaction, status: 4
   });
 }
 
-/** The ACK of a refusal belongs to the INVITE's own transaction (RFC 3261 §17.1.1.3). */
+/** The ACK of a refusal is part of the INVITE's transaction (RFC 3261 §17.1.1.3). */
 function acknowledgeRefusal(transaction: ClientTransaction, refusal: SipMessage): void {
   const { request } = transaction;
   if (request.start.kind !== 'request') return;
@@ -200,7 +199,7 @@ function acknowledgeRefusal(transaction: ClientTransaction, refusal: SipMessage)
   transaction.acknowledge(formatMessage(ack));
 }
 
-/** The dialog a provisional response or a 2xx makes or moves on (RFC 3261 §12.1.2, §13.2.2.4). */
+/** The dialog that a provisional response or a 2xx creates or updates (RFC 3261 §12.1.2, §13.2.2.4). */
 function updateDialog(
   core: Core,
   transaction: ClientTransaction,
@@ -231,7 +230,7 @@ interface Answer {
 }
 
 /**
- * The dialog with whoever sent this response: an INVITE that is forked rings several, each under a tag of its
+ * The dialog with the sender of this response: a forked INVITE rings several peers, each with a tag of its
  * own (RFC 3261 §12.1.2).
  */
 function earlyDialog(core: Core, transaction: ClientTransaction, answer: Answer): Dialog {

@@ -1,6 +1,6 @@
 /**
- * Calls of this server that have come back to it: a tenant's SIP address that leads here must not ring
- * somebody else's number as if a carrier had called.
+ * Calls of this server that came back to it: a tenant's SIP address that leads here must not ring another
+ * tenant's number as if a carrier had called.
  */
 import { readSipUri } from '../sip-address.ts';
 import { type Core, ownHostPort } from './core.ts';
@@ -8,7 +8,7 @@ import { contactUri, headerList, parameter } from './message.ts';
 import type { ServerTransaction } from './transaction.ts';
 import { defaultPort, parseVia } from './via.ts';
 
-/** True for an INVITE whose topmost Via, or whose Contact, is this server's own. */
+/** True for an INVITE whose topmost Via or whose Contact is this server. */
 export function isOwnInvite(core: Core, { request, peer }: ServerTransaction): boolean {
   const top = headerList(request, 'via')[0] ?? '';
   const branch = parameter(top, 'branch');

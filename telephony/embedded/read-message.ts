@@ -1,7 +1,6 @@
 /**
- * What came from the network: a message, a request that is refused as it stands, or nothing that could be
- * answered (RFC 3261 §7, §8.2, RFC 4475). A refusal quotes what could be read of the request; nothing is kept
- * of it.
+ * Classifies data from the network: a message, a request to refuse, or unanswerable data (RFC 3261 §7, §8.2,
+ * RFC 4475). A refusal quotes the readable part of the request and keeps no state.
  */
 import {
   header,
@@ -15,14 +14,14 @@ import {
 } from './message.ts';
 import { BRANCH_COOKIE, hasCookie, parseVia } from './via.ts';
 
-/** What a text turned out to be. */
+/** The result of reading. */
 export type Received =
   | { readonly is: 'message'; readonly message: SipMessage }
   | { readonly is: 'refused'; readonly status: 400 | 505; readonly request: SipMessage }
   | { readonly is: 'nothing' };
 
 const NOTHING: Received = { is: 'nothing' };
-/** Headers a message has once (RFC 3261 §7.3.1). */
+/** Headers that occur at most once (RFC 3261 §7.3.1). */
 const SINGLE = ['from', 'to', 'call-id', 'cseq', 'max-forwards', 'content-length', 'content-type'];
 const REQUIRED = ['from', 'to', 'call-id'];
 const NAMED_PARTIES = ['from', 'to', 'contact'];
@@ -37,7 +36,7 @@ export function readMessage(text: string): Received {
   return refused(400, message);
 }
 
-/** A request that is no message: what of it can be read, so that its sender is told. */
+/** A malformed request: reads what a refusal needs. */
 function salvage(text: string): Received {
   const head = text.replace(/^(\r?\n)+/, '').split(/\r?\n\r?\n/, 1)[0] ?? '';
   const [first = '', ...lines] = head.replace(/\r?\n[ \t]+/g, ' ').split(/\r?\n/, MAX_HEADERS);
@@ -55,7 +54,7 @@ function salvage(text: string): Received {
   return refused(start.version === '2.0' ? 400 : 505, request);
 }
 
-/** A method, something, and a version. */
+/** A method, any text, and a version. */
 function salvageStart(line: string): { method: string; uri: string; version: string } | null {
   const [opening, method] = /^(\S{1,128})[ \t]+/.exec(line) ?? [];
   const [closing, version] = /(?<=[ \t])SIP\/(\d{1,3}\.\d{1,3})(?=[ \t]*$)/i.exec(line) ?? [];
@@ -65,7 +64,7 @@ function salvageStart(line: string): { method: string; uri: string; version: str
   return uri === '' || uri.length > MAX_URI_CHARS || /\r/.test(uri) ? null : { method, uri, version };
 }
 
-/** An ACK is never answered (RFC 3261 §17), and neither is what does not say whom the answer is for. */
+/** An ACK is never answered (RFC 3261 §17), nor is a request that does not name its sender. */
 function refused(status: 400 | 505, request: SipMessage): Received {
   const isAnswered =
     request.start.kind === 'request' &&
@@ -74,7 +73,7 @@ function refused(status: 400 | 505, request: SipMessage): Received {
   return isAnswered ? { is: 'refused', status, request } : NOTHING;
 }
 
-/** What every request must have, once and whole, before it can mean anything. */
+/** Headers that every request must have, once and complete. */
 function isWellFormed(request: SipMessage): boolean {
   if (request.start.kind !== 'request') return false;
   const { method, uri } = request.start;
@@ -82,7 +81,7 @@ function isWellFormed(request: SipMessage): boolean {
   const vias = headerList(request, 'via').map(parseVia);
   const top = vias[0];
   if (!top || vias.includes(null) || top.branch === BRANCH_COOKIE) return false;
-  // Clients of RFC 2543 name no tag (§4.1.2 there).
+  // Clients of RFC 2543 may omit the tag (§4.1.2 there).
   const isNamed = parameter(header(request, 'from') ?? '', 'tag') !== null || !hasCookie(top);
   return (
     isNamed &&
@@ -96,7 +95,7 @@ function isWellFormed(request: SipMessage): boolean {
   );
 }
 
-/** A Request-URI stands bare, and brings no headers of its own (RFC 3261 §19.1.1). */
+/** A Request-URI has no angle brackets and no headers (RFC 3261 §19.1.1). */
 function isUsableUri(uri: string): boolean {
   return !/[<>"]/.test(uri) && !(/^sips?:/i.test(uri) && uri.slice(uri.indexOf('@') + 1).includes('?'));
 }

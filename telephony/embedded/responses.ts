@@ -1,4 +1,4 @@
-/** Responses as the server writes them: to what an application answers, and of its own. */
+/** Responses as the server writes them: its own, and those of applications. */
 import { ALLOW } from '../methods.ts';
 import type { App } from './app-protocol.ts';
 import { type Core, newTag, ownContact } from './core.ts';
@@ -19,11 +19,11 @@ import {
 import { agreeTimer, restartTimer, type SessionTimer, timerHeaders } from './session-timer.ts';
 import type { ServerTransaction } from './transaction.ts';
 
-/** The extensions that are spoken: session timers (RFC 4028), reliable provisional responses (RFC 3262). */
+/** Supported extensions: session timers (RFC 4028) and reliable provisional responses (RFC 3262). */
 export const EXTENSIONS = ['timer', '100rel'];
 export const SUPPORTED = EXTENSIONS.join(', ');
 
-/** What is answered; a null tag is made up. */
+/** The response to write; a null tag is generated. */
 export interface Response {
   readonly start: StatusLine;
   readonly headers: readonly SipHeader[];
@@ -32,7 +32,7 @@ export interface Response {
 }
 
 /**
- * Writes and sends a response; a dialog is made by the first one to an INVITE that makes one (RFC 3261
+ * Writes and sends a response. The first one to an INVITE that creates a dialog creates it here (RFC 3261
  * §12.1.1).
  */
 export function sendResponse(core: Core, transaction: ServerTransaction, response: Response): string {
@@ -47,7 +47,7 @@ export function sendResponse(core: Core, transaction: ServerTransaction, respons
   const more = [
     ...(isRefreshed ? refreshHeaders(timer, request) : []),
     ...(isReliable ? [rseqOf(transaction)] : []),
-    // An application says itself what it takes, in what it answers.
+    // An application lists its own capabilities in its responses.
     ...(status === 405 && header(response, 'allow') === null ? [{ name: 'Allow', value: ALLOW }] : []),
   ];
   const headers = [...response.headers, ...more];
@@ -59,12 +59,15 @@ export function sendResponse(core: Core, transaction: ServerTransaction, respons
   if (isReliable) transaction.respondReliably(status, text);
   else transaction.respond(status, text);
   if (isRefreshed && dialog && core.dialogs.get(dialog.id)) restartTimer(core, dialog, timer);
-  // A refusal frees an early dialog; inside a confirmed one it only refuses the change.
+  // A refusal removes an early dialog; within a confirmed dialog it only refuses the change.
   if (method === 'INVITE' && status >= 300 && dialog?.isConfirmed === false) core.dialogs.remove(dialog);
   return text;
 }
 
-/** Our tag, and To with it: the request's, the dialog's, the application's, or a new one. */
+/**
+ * Our tag and the To header with it: the tag of the request, the dialog or the application, or else a new
+ * one.
+ */
 function ownSide(
   core: Core,
   transaction: ServerTransaction,
@@ -79,7 +82,7 @@ function ownSide(
   };
 }
 
-/** The dialog a response belongs to, made where it makes one. */
+/** The dialog of a response; creates it if the response creates one. */
 function dialogOf(
   core: Core,
   transaction: ServerTransaction,
@@ -98,7 +101,7 @@ function dialogOf(
   return owner?.dialog ?? null;
 }
 
-/** What the dialog waits for once this is sent: a PRACK, or the ACK of a 2xx. */
+/** What the dialog waits for after this response: a PRACK, or the ACK of a 2xx. */
 function followAnswer(
   dialog: Dialog,
   transaction: ServerTransaction,
@@ -122,14 +125,14 @@ function requires(headers: readonly SipHeader[], option: string): boolean {
   return headerList({ headers }, 'require').some((each) => each.toLowerCase() === option);
 }
 
-/** True for the 2xx that session timers start anew with (RFC 4028 §3). */
+/** True for the 2xx that restarts session timers (RFC 4028 §3). */
 function refreshes(method: string, status: number): boolean {
   return status >= 200 && status < 300 && (method === 'INVITE' || method === 'UPDATE');
 }
 
 /**
- * What the server adds to an application's response: the request's own headers, and a way back for what makes
- * a dialog.
+ * Headers the server adds to an application's response: those copied from the request, and a Contact if it
+ * creates a dialog.
  */
 function writeResponse(
   core: Core,
@@ -197,7 +200,7 @@ function makeServerDialog(
   });
 }
 
-/** Reason phrases of what is sent without one (RFC 3261 §21). */
+/** Reason phrases for responses without one (RFC 3261 §21). */
 export const REASONS: Readonly<Record<number, string>> = {
   100: 'Trying',
   180: 'Ringing',

@@ -1,7 +1,7 @@
 /**
  * The embedded signalling: a SIP server (UDP, TCP and TLS) for applications that speak drachtio's protocol,
- * used where no drachtio-server is set. It owns transactions, retransmissions and dialogs; what a call means
- * is decided by the control plane (admission) and the worker (the application).
+ * used if no drachtio-server is configured. It owns transactions, retransmissions and dialogs; the control
+ * plane (admission) and the worker (the application) decide what happens to a call.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { type App, openAppPort } from './app-protocol.ts';
@@ -18,18 +18,21 @@ import { openTransports, type Peer } from './transport.ts';
 /** A running server. */
 export interface EmbeddedSignalling {
   readonly sipPort: number;
-  /** Null where TLS is not spoken. */
+  /** Null if TLS is disabled. */
   readonly tlsPort: number | null;
   readonly appPort: number;
   metrics(): Readonly<SignallingMetrics> & { readonly dialogs: number; readonly transactions: number };
   close(): Promise<void>;
 }
 
-/** How long an answered call waits for a worker after it lost its own: longer than one is looked for. */
+/**
+ * How long an answered call waits for another worker after losing its own: longer than the search for one
+ * takes.
+ */
 const TAKE_OVER_MS = 15_000;
 const TRANSPORTS = ['udp', 'tcp', 'tls'] as const;
 
-/** Starts the server; rejects when an address cannot be bound. */
+/** Starts the server; rejects if an address cannot be bound. */
 export async function startEmbeddedSignalling(options: SignallingOptions): Promise<EmbeddedSignalling> {
   const gate = new FloodGate(options.clock);
   const metrics: SignallingMetrics = { malformed: 0, flooded: 0, invites: 0, refused: 0, dialogsLost: 0 };
@@ -49,7 +52,7 @@ export async function startEmbeddedSignalling(options: SignallingOptions): Promi
         onResponse(core, received.message, source);
       return received.is === 'message';
     } catch (error) {
-      // Whatever a message contains, the next one is served.
+      // A message that cannot be handled must not stop the next one.
       metrics.malformed += 1;
       options.logger.error({ err: error }, 'a SIP message could not be handled');
       return false;
@@ -113,16 +116,16 @@ export async function startEmbeddedSignalling(options: SignallingOptions): Promi
   };
 }
 
-/** Where this server is reached by one transport, as drachtio writes it. */
+/** The address of this server for one transport, as drachtio writes it. */
 function hostPortOf(core: Core, transport: Peer['transport']): string[] {
   if (transport === 'tls' && core.tlsPort === null) return [];
   return [`${transport}/${ownHostPort(core, { transport, address: '127.0.0.1', port: 0 })}`];
 }
 
 /**
- * A worker's connection is gone. Its answered calls wait for whoever takes them over: the same worker when
- * only its connection broke, another one when it died. What nobody takes is hung up on, so that no caller is
- * left on an open line. Whoever was being rung is rung no more: nobody would talk to them.
+ * The connection of a worker has closed. Its answered calls wait to be taken over: by the same worker if only
+ * its connection broke, or by another if it died. Calls not taken over are hung up, so that no caller stays
+ * on an open line. Calls still ringing are cancelled.
  */
 function releaseApp(core: Core, app: App): void {
   for (const dialog of core.dialogs.of(app)) if (!dialog.isConfirmed) core.dialogs.remove(dialog);

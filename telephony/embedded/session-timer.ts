@@ -1,26 +1,26 @@
 /**
- * Session timers (RFC 4028): a call whose other side has silently gone ends when no refresh comes. The
- * interval is agreed in a request and its 2xx; whoever is to refresh sends a re-INVITE or an UPDATE at half
- * of it, this server always an UPDATE.
+ * Session timers (RFC 4028): a call whose peer has silently disappeared ends when refreshes stop. The
+ * interval is agreed in a request and its 2xx. The refresher sends a re-INVITE or an UPDATE at half the
+ * interval; this server always sends an UPDATE.
  */
 import { type Core, dialogPeer, dialogRequest, loseDialog, ownContact, startClient } from './core.ts';
 import type { Dialog } from './dialog.ts';
 import { header, headerList, type SipHeader, type SipMessage } from './message.ts';
 
-/** The shortest interval that is taken, s (RFC 4028 §5). */
+/** Shortest accepted interval, s (RFC 4028 §5). */
 export const MIN_SESSION_SECONDS = 90;
-/** A BYE goes out this long before the end at most (RFC 4028 §10). */
+/** BYE is sent at most this long before the interval ends (RFC 4028 §10). */
 const MAX_MARGIN_SECONDS = 32;
 const MS = 1_000;
 
-/** What two sides have agreed on. */
+/** The agreed timer. */
 export interface SessionTimer {
   readonly seconds: number;
-  /** True: this server refreshes; false: the other side does. */
+  /** True: this server refreshes; false: the peer does. */
   readonly isOurs: boolean;
 }
 
-/** Session-Expires of a message; null when it has none or it is malformed. */
+/** Session-Expires of a message; null if absent or malformed. */
 function sessionExpires(
   message: SipMessage,
 ): { readonly seconds: number; readonly refresher: 'uac' | 'uas' | null } | null {
@@ -33,20 +33,20 @@ function sessionExpires(
   };
 }
 
-/** True for a message whose sender knows session timers. */
+/** True for a message whose sender supports session timers. */
 function knowsTimers(message: SipMessage): boolean {
   return [...headerList(message, 'supported'), ...headerList(message, 'require')].some(
     (option) => option.toLowerCase() === 'timer',
   );
 }
 
-/** Whether this server could refresh: its UPDATE must be taken. */
+/** Whether this server could refresh: the peer must accept UPDATE. */
 function takesUpdate(message: SipMessage): boolean {
   return headerList(message, 'allow').some((method) => method.toUpperCase() === 'UPDATE');
 }
 
 /**
- * True for a request that asks for an interval too short; only who knows timers can ask again (RFC 4028 §9).
+ * True for a request whose interval is too short; only a sender that supports timers can retry (RFC 4028 §9).
  */
 export function isTooShort(request: SipMessage): boolean {
   const asked = sessionExpires(request);
@@ -54,8 +54,8 @@ export function isTooShort(request: SipMessage): boolean {
 }
 
 /**
- * What a request asks for and this server agrees to: the sender refreshes unless it wants us to (RFC 4028
- * §9). Null: no timer, because none is asked for, or nobody is there who could refresh.
+ * The timer a request asks for, as this server agrees to it: the sender refreshes unless it asks us to (RFC
+ * 4028 §9). Null: no timer, because none is requested or neither side can refresh.
  */
 export function agreeTimer(request: SipMessage): SessionTimer | null {
   const asked = sessionExpires(request);
@@ -65,7 +65,7 @@ export function agreeTimer(request: SipMessage): SessionTimer | null {
   return { seconds: Math.max(asked.seconds, MIN_SESSION_SECONDS), isOurs };
 }
 
-/** What the 2xx to such a request says of it. */
+/** The Session-Expires header of the 2xx to such a request. */
 export function timerHeaders(timer: SessionTimer | null, request: SipMessage): SipHeader[] {
   if (timer === null) return [];
   const value = `${timer.seconds};refresher=${timer.isOurs ? 'uas' : 'uac'}`;
@@ -75,7 +75,7 @@ export function timerHeaders(timer: SessionTimer | null, request: SipMessage): S
   ];
 }
 
-/** What the other side's 2xx to a request of ours says (RFC 4028 §7.2). */
+/** The timer in the peer's 2xx to a request of ours (RFC 4028 §7.2). */
 export function timerOfResponse(response: SipMessage): SessionTimer | null {
   const agreed = sessionExpires(response);
   return (
@@ -83,7 +83,7 @@ export function timerOfResponse(response: SipMessage): SessionTimer | null {
   );
 }
 
-/** Starts the interval anew, as every 2xx to a re-INVITE or UPDATE does; null ends it. */
+/** Restarts the interval, as every 2xx to a re-INVITE or UPDATE does; null stops it. */
 export function restartTimer(core: Core, dialog: Dialog, timer: SessionTimer | null): void {
   dialog.sessionTimers?.cancel();
   dialog.sessionTimers = null;
@@ -102,7 +102,7 @@ export function restartTimer(core: Core, dialog: Dialog, timer: SessionTimer | n
   };
 }
 
-/** An UPDATE that changes nothing. Its 2xx starts the interval anew; without one the call ends with it. */
+/** Sends an UPDATE without changes. Its 2xx restarts the interval; without one the call ends with it. */
 function sendRefresh(core: Core, dialog: Dialog, timer: SessionTimer): void {
   const peer = dialogPeer(core, dialog);
   dialog.localCseq += 1;

@@ -1,6 +1,6 @@
 /**
- * The four transaction machines of RFC 3261 §17 (with the 2xx retransmission of §13.3.1.4): what is sent
- * again, until when, and what is absorbed. Time and sending are handed in.
+ * The four transaction state machines of RFC 3261 §17, and the 2xx retransmission of §13.3.1.4: what is
+ * retransmitted, until when, and which retransmissions are absorbed. Clock and sender are handed in.
  */
 import { randomInt, randomUUID } from 'node:crypto';
 import type { Clock, Timer } from '#base/clock.ts';
@@ -10,35 +10,35 @@ import type { Peer } from './transport.ts';
 /** RFC 3261 §17.1.1.1, ms. */
 const T1_MS = 500;
 const T2_MS = 4_000;
-/** Timers B, F, H, and how long a finished transaction absorbs what comes again. */
+/** Timers B, F and H, and how long a finished transaction absorbs retransmissions. */
 export const TRANSACTION_MS = 64 * T1_MS;
 
-/** What transactions work with. */
+/** What transactions need. */
 export interface TransactionDeps {
   readonly clock: Clock;
   send(text: string, peer: Peer): void;
 }
 
-/** What is told of a request received. */
+/** Events of a received request. */
 export interface ServerHooks {
-  /** The ACK of a 2xx has not come. */
+  /** The ACK of a 2xx did not arrive. */
   onAckTimeout(): void;
-  /** The PRACK of a reliable provisional response has not come. */
+  /** The PRACK of a reliable provisional response did not arrive. */
   onPrackTimeout(): void;
-  /** Nobody has answered it, nor let it ring; whoever sent it has given it up, or waits in vain. */
+  /** No final response and no ringing was sent in time; the sender has given up or waits in vain. */
   onUnanswered(): void;
   onDone(): void;
 }
 
-/** A request received. */
+/** A received request. */
 export class ServerTransaction {
-  /** Names the transaction to the application. */
+  /** Identifies the transaction to the application. */
   readonly id = randomUUID();
   readonly key: string;
   readonly request: SipMessage;
   readonly method: string;
   readonly peer: Peer;
-  /** Status of the last response sent, 0 before any. */
+  /** Status of the last response sent; 0 before the first. */
   status = 0;
   readonly #deps: TransactionDeps;
   readonly #hooks: ServerHooks;
@@ -73,13 +73,13 @@ export class ServerTransaction {
     return this.status >= 200;
   }
 
-  /** Sends a response; a final one to an INVITE goes again until its ACK, and for 32 s at most. */
+  /** Sends a response; repeats a final one to an INVITE until its ACK, for at most 32 s. */
   respond(status: number, text: string): void {
     if (this.isFinal) return;
     this.status = status;
     this.#lastResponse = text;
     this.#deps.send(text, this.peer);
-    // A later response takes the place of a reliable one that was still sent again.
+    // A later response replaces a reliable one that is still being repeated.
     this.acknowledge();
     if (status < 200) return;
     this.#end?.cancel();
@@ -92,7 +92,7 @@ export class ServerTransaction {
     });
   }
 
-  /** Sends a provisional response again and again until its PRACK, for 32 s at most (RFC 3262 §3). */
+  /** Repeats a provisional response until its PRACK, for at most 32 s (RFC 3262 §3). */
   respondReliably(status: number, text: string): void {
     this.respond(status, text);
     const sendAgain = (ms: number, sinceMs: number) => {
@@ -109,12 +109,12 @@ export class ServerTransaction {
     if (!this.isFinal) sendAgain(T1_MS, 0);
   }
 
-  /** The same request came again. */
+  /** Handles a retransmission of the request. */
   receiveAgain(): void {
     if (this.#lastResponse !== null) this.#deps.send(this.#lastResponse, this.peer);
   }
 
-  /** The ACK or PRACK came: nothing is sent again. */
+  /** The ACK or PRACK arrived: stops repeating. */
   acknowledge(): void {
     this.#retransmission?.cancel();
     this.#retransmission = null;
@@ -126,8 +126,8 @@ export class ServerTransaction {
   }
 
   #retransmit(ms: number): void {
-    // A reliable transport carries a refusal once; a 2xx goes again whatever carries it, as its ACK comes end
-    // to end.
+    // A reliable transport needs a refusal only once; a 2xx is repeated on any transport, because its ACK is
+    // end to end.
     if (this.peer.transport !== 'udp' && this.status >= 300) return;
     this.#retransmission = this.#deps.clock.after(ms, () => {
       this.receiveAgain();
@@ -136,17 +136,20 @@ export class ServerTransaction {
   }
 }
 
-/** What is told of a request sent. */
+/** Events of a sent request. */
 export interface ClientHooks {
-  /** There is no answer: none came in time (408), or there was no way to send it (503; RFC 3261 §8.1.3.1). */
+  /**
+   * There is no response: none arrived in time (408), or the request could not be sent (503; RFC 3261
+   * §8.1.3.1).
+   */
   onFailed(status: 408 | 503): void;
   onDone(): void;
 }
 
-/** A request sent. */
+/** A sent request. */
 export class ClientTransaction {
   readonly id = randomUUID();
-  /** Branch and method: what its responses are found by. */
+  /** Branch and method, which its responses repeat. */
   readonly key: string;
   readonly request: SipMessage;
   readonly method: string;
@@ -159,7 +162,7 @@ export class ClientTransaction {
   #limit: Timer | null = null;
   #onProvisional: (() => void) | null = null;
   #ack: { readonly text: string; readonly peer: Peer } | null = null;
-  /** ACKs of answers that came beside the one that was taken, by the tag of whoever gave them. */
+  /** ACKs of further answers beside the accepted one, by the tag of their sender. */
   readonly otherAcks = new Map<string, string>();
 
   constructor(
@@ -182,7 +185,7 @@ export class ClientTransaction {
     this.peer = request.peer;
   }
 
-  /** Sends the request, and again until a response comes, for 32 s at most. */
+  /** Sends the request and repeats it until a response arrives, for at most 32 s. */
   start(): void {
     this.#deps.send(this.#text, this.peer);
     if (this.peer.transport === 'udp') this.#retransmit(T1_MS);
@@ -192,18 +195,18 @@ export class ClientTransaction {
     });
   }
 
-  /** There is no way to the other side. */
+  /** The peer cannot be reached. */
   unreachable(): void {
     if (this.state === 'calling') this.#fail(503);
   }
 
-  /** Calls back once a provisional response has come: a CANCEL may not be sent before (RFC 3261 §9.1). */
+  /** Calls back once a provisional response has arrived: CANCEL must not be sent earlier (RFC 3261 §9.1). */
   whenProceeding(callback: () => void): void {
     if (this.state === 'proceeding') callback();
     else if (this.state === 'calling') this.#onProvisional = callback;
   }
 
-  /** Its CANCEL has been sent: an answer that has not come 32 s later never will (RFC 3261 §9.1). */
+  /** Its CANCEL was sent: without an answer within 32 s none will come (RFC 3261 §9.1). */
   cancelled(): void {
     this.#limit?.cancel();
     this.#limit = this.#deps.clock.after(TRANSACTION_MS, () => {
@@ -211,7 +214,7 @@ export class ClientTransaction {
     });
   }
 
-  /** A response came. True when it is news for the application. */
+  /** Handles a response. True if it is new to the application. */
   receive(status: number): boolean {
     if (this.state === 'completed') {
       if (this.#ack) this.#deps.send(this.#ack.text, this.#ack.peer);
@@ -230,7 +233,7 @@ export class ClientTransaction {
     return true;
   }
 
-  /** Sends the ACK of a final response, and again whenever that response comes again. */
+  /** Sends the ACK of a final response, and repeats it whenever that response is repeated. */
   acknowledge(ack: string, peer: Peer = this.peer): void {
     this.#ack = { text: ack, peer };
     this.#deps.send(ack, peer);

@@ -1,6 +1,6 @@
 /**
- * SIP over UDP and TCP on one address, and over TLS beside it (RFC 3261 §18): the text of whole messages in,
- * whole messages out. Nothing from the network throws; what a text means is decided above.
+ * SIP over UDP and TCP on one address, and over TLS beside it (RFC 3261 §18): the text of whole messages in
+ * both directions. Nothing received can throw; the layer above parses the text.
  */
 import { createSocket, type Socket as UdpSocket } from 'node:dgram';
 import { connect, createServer, isIP, type Server, type Socket } from 'node:net';
@@ -10,48 +10,48 @@ import { LIMITS } from '#config/limits.ts';
 import { type ConnectionLimits, Connections } from './connections.ts';
 import { MessageStream } from './message-stream.ts';
 
-/** Where a message came from or goes to. */
+/** Source or destination of a message. */
 export interface Peer {
   readonly transport: 'udp' | 'tcp' | 'tls';
   readonly address: string;
   readonly port: number;
-  /** Over TLS: who must be there, where that is not the address itself. */
+  /** Over TLS: the name the certificate must match, if it is not the address itself. */
   readonly name?: string;
 }
 
-/** How TLS is spoken. All in PEM. */
+/** Settings of TLS, all in PEM. */
 export interface SipTls {
-  /** 0 takes a free one. */
+  /** 0 picks a free port. */
   readonly port: number;
-  /** Shown to whoever connects, and to whom we connect. */
+  /** Our certificate, presented in both directions. */
   readonly certificate: string | Buffer;
   readonly key: string | Buffer;
-  /** Trusted beside the well-known authorities where we connect; null: only those. */
+  /** Trusted in addition to the well-known authorities when we connect; null: only those. */
   readonly authorities: string | Buffer | null;
 }
 
-/** What the transports are opened with. */
+/** Options of the transports. */
 export interface TransportOptions {
   readonly host: string;
-  /** 0 takes one port that is free for both. */
+  /** 0 picks one port that is free for both. */
   readonly port: number;
-  /** Null: TLS is not spoken. */
+  /** Null: TLS is disabled. */
   readonly tls: SipTls | null;
   readonly clock: Clock;
-  /** Others than the product's, in tests. */
+  /** Tests set other limits. */
   readonly limits?: ConnectionLimits;
-  /** One message, or whatever came in its place: true for a message. */
+  /** Handles a message, or text that should have been one; returns true for a message. */
   onMessage(text: string, source: Peer): boolean;
-  /** Nothing could be sent there. */
+  /** Nothing could be sent to this destination. */
   onUnreachable(peer: Peer): void;
 }
 
 /** The open sockets. */
 export interface Transports {
   readonly port: number;
-  /** Null where TLS is not spoken. */
+  /** Null if TLS is disabled. */
   readonly tlsPort: number | null;
-  /** Sends a message; a connection is opened when there is none. */
+  /** Sends a message; opens a connection if there is none. */
   send(text: string, peer: Peer): void;
   close(): Promise<void>;
 }
@@ -59,7 +59,7 @@ export interface Transports {
 const MAX_PORT = 65_535;
 const CONNECT_MS = 5_000;
 
-/** Opens them all; rejects when an address cannot be bound. */
+/** Opens them all; rejects if an address cannot be bound. */
 export async function openTransports(options: TransportOptions): Promise<Transports> {
   const plain = await bindPlain(options);
   try {
@@ -74,7 +74,7 @@ export async function openTransports(options: TransportOptions): Promise<Transpo
   }
 }
 
-/** UDP and TCP on one port. */
+/** Binds UDP and TCP to one port. */
 async function bindPlain(
   options: TransportOptions,
 ): Promise<{ readonly tcp: Server; readonly udp: UdpSocket; readonly port: number }> {
@@ -85,7 +85,7 @@ async function bindPlain(
       return { tcp, udp: await bindUdp(options, port), port };
     } catch (error) {
       tcp.close();
-      // The port was free for TCP only; with port 0 another one will do.
+      // The port was free for TCP only; with port 0 another is tried.
       if (options.port !== 0 || attempt > 20) throw error;
     }
   }
@@ -120,7 +120,7 @@ class BoundTransports implements Transports {
       const peer = this.#admit(socket, 'tcp');
       if (peer) this.#read(socket, peer);
     });
-    // It takes its place before the handshake, which may never come.
+    // It counts before the handshake, which may never be completed.
     bound.tls?.on('connection', (socket: Socket) => this.#admit(socket, 'tls'));
     bound.tls?.on('secureConnection', (socket: Socket) => this.#read(socket, peerOf(socket, 'tls')));
     this.#udp.on('error', () => undefined);
@@ -133,7 +133,7 @@ class BoundTransports implements Transports {
   }
 
   send(text: string, peer: Peer): void {
-    // Ports come out of messages: what nobody can be reached by must not throw into a timer.
+    // Ports are taken from messages: an invalid one must not throw in a timer.
     if (this.#isClosed || !Number.isInteger(peer.port) || peer.port < 1 || peer.port > MAX_PORT) return;
     if (peer.transport === 'udp') {
       this.#udp.send(text, peer.port, peer.address, (error) => {
@@ -145,7 +145,7 @@ class BoundTransports implements Transports {
     const socket = this.#sockets.get(key) ?? this.#open(peer);
     if (!socket) return;
     this.#connections.used(key);
-    // Who asks and never reads must not have the answers pile up here.
+    // A peer that sends requests but does not read must not make answers pile up here.
     if (socket.writableLength > LIMITS.sipUnsentBytes) socket.destroy();
     else socket.write(text);
   }
@@ -188,7 +188,7 @@ class BoundTransports implements Transports {
     return tlsConnect({ ...to, ...name, ...ca, cert: tls.certificate, key: tls.key });
   }
 
-  /** The peer of a connection that may stay. */
+  /** The peer of a connection, if the connection is accepted. */
   #admit(socket: Socket, transport: 'tcp' | 'tls'): Peer | null {
     const peer = peerOf(socket, transport);
     return this.#connections.admit(keyOf(peer), socket, peer.address) ? peer : null;

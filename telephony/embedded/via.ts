@@ -1,19 +1,19 @@
 /**
- * What the Via of a request says: who sent it, where its responses go, and which transaction it belongs to
- * (RFC 3261 §17.2.3, §18.2, RFC 3581).
+ * The Via of a request: who sent it, where its responses go, and which transaction it belongs to (RFC 3261
+ * §17.2.3, §18.2, RFC 3581).
  */
 import { DEFAULT_PORTS } from '../sip-address.ts';
 import { header, headerList, longName, parameter, parseCseq, type SipMessage } from './message.ts';
 import type { Peer } from './transport.ts';
 
-/** RFC 3261 §8.1.1.7: a branch that begins with it names its transaction. */
+/** A branch with this prefix identifies its transaction (RFC 3261 §8.1.1.7). */
 export const BRANCH_COOKIE = 'z9hG4bK';
 const MAX_PORT = 65_535;
 
 /** One Via value. */
 export interface Via {
   readonly host: string;
-  /** Null when it names none. */
+  /** Null if absent. */
   readonly port: number | null;
   /** Null: a client of RFC 2543. */
   readonly branch: string | null;
@@ -25,7 +25,7 @@ const VIA = new RegExp(
   'i',
 );
 
-/** Reads a Via value; null when it is malformed (RFC 3261 §20.42). */
+/** Parses a Via value; null if it is malformed (RFC 3261 §20.42). */
 export function parseVia(value: string): Via | null {
   const match = VIA.exec(value);
   return (
@@ -37,12 +37,12 @@ export function parseVia(value: string): Via | null {
   );
 }
 
-/** True where the branch tells transactions apart. */
+/** True if the branch identifies the transaction. */
 export function hasCookie({ branch }: Via): boolean {
   return branch?.startsWith(BRANCH_COOKIE) ?? false;
 }
 
-/** The top Via with where the request really came from (RFC 3261 §18.2.1, RFC 3581 §4). */
+/** The top Via with the request's real source (RFC 3261 §18.2.1, RFC 3581 §4). */
 export function withReceived(message: SipMessage, source: Peer): SipMessage {
   const [top = '', ...others] = headerList(message, 'via');
   const marked = `${top.replace(/;\s*received=[^;]*/i, '').replace(/;\s*rport(?:=\d*)?(?=;|$)/i, `;rport=${source.port}`)};received=${source.address}`;
@@ -50,10 +50,7 @@ export function withReceived(message: SipMessage, source: Peer): SipMessage {
   return { ...message, headers: [...[marked, ...others].map((value) => ({ name: 'Via', value })), ...rest] };
 }
 
-/**
- * Responses go back where the request came from; without `rport` to the port its Via names (RFC 3261
- * §18.2.2).
- */
+/** Responses go to the source of the request; without `rport`, to the port in its Via (RFC 3261 §18.2.2). */
 export function replyPeer(message: SipMessage, source: Peer): Peer {
   if (source.transport !== 'udp') return source;
   const top = headerList(message, 'via')[0] ?? '';
@@ -63,14 +60,14 @@ export function replyPeer(message: SipMessage, source: Peer): Peer {
   return port < 1 || port > MAX_PORT ? source : { ...source, port };
 }
 
-/** Where a URI without a port is reached. */
+/** The default port of a URI without one. */
 export function defaultPort(transport: Peer['transport']): number {
   return DEFAULT_PORTS[transport];
 }
 
 /**
- * Names a transaction: branch, sent-by and method, or what a client of RFC 2543 keeps the same between an
- * INVITE, its ACK and its CANCEL (RFC 3261 §17.2.3).
+ * Key of a transaction: branch, sent-by and method, or the fields that a client of RFC 2543 keeps the same in
+ * an INVITE, its ACK and its CANCEL (RFC 3261 §17.2.3).
  */
 export function transactionKey(message: SipMessage, method: string): string {
   const via = parseVia(headerList(message, 'via')[0] ?? '');

@@ -1,19 +1,16 @@
-/**
- * Bencode (BEP 3), as rtpengine writes and reads it: dictionaries, lists, whole numbers and byte strings, the
- * latter as text.
- */
+/** Bencode (BEP 3) as used by rtpengine: dictionaries, lists, integers, and byte strings read as text. */
 
-/** What can be written. */
+/** Values that can be written. */
 export type Bencodable = string | number | readonly Bencodable[] | { readonly [key: string]: Bencodable };
 
-/** What can be read. */
+/** Values that can be read. */
 export type Bencoded = string | number | Bencoded[] | Map<string, Bencoded>;
 
-/** Deeper than anything an rtpengine says. */
+/** Deeper than any message of rtpengine. */
 const MAX_DEPTH = 16;
 const [END, COLON] = [0x65, 0x3a];
 
-/** Writes a value; the keys of dictionaries come in order. */
+/** Writes a value, with the keys of dictionaries sorted. */
 export function encodeBencode(value: Bencodable): Buffer {
   if (typeof value === 'string') return Buffer.from(`${Buffer.byteLength(value)}:${value}`);
   if (typeof value === 'number') return Buffer.from(`i${Math.trunc(value)}e`);
@@ -25,7 +22,7 @@ export function encodeBencode(value: Bencodable): Buffer {
   );
 }
 
-/** Reads a value that fills the whole of `bytes`. Throws `SyntaxError` for anything else. */
+/** Reads a value that occupies all of `bytes`. Throws `SyntaxError` for anything else. */
 export function decodeBencode(bytes: Uint8Array): Bencoded {
   const reader = new Reader(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
   const value = reader.value(0);

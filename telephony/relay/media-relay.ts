@@ -1,57 +1,57 @@
 /**
- * The audio of phone calls through an rtpengine: each session description is exchanged for one that names the
- * relay, so that neither side learns the other's address.
+ * Audio of phone calls through rtpengine: each session description is replaced by one that names the relay,
+ * so that neither side learns the other's address.
  */
 import type { Clock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
 import { fault } from '#config/errors.ts';
 import { type NgClient, type NgCommand, NgSilent } from './ng-client.ts';
 
-/** Who wrote a session description: the carrier or phone, or the worker. */
+/** The side that wrote a session description: the carrier or phone, or the worker. */
 export type RelaySide = 'network' | 'worker';
 
-/** Where phone calls' audio is passed on. */
+/** Relays the audio of phone calls. */
 export interface MediaRelay {
-  /** A call of its own; nothing is asked of the relay before its first offer. */
+  /** Creates the relay's state of a call; sends nothing before its first offer. */
   openCall(): RelayedCall;
-  /** Asks each relay whether it is there, and says so in the log. */
+  /** Checks whether each relay answers, and logs the result. */
   check(): Promise<void>;
   close(): void;
 }
 
-/** One call's audio at the relay. What is asked is done one after the other. */
+/** The audio of one call at the relay. Commands run one after the other. */
 export interface RelayedCall {
   /**
-   * What the other side is given instead of an offer by `side`. Rejects with
+   * Returns the description to give the other side in place of an offer from `side`. Rejects with
    * `Fault('media_relay_unreachable')`.
    */
   offer(side: RelaySide, sdp: string): Promise<string>;
-  /** What the offerer is given instead of an answer by `side`. Rejects like `offer`. */
+  /** Returns the description to give the offerer in place of an answer from `side`. Rejects like `offer`. */
   answer(side: RelaySide, sdp: string): Promise<string>;
-  /** Gives its ports back. Idempotent. */
+  /** Releases its ports. Idempotent. */
   end(): void;
 }
 
 /** What relaying needs. */
 export interface MediaRelayDeps {
-  /** At least one; calls are shared out among them. */
+  /** At least one; calls are distributed among them. */
   readonly relays: readonly NgClient[];
-  /** Names of the relay's interfaces towards either side; null where it has one for both. */
+  /** Names of the relay's interfaces towards each side; null if it has a single one. */
   readonly interfaces: Readonly<Record<RelaySide, string>> | null;
   readonly clock: Pick<Clock, 'now'>;
   readonly logger: Logger;
   /**
-   * Names a call to the relay: of our own making, as a Call-ID is the other side's, who might name another's
-   * call.
+   * Identifies a call to the relay. Generated here: a Call-ID is chosen by the peer, who could pick that of
+   * another call.
    */
   readonly callId: () => string;
 }
 
-/** One that did not answer is asked last for so long. */
+/** How long a relay that did not answer is tried last. */
 const AVOIDED_MS = 10_000;
 /**
- * Suites that nobody here speaks (telephony/sdes.ts): an rtpengine offers all it knows beside ours, the one
- * without encryption included.
+ * Suites that Parley does not support (telephony/sdes.ts): rtpengine otherwise offers all it supports,
+ * including the one without encryption.
  */
 const FOREIGN_SUITES = [
   ...[
@@ -70,8 +70,8 @@ const FOREIGN_SUITES = [
   ],
 ];
 /**
- * Addresses of nobody but the relay: candidates would lead round it. Only whoever was heard first is heard
- * on.
+ * No address other than the relay's: ICE candidates would bypass it. Audio is accepted only from its first
+ * source.
  */
 const ALWAYS = {
   ICE: 'remove',
@@ -81,12 +81,12 @@ const ALWAYS = {
   flags: ['strict-source'],
 } as const;
 
-/** Passes calls on through these rtpengines. */
+/** Relays calls through these instances of rtpengine. */
 export function createMediaRelay(deps: MediaRelayDeps): MediaRelay {
   const silentAt = new Map<NgClient, number>();
   let turn = 0;
 
-  /** Whom to ask for a new call, in this order. */
+  /** The relays to try for a new call, in order. */
   function inTurn(): NgClient[] {
     const { relays, clock } = deps;
     const start = turn++ % relays.length;
@@ -116,13 +116,16 @@ export function createMediaRelay(deps: MediaRelayDeps): MediaRelay {
 
   function openCall(): RelayedCall {
     const id = deps.callId();
-    /** Whoever may have ports for it: one that did not answer in time may have done what it was asked. */
+    /**
+     * The relays that may hold ports for the call: one that did not answer in time may still have carried out
+     * the command.
+     */
     const asked = new Set<NgClient>();
     let relay: NgClient | null = null;
     let last: Promise<unknown> = Promise.resolve();
     let isOver = false;
 
-    /** By the first that does it. */
+    /** Uses the first relay that accepts. */
     async function exchange(relays: readonly NgClient[], command: NgCommand): Promise<string> {
       for (const each of relays) {
         if (isOver) break;
@@ -132,15 +135,15 @@ export function createMediaRelay(deps: MediaRelayDeps): MediaRelay {
           relay = each;
           return sdp;
         } catch {
-          // Logged; the next one is asked.
+          // Logged; the next relay is tried.
         }
       }
       throw fault('media_relay_unreachable');
     }
 
     /**
-     * An offer moves a call to another relay where its own is gone: both sides are told new addresses then.
-     * An answer goes where its offer went.
+     * An offer moves a call to another relay if its own is gone, since both sides get new addresses then. An
+     * answer goes to the same relay as its offer.
      */
     function forOffer(): NgClient[] {
       return relay ? [relay, ...inTurn().filter((each) => each !== relay)] : inTurn();
@@ -172,7 +175,7 @@ export function createMediaRelay(deps: MediaRelayDeps): MediaRelay {
       end() {
         if (isOver) return;
         isOver = true;
-        // One that cannot be told forgets the call by itself, some time after the last packet.
+        // A relay that cannot be reached drops the call itself, some time after its last packet.
         void afterwards(() =>
           Promise.allSettled(
             [...asked].map((each) => each.ask({ command: 'delete', 'call-id': id, 'delete-delay': 0 })),
@@ -198,7 +201,7 @@ export function createMediaRelay(deps: MediaRelayDeps): MediaRelay {
   };
 }
 
-/** An rtpengine writes its lines right behind a last one that does not end. */
+/** rtpengine appends lines directly after a last line without a line break. */
 function ended(sdp: string): string {
   return sdp.endsWith('\n') ? sdp : `${sdp}\r\n`;
 }

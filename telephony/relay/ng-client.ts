@@ -1,7 +1,4 @@
-/**
- * Asks an rtpengine by its control protocol, `ng`: bencoded commands over UDP, sent again until they are
- * answered.
- */
+/** A client of rtpengine's control protocol, `ng`: bencoded commands over UDP, repeated until answered. */
 import { createSocket, type Socket } from 'node:dgram';
 import { isIP } from 'node:net';
 import { z } from 'zod';
@@ -9,41 +6,41 @@ import type { Clock, Timer } from '#base/clock.ts';
 import { hostPort } from '#base/public-address.ts';
 import { decodeBencode, encodeBencode } from './bencode.ts';
 
-/** What an rtpengine is told: its names are those of the protocol (`call-id`, `from-tag`, …). */
+/** A command; names are those of the protocol (`call-id`, `from-tag`, …). */
 export interface NgCommand {
   readonly command: 'ping' | 'offer' | 'answer' | 'delete';
   readonly [parameter: string]: string | number | readonly string[];
 }
 
-/** What it says to that. */
+/** The answer to a command. */
 export interface NgReply {
-  /** `ok`, or `pong` to a ping. */
+  /** `ok`, or `pong` in answer to a ping. */
   readonly result: string;
-  /** The session description it made of the one it was given. */
+  /** The session description that replaces the given one. */
   readonly sdp?: string | undefined;
 }
 
-/** Thrown when an rtpengine has not answered in time. */
+/** Thrown if rtpengine did not answer in time. */
 export class NgSilent extends Error {}
 
-/** Thrown when an rtpengine has answered that it will not; the message is its own. */
+/** Thrown if rtpengine refused; the message is its own. */
 export class NgRefused extends Error {}
 
 /** One rtpengine. */
 export interface NgClient {
-  /** Where it is asked, `host:port`. */
+  /** Address of its control port, `host:port`. */
   readonly name: string;
   /** Rejects with `NgSilent` or `NgRefused`. */
   ask(command: NgCommand): Promise<NgReply>;
   close(): void;
 }
 
-/** What asking needs. */
+/** What the client needs. */
 export interface NgClientDeps {
   readonly clock: Clock;
   /**
-   * Makes a word nobody else uses: an rtpengine answers the same one the same way, so that a command sent
-   * twice is done once.
+   * Generates a unique cookie: rtpengine answers the same cookie with the same answer, so a repeated command
+   * is carried out once.
    */
   readonly cookie: () => string;
 }
@@ -56,20 +53,20 @@ interface Question {
 }
 
 const dictionary = z.instanceof(Map);
-/** A description is no longer than one that SIP could carry; what a relay says beside it is for the log. */
+/** A description is no longer than SIP can carry; the rest of the answer is only logged. */
 const replySchema = z.object({
   result: z.string().max(64),
   sdp: z.string().max(60_000).optional(),
   'error-reason': z.string().optional(),
 });
 const MAX_REASON_CHARS = 200;
-/** A local daemon answers within a millisecond or two: what is not there by then was lost. */
+/** A local daemon answers within a millisecond or two: an answer still missing after this was lost. */
 const AGAIN_MS = 250;
 const TIMES = 5;
-/** Separates the cookie from what follows it. */
+/** Separates the cookie from the command. */
 const SPACE = 0x20;
 
-/** Asks the rtpengine at this address; names are looked up when a command is sent. */
+/** Creates a client of the rtpengine at this address; looks names up when a command is sent. */
 export function createNgClient(
   { host, port }: { readonly host: string; readonly port: number },
   deps: NgClientDeps,
@@ -90,11 +87,11 @@ export function createNgClient(
       question.settle.reject(error instanceof Error ? error : new Error(String(error)));
     }
   });
-  // A port where nobody listens: it may be back before the last of the tries.
+  // The port is closed: rtpengine may be back before the last attempt.
   socket.on('error', () => undefined);
   let connecting: Promise<void> | null = null;
 
-  /** A name that could not be looked up is looked up again, and so is one whose address has been silent. */
+  /** Looks a name up again if it could not be resolved or its address did not answer. */
   function forgetAddress(): void {
     connecting?.then(() => socket.disconnect()).catch(() => undefined);
     connecting = null;
@@ -136,7 +133,8 @@ export function createNgClient(
 }
 
 /**
- * Only what comes from there is heard. A name that cannot be looked up is an address that does not answer.
+ * Accepts answers only from this address. A name that cannot be resolved counts as an address that does not
+ * answer.
  */
 function connect(
   socket: Socket,

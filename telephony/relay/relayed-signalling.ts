@@ -1,6 +1,6 @@
 /**
- * `Signalling` whose calls have their audio passed on by a relay: whoever takes and places calls sees the
- * relay's addresses, and so does the other side.
+ * `Signalling` whose calls pass their audio through a relay: the worker and the peer both see the relay's
+ * addresses.
  */
 import { isAnswerable, isProtected, isProtectedAnswer } from '../sdp.ts';
 import {
@@ -15,16 +15,16 @@ import {
 } from '../signalling.ts';
 import type { MediaRelay, RelayedCall } from './media-relay.ts';
 
-/** The same signalling, with the audio of its calls through `relay`. */
+/** Wraps signalling so that the audio of its calls passes through `relay`. */
 export function relayedSignalling(signalling: Signalling, relay: MediaRelay): Signalling {
   return {
     dial: (request) => new RelayedOutgoingInvite(signalling, request, relay.openCall()),
     async resume(facts, sdpOffer) {
-      // A call of its own at the relay, too: what the lost worker had there ends when no more packets come.
+      // The new worker's call is a new one to the relay; that of the lost worker ends when its packets stop.
       const call = relay.openCall();
       try {
         const offer = await call.offer('worker', sdpOffer).catch(async (error: unknown) => {
-          // Nobody would be heard, and nobody else hangs up.
+          // Neither side would hear the other, and no other code hangs up.
           await (await signalling.resume(facts, facts.localSdp)).hangUp();
           throw error;
         });
@@ -48,12 +48,11 @@ export function relayedSignalling(signalling: Signalling, relay: MediaRelay): Si
 }
 
 /**
- * An INVITE as the worker is to see it; one whose offer the relay would not take is refused as soon as it
- * rings.
+ * An INVITE as the worker sees it. If the relay refuses the offer, the INVITE is refused when it would ring.
  */
 async function relayed(invite: IncomingInvite, call: RelayedCall): Promise<IncomingInvite> {
   const { sdpOffer: offer } = invite;
-  // What nobody could answer is the worker's to refuse.
+  // An offer that cannot be answered is left for the worker to refuse.
   if (offer === null || !isAnswerable(offer)) return new RelayedInvite(invite, { call, offer });
   try {
     return new RelayedInvite(invite, { call, offer: await call.offer('network', offer) });
@@ -152,11 +151,11 @@ class RelayedOutgoingInvite implements OutgoingInvite {
         const told = exchanged(call, request.sdpOffer, sdp).then((description) =>
           this.#onEarlyMedia?.(description),
         );
-        // Without it, it rings in silence, and the answer decides.
+        // Without early media it rings in silence, and the answer decides.
         early = told.catch(() => undefined);
       });
       const dialog = await answered(await this.#invite.answered, call, request.sdpOffer);
-      // An answer that says nothing of it stands by what came early.
+      // An answer without a description keeps the early one.
       await early;
       return dialog;
     } catch (error) {
@@ -166,13 +165,13 @@ class RelayedOutgoingInvite implements OutgoingInvite {
   }
 }
 
-/** The dialog of an answered offer of the worker's; hung up where the relay will not take the answer. */
+/** The dialog after an answer to the worker's offer; hung up if the relay refuses the answer. */
 async function answered(dialog: SipDialog, call: RelayedCall, offer: string): Promise<SipDialog> {
-  // Before anything is waited for: a BYE or a re-INVITE may stand right behind the answer.
+  // Before any await: a BYE or a re-INVITE may directly follow the answer.
   const relayedDialog = new RelayedDialog(dialog, { call, remoteSdp: '', offered: offer });
   try {
     const { remoteSdp } = dialog.facts;
-    // A 200 without a description stands by the one before it.
+    // A 200 without a description keeps the previous one.
     if (remoteSdp.trim() !== '') relayedDialog.remoteSdp = await exchanged(call, offer, remoteSdp);
     return relayedDialog;
   } catch (error) {
@@ -182,21 +181,21 @@ async function answered(dialog: SipDialog, call: RelayedCall, offer: string): Pr
 }
 
 /**
- * An answer by the network as the worker is to see it. The relay would hide that what was offered protected
- * is answered in the clear, or with no key: that the worker sees as it is, and refuses.
+ * The network's answer as the worker sees it. The relay would hide an answer that is unencrypted or has no
+ * key although the offer was protected: the worker gets such an answer unchanged and refuses it.
  */
 async function exchanged(call: RelayedCall, offer: string, answer: string): Promise<string> {
   return isProtected(offer) && !isProtectedAnswer(answer) ? answer : call.answer('network', answer);
 }
 
 class RelayedDialog implements SipDialog {
-  /** The other side's description as the worker sees it. */
+  /** The peer's description as the worker sees it. */
   remoteSdp: string;
   readonly #dialog: SipDialog;
   readonly #call: RelayedCall;
   readonly #listening: Promise<SipDialogListener>;
   readonly #listen: (listener: SipDialogListener) => void;
-  /** What the worker offered last. */
+  /** The worker's last offer. */
   #offered: string;
 
   constructor(
@@ -238,7 +237,7 @@ class RelayedDialog implements SipDialog {
 
   refer: SipDialog['refer'] = (request, listener) => this.#dialog.refer(request, listener);
 
-  // What comes before the worker listens waits for it.
+  // Requests that arrive before the worker listens are queued.
 
   #ended(): void {
     this.#call.end();
@@ -246,7 +245,7 @@ class RelayedDialog implements SipDialog {
   }
 
   async #answerTo(offer: string): Promise<string | null> {
-    // The relay changes over at once: it must not for an offer that is refused.
+    // The relay switches at once, so it must not see an offer that will be refused.
     if (!isAnswerable(offer)) return null;
     const told = await this.#call.offer('network', offer);
     const answer = await (await this.#listening).onOffer(told);
@@ -262,7 +261,7 @@ class RelayedDialog implements SipDialog {
 
   async #takeAnswer(answer: string): Promise<void> {
     const listener = await this.#listening;
-    // What the relay will not take is an answer that cannot be used, as one that is not there.
+    // An answer that the relay refuses counts as unusable, like a missing one.
     const told =
       answer.trim() === '' ? '' : await exchanged(this.#call, this.#offered, answer).catch(() => '');
     listener.onAnswer(told);
