@@ -1,6 +1,6 @@
 /**
- * The entry: reads the environment once and starts the process of the role it was given (processes/).
- * Roles: `all` (supervisor of the others; `npm start`), `control-plane`, `signalling`, `worker`.
+ * Entry point: reads the environment once and starts the process of the given role (processes/). Roles: `all`
+ * (supervises the others; `npm start`), `control-plane`, `signalling`, `worker`.
  */
 import { enableCompileCache } from 'node:module';
 import { fileURLToPath } from 'node:url';
@@ -19,12 +19,12 @@ function settingsOrExit(): Settings {
 }
 
 /**
- * Compiling the program is a third of a start: what was compiled is kept for the next one, here and in every
- * process and thread below.
+ * Compilation takes a third of the start: compiled code is cached for the next start, here and in every child
+ * process and thread.
  */
 function keepCompiledCode(): void {
-  // Beside the program, where nobody writes who could not change the program itself; a place that cannot be
-  // written is no error.
+  // Beside the program, where only those who can change the program can write. A directory that is not
+  // writable is no error.
   process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(new URL('node_modules/.cache/parley', import.meta.url));
   enableCompileCache(process.env['NODE_COMPILE_CACHE']);
 }

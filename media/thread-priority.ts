@@ -1,7 +1,4 @@
-/**
- * The share of the processor of the calling thread, and of a process; on Linux a thread has a priority of its
- * own.
- */
+/** CPU priority of the calling thread, and of a process; on Linux each thread has a priority of its own. */
 import { spawnSync } from 'node:child_process';
 import { readlinkSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
@@ -10,8 +7,8 @@ import { basename } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 
 /**
- * For a thread that sends packets: on time matters more there than anything else the machine does. Where that
- * is not allowed nothing changes.
+ * For a thread that sends packets: its timing matters more than anything else on the machine. Has no effect
+ * if not permitted.
  */
 export function preferThisThread(): void {
   ask(constants.priority.PRIORITY_HIGH);
@@ -19,11 +16,11 @@ export function preferThisThread(): void {
 }
 
 /**
- * Real time (`SCHED_RR`, sched(7)) for the preferred thread of phone calls: a priority alone lets whoever
- * runs end a slice of some ms first. It works for some ms in twenty and then sleeps. What it starts is
- * treated as others are, for a lock held by one that does not get to run must never be waited for by two that
- * do. Node cannot ask for it, `chrt` (util-linux) can; where that is missing or not allowed, the thread is a
- * preferred one.
+ * Real-time scheduling (`SCHED_RR`, sched(7)) for the media thread of phone calls: with a mere priority, the
+ * running thread first finishes a slice of some ms. This thread works for some ms in twenty and sleeps
+ * otherwise. Threads it starts run normally, because two real-time threads must never wait for a lock held by
+ * one that gets no CPU. Node cannot request it, but `chrt` (util-linux) can; if that is missing or not
+ * permitted, the thread gets a high priority instead.
  */
 export function runThisThreadInRealTime(): void {
   preferThisThread();
@@ -31,13 +28,13 @@ export function runThisThreadInRealTime(): void {
     const thread = basename(readlinkSync('/proc/thread-self'));
     spawnSync('chrt', ['--reset-on-fork', '--rr', '--pid', '1', thread], { stdio: 'ignore' });
   } catch {
-    // Another system than Linux.
+    // Not Linux.
   }
 }
 
 /**
- * For the loops a conversation or a request waits for (calls, speech detection, the API and its store),
- * behind the media thread: what a knowledge index or a synthesis of the same process does late is noticed
+ * For event loops that a conversation or a request waits for (calls, speech detection, the API and its
+ * store), below the media thread: delays of knowledge indexing or synthesis in the same process are noticed
  * less.
  */
 export function favourThisThread(): void {
@@ -45,38 +42,38 @@ export function favourThisThread(): void {
   collectAlone();
 }
 
-/** For a thread started by a favoured one, whose priority it inherits. */
+/** For a thread started by a prioritised one, whose priority it would inherit. */
 export function treatThisThreadAsOthers(): void {
   ask(constants.priority.PRIORITY_NORMAL);
 }
 
-/** For a thread that works at full speed on what nobody on a call waits for. */
+/** For a thread that works at full speed on something no call waits for. */
 export function yieldToOtherThreads(): void {
   ask(constants.priority.PRIORITY_BELOW_NORMAL);
 }
 
-/** For a process whose loops a conversation waits for. */
+/** For a process with event loops that a conversation waits for. */
 export const FAVOURED = constants.priority.PRIORITY_ABOVE_NORMAL;
 /**
- * For one that callers wait for while it rings, and that keeps what the others give it: behind those, but
- * before other programs, or admission takes too long.
+ * For a process that callers wait for while it rings, and that stores the data of the others: below those,
+ * but above other programs, or admission takes too long.
  */
 export const BEHIND_FAVOURED = -4;
 
 /**
- * For a process started with a session of its own. Where Linux groups what it runs by session (sched(7),
- * autogroup), the cores are shared among the sessions first: the priority of a thread counts within its own
- * session alone, and the busiest other part gets as much as all of this one.
+ * For a process started in a session of its own. If Linux groups processes by session (sched(7), autogroup),
+ * CPU time is first shared among sessions: a thread's priority counts only within its own session, and the
+ * busiest other process gets as much as this whole one.
  */
 export async function favourProcess(pid: number, priority: number): Promise<void> {
-  // Not grouped so, not allowed, or ended already: it runs like any other.
+  // Not grouped, not permitted, or already ended: it runs normally.
   await writeFile(`/proc/${pid}/autogroup`, String(priority)).catch(() => undefined);
 }
 
 /**
- * From now on each thread of this process collects its young generation alone. V8's helpers run at the usual
- * priority, and a thread that waits for one of them waits for everything else the machine does: beside busy
- * cores a collection took 50 ms instead of 5. There is little to collect, as next to nothing of it lives on.
+ * Makes each thread of this process collect its young generation by itself. V8's helper threads run at normal
+ * priority, so a thread that waits for one waits for everything else on the machine: with busy cores a
+ * collection took 50 ms instead of 5. There is little to collect, since almost nothing survives.
  */
 function collectAlone(): void {
   setFlagsFromString('--no-parallel-scavenge');
@@ -86,6 +83,6 @@ function ask(priority: number): void {
   try {
     setPriority(priority);
   } catch {
-    // Not allowed to this user: the thread runs like any other.
+    // This user may not: the thread runs normally.
   }
 }

@@ -1,33 +1,31 @@
 /**
- * What a process is doing, kept where whoever has to kill it can read it: a file without a name that both
- * have open, in memory where the system has such a place. A process writes a line before it starts something;
- * one that stands still cannot be asked any more, but its last line is there.
+ * What a process is doing, readable by the supervisor that may have to kill it: an unnamed file that both
+ * have open, in memory if the system supports that. A process writes a line before it starts something. A
+ * hung process cannot be asked, but its last line remains.
  */
 import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Where a supervised process finds the file: the descriptor after its channel to the supervisor. */
+/** File descriptor of the file in a supervised process: the one after its channel to the supervisor. */
 const DOING_FD = 4;
-/** Set for processes that are given the file; for any other the descriptor may be anything. */
+/** Set for processes that have the file; in others the descriptor may be anything. */
 const GIVEN = 'PARLEY_DOING';
-/**
- * Files in memory on Linux; what is temporary elsewhere may be on a disk, which would hold up whoever writes.
- */
+/** Files in memory on Linux; elsewhere temporary files may be on a disk, which would delay the writer. */
 const MEMORY = '/dev/shm';
 const LINE_BYTES = 256;
 
-/** Environment of a process that gets this descriptor, or none. */
+/** Environment of a process with or without this descriptor. */
 export function activityEnvironment(fd: number | null): Readonly<Record<string, string>> {
   return { [GIVEN]: fd === null ? '' : '1' };
 }
 
-/** The descriptor a process was given to tell with; null where it was given none. */
+/** The descriptor this process writes to; null if it has none. */
 export function activityDescriptor(environment: NodeJS.ProcessEnv): number | null {
   return environment[GIVEN] === '1' ? DOING_FD : null;
 }
 
-/** Opens the file for a process that is about to be started; null where there is nowhere to put it. */
+/** Opens the file for a process about to be started; null if there is no suitable directory. */
 export function openActivityFile(): number | null {
   for (const place of [MEMORY, tmpdir()]) {
     try {
@@ -36,13 +34,13 @@ export function openActivityFile(): number | null {
       rmSync(directory, { recursive: true });
       return fd;
     } catch {
-      // There is no such place, or none to write to.
+      // No such directory, or not writable.
     }
   }
   return null;
 }
 
-/** Reads what was written last; null where nothing was. */
+/** Reads the last line; null if there is none. */
 export function readActivity(fd: number): string | null {
   const line = Buffer.alloc(LINE_BYTES);
   try {
@@ -57,7 +55,7 @@ export function readActivity(fd: number): string | null {
   return text === '' ? null : text;
 }
 
-/** The session a worker's last line names; null where it names none. */
+/** The session named in a worker's last line; null if there is none. */
 export function sessionIn(line: string): string | null {
   return /^session (\S+)/.exec(line)?.[1] ?? null;
 }
@@ -67,7 +65,9 @@ export function closeActivityFile(fd: number): void {
   closeSync(fd);
 }
 
-/** What a part tells with: `fd` is null where nobody reads. A write of one page takes microseconds. */
+/**
+ * Writes what this process is doing; does nothing if `fd` is null. A write of one page takes microseconds.
+ */
 export function activityWriter(fd: number | null): (what: string) => void {
   if (fd === null) return () => undefined;
   const line = Buffer.alloc(LINE_BYTES);
@@ -76,7 +76,7 @@ export function activityWriter(fd: number | null): (what: string) => void {
     try {
       writeSync(fd, line, 0, LINE_BYTES, 0);
     } catch {
-      // Nobody is told then; the work goes on.
+      // Nobody reads it then; the work continues.
     }
   };
 }

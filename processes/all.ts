@@ -1,6 +1,6 @@
 /**
- * `npm start`: the whole product on one machine. Locks DATA_DIR, chooses ports, starts the parts under the
- * supervisor and says where everything is.
+ * `npm start`: the whole product on one machine. Locks DATA_DIR, chooses ports, starts the processes under
+ * the supervisor and prints where everything is.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { availableParallelism } from 'node:os';
@@ -15,25 +15,25 @@ import { freePort, requireListenable } from './ports.ts';
 import { Supervisor } from './supervisor.ts';
 
 /**
- * The smallest range settings may name (config/env.ts), so that a slice is a valid range too; one more for an
- * odd first port.
+ * The smallest range that settings may specify (config/env.ts), so that each slice is valid too; one more for
+ * an odd first port.
  */
 const MIN_PORTS_OF_A_WORKER = 12;
 
 /**
- * A heap of ours is small and grows slowly, for which V8 allows it 10 MB beyond what is in use; its young
- * generation alone is larger, so that the next full collection begins as soon as one is over: in a worker one
- * every 3 to 5 s with twelve calls, each a pause of all of them, in a control plane one a second or two with
- * sixty. With this many MB there is one in minutes.
+ * Initial heap sizes. V8 by default lets a small heap grow by 10 MB before the next full collection, less
+ * than the young generation alone, so that one full collection would follow the other: every 3 to 5 s in a
+ * worker with twelve calls, each a pause of all of them, and once a second or two in a control plane with
+ * sixty. With these sizes, in MB, there is one in minutes.
  *
- * The young generation is kept from growing to the 128 MB V8 allows it: it is collected when it is full, and
- * a worker's holds until then the audio whose views lie in it. `start:worker` and `start:control-plane` in
- * package.json say the same.
+ * The young generation is limited below V8's 128 MB: it is collected only when full, and a worker's keeps
+ * alive until then all audio whose views are in it. `start:worker` and `start:control-plane` in package.json
+ * set the same.
  */
 const WORKER_OPTIONS = ['--initial-old-space-size=256', '--max-semi-space-size=8'];
 const CONTROL_PLANE_OPTIONS = ['--initial-old-space-size=256', '--max-semi-space-size=16'];
 
-/** What the parts tell when they are ready; printed for people. */
+/** Facts the processes report when they are ready; printed for people. */
 interface StartFacts {
   port: number;
   sipPort: number | null;
@@ -41,7 +41,7 @@ interface StartFacts {
   engines: readonly string[];
 }
 
-/** Starts everything; returns once the processes are being started. Ends the process when told to stop. */
+/** Starts everything; returns once the processes are being started. Ends this process after a stop. */
 export async function startAll(settings: Settings): Promise<void> {
   const startedMs = systemClock.now();
   lockDataDir(settings.DATA_DIR);
@@ -49,7 +49,7 @@ export async function startAll(settings: Settings): Promise<void> {
   const credentials = loadCredentials(settings);
   const { port, usesEmbeddedSignalling, sipPort, sipTlsPort, drachtio } = await takePorts(settings);
   const workers = countWorkers(settings);
-  // With TLS the parts of this machine talk to the control plane beside it: its certificate names the public
+  // With TLS, processes on this machine use plain HTTP to the control plane: its certificate names the public
   // host, not the loopback address.
   const internalPort = settings.TLS_CERT === undefined ? null : await freePort('127.0.0.1');
   const controlPlaneUrl =
@@ -131,7 +131,7 @@ export async function startAll(settings: Settings): Promise<void> {
   }
 }
 
-/** Where the outside and our own parts find this product. */
+/** Addresses of the product for the outside and for its own processes. */
 async function takePorts(settings: Settings) {
   const port = await ownPort(settings.PORT, { setting: 'HOST, PORT', host: settings.HOST, isUdpToo: false });
   const usesEmbeddedSignalling = settings.DRACHTIO_HOST === undefined;
@@ -171,10 +171,7 @@ function announce(
   console.log(`ready ${JSON.stringify({ port: started.port, sipPort: started.sipPort, number })}`);
 }
 
-/**
- * Secrets of the control plane that no other process of the machine is given; an empty setting is an unset
- * one.
- */
+/** Secrets of the control plane that no other process gets; an empty setting counts as unset. */
 const WITHHELD = Object.fromEntries(
   [
     [
@@ -191,13 +188,13 @@ const WITHHELD = Object.fromEntries(
   ].flatMap((names) => names.map((name) => [name, ''])),
 );
 
-/** One worker for each core but one, and none without ports to talk on. */
+/** One worker per core but one, and none without RTP ports. */
 function countWorkers(settings: Settings): number {
   const ports = settings.RTP_PORT_MAX - settings.RTP_PORT_MIN + 1;
   return Math.max(1, Math.min(availableParallelism() - 1, Math.floor(ports / MIN_PORTS_OF_A_WORKER)));
 }
 
-/** An address of this machine that reaches what listens on `host`. */
+/** An address of this machine that reaches a listener on `host`. */
 function reachable(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   return host === '::' ? '::1' : host;
@@ -208,21 +205,21 @@ function httpUrl(host: string, port: number): string {
 }
 
 /**
- * With two or more workers, web and phone calls are kept apart: a crash in a native WebRTC add-on must not
- * take phone calls with it.
+ * With two or more workers, web and phone calls are separated: a crash in a native WebRTC add-on must not end
+ * phone calls.
  */
 function workerKinds(index: number, workers: number): string {
   if (workers === 1) return 'phone,web,analysis';
   return index === 0 ? 'web,analysis' : 'phone,analysis';
 }
 
-/** What one worker is given beyond what all parts are. */
+/** Environment of one worker in addition to that of all processes. */
 function workerEnvironment(settings: Settings, index: number, workers: number): Record<string, string> {
   const kinds = { WORKER_KINDS: workerKinds(index, workers) };
   return { ...WITHHELD, SIP_TLS_KEY: '', SIP_TLS_CERT: '', ...rtpSlice(settings, index, workers), ...kinds };
 }
 
-/** A disjoint slice of the RTP ports, starting at an even one (RFC 3550 §11). */
+/** Its own slice of the RTP ports, starting at an even one (RFC 3550 §11). */
 function rtpSlice(
   settings: Settings,
   index: number,
@@ -236,14 +233,14 @@ function rtpSlice(
   };
 }
 
-/** The settings of a port, where it is listened on, and whether UDP is spoken there too. */
+/** The settings of a port, its address, and whether UDP is used as well. */
 interface PortSetting {
   readonly setting: string;
   readonly host: string;
   readonly isUdpToo: boolean;
 }
 
-/** A port as it is set, which nobody else may have; 0 takes a free one. */
+/** A configured port, which must be free; 0 picks a free one. */
 async function ownPort(port: number, at: PortSetting): Promise<number> {
   if (port === 0) return freePort(at.host);
   await requireListenable({ ...at, port });

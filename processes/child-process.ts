@@ -1,7 +1,7 @@
 /**
- * How one part of the program (control plane, signalling or worker) lives as a process: it tells its
- * supervisor that it is ready and alive, drains and closes when told to, and ends when its supervisor is
- * gone. Started alone, it obeys signals instead.
+ * Runs one part of the program (control plane, signalling or worker) as a process: reports to its supervisor
+ * that it is ready and alive, drains and closes when told to, and ends when its supervisor is gone. Started
+ * alone, it obeys signals instead.
  */
 import { flushCompileCache } from 'node:module';
 import type { Logger } from '#base/log.ts';
@@ -10,27 +10,27 @@ import type { ChildMessage, SupervisorMessage, WorkerDeath } from './supervisor.
 
 /** A running part. */
 export interface ManagedProcess {
-  /** Told to the supervisor: ports, numbers, engines. */
+  /** Facts for the supervisor: ports, numbers, engines. */
   readonly facts: Readonly<Record<string, unknown>>;
-  /** Printed for the person who started this part alone. */
+  /** Printed if this part was started alone. */
   readonly lines: readonly string[];
-  /** Takes nothing new; resolves when what was running has ended. */
+  /** Accepts nothing new; resolves when running work has ended. */
   drain(): Promise<void>;
   /** Releases everything. Idempotent. */
   close(): Promise<void>;
-  /** The supervisor saw a worker's process end (control plane only). */
+  /** The supervisor reports the end of a worker's process (control plane only). */
   workerDied?(death: WorkerDeath): void;
 }
 
 const ALIVE_MS = 500;
 /**
- * A terminal sends Ctrl-C to the whole group and people press it twice: a repeat this soon is the same
- * signal.
+ * A terminal sends Ctrl-C to the whole group and people press it twice: a repetition this soon counts as the
+ * same signal.
  */
 export const SAME_SIGNAL_MS = 2_000;
 
 /**
- * Runs one part until it is stopped; never returns. `start` is handed what it tells with what the process is
+ * Runs one part until it is stopped; never returns. `start` gets a function that records what the process is
  * doing.
  */
 export async function runProcess(
@@ -43,10 +43,10 @@ export async function runProcess(
     process.on('disconnect', () => process.exit(1));
     setInterval(() => tell({ type: 'alive' }), ALIVE_MS);
   }
-  // One forgotten rejection must not take every call of the process with it.
+  // An unhandled rejection must not end every call of the process.
   process.on('unhandledRejection', (error) => logger.error({ err: error }, 'unhandled rejection'));
   const part = await start(activityWriter(activityDescriptor(process.env)));
-  // Now, as a killed process would keep nothing; after the first start there is nothing to write.
+  // Now, because a killed process would save nothing; after the first start there is nothing to write.
   flushCompileCache();
   let drained: Promise<void> | null = null;
   const drain = () => {
@@ -74,7 +74,7 @@ export async function runProcess(
   });
   if (isSupervised) {
     process.on('SIGTERM', stop);
-    // The supervisor decides; a Ctrl-C that reached this process too is its business.
+    // The supervisor decides, even if Ctrl-C reached this process too.
     process.on('SIGINT', () => undefined);
   } else {
     onStopSignal({ first: stop, second: () => process.exit(1) });
@@ -84,7 +84,10 @@ export async function runProcess(
   return new Promise<never>(() => undefined);
 }
 
-/** Calls `first` on SIGTERM or SIGINT, and `second` on another one that is not the same signal repeated. */
+/**
+ * Calls `first` on SIGTERM or SIGINT, and `second` on a further one that is not a repetition of the same
+ * signal.
+ */
 export function onStopSignal(handlers: { first(): void; second(): void }): void {
   let firstMs: number | null = null;
   const onSignal = () => {

@@ -59,14 +59,14 @@ import { chooseCarrier } from '#telephony/carriers/choose-carrier.ts';
 import { type ManagedProcess, runProcess } from './child-process.ts';
 import { explainListenError } from './ports.ts';
 
-/** The first speech request is a while off. */
+/** There is time before the first speech request. */
 const WARM_UP_AFTER_MS = 1_000;
 
 /** Runs the control plane as a process. */
 export async function startControlPlanePart(settings: Settings): Promise<void> {
   favourThisThread();
   const logger = createLogger({ level: settings.LOG_LEVEL, name: 'control-plane' });
-  // Under a supervisor it is the supervisor that holds the data directory.
+  // Under a supervisor, the supervisor holds the data directory.
   if (settings.SUPERVISOR_RUN === undefined) lockDataDir(settings.DATA_DIR);
   await runProcess(logger, (noteActivity) => compose(settings, logger, noteActivity));
 }
@@ -109,21 +109,21 @@ async function compose(
     publicAddress,
     noteActivity,
   });
-  // The data directory is locked: a process that starts over it is the same replica again.
+  // The data directory is locked: a process that starts with it is the same replica.
   const enrolled = await enrol(context, {
     id: `${hostname()}:${settings.DATA_DIR}`,
     isShared: hasOthers,
   });
   const sink = createReportSink(context, jobsOfCalls(context));
   const hub = new WorkerHub({ clock, logger, workers, others, dispatch, speaking, sink });
-  // What an earlier process left is put in order before anything new is created or a worker comes back.
+  // Cleans up after an earlier process before anything new is created or a worker returns.
   const sweeper = startSweeper(context, openPulse(settings.DATA_DIR));
   await sweeper.idle();
   await others.join();
   const server = await startControlPlane(context).catch((error: unknown) => {
     throw explainListenError(error, { setting: 'HOST, PORT', host: settings.HOST, port: settings.PORT });
   });
-  // Behind the word that it is ready: the parts of the machine need its cores until then.
+  // After it is ready: until then the other processes need the CPU.
   const warmUp = clock.after(WARM_UP_AFTER_MS, () => context.speech.warm());
   const chores = [
     sweeper,

@@ -1,35 +1,34 @@
 /**
- * Tells a process that stands still from one that is not let run: a main thread that waits for a processor
- * stands by nobody's fault of its own, and a busy machine is no reason to kill a worker with calls on it.
- * Time is handed in; the kernel's account of the wait is read by `processorWaitMs`.
+ * Distinguishes a hung process from one that gets no CPU: a busy machine is no reason to kill a worker with
+ * calls. The clock is handed in; `processorWaitMs` reads the kernel's figure of the wait.
  */
 import { readFile } from 'node:fs/promises';
 
-/** How long one process has given no sign of life although it could have. */
+/** How long a process has given no sign of life although it had CPU time. */
 export class HangDetector {
   #stoodMs = 0;
   #countedMs: number;
-  /** What it had waited for a processor when last looked at, ms; null where nobody tells. */
+  /** Its wait for CPU at the last sample, ms; null if unknown. */
   #waitedMs: number | null = null;
 
   constructor(nowMs: number) {
     this.#countedMs = nowMs;
   }
 
-  /** It gave a sign of life. */
+  /** Records a sign of life. */
   alive(nowMs: number): void {
     this.#stoodMs = 0;
     this.#countedMs = nowMs;
   }
 
-  /** The time since the last look says nothing: whoever looks was late itself. */
+  /** The time since the last sample says nothing, because the supervisor itself was late. */
   skip(nowMs: number): void {
     this.#countedMs = nowMs;
   }
 
   /**
-   * Takes a look; `waitedMs` is what its main thread has waited for a processor in all its life. Returns how
-   * long it has stood, ms.
+   * Takes a sample; `waitedMs` is the total time its main thread has waited for CPU. Returns how long it has
+   * hung, ms.
    */
   sample(nowMs: number, waitedMs: number | null): number {
     const waited = waitedMs === null || this.#waitedMs === null ? 0 : waitedMs - this.#waitedMs;
@@ -41,8 +40,8 @@ export class HangDetector {
 }
 
 /**
- * What the main thread of a process has waited for a processor in its life, ms; null where the system does
- * not tell (Linux does, `proc(5)` schedstat).
+ * Total time the main thread of a process has waited for CPU, ms; null if the system does not report it
+ * (Linux does: `proc(5)` schedstat).
  */
 export async function processorWaitMs(pid: number): Promise<number | null> {
   try {

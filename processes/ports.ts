@@ -1,6 +1,6 @@
 /**
- * The ports a start needs: free ones are found, and one that somebody else has stops the start before any
- * part of it begins.
+ * The ports of a start: finds free ones, and stops the start before any process begins if a configured one is
+ * taken.
  */
 import { randomInt } from 'node:crypto';
 import { createSocket } from 'node:dgram';
@@ -9,26 +9,26 @@ import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * Where a free port is looked for: below those that systems give to outgoing connections (Linux from 32768,
- * RFC 6335 §6 from 49152). One of those may be anybody's by the time the part that listens on it is started
- * again, and everyone who was told of the port depends on it. Above the usual media ports.
+ * Range searched for a free port: below the ports of outgoing connections (Linux from 32768, RFC 6335 §6 from
+ * 49152), which any program may have taken by the time a process is restarted and listens again, and above
+ * the usual media ports.
  */
 const OWN_PORTS = { first: 30_000, last: 32_767 };
 const OWN_PORT_TRIES = 200;
-/** Parts of a start that was killed a moment ago are about to end and let go of their ports. */
+/** How long processes of a start killed a moment ago may still hold their ports. */
 const LOOKS = 10;
 const LOOK_MS = 100;
 
-/** A port that is set, and where. */
+/** A configured port and its address. */
 export interface ConfiguredPort {
-  /** The settings that name it. */
+  /** The settings that specify it. */
   readonly setting: string;
   readonly host: string;
   readonly port: number;
   readonly isUdpToo: boolean;
 }
 
-/** Throws one line for a person, within a second or so, when a port cannot be listened on. */
+/** Throws an error with one line for people, within about a second, if a port cannot be bound. */
 export async function requireListenable(at: ConfiguredPort): Promise<void> {
   for (let look = 1; ; look++) {
     try {
@@ -42,8 +42,8 @@ export async function requireListenable(at: ConfiguredPort): Promise<void> {
 }
 
 /**
- * A port that is free for TCP and UDP on this address right now. Throws when none is found, or the address is
- * not one of this machine.
+ * A port that is free for TCP and UDP on this address now. Throws if there is none, or the address is not one
+ * of this machine.
  */
 export async function freePort(host: string): Promise<number> {
   for (let tries = 0; tries < OWN_PORT_TRIES; tries++) {
@@ -60,7 +60,7 @@ export async function freePort(host: string): Promise<number> {
   );
 }
 
-/** An address that could not be bound, as one line for a person; any other error stays as it is. */
+/** An address that could not be bound, as one line for people; other errors are returned unchanged. */
 export function explainListenError(
   error: unknown,
   at: Pick<ConfiguredPort, 'setting' | 'host' | 'port'>,
@@ -81,7 +81,7 @@ function isInUse(error: unknown): boolean {
   return (error as NodeJS.ErrnoException)?.code === 'EADDRINUSE';
 }
 
-/** Takes a port and lets go of it; rejects as listening does. */
+/** Binds a port and releases it; rejects if it cannot be bound. */
 async function listenBriefly({
   host,
   port,

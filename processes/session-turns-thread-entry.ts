@@ -1,13 +1,13 @@
 /**
- * The thread beside a worker's event loop: when the loop has been in one session's work for a while, it
- * writes that session's name where the supervisor reads it, and takes it away when the loop goes on.
+ * A thread beside a worker's event loop: when the loop has worked on one session for a while, writes that
+ * session's id where the supervisor reads it, and removes it when the loop continues.
  */
 import { workerData } from 'node:worker_threads';
 import { systemClock } from '#base/clock.ts';
 import { activityWriter } from './activity-file.ts';
 import { COUNT_BYTES, NAME_BYTES, type SessionTurnsData } from './session-turns.ts';
 
-/** Well below the time after which a process that stands still is killed. */
+/** Well below the time after which a hung process is killed. */
 const LOOK_MS = 250;
 
 const { memory, fd } = workerData as SessionTurnsData;
@@ -26,9 +26,9 @@ systemClock.every(LOOK_MS, () => {
   told = line;
 });
 
-/** What is filled up with zeros. */
+/** Padded with zeros. */
 function text(bytes: Uint8Array): string {
   const end = bytes.indexOf(0);
-  // Copied first: what is shared cannot be decoded.
+  // Copied first: shared memory cannot be decoded.
   return Buffer.from(bytes.slice(0, end < 0 ? bytes.length : end)).toString('utf8');
 }

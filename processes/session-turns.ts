@@ -1,13 +1,13 @@
 /**
- * Whose turn of the event loop it is. The loop writes the session's name to memory it shares with a thread
- * (`processes/session-turns-thread-entry.ts`), which is no more than a few writes; once the loop stands
- * still, the thread tells the supervisor (`processes/activity-file.ts`).
+ * The session that the event loop is working on. The loop writes its id to memory shared with a thread
+ * (`processes/session-turns-thread-entry.ts`), which costs a few writes. When the loop hangs, the thread
+ * reports the id to the supervisor (`processes/activity-file.ts`).
  */
 import { Worker } from 'node:worker_threads';
 import type { Logger } from '#base/log.ts';
 import { nameless, type Within } from '#runtime/event-loop/within.ts';
 
-/** The shared memory: how often the name has changed, and the name, filled up with zeros. */
+/** The shared memory: a change counter, and the id, padded with zeros. */
 export const COUNT_BYTES = 4;
 export const NAME_BYTES = 124;
 
@@ -18,8 +18,8 @@ export interface SessionTurnsData {
 }
 
 /**
- * Starts the thread, which tells through `fd` and lives as long as the process; null: nobody asks. What is
- * returned makes what runs work in the name of a session.
+ * Starts the thread, which reports through `fd` and lives as long as the process; null: nobody reads. Returns
+ * a function that runs work in the name of a session.
  */
 export function openSessionTurns(fd: number | null, logger: Logger): (sessionId: string) => Within {
   if (fd === null) return () => nameless;

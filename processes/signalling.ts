@@ -1,6 +1,4 @@
-/**
- * Composes the embedded signalling of one process: the SIP server, and admission asked of the control plane.
- */
+/** Composes the embedded signalling of one process: the SIP server, with admission by the control plane. */
 import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
 import { readPem } from '#base/pem.ts';
@@ -11,7 +9,7 @@ import { createHttpAdmission } from '#telephony/http-admission.ts';
 import { type ManagedProcess, runProcess } from './child-process.ts';
 import { explainListenError } from './ports.ts';
 
-/** Runs the embedded signalling as a process; told by the supervisor where the control plane is. */
+/** Runs the embedded signalling as a process; the supervisor passes the address of the control plane. */
 export async function startSignallingPart(settings: Settings): Promise<void> {
   const { CONTROL_PLANE_URL, WORKER_TOKEN } = settings;
   if (CONTROL_PLANE_URL === undefined || WORKER_TOKEN === undefined)
@@ -37,7 +35,7 @@ export async function startSignallingPart(settings: Settings): Promise<void> {
         port: settings.SIP_PORT,
       });
     });
-    // New calls are refused by admission while the program drains; running ones still need their BYE.
+    // While draining, admission refuses new calls; running ones still need their BYE.
     return {
       facts: { outlivesDrain: true, sipPort: server.sipPort },
       lines: [

@@ -1,7 +1,7 @@
 /**
- * The supervisor of `npm start`: starts the control plane, the embedded signalling and the workers as
- * processes of their own, restarts what dies, kills what hangs, and stops everything in order. It carries no
- * call and no request itself, so that nothing it supervises can take it down.
+ * The supervisor of `npm start`: runs the control plane, the embedded signalling and the workers as
+ * processes, restarts those that die, kills those that hang, and stops everything in order. No call or
+ * request passes through it, so that nothing it supervises can crash it.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -24,58 +24,55 @@ export type Role = 'control-plane' | 'signalling' | 'worker';
 /** Child → supervisor. */
 export type ChildMessage =
   | { readonly type: 'ready'; readonly facts: Readonly<Record<string, unknown>> }
-  /** Sent every half second from the child's event loop: proof that it turns. */
+  /** Sent every half second from the child's event loop, as proof that it runs. */
   | { readonly type: 'alive' };
 
 /** Supervisor → child. */
 export type SupervisorMessage =
   | ({ readonly type: 'worker_died' } & WorkerDeath)
-  /** Take no new call; end the live ones within `DRAIN_SECONDS`, then exit 0. */
+  /** Take no new calls; end the running ones within `DRAIN_SECONDS`, then exit 0. */
   | { readonly type: 'drain' };
 
-/** What the control plane is told of a worker that ended. */
+/** Report to the control plane about a worker that ended. */
 export interface WorkerDeath {
   readonly instanceId: string;
   /**
-   * False where its successors fail again and again before they are ready: nobody is to wait for the next
+   * False if its replacements repeatedly fail before they are ready: callers should not wait for the next
    * one.
    */
   readonly isReplaced: boolean;
   /**
-   * The session it was at when it was killed for standing still; null where it ended otherwise, or was at
-   * none.
+   * The session it was working on when it was killed because it hung; null if it ended otherwise or had none.
    */
   readonly stoodIn: string | null;
 }
 
-/**
- * A process standing still this long is killed. Time in which the machine did not let it run does not count.
- */
+/** A process that hangs for this long is killed. Time without CPU does not count. */
 const HANG_MS = 2_000;
-/** A supervisor that was itself late by this much judges nobody in that round. */
+/** If the supervisor itself was this late, it judges no process in that round. */
 const OWN_LATENESS_MS = 300;
 const CHECK_MS = 500;
 const BACKOFF_FIRST_MS = 100;
 const BACKOFF_MAX_MS = 5_000;
-/** A process that ran this long starts again with the shortest backoff. */
+/** A process that ran this long is restarted with the shortest backoff. */
 const STABLE_MS = 10_000;
-/** So many starts in a row that never became ready are no accident. */
+/** This many consecutive starts that never became ready are no coincidence. */
 const HOPELESS_STARTS = 2;
 /** What a worker needs beyond its drain: a goodbye, the hang-up, its last reports. */
 const GOODBYE_MS = 13_000;
-/** A child that has not become ready after this long never will. */
+/** Longest wait for a child to become ready. */
 const START_MS = 60_000;
 
-/** One process to keep running. `environment` is asked anew at each start. */
+/** A process to keep running. `environment` is evaluated at each start. */
 export interface ChildSpec {
   readonly name: string;
   readonly role: Role;
-  /** Options of Node beyond the supervisor's own. */
+  /** Options of Node in addition to the supervisor's own. */
   readonly nodeOptions?: readonly string[];
   environment(instanceId: string): Readonly<Record<string, string>>;
 }
 
-/** What the supervisor is handed. */
+/** What the supervisor needs. */
 export interface SupervisorDeps {
   readonly clock: Clock;
   readonly logger: Logger;
@@ -88,11 +85,11 @@ export interface SupervisorDeps {
     readonly role: Role;
     readonly facts: Readonly<Record<string, unknown>>;
   }): void;
-  /** A child ended by itself before it ever became ready: the start has failed. */
+  /** A child ended before it ever became ready: the start has failed. */
   onStartFailed(name: string): void;
   /**
-   * What the main thread of a process has waited for a processor in its life, ms; null where nobody tells.
-   * The system's own account unless a test says otherwise.
+   * Total time the main thread of a process has waited for CPU, ms; null if unknown. Tests replace the
+   * kernel's figure.
    */
   readonly processorWaitMs?: (pid: number) => Promise<number | null>;
 }
@@ -103,13 +100,13 @@ interface Child {
   instanceId: string;
   isReady: boolean;
   wasEverReady: boolean;
-  /** Starts in a row that ended before they were ready. */
+  /** Consecutive starts that ended before they were ready. */
   failedStarts: number;
   startedMs: number;
   hangDetector: HangDetector;
-  /** File in which the process says what it is doing. */
+  /** File in which the process records what it is doing. */
   doing: number | null;
-  /** The session it was killed in for standing still. */
+  /** The session in which it was killed because it hung. */
   stoodIn: string | null;
   backoffMs: number;
 }
@@ -151,22 +148,21 @@ export class Supervisor {
     this.#spawn(child);
   }
 
-  /** Instances of workers that ended in this run, whose spools a successor adopts. */
+  /** Instances of workers that ended in this run, whose spools a replacement adopts. */
   get deadWorkers(): readonly string[] {
     return this.#deadWorkers.map(({ instanceId }) => instanceId);
   }
 
   /**
-   * Asks workers to drain first, then ends the signalling and the control plane, which must outlive them to
-   * take their reports. Resolves when all have ended; whatever is left after `drainMs` and a moment is
-   * killed.
+   * Tells workers to drain first, then ends the signalling and the control plane, which must outlive them to
+   * take their reports. Resolves when all have ended; those left after `drainMs` and a moment are killed.
    */
   async stop(drainMs: number): Promise<void> {
     this.#isStopping = true;
     const ofRole = (role: Role) => this.#children.filter((child) => child.spec.role === role);
     for (const child of this.#children) {
       if (child.isReady) this.#tell(child, { type: 'drain' });
-      // It has nothing to drain, and may be waiting for another part.
+      // It has nothing to drain, and may be waiting for another process.
       else child.process?.kill('SIGTERM');
     }
     await this.#ended(ofRole('worker'), drainMs + GOODBYE_MS);
@@ -197,7 +193,7 @@ export class Supervisor {
         ...child.spec.environment(child.instanceId),
         ...activityEnvironment(child.doing),
       },
-      // A terminal's Ctrl-C reaches the supervisor alone, which then stops the others in order.
+      // Ctrl-C in a terminal reaches only the supervisor, which then stops the others in order.
       detached: true,
     });
     child.process = process;
@@ -206,7 +202,7 @@ export class Supervisor {
     process.on('message', (message) => this.#receive(child, message as ChildMessage));
     process.on('error', (error) => {
       logger.error({ err: error, name: child.spec.name }, 'process could not be started or reached');
-      // Without a process there will be no exit either.
+      // Without a process there will be no exit event.
       if (process.pid === undefined) this.#exited(child, process, { code: null, signal: null });
     });
     process.on('exit', (code, signal) => this.#exited(child, process, { code, signal }));
@@ -260,16 +256,13 @@ export class Supervisor {
     const ownLatenessMs = now - this.#lastCheckMs - CHECK_MS;
     this.#lastCheckMs = now;
     for (const child of this.#children) {
-      // The whole machine stood still; nobody is to blame.
+      // The whole machine was paused; no process is at fault.
       if (ownLatenessMs > OWN_LATENESS_MS) child.hangDetector.skip(now);
       else if (child.process) void this.#judge(child, child.process);
     }
   }
 
-  /**
-   * Signs of life that wait to be read are read before the verdict, which comes after an answer of the
-   * system.
-   */
+  /** Messages waiting to be read are read first: the verdict comes after an answer of the system. */
   async #judge(child: Child, process: ChildProcess): Promise<void> {
     const { clock, logger, processorWaitMs: readWaitMs = processorWaitMs } = this.#deps;
     const waitedMs = process.pid === undefined ? null : await readWaitMs(process.pid);

@@ -32,16 +32,16 @@ import { activityDescriptor } from './activity-file.ts';
 import { type ManagedProcess, runProcess } from './child-process.ts';
 import { openSessionTurns } from './session-turns.ts';
 
-/** Slots of a worker whose number of calls nobody set; the event loop's lag closes it earlier. */
+/** Calls per worker unless configured; the lag of its event loop closes it earlier. */
 const DEFAULT_CAPACITY = 200;
 /**
- * A worker says that it is ready once the control plane has it, or after this long all the same: it goes on
- * trying.
+ * A worker reports that it is ready once it is connected to the control plane, or after this long anyway; it
+ * keeps trying.
  */
 const CONNECT_MS = 5_000;
 /**
- * What a first call would wait for is loaded this long after the worker is ready, when the other parts of the
- * machine have started too.
+ * Delay after which a ready worker loads what its first call would wait for: the other processes have started
+ * by then.
  */
 const WARM_UP_AFTER_MS = 300;
 
@@ -99,7 +99,7 @@ async function compose(
     loopLagMs: startLagMeter(),
   });
   const isConnected = await worker.connected(CONNECT_MS);
-  // Behind the word that it is ready, which must not wait for it.
+  // After it is ready, which must not wait for this.
   const warmUp = clock.after(WARM_UP_AFTER_MS, () => media.warmUp(transportsOf(worker.kinds)));
   return {
     facts: { engines: speech.describe() },
@@ -120,7 +120,7 @@ async function compose(
   };
 }
 
-/** What carries calls of these kinds. */
+/** The transports for these kinds of calls. */
 function transportsOf(kinds: readonly JobKind[]): Transport[] {
   return [
     ...(kinds.includes('phone') ? (['rtp'] as const) : []),
@@ -152,8 +152,7 @@ function startMedia(settings: Settings, logger: Logger): Promise<MediaHost> {
 }
 
 function phoneSettings({ SIP_HOST, SIP_PUBLIC_IP, SIP_SRTP, RTPENGINE }: Settings) {
-  // Where a relay stands between them, the other side is given the relay's address, and the relay this
-  // machine's.
+  // With a media relay the peer gets the relay's address, and the relay that of this machine.
   const sipPublicIp = RTPENGINE.length > 0 ? undefined : SIP_PUBLIC_IP;
   return {
     sipHost: SIP_HOST,
@@ -175,7 +174,7 @@ function identityOf(settings: Settings, instanceId: string, hasSignalling: boole
   };
 }
 
-/** Agent tests are text for a model, as analyses are: whoever takes the one takes the other. */
+/** Agent tests are text for a model, as analyses are: a worker that takes one takes the other. */
 function kindsOf(settings: Settings, hasSignalling: boolean): JobKind[] {
   const kinds = settings.WORKER_KINDS.filter((kind) => kind !== 'phone' || hasSignalling);
   return kinds.includes('analysis') ? [...kinds, 'agent_test'] : kinds;
@@ -195,7 +194,7 @@ async function connect(settings: Settings, tag: string, logger: Logger): Promise
   );
   const interfaces = settings.RTPENGINE_INTERFACES ?? null;
   const relay = createMediaRelay({ relays, interfaces, clock: systemClock, logger, callId: randomUUID });
-  // Calls are refused as long as none answers, and one may come later.
+  // Calls are refused while none answers; one may come back later.
   void relay.check();
   return relayedSignalling(signalling, relay);
 }

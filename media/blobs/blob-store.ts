@@ -1,25 +1,20 @@
-/**
- * The contract of blobs: bytes by key, for recordings and uploaded samples. A directory and S3 implement it.
- */
+/** `BlobStore`: bytes by key, for recordings and uploaded samples. Implemented by a directory and by S3. */
 
-/** A store of blobs. Keys are paths such as `recordings/<session>/agent-000001.bin`. */
+/** A blob store. Keys are paths such as `recordings/<session>/agent-000001.bin`. */
 export interface Blobs {
-  /**
-   * Stores bytes under a key, in place of what was there. Durable when it resolves; a reader sees all of it
-   * or nothing.
-   */
+  /** Stores bytes under a key, replacing earlier ones. Durable once it resolves; atomic for readers. */
   put(key: string, bytes: Uint8Array): Promise<void>;
-  /** The bytes of a key, or null. */
+  /** Returns the bytes of a key, or null. */
   get(key: string): Promise<Buffer | null>;
-  /** Every key that starts with the prefix, sorted. */
+  /** Lists every key with this prefix, sorted. */
   list(prefix: string): Promise<string[]>;
-  /** Removes a key; nothing happens when it is not there. */
+  /** Removes a key. Removing a missing key does nothing. */
   delete(key: string): Promise<void>;
-  /** Removes every key that starts with the prefix, which must not be empty. */
+  /** Removes every key with this prefix, which must not be empty. */
   deletePrefix(prefix: string): Promise<void>;
 }
 
-/** Thrown for a key that could leave the store or hide in it. */
+/** Thrown for a key that would leave the store or be hidden in it. */
 class BlobKeyError extends Error {
   constructor(key: string) {
     super(`not a blob key: ${JSON.stringify(key.slice(0, 100))}`);
@@ -28,7 +23,10 @@ class BlobKeyError extends Error {
 }
 
 const MAX_KEY_CHARS = 512;
-/** No part begins with a dot: `.` and `..` lead elsewhere, other dotted names are the stores' own. */
+/**
+ * No part begins with a dot: `.` and `..` leave the directory, and the stores use other dotted names
+ * themselves.
+ */
 const PART = /^[A-Za-z0-9_@=+,~-][A-Za-z0-9_@=+,~.:-]*$/;
 
 /** Throws `BlobKeyError` unless every part of the key is a plain name. */
@@ -36,12 +34,14 @@ export function requireKey(key: string): void {
   if (!isKey(key)) throw new BlobKeyError(key);
 }
 
-/** True for a key `put` would take. */
+/** True for a key that `put` accepts. */
 export function isKey(key: string): boolean {
   return key.length <= MAX_KEY_CHARS && key.split('/').every((part) => PART.test(part));
 }
 
-/** Throws `BlobKeyError` unless the prefix is the beginning of a key; an empty one is for listing only. */
+/**
+ * Throws `BlobKeyError` unless the prefix is the beginning of a valid key; only listing allows an empty one.
+ */
 export function requirePrefix(prefix: string): void {
   if (prefix !== '' && !isKey(prefix.endsWith('/') ? prefix.slice(0, -1) : prefix))
     throw new BlobKeyError(prefix);

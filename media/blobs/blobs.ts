@@ -1,4 +1,4 @@
-/** Where recordings and uploaded samples lie (`BLOBS_URL`): a directory, or an S3 bucket. */
+/** Opens the store of recordings and uploaded samples (`BLOBS_URL`): a directory or an S3 bucket. */
 import { fileURLToPath } from 'node:url';
 import type { Blobs } from './blob-store.ts';
 import { createDirectoryBlobs } from './directory-blobs.ts';
@@ -7,8 +7,8 @@ import { createS3Blobs, type S3Credentials } from './s3-blobs.ts';
 export type { Blobs };
 
 /**
- * Opens a directory (a path or a `file:` url) or `s3://bucket[/prefix][?endpoint=…&region=…]`. Throws when
- * the address is malformed or S3's credentials are missing.
+ * Opens a directory (a path or a `file:` URL) or `s3://bucket[/prefix][?endpoint=…&region=…]`. Throws if the
+ * address is malformed or credentials of S3 are missing.
  */
 export function openBlobs(url: string, credentials?: S3Credentials): Blobs {
   if (url.startsWith('s3:')) {

@@ -1,13 +1,13 @@
-/** Blobs as files of a directory: written beside their place, synced, then renamed into it. */
+/** Blobs as files in a directory: written to a temporary file, synced, then renamed. */
 import { randomBytes } from 'node:crypto';
 import { type FileHandle, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type Blobs, isKey, requireKey, requirePrefix } from './blob-store.ts';
 
-/** Begins the names of files that are being written; no key has such a part. */
+/** Prefix of temporary files; no part of a key begins with it. */
 const TEMPORARY = '.writing-';
 
-/** Opens a directory as a blob store; it is created with the first blob. */
+/** Opens a directory as a blob store; the first blob creates it. */
 export function createDirectoryBlobs(root: string): Blobs {
   return {
     put: async (key, bytes) => {
@@ -29,7 +29,7 @@ export function createDirectoryBlobs(root: string): Blobs {
     deletePrefix: async (prefix) => {
       if (prefix === '') throw new Error('deletePrefix needs a prefix');
       requirePrefix(prefix);
-      // A whole directory goes with what an interrupted write left in it.
+      // A removed directory takes the remains of interrupted writes with it.
       if (prefix.endsWith('/')) await rm(join(root, prefix), { recursive: true, force: true });
       else
         for (const key of await keysUnder(root, prefix))
@@ -38,7 +38,7 @@ export function createDirectoryBlobs(root: string): Blobs {
   };
 }
 
-/** Either the old bytes or the new ones are there at any moment, also after a loss of power. */
+/** At any moment either the old or the new bytes exist, even after a power loss. */
 async function writeDurably(path: string, bytes: Uint8Array): Promise<void> {
   const directory = dirname(path);
   const temporary = join(directory, `${TEMPORARY}${randomBytes(8).toString('hex')}`);
@@ -59,8 +59,8 @@ async function writeDurably(path: string, bytes: Uint8Array): Promise<void> {
 }
 
 /**
- * A new file to write to, and the first of the directories that had to be made for it: of a session's blobs
- * only the first needs one.
+ * Creates a temporary file, and returns the topmost directory that had to be created for it: of a session's
+ * blobs only the first needs one.
  */
 async function create(
   path: string,
@@ -71,7 +71,7 @@ async function create(
   return { file: await open(path, 'wx', 0o600), firstMade };
 }
 
-/** A new name is durable once its directory is; a new directory once its parent is. */
+/** A new name is durable once its directory is synced; a new directory once its parent is. */
 async function syncDirectories(from: string, to: string): Promise<void> {
   for (let directory = from; ; directory = dirname(directory)) {
     const handle = await open(directory, 'r');

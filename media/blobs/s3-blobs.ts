@@ -1,5 +1,5 @@
 /**
- * Blobs in an S3 bucket, or anything that speaks its REST protocol (PutObject, GetObject, DeleteObject,
+ * Blobs in an S3 bucket, or in any store with its REST protocol (PutObject, GetObject, DeleteObject,
  * ListObjectsV2).
  */
 import { createHash } from 'node:crypto';
@@ -7,14 +7,14 @@ import { AwsClient } from 'aws4fetch';
 import pRetry, { AbortError } from 'p-retry';
 import { type Blobs, isKey, requireKey, requirePrefix } from './blob-store.ts';
 
-/** Credentials as the AWS tools name them in the environment. */
+/** Credentials, named as in the environment of the AWS tools. */
 export interface S3Credentials {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
   readonly sessionToken?: string;
 }
 
-/** Thrown when the bucket refuses a request or keeps failing. */
+/** Thrown if the bucket refuses a request or keeps failing. */
 class S3Error extends Error {
   readonly status: number;
 
@@ -28,12 +28,12 @@ class S3Error extends Error {
 const DEFAULT_REGION = 'us-east-1';
 const ATTEMPTS = 4;
 const FIRST_WAIT_MS = 100;
-/** For one attempt, its body included. */
+/** For one attempt, including its body. */
 const ATTEMPT_MS = 20_000;
 
 /**
- * Opens `s3://bucket[/prefix][?endpoint=https://…][&region=…]`. Buckets of an endpoint are addressed by path,
- * those of AWS by host name. Throws for a malformed url.
+ * Opens `s3://bucket[/prefix][?endpoint=https://…][&region=…]`. With an endpoint the bucket is part of the
+ * path, at AWS part of the host name. Throws if the URL is malformed.
  */
 export function createS3Blobs(url: string, credentials: S3Credentials): Blobs {
   const { base, region, root } = parseUrl(url);
@@ -101,8 +101,8 @@ class Requester {
   }
 
   /**
-   * Sends a request, again on failures that may pass. The body of the answer; null when there is no such
-   * object.
+   * Sends a request and repeats it after temporary failures. Returns the body of the answer; null if there is
+   * no such object.
    */
   send(request: S3Request): Promise<Buffer | null> {
     return pRetry(() => this.#attempt(request), {
@@ -117,7 +117,7 @@ class Requester {
     const url = new URL(this.#base + path.split('/').map(encodeURIComponent).join('/'));
     for (const [name, value] of Object.entries(query ?? {})) url.searchParams.set(name, value);
     const payload = Buffer.from(body ?? []);
-    // The signature covers the body, so that it cannot be altered on an unencrypted way either.
+    // The signature covers the body, which protects it even without encryption.
     const headers = { 'x-amz-content-sha256': createHash('sha256').update(payload).digest('hex') };
     const response = await this.#client.fetch(url.toString(), {
       method,
@@ -146,14 +146,17 @@ async function listAll(request: Requester, root: string, prefix: string): Promis
     const page =
       (await request.send({ operation: 'list', method: 'GET', path: '', query }))?.toString('utf8') ?? '';
     const found = tags(page, 'Key').filter((key) => key.startsWith(root));
-    // Objects that are not ours may lie in the bucket too.
+    // The bucket may contain objects of others.
     keys.push(...found.map((key) => key.slice(root.length)).filter(isKey));
     token = tags(page, 'NextContinuationToken')[0];
     if (token === undefined || tags(page, 'IsTruncated')[0] !== 'true') return keys.sort();
   }
 }
 
-/** Texts of an XML answer's elements of one name. Keys of ours need no unescaping but for `&`, tokens may. */
+/**
+ * Returns the text of every element with this name. Only `&` needs unescaping in our keys; tokens may contain
+ * more.
+ */
 function tags(xml: string, name: string): string[] {
   return [...xml.matchAll(/<([A-Za-z]+)>([^<]*)<\//g)]
     .filter((match) => match[1] === name)

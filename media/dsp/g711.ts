@@ -1,5 +1,6 @@
 /**
- * G.711 (ITU-T G.711): µ-law and A-law as tables, one byte a sample, written into arrays the caller owns.
+ * G.711 (ITU-T G.711): µ-law and A-law by table lookup, one byte per sample, written into arrays of the
+ * caller.
  */
 
 /** The two laws. */
@@ -7,7 +8,7 @@ type G711Law = 'PCMU' | 'PCMA';
 
 interface Law {
   readonly toLinear: Int16Array;
-  /** Indexed by the sample's low 16 bits. */
+  /** Indexed by the low 16 bits of the sample. */
   readonly fromLinear: Uint8Array;
 }
 
@@ -23,7 +24,7 @@ export function decodeG711(codec: G711Law, bytes: Uint8Array, samples: Int16Arra
   return bytes.length;
 }
 
-/** Encodes `samples` into `bytes` from `offset` on; returns the offset after the last byte. */
+/** Encodes `samples` into `bytes` from `offset`; returns the offset after the last byte. */
 export function encodeG711(codec: G711Law, samples: Int16Array, bytes: Uint8Array, offset: number): number {
   const { fromLinear } = LAWS[codec];
   for (let n = 0; n < samples.length; n++)
@@ -33,8 +34,8 @@ export function encodeG711(codec: G711Law, samples: Int16Array, bytes: Uint8Arra
 
 function law(decode: (byte: number) => number, silence: number): Law {
   const toLinear = Int16Array.from({ length: 256 }, (_, byte) => decode(byte));
-  // Codes in ascending order of value; each linear sample takes the nearest, which is what the standard's
-  // decision levels amount to.
+  // Codes in ascending order of value. Each linear sample gets the nearest, which is equivalent to the
+  // decision levels of the standard.
   const ordered = Array.from({ length: 256 }, (_, byte) => byte).sort(
     (a, b) => (toLinear[a] as number) - (toLinear[b] as number),
   );

@@ -1,7 +1,7 @@
 /**
- * G.722 (ITU-T G.722, mode 1, 64 kbit/s): 16 kHz audio in two bands, each adaptively quantised against a
- * prediction of itself. One byte carries two samples. The names in the comments are the blocks of the
- * recommendation; arithmetic is its own, in 16-bit steps.
+ * G.722 (ITU-T G.722, mode 1, 64 kbit/s): 16 kHz audio in two bands, each adaptively quantised against its
+ * own prediction. One byte holds two samples. Comments name the blocks of the recommendation; arithmetic is
+ * in 16-bit steps as specified there.
  */
 
 const QMF = [3, -11, 12, 32, -210, 951, 3876, -805, 362, -156, 53, -11] as const;
@@ -23,7 +23,7 @@ const ILP = [
 ] as const;
 const HIGH_DECISION = 564;
 
-/** Inverse quantisers: 6 bits for what is heard, 4 bits for the prediction, 2 bits of the high band. */
+/** Inverse quantisers: 6 bits for the output, 4 bits for the prediction, 2 bits for the high band. */
 const QM6 = [
   -136, -136, -136, -136, -24808, -21904, -19008, -16704, -14984, -13512, -12280, -11192, -10232, -9360,
   -8576, -7856, -7192, -6576, -6000, -5456, -4944, -4464, -4008, -3576, -3168, -2776, -2400, -2032, -1688,
@@ -36,7 +36,7 @@ const QM4 = [
 ] as const;
 const QM2 = [-7408, -1616, 7408, 1616] as const;
 
-/** How each code moves the logarithmic scale factor, and the scale factors themselves (ILB). */
+/** Change of the logarithmic scale factor by each code, and the scale factors (ILB). */
 const LOW_STEPS = [0, 3042, 1198, 538, 334, 172, 58, -30, 3042, 1198, 538, 334, 172, 58, -30, -60] as const;
 const HIGH_STEPS = [798, -214, 798, -214] as const;
 const ILB = [
@@ -44,7 +44,7 @@ const ILB = [
   3025, 3091, 3158, 3228, 3298, 3371, 3444, 3520, 3597, 3676, 3756, 3838, 3922, 4008,
 ] as const;
 
-/** One band's predictor and scale factor; encoder and decoder run it in step. */
+/** Predictor and scale factor of one band; encoder and decoder run it in step. */
 class Band {
   /** Prediction of the next sample. */
   prediction = 0;
@@ -56,7 +56,7 @@ class Band {
   #zeroPart = 0;
   readonly #a = new Int32Array(2);
   readonly #b = new Int32Array(6);
-  /** The last reconstructed values, their partial sums, and the last differences, newest first. */
+  /** The last reconstructed values, their partial sums and the last differences, newest first. */
   readonly #r = new Int32Array(2);
   readonly #p = new Int32Array(2);
   readonly #d = new Int32Array(6);
@@ -67,7 +67,7 @@ class Band {
     this.#maxLogScale = options.maxLogScale;
   }
 
-  /** Takes the quantised difference and the step its code makes. */
+  /** Updates the predictor with the quantised difference and the scale step of its code. */
   adapt(difference: number, logStep: number): void {
     // LOGSCL, SCALEL (LOGSCH, SCALEH).
     this.#logScale = clamp(((this.#logScale * 127) >> 7) + logStep, 0, this.#maxLogScale);
@@ -133,9 +133,7 @@ export class G722Encoder {
   readonly #high = highBand();
   readonly #line = new Int32Array(QMF_TAPS);
 
-  /**
-   * Encodes an even number of samples into `bytes` from `offset` on; returns the offset after the last byte.
-   */
+  /** Encodes an even number of samples into `bytes` from `offset`; returns the offset after the last byte. */
   encode(samples: Int16Array, bytes: Uint8Array, offset: number): number {
     const line = this.#line;
     let end = offset;
@@ -221,7 +219,7 @@ function at(values: Int32Array, index: number): number {
   return values[index] as number;
 }
 
-/** A product of two numbers of 15 fractional bits. */
+/** Product of two numbers with 15 fractional bits. */
 function scaled(value: number, factor: number): number {
   return (value * factor) >> 15;
 }

@@ -1,31 +1,31 @@
 /**
- * Keys heard as tones in the caller's audio (ITU-T Q.23, Q.24), for phones that send no telephone events.
- * Short blocks are measured at the eight frequencies (Goertzel). A key is two of them, alike in level, with
- * next to nothing beside them: that is what tells it from a voice.
+ * Detects keys in the caller's audio as tones (ITU-T Q.23, Q.24), for phones that send no telephone events.
+ * Each short block is measured at the eight frequencies (Goertzel). A key is two of them at similar levels
+ * with almost no other energy, which distinguishes it from a voice.
  */
 import { COLUMNS_HZ, KEYPAD, ROWS_HZ } from './tones.ts';
 
-/** Length of a block, ms: two fit into the shortest press that must be heard (40 ms), however they fall. */
+/** Length of a block, ms: two fit into the shortest valid press (40 ms) at any alignment. */
 const BLOCK_MS = 12.75;
-/** Blocks in a row that make a press, and that end it. */
+/** Consecutive blocks that make a press, and that end it. */
 const PRESS_BLOCKS = 2;
 const PAUSE_BLOCKS = 2;
-/** A press counts as over when no audio has come for this long. */
+/** A press is over if no audio arrives for this long. */
 const LOST_END_MS = 120;
-/** Least amplitude of each tone: about −28 dBm0. */
+/** Minimum amplitude of each tone: about −28 dBm0. */
 const MIN_AMPLITUDE = 900;
 /**
- * Ratios of power. The high tone may be 8 dB above the low one or 6 below (Q.24 leaves more to the network
- * than to the phone).
+ * Power ratios. The high tone may be 8 dB above the low one or 6 dB below it (Q.24 allows the network more
+ * than the phone).
  */
 const MAX_TWIST = 10 ** 0.8;
 const MAX_REVERSE_TWIST = 10 ** 0.6;
-/** The strongest tone of a group stands this far above the others of its group. */
+/** The strongest tone of a group exceeds the others of its group by this factor. */
 const MIN_LEAD = 10 ** 0.8;
-/** Share of the block's energy in the two tones. */
+/** Minimum share of the block's energy in the two tones. */
 const MIN_SHARE = 0.82;
 
-/** One press as heard. */
+/** A detected press. */
 interface HeardKey {
   readonly digit: string;
   readonly durationMs: number;
@@ -40,7 +40,7 @@ interface Press {
   lastMs: number;
 }
 
-/** Listens to one stream. */
+/** Detects the keys of one stream. */
 export class KeyDetector {
   readonly #rateHz: number;
   readonly #block: Float64Array;
@@ -58,7 +58,7 @@ export class KeyDetector {
     this.#columns = COLUMNS_HZ.map(turnOf);
   }
 
-  /** Takes audio whose first sample was sent at `atMs`; returns the presses that are over by it. */
+  /** Takes audio whose first sample was sent at `atMs`; returns the presses that have ended. */
   push(samples: Int16Array, atMs: number): HeardKey[] {
     const over: HeardKey[] = [];
     for (let n = 0; n < samples.length; n++) {
@@ -71,7 +71,7 @@ export class KeyDetector {
     return over;
   }
 
-  /** The press after which no more audio came, if any. */
+  /** Returns the press that was followed by no more audio, if any. */
   expire(nowMs: number): HeardKey | null {
     return this.#press && nowMs - this.#press.lastMs >= LOST_END_MS ? this.#finish(this.#press) : null;
   }
@@ -102,12 +102,12 @@ export class KeyDetector {
     if (column.power > row.power * MAX_TWIST || row.power > column.power * MAX_REVERSE_TWIST) return null;
     let energy = 0;
     for (const sample of this.#block) energy += sample * sample;
-    // The power of a whole sine of amplitude A over N samples is (A·N/2)²; its energy is A²·N/2.
+    // A sine of amplitude A over N samples has the power (A·N/2)² and the energy A²·N/2.
     const tones = (2 * (row.power + column.power)) / this.#block.length;
     return tones >= MIN_SHARE * energy ? (KEYPAD[row.index]?.[column.index] ?? null) : null;
   }
 
-  /** The tone of a group that leads it clearly, if one does. */
+  /** The tone that clearly exceeds the others of its group, if one does. */
   #strongest(turns: readonly number[]): { readonly index: number; readonly power: number } | null {
     const powers = this.#powers;
     for (const [index, turn] of turns.entries()) powers[index] = powerOf(this.#block, turn);

@@ -1,22 +1,22 @@
-/** A mono Opus encoder (RFC 6716) with its settings. */
-// Not the native build: it crashed the whole process when the thread that had used it ended.
+/** A mono Opus encoder (RFC 6716) with settings. */
+// Not the native build: it crashed the whole process when a thread that had used it ended.
 import { Encoder, type Rate } from '@evan/opus/wasm/index.mjs';
 
 /** Requests of `opus_encoder_ctl` (opus_defines.h). */
 const SET = { bitRate: 4002, complexity: 4010, inbandCorrection: 4012, expectedLoss: 4014 } as const;
-/** Leaves the bit rate to the encoder. */
+/** The encoder chooses the bit rate. */
 const OPUS_AUTO = -1000;
 
-/** How it encodes. */
+/** Settings of the encoder. */
 export interface OpusSettings {
-  /** Of the samples it is given, Hz. */
+  /** Of the input samples, Hz. */
   readonly sampleRateHz: Rate['sample_rate'];
   readonly application: 'voip' | 'audio';
-  /** bit/s; null leaves it to the encoder. */
+  /** bit/s; null: the encoder chooses. */
   readonly bitRate: number | null;
   /** 0 to 10. */
   readonly complexity?: number;
-  /** Loss that in-band correction prepares for, per cent. */
+  /** Expected loss that in-band FEC protects against, per cent. */
   readonly expectedLoss?: number;
 }
 

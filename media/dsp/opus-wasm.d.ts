@@ -1,6 +1,6 @@
 /**
- * The WebAssembly build of @evan/opus, which the package exports without types of its own. It has none of the
- * native build's properties: settings go through `ctl`.
+ * The WebAssembly build of @evan/opus, which the package exports without types. It lacks the properties of
+ * the native build: settings go through `ctl`.
  */
 declare module '@evan/opus/wasm/index.mjs' {
   export interface Rate {
@@ -11,8 +11,8 @@ declare module '@evan/opus/wasm/index.mjs' {
     constructor(options: Rate & { readonly application: 'voip' | 'audio' });
     encode(samples: Int16Array): Uint8Array;
     /**
-     * `opus_encoder_ctl`; answers the value asked for, 0 for one that was set. Throws for what libopus
-     * refuses.
+     * `opus_encoder_ctl`. Returns the requested value, or 0 after setting one. Throws for a request that
+     * libopus refuses.
      */
     ctl(request: number, value?: number): number;
   }

@@ -1,6 +1,6 @@
 /**
- * Arithmetic on linear PCM: a streaming sample-rate converter and the level of a block.
- * Everything works on mono 16-bit blocks and writes into arrays the caller owns.
+ * Linear PCM: a streaming sample-rate converter and the level of a block. Works on mono 16-bit blocks and
+ * writes into arrays of the caller.
  */
 import { filterBetween, LONGEST_PIECE, type PolyphaseFilter, type StreamState } from './polyphase.ts';
 
@@ -8,10 +8,11 @@ import { filterBetween, LONGEST_PIECE, type PolyphaseFilter, type StreamState } 
 export const SILENCE_DB = -96;
 
 /**
- * RMS level of a block, or of its samples from `from` up to `to`, in dBFS (a full-scale square wave is 0).
+ * RMS level of a block, or of its samples from `from` to `to` (exclusive), in dBFS (a full-scale square wave
+ * is 0).
  */
 export function levelDb(samples: Int16Array, from = 0, to = samples.length): number {
-  // Two sums, exact as they are of whole numbers: neither addition waits for the other.
+  // Two sums of integers, both exact: neither addition waits for the other.
   let even = 0;
   let odd = 0;
   let index = from;
@@ -27,17 +28,17 @@ export function levelDb(samples: Int16Array, from = 0, to = samples.length): num
   return Math.max(SILENCE_DB, 10 * Math.log10(energy / (to - from) / (32768 * 32768)));
 }
 
-/** Peak up to which a frame may be left out or doubled unheard. */
+/** Highest peak of a frame that can be dropped or doubled inaudibly. */
 export const QUIET_PEAK = 400;
 
-/** True when nobody misses these samples. */
+/** True if dropping these samples is inaudible. */
 export function isQuiet(samples: Int16Array): boolean {
   return samples.every((sample) => Math.abs(sample) <= QUIET_PEAK);
 }
 
 /**
- * Streaming polyphase FIR converter between two integer rates; keeps the history of one stream, so one
- * instance serves one stream only.
+ * Streaming polyphase FIR converter between two integer rates. Keeps the history of one stream, so each
+ * stream needs its own.
  */
 export class Resampler {
   readonly #filter: PolyphaseFilter;
@@ -48,7 +49,7 @@ export class Resampler {
     this.#state = { history: new Float32Array(this.#filter.reach), position: 0 };
   }
 
-  /** Largest number of samples `push` can write for `inputLength` samples of input. */
+  /** Most samples that `push` can write for `inputLength` samples of input. */
   outputCapacity(inputLength: number): number {
     return this.#filter.outputs(inputLength) + 1;
   }
@@ -67,7 +68,7 @@ export class Resampler {
 }
 
 /**
- * Brings the blocks of one stream to a rate, whatever rate they come in: each goes on where the one before it
+ * Converts the blocks of one stream to a fixed rate, whatever their own rates; each continues where the last
  * ended.
  */
 export class RateConverter {
@@ -78,7 +79,7 @@ export class RateConverter {
     this.#outRateHz = outRateHz;
   }
 
-  /** The block at the wanted rate: itself where it has it, a new array otherwise. */
+  /** Returns the block at the target rate: itself if it has that rate, otherwise a new array. */
   convert(samples: Int16Array, fromHz: number): Int16Array {
     if (fromHz === this.#outRateHz) return samples;
     if (this.#run?.fromHz !== fromHz)

@@ -5,33 +5,33 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * Filter length per phase when the rate rises; longer in proportion when it falls, so that the transition
- * band stays the same width.
+ * Filter length per phase when the rate rises; proportionally longer when it falls, so that the transition
+ * band keeps its width.
  */
 const TAPS_PER_PHASE = 24;
-/** A phase's row in the kernel is filled up to a multiple of what the loop takes in one round. */
+/** Each phase's row of the kernel is padded to a multiple of what the loop processes per iteration. */
 const TAPS_PER_ROUND = 8;
-/** Kaiser window shape: about 70 dB in the stop band. */
+/** Shape of the Kaiser window: about 70 dB in the stop band. */
 const KAISER_BETA = 7;
-/** Share of the narrower Nyquist band that passes. */
+/** Pass band as a share of the narrower Nyquist band. */
 const PASSBAND = 0.92;
 /**
- * A kernel with more phases is megabytes of factors: rates that share no divisor worth it, as only a damaged
- * or a made-up recording has, are converted by the nearest ratio with no more, off by a thousandth at most.
- * (11,025 Hz to 48,000 has 640.)
+ * A kernel with more phases takes megabytes. Rates without a large common divisor, found only in damaged or
+ * synthetic recordings, are converted by the nearest ratio within this limit, at most a thousandth off.
+ * (11,025 Hz to 48,000 takes 640.)
  */
 const MOST_PHASES = 640;
 
 /**
- * Most samples filtered at a time, so that the loop's memory, which can only grow, does not depend on how
- * long a clip is.
+ * Most samples filtered at once: the loop's memory can only grow, and must not depend on the length of a
+ * clip.
  */
 export const LONGEST_PIECE = 2048;
 
-/** Bytes by which WebAssembly's memory grows. */
+/** Page size of WebAssembly's memory, bytes. */
 const PAGE_BYTES = 65_536;
 
-/** Outputs per so many inputs. */
+/** Up outputs per down inputs. */
 interface Ratio {
   readonly up: number;
   readonly down: number;
@@ -57,14 +57,17 @@ const loop = new WebAssembly.Instance(
 ).exports as unknown as Loop;
 let floats = new Float32Array(loop.memory.buffer);
 let integers = new Int16Array(loop.memory.buffer);
-/** Whose kernel the memory begins with. The line and the output behind it belong to the call under way. */
+/**
+ * The filter whose kernel is at the start of the memory. The line and output after it belong to the current
+ * call.
+ */
 let loaded: PolyphaseFilter | null = null;
 
 const FLOAT_BYTES = Float32Array.BYTES_PER_ELEMENT;
 
-/** Where one stream stands. */
+/** State of one stream. */
 export interface StreamState {
-  /** The filter's `reach` samples before the next piece. */
+  /** The `reach` samples before the next piece. */
   readonly history: Float32Array;
   /**
    * Position of the next output in units of 1/up input samples, relative to the next piece's first sample.
@@ -72,16 +75,16 @@ export interface StreamState {
   position: number;
 }
 
-/** The filter between two rates; it keeps nothing of a stream, so any number of streams may share it. */
+/** The filter between two rates. It has no state of a stream, so streams can share it. */
 export class PolyphaseFilter {
-  /** Outputs lie on a grid of so many positions per input sample, `#down` positions apart. */
+  /** Outputs lie on a grid with this many positions per input sample, `#down` positions apart. */
   readonly phases: number;
   readonly #down: number;
-  /** False where the rates' own ratio would take too many phases, and one near it is used. */
+  /** False if the exact ratio would need too many phases and a nearby one is used. */
   readonly isExact: boolean;
-  /** Samples before a piece that its outputs reach back to. */
+  /** Samples before a piece that its outputs depend on. */
   readonly reach: number;
-  /** Phase p's taps, reversed, at `p * (reach + 1)`. */
+  /** Taps of phase p, reversed, at `p * (reach + 1)`. */
   readonly #kernel: Float32Array;
 
   constructor(inRateHz: number, outRateHz: number) {
@@ -95,19 +98,19 @@ export class PolyphaseFilter {
     this.#kernel = polyphaseKernel(this.phases, taps, row, Math.min(1, outRateHz / inRateHz));
   }
 
-  /** How many outputs a piece of `length` samples brings when the first of them is at `position`. */
+  /** Number of outputs for a piece of `length` samples if the first is at `position`. */
   outputs(length: number, position = 0): number {
     return Math.max(0, Math.ceil((length * this.phases - position) / this.#down));
   }
 
   /**
-   * Writes the outputs of a stream's next piece (at most `LONGEST_PIECE` samples) to `output` from `at` on,
-   * and returns how many they were.
+   * Writes the outputs of a stream's next piece (at most `LONGEST_PIECE` samples) to `output` from `at`, and
+   * returns their number.
    */
   apply(piece: Int16Array, stream: StreamState, output: Int16Array, at: number): number {
     const { history, position } = stream;
     const count = this.outputs(piece.length, position);
-    // The memory as floats: the kernel, the line (history and piece), the outputs, two to a float.
+    // The memory as floats: the kernel, the line (history and piece), and the outputs, two to a float.
     const line = this.#kernel.length;
     const next = line + piece.length;
     const end = next + this.reach;
@@ -132,7 +135,7 @@ export class PolyphaseFilter {
     return count;
   }
 
-  /** Sees that the memory holds this kernel, and so many floats in all. */
+  /** Loads this kernel into the memory and ensures room for this many floats in total. */
   #load(length: number): void {
     if (length > floats.length) {
       loop.memory.grow(Math.ceil(((length - floats.length) * FLOAT_BYTES) / PAGE_BYTES));
@@ -147,20 +150,20 @@ export class PolyphaseFilter {
 
 const filters = new Map<string, PolyphaseFilter>();
 
-/** The filter between two rates, made once: a converter is opened for every piece a voice says. */
+/** The filter between two rates, created once: each piece of speech opens a converter. */
 export function filterBetween(inRateHz: number, outRateHz: number): PolyphaseFilter {
   const rates = `${inRateHz} ${outRateHz}`;
   const kept = filters.get(rates);
   if (kept) return kept;
   const filter = new PolyphaseFilter(inRateHz, outRateHz);
-  // A recording may have any rate: those nobody has are not kept.
+  // A recording may have any rate: filters of unusual ones are not cached.
   if (filter.isExact) filters.set(rates, filter);
   return filter;
 }
 
 /**
- * The rates' ratio, or the nearest one with few enough phases: the last convergent of its continued fraction,
- * or the last fraction between that and the next.
+ * The exact ratio, or the nearest one with few enough phases: the last convergent of its continued fraction,
+ * or the last semiconvergent after it.
  */
 function ratioOf(inRateHz: number, outRateHz: number): Ratio {
   const errorOf = ({ up, down }: Ratio) => Math.abs(up / down - outRateHz / inRateHz);
@@ -183,7 +186,7 @@ function ratioOf(inRateHz: number, outRateHz: number): Ratio {
 
 /**
  * Kaiser-windowed sinc, split into `up` phases of `taps` each, in rows that begin with zeros; `band` is the
- * kept share of the input's Nyquist band.
+ * pass share of the input's Nyquist band.
  */
 function polyphaseKernel(up: number, taps: number, row: number, band: number): Float32Array {
   const length = up * taps;

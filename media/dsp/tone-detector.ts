@@ -1,17 +1,17 @@
 /**
- * Single tones on a phone line: the beep of a mailbox and the answer of a fax machine (ITU-T T.30: 2100 Hz; a
- * calling one 1100 Hz for half a second). Per 20 ms frame the one sinusoid that predicts the samples best is
- * estimated and its share of the energy measured (Goertzel at that frequency). A tone keeps share, frequency
- * and level for many frames; speech, music, key tones and ringing do not.
+ * Detects single tones on a phone line: the beep of a mailbox and the answer of a fax machine (ITU-T T.30:
+ * 2100 Hz; a calling fax sends 1100 Hz for half a second). Per 20 ms frame, estimates the sinusoid that best
+ * predicts the samples and measures its share of the energy (Goertzel). A tone keeps share, frequency and
+ * level for many frames; speech, music, key tones and ringing do not.
  */
 import { FRAME_MS } from '../leg/leg.ts';
 
-/** What was heard. */
+/** A detected tone. */
 export type Tone = 'beep' | 'fax';
 
-/** Share of a frame's energy in one sinusoid from which it counts as a tone. */
+/** Minimum share of a frame's energy in one sinusoid for a tone. */
 const LEAST_SHARE = 0.93;
-/** −45 dBm0, about: quieter tones are the line's. */
+/** About −45 dBm0: quieter tones are line noise. */
 const LEAST_RMS = 150;
 const LOWEST_HZ = 350;
 const HIGHEST_HZ = 2_200;
@@ -19,7 +19,7 @@ const HIGHEST_HZ = 2_200;
 const SHORTEST_BEEP_MS = 140;
 const LONGEST_BEEP_MS = 2_200;
 /**
- * How far frequency (Hz) and level (ratio) may move from frame to frame: a whistle or a sung note moves more.
+ * Largest change of frequency (Hz) and level (ratio) between frames: a whistle or a sung note changes more.
  */
 const STEADY_HZ = 12;
 const STEADY_LEVEL = 1.5;
@@ -29,18 +29,18 @@ const FAX_ANSWER_FROM_MS = 800;
 const FAX_CALL_HZ = 1_100;
 const FAX_CALL_MS = { from: 420, to: 580 };
 const FAX_WITHIN_HZ = 25;
-/** Frames at the edges of a tone hold only part of it. */
+/** The frames at both edges of a tone contain only part of it. */
 const EDGE_MS = FRAME_MS;
 
 interface Run {
   readonly hz: number;
   readonly rms: number;
   readonly ms: number;
-  /** Told already, while it still sounded. */
+  /** Already reported while it lasted. */
   readonly isTold: boolean;
 }
 
-/** Follows one line. */
+/** Detects the tones of one line. */
 export class ToneDetector {
   readonly #rateHz: number;
   readonly #frame: Int16Array;
@@ -53,8 +53,8 @@ export class ToneDetector {
   }
 
   /**
-   * Takes samples in order, of any length; returns the tone that is certain by them. A beep is told at its
-   * end: what is said then is recorded.
+   * Takes samples in order, in any quantity; returns a tone once it is certain. A beep is reported at its
+   * end, because the recording starts there.
    */
   push(samples: Int16Array): Tone | null {
     let heard: Tone | null = null;
@@ -96,8 +96,8 @@ function isSteady(rms: number, before: number): boolean {
 }
 
 /**
- * The sinusoid a frame is made of, or null: x[n] = 2 cos(ω) x[n−1] − x[n−2] gives ω by least squares, its
- * projection the share.
+ * The sinusoid that makes up a frame, or null: least squares on x[n] = 2 cos(ω) x[n−1] − x[n−2] gives ω, and
+ * its projection the share.
  */
 function strongestSine(frame: Int16Array, rateHz: number): { hz: number; rms: number } | null {
   let energy = 0;
@@ -121,7 +121,7 @@ function strongestSine(frame: Int16Array, rateHz: number): { hz: number; rms: nu
   return sineShare(frame, omega, energy) >= LEAST_SHARE ? { hz, rms } : null;
 }
 
-/** Goertzel: the share of the energy at one frequency. */
+/** Goertzel: share of the energy at one frequency. */
 function sineShare(frame: Int16Array, omega: number, energy: number): number {
   const coefficient = 2 * Math.cos(omega);
   let before = 0;

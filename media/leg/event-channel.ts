@@ -1,28 +1,28 @@
 /**
- * The data channel `events` of a web leg: text messages both ways, kept until the channel opens, bounded both
- * ways.
+ * The data channel `events` of a web leg: text messages in both directions. Outgoing ones are queued until
+ * the channel opens; both directions are bounded.
  */
 import type { DataChannel } from '../webrtc/webrtc-api.ts';
 
-/** Name of the channel the client creates in its offer. */
+/** Name of the channel that the client creates in its offer. */
 export const EVENT_CHANNEL = 'events';
-/** Messages kept for a channel that is not open yet; the oldest go first. */
+/** Most messages queued before the channel opens; the oldest are dropped. */
 const MAX_WAITING = 256;
-/** A client that does not read is not fed further. */
+/** Stops sending to a client that does not read. */
 const MAX_BUFFERED_BYTES = 1 << 20;
-/** Longest message taken from a client, in UTF-16 units (or bytes, in a room). */
+/** Longest message from a client, in UTF-16 units (in a room: bytes). */
 export const MAX_MESSAGE_LENGTH = 1 << 18;
 
-/** What happens on the channel. */
+/** Events of the channel. */
 export interface EventChannelListener {
-  /** Whether the client may say this much now. */
+  /** Whether the client is within its rate limit. */
   readonly mayPass: (length: number) => boolean;
   readonly onMessage: (text: string) => void;
-  /** The far end closed the channel. */
+  /** The peer closed the channel. */
   readonly onClosed: () => void;
 }
 
-/** One leg's channel, whether the client has opened it yet or not. */
+/** The channel of one leg, before and after the client opens it. */
 export class EventChannel {
   readonly #listener: EventChannelListener;
   #channel: DataChannel | null = null;
@@ -32,7 +32,7 @@ export class EventChannel {
     this.#listener = listener;
   }
 
-  /** Takes the channel the client created; a second one of the name replaces it. */
+  /** Sets the channel the client created; a second one of that name replaces it. */
   attach(channel: DataChannel): void {
     const before = this.#channel;
     this.#channel = channel;
@@ -47,14 +47,14 @@ export class EventChannel {
     this.#flush();
   }
 
-  /** Sends one message, now or when the channel opens. */
+  /** Sends a message, now or when the channel opens. */
   send(text: string): void {
     this.#waiting.push(text);
     if (this.#waiting.length > MAX_WAITING) this.#waiting.shift();
     this.#flush();
   }
 
-  /** Closes our side; `onClosed` is not called for it. */
+  /** Closes our side without calling `onClosed`. */
   close(): void {
     const channel = this.#channel;
     this.#channel = null;
@@ -70,7 +70,7 @@ export class EventChannel {
   }
 }
 
-/** False: the far end is closing the channel, which the library knows before its `readyState` says so. */
+/** False: the peer is closing the channel, which the library knows before `readyState` shows it. */
 function sent(channel: DataChannel, text: string): boolean {
   try {
     channel.send(text);

@@ -1,33 +1,27 @@
 /**
- * Joins a source that delivers audio in its own rhythm (blocks of about 10 ms) to the slots of a leg. What
- * comes late in a bunch is kept and played on, as a recogniser would rather hear a word later than half of
- * it; the delay that leaves is made up for in pauses. A source that ran dry is begun with more in stock the
- * next time, and with less again when that was not needed for a while.
+ * Connects a source with its own timing (blocks of about 10 ms) to the slots of a leg. Audio that arrives
+ * late in a burst is kept and played: a recogniser copes better with a late word than with half a word. The
+ * resulting delay is reduced in pauses. After an underrun the queue starts with a larger stock, which shrinks
+ * again when it is not needed.
  */
 
 import { isQuiet } from '../dsp/pcm.ts';
 import { FRAME_MS, type FrameKind } from './leg.ts';
 
-/** What a source of blocks that come every 10 ms give or take a few is begun with, in frames. */
+/** Initial stock for a source whose blocks arrive every 10 ms, give or take a few, in frames. */
 const NEAR_FRAMES = 1.5;
-/**
- * The same for blocks that come by way of other threads and processes, each of which may be busy for a
- * moment.
- */
+/** The same for blocks that pass through other threads and processes, each of which may be busy briefly. */
 export const FAR_FRAMES = 3;
-/** What a queue that keeps running dry is begun with at most. */
+/** Largest initial stock of a queue with repeated underruns. */
 const MAX_STOCK_FRAMES = 10;
-/**
- * Share of what was wanted beyond the usual stock that is forgotten with each frame: half of it in about 15
- * s.
- */
+/** Share of the extra stock that decays with each frame: half of it in about 15 s. */
 const STOCK_DECAY = 0.001;
-/** More than this over the stock is made up for: in pauses a frame with each slot ... */
+/** An excess over the stock above this is reduced: one frame per slot during pauses ... */
 const MAX_EXCESS_FRAMES = 1.5;
-/** ... and beyond this, where there are no pauses, a frame in so many slots, which few hear. */
+/** ... and above this one frame in this many slots during speech, which few people notice. */
 const MAX_AUDIBLE_EXCESS_FRAMES = 5;
 const SLOTS_BETWEEN_SKIPS = 25;
-/** A second: nobody gains by more delay. */
+/** One second: more delay helps nobody. */
 const MOST_FRAMES = 50;
 
 /** A queue of samples read one frame at a time. */
@@ -40,10 +34,7 @@ export class FrameFifo {
   #slotsSinceSkip = 0;
   #isPlaying = false;
 
-  /**
-   * `frame` is the number of samples in one slot, `stockFrames` what is waited for before the first is
-   * played.
-   */
+  /** `frame` is the number of samples per slot, `stockFrames` the stock required before playback starts. */
   constructor(frame: number, stockFrames = NEAR_FRAMES) {
     this.#frame = frame;
     this.#usualFrames = stockFrames;
@@ -51,7 +42,7 @@ export class FrameFifo {
     this.#samples = new Int16Array(frame * (MOST_FRAMES + 1));
   }
 
-  /** Appends a block (at most one frame long), dropping the oldest audio beyond the limit. */
+  /** Appends a block (at most one frame), dropping the oldest audio above the limit. */
   push(block: Int16Array): void {
     const excess = this.#length + block.length - this.#frame * MOST_FRAMES;
     if (excess > 0) this.#drop(excess);
@@ -60,8 +51,8 @@ export class FrameFifo {
   }
 
   /**
-   * Takes one frame; `absent` while there is none. `lateMs` is how late its slot is served: what is there for
-   * the slots right after it is no excess.
+   * Takes one frame; `absent` if there is none. `lateMs` is the lateness of the slot: audio due in the slots
+   * right after it is no excess.
    */
   pull(out: Int16Array, lateMs = 0): FrameKind {
     this.#stockFrames -= (this.#stockFrames - this.#usualFrames) * STOCK_DECAY;
@@ -80,10 +71,7 @@ export class FrameFifo {
     return out.some((sample) => sample !== 0) ? 'audio' : 'silent';
   }
 
-  /**
-   * Skips a frame when there is more in stock than wanted: a quiet one, or now and then any when it is much
-   * more.
-   */
+  /** Skips a frame if the stock is too large: a quiet one, or occasionally any if it is much too large. */
   #catchUp(owedFrames: number): void {
     this.#slotsSinceSkip++;
     const excessFrames = this.#length / this.#frame - 1 - owedFrames - this.#stockFrames;

@@ -1,9 +1,9 @@
 /**
- * Music on hold, made here so that nobody's licence hangs on it: slow arpeggios of plucked sines over four
- * chords, the same loop for every call.
+ * Music on hold, synthesised so that no licence is needed: slow arpeggios of plucked sines over four chords,
+ * the same loop for every call.
  */
 
-/** Notes of each chord as semitones above A3, and how long each note waits for the next, ms. */
+/** Notes of each chord in semitones above A3, and the time between notes, ms. */
 const CHORDS = [
   [0, 4, 7, 12, 7, 4],
   [-3, 0, 4, 9, 4, 0],
@@ -12,18 +12,18 @@ const CHORDS = [
 ] as const;
 const NOTE_MS = 500;
 const A3_HZ = 220;
-/** About −18 dBFS: under a voice, over the noise of a line. */
+/** About −18 dBFS: quieter than a voice, louder than line noise. */
 const AMPLITUDE = 3_500;
-/** A plucked note has lost two thirds of its strength after this long. */
+/** A plucked note decays to a third after this long. */
 const DECAY_MS = 450;
-/** Notes begin without a click. */
+/** Attack without a click. */
 const ATTACK_MS = 8;
 /** A note still sounds while the next ones begin. */
 const NOTES_HEARD = 3;
 
 const loops = new Map<number, Int16Array>();
 
-/** One turn of the loop at this rate, Hz; made at the first call, then shared. */
+/** The loop at this rate, Hz; generated at the first call, then shared. */
 export function holdMusic(rateHz: number): Int16Array {
   const known = loops.get(rateHz);
   if (known) return known;

@@ -1,7 +1,6 @@
 /**
- * What every transport on the media thread shares for one leg: the playout queue, the recording tap, speech
- * detection and the way events go up. A transport gives it what was received and asks it, once per slot, for
- * what to send.
+ * The transport-independent half of a leg on the media thread: playout queue, recording, speech detection and
+ * events. A transport passes in received audio and asks once per slot for the audio to send.
  */
 import type { Clock } from '#base/clock.ts';
 import { EchoPath } from '../voice-activity/echo-path.ts';
@@ -16,32 +15,32 @@ import { Playout } from './playout.ts';
 import { Recorder } from './recorder.ts';
 import { SideAudio } from './side-audio.ts';
 
-/** Where the voice of a bridged leg comes from, among the sources that are mixed. */
+/** Source of the audio of a bridged leg, among the sources to mix. */
 const BRIDGE = 'bridge';
 
-/** What the legs of one media thread share. */
+/** State shared by the legs of one media thread. */
 export interface MediaShared {
   readonly clock: Clock;
   readonly pacer: Pacer;
   readonly events: EventBatcher;
   readonly detector: SpeechDetector;
-  /** The audio of every open leg, by the number the thread knows the leg by. */
+  /** The audio of every open leg, by the leg's number on this thread. */
   readonly audios: Map<number, LegAudio>;
   readonly log: (level: 'info' | 'warn' | 'error', message: string, detail?: unknown) => void;
 }
 
-/** One transport as the media thread drives it. */
+/** A transport, as the media thread drives it. */
 export interface TransportLeg {
   command(command: LegCommand): void;
-  /** Something of this leg broke: it closes as `failed`, and the others go on. */
+  /** An internal error of this leg: closes it as `failed`; other legs continue. */
   fail(error: unknown): void;
-  /** Closes it; resolves when `closed`, its last event, has been given. Idempotent. */
+  /** Closes the leg; resolves after `closed`, its last event. Idempotent. */
   close(): Promise<void>;
 }
 
-/** What a leg's audio side is made with. */
+/** Options of a leg's audio. */
 export interface LegAudioOptions {
-  /** Number the thread knows the leg by. */
+  /** Number of the leg on this thread. */
   readonly leg: number;
   readonly inRateHz: VoiceRateHz;
   readonly outRateHz: number;
@@ -51,9 +50,9 @@ export interface LegAudioOptions {
 
 /** The transport-independent half of a leg. */
 export class LegAudio {
-  /** The frame received in the running slot; filled by the transport. */
+  /** The frame received in the current slot; filled by the transport. */
   readonly received: Int16Array;
-  /** The frame to send in the running slot; filled by `fillSent`. */
+  /** The frame to send in the current slot; filled by `fillSent`. */
   readonly sent: Int16Array;
   readonly #leg: number;
   readonly #shared: MediaShared;
@@ -69,7 +68,7 @@ export class LegAudio {
   readonly #said: Int16Array;
   #bridged: LegAudio | null = null;
   #isRelaying = false;
-  /** Nobody has answered yet: nothing is recorded. */
+  /** Not answered yet: nothing is recorded. */
   isEarly = false;
 
   constructor(options: LegAudioOptions, shared: MediaShared) {
@@ -92,13 +91,13 @@ export class LegAudio {
       : null;
   }
 
-  /** Sends an event up with the next batch. */
+  /** Queues an event for the next batch. */
   emit(event: LegEvent): void {
     this.#shared.events.add(this.#leg, event);
     this.#shared.pacer.wake();
   }
 
-  /** Carries out the commands every transport treats alike; false when the command is the transport's own. */
+  /** Executes the commands common to all transports; false for a transport's own command. */
   command(command: LegCommand): boolean {
     const nowMs = this.#shared.clock.now();
     switch (command.do) {
@@ -139,7 +138,7 @@ export class LegAudio {
   }
 
   /**
-   * Takes caller audio for speech detection as it arrives, ahead of any jitter buffer; its first sample was
+   * Takes caller audio for speech detection as it arrives, before any jitter buffer; its first sample was
    * spoken at `atMs`.
    */
   hear(samples: Int16Array, atMs: number): void {
@@ -149,8 +148,8 @@ export class LegAudio {
   }
 
   /**
-   * Fills `sent` with the slot's reply audio and what goes out beside it, or with silence while the transport
-   * cannot send; returns the number of reply samples.
+   * Fills `sent` with the slot's reply and side audio, or with silence while the transport cannot send;
+   * returns the number of reply samples.
    */
   fillSent(atMs: number, canSend: boolean): number {
     const count = canSend ? this.#playout.next(this.sent, atMs) : 0;
@@ -162,9 +161,8 @@ export class LegAudio {
   }
 
   /**
-   * Ends the slot: reports `received` as caller audio, hands it to the leg it is bridged to, and records both
-   * sides. `lagMs` is how long `received` waited in a jitter buffer: it is recorded where it would have come
-   * without.
+   * Ends the slot: reports `received` as caller audio, passes it to a bridged leg, and records both sides.
+   * `lagMs` is the time `received` spent in a jitter buffer; the recording removes that delay.
    */
   endSlot(slot: number, atMs: number, kind: FrameKind, lagMs = 0): void {
     this.#shared.events.addAudio(this.#leg, { slot, atMs, kind }, this.received);
@@ -177,7 +175,7 @@ export class LegAudio {
     this.#voice.tick(this.#shared.clock.now());
   }
 
-  /** Stops listening and emits the rest of the recording. */
+  /** Stops speech detection and emits the rest of the recording. */
   close(): void {
     this.#bridge(null);
     this.#shared.audios.delete(this.#leg);
@@ -185,7 +183,7 @@ export class LegAudio {
     this.#recorder?.close();
   }
 
-  /** Joins two legs, or parts them. */
+  /** Bridges two legs, or separates them. */
   #bridge(other: LegAudio | null): void {
     if (other === this) return;
     const before = this.#bridged;

@@ -1,31 +1,30 @@
 /**
- * `Leg`: one media path of a call (a SIP caller's RTP, a browser's WebRTC connection, a LiveKit participant),
- * seen from the call loop. It is message-shaped because its transport lives on the media thread: commands go
- * down and events come up in batches, and no call crosses synchronously. Every transport implements it;
- * nothing above it knows which one is in use.
+ * `Leg`: one media path of a call (RTP of a phone, WebRTC of a browser, a LiveKit participant), as seen by
+ * the call loop. The transport runs on the media thread, so the interface is made of messages: commands go
+ * down and events come up in batches, and no call is synchronous. Every transport implements it; the layers
+ * above do not know which one is in use.
  */
 
 import type { SrtpKeys } from '../rtp/srtp.ts';
 
-/** Length of one frame and of one slot of the call's clock, in ms. */
+/** Length of one frame and of one slot of the call's clock, ms. */
 export const FRAME_MS = 20;
 
 /**
- * What a slot's frame is: received audio, audio made up for a lost packet, a sender's silence (DTX, comfort
- * noise), or nothing at all.
+ * Origin of a slot's frame: received, concealment of a lost packet, announced silence of the sender (DTX,
+ * comfort noise), or nothing.
  */
 export type FrameKind = 'audio' | 'concealed' | 'silent' | 'absent';
 
-/** `FrameKind` as it travels between the threads: the index in this list. */
+/** `FrameKind` as sent between threads: the index in this list. */
 export const FRAME_KINDS = ['audio', 'concealed', 'silent', 'absent'] as const satisfies readonly FrameKind[];
 
-/** Told to a leg, in order. */
+/** Commands to a leg, executed in order. */
 export type LegCommand =
   /**
-   * Appends one piece of a reply to the playout queue. `samples` are mono 16-bit at the leg's `outRateHz`.
-   * `marks` are sample offsets within the piece, ascending; each is reported once the sample before it has
-   * been sent (word ends). `last` says that no further piece of the reply follows; a reply may be closed by
-   * an empty last piece.
+   * Appends a piece of a reply to the playout queue. `samples` are mono 16-bit at the leg's `outRateHz`.
+   * `marks` are ascending sample offsets within the piece; each is reported once the sample before it has
+   * been sent (word ends). `last` marks the last piece of the reply; an empty piece may close a reply.
    */
   | {
       readonly do: 'play';
@@ -35,84 +34,81 @@ export type LegCommand =
       readonly marks: Int32Array;
       readonly last: boolean;
     }
-  /** Stops sending reply audio at the next frame and keeps the queue; silence goes out meanwhile. */
+  /** Stops sending reply audio at the next frame and keeps the queue; silence is sent meanwhile. */
   | { readonly do: 'pause' }
-  /** Goes on from the paused sample. */
+  /** Continues at the paused sample. */
   | { readonly do: 'resume' }
-  /**
-   * Drops everything queued (also while paused; ends the pause) and reports `playout.cleared` with what had
-   * been sent.
-   */
+  /** Clears the queue and ends a pause, then reports in `playout.cleared` what had been sent. */
   | { readonly do: 'clear' }
-  /** Sends key presses: RFC 4733 telephone events, or tones where the peer takes none (phone legs). */
+  /**
+   * Sends key presses: RFC 4733 telephone events, or tones if the peer does not support them (phone legs).
+   */
   | { readonly do: 'sendDigits'; readonly digits: string }
   /** Sends one JSON message on the reliable data channel (web legs; ignored on phone legs). */
   | { readonly do: 'sendMessage'; readonly json: string }
   /**
-   * Duration of voiced audio within one speech, in ms, at which `voice.reached` is reported; 0 turns it off.
-   * `unsureReachMs` takes its place for speech that begins while our own sound may come back and nothing is
-   * known of that echo yet.
+   * Duration of voiced audio within one utterance, ms, at which `voice.reached` is reported; 0 disables it.
+   * `unsureReachMs` applies instead to speech that begins while our own audio may come back as an echo that
+   * has not been measured yet.
    */
   | { readonly do: 'watchVoice'; readonly reachMs: number; readonly unsureReachMs?: number }
-  /** Changes where an RTP leg sends to and how (outbound answer, re-INVITE). */
+  /** Changes the destination and format of an RTP leg (outbound answer, re-INVITE). */
   | {
       readonly do: 'setRemote';
-      readonly remote: RtpRemote /** Before the answer (early media): heard, never recorded. */;
+      readonly remote: RtpRemote /** Before the answer (early media): received, never recorded. */;
       readonly isEarly?: boolean;
     }
   /**
-   * Plays one slot of another leg's audio beside the replies; what comes from different sources is mixed. At
-   * most one frame long.
+   * Plays one slot of another leg's audio in addition to the replies; several sources are mixed. At most one
+   * frame.
    */
   | { readonly do: 'mix'; readonly source: string; readonly rateHz: number; readonly samples: Int16Array }
-  /** Tells, slot by slot, what the far end says and what it is sent (`relayed`), for others to hear. */
+  /** Reports both sides of every slot (`relayed`), for other legs. */
   | { readonly do: 'relay'; readonly isOn: boolean }
   /**
-   * Lets the far ends of two RTP legs of one host hear each other, beside what either is played, until one
-   * closes; null parts them.
+   * Bridges two RTP legs of one host until one closes, in addition to what each of them plays; null separates
+   * them.
    */
   | { readonly do: 'bridge'; readonly otherLegId: string | null }
-  /** Plays music to a far end that waits (RTP legs). */
+  /** Plays music on hold (RTP legs). */
   | { readonly do: 'holdMusic'; readonly isOn: boolean }
   /** Closes the transport; `closed` follows with reason `local`. */
   | { readonly do: 'close' };
 
-/** The far end of an RTP stream, as negotiated (RFC 3264). */
+/** The peer of an RTP stream, as negotiated (RFC 3264). */
 export interface RtpRemote {
   readonly address: string;
   readonly port: number;
   readonly codec: RtpCodec;
   /** Payload type of `codec` in both directions. */
   readonly payloadType: number;
-  /** Payload type of telephone-event (RFC 4733), or null when it was not negotiated. */
+  /** Payload type of telephone-event (RFC 4733), or null if it was not negotiated. */
   readonly digitPayloadType: number | null;
-  /** Clock its durations count in, Hz; 8000 when absent. */
+  /** Clock rate of its durations, Hz; 8000 if absent. */
   readonly digitClockHz?: number;
-  /** Reports share the media's port (RFC 5761); otherwise they have the one above. */
+  /** RTCP uses the media port (RFC 5761); otherwise the port above. */
   readonly isRtcpMuxed?: boolean;
-  /** Both streams are protected (SRTP); absent when they are plain. */
+  /** Both streams are encrypted (SRTP); absent if they are not. */
   readonly srtp?: SrtpKeys;
-  /** Nothing is sent there before something was heard from there. */
+  /** Sends nothing there until something was received from there. */
   readonly isHeardFirst?: boolean;
-  /** False while the far end put us on hold (sendonly/inactive). */
+  /** False while the peer has put us on hold (sendonly/inactive). */
   readonly sending: boolean;
 }
 
-/** Codecs an RTP leg can carry. */
+/** Codecs of RTP legs. */
 export type RtpCodec = 'PCMU' | 'PCMA' | 'G722' | 'opus';
 
-/** How much of a reply has left for the wire: piece and sample within it. */
+/** Position up to which a reply was sent: piece, and sample within it. */
 export interface PlayoutPosition {
   readonly replyId: string;
   readonly pieceId: number;
   readonly sample: number;
 }
 
-/**
- * Reported by a leg, in order. `atMs` is the clock's monotonic time of the fact itself, not of its report.
- */
+/** Events of a leg, in order. `atMs` is the monotonic time of the event itself, not of its report. */
 export type LegEvent =
-  /** The far end is reachable: first media or ICE connected. */
+  /** The peer is reachable: first media received, or ICE connected. */
   | { readonly type: 'connected'; readonly atMs: number }
   /**
    * Caller audio: `kinds.length` consecutive frames starting at `slot` (slot n begins at the leg's origin + n
@@ -125,14 +121,11 @@ export type LegEvent =
       readonly kinds: Uint8Array;
       readonly samples: Int16Array;
     }
-  /**
-   * One slot of both sides while they are relayed: the far end's at `inRateHz`, what it was sent at
-   * `outRateHz`.
-   */
+  /** Both sides of one slot while relaying: received audio at `inRateHz`, sent audio at `outRateHz`. */
   | { readonly type: 'relayed'; readonly voice: Int16Array; readonly sent: Int16Array }
-  /** Speech began: `atMs` is the start of the first voiced window, `decidedAtMs` when that was certain. */
+  /** Speech began: `atMs` is the start of the first voiced window, `decidedAtMs` the time of the decision. */
   | { readonly type: 'voice.onset'; readonly atMs: number; readonly decidedAtMs: number }
-  /** The running speech has `voicedMs` of voiced audio (the `watchVoice` threshold). */
+  /** The current speech has `voicedMs` of voiced audio (the `watchVoice` threshold). */
   | { readonly type: 'voice.reached'; readonly atMs: number; readonly voicedMs: number }
   /** Speech ended: `atMs` is the end of the last voiced window. */
   | {
@@ -150,11 +143,11 @@ export type LegEvent =
       readonly mark: number;
     }
   | { readonly type: 'playout.paused'; readonly atMs: number; readonly position: PlayoutPosition }
-  /** The queue ran empty before the reply's last piece came; sending goes on by itself when more arrives. */
+  /** The queue ran empty before the last piece of the reply; sending continues when more arrives. */
   | { readonly type: 'playout.starved'; readonly atMs: number; readonly replyId: string }
-  /** The last sample of the reply's last piece has been sent. */
+  /** The last sample of the reply's last piece was sent. */
   | { readonly type: 'playout.finished'; readonly atMs: number; readonly replyId: string }
-  /** Answer to `clear`: what had been sent of the reply in progress, or null when nothing was queued. */
+  /** Answer to `clear`: what had been sent of the current reply, or null if nothing was queued. */
   | { readonly type: 'playout.cleared'; readonly atMs: number; readonly position: PlayoutPosition | null }
   | {
       readonly type: 'digit';
@@ -163,10 +156,10 @@ export type LegEvent =
       readonly durationMs: number;
       readonly source: 'rfc4733' | 'info' | 'inband';
     }
-  /** One text message from the data channel (web legs), unparsed. */
+  /** A text message from the data channel (web legs), unparsed. */
   | { readonly type: 'message'; readonly atMs: number; readonly text: string }
   /**
-   * Five seconds (or the rest at the end) of one recorded track, aligned to the call's clock: `startMs` is
+   * Five seconds of one recorded track, or the rest at the end, aligned to the call's clock: `startMs` is the
    * monotonic time of its first sample.
    */
   | {
@@ -177,7 +170,7 @@ export type LegEvent =
       readonly rateHz: number;
       readonly samples: Int16Array;
     }
-  /** Always the last event of a leg. */
+  /** Always the last event. */
   | {
       readonly type: 'closed';
       readonly atMs: number;
@@ -185,46 +178,46 @@ export type LegEvent =
       readonly stats: LegStats;
     };
 
-/** Why a leg closed. `remote`: the far end hung up or left; `media_timeout`: nothing arrived for too long. */
+/** Why a leg closed. `remote`: the peer hung up or left; `media_timeout`: no media for too long. */
 export type LegCloseReason = 'local' | 'remote' | 'media_timeout' | 'failed';
 
-/** Which side a recorded track holds; `human` is the person joined by a transfer. */
+/** Side of a recorded track; `human` is the person who joined by a transfer. */
 export type RecordingTrack = 'user' | 'agent' | 'human';
 
-/** What a leg counted over its life. */
+/** Counters of a leg over its life. */
 export interface LegStats {
   readonly packetsReceived: number;
   readonly packetsLost: number;
   readonly packetsSent: number;
-  /** RFC 3550 §6.4.1 interarrival jitter in ms; 0 where the transport does not tell. */
+  /** RFC 3550 §6.4.1 interarrival jitter, ms; 0 if the transport does not report it. */
   readonly jitterMs: number;
-  /** From RTCP reports, ms; null or absent where the far end sends none. */
+  /** From RTCP reports, ms; null or absent if the peer sends none. */
   readonly roundTripMs?: number | null;
-  /** Delay of the jitter buffer at the end, ms; absent where the transport does not tell. */
+  /** Final delay of the jitter buffer, ms; absent if the transport does not report it. */
   readonly jitterBufferMs?: number;
   /**
-   * Share of the caller's audio that was made up for what was lost or late, 0 to 1; absent where the
-   * transport does not tell.
+   * Share of the caller's audio that is concealment of lost or late packets, 0 to 1; absent if the transport
+   * does not report it.
    */
   readonly concealedShare?: number;
   /**
-   * Estimate of how the call sounded, 1 to 4.4 (E-model); null or absent where nothing was received or the
-   * transport does not tell.
+   * Estimated call quality, 1 to 4.4 (E-model); null or absent if nothing was received or the transport does
+   * not report it.
    */
   readonly mos?: number | null;
 }
 
-/** One media path as the call loop holds it. */
+/** A media path, as the call loop holds it. */
 export interface Leg {
   readonly id: string;
   readonly kind: 'rtp' | 'webrtc' | 'livekit';
   /** Sample rate of caller audio, Hz. */
   readonly inRateHz: number;
-  /** Sample rate expected by `play`, Hz. */
+  /** Sample rate of `play`, Hz. */
   readonly outRateHz: number;
   /** Monotonic time of slot 0, ms. */
   readonly originMs: number;
   send(command: LegCommand): void;
-  /** Sets the one listener; events that came before it was set are delivered first. */
+  /** Sets the only listener, and delivers earlier events to it first. */
   listen(listener: (events: readonly LegEvent[]) => void): void;
 }

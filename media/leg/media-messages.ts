@@ -1,13 +1,12 @@
 /**
- * What the call loop's thread and the media thread say to each other: one batched message per 5 ms each way
- * at most. Caller audio of all legs travels in one transferred buffer, five frames at a time; everything
- * rarer travels as the event itself.
+ * Messages between the threads of call loop and media: at most one batch per 5 ms in each direction. Caller
+ * audio of all legs shares one transferred buffer, five frames at a time; other events travel as objects.
  */
 import type { FaultCode } from '#config/errors.ts';
 import { FRAME_KINDS, FRAME_MS, type FrameKind, type Leg, type LegCommand, type LegEvent } from './leg.ts';
 import type { LivekitLegOptions, RtpLegOptions, Transport, WebrtcLegOptions } from './media-host.ts';
 
-/** What the media thread is started with. */
+/** Options of the media thread. */
 export interface MediaThreadSettings {
   readonly rtpPortMin: number;
   readonly rtpPortMax: number;
@@ -15,14 +14,14 @@ export interface MediaThreadSettings {
   readonly iceServers: readonly IceServer[];
 }
 
-/** A STUN or TURN server as WebRTC takes it. */
+/** A STUN or TURN server in WebRTC's format. */
 export interface IceServer {
   readonly urls: string | string[];
   readonly username?: string | undefined;
   readonly credential?: string | undefined;
 }
 
-/** A command and the number of the leg it is for. */
+/** A command and the number of its leg. */
 export interface AddressedCommand {
   readonly leg: number;
   readonly command: LegCommand;
@@ -30,9 +29,9 @@ export interface AddressedCommand {
 
 /** Call loop → media thread. */
 export type ToMediaThread =
-  /** Comes first. */
+  /** The first message. */
   | { readonly type: 'start'; readonly settings: MediaThreadSettings }
-  /** Loads now what the first leg of this transport would load. */
+  /** Loads what the first leg of this transport would load. */
   | { readonly type: 'warmUp'; readonly transport: Transport }
   | { readonly type: 'commands'; readonly commands: readonly AddressedCommand[] }
   | { readonly type: 'openRtp'; readonly leg: number; readonly options: RtpLegOptions }
@@ -54,7 +53,7 @@ export type FromMediaThread =
     }
   | { readonly type: 'stopped' };
 
-/** What the call loop learns of a leg that was opened. */
+/** Facts about an opened leg. */
 export interface OpenedLeg {
   readonly inRateHz: number;
   readonly outRateHz: number;
@@ -65,14 +64,11 @@ export interface OpenedLeg {
   readonly answerSdp: string | null;
 }
 
-/**
- * One batch of events: `records` keeps their order; caller audio stands in `samples`, every other event in
- * `events`.
- */
+/** A batch of events: `records` keeps their order; caller audio is in `samples`, other events in `events`. */
 export interface EventBatch {
   /**
-   * Seven numbers per event: leg, count of frames (0: the next of `events`), their kinds (two bits each),
-   * slot, time in ms, offset and length in `samples`.
+   * Seven numbers per event: leg, number of frames (0: take the next of `events`), their kinds (two bits
+   * each), slot, time in ms, offset and length in `samples`.
    */
   readonly records: Float64Array;
   readonly samples: Int16Array;
@@ -82,17 +78,17 @@ export interface EventBatch {
 const RECORD_NUMBERS = 7;
 const KIND_BITS = 2;
 /**
- * Caller audio goes up this often, all legs at once: recognisers take it in pieces of this length, and a
- * message, a write and a system call for every frame of every call would cost more than all the rest.
- * Whatever else a leg tells goes at once, and takes the audio before it along.
+ * Caller audio is sent at this interval for all legs together: recognisers take pieces of this length, and a
+ * message, a write and a system call per frame and call would dominate the cost. Any other event is sent at
+ * once, after the audio before it.
  */
 const AUDIO_FRAMES = 5;
 const AUDIO_MS = AUDIO_FRAMES * FRAME_MS;
-/** Room for the audio of 20 narrow-band legs; grows with use. */
+/** Room for the audio of 20 narrow-band legs; grows as needed. */
 const FIRST_CAPACITY_SAMPLES = 8192;
 const FIRST_CAPACITY_RECORDS = 64;
 
-/** Consecutive frames of one leg that wait to go up. */
+/** Consecutive frames of one leg that wait to be sent. */
 interface WaitingAudio {
   slot: number;
   atMs: number;
@@ -111,7 +107,7 @@ export class EventBatcher {
   #events: LegEvent[] = [];
   #audioDueMs = Number.NEGATIVE_INFINITY;
 
-  /** Adds one frame of caller audio; the samples are copied. */
+  /** Adds a frame of caller audio; copies the samples. */
   addAudio(
     leg: number,
     frame: { readonly slot: number; readonly atMs: number; readonly kind: FrameKind },
@@ -140,7 +136,7 @@ export class EventBatcher {
     audio.frames++;
   }
 
-  /** Adds any other event, behind the audio of its leg so far. */
+  /** Adds any other event, after the leg's audio so far. */
   add(leg: number, event: LegEvent): void {
     const audio = this.#waiting.get(leg);
     if (audio) this.#recordAudio(leg, audio);
@@ -149,7 +145,7 @@ export class EventBatcher {
     this.#record(leg, 0, 0, 0, 0, 0, 0);
   }
 
-  /** What is to go up at `nowMs` and the buffers to transfer with it, or null when there is nothing. */
+  /** The batch to send at `nowMs` and the buffers to transfer with it; null if there is none. */
   take(nowMs: number): { readonly batch: EventBatch; readonly transfer: ArrayBuffer[] } | null {
     if (nowMs >= this.#audioDueMs) {
       this.#audioDueMs = nowMs - this.#audioDueMs < AUDIO_MS ? this.#audioDueMs + AUDIO_MS : nowMs + AUDIO_MS;
@@ -203,13 +199,13 @@ export class EventBatcher {
   }
 }
 
-/** The events of a batch by leg, each leg's in order. */
+/** The events of a batch by leg, in order for each leg. */
 export function unpackEvents(batch: EventBatch): Map<number, LegEvent[]> {
   const byLeg = new Map<number, LegEvent[]>();
   const { records } = batch;
   let other = 0;
   for (let at = 0; at < records.length; at += RECORD_NUMBERS) {
-    // Read one by one: a view of each record, taken apart as a list, cost three times as much.
+    // Reads numbers one by one: destructuring a view of each record cost three times as much.
     const leg = records[at] as number;
     const frames = records[at + 1] as number;
     let events = byLeg.get(leg);
@@ -232,17 +228,17 @@ export function unpackEvents(batch: EventBatch): Map<number, LegEvent[]> {
   return byLeg;
 }
 
-/** The id a leg has on the call loop's side. */
+/** Id of a leg on the call loop's side. */
 export function legId(kind: Leg['kind'], number: number): string {
   return `${kind}-${number}`;
 }
 
-/** The number behind an RTP leg's id; NaN for any other leg's. */
+/** Number of an RTP leg, from its id; NaN for other legs. */
 export function rtpLegNumber(id: string): number {
   return id.startsWith('rtp-') ? Number(id.slice('rtp-'.length)) : Number.NaN;
 }
 
-/** Number of samples in one frame at this rate. */
+/** Samples per frame at this rate. */
 export function frameSamples(rateHz: number): number {
   return (rateHz * FRAME_MS) / 1000;
 }

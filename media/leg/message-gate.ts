@@ -1,16 +1,16 @@
 /**
- * How much a web client may say on its data channel: what comes faster is dropped, so that one visitor cannot
- * hold up the calls of others on the worker.
+ * Rate limit of a web client's data channel: messages above it are dropped, so that one visitor cannot hold
+ * up other calls on the worker.
  */
 import type { Clock } from '#base/clock.ts';
 import { TokenBucket } from '#base/token-bucket.ts';
 import { MAX_MESSAGE_LENGTH } from './event-channel.ts';
 
-/** Nobody types as fast; tools of a page answer in bursts. */
+/** Faster than typing; a page's tools answer in bursts. */
 const MESSAGES = { perSecond: 20, burst: 200 };
 const LENGTH = { perSecond: 1 << 16, burst: 10 * (1 << 16) };
 
-/** Counts what one client sends. */
+/** Counts the messages of one client. */
 export class MessageGate {
   readonly #messages: TokenBucket;
   readonly #length: TokenBucket;

@@ -1,9 +1,8 @@
 /**
  * One timer wheel for every leg of a media thread: four slots of 5 ms, each leg ticked once per 20 ms at its
- * place on the wheel, so that sends are spread and one timer serves them all. A late wake-up is caught up
- * tick by tick: no slot of any leg is left out, and what was received meanwhile is read before it, so that
- * the slots find it. Ticks nobody has a place on pass without a wake-up, unless one is asked for: a thread
- * without legs sleeps.
+ * place, which spreads the sends and needs one timer only. After a late wake-up the missed ticks run one by
+ * one, so no leg misses a slot; packets received meanwhile are read first, so that the slots find them. Ticks
+ * without legs do not wake the thread unless requested: a thread without legs sleeps.
  */
 import type { Clock, Timer } from '#base/clock.ts';
 import { FRAME_MS } from './leg.ts';
@@ -12,11 +11,11 @@ import { FRAME_MS } from './leg.ts';
 const TICK_MS = 5;
 const WHEEL_SLOTS = FRAME_MS / TICK_MS;
 
-/** What the wheel turns. */
+/** A thing on the wheel. */
 export interface Paced {
-  /** Called once per 20 ms slot in order; `dueMs` is the slot's own time, however late the call is. */
+  /** Called once per 20 ms slot, in order; `dueMs` is the due time of the slot, however late the call is. */
   tick(slot: number, dueMs: number): void;
-  /** Told what its `tick` threw: one thing's fault must not stop the wheel for the others. */
+  /** Called with an error thrown by its `tick`: one thing's error must not stop the wheel. */
   fail(error: unknown): void;
 }
 
@@ -35,11 +34,11 @@ export class Pacer {
   #timer: Timer | null = null;
   #timerTick = 0;
   #isTurning = false;
-  /** A late wake-up lets come in what waited with it. */
+  /** After a late wake-up, first reads the packets that arrived meanwhile. */
   #hasReadFirst = false;
   #isClosed = false;
 
-  /** `onTurn` is called after each wake-up that turned the wheel, once however many ticks it caught up. */
+  /** `onTurn` is called once after each wake-up that ran ticks, however many. */
   constructor(clock: Clock, onTurn: (nowMs: number) => void) {
     this.#clock = clock;
     this.#onTurn = onTurn;
@@ -47,8 +46,7 @@ export class Pacer {
   }
 
   /**
-   * Puts a thing on the emptiest place of the wheel; returns the time of its slot 0, which is in the future
-   * by at most 20 ms.
+   * Puts a thing on the place with the fewest; returns the time of its slot 0, at most 20 ms in the future.
    */
   add(paced: Paced): number {
     const next = this.#futureTick();
@@ -62,13 +60,13 @@ export class Pacer {
     return this.#startMs + firstTick * TICK_MS;
   }
 
-  /** Has the wheel turn at its next tick, for what waits to be handed on and not for a place on the wheel. */
+  /** Makes the wheel turn at its next tick even if no leg has a place there. */
   wake(): void {
     const isSetForNext = this.#timer !== null && this.#timerTick <= this.#tick;
     if (!this.#isTurning && !isSetForNext) this.#wakeAt(this.#futureTick());
   }
 
-  /** Takes a thing off the wheel; safe from within its own tick. */
+  /** Removes a thing from the wheel; safe within its own tick. */
   remove(paced: Paced): void {
     for (const [index, places] of this.#wheel.entries())
       this.#wheel[index] = places.filter((place) => place.paced !== paced);
@@ -89,7 +87,7 @@ export class Pacer {
     return Math.max(this.#tick, Math.floor((this.#clock.now() - this.#startMs) / TICK_MS) + 1);
   }
 
-  /** The next tick somebody has a place on. */
+  /** The next tick with a leg. */
   #nextTaken(): number | null {
     for (let tick = this.#tick; tick < this.#tick + WHEEL_SLOTS; tick++)
       if (this.#at(tick).length > 0) return tick;

@@ -1,21 +1,20 @@
 /**
- * The playout queue of one leg: pieces of replies in, exactly one frame out per slot, and every fact of it
- * (started, marks, paused, starved, finished, cleared) reported with the sample it belongs to. Nothing is
- * buffered behind it, so what it has handed out is what was sent. Pure but for the events it emits; time is
- * handed in.
+ * The playout queue of one leg: takes pieces of replies, produces exactly one frame per slot, and reports
+ * every event (started, marks, paused, starved, finished, cleared) with its sample. Nothing is buffered
+ * behind it, so a frame taken is a frame sent. Pure apart from its events; the clock is handed in.
  */
 import type { LegCommand, LegEvent, PlayoutPosition } from './leg.ts';
 
 /** One piece of a reply. */
 export type PlayoutPiece = Omit<Extract<LegCommand, { do: 'play' }>, 'do'>;
 
-/** The reports of a playout queue. */
+/** Events of a playout queue. */
 export type PlayoutEvent = Extract<LegEvent, { type: `playout.${string}` }>;
 
-/** What the last reply had come to. */
+/** State of the last reply. */
 interface Progress {
   position: PlayoutPosition;
-  /** Its last sample has been sent, or it was cleared. */
+  /** Its last sample was sent, or it was cleared. */
   isOver: boolean;
   isStarved: boolean;
   /** When its last sent sample ended. */
@@ -27,7 +26,7 @@ export class Playout {
   readonly #rateHz: number;
   readonly #emit: (event: PlayoutEvent) => void;
   #queue: PlayoutPiece[] = [];
-  /** Next sample and next mark of the first piece in the queue. */
+  /** Next sample and next mark of the first queued piece. */
   #sample = 0;
   #mark = 0;
   #isPaused = false;
@@ -54,12 +53,12 @@ export class Playout {
     });
   }
 
-  /** Goes on from the sample the pause stopped at. */
+  /** Continues at the sample where the pause began. */
   resume(): void {
     this.#isPaused = false;
   }
 
-  /** Drops the queue and ends the pause. */
+  /** Clears the queue and ends a pause. */
   clear(atMs: number): void {
     const isIdle = this.#queue.length === 0 && (this.#progress?.isOver ?? true);
     this.#emit({ type: 'playout.cleared', atMs, position: isIdle ? null : this.#position() });
@@ -70,10 +69,7 @@ export class Playout {
     if (this.#progress) this.#progress.isOver = true;
   }
 
-  /**
-   * Fills `out` with the frame that is sent at `atMs`, silence where there is nothing; returns the number of
-   * reply samples in it.
-   */
+  /** Fills `out` with the frame to send at `atMs`, or silence; returns the number of reply samples in it. */
   next(out: Int16Array, atMs: number): number {
     let filled = 0;
     while (!this.#isPaused && this.#queue.length > 0) {
@@ -110,14 +106,14 @@ export class Playout {
     if (this.#progress) this.#progress.isStarved = false;
   }
 
-  /** Counts `count` samples as sent, the first of them at `atMs`, and reports the marks they reach. */
+  /** Counts `count` samples as sent, the first at `atMs`, and reports the marks reached. */
   #advance(piece: PlayoutPiece, count: number, atMs: number): void {
     const from = this.#sample;
     this.#sample += count;
     const isWhole = this.#sample === piece.samples.length;
     for (; this.#mark < piece.marks.length; this.#mark++) {
       const offset = piece.marks[this.#mark] as number;
-      // A mark beyond the piece is reached with its end.
+      // A mark beyond the piece is reached at its end.
       if (offset > this.#sample && !isWhole) break;
       const markMs = this.#timeAt(atMs, Math.max(0, Math.min(offset, this.#sample) - from));
       this.#emit({
@@ -140,7 +136,7 @@ export class Playout {
     if (!piece.last) return;
     const progress = this.#progress?.position.replyId === piece.replyId ? this.#progress : null;
     if (progress) progress.isOver = true;
-    // An empty last piece may come after the queue ran dry: the fact is as old as the last sample.
+    // The empty last piece may come after the queue ran dry: the reply ended with its last sample.
     this.#emit({ type: 'playout.finished', atMs: progress ? progress.atMs : atMs, replyId: piece.replyId });
   }
 
@@ -151,11 +147,11 @@ export class Playout {
     this.#emit({ type: 'playout.starved', atMs, replyId: progress.position.replyId });
   }
 
-  /** The first sample not yet sent of what is queued, else the end of what was sent last. */
+  /** The first unsent sample of the queue, or else the end of what was sent last. */
   #position(): PlayoutPosition | null {
     const piece = this.#queue[0];
     const last = this.#progress?.position ?? null;
-    // Between two pieces of one reply the position is the end of the piece that was sent.
+    // Between two pieces of a reply the position is the end of the sent piece.
     if (!piece || (this.#sample === 0 && last?.replyId === piece.replyId)) return last;
     return { replyId: piece.replyId, pieceId: piece.pieceId, sample: this.#sample };
   }

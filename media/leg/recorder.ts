@@ -1,28 +1,28 @@
 /**
- * Records the sides of one leg on the call's clock: each track has one frame per slot, silence where nothing
- * was given, and leaves in segments of 4.8 s: with the 0.2 s in which uploads are gathered a lost worker
- * loses at most five seconds.
+ * Records the sides of one leg on the call's clock. Each track has one frame per slot, silence where there is
+ * no audio, and is emitted in segments of 4.8 s: with the 0.2 s that uploads wait, a lost worker loses at
+ * most five seconds.
  */
 import { FRAME_MS, type LegEvent, type RecordingTrack } from './leg.ts';
 
-/** Slots in one segment. */
+/** Slots per segment. */
 const SEGMENT_SLOTS = 4800 / FRAME_MS;
 
 /** The events a recorder emits. */
 export type RecordingEvent = Extract<LegEvent, { type: 'recording' }>;
 
-/** What a recorder is made with. */
+/** Options of a recorder. */
 export interface RecorderOptions {
   /** Clock time of slot 0, ms. */
   readonly originMs: number;
   readonly userRateHz: number;
   readonly agentRateHz: number;
   readonly firstSegment: number;
-  /** `human`: one track, of what the far end says. */
+  /** `human`: one track, with the peer's audio. */
   readonly of?: 'human' | undefined;
 }
 
-/** Two tracks (or one), one timeline. */
+/** One or two tracks on one timeline. */
 export class Recorder {
   readonly #far: Track;
   readonly #agent: Track | null;
@@ -36,8 +36,8 @@ export class Recorder {
   }
 
   /**
-   * Adds one slot: what the far end was heard to say and what the agent said to them. Slots ascend; those
-   * left out are silent. `lagSlots` ago `user` would have been here, had it not waited in a jitter buffer.
+   * Adds one slot: what the peer said and what the agent said. Slots ascend; missing ones are silent.
+   * `lagSlots` is the delay of `user` in a jitter buffer, in slots.
    */
   write(slot: number, user: Int16Array, agent: Int16Array, lagSlots = 0): void {
     this.#far.begin(slot);
@@ -60,9 +60,9 @@ class Track {
   readonly #emit: (event: RecordingEvent) => void;
   #segment: number;
   #samples: Int16Array | null = null;
-  /** First slot of the running segment; null before the first frame. */
+  /** First slot of the current segment; null before the first frame. */
   #firstSlot: number | null = null;
-  /** Slots of the running segment up to the last frame written. */
+  /** Slots of the current segment up to the last frame written. */
   #slots = 0;
 
   constructor(
@@ -82,7 +82,7 @@ class Track {
     this.#firstSlot ??= slot;
   }
 
-  /** Writes one frame over what was there. One that belongs to a segment already sent is too late. */
+  /** Writes one frame over what was there. Ignores frames of a segment that was already emitted. */
   write(slot: number, frame: Int16Array): void {
     this.#firstSlot ??= slot;
     if (slot < this.#firstSlot) return;

@@ -1,22 +1,19 @@
-/**
- * What goes out on a leg beside the agent's replies: the voices of other legs, mixed, or music while its far
- * end is on hold.
- */
+/** Audio sent on a leg beside the agent's replies: other legs, mixed, or music on hold. */
 
 import { Resampler } from '../dsp/pcm.ts';
 import { FrameFifo } from './frame-fifo.ts';
 import { holdMusic } from './hold-music.ts';
 import { frameSamples } from './media-messages.ts';
 
-/** One other leg's audio on its way into this one. */
+/** Audio of another leg, on its way into this one. */
 interface Voice {
   readonly rateHz: number;
   readonly fifo: FrameFifo;
-  /** Null where both legs have the same rate. */
+  /** Null if both legs have the same rate. */
   readonly converter: { readonly resampler: Resampler; readonly block: Int16Array } | null;
 }
 
-/** The side audio of one leg; silent until told otherwise. */
+/** The side audio of one leg; silent at first. */
 export class SideAudio {
   readonly #rateHz: number;
   readonly #frame: Int16Array;
@@ -24,14 +21,15 @@ export class SideAudio {
   #music: Int16Array | null = null;
   #musicSample = 0;
 
-  /** `frame` is the number of samples in one slot. */
+  /** `frame` is the number of samples per slot. */
   constructor(rateHz: number, frame: number) {
     this.#rateHz = rateHz;
     this.#frame = new Int16Array(frame);
   }
 
   /**
-   * One frame of another leg, at that leg's rate; `stockFrames` are waited for of what comes by a longer way.
+   * Adds a frame of another leg, at that leg's rate. `stockFrames` is the initial stock for audio that
+   * arrives less regularly.
    */
   push(source: string, rateHz: number, frame: Int16Array, stockFrames?: number): void {
     const known = this.#voices.get(source);
@@ -42,18 +40,18 @@ export class SideAudio {
     );
   }
 
-  /** Nothing more comes from this source. */
+  /** This source has ended. */
   drop(source: string): void {
     this.#voices.delete(source);
   }
 
-  /** Begins the music at its beginning, or ends it. */
+  /** Starts the music from its beginning, or stops it. */
   playMusic(isOn: boolean): void {
     this.#music = isOn ? holdMusic(this.#rateHz) : null;
     this.#musicSample = 0;
   }
 
-  /** Adds the slot's side audio to what is sent. */
+  /** Adds the slot's side audio to the audio to send. */
   addTo(sent: Int16Array): void {
     for (const { fifo } of this.#voices.values())
       if (fifo.pull(this.#frame) !== 'absent') add(sent, this.#frame);
@@ -81,7 +79,7 @@ function converter(fromHz: number, toHz: number): NonNullable<Voice['converter']
   return { resampler, block: new Int16Array(resampler.outputCapacity(frameSamples(fromHz))) };
 }
 
-/** Sums two frames, held within 16 bits. */
+/** Sum of two frames, limited to 16 bits. */
 function add(sum: Int16Array, part: Int16Array): void {
   for (let n = 0; n < sum.length; n++)
     sum[n] = Math.max(-32_768, Math.min(32_767, (sum[n] ?? 0) + (part[n] ?? 0)));

@@ -1,4 +1,4 @@
-/** The agent's voice as a track of a room: frames go to the native library block by block. */
+/** The agent's voice as a track of a room: passes frames to the native library block by block. */
 import type { AudioSource, LocalAudioTrack } from '@livekit/rtc-node';
 import { BLOCK_SAMPLES, OUT_RATE_HZ } from '../leg/web-leg.ts';
 
@@ -6,7 +6,7 @@ type Library = typeof import('@livekit/rtc-node');
 
 /** Without a queue of its own the library passes blocks on at once. */
 const NO_QUEUE = 0;
-/** Blocks the library may have pending: more means that its output is stuck, and the leg is replaced. */
+/** Most pending blocks in the library: above this its output is stuck, and the leg is replaced. */
 const MAX_PENDING_BLOCKS = 100;
 
 /** The agent's track. */
@@ -25,7 +25,10 @@ export class AgentTrack {
     this.track = library.LocalAudioTrack.createAudioTrack('agent', this.#source);
   }
 
-  /** False when the library no longer takes audio. Blocks are sent one after another: it does not keep their order. */
+  /**
+   * False if the library no longer takes audio. Blocks are sent one after another, because the library does
+   * not keep their order.
+   */
   capture(frame: Int16Array): boolean {
     if (this.#pendingBlocks > MAX_PENDING_BLOCKS) return false;
     for (let start = 0; start < frame.length; start += BLOCK_SAMPLES) {

@@ -1,7 +1,7 @@
 /**
- * One caller in a LiveKit room as a leg: the agent's participant joins with its own token, publishes one
- * track, subscribes to the caller's voice and speaks the data topics, text streams and attribute of Parley's
- * rooms (docs/livekit.md). The native LiveKit library is loaded with the first room.
+ * A caller in a LiveKit room as a leg: the agent's participant joins with its own token, publishes one track,
+ * subscribes to the caller's voice, and uses the data topics, text streams and attribute of Parley's rooms
+ * (docs/livekit.md). The native LiveKit library is loaded with the first room.
  */
 import type {
   AudioStream,
@@ -28,23 +28,20 @@ import { RoomOutbox } from './room-outbox.ts';
 type Library = typeof import('@livekit/rtc-node');
 
 const JOIN_TIMEOUT_MS = 10_000;
-/**
- * A caller who is in the room but has not subscribed to the agent's voice is greeted after this long all the
- * same.
- */
+/** A caller in the room who has not subscribed to the agent's voice is greeted after this long. */
 const AUDIBLE_TIMEOUT_MS = 2_000;
-/** How long a caller who was lost, and did not leave, may take to come back. */
+/** How long a caller who lost the connection may take to come back. */
 const RETURN_TIMEOUT_MS = 15_000;
-/** Last messages get this long to leave, and then the caller this long to read them and go. */
+/** Time for the last messages to be sent, and then for the caller to read them and leave. */
 const FLUSH_MS = 500;
 const LEAVE_MS = 300;
-/** What a room leg needs beyond what all legs share. */
+/** Options of a room leg beyond those of all legs. */
 export interface LivekitSessionOptions extends LivekitLegOptions {
   readonly leg: number;
   readonly onClosed: () => void;
 }
 
-/** Joins the room; throws `Fault('gateway_unreachable')` when that cannot be done. */
+/** Joins the room; throws `Fault('gateway_unreachable')` if that fails. */
 export async function openLivekitSession(
   options: LivekitSessionOptions,
   shared: MediaShared,
@@ -55,7 +52,7 @@ export async function openLivekitSession(
     await within(session.join(), JOIN_TIMEOUT_MS, shared);
   } catch (error) {
     session.abandon();
-    // The address that failed may carry the token: only the kind of failure is told.
+    // The failed URL may contain the token: only the kind of failure is reported.
     throw fault('gateway_unreachable', {}, { cause: error });
   }
   const opened = {
@@ -79,7 +76,7 @@ class LivekitSession implements TransportLeg, Paced {
   readonly #fifo = new FrameFifo(frameSamples(IN_RATE_HZ));
   readonly #inbox: RoomInbox;
   readonly #outbox: RoomOutbox;
-  /** Resolves when the caller can hear. */
+  /** Resolves once the caller can hear. */
   readonly #heard = Promise.withResolvers<void>();
   readonly #callerGone = Promise.withResolvers<void>();
   #listening: RemoteTrack | null = null;
@@ -130,7 +127,7 @@ class LivekitSession implements TransportLeg, Paced {
       .on(RoomEvent.Disconnected, (reason) => this.#lost(reason));
   }
 
-  /** Connects, publishes the agent's voice and looks who is there. */
+  /** Connects, publishes the agent's voice and reads the participants. */
   async join(): Promise<void> {
     const { url, token } = this.#options;
     await this.#room.connect(url, token, { autoSubscribe: false, dynacast: false });
@@ -146,7 +143,7 @@ class LivekitSession implements TransportLeg, Paced {
     for (const participant of this.#room.remoteParticipants.values()) this.#came(participant);
   }
 
-  /** Takes down what could not be joined, without a word to the call loop, which never had the leg. */
+  /** Cleans up after a failed join; the call loop never had this leg. */
   abandon(): void {
     this.#ending = Promise.resolve();
     this.#outbox.close();
@@ -170,7 +167,7 @@ class LivekitSession implements TransportLeg, Paced {
     const lateMs = this.#shared.clock.now() - dueMs;
     const kind = this.#fifo.pull(this.#audio.received, lateMs);
     const isOnTime = lateMs <= MAX_SEND_LATENESS_MS;
-    // A reply waits for a connection that mends itself, rather than being said to nobody.
+    // While the connection recovers, a reply waits instead of being lost.
     const canSend = isOnTime && this.#isCallerHere && !this.#isReconnecting;
     this.#audio.fillSent(dueMs, canSend);
     if (canSend && !this.#voice.capture(this.#audio.sent)) {
@@ -213,7 +210,7 @@ class LivekitSession implements TransportLeg, Paced {
     else this.#timer = this.#shared.clock.after(RETURN_TIMEOUT_MS, () => void this.#end('remote'));
   }
 
-  /** Said goodbye, or was sent away; anything else is a connection that broke. */
+  /** The caller left or was removed; any other reason is a broken connection. */
   #hasLeftForGood(reason: DisconnectReason | undefined): boolean {
     const { CLIENT_INITIATED, PARTICIPANT_REMOVED, ROOM_DELETED, ROOM_CLOSED } =
       this.#library.DisconnectReason;
@@ -227,13 +224,13 @@ class LivekitSession implements TransportLeg, Paced {
 
   #subscribe(publication: RemoteTrackPublication, participant: RemoteParticipant): void {
     if (!this.#isCaller(participant) || publication.kind !== this.#library.TrackKind.KIND_AUDIO) return;
-    // One track at a time: a caller may publish any number of them.
+    // One track at a time: a caller may publish any number.
     for (const other of participant.trackPublications.values())
       if (other !== publication && other.subscribed) other.setSubscribed(false);
     publication.setSubscribed(true);
   }
 
-  /** The track that was listened to is gone: one that was published before it may still be there. */
+  /** The track in use has ended: an earlier one may still exist. */
   #subscribeToNewest(participant: RemoteParticipant): void {
     const newest = [...participant.trackPublications.values()].findLast(
       ({ kind }) => kind === this.#library.TrackKind.KIND_AUDIO,
@@ -254,7 +251,7 @@ class LivekitSession implements TransportLeg, Paced {
     this.#read(stream).catch((error: unknown) => this.fail(error));
   }
 
-  /** The one reader of a stream; it ends with its track. */
+  /** The only reader of a stream; it ends with its track. */
   async #read(stream: AudioStream): Promise<void> {
     for await (const { data } of stream) {
       if (this.#ending || !this.#isConnected) continue;
@@ -282,7 +279,7 @@ class LivekitSession implements TransportLeg, Paced {
     this.#outbox.setReconnecting(isReconnecting);
   }
 
-  /** The library has given up reconnecting, or the server has sent us away. */
+  /** The library gave up reconnecting, or the server removed us. */
   #lost(reason: DisconnectReason): void {
     if (this.#ending !== null) return;
     this.#shared.log('warn', 'the room was lost', this.#library.DisconnectReason[reason]);
@@ -345,7 +342,7 @@ class LivekitSession implements TransportLeg, Paced {
   }
 }
 
-/** Rejects when the work takes longer. */
+/** Rejects if the work takes longer. */
 function within<Value>(
   work: Promise<Value>,
   ms: number,

@@ -1,11 +1,11 @@
 /**
- * Messages of the caller in a room on their way to the call loop: as many as may pass, and none before it is
- * known that the caller is there.
+ * The caller's messages in a room, on their way to the call loop: rate-limited, and held until the caller's
+ * presence is known.
  */
 import type { MediaShared } from '../leg/leg-audio.ts';
 import { MessageGate } from '../leg/message-gate.ts';
 
-/** Takes one caller's messages. */
+/** Takes the messages of one caller. */
 export class RoomInbox {
   readonly #gate: MessageGate;
   readonly #onMessage: (text: string) => void;
@@ -17,15 +17,15 @@ export class RoomInbox {
     this.#onMessage = onMessage;
   }
 
-  /** The caller is there, or is not: what came before the news of it is passed on in order. */
+  /** Sets whether the caller is present; earlier messages are then passed on in order. */
   setOpen(isOpen: boolean): void {
     this.#isOpen = isOpen;
     if (isOpen) for (const text of this.#kept.splice(0)) this.#onMessage(text);
   }
 
   /**
-   * `isFromCaller` is null while the sender is not known: data may overtake the news of who has come, and
-   * nobody but the caller may send data.
+   * `isFromCaller` is null while the sender is unknown: data may arrive before the event of its sender
+   * joining, and only the caller may send data.
    */
   take(payload: Uint8Array, isFromCaller: boolean | null): void {
     if (!(isFromCaller ?? !this.#isOpen) || !this.#gate.passes(payload.length)) return;

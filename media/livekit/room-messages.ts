@@ -1,11 +1,10 @@
 /**
- * How the messages of a web session travel in a LiveKit room: the agent's state as a participant attribute,
- * transcripts as text streams, everything else on a reliable data topic. Pure: it says what is to be sent,
- * the leg sends it.
+ * How the messages of a web session are sent in a LiveKit room: the agent's state as a participant attribute,
+ * transcripts as text streams, everything else on a reliable data topic. Pure: the leg does the sending.
  */
 import type { AgentEvent } from '#protocol/session-events.ts';
 
-/** Data topic of the messages to the client. */
+/** Data topic of messages to the client. */
 export const AGENT_EVENTS = 'agent-event';
 /** Data topic of the client's messages. */
 export const CLIENT_EVENTS = 'client-event';
@@ -18,9 +17,9 @@ const AGENT_STATE = 'lk.agent.state';
 export type RoomMessage =
   | { readonly as: 'attribute'; readonly attributes: Readonly<Record<string, string>> }
   | { readonly as: 'data'; readonly json: string }
-  /** Opens the stream of an agent segment, or adds to the one that is open. */
+  /** Opens the stream of an agent segment, or appends to the open one. */
   | { readonly as: 'text.part'; readonly segmentId: string; readonly text: string }
-  /** A whole segment in a stream of its own: it replaces what was sent of the segment before. */
+  /** A whole segment in a stream of its own: replaces what was sent of it before. */
   | {
       readonly as: 'text.whole';
       readonly role: 'user' | 'agent';
@@ -29,12 +28,12 @@ export type RoomMessage =
       readonly isFinal: boolean;
     };
 
-/** Turns the events of one session, in order, into what is sent. */
+/** Converts the events of one session, in order. */
 export class RoomMessages {
-  /** What was sent of agent segments that are still growing. */
+  /** Text sent so far of agent segments still in progress. */
   readonly #growing = new Map<string, string>();
 
-  /** `json` is one `AgentEvent`, as the call loop wrote it. */
+  /** `json` is one `AgentEvent`, as written by the call loop. */
   route(json: string): RoomMessage | null {
     const event = JSON.parse(json) as AgentEvent;
     if (event.type === 'state') return { as: 'attribute', attributes: { [AGENT_STATE]: event.state } };
@@ -45,7 +44,7 @@ export class RoomMessages {
       return { as: 'text.whole', role, segmentId, text, isFinal: final };
     }
     const sent = this.#growing.get(segmentId) ?? '';
-    // What was heard only grows until it is final; a correction waits for that.
+    // Heard text only grows until it is final; a correction waits for that.
     if (!text.startsWith(sent) || text === sent) return null;
     this.#growing.set(segmentId, text);
     return { as: 'text.part', segmentId, text: text.slice(sent.length) };

@@ -1,6 +1,6 @@
 /**
- * Messages of a room leg on their way to the room: in order once the caller can hear, except for the agent's
- * state, which is set at once and again after each reconnection.
+ * Outgoing messages of a room leg: sent in order once the caller can hear. The agent's state is set at once,
+ * and again after each reconnection.
  */
 import type { Room, TextStreamWriter } from '@livekit/rtc-node';
 import type { MediaShared } from '../leg/leg-audio.ts';
@@ -12,15 +12,15 @@ import {
   TRANSCRIPTION,
 } from './room-messages.ts';
 
-/** Messages that may wait for the caller or the network; newer ones are dropped. */
+/** Most messages that wait for the caller or the network; newer ones are dropped. */
 const MAX_WAITING = 256;
 
-/** What the outbox shares with its leg. */
+/** What the outbox needs of its leg. */
 export interface RoomOutboxOptions {
   readonly room: Room;
   readonly callerIdentity: string;
   readonly log: MediaShared['log'];
-  /** Resolves when the caller can hear: earlier messages would be lost. */
+  /** Resolves once the caller can hear: earlier messages would be lost. */
   readonly heard: Promise<void>;
 }
 
@@ -41,7 +41,7 @@ export class RoomOutbox {
     this.#outgoing = options.heard;
   }
 
-  /** Resolves when the messages so far have been sent. */
+  /** Resolves once the messages so far are sent. */
   get flushed(): Promise<void> {
     return this.#outgoing;
   }
@@ -50,7 +50,7 @@ export class RoomOutbox {
   send(json: string): void {
     const message = this.#messages.route(json);
     if (!message) return;
-    // The state stays: a caller who joins later reads it.
+    // The state persists: a caller who joins later reads it.
     if (message.as === 'attribute') {
       this.#state = message;
       this.#setState();
@@ -65,7 +65,10 @@ export class RoomOutbox {
     }
   }
 
-  /** A restarted server has lost the state. Meanwhile it waits, because a state tells the client to expect data. */
+  /**
+   * A restarted server has lost the state. Until the connection is back it waits, because a state announces
+   * data to the client.
+   */
   setReconnecting(isReconnecting: boolean): void {
     this.#isReconnecting = isReconnecting;
     this.#setState();

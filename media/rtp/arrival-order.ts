@@ -1,12 +1,12 @@
 /**
- * Puts the packets of one stream back in order by their sequence numbers: one that follows its predecessor
- * passes at once, one that came too early waits for what is missing until its owner gives that up. Pure.
+ * Restores the order of one stream's packets by sequence number: the next one passes at once; an early one
+ * waits for the missing ones until its owner gives up on them. Pure.
  */
 import { type RtpPacket, unwrap } from './packet.ts';
 
-/** A jump further ahead is a sender that began anew, not packets on their way. */
+/** A larger jump forward is a restarted sender, not packets in transit. */
 const LARGEST_GAP = 50;
-/** So many in a row behind what has passed: the sender counts anew. */
+/** This many consecutive packets before the last passed one: the sender restarted its count. */
 const RESYNC_AFTER_BEHIND = 10;
 
 interface Held {
@@ -20,18 +20,18 @@ interface Held {
 export class ArrivalOrder {
   readonly #pass: (packet: RtpPacket, arrivedMs: number) => void;
   readonly #held: Held[] = [];
-  /** The sequence number that follows, unwrapped. */
+  /** The next expected sequence number, unwrapped. */
   #next: number | null = null;
   #behindInRow = 0;
 
-  /** `pass` gets each packet at most once, in order, with its own time of arrival. */
+  /** `pass` gets each packet at most once, in order, with its own arrival time. */
   constructor(pass: (packet: RtpPacket, arrivedMs: number) => void) {
     this.#pass = pass;
   }
 
   /**
-   * Takes a packet, its payload good only for this call; false when it came behind those that have passed,
-   * and so never will.
+   * Takes a packet, whose payload is valid only during this call; false if later packets have already passed,
+   * so that it never will.
    */
   push(packet: RtpPacket, arrivedMs: number): boolean {
     const place = this.#next === null ? packet.sequence : unwrap(this.#next, packet.sequence, 16);
@@ -44,12 +44,12 @@ export class ArrivalOrder {
     return true;
   }
 
-  /** Waits no longer for what is missing before a held packet that is due. */
+  /** Stops waiting for the packets missing before a held one that is due. */
   giveUp(isDue: (packet: RtpPacket, arrivedMs: number) => boolean): void {
     while (this.#held.some(({ packet, arrivedMs }) => isDue(packet, arrivedMs))) this.#giveFirst();
   }
 
-  /** True while a packet waits for what is missing before it. */
+  /** True while a packet waits for missing ones. */
   get isWaiting(): boolean {
     return this.#held.length > 0;
   }
@@ -66,7 +66,7 @@ export class ArrivalOrder {
     this.#give(place, packet, arrivedMs);
   }
 
-  /** Passes a packet on, and what waited for nothing but it. */
+  /** Passes a packet, and those that waited only for it. */
   #give(place: number, packet: RtpPacket, arrivedMs: number): void {
     this.#next = place + 1;
     this.#pass(packet, arrivedMs);

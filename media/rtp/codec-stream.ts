@@ -1,6 +1,6 @@
 /**
- * One codec of one RTP stream joined to its leg: payloads to samples at the leg's rate and back, resampled
- * where the two differ.
+ * Connects the codec of an RTP stream to its leg: payloads to samples at the leg's rate and back, resampled
+ * if the rates differ.
  */
 import { Decoder as OpusDecoder } from '@evan/opus/wasm/index.mjs';
 import { decodeG711, encodeG711 } from '../dsp/g711.ts';
@@ -10,26 +10,26 @@ import { Resampler } from '../dsp/pcm.ts';
 import { FRAME_MS, type RtpCodec } from '../leg/leg.ts';
 import { CODECS } from './codec-table.ts';
 
-/** Longest payload taken, bytes: 200 ms of G.711. */
+/** Longest accepted payload, bytes: 200 ms of G.711. */
 export const MAX_PAYLOAD_BYTES = 1600;
-/** Room for one encoded frame, bytes: the longest packet Opus makes (RFC 6716 §3.4). */
+/** Room for one encoded frame, bytes: the longest Opus packet (RFC 6716 §3.4). */
 export const MAX_ENCODED_BYTES = 1276;
-/** Speech at 16 kHz is transparent here (RFC 7587 §3.1.1 names 16 to 20 for it); bit/s. */
+/** Transparent for speech at 16 kHz (RFC 7587 §3.1.1 recommends 16 to 20 kbit/s); bit/s. */
 const OPUS_BIT_RATE = 24_000;
-/** Of 10: each step costs processor time, and above this nothing is heard of it in speech. */
+/** Of 10: higher values cost CPU without an audible gain for speech. */
 const OPUS_COMPLEXITY = 5;
-/** Loss the encoder prepares for by in-band correction, per cent. */
+/** Expected loss that in-band FEC protects against, per cent. */
 const OPUS_EXPECTED_LOSS = 5;
 
 /** A codec at its own rate. */
 interface Coder {
-  /** Encodes one frame into `bytes` from `offset` on; returns the offset after the last byte. */
+  /** Encodes one frame into `bytes` from `offset`; returns the offset after the last byte. */
   encode(samples: Int16Array, bytes: Uint8Array, offset: number): number;
-  /** Decodes one payload; a view that is good until the next call, empty for what cannot be decoded. */
+  /** Decodes one payload; the view is valid until the next call, and empty if decoding fails. */
   decode(payload: Uint8Array): Int16Array;
 }
 
-/** Codes one stream in both directions. */
+/** Encodes and decodes one stream. */
 export class CodecStream {
   readonly #coder: Coder;
   readonly #toLeg: Converter | null;
@@ -42,14 +42,14 @@ export class CodecStream {
     this.#fromLeg = rateHz === legRateHz ? null : new Converter(legRateHz, rateHz);
   }
 
-  /** Encodes one frame of the leg into `bytes` from `offset` on; returns the offset after the last byte. */
+  /** Encodes one frame of the leg into `bytes` from `offset`; returns the offset after the last byte. */
   encode(samples: Int16Array, bytes: Uint8Array, offset: number): number {
     return this.#coder.encode(this.#fromLeg?.convert(samples) ?? samples, bytes, offset);
   }
 
   /**
-   * Decodes one payload to samples at the leg's rate; a view that is good until the next call, empty for what
-   * cannot be decoded.
+   * Decodes one payload to samples at the leg's rate; the view is valid until the next call, and empty if
+   * decoding fails.
    */
   decode(payload: Uint8Array): Int16Array {
     const samples = this.#coder.decode(payload);
@@ -57,7 +57,7 @@ export class CodecStream {
   }
 }
 
-/** The codecs of one leg, each with its memory of both directions. */
+/** The codecs of one leg, each with the state of both directions. */
 export class CodecStreams {
   readonly #legRateHz: number;
   readonly #streams = new Map<RtpCodec, CodecStream>();
@@ -74,7 +74,7 @@ export class CodecStreams {
     return stream;
   }
 
-  /** Forgets the streams so far. */
+  /** Resets all streams. */
   clear(): void {
     this.#streams.clear();
   }
@@ -96,7 +96,7 @@ function coderOf(codec: RtpCodec): Coder {
 
 function createG711(codec: 'PCMU' | 'PCMA'): Coder {
   const decoded = new Int16Array(MAX_PAYLOAD_BYTES);
-  // Nearly every packet is as long as the one before it.
+  // Nearly every packet has the length of the last one.
   let last = decoded;
   return {
     encode: (samples, bytes, offset) => encodeG711(codec, samples, bytes, offset),
@@ -137,7 +137,7 @@ function createOpus(): Coder {
 }
 
 /**
- * An empty payload would make the decoder invent audio, and a damaged one makes it throw: both are no audio.
+ * The decoder would invent audio for an empty payload and throw for a damaged one: both count as no audio.
  */
 function decodeOpus(decoder: OpusDecoder, payload: Uint8Array): Int16Array {
   if (payload.length === 0) return new Int16Array(0);
@@ -149,7 +149,7 @@ function decodeOpus(decoder: OpusDecoder, payload: Uint8Array): Int16Array {
   }
 }
 
-/** A resampler with a place for what it makes. */
+/** A resampler with its output buffer. */
 class Converter {
   readonly #resampler: Resampler;
   #output: Int16Array;

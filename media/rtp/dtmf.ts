@@ -1,19 +1,19 @@
 /**
- * Telephone events (RFC 4733 §2): a receiver that reports each key press once however its packets are lost or
- * repeated, and a sender that yields one payload per 20 ms slot. Both are pure; durations are in units of the
- * negotiated clock.
+ * Telephone events (RFC 4733 §2): a receiver that reports each key press once, however its packets are lost
+ * or repeated, and a sender that produces one payload per 20 ms slot. Both are pure; durations are in units
+ * of the negotiated clock.
  */
 import { FRAME_MS } from '../leg/leg.ts';
 import { unwrap } from './packet.ts';
 
 const DIGITS = '0123456789*#ABCD';
-/** Clock of telephone events where none else is named, Hz. */
+/** Default clock rate of telephone events, Hz. */
 export const DIGIT_CLOCK_HZ = 8000;
-/** A press whose end packets were all lost counts as over after this long without another packet of it. */
+/** A press whose end packets were all lost is over after this long without another packet. */
 const LOST_END_MS = 120;
 /**
- * Length of a press we send and of the pause after it; RFC 4733 §2.5.1.2 leaves both to the sender, 100/60 is
- * what gateways expect.
+ * Length of a sent press and of the pause after it; RFC 4733 §2.5.1.2 leaves both to the sender, and gateways
+ * expect 100/60.
  */
 const PRESS_MS = 100;
 const PAUSE_MS = 60;
@@ -21,7 +21,7 @@ const PAUSE_MS = 60;
 const END_REPEATS = 3;
 const VOLUME_DBM0 = 10;
 
-/** One key press as received. */
+/** A received key press. */
 export interface ReceivedDigit {
   readonly digit: string;
   readonly durationMs: number;
@@ -36,7 +36,7 @@ interface Press {
   lastMs: number;
 }
 
-/** Follows the telephone events of one stream. */
+/** Receives the telephone events of one stream. */
 export class DigitReceiver {
   readonly #clockHz: number;
   #running: Press | null = null;
@@ -47,8 +47,8 @@ export class DigitReceiver {
   }
 
   /**
-   * Takes one event payload; returns the presses that are over by it (an earlier one whose end was lost, this
-   * one, or both).
+   * Takes one event payload; returns the presses that it ends (an earlier one whose end was lost, this one,
+   * or both).
    */
   push(timestamp: number, payload: Uint8Array, nowMs: number): ReceivedDigit[] {
     const digit = payload.length >= 4 ? DIGITS[payload[0] as number] : undefined;
@@ -63,12 +63,12 @@ export class DigitReceiver {
     return over;
   }
 
-  /** The press whose packets stopped without an end, if any. */
+  /** Returns the press whose packets stopped without an end, if any. */
   expire(nowMs: number): ReceivedDigit | null {
     return this.#running && nowMs - this.#running.lastMs >= LOST_END_MS ? this.#finish(this.#running) : null;
   }
 
-  /** Packets of a press already reported keep coming: repeats of its end, and stragglers of earlier ones. */
+  /** Packets of a reported press keep arriving: repeats of its end, and late ones. */
   #isOver(timestamp: number): boolean {
     return this.#doneTimestamp !== null && unwrap(this.#doneTimestamp, timestamp, 32) <= this.#doneTimestamp;
   }
@@ -80,16 +80,12 @@ export class DigitReceiver {
   }
 }
 
-/** What goes out in one slot instead of audio. */
+/** What to send in a slot instead of audio. */
 export interface DigitPacket {
-  /**
-   * First packet of a press: it has the marker bit, and every later packet of the press repeats its
-   * timestamp.
-   */
+  /** First packet of a press: it has the marker bit, and later packets of the press repeat its timestamp. */
   readonly isFirst: boolean;
   /**
-   * The key, and the time since it went down while it is still held (ms), else null: for peers that take
-   * tones only.
+   * For peers that accept only tones: the key and the time since it went down, ms; null if it is not held.
    */
   readonly key: string;
   readonly heldMs: number | null;
@@ -99,10 +95,10 @@ export interface DigitPacket {
 /** Sends queued digits, one packet per slot. */
 export class DigitSender {
   #queue: number[] = [];
-  /** Slots since the running press or its pause began. */
+  /** Slots since the current press or its pause began. */
   #slot = 0;
 
-  /** Appends digits; characters that are no telephone event are left out. */
+  /** Appends digits; ignores other characters. */
   enqueue(digits: string): void {
     for (const character of digits.toUpperCase()) {
       const event = DIGITS.indexOf(character);
@@ -110,14 +106,14 @@ export class DigitSender {
     }
   }
 
-  /** True while a press or the pause after it takes the place of audio. */
+  /** True while a press or the pause after it replaces audio. */
   get isSending(): boolean {
     return this.#queue.length > 0;
   }
 
   /**
    * The packet of this slot, or null in the pause between two presses; only while `isSending`. `clockHz` is
-   * what durations count in.
+   * the clock rate of durations.
    */
   next(clockHz = DIGIT_CLOCK_HZ): DigitPacket | null {
     const event = this.#queue[0];

@@ -1,8 +1,8 @@
 /**
- * A small adaptive jitter buffer: packets in as they come, exactly one 20 ms frame out per slot of the call's
- * clock. It is sample-based, so any packet length will do; its delay follows the measured jitter and changes
- * only where nobody hears it. Lost audio is concealed by a fading repetition (at most 60 ms). The clock is
- * handed in: nothing here waits.
+ * A small adaptive jitter buffer: takes packets as they arrive and produces exactly one 20 ms frame per slot
+ * of the call's clock. It is sample-based, so packets may have any length. Its delay follows the measured
+ * jitter and changes only where that is inaudible. Lost audio is concealed by a fading repetition (at most 60
+ * ms). The clock is handed in: nothing here waits.
  */
 
 import { isQuiet, QUIET_PEAK } from '../dsp/pcm.ts';
@@ -10,24 +10,22 @@ import { FRAME_MS, type FrameKind } from '../leg/leg.ts';
 import { unwrap } from './packet.ts';
 import { TransitFilter } from './transit.ts';
 
-/** What the ring holds, ms; packets further ahead begin a new timeline. */
+/** Capacity of the ring, ms; packets further ahead start a new timeline. */
 const RING_MS = 1024;
 const MIN_DELAY_MS = 20;
 const MAX_DELAY_MS = 160;
-/** Room kept above the largest jitter seen lately. */
+/** Margin above the largest recent jitter. */
 const HEADROOM_MS = 5;
-/** Share of the jitter peak forgotten with each packet: half of it in about 7 s. */
+/** Decay of the jitter peak per packet: half of it in about 7 s. */
 const PEAK_DECAY = 0.002;
-/** How far the buffer may run above its wanted delay before audible audio is skipped to catch up. */
+/** Excess over the target delay above which audible audio is skipped. */
 const MAX_EXCESS_MS = 80;
-/**
- * This many packets in a row too late to play mean the sender's timeline moved, not that the network is slow.
- */
+/** This many consecutive packets too late to play: the sender's timeline moved; the network is not slow. */
 const RESYNC_AFTER_LATE = 10;
-/** Gains of the repetitions that conceal a loss (fade within 60 ms). */
+/** Gains of the repetitions that conceal a loss (they fade within 60 ms). */
 const CONCEALMENT_GAINS: readonly number[] = [0.85, 0.5, 0.2];
 
-/** Turns one RTP stream into slot frames. */
+/** Converts one RTP stream to slot frames. */
 export class JitterBuffer {
   readonly #rateHz: number;
   readonly #clockHz: number;
@@ -36,11 +34,9 @@ export class JitterBuffer {
   readonly #present: Uint8Array;
   readonly #transit = new TransitFilter();
   readonly #lastFrame: Int16Array;
-  /**
-   * Position (unwrapped timestamp, in samples) of the next sample to play; null until the stream has begun.
-   */
+  /** Position (unwrapped timestamp, in samples) of the next sample to play; null before the stream begins. */
   #playhead: number | null = null;
-  /** Position of the first buffered and of the newest sample's end. */
+  /** Positions of the first buffered sample and of the end of the newest. */
   #first = 0;
   #newest: number | null = null;
   #peakMs = 0;
@@ -61,22 +57,22 @@ export class JitterBuffer {
     this.#lastFrame = new Int16Array(this.#frame);
   }
 
-  /** Delay between the fastest possible arrival of a sample and its slot, ms. */
+  /** Delay from the fastest possible arrival of a sample to its slot, ms. */
   get delayMs(): number {
     return Math.min(MAX_DELAY_MS, Math.max(MIN_DELAY_MS, this.#peakMs + HEADROOM_MS));
   }
 
   /**
-   * How long before its slot the last frame would have come if nothing had delayed it, ms; 0 before the
-   * stream has begun.
+   * How early, before its slot, the last frame would have arrived without delay, ms; 0 before the stream
+   * begins.
    */
   get lagMs(): number {
     return this.#lagMs;
   }
 
   /**
-   * Takes one packet's audio; returns the clock time at which its first sample would have been recorded by a
-   * sender with no delay.
+   * Takes the audio of one packet; returns the clock time at which a sender without delay would have recorded
+   * its first sample.
    */
   push(timestamp: number, samples: Int16Array, arrivalMs: number): number {
     const start = this.#place(timestamp, samples.length, arrivalMs);
@@ -95,7 +91,7 @@ export class JitterBuffer {
   }
 
   /**
-   * The sender said that it is silent from here on (comfort noise, RFC 3389, or a telephone event in place of
+   * The sender announced silence from here on (comfort noise, RFC 3389, or a telephone event instead of
    * audio).
    */
   pushSilence(timestamp: number, arrivalMs: number): void {
@@ -103,7 +99,7 @@ export class JitterBuffer {
     this.#isSenderSilent = true;
   }
 
-  /** True when what has this timestamp is of the frame that is played next, or of one before it. */
+  /** True if this timestamp belongs to the next frame or an earlier one. */
   isDue(timestamp: number): boolean {
     if (this.#newest === null) return true;
     return this.#unwrapped(this.#newest, timestamp) < (this.#playhead ?? this.#first) + this.#frame;
@@ -121,8 +117,8 @@ export class JitterBuffer {
     const playhead = this.#playhead;
     this.#lagMs = nowMs - this.#transit.arrivalOf((playhead * 1000) / this.#rateHz);
     const found = this.#copy(playhead, out);
-    // More delay is wanted: a missing frame may still come in time if the playhead waits, and a quiet one is
-    // not missed.
+    // More delay is needed: if the playhead waits, a missing frame may still arrive; a quiet frame is not
+    // missed.
     const lead = playhead - wanted;
     if (found === 0 ? lead >= this.#frame / 4 : lead >= this.#frame && isQuiet(out))
       return this.#conceal(out);
@@ -136,7 +132,7 @@ export class JitterBuffer {
 
   /** Unwraps the timestamp, measures its jitter and follows jumps of the sender's timeline. */
   #place(timestamp: number, length: number, arrivalMs: number): number {
-    // The line starts one wrap up, so that packets before the first one stay positive.
+    // Positions start one wrap up, so that packets before the first stay positive.
     let start =
       this.#newest === null ? this.#samplesOf(timestamp + 2 ** 32) : this.#unwrapped(this.#newest, timestamp);
     const isLate = this.#playhead !== null && start + length <= this.#playhead;
@@ -178,10 +174,7 @@ export class JitterBuffer {
     this.#peakMs = 0;
   }
 
-  /**
-   * Skips one frame when the buffer holds more than it wants to: a quiet one, or any when the excess is
-   * large.
-   */
+  /** Skips a frame if the buffer is above its target: a quiet one, or any if it is far above. */
   #catchUp(wanted: number): void {
     const playhead = this.#playhead ?? 0;
     const excess = wanted - playhead;
@@ -206,7 +199,7 @@ export class JitterBuffer {
     return found;
   }
 
-  /** Forgets one frame. */
+  /** Drops one frame. */
   #forget(from: number): void {
     const present = this.#present;
     const slot = this.#slotOf(from);
@@ -227,9 +220,8 @@ export class JitterBuffer {
   }
 
   /**
-   * Where a position lies in the ring. Asked for once per run of samples: positions are beyond 32 bits, whose
-   * remainders cost more than all the rest, and the result is made a small integer again, so that no step
-   * from it makes a number on the heap.
+   * Index of a position in the ring. Computed once per run of samples: positions exceed 32 bits, whose
+   * remainder is expensive, and the result is a small integer, so that no step from it allocates a number.
    */
   #slotOf(position: number): number {
     return (position % this.#ring.length) | 0;

@@ -1,18 +1,16 @@
 /**
- * Symmetric RTP (RFC 4961) held to the negotiated peer: decides which source address media is taken from and
- * sent to. The negotiated address wins always; another port of it is taken (NAT); another address only where
- * the negotiated one cannot be the real one (a private address in the SDP of a peer behind NAT), and only
- * after several packets of one stream.
+ * Symmetric RTP (RFC 4961), limited to the negotiated peer: decides from which source address media is
+ * accepted and where it is sent. The negotiated address always wins. Another port of it is accepted (NAT).
+ * Another address is accepted only if the negotiated one cannot be real (a private address in the SDP of a
+ * peer behind NAT), and only after several packets of one stream.
  */
 import ipaddr from 'ipaddr.js';
 
-/**
- * A source must send this many packets of one stream before it may replace an unreachable negotiated address.
- */
+/** Packets of one stream that a source must send before it replaces an unreachable negotiated address. */
 const PROBATION_PACKETS = 5;
-/** A latched source that has been silent for this long may have moved to another port. */
+/** A latched source that is silent this long may have moved to another port. */
 const STALE_MS = 2000;
-/** Addresses a peer behind NAT may name though nobody outside can reach it there. */
+/** Addresses that a peer behind NAT may name although they are unreachable from outside. */
 const UNREACHABLE_RANGES: ReadonlySet<string> = new Set([
   'private',
   'carrierGradeNat',
@@ -21,13 +19,13 @@ const UNREACHABLE_RANGES: ReadonlySet<string> = new Set([
   'unspecified',
 ]);
 
-/** Where a datagram came from. */
+/** Source of a datagram. */
 export interface Source {
   readonly address: string;
   readonly port: number;
 }
 
-/** Follows one stream's source. */
+/** Tracks the source of one stream. */
 export class Latch {
   #negotiated: Source | null = null;
   #isHeardFirst = false;
@@ -36,8 +34,8 @@ export class Latch {
   #candidate: (Source & { readonly ssrc: number; packets: number }) | null = null;
 
   /**
-   * Takes over the address of the answer or re-offer; with `isHeardFirst` nothing is sent there before
-   * something came from there.
+   * Sets the address of the answer or re-offer; with `isHeardFirst` nothing is sent there before something
+   * was received from there.
    */
   negotiate(remote: Source & { readonly isHeardFirst?: boolean }): void {
     this.#isHeardFirst = remote.isHeardFirst ?? false;
@@ -48,12 +46,12 @@ export class Latch {
     this.#candidate = null;
   }
 
-  /** Where to send: the latched source, else the negotiated one where that may be. */
+  /** Destination: the latched source, or else the negotiated address if allowed. */
   get target(): Source | null {
     return this.#latched ?? (this.#isHeardFirst ? null : this.#negotiated);
   }
 
-  /** True when a packet of this source belongs to the call. */
+  /** True if a packet from this source belongs to the call. */
   accepts(from: Source, ssrc: number, nowMs: number): boolean {
     const source = from.address.includes(':')
       ? { address: canonicalAddress(from.address), port: from.port }
@@ -86,7 +84,7 @@ function isSame(a: Source, b: Source): boolean {
   return a.port === b.port && a.address === b.address;
 }
 
-/** One spelling per address, so that `::ffff:192.0.2.1` is 192.0.2.1. */
+/** One spelling per address: `::ffff:192.0.2.1` becomes 192.0.2.1. */
 function canonicalAddress(address: string): string {
   return ipaddr.isValid(address) ? ipaddr.process(address).toString() : address;
 }

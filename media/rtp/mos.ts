@@ -1,17 +1,17 @@
 /**
- * How a call sounds, estimated from what happened to its packets: the E-model (ITU-T G.107) with what G.113
- * says of G.711 with concealment.
+ * Estimates call quality from packet statistics: the E-model (ITU-T G.107) with the values of G.113 for G.711
+ * with concealment.
  */
 
 const BASE_R = 93.2;
-/** Robustness against lost packets that fall alone (G.113 Appendix I). */
+/** Robustness against random packet loss (G.113 Appendix I). */
 const LOSS_ROBUSTNESS = 25.1;
-/** Delay from which on a conversation suffers, ms. */
+/** Delay above which a conversation suffers, ms. */
 const EASY_DELAY_MS = 177.3;
-/** A packet's own length and what the far end adds, ms. */
+/** Length of a packet plus the peer's own delay, ms. */
 const END_POINTS_MS = 40;
 
-/** Mean opinion score from 1 to 4.4. `lossShare` is 0 to 1; jitter becomes delay in a jitter buffer. */
+/** Mean opinion score from 1 to 4.4. `lossShare` is 0 to 1; jitter counts as the delay of a jitter buffer. */
 export function estimateMos(path: {
   readonly lossShare: number;
   readonly roundTripMs: number;

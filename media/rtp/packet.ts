@@ -15,13 +15,13 @@ export interface RtpPacket {
   readonly payload: Uint8Array;
 }
 
-/** Parses one datagram; null when it is not a well-formed RTP packet (STUN, RTCP, garbage). */
+/** Parses a datagram; null unless it is a well-formed RTP packet (and not STUN or RTCP). */
 export function parseRtp(datagram: Uint8Array): RtpPacket | null {
   if (datagram.length < RTP_HEADER_BYTES) return null;
   const first = datagram[0] as number;
   const second = datagram[1] as number;
   if (first >> 6 !== 2) return null;
-  // RTCP packet types 200–204 read as payload types 72–76 with the marker set (RFC 5761 §4).
+  // RTCP packet types 200–204 look like payload types 72–76 with the marker bit (RFC 5761 §4).
   if (second >= 192 && second <= 223) return null;
   const start = rtpPayloadStart(datagram);
   const padding = first & 0x20 ? (datagram[datagram.length - 1] as number) : 0;
@@ -37,10 +37,7 @@ export function parseRtp(datagram: Uint8Array): RtpPacket | null {
   };
 }
 
-/**
- * Where the payload of a datagram that has a header begins; null when it is too short to tell. It may lie
- * beyond the end.
- */
+/** Offset of a datagram's payload; null if it is too short for a header. May exceed the datagram's length. */
 export function rtpPayloadStart(datagram: Uint8Array): number | null {
   const first = datagram[0] as number;
   const start = RTP_HEADER_BYTES + (first & 0x0f) * 4;
@@ -49,7 +46,7 @@ export function rtpPayloadStart(datagram: Uint8Array): number | null {
   return start + 4 + uint16(datagram, start + 2) * 4;
 }
 
-/** Writes a 12-byte header at the start of `packet`; numbers are taken modulo their field's size. */
+/** Writes a 12-byte header at the start of `packet`; numbers are taken modulo the size of their field. */
 export function writeRtpHeader(packet: Uint8Array, header: Omit<RtpPacket, 'payload'>): void {
   packet[0] = 0x80;
   packet[1] = (header.marker ? 0x80 : 0) | (header.payloadType & 0x7f);
@@ -59,7 +56,7 @@ export function writeRtpHeader(packet: Uint8Array, header: Omit<RtpPacket, 'payl
   setUint32(packet, 8, header.ssrc);
 }
 
-// Byte by byte: a `DataView` for each packet costs more than all of its fields.
+// Byte by byte: creating a `DataView` per packet costs more than writing all fields.
 function uint16(bytes: Uint8Array, at: number): number {
   return ((bytes[at] as number) << 8) | (bytes[at + 1] as number);
 }
@@ -75,7 +72,7 @@ function setUint32(bytes: Uint8Array, at: number, value: number): void {
   bytes[at + 3] = value;
 }
 
-/** The 32-bit timestamp (or 16-bit sequence, with `bits` 16) nearest to `reference` on the unwrapped line. */
+/** The unwrapped 32-bit timestamp (or 16-bit sequence number, with `bits` 16) nearest to `reference`. */
 export function unwrap(reference: number, wrapped: number, bits: 16 | 32): number {
   const shift = 32 - bits;
   return reference + (((wrapped - reference) << shift) >> shift);

@@ -1,6 +1,6 @@
 /**
- * Counts one received RTP stream: packets, losses (RFC 3550 A.3) and interarrival jitter (A.8), across
- * changes of its source identifier.
+ * Statistics of a received RTP stream: packets, loss (RFC 3550 A.3) and interarrival jitter (A.8), across
+ * changes of its SSRC.
  */
 import type { RtpPacket } from './packet.ts';
 import { unwrap } from './packet.ts';
@@ -9,11 +9,11 @@ import type { ReceptionReport } from './rtcp.ts';
 /** Reception counters of one leg. */
 export class ReceiveStats {
   #received = 0;
-  /** Packets received from streams that are over. */
+  /** Packets received of earlier streams. */
   #receivedBefore = 0;
-  /** The running stream's counts at its last report. */
+  /** Counts of the current stream at its last report. */
   #reported = { expected: 0, received: 0 };
-  /** Packets expected from streams that are over. */
+  /** Packets expected of earlier streams. */
   #expectedBefore = 0;
   #ssrc: number | null = null;
   #firstSequence = 0;
@@ -21,7 +21,7 @@ export class ReceiveStats {
   #transitMs: number | null = null;
   #jitterMs = 0;
 
-  /** Counts a packet; returns true when it is the first of its stream. */
+  /** Counts a packet; true if it is the first of its stream. */
   count(packet: RtpPacket): boolean {
     const isNew = packet.ssrc !== this.#ssrc;
     if (isNew) this.#restart(packet);
@@ -33,9 +33,7 @@ export class ReceiveStats {
     return isNew;
   }
 
-  /**
-   * Takes the arrival of an audio packet into the jitter estimate; `clockHz` is the rate of its timestamp.
-   */
+  /** Adds the arrival of an audio packet to the jitter estimate; `clockHz` is the rate of its timestamp. */
   time(timestamp: number, arrivalMs: number, clockHz: number): void {
     const transitMs = arrivalMs - (timestamp * 1000) / clockHz;
     if (this.#transitMs !== null) {
@@ -46,7 +44,7 @@ export class ReceiveStats {
     this.#transitMs = transitMs;
   }
 
-  /** Counters so far; duplicates can make more packets received than expected, which counts as none lost. */
+  /** Totals so far. With duplicates more packets may arrive than expected, which counts as no loss. */
   get totals(): {
     readonly packetsReceived: number;
     readonly packetsLost: number;
@@ -61,8 +59,8 @@ export class ReceiveStats {
   }
 
   /**
-   * What a report says of the running stream (RFC 3550 §6.4.1, A.3); the lost share is that since the report
-   * before. Null before its first packet.
+   * Reception of the current stream for a report (RFC 3550 §6.4.1, A.3); the loss is that since the last
+   * report. Null before its first packet.
    */
   reception(clockHz: number): Omit<ReceptionReport, 'lastReport' | 'sinceLastReport'> | null {
     if (this.#ssrc === null) return null;

@@ -1,6 +1,6 @@
 /**
- * The reports of one RTP leg (RFC 3550 §6): when one is due, what came back, and the round trip learned from
- * it. Sends nothing itself.
+ * RTCP reports of one RTP leg (RFC 3550 §6): when one is due, what it says, and the round trip computed from
+ * the peer's. Does no sending itself.
  */
 import type { Clock } from '#base/clock.ts';
 import {
@@ -12,10 +12,10 @@ import {
   writeRtcp,
 } from './rtcp.ts';
 
-/** Slots between two reports: 5 s. */
+/** Slots between reports: 5 s. */
 const REPORT_SLOTS = 250;
 
-/** Follows one leg. */
+/** The reports of one leg. */
 export class RtcpReporter {
   readonly #clock: Clock;
   /** Spreads the reports of legs that began together, and names this end. */
@@ -25,14 +25,14 @@ export class RtcpReporter {
   #lastReportMs = 0;
   #roundTripMs: number | null = null;
 
-  /** `seed` is any number of this leg's own. */
+  /** `seed`: any number, different for each leg. */
   constructor(clock: Clock, seed: number) {
     this.#clock = clock;
     this.#phase = seed % REPORT_SLOTS;
     this.#cname = `${seed.toString(16)}@parley`;
   }
 
-  /** The last round trip measured, ms; null before the far end has answered a report. */
+  /** The last measured round trip, ms; null before the peer answers a report. */
   get roundTripMs(): number | null {
     return this.#roundTripMs;
   }
@@ -54,7 +54,7 @@ export class RtcpReporter {
     );
   }
 
-  /** Takes a packet of the far end; `ssrc` is the stream we send. */
+  /** Takes an RTCP packet of the peer; `ssrc` is the stream we send. */
   receive(datagram: Uint8Array, ssrc: number): void {
     const reports = parseRtcp(datagram);
     if (!reports) return;

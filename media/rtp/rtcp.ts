@@ -1,4 +1,6 @@
-/** RTCP packets (RFC 3550 §6): a bounds-checked parser that never throws, and the compound report we send. */
+/**
+ * RTCP packets (RFC 3550 §6): a bounds-checked parser that never throws, and a writer of our compound report.
+ */
 
 const SENDER_REPORT = 200;
 const RECEIVER_REPORT = 201;
@@ -6,57 +8,57 @@ const SOURCE_DESCRIPTION = 202;
 const CNAME = 1;
 const VERSION = 0x80;
 const REPORT_BLOCK_BYTES = 24;
-/** Header and sender's identifier. */
+/** Header and sender SSRC. */
 const HEADER_BYTES = 8;
 const SENDER_INFO_BYTES = 20;
-/** Seconds from 1900, where NTP counts from, to 1970. */
+/** Seconds between the NTP epoch (1900) and 1970. */
 const NTP_EPOCH_SECONDS = 2_208_988_800;
 /** Units of the short times in reports: 1/65536 s. */
 const SHORT_PER_MS = 65.536;
 
-/** What one side heard of one stream of the other. */
+/** Reception report of one stream. */
 export interface ReceptionReport {
-  /** The stream reported on. */
+  /** The reported stream. */
   readonly ssrc: number;
-  /** Share lost since the report before, in 1/256. */
+  /** Loss since the last report, in 1/256. */
   readonly fractionLost: number;
   readonly packetsLost: number;
   readonly highestSequence: number;
   /** In units of the stream's clock. */
   readonly jitter: number;
-  /** Short time of the last sender report that came, and how long ago that was; 0 before the first. */
+  /** Short time of the last sender report received, and the time since then; 0 before the first. */
   readonly lastReport: number;
   readonly sinceLastReport: number;
 }
 
-/** What one compound packet says. */
+/** Contents of a compound packet. */
 export interface Reports {
-  /** Short time at which its sender wrote it, when it sends media. */
+  /** Short time at which it was written, if its sender sends media. */
   readonly sentAt: number | null;
   readonly receptions: readonly ReceptionReport[];
 }
 
-/** What we tell about ourselves. */
+/** What our report contains. */
 export interface OwnReport {
   readonly ssrc: number;
-  /** Null while nothing has been sent. */
+  /** Null before anything was sent. */
   readonly sent: {
     readonly wallMs: number;
     readonly timestamp: number;
     readonly packets: number;
     readonly bytes: number;
   } | null;
-  /** Null while nothing has been received. */
+  /** Null before anything was received. */
   readonly reception: ReceptionReport | null;
 }
 
-/** True when a datagram on a port shared with RTP is RTCP (RFC 5761 §4). */
+/** True if a datagram on a port shared with RTP is RTCP (RFC 5761 §4). */
 export function isRtcp(datagram: Uint8Array): boolean {
   const type = datagram[1] ?? 0;
   return datagram.length >= HEADER_BYTES && (datagram[0] ?? 0) >> 6 === 2 && type >= 192 && type <= 223;
 }
 
-/** Reads the reports of a compound packet; null when it is not a well-formed one. */
+/** Parses the reports of a compound packet; null if it is malformed. */
 export function parseRtcp(datagram: Uint8Array): Reports | null {
   const view = new DataView(datagram.buffer, datagram.byteOffset, datagram.byteLength);
   const receptions: ReceptionReport[] = [];
@@ -78,10 +80,7 @@ export function parseRtcp(datagram: Uint8Array): Reports | null {
   return { sentAt, receptions };
 }
 
-/**
- * Where the packet that begins at `at` ends; null when it does not lie within the datagram, or not what it
- * says it holds within it.
- */
+/** End of the packet that begins at `at`; null if it exceeds the datagram, or its contents exceed it. */
 function packetEnd(view: DataView, at: number): number | null {
   if (!isRtcp(new Uint8Array(view.buffer, view.byteOffset + at, view.byteLength - at))) return null;
   const end = at + 4 * (view.getUint16(at + 2) + 1);
@@ -92,7 +91,7 @@ function blocksStart(at: number, type: number): number {
   return at + HEADER_BYTES + (type === SENDER_REPORT ? SENDER_INFO_BYTES : 0);
 }
 
-/** End of the report blocks; of other packets than reports the end of the header. */
+/** End of the report blocks; for packets other than reports, end of the header. */
 function blocksEnd(view: DataView, at: number): number {
   const type = view.getUint8(at + 1);
   const isReport = type === SENDER_REPORT || type === RECEIVER_REPORT;
@@ -111,12 +110,12 @@ function parseBlock(view: DataView, at: number): ReceptionReport {
   };
 }
 
-/** Writes a report and the name that must stand beside it (RFC 3550 §6.1). */
+/** Writes a report and the CNAME that must accompany it (RFC 3550 §6.1). */
 export function writeRtcp(report: OwnReport, cname: string): Uint8Array {
   const name = Buffer.from(cname, 'utf8').subarray(0, 255);
   const reportBytes =
     HEADER_BYTES + (report.sent ? SENDER_INFO_BYTES : 0) + (report.reception ? REPORT_BLOCK_BYTES : 0);
-  // The list of items ends with at least one zero, on a boundary of four bytes.
+  // The list of items ends with at least one zero, padded to four bytes.
   const descriptionBytes = HEADER_BYTES + 4 * Math.ceil((name.length + 3) / 4);
   const packet = new Uint8Array(reportBytes + descriptionBytes);
   const view = new DataView(packet.buffer);
@@ -185,14 +184,14 @@ export function shortTime(wallMs: number): number {
   return (((seconds & 0xffff) << 16) | (fraction >>> 16)) >>> 0;
 }
 
-/** A span in short units; and back. */
+/** Conversion of a duration to and from short units. */
 export function shortSpan(spanMs: number): number {
   return Math.round(spanMs * SHORT_PER_MS);
 }
 
 /**
- * Time from our report to the one that answers it, less what it lay there, ms (RFC 3550 §6.4.1); null before
- * they have seen one of ours.
+ * Time from our report to the one that answers it, less the peer's own delay, ms (RFC 3550 §6.4.1); null
+ * before the peer has received one of ours.
  */
 export function roundTripMs(report: ReceptionReport, wallMs: number): number | null {
   if (report.lastReport === 0) return null;

@@ -1,20 +1,18 @@
-/**
- * The two UDP sockets of an RTP leg: media on an even port, its reports on the odd one above (RFC 3550 §11).
- */
+/** The two UDP sockets of an RTP leg: media on an even port, RTCP on the odd one above (RFC 3550 §11). */
 import { createSocket, type Socket } from 'node:dgram';
 import { fault } from '#config/errors.ts';
 import type { PortPool } from './port-pool.ts';
 
 const RECEIVE_BUFFER_BYTES = 1 << 18;
 
-/** Both sockets and the port of the first. */
+/** Both sockets and the media port. */
 export interface RtpSockets {
   readonly media: Socket;
   readonly reports: Socket;
   readonly port: number;
 }
 
-/** Binds the pair on the first port pair of the pool that is free; throws `Fault('no_media_port')`. */
+/** Binds the first free port pair of the pool; throws `Fault('no_media_port')`. */
 export async function bindRtpSockets(address: string, ports: PortPool): Promise<RtpSockets> {
   let lastError: unknown;
   for (let attempts = ports.freePorts; attempts > 0; attempts--) {
@@ -45,8 +43,7 @@ async function bindPair(
 
 function bind(address: string, port: number): Promise<Socket> {
   const family = address.includes(':') ? 6 : 4;
-  // Addresses come out of SDP as literals: there is no name to look up, and a media thread must never wait
-  // for one.
+  // Addresses from SDP are literals: nothing to resolve, and a media thread must never wait for DNS.
   const lookup = (
     host: string,
     _: unknown,

@@ -1,26 +1,26 @@
 /**
- * SRTP and SRTCP (RFC 3711) with the keys of a session description (RFC 4568): AES in counter mode,
- * HMAC-SHA1, one master key each way. What does not carry a valid tag, or came before, is dropped.
+ * SRTP and SRTCP (RFC 3711), keyed in the session description (RFC 4568): AES in counter mode, HMAC-SHA1, one
+ * master key per direction. Packets without a valid tag and replayed ones are dropped.
  */
 import { createCipheriv, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { RTP_HEADER_BYTES, rtpPayloadStart, unwrap } from './packet.ts';
 
-/** The suites that are spoken, each with the bytes of its RTP tag; strongest first. */
+/** Supported suites, each with the size of its RTP tag in bytes; strongest first. */
 export const SRTP_SUITES = { AES_CM_128_HMAC_SHA1_80: 10, AES_CM_128_HMAC_SHA1_32: 4 } as const;
 export type SrtpSuite = keyof typeof SRTP_SUITES;
 
-/** What a protected stream is read and written with. */
+/** Keys of a protected stream. */
 export interface SrtpKeys {
   readonly suite: SrtpSuite;
-  /** Master key and salt of what we send, 30 bytes in base64. */
+  /** Our master key and salt, 30 bytes in base64. */
   readonly sendKey: string;
-  /** Of what the far end sends. */
+  /** The peer's. */
   readonly receiveKey: string;
-  /** Length of the key identifier in each packet of the far end, bytes; absent when it sends none. */
+  /** Length of the key identifier in each packet of the peer, bytes; absent if there is none. */
   readonly receiveMkiBytes?: number;
 }
 
-/** A protected packet is at most this much longer than it was, bytes. */
+/** Most bytes that protection adds to a packet. */
 export const SRTP_GROWTH_BYTES = 16;
 /** Length of a master key with its salt, bytes. */
 export const SRTP_KEY_BYTES = 30;
@@ -32,13 +32,13 @@ const REPORT_HEADER_BYTES = 8;
 const INDEX_BYTES = 4;
 const ENCRYPTED = 0x8000_0000;
 const WINDOW = 64;
-/** A stream that is joined in its middle has wrapped at most this often: 12 hours of 20 ms packets. */
+/** Most wraps of the sequence number before we joined a stream: 12 hours of 20 ms packets. */
 const MOST_WRAPS = 32;
-/** Sources of one far end that are followed; more are nobody we know. */
+/** Most sources tracked per peer; packets of further ones are dropped. */
 const MOST_SOURCES = 8;
 const WRAP = 65_536;
 
-/** A master key and salt of our own, base64. */
+/** Generates a master key and salt, base64. */
 export function newSrtpKey(): string {
   return randomBytes(SRTP_KEY_BYTES).toString('base64');
 }
@@ -65,7 +65,7 @@ class SessionKeys {
     this.#salt = derive(firstLabel + 2, SALT_BYTES);
   }
 
-  /** Encrypts or decrypts in place; `index` counts packets of the source `ssrc`. */
+  /** Encrypts or decrypts in place; `index` counts the packets of source `ssrc`. */
   crypt(bytes: Uint8Array, ssrc: number, index: number): void {
     const iv = this.#iv.fill(0);
     this.#salt.copy(iv);
@@ -75,7 +75,7 @@ class SessionKeys {
     bytes.set(createCipheriv('aes-128-ctr', this.#cipherKey, iv).update(bytes));
   }
 
-  /** HMAC over `bytes`, and over how often the sequence has wrapped where that is part of it. */
+  /** HMAC over `bytes`, and over the rollover counter where it is included. */
   tag(bytes: Uint8Array, wraps: number | null): Buffer {
     const hmac = createHmac('sha1', this.#authKey).update(bytes);
     if (wraps === null) return hmac.digest();
@@ -85,7 +85,7 @@ class SessionKeys {
   }
 }
 
-/** Protects what is sent. */
+/** Protects outgoing packets. */
 export class SrtpSender {
   readonly #rtp: SessionKeys;
   readonly #rtcp: SessionKeys;
@@ -101,8 +101,8 @@ export class SrtpSender {
   }
 
   /**
-   * Protects the packet (with a plain 12-byte header) in place; returns its new length. `buffer` has
-   * `SRTP_GROWTH_BYTES` behind it.
+   * Encrypts the packet (with a plain 12-byte header) in place; returns its new length. `buffer` needs
+   * `SRTP_GROWTH_BYTES` after the packet.
    */
   protect(buffer: Uint8Array, length: number): number {
     const view = new DataView(buffer.buffer, buffer.byteOffset, buffer.byteLength);
@@ -115,7 +115,7 @@ export class SrtpSender {
     return length + this.#tagBytes;
   }
 
-  /** A compound report, protected. */
+  /** Encrypts a compound report. */
   protectReport(report: Uint8Array): Uint8Array {
     this.#reports += 1;
     const end = report.length + INDEX_BYTES;
@@ -128,7 +128,7 @@ export class SrtpSender {
   }
 }
 
-/** The newest packet of one source, and which of the last ones came. */
+/** The newest packet of one source, and which of the last ones arrived. */
 class Replay {
   #highest = -1;
   readonly #seen = new Float64Array(WINDOW).fill(-1);
@@ -147,7 +147,7 @@ class Replay {
   }
 }
 
-/** Reads what the far end protected. */
+/** Decrypts incoming packets. */
 export class SrtpReceiver {
   readonly #rtp: SessionKeys;
   readonly #rtcp: SessionKeys;
@@ -163,10 +163,7 @@ export class SrtpReceiver {
     this.#mkiBytes = receiveMkiBytes;
   }
 
-  /**
-   * The packet as it was before it was protected, decrypted where it stands; null when it is not the far
-   * end's, or came before.
-   */
+  /** Decrypts a packet in place and returns it; null if it is not authentic or a replay. */
   open(datagram: Uint8Array): Uint8Array | null {
     const end = datagram.length - this.#tagBytes - this.#mkiBytes;
     if (end < RTP_HEADER_BYTES) return null;
@@ -184,7 +181,7 @@ export class SrtpReceiver {
     return packet;
   }
 
-  /** A compound report as it was; null as above. */
+  /** Decrypts a compound report; null as above. */
   openReport(datagram: Uint8Array): Uint8Array | null {
     const end = datagram.length - REPORT_TAG_BYTES - this.#mkiBytes;
     const bodyEnd = end - INDEX_BYTES;
@@ -207,7 +204,7 @@ export class SrtpReceiver {
     return report;
   }
 
-  /** The index of a packet of a source that is known (RFC 3711 §3.3.1). */
+  /** Index of a packet of a known source (RFC 3711 §3.3.1). */
   #next(
     datagram: Uint8Array,
     source: Replay,
@@ -218,11 +215,11 @@ export class SrtpReceiver {
   }
 
   /**
-   * The first packet of a source: nobody says how often its sequence has wrapped when a call is taken over,
-   * but its tag does.
+   * The first packet of a source: when a call is taken over, its rollover counter is unknown; the tag shows
+   * which value is right.
    */
   #first(datagram: Uint8Array, { sequence, end }: { sequence: number; end: number }): number | null {
-    // Only the very first source is worth the search: anybody may send packets of others.
+    // Searches only for the very first source: anyone may send packets of others.
     const most = this.#sources.size === 0 ? MOST_WRAPS : 1;
     for (let wraps = 0; wraps < most; wraps++) {
       const index = wraps * WRAP + sequence;
@@ -237,7 +234,7 @@ export class SrtpReceiver {
   }
 }
 
-/** True once an authentic packet is written down; false when there are too many sources. */
+/** Records an authentic packet; false if there are too many sources. */
 function noted(sources: Map<number, Replay>, ssrc: number, index: number): boolean {
   const known = sources.get(ssrc);
   if (!known && sources.size >= MOST_SOURCES) return false;

@@ -1,23 +1,20 @@
 /**
- * Maps a sender's RTP time onto our clock by a minimum-delay filter: the packets that travelled fastest say
- * when a timestamp was due, and what the others are late by is their jitter.
+ * Maps a sender's RTP time to our clock by a minimum-delay filter: the fastest packets tell when a timestamp
+ * was due, and the lateness of the others is their jitter.
  */
 
-/**
- * Two half-windows: the minimum over the last 5–10 s follows clock drift without forgetting the fast packets.
- */
+/** Two half-windows: the minimum over the last 5–10 s follows clock drift without losing the fast packets. */
 const HALF_WINDOW_MS = 5000;
 
 /**
- * Smallest transit seen lately; "transit" is arrival time minus RTP time, so only differences of it mean
- * anything.
+ * Smallest recent transit. "Transit" is arrival time minus RTP time, so only its differences have a meaning.
  */
 export class TransitFilter {
   #previousMs = Number.POSITIVE_INFINITY;
   #currentMs = Number.POSITIVE_INFINITY;
   #sinceMs = Number.NEGATIVE_INFINITY;
 
-  /** Takes one packet (both times in ms); returns how much later it came than the fastest. */
+  /** Takes one packet (both times in ms); returns its lateness relative to the fastest. */
   observe(rtpMs: number, arrivalMs: number): number {
     if (arrivalMs - this.#sinceMs > HALF_WINDOW_MS) {
       this.#previousMs = this.#currentMs;
@@ -29,7 +26,7 @@ export class TransitFilter {
     return transitMs - this.minimumMs;
   }
 
-  /** When a packet of this RTP time arrives if nothing delays it. */
+  /** Arrival time of a packet with this RTP time if nothing delays it. */
   arrivalOf(rtpMs: number): number {
     return rtpMs + this.minimumMs;
   }
@@ -39,7 +36,7 @@ export class TransitFilter {
     return Math.min(this.#previousMs, this.#currentMs);
   }
 
-  /** Forgets everything: the sender's timeline jumped. */
+  /** Resets: the sender's timeline jumped. */
   reset(): void {
     this.#previousMs = Number.POSITIVE_INFINITY;
     this.#currentMs = Number.POSITIVE_INFINITY;

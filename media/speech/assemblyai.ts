@@ -1,7 +1,7 @@
 /**
  * Live recognition at AssemblyAI over a WebSocket (`/v3/ws`): turns with interim words, ended by the vendor
- * or by `ForceEndpoint`. The vendor leaves a `ForceEndpoint` unanswered where nothing was said, so an answer
- * is waited for only as long as one can be due.
+ * or by `ForceEndpoint`. The vendor does not answer a `ForceEndpoint` if nothing was said, so the wait for an
+ * answer is limited.
  */
 import { z } from 'zod';
 import type { Clock, Timer } from '#base/clock.ts';
@@ -16,22 +16,22 @@ import {
 } from './speech.ts';
 import { parseMessage, socketUrl, VendorSocket } from './vendor-socket.ts';
 
-/** How the vendor is reached. */
+/** How to reach the vendor. */
 export interface AssemblyaiOptions {
-  /** http or ws scheme alike, no path. */
+  /** http or ws scheme, no path. */
   readonly baseUrl: string;
   readonly apiKey: string | undefined;
   readonly clock: Clock;
 }
 
-/** The vendor refuses messages of less than 50 ms or more than a second of audio. */
+/** The vendor refuses messages with less than 50 ms or more than a second of audio. */
 const MESSAGE_MS = 60;
 const LEAST_MESSAGE_MS = 50;
-/** Longest wait for the end of a turn whose words have been heard. */
+/** Longest wait for the end of a turn with words. */
 const FINALISE_MS = 2_000;
-/** Longest wait for words of which nothing has been heard yet. */
+/** Longest wait for words when none have arrived. */
 const UNHEARD_MS = 600;
-/** The plain end of a turn is followed by the same with punctuation. */
+/** The end of a turn is sent twice: plain, then with punctuation. */
 const FORMATTED_MS = 500;
 const ENGLISH_ONLY = 'universal-streaming-english';
 
@@ -81,11 +81,11 @@ class AssemblyaiStream implements RecognitionStream {
   readonly #rateHz: number;
   readonly #blocks: SampleBlocks;
   #hasUnsettledAudio = false;
-  /** Finalises without an answer yet: how many were asked between one stretch of audio and the next. */
+  /** Unanswered finalises since the last audio. */
   readonly #finalisesOpen: number[] = [];
-  /** A turn whose words were heard and whose end was not. */
+  /** A turn with words and without an end. */
   #isTurnOpen = false;
-  /** The plain end of a turn, in case the formatted one does not come. */
+  /** The plain end of a turn, used if the formatted one does not arrive. */
   #plainEnd: Turn | null = null;
   #lastFinalTurn = -1;
   #answer: Timer | null = null;
@@ -98,7 +98,7 @@ class AssemblyaiStream implements RecognitionStream {
     this.#blocks = new SampleBlocks((this.#rateHz * MESSAGE_MS) / 1_000);
     const isSteered = !recognition.multilingual && !model.startsWith('universal-streaming');
     const url = socketUrl(baseUrl, '/v3/ws', {
-      // The English model hears only English.
+      // The English model recognises only English.
       speech_model:
         model === ENGLISH_ONLY && recognition.language !== 'en' ? 'universal-streaming-multilingual' : model,
       sample_rate: String(this.#rateHz),
@@ -128,7 +128,7 @@ class AssemblyaiStream implements RecognitionStream {
   finalise(): void {
     if (this.#socket.isOver) return;
     if (!this.#hasUnsettledAudio && this.#finalisesOpen.length === 0) {
-      // Not from inside the caller's own call.
+      // Asynchronous: never calls the listener from within the caller's own call.
       queueMicrotask(() => {
         if (!this.#socket.isOver) this.#onEvent({ type: 'finalised' });
       });
@@ -150,7 +150,7 @@ class AssemblyaiStream implements RecognitionStream {
     this.#socket.close(JSON.stringify({ type: 'Terminate' }));
   }
 
-  /** The block is filled again, and the socket sends later. */
+  /** A copy: the block is reused, and the socket sends later. */
   readonly #sendAudio = (samples: Int16Array): void => this.#socket.send(Buffer.from(samples.slice().buffer));
 
   #received(text: string): void {
@@ -168,7 +168,7 @@ class AssemblyaiStream implements RecognitionStream {
   }
 
   #heard(heard: Turn): void {
-    // A turn is settled once, whatever still comes of it.
+    // A turn is settled once, whatever arrives for it later.
     if (heard.turn_order <= this.#lastFinalTurn) return;
     if (!heard.end_of_turn) {
       const text = heard.words.map((word) => word.text).join(' ');
@@ -194,7 +194,7 @@ class AssemblyaiStream implements RecognitionStream {
     const text = transcript.trim();
     const [startMs, endMs] = [words[0]?.start ?? null, words.at(-1)?.end ?? null];
     if (text !== '') this.#onEvent({ type: 'final', text, startMs, endMs, language: language_code ?? null });
-    // A listener may have closed the stream meanwhile.
+    // A listener may have closed the stream.
     if (this.#finalisesOpen.length > 0 && !this.#socket.isOver) this.#finalised();
   }
 

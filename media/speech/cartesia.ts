@@ -1,6 +1,6 @@
 /**
  * Cartesia: streamed synthesis with word times (`WS /tts/websocket`). One socket carries every synthesis of
- * the process, each as a context of its own; what still arrives of an aborted one is told by its id and
+ * the process, each as a context of its own; late messages of an aborted one are recognised by their id and
  * dropped.
  */
 import { randomUUID } from 'node:crypto';
@@ -20,9 +20,9 @@ import { WordTimes } from './spoken-words.ts';
 import { parseMessage, socketUrl, VendorSocket } from './vendor-socket.ts';
 import { categoryOf } from './vendor-status.ts';
 
-/** How the vendor is reached. */
+/** How to reach the vendor. */
 export interface CartesiaOptions {
-  /** http or ws scheme alike, no path. */
+  /** http or ws scheme, no path. */
   readonly baseUrl: string;
   readonly apiKey: string | undefined;
   readonly clock: Clock;
@@ -33,12 +33,9 @@ const MODEL = 'sonic-3.5';
 const RATES_HZ = [8_000, 16_000, 22_050, 24_000, 44_100, 48_000];
 const SLOWEST = 0.6;
 const FASTEST = 1.5;
-/** Unused for longer, the socket is closed before the vendor does it after five minutes. */
+/** An unused socket is closed after this, before the vendor closes it after five minutes. */
 const IDLE_MS = 240_000;
-/**
- * Kept back of the audio until the next message, so that the last word's time never comes without audio to
- * belong to.
- */
+/** Audio held back until the next message, so that the time of the last word never arrives without audio. */
 const TAIL_MS = 20;
 
 const seconds = z.array(z.number());
@@ -54,7 +51,7 @@ const message = z.object({
 });
 type CartesiaMessage = z.output<typeof message>;
 
-/** Creates the synthesiser; it connects when it is told of a call, or at the first text. */
+/** Creates the synthesiser. It connects when a call is announced, or at the first text. */
 export function createCartesiaSynthesizer(options: CartesiaOptions): Synthesizer {
   const connection = new CartesiaConnection(options);
   const voices = VENDORS.cartesia.voices;
@@ -81,8 +78,8 @@ class CartesiaConnection {
   }
 
   /**
-   * A socket that was open may have died unnoticed: where it fails before its first message, the text is
-   * asked for once more on a new one.
+   * An open socket may have died unnoticed: if it fails before its first message, the text is sent once more
+   * on a new one.
    */
   async *speak(text: string, voiceId: string, synthesis: SynthesisOptions): AsyncGenerator<SpeechChunk> {
     const wasOpen = this.#socket?.isOver === false;
@@ -97,7 +94,7 @@ class CartesiaConnection {
     }
   }
 
-  /** Connects, unless it is connected. */
+  /** Connects unless connected. */
   prepare(): void {
     if (this.#socket?.isOver === false) return;
     this.#rest(this.#open());
@@ -167,7 +164,7 @@ class CartesiaConnection {
     const parsed = message.safeParse(parseMessage(text));
     if (!parsed.success) return;
     const { context_id: id } = parsed.data;
-    // An error without an id concerns them all.
+    // An error without an id concerns every context.
     if (parsed.data.type === 'error' && !id)
       for (const context of [...this.#contexts.values()]) context.receive(parsed.data);
     else if (id) this.#contexts.get(id)?.receive(parsed.data);
@@ -188,12 +185,12 @@ class CartesiaContext {
   readonly #onRead: () => void;
   #words: SpokenWord[] = [];
   #tail: Int16Array = new Int16Array(0);
-  /** The vendor has nothing more to send for it. */
+  /** The vendor has finished it. */
   isDone = false;
-  /** The vendor has sent something for it. */
+  /** The vendor sent a message for it. */
   hasHeard = false;
 
-  /** `onRead` is called when its reader is through with it, however that came. */
+  /** `onRead` is called when its reader has ended, for any reason. */
   constructor(text: string, rateHz: number, clock: Clock, onRead: () => void) {
     this.#queue = new ChunkQueue('Cartesia', clock);
     this.#rateHz = rateHz;

@@ -1,11 +1,11 @@
 /**
- * Audio between a vendor's socket and whoever reads a synthesis: in order, ended or failed once, and failed
- * as `stalled` when nothing comes for too long.
+ * Audio between a vendor's socket and the reader of a synthesis: in order, ended or failed once, and failed
+ * as `stalled` if nothing arrives for too long.
  */
 import type { Clock, Timer } from '#base/clock.ts';
 import { type SpeechChunk, SpeechError } from './speech.ts';
 
-/** Longest wait for the next sign of the vendor, ms. */
+/** Longest wait for the vendor's next message, ms. */
 const STALL_MS = 5_000;
 
 /** The chunks of one synthesis. */
@@ -35,7 +35,7 @@ export class ChunkQueue {
     this.#finish(null);
   }
 
-  /** What is left unread is dropped. */
+  /** Drops unread chunks. */
   fail(error: unknown): void {
     if (this.#over) return;
     this.#chunks.length = 0;
@@ -43,7 +43,7 @@ export class ChunkQueue {
   }
 
   /**
-   * The chunks as they come; throws what it failed with, and at once the signal's reason. To be read once.
+   * Yields the chunks as they arrive; throws the failure, or the signal's reason at once. Can be read once.
    */
   async *read(signal: AbortSignal): AsyncGenerator<SpeechChunk> {
     const onAbort = () => this.fail(signal.reason);

@@ -1,6 +1,5 @@
 /**
- * Recognition of a whole recording at Deepgram (`POST /v1/listen`): one request, with the speakers told apart
- * where it is asked.
+ * Recognition of a whole recording at Deepgram (`POST /v1/listen`): one request, with diarisation on demand.
  */
 import { z } from 'zod';
 import { authorization, type DeepgramOptions } from './deepgram-access.ts';
@@ -9,7 +8,7 @@ import { asSpeechError, requestVendor } from './vendor-request.ts';
 import { parseMessage } from './vendor-socket.ts';
 import { toWav } from './wav.ts';
 
-/** The vendor itself gives up after ten minutes. */
+/** The vendor gives up after ten minutes. */
 const LONGEST_MS = 600_000;
 
 const answer = z.object({

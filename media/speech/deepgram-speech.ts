@@ -1,6 +1,6 @@
 /**
- * Streamed synthesis at Deepgram (`WS /v1/speak`). It names no words. A socket serves one text, as no more
- * than twenty may be flushed in a minute.
+ * Streamed synthesis at Deepgram (`WS /v1/speak`), without word times. Each socket serves one text, because
+ * at most twenty flushes a minute are allowed.
  */
 import { z } from 'zod';
 import { VENDORS } from '#config/vendors.ts';
@@ -17,7 +17,7 @@ const RATES_HZ = [8_000, 16_000, 24_000, 32_000, 48_000];
 const SLOWEST = 0.7;
 const FASTEST = 1.5;
 const SPARE_MS = 50_000;
-/** Most characters of one `Speak`. */
+/** Most characters per `Speak`. */
 const PIECES = /.{1,2000}/gsu;
 
 const message = z.object({ type: z.string(), description: z.string().optional() });
@@ -72,8 +72,7 @@ function createReader(rateHz: number, queue: ChunkQueue) {
     onText(text: string) {
       const parsed = message.safeParse(parseMessage(text));
       if (parsed.data?.type === 'Flushed') queue.end();
-      // A warning says that something asked for is not done: without this text's audio there is nothing to
-      // wait for.
+      // A warning means that a request was not carried out: this text gets no audio.
       if (parsed.data?.type === 'Warning' || parsed.data?.type === 'Error')
         queue.fail(
           new SpeechError('unavailable', `Deepgram: ${parsed.data.description ?? parsed.data.type}`),

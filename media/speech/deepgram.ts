@@ -1,8 +1,8 @@
 /**
- * Live recognition at Deepgram over a WebSocket (`/v1/listen`): interims as they come, finals on its own or
- * at `Finalize`. Every wait has a deadline: a socket that opens, takes a voice and says nothing fails as
- * `stalled`. Silence proves nothing: Deepgram reports on it, a self-hosted server that speaks its protocol
- * need not.
+ * Live recognition at Deepgram over a WebSocket (`/v1/listen`): interims as they arrive, finals by the vendor
+ * or at `Finalize`. Every wait has a deadline: a socket that opens, accepts speech and returns nothing fails
+ * as `stalled`. For silence that proves nothing: Deepgram reports on it, but a self-hosted server with its
+ * protocol need not.
  */
 import { z } from 'zod';
 import type { Clock, Timer } from '#base/clock.ts';
@@ -18,12 +18,12 @@ import {
 } from './speech.ts';
 import { parseMessage, socketUrl, VendorSocket } from './vendor-socket.ts';
 
-/** A voice was written and nothing came back. */
+/** Speech was sent and nothing came back. */
 const SILENT_MS = 6_000;
 const FINALISE_MS = 2_000;
-/** Least voice that must be answered, ms: a final may come before the last of a word was written. */
+/** Least speech that must be answered, ms: a final may arrive before the last part of a word was sent. */
 const LEAST_VOICE_MS = 300;
-/** Audio from this level on may be a voice. */
+/** Audio at or above this level may be speech. */
 const QUIETEST_VOICE_DB = -45;
 /** Deepgram closes a socket after ten seconds without audio. */
 const KEEP_ALIVE_MS = 4_000;
@@ -58,7 +58,7 @@ export function createDeepgramRecognizer(model: string, options: DeepgramOptions
 function listenUrl(baseUrl: string, model: string, recognition: RecognitionOptions): URL {
   return socketUrl(baseUrl, '/v1/listen', {
     model,
-    // A language the multilingual model does not know is better recognised alone.
+    // A language outside the multilingual model is recognised on its own.
     language:
       recognition.multilingual && MULTILINGUAL.has(recognition.language) ? 'multi' : recognition.language,
     encoding: 'linear16',
@@ -78,10 +78,10 @@ class DeepgramStream implements RecognitionStream {
   readonly #onEvent: (event: RecognitionEvent) => void;
   readonly #keepAlive: Timer;
   readonly #rateHz: number;
-  /** Audio was written since the last finalise. */
+  /** Audio was sent since the last finalise. */
   #hasUnsettledAudio = false;
   #finalisesOpen = 0;
-  /** Voice written since the vendor's last message, ms. */
+  /** Speech sent since the vendor's last message, ms. */
   #unansweredVoiceMs = 0;
   #sentSinceKeepAlive = false;
   #isOpen = false;
@@ -115,7 +115,7 @@ class DeepgramStream implements RecognitionStream {
     this.#sentSinceKeepAlive = true;
     if (levelDb(samples) >= QUIETEST_VOICE_DB)
       this.#unansweredVoiceMs += (samples.length * 1_000) / this.#rateHz;
-    // The caller may reuse its array, and the socket sends later.
+    // A copy: the caller may reuse its array, and the socket sends later.
     this.#socket.send(Buffer.from(samples.slice().buffer));
     if (this.#isOpen) this.#awaitProgress();
   }
@@ -123,7 +123,7 @@ class DeepgramStream implements RecognitionStream {
   finalise(): void {
     if (this.#socket.isOver) return;
     if (!this.#hasUnsettledAudio && this.#finalisesOpen === 0) {
-      // Not from inside the caller's own call.
+      // Asynchronous: never calls the listener from within the caller's own call.
       queueMicrotask(() => {
         if (!this.#socket.isOver) this.#onEvent({ type: 'finalised' });
       });
@@ -169,7 +169,7 @@ class DeepgramStream implements RecognitionStream {
     if (text !== '' && heard.is_final === true)
       this.#onEvent({ type: 'final', text, ...times(heard), language: best?.languages?.[0] ?? null });
     else if (text !== '') this.#onEvent({ type: 'interim', text });
-    // A listener may have closed the stream meanwhile.
+    // A listener may have closed the stream.
     if (heard.from_finalize === true && this.#finalisesOpen > 0 && !this.#socket.isOver) this.#finalised();
   }
 
@@ -181,8 +181,7 @@ class DeepgramStream implements RecognitionStream {
   }
 
   /**
-   * Deepgram leaves a `Finalize` unanswered when there is next to nothing left to settle; a voice that
-   * nothing answered is a stall.
+   * Deepgram does not answer a `Finalize` with almost nothing left to settle; unanswered speech is a stall.
    */
   #awaitAnswer(): Timer {
     return this.#clock.after(FINALISE_MS, () => {

@@ -1,6 +1,6 @@
 /**
- * Streamed synthesis at ElevenLabs with the time of every character (`WS
- * /v1/text-to-speech/{voice}/stream-input`). A socket serves one text; the next one is opened ahead of it.
+ * Streamed synthesis at ElevenLabs with character times (`WS /v1/text-to-speech/{voice}/stream-input`). Each
+ * socket serves one text; the next one is opened in advance.
  */
 import { z } from 'zod';
 import type { Clock } from '#base/clock.ts';
@@ -19,9 +19,9 @@ import { CharacterTimes } from './spoken-words.ts';
 import { parseMessage, socketUrl, VendorSocket } from './vendor-socket.ts';
 import { WarmSockets } from './warm-sockets.ts';
 
-/** How the vendor is reached. */
+/** How to reach the vendor. */
 interface ElevenlabsOptions {
-  /** http or ws scheme alike, no path. */
+  /** http or ws scheme, no path. */
   readonly baseUrl: string;
   readonly apiKey: string | undefined;
   readonly clock: Clock;
@@ -29,7 +29,7 @@ interface ElevenlabsOptions {
 
 const MODEL = 'eleven_flash_v2_5';
 const RATES_HZ = [8_000, 16_000, 22_050, 24_000, 44_100];
-/** The vendor's longest; a spare is closed before. */
+/** The vendor's maximum; a spare is closed earlier. */
 const INACTIVITY_SECONDS = 180;
 const SPARE_MS = 150_000;
 const SLOWEST = 0.7;
@@ -121,7 +121,7 @@ function createReader(text: string, rateHz: number, queue: ChunkQueue) {
       } = output.catch({ audio: null, isFinal: null, alignment: null }).parse(parsed);
       if (audio) {
         const chunk = samples.read(Buffer.from(audio, 'base64'));
-        // Times count from the start of the chunk they come with.
+        // Times are relative to the start of their chunk.
         const startsMs = aligned?.charStartTimesMs.map((ms) => ms + heardMs) ?? [];
         const words = aligned ? times.take(aligned.chars, startsMs, aligned.charDurationsMs) : [];
         heardMs += (chunk.length * 1_000) / rateHz;
@@ -132,7 +132,7 @@ function createReader(text: string, rateHz: number, queue: ChunkQueue) {
   };
 }
 
-/** The vendor names its refusals; the socket's close code is always the same. */
+/** The message gives the reason of a refusal; the close code is always the same. */
 function errorOf({ error, message }: z.output<typeof failure>): SpeechError {
   const text = `ElevenLabs: ${message ?? error}`;
   if (/quota|credits/.test(error)) return new SpeechError('quota', text);

@@ -1,27 +1,24 @@
 /**
- * Which engines of a process have failed lately; shared by its calls. One that failed is passed over for a
- * while, and tried out in the background as often as it is: it is back as soon as it serves again, and no
- * caller waits to find out.
+ * Which engines of a process failed recently; shared by its calls. A failed engine is skipped for a while and
+ * probed in the background whenever it is skipped, so it is back as soon as it works and no caller waits to
+ * find out.
  */
 import type { Clock } from '#base/clock.ts';
 
-/** How long an engine that failed is passed over where another one can serve and nobody tries it out, ms. */
+/** How long a failed engine is skipped if another can serve and no probe runs, ms. */
 const PASSED_OVER_MS = 30_000;
 /**
- * How long one that was late is not asked first, ms: the line that is to bridge the wait must not wait for it
- * too.
+ * How long an engine that was late is not tried first, ms: the line that bridges the wait must not wait as
+ * well.
  */
 const LATE_MS = 5_000;
-/**
- * It is tried out this long after its failure, ms, and after twice as long each time until it has done its
- * work again.
- */
+/** First probe after a failure, ms; each further one after twice as long, until the engine works again. */
 const FIRST_TRIAL_MS = 2_000;
 const LAST_TRIAL_MS = 16_000;
 
-/** An engine that failed, until it has done a call's work again. */
+/** An engine that failed and has not served a call since. */
 interface Fault {
-  /** When it failed last; long ago once it has stood a trial. */
+  /** Time of the last failure; long ago after a successful probe. */
   readonly atMs: number;
   readonly trials: number;
   readonly isTriedOut: boolean;
@@ -49,22 +46,25 @@ export class EngineHealth {
     this.#faults.set(engineId, { ...fault, atMs: this.#clock.now() });
   }
 
-  /** Late once is a busy moment and costs one utterance its engine; late again soon is a failure. */
+  /**
+   * One late answer may be a busy moment and costs one utterance its engine; a second one soon after is a
+   * failure.
+   */
   late(engineId: string): void {
     const beforeMs = this.#lateAtMs.get(engineId);
     this.#lateAtMs.set(engineId, this.#clock.now());
     if (this.#since(beforeMs) < PASSED_OVER_MS) this.failed(engineId);
   }
 
-  /** It has done a call's work. */
+  /** The engine has served a call. */
   worked(engineId: string): void {
     this.#faults.delete(engineId);
     this.#lateAtMs.delete(engineId);
   }
 
   /**
-   * It was passed over: `serves` tries it out, unless that was done lately, and says whether it can be asked
-   * again.
+   * The engine was skipped: probes it with `serves`, unless that was done recently, and returns whether it
+   * may be used again.
    */
   passedOver(engineId: string, serves: () => Promise<boolean>): void {
     const fault = this.#faults.get(engineId);
@@ -79,7 +79,7 @@ export class EngineHealth {
       .catch(() => false)
       .then((isServing) => {
         const now = this.#faults.get(engineId);
-        // A call that asked it meanwhile knows better.
+        // A call that used it meanwhile has newer information.
         if (!now) return;
         this.#faults.set(engineId, {
           ...now,

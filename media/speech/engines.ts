@@ -1,6 +1,6 @@
 /**
- * The speech engines of one worker, as the deployment's settings and machine allow; and what to tell a person
- * about them at the start.
+ * The speech engines of one worker, as settings and machine allow, and their description for the start
+ * message.
  */
 import type { Clock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
@@ -25,10 +25,10 @@ import { createSherpa } from './sherpa.ts';
 import { findSherpaModel } from './sherpa-model.ts';
 import type { Recognizer, SynthesisOutlook, Synthesizer } from './speech.ts';
 
-/** What the engines are opened with. */
+/** Options of the engines. */
 export interface SpeechEnginesOptions {
   readonly settings: Settings;
-  /** The environment's `PATH`, where local programs are looked for. */
+  /** The environment's `PATH`, searched for local programs. */
   readonly searchPath: string;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -37,31 +37,31 @@ export interface SpeechEnginesOptions {
 /** The engines of one process, shared by its calls. */
 export interface SpeechEngines {
   /**
-   * The recogniser of an `asr.model`; an unknown one is replaced by the platform's own. Null when there is
-   * none: keypad and typed input remain.
+   * The recogniser of an `asr.model`; the platform's default for an unknown one. Null if there is none:
+   * keypad and typed input remain.
    */
   recognizerFor(asrModelId: string): Recognizer | null;
   /**
-   * The synthesiser of a `voice_id`, speaking with that voice unless the options name another; an unknown one
-   * is replaced by the platform's own.
+   * The synthesiser of a `voice_id`, using that voice unless the options name another; the platform's default
+   * for an unknown one.
    */
   synthesizerFor(voiceId: string): Synthesizer;
   /**
-   * For one call: as `recognizerFor`, with the other configured vendors' engines and a local streaming model
-   * behind it.
+   * For one call: like `recognizerFor`, with the engines of other configured vendors and a local streaming
+   * model as fallbacks.
    */
   callRecognizer(asrModelId: string): Recognizer | null;
   /**
-   * For one call: as `synthesizerFor`, with the other engines behind it that speak the language (ISO 639-1),
+   * For one call: like `synthesizerFor`, with other engines that speak the language (ISO 639-1) as fallbacks,
    * the local one last.
    */
   callSynthesizer(voiceId: string, language: string): Synthesizer;
-  /** Plain lines that say which engines are in use. */
+  /** Lines for people that name the engines in use. */
   describe(): string[];
   close(): Promise<void>;
 }
 
-/** Local recognisers that can run on this machine, best first. Nothing is run or loaded to find out. */
+/** Local recognisers available on this machine, best first. Nothing is run or loaded. */
 export function detectLocalRecognition(place: {
   readonly dataDir: string;
   readonly searchPath: string;
@@ -101,7 +101,7 @@ export async function openSpeechEngines(options: SpeechEnginesOptions): Promise<
       logger.debug({ asrModelId, used: found?.id ?? null }, 'recognition model replaced');
     return found;
   };
-  // Pocketsphinx hears little beside its keyterms: what it made of a vendor's caller would be worse than
+  // Pocketsphinx recognises little beyond its keyterms: as a fallback for a vendor it would be worse than
   // silence.
   const standInsOf = (chosen: Recognizer) =>
     onePerProvider(
@@ -166,8 +166,8 @@ const SYNTHESIZERS = {
 } as const satisfies Record<SynthesisVendor, unknown>;
 
 /**
- * Finds vendors' recognisers by `<provider>:<model>`; any model name of a configured vendor will do. Each is
- * made once, as it learns how fast it is.
+ * Finds vendors' recognisers by `<provider>:<model>`, with any model name of a configured vendor. Each is
+ * created once, because it learns its own speed.
  */
 function remoteRecognizers(settings: Settings, clock: Clock): (id: string) => Recognizer | undefined {
   const made = new Map<string, Recognizer>();
@@ -225,10 +225,7 @@ function parseVoice(voiceId: string): { provider: string; voice: string } {
   return { provider: voiceId.slice(0, Math.max(0, colon)), voice: voiceId.slice(colon + 1) };
 }
 
-/**
- * The synthesiser with a voice of its own, which stands in where the options name none or the same one by its
- * full id.
- */
+/** The synthesiser with a default voice, used if the options name none or give that voice by its full id. */
 function withVoice(synthesizer: Synthesizer, voice: string | null): Synthesizer {
   const engineVoice = (asked: string | null) =>
     asked === null || asked === 'default' || asked.includes(':') ? voice : asked;
@@ -259,7 +256,7 @@ function describe(synthesizer: Synthesizer, recognizer: Recognizer | null): stri
   return lines;
 }
 
-/** A recogniser of this machine fails with the machine: nobody need stand in for it. */
+/** A local recogniser fails only with the machine: it needs no fallback. */
 function describeStandIns({ id }: Recognizer, others: readonly Recognizer[]): string[] {
   if (id.startsWith('local:')) return [];
   if (others.length > 0) return [`When ${id} fails: ${others.map((other) => other.id).join(', then ')}`];

@@ -1,7 +1,7 @@
 /**
- * Local synthesis with eSpeak NG where it is installed (`npm run espeak`): robotic, but it speaks nearly
- * every language an agent can. eSpeak NG is under the GPL and stays out of this program: `espeak/program.ts`
- * is one of its own, spoken to over a pipe, one sentence after the other.
+ * Local synthesis with eSpeak NG if installed (`npm run espeak`): robotic, but it speaks nearly every
+ * language of an agent. eSpeak NG is under the GPL and stays outside this program: `espeak/program.ts` runs
+ * as a separate process, one sentence after the other over a pipe.
  */
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -20,7 +20,7 @@ import { type SpeechChunk, SpeechError, type SynthesisOptions, type Synthesizer 
 import { parseMessage } from './vendor-socket.ts';
 import { voiceFor } from './voice-for.ts';
 
-/** A synthesiser that owns a process. */
+/** A synthesiser with a process of its own. */
 export interface EspeakSynthesizer extends Synthesizer {
   close(): Promise<void>;
 }
@@ -45,14 +45,14 @@ type EspeakQueue = SentenceQueue<EspeakJob, EspeakAnswer>;
 
 const FOLDER = fileURLToPath(new URL('./espeak', import.meta.url));
 const WORDS_PER_MINUTE = 165;
-/** Longest wait for a sentence, which takes a few milliseconds, and the program's start half a second. */
+/** Longest wait for a sentence. One takes a few milliseconds, the program's start half a second. */
 const STALL_MS = 8_000;
 
-/** eSpeak NG's own codes, where they are not ISO 639-1. */
+/** eSpeak NG's codes that differ from ISO 639-1. */
 const CODES: Readonly<Record<string, string>> = { zh: 'cmn', no: 'nb' };
 /**
- * Languages it has no voice for, or whose usual script it cannot read: it spells Japanese characters, guesses
- * at Thai ones, and leaves out what Hebrew does not write.
+ * Languages without a voice, or whose usual script it cannot read: it spells out Japanese characters, guesses
+ * at Thai ones, and Hebrew omits vowels.
  */
 const UNSPOKEN = new Set<string>(['tl', 'ja', 'th', 'he']);
 
@@ -65,12 +65,12 @@ const VOICES: readonly ProviderVoice[] = SPEAKING_LANGUAGES.filter((language) =>
   }),
 );
 
-/** Its voices where it is installed, or none. Nothing is run to find out. */
+/** Its voices if it is installed, otherwise none. Nothing is run. */
 export function detectEspeakVoices(): readonly ProviderVoice[] {
   return existsSync(`${FOLDER}/node_modules/@echogarden/espeak-ng-emscripten`) ? VOICES : [];
 }
 
-/** Prepares synthesis; the program starts when it is told of a call, or with the first sentence. */
+/** Creates the synthesiser; the program starts when a call is announced, or with the first sentence. */
 export function createEspeak(clock: Clock, program: string = `${FOLDER}/program.ts`): EspeakSynthesizer {
   const queue: EspeakQueue = new SentenceQueue((reports) => startProgram(program, clock, reports));
   return {
@@ -119,8 +119,8 @@ async function* speak(
 }
 
 /**
- * The text without markup and emoji, every other character in its place: positions stay those of the text
- * that was asked for.
+ * Replaces markup and emoji and keeps every other character in place, so that positions match the original
+ * text.
  */
 function toPlainText(text: string): string {
   return text.replace(/[<>&[\]\s\p{Cc}\u{10000}-\u{10FFFF}]/gu, (character) => ' '.repeat(character.length));
@@ -131,9 +131,9 @@ function startProgram(
   clock: Clock,
   reports: SentenceReports<EspeakAnswer>,
 ): SentenceEngine<EspeakJob> {
-  // An empty environment: ours holds secrets.
+  // An empty environment: ours contains secrets.
   const child = spawn(execPath, [program], { env: {}, stdio: ['pipe', 'pipe', 'ignore'] });
-  // It ends with us, not we with it.
+  // It ends with this process and does not keep it alive.
   child.unref();
   for (const pipe of [child.stdin, child.stdout]) (pipe as unknown as Socket).unref();
   const gone = new Promise<void>((resolve) => child.on('close', () => resolve()));

@@ -1,7 +1,7 @@
 /**
- * Engines that stand in for each other in a call: one that failed is passed over by every call until it
- * serves again, and one that refused this call is not asked by it again. A connection that broke while it
- * worked is made anew first. A failure is final only when nobody is left to ask.
+ * Engines that replace each other within a call. A failed engine is skipped by every call until it works
+ * again; an engine that refused this call is not used by it again. A broken connection is first
+ * re-established. A failure is final only if no engine is left.
  */
 import type { Clock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
@@ -18,24 +18,24 @@ import {
 } from './speech.ts';
 
 /**
- * Longest wait for an engine's first audio while another one could speak, ms: callers hear no silence of four
- * seconds.
+ * Longest wait for an engine's first audio if another could speak, ms: callers must not hear four seconds of
+ * silence.
  */
 const FIRST_AUDIO_MS = 2_500;
-/** The same for one that stands in: the caller has waited for another one already. */
+/** The same for a fallback: the caller has already waited for another engine. */
 const STAND_IN_AUDIO_MS = 1_000;
-/** What an engine is tried out with, which is passed over: a word, or a moment of silence. */
+/** Probe of a skipped engine: a word, or a moment of silence. */
 const TRIAL_TEXT = 'OK.';
 const TRIAL_SILENCE_MS = 100;
 
-/** What engines stand in for each other with. */
+/** What failover between engines needs. */
 export interface FailOverOptions {
   readonly health: EngineHealth;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** The engines a call may ask, in order of preference. */
+/** The engines a call may use, in order of preference. */
 class Candidates<Engine extends { readonly id: string }> {
   readonly #engines: readonly [Engine, ...Engine[]];
   readonly #options: FailOverOptions;
@@ -47,8 +47,7 @@ class Candidates<Engine extends { readonly id: string }> {
   }
 
   /**
-   * The best one that is well, else the best one that has not refused; null when all have, or were tried
-   * already.
+   * The best healthy engine, or else the best that has not refused; null if all have refused or were tried.
    */
   next(tried: readonly Engine[] = []): Engine | null {
     const willing = this.#engines.filter(
@@ -57,13 +56,13 @@ class Candidates<Engine extends { readonly id: string }> {
     return willing.find(({ id }) => this.#options.health.isWell(id)) ?? willing[0] ?? null;
   }
 
-  /** Takes note of a failure; true when another engine, or this one later, may still serve. */
+  /** Records a failure; true if another engine, or this one later, may still serve. */
   failed({ id }: Engine, error: SpeechError): boolean {
     const { category, retryable } = error;
     if (error instanceof LateSpeech && id === this.#engines[0].id) this.#options.health.late(id);
-    // What this call asks for may be refused while others are served.
+    // An engine may refuse this call's request and serve others.
     else if (category !== 'bad_request') this.#options.health.failed(id);
-    // One with a fault of its own may be mended while the call lasts.
+    // One with a fault of its own may recover during the call.
     if (!retryable && category !== 'unavailable') this.#refused.add(id);
     const next = this.next();
     if (next && next.id !== id)
@@ -75,14 +74,14 @@ class Candidates<Engine extends { readonly id: string }> {
     this.#options.health.worked(id);
   }
 
-  /** Has the ones tried out that are passed over for `chosen`. */
+  /** Probes the engines that were skipped in favour of `chosen`. */
   tryOut(chosen: Engine, serves: (engine: Engine) => Promise<boolean>): void {
     for (const engine of this.#engines.slice(0, this.#engines.indexOf(chosen)))
       if (!this.#refused.has(engine.id)) this.#options.health.passedOver(engine.id, () => serves(engine));
   }
 }
 
-/** The first audio of a text came too late, while another engine could speak. */
+/** The first audio of a text came too late although another engine could speak. */
 class LateSpeech extends SpeechError {
   constructor(engineId: string, limitMs: number) {
     super('stalled', `${engineId} gave no audio within ${limitMs} ms`);
@@ -90,9 +89,9 @@ class LateSpeech extends SpeechError {
 }
 
 /**
- * A recogniser for one call. Its stream fails as it would alone, but retryably while anybody is left: whoever
- * opens the next one gets the next engine, and gives it the audio again. A stream that had given words and
- * lost its connection is opened once more at the same engine.
+ * The recogniser of one call. Its stream fails as that of a single engine would, but retryably while another
+ * engine is left: the next stream opened uses the next engine and gets the audio again. A stream that had
+ * returned words and lost its connection is first reopened at the same engine.
  */
 export function failOverRecognizer(
   engines: readonly [Recognizer, ...Recognizer[]],
@@ -135,7 +134,7 @@ export function failOverRecognizer(
   };
 }
 
-/** Whether a recogniser answers for a moment of silence; words are not needed for that. */
+/** Whether a recogniser answers to a moment of silence; it need not return words. */
 function settlesSilence(engine: Recognizer, recognition: RecognitionOptions, clock: Clock): Promise<boolean> {
   return new Promise((resolve) => {
     const settle = (isServing: boolean) => {
@@ -155,8 +154,8 @@ function settlesSilence(engine: Recognizer, recognition: RecognitionOptions, clo
 }
 
 /**
- * A synthesiser for one call. A text whose first audio fails or is late is said by the next engine, in that
- * one's own voice for the language.
+ * The synthesiser of one call. If the first audio of a text fails or is late, the next engine says it, in its
+ * own voice for the language.
  */
 export function failOverSynthesizer(
   engines: readonly [Synthesizer, ...Synthesizer[]],
@@ -165,13 +164,13 @@ export function failOverSynthesizer(
   const candidates = new Candidates(engines, options);
   const [first] = engines;
 
-  /** The speech of the first engine that gives any. */
+  /** The speech of the first engine that returns any. */
   async function begin(text: string, synthesis: SynthesisOptions, tried: readonly Synthesizer[] = []) {
     const engine = candidates.next(tried) ?? first;
     const asked = engine === first ? synthesis : { ...synthesis, voiceId: null };
     if (tried.length === 0)
       candidates.tryOut(engine, (other) => speaks(other, other === first ? synthesis : asked));
-    // The last one may take its time: after it there is nobody.
+    // The last engine may take its time: there is no other.
     const limitMs = engine === first ? FIRST_AUDIO_MS : STAND_IN_AUDIO_MS;
     const chunks =
       engine === engines.at(-1)
@@ -190,7 +189,7 @@ export function failOverSynthesizer(
     }
   }
 
-  /** One word of it, which nobody hears. */
+  /** One word, which no caller hears. */
   async function speaks(engine: Synthesizer, asked: SynthesisOptions): Promise<boolean> {
     const { signal } = new AbortController();
     const speech = inTime(
@@ -204,7 +203,7 @@ export function failOverSynthesizer(
     return !head.done;
   }
 
-  /** What comes from memory tells nothing of the engine. */
+  /** Cached audio says nothing about the engine. */
   function noteSpeech(engine: Synthesizer, head: IteratorResult<SpeechChunk>): void {
     if (head.done || head.value.isKept !== true) candidates.worked(engine);
   }
@@ -226,8 +225,7 @@ export function failOverSynthesizer(
       try {
         for (let step = head; !step.done; step = await speech.next()) yield step.value;
       } catch (error) {
-        // What was heard cannot be taken back: the rest is the reply's to say again, by an engine that is
-        // well.
+        // Played audio cannot be taken back: the reply repeats the rest with a healthy engine.
         noteFailure(engine, error, synthesis.signal);
         throw error;
       } finally {
@@ -237,7 +235,7 @@ export function failOverSynthesizer(
   };
 }
 
-/** Speaks, or fails as stalled when the first audio is late. */
+/** Speaks; fails as stalled if the first audio is late. */
 async function* inTime(
   engine: Synthesizer,
   text: string,
@@ -255,7 +253,7 @@ async function* inTime(
       yield chunk;
     }
   } catch (error) {
-    // However the engine words its being stopped.
+    // However the engine reports being stopped.
     throw late.signal.aborted ? late.signal.reason : error;
   } finally {
     timer.cancel();

@@ -1,34 +1,32 @@
 /**
- * Work of several accounts that is done one piece after the other: next is the oldest piece of whoever has
- * had least. Who had nothing to do for a while is owed no more than a head start: a short request goes before
- * what is left of long ones, and nobody is put off for longer than others' head starts take.
+ * A queue that shares work fairly among accounts, one piece after the other: next is the oldest piece of the
+ * account that has had the least. An account that was idle gets at most a head start: short requests overtake
+ * long ones, and nobody is delayed for longer than the head starts of others.
  */
 
-/** Accounts that are remembered; who is forgotten comes anew. */
+/** Most accounts remembered; a forgotten one counts as new. */
 const MOST_ACCOUNTS = 200;
 
 interface Line<Item> {
   readonly waiting: { readonly item: Item; readonly cost: number }[];
-  /** What the account has had, on the queue's own scale. */
+  /** Work the account has had, on the queue's own scale. */
   had: number;
 }
 
-/** Pieces that wait. Costs are in any one unit: of audio, of text. */
+/** Waiting pieces. Costs may be in any one unit: of audio, of text. */
 export class FairQueue<Item> {
   readonly #headStart: number;
-  /** Also of accounts without a piece, while they have had more than a newcomer. */
+  /** Includes accounts without pieces, as long as they have had more than a new one. */
   readonly #lines = new Map<string, Line<Item>>();
-  /** The most anybody had whose turn it was. */
+  /** The most that any account had had when it was its turn. */
   #reached = 0;
 
-  /**
-   * `headStart`: how much of the work of one account, in the unit of the costs, may go before that of others.
-   */
+  /** `headStart`: how much work of one account, in units of cost, may precede that of others. */
   constructor(headStart: number) {
     this.#headStart = headStart;
   }
 
-  /** Pieces of one account keep their order. */
+  /** Adds a piece; those of one account keep their order. */
   add(account: string, item: Item, cost: number): void {
     const line = this.#lines.get(account) ?? this.#begin(account);
     if (line.waiting.length === 0) line.had = Math.max(line.had, this.#reached - this.#headStart);
@@ -46,7 +44,7 @@ export class FairQueue<Item> {
     return line;
   }
 
-  /** Takes a piece out that is no longer wanted, if it still waits. */
+  /** Removes a piece that is still waiting. */
   remove(item: Item): void {
     for (const { waiting } of this.#lines.values()) {
       const index = waiting.findIndex((piece) => piece.item === item);
@@ -54,7 +52,7 @@ export class FairQueue<Item> {
     }
   }
 
-  /** Takes out what is to be done next; undefined when nothing waits. */
+  /** Removes the next piece and returns it; undefined if none waits. */
   next(): Item | undefined {
     let least: Line<Item> | null = null;
     for (const [account, line] of this.#lines) {
@@ -74,7 +72,7 @@ export class FairQueue<Item> {
     return [...this.#lines].some(([other, { waiting }]) => other !== account && waiting.length > 0);
   }
 
-  /** Takes everything out. */
+  /** Removes every piece. */
   drain(): Item[] {
     const items = [...this.#lines.values()].flatMap(({ waiting }) => waiting.map(({ item }) => item));
     this.#lines.clear();

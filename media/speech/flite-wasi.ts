@@ -1,12 +1,12 @@
 /**
- * Runs Flite, compiled to WebAssembly, as if it were started from a command line: an in-memory WASI with no
- * files but the one it writes. One run is one instance; an instance can be made ready ahead of time, as
- * copying its voices into memory takes longer than a short sentence.
+ * Runs Flite, compiled to WebAssembly, like a command-line program: an in-memory WASI whose only file is the
+ * one it writes. Each run needs an instance of its own, which can be prepared in advance: copying its voices
+ * into memory takes longer than a short sentence.
  */
 
-/** What one run left behind. */
+/** Result of one run. */
 export interface FliteOutput {
-  /** The WAV file it wrote; empty when it wrote none. */
+  /** The WAV file it wrote; empty if it wrote none. */
   readonly wav: Buffer;
   readonly stdout: string;
 }
@@ -37,7 +37,7 @@ export class FliteRun {
     this.#memory = this.#instance.exports['memory'] as WebAssembly.Memory;
   }
 
-  /** Runs to the end, blocking. Throws `WebAssembly.RuntimeError` when the program traps. */
+  /** Runs to the end, blocking. Throws `WebAssembly.RuntimeError` if the program traps. */
   run(args: readonly string[]): FliteOutput {
     this.#argv = ['flite', ...args].map((argument) => new TextEncoder().encode(`${argument}\0`));
     try {
@@ -166,7 +166,7 @@ class MemoryFile {
     this.#length = Math.max(this.#length, end);
   }
 
-  /** `whence`: 0 from the start, 1 from the position, 2 from the end; returns the new position. */
+  /** `whence`: 0 from the start, 1 from the position, 2 from the end. Returns the new position. */
   seek(offset: number, whence: number): number {
     const base = whence === 0 ? 0 : whence === 1 ? this.#position : this.#length;
     this.#position = Math.max(0, base + offset);

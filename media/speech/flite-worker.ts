@@ -1,6 +1,6 @@
 /**
- * The thread Flite runs in, as a run blocks. One sentence at a time, answered in order; see `flite.ts` for
- * the other side.
+ * The thread of Flite, because a run blocks. One sentence at a time, answered in order; `flite.ts` is the
+ * other side.
  */
 import { readFileSync } from 'node:fs';
 import { parentPort } from 'node:worker_threads';
@@ -18,7 +18,7 @@ let ready: FliteRun | null = null;
 parentPort?.on('message', (job: FliteJob) => {
   const answer = synthesise(job);
   parentPort?.postMessage(answer, answer.samples ? [answer.samples.buffer as ArrayBuffer] : []);
-  // After the answer has left: the next sentence finds its instance made.
+  // After the answer: prepares the instance of the next sentence.
   setImmediate(() => {
     ready ??= new FliteRun(module);
   });

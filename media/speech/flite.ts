@@ -1,6 +1,6 @@
 /**
- * Local synthesis with Flite: English, five voices, nothing to download. Sentences are made one after the
- * other in a worker thread shared by all calls; what is aborted while it waits its turn is never made.
+ * Local synthesis with Flite: English, five voices, nothing to download. Sentences are synthesised one after
+ * the other in a worker thread shared by all calls; one aborted while it waits is skipped.
  */
 import { Worker } from 'node:worker_threads';
 import { LOCAL_VOICES } from '#config/platform-models.ts';
@@ -9,14 +9,14 @@ import { cutSentences } from './sentences.ts';
 import { type SpeechChunk, SpeechError, type SynthesisOptions, type Synthesizer } from './speech.ts';
 import { alignWords, type TimedPhone } from './word-times.ts';
 
-/** One sentence for the thread. */
+/** A sentence for the thread. */
 export interface FliteJob {
   readonly text: string;
   readonly voice: string;
   readonly speed: number;
 }
 
-/** The thread's answer; `phones` is Flite's own list, `name:endSeconds` each. */
+/** The thread's answer; `phones` is Flite's own list of `name:endSeconds`. */
 export interface FliteAnswer {
   readonly samples: Int16Array | null;
   readonly sampleRateHz: number;
@@ -24,18 +24,18 @@ export interface FliteAnswer {
   readonly error: string | null;
 }
 
-/** A synthesiser that owns a thread. */
+/** A synthesiser with a thread of its own. */
 export interface FliteSynthesizer extends Synthesizer {
   close(): Promise<void>;
 }
 
 type FliteQueue = SentenceQueue<FliteJob, FliteAnswer>;
 
-/** Silence kept in front of the first sentence, so that its first sound is not cut. */
+/** Silence kept before the first sentence, so that its first sound is not cut. */
 const LEAD_IN_MS = 20;
 const DEFAULT_VOICE = 'slt';
 
-/** Starts the thread and says a word to itself, so that the first caller waits for nothing. */
+/** Starts the thread and synthesises a word, so that the first caller does not wait. */
 export async function openFlite(): Promise<FliteSynthesizer> {
   const queue: FliteQueue = new SentenceQueue(startThread);
   const synthesise = (text: string, options: SynthesisOptions) => speak(queue, text, options);
@@ -80,8 +80,7 @@ function toChunk(
   const { samples, sampleRateHz } = answer;
   if (samples.length === 0 || sampleRateHz === 0) return null;
   const phones = parsePhones(answer.phones);
-  // The pause before the first sentence is time the caller would wait for nothing; between sentences it is
-  // their gap.
+  // Before the first sentence a pause would only delay the caller; between sentences it separates them.
   const pauseMs =
     at.elapsedMs === 0 && phones[0]?.name === 'pau' ? Math.max(0, phones[0].endMs - LEAD_IN_MS) : 0;
   const skipped = Math.min(samples.length, Math.floor((pauseMs * sampleRateHz) / 1_000));
@@ -95,7 +94,7 @@ function toChunk(
   return { samples: samples.subarray(skipped), sampleRateHz, words };
 }
 
-/** Reads the phones Flite prints. */
+/** Parses the phones that Flite prints. */
 export function parsePhones(printed: string): TimedPhone[] {
   return [...printed.matchAll(/(?<![^\s:])([^\s:]+):(\d+(?:\.\d+)?)/g)].map((match) => ({
     name: match[1] ?? '',
@@ -104,8 +103,8 @@ export function parsePhones(printed: string): TimedPhone[] {
 }
 
 /**
- * The text in the letters Flite knows, every character in its place, so that positions stay those of the text
- * that was asked for.
+ * Transliterates the text to letters Flite knows, one character for one, so that positions match the original
+ * text.
  */
 function toAscii(text: string): string {
   return text.replace(/[^\n -~]/g, (character) => {

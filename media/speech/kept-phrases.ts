@@ -1,17 +1,16 @@
 /**
- * What voices said of texts that are the same in every call (a greeting, a hold line), kept in memory for the
- * calls that follow: they hear it at once, and nobody makes it again. Only a text that was said whole is
- * kept, under the engine and voice that said it, at the rate of the call it was made for.
+ * A cache of synthesised texts that are the same in every call (a greeting, a hold line): later calls play
+ * them at once. Only completed texts are kept, by engine and voice, at the sample rate of their call.
  */
 import type { Clock } from '#base/clock.ts';
 import { RateConverter } from '../dsp/pcm.ts';
 import type { SpeechChunk, SynthesisOptions, Synthesizer } from './speech.ts';
 
-/** Audio kept in all; beyond it what has not been said for longest goes. */
+/** Most audio kept; beyond it the least recently used is dropped. */
 const MOST_BYTES = 32 * 2 ** 20;
-/** A text that takes more than this is not kept: twenty seconds at the highest rate. */
+/** A longer text is not kept: twenty seconds at the highest rate. */
 const LONGEST_BYTES = 2 * 2 ** 20;
-/** A voice that was changed or deleted at its vendor is heard for no longer than this, ms. */
+/** A voice changed or deleted at its vendor is heard for at most this long, ms. */
 const KEPT_MS = 3_600_000;
 
 interface Phrase {
@@ -20,10 +19,10 @@ interface Phrase {
   readonly madeMs: number;
 }
 
-/** The phrases of one process. */
+/** The cached phrases of one process. */
 export class KeptPhrases {
   readonly #clock: Clock;
-  /** The one not said for longest first. */
+  /** Least recently used first. */
   readonly #phrases = new Map<string, Phrase>();
   #bytes = 0;
 
@@ -31,10 +30,7 @@ export class KeptPhrases {
     this.#clock = clock;
   }
 
-  /**
-   * The engine, which is not asked again for a fixed text it has said. Its chunks of such a text have the
-   * wanted rate.
-   */
+  /** Wraps an engine so that a fixed text is synthesised once. Cached chunks have the requested rate. */
   of(engine: Synthesizer): Synthesizer {
     return {
       ...engine,
@@ -77,7 +73,7 @@ export class KeptPhrases {
   #keep(key: string, chunks: readonly SpeechChunk[]): void {
     const bytes = chunks.reduce((sum, { samples }) => sum + samples.byteLength, 0);
     if (bytes === 0 || bytes > LONGEST_BYTES) return;
-    // Another call may have had it said at the same time.
+    // Another call may have synthesised it at the same time.
     const before = this.#phrases.get(key);
     if (before) this.#forget(key, before);
     this.#remember(key, { chunks, bytes, madeMs: this.#clock.now() });
@@ -98,7 +94,7 @@ export class KeptPhrases {
   }
 }
 
-/** Everything a voice's sound depends on. */
+/** Everything that the sound of a voice depends on. */
 function keyOf(
   { id }: Synthesizer,
   text: string,

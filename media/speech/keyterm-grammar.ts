@@ -1,8 +1,8 @@
 /**
- * A JSGF grammar of an agent's keyterms for pocketsphinx: every keyterm is a whole utterance. Only digits may
- * follow one another: when any keyterm may, short ones are heard in the noise after every sentence (tried: 19
- * of 30 phrases right, against 28). Terms with a word the pronouncing dictionary lacks are left out, as one
- * such word makes the whole grammar unusable.
+ * A JSGF grammar of an agent's keyterms for pocketsphinx: each keyterm is a whole utterance. Only digits may
+ * be combined: if all keyterms may, short ones are recognised in the noise after every sentence (tried: 19 of
+ * 30 phrases right, against 28). Terms with a word missing from the pronouncing dictionary are left out,
+ * because one such word makes the whole grammar unusable.
  */
 import { readFile } from 'node:fs/promises';
 import { setImmediate as nextRound } from 'node:timers/promises';
@@ -10,14 +10,14 @@ import { setImmediate as nextRound } from 'node:timers/promises';
 const DIGITS = ['zero', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine'];
 
 /**
- * Knows which words can be pronounced; a look takes a few milliseconds, and the loop turns between two of
+ * Knows which words can be pronounced. A lookup takes a few milliseconds; the event loop runs between two of
  * them.
  */
 export interface PronouncingDictionary {
   has(word: string): Promise<boolean>;
 }
 
-/** Reads a CMU dictionary; with none there, every word is taken to be known. */
+/** Opens a CMU dictionary; without one, every word counts as known. */
 export async function readDictionary(path: string | null): Promise<PronouncingDictionary> {
   const entries = path === null ? null : await readFile(path).catch(() => null);
   if (!entries) return { has: async () => true };
@@ -37,7 +37,7 @@ export async function readDictionary(path: string | null): Promise<PronouncingDi
 
 const LONGEST_DIGIT_STRING = 10;
 
-/** The grammar, or null when no keyterm is left. */
+/** The grammar, or null if no keyterm is left. */
 export async function keytermGrammar(
   keyterms: readonly string[],
   dictionary: PronouncingDictionary,
@@ -48,7 +48,7 @@ export async function keytermGrammar(
   const phrases = [...usable];
   if (phrases.length === 0) return null;
   const digits = phrases.filter((phrase) => DIGITS.includes(phrase));
-  // Written out rather than with `+`, which pocketsphinx lets leak into the other alternatives.
+  // Written out instead of `+`, which affects the other alternatives in pocketsphinx.
   const digitString = `${'<digit> ['.repeat(LONGEST_DIGIT_STRING - 1)}<digit>${']'.repeat(LONGEST_DIGIT_STRING - 1)}`;
   return [
     '#JSGF V1.0;',
@@ -60,16 +60,13 @@ export async function keytermGrammar(
   ].join('\n');
 }
 
-/** One after the other: looked for all at once, they would stand in one round of the loop again. */
+/** One after the other: concurrent lookups would run in a single turn of the event loop. */
 async function hasAll(dictionary: PronouncingDictionary, words: readonly string[]): Promise<boolean> {
   for (const word of words) if (!(await dictionary.has(word))) return false;
   return true;
 }
 
-/**
- * Words of letters and inner apostrophes only: nothing is left that JSGF gives a meaning. Digits are spelt
- * out.
- */
+/** Keeps words of letters and inner apostrophes, none of which is JSGF syntax. Digits are spelt out. */
 function toWords(keyterm: string): string[] {
   const spelt = keyterm.toLowerCase().replace(/[0-9]/g, (digit) => ` ${DIGITS[Number(digit)]} `);
   return spelt.match(/[a-z]+(?:'[a-z]+)*/g) ?? [];

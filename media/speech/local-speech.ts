@@ -1,9 +1,9 @@
-/** The local voice: Flite for English, and eSpeak NG for the other languages where it is installed. */
+/** Local voices: Flite for English, and eSpeak NG for other languages if it is installed. */
 import type { SynthesisOutlook, Synthesizer } from './speech.ts';
 
 /**
- * One synthesiser of several: the first that has the voice that is asked for, else the first that speaks the
- * language, else the first.
+ * Combines synthesisers: uses the first that has the requested voice, or else the first that speaks the
+ * language, or else the first.
  */
 export function localSynthesizer(engines: readonly [Synthesizer, ...Synthesizer[]]): Synthesizer {
   const engineFor = ({ voiceId, language }: SynthesisOutlook) => {

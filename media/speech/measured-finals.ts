@@ -1,17 +1,20 @@
 /**
- * A recogniser that learns how long its finals take: the turn loop waits for a late one as long as this
- * engine needs here, not as its file assumes.
+ * A recogniser that measures how long its finals take: the turn loop waits for a late one as long as this
+ * engine needs here, not as long as its file assumes.
  */
 import type { Clock } from '#base/clock.ts';
 import type { RecognitionStream, Recognizer } from './speech.ts';
 
-/** Answers remembered; older ones are forgotten. */
+/** Answers remembered; older ones are dropped. */
 const REMEMBERED = 200;
-/** Fewer say nothing about a p99. */
+/** Fewer are not enough for a p99. */
 const LEAST_ANSWERS = 20;
 const PERCENTILE = 0.99;
 
-/** The same recogniser, its `expectedFinalMs` the p99 of the answers to `finalise` once enough have come. */
+/**
+ * Wraps a recogniser so that `expectedFinalMs` becomes the p99 of its answers to `finalise` once there are
+ * enough.
+ */
 export function measureFinals(recognizer: Recognizer, clock: Clock): Recognizer {
   const tookMs: number[] = [];
   let next = 0;
@@ -45,7 +48,7 @@ export function measureFinals(recognizer: Recognizer, clock: Clock): Recognizer 
           stream.write(samples);
         },
         finalise() {
-          // One with nothing to settle is answered at once and says nothing about the engine.
+          // A finalise with nothing to settle is answered at once and says nothing about the engine.
           askedAt.push(hasAudio ? clock.now() : Number.NaN);
           hasAudio = false;
           stream.finalise();

@@ -1,15 +1,15 @@
-/** How OpenAI, or a server that speaks its protocols, is reached for listening and speaking. */
+/** Access to OpenAI, or a server with its protocols, for recognition and synthesis. */
 import type { Clock } from '#base/clock.ts';
 
-/** With a base address set the key may be absent. */
+/** The key may be absent if a base address is set. */
 export interface OpenaiSpeechOptions {
-  /** Ends in `/v1`; http or ws scheme alike. */
+  /** Ends in `/v1`; http or ws scheme. */
   readonly baseUrl: string;
   readonly apiKey: string | undefined;
   readonly clock: Clock;
 }
 
-/** The header of every request and connection. */
+/** The authorisation header. */
 export function authorization({ apiKey }: OpenaiSpeechOptions): Record<string, string> {
   return apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
 }

@@ -1,7 +1,7 @@
 /**
- * Live recognition at OpenAI over a WebSocket (`/realtime?intent=transcription`): words as they come, a turn
- * settled by `input_audio_buffer.commit`. The vendor's own detection of turns is off; turns may be settled
- * out of order and are reported in order.
+ * Live recognition at OpenAI over a WebSocket (`/realtime?intent=transcription`): words as they arrive;
+ * `input_audio_buffer.commit` settles a turn. The vendor's turn detection is off; turns may be settled out of
+ * order and are reported in order.
  */
 import { z } from 'zod';
 import type { Clock, Timer } from '#base/clock.ts';
@@ -18,20 +18,20 @@ import {
 } from './speech.ts';
 import { parseMessage, socketUrl, VendorSocket } from './vendor-socket.ts';
 
-/** The only rate the vendor takes. */
+/** The only rate the vendor accepts. */
 const VENDOR_RATE_HZ = 24_000;
 const MESSAGE_MS = 60;
 /** The vendor refuses to settle less audio than this. */
 const LEAST_COMMIT_MS = 100;
-/** Longest wait for the text of what was settled. */
+/** Longest wait for the text of a commit. */
 const FINALISE_MS = 4_000;
 /**
- * Audio from this level on may be a voice. Without any nothing is settled: a model makes up words for
+ * Audio at or above this level may be speech. Without any nothing is committed: models invent words for
  * silence.
  */
 const QUIETEST_VOICE_DB = -50;
 
-/** What `error.code` or `error.type` mean; everything else is `unavailable`. */
+/** Meaning of `error.code` and `error.type`; all others are `unavailable`. */
 const ERROR_CATEGORIES: Readonly<Record<string, SpeechErrorCategory>> = {
   invalid_api_key: 'authentication',
   insufficient_quota: 'quota',
@@ -66,16 +66,16 @@ const message = z.discriminatedUnion('type', [
   z.object({ type: z.literal('error'), error: fault }),
 ]);
 
-/** A stretch of audio whose text was asked for. */
+/** Committed audio whose text is due. */
 interface Commit {
-  /** Told by the vendor, in the order of the commits. */
+  /** Assigned by the vendor, in the order of the commits. */
   itemId: string | null;
   text: string | null;
-  /** How many finalises its text answers. */
+  /** Number of finalises that its text answers. */
   finalises: number;
 }
 
-/** Creates the recogniser of a model that listens live. */
+/** Creates the recogniser of a live model. */
 export function createOpenaiLiveRecognizer(model: string, options: OpenaiSpeechOptions): Recognizer {
   return {
     id: `openai:${model}`,
@@ -96,7 +96,7 @@ class OpenaiLiveStream implements RecognitionStream {
   #uncommitted = 0;
   #mayHoldVoice = false;
   readonly #commits: Commit[] = [];
-  /** Words so far of what is not settled yet, by the vendor's item. */
+  /** Words so far of unsettled audio, by the vendor's item. */
   readonly #heard = new Map<string, string>();
   #answer: Timer | null = null;
 
@@ -138,7 +138,7 @@ class OpenaiLiveStream implements RecognitionStream {
     if (this.#mayHoldVoice) this.#commit();
     const last = this.#commits.at(-1);
     if (last) last.finalises++;
-    // Not from inside the caller's own call.
+    // Asynchronous: never calls the listener from within the caller's own call.
     else queueMicrotask(() => this.#finalised(1));
   }
 
@@ -208,7 +208,7 @@ class OpenaiLiveStream implements RecognitionStream {
       this.#fail(error);
       return;
     }
-    // It found too little audio to settle.
+    // The vendor found too little audio to settle.
     this.#settle(null, '');
   }
 
@@ -224,8 +224,8 @@ class OpenaiLiveStream implements RecognitionStream {
   }
 
   /**
-   * Finals of the turns whose text is known, up to the first that lacks its own. A listener may close the
-   * stream in between.
+   * Reports the finals of turns with text, up to the first without. A listener may close the stream
+   * meanwhile.
    */
   #report(): void {
     for (
@@ -265,7 +265,7 @@ function inputOf(model: string, { language, multilingual, keyterms }: Recognitio
     transcription: {
       model,
       ...(multilingual ? {} : { language }),
-      // The other live model takes neither keywords nor a prompt.
+      // The other live model accepts neither keywords nor a prompt.
       ...(keyterms.length > 0 && model === 'gpt-live-transcribe' ? { keywords: keyterms } : {}),
     },
     turn_detection: null,

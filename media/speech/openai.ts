@@ -1,7 +1,7 @@
 /**
- * Speech engines behind an OpenAI-compatible address: recognition, live with the models that can
- * (`openai-live.ts`) and else of one utterance a request (`/audio/transcriptions`), and streamed synthesis
- * (`/audio/speech`, 24 kHz PCM).
+ * Speech engines with an OpenAI-compatible API: recognition, live if the model can (`openai-live.ts`) and
+ * otherwise one utterance per request (`/audio/transcriptions`), and streamed synthesis (`/audio/speech`, 24
+ * kHz PCM).
  */
 import { request } from 'undici';
 import { z } from 'zod';
@@ -24,21 +24,21 @@ import { categoryOf } from './vendor-status.ts';
 import { toWav } from './wav.ts';
 
 const TRANSCRIPT_DEADLINE_MS = 8_000;
-/** Hears recordings where the model asked for listens live only. */
+/** Used for recordings if the requested model is live only. */
 const RECORDING_MODEL = 'gpt-transcribe';
 const SPEECH_STALL_MS = 5_000;
 const SPEECH_RATE_HZ = 24_000;
 const SPEECH_MODEL = 'tts-1';
 const DEFAULT_VOICE = 'alloy';
-/** A keyterm prompt beyond this is cut: the model reads at most 224 tokens of it. */
+/** A longer keyterm prompt is cut: the model reads at most 224 tokens. */
 const PROMPT_CHARS = 600;
 
-/** One for all: a stack of its own would be the dearest part of giving a piece up. */
+/** A shared instance: a stack trace would be the most expensive part of aborting a piece. */
 const LEFT = new Error('the speech is not wanted any more');
 
 const transcription = z.object({ text: z.string() });
 
-/** Recognition: live where the model listens live, else an utterance at a time. */
+/** Creates the recogniser: live if the model is, otherwise one utterance at a time. */
 export function createOpenaiRecognizer(model: string, options: OpenaiSpeechOptions): Recognizer {
   if (!isLiveRecognitionModel(model))
     return {
@@ -48,7 +48,7 @@ export function createOpenaiRecognizer(model: string, options: OpenaiSpeechOptio
       open: (recognition) => listen(model, recognition, options),
     };
   const live = createOpenaiLiveRecognizer(model, options);
-  // A recording is no conversation: nobody ends its turns.
+  // A recording is no conversation: no turn detection.
   const open = (recognition: RecognitionOptions) =>
     recognition.deadlineMs === undefined
       ? live.open(recognition)
@@ -109,7 +109,7 @@ async function transcribeForm(
   return parsed.data.text.trim();
 }
 
-/** Synthesis, streamed as it is made. */
+/** Creates the synthesiser, which streams. */
 export function createOpenaiSynthesizer(options: OpenaiSpeechOptions): Synthesizer {
   return {
     id: 'openai',
@@ -138,8 +138,8 @@ async function* speak(
       response_format: 'pcm',
       speed: synthesis.speed,
     });
-    // Not `fetch`: its streams and objects cost twice as much as the rest, and this is asked for every piece
-    // of every reply.
+    // Not `fetch`: its streams and objects cost twice as much as everything else, and this runs for every
+    // piece of every reply.
     const response = await request(addressOf(options, '/audio/speech'), {
       method: 'POST',
       body,

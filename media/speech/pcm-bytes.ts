@@ -1,13 +1,12 @@
-/** 16-bit samples, little endian, from bytes as vendors stream them. */
+/** 16-bit little-endian samples from bytes as vendors stream them. */
 
-/** Reads samples from bytes that may be cut in the middle of one. */
+/** Reads samples from chunks that may be cut within one. */
 export class SampleReader {
   #odd: Uint8Array = new Uint8Array(0);
 
   read(bytes: Uint8Array): Int16Array {
     const length = this.#odd.length + bytes.length;
-    // As they travel so they lie in memory: every machine Node is built for that this program runs on is
-    // little-endian.
+    // Memory has the same order: every machine we support is little-endian.
     const all = new Uint8Array(length + (length % 2));
     all.set(this.#odd);
     all.set(bytes, this.#odd.length);
@@ -17,8 +16,8 @@ export class SampleReader {
 }
 
 /**
- * The rate to ask a vendor for: the lowest on offer that loses nothing of the wanted one, or its highest.
- * `rates` rise.
+ * The rate to request from a vendor: the lowest offered that is at least the wanted one, or else the highest.
+ * `rates` ascend.
  */
 export function offeredRate(rates: readonly number[], wantedHz: number): number {
   return rates.find((rate) => rate >= wantedHz) ?? rates.at(-1) ?? wantedHz;

@@ -1,7 +1,7 @@
 /**
- * Local recognition with Debian's pocketsphinx, one process per utterance: with a grammar of the agent's
- * keyterms, or its own language model where there are none. The program is started directly, never through a
- * shell; at most so many run at once, and an aborted one is killed.
+ * Local recognition with Debian's pocketsphinx, one process per utterance, with a grammar of the agent's
+ * keyterms or else its own language model. The program is started directly, never through a shell; the number
+ * of concurrent processes is limited, and an aborted one is killed.
  */
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -20,7 +20,7 @@ const MOST_PROCESSES = 2;
 const DEADLINE_MS = 8_000;
 const MOST_OUTPUT_CHARS = 16_384;
 
-/** Where the program is on this search path, or null. Nothing is run to find out. */
+/** Finds the program on this search path; null if it is missing. Nothing is run. */
 export function findPocketsphinx(searchPath: string): string | null {
   const candidates = searchPath.split(delimiter).filter(isAbsolute);
   return candidates.map((directory) => join(directory, PROGRAM)).find(isExecutable) ?? null;
@@ -48,7 +48,7 @@ interface Setting {
 }
 
 function openStream(setting: Setting, recognition: RecognitionOptions, clock: Clock): RecognitionStream {
-  // Needed with the first utterance, so the caller's connection does not wait for it.
+  // Needed only with the first utterance, so that opening does not wait for it.
   const making = keytermGrammar(recognition.keyterms, setting.dictionary);
   const transcribe = async (samples: Int16Array, signal: AbortSignal) => {
     if (recognition.language !== 'en')
@@ -88,23 +88,17 @@ async function runOnce(
   }
 }
 
-/**
- * A file that has lost its name already: whatever becomes of this process, no caller's voice stays on the
- * disk.
- */
+/** An unlinked file: even if this process is killed, no caller's voice stays on the disk. */
 async function namelessFile(content: Buffer): Promise<FileHandle> {
   const path = join(tmpdir(), `parley-${randomUUID()}`);
   const file = await open(path, 'wx+', 0o600);
   await unlink(path);
-  // At a position, so that the descriptor itself still stands at the start.
+  // Written at a position, so that the descriptor still points to the start.
   await file.write(content, 0, content.length, 0);
   return file;
 }
 
-/**
- * What the program prints about its audio and grammar, a line per stretch it heard; rejects when it fails or
- * is aborted.
- */
+/** Returns the program's output, one line per recognised segment; rejects if it fails or is aborted. */
 function outputOf(
   program: string,
   [audio, grammar]: readonly FileHandle[],
@@ -120,7 +114,7 @@ function outputOf(
   ];
   return new Promise((resolve, reject) => {
     const stdio = ['ignore' as const, 'pipe' as const, 'ignore' as const, ...descriptors];
-    // An empty environment: ours holds secrets.
+    // An empty environment: ours contains secrets.
     const child = spawn(program, args, { env: {}, stdio, signal, killSignal: 'SIGKILL', shell: false });
     let printed = '';
     child.stdout?.setEncoding('utf8').on('data', (text: string) => {
@@ -141,9 +135,9 @@ function outputOf(
 }
 
 /**
- * Samples at the rate of the acoustic model. Telephone audio is doubled by inserting zeros, which mirrors its
- * spectrum into the upper band: the model expects energy there, and recognises far more than with a clean
- * interpolation.
+ * Converts samples to the rate of the acoustic model. Telephone audio is upsampled by inserting zeros, which
+ * mirrors its spectrum into the upper band: the model expects energy there, and recognises far more than with
+ * clean interpolation.
  */
 function toModelRate(samples: Int16Array, rateHz: number): Int16Array {
   if (rateHz === MODEL_RATE_HZ) return samples;
@@ -154,7 +148,7 @@ function toModelRate(samples: Int16Array, rateHz: number): Int16Array {
   return doubled;
 }
 
-/** The dictionary installed beside the program, or null. */
+/** The dictionary installed with the program, or null. */
 function findDictionary(program: string): string | null {
   const path = join(dirname(dirname(program)), 'share/pocketsphinx/model/en-us/cmudict-en-us.dict');
   return existsSync(path) ? path : null;
@@ -169,7 +163,7 @@ function isExecutable(path: string): boolean {
   }
 }
 
-/** So many at once; the rest wait in order. */
+/** Limits concurrency; further work waits in order. */
 class Slots {
   #free: number;
   readonly #waiting: (() => void)[] = [];

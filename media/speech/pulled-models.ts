@@ -1,7 +1,7 @@
 /**
- * Models for local speech that are pulled, not installed: what is offered, and how its files come below
- * `DATA_DIR/models`, where the engines look for them. A pull goes on where an earlier one broke off, and a
- * file has its name only once its SHA-256 is right: a half model is none.
+ * Models for local speech that are downloaded on demand: the offer, and how their files get below
+ * `DATA_DIR/models`, where the engines look. A download resumes where an earlier one stopped, and a file gets
+ * its name only after its SHA-256 is verified: half a model is never used.
  */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -18,18 +18,18 @@ export interface ModelFile {
   readonly sha256: string;
 }
 
-/** A model on offer. */
+/** An available model. */
 export interface PulledModel {
   readonly name: string;
-  /** What it is for, for a person. */
+  /** Its purpose, for people. */
   readonly title: string;
   readonly licence: string;
-  /** Where its files lie below the base address: one version, for ever the same. */
+  /** Path of its files below the base address: one immutable version. */
   readonly path: string;
   readonly files: readonly ModelFile[];
 }
 
-/** What `npm run models` offers. Sizes and sums are the ones the version's repository states. */
+/** What `npm run models` offers. Sizes and checksums are those published for the version. */
 export const PULLED_MODELS: readonly PulledModel[] = [
   {
     name: 'streaming-zipformer-en-20M',
@@ -61,25 +61,25 @@ export const PULLED_MODELS: readonly PulledModel[] = [
   },
 ];
 
-/** Where and how a model is pulled. */
+/** Options of a download. */
 export interface PullOptions {
-  /** Base address the model's path is put behind. */
+  /** Base address of the model's path. */
   readonly baseUrl: string;
   readonly dataDir: string;
-  /** Bytes of the model that are here, of all it has. */
+  /** Bytes of the model received, and its total. */
   readonly onProgress: (here: number, all: number) => void;
-  /** Longest pause before the first further attempt, ms; each pause is twice the one before. */
+  /** Longest pause before the first retry, ms; each further pause is twice as long. */
   readonly retryAfterMs: number;
 }
 
-/** A file that will not become right by asking again. */
+/** A failure that no retry will fix. */
 export class ModelError extends Error {
   override readonly name = 'ModelError';
 }
 
 const ATTEMPTS = 5;
 
-/** Pulls what is missing of a model. Throws `ModelError`, or what the network said last. */
+/** Downloads the missing parts of a model. Throws `ModelError`, or the last network error. */
 export async function pullModel(model: PulledModel, options: PullOptions): Promise<void> {
   const directory = join(options.dataDir, 'models', model.name);
   await mkdir(directory, { recursive: true });
@@ -120,7 +120,7 @@ async function pullFile(file: ModelFile, pull: FilePull): Promise<void> {
   await rename(partial, path);
 }
 
-/** Fetches what the partial file lacks; throws when it still lacks some. */
+/** Fetches the missing rest of a partial file; throws if it is still incomplete. */
 async function fetchRest(file: ModelFile, partial: string, { url, onBytes }: FilePull): Promise<void> {
   const present = await sizeOf(partial);
   if (present === file.bytes) return;
@@ -129,7 +129,7 @@ async function fetchRest(file: ModelFile, partial: string, { url, onBytes }: Fil
     await response.body?.cancel();
     throw await refusalOf(response.status, url, partial);
   }
-  // A server that knows no ranges sends the whole file again.
+  // A server without range requests sends the whole file again.
   const continues = response.status === 206;
   let here = continues ? present : 0;
   const out = await open(partial, continues ? 'a' : 'w');
@@ -150,10 +150,10 @@ async function fetchRest(file: ModelFile, partial: string, { url, onBytes }: Fil
   if (here < file.bytes) throw new Error(`${url} broke off after ${here} of ${file.bytes} bytes`);
 }
 
-/** What a refused request is thrown as: a busy server may be asked again. */
+/** Maps a refused request to an error: a busy server may be retried. */
 async function refusalOf(status: number, url: string, partial: string): Promise<Error> {
   const message = `${url} answered HTTP ${status}`;
-  // There is no such rest: what is here is of another file.
+  // No such range: the partial file belongs to another version.
   if (status === 416) await rm(partial, { force: true });
   return status >= 500 || status === 429 || status === 416
     ? new Error(message)
@@ -164,7 +164,7 @@ async function sizeOf(path: string): Promise<number> {
   return (await stat(path).catch(() => null))?.size ?? 0;
 }
 
-/** The SHA-256 of a file, or null where there is none. */
+/** SHA-256 of a file; null if it does not exist. */
 async function digestOf(path: string): Promise<string | null> {
   const hash = createHash('sha256');
   try {

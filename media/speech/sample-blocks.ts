@@ -1,7 +1,4 @@
-/**
- * Cuts a stream of samples into blocks of one length, as vendors take them; one block is filled again and
- * again.
- */
+/** Cuts a stream of samples into blocks of one length for vendors; the block is reused. */
 export class SampleBlocks {
   readonly #block: Int16Array;
   #filled = 0;
@@ -11,7 +8,7 @@ export class SampleBlocks {
     this.#block = new Int16Array(length);
   }
 
-  /** Takes samples; hands over every block that is full. Whoever takes it copies what they keep. */
+  /** Takes samples and passes on every full block, which the receiver must copy. */
   write(samples: Int16Array, onBlock: (block: Int16Array) => void): void {
     for (let at = 0; at < samples.length; ) {
       const count = Math.min(samples.length - at, this.#block.length - this.#filled);
@@ -24,7 +21,7 @@ export class SampleBlocks {
     }
   }
 
-  /** Hands over the beginning of a block that is not full, silence behind it up to `least` samples. */
+  /** Passes on a partial block, padded with silence to at least `least` samples. */
   flush(onBlock: (block: Int16Array) => void, least = 0): void {
     if (this.#filled === 0) return;
     const length = Math.max(this.#filled, least);

@@ -1,26 +1,26 @@
 /**
- * Sentences on their way to a local engine that makes one at a time: accounts take turns, what is aborted
- * while it waits its turn is never made, and when the engine dies only the sentence it had is lost; the next
- * one starts another.
+ * Sentences for a local engine that synthesises one at a time. Accounts take turns; a sentence aborted while
+ * it waits is skipped; if the engine dies only the current sentence is lost, and the next one starts another
+ * engine.
  */
 import { FairQueue } from './fair-queue.ts';
 import { SpeechError, type SynthesisOptions } from './speech.ts';
 
-/** Text of one account that may go before that of others, characters: a few sentences. */
+/** Text of one account that may precede that of others, characters: a few sentences. */
 const HEAD_START_CHARS = 300;
 
-/** An engine under way, a thread or a process. */
+/** A running engine: a thread or a process. */
 export interface SentenceEngine<Job> {
-  /** Given one job at a time. */
+  /** Gives it a job; one at a time. */
   post(job: Job): void;
-  /** Ends it at once. */
+  /** Terminates it at once. */
   end(): Promise<unknown>;
 }
 
-/** What an engine tells of itself. */
+/** Events of an engine. */
 export interface SentenceReports<Answer> {
   answered(answer: Answer): void;
-  /** It is gone, and with it the sentence it had; said again, it changes nothing. */
+  /** It ended, and its current sentence failed. Repeating this has no effect. */
   lost(cause: unknown): void;
 }
 
@@ -30,7 +30,7 @@ interface Waiting<Job, Answer> {
   readonly reject: (error: unknown) => void;
 }
 
-/** One engine, started when it is first needed, and what waits for it. */
+/** An engine, started when first needed, and its queue. */
 export class SentenceQueue<Job extends { readonly text: string }, Answer> {
   readonly #start: (reports: SentenceReports<Answer>) => SentenceEngine<Job>;
   readonly #queue = new FairQueue<Waiting<Job, Answer>>(HEAD_START_CHARS);
@@ -42,7 +42,7 @@ export class SentenceQueue<Job extends { readonly text: string }, Answer> {
     this.#start = start;
   }
 
-  /** The engine's answer; throws `SpeechError`, or at once the signal's reason. */
+  /** Returns the engine's answer; throws `SpeechError`, or the signal's reason at once. */
   run(job: Job, { signal, account = '' }: Pick<SynthesisOptions, 'signal' | 'account'>): Promise<Answer> {
     return new Promise((resolve, reject) => {
       if (signal.aborted) {
@@ -71,7 +71,7 @@ export class SentenceQueue<Job extends { readonly text: string }, Answer> {
     });
   }
 
-  /** Starts the engine before there is a sentence. */
+  /** Starts the engine before the first sentence. */
   prepare(): void {
     if (!this.#isClosed) this.#engine ??= this.#begin();
   }

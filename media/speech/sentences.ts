@@ -1,17 +1,17 @@
 /**
- * Cuts text into stretches an engine synthesises one after the other, so that the first is heard while the
- * next is made.
+ * Splits text into sentences that an engine synthesises one after the other, so that the first is heard while
+ * the next is made.
  */
 
-/** A stretch of the text. */
+/** A part of the text. */
 export interface Sentence {
   readonly start: number;
   readonly end: number;
 }
 
-/** A longer sentence is cut at a comma, or else between words. */
+/** A longer sentence is split at a comma, or else between words. */
 const LONGEST_CHARS = 160;
-/** With the space before it. */
+/** Including the space before it. */
 const LONGEST_ABBREVIATION = 5;
 const ABBREVIATION = /(?:^|\s)(?:[A-Za-z]|Mr|Mrs|Ms|Dr|St|No|vs|etc|e\.g|i\.e|a\.m|p\.m)\.$/;
 

@@ -14,7 +14,7 @@ export interface SherpaModel {
   readonly joiner: string;
 }
 
-/** The first complete model in alphabetical order, or null. A quantised file (`.int8.onnx`) is preferred. */
+/** The first complete model in alphabetical order, or null. Prefers quantised files (`.int8.onnx`). */
 export function findSherpaModel(dataDir: string): SherpaModel | null {
   const models = join(dataDir, 'models');
   for (const name of list(models)) {

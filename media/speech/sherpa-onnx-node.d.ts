@@ -1,4 +1,4 @@
-/** The part of sherpa-onnx-node (which ships no types) that `sherpa-process.ts` uses. */
+/** The part of sherpa-onnx-node (which has no types) that `sherpa-process.ts` uses. */
 declare module 'sherpa-onnx-node' {
   export interface OnlineStream {
     acceptWaveform(waveform: { readonly samples: Float32Array; readonly sampleRate: number }): void;

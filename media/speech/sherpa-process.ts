@@ -1,13 +1,13 @@
 /**
- * The process a streaming model runs in, for all calls of its parent: audio of numbered streams in, their
- * events out, in order; see `sherpa.ts`.
+ * The process of a streaming model, for all calls of its parent: takes audio of numbered streams and returns
+ * their events in order. `sherpa.ts` is the other side.
  */
 import process from 'node:process';
 import { OnlineRecognizer, type OnlineStream } from 'sherpa-onnx-node';
 import type { SherpaReport, SherpaRequest } from './sherpa.ts';
 import type { SherpaModel } from './sherpa-model.ts';
 
-/** What the model must still hear before its last word is out. */
+/** Silence the model needs before it returns its last word. */
 const TAIL_SECONDS = 0.5;
 
 const { tokens, encoder, decoder, joiner } = JSON.parse(process.argv[2] ?? '{}') as SherpaModel;

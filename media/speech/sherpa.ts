@@ -1,8 +1,8 @@
 /**
- * Local streaming recognition with sherpa-onnx, where a model stands below `DATA_DIR/models`. The model is
- * loaded once, when the first call opens a stream, in a process of its own: a damaged model file aborts the
- * process it is loaded into, which must not be the calls'. When it dies its streams fail, and the next stream
- * starts another.
+ * Local streaming recognition with sherpa-onnx, if a model exists below `DATA_DIR/models`. The model is
+ * loaded when the first call opens a stream, in a separate process: a damaged model file aborts its process,
+ * which must not be that of the calls. If the process dies its streams fail, and the next stream starts
+ * another.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -16,24 +16,24 @@ import {
   SpeechError,
 } from './speech.ts';
 
-/** To the process. */
+/** Messages to the process. */
 export type SherpaRequest =
   | { readonly type: 'open'; readonly id: number; readonly sampleRateHz: number }
   | { readonly type: 'audio'; readonly id: number; readonly samples: Int16Array }
   | { readonly type: 'finalise' | 'close'; readonly id: number };
 
-/** From the process. */
+/** Messages from the process. */
 export interface SherpaReport {
   readonly id: number;
   readonly event: RecognitionEvent;
 }
 
-/** A recogniser that owns a process. */
+/** A recogniser with a process of its own. */
 export interface SherpaRecognizer extends Recognizer {
   close(): Promise<void>;
 }
 
-/** Loading a model takes seconds; a finalise that waits for it is no stall yet. */
+/** Loading a model takes seconds; a finalise that waits for it is not stalled. */
 const FINALISE_MS = 8_000;
 
 /** Prepares recognition with this model. */
@@ -44,7 +44,7 @@ export function createSherpa(model: SherpaModel, clock: Clock): SherpaRecognizer
 
   function start(): ChildProcess {
     const program = fileURLToPath(new URL('./sherpa-process.ts', import.meta.url));
-    // An empty environment: ours holds secrets.
+    // An empty environment: ours contains secrets.
     const child = fork(program, [JSON.stringify(model)], {
       serialization: 'advanced',
       execArgv: [],

@@ -1,6 +1,6 @@
 /**
- * A synthesis over a socket of its own: everything is said at once, audio is read until the vendor says it is
- * over, and the socket ends with it.
+ * A synthesis with a socket of its own: sends everything at once, reads audio until the vendor reports the
+ * end, and closes the socket.
  */
 import type { Clock } from '#base/clock.ts';
 import { ChunkQueue } from './chunk-queue.ts';
@@ -14,9 +14,9 @@ export interface SocketSpeech {
   readonly url: URL;
   /** Sent in order. */
   readonly messages: readonly string[];
-  /** Sent before the socket is closed, where the vendor wants it. */
+  /** Sent before the socket is closed, if the vendor expects it. */
   readonly farewell?: string;
-  /** Reads what comes into the queue, and ends or fails it. Made anew where a dead spare is replaced. */
+  /** Passes messages to the queue, and ends or fails it. Created again if a dead spare is replaced. */
   createReader(queue: ChunkQueue): { onText(text: string): void; onBinary?(bytes: Buffer): void };
 }
 

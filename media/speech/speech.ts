@@ -1,12 +1,13 @@
 /**
- * The contracts of speech engines: `Recognizer` (audio to text) and `Synthesizer` (text to audio). One file
- * per vendor implements them; `engines.ts` builds the configured ones. Vendor quirks stay inside the vendor's
- * file. One conformance suite (`test/media/speech/conformance.ts`) is passed by every implementation.
+ * The contracts of speech engines: `Recognizer` (audio to text) and `Synthesizer` (text to audio). Each
+ * vendor implements them in a file of its own, which contains the vendor's peculiarities; `engines.ts`
+ * creates the configured ones. Every implementation passes one conformance suite
+ * (`test/media/speech/conformance.ts`).
  */
 
 /**
- * Why an engine failed, independent of the vendor; `retryable` is decided here, or by who knows of another
- * engine.
+ * Why an engine failed, independent of the vendor. `retryable` is decided here, or by failover, which knows
+ * of other engines.
  */
 export class SpeechError extends Error {
   readonly category: SpeechErrorCategory;
@@ -26,7 +27,7 @@ export class SpeechError extends Error {
   }
 }
 
-/** `stalled`: the engine accepted work and then said nothing within its progress deadline. */
+/** `stalled`: the engine accepted work and then returned nothing before its deadline. */
 export type SpeechErrorCategory =
   | 'authentication'
   | 'quota'
@@ -36,17 +37,17 @@ export type SpeechErrorCategory =
   | 'bad_request'
   | 'unavailable';
 
-/** What a recogniser is opened with. */
+/** Options of a recognition. */
 export interface RecognitionOptions {
-  /** Rate of the samples that will be written, Hz. */
+  /** Rate of the samples to write, Hz. */
   readonly sampleRateHz: number;
-  /** ISO 639-1 code of the expected language. */
+  /** Expected language, ISO 639-1. */
   readonly language: string;
   readonly multilingual: boolean;
-  /** Words and phrases likely to be said (`asr.keyterms`). */
+  /** Likely words and phrases (`asr.keyterms`). */
   readonly keyterms: readonly string[];
   /**
-   * Longest wait for an utterance's text, ms, where nobody is on the line; absent, the engine's own for live
+   * Longest wait for the text of an utterance, ms, if no caller waits; absent: the engine's own for live
    * calls.
    */
   readonly deadlineMs?: number;
@@ -56,9 +57,9 @@ export interface RecognitionOptions {
 
 /** Times are ms since the first written sample. */
 export type RecognitionEvent =
-  /** The text so far of what is being said; replaces the interim before it. */
+  /** The text so far of the current speech; replaces the last interim. */
   | { readonly type: 'interim'; readonly text: string }
-  /** A stretch of speech whose text will not change again; finals of one turn are joined with a space. */
+  /** A segment of speech whose text will not change; finals of one turn are joined with a space. */
   | {
       readonly type: 'final';
       readonly text: string;
@@ -66,16 +67,16 @@ export type RecognitionEvent =
       readonly endMs: number | null;
       readonly language: string | null;
     }
-  /** Answer to `finalise`: everything written before it has been reported as finals (possibly none). */
+  /** Answer to `finalise`: everything written before it was reported as finals (possibly none). */
   | { readonly type: 'finalised' }
-  /** The stream is dead; open another. */
+  /** The stream has failed; open another. */
   | { readonly type: 'failed'; readonly error: SpeechError };
 
-/** One open recognition: a call's whole caller side, or one stretch of it. */
+/** A recognition stream: the caller's audio of a whole call, or part of it. */
 export interface RecognitionStream {
-  /** Mono 16-bit samples in arrival order; the array may be reused by the caller after the call returns. */
+  /** Mono 16-bit samples in order; the caller may reuse the array after the call returns. */
   write(samples: Int16Array): void;
-  /** Asks for what was written so far to be settled now. */
+  /** Asks the engine to settle everything written so far. */
   finalise(): void;
   /** Idempotent; no event follows. */
   close(): void;
@@ -85,33 +86,31 @@ export interface RecognitionStream {
 export interface Recognizer {
   /** Stable id, `<provider>` or `<provider>:<model>`. */
   readonly id: string;
-  /** False: only finals come, so an interruption cannot wait for words. */
+  /** False: the engine returns only finals, so an interruption cannot wait for words. */
   readonly givesInterims: boolean;
-  /**
-   * Seed for the engine's p99 time from `finalise` to its answer, ms; replaced by what is measured in use.
-   */
+  /** Initial estimate of the p99 time from `finalise` to its answer, ms; replaced by measurements. */
   readonly expectedFinalMs: number;
   open(options: RecognitionOptions): RecognitionStream;
   /**
-   * Recognises a whole recording at once; absent where the engine only listens live. Throws `SpeechError`, or
-   * the signal's reason.
+   * Recognises a whole recording at once; absent if the engine is live only. Throws `SpeechError`, or the
+   * signal's reason.
    */
   readonly transcribe?: (request: RecordingRequest) => Promise<RecordedSpeech>;
 }
 
-/** A recording to be recognised. */
+/** A recording to recognise. */
 export interface RecordingRequest {
   /** Mono. */
   readonly samples: Int16Array;
   readonly sampleRateHz: number;
-  /** ISO 639-1; null leaves it to the engine. */
+  /** ISO 639-1; null: the engine detects it. */
   readonly language: string | null;
-  /** Speakers are to be told apart. */
+  /** Requests diarisation. */
   readonly diarize: boolean;
   readonly signal: AbortSignal;
 }
 
-/** What was heard in a recording. Times are ms from its start. */
+/** The recognised recording. Times are ms from its start. */
 export interface RecordedSpeech {
   readonly stretches: readonly {
     readonly text: string;
@@ -123,7 +122,7 @@ export interface RecordedSpeech {
   readonly language: string | null;
 }
 
-/** How something may be said, where a voice can (`voice.expressive`). */
+/** Speaking style, for voices that support it (`voice.expressive`). */
 export const EMOTIONS = [
   'happy',
   'excited',
@@ -136,43 +135,41 @@ export const EMOTIONS = [
 ] as const;
 export type Emotion = (typeof EMOTIONS)[number];
 
-/** What one synthesis is asked for. */
+/** Options of a synthesis. */
 export interface SynthesisOptions {
-  /** Engine voice id, or null for the engine's default. */
+  /** Voice id of the engine; null: the engine's default. */
   readonly voiceId: string | null;
   readonly language: string;
   /** 0.5 to 2. */
   readonly speed: number;
-  /** Absent or null: as the voice speaks by itself. Engines whose voices cannot ignore it. */
+  /** Absent or null: the voice's own style. Engines without styles ignore it. */
   readonly emotion?: Emotion | null;
-  /** Wanted rate, Hz; the engine may answer with another and says so in each chunk. */
+  /** Wanted rate, Hz; each chunk states its actual rate. */
   readonly sampleRateHz: number;
-  /**
-   * The text is said in other calls too, word for word: what was made of it may be kept, and played to them.
-   */
+  /** The text is the same in other calls: its audio may be cached and played to them. */
   readonly isFixed?: boolean;
-  /** Whose text it is: an engine of this machine lets accounts take turns. Absent, all are one. */
+  /** The account: local engines serve accounts in turn. Absent: all count as one. */
   readonly account?: string;
   readonly signal: AbortSignal;
 }
 
-/** What is known of the syntheses of a call before the first one. */
+/** Facts about a call's syntheses, known before the first. */
 export type SynthesisOutlook = Pick<SynthesisOptions, 'voiceId' | 'language' | 'speed' | 'sampleRateHz'>;
 
-/** A stretch of synthesised audio, in order. */
+/** A piece of synthesised audio, in order. */
 export interface SpeechChunk {
   readonly samples: Int16Array;
   readonly sampleRateHz: number;
   /**
-   * Words that begin in this chunk, times in ms from the start of the synthesis; null where the engine gives
+   * Words that begin in this chunk, times in ms from the start of the synthesis; null if the engine reports
    * none.
    */
   readonly words: readonly SpokenWord[] | null;
-  /** It was made for an earlier call: the engine has not been asked. */
+  /** Made for an earlier call: the engine was not used. */
   readonly isKept?: boolean;
 }
 
-/** One spoken word as the engine timed it. `textStart`/`textEnd` index the text that was asked for. */
+/** A spoken word, as timed by the engine. `textStart` and `textEnd` are indices into the requested text. */
 export interface SpokenWord {
   readonly textStart: number;
   readonly textEnd: number;
@@ -189,17 +186,17 @@ export interface Synthesizer {
     readonly languages: readonly string[];
   }[];
   /**
-   * True: reads plain words and English numerals only. Dates, times, money, units and other numerals are
-   * worded before they reach it.
+   * True: reads only plain words and English numerals. Dates, times, money, units and other numerals must be
+   * written out first.
    */
   readonly needsWords?: boolean;
   /**
-   * Opens ahead what the first text would wait for; absent where nothing need be opened. What fails then is
-   * told by the text that needs it.
+   * Opens in advance what the first text would wait for; absent if there is nothing to open. A failure is
+   * reported by the text that needs it.
    */
   prepare?(outlook: SynthesisOutlook): void;
   /** Throws `SpeechError`; stops at once when the signal is aborted. */
   synthesise(text: string, options: SynthesisOptions): AsyncIterable<SpeechChunk>;
-  /** Ends threads and connections; nothing may be asked afterwards. */
+  /** Ends threads and connections; no use is allowed afterwards. */
   close?(): Promise<void>;
 }

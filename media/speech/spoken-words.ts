@@ -1,15 +1,12 @@
 /**
- * Finds the words a vendor timed in the text that was asked for. Vendors time characters, or words without a
- * place.
+ * Locates a vendor's timed words in the requested text. Vendors time characters, or words without positions.
  */
 import type { SpokenWord } from './speech.ts';
 
-/**
- * How far ahead a character or word is looked for where the vendor left something out or worded it otherwise.
- */
+/** How far ahead to search for a character or word if the vendor omitted or rephrased something. */
 const MOST_SKIPPED_CHARS = 48;
 
-/** Words from timed characters, which may arrive in pieces that cut a word. */
+/** Builds words from timed characters, which may arrive in chunks that cut a word. */
 export class CharacterTimes {
   readonly #text: string;
   #cursor = 0;
@@ -20,7 +17,7 @@ export class CharacterTimes {
     this.#text = text;
   }
 
-  /** Takes the next characters with their times, ms; returns the words they completed. */
+  /** Takes characters with their times, ms; returns the words they complete. */
   take(
     characters: readonly string[],
     startsMs: readonly number[],
@@ -41,7 +38,7 @@ export class CharacterTimes {
     return words;
   }
 
-  /** The word under way, if there is one. */
+  /** The incomplete word, if any. */
   flush(): SpokenWord[] {
     const word = this.#word;
     this.#word = null;
@@ -49,7 +46,7 @@ export class CharacterTimes {
   }
 }
 
-/** Places of timed words. */
+/** Positions of timed words. */
 export class WordTimes {
   readonly #text: string;
   #cursor = 0;
@@ -58,7 +55,7 @@ export class WordTimes {
     this.#text = text;
   }
 
-  /** The place of the next word; null where the text does not have it. */
+  /** Position of the next word; null if it is not in the text. */
   take(word: string, startMs: number, endMs: number): SpokenWord | null {
     const at = this.#text.indexOf(word.trim(), this.#cursor);
     if (word.trim() === '' || at === -1 || at - this.#cursor > MOST_SKIPPED_CHARS) return null;
@@ -68,7 +65,7 @@ export class WordTimes {
   }
 }
 
-/** Where the run of visible characters around a position begins. */
+/** Start of the run of visible characters around a position. */
 function wordStart(text: string, at: number): number {
   let start = at;
   while (start > 0 && !/\s/.test(text.charAt(start - 1))) start--;

@@ -1,45 +1,45 @@
 /**
- * Recognition for engines that want a whole utterance at a time: finds utterances by their energy, has them
- * transcribed one after the other, and answers `finalise` once everything written before it is settled.
- * Silence is never sent: engines invent words for it.
+ * Recognition for engines that take one utterance at a time: detects utterances by energy, transcribes them
+ * one after the other, and answers `finalise` once everything before it is settled. Silence is never sent,
+ * because engines invent words for it.
  */
 import type { Clock } from '#base/clock.ts';
 import { SampleBlocks } from './sample-blocks.ts';
 import { type RecognitionOptions, type RecognitionStream, SpeechError } from './speech.ts';
 
 /**
- * Transcribes one utterance of mono samples; resolves with '' when nothing was understood, rejects with
- * `SpeechError`, or at once when aborted.
+ * Transcribes one utterance of mono samples; resolves with '' if nothing was understood; rejects with
+ * `SpeechError`, or at once if aborted.
  */
 type Transcribe = (samples: Int16Array, signal: AbortSignal) => Promise<string>;
 
-/** What a stream of utterances is made of. */
+/** Options of an utterance stream. */
 export interface UtteranceStreamOptions {
   readonly recognition: RecognitionOptions;
   readonly transcribe: Transcribe;
   readonly clock: Clock;
-  /** Longest wait for one utterance's text before the stream fails as `stalled`, ms. */
+  /** Longest wait for the text of an utterance before the stream fails as `stalled`, ms. */
   readonly deadlineMs: number;
   /**
-   * The engine knows whole phrases only, and understands neither half of one that a pause has cut in two:
-   * what it made nothing of is heard once more together with what follows soon.
+   * The engine knows whole phrases only and does not understand halves cut by a pause: an utterance without a
+   * result is tried again together with the next.
    */
   readonly knowsPhrasesOnly?: boolean;
 }
 
 const FRAME_MS = 20;
-/** Kept in front of the first loud frame: soft consonants begin before it. */
+/** Kept before the first loud frame: soft consonants begin earlier. */
 const PRE_ROLL_FRAMES = 15;
-/** Kept behind the last loud frame; engines hear words in the noise of a longer rest. */
+/** Kept after the last loud frame; in longer noise engines recognise words. */
 const POST_ROLL_FRAMES = 15;
-/** Fewer loud frames than this are a click. */
+/** Fewer loud frames are a click. */
 const LEAST_LOUD_FRAMES = 3;
-/** Silence that ends an utterance when nobody asks for it; longer than any endpointing wait. */
+/** Silence that ends an utterance by itself; longer than any endpointing wait. */
 const TRAILING_SILENCE_FRAMES = 60;
 const LONGEST_UTTERANCE_FRAMES = 1_500;
-/** A phrase with its pauses: parts that are longer together are none. */
+/** A phrase including pauses; longer combinations are not one phrase. */
 const LONGEST_PHRASE_MS = 8_000;
-/** About -48 dBFS: below it nothing is speech. */
+/** About −48 dBFS: below it nothing is speech. */
 const LEAST_RMS = 130;
 const SPEECH_TO_FLOOR = 3;
 
@@ -79,7 +79,7 @@ export function openUtteranceStream(options: UtteranceStreamOptions): Recognitio
   async function recognise(said: Utterance) {
     let heard = said;
     let text = await textOf(said);
-    // Alone first: a noise before a phrase must not spoil it (tried: 41 of 47 phrases behind one right,
+    // First alone: a noise before a phrase must not spoil it (tried: 41 of 47 phrases after one right,
     // against 29).
     if (text === '' && unheard !== null && areOnePhrase(unheard, said)) {
       heard = { samples: join([unheard.samples, said.samples]), startMs: unheard.startMs, endMs: said.endMs };
@@ -105,7 +105,7 @@ export function openUtteranceStream(options: UtteranceStreamOptions): Recognitio
   };
 }
 
-/** The pause between them is none that ends an utterance. */
+/** The pause between them is too short to end an utterance. */
 function areOnePhrase(before: Utterance, after: Utterance): boolean {
   return (
     after.startMs - before.endMs < TRAILING_SILENCE_FRAMES * FRAME_MS &&
@@ -113,7 +113,7 @@ function areOnePhrase(before: Utterance, after: Utterance): boolean {
   );
 }
 
-/** Runs `work` under a deadline; a late one is aborted and is a `stalled` failure. */
+/** Runs `work` with a deadline; late work is aborted and fails as `stalled`. */
 async function withDeadline<T>(
   work: (signal: AbortSignal) => Promise<T>,
   { clock, deadlineMs, signal }: { clock: Clock; deadlineMs: number; signal: AbortSignal },
@@ -131,7 +131,7 @@ async function withDeadline<T>(
   }
 }
 
-/** Cuts a stream of samples into utterances by frame energy over a tracked noise floor. */
+/** Cuts samples into utterances by frame energy over a tracked noise floor. */
 class UtteranceCutter {
   readonly #blocks: SampleBlocks;
   #frameCount = 0;
@@ -144,7 +144,7 @@ class UtteranceCutter {
     this.#blocks = new SampleBlocks((rateHz * FRAME_MS) / 1_000);
   }
 
-  /** Takes samples; returns the utterances they ended. */
+  /** Takes samples; returns the utterances they end. */
   write(samples: Int16Array): Utterance[] {
     const ended: Utterance[] = [];
     this.#blocks.write(samples, (frame) => {
@@ -154,7 +154,7 @@ class UtteranceCutter {
     return ended;
   }
 
-  /** Ends the utterance under way, if anybody has spoken. */
+  /** Ends the current utterance, if there is speech in it. */
   flush(): Utterance | null {
     if (this.#loudFrames < LEAST_LOUD_FRAMES) return null;
     const startMs = (this.#frameCount - this.#frames.length) * FRAME_MS;
@@ -174,7 +174,7 @@ class UtteranceCutter {
     this.#frames.push(frame);
     const level = rms(frame);
     const isLoud = level > Math.max(LEAST_RMS, SPEECH_TO_FLOOR * this.#floor);
-    // The floor falls fast and rises slowly, so that speech does not lift it.
+    // The floor falls fast and rises slowly, so that speech does not raise it.
     this.#floor += (level - this.#floor) * (level < this.#floor ? 0.2 : isLoud ? 0.0005 : 0.02);
     this.#loudFrames += isLoud ? 1 : 0;
     this.#quietFrames = isLoud ? 0 : this.#quietFrames + 1;

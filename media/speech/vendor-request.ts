@@ -1,8 +1,8 @@
-/** One HTTP request to a speech vendor; whatever fails is a `SpeechError`. */
+/** One HTTP request to a speech vendor; every failure is a `SpeechError`. */
 import { SpeechError } from './speech.ts';
 import { categoryOf } from './vendor-status.ts';
 
-/** What is asked. */
+/** The request. */
 export interface VendorRequest {
   /** The vendor's name, for messages. */
   readonly vendor: string;
@@ -11,13 +11,13 @@ export interface VendorRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: FormData | Uint8Array<ArrayBuffer>;
   /**
-   * Aborted with a `TimeoutError` (`AbortSignal.timeout`), the request is `stalled`; any other reason is
-   * thrown as it is.
+   * If aborted with a `TimeoutError` (`AbortSignal.timeout`) the request is `stalled`; any other reason is
+   * thrown unchanged.
    */
   readonly signal: AbortSignal;
 }
 
-/** The successful answer, its body unread. */
+/** Returns the successful answer with its body unread. */
 export async function requestVendor({
   vendor,
   url,
@@ -42,7 +42,7 @@ export async function requestVendor({
   throw new SpeechError(categoryOf(response.status), `${vendor} answered HTTP ${response.status}`);
 }
 
-/** What a broken request or body is thrown as. */
+/** The error for a broken request or body. */
 export function asSpeechError(vendor: string, cause: unknown, signal: AbortSignal): unknown {
   if (!signal.aborted)
     return cause instanceof SpeechError

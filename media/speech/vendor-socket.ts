@@ -1,24 +1,24 @@
 /**
- * One WebSocket to a speech vendor: what is sent before it opens waits, every failure comes once and as a
- * `SpeechError`, and a socket that was closed is gone after two seconds, whatever the other side does.
+ * One WebSocket to a speech vendor: messages sent before it opens are queued, each failure is reported once
+ * as a `SpeechError`, and a closed socket is gone after two seconds whatever the peer does.
  */
 import WebSocket from 'ws';
 import type { Clock, Timer } from '#base/clock.ts';
 import { SpeechError, type SpeechErrorCategory } from './speech.ts';
 import { categoryOf } from './vendor-status.ts';
 
-/** Where a socket leads. */
+/** Target of a socket. */
 export interface VendorSocketOptions {
   /** The vendor's name, for messages. */
   readonly vendor: string;
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly clock: Clock;
-  /** What the vendor means by a close code; without it, or where it answers null, the connection broke. */
+  /** Meaning of the vendor's close codes; without it, or if it returns null, the connection broke. */
   readonly categoryOfClose?: (code: number) => SpeechErrorCategory | null;
 }
 
-/** Who hears what comes. Nothing comes after `onFailed`, or after `close`. */
+/** Listener. Gets nothing after `onFailed` or `close`. */
 export interface SocketListener {
   onOpen?(): void;
   onText(text: string): void;
@@ -29,16 +29,16 @@ export interface SocketListener {
 const CONNECT_MS = 3_000;
 const CLOSE_MS = 2_000;
 /**
- * Kept while the socket opens, or a stalled one is found out: all of the audio that is given again after a
- * long failure, in base64.
+ * Most bytes queued while the socket opens or a stall is being detected: all the audio repeated after a long
+ * failure, in base64.
  */
 const MOST_BUFFERED_BYTES = 1024 * 1024;
 /** A second of 48 kHz audio in base64 is 128 KiB. */
 const MOST_MESSAGE_BYTES = 4 * 1024 * 1024;
 
-/** A socket of one vendor; it connects at once. */
+/** A socket of one vendor; connects at once. */
 export class VendorSocket {
-  /** May be set later than the socket is made; what comes before is not kept. */
+  /** May be set after the socket is created; earlier messages are dropped. */
   listener: SocketListener | null = null;
   readonly #socket: WebSocket;
   readonly #options: VendorSocketOptions;
@@ -78,7 +78,7 @@ export class VendorSocket {
     });
   }
 
-  /** True from `close` or a failure on. */
+  /** True after `close` or a failure. */
   get isOver(): boolean {
     return this.#isOver;
   }
@@ -93,7 +93,7 @@ export class VendorSocket {
     else this.#waiting.push(message);
   }
 
-  /** Ends the connection, with a last message where the vendor wants one. Idempotent. */
+  /** Closes the connection, after a last message if the vendor expects one. Idempotent. */
   close(farewell?: string): void {
     if (this.#isOver) return;
     this.#stop();
@@ -107,7 +107,7 @@ export class VendorSocket {
     this.#socket.once('close', () => killer.cancel());
   }
 
-  /** Gives the connection up for this reason. */
+  /** Fails the connection for this reason. */
   fail(error: SpeechError): void {
     if (this.#isOver) return;
     this.#stop();
@@ -130,7 +130,7 @@ export class VendorSocket {
   }
 }
 
-/** The address of a vendor's socket: its base in either scheme, a path, and the parameters that are set. */
+/** Address of a vendor's socket: its base in either scheme, a path, and the parameters that are set. */
 export function socketUrl(
   baseUrl: string,
   path: string,
@@ -143,7 +143,7 @@ export function socketUrl(
   return url;
 }
 
-/** A vendor's message, or null for what is no JSON. */
+/** Parses a vendor's message; null if it is not JSON. */
 export function parseMessage(text: string): unknown {
   try {
     return JSON.parse(text);

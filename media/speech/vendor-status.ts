@@ -1,4 +1,4 @@
-/** What a speech vendor's HTTP refusal means, the same for every vendor. */
+/** Meaning of a speech vendor's HTTP status, the same for every vendor. */
 import type { SpeechErrorCategory } from './speech.ts';
 
 /** The category of an HTTP status. */

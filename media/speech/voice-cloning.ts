@@ -1,24 +1,24 @@
 /**
- * Voices made from samples, where the deployment's engine can: ElevenLabs (`POST /v1/voices/add`). Requests
- * only: nothing here needs a thread.
+ * Voices cloned from samples, if the configured engine supports it: ElevenLabs (`POST /v1/voices/add`).
+ * Requests only, no thread needed.
  */
 import { z } from 'zod';
 import { type Settings, vendorAccess } from '#config/env.ts';
 import { SpeechError } from './speech.ts';
 import { requestVendor } from './vendor-request.ts';
 
-/** Makes and deletes voices. All throw `SpeechError`, or the signal's reason. */
+/** Creates and deletes voices. All methods throw `SpeechError`, or the signal's reason. */
 export interface VoiceCloning {
-  /** Makes a voice; resolves with its id here, `<provider>:<voice>`. */
+  /** Creates a voice; resolves with its id here, `<provider>:<voice>`. */
   clone(request: CloneRequest): Promise<string>;
-  /** Deletes a voice that was made here; one that is gone already is no failure. */
+  /** Deletes a voice created here; succeeds if it no longer exists. */
   forget(voiceId: string): Promise<void>;
 }
 
-/** A voice to be made. */
+/** A voice to create. */
 export interface CloneRequest {
   readonly name: string;
-  /** Audio files as callers sent them. */
+  /** Audio files as uploaded. */
   readonly samples: readonly Uint8Array[];
   readonly signal: AbortSignal;
 }
@@ -27,7 +27,7 @@ const LONGEST_MS = 120_000;
 const PREFIX = 'elevenlabs:';
 const added = z.object({ voice_id: z.string().min(1) });
 
-/** The cloning of the platform's synthesis engine, or null where it has none. */
+/** Voice cloning of the platform's synthesis engine; null if it has none. */
 export function voiceCloning(settings: Settings): VoiceCloning | null {
   if (settings.TTS_PROVIDER !== 'elevenlabs') return null;
   const { apiKey, baseUrl = 'https://api.elevenlabs.io' } = vendorAccess(settings, 'elevenlabs');
@@ -57,7 +57,7 @@ export function voiceCloning(settings: Settings): VoiceCloning | null {
       const url = `${base}/${encodeURIComponent(voiceId.slice(PREFIX.length))}`;
       await requestVendor({ ...ask, url, method: 'DELETE', signal: AbortSignal.timeout(LONGEST_MS) }).catch(
         (error: unknown) => {
-          // The vendor answers 400 or 404 for a voice it does not have.
+          // The vendor answers 400 or 404 for an unknown voice.
           if (!(error instanceof SpeechError) || error.category !== 'bad_request') throw error;
         },
       );

@@ -1,7 +1,7 @@
-/** Which of an engine's voices speaks a language where none was chosen. */
+/** Chooses an engine's voice for a language if none was chosen. */
 import type { ProviderVoice } from '#config/vendors.ts';
 
-/** The first voice that speaks it, or the engine's first. `voices` is not empty. */
+/** The first voice of the language, or else the engine's first. `voices` is not empty. */
 export function voiceFor(voices: readonly ProviderVoice[], language: string): string {
   const found = voices.find(
     ({ languages }) => languages.includes(language) || languages.includes('multilingual'),

@@ -1,11 +1,11 @@
 /**
- * Sockets that serve one synthesis each, opened ahead: when a call is coming, and behind each one that is
- * taken, so that no text waits for a handshake. A spare nobody takes is closed before the vendor does it.
+ * Sockets for one synthesis each, opened in advance: when a call is announced, and whenever one is taken, so
+ * that no text waits for a handshake. An unused spare is closed before the vendor closes it.
  */
 import type { Clock, Timer } from '#base/clock.ts';
 import type { VendorSocket } from './vendor-socket.ts';
 
-/** How spares are kept. */
+/** Options of the spares. */
 export interface WarmSocketsOptions {
   readonly clock: Clock;
   readonly connect: (url: URL) => VendorSocket;
@@ -13,17 +13,17 @@ export interface WarmSocketsOptions {
   readonly idleMs: number;
 }
 
-/** A socket with what its taker must know. */
+/** A socket and what its user must know. */
 export interface TakenSocket {
   readonly socket: VendorSocket;
-  /** It may have died unnoticed: a failure before its first message is no failure of the vendor. */
+  /** It may have died unnoticed: a failure before its first message is not one of the vendor. */
   readonly wasSpare: boolean;
 }
 
-/** Voices and rates spares are kept for; beyond it the oldest goes. */
+/** Most combinations of voice and rate with spares; beyond it the oldest goes. */
 const MOST_SPARES = 32;
 
-/** The spares of one engine, one for each address. */
+/** The spares of one engine, one per address. */
 export class WarmSockets {
   readonly #options: WarmSocketsOptions;
   readonly #spares = new Map<string, { readonly socket: VendorSocket; readonly expiry: Timer }>();
@@ -33,7 +33,7 @@ export class WarmSockets {
     this.#options = options;
   }
 
-  /** A socket to this address, open already where one was taken lately. */
+  /** Takes a socket to this address, already open if one was used recently. */
   take(url: URL): TakenSocket {
     const spare = this.#spares.get(url.href);
     this.#forget(url.href);
@@ -42,7 +42,7 @@ export class WarmSockets {
     return taken;
   }
 
-  /** Opens a spare to this address unless there is one. */
+  /** Opens a spare to this address if there is none. */
   prepare(url: URL): void {
     if (this.#isClosed || this.#spares.has(url.href)) return;
     const oldest = this.#spares.keys().next().value;

@@ -1,7 +1,7 @@
 /** Mono 16-bit PCM as a WAV file (RIFF). */
 
 const HEADER_BYTES = 44;
-/** Stands for "until the end": the length of a stream is not known when its header leaves. */
+/** Means "until the end": the length of a stream is unknown when its header is sent. */
 const UNKNOWN_LENGTH = 0xffff_ffff;
 
 /** Wraps samples into a WAV file. */
@@ -12,7 +12,7 @@ export function toWav(samples: Int16Array, sampleRateHz: number): Buffer {
   return file;
 }
 
-/** The header of a WAV file with so many bytes of audio, or of a stream whose end is not known yet. */
+/** The header of a WAV file with this many bytes of audio, or of a stream of unknown length. */
 export function wavHeader(sampleRateHz: number, dataBytes: number = UNKNOWN_LENGTH): Buffer {
   const header = Buffer.alloc(HEADER_BYTES);
   header.write('RIFF', 0, 'latin1');

@@ -1,6 +1,6 @@
 /**
- * The few parts of WebAssembly that `flite-wasi.ts` uses: neither the ES library nor Node's types declare
- * them, and the DOM's would bring a browser along.
+ * The parts of WebAssembly that `flite-wasi.ts` uses: neither the ES library nor Node's types declare them,
+ * and those of the DOM would declare a browser.
  */
 declare namespace WebAssembly {
   type ModuleImports = Record<string, unknown>;

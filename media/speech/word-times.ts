@@ -1,7 +1,7 @@
 /**
- * Where each written word lies in synthesised speech, from the engine's timed phones. The engine does not say
+ * Locates each written word in synthesised speech, from the engine's timed phones. The engine does not report
  * which phones belong to which word, so letters and phones are aligned: the cheapest edit path between them
- * (a phone costs nothing against a letter that commonly spells it) gives every word its stretch of phones.
+ * (a phone costs nothing against a letter that commonly spells it) assigns phones to words.
  */
 import type { SpokenWord } from './speech.ts';
 
@@ -52,9 +52,7 @@ const EXTRA_PHONE_COST = 0.6;
 const MISMATCH_COST = 1.4;
 const NEAR_COST = 0.4;
 
-/**
- * Times of the words of `text`, relative to the phones' own zero. Words without a letter or digit get none.
- */
+/** Times of the words of `text`, on the phones' time scale. Words without a letter or digit get none. */
 export function alignWords(text: string, phones: readonly TimedPhone[]): SpokenWord[] {
   const words = [...text.matchAll(/\S+/g)].filter((match) => /[\p{L}\p{N}]/u.test(match[0]));
   const voiced = withStarts(phones).filter((phone) => phone.name !== 'pau');
@@ -64,7 +62,7 @@ export function alignWords(text: string, phones: readonly TimedPhone[]): SpokenW
   return words.map((match, word) => {
     const first = owners.indexOf(word);
     const last = owners.lastIndexOf(word);
-    // A word that got no phone of its own is where its predecessor ends.
+    // A word without phones is placed at the end of its predecessor.
     const before = owners.findLastIndex((owner) => owner < word);
     const fallbackMs = (before === -1 ? voiced[0]?.startMs : voiced[before]?.endMs) ?? 0;
     return {
@@ -80,7 +78,7 @@ function withStarts(phones: readonly TimedPhone[]) {
   return phones.map((phone, index) => ({ ...phone, startMs: phones[index - 1]?.endMs ?? 0 }));
 }
 
-/** Letters as they are spoken: digits by their names. */
+/** Letters as spoken: digits by their names. */
 function spell(word: string): string[] {
   return [...word.toLowerCase()].flatMap((character) => {
     const digit = DIGIT_NAMES[Number.parseInt(character, 10)];

@@ -27,7 +27,7 @@ export class CommandBatch {
     if (this.#timer) return;
     const waitMs = Math.max(0, this.#lastFlushMs + BATCH_MS - this.#clock.now());
     if (waitMs > 0) this.#timer = this.#clock.after(waitMs, () => this.flush());
-    // At the end of the running callback, so that commands given together are sent together.
+    // At the end of the current callback, so that commands given together are sent together.
     else if (this.#commands.length === 1) queueMicrotask(() => this.flush());
   }
 

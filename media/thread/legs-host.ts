@@ -1,6 +1,6 @@
 /**
- * What runs on the media thread: opens and closes legs, passes commands to them, and turns the wheel that
- * drives them all.
+ * The media thread's side: opens and closes legs, passes commands to them, and runs the wheel that drives
+ * them.
  */
 import { systemClock } from '#base/clock.ts';
 import { Fault } from '#config/errors.ts';
@@ -22,7 +22,7 @@ import { openWebrtcSession, warmUpWebrtc } from '../webrtc/webrtc-leg.ts';
 
 type OpenMessage = Extract<ToMediaThread, { type: 'openRtp' | 'openWebrtc' | 'openLivekit' }>;
 
-/** The media thread's legs and what they share; speaks to the call loop through `post`. */
+/** The media thread's legs and their shared state; sends to the call loop through `post`. */
 export class LegsHost {
   readonly #post: (message: FromMediaThread, transfer?: ArrayBuffer[]) => void;
   readonly #legs = new Map<number, TransportLeg>();
@@ -48,7 +48,7 @@ export class LegsHost {
     };
   }
 
-  /** Takes one message of the call loop. */
+  /** Handles one message of the call loop. */
   receive(message: ToMediaThread): void {
     switch (message.type) {
       case 'start':
@@ -73,7 +73,7 @@ export class LegsHost {
     }
   }
 
-  /** A command that breaks its leg ends that leg, and no other. */
+  /** A command that throws closes its leg and no other. */
   #command(number: number, command: LegCommand): void {
     const leg = this.#legs.get(number);
     try {
@@ -89,7 +89,7 @@ export class LegsHost {
     this.#post({ type: 'ready' });
   }
 
-  /** What cannot be loaded fails the first leg that needs it, and says so then too. */
+  /** If loading fails, the first leg that needs it reports the failure. */
   #warmUp(transport: Transport): void {
     this.#detector.warmUp();
     if (transport !== 'webrtc') return;

@@ -1,7 +1,7 @@
 /**
- * The call loop's side of one media thread or process: starts it, batches commands down to it and hands its
- * events to the legs' listeners. When it dies its legs close as `failed` and another is started, so that
- * later calls are served.
+ * The call loop's side of one media thread or process: starts it, sends it commands in batches and passes its
+ * events to the legs' listeners. If it dies, its legs close as `failed` and another is started for later
+ * calls.
  */
 import type { Clock, Timer } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
@@ -19,15 +19,12 @@ import {
 import { CommandBatch } from './command-batch.ts';
 import type { MediaTransport, RunnerListener } from './transport.ts';
 
-/**
- * One that does not stop by itself within this long is ended; it may have to finish loading its speech
- * detector first.
- */
+/** Longest wait for an orderly stop; the speech detector may have to finish loading first. */
 const STOP_TIMEOUT_MS = 5000;
-/** Wait before one that died is replaced, so that one that cannot live does not take the processor. */
+/** Delay before a dead one is replaced, so that one that cannot run does not use up the CPU. */
 const RESTART_DELAY_MS = 200;
 
-/** What an engine is made with. */
+/** What remote legs need. */
 export interface RemoteLegsOptions {
   readonly run: (listener: RunnerListener) => MediaTransport;
   readonly settings: MediaThreadSettings;
@@ -40,18 +37,18 @@ interface Opening {
   readonly kind: Leg['kind'];
   readonly resolve: (result: { leg: Leg; opened: OpenedLeg }) => void;
   readonly reject: (error: unknown) => void;
-  /** What the leg tells before it is known to be open: a caller may be in the room first. */
+  /** Events of the leg before its opening is confirmed: a caller may already be in the room. */
   readonly early: LegEvent[];
 }
 
-/** Runs one media thread or process and holds its legs. */
+/** Runs one media thread or process and its legs. */
 export class RemoteLegs {
   readonly started: Promise<void>;
   readonly #options: RemoteLegsOptions;
   readonly #legs = new Map<number, ThreadedLeg>();
   readonly #opening = new Map<number, Opening>();
   #start: { readonly resolve: () => void; readonly reject: (error: Error) => void } | null = null;
-  /** Null between one's death and its successor's start. */
+  /** Null between a death and the replacement's start. */
   #runner: MediaTransport | null = null;
   #warmTransport: Transport | null = null;
   #nextLeg = 1;
@@ -68,16 +65,16 @@ export class RemoteLegs {
     this.started = new Promise((resolve, reject) => {
       this.#start = { resolve, reject };
     });
-    // Only who awaits `started` wants to know of a failed start; the legs being opened are told on their own.
+    // Only callers awaiting `started` handle a failed start; legs being opened get their own error.
     this.started.catch(() => undefined);
     this.#startRunner();
   }
 
-  /** Opens a leg; `message` names it by the number it is given. */
+  /** Opens a leg; `message` contains the number assigned to it. */
   open(kind: Leg['kind'], message: (leg: number) => ToMediaThread): Promise<{ leg: Leg; opened: OpenedLeg }> {
     return new Promise((resolve, reject) => {
       if (this.#closing !== null) throw fault('draining');
-      // One that could not even start is tried again with the next leg.
+      // A failed start is tried again with the next leg.
       if (!this.#runner && !this.#restartTimer) this.#startRunner();
       if (!this.#runner) throw fault('no_capacity');
       const number = this.#nextLeg++;
@@ -86,7 +83,7 @@ export class RemoteLegs {
     });
   }
 
-  /** Has it load now what the first leg would wait for; a successor does the same as soon as it runs. */
+  /** Loads now what the first leg would wait for; a replacement does the same when it starts. */
   warmUp(transport: Transport): void {
     this.#warmTransport = transport;
     this.#runner?.post({ type: 'warmUp', transport });
@@ -98,7 +95,7 @@ export class RemoteLegs {
     return this.#closing;
   }
 
-  /** Queues one command; the buffers of `transfer` go with it and are no longer the caller's. */
+  /** Queues one command; the buffers of `transfer` are transferred and no longer the caller's. */
   command(leg: number, command: LegCommand, transfer: readonly ArrayBuffer[]): void {
     this.#commands.add(leg, command, transfer);
   }
@@ -171,7 +168,7 @@ export class RemoteLegs {
     this.#start = null;
     if (this.#closing === null && hasLived) {
       this.#options.logger.error({ err: error }, 'media thread or process died; starting another');
-      // Before the legs are told: whoever opens another one at once must not start a second successor.
+      // Before the legs are notified: one that reopens at once must not start a second replacement.
       this.#restartTimer = this.#options.clock.after(RESTART_DELAY_MS, () => this.#startRunner());
     }
     this.#failAll();
@@ -204,7 +201,7 @@ export class RemoteLegs {
   }
 }
 
-/** A leg whose transport lives in an engine. */
+/** A leg whose transport is on a media thread or in a process. */
 class ThreadedLeg implements Leg {
   readonly id: string;
   readonly kind: Leg['kind'];
@@ -231,8 +228,7 @@ class ThreadedLeg implements Leg {
       this.#host.command(this.#number, command, []);
       return;
     }
-    // Copied, because the caller's arrays may be views of one larger buffer, which a transfer would take away
-    // whole.
+    // Copied: the caller's arrays may be views of a larger buffer, which a transfer would take away.
     const samples = command.samples.slice();
     const marks = command.marks.slice();
     this.#host.command(this.#number, { ...command, samples, marks }, [samples.buffer, marks.buffer]);

@@ -1,7 +1,6 @@
 /**
- * Starts the media thread and gives the call loop its handle on it. RTP legs live on the thread; web legs in
- * a process of their own (`transport.ts` says why) that is started with the first web call, or ahead of it by
- * `warmUp`.
+ * Starts the media thread and returns the call loop's handle of it. RTP legs run on the thread; web legs in a
+ * separate process (see `transport.ts`), started with the first web call or by `warmUp`.
  */
 import type { Clock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
@@ -17,24 +16,24 @@ import type { IceServer } from '../leg/media-messages.ts';
 import { RemoteLegs } from './remote-legs.ts';
 import { runAsProcess, runAsThread } from './transport.ts';
 
-/** What a media thread is started with. */
+/** Options of a media thread. */
 export interface MediaThreadOptions {
-  /** This worker's slice of UDP ports, both ends included. */
+  /** This worker's range of UDP ports, inclusive. */
   readonly rtpPortMin: number;
   readonly rtpPortMax: number;
-  /** Address written into WebRTC candidates where the machine's own is not reachable from outside. */
+  /** Address for WebRTC candidates if the machine's own is unreachable from outside. */
   readonly publicIp?: string | undefined;
   readonly iceServers: readonly IceServer[];
   readonly clock: Clock;
   readonly logger: Logger;
   /**
-   * Told that the thread (or the web calls' process) died and is being replaced; its legs have been closed as
+   * Called when the thread (or the web calls' process) died and is being replaced; its legs are closed as
    * `failed`.
    */
   readonly onCrash?: (error: Error) => void;
 }
 
-/** Starts the media thread; resolves once it runs. Throws what its start threw. */
+/** Starts the media thread; resolves once it runs. Throws if it cannot start. */
 export async function startMediaThread(options: MediaThreadOptions): Promise<MediaHost> {
   const host = new ThreadedMediaHost(options);
   await host.started;

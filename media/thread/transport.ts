@@ -1,8 +1,7 @@
 /**
- * Two ways to run `media-thread-entry.ts`: as a thread of this process, and as a process of its own. The
- * process is for web calls: the native WebRTC library brings a whole process down when the thread that used
- * it ends, and can be loaded once per process only, and LiveKit's is as native; apart, their faults cost the
- * web calls and nothing else.
+ * Two ways to run `media-thread-entry.ts`: as a thread of this process, and as a separate process for web
+ * calls. The native WebRTC library crashes its process when the thread that used it ends, and can be loaded
+ * only once per process; LiveKit's is native too. In a separate process their faults affect web calls only.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { getCompileCacheDir } from 'node:module';
@@ -11,10 +10,10 @@ import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import type { FromMediaThread, ToMediaThread } from '../leg/media-messages.ts';
 
-/** What a runner tells. */
+/** Events of a transport. */
 export interface RunnerListener {
   readonly onMessage: (message: FromMediaThread) => void;
-  /** Called once, when it has ended for whatever reason. */
+  /** Called once, when it has ended for any reason. */
   readonly onEnded: (error: Error) => void;
 }
 
@@ -22,7 +21,7 @@ export interface RunnerListener {
 export interface MediaTransport {
   /** Sends a message; the buffers of `transfer` are no longer the caller's. */
   post(message: ToMediaThread, transfer?: ArrayBuffer[]): void;
-  /** Ends it at once; resolves when it is gone. */
+  /** Terminates it; resolves when it has ended. */
   kill(): Promise<void>;
 }
 
@@ -48,13 +47,12 @@ export function runAsThread(listener: RunnerListener): MediaTransport {
 }
 
 /**
- * Runs the entry as a child process; without our environment, as it needs none of our secrets. `NODE_ENV`
- * keeps the LiveKit library's debug log off, the cache of compiled code spares it three quarters of its
- * start.
+ * Runs the entry as a child process, without our environment, as it needs none of our secrets. `NODE_ENV`
+ * disables the debug log of the LiveKit library; the compile cache saves three quarters of the start.
  */
 export function runAsProcess(listener: RunnerListener): MediaTransport {
   const ownCache = getCompileCacheDir();
-  // Each version of Node has a folder of its own in the place that is named.
+  // Each version of Node has a subfolder of its own.
   const cache = ownCache === undefined ? {} : { NODE_COMPILE_CACHE: dirname(ownCache) };
   const child = fork(fileURLToPath(ENTRY), [], {
     execArgv: [],
@@ -75,14 +73,14 @@ export function runAsProcess(listener: RunnerListener): MediaTransport {
   return {
     post: (message) => send(child, message),
     kill: () => {
-      // Its own way out would run into the library's faulty teardown.
+      // An orderly exit would run the library's faulty cleanup.
       child.kill('SIGKILL');
       return ended;
     },
   };
 }
 
-/** A message to a process that is just dying is lost like the process: its end is reported on its own. */
+/** A message to a dying process is lost with it; its end is reported separately. */
 function send(child: ChildProcess, message: ToMediaThread): void {
   if (child.connected) child.send(message, () => undefined);
 }

@@ -1,58 +1,57 @@
 /**
- * Learns how a far end gives back what is played to it: 10 ms levels of what was played and of
- * what is heard are correlated over 0 to 600 ms, which tells the echo's delay and loss, or that there is
- * none. Pure; nothing is allocated per frame.
+ * Learns how a peer echoes what is played to it: correlates 10 ms levels of played and heard audio over 0 to
+ * 600 ms, which yields the delay and loss of the echo, or that there is none. Pure; allocates nothing per
+ * frame.
  */
 import { levelDb } from '../dsp/pcm.ts';
 import { HISTORY, LAGS, LevelCorrelation, SlotLevels } from './level-correlation.ts';
 
 const SLOT_MS = 10;
 const MASK = HISTORY - 1;
-/** Levels are counted from here, dBFS: what is fainter disturbs nobody. */
+/** Levels are counted from here, dBFS: fainter audio disturbs nobody. */
 const FLOOR_DB = -60;
-/** Played sound of this level can be heard as echo. */
+/** Played audio of this level can be heard as echo. */
 const LOUD_DB = -40;
 const DECIDE_EVERY_SLOTS = 20;
-/** At first, more often: each moment of an echo is taken for a caller. */
+/** More often at first, because each moment of an echo is taken for the caller. */
 const FIRST_DECIDE_EVERY_SLOTS = 5;
 /**
- * Loud sound that must have been played before an echo, or its absence, is certain: two people who begin at
- * once look like one for a while.
+ * Loud audio that must be played before an echo, or its absence, is certain: two people who begin at once
+ * look like one for a while.
  */
 const CERTAIN_FROM_SLOTS = 150;
-/** Correlation of an echo; levels of unrelated speech stay below the second. */
+/** Correlation of an echo; levels of unrelated speech stay below the second value. */
 const ECHO_CORRELATION = 0.7;
 const NO_ECHO_CORRELATION = 0.5;
 /**
- * An echo must not cut off the greeting: a clear one, weak and always as weak, is believed in at once, on
- * trial.
+ * The greeting must not be cut off by its echo: a clear echo of constant loss is assumed at once,
+ * provisionally.
  */
 const EARLY_CORRELATION = 0.9;
 const EARLY_LOSS_DB = 10;
 const EARLY_STEADY_SHARE = 0.7;
 const STEADY_DB = 2;
 /**
- * Audio may be heard this far ahead of its time: arrivals wander. What a burst brings beyond it is not
- * learned from, as nobody knows when it was heard.
+ * Audio may arrive this far ahead of its time. Audio of a burst beyond it is not learned from, since the time
+ * it was heard is unknown.
  */
 const AHEAD_SLOTS = 4;
-/** A path once learned is given up after so many decisions against it: while both speak there are some. */
+/** A learned path is dropped after this many decisions against it: double talk causes a few. */
 const DOUBTS = 10;
-/** What stands this far above the echo to be expected is somebody. */
+/** Audio this far above the expected echo is speech. */
 const MARGIN_DB = 9;
 /**
- * The echo of one moment is smeared over its neighbours, slots; and a detector is certain of a voice for a
- * while after it.
+ * The echo of one moment spreads over adjacent slots, and the detector reports speech for a while after it.
  */
 const SMEAR = 2;
 const TAIL = 20;
-/** New measurements of the loss count for this much. */
+/** Weight of new measurements of the loss. */
 const LOSS_WEIGHT = 0.3;
 const LOSS_BINS = 64;
-/** It is not measured from fewer slots: at the edges of a word levels of neighbours mix. */
+/** Fewest slots for a measurement: at the edges of a word, levels of adjacent slots mix. */
 const LOSS_FROM_SLOTS = 20;
 
-/** What is known of the way from our sound back to our ear. */
+/** What is known of the echo path. */
 export type Echo = { readonly delayMs: number; readonly lossDb: number } | 'none' | 'unknown';
 
 /** The echo path of one leg. */
@@ -66,23 +65,23 @@ export class EchoPath {
   readonly #heard = new Float64Array(HISTORY);
   #heardSlot = Number.NEGATIVE_INFINITY;
   #lastLoudSlot = Number.NEGATIVE_INFINITY;
-  /** How often each whole dB between played and heard was found, for their median. */
+  /** Histogram of the difference between played and heard level in whole dB, for its median. */
   readonly #losses = new Uint16Array(LOSS_BINS);
   #measured = 0;
-  /** Loud slots heard out so far, and slots since the last decision. */
+  /** Loud slots fully heard so far, and slots since the last decision. */
   #loudSlots = 0;
   #undecided = 0;
-  /** What has been learned. */
+  /** The result so far. */
   get echo(): Echo {
     return this.#echo;
   }
 
-  /** True while echo may come that nothing is known of yet. */
+  /** True while an echo is possible and nothing is known of it yet. */
   isUnsure(atMs: number): boolean {
     return this.#echo === 'unknown' && atMs / SLOT_MS - this.#lastLoudSlot < LAGS;
   }
 
-  /** Takes what is played from `atMs` on. */
+  /** Takes audio played from `atMs` on. */
   play(samples: Int16Array, rateHz: number, atMs: number): void {
     const block = (rateHz * SLOT_MS) / 1_000;
     let slot = Math.round(atMs / SLOT_MS);
@@ -93,7 +92,7 @@ export class EchoPath {
     }
   }
 
-  /** Takes what was heard from `atMs` on. */
+  /** Takes audio heard from `atMs` on. */
   hear(samples: Int16Array, rateHz: number, atMs: number): void {
     const block = (rateHz * SLOT_MS) / 1_000;
     let slot = Math.round(atMs / SLOT_MS);
@@ -101,16 +100,13 @@ export class EchoPath {
     slot = Math.max(this.#heardSlot + 1, slot);
     for (let from = 0; from + block <= samples.length; from += block, slot++) {
       this.#heardSlot = slot;
-      // Nothing is learned while nothing that could come back has been played.
+      // Nothing is learned before audio that could come back was played.
       if (slot - this.#lastLoudSlot < LAGS)
         this.#correlate(slot, Math.max(0, levelDb(samples, from, from + block) - FLOOR_DB));
     }
   }
 
-  /**
-   * True when sound of this level, heard from `atMs` on for `ms`, is no more than the echo that is to be
-   * expected then.
-   */
+  /** True if audio of this level, heard for `ms` from `atMs`, is no louder than the expected echo. */
   covers(level: number, atMs: number, ms: number): boolean {
     if (this.#echo === 'unknown' || this.#echo === 'none') return false;
     const { delayMs, lossDb } = this.#echo;
@@ -141,7 +137,7 @@ export class EchoPath {
     this.#isOnTrial &&= this.#loudSlots < CERTAIN_FROM_SLOTS;
   }
 
-  /** Believes in a clear echo until it looks like none. */
+  /** Assumes a clear echo until it stops looking like one. */
   #try(lag: number, correlation: number): void {
     const lossDb = this.#medianLoss();
     if (lossDb < 0) return;
@@ -176,8 +172,8 @@ export class EchoPath {
   }
 
   /**
-   * How much weaker loud sound came back, dB: somebody who speaks over it for less than half of the time
-   * changes nothing. Below 0: too little to tell.
+   * Loss of the echo, dB: a caller who speaks over it less than half of the time changes nothing. Below 0:
+   * too little data.
    */
   #medianLoss(): number {
     if (this.#measured < LOSS_FROM_SLOTS) return -1;
@@ -186,7 +182,7 @@ export class EchoPath {
     return bin;
   }
 
-  /** How much of it came back as much weaker as that. */
+  /** Share of the echo with that loss. */
   #steadyShare(lossDb: number): number {
     let count = 0;
     for (let bin = Math.max(0, lossDb - STEADY_DB); bin <= lossDb + STEADY_DB && bin < LOSS_BINS; bin++)

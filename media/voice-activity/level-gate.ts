@@ -1,7 +1,7 @@
 /**
  * Keeps silence away from the speech detector: follows the noise floor of one stream and closes after half a
- * second at it. It costs no speech: it reopens with the windows just before, and never closes while speech
- * runs. Pure.
+ * second at it. It loses no speech: it passes the windows just before it reopens, and never closes during
+ * speech. Pure.
  */
 import { SILENCE_DB } from '../dsp/pcm.ts';
 import { WINDOW_MS } from './speech-tracker.ts';
@@ -11,20 +11,16 @@ const MARGIN_DB = 3;
 /** Time at the floor after which the gate closes. */
 const CLOSE_AFTER_MS = 500;
 /**
- * The floor follows a falling level at once and a rising one at this rate, so that speech does not lift it
- * much.
+ * The floor follows a falling level at once and a rising one at this rate, so that speech hardly raises it.
  */
 const FLOOR_RISE_DB_PER_WINDOW = (3 * WINDOW_MS) / 1000;
-/**
- * No floor is assumed below this: in digital silence the faintest line noise would otherwise count as loud.
- */
+/** Lowest assumed floor: in digital silence the faintest line noise would otherwise count as loud. */
 const LOWEST_FLOOR_DB = -70;
-/** The fallback detector's verdict: this far above the floor, and at least this loud, is speech. */
+/** The fallback detector: this far above the floor, and at least this loud, is speech. */
 const VOICE_ABOVE_FLOOR_DB = 12;
 const QUIETEST_VOICE_DB = -45;
 /**
- * Audible is what stands this far above the floor and is not fainter than the voice's loudest window by more
- * than the second.
+ * Audible: at least the first value above the floor, and at most the second below the voice's loudest window.
  */
 const AUDIBLE_ABOVE_FLOOR_DB = 6;
 const AUDIBLE_BELOW_LOUDEST_DB = 36;
@@ -36,7 +32,7 @@ export class LevelGate {
   #isOpen = true;
 
   /**
-   * Takes the level of the next window; `isHeld` keeps the gate open (speech is running). Returns whether the
+   * Takes the level of the next window; `isHeld` keeps the gate open during speech. Returns whether the
    * window passes.
    */
   pass(levelDb: number, isHeld: boolean): boolean {
@@ -48,7 +44,7 @@ export class LevelGate {
     return this.#isOpen;
   }
 
-  /** Level from which on a voice is audible whose loudest window had `loudestDb`. */
+  /** Level at or above which a voice is audible whose loudest window had `loudestDb`. */
   audibleDb(loudestDb: number): number {
     return Math.max(
       (this.#floorDb ?? SILENCE_DB) + AUDIBLE_ABOVE_FLOOR_DB,

@@ -1,6 +1,6 @@
 /**
- * As much of the ONNX file format (onnx.proto3, protocol buffers) as it takes to read the constants of a
- * model and to write a small one. Pure.
+ * The part of the ONNX file format (onnx.proto3, protocol buffers) needed to read a model's constants and to
+ * write a small model. Pure.
  */
 
 /** A tensor of 32-bit floats. */
@@ -9,7 +9,7 @@ export interface OnnxTensor {
   readonly data: Float32Array;
 }
 
-/** One operator: names of what it takes and gives, and its whole-number attributes. */
+/** An operator: names of its inputs and outputs, and its integer attributes. */
 export interface OnnxNode {
   readonly op: string;
   readonly inputs: readonly string[];
@@ -17,7 +17,7 @@ export interface OnnxNode {
   readonly attributes?: Readonly<Record<string, number>>;
 }
 
-/** A model on batches: of each input and output the dimensions behind the first, which may have any size. */
+/** A model of batches: each input and output with its dimensions after the first, which may have any size. */
 export interface OnnxGraph {
   readonly inputs: Readonly<Record<string, readonly number[]>>;
   readonly outputs: Readonly<Record<string, readonly number[]>>;
@@ -37,8 +37,8 @@ const ATTRIBUTE = { name: 1, int: 3, tensor: 5, graph: 6, type: 20 };
 const TENSOR = { dims: 1, type: 2, name: 8, raw: 9 };
 
 /**
- * The float constants of a model by name, those of its nested graphs too. Throws a RangeError for what is no
- * such file.
+ * The float constants of a model by name, including those of nested graphs. Throws `RangeError` if it is not
+ * such a file.
  */
 export function readConstants(file: Uint8Array): Map<string, OnnxTensor> {
   const constants = new Map<string, OnnxTensor>();
@@ -59,14 +59,14 @@ function collect(graph: Uint8Array, constants: Map<string, OnnxTensor>): void {
   }
 }
 
-/** The name of the last thing a node gives: of a constant, its own. */
+/** Name of a node's last output: for a constant, its own name. */
 function outputOf(node: Uint8Array): string {
   let name = '';
   for (const output of parts(node, NODE.output)) name = new TextDecoder().decode(output);
   return name;
 }
 
-/** The messages in a field of another. */
+/** The messages in a field of another message. */
 function* parts(message: Uint8Array, wanted: number): Generator<Uint8Array> {
   for (const [field, value] of fields(message)) if (field === wanted) yield bytesOf(value);
 }
@@ -82,7 +82,7 @@ function floatTensor(message: Uint8Array): OnnxTensor | null {
   return type === FLOAT ? { dims, data: new Float32Array(raw.buffer, 0, raw.length / 4) } : null;
 }
 
-/** The fields of one message: its number, and a whole number or the bytes of what is inside. */
+/** The fields of a message: number, and an integer or the contained bytes. */
 function* fields(message: Uint8Array): Generator<[field: number, value: number | Uint8Array]> {
   const at = { offset: 0 };
   while (at.offset < message.length) {
@@ -116,7 +116,7 @@ function bytesOf(value: number | Uint8Array): Uint8Array {
   return value;
 }
 
-/** The model as a file. */
+/** Writes a model as a file. */
 export function writeModel(graph: OnnxGraph): Uint8Array {
   const inputs = Object.entries(graph.inputs).map(([name, dims]) =>
     message(GRAPH.input, batchOf(name, dims)),

@@ -1,24 +1,24 @@
 /**
- * Silero v5 for batches: the weights of the published model as a handful of matrices. That model's
- * convolutions run over four places in time, which leaves the runtime a tiny product for every stream of a
- * batch; over so few places a convolution is as well one matrix, and a batch one product with it. The same
- * function, rounded differently; about a third of the time.
+ * Silero v5 for batches: the weights of the published model as a few matrices. That model's convolutions run
+ * over four positions in time, which leaves the runtime a tiny product per stream of a batch. Over so few
+ * positions a convolution is equivalent to one matrix, so that a batch needs one product with it. The same
+ * function with other rounding, in about a third of the time.
  */
 import { type OnnxNode, type OnnxTensor, readConstants, writeModel } from './onnx-file.ts';
 
 /** Width of the recurrent layer. */
 const HIDDEN = 128;
-/** What the model remembers of one stream: `h` and `c` of the recurrent layer, side by side. */
+/** State of one stream: `h` and `c` of the recurrent layer, concatenated. */
 export const STATE_WIDTH = 2 * HIDDEN;
-/** Places in time a window's spectrum is taken at. Each reaches over a half of the one before it. */
+/** Positions in a window where its spectrum is taken. Each overlaps half of the one before. */
 export const FRAMES = 4;
-/** The encoder's convolutions: kernels of three, one place of zeros at both ends. */
+/** The encoder's convolutions: kernels of three, padded with one zero at each end. */
 const STRIDES: readonly number[] = [1, 2, 2, 1];
 const KERNEL = 3;
 
 /**
- * The model for one rate as a file: `input` (by frame) and `state` in, `output` and `stateN` out, each by
- * stream.
+ * The model for one rate as a file: inputs `input` (by frame) and `state`, outputs `output` and `stateN` (by
+ * stream).
  */
 export function batchModel(published: Uint8Array, rateHz: 8000 | 16_000): Uint8Array {
   const constants = readConstants(published);
@@ -86,7 +86,7 @@ export function batchModel(published: Uint8Array, rateHz: 8000 | 16_000): Uint8A
   });
 }
 
-/** Waves by sample as samples by wave. */
+/** Transposes waves by sample to samples by wave. */
 function transposed({ dims, data }: OnnxTensor): OnnxTensor {
   const [waves = 0, , length = 0] = dims;
   return {
@@ -95,7 +95,7 @@ function transposed({ dims, data }: OnnxTensor): OnnxTensor {
   };
 }
 
-/** A convolution over `places` places as one matrix; channels of one place stand together. */
+/** A convolution over `places` positions as one matrix; the channels of one position are adjacent. */
 function convolutionMatrix(
   { dims, data }: OnnxTensor,
   places: number,
@@ -125,7 +125,7 @@ function repeated(values: Float32Array, times: number): OnnxTensor {
   return { dims: [length], data: Float32Array.from({ length }, (_, n) => values[n % values.length] ?? 0) };
 }
 
-/** Both weights of the recurrent layer, one above the other. */
+/** Both weights of the recurrent layer, stacked. */
 function gateMatrix(ofInput: Float32Array, ofHidden: Float32Array): OnnxTensor {
   const columns = 4 * HIDDEN;
   const matrix = new Float32Array(2 * HIDDEN * columns);

@@ -1,12 +1,12 @@
 /**
- * The Silero v5 speech detector on the native ONNX runtime: probabilities of speech for one window of each of
- * many streams in one run. Runs on the detector's own thread; loads model and runtime on creation.
+ * The Silero v5 speech detector on the native ONNX runtime: returns the probability of speech for one window
+ * of each of many streams in one run. Runs on the detector's own thread; loads model and runtime on creation.
  */
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { batchModel, FRAMES, STATE_WIDTH } from './silero-graph.ts';
 
-/** Windows of one model run must share their rate; the model takes 8 and 16 kHz. */
+/** Windows of one run must have the same rate; the model takes 8 and 16 kHz. */
 export type VoiceRateHz = 8000 | 16000;
 
 /** Samples in one 32 ms window. */
@@ -14,26 +14,26 @@ export function windowSamples(rateHz: VoiceRateHz): number {
   return rateHz / 31.25;
 }
 
-/** The model is given this much of the previous window with each. */
+/** The end of the previous window, which the model gets with each. */
 function contextSamples(rateHz: VoiceRateHz): number {
   return rateHz / 250;
 }
 
 const FULL_SCALE = 32768;
 
-/** What the model remembers of one stream. */
+/** The model's state of one stream. */
 export interface VoiceMemory {
   readonly rateHz: VoiceRateHz;
   readonly state: Float32Array;
   readonly context: Float32Array;
 }
 
-/** A stream of which nothing has been heard. */
+/** A stream before its first window. */
 export function emptyMemory(rateHz: VoiceRateHz): VoiceMemory {
   return { rateHz, state: new Float32Array(STATE_WIDTH), context: new Float32Array(contextSamples(rateHz)) };
 }
 
-/** One window to judge. */
+/** One window. */
 interface VoiceWindow {
   readonly memory: VoiceMemory;
   readonly samples: Int16Array;
@@ -42,13 +42,13 @@ interface VoiceWindow {
 /** A loaded model. */
 export interface SpeechModel {
   /**
-   * Probabilities of speech, one per window, in order; every window has the same rate and another stream.
-   * Updates their memories.
+   * Returns the probability of speech of each window, in order. All windows have the same rate and different
+   * streams. Updates the streams' states.
    */
   run(windows: readonly VoiceWindow[]): Promise<Float32Array>;
 }
 
-/** Loads the model; throws where the native runtime cannot be loaded on this machine. */
+/** Loads the model; throws if the native runtime cannot be loaded on this machine. */
 export async function loadSilero(): Promise<SpeechModel> {
   const require = createRequire(import.meta.url);
   const { InferenceSession: session, Tensor } =
@@ -60,7 +60,7 @@ export async function loadSilero(): Promise<SpeechModel> {
       executionMode: 'sequential',
       intraOpNumThreads: 1,
       interOpNumThreads: 1,
-      // Batches vary in size from run to run: a memory plan per size would not pay.
+      // The size of batches varies: a memory plan per size would not pay.
       enableMemPattern: false,
       logSeverityLevel: 3,
     });
@@ -80,12 +80,12 @@ export async function loadSilero(): Promise<SpeechModel> {
   return { run };
 }
 
-/** Samples of one of the model's frames. */
+/** Samples per frame of the model. */
 function frameSamples(rateHz: VoiceRateHz): number {
   return 4 * contextSamples(rateHz);
 }
 
-/** The frames of each window: end of the one before it, itself, and its own end mirrored. */
+/** The frames of each window: the end of the one before it, the window, and its own end mirrored. */
 function packInput(windows: readonly VoiceWindow[], rateHz: VoiceRateHz): Float32Array {
   const [context, window, frame] = [contextSamples(rateHz), windowSamples(rateHz), frameSamples(rateHz)];
   const line = new Float32Array(context + window + context);

@@ -1,30 +1,32 @@
 /**
- * Speech from the probabilities of 32 ms windows: when it began, how much of it was voiced, when it ended. A
- * pure machine. Onset and offset are stamped where voice began and was last audible, not at the decision: a
- * detector's verdict lingers after the voice. Timers: none of its own; an offset is decided by the windows
- * that follow, or by `stopped` when no more audio comes.
+ * Detects speech from the probabilities of 32 ms windows: when it began, how much was voiced, when it ended.
+ * A pure state machine. Onset and offset are the times when voice began and was last audible, not those of
+ * the decision, because the detector reports voice for a while after its end. It has no timers: later windows
+ * decide an offset, or `stopped` if no more audio comes.
  */
 
-/** Length of one detector window, ms. */
+/** Length of a detector window, ms. */
 export const WINDOW_MS = 32;
 /** A window at or above this may begin speech. */
 const START_PROBABILITY = 0.5;
 /**
- * While speaking, a window at or above this is voiced: lower than the start, so that soft syllables do not
- * end speech.
+ * During speech, a window at or above this is voiced: lower than the start, so that soft syllables do not end
+ * speech.
  */
 export const STAY_PROBABILITY = 0.35;
-/** Voiced windows in a row that make an onset: one alone may be a click. */
+/** Consecutive voiced windows that make an onset: a single one may be a click. */
 const ONSET_WINDOWS = 2;
-/** A verdict lingers no longer than this: voice too faint to be audible by its level is still voice. */
+/**
+ * Longest time the detector reports voice after its end; fainter audio than audible within it is still voice.
+ */
 const MAX_LINGER_MS = 160;
 /**
- * Unvoiced time after which speech is over. Below 200 ms, so that the end is known when the turn is judged
- * 200 ms after it.
+ * Unvoiced time that ends speech. Below 200 ms, so that the end is known when the turn is decided 200 ms
+ * after it.
  */
 const OFFSET_MS = 6 * WINDOW_MS;
 
-/** Where the caller is. */
+/** State of the caller's speech. */
 export type SpeechState =
   | {
       readonly phase: 'quiet';
@@ -37,15 +39,15 @@ export type SpeechState =
       readonly reachMs: number;
       readonly isReachReported: boolean;
       readonly voicedMs: number;
-      /** Where voice was last audible. */
+      /** When voice was last audible. */
       readonly lastVoicedEndMs: number;
     };
 
-/** A fact for the machine. */
+/** Inputs of the machine. */
 export type SpeechInput =
   /**
-   * The detector's verdict on the window that began at `startMs`, and where in it the last audible sample was
-   * (`startMs` when none was).
+   * The detector's result for the window that began at `startMs`, and the time of its last audible sample
+   * (`startMs` if none).
    */
   | {
       readonly type: 'window.scored';
@@ -54,12 +56,12 @@ export type SpeechInput =
       readonly probability: number;
       readonly nowMs: number;
     }
-  /** Another `voice.reached` threshold; it is measured against the running speech at once. */
+  /** A new `voice.reached` threshold; applies to the current speech at once. */
   | { readonly type: 'watch.set'; readonly reachMs: number; readonly nowMs: number }
-  /** No more audio comes for now. */
+  /** Audio has stopped for now. */
   | { readonly type: 'audio.stopped'; readonly nowMs: number };
 
-/** What is reported. */
+/** Reported events. */
 export type SpeechEffect =
   | { readonly type: 'voice.onset'; readonly atMs: number; readonly decidedAtMs: number }
   | { readonly type: 'voice.reached'; readonly atMs: number; readonly voicedMs: number }
@@ -75,7 +77,7 @@ interface Step {
   readonly effects: readonly SpeechEffect[];
 }
 
-/** Before any speech. */
+/** The initial state. */
 export const QUIET: SpeechState = { phase: 'quiet', reachMs: 0, voicedWindows: 0, firstVoicedMs: 0 };
 
 /** Handles one event. */
@@ -133,7 +135,7 @@ function whileSpeaking(state: Speaking, window: Window): Step {
       endMs,
     );
   }
-  // Half a window of tolerance: stamps follow packet arrival and wander by a few milliseconds.
+  // Half a window of tolerance: timestamps follow packet arrival and vary by a few milliseconds.
   return endMs - state.lastVoicedEndMs >= OFFSET_MS - WINDOW_MS / 2
     ? end(state, window.nowMs)
     : { state, effects: [] };

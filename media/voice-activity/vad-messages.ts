@@ -1,6 +1,5 @@
 /**
- * What the media thread and the speech detector's thread say to each other, and how windows are gathered for
- * it.
+ * Messages between the media thread and the speech detector's thread, and how windows are collected for them.
  */
 import type { VoiceRateHz } from './silero.ts';
 
@@ -8,25 +7,25 @@ import type { VoiceRateHz } from './silero.ts';
 export type ToDetector =
   | { readonly type: 'open'; readonly stream: number; readonly rateHz: VoiceRateHz }
   | { readonly type: 'close'; readonly stream: number }
-  /** Whole windows of many streams: `heads` names each, `samples` their audio one after the other. */
+  /** Whole windows of many streams: `heads` identifies each, `samples` contains their audio in order. */
   | { readonly type: 'windows'; readonly heads: Int32Array; readonly samples: Int16Array }
-  /** Ends the thread once what is running has run. */
+  /** Ends the thread after the current run. */
   | { readonly type: 'stop' };
 
 /** Detector → media thread. */
 export type FromDetector =
   | { readonly type: 'ready' }
-  /** The probability of each window of `heads`. */
+  /** The probability of each window in `heads`. */
   | { readonly type: 'scores'; readonly heads: Int32Array; readonly probabilities: Float32Array };
 
-/** Numbers in `heads` for each window: its stream, its number within that, and its length in samples. */
+/** Numbers in `heads` per window: its stream, its number within the stream, and its length in samples. */
 export const HEAD_NUMBERS = 3;
 
-/** Room for this many windows to begin with; grows with use. */
+/** Initial room, in windows; grows as needed. */
 const FIRST_CAPACITY_WINDOWS = 32;
 const FIRST_CAPACITY_SAMPLES = 8192;
 
-/** Gathers windows of many streams into one message. */
+/** Collects windows of many streams into one message. */
 export class WindowBatch {
   #heads = new Int32Array(FIRST_CAPACITY_WINDOWS * HEAD_NUMBERS);
   #headNumbers = 0;
@@ -37,7 +36,7 @@ export class WindowBatch {
     return this.#headNumbers === 0;
   }
 
-  /** Adds one window; the samples are copied. */
+  /** Adds one window; copies the samples. */
   add(stream: number, window: number, samples: Int16Array): void {
     if (this.#headNumbers === this.#heads.length)
       this.#heads = grown(this.#heads, new Int32Array(this.#heads.length * 2));
@@ -51,7 +50,7 @@ export class WindowBatch {
     this.#sampleCount += samples.length;
   }
 
-  /** All of them, in arrays of their own, and empties the batch. */
+  /** Returns all windows in new arrays, and empties the batch. */
   take(): { readonly heads: Int32Array<ArrayBuffer>; readonly samples: Int16Array<ArrayBuffer> } {
     const taken = {
       heads: this.#heads.slice(0, this.#headNumbers),

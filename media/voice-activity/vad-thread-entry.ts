@@ -1,6 +1,6 @@
 /**
- * The speech detector's thread, started by the media thread: takes whatever windows are waiting, one per
- * stream, as one batch, and answers with their probabilities. A batch never waits to become larger.
+ * The speech detector's thread, started by the media thread: takes the waiting windows, one per stream, as
+ * one batch and returns their probabilities. A batch never waits to grow.
  */
 import { parentPort } from 'node:worker_threads';
 import { favourThisThread } from '../thread-priority.ts';
@@ -8,8 +8,8 @@ import { emptyMemory, loadSilero, type SpeechModel, type VoiceMemory, type Voice
 import { type FromDetector, HEAD_NUMBERS, type ToDetector } from './vad-messages.ts';
 
 /**
- * A stream further behind than this (half a second) is served from its newest windows: the others have been
- * judged without us.
+ * A stream further behind than this (half a second) continues with its newest windows: the level has decided
+ * the others.
  */
 const MAX_WAITING_WINDOWS = 16;
 const MAX_BATCH = 64;
@@ -77,7 +77,7 @@ async function judgeWaiting(): Promise<void> {
   endIfIdle();
 }
 
-/** The native runtime must not be inside a call when its thread ends: that would abort the process. */
+/** The native runtime must not be running when its thread ends: that would abort the process. */
 function endIfIdle(): void {
   if (isStopping && model && !isRunning) port.close();
 }

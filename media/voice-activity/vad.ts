@@ -1,8 +1,8 @@
 /**
- * Speech detection on the media thread: cuts each leg's audio into 32 ms windows in arrival order, keeps
- * silence back (level gate), has the rest judged by the detector's thread, all legs in one message, and turns
- * the verdicts into voice events. While the detector does not answer, levels alone decide, so that no call
- * ever loses its ears.
+ * Speech detection on the media thread: cuts each leg's audio into 32 ms windows in arrival order, holds back
+ * silence (level gate), sends the rest to the detector's thread, all legs in one message, and converts the
+ * results to voice events. While the detector does not answer, levels alone decide, so that every call keeps
+ * speech detection.
  */
 import { Worker } from 'node:worker_threads';
 import type { Clock, Timer } from '#base/clock.ts';
@@ -23,64 +23,64 @@ import {
 import { type FromDetector, HEAD_NUMBERS, type ToDetector, WindowBatch } from './vad-messages.ts';
 
 /**
- * A window not judged within this long is judged by its level: with the 5 ms of a tick it is certain within
- * 200 ms.
+ * A window without a result within this time is decided by its level: with a tick of 5 ms the result is
+ * certain within 200 ms.
  */
 const ANSWER_TIMEOUT_MS = 150;
-/** A detector that died after it had worked is started again after this long. */
+/** Delay before a detector that had worked is restarted. */
 const RESTART_DELAY_MS = 5000;
-/** A turn of the wheel that comes this much after the last one means that our own thread stood still. */
+/** A turn of the wheel this late means that our own thread was blocked. */
 const STALL_MS = 50;
 /**
- * From this many legs on their windows are gathered for two turns of the wheel, less what a turn may be
- * early: a model run costs so much apart from its windows that 30 legs take a third less. With fewer there is
- * little to gather, and nobody waits.
+ * At this many legs or more, windows are collected for two turns of the wheel, less the jitter of a turn: a
+ * model run has a fixed cost, and 30 legs take a third less. With fewer legs there is little to collect, and
+ * nothing waits.
  */
 const GATHER_FROM_LEGS = 4;
 const GATHER_MS = 8;
-/** Windows sent ahead of the one that opened the gate. */
+/** Windows sent before the one that opened the gate. */
 const PRE_ROLL_WINDOWS = 3;
-/** Audio that skips more than this is a new beginning, not a continuation of the window begun. */
+/** After a larger gap audio starts a new window instead of continuing the current one. */
 const GAP_MS = 60;
-/** Speech is over when no audio at all has come for this long. */
+/** Speech ends if no audio at all has arrived for this long. */
 const STOPPED_MS = 200;
 
-/** Resolution at which the end of a voice is found. */
+/** Resolution of the end of a voice. */
 const BLOCK_MS = 8;
 
 type VoiceEvent = Extract<LegEvent, { type: `voice.${string}` }>;
 
-/** One window of one leg, from its first sample to its verdict. After that it is used for another. */
+/** One window of one leg, from its first sample to its result; then reused. */
 interface HeardWindow {
   readonly samples: Int16Array;
   startMs: number;
   levelDb: number;
-  /** Verdict by level alone. */
+  /** The result by level alone. */
   fallback: number;
-  /** No more than what comes back of our own sound. */
+  /** No louder than our own echo. */
   isEcho: boolean;
-  /** It may be, but nothing was known of that yet. */
+  /** May be an echo that was not known yet. */
   isUnsure: boolean;
-  /** Its number among those given to the detector, and when it was. */
+  /** Its number among those sent to the detector, and the time of sending. */
   window: number;
   sentMs: number;
 }
 
-/** Judges the windows of every leg of a media thread. */
+/** Speech detection for the legs of one media thread. */
 export class SpeechDetector {
   readonly #clock: Clock;
   readonly #log: (level: 'warn', message: string, detail?: unknown) => void;
   readonly #taps = new Map<number, VoiceTap>();
   #worker: Worker | null = null;
   #restartTimer: Timer | null = null;
-  /** False once it failed without ever having answered: it cannot be loaded on this machine. */
+  /** False once it has failed without ever answering: it cannot be loaded on this machine. */
   #canStart = true;
   #hasAnswered = false;
   #isClosed = false;
   #isDelayLogged = false;
   #lastFlushMs = Number.NEGATIVE_INFINITY;
   #lastSentMs = Number.NEGATIVE_INFINITY;
-  /** Before this nothing can be owed for too long. */
+  /** Before this time no result can be overdue. */
   #overdueMs = Number.NEGATIVE_INFINITY;
   #nextStream = 1;
   readonly #queued = new WindowBatch();
@@ -91,8 +91,8 @@ export class SpeechDetector {
   }
 
   /**
-   * Opens one leg's tap; the first starts the detector's thread if nothing did before. `echo`: where
-   * something is played to the far end.
+   * Opens one leg's tap; the first starts the detector's thread if it is not running. `echo`: the echo path,
+   * if audio is played to the peer.
    */
   open(rateHz: VoiceRateHz, emit: (event: VoiceEvent) => void, echo: EchoPath | null = null): VoiceTap {
     const stream = this.#nextStream++;
@@ -103,12 +103,12 @@ export class SpeechDetector {
     return tap;
   }
 
-  /** Starts the detector's thread ahead of the first tap. */
+  /** Starts the detector's thread before the first tap. */
   warmUp(): void {
     if (!this.#worker && this.#canStart && !this.#restartTimer && !this.#isClosed) this.#start();
   }
 
-  /** Forgets a tap. */
+  /** Removes a tap. */
   remove(stream: number): void {
     this.#taps.delete(stream);
     this.#post({ type: 'close', stream });
@@ -125,8 +125,8 @@ export class SpeechDetector {
   }
 
   /**
-   * Sends what was queued, many legs' windows together, and judges by level what the detector owes for too
-   * long; called once per turn of the wheel.
+   * Sends the queued windows of all legs together, and decides overdue ones by level; called once per turn of
+   * the wheel.
    */
   flush(nowMs: number): void {
     const isDue = this.#taps.size < GATHER_FROM_LEGS || nowMs - this.#lastSentMs >= GATHER_MS;
@@ -138,7 +138,7 @@ export class SpeechDetector {
         samples.buffer,
       ]);
     }
-    // After a stall of our own its answers may be waiting to be read: they are given one more turn.
+    // After our own thread was blocked its answers may be unread: waits one more turn.
     const wasStalled = nowMs - this.#lastFlushMs > STALL_MS;
     this.#lastFlushMs = nowMs;
     if (!wasStalled && (nowMs >= this.#overdueMs || !this.#worker)) this.#judgeOverdue(nowMs);
@@ -158,8 +158,8 @@ export class SpeechDetector {
   }
 
   /**
-   * Ends the detector's thread; resolves when it is gone. It is asked, never terminated: inside the native
-   * runtime that would abort the process.
+   * Ends the detector's thread; resolves when it has ended. It is asked to end, never terminated: inside the
+   * native runtime that would abort the process.
    */
   async close(): Promise<void> {
     this.#isClosed = true;
@@ -203,7 +203,7 @@ export class SpeechDetector {
     this.#worker = null;
     if (this.#isClosed) return;
     this.#log('warn', 'speech detector is not available; levels decide instead', error ?? undefined);
-    // One that never worked cannot be loaded on this machine: starting it again would not help.
+    // If it never worked it cannot be loaded on this machine: a restart would not help.
     this.#canStart = this.#hasAnswered;
     if (this.#canStart) this.#restartTimer = this.#clock.after(RESTART_DELAY_MS, () => this.#start());
   }
@@ -218,7 +218,7 @@ interface VoiceTapOptions {
   readonly clock: Clock;
 }
 
-/** One leg's ear. */
+/** Speech detection of one leg. */
 export class VoiceTap {
   readonly rateHz: VoiceRateHz;
   readonly #stream: number;
@@ -230,21 +230,18 @@ export class VoiceTap {
   readonly #foreground = new Foreground();
   readonly #pending: HeardWindow[] = [];
   readonly #preRoll: HeardWindow[] = [];
-  /** Windows to be used again. */
+  /** Windows for reuse. */
   readonly #spare: HeardWindow[] = [];
   #window: HeardWindow;
   #filled = 0;
-  /** Clock time at which the audio pushed so far ends. */
+  /** Clock time at which the audio so far ends. */
   #endMs = Number.NEGATIVE_INFINITY;
   #nextWindow = 0;
   #speech: SpeechState = QUIET;
-  /**
-   * The `voice.reached` threshold, and the one that takes its place while echo may come of which nothing is
-   * known.
-   */
+  /** The `voice.reached` threshold, and the one that applies while an unknown echo is possible. */
   #reachMs = 0;
   #unsureReachMs = 0;
-  /** Level of the running speech's loudest window. */
+  /** Level of the current speech's loudest window. */
   #loudestDb = SILENCE_DB;
 
   constructor(options: VoiceTapOptions) {
@@ -273,8 +270,7 @@ export class VoiceTap {
   }
 
   /**
-   * Sets the `voice.reached` threshold, and the one for speech that begins while echo may come of which
-   * nothing is known.
+   * Sets the `voice.reached` threshold, and the one for speech that begins while an unknown echo is possible.
    */
   watch(reachMs: number, unsureReachMs = reachMs): void {
     this.#reachMs = reachMs;
@@ -282,21 +278,21 @@ export class VoiceTap {
     this.#step({ type: 'watch.set', reachMs, nowMs: this.#clock.now() });
   }
 
-  /** Ends running speech when audio has stopped coming; called once per slot. */
+  /** Ends the current speech if audio has stopped; called once per slot. */
   tick(nowMs: number): void {
     if (this.#pending.length > 0 || nowMs - this.#endMs < STOPPED_MS) return;
     this.#filled = 0;
     if (this.#speech !== QUIET) this.#step({ type: 'audio.stopped', nowMs });
   }
 
-  /** Takes the detector's verdict; one that comes after the window was judged by its level is ignored. */
+  /** Takes the detector's result; ignored if the level has already decided the window. */
   score(window: number, probability: number): void {
-    // Windows in front of it that were never answered (dropped by a detector far behind) are judged by level.
+    // Earlier windows without a result (dropped by a detector far behind) are decided by level.
     while (this.#pending[0] && this.#pending[0].window < window) this.#judgeFirst(this.#pending[0].fallback);
     if (this.#pending[0]?.window === window) this.#judgeFirst(probability);
   }
 
-  /** Judges by level the windows sent at or before `sentMs`; returns how many. */
+  /** Decides by level the windows sent at or before `sentMs`; returns their number. */
   judgeOverdue(sentMs: number): number {
     let judged = 0;
     for (; this.#pending[0] && this.#pending[0].sentMs <= sentMs; judged++)
@@ -304,12 +300,12 @@ export class VoiceTap {
     return judged;
   }
 
-  /** When the first window was sent that is not judged yet; infinite while there is none. */
+  /** Sending time of the first undecided window; infinite if there is none. */
   get oldestSentMs(): number {
     return this.#pending[0]?.sentMs ?? Number.POSITIVE_INFINITY;
   }
 
-  /** Ends the tap; nothing is reported any more. */
+  /** Ends the tap; no more events follow. */
   close(): void {
     this.#detector.remove(this.#stream);
   }
@@ -364,7 +360,7 @@ export class VoiceTap {
     this.#spare.push(window);
   }
 
-  /** Where the last audible block of a window ends; 0 when none is. */
+  /** End of the last audible block of a window; 0 if there is none. */
   #audibleMs(samples: Int16Array): number {
     const block = (BLOCK_MS * this.rateHz) / 1000;
     const audibleDb = this.#gate.audibleDb(this.#loudestDb);

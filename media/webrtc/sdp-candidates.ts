@@ -1,15 +1,13 @@
-/**
- * Puts the address the outside knows a machine by into the candidates of an SDP description (RFC 8839 §5.1).
- */
+/** Puts the machine's public address into the candidates of an SDP description (RFC 8839 §5.1). */
 import ipaddr from 'ipaddr.js';
 
-/** Index of the parts of `candidate:foundation component transport priority address port typ type …`. */
+/** Indices of the parts of `candidate:foundation component transport priority address port typ type …`. */
 const ADDRESS = 4;
 const TYPE = 7;
 
 /**
- * Replaces the address of every host candidate of the same family as `publicIp`; candidates that become equal
- * are named once.
+ * Replaces the address of every host candidate of the same family as `publicIp`, and removes candidates that
+ * become equal.
  */
 export function announceAddress(sdp: string, publicIp: string): string {
   const family = ipaddr.parse(publicIp).kind();
@@ -29,7 +27,7 @@ function rewrite(line: string, publicIp: string, family: string): string {
   return parts.join(' ');
 }
 
-/** Foundation and priority tell apart what an address no longer does. */
+/** Foundation and priority distinguish candidates whose address no longer does. */
 function isFirst(line: string, seen: Set<string>): boolean {
   const [, component, transport, , address, port] = line.split(' ');
   const key = [component, transport, address, port].join(' ');

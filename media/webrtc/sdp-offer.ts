@@ -1,7 +1,7 @@
 /**
- * A browser's SDP offer (RFC 8866, RFC 8829) before the native WebRTC library sees it: what browsers do not
- * write can end the library's process, with the calls of everybody else in it. Lines of a known form are kept
- * and all others left out. Linear in the length of the offer.
+ * Filters a browser's SDP offer (RFC 8866, RFC 8829) before the native WebRTC library parses it: input that
+ * no browser writes can crash the library's process, with the calls of others in it. Keeps lines of a known
+ * form and drops all others. Linear in the length of the offer.
  */
 
 /** More than any browser's offer has. */
@@ -40,10 +40,7 @@ const OTHERS: readonly RegExp[] = [
   /^a=max-message-size:\d{1,12}$/,
 ];
 
-/**
- * The offer as the library may have it; null where one of its media sections is of no known form, or where
- * there is too much of it.
- */
+/** The filtered offer; null if one of its media sections has no known form, or it is too large. */
 export function checkedOffer(sdp: string): string | null {
   if (sdp.length > MOST.chars) return null;
   const kept: string[] = [];

@@ -1,6 +1,6 @@
 /**
- * The part of the WebRTC API (W3C webrtc-pc, and the audio source and sink of the native library) that a leg
- * uses, as types.
+ * The part of the WebRTC API that a leg uses (W3C webrtc-pc, and the audio source and sink of the native
+ * library), as types.
  */
 
 /** The library's entry points. */
@@ -36,7 +36,7 @@ export interface PeerConnection {
   close(): void;
 }
 
-/** A track of either direction. */
+/** A track in either direction. */
 export interface AudioTrack {
   readonly kind: string;
   stop(): void;
@@ -51,19 +51,19 @@ export interface AudioBlock {
   readonly numberOfFrames: number;
 }
 
-/** Where what we say goes in; it has no clock of its own. */
+/** Takes the audio we send; has no clock of its own. */
 export interface AudioSource {
   createTrack(): AudioTrack;
   onData(block: AudioBlock): void;
 }
 
-/** Where what the browser says comes out. */
+/** Provides the browser's audio. */
 export interface AudioSink {
   ondata: ((block: AudioBlock) => void) | null;
   stop(): void;
 }
 
-/** The channel events travel on. */
+/** The data channel for events. */
 export interface DataChannel {
   readonly label: string;
   readonly readyState: 'connecting' | 'open' | 'closing' | 'closed';

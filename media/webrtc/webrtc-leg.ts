@@ -1,7 +1,8 @@
 /**
- * One browser's peer connection as a leg: its offer answered with all candidates gathered, 48 kHz blocks in
- * and 24 kHz blocks out in the rhythm of the media thread's wheel, and the data channel `events`. The only
- * file that knows the native WebRTC library, which it loads with the first web call or ahead of it.
+ * A browser's peer connection as a leg: its offer is answered with all candidates gathered, 48 kHz blocks
+ * come in and 24 kHz blocks go out in step with the media thread's wheel, and events use the data channel
+ * `events`. The only file that uses the native WebRTC library, which is loaded with the first web call or in
+ * advance.
  */
 import { createRequire } from 'node:module';
 import type { Timer } from '#base/clock.ts';
@@ -35,24 +36,24 @@ import type {
   WebrtcLibrary,
 } from './webrtc-api.ts';
 
-/** Gathering waits this long for STUN and TURN servers that do not answer; what was found by then is used. */
+/** Longest wait for STUN and TURN servers while gathering; the candidates found by then are used. */
 const GATHERING_TIMEOUT_MS = 2000;
-/** A browser that was answered but never connects. */
+/** Longest wait for the connection after the answer. */
 const CONNECT_TIMEOUT_MS = 20_000;
 /**
- * How long a broken connection may take to mend itself before it is given up; ICE has waited about 8 s before
- * it says so. A caller who is still there offers another one.
+ * How long a broken connection may take to recover before the leg closes; ICE has waited about 8 s before it
+ * reports it. A caller who is still there sends another offer.
  */
 const DISCONNECT_TIMEOUT_MS = 5000;
 
-/** What a web leg needs beyond what all legs share. */
+/** Options of a web leg beyond those of all legs. */
 export interface WebrtcSessionOptions extends WebrtcLegOptions {
   readonly leg: number;
   readonly settings: MediaThreadSettings;
   readonly onClosed: () => void;
 }
 
-/** Answers an offer; throws `Fault('sdp_unusable')` when it has no audio that can be answered. */
+/** Answers an offer; throws `Fault('sdp_unusable')` if it has no audio we support. */
 export async function openWebrtcSession(
   options: WebrtcSessionOptions,
   shared: MediaShared,
@@ -81,10 +82,7 @@ export async function openWebrtcSession(
   }
 }
 
-/**
- * Loads the library and has it start its threads, as the first connection would. Throws where it cannot be
- * loaded.
- */
+/** Loads the library and starts its threads, as the first connection would. Throws if it cannot be loaded. */
 export function warmUpWebrtc(): void {
   const library = loadLibrary();
   new library.RTCPeerConnection({ iceServers: [] }).close();
@@ -94,7 +92,7 @@ function loadLibrary(): WebrtcLibrary {
   return createRequire(import.meta.url)('@roamhq/wrtc') as WebrtcLibrary;
 }
 
-/** True when the description has an audio section that was not refused (RFC 3264 §6: port 0). */
+/** True if the description has an audio section that is not refused (RFC 3264 §6: port 0). */
 function hasAudio(sdp: string): boolean {
   return /^m=audio [1-9]\d* /m.test(sdp);
 }
@@ -139,7 +137,7 @@ class WebrtcSession implements TransportLeg, Paced {
     });
     peer.ontrack = ({ track }) => this.#listenTo(track);
     peer.ondatachannel = ({ channel }) => {
-      // Any other would gather messages that nobody reads.
+      // Any other channel would collect messages that nobody reads.
       if (channel.label === EVENT_CHANNEL) this.#channel.attach(channel);
       else channel.close();
     };
@@ -162,7 +160,7 @@ class WebrtcSession implements TransportLeg, Paced {
     return this.#peer.localDescription?.sdp ?? '';
   }
 
-  /** Takes down what could not be answered, without a word to the call loop, which never had the leg. */
+  /** Cleans up after a failed offer; the call loop never had this leg. */
   abandon(): void {
     this.#ending = Promise.resolve();
     this.#timer.cancel();
@@ -228,7 +226,8 @@ class WebrtcSession implements TransportLeg, Paced {
   }
 
   /**
-   * Takes one block from the library: to 16 kHz, to speech detection at once, to the slots through the queue.
+   * Takes one block from the library: converts it to 16 kHz, passes it to speech detection at once, and
+   * queues it for the slots.
    */
   #hear(block: AudioBlock): void {
     if (this.#ending || !this.#isConnected) return;
@@ -264,7 +263,7 @@ class WebrtcSession implements TransportLeg, Paced {
       this.#timer.cancel();
       this.#timer = this.#shared.clock.after(DISCONNECT_TIMEOUT_MS, () => void this.#end('media_timeout'));
     }
-    // Whoever leaves says so on the data channel, or closes the connection.
+    // A caller who leaves says so on the data channel or closes the connection.
     if (connectionState === 'failed') void this.#end(this.#isConnected ? 'media_timeout' : 'failed');
     if (connectionState === 'closed') void this.#end(this.#isConnected ? 'remote' : 'failed');
   }
@@ -279,14 +278,14 @@ class WebrtcSession implements TransportLeg, Paced {
     this.#shared.pacer.remove(this);
     this.#audio.close();
     const atMs = this.#shared.clock.now();
-    // The time this takes also lets the last messages leave.
+    // This also gives the last messages time to be sent.
     const stats = await this.#stats();
     this.#audio.emit({ type: 'closed', atMs, reason, stats });
     this.#release();
     this.#options.onClosed();
   }
 
-  /** Order matters to the library: what uses the connection goes before it. */
+  /** The library requires this order: users of the connection before the connection. */
   #release(): void {
     this.#sink?.stop();
     this.#track.stop();
@@ -316,7 +315,7 @@ function firstChannel(block: AudioBlock): Int16Array {
   );
 }
 
-/** Audio counters out of W3C webrtc-stats; what is missing counts as 0. */
+/** Audio counters from W3C webrtc-stats; missing ones count as 0. */
 function summarise(report: Map<string, Readonly<Record<string, unknown>>>): LegStats {
   const count = (type: string, field: string) => {
     for (const entry of report.values())

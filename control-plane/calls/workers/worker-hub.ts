@@ -36,7 +36,7 @@ export interface WorkerHubDeps {
 interface WorkerDeath {
   /** False when no successor is started. */
   readonly isReplaced: boolean;
-  /** The session it was killed in for standing still. */
+  /** The session in which it was killed because it hung. */
   readonly stoodIn?: string | null;
 }
 

@@ -16,7 +16,7 @@ export interface RecordingRequest {
   /** Unique; the ledger's entry carries it. */
   readonly requestId: string;
   readonly audio: Uint8Array;
-  /** ISO 639-1; null leaves it to the engine. */
+  /** ISO 639-1; null: the engine detects it. */
   readonly language: string | null;
   /** Whether speakers are told apart, as the engine's option says. */
   readonly speakers?: TranscribeOptions['speakers'];

@@ -1,4 +1,4 @@
-/** The part of eSpeak NG's WebAssembly build (which ships no types) that `program.ts` calls. */
+/** The part of eSpeak NG's WebAssembly build (which has no types) that `program.ts` calls. */
 declare module '@echogarden/espeak-ng-emscripten' {
   export interface EspeakEvent {
     readonly type:
@@ -11,18 +11,18 @@ declare module '@echogarden/espeak-ng-emscripten' {
       | 'msg_terminated'
       | 'list_terminated'
       | 'samplerate';
-    /** Milliseconds from the start of the synthesis. */
+    /** Milliseconds since the start of the synthesis. */
     readonly audio_position: number;
-    /** Characters before it, counted from 1. */
+    /** Position of the character, from 1. */
     readonly text_position: number;
     readonly word_length: number;
   }
   interface Espeak {
-    /** Anything but 0: there is no such voice. */
+    /** Nonzero: the voice does not exist. */
     set_voice(code: string): number;
-    /** Words a minute. */
+    /** Words per minute. */
     set_rate(rate: number): number;
-    /** Blocks; the samples are only valid during the call. `text` is SSML. */
+    /** Blocks until done; the samples are valid only during the call. `text` is SSML. */
     synthesize(
       text: string,
       onChunk: (samples: Int16Array | null, events: readonly EspeakEvent[]) => void,

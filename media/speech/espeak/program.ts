@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
- * A program of its own that speaks with eSpeak NG. Lines of JSON on its input, `{"text", "voice",
+ * A separate program that speaks with eSpeak NG. Lines of JSON on its input, `{"text", "voice",
  * "wordsPerMinute"}`, are answered in order by lines of JSON on its output: `{"sampleRateHz", "samples",
- * "words"}`, the samples 16-bit little-endian in base64, each word `[textStart, textEnd, startMs, endMs]`, or
- * `{"error"}`. It ends with its input. Nothing else of Parley is linked with eSpeak NG, which is under the
- * GPL.
+ * "words"}`, with 16-bit little-endian samples in base64 and each word as `[textStart, textEnd, startMs,
+ * endMs]`, or `{"error"}`. It ends with its input. No other part of Parley is linked with eSpeak NG, which is
+ * under the GPL.
  */
 import process from 'node:process';
 import { createInterface } from 'node:readline';
@@ -44,7 +44,7 @@ function answer(line: string): object {
   }
 }
 
-/** A word ends where the next one or the end of the clause is told. */
+/** A word ends where the next one or the end of the clause begins. */
 function wordsOf(events: readonly EspeakEvent[]): number[][] {
   const bounds = events.filter(({ type }) => type === 'word' || type === 'end');
   return bounds.flatMap(({ type, text_position, word_length, audio_position }, index) =>

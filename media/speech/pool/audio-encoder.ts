@@ -1,25 +1,20 @@
-/**
- * Synthesised audio as the bytes of a file format, made while the audio is made: wav, pcm, mp3 and opus (in
- * Ogg), mono.
- */
+/** Encodes synthesised audio while it is made: wav, pcm, mp3 and opus (in Ogg), mono. */
 import { createMp3Encoder } from 'wasm-media-encoders';
 import { createOpusEncoder } from '../../dsp/opus-encoder.ts';
 import { wavHeader } from '../wav.ts';
 import { OGG_FRAME_SAMPLES, OggOpusWriter } from './ogg-opus.ts';
 
-/**
- * What the bytes are to be. Rates in Hz, bit rates in bit/s; null leaves the Opus bit rate to the encoder.
- */
+/** The target format. Rates in Hz, bit rates in bit/s; null: the encoder chooses the Opus bit rate. */
 export type AudioOutput =
   | { readonly format: 'wav' | 'pcm'; readonly sampleRateHz: number }
   | { readonly format: 'mp3'; readonly sampleRateHz: number; readonly bitRate: 64_000 | 128_000 | 192_000 }
   | { readonly format: 'opus'; readonly sampleRateHz: 48_000; readonly bitRate: number | null };
 
-/** One stream of audio being encoded. */
+/** One stream being encoded. */
 export interface AudioEncoder {
-  /** Bytes that are ready after these samples; possibly none. */
+  /** Encodes samples and returns the bytes ready so far, possibly none. */
   encode(samples: Int16Array): Uint8Array;
-  /** The last bytes. */
+  /** Returns the last bytes. */
   finish(): Uint8Array;
 }
 
@@ -39,12 +34,12 @@ export async function createAudioEncoder(output: AudioOutput): Promise<AudioEnco
   }
 }
 
-/** 16-bit little-endian, as every machine this runs on has them in memory. */
+/** 16-bit little-endian, like the memory of every machine we support. */
 function toBytes(samples: Int16Array): Uint8Array {
   return new Uint8Array(samples.slice().buffer);
 }
 
-/** Puts a head in front of the first bytes, whatever they are. */
+/** Prepends a header to the first bytes. */
 function withHead(head: Uint8Array, encoder: AudioEncoder): AudioEncoder {
   let unsent: Uint8Array | null = head;
   const lead = (bytes: Uint8Array) => {
@@ -64,7 +59,7 @@ async function createMp3(sampleRate: number, bitRate: 64_000 | 128_000 | 192_000
     bitrate: (bitRate / 1_000) as 64 | 128 | 192,
   });
   return {
-    // What comes back lies in the encoder's own memory, which the next call overwrites.
+    // A copy: the result is in the encoder's own memory, which the next call overwrites.
     encode: (samples) => encoder.encode([Float32Array.from(samples, (sample) => sample / 32_768)]).slice(),
     finish: () => encoder.finalize().slice(),
   };
@@ -93,7 +88,7 @@ function createOpus(bitRate: number | null): AudioEncoder {
     },
     finish: () => {
       const pages: Uint8Array[] = [];
-      // The codec is behind by its look-ahead: silence brings the last of the speech out.
+      // The codec lags by its look-ahead: silence flushes the end of the speech.
       for (const missing = total + writer.preSkip; writer.samples < missing; ) {
         frame.fill(0, filled);
         filled = 0;

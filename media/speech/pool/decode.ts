@@ -1,32 +1,32 @@
 /**
- * Any recording as mono 16-bit samples at the recognisers' rate. WAV is read here; MP3, FLAC, Ogg (Opus,
- * Vorbis) and WebM by libav compiled to WebAssembly, in a thread of its own (`decoders.ts`). The audio is
- * converted as it is decoded: an hour of stereo never stands in memory at once.
+ * Decodes any recording to mono 16-bit samples at the recognisers' rate. WAV is decoded here; MP3, FLAC, Ogg
+ * (Opus, Vorbis) and WebM by libav compiled to WebAssembly, in a separate thread (`decoders.ts`). Audio is
+ * converted as it is decoded: an hour of stereo is never in memory at once.
  */
 import libav, { type Frame, type Instance } from '@libav.js/variant-obsolete';
 import { RateConverter } from '../../dsp/pcm.ts';
 import { type DecodedBlock, readWav } from './read-wav.ts';
 import { audioTooLong, SpeechJobError } from './speech-jobs.ts';
 
-/** Rate of what comes out, Hz. */
+/** Output rate, Hz. */
 export const DECODED_RATE_HZ = 16_000;
 
-/** Bytes of packets read in one go. */
+/** Bytes of packets read at once. */
 const BATCH_BYTES = 64 * 1_024;
 /**
- * Packets decoded in one go: one of FLAC may hold 65,535 silent samples of eight channels in twenty bytes.
+ * Packets decoded at once: a FLAC packet of twenty bytes may hold 65,535 silent samples of eight channels.
  */
 const MOST_PACKETS = 16;
-/** About as many samples are decoded in one go. */
+/** Approximate number of samples decoded at once. */
 const BATCH_SAMPLES = 48_000;
-/** What sound is taken to be: rates in Hz. */
+/** Plausible audio: rates in Hz. */
 const RATES = { least: 4_000, most: 384_000 };
 const MOST_CHANNELS = 32;
 const QUIET = -8;
 
 /**
- * Decodes a whole file; `onBlock` is called as it goes on. Throws `SpeechJobError` for what is not audio,
- * cannot be read, or is longer than allowed.
+ * Decodes a whole file, calling `onBlock` as it goes. Throws `SpeechJobError` if it is not audio, unreadable
+ * or too long.
  */
 export async function decodeAudio(
   file: Uint8Array,
@@ -46,7 +46,7 @@ export async function decodeAudio(
 
 const READABLE = 'send WAV, MP3, FLAC, Ogg (Opus or Vorbis) or WebM';
 
-/** What files of audio that is not read here begin with, and where. */
+/** Signatures of audio formats not decoded here, with their offsets. */
 const FOREIGN_FORMATS: readonly (readonly [at: number, magic: string, name: string])[] = [
   [4, 'ftyp', 'MP4 audio (M4A)'],
   [8, 'AIFF', 'AIFF'],
@@ -138,7 +138,7 @@ async function* readPackets(
 }
 
 /**
- * Decodes as many packets at once as hold about a batch of samples; the first packet tells how much a packet
+ * Decodes as many packets at once as make up one batch of samples; the first packet shows how much a packet
  * holds.
  */
 async function* decodePackets(
@@ -160,7 +160,7 @@ async function* decodePackets(
   yield* (await decode([], true)).map(toBlock);
 }
 
-/** Full scale of libav's sample formats: u8, s16, s32, flt, dbl, and from 5 on the same planar. */
+/** Full scale of libav's sample formats: u8, s16, s32, flt, dbl, and from 5 the same as planar formats. */
 const FULL_SCALES = [128, 32_768, 2_147_483_648, 1, 1];
 
 function toBlock(decoded: Frame): DecodedBlock {
@@ -186,7 +186,7 @@ function toBlock(decoded: Frame): DecodedBlock {
   return { rateHz, frames, at };
 }
 
-/** Gathers blocks at the recognisers' rate, up to a most. */
+/** Collects blocks at the recognisers' rate, up to a limit. */
 class Collector {
   readonly #most: number;
   readonly #parts: Int16Array[] = [];

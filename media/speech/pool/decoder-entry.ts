@@ -1,11 +1,11 @@
-/** A thread that decodes one recording after the other. See `decoders.ts` for the other side. */
+/** A thread that decodes recordings one after the other; `decoders.ts` is the other side. */
 import { parentPort } from 'node:worker_threads';
 import { yieldToOtherThreads } from '../../thread-priority.ts';
 import { decodeAudio } from './decode.ts';
 import type { DecodeRequest, FromDecoder } from './decoders.ts';
 import { SpeechJobError } from './speech-jobs.ts';
 
-/** Blocks come every few milliseconds: not each is worth a message. */
+/** Blocks arrive every few milliseconds: too often for a message each. */
 const PROGRESS_MS = 500;
 
 yieldToOtherThreads();

@@ -1,48 +1,47 @@
 /**
- * Decodes recordings apart: each in a thread of its own that ends when it says nothing for a while, so that a
- * file which hangs or kills the decoder costs its own request only. A thread that has decoded a file well is
- * kept for the next.
+ * Decodes recordings in threads: one that makes no progress for a while is terminated, so that a file which
+ * hangs or kills the decoder affects only its own request. After a good file the thread is kept for the next.
  */
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '#base/clock.ts';
 import { SpeechJobError } from './speech-jobs.ts';
 
-/** What a thread tells: that it goes on, how it ended. */
+/** A thread's message: progress, or the result. */
 export type FromDecoder =
   | { readonly type: 'progress' }
   | { readonly type: 'decoded'; readonly samples: Int16Array<ArrayBuffer> }
   | { readonly type: 'failed'; readonly failure: SpeechJobError['failure'] | null; readonly message: string };
 
-/** What it is asked. */
+/** A request to the thread. */
 export interface DecodeRequest {
-  /** Its memory goes to the thread. */
+  /** Its memory is transferred to the thread. */
   readonly file: Uint8Array<ArrayBuffer>;
   readonly longestSeconds: number;
 }
 
 /**
- * Decodes a whole file to mono samples of `DECODED_RATE_HZ`. Throws `SpeechJobError`, or the signal's reason
- * when aborted.
+ * Decodes a whole file to mono samples at `DECODED_RATE_HZ`. Throws `SpeechJobError`, or the signal's reason
+ * if aborted.
  */
 export type Decode = (request: DecodeRequest & { readonly signal: AbortSignal }) => Promise<Int16Array>;
 
-/** Threads that wait for the next file. */
+/** Idle threads. */
 const MOST_IDLE = 1;
 /**
- * A batch of packets takes milliseconds: a thread that says nothing for this long hangs. One that goes on is
- * bounded by the longest audio taken.
+ * A batch of packets takes milliseconds: a thread without progress for this long hangs. With progress the
+ * limit is the longest audio accepted.
  */
 const SILENCE_MS = 10_000;
-/** Holds nothing of the file before. */
+/** Keeps nothing of the last file. */
 const NOTHING = () => {};
 
-/** How it is made; `entry` is the program of a thread, another one in tests. */
+/** Options; `entry` is the program of a thread, which tests replace. */
 export interface DecoderOptions {
   readonly clock: Clock;
   readonly entry?: URL;
 }
 
-/** Makes a decoder; no thread runs yet. */
+/** Creates a decoder; starts no thread yet. */
 export function createDecoders({
   clock,
   entry = new URL('./decoder-entry.ts', import.meta.url),
@@ -58,14 +57,14 @@ export function createDecoders({
       else thread.end();
       return samples;
     } catch (error) {
-      // What a damaged file left behind in the decoder's memory is not for the next file.
+      // The decoder's memory after a damaged file must not affect the next one.
       thread.end();
       throw error;
     }
   };
 }
 
-/** One thread and the file it decodes. */
+/** A thread and the file it decodes. */
 class DecoderThread {
   readonly #worker: Worker;
   readonly #clock: Clock;

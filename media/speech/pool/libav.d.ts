@@ -1,7 +1,4 @@
-/**
- * The part of libav.js this product calls; the package's own types stand where TypeScript does not look for
- * them.
- */
+/** The part of libav.js we call; the package's own types are where TypeScript does not look for them. */
 declare module '@libav.js/variant-obsolete' {
   interface Stream {
     readonly index: number;
@@ -12,7 +9,7 @@ declare module '@libav.js/variant-obsolete' {
     readonly time_base_den: number;
   }
   export interface Frame {
-    /** Planar formats: one array per channel; interleaved ones: one array. */
+    /** Planar formats: one array per channel; interleaved formats: one array. */
     readonly data: ArrayLike<number> | readonly ArrayLike<number>[];
     readonly format: number;
     readonly nb_samples: number;

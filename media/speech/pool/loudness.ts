@@ -1,18 +1,15 @@
-/**
- * Brings speech to one loudness whatever the engine's voice, and then as much louder or softer as was asked
- * for.
- */
+/** Normalises the loudness of speech, whatever the engine's voice, then applies the requested gain. */
 import { levelDb } from '../../dsp/pcm.ts';
 
-/** Where voiced speech is brought to, dBFS. */
+/** Target level of voiced speech, dBFS. */
 const TARGET_DB = -20;
-/** Beyond this something is wrong with the audio, not with its level. */
+/** A larger correction means faulty audio, not a quiet voice. */
 const MOST_GAIN_DB = 12;
 /** Quieter frames are pauses. */
 const VOICED_DB = -45;
 const FRAME_MS = 20;
 
-/** The levels of one stream. The gain moves slowly: it follows the mean of all speech so far. */
+/** The levels of one stream. The gain changes slowly: it follows the mean of all speech so far. */
 export class Loudness {
   readonly #volumeDb: number;
   readonly #normalize: boolean;
@@ -25,7 +22,7 @@ export class Loudness {
     this.#normalize = normalize;
   }
 
-  /** Listens to what is coming. */
+  /** Measures upcoming audio. */
   hear(samples: Int16Array, rateHz: number): void {
     if (!this.#normalize) return;
     const frame = Math.round((rateHz * FRAME_MS) / 1_000);
@@ -37,7 +34,7 @@ export class Loudness {
     }
   }
 
-  /** The samples at their level; a change of gain is spread over the block. */
+  /** Applies the gain; a change of gain is spread over the block. */
   level(samples: Int16Array): Int16Array {
     const to = 10 ** (this.#gainDb() / 20);
     const from = this.#gain ?? to;

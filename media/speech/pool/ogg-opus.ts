@@ -3,9 +3,11 @@ import { randomBytes } from 'node:crypto';
 
 /** Samples of one packet at 48 kHz. */
 export const OGG_FRAME_SAMPLES = 960;
-/** What the encoder's look-ahead puts in front, at 48 kHz (libopus, general audio). */
+/** The encoder's look-ahead at 48 kHz (libopus, general audio). */
 const PRE_SKIP = 312;
-/** Ten packets a page: the first is heard after 200 ms of audio, and pages are 1 % of the bytes. */
+/**
+ * Ten packets per page: the first is audible after 200 ms of audio, and page headers are 1 % of the bytes.
+ */
 const PACKETS_PER_PAGE = 10;
 const FIRST_PAGE = 2;
 const LAST_PAGE = 4;
@@ -19,7 +21,7 @@ export class OggOpusWriter {
   #granule = 0;
   #packets: Uint8Array[] = [];
 
-  /** The two head pages. */
+  /** The two header pages. */
   head(): Uint8Array {
     const id = Buffer.alloc(19);
     id.write('OpusHead', 0, 'latin1');
@@ -38,22 +40,22 @@ export class OggOpusWriter {
     ]);
   }
 
-  /** Samples the packets so far stand for, the look-ahead included. */
+  /** Samples in the packets so far, including the look-ahead. */
   get samples(): number {
     return this.#granule;
   }
 
-  /** Takes a packet; returns a page when one is full, else nothing. */
+  /** Adds a packet; returns a page once one is full, otherwise nothing. */
   add(packet: Uint8Array): Uint8Array {
     this.#packets.push(packet.slice());
     this.#granule += OGG_FRAME_SAMPLES;
     if (this.#packets.length <= PACKETS_PER_PAGE) return new Uint8Array(0);
-    // One packet stays behind, so that there is one for the page that ends the stream.
+    // Keeps one packet back for the page that ends the stream.
     const page = this.#packets.splice(0, PACKETS_PER_PAGE);
     return this.#page(page, { flags: 0, granule: this.#granule - OGG_FRAME_SAMPLES });
   }
 
-  /** The last page; `totalSamples` of speech are played, what padding follows is not. */
+  /** The last page. `totalSamples` is the length of the speech; padding after it is not played. */
   end(totalSamples: number): Uint8Array {
     return this.#page(this.#packets.splice(0), { flags: LAST_PAGE, granule: totalSamples + PRE_SKIP });
   }
@@ -77,7 +79,7 @@ export class OggOpusWriter {
   }
 }
 
-/** RFC 3533's CRC: polynomial 0x04c11db7, most significant bit first, nothing inverted. */
+/** CRC of RFC 3533: polynomial 0x04c11db7, most significant bit first, no inversion. */
 const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, index) => {
   let value = index << 24;
   for (let bit = 0; bit < 8; bit++) value = value & 0x80000000 ? (value << 1) ^ 0x04c11db7 : value << 1;

@@ -1,10 +1,10 @@
 /**
- * Pieces between the thread and a reader that takes them at its own pace; each taken one is told, so that no
- * more than a few ever wait here.
+ * Pieces between a thread and a reader at its own pace. The thread is told of each one taken, so that only a
+ * few wait here.
  */
 import type { AudioPiece, Transcript } from './speech-jobs.ts';
 
-/** Who is told what comes of a job on a thread. */
+/** Listener of a job on a thread. */
 export interface Listener {
   piece(piece: AudioPiece): void;
   over(transcript: Transcript | null): void;

@@ -1,16 +1,16 @@
 /**
- * Reads WAV files (RIFF): integer PCM of 8 to 32 bits and floating point, any channels. Sizes that lie, as
- * those of streamed files do, are cut to what is there.
+ * Reads WAV files (RIFF): integer PCM of 8 to 32 bits and floating point, any number of channels. Wrong
+ * sizes, as in streamed files, are cut to the actual length.
  */
 import { audioTooLong, SpeechJobError } from './speech-jobs.ts';
 
 const INTEGER = 1;
 const FLOAT = 3;
 const EXTENSIBLE = 0xfffe;
-/** One block a second at 48 kHz. */
+/** One second at 48 kHz. */
 const BLOCK_FRAMES = 48_000;
 
-/** What a decoder yields: one block of interleaved channels, full scale 1. */
+/** Output of a decoder: one block of interleaved channels, full scale 1. */
 export interface DecodedBlock {
   readonly rateHz: number;
   readonly frames: number;
@@ -25,10 +25,7 @@ interface WavFormat {
   readonly bytesPerSample: number;
 }
 
-/**
- * Yields a WAV file in blocks. Throws `SpeechJobError` when it is not one, of a kind that cannot be read, or
- * too long.
- */
+/** Yields the blocks of a WAV file. Throws `SpeechJobError` if it is not one, is unsupported or too long. */
 export function* readWav(file: Uint8Array, longestSeconds: number): Generator<DecodedBlock> {
   const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
   let format: WavFormat | null = null;

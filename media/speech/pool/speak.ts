@@ -1,6 +1,6 @@
 /**
- * Speaks segments of text as one stream of encoded audio: cut, synthesised, levelled, resampled, encoded, a
- * second at a time.
+ * Speaks segments of text as one stream of encoded audio: splits, synthesises, levels, resamples and encodes,
+ * a second at a time.
  */
 import { RateConverter } from '../../dsp/pcm.ts';
 import { cutSentences } from '../sentences.ts';
@@ -10,7 +10,7 @@ import { Loudness } from './loudness.ts';
 import type { AudioPiece, Segment, SpeakOptions, TimedText } from './speech-jobs.ts';
 import type { TurnOf, Turns } from './turns.ts';
 
-/** How it is spoken, for whom, and whose turn it is on the thread. */
+/** How to speak, for which account, and the thread's turns. */
 export interface SpeakTerms {
   readonly options: SpeakOptions;
   readonly of: TurnOf;
@@ -56,9 +56,8 @@ export async function* speak(
 }
 
 /**
- * The stretches an engine is given one after the other: whole sentences, together at most `chunkLength`
- * characters (a longer sentence stays whole). Where a quick start is asked for, the first is one sentence, or
- * its first clause.
+ * Splits text for an engine: whole sentences, together at most `chunkLength` characters (a longer sentence
+ * stays whole). For a quick start the first part is one sentence, or its first clause.
  */
 export function cutForEngine(
   text: string,
@@ -83,7 +82,7 @@ export function cutForEngine(
   return chunks;
 }
 
-/** A clause shorter than this sounds torn off. */
+/** A shorter clause sounds cut off. */
 const LEAST_CLAUSE_CHARS = 12;
 
 function splitClause(sentence: string): string[] {
@@ -91,7 +90,7 @@ function splitClause(sentence: string): string[] {
   return comma === -1 ? [sentence] : [sentence.slice(0, comma + 1), sentence.slice(comma + 2)];
 }
 
-/** From an engine's chunks to pieces of the encoded stream. */
+/** Converts an engine's chunks to pieces of the encoded stream. */
 class Line {
   readonly #encoder: AudioEncoder;
   readonly #terms: SpeakTerms;
@@ -132,7 +131,7 @@ class Line {
     }
     this.#loudness.hear(chunk.samples, chunk.sampleRateHz);
     const { of, turns, signal } = this.#terms;
-    // A thread serves many streams: no one of them holds it for longer than a second of audio takes.
+    // A thread serves many streams: none may occupy it for longer than a second of audio takes.
     for (let at = 0; at < chunk.samples.length; at += chunk.sampleRateHz) {
       const block = chunk.samples.subarray(at, at + chunk.sampleRateHz);
       yield await turns.take(of, block.length / chunk.sampleRateHz, () => {

@@ -1,4 +1,4 @@
-/** What the speech pool is asked to do, and the messages between it and its threads. */
+/** The jobs of the speech pool, and the messages between it and its threads. */
 import type { SpeechErrorCategory } from '../speech.ts';
 import type { AudioOutput } from './audio-encoder.ts';
 
@@ -8,74 +8,71 @@ export interface SpeakOptions {
   readonly language: string;
   /** 0.5 to 2. */
   readonly speed: number;
-  /** Added to the loudness, dB. */
+  /** Gain, dB. */
   readonly volumeDb: number;
-  /** Brings every voice to one loudness first. */
+  /** Normalises the loudness of every voice first. */
   readonly normalizeLoudness: boolean;
-  /** Most characters handed to the engine at once. */
+  /** Most characters passed to the engine at once. */
   readonly chunkLength: number;
   /** `low` begins with the first clause, `balanced` with the first sentence. */
   readonly latency: 'low' | 'balanced' | 'normal';
 }
 
-/** A stretch of text for one voice; null is the platform's default voice. */
+/** A segment of text for one voice; null: the platform's default voice. */
 export interface Segment {
   readonly text: string;
   readonly voiceId: string | null;
 }
 
-/** One timed word; times in seconds from the start of its chunk. */
+/** A timed word; times in seconds from the start of its chunk. */
 export interface TimedText {
   readonly text: string;
   readonly start: number;
   readonly end: number;
 }
 
-/** Encoded audio in order, with what is known so far about the chunk of text it belongs to. */
+/** Encoded audio in order, with the known facts about its chunk of text. */
 export interface AudioPiece {
   readonly bytes: Uint8Array;
-  /** Milliseconds of audio in this piece. */
+  /** Duration of this piece, ms. */
   readonly durationMs: number;
   readonly chunk: {
-    /** Counts from 0. */
+    /** From 0. */
     readonly seq: number;
     readonly text: string;
-    /** Where the chunk begins in the whole, seconds. */
+    /** Start of the chunk in the whole, seconds. */
     readonly offsetSeconds: number;
     /** Its audio so far, seconds. */
     readonly seconds: number;
-    /** Its words so far; null while the engine has told none. */
+    /** Its words so far; null if the engine has reported none. */
     readonly words: readonly TimedText[] | null;
   };
 }
 
-/** What a recording is recognised with. */
+/** Options of recognising a recording. */
 export interface TranscribeOptions {
-  /** ISO 639-1; null leaves it to the engine. */
+  /** ISO 639-1; null: the engine detects it. */
   readonly language: string | null;
-  /** Longest audio taken, seconds. */
+  /** Longest accepted audio, seconds. */
   readonly longestSeconds: number;
-  /** Shortest audio taken, seconds. */
+  /** Shortest accepted audio, seconds. */
   readonly shortestSeconds: number;
-  /**
-   * Whether speakers are told apart; absent, they are not. `required` fails with `speakers_not_told_apart`
-   * where the engine cannot.
-   */
+  /** Diarisation; absent: none. `required` fails with `speakers_not_told_apart` if the engine cannot. */
   readonly speakers?: 'where_possible' | 'required';
 }
 
-/** What was heard. */
+/** A detected tone. */
 export interface Transcript {
   readonly text: string;
   readonly durationSeconds: number;
   readonly segments: readonly TimedText[];
   /** As the engine detected it. */
   readonly language: string | null;
-  /** Who said what, speakers counted from 0; null where nobody asked or the engine cannot tell. */
+  /** Turns by speaker, counted from 0; null if not requested or not supported. */
   readonly speakerTurns: readonly (TimedText & { readonly speaker: number })[] | null;
 }
 
-/** Why a job failed; `audio_*` concern what was sent. */
+/** Why a job failed; `audio_*` concern the input. */
 export type JobFailure =
   | SpeechErrorCategory
   | 'speakers_not_told_apart'
@@ -84,9 +81,9 @@ export type JobFailure =
   | 'audio_too_long'
   | 'audio_too_short';
 
-/** To a thread. */
+/** Messages to a thread. */
 export type ToThread =
-  /** `account`: whose stream it is; accounts take turns, and one that must share rests in between. */
+  /** `account` owns the stream. Accounts take turns, and one that must share rests in between. */
   | {
       readonly type: 'speak';
       readonly id: number;
@@ -94,7 +91,7 @@ export type ToThread =
       readonly mustShare: boolean;
       readonly options: SpeakOptions;
     }
-  /** More to say; null ends it. */
+  /** More text; null ends it. */
   | { readonly type: 'segment'; readonly id: number; readonly segment: Segment | null }
   | {
       readonly type: 'transcribe';
@@ -109,23 +106,20 @@ export type ToThread =
   | { readonly type: 'ping' }
   | { readonly type: 'close' };
 
-/** From a thread. */
+/** Messages from a thread. */
 export type FromThread =
   | { readonly type: 'piece'; readonly id: number; readonly piece: AudioPiece }
   | { readonly type: 'transcript'; readonly id: number; readonly transcript: Transcript }
   | { readonly type: 'spoken'; readonly id: number }
   | { readonly type: 'failed'; readonly id: number; readonly failure: JobFailure; readonly message: string }
-  /** When the thread is ready, and to each ping. */
+  /** Sent when the thread is ready, and in answer to each ping. */
   | { readonly type: 'alive' }
   | { readonly type: 'closed' };
 
-/**
- * Pieces under way to a consumer that has not taken them; each holds a second of audio at most, so a slow
- * reader costs little.
- */
+/** Most pieces sent and not taken; each is at most a second of audio, so a slow reader costs little. */
 export const PIECES_IN_FLIGHT = 4;
 
-/** Thrown to whoever asked for a job that failed. */
+/** Thrown for a job that failed. */
 export class SpeechJobError extends Error {
   readonly failure: JobFailure;
 

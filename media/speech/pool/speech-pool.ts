@@ -1,6 +1,6 @@
 /**
- * A bounded pool of threads for speech, so that no decoding, synthesis or encoding ever runs on the API's
- * loop. Synthesis and recognition have threads of their own: a long recording must not hold up a live stream.
+ * A bounded pool of threads for speech, so that no decoding, synthesis or encoding runs on the API's event
+ * loop. Synthesis and recognition use separate threads: a long recording must not hold up a live stream.
  * Threads start on demand.
  */
 import { Worker } from 'node:worker_threads';
@@ -9,15 +9,15 @@ import type { Settings } from '#config/env.ts';
 import { type SpeechSlot, SpeechThread } from './speech-thread.ts';
 import type { SpeechThreadData } from './speech-thread-entry.ts';
 
-/** What the pool is made of. */
+/** Options of the pool. */
 export interface SpeechPoolOptions {
   readonly settings: Settings;
-  /** The environment's `PATH`, where local programs are looked for. */
+  /** The environment's `PATH`, searched for local programs. */
   readonly searchPath: string;
-  /** Processor cores of the machine. */
+  /** CPU cores of the machine. */
   readonly cores: number;
   readonly clock: Clock;
-  /** What each thread runs, unless it is the usual program. */
+  /** Program of each thread; tests replace it. */
   readonly program?: URL;
 }
 
@@ -27,21 +27,21 @@ export type SpeechWork = 'synthesis' | 'recognition';
 /** The pool. */
 export interface SpeechPool {
   /**
-   * Takes a place for an account, or returns null when all are taken. Accounts share with each other that
-   * have a place for such work, or asked for or had one within 10 s. One of several gets none of the last
-   * tenth (one place at least) once it has its equal share of the places, and half of the threads while they
-   * have room: however much it asks for, others find one that is not at its work.
+   * Reserves a place for an account; null if all are taken. An account shares with every other account that
+   * has a place, or requested or had one within 10 s. One that shares gets none of the last tenth of the
+   * places (at least one) once it has its equal share, and at most half of the threads while they have room.
+   * So however much it requests, others find an idle thread.
    */
   take(work: SpeechWork, account: string): SpeechSlot | null;
-  /** Starts the threads that would else start with the first request. */
+  /** Starts the threads before the first request. */
   warm(): void;
   close(): Promise<void>;
 }
 
 /**
- * Streams a core carries without one of them falling behind its listener, beside an API that is asked without
- * a pause (`npm run bench:speech`): a second of MP3 costs 74 ms with the local voice, half of it the voice's;
- * with 8 a core the latest audio came 0.4 s late, with 6 none did.
+ * Streams per core that stay ahead of their listeners, beside a fully loaded API (`npm run bench:speech`): a
+ * second of MP3 takes 74 ms with the local voice, half of it for the voice. With 8 per core the latest audio
+ * was 0.4 s late, with 6 none was.
  */
 const STREAMS_PER_CORE = { local: 6, vendor: 20 };
 /** Encoding alone fills a thread with about as many. */
@@ -49,11 +49,11 @@ const STREAMS_PER_THREAD = 20;
 /** A recording is decoded at full speed. */
 const RECORDINGS_PER_THREAD = 4;
 const MOST_THREADS = 4;
-/** One in so many places is for accounts that have less than their share. */
+/** One in this many places is reserved for accounts below their share. */
 const PLACES_OF_A_NEWCOMER = 10;
-/** So long another account that has no place, or none any more, is expected back. */
+/** How long an account without a place is still counted. */
 const REMEMBERED_MS = 10_000;
-/** Makes a pool; no thread runs yet. */
+/** Creates a pool; starts no thread yet. */
 export function createSpeechPool(options: SpeechPoolOptions): SpeechPool {
   const data: SpeechThreadData = { settings: options.settings, searchPath: options.searchPath };
   const { clock, program = new URL('./speech-thread-entry.ts', import.meta.url) } = options;
@@ -89,14 +89,14 @@ export function createSpeechPool(options: SpeechPoolOptions): SpeechPool {
   };
 }
 
-/** The threads of one kind of work, and which of them an account gets. */
+/** The threads of one kind of work, and their assignment to accounts. */
 class ThreadGroup {
   readonly #options: {
     readonly places: number;
     readonly threads: readonly SpeechThread[];
     readonly clock: Clock;
   };
-  /** When accounts asked for a place or gave one back, the last one last. */
+  /** When each account last requested or released a place, in that order. */
   readonly #seen = new Map<string, number>();
 
   constructor(options: {
@@ -109,8 +109,8 @@ class ThreadGroup {
 
   take(account: string): SpeechSlot | null {
     const { places, threads } = this.#options;
-    // Before anything is refused: who never had a place would else be unknown, and whoever has all could take
-    // each one back as it is freed.
+    // Before any refusal: otherwise an account that never had a place would be unknown, and an account with
+    // all places could retake each one it frees.
     this.#note(account);
     const taken = threads.reduce((sum, thread) => sum + thread.load, 0);
     const own = threads.filter((thread) => thread.loadOf(account) > 0);
@@ -126,8 +126,8 @@ class ThreadGroup {
       some.filter((thread) => thread.hasRoom).sort((a, b) => a.load - b.load)[0];
     const usual = mustShare && own.length >= Math.ceil(threads.length / 2) ? own : threads;
     const wanted = leastBusy(usual) ?? leastBusy(threads);
-    // Engines take a second to open: who comes meanwhile has a turn on a thread that is open, and the next
-    // one finds this open too.
+    // Engines take a second to open: meanwhile work goes to an open thread, and the next request finds this
+    // one open too.
     const open = wanted?.isOpen === false ? leastBusy(threads.filter(({ isOpen }) => isOpen)) : undefined;
     return (
       (open ?? wanted)?.take(account, {
@@ -146,10 +146,7 @@ class ThreadGroup {
     await Promise.all(this.#options.threads.map((thread) => thread.close()));
   }
 
-  /**
-   * How many accounts there are: this one, and others that have a place, or asked for or had one a moment
-   * ago.
-   */
+  /** Number of accounts: this one, and others that have a place or recently requested or had one. */
   #accounts(account: string): number {
     const now = this.#options.clock.now();
     for (const [other, at] of this.#seen) {
@@ -167,7 +164,7 @@ class ThreadGroup {
     this.#seen.delete(account);
     this.#seen.set(account, this.#options.clock.now());
     const [oldest] = this.#seen.keys();
-    // With as many as there are places, one of them is all that anybody's share is.
+    // With as many accounts as places, the share of each is one.
     if (oldest !== undefined && this.#seen.size > this.#options.places) this.#seen.delete(oldest);
   }
 }

@@ -1,6 +1,6 @@
 /**
- * One thread of the speech pool: opens the engines once, then runs the jobs it is sent, side by side. See
- * `speech-pool.ts` for the other side.
+ * A thread of the speech pool: opens the engines once, then runs its jobs concurrently. `speech-pool.ts` is
+ * the other side.
  */
 import { setImmediate as nextRound } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -23,13 +23,13 @@ import {
 import { transcribe } from './transcribe.ts';
 import { Turns } from './turns.ts';
 
-/** What a thread is started with. */
+/** Options of a thread. */
 export interface SpeechThreadData {
   readonly settings: Settings;
   readonly searchPath: string;
 }
 
-/** A job while it runs. */
+/** A running job. */
 class Job {
   readonly stop = new AbortController();
   #segments: (Segment | null)[] = [];
@@ -76,7 +76,7 @@ class Job {
 }
 
 const { settings, searchPath } = workerData as SpeechThreadData;
-// Before it starts threads of its own, which inherit it.
+// Before it starts threads, which inherit it.
 treatThisThreadAsOthers();
 const jobs = new Map<number, Job>();
 const turns = new Turns({
@@ -143,7 +143,7 @@ function send(message: FromThread, transfer: ArrayBuffer[] = []): void {
   parentPort?.postMessage(message, transfer);
 }
 
-/** Memory that has nothing else in it goes to the other side uncopied. */
+/** A buffer with no other content is transferred, not copied. */
 function whole({ buffer, byteLength }: Uint8Array): ArrayBuffer[] {
   return buffer instanceof ArrayBuffer && byteLength > 0 && byteLength === buffer.byteLength ? [buffer] : [];
 }
@@ -173,5 +173,5 @@ parentPort?.on('message', (message: ToThread) => {
   }
 });
 const isOpen = () => send({ type: 'alive' });
-// What a failure to open means is told to each job.
+// Each job gets the error of a failed start.
 opening.then(isOpen, isOpen);

@@ -1,6 +1,6 @@
 /**
- * One thread for speech and the places on it. It starts with its first work. When it dies its work fails; when
- * it gives no sign of life for 10 s it hangs, is ended, and another starts with the next request.
+ * A speech thread and the places on it. It starts with its first work. If it dies, its work fails; if it
+ * gives no sign of life for 10 s it is terminated, and another starts with the next request.
  */
 import type { Worker } from 'node:worker_threads';
 import type { Clock, Timer } from '#base/clock.ts';
@@ -17,21 +17,21 @@ import {
   type Transcript,
 } from './speech-jobs.ts';
 
-/** Speech being made: segments go in, pieces come out as they are taken. */
+/** Speech in progress: segments go in, pieces come out at the reader's pace. */
 export interface Speaking extends AsyncIterable<AudioPiece> {
   say(segment: Segment): void;
-  /** Nothing more is to be said. */
+  /** No more text follows. */
   end(): void;
 }
 
 /** A place in the pool, held from admission to `release`. */
 export interface SpeechSlot {
   /**
-   * Starts to speak. The pieces throw `SpeechJobError`, or the signal's reason when it is aborted: the work
-   * stops then.
+   * Starts to speak. Reading throws `SpeechJobError`, or the signal's reason once aborted, which also stops
+   * the work.
    */
   speak(options: SpeakOptions, signal: AbortSignal): Speaking;
-  /** Recognises a recording, whose memory goes to the thread. Throws as `speak` does. */
+  /** Recognises a recording, whose memory is transferred. Throws like `speak`. */
   transcribe(
     audio: Uint8Array<ArrayBuffer>,
     options: TranscribeOptions,
@@ -41,15 +41,15 @@ export interface SpeechSlot {
   release(): void;
 }
 
-/** A working thread is pinged this often; it hangs after so many pings without an answer. */
+/** A working thread is pinged at this interval; after this many unanswered pings it hangs. */
 const SIGN_MS = 2_500;
 const MOST_OWED = 4;
-/** While it starts, because it opens engines. */
+/** During its start, because it opens engines. */
 const MOST_OWED_AT_START = 24;
 /** Longest wait for a thread to close. */
 const CLOSING_MS = 5_000;
 
-/** One thread and the places on it. */
+/** A thread and the places on it. */
 export class SpeechThread {
   readonly #options: { readonly start: () => Worker; readonly places: number; readonly clock: Clock };
   /** Places taken, by account. */
@@ -58,7 +58,7 @@ export class SpeechThread {
   #worker: Worker | null = null;
   #isClosed = false;
   #watch: Timer | null = null;
-  /** Pings without an answer. */
+  /** Unanswered pings. */
   #owed = 0;
   #hasStarted = false;
   readonly #listeners = new Map<number, Listener>();
@@ -75,7 +75,7 @@ export class SpeechThread {
     return [...this.#taken.keys()];
   }
 
-  /** Its engines answer. */
+  /** Its engines are open. */
   get isOpen(): boolean {
     return this.#worker !== null && this.#hasStarted;
   }
@@ -88,7 +88,7 @@ export class SpeechThread {
     return !this.#isClosed && this.load < this.#options.places;
   }
 
-  /** `hasOthers` is asked and `onWork` called when the slot is given work, `onRelease` once. */
+  /** `hasOthers` and `onWork` are called when the place gets work, `onRelease` once. */
   take(
     account: string,
     {
@@ -123,7 +123,7 @@ export class SpeechThread {
     else this.#taken.delete(account);
   }
 
-  /** Starts it for work to come. */
+  /** Starts the thread before work arrives. */
   open(): void {
     if (!this.#isClosed) this.#start();
   }
@@ -214,7 +214,7 @@ export class SpeechThread {
       },
     });
     signal.addEventListener('abort', onAbort, { once: true });
-    // Aborted before it began: cancelled once the caller has what it waits on.
+    // Aborted before it began: cancels it once the caller awaits the result.
     if (signal.aborted) queueMicrotask(onAbort);
   }
 
@@ -225,8 +225,8 @@ export class SpeechThread {
   }
 
   /**
-   * Asks for a sign of life while there is work, or one is owed. A round is counted however late it comes: a
-   * loop of ours that stood still blames no thread.
+   * Pings the thread while it has work or owes an answer. A round counts however late it runs, so a blocked
+   * loop of ours does not blame the thread.
    */
   #ask(): void {
     const worker = this.#worker;

@@ -1,6 +1,6 @@
 /**
- * Recognises a finished recording: in one request where the engine takes one, else written in blocks as if it
- * were live, and settled at the end.
+ * Recognises a finished recording: in one request if the engine supports that, otherwise streamed in blocks
+ * as if live, and settled at the end.
  */
 import { setImmediate as nextRound } from 'node:timers/promises';
 import type { Clock } from '#base/clock.ts';
@@ -11,15 +11,15 @@ import { SpeechJobError, type TimedText, type TranscribeOptions, type Transcript
 
 const BLOCK_MS = 100;
 const BLOCK_SAMPLES = (DECODED_RATE_HZ * BLOCK_MS) / 1_000;
-/** Engines that listen live are given audio this much faster than it was spoken, which their sockets bear. */
+/** Live engines get the audio this much faster than real time, which their sockets can take. */
 const LIVE_SPEEDUP = 10;
 
-/** Nobody is on the line: a busy machine may take its time. */
+/** No caller waits: a busy machine may take its time. */
 const UTTERANCE_DEADLINE_MS = 60_000;
 
-/** What a recording is recognised with. */
+/** Options of recognising a recording. */
 export interface TranscribeDeps {
-  /** Null when the machine has none. */
+  /** Null if the machine has none. */
   readonly recognizer: Recognizer | null;
   readonly decode: Decode;
   readonly clock: Clock;
@@ -79,7 +79,7 @@ export async function transcribe(
   };
 }
 
-/** Stretches of one speaker that follow each other are one turn; null where a speaker is unknown. */
+/** Merges consecutive segments of one speaker into turns; null if a speaker is unknown. */
 function turnsOf(
   stretches: RecordedSpeech['stretches'],
   segments: readonly TimedText[],
@@ -110,7 +110,7 @@ async function listen(
 ): Promise<RecordedSpeech> {
   const finals: Final[] = [];
   const outcome = Promise.withResolvers<void>();
-  // Awaited only at the end; until then a failure must not count as unhandled.
+  // Awaited only at the end; until then a failure must not be reported as unhandled.
   outcome.promise.catch(() => {});
   const onAbort = () => outcome.reject(signal.reason);
   signal.addEventListener('abort', onAbort, { once: true });

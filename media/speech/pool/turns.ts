@@ -1,42 +1,39 @@
 /**
- * Accounts take turns on a thread: what is done of a stream in one go is a second of its audio at most, and
- * whoever has had least goes next. While an account must share, the thread rests after its turns once it has
- * had more than people listen to: two cores kept busy by one account would hold up every loop of the machine.
+ * Accounts take turns on a thread: one turn handles at most a second of a stream's audio, and the account
+ * that has had the least goes next. While an account must share, the thread rests after its turns once it has
+ * produced more than people can listen to: one account that keeps two cores busy would slow every event loop
+ * of the machine.
  */
 import type { Clock } from '#base/clock.ts';
 import { TokenBuckets } from '#base/token-buckets.ts';
 import { FairQueue } from '../fair-queue.ts';
 
-/**
- * Audio of one account that may go before that of others, seconds: most that people ask for in one request is
- * shorter.
- */
+/** Audio of one account that may precede that of others, seconds: longer than most requests. */
 const HEAD_START_SECONDS = 15;
 /**
- * Audio of an account that must share before the thread rests, and how much of it comes back in a second,
+ * Audio of an account that must share before the thread rests, and how much of it is restored per second,
  * seconds.
  */
 const UNRESTED = { burst: HEAD_START_SECONDS, perSecond: 3 };
 /**
- * A thread rests so long for each millisecond it worked for an account that must share: that account has a
- * third of it.
+ * Rest per millisecond of work for an account that must share: such an account gets a third of the thread.
  */
 const REST = 2;
 const MOST_REST_MS = 500;
 
-/** Whose work it is. */
+/** Owner of the work. */
 export interface TurnOf {
   readonly account: string;
-  /** Others asked for speech, too, a moment ago. */
+  /** Other accounts requested speech recently. */
   readonly mustShare: boolean;
 }
 
-/** The thread the turns are taken on. */
+/** The thread on which turns are taken. */
 export interface TurnThread {
   readonly clock: Pick<Clock, 'now' | 'after'>;
-  /** Lets the thread take what has come for it, so that it has its turn too. */
+  /** Lets the thread receive its messages, so that they get a turn too. */
   nextRound(): Promise<unknown>;
-  /** Milliseconds its loop has worked so far. */
+  /** Time its loop has been active so far, ms. */
   workedMs(): number;
 }
 
@@ -49,10 +46,10 @@ interface Waiting extends TurnOf {
 export class Turns {
   readonly #queue = new FairQueue<Waiting>(HEAD_START_SECONDS);
   readonly #thread: TurnThread;
-  /** What accounts that must share have left before the thread rests from them. */
+  /** What each account that must share has left before the thread rests. */
   readonly #unrested: TokenBuckets;
   #isGoing = false;
-  /** Of the account the thread rests from: another one's work ends the rest. */
+  /** Set while resting from an account: work of another one ends the rest. */
   #resting: { readonly account: string; end(): void } | null = null;
 
   constructor(thread: TurnThread) {
@@ -60,7 +57,7 @@ export class Turns {
     this.#unrested = new TokenBuckets(thread.clock, UNRESTED);
   }
 
-  /** Does work on so many seconds of audio when it is the account's turn. Throws what it throws. */
+  /** Runs work on this many seconds of audio when it is the account's turn. Throws what the work throws. */
   take<Made>(of: TurnOf, seconds: number, work: () => Made): Promise<Made> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#queue.add(of.account, { ...of, seconds, begin: resolve }, seconds);
@@ -78,10 +75,10 @@ export class Turns {
       const turn = this.#queue.next();
       if (!turn) break;
       turn.begin();
-      // The work is done, and what comes before the next turn has begun.
+      // Set between the end of the work and the start of the next turn.
       await nextRound();
       const totalMs = workedMs();
-      // Who waits already had no rest to end.
+      // Work that is already waiting has no rest to end.
       if (turn.mustShare && this.#isOverdue(turn) && !this.#queue.hasOthers(turn.account))
         await this.#rest(turn.account, Math.min(REST * (totalMs - countedMs), MOST_REST_MS));
       countedMs = totalMs;
