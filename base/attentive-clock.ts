@@ -4,19 +4,18 @@
  */
 import type { Clock } from './clock.ts';
 
-/** How often it looks whether the thread gets to run, ms. */
+/** How often to check whether the thread runs, ms. */
 const LOOK_MS = 50;
-/** Timers are never quite on time, ms. */
+/** Timers are always slightly late, ms. */
 const TOLERANCE_MS = 10;
 /**
- * At most so much longer, as a share of what was asked for: whoever waits behind this thread waits for it as
- * well.
+ * Longest extension, as a share of the requested time: those who wait for this thread wait for it as well.
  */
 const MOST_EXTENSION = 2;
 
 /**
- * `now`, `wallTime`, `every` and `sleep` are those of `clock`; `after` adds the time in which timers of this
- * thread were late. Looks for it for as long as the thread lives.
+ * `now`, `wallTime`, `every` and `sleep` are those of `clock`; `after` adds the time by which timers of this
+ * thread were late. Monitors the thread for its whole life.
  */
 export function attentiveClock(clock: Clock): Clock {
   let heldUpMs = 0;
@@ -40,7 +39,7 @@ export function attentiveClock(clock: Clock): Clock {
         if (missedMs < 1 || dueMs >= latestMs) return callback();
         countedMs += missedMs;
         dueMs = Math.min(latestMs, dueMs + missedMs);
-        // A moment at least, in which what has come is read.
+        // At least a moment, in which waiting data is read.
         timer = clock.after(Math.max(1, dueMs - clock.now()), fire);
       };
       let timer = clock.after(ms, fire);

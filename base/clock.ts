@@ -1,6 +1,6 @@
 /**
- * The one way to read time and to wait: every part that needs time is handed a `Clock`. Tests hand in a
- * manual clock; nothing outside this file and the media thread's pacer calls the platform's timers.
+ * The only way to read the time and to wait: every part that needs time gets a `Clock`. Tests pass a manual
+ * clock. Only this file and the media thread's pacer call the platform's timers.
  */
 
 /** A pending timer; `cancel` is idempotent and safe after it fired. */
@@ -11,11 +11,11 @@ export interface Timer {
 /** Monotonic time, wall time and waiting. All durations are milliseconds. */
 export interface Clock {
   /**
-   * Milliseconds of the machine's monotonic clock: equal in every thread and process of one machine, never
+   * Milliseconds of the machine's monotonic clock: the same in every thread and process of a machine, never
    * going back.
    */
   now(): number;
-  /** Milliseconds since 1970-01-01T00:00:00Z; only for what people or other systems read. */
+  /** Milliseconds since 1970-01-01T00:00:00Z; only for people and other systems. */
   wallTime(): number;
   /** Calls `callback` once after `ms`. */
   after(ms: number, callback: () => void): Timer;

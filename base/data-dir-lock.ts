@@ -1,6 +1,6 @@
 /**
- * The lock on DATA_DIR: one program at a time may use a data directory. It is a write transaction on a small
- * SQLite file, so the kernel lets go of it however the process ends, kill -9 included.
+ * The lock on DATA_DIR: only one program at a time may use a data directory. It is a write transaction on a
+ * small SQLite file, so the kernel releases it however the process ends, kill -9 included.
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,13 +8,13 @@ import { DatabaseSync } from 'node:sqlite';
 
 /** A held lock. */
 export interface DataDirLock {
-  /** Lets go; the end of the process does the same. */
+  /** Releases the lock; so does the end of the process. */
   release(): void;
 }
 
 /**
- * Locks a data directory for the life of this process; creates it when missing. Throws with one line for a
- * person when another program holds it.
+ * Locks a data directory for the life of this process; creates it if missing. Throws with one line for people
+ * if another program holds it.
  */
 export function lockDataDir(dataDir: string): DataDirLock {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
@@ -33,5 +33,5 @@ export function lockDataDir(dataDir: string): DataDirLock {
   };
 }
 
-/** A collected database handle would let go of its lock. */
+/** A garbage-collected database handle would release its lock. */
 const HELD = new Set<DatabaseSync>();

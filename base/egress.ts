@@ -1,8 +1,7 @@
 /**
- * The one guard of everything a tenant can make us connect to: webhooks, tools, custom models. A URL is
- * checked as text, its host resolved, every address checked, and the connection pinned to a checked address:
- * the check is part of opening the connection, so a name that changes its mind between check and use changes
- * nothing.
+ * The only guard of connections to addresses that tenants choose: webhooks, tools, custom models. Checks a
+ * URL as text, resolves its host, checks every address, and connects to a checked address. The check is part
+ * of opening the connection, so a name that resolves differently later changes nothing.
  */
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
@@ -20,7 +19,7 @@ export type EgressRefusal =
   | 'unresolvable'
   | 'operators_trunk';
 
-/** Thrown for a destination that may not be connected to; the message is fit for a tenant's eyes. */
+/** Thrown for a forbidden destination; the message may be shown to tenants. */
 export class EgressRefused extends Error {
   readonly reason: EgressRefusal;
 
@@ -31,10 +30,7 @@ export class EgressRefused extends Error {
   }
 }
 
-/**
- * A bounded request: `timeoutMs` covers everything up to the last byte, `maxBytes` is how much of the body is
- * kept.
- */
+/** A bounded request: `timeoutMs` covers everything up to the last byte, `maxBytes` limits the body kept. */
 export interface GuardedRequest {
   readonly method: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -44,7 +40,7 @@ export interface GuardedRequest {
   readonly signal?: AbortSignal;
 }
 
-/** What came back; a redirect is an answer like any other and is never followed. */
+/** The answer; redirects are returned and never followed. */
 export interface GuardedResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -53,38 +49,38 @@ export interface GuardedResponse {
   readonly isTruncated: boolean;
 }
 
-/** Outgoing HTTP to addresses a tenant chose. */
+/** Outgoing HTTP to addresses that tenants choose. */
 export interface EgressGuard {
   /**
    * Checks the text of a URL and a literal address in it, without resolving a name. Throws `EgressRefused`.
    */
   checkText(url: string): URL;
-  /** Checks a URL as a connection would be: text, resolution, addresses. Throws `EgressRefused`. */
+  /** Checks a URL like a connection would: text, resolution, addresses. Throws `EgressRefused`. */
   check(url: string): Promise<void>;
-  /** True when plain http is acceptable where https is asked for: the host is named in `EGRESS_ALLOW`. */
+  /** True if plain http is acceptable instead of https: the host is listed in `EGRESS_ALLOW`. */
   allowsPlainHttp(url: string): Promise<boolean>;
   /**
-   * `fetch` through the guard, redirects not followed; rejects with `EgressRefused` as the cause when the
-   * destination is refused.
+   * `fetch` through the guard, without following redirects; rejects with `EgressRefused` as the cause if the
+   * destination is forbidden.
    */
   fetch(url: string | URL, init?: RequestInit): Promise<Response>;
   /** One bounded request. Throws `EgressRefused`, the abort reason, or the network's error. */
   request(url: string, request: GuardedRequest): Promise<GuardedResponse>;
   /**
-   * Every address of a host, for a connection to `port` that is not HTTP. Throws `EgressRefused` unless all
-   * of them may be used.
+   * All addresses of a host, for a connection to `port` that is not HTTP. Throws `EgressRefused` unless all
+   * of them are allowed.
    */
   addressesOf(host: string, port: number): Promise<readonly string[]>;
-  /** The addresses of a host the operator has named: nothing is checked. */
+  /** The addresses of a host configured by the operator, without checks. */
   resolve(host: string): Promise<readonly string[]>;
-  /** True when the operator has named this host in `EGRESS_ALLOW`. */
+  /** True if the operator has listed this host in `EGRESS_ALLOW`. */
   isNamed(host: string, port: number): boolean;
   /** True for an address that is public or allowed. */
   allowsAddress(address: string, port: number): boolean;
   close(): Promise<void>;
 }
 
-/** What the guard is built from; `resolve` stands in for the system's resolver in tests. */
+/** Options of the guard; tests replace the system's resolver by `resolve`. */
 export interface EgressOptions {
   /** `EGRESS_ALLOW`. */
   readonly allow: readonly string[];
@@ -92,7 +88,7 @@ export interface EgressOptions {
   readonly resolve?: (host: string) => Promise<readonly string[]>;
 }
 
-/** Thrown when a request took longer than its `timeoutMs`. */
+/** Thrown if a request took longer than its `timeoutMs`. */
 export class EgressTimeout extends Error {
   constructor(timeoutMs: number) {
     super(`No complete answer within ${timeoutMs} ms`);
@@ -100,7 +96,7 @@ export class EgressTimeout extends Error {
   }
 }
 
-/** Makes the guard of one process. */
+/** Creates the guard of a process. */
 export function createEgressGuard(options: EgressOptions): EgressGuard {
   const allowed = parseAllowList(options.allow);
   const resolve = options.resolve ?? systemResolve;
@@ -109,7 +105,7 @@ export function createEgressGuard(options: EgressOptions): EgressGuard {
   const allowsAddress = (address: string, port: number) =>
     isPublicAddress(address) || allowed.allowsAddress(address, port);
 
-  /** The addresses to connect to, at least one; throws unless every address the host has may be used. */
+  /** The addresses to connect to, at least one; throws unless every address of the host is allowed. */
   async function addressesOf(host: string, port: number): Promise<readonly string[]> {
     const bare = host.replace(/^\[|\]$/g, '');
     const addresses = await addressesIn(bare);
@@ -191,7 +187,7 @@ async function boundedRequest(
     const { body, isTruncated } = await readAtMost(response, request.maxBytes);
     return { status: response.status, headers: Object.fromEntries(response.headers), body, isTruncated };
   } catch (error) {
-    // `fetch` hides what happened on the connection behind a generic TypeError.
+    // `fetch` hides connection errors behind a generic TypeError.
     const cause = error instanceof Error ? error.cause : undefined;
     throw cause instanceof Error ? cause : error;
   } finally {
@@ -209,7 +205,7 @@ async function readAtMost(
     for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
       chunks.push(chunk);
       length += chunk.byteLength;
-      // Leaving the loop cancels the stream, so an endless body costs no more than its cap.
+      // Leaving the loop cancels the stream, so an endless body costs no more than the limit.
       if (length > maxBytes) break;
     }
   }
@@ -228,8 +224,7 @@ function parseUrl(text: string): URL {
     throw new EgressRefused('scheme', 'The URL must be http or https');
   if (url.username !== '' || url.password !== '')
     throw new EgressRefused('credentials', 'The URL must not contain credentials');
-  // 2130706433, 0177.1 and 0x7f000001 are all read as 127.0.0.1: an IPv4 host must be written the one usual
-  // way.
+  // 2130706433, 0177.1 and 0x7f000001 are all read as 127.0.0.1: an IPv4 host must be in the usual notation.
   if (isIP(url.hostname) === 4 && !hostAsWritten(text).startsWith(url.hostname))
     throw new EgressRefused('numeric_host', 'An IPv4 address must be written in dotted decimal form');
   return url;
@@ -244,8 +239,8 @@ function portOf(url: URL): number {
 }
 
 /**
- * Names that are never public, whatever a resolver says: RFC 6762 §3, and the top-level domain set aside for
- * private use, where clouds put their metadata.
+ * Names that are never public, whatever a resolver answers: RFC 6762 §3, and the top-level domain reserved
+ * for private use, where clouds serve their metadata.
  */
 function isPrivateName(host: string): boolean {
   return /\.(local|internal)\.?$/i.test(host);

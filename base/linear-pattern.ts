@@ -1,18 +1,18 @@
 /**
- * A tenant's regular expression, matched in time that grows with its subject alone, so that none can hold up
- * the calls of a worker.
+ * A tenant's regular expression, matched in time linear in its input, so that none can hold up the calls of a
+ * worker.
  */
 import { RE2JS } from 're2js';
 
 /**
- * RE2's syntax with Unicode classes: everything but look-around and backreferences. Throws a
+ * RE2's syntax with Unicode classes: everything except look-around and backreferences. Throws
  * `RE2JSSyntaxException`.
  */
 export function compileLinearPattern(text: string): RE2JS {
   return RE2JS.compile(text);
 }
 
-/** True when `compileLinearPattern` takes it. */
+/** True if `compileLinearPattern` accepts it. */
 export function isLinearPattern(text: string): boolean {
   try {
     compileLinearPattern(text);

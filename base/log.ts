@@ -1,14 +1,14 @@
 /**
  * Structured logging (pino) with redaction. Levels: `info` is exactly one line per lifecycle transition of a
  * call or a process (admitted, answered, first audio, turn, ended); `debug` everything else; `warn` what the
- * program mended by itself; `error` what someone should look at. Personal data (transcripts, numbers, digits,
- * prompts, tool values) only ever stands in the fields named in `REDACTED`.
+ * program recovered from by itself; `error` what someone should look at. Personal data (transcripts, numbers,
+ * digits, prompts, tool values) appears only in the fields listed in `REDACTED`.
  */
 import { type DestinationStream, type Logger, pino } from 'pino';
 
 export type { Logger };
 
-/** Field names whose values never reach a log line. */
+/** Names of fields whose values are never logged. */
 export const REDACTED = [
   'secret',
   'token',
@@ -30,19 +30,19 @@ export const REDACTED = [
 ] as const;
 
 /**
- * Runs of six and more digits, spaced or not: numbers, codes and cards, wherever they got into a line; never
- * parts of ids, addresses or dates.
+ * Runs of at least six digits, with or without spaces: phone numbers, codes and card numbers, wherever they
+ * are in a line; never parts of ids, addresses or dates.
  */
 const DIGITS = /(?<![\w.-])\+?\d(?:[ -]?\d){5,18}(?![\w-])/g;
-/** A JSON string, or a bare number as long as a card's. */
+/** A JSON string, or a bare number as long as a card number. */
 const MAY_HOLD_DIGITS = /"[^"\\]*(?:\\[\s\S][^"\\]*)*"?|(?<=[:,[])\d{14,19}(?=[,}\]])/g;
 
-/** A signed token (RFC 7519), wherever it got into a line: LiveKit's errors repeat the token they refuse. */
+/** A signed token (RFC 7519) anywhere in a line: LiveKit's errors quote the token they refuse. */
 const SIGNED_TOKEN = /(?<![\w-])eyJ[\w-]{8,}\.[\w-]+\.[\w-]+/g;
 
 /**
- * A line of the log without digit sequences and signed tokens. Numbers of the line's own, such as its time,
- * are shorter than a card's.
+ * Removes digit sequences and signed tokens from a log line. The line's own numbers, such as its time, are
+ * shorter than a card number.
  */
 function withoutSecrets(line: string): string {
   return line
@@ -53,8 +53,8 @@ function withoutSecrets(line: string): string {
 }
 
 /**
- * Creates the process's logger; `name` tells the processes apart in one stream, standard output unless
- * another is given.
+ * Creates the process's logger; `name` distinguishes processes in one stream, which is standard output by
+ * default.
  */
 export function createLogger(
   options: { level: string; name: string },

@@ -1,9 +1,11 @@
-/** Money: integer micro-dollars inside (below 2^53), decimal strings at the border; never floating point. */
+/**
+ * Money: integer micro-dollars internally (below 2^53), decimal strings at the border; never floating point.
+ */
 
 /** Micro-dollars in one dollar. */
 export const MICROS = 1_000_000;
 
-/** Reads a decimal amount of dollars with up to six places; null when it is not one or too large. */
+/** Parses a decimal amount of dollars with up to six places; null if it is invalid or too large. */
 export function parseMoney(text: string): number | null {
   const match = /^(-?)(\d{1,9})(?:\.(\d{1,6}))?$/.exec(text);
   if (!match) return null;
@@ -11,7 +13,7 @@ export function parseMoney(text: string): number | null {
   return match[1] === '-' && micros !== 0 ? -micros : micros;
 }
 
-/** Writes an amount with two to six places, as many as it needs: 10000000 is `10.00`, 1234500 is `1.2345`. */
+/** Formats an amount with two to six places, as needed: 10000000 is `10.00`, 1234500 is `1.2345`. */
 export function formatMoney(micros: number): string {
   const sign = micros < 0 ? '-' : '';
   const absolute = Math.abs(micros);

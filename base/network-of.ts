@@ -2,7 +2,8 @@
 import ipaddr from 'ipaddr.js';
 
 /**
- * What one subscriber has: an IPv4 address, or an IPv6 /64. A text that is no address is returned as it is.
+ * The network of one subscriber: an IPv4 address, or an IPv6 /64. Text that is not an address is returned
+ * unchanged.
  */
 export function networkOf(address: string): string {
   if (!ipaddr.isValid(address)) return address;

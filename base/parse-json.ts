@@ -1,7 +1,7 @@
-/** Parses JSON from outside and checks it against a schema in one step. */
+/** Parses external JSON and checks it against a schema in one step. */
 import type { z } from 'zod';
 
-/** The value the schema makes of the text; null for malformed JSON and for JSON that fails the schema. */
+/** The schema's result; null for malformed JSON and for JSON that fails the schema. */
 export function parseJson<Schema extends z.ZodType>(schema: Schema, text: string): z.output<Schema> | null {
   let value: unknown;
   try {

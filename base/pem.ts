@@ -1,7 +1,7 @@
-/** A certificate or a key of the settings: the name of a file, or the text itself. */
+/** A certificate or key in a setting: a file name, or the text itself. */
 import { readFileSync } from 'node:fs';
 
-/** Its text; throws with the setting's name when the file cannot be read. */
+/** Its text; throws with the setting's name if the file cannot be read. */
 export function readPem(setting: string, value: string): string {
   if (value.includes('-----BEGIN')) return value;
   try {

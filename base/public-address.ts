@@ -1,19 +1,19 @@
 /**
- * Which addresses are public, and which a deployment allows although they are not (`EGRESS_ALLOW`): the
- * decisions behind the egress guard, with no I/O.
+ * Which addresses are public, and which others a deployment allows (`EGRESS_ALLOW`): the decisions of the
+ * egress guard, without I/O.
  */
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-/** Public by range, yet answered by a cloud's own machinery. */
+/** Public by range, but served by a cloud's own infrastructure. */
 const CLOUD_INTERNAL = new Set(['168.63.129.16']);
 
-/** Labels of letters, digits, dashes and, as container networks have them, underscores. */
+/** Labels of letters, digits, dashes and, as in container networks, underscores. */
 const HOST_NAME = /^[\p{L}\p{N}_]([\p{L}\p{N}_.-]*[\p{L}\p{N}_.])?$/u;
 
 /**
- * One entry of `EGRESS_ALLOW`: a name as written, or an address range; with a port it holds for that port
- * only.
+ * An entry of `EGRESS_ALLOW`: a name as written, or an address range; with a port it applies only to that
+ * port.
  */
 interface Allowance {
   readonly host: string;
@@ -21,31 +21,31 @@ interface Allowance {
   readonly port: number | null;
 }
 
-/** Answers whether a destination passes although it is not public. */
+/** Whether a destination is allowed although it is not public. */
 export interface AllowList {
   allowsName(host: string, port: number): boolean;
   allowsAddress(address: string, port: number): boolean;
 }
 
 /**
- * True for an address on the public internet: not private, loopback, link-local, shared, multicast, reserved,
- * nor a mapped or translated form of any address.
+ * True for an address on the public internet: not private, loopback, link-local, shared, multicast or
+ * reserved, nor a mapped or translated form of an address.
  */
 export function isPublicAddress(address: string): boolean {
   if (isIP(address) === 0 || CLOUD_INTERNAL.has(address)) return false;
   const parsed = ipaddr.parse(address);
   if (parsed.range() !== 'unicast') return false;
-  // Everything assigned to the public IPv6 internet lies in 2000::/3 (RFC 4291 §2.4).
+  // The whole public IPv6 internet is in 2000::/3 (RFC 4291 §2.4).
   return parsed.kind() === 'ipv4' || ((parsed as ipaddr.IPv6).parts[0] ?? 0) >> 13 === 1;
 }
 
-/** True for an address of this machine itself, also as an IPv4 address is written in IPv6. */
+/** True for an address of this machine itself, including IPv4 written as IPv6. */
 export function isLoopback(address: string): boolean {
   return isIP(address) !== 0 && ipaddr.process(address).range() === 'loopback';
 }
 
 /**
- * Reads `EGRESS_ALLOW`: names, addresses and CIDRs, each with an optional `:port`; IPv6 with a port stands in
+ * Parses `EGRESS_ALLOW`: names, addresses and CIDRs, each with an optional `:port`; IPv6 with a port is in
  * brackets.
  */
 export function parseAllowList(entries: readonly string[]): AllowList {
@@ -65,9 +65,7 @@ export function parseAllowList(entries: readonly string[]): AllowList {
   };
 }
 
-/**
- * True for an entry `parseAllowList` can hold to: neither a range no address is in nor a name no host has.
- */
+/** True for an entry that `parseAllowList` can use: neither an empty range nor an invalid name. */
 export function isAllowListEntry(entry: string): boolean {
   const { host, range, port } = parseAllowance(entry);
   return (
@@ -75,12 +73,12 @@ export function isAllowListEntry(entry: string): boolean {
   );
 }
 
-/** `host:port`, an IPv6 address in brackets (RFC 3986 §3.2.2). */
+/** `host:port`, with an IPv6 address in brackets (RFC 3986 §3.2.2). */
 export function hostPort(host: string, port: number): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-/** True for a port somebody can be reached at. */
+/** True for a valid port number. */
 export function isPort(port: number): boolean {
   return Number.isInteger(port) && port >= 1 && port <= 65_535;
 }
@@ -88,7 +86,7 @@ export function isPort(port: number): boolean {
 function parseAllowance(entry: string): Allowance {
   const bracketed = /^\[([^\]]+)\](?::(\d{1,5}))?$/.exec(entry);
   if (bracketed) return allowance(bracketed[1] ?? '', bracketed[2]);
-  // A bare IPv6 address or CIDR has more than one colon and no port.
+  // A bare IPv6 address or CIDR has several colons and no port.
   const withPort = /^([^:]+):(\d{1,5})$/.exec(entry);
   return withPort ? allowance(withPort[1] ?? '', withPort[2]) : allowance(entry, undefined);
 }

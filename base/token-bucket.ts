@@ -1,13 +1,13 @@
-/** An allowance that refills with time: so much at once, and so much a second. */
+/** A token bucket: an amount at once, refilled at a rate per second. */
 import type { Clock } from './clock.ts';
 
-/** How much it allows. */
+/** Capacity and rate. */
 export interface Allowance {
   readonly perSecond: number;
   readonly burst: number;
 }
 
-/** One allowance, full at first. */
+/** One bucket, full at first. */
 export class TokenBucket {
   readonly #clock: Pick<Clock, 'now'>;
   readonly #allowance: Allowance;
@@ -21,7 +21,7 @@ export class TokenBucket {
     this.#atMs = clock.now();
   }
 
-  /** Whether so much is there now. */
+  /** Whether this much is available now. */
   has(amount: number): boolean {
     const nowMs = this.#clock.now();
     const { burst, perSecond } = this.#allowance;
@@ -30,12 +30,12 @@ export class TokenBucket {
     return this.#tokens >= amount;
   }
 
-  /** Milliseconds until so much is there; 0 when it is there now. */
+  /** Milliseconds until this much is available; 0 if it is now. */
   waitMs(amount: number): number {
     return this.has(amount) ? 0 : Math.ceil(((amount - this.#tokens) * 1_000) / this.#allowance.perSecond);
   }
 
-  /** Takes an amount; what was not there is a debt. */
+  /** Takes an amount; may go below zero. */
   take(amount: number): void {
     this.#tokens -= amount;
   }

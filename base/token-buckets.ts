@@ -1,12 +1,12 @@
-/** An allowance for each of many clients: those whose bucket is full again are forgotten. */
+/** Token buckets of many clients; full ones are dropped. */
 import type { Clock } from './clock.ts';
 import { type Allowance, TokenBucket } from './token-bucket.ts';
 
-/** Buckets by the name of a client. */
+/** Buckets by client. */
 export class TokenBuckets {
   readonly #clock: Pick<Clock, 'now'>;
   readonly #allowance: Allowance;
-  /** The one asked for longest ago first. */
+  /** Least recently used first. */
   readonly #buckets = new Map<string, TokenBucket>();
 
   constructor(clock: Pick<Clock, 'now'>, allowance: Allowance) {
@@ -19,7 +19,7 @@ export class TokenBuckets {
     return this.#buckets.size;
   }
 
-  /** The bucket of a client. A full one is what a new one would be, so it need not be kept. */
+  /** The bucket of a client. A full one equals a new one, so it need not be kept. */
   of(client: string): TokenBucket {
     const bucket = this.#buckets.get(client) ?? new TokenBucket(this.#clock, this.#allowance);
     this.#buckets.delete(client);

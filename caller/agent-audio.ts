@@ -1,37 +1,37 @@
-/** The agent's audio as the caller hears it, and how long it speaks and pauses. */
+/** The agent's audio as received by the caller, and how long it speaks and pauses. */
 
 import { ULAW_SILENCE } from './g711.ts';
 import type { LineSound } from './line-sound.ts';
 import { SPEECH_GAP_MS } from './play-scene.ts';
 import { isVoiced, PACKET_MS, PACKET_SAMPLES, PAYLOAD_PCMU, parseRtp, samplesOf } from './rtp.ts';
 
-/** Room for what is heard, to begin with; twice as much whenever it is full. */
+/** Initial room for received audio; doubled when it is full. */
 const FIRST_HEARD_SAMPLES = 8_000 * 5;
 const MAX_HEARD_SAMPLES = 8_000 * 60 * 60;
 
 /** Receives one RTP stream. */
 export class AgentAudio {
   readonly #line: LineSound;
-  /** µ-law, each packet at the place its timestamp says. */
+  /** µ-law, each packet at the position of its timestamp. */
   #heard = Buffer.alloc(0);
   #heardSamples = 0;
-  /** Timestamps of the first and of the latest packet that was heard. */
+  /** Timestamps of the first and the latest packet received. */
   #firstHeard: number | null = null;
   #lastHeard = 0;
-  /** Times of the event loop, for the scene's decisions only. */
+  /** Event-loop times, only for the scene's decisions. */
   #voicedSinceMs: number | null = null;
   #lastVoicedMs: number | null = null;
   #lastPacketMs = performance.now();
   #source: number | null = null;
-  /** Added to the timestamps of the source that is heard. */
+  /** Offset added to the timestamps of the current source. */
   #shift = 0;
 
-  /** Sounds of the line that follow the agent's, such as its echo, come from `line`. */
+  /** Sounds of the line that depend on the agent's, such as its echo, come from `line`. */
   constructor(line: LineSound) {
     this.#line = line;
   }
 
-  /** Counts the wait for packets from now. */
+  /** Measures the wait for packets from now. */
   start(): void {
     this.#lastPacketMs = performance.now();
   }
@@ -54,20 +54,17 @@ export class AgentAudio {
     return this.#lastVoicedMs;
   }
 
-  /** How long no packet at all has come, ms. */
+  /** Time since the last packet of any kind, ms. */
   get starvedForMs(): number {
     return performance.now() - this.#lastPacketMs;
   }
 
-  /** What was heard, each packet at the place its timestamp says; silence where none came. */
+  /** The received audio, each packet at the position of its timestamp, with silence where none arrived. */
   heard(): Int16Array {
     return samplesOf(this.#heard.subarray(0, this.#heardSamples));
   }
 
-  /**
-   * Another source has timestamps of its own: they go on from the last one, after the silence there was
-   * between them.
-   */
+  /** Another source has its own timestamps: they continue after the last one, with the silence in between. */
   #follow({ ssrc, timestamp }: { readonly ssrc: number; readonly timestamp: number }, idleMs: number): void {
     if (ssrc === this.#source) return;
     if (this.#firstHeard !== null)
@@ -75,7 +72,7 @@ export class AgentAudio {
     this.#source = ssrc;
   }
 
-  /** Takes a datagram of the socket. */
+  /** Handles a datagram of the socket. */
   hear(datagram: Buffer): void {
     const packet = parseRtp(datagram);
     if (!packet) return;

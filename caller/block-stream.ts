@@ -1,5 +1,5 @@
 /**
- * A web caller's media in blocks of 10 ms, whatever carries them: sent on a steady beat, heard as they come.
+ * A web caller's media in blocks of 10 ms, on any transport: sent at a steady rate, received as they arrive.
  * Times are those of this process, ms since 1970.
  */
 import type { LineSound } from './line-sound.ts';
@@ -13,7 +13,7 @@ const BLOCK_MS = 10;
 /** Samples of one block at the caller's rate. */
 export const BLOCK_SAMPLES = (CALLER_RATE_HZ * BLOCK_MS) / 1_000;
 
-/** When something was said. */
+/** When a line was said. */
 export interface Said {
   readonly firstMs: number;
   readonly lastMs: number;
@@ -21,9 +21,9 @@ export interface Said {
 
 /** The media of one caller. */
 export class BlockStream implements CallerStream<Said> {
-  /** Times of the blocks in which the agent was heard. */
+  /** Times of the blocks in which the agent was audible. */
   readonly voicedMs: number[] = [];
-  /** How much later than its beat each block was sent, ms: what the times of a call can be wrong by. */
+  /** Lateness of each sent block, ms: the measurement error of a call's times. */
   readonly latenessMs: number[] = [];
   readonly stretches: { firstMs: number; lastMs: number }[] = [];
   readonly #line: LineSound;
@@ -91,7 +91,7 @@ export class BlockStream implements CallerStream<Said> {
     return this.lastVoicedMs === null ? 0 : nowMs() - this.lastVoicedMs;
   }
 
-  /** Takes a block of what the agent says, at the caller's rate. */
+  /** Takes a block of the agent's audio, at the caller's rate. */
   hear(block: Int16Array): void {
     this.#line.hear(block);
     if (!block.some((sample) => Math.abs(sample) >= VOICED_PEAK)) return;
@@ -120,7 +120,7 @@ export class BlockStream implements CallerStream<Said> {
   }
 }
 
-/** Wall time that does not jump, ms since 1970. */
+/** Wall-clock time without jumps, ms since 1970. */
 function nowMs(): number {
   return performance.timeOrigin + performance.now();
 }

@@ -1,4 +1,4 @@
-/** A packet capture by tcpdump: the one source of every time the caller reports. */
+/** A packet capture by tcpdump: the only source of the times the caller reports. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -8,29 +8,29 @@ import { type CapturedDatagram, readPcap } from './pcap.ts';
 
 const START_MS = 5_000;
 /**
- * What the kernel keeps for a reader that does not run, KiB: several seconds of two hundred calls, which
- * packets are lost of otherwise when the machine stands still.
+ * Kernel buffer of the capture, KiB: several seconds of two hundred calls, so that no packets are lost if the
+ * reader does not run for a while.
  */
 const BUFFER_KIB = 65_536;
-/** What the kernel still holds when the last packet has passed. */
+/** Time for the kernel to deliver the last packets. */
 const SETTLE_MS = 100;
 
-/** A capture under way. */
+/** A running capture. */
 export interface Capture {
   /**
-   * Ends it and returns what passed. Throws when the kernel dropped packets, as gaps would then be nobody's
-   * fault.
+   * Ends it and returns the packets. Throws if the kernel dropped any, because their gaps would be attributed
+   * to the product.
    */
   stop(): Promise<CapturedDatagram[]>;
 }
 
-/** Says by name what is missing when a capture cannot be made. */
+/** Says what is missing if a capture cannot be made. */
 export class CaptureError extends Error {
   override readonly name = 'CaptureError';
 }
 
 /**
- * Captures UDP of the ports from `first` to `last` on one interface. Resolves once packets are being seen;
+ * Captures UDP of the ports from `first` to `last` on one interface. Resolves once packets are captured;
  * throws `CaptureError`.
  */
 export async function startCapture(
@@ -40,8 +40,8 @@ export async function startCapture(
   const folder = mkdtempSync(join(tmpdir(), 'caller-capture-'));
   const file = join(folder, 'packets.pcap');
   const filter = `udp portrange ${ports.first}-${ports.last}`;
-  // Reading into this process's own folder: no change of user (-Z). Written in blocks, as a write for every
-  // packet would take from what is measured.
+  // Reads from this process's own folder: no change of user (-Z). Written in blocks, because a write per
+  // packet would disturb what is measured.
   const child = spawn(
     'tcpdump',
     ['-i', networkInterface, '-n', '-s', '0', '-B', String(BUFFER_KIB), '-Z', 'root', '-w', file, filter],

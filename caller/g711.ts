@@ -1,6 +1,6 @@
 /**
- * G.711 µ-law for the caller, written apart from the product's own tables, so that a fault in those cannot
- * hide itself.
+ * G.711 µ-law for the caller, written independently of the product's tables, so that a fault in those becomes
+ * visible.
  */
 
 const BIAS = 0x84;

@@ -1,7 +1,4 @@
-/**
- * What a caller's line carries beside the voice: faint noise, a background, and the agent's own words coming
- * back.
- */
+/** What a caller's line adds to the voice: faint noise, a background, and an echo of the agent. */
 import { CALLER_RATE_HZ, type Scene } from './scene.ts';
 
 /** More than the longest echo. */
@@ -13,7 +10,7 @@ export class LineSound {
   readonly #echoGain: number;
   readonly #echoDelay: number;
   readonly #echo = new Int16Array(KEPT_SAMPLES);
-  /** Where the next sample that is heard goes, and where the next one that comes back is taken. */
+  /** Write position of received audio, and read position of its echo. */
   #heardAt = -1;
   #echoAt = 0;
   #backgroundAt = 0;
@@ -25,12 +22,12 @@ export class LineSound {
     this.#echoDelay = Math.round(((echo?.delayMs ?? 0) * CALLER_RATE_HZ) / 1_000);
   }
 
-  /** Something of what the agent says comes back. */
+  /** The line has an echo. */
   get hasEcho(): boolean {
     return this.#echoGain !== 0;
   }
 
-  /** It carries nothing but the voice and noise. */
+  /** The line adds nothing but noise. */
   get isSteady(): boolean {
     return !this.hasEcho && this.#scene.conditions.background === null;
   }
@@ -40,15 +37,15 @@ export class LineSound {
     return this.#scene.noisePeak;
   }
 
-  /** Takes what the agent says. */
+  /** Takes the agent's audio. */
   hear(samples: Int16Array): void {
     if (!this.hasEcho) return;
-    // The two directions begin apart, and may drift.
+    // The two directions start at different times and may drift.
     if (this.#heardAt < this.#echoAt) this.#heardAt = this.#echoAt + this.#echoDelay;
     for (const sample of samples) this.#echo[this.#heardAt++ % KEPT_SAMPLES] = sample;
   }
 
-  /** Adds the line's sound to what is sent next. */
+  /** Adds the line's sound to the audio to send. */
   addTo(frame: Int16Array): void {
     const { noisePeak, random, conditions } = this.#scene;
     const background = conditions.background?.samples;
@@ -59,7 +56,7 @@ export class LineSound {
     }
   }
 
-  /** What has not been heard yet does not come back. */
+  /** Audio not yet received has no echo. */
   #nextEcho(): number {
     if (!this.hasEcho) return 0;
     const at = this.#echoAt++ % KEPT_SAMPLES;

@@ -1,7 +1,6 @@
 /**
  * `npm run caller -- sip:+15550100000@127.0.0.1:5060 --scene bench/scenes/hello.json`: calls any voice agent
- * that has a SIP address, plays a scene and prints what the call took. Needs tcpdump and the right to
- * capture.
+ * with a SIP address, plays a scene and prints the measured times. Needs tcpdump and permission to capture.
  */
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';

@@ -1,6 +1,6 @@
 /**
- * What a call took, read from the packet capture alone: answer, greeting, replies, interruptions, and how
- * evenly the agent's packets were spaced.
+ * Measures a call from the packet capture alone: answer, greeting, replies, interruptions, and how evenly the
+ * agent's packets were spaced.
  */
 
 import type { CallRecord } from './caller.ts';
@@ -12,45 +12,45 @@ import { addVoice, type Stretch, type Timeline } from './timeline.ts';
 
 const TIMESTAMPS_PER_MS = PACKET_SAMPLES / PACKET_MS;
 
-/** What one call took. Times are ms, moments (`…AtMs`) ms since 1970; null where the thing did not happen. */
+/** Measurements of one call. Times are ms, moments (`…AtMs`) ms since 1970; null if it did not happen. */
 export interface CallMeasures {
   readonly invitedAtMs: number | null;
   readonly answeredAtMs: number | null;
   readonly inviteToAnswerMs: number | null;
-  /** 200 to the first voiced packet of the agent. */
+  /** From the 200 to the agent's first voiced packet. */
   readonly answerToGreetingMs: number | null;
   readonly turns: readonly {
     readonly text: string;
     /** Last voiced packet of the line. */
     readonly saidAtMs: number | null;
-    /** From it to the agent's first voiced packet of what followed. */
+    /** From it to the agent's first voiced packet of the reply. */
     readonly replyAfterMs: number | null;
   }[];
   readonly bargeIns: readonly {
     readonly text: string;
-    /** The packet that completes the wait. */
+    /** The packet that completes the expected voice. */
     readonly dueAtMs: number | null;
-    /** From it to the agent's last voiced packet; negative when the agent was silent before. */
+    /** From it to the agent's last voiced packet; negative if the agent was silent before. */
     readonly stoppedAfterMs: number | null;
   }[];
   readonly pacing: Pacing | null;
 }
 
-/** The agent's packets against a 20 ms grid fitted to them. */
+/** The agent's packets compared with a fitted 20 ms grid. */
 export interface Pacing {
   readonly packets: number;
-  /** When each packet came. */
+  /** Arrival time of each packet. */
   readonly atMs: readonly number[];
-  /** Distance of each packet from its place on the grid, ms. */
+  /** Distance of each packet from its position on the grid, ms. */
   readonly offGridMs: readonly number[];
   readonly longestGapMs: number;
-  /** Sequence numbers that never came. */
+  /** Missing sequence numbers. */
   readonly lost: number;
 }
 
-/** How a call is measured. */
+/** Options of a measurement. */
 export interface MeasureOptions {
-  /** Voiced audio after which the agent is expected to fall silent, ms. */
+  /** Voiced audio after which the agent is expected to stop, ms. */
   readonly bargeInWaitMs: number;
 }
 
@@ -59,7 +59,7 @@ interface Seen extends RtpPacket {
   readonly isVoiced: boolean;
 }
 
-/** Measures one call out of a capture. */
+/** Measures one call of a capture. */
 export function measureCall(
   datagrams: readonly CapturedDatagram[],
   record: CallRecord,
@@ -139,8 +139,8 @@ function stretchesOf(packets: readonly Seen[]): Stretch[] {
 }
 
 /**
- * Who was heard when in one call of a capture. A line lasts as long as its packets, whatever can be heard of
- * them.
+ * Who was audible when in one call of a capture. A line lasts from its first to its last packet, audible or
+ * not.
  */
 export function timelineOf(datagrams: readonly CapturedDatagram[], record: CallRecord): Timeline {
   const { media } = record.ports;
@@ -158,10 +158,7 @@ export function timelineOf(datagrams: readonly CapturedDatagram[], record: CallR
   return { agent, lines };
 }
 
-/**
- * When a line left the caller's mouth, whatever became of its own first packet, which may have been late, or
- * lost. Null where nothing was sent.
- */
+/** When a line was spoken, even if its first packet was late or lost. Null if nothing was sent. */
 export function spokenAt(
   line: CallRecord['lines'][number],
   datagrams: readonly CapturedDatagram[],
@@ -172,8 +169,8 @@ export function spokenAt(
 }
 
 /**
- * The clock of a stream that is not empty: when a packet of an RTP timestamp passes, by those of the whole
- * stream that were held up least (ms since 1970).
+ * The clock of a non-empty stream: maps an RTP timestamp to the time its packet passes, according to the
+ * least delayed packets (ms since 1970).
  */
 export function clockOf(
   stream: readonly { readonly atMs: number; readonly timestamp: number }[],
@@ -188,8 +185,7 @@ export function clockOf(
 }
 
 /**
- * The reply is the first stretch of agent speech that begins after the line and before the caller's next
- * line.
+ * The reply is the first speech of the agent that begins after the line and before the caller's next line.
  */
 function replyAfter(turn: {
   readonly stretches: readonly Stretch[];
@@ -215,7 +211,7 @@ function stoppedAfter(
 }
 
 /**
- * Fits `time = offset + slope × timestamp` to the stream: the slope by least squares (two machines' clocks
+ * Fits `time = offset + slope × timestamp` to the stream: the slope by least squares (clocks of two machines
  * differ), the offset by the median.
  */
 function pacingOf(received: readonly Seen[]): Pacing | null {
@@ -254,7 +250,7 @@ function slopeOf(points: readonly { readonly x: number; readonly y: number }[]):
   return variance === 0 ? 1 : covariance / variance;
 }
 
-/** True when a timestamp lies in a span, also across the wrap at 2^32. */
+/** True if a timestamp is in a span, including across the wrap at 2^32. */
 function isBetween(timestamp: number, first: number, last: number): boolean {
   return ((timestamp - first) | 0) >= 0 && ((last - timestamp) | 0) >= 0;
 }

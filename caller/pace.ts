@@ -1,9 +1,8 @@
 /**
- * One timer for everything the caller sends: each stream is due at its own grid, and what was late is caught
- * up.
+ * One timer for everything the caller sends: each stream has its own grid, and late packets are caught up.
  */
 
-/** Streams begin at a multiple of this, ms, so that those of one beat are sent at one wake-up. */
+/** Streams begin at a multiple of this, ms, so that they share wake-ups. */
 const BEAT_MS = 2;
 
 interface Paced {
@@ -16,7 +15,7 @@ interface Paced {
 const streams = new Set<Paced>();
 let timer: NodeJS.Timeout | null = null;
 
-/** Calls back at the next beat and then every `everyMs`, without drift; returns how to stop it. */
+/** Calls back at the next beat and then every `everyMs`, without drift; returns a function that stops it. */
 export function pace(everyMs: number, callback: () => void): () => void {
   const stream: Paced = {
     startMs: Math.ceil(performance.now() / BEAT_MS) * BEAT_MS,

@@ -3,9 +3,9 @@
  * timestamps.
  */
 
-/** One UDP datagram as it was seen on the wire. */
+/** A UDP datagram as captured. */
 export interface CapturedDatagram {
-  /** Time of the capture in ms since 1970, with microseconds behind the point. */
+  /** Capture time in ms since 1970, with microseconds as decimals. */
   readonly atMs: number;
   readonly sourcePort: number;
   readonly destinationPort: number;
@@ -22,10 +22,7 @@ const PROTOCOL_UDP = 17;
 const IPV6_HEADER_BYTES = 40;
 const UDP_HEADER_BYTES = 8;
 
-/**
- * Bytes in front of the IP header, and where the EtherType stands, by link type
- * (www.tcpdump.org/linktypes.html).
- */
+/** Offset of the IP header, and position of the EtherType, by link type (www.tcpdump.org/linktypes.html). */
 const LINKS: Readonly<Record<number, { readonly bytes: number; readonly etherTypeAt: number | null }>> = {
   1: { bytes: 14, etherTypeAt: 12 },
   101: { bytes: 0, etherTypeAt: null },
@@ -34,8 +31,8 @@ const LINKS: Readonly<Record<number, { readonly bytes: number; readonly etherTyp
 };
 
 /**
- * All UDP datagrams of a capture, in order. A record cut off at the end of the file is left out. Throws when
- * it is no pcap file.
+ * All UDP datagrams of a capture, in order. Ignores a record cut off at the end of the file. Throws if it is
+ * not a pcap file.
  */
 export function readPcap(file: Buffer): CapturedDatagram[] {
   if (file.length < FILE_HEADER_BYTES) throw new Error('the capture is empty');

@@ -1,6 +1,6 @@
 /**
- * A phone caller: SIP over UDP, PCMU, keys as telephone events. One call is two local ports, signalling and
- * media, out of a range that a capture can watch.
+ * A phone caller: SIP over UDP, PCMU, keys as telephone events. Each call uses two local ports, signalling
+ * and media, from a range that a capture can watch.
  */
 import { createSocket, type Socket } from 'node:dgram';
 import type { Caller, CallOutcome, CallRecord, CallRequest, SaidLine } from './caller.ts';
@@ -10,23 +10,23 @@ import { type MediaRemote, RtpStream } from './rtp-stream.ts';
 import { addressOf, SipCall } from './sip-call.ts';
 import type { Credentials } from './sip-digest.ts';
 
-/** Nothing heard for this long: the far end is gone. */
+/** Nothing received for this long: the peer is gone. */
 const LOST_MS = 10_000;
 const DIGIT_PAYLOAD_TYPE = 101;
 
-/** How a phone caller is set up. */
+/** Options of a phone caller. */
 export interface PhoneCallerOptions {
-  /** Local UDP ports to use; each call takes two. */
+  /** Local UDP ports; each call takes two. */
   readonly ports: PortRange;
   /** Default 127.0.0.1. */
   readonly localAddress?: string;
   /** User part of From, the caller's number. Default +15551230000. */
   readonly from?: string;
-  /** For agents that ask who is calling. */
+  /** For agents that require digest authentication. */
   readonly credentials?: Credentials;
 }
 
-/** UDP ports, both ends included. */
+/** UDP ports, inclusive. */
 export interface PortRange {
   readonly first: number;
   readonly last: number;
@@ -35,7 +35,7 @@ export interface PortRange {
 /** Places phone calls. */
 export class PhoneCaller implements Caller {
   readonly #options: PhoneCallerOptions;
-  /** Tried first for the next socket: those before it are taken by calls under way, as a rule. */
+  /** First port to try next: those before it are usually in use. */
   #nextPort: number;
 
   constructor(options: PhoneCallerOptions) {
@@ -55,7 +55,7 @@ export class PhoneCaller implements Caller {
     }
   }
 
-  /** A socket on a port of the range that is free. Throws when none is. */
+  /** A socket on a free port of the range. Throws if there is none. */
   async #bind(address: string): Promise<Socket> {
     const { first, last } = this.#options.ports;
     for (let tried = first; tried <= last; tried++) {
@@ -141,7 +141,7 @@ function offerSdp(address: string, port: number): string {
   ].join('\r\n');
 }
 
-/** Where the answer says its media is. */
+/** Media address of the answer. */
 function remoteOf(sdp: string, fallbackAddress: string): MediaRemote {
   const audio = /^m=audio (\d+) \S+ .*$/m.exec(sdp);
   const connections = [...sdp.matchAll(/^c=IN IP[46] (\S+)/gm)];
@@ -153,10 +153,10 @@ function remoteOf(sdp: string, fallbackAddress: string): MediaRemote {
   };
 }
 
-/** A socket on this port; null when somebody has it. */
+/** A socket on this port; null if it is in use. */
 async function bound(port: number, address: string): Promise<Socket | null> {
   const family = address.includes(':') ? 6 : 4;
-  // Addresses come out of SDP as literals: there is no name to look up for every packet.
+  // Addresses from SDP are literals: no lookup per packet.
   const lookup = (
     host: string,
     _: unknown,

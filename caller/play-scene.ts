@@ -1,33 +1,31 @@
 /**
- * Plays a scene on a stream of whatever transport: each step when the agent's sound, or the clock, says so.
+ * Plays a scene on any transport: runs each step when the agent's audio, or the clock, reaches its condition.
  */
 import type { Action, Line, Scene } from './scene.ts';
 
-/** A pause up to this long is part of one speech, ms. */
+/** A shorter pause is part of one utterance, ms. */
 export const SPEECH_GAP_MS = 300;
 
-/**
- * A caller's media as a scene needs it. `Span` says, in the transport's own terms, when something was sent.
- */
+/** A caller's media as a scene uses it. `Span` is when something was sent, in units of the transport. */
 export interface CallerStream<Span> {
-  /** Time of the agent's last voiced sound; null before the first. */
+  /** Time of the agent's last voiced audio; null before the first. */
   readonly lastVoicedMs: number | null;
   agentSpokeForMs(gapMs: number): number;
   agentQuietForMs(): number;
-  /** Resolves with true once the condition holds, false when `timeoutMs` has passed. */
+  /** Resolves with true once the condition holds, false after `timeoutMs`. */
   until(condition: () => boolean, timeoutMs: number): Promise<boolean>;
   say(samples: Int16Array): Promise<Span>;
   press(digits: string): Promise<void>;
 }
 
-/** Who wants to know what is said. */
+/** Listener of what is said. */
 export interface SceneListener<Span> {
-  /** The line begins now. */
+  /** A line begins now. */
   readonly onLine: ((line: Line) => void) | undefined;
   readonly onSaid: (line: Line, span: Span) => void;
 }
 
-/** Resolves when the last step is done. */
+/** Resolves after the last step. */
 export async function playScene<Span>(
   scene: Scene,
   stream: CallerStream<Span>,
@@ -43,7 +41,7 @@ async function act<Span>(
 ): Promise<void> {
   switch (action.do) {
     case 'listen': {
-      // An answer still to come is waited for: what was heard before this step does not count.
+      // Waits for a new answer: audio before this step does not count.
       const before = stream.lastVoicedMs;
       await stream.until(
         () => stream.lastVoicedMs !== before && stream.agentQuietForMs() >= action.quietMs,

@@ -1,6 +1,6 @@
 /**
- * A caller in a LiveKit room: joins with a token, plays a scene to whichever agent is there, and leaves.
- * Knows nothing of the agent but its voice.
+ * A caller in a LiveKit room: joins with a token, plays a scene to the agent in it, and leaves. Knows only
+ * the agent's voice.
  */
 import {
   AudioFrame,
@@ -20,24 +20,24 @@ import { playScene } from './play-scene.ts';
 import { CALLER_RATE_HZ, type Line, type Scene } from './scene.ts';
 import type { TimedLine, Timeline } from './timeline.ts';
 
-/** Where the room is. */
+/** Address and token of the room. */
 export interface RoomGrant {
   readonly url: string;
   readonly token: string;
 }
 
-/** A call that is over. */
+/** An ended call. */
 export interface RoomCall extends Timeline {
   readonly joinedMs: number;
-  /** Times of the 10 ms blocks in which the agent was heard. */
+  /** Times of the 10 ms blocks in which the agent was audible. */
   readonly voicedMs: readonly number[];
-  /** How late each block of the caller's was sent, ms: what the times can be wrong by. */
+  /** Lateness of each sent block, ms: the measurement error of the times. */
   readonly latenessMs: readonly number[];
-  /** False when the caller was sent away, or the connection broke, before the scene was over. */
+  /** False if the caller was removed, or the connection broke, before the end of the scene. */
   readonly endedByCaller: boolean;
 }
 
-/** Plays the scene in the room. Throws when the room cannot be joined. */
+/** Plays the scene in the room. Throws if the room cannot be joined. */
 export async function callInRoom(
   grant: RoomGrant,
   scene: Scene,

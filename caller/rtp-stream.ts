@@ -1,6 +1,6 @@
 /**
- * The caller's media: an RTP stream paced at 20 ms that never stops (voice, keys, or the noise of the line),
- * and an ear for the agent's.
+ * The caller's media: a continuous RTP stream paced at 20 ms (voice, keys, or the noise of the line), and the
+ * reception of the agent's.
  */
 import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:dgram';
@@ -16,14 +16,14 @@ const DIGIT_PACKETS = 5;
 const DIGIT_END_PACKETS = 3;
 const DIGIT_GAP_PACKETS = 4;
 const DIGIT_VOLUME = 10;
-/** Where the agent's media is, and the payload type of keys there (null when it takes none). */
+/** Address of the agent's media, and its payload type of keys (null if unsupported). */
 export interface MediaRemote {
   readonly address: string;
   readonly port: number;
   readonly digitPayloadType: number | null;
 }
 
-/** RTP timestamps of the first and last packet of something that was sent. */
+/** RTP timestamps of the first and last packet of a line or key. */
 export interface SentSpan {
   readonly firstTimestamp: number;
   readonly lastTimestamp: number;
@@ -36,19 +36,19 @@ interface Sending {
   readonly done: (span: SentSpan) => void;
 }
 
-/** What the network does to packets: they are lost by chance, or late. */
+/** Network impairment: random loss and delay. */
 export interface Network {
   readonly lossShare: number;
   readonly jitterMs: number;
   readonly random: () => number;
 }
 
-/** One RTP stream each way. The socket must be bound; it stays the owner's. */
+/** One RTP stream in each direction. The socket must be bound, and stays the owner's. */
 export class RtpStream implements CallerStream<SentSpan> {
   readonly #agent: AgentAudio;
   readonly #socket: Socket;
   readonly #line: LineSound;
-  /** Null where every packet is another one. */
+  /** Null if every packet differs. */
   readonly #steady: SteadyLine | null;
   readonly #network: Network;
   readonly #ssrc = randomBytes(4).readUInt32BE(0);
@@ -76,7 +76,7 @@ export class RtpStream implements CallerStream<SentSpan> {
     this.#stopPacing = pace(PACKET_MS, () => this.#packet());
   }
 
-  /** Sends somewhere else from now on: the far end has moved. */
+  /** Sends to another address from now on: the peer has moved. */
   redirect(remote: MediaRemote): void {
     this.#remote = remote;
   }
@@ -86,14 +86,14 @@ export class RtpStream implements CallerStream<SentSpan> {
     this.#stopPacing = null;
   }
 
-  /** Says samples; resolves when the last packet of them has been sent. */
+  /** Sends samples; resolves after their last packet. */
   say(samples: Int16Array): Promise<SentSpan> {
     return new Promise((done) => {
       this.#saying = { samples, position: 0, firstTimestamp: null, done };
     });
   }
 
-  /** Presses keys; resolves when the last one has been let go. Throws when the far end takes none. */
+  /** Presses keys; resolves after the last one is released. Throws if the peer does not support them. */
   press(digits: string): Promise<void> {
     const payloadType = this.#remote?.digitPayloadType;
     if (payloadType === null || payloadType === undefined)
@@ -103,8 +103,7 @@ export class RtpStream implements CallerStream<SentSpan> {
   }
 
   /**
-   * Resolves with true once the condition holds, looked at after every packet sent; false when `timeoutMs`
-   * has passed.
+   * Resolves with true once the condition holds, checked after every sent packet; false after `timeoutMs`.
    */
   until(condition: () => boolean, timeoutMs: number): Promise<boolean> {
     const deadlineMs = performance.now() + timeoutMs;
@@ -181,8 +180,8 @@ export class RtpStream implements CallerStream<SentSpan> {
   }
 
   /**
-   * Queues one key: packets of growing duration with one timestamp, the end thrice, then a gap of audio (RFC
-   * 4733 §2.5.1).
+   * Queues one key: packets of growing duration with one timestamp, the end three times, then a gap of audio
+   * (RFC 4733 §2.5.1).
    */
   #pressOne(event: number, payloadType: number): void {
     let startTimestamp = 0;
@@ -212,7 +211,7 @@ export class RtpStream implements CallerStream<SentSpan> {
     const { lossShare, jitterMs, random } = this.#network;
     if (lossShare > 0 && random() < lossShare) return;
     const send = () => this.#socket.send(datagram, remote.port, remote.address);
-    // What is still on its way when the call ends is lost with it.
+    // Packets in transit when the call ends are lost.
     if (jitterMs > 0) setTimeout(() => this.#stopPacing && send(), random() * jitterMs);
     else send();
   }

@@ -1,4 +1,4 @@
-/** RTP packets as the caller sends, receives and finds them in a capture (RFC 3550 §5.1, RFC 4733 §2.3). */
+/** RTP packets as the caller sends, receives and captures them (RFC 3550 §5.1, RFC 4733 §2.3). */
 import { decodeUlaw } from './g711.ts';
 
 /** Samples in one packet: 20 ms at 8 kHz. */
@@ -9,12 +9,12 @@ const HEADER_BYTES = 12;
 const MAX_SEQUENCE = 0x1_0000;
 
 /**
- * Absolute sample value from which a packet counts as voiced, about -36 dBFS: above line noise, below any
- * spoken sound.
+ * Absolute sample value at which a packet counts as voiced, about −36 dBFS: above line noise, below any
+ * speech.
  */
 export const VOICED_PEAK = 500;
 
-/** One packet; `payload` is a view into the datagram. */
+/** A packet; `payload` is a view of the datagram. */
 export interface RtpPacket {
   readonly payloadType: number;
   readonly marker: boolean;
@@ -24,7 +24,7 @@ export interface RtpPacket {
   readonly payload: Buffer;
 }
 
-/** Reads one datagram; null when it is not an RTP packet. */
+/** Parses a datagram; null if it is not an RTP packet. */
 export function parseRtp(datagram: Buffer): RtpPacket | null {
   if (datagram.length < HEADER_BYTES || datagram.readUInt8(0) >> 6 !== 2) return null;
   const first = datagram.readUInt8(0);
@@ -68,14 +68,14 @@ export function samplesOf(payload: Uint8Array): Int16Array {
 }
 
 /**
- * 1 for each µ-law byte that is audible: the caller asks this of every packet of every call, beside the
- * product it measures.
+ * 1 for each audible µ-law byte: a table, because the caller checks every packet of every call on the machine
+ * it measures.
  */
 const AUDIBLE = Uint8Array.from({ length: 256 }, (_, byte) =>
   Math.abs(decodeUlaw(byte)) >= VOICED_PEAK ? 1 : 0,
 );
 
-/** True when a PCMU payload holds audible sound. */
+/** True if a PCMU payload contains audible sound. */
 export function isVoiced(payload: Uint8Array): boolean {
   for (let index = 0; index < payload.length; index++) if (AUDIBLE[payload[index] as number]) return true;
   return false;

@@ -1,6 +1,6 @@
 /**
- * What a caller does in a call, step by step: a scene file (JSON), and the sound of its lines. A scene with a
- * seed is the same at every run: ranges are drawn from it, and so is the faint noise of the line.
+ * What a caller does in a call, step by step: a scene file (JSON), and the audio of its lines. With a seed a
+ * scene is the same at every run: random ranges and the faint noise of the line are derived from it.
  */
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
@@ -10,7 +10,7 @@ import { type Background, backgroundSound, scaled, shortSound } from './sounds.t
 import { speak } from './spoken.ts';
 import { readWav } from './wav.ts';
 
-/** Rate of everything a phone caller says, Hz. */
+/** Sample rate of a phone caller's audio, Hz. */
 export const CALLER_RATE_HZ = 8_000;
 
 const range = z.union([
@@ -22,27 +22,28 @@ const voice = z.enum(['slt', 'rms', 'awb', 'kal', 'kal16']);
 
 const step = z.discriminatedUnion('do', [
   /**
-   * Waits until the agent has spoken and then been quiet for `quiet_ms`; goes on anyway after `timeout_ms`.
+   * Waits until the agent has spoken and then been silent for `quiet_ms`; continues after `timeout_ms` in any
+   * case.
    */
   z.strictObject({
     do: z.literal('listen'),
     quiet_ms: z.number().positive().default(800),
     timeout_ms: z.number().positive().default(15_000),
   }),
-  /** Stays silent; a pair is a range drawn from the seed. */
+  /** Stays silent; a pair is a random range. */
   z.strictObject({ do: z.literal('pause'), ms: range }),
-  /** Says a line, spoken by Flite. `is_unfinished`: the caller means to go on with the next one. */
+  /** Says a line, spoken by Flite. `is_unfinished`: the caller intends to continue with the next one. */
   z.strictObject({
     do: z.literal('say'),
     text,
     voice: voice.optional(),
     is_unfinished: z.boolean().default(false),
   }),
-  /** Plays a WAV file (8 kHz, mono), its path relative to the scene. */
+  /** Plays a WAV file (8 kHz, mono), with a path relative to the scene. */
   z.strictObject({ do: z.literal('play'), wav: z.string().min(1) }),
   /**
    * Waits until the agent has been speaking for `after_ms`, then says the line over it; `is_backchannel`:
-   * without wanting the floor.
+   * without wanting the turn.
    */
   z.strictObject({
     do: z.literal('interrupt'),
@@ -52,7 +53,7 @@ const step = z.discriminatedUnion('do', [
     voice: voice.optional(),
     timeout_ms: z.number().positive().default(15_000),
   }),
-  /** Makes a sound nobody means anything by, while the agent has been speaking for `after_ms`. */
+  /** Makes a meaningless sound while the agent has been speaking for `after_ms`. */
   z.strictObject({
     do: z.literal('sound'),
     sound: z.enum(['cough', 'door']),
@@ -69,24 +70,24 @@ const sceneFile = z.strictObject({
   name: z.string().min(1),
   seed: z.number().int().nonnegative().default(1),
   voice: voice.default('slt'),
-  /** Loudest sample of the line's noise; 0 is digital silence. */
+  /** Peak of the line's noise; 0 is digital silence. */
   noise_peak: z
     .number()
     .int()
     .min(0)
     .max(VOICED_PEAK / 2)
     .default(12),
-  /** How loud the caller is, against Flite's own voice. */
+  /** Loudness of the caller relative to Flite's own voice. */
   voice_db: z.number().min(-40).max(12).default(0),
-  /** What is heard behind the caller all the time; 0 dB is as loud as Flite's voice. */
+  /** Constant background behind the caller; 0 dB is as loud as Flite's voice. */
   background: z
     .strictObject({ sound: z.enum(['noise', 'television']), level_db: z.number().min(-60).max(0) })
     .optional(),
-  /** The caller's telephone gives back what the agent says. */
+  /** The caller's telephone echoes the agent. */
   echo: z
     .strictObject({ delay_ms: z.number().min(0).max(600), loss_db: z.number().min(0).max(60) })
     .optional(),
-  /** What the network does to the caller's packets (phones only). */
+  /** Impairment of the caller's packets (phones only). */
   network: z
     .strictObject({
       loss: z.number().min(0).max(0.5).default(0),
@@ -97,10 +98,10 @@ const sceneFile = z.strictObject({
   steps: z.array(step).min(1).max(500),
 });
 
-/** A scene as it stands in a file. */
+/** A scene as in its file. */
 export type SceneFile = z.input<typeof sceneFile>;
 
-/** One thing the caller does, with everything random already drawn. */
+/** One step, with all random values drawn. */
 export type Action =
   | { readonly do: 'listen'; readonly quietMs: number; readonly timeoutMs: number }
   | { readonly do: 'pause'; readonly ms: number }
@@ -113,46 +114,46 @@ export type Action =
   | { readonly do: 'await_hang_up'; readonly timeoutMs: number };
 
 /**
- * What a line wants: an answer, to be gone on with, the floor, to show that one listens, or nothing as it is
- * but a sound.
+ * Intention of a line: to be answered, to be continued, to take the turn, a backchannel, or none, because it
+ * is only a sound.
  */
 export type Meaning = 'turn' | 'part' | 'interruption' | 'backchannel' | 'sound';
 
-/** Something the caller says. `samples` begin and end with voice. */
+/** A line of the caller. `samples` begin and end with voice. */
 export interface Line {
   readonly text: string;
   readonly means: Meaning;
   readonly samples: Int16Array;
-  /** When each word is over, ms from the first sample. */
+  /** End of each word, ms from the first sample. */
   readonly words: readonly { readonly text: string; readonly endMs: number }[];
 }
 
-/** What is on the line beside the caller's voice. */
+/** Sounds of the line beside the caller's voice. */
 export interface LineConditions {
   readonly background: Background | null;
   readonly echo: { readonly delayMs: number; readonly lossDb: number } | null;
-  /** Share of the packets that never arrive. */
+  /** Share of packets lost. */
   readonly lossShare: number;
-  /** Each packet is late by up to this much. */
+  /** Largest delay of a packet. */
   readonly jitterMs: number;
 }
 
-/** A scene ready to be played. */
+/** A scene ready to play. */
 export interface Scene {
   readonly name: string;
   readonly actions: readonly Action[];
   readonly noisePeak: number;
   readonly conditions: LineConditions;
-  /** Numbers from 0 up to 1, the same sequence for the same seed. */
+  /** Numbers in [0, 1), the same sequence for the same seed. */
   readonly random: () => number;
 }
 
-/** Reads a scene file and speaks its lines. Throws a plain message for a malformed one. */
+/** Reads a scene file and synthesises its lines. Throws a plain message if it is malformed. */
 export function readScene(path: string): Scene {
   return prepareScene(JSON.parse(readFileSync(path, 'utf8')), dirname(path));
 }
 
-/** Makes a scene ready; `folder` is where its WAV files stand. Throws for a malformed one. */
+/** Prepares a scene; `folder` is the base of its WAV files. Throws if it is malformed. */
 export function prepareScene(file: unknown, folder = '.'): Scene {
   const parsed = sceneFile.safeParse(file);
   if (!parsed.success) throw new Error(`malformed scene: ${z.prettifyError(parsed.error)}`);
@@ -222,7 +223,7 @@ function conditionsOf(
 
 type Speech = Pick<Line, 'samples' | 'words'>;
 
-/** What has been said before in the same voice, as loud: every call of a load says the same. */
+/** Cache of lines in the same voice and loudness: all calls of a load test say the same. */
 const speeches = new Map<string, Speech>();
 
 function spokenLine(
@@ -242,7 +243,7 @@ function speechOf(
 ): Speech {
   const spoken = speak(said, { rateHz: CALLER_RATE_HZ, voice: speaker });
   const { samples, skippedMs } = trimmed(spoken.samples);
-  // A voice counts the last word's dying away as part of it; said it is when the line is over.
+  // Includes the decay of the last word: the line is over at its end.
   const lengthMs = (samples.length * 1_000) / CALLER_RATE_HZ;
   const words = spoken.words.map(({ textStart, textEnd, endMs }) => ({
     text: said.slice(textStart, textEnd),
@@ -251,7 +252,7 @@ function speechOf(
   return { samples: scaled(samples, gainDb), words };
 }
 
-/** Without what is inaudible around it, so that the end of the line is the end of the voice. */
+/** Without surrounding silence, so that the line ends with the voice. */
 function trimmed(samples: Int16Array): { readonly samples: Int16Array; readonly skippedMs: number } {
   const isAudible = (sample: number) => Math.abs(sample) >= VOICED_PEAK;
   const first = Math.max(0, samples.findIndex(isAudible));
@@ -268,7 +269,7 @@ function recorded(path: string): Int16Array {
   return wav.samples;
 }
 
-/** A small well-mixed generator (mulberry32), as the platform's own cannot be seeded. */
+/** A small random generator (mulberry32), because the platform's own cannot be seeded. */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

@@ -1,6 +1,6 @@
 /**
  * One call as a user agent client over UDP (RFC 3261): INVITE with retransmission and digest, ACK, CANCEL,
- * BYE, and answers to what the far end asks within it.
+ * BYE, and answers to the peer's requests.
  */
 import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:dgram';
@@ -10,7 +10,7 @@ import { header, parseSip, type SipMessage, tagOf, uriOf, writeSip } from './sip
 const T1_MS = 500;
 const T2_MS = 4_000;
 const INVITE_TIMEOUT_MS = 32_000;
-/** A caller who hears nothing but ringing gives up. */
+/** A caller who hears nothing but ringing gives up after this. */
 const RINGING_TIMEOUT_MS = 20_000;
 const BYE_TIMEOUT_MS = 4_000;
 const BRANCH_COOKIE = 'z9hG4bK';
@@ -20,7 +20,7 @@ export type InviteResult =
   | { readonly type: 'answered'; readonly sdp: string }
   | { readonly type: 'refused'; readonly status: number; readonly reason: string };
 
-/** What a call is placed with. */
+/** Options of a call. */
 export interface SipCallOptions {
   /** `sip:user@host[:port]` */
   readonly target: string;
@@ -36,7 +36,7 @@ interface Dialog {
   readonly to: string;
 }
 
-/** One call. The socket must be bound; it stays the owner's. */
+/** One call. The socket must be bound, and stays the owner's. */
 export class SipCall {
   readonly callId = `${randomBytes(10).toString('hex')}@caller`;
   readonly #socket: Socket;
@@ -67,32 +67,32 @@ export class SipCall {
     });
   }
 
-  /** Resolves when the far end hangs up. */
+  /** Resolves when the peer hangs up. */
   get hungUp(): Promise<void> {
     return this.#hungUp.promise;
   }
 
-  /** Sets who is told of the offers of re-INVITEs; each is answered with this side's own description. */
+  /** Sets the listener for offers of re-INVITEs; each is answered with this side's own description. */
   onOffer(listener: (sdp: string) => void): void {
     this.#onOffer = listener;
   }
 
-  /** Sends the INVITE; resolves with the final answer, status 408 when none comes. */
+  /** Sends the INVITE; resolves with the final answer, status 408 if there is none. */
   invite(offer: string): Promise<InviteResult> {
     this.#offer = offer;
     this.#sendInvite();
     return this.#invited.promise;
   }
 
-  /** Gives the call up before it is answered. */
+  /** Cancels the call before it is answered. */
   cancel(): void {
     if (this.#isCancelling || this.#state === 'confirmed' || this.#state === 'ended') return;
     this.#isCancelling = true;
-    // A CANCEL may not overtake the first answer (RFC 3261 §9.1); without one it is sent when that comes.
+    // A CANCEL must not overtake the first answer (RFC 3261 §9.1): it is sent after that.
     if (this.#state === 'proceeding') this.#sendCancel();
   }
 
-  /** Hangs up; resolves when the far end has said so, or is given up on. */
+  /** Hangs up; resolves when the peer has confirmed, or after a timeout. */
   async hangUp(): Promise<void> {
     const dialog = this.#dialog;
     if (this.#state !== 'confirmed' || !dialog) return;
@@ -285,7 +285,7 @@ export class SipCall {
     ];
   }
 
-  /** Sends now and again, at doubling intervals, until stopped or `limitMs` has passed. */
+  /** Sends now and again at doubling intervals, until stopped or `limitMs` has passed. */
   #repeat(send: () => void, limitMs: number, onGivenUp: () => void): void {
     this.#stopRepeating();
     let waitMs = T1_MS;

@@ -1,16 +1,13 @@
 /** Answers a digest challenge (RFC 3261 §22, RFC 7616 §3.4; MD5 and SHA-256, with or without qop). */
 import { createHash, randomBytes } from 'node:crypto';
 
-/** Who the caller says it is. */
+/** Credentials of the caller. */
 export interface Credentials {
   readonly username: string;
   readonly password: string;
 }
 
-/**
- * The value of the Authorization header for a challenge. Throws when the challenge asks for what is not known
- * here.
- */
+/** Value of the Authorization header for a challenge. Throws if the challenge is unsupported. */
 export function answerChallenge(
   challenge: string,
   request: { readonly method: string; readonly uri: string },

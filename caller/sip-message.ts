@@ -1,10 +1,10 @@
-/** SIP messages as the caller reads and writes them (RFC 3261 §7), apart from the product's own parser. */
+/** SIP messages as the caller reads and writes them (RFC 3261 §7), independent of the product's parser. */
 
 /**
- * One message. Header names are lower case and long; each value of a repeated header stands alone, in order.
+ * A message. Header names are in lower-case long form; each value of a repeated header is separate, in order.
  */
 export interface SipMessage {
-  /** The method of a request, or of the request a response answers. */
+  /** The method of a request, or of the request that a response answers. */
   readonly method: string;
   /** Null in a request. */
   readonly status: number | null;
@@ -24,10 +24,10 @@ const LONG_NAMES: Readonly<Record<string, string>> = {
   l: 'content-length',
   c: 'content-type',
 };
-/** Headers that may hold several values between commas. */
+/** Headers that may contain several comma-separated values. */
 const LISTS = new Set(['via', 'contact', 'record-route', 'route']);
 
-/** Reads a datagram; null when it is not a SIP message. */
+/** Parses a datagram; null if it is not a SIP message. */
 export function parseSip(datagram: Buffer): SipMessage | null {
   const text = datagram.toString('utf8');
   const end = text.indexOf('\r\n\r\n');
@@ -57,7 +57,7 @@ export function parseSip(datagram: Buffer): SipMessage | null {
     : null;
 }
 
-/** Writes a message; `Content-Length` is added. */
+/** Formats a message and adds `Content-Length`. */
 export function writeSip(
   startLine: string,
   headers: readonly (readonly [string, string])[],
@@ -71,12 +71,12 @@ export function writeSip(
   return Buffer.from(`${lines.join('\r\n')}\r\n\r\n${body}`);
 }
 
-/** First value of a header; empty when it is not there. */
+/** First value of a header; empty if absent. */
 export function header(message: SipMessage, name: string): string {
   return message.headers.get(name)?.[0] ?? '';
 }
 
-/** The tag of a From or To value; empty when it has none. */
+/** Tag of a From or To value; empty if absent. */
 export function tagOf(value: string): string {
   return /;\s*tag=([^;\s>]+)/i.exec(value.replace(/<[^>]*>/, ''))?.[1] ?? '';
 }

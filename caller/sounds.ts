@@ -1,15 +1,15 @@
 /**
- * Sounds that are nobody's words to the agent: noise, a television, a cough, a door. Made here from a seed,
- * so that a scene sounds the same at every run.
+ * Sounds without words: noise, a television, a cough, a door. Generated from a seed, so that a scene sounds
+ * the same at every run.
  */
 import { speak } from './spoken.ts';
 
-/** What is heard behind the caller: samples that go round for ever. */
+/** Background behind the caller: samples played in a loop. */
 export interface Background {
   readonly samples: Int16Array;
 }
 
-/** RMS of Flite's voice, to which levels are related. */
+/** RMS of Flite's voice, the reference of levels. */
 const VOICE_RMS = 2_600;
 const NOISE_S = 5;
 const TELEVISION = [
@@ -23,7 +23,7 @@ interface SoundOptions {
   readonly random: () => number;
 }
 
-/** A sound that does not end, `levelDb` from the caller's voice. */
+/** A continuous sound at `levelDb` relative to the caller's voice. */
 export function backgroundSound(
   sound: 'noise' | 'television',
   levelDb: number,
@@ -34,7 +34,7 @@ export function backgroundSound(
   return { samples: atLevel(samples, levelDb) };
 }
 
-/** A cough (two bursts of breath) or a door (a thump that rings). */
+/** A cough (two bursts of breath) or a door (a decaying thump). */
 export function shortSound(sound: 'cough' | 'door', rateHz: number, random: () => number): Int16Array {
   const seconds = sound === 'cough' ? 0.55 : 0.35;
   const samples = new Float64Array(Math.round(seconds * rateHz));
@@ -48,12 +48,12 @@ export function shortSound(sound: 'cough' | 'door', rateHz: number, random: () =
   return atLevel(samples, 3);
 }
 
-/** The same sound, louder or softer. */
+/** The same sound at another level. */
 export function scaled(samples: Int16Array, gainDb: number): Int16Array {
   return gainDb === 0 ? samples : samples.map((sample) => clipped(sample * 10 ** (gainDb / 20)));
 }
 
-/** Rises at once and dies away. */
+/** Attacks at once and decays. */
 function burst(at: number, decayS: number): number {
   return at < 0 ? 0 : Math.exp(-at / decayS);
 }
@@ -64,7 +64,7 @@ function television(rateHz: number): Float64Array {
   );
 }
 
-/** Noise that loses 3 dB per octave, by three leaky integrators (Kellet's economy filter). */
+/** Noise that falls by 3 dB per octave, by three leaky integrators (Kellet's economy filter). */
 function pinkNoise(length: number, random: () => number): Float64Array {
   const samples = new Float64Array(length);
   let [slow, middle, fast] = [0, 0, 0];

@@ -1,6 +1,4 @@
-/**
- * Real speech for callers and tests: sentences spoken by Flite, with where the voice begins and ends in them.
- */
+/** Real speech for callers and tests: sentences spoken by Flite, with the position of the voice in them. */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { resample } from '#media/dsp/pcm.ts';
@@ -10,7 +8,7 @@ import type { SpokenWord } from '#media/speech/speech.ts';
 import { alignWords } from '#media/speech/word-times.ts';
 
 const WAV_HEADER_BYTES = 44;
-/** Where a WAV file tells its rate, in Hz. */
+/** Offset of the sample rate in a WAV header. */
 const WAV_RATE_AT = 24;
 /** Absolute sample value above which there is voice. */
 const AUDIBLE = 500;
@@ -22,13 +20,13 @@ export interface Spoken {
   /** First and last audible sample, ms from the start. */
   readonly startMs: number;
   readonly endMs: number;
-  /** Where each word of the text lies, ms from the start. */
+  /** Position of each word of the text, ms from the start. */
   readonly words: readonly SpokenWord[];
 }
 
 let module: WebAssembly.Module | null = null;
 
-/** Speaks one sentence, with `beforeMs` and `afterMs` of silence around it. */
+/** Synthesises a sentence, with `beforeMs` and `afterMs` of silence around it. */
 export function speak(
   text: string,
   options: { rateHz: number; beforeMs?: number; afterMs?: number; voice?: string },

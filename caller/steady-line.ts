@@ -1,6 +1,6 @@
 /**
- * A line that carries nothing but a voice and faint noise, in µ-law packets: encoded once, for all calls that
- * say the same. Two hundred callers beside the product they measure must not take what they measure.
+ * A line with only a voice and faint noise, in µ-law packets: encoded once for all calls that say the same,
+ * so that two hundred callers do not use up the CPU of the product they measure.
  */
 import { encodeBlock } from './g711.ts';
 import { PACKET_SAMPLES } from './rtp.ts';
@@ -8,18 +8,18 @@ import { seededRandom } from './scene.ts';
 
 const NOISE_PACKETS = 64;
 
-/** By loudest sample of the noise. */
+/** By peak of the noise. */
 const noises = new Map<number, Buffer>();
 const voices = new Map<number, WeakMap<Int16Array, Buffer>>();
 
-/** One call's line. What it returns is shared: nobody may change it. */
+/** One call's line. What it returns is shared and must not be changed. */
 export class SteadyLine {
   readonly #noise: Buffer;
   readonly #voices: WeakMap<Int16Array, Buffer>;
   readonly #noisePeak: number;
   #next: number;
 
-  /** `begin`, from 0 up to 1, is the place in the noise where this call's begins. */
+  /** `begin`, in [0, 1), is where in the noise this call starts. */
   constructor(noisePeak: number, begin: number) {
     this.#noisePeak = noisePeak;
     this.#noise = noises.get(noisePeak) ?? encoded(new Int16Array(NOISE_PACKETS * PACKET_SAMPLES), noisePeak);
@@ -29,7 +29,7 @@ export class SteadyLine {
     this.#next = Math.floor(begin * NOISE_PACKETS);
   }
 
-  /** The next packet in which nothing is said. */
+  /** The next packet without speech. */
   quiet(): Buffer {
     return packetAt(this.#noise, (this.#next++ % NOISE_PACKETS) * PACKET_SAMPLES);
   }
@@ -46,7 +46,7 @@ function packetAt(sound: Buffer, position: number): Buffer {
   return sound.subarray(position, position + PACKET_SAMPLES);
 }
 
-/** Whole packets of a sound with noise in it. */
+/** A sound with noise, in whole packets. */
 function encoded(samples: Int16Array, noisePeak: number): Buffer {
   const whole = new Int16Array(Math.ceil(samples.length / PACKET_SAMPLES) * PACKET_SAMPLES);
   whole.set(samples);

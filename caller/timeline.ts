@@ -1,12 +1,10 @@
-/**
- * Who was heard when: the agent's stretches of speech and the caller's lines, on one clock (ms since 1970).
- */
+/** Who was audible when: the agent's speech and the caller's lines, on one clock (ms since 1970). */
 import type { Meaning } from './scene.ts';
 
-/** A pause of the agent longer than this ends one stretch of its speech, ms. */
+/** A longer pause of the agent ends one span of its speech, ms. */
 const STRETCH_GAP_MS = 200;
 
-/** Something the agent said without a pause; times of its first and last voiced packet. */
+/** A span of the agent's speech; times of its first and last voiced packet. */
 export interface Stretch {
   readonly firstMs: number;
   readonly lastMs: number;
@@ -24,7 +22,7 @@ export interface Timeline {
   readonly lines: readonly TimedLine[];
 }
 
-/** Adds a voiced packet to the stretches. */
+/** Adds a voiced packet to the spans. */
 export function addVoice(stretches: { firstMs: number; lastMs: number }[], atMs: number): void {
   const current = stretches.at(-1);
   if (current && atMs - current.lastMs <= STRETCH_GAP_MS) current.lastMs = atMs;

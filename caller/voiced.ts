@@ -1,4 +1,4 @@
-/** How much voice there is in some audio. */
+/** Measures how much voice some audio contains. */
 import { VOICED_PEAK } from './rtp.ts';
 
 /** Seconds of audio with voice in it, counted in frames of 20 ms. */

@@ -21,7 +21,7 @@ export function writeWav(samples: Int16Array, rateHz: number, channels = 1): Buf
   return Buffer.concat([header, Buffer.from(samples.buffer, samples.byteOffset, samples.byteLength)]);
 }
 
-/** What a WAV file holds. */
+/** Contents of a WAV file. */
 export interface Wav {
   readonly rateHz: number;
   readonly channels: number;
@@ -29,7 +29,7 @@ export interface Wav {
   readonly samples: Int16Array;
 }
 
-/** Reads a WAV file of 16-bit PCM. Throws when it is anything else. */
+/** Parses a WAV file of 16-bit PCM. Throws for anything else. */
 export function readWav(file: Buffer): Wav {
   if (
     file.length < HEADER_BYTES ||

@@ -1,6 +1,6 @@
 /**
- * A web caller: a real peer connection that is offered to a session of the product. Its media is encrypted,
- * so there is no capture to read: times are those at which this process sent and heard 10 ms blocks.
+ * A web caller: a real peer connection to a session of the product. Its media is encrypted, so there is no
+ * capture: times are those at which this process sent and received 10 ms blocks.
  */
 import { createRequire } from 'node:module';
 import { Resampler, resample } from '#media/dsp/pcm.ts';
@@ -22,13 +22,13 @@ const RATE_HZ = 48_000;
 const BLOCK_SAMPLES = RATE_HZ / 100;
 const CONNECT_MS = 20_000;
 
-/** Where a web session is joined. */
+/** How to join a web session. */
 export interface WebGrant {
   readonly webrtc_url: string;
   readonly token: string;
 }
 
-/** Joins a session, plays the scene and leaves. Throws when no connection comes about. */
+/** Joins a session, plays the scene and leaves. Throws if no connection is established. */
 export async function callOverWeb(
   grant: WebGrant,
   scene: Scene,
@@ -78,7 +78,7 @@ class WebConnection {
     this.#peer.createDataChannel('events');
   }
 
-  /** Connects the stream: it sends from then on, and hears what comes. */
+  /** Connects the stream, which then sends and receives. */
   async open({ webrtc_url: url, token }: WebGrant, stream: BlockStream): Promise<void> {
     this.#peer.ontrack = ({ track }) => {
       this.#sink = new this.#library.nonstandard.RTCAudioSink(track);

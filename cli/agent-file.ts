@@ -1,7 +1,7 @@
 /**
- * An agent as one YAML file: its profile, its draft, the tools and the knowledge it uses, by name instead of
- * by id (docs/operations.md). A file never holds a secret: it says `has_secret`, or names a variable of the
- * environment as `${NAME}`.
+ * An agent as one YAML file: its profile, its draft, and its tools and knowledge, by name instead of by id
+ * (docs/operations.md). A file never contains a secret: it says `has_secret`, or names an environment
+ * variable as `${NAME}`.
  */
 import { createTwoFilesPatch } from 'diff';
 import { CST, isNode, isScalar, Lexer, LineCounter, parseDocument, stringify, visit } from 'yaml';
@@ -21,7 +21,7 @@ const endpoint = z.looseObject({
   has_secret: z.boolean().optional(),
 });
 
-/** What is asked of a file here; what its fields may hold is the API's to say. */
+/** The structure of a file; the API checks the values of its fields. */
 const agentFile = z.strictObject({
   parley: z.literal(1, 'must be 1, the version of this format'),
   agent: z.looseObject({ name: z.string().min(1) }),
@@ -60,12 +60,12 @@ const agentFile = z.strictObject({
 export type AgentFile = z.output<typeof agentFile>;
 
 /**
- * What is stored, in the form of a file; there may be no such agent yet, but tools and knowledge of the names
- * in the file.
+ * The stored state in the form of a file; the agent may not exist yet although tools and knowledge of the
+ * file do.
  */
 export type StoredFile = Omit<AgentFile, 'agent' | 'config'> & Partial<Pick<AgentFile, 'agent' | 'config'>>;
 
-/** Reads a file's text. Throws `CommandError` naming what is wrong. */
+/** Parses a file's text. Throws `CommandError` that names the problem. */
 export function parseAgentFile(text: string, name: string): AgentFile {
   const content = readYaml(text, name);
   const parsed = agentFile.safeParse(content);
@@ -73,17 +73,17 @@ export function parseAgentFile(text: string, name: string): AgentFile {
   return parsed.data;
 }
 
-/** Aliases of one file: what they stand for is written out each time. */
+/** Aliases in a file: each is expanded where it is used. */
 const MOST_ALIASES = 100;
-/** Lists and maps inside each other: with every level the parser gets slower. */
+/** Nesting of lists and maps: the parser gets slower with every level. */
 const MOST_LEVELS = 100;
 
-/** A file may be somebody else's: it is read in time and memory linear in its length. */
+/** A file may come from somebody else: parsing it takes time and memory linear in its length. */
 function readYaml(text: string, name: string): unknown {
   if (isTooDeep(text))
     throw new CommandError(`${name}: more than ${MOST_LEVELS} lists or maps stand inside each other`);
   const lines = new LineCounter();
-  // Its own check for keys that come twice compares each with all others.
+  // The parser's own check for duplicate keys compares each with all others.
   const document = parseDocument(text, { uniqueKeys: false, lineCounter: lines });
   const [wrong] = document.errors;
   if (wrong) throw new CommandError(`${name}: ${wrong.message}`);
@@ -109,15 +109,15 @@ function readYaml(text: string, name: string): unknown {
 }
 
 /**
- * Levels that take no line of their own; those that do are indented, and such a text is as long as the square
- * of them.
+ * Levels within a line. Levels with lines of their own are indented, so their text grows with the square of
+ * the depth.
  */
 function isTooDeep(text: string): boolean {
   let [flow, line] = [0, 0];
   for (const source of new Lexer().lex(text)) {
     const type = CST.tokenType(source);
     if (type === 'flow-map-start' || type === 'flow-seq-start') flow += 1;
-    // The lexer names an end so where nothing was begun, too.
+    // The lexer also reports an end where nothing was opened.
     else if (type === 'flow-map-end' || type === 'flow-seq-end') flow = Math.max(0, flow - 1);
     else if (type === 'seq-item-ind' || type === 'explicit-key-ind') line += 1;
     else if (type === 'newline') line = 0;
@@ -126,12 +126,12 @@ function isTooDeep(text: string): boolean {
   return false;
 }
 
-/** The text of a file. */
+/** Formats a file. */
 export function agentFileText(file: StoredFile): string {
   return stringify(file, { lineWidth: 0 });
 }
 
-/** The lines that would change, as a unified diff; empty when nothing would. */
+/** The lines that would change, as a unified diff; empty if none. */
 export function diffOf(stored: StoredFile, wanted: AgentFile): string {
   const [before, after] = [agentFileText(stored), agentFileText(wanted)];
   if (before === after) return '';
@@ -144,7 +144,7 @@ export function diffOf(stored: StoredFile, wanted: AgentFile): string {
 
 const PLACEHOLDER = /^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$/;
 
-/** Where a file may name secrets, each handed to `visit` with what to call it and the address it is for. */
+/** Passes each possible secret of a file to `visit`, with its description and the address it is for. */
 type Visit = (
   holder: Record<string, unknown>,
   field: 'secret' | 'api_key' | 'value',
@@ -171,14 +171,14 @@ function eachSecret(file: StoredFile, visit: Visit): void {
   }
 }
 
-/** True for a header whose value the API never shows. */
+/** True for a header whose value the API never returns. */
 export function isSecretHeader(entry: z.output<typeof header>): boolean {
   return entry.kind !== undefined && entry.kind !== 'custom';
 }
 
 /**
- * A file with its `${NAME}` secrets filled in. Throws `CommandError` for one that is not set, or that stands
- * in the file itself.
+ * Fills the `${NAME}` secrets of a file. Throws `CommandError` for one that is not set, or that is written in
+ * the file itself.
  */
 export function fillSecrets(file: AgentFile, environment: NodeJS.ProcessEnv): AgentFile {
   const filled = structuredClone(file);
@@ -202,10 +202,10 @@ export function fillSecrets(file: AgentFile, environment: NodeJS.ProcessEnv): Ag
 }
 
 /**
- * What a file leads to on top of what is stored: what it leaves out stays, lists are replaced (their entries,
- * told apart by name, keep what the file leaves out), tools and knowledge merge by name, and a secret the
- * file does not name stays. `wanted` has no secret, so that it can be shown and compared; `missing` names
- * secrets that the file speaks of and nobody has, and those that are stored for another host than the file's.
+ * The result of applying a file to the stored state: omitted fields stay; lists are replaced, but entries
+ * with the same name keep what the file omits; tools and knowledge merge by name; secrets the file does not
+ * mention stay. `wanted` contains no secrets, so that it can be shown and compared; `missing` lists secrets
+ * that the file refers to and that are not stored, or are stored for another host than the file's.
  */
 export function overlay(
   stored: StoredFile,
@@ -224,7 +224,7 @@ export function overlay(
   eachSecret(wanted, (holder, field, what, address) => {
     const isGiven = typeof holder[field] === 'string';
     const before = kept.get(what);
-    // What was given for one host is not sent to another: the API forgets it.
+    // A secret for one host is not sent to another: the API deletes it.
     const isKept = before !== undefined && !isOtherHost(before, address);
     if (holder['has_secret'] === true && !isGiven && !isKept) missing.push(what);
     delete holder[field];
@@ -234,7 +234,7 @@ export function overlay(
   return { full, wanted, missing };
 }
 
-/** What is stored, with the address it is for. */
+/** The stored secret, with its address. */
 function secretsOf(stored: StoredFile): ReadonlyMap<string, string> {
   const addresses = new Map<string, string>();
   eachSecret(structuredClone(stored), (holder, _field, what, address) => {
@@ -256,7 +256,7 @@ function byName<Entry extends { name: string }>(stored: readonly Entry[], given:
   ] as Entry[];
 }
 
-/** Fields that are values as a whole, though they look like sections. */
+/** Fields that are single values although they look like sections. */
 const WHOLE = new Set(['defaults', 'when']);
 
 function merge(stored: unknown, given: unknown, field = ''): unknown {
@@ -277,8 +277,8 @@ function mergeList(stored: readonly unknown[], given: readonly unknown[]): unkno
 }
 
 /**
- * What tells one entry of a list from another: tools, arguments, headers and fields have names, endpoints
- * urls, menus keys, destinations labels.
+ * What identifies an entry of a list: names of tools, arguments, headers and fields, URLs of endpoints, keys
+ * of menus, labels of destinations.
  */
 function identityOf(entry: Record<string, unknown>): string {
   const field = ['name', 'url', 'key', 'label'].find((name) => entry[name] !== undefined) ?? '';

@@ -1,4 +1,4 @@
-/** Agents as files: `parley agents export`, `diff` and `import`, and all of them at once. */
+/** `parley agents export`, `diff` and `import`: agents as files, one or all. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
@@ -103,7 +103,7 @@ async function importFile(
   }
   const hashBefore = stored.agentId ? await hashOf(api, stored.agentId) : null;
   const agentId = await applyFile(api, stored, filled);
-  // A secret that became another one is in no diff, but in the hash.
+  // A changed secret appears in no diff, but in the hash.
   const changed = diff !== '' || (await hashOf(api, agentId)) !== hashBefore;
   const isBehind =
     options.publish === true && (await api.get(`/v1/agent/agents/${agentId}`)).has_unpublished_changes;
@@ -125,7 +125,7 @@ async function hashOf(api: Api, agentId: string): Promise<string> {
   return (await api.get(`/v1/agent/agents/${agentId}/config`)).config_hash;
 }
 
-/** A file name out of an agent's name, numbered where two would be the same. */
+/** A file name made from an agent's name, numbered if two would be equal. */
 function fileNameOf(name: string, taken: readonly string[]): string {
   const base =
     name

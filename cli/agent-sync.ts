@@ -1,4 +1,4 @@
-/** Agents between the API and files: read one as a file, bring the stored one to what a file says. */
+/** Agents between the API and files: reads an agent as a file, and updates the stored one from a file. */
 import { type AgentFile, isSecretHeader, type StoredFile } from './agent-file.ts';
 import { type Api, CommandError } from './api.ts';
 
@@ -27,9 +27,9 @@ const TOOL = [
 ];
 const KNOWLEDGE = ['name', 'description', 'file_name', 'content'];
 
-/** The draft and what it stands on, with the ids behind the names. */
+/** The draft and what it uses, with the ids of the names. */
 export interface StoredAgent {
-  /** Null while there is no such agent. */
+  /** Null if there is no such agent. */
   readonly agentId: string | null;
   readonly file: StoredFile;
   readonly toolIds: ReadonlyMap<string, string>;
@@ -39,7 +39,7 @@ export interface StoredAgent {
 // biome-ignore lint/suspicious/noExplicitAny: rows of the API, whose schemas are the API's own
 type Row = any;
 
-/** The agent of an id or a name. Throws `CommandError` when there is none, or more than one of that name. */
+/** The agent with an id or a name. Throws `CommandError` if there is none, or several of that name. */
 export async function findAgentId(api: Api, idOrName: string): Promise<string> {
   const found = await agentsNamed(api, idOrName);
   const [only] = found;
@@ -67,8 +67,8 @@ export async function readAgent(api: Api, agentId: string): Promise<AgentFile> {
 }
 
 /**
- * Reads what a file would be imported onto: the agent called by the file's name or by `idOrName`, and the
- * tools and knowledge of the names in the file.
+ * Reads the state that an import would change: the agent with the file's name or `idOrName`, and the tools
+ * and knowledge named in the file.
  */
 export async function readTarget(api: Api, file: AgentFile, idOrName?: string): Promise<StoredAgent> {
   const wanted = {
@@ -149,10 +149,7 @@ interface Kind {
   readonly fields: readonly string[];
 }
 
-/**
- * The records behind ids and names, and which ids the names have. Throws `CommandError` when a name stands
- * for more than one.
- */
+/** The records of ids and names, and the ids of the names. Throws `CommandError` if a name is ambiguous. */
 async function readNamed(
   api: Api,
   { path, rows, idField, fields }: Kind,
@@ -172,7 +169,7 @@ async function readNamed(
     ids.set(row.name, row[idField]);
   }
   const attached = attachedIds.flatMap((id) => nameOf.get(id) ?? []);
-  // Attached ones in the agent's order, then what the file only defines.
+  // Attached ones in the agent's order, then those only defined in the file.
   const ordered = [...new Set([...attached, ...ids.keys()])];
   const records = await Promise.all(
     ordered.map(async (name) => pick(await api.get(`${path}/${ids.get(name)}`), fields) as Row),
@@ -181,8 +178,8 @@ async function readNamed(
 }
 
 /**
- * Brings what is stored to `full`, whose comparable form is `wanted`; sends only what differs and what
- * carries a secret. Returns the agent's id.
+ * Updates the stored state to `full`, whose comparable form is `wanted`; sends only differences and secrets.
+ * Returns the agent's id.
  */
 export async function applyFile(
   api: Api,
@@ -259,7 +256,7 @@ function namesSecret(tool: AgentFile['tools'][number]): boolean {
   return tool.headers?.some((entry) => isSecretHeader(entry) && typeof entry.value === 'string') ?? false;
 }
 
-/** A draft's patch with ids for names. Throws `CommandError` for a name nobody has. */
+/** A draft's patch with ids for names. Throws `CommandError` for an unknown name. */
 function configPatch(
   config: AgentFile['config'],
   known: { readonly toolIds: ReadonlyMap<string, string>; readonly sourceIds: ReadonlyMap<string, string> },
@@ -310,7 +307,7 @@ function isSame(one: unknown, other: unknown): boolean {
   return canonical(one) === canonical(other);
 }
 
-/** Equal values have equal text, in whatever order a person wrote the fields. */
+/** Equal values have equal text, whatever the order of their fields. */
 function canonical(value: unknown): string | undefined {
   return JSON.stringify(value, (_name, inner: unknown) =>
     typeof inner === 'object' && inner !== null && !Array.isArray(inner)

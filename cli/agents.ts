@@ -1,4 +1,4 @@
-/** `parley agents`: list, show, publish; the commands on files stand in agent-files.ts. */
+/** `parley agents`: list, show, publish; agent-files.ts has the commands for files. */
 import type { Command } from 'commander';
 import { addFileCommands } from './agent-files.ts';
 import { findAgentId } from './agent-sync.ts';

@@ -1,6 +1,6 @@
 /**
- * The product's public HTTP API as the command line uses it: one key, one address, and failures that say what
- * to do.
+ * Client of the product's public HTTP API for the command line: one key, one address, and errors that say
+ * what to do.
  */
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -9,7 +9,7 @@ import { z } from 'zod';
 /** Exit codes, the same for every command (docs/operations.md). */
 export const EXIT = { ok: 0, notRight: 1, refused: 2, unreachable: 3 } as const;
 
-/** Ends the command with a line for a person and an exit code. */
+/** Ends the command with a message for people and an exit code. */
 export class CommandError extends Error {
   readonly exitCode: number;
 
@@ -20,7 +20,7 @@ export class CommandError extends Error {
   }
 }
 
-/** Where the product is and who asks. */
+/** The product's address, and the key. */
 export interface Access {
   readonly url: string;
   readonly key: string;
@@ -55,7 +55,7 @@ export class Api {
     return this.#json('PATCH', path, body);
   }
 
-  /** Every row of a list, page after page. */
+  /** Every row of a list, page by page. */
   async *list(path: string, name: string): AsyncGenerator<Answer> {
     let cursor: string | null = null;
     do {
@@ -66,14 +66,14 @@ export class Api {
     } while (cursor !== null);
   }
 
-  /** Every row of a list at once. */
+  /** All rows of a list. */
   async all(path: string, name: string): Promise<Answer[]> {
     const rows: Answer[] = [];
     for await (const row of this.list(path, name)) rows.push(row);
     return rows;
   }
 
-  /** Server-sent events, until the stream ends or is lost. */
+  /** Server-sent events, until the stream ends or breaks. */
   async *events(path: string): AsyncGenerator<{ readonly name: string; readonly data: Answer }> {
     const { body } = await this.send('GET', path);
     let unread = '';
@@ -87,7 +87,7 @@ export class Api {
         }
       }
     } catch (error) {
-      // A lost connection ends the stream as its own end does; what the consumer throws is not seen here.
+      // A broken connection ends the stream normally; errors of the consumer are not caught here.
       if (!(error instanceof TypeError)) throw error;
     }
   }
@@ -97,7 +97,7 @@ export class Api {
     return (await this.send(method, path, { body: form })).json();
   }
 
-  /** One request whose answer is a success. Throws `CommandError`. */
+  /** Sends a request and returns its successful answer. Throws `CommandError`. */
   async send(method: string, path: string, init: RequestInit = {}): Promise<Response> {
     const headers = {
       authorization: `Bearer ${this.#access.key}`,
@@ -128,8 +128,8 @@ export class Api {
 }
 
 /**
- * Address and key out of the options, the environment and DATA_DIR, in this order. Throws `CommandError` when
- * there is no key.
+ * Address and key from the options, the environment and DATA_DIR, in this order. Throws `CommandError`
+ * without a key.
  */
 export function accessOf(
   options: { readonly url?: string; readonly key?: string },
@@ -164,7 +164,7 @@ function unreachable(url: string, error: unknown): CommandError {
   );
 }
 
-/** A refusal, or the fields that are wrong (docs/errors.md). */
+/** The message of a refusal, or the invalid fields (docs/errors.md). */
 const problem = z.union([
   z.object({ message: z.string() }),
   z.array(z.object({ loc: z.array(z.unknown()), msg: z.string() })),
@@ -179,6 +179,6 @@ async function refusalText(response: Response, path: string): Promise<string> {
       : parsed.data.message;
   if (response.status === 401)
     return `the API does not take this key (${said}): pass another with --key or PARLEY_API_KEY`;
-  // "Not found" alone leaves open what: a misspelt id, or another program's address.
+  // "Not found" alone does not say what: a misspelt id, or the address of another program.
   return `${said}${response.status === 404 ? `: ${path}` : ''} (HTTP ${response.status})`;
 }

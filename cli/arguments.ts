@@ -1,9 +1,9 @@
-/** Arguments of commands that must be something: a number within bounds, a file that can be read. */
+/** Validated arguments of commands: a number within bounds, a readable file. */
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { InvalidArgumentError } from 'commander';
 import { CommandError } from './api.ts';
 
-/** A parser of an option that counts. */
+/** Creates a parser for an integer option. */
 export function countUpTo(most: number): (text: string) => number {
   return (text) => {
     if (/^\d+$/.test(text) && Number(text) >= 1 && Number(text) <= most) return Number(text);
@@ -11,10 +11,10 @@ export function countUpTo(most: number): (text: string) => number {
   };
 }
 
-/** Bytes: more than any file a command reads as a whole. */
+/** Bytes: more than any file a command reads whole. */
 const LONGEST_FILE = 64 * 1_048_576;
 
-/** A file's bytes. Throws `CommandError`. */
+/** Reads a file. Throws `CommandError`. */
 export function readGiven(file: string): Buffer {
   try {
     if (statSync(file).size > LONGEST_FILE)
@@ -25,7 +25,7 @@ export function readGiven(file: string): Buffer {
   }
 }
 
-/** Writes a file the caller named. Throws `CommandError`. */
+/** Writes a file named by the user. Throws `CommandError`. */
 export function writeNamed(file: string, text: string): void {
   try {
     writeFileSync(file, text);
@@ -34,7 +34,7 @@ export function writeNamed(file: string, text: string): void {
   }
 }
 
-/** `ENOENT: no such file or directory, open 'x'` without what was said already. */
+/** `ENOENT: no such file or directory, open 'x'` without the path, which the message already has. */
 function why(error: unknown): string {
   return (error as Error).message.replace(/^[A-Z]+: ([^,]*),.*$/s, '$1');
 }

@@ -1,6 +1,6 @@
 /**
- * `parley backup` and `parley restore`: everything a deployment is made of as one tar, taken while it runs,
- * and put back into an empty DATA_DIR.
+ * `parley backup` and `parley restore`: a whole deployment as one tar, made while it runs, and restored into
+ * an empty DATA_DIR.
  */
 import { createReadStream, createWriteStream, existsSync } from 'node:fs';
 import { mkdir, rename, rm, stat } from 'node:fs/promises';
@@ -23,14 +23,14 @@ import { fetchKeys, KEYS_FILE, newestKeys } from './session-keys.ts';
 
 const manifest = z.object({
   format: z.literal('parley-backup'),
-  /** 1 has the keys of its sessions in it. */
+  /** Version 1 contains the keys of its sessions. */
   version: z.union([z.literal(1), z.literal(2)]),
   created_at: z.string(),
   has_blobs: z.boolean(),
   data_dir: z.string().optional(),
 });
 
-/** The keys to everything are in these files; flushed before they count as written. */
+/** These files contain all keys; they are flushed before they count as written. */
 const PRIVATE = { mode: 0o600, flush: true };
 
 /** Adds the commands. */
@@ -111,7 +111,7 @@ export function addBackupCommands(program: Command, common: CommandContext): voi
     });
 }
 
-/** Passes a backup on, saying how much of it is here. */
+/** Passes a backup through and shows its progress. */
 async function* withProgress(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let bytes = 0;
   for await (const part of source) {
@@ -136,7 +136,7 @@ async function restore(
           `${to.dataDir} holds a deployment already: move it away, or restore into another directory`,
         );
     await mkdir(join(to.dataDir, 'database'), { recursive: true, mode: 0o700 });
-    // What an interrupted restore left would be taken for a part of this one.
+    // Remains of an interrupted restore would be taken for part of this one.
     for (const end of ['', '-wal', '-shm']) await rm(`${database}.partial${end}`, { force: true });
     const found = await unpack(resolve(file), {
       database: `${database}.partial`,
@@ -160,8 +160,8 @@ async function restore(
 }
 
 /**
- * The file with the keys of the sessions in a backup just taken. Throws `CommandError`, which says that the
- * backup itself is there.
+ * Writes the file of session keys for a backup just made. Throws `CommandError`, which says that the backup
+ * itself exists.
  */
 async function saveKeysBeside(file: string, common: CommandContext): Promise<string> {
   try {
@@ -173,7 +173,7 @@ async function saveKeysBeside(file: string, common: CommandContext): Promise<str
   }
 }
 
-/** Gives sessions their keys back. Throws `CommandError` when the keys are those of another deployment. */
+/** Restores the keys of sessions. Throws `CommandError` if the keys belong to another deployment. */
 function returned(database: string, keys: WrappedKeys, masterKey: Buffer) {
   try {
     return returnKeys(database, keys, createDataKeys(masterKey));
@@ -200,7 +200,7 @@ interface Places {
 
 async function unpack(file: string, to: Places) {
   const tar = extract();
-  // Errors of the file surface where the entries are read.
+  // Errors of the file are thrown while its entries are read.
   createReadStream(file)
     .on('error', (error) => tar.destroy(error))
     .pipe(tar);

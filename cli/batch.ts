@@ -1,5 +1,5 @@
 /**
- * `parley batch` and `parley do-not-call`: lists of people to call, how far they are, and who is not to be
+ * `parley batch` and `parley do-not-call`: lists of people to call, their progress, and who must not be
  * called (docs/batch-calls.md).
  */
 import { basename } from 'node:path';
@@ -203,7 +203,7 @@ async function findNumberId(api: Api, wanted: string): Promise<string> {
   return number.phone_number_id;
 }
 
-/** Prints how far a batch is whenever that changes, until it is over. */
+/** Prints the progress of a batch whenever it changes, until it ends. */
 async function watch(common: CommandContext, api: Api, id: string): Promise<void> {
   let last = '';
   for (;;) {

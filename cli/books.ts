@@ -1,6 +1,6 @@
 /**
- * `parley wallet`, `parley erase` and `parley test`: credit and its proof, a person's erasure, agent tests as
- * a check of a build.
+ * `parley wallet`, `parley erase` and `parley test`: credit and its verification, a person's erasure, and
+ * agent tests in a build.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';

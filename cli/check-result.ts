@@ -1,10 +1,10 @@
-/** What the doctor's checks answer. */
+/** Results of the doctor's checks. */
 
-/** What one check found. `note` neither fails nor passes: worth knowing. */
+/** Result of one check. A `note` neither fails nor passes. */
 export interface Finding {
   readonly what: string;
   readonly verdict: 'ok' | 'note' | 'failed';
   readonly found: string;
-  /** What to do; empty when there is nothing to do. */
+  /** What to do; empty if nothing. */
   readonly advice?: string;
 }

@@ -1,7 +1,7 @@
-/** What every command is handed. */
+/** What every command gets. */
 import type { Api } from './api.ts';
 
-/** How a command gets at the API and the common options. */
+/** Access to the API and the common options. */
 export interface CommandContext {
   api(): Api;
   readonly json: boolean;

@@ -1,5 +1,5 @@
 /**
- * The doctor's test call: phones an agent of the running product, and measures that each side heard the
+ * The doctor's test call: phones an agent of the running product, and checks that both sides heard each
  * other.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -11,18 +11,18 @@ import { readWav } from '#caller/wav.ts';
 import type { Api } from './api.ts';
 import type { Finding } from './check-result.ts';
 
-/** Own ports: beside the RTP range's default, below what systems give away. */
+/** Its own ports: below the RTP range's default and the ports of outgoing connections. */
 const PORTS = { first: 30_100, last: 30_199 };
 const SETTLE_MS = 30_000;
 const POLL_MS = 500;
 const WHAT = 'Test call';
-/** Voice that counts as heard. */
+/** Least voice that counts as heard. */
 const HEARD_SECONDS = 0.3;
 
 // biome-ignore lint/suspicious/noExplicitAny: rows of the API, whose schemas are the API's own
 type Row = any;
 
-/** Calls, says a sentence, hangs up, and reads what the product recorded. */
+/** Calls, says a sentence, hangs up, and reads the product's record. */
 export async function checkCall(
   api: Api,
   to: { readonly sip: { readonly host: string; readonly port: number }; readonly number: string | undefined },
@@ -95,7 +95,7 @@ async function answeredNumber(api: Api): Promise<string | null> {
   return null;
 }
 
-/** Voice on the caller's track of the recording; null when there is none to come. */
+/** Voice on the caller's track of the recording; null if there is no recording. */
 async function recordedSeconds(api: Api, callId: string): Promise<number | null> {
   const limitMs = performance.now() + SETTLE_MS;
   const query = new URLSearchParams({

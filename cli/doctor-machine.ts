@@ -1,4 +1,4 @@
-/** The doctor's checks of this machine: the addresses the settings tell others, and the ports. */
+/** The doctor's checks of this machine: the addresses that settings announce, and the ports. */
 import { createSocket } from 'node:dgram';
 import { connect, createServer, isIPv6 } from 'node:net';
 import { networkInterfaces } from 'node:os';
@@ -7,10 +7,10 @@ import type { Settings } from '#config/env.ts';
 import type { Finding } from './check-result.ts';
 
 const CONNECT_MS = 3_000;
-/** Media ports tried out of the range. */
+/** Media ports tried from the range. */
 const TRIED_PORTS = 40;
 
-/** Whether others can reach what the settings tell them. */
+/** Whether the announced addresses are reachable for others. */
 export function* checkAddresses(settings: Settings): Generator<Finding> {
   const what = 'Addresses';
   const sipIsLocal = isLoopback(settings.SIP_HOST);
@@ -56,7 +56,7 @@ export function* checkAddresses(settings: Settings): Generator<Finding> {
     };
 }
 
-/** The ports of HTTP and SIP: to be had while the product does not run, answering while it does. */
+/** The ports of HTTP and SIP: free while the product is stopped, answering while it runs. */
 export async function* checkServerPorts(
   settings: Settings,
   isRunning: boolean,
@@ -142,7 +142,7 @@ function answersTcp(host: string, port: number): Promise<boolean> {
   });
 }
 
-/** Whether a TCP port can be had. */
+/** Whether a TCP port is free. */
 export function bindTcp(host: string, port: number): Promise<boolean> {
   const server = createServer();
   return new Promise((resolve) => {

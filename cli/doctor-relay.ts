@@ -1,11 +1,11 @@
-/** The doctor's check of the relays that pass phone calls' audio on. */
+/** The doctor's check of the media relays. */
 import { randomUUID } from 'node:crypto';
 import { systemClock } from '#base/clock.ts';
 import type { Settings } from '#config/env.ts';
 import { createNgClient } from '#telephony/relay/ng-client.ts';
 import type { Finding } from './check-result.ts';
 
-/** Whether each of them answers here; from a worker's machine, where they are asked. */
+/** Whether each of them answers this machine; workers use them. */
 export async function* checkRelays({ RTPENGINE }: Settings): AsyncGenerator<Finding> {
   for (const address of RTPENGINE) {
     const relay = createNgClient(address, { clock: systemClock, cookie: randomUUID });

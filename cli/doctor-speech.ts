@@ -1,7 +1,4 @@
-/**
- * The doctor's check of the speech engines: one sentence is spoken by what the settings choose, and what was
- * spoken is recognised.
- */
+/** The doctor's check of the speech engines: the configured engines speak a sentence and recognise it. */
 import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
 import type { Settings } from '#config/env.ts';
@@ -14,7 +11,7 @@ const LANGUAGE = 'en';
 const WANTED_RATE_HZ = 16_000;
 const LIMIT_MS = 30_000;
 
-/** Speaks, then listens. */
+/** Speaks, then recognises. */
 export async function* checkSpeech(settings: Settings): AsyncGenerator<Finding> {
   const logger = createLogger({ level: 'silent', name: 'doctor' });
   const engines = await openSpeechEngines({
@@ -108,13 +105,13 @@ function listen(recognizer: Recognizer, { samples, rateHz }: Recording): Promise
     });
     const end = (settle: () => void) => {
       clearTimeout(limit);
-      // Outside of the engine's own callback.
+      // Not within the engine's own callback.
       setImmediate(() => stream.close());
       settle();
     };
     const frame = Math.round(rateHz / 50);
     for (let at = 0; at < samples.length; at += frame) stream.write(samples.subarray(at, at + frame));
-    // Engines that look for the end of speech themselves hear it in the silence after it.
+    // Engines that detect the end of speech find it in the silence after it.
     for (let count = 0; count < 50; count++) stream.write(new Int16Array(frame));
     stream.finalise();
   });

@@ -1,4 +1,4 @@
-/** The doctor's check of SIP over TLS: the certificate of the settings, and who answers on its port. */
+/** The doctor's check of SIP over TLS: the configured certificate, and who answers on its port. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { connect } from 'node:tls';
 import { readPem } from '#base/pem.ts';
@@ -8,12 +8,12 @@ import type { Finding } from './check-result.ts';
 const WHAT = 'SIP over TLS';
 const CONNECT_MS = 3_000;
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** Carriers refuse calls from the day a certificate has expired. */
+/** Carriers refuse calls once a certificate has expired. */
 const SOON_MS = 14 * DAY_MS;
 
 /**
- * What is found out about it at `nowMs`; `canBind` tries a port while the product does not run. Null where
- * TLS is not spoken by the embedded signalling.
+ * Result as of `nowMs`; `canBind` tries a port while the product is stopped. Null if the embedded signalling
+ * does not use TLS.
  */
 export async function checkSipTls(
   settings: Settings,
@@ -86,7 +86,7 @@ export async function checkSipTls(
   };
 }
 
-/** The certificate, or what is wrong with it. */
+/** The certificate, or the problem with it. */
 function readCertificate(certificate: string, key: string): X509Certificate | string {
   try {
     const parsed = new X509Certificate(readPem('SIP_TLS_CERT', certificate));
@@ -99,7 +99,7 @@ function readCertificate(certificate: string, key: string): X509Certificate | st
   }
 }
 
-/** Fingerprint of the certificate a server shows, whoever vouches for it; null when nobody answers. */
+/** Fingerprint of the certificate that a server presents, whoever issued it; null if no server answers. */
 function shownAt(host: string, port: number): Promise<string | null> {
   return new Promise((resolve) => {
     const socket = connect({ host, port, rejectUnauthorized: false, timeout: CONNECT_MS });

@@ -1,6 +1,6 @@
 /**
- * `parley doctor`: what a working deployment needs, checked one by one, each with what to do about it; run it
- * with the settings the product is started with.
+ * `parley doctor`: checks what a working deployment needs, one by one, each with what to do about it; run it
+ * with the product's settings.
  */
 import type { Command } from 'commander';
 import { readSettings, type Settings, SettingsError } from '#config/env.ts';
@@ -69,11 +69,11 @@ async function* examine(common: CommandContext, options: DoctorOptions): AsyncGe
   yield await checkMediaPorts(settings);
   yield* checkRelays(settings);
   if (product.api) yield* checkProduct(product.api);
-  // The engines are much to load, and no other command needs them.
+  // Loading the engines takes long, and no other command needs them.
   const { checkSpeech } = await import('./doctor-speech.ts');
   yield* checkSpeech(settings);
   if (product.api && options.call) {
-    // The caller is the benchmark's, which images for production leave out.
+    // Imported on use: loading the caller takes time that other commands save.
     const caller = await import('./doctor-call.ts').catch(() => null);
     if (caller) yield await caller.checkCall(product.api, { sip, number: options.number });
     else yield { what: 'Test call', verdict: 'note', found: 'not made: this installation is without bench/' };

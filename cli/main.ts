@@ -1,7 +1,7 @@
 /**
  * `parley`: the command line of a running product, over its public HTTP API (docs/operations.md). Exit codes:
- * 0 done; 1 what was asked about is not right (a failed test, a difference, a wallet that does not add up, a
- * call nobody answered); 2 wrong usage, or the API refused; 3 nothing answers at the address.
+ * 0 done; 1 the checked thing is not right (a failed test, a difference, a wallet that does not add up, an
+ * unanswered call); 2 wrong usage, or the API refused; 3 nothing answers at the address.
  */
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';

@@ -1,7 +1,4 @@
-/**
- * `parley models`: pulls the models local speech engines use into DATA_DIR, going on where an earlier pull
- * broke off.
- */
+/** `parley models`: downloads models of local speech engines into DATA_DIR, resuming earlier downloads. */
 import type { Command } from 'commander';
 import { readSettings } from '#config/env.ts';
 import { ModelError, PULLED_MODELS, type PulledModel, pullModel } from '#media/speech/pulled-models.ts';

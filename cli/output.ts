@@ -1,8 +1,8 @@
-/** What commands print: tables and lines for people, JSON for scripts. */
+/** Output of commands: tables and lines for people, JSON for scripts. */
 
 /**
- * Prints rows under their titles, each column as wide as its widest cell; the last one is not padded. Says so
- * where there are none.
+ * Prints rows below their titles, each column as wide as its widest cell, the last one unpadded. Says so if
+ * there are none.
  */
 export function printTable(titles: readonly string[], rows: readonly (readonly unknown[])[]): void {
   if (rows.length === 0) {
@@ -27,21 +27,21 @@ export function printFacts(facts: Readonly<Record<string, unknown>>): void {
   for (const [name, value] of Object.entries(facts)) console.log(`${name.padEnd(width)}  ${cellText(value)}`);
 }
 
-/** Prints a value as JSON on one line, or has it shown to a person. */
+/** Prints a value as one line of JSON, or formats it for people. */
 export function show(value: unknown, options: { readonly json?: boolean }, forPeople: () => void): void {
   if (options.json) console.log(JSON.stringify(value));
   else forPeople();
 }
 
 /**
- * Shows how far something is, on one line of the terminal that each call writes anew; an empty text takes it
- * away. Nothing where nobody watches.
+ * Shows progress on one line of the terminal that each call replaces; an empty text removes it. Does nothing
+ * without a terminal.
  */
 export function showProgress(text: string): void {
   if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${text}`);
 }
 
-/** Bytes for a person. */
+/** Formats bytes for people. */
 export function mebibytes(bytes: number): string {
   return `${(bytes / 2 ** 20).toFixed(1)} MiB`;
 }

@@ -1,6 +1,6 @@
 /**
- * What `parley replay` and `parley tune` do: a call run again as it was or with other settings, and many
- * calls judged by what other settings would have made of them.
+ * `parley replay` and `parley tune`: replays a call unchanged or with other settings, and evaluates other
+ * settings on many calls.
  */
 import { turnSettings } from '#protocol/conversation-settings.ts';
 import { replaySettings } from '#protocol/replay.ts';
@@ -15,8 +15,8 @@ import type { CommandContext } from './command-context.ts';
 import { printTable, show, showProgress } from './output.ts';
 
 /**
- * Runs a call again and prints its steps, or where the settings, `conversation.name=value` each, take it
- * another way. Throws `CommandError`.
+ * Replays a call and prints its steps, or where the settings (`conversation.name=value`) change it. Throws
+ * `CommandError`.
  */
 export async function replaySession(
   common: CommandContext,
@@ -28,7 +28,7 @@ export async function replaySession(
   else printDivergence(common, firstDivergenceOf(parts, settingsOf(settings)));
 }
 
-/** The parts of a call's log: more than one where a worker took it over. */
+/** The parts of a call's log: several if another worker took it over. */
 async function readLog(api: Api, sessionId: string): Promise<readonly ReadFlightLog[]> {
   const response = await api.send('GET', `/v1/agent/sessions/${encodeURIComponent(sessionId)}/flight-log`);
   try {
@@ -41,7 +41,7 @@ async function readLog(api: Api, sessionId: string): Promise<readonly ReadFlight
   }
 }
 
-/** Reads `conversation.name=value` pairs, each value checked as the API would. Throws `CommandError`. */
+/** Parses `conversation.name=value` pairs, checking each value as the API would. Throws `CommandError`. */
 export function settingsOf(pairs: readonly string[]): Partial<TurnConfig> {
   return Object.assign({}, ...pairs.map(settingOf));
 }
@@ -65,7 +65,7 @@ function parsedValue(text: string): unknown {
   }
 }
 
-/** The first divergence in whichever part has one, its times those of the part. */
+/** The first divergence in any part, with that part's times. */
 function firstDivergenceOf(parts: readonly ReadFlightLog[], changes: Partial<TurnConfig>): Divergence | null {
   return (
     parts.map((part) => firstDivergence(part, changes)).find((divergence) => divergence !== null) ?? null
@@ -75,7 +75,7 @@ function firstDivergenceOf(parts: readonly ReadFlightLog[], changes: Partial<Tur
 function printReplay(common: CommandContext, parts: readonly ReadFlightLog[]): void {
   const startedMs = startOf(parts[0]);
   const steps = parts.flatMap((part) => {
-    // Every worker counts in a clock of its own; the wall is the same for all.
+    // Each worker has its own monotonic clock; wall-clock time is common.
     const originMs = part.header.started_at_ms - (startOf(part) - startedMs);
     return [...replay(part)].map((step) => ({ ...step, callMs: step.input.atMs - originMs }));
   });
@@ -110,8 +110,8 @@ function printDivergence(common: CommandContext, divergence: Divergence | null):
 }
 
 /**
- * Judges an agent's latest calls, `most` at most, and prints what each candidate would have made of them.
- * Throws `CommandError`.
+ * Evaluates candidates on an agent's latest calls, at most `most`, and prints their effects. Throws
+ * `CommandError`.
  */
 export async function tune(common: CommandContext, agent: string, most: number): Promise<void> {
   const api = common.api();
@@ -120,7 +120,7 @@ export async function tune(common: CommandContext, agent: string, most: number):
   for await (const { session_id: id } of api.list(`/v1/agent/sessions?agent_id=${agentId}`, 'sessions')) {
     if (logs.length >= most) break;
     const log = await readLog(api, id).catch((error: unknown) => {
-      // Calls of another version of the turn machine, and those whose log is gone, tell nothing.
+      // Skips calls of another version of the turn machine, and those without a log.
       if (error instanceof CommandError) return null;
       throw error;
     });

@@ -1,5 +1,5 @@
 /**
- * `parley replay` and `parley tune`: calls run again from their flight logs, as they were or with other
+ * `parley replay` and `parley tune`: ended calls replayed from their flight logs, unchanged or with other
  * settings.
  */
 import type { Command } from 'commander';
@@ -33,7 +33,7 @@ export function addReplayCommands(program: Command, common: CommandContext): voi
     );
 }
 
-/** The turn machine is a quarter of the program's start: only who asks for it waits for it. */
+/** Imported on use: the turn machine takes a quarter of the program's start. */
 function loaded(): Promise<typeof import('./replay-run.ts')> {
   return import('./replay-run.ts');
 }

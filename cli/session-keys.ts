@@ -1,5 +1,5 @@
 /**
- * The keys of sessions that a backup leaves out: the file `parley backup` keeps them in, one for each
+ * The keys of sessions, which a backup omits: the file in which `parley backup` stores them, one per
  * deployment, and where `parley restore` finds the newest ones.
  */
 import { createWriteStream, existsSync } from 'node:fs';
@@ -15,16 +15,16 @@ import { type Api, CommandError } from './api.ts';
 const keyLine = z.object({ session_id: z.string(), wrapped_key: z.base64().nullable() });
 const deploymentName = /^[0-9a-f]{12}$/;
 
-/** How the file of a deployment is called; its middle is `deploymentOf` its master key. */
+/** File name of a deployment's keys; its middle is `deploymentOf` the master key. */
 export const KEYS_FILE = 'parley-session-keys-<deployment>.ndjson';
 
 /**
- * Writes the keys of all sessions into the deployment's file in a directory, in place of older ones: those
- * open what was erased since. Returns the file. Throws `CommandError` when the file that is there has keys
- * and the deployment knows none of their sessions, not even as erased: one that was started afresh would make
- * every older tar unreadable; or when that file is damaged. The new keys are put into a file apart then. Such
- * a file goes once the deployment knows every session that has its key there; until then it stays, which is
- * said on standard error.
+ * Writes the keys of all sessions into the deployment's file in a directory, replacing older ones, which
+ * would still open what was erased since. Returns the file. Throws `CommandError` if the existing file
+ * contains keys and the deployment knows none of their sessions, not even as erased (replacing it after a
+ * fresh start would make every older tar unreadable), or if that file is damaged; the new keys then go to a
+ * separate file. Such a separate file is deleted once the deployment knows every session with a key in it;
+ * until then it stays, with a note on standard error.
  */
 export async function fetchKeys(api: Api, directory: string): Promise<string> {
   const response = await api.send('POST', '/admin/backup/session-keys');
@@ -49,7 +49,7 @@ export async function fetchKeys(api: Api, directory: string): Promise<string> {
     }
     const place = reason === null ? file : (outdated[0] ?? unusedName(file, apart));
     await rename(partial, place);
-    // What these may still open was erased since.
+    // Whatever these could still open was erased since.
     for (const each of outdated) if (each !== place) await rm(each);
     if (reason !== null)
       throw new CommandError(
@@ -61,7 +61,7 @@ export async function fetchKeys(api: Api, directory: string): Promise<string> {
   return file;
 }
 
-/** The files a deployment's keys were put into while the file of that name was not theirs to replace. */
+/** Files with a deployment's keys from the time when the regular file was not theirs to replace. */
 async function separateKeyFiles(directory: string, deployment: string): Promise<string[]> {
   const start = keysFileOf(deployment).replace('.ndjson', '-afresh');
   const names = (await readdir(directory)).filter(
@@ -79,8 +79,8 @@ function unusedName(file: string, used: readonly string[]): string {
 }
 
 /**
- * Why a file must not go although newer keys are here; null when it may, as one or every session that has its
- * key in it is known.
+ * Why a file must be kept although newer keys exist; null if it can be deleted, because one or every session
+ * with a key in it is known.
  */
 async function reasonToKeep(
   file: string,
@@ -98,12 +98,12 @@ async function reasonToKeep(
 }
 
 /**
- * The keys in the first place there are any: the file that was named, the deployment the backup is from, its
- * file beside the backup.
+ * The keys from the first of these places that has any: the named file, the deployment of the backup, the
+ * keys file beside the backup.
  */
 export async function newestKeys(of: {
   readonly given: string | undefined;
-  /** `DATA_DIR` of the deployment, which may be gone, or another one's by now. */
+  /** `DATA_DIR` of the deployment, which may no longer exist or belong to another. */
   readonly origin: string | undefined;
   readonly directory: string;
   readonly masterKey: Buffer;
@@ -115,7 +115,7 @@ export async function newestKeys(of: {
   return existsSync(beside) ? keysOf(beside) : new Map();
 }
 
-/** Null where there is no such deployment any more, or it cannot be read, which is said. */
+/** Null if the deployment no longer exists, or cannot be read, which is printed. */
 function liveKeys(dataDir: string, masterKey: Buffer): WrappedKeys | null {
   const database = join(dataDir, 'database', 'database.sqlite');
   if (!existsSync(database)) return null;

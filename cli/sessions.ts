@@ -1,6 +1,5 @@
 /**
- * `parley sessions`, `parley call` and `parley logs`: calls that are over, one that is placed now, and all of
- * them as they happen.
+ * `parley sessions`, `parley call` and `parley logs`: ended calls, a new call, and all calls as they happen.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
@@ -152,7 +151,8 @@ async function placeCall(
     to_number: number,
   });
   say(`Calling ${number} from ${from.phone_number} (session ${id})`);
-  // Whoever is done watching does not leave somebody on the phone, at their cost; a second Ctrl-C does.
+  // Ctrl-C hangs up, so that nobody stays on the phone at the user's cost; a second one quits without
+  // waiting.
   process.once('SIGINT', () => {
     say('Hanging up');
     void api
@@ -208,14 +208,14 @@ async function followAll(common: CommandContext, isEndless: boolean): Promise<vo
   };
   if (!isEndless) return tellLive();
   for (;;) {
-    // Whatever happened between two streams is found by looking once more at the start of each.
+    // Events between two streams are found by listing the sessions at the start of each.
     for await (const event of api.events('/v1/agent/events'))
       await (event.name === 'session' ? tell(event.data.session_id) : tellLive());
     await sleep(POLL_MS);
   }
 }
 
-/** Remembers what of a session has been told. */
+/** Remembers what was printed of a session. */
 function newWatch() {
   let told = '';
   let items = 0;
@@ -234,7 +234,7 @@ function newWatch() {
               `${state}${told === '' ? `, ${session.direction}, ${session.agent_name}` : ''}${hasEnded ? `, ${session.duration_seconds ?? 0} s` : ''}`,
             ];
       told = state;
-      // The end comes after what was said before it, every other state before what is said in it.
+      // The end is printed after what was said before it; every other state before what is said in it.
       return hasEnded ? [...lines, ...head] : [...head, ...lines];
     },
   };

@@ -1,6 +1,6 @@
-/** A session as text: what was said and done in order, and a waterfall of every turn's latency. */
+/** A session as text: what was said and done in order, and a latency waterfall of every turn. */
 
-/** An entry of a session's timeline, as the API shows it. */
+/** An entry of a session's timeline, as returned by the API. */
 export interface Item {
   readonly type: string;
   readonly created_at: string;
@@ -22,7 +22,7 @@ const SPEAKERS: Readonly<Record<string, string>> = {
   human: 'Colleague',
 };
 
-/** The parts of a turn's latency in the order they come, and the letter each is drawn with. */
+/** The parts of a turn's latency in order, and the letter of each in the bar. */
 const PARTS = [
   ['endpoint_ms', 'e'],
   ['transcript_ms', 't'],
@@ -39,7 +39,7 @@ type Turn = { readonly turn_id: number; readonly total_ms: number; readonly expl
   Record<(typeof PARTS)[number][0], number>
 >;
 
-/** One line of the timeline; `from` is the time the call began. */
+/** One line of the timeline; `from` is when the call began. */
 export function itemLine(item: Item, from: string | null): string {
   return `${offset(item.created_at, from)}  ${describeItem(item)}`;
 }
@@ -59,9 +59,7 @@ function describeItem(item: Item): string {
   }
 }
 
-/**
- * The turns as bars on one scale, each with what took longest in it, and their legend; empty without turns.
- */
+/** The turns as bars on one scale, each with its largest part, and their legend; empty without turns. */
 export function waterfall(turns: readonly Turn[]): string[] {
   const longest = Math.max(0, ...turns.map(({ total_ms }) => total_ms));
   if (longest === 0) return [];
@@ -74,7 +72,7 @@ export function waterfall(turns: readonly Turn[]): string[] {
   ];
 }
 
-/** Rounds the running sum, not each part, so that the bar is as long as the whole. */
+/** Rounds the running sum instead of each part, so that the bar has the right total length. */
 function bar(turn: Turn, longest: number): string {
   let sumMs = 0;
   let drawn = '';

@@ -1,14 +1,14 @@
 /**
- * How a draft configuration is changed: the closed schema of a patch, made from the configuration's own
- * schema, and the merge. Objects merge deeply, lists and `variables.defaults` are replaced; null stands only
- * where it is the field's own default. A patch may carry secrets; the merged configuration never does, only
+ * How a draft configuration is changed: the closed schema of a patch, derived from the configuration's
+ * schema, and the merge. Objects merge deeply; lists and `variables.defaults` are replaced; null is allowed
+ * only where it is the field's default. A patch may contain secrets; the merged configuration contains only
  * `has_secret`.
  */
 import { z } from 'zod';
 import { type AgentConfig, agentConfig } from './agent-config.ts';
 import { LIMITS } from './limits.ts';
 
-/** Every field optional, objects throughout, lists and records as a whole. */
+/** Every field optional; lists and records are replaced as a whole. */
 type DeepPartial<T> = T extends readonly unknown[]
   ? T
   : T extends object
@@ -17,13 +17,13 @@ type DeepPartial<T> = T extends readonly unknown[]
       : { [K in keyof T]?: DeepPartial<T[K]> }
     : T;
 
-/** What a snapshot carries besides sections: accepted when it is put back, never stored. */
+/** Fields of a snapshot beside its sections: accepted when a snapshot is restored, never stored. */
 const ignored = z.boolean().optional();
 const secret = z.string().max(LIMITS.webhookSecretChars).nullable().optional();
 const url = z.string().min(1).max(LIMITS.urlChars);
 
 const postCallEntry = z.strictObject({ url, secret, has_secret: ignored });
-/** An endpoint of `webhooks.post_call` as sent. */
+/** An endpoint of `webhooks.post_call` as sent by a client. */
 type PostCallEntry = z.output<typeof postCallEntry>;
 
 const webhooksPatch = z.strictObject({
@@ -83,8 +83,8 @@ export const agentConfigPatch = z.strictObject({
 export type AgentConfigPatch = z.output<typeof agentConfigPatch>;
 
 /**
- * Merges a patch into a configuration. `has_secret` is left as it stood for the same url; whoever keeps the
- * secrets sets it right.
+ * Merges a patch into a configuration. Keeps `has_secret` of an unchanged URL; the caller, which stores the
+ * secrets, corrects it.
  */
 export function patchAgentConfig(config: AgentConfig, patch: AgentConfigPatch): AgentConfig {
   const { webhooks, llm, ...plain } = patch;
@@ -93,7 +93,7 @@ export function patchAgentConfig(config: AgentConfig, patch: AgentConfigPatch): 
   return {
     ...config,
     ...merged,
-    // A list of sources given without a word on `enabled` is meant to be used.
+    // Sources sent without `enabled` are meant to be used.
     knowledge_base: {
       ...merged.knowledge_base,
       ...(sources && sources.enabled === undefined && (sources.knowledge_source_ids?.length ?? 0) > 0
@@ -134,7 +134,7 @@ function mergeLlm(current: AgentConfig['llm'], patch: AgentConfigPatch['llm']): 
     model: patch.model ?? current.model,
     custom:
       custom === undefined
-        ? // A model of the platform takes the place of a custom one.
+        ? // Choosing a model of the platform replaces a custom one.
           patch.model === undefined
           ? current.custom
           : null
@@ -148,7 +148,7 @@ function mergeLlm(current: AgentConfig['llm'], patch: AgentConfigPatch['llm']): 
   };
 }
 
-/** A section's schema with every field optional and no default, so that what is absent stays absent. */
+/** A section's schema with every field optional and without defaults, so that absent fields stay absent. */
 function patchOf(schema: z.core.$ZodType): z.ZodType {
   const inner = unwrap(schema);
   if (!(inner instanceof z.ZodObject)) return inner;

@@ -1,8 +1,7 @@
 /**
- * An agent's configuration: the schema of what is stored and read, and its defaults. The control plane
- * patches and publishes it; a worker gets it frozen inside a call's plan. Secrets (webhook signing keys, a
- * custom model's key) are never part of it: they are kept beside it, encrypted, and read back as
- * `has_secret`.
+ * An agent's configuration: the stored schema and its defaults. The control plane patches and publishes it; a
+ * worker gets it frozen in a call's plan. Secrets (webhook signing keys, a custom model's key) are never part
+ * of it: they are stored separately, encrypted, and read back as `has_secret`.
  */
 import { z } from 'zod';
 import { SPEAKING_LANGUAGES } from './languages.ts';
@@ -18,7 +17,7 @@ export const variableName = z.string().regex(/^[A-Za-z][A-Za-z0-9_]*$/, 'must ma
 export const variables = z.record(variableName, variableValue);
 export type Variables = z.infer<typeof variables>;
 
-/** Names the store's library leaves out of every object: a default called so would be lost. */
+/** Names that the store's library drops from every object: a default of that name would be lost. */
 const LOST_NAMES = ['constructor', 'prototype'];
 const storedVariables = variables.refine(
   (value) => !LOST_NAMES.some((name) => Object.hasOwn(value, name)),
@@ -41,7 +40,7 @@ const voiceSection = z.strictObject({
 });
 
 const asrSection = z.strictObject({
-  /** `<provider>:<model>`; the deployment's list is `GET /v1/agent/models`. */
+  /** `<provider>:<model>`; `GET /v1/agent/models` lists those of the deployment. */
   model: z.string().max(128).default(''),
   multilingual: z.boolean().default(false),
   strict_language: z.boolean().default(false),
@@ -223,7 +222,7 @@ export const agentConfig = z.strictObject({
 
 export type AgentConfig = z.output<typeof agentConfig>;
 
-/** What a deployment offers to new agents. */
+/** Defaults of a deployment for new agents. */
 export interface PlatformDefaults {
   readonly llmModel: string;
   readonly asrModel: string;

@@ -1,19 +1,16 @@
 /**
- * Where a write-only credential may go: to the host it was given for. Whoever could move the address and keep
- * the credential could have it sent to themselves. Pure.
+ * A write-only credential is sent only to the host it was given for. Otherwise a user who may change the
+ * address could have it sent to their own host. Pure.
  */
 
-/**
- * True when an address means another host, port or scheme than before: what was given for it is to be
- * forgotten.
- */
+/** True if an address changes its host, port or scheme: its credential must then be deleted. */
 export function isOtherHost(before: string, after: string): boolean {
   return placeOf(before) !== placeOf(after);
 }
 
 /**
- * The origin of a URL. One whose host is not plain before its placeholders are filled, and the address of a
- * trunk, stand for themselves.
+ * The origin of a URL. A URL with placeholders in its host, and the address of a trunk, are compared as a
+ * whole.
  */
 function placeOf(address: string): string {
   const [front = ''] = address.includes('{{')

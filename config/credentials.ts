@@ -1,7 +1,7 @@
 /**
- * The secrets a deployment generates for itself, kept in `DATA_DIR/credentials.json` (mode 0600): the
- * operator's key, the workers' token and the master key. What the environment sets wins. The master key wraps
- * every stored secret and every session's data key.
+ * Secrets that a deployment generates, stored in `DATA_DIR/credentials.json` (mode 0600): the operator's key,
+ * the workers' token and the master key. The environment takes precedence. The master key wraps every stored
+ * secret and every session's data key.
  */
 import { createHash, hkdfSync, randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
@@ -15,20 +15,20 @@ const stored = z.object({
   master_key: z.string().length(64),
 });
 
-/** What the processes of one deployment share. */
+/** Secrets shared by the processes of a deployment. */
 export interface Credentials {
   readonly rootApiKey: string;
   readonly workerToken: string;
   /** 32 bytes. */
   readonly masterKey: Buffer;
-  /** Where the generated ones stand. */
+  /** File of the generated secrets. */
   readonly file: string;
 }
 
 /**
- * Reads the credentials, generating what is missing once. A first start with `ROOT_API_KEY` derives the
- * master key from it, so that replicas on several machines agree; a stored one stays, whatever the key
- * becomes. Throws when the file is there and cannot be read as what was written.
+ * Reads the credentials and generates missing ones once. A first start with `ROOT_API_KEY` derives the master
+ * key from it, so that replicas on several machines agree; a stored master key stays, even if the key
+ * changes. Throws if the file exists and is invalid.
  */
 export function loadCredentials(settings: Settings): Credentials {
   const file = join(settings.DATA_DIR, 'credentials.json');
@@ -55,7 +55,7 @@ export function loadCredentials(settings: Settings): Credentials {
   };
 }
 
-/** What a credentials file of these says, for a backup. */
+/** Contents of a credentials file, for a backup. */
 export function credentialsText({ rootApiKey, workerToken, masterKey }: Credentials): string {
   return textOf({
     root_api_key: rootApiKey,
@@ -64,16 +64,12 @@ export function credentialsText({ rootApiKey, workerToken, masterKey }: Credenti
   });
 }
 
-/**
- * Name of a deployment in file names: 12 hex digits of a hash of its master key, which they do not reveal.
- */
+/** Id of a deployment for file names: 12 hex digits of a hash of its master key, which it does not reveal. */
 export function deploymentOf(masterKey: Uint8Array): string {
   return createHash('sha256').update(masterKey).digest('hex').slice(0, 12);
 }
 
-/**
- * The master key in a credentials file. Throws when it is not there or cannot be read as what was written.
- */
+/** Reads the master key from a credentials file. Throws if the file is missing or invalid. */
 export function masterKeyIn(file: string): Buffer {
   const kept = readStored(file);
   if (!kept) throw new Error(`${file} is missing`);
@@ -95,7 +91,7 @@ function readStored(file: string): z.infer<typeof stored> | null {
   try {
     return stored.parse(JSON.parse(text));
   } catch {
-    // Neither the text nor the parser's word on it, which would quote a secret.
+    // Omits the text and the parser's message, which would quote a secret.
     throw new Error(
       `${file} is damaged: put back a copy of it, or move it away to have new secrets made (what the old ones sealed stays unreadable)`,
     );

@@ -1,12 +1,9 @@
 /**
- * What the demo agent's rule-based model (`local/demo`) understands: phrases by intent. The same phrases are
- * the demo agent's keyterms, so that a recogniser with a grammar hears exactly what the model can answer.
+ * Phrases that the demo agent's rule-based model (`local/demo`) understands, by intent. They are also the
+ * demo agent's keyterms, so that a recogniser with a grammar recognises exactly what the model can answer.
  */
 
-/**
- * The phrases of each intent, in the words a caller would use. Every word is in the CMU pronouncing
- * dictionary.
- */
+/** The phrases of each intent, in a caller's words. Every word is in the CMU pronouncing dictionary. */
 export const DEMO_PHRASES = {
   opening_hours: ['what are your opening hours', 'opening hours', 'when are you open'],
   booking: ['i would like to book a table', 'book a table'],
@@ -26,8 +23,8 @@ export const DEMO_PHRASES = {
   digit: ['zero', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine'],
 } as const;
 
-/** An intent of the demo's model. */
+/** An intent of the demo model. */
 export type DemoIntent = keyof typeof DEMO_PHRASES;
 
-/** Every phrase, as the demo agent's `asr.keyterms`; at most 50. */
+/** All phrases, as the demo agent's `asr.keyterms`; at most 50. */
 export const DEMO_KEYTERMS: readonly string[] = Object.values(DEMO_PHRASES).flat();

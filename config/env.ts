@@ -1,7 +1,7 @@
 /**
- * The program's settings: one zod schema for the whole environment. `main.ts` reads the environment once;
- * every other file is handed the settings it needs. A malformed value stops the start with one line per
- * problem; no value is ever echoed, as any of them may be a secret.
+ * The program's settings: one zod schema for the whole environment. `main.ts` reads the environment once and
+ * passes each part the settings it needs. Invalid values stop the start with one line per problem; a value is
+ * never printed, because it may be a secret.
  */
 import { resolve } from 'node:path';
 import { z } from 'zod';
@@ -39,8 +39,8 @@ const commaList = z.string().transform((value) =>
 const PROXIES =
   'must be true, false, a number of hops, or a comma list of addresses and CIDRs of proxies, none with the prefix /0';
 /**
- * `true` believes every proxy, a number so many hops from here, a list the proxies it names; a prefix of 0
- * names everybody.
+ * `true` trusts every proxy, a number that many hops, a list the named proxies; a prefix length of 0 means
+ * every address.
  */
 const proxies = z.union(
   [
@@ -261,19 +261,19 @@ const environmentSchema = z.object({
     .default(20),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
   OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl.optional(),
-  // Told by the supervisor to the processes it starts; of no use to a person.
+  // Set by the supervisor for its processes; not for people.
   INTERNAL_PORT: port.optional(),
   WORKER_INSTANCE: z.string().min(1).optional(),
   SUPERVISOR_RUN: z.string().min(1).optional(),
   WORKER_KINDS: commaList.pipe(z.array(z.enum(['phone', 'web', 'analysis']))).prefault('phone,web,analysis'),
 });
 
-/** Settings as every part is handed them. Prices are integer micro-dollars. */
+/** Settings as passed to every part. Prices are integer micro-dollars. */
 export type Settings = Omit<
   z.output<typeof environmentSchema>,
   'PUBLIC_URL' | 'SIP_HOST' | 'SIGNUP_URL' | 'BLOBS_URL' | 'CONTROL_PLANE_URL'
 > & {
-  /** Undefined while `PORT` is 0 and not bound yet; use `publicUrl()`. */
+  /** Undefined while `PORT` is 0 and not bound; use `publicUrl()`. */
   readonly PUBLIC_URL: string | undefined;
   readonly SIP_HOST: string;
   readonly SIGNUP_URL: string | undefined;
@@ -281,7 +281,7 @@ export type Settings = Omit<
   readonly CONTROL_PLANE_URL: string | undefined;
 };
 
-/** Thrown by `readSettings`: one line per malformed or contradictory setting. */
+/** Thrown by `readSettings`: one line per invalid or contradictory setting. */
 export class SettingsError extends Error {
   readonly problems: readonly string[];
 
@@ -299,7 +299,7 @@ export function readSettings(environment: Readonly<Record<string, string | undef
   );
   const parsed = environmentSchema.safeParse(given);
   if (!parsed.success) {
-    // Several entries of one list are one problem.
+    // Several invalid entries of one list are one problem.
     throw new SettingsError([
       ...new Set(
         parsed.error.issues.map((issue) => `${String(issue.path[0] ?? 'environment')}: ${issue.message}`),
@@ -323,10 +323,10 @@ export function readSettings(environment: Readonly<Record<string, string | undef
 
 const INTERNAL = new Set(['INTERNAL_PORT', 'WORKER_INSTANCE', 'SUPERVISOR_RUN', 'WORKER_KINDS']);
 
-/** Names of every setting a person can give; the table in docs/settings.md is checked against it. */
+/** Names of every setting for people; the table in docs/settings.md is checked against it. */
 export const SETTING_NAMES = Object.keys(environmentSchema.shape).filter((name) => !INTERNAL.has(name));
 
-/** Base of links: `PUBLIC_URL`, or the address the HTTP server is bound to. */
+/** Base of links: `PUBLIC_URL`, or the bound address of the HTTP server. */
 export function publicUrl(settings: Settings, boundPort: number): string {
   if (settings.PUBLIC_URL !== undefined) return settings.PUBLIC_URL;
   const host = settings.HOST === '0.0.0.0' || settings.HOST === '::' ? 'localhost' : settings.HOST;
@@ -336,7 +336,7 @@ export function publicUrl(settings: Settings, boundPort: number): string {
 
 type VendorSettings = Pick<Settings, keyof typeof vendorSettings>;
 
-/** Key and base address of one vendor, as set. */
+/** Key and base address of one vendor, as configured. */
 export function vendorAccess(
   settings: VendorSettings,
   vendor: Vendor,
@@ -345,13 +345,13 @@ export function vendorAccess(
   return { apiKey: settings[`${prefix}_API_KEY`], baseUrl: settings[`${prefix}_BASE_URL`] };
 }
 
-/** True when a key or a base address of this vendor is set: with a base address the key may be absent. */
+/** True if a key or a base address of this vendor is set; with a base address the key may be absent. */
 export function isVendorConfigured(settings: VendorSettings, vendor: Vendor): boolean {
   const access = vendorAccess(settings, vendor);
   return access.apiKey !== undefined || access.baseUrl !== undefined;
 }
 
-/** Secrets still set to the value of a published example. */
+/** Secrets that still have the value of a published example. */
 function publishedSecrets(given: Readonly<Record<string, unknown>>): string[] {
   return SETTING_NAMES.filter(
     (name) => /_(KEY|SECRET|TOKEN|PASSWORD)$/.test(name) && /^change-?me/i.test(String(given[name] ?? '')),

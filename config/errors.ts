@@ -1,6 +1,6 @@
 /**
- * The one table of faults: code → HTTP status, message, machine-readable reason and SIP status. `throw
- * fault('agent_not_published')` is how anything reports a problem to a caller; any other throw is a
+ * The table of faults: code → HTTP status, message, machine-readable reason and SIP status. `throw
+ * fault('agent_not_published')` is how any code reports a problem to a caller; any other throw is a
  * programming error. Statuses, messages and reasons are part of the API and do not change.
  */
 
@@ -9,9 +9,9 @@ interface FaultEntry {
   /** `{name}` is replaced by the parameter of that name. */
   readonly message: string;
   readonly reason?: string;
-  /** What an INVITE is refused with. */
+  /** SIP status for refusing an INVITE. */
   readonly sip?: number;
-  /** When asking again may help, s; a fault's own parameter `seconds` goes before it. */
+  /** When a retry may succeed, s; a fault's own parameter `seconds` takes precedence. */
   readonly retrySeconds?: number;
 }
 
@@ -276,14 +276,14 @@ const FAULTS = {
 /** Code of a fault. */
 export type FaultCode = keyof typeof FAULTS;
 
-/** A problem a caller is told about. */
+/** A problem reported to a caller. */
 export class Fault extends Error {
   readonly code: FaultCode;
   readonly status: number;
   readonly reason: string | null;
-  /** SIP status an INVITE is refused with (RFC 3261 §21). */
+  /** SIP status for refusing an INVITE (RFC 3261 §21). */
   readonly sipStatus: number;
-  /** When asking again may help, s; the answer's `Retry-After`. */
+  /** When a retry may succeed, s; the `Retry-After` of the answer. */
   readonly retryAfterSeconds: number | null;
 
   constructor(
@@ -293,8 +293,8 @@ export class Fault extends Error {
   ) {
     const entry: FaultEntry = FAULTS[code];
     const { stackTraceLimit } = Error;
-    // Collecting the frames is most of what a refusal costs, and the log prints them of faults of our own
-    // only.
+    // Without a stack trace: collecting it is most of a refusal's cost, and the log prints it only for faults
+    // of our own.
     if (entry.status < 500) Error.stackTraceLimit = 0;
     super(message, 'cause' in options ? { cause: options.cause } : undefined);
     Error.stackTraceLimit = stackTraceLimit;
@@ -308,8 +308,8 @@ export class Fault extends Error {
 }
 
 /**
- * Makes the fault of this code; `params` fill the placeholders of its message, and `seconds` says when to ask
- * again.
+ * Creates the fault of this code; `params` fill the placeholders of its message, and `seconds` is when to
+ * retry.
  */
 export function fault(
   code: FaultCode,
@@ -323,7 +323,7 @@ export function fault(
   });
 }
 
-/** Every fault, for docs/errors.md and its test. */
+/** All faults, for docs/errors.md and its test. */
 export function listFaults(): readonly ({ readonly code: FaultCode } & FaultEntry)[] {
   return (Object.keys(FAULTS) as FaultCode[]).map((code) => ({ code, ...FAULTS[code] }));
 }

@@ -4,26 +4,26 @@ import { LANGUAGE_VENDORS, type LanguageVendor, type ModelFacts, VENDORS } from 
 /** The rule-based model that needs no vendor. */
 export const DEMO_MODEL_ID = 'local/demo';
 
-/** A self-hosted model of unknown size is usually served with at least this many tokens. */
+/** A self-hosted model of unknown size usually has at least this many tokens. */
 const UNKNOWN_CONTEXT_TOKENS = 32_768;
 
 /** Assumed for a model without a list price: above every listed one. */
 const UNKNOWN_PRICE: ModelFacts['price'] = { input: 5_000_000, cached: 5_000_000, output: 25_000_000 };
 
-/** Models a vendor is known to serve, its default first. */
+/** Models that a vendor serves, its default first. */
 export function languageModelsOf(vendor: LanguageVendor): readonly [string, ...string[]] {
   return Object.keys(VENDORS[vendor].languageModels) as [string, ...string[]];
 }
 
-/** The vendor of `<vendor>/<model>`, even of a model it is not known to serve; null without such a vendor. */
+/** The vendor of `<vendor>/<model>`, even if the model is not listed; null if there is no such vendor. */
 export function vendorOfModel(id: string): LanguageVendor | null {
   const name = /^([^/]+)\/./.exec(id)?.[1] ?? '';
   return LANGUAGE_VENDORS.find((vendor) => vendor === name) ?? null;
 }
 
 /**
- * Whether an operator's list allows a model: by its id, or all of its provider as `<provider>/*`. The free
- * rule-based model is always allowed; without a list every model is.
+ * Whether an operator's list allows a model: by its id, or by `<provider>/*`. The free rule-based model is
+ * always allowed; without a list every model is.
  */
 export function isModelAllowed(allowed: readonly string[] | undefined, id: string): boolean {
   return (
@@ -34,7 +34,7 @@ export function isModelAllowed(allowed: readonly string[] | undefined, id: strin
   );
 }
 
-/** Prompt and answer of a model together, in tokens. */
+/** Size of a model's context: prompt and answer together, in tokens. */
 export function contextTokensOf(modelId: string): number {
   return factsOf(modelId)?.contextTokens ?? UNKNOWN_CONTEXT_TOKENS;
 }
@@ -45,8 +45,8 @@ export function priceOf(modelId: string): ModelFacts['price'] | null {
 }
 
 /**
- * List price of a generation in micro-dollars, rounded up. A model of unknown price counts as an expensive
- * one; the rule-based model is free.
+ * List price of a generation in micro-dollars, rounded up. A model of unknown price counts as expensive; the
+ * rule-based model is free.
  */
 export function costOf(
   modelId: string,

@@ -1,4 +1,4 @@
-/** The languages an agent can speak (the 52 codes). */
+/** The 52 languages an agent can speak. */
 
 export const SPEAKING_LANGUAGES = [
   'en',

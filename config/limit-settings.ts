@@ -1,9 +1,9 @@
-/** Settings that limit what one account may use, with their defaults (docs/limits.md). */
+/** Settings that limit the use of one account, with their defaults (docs/limits.md). */
 import { z } from 'zod';
 import { parseMoney } from '#base/money.ts';
 
 const WRONG = 'must be a whole number of at least 1, or none';
-/** `none` is no limit: infinity. */
+/** `none` means no limit: infinity. */
 const count = z.preprocess(
   (value) => (value === 'none' ? Number.MAX_SAFE_INTEGER : value),
   z.coerce
@@ -13,7 +13,7 @@ const count = z.preprocess(
     .transform((limit) => (limit === Number.MAX_SAFE_INTEGER ? Number.POSITIVE_INFINITY : limit)),
 );
 
-/** Micro-dollars a day. */
+/** Micro-dollars per day. */
 const dollars = z.string().transform((value, context) => {
   const micros = value === 'none' ? Number.POSITIVE_INFINITY : parseMoney(value);
   if (micros !== null && micros >= 0) return micros;

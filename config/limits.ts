@@ -1,4 +1,4 @@
-/** Every limit of the product that is no setting. */
+/** Every limit of the product that is not a setting. */
 
 export const LIMITS = {
   toolNameChars: 120,
@@ -22,11 +22,11 @@ export const LIMITS = {
   variableBytes: 1024 * 1024,
   variableChars: 100_000,
   pageOffsetRows: 100_000,
-  /** chosen here: a text once its placeholders are filled in */
+  /** our choice: a text after its placeholders are filled */
   renderedChars: 1_048_576,
-  /** chosen here: rows a list counts for its total */
+  /** our choice: rows that a list counts for its total */
   countedRows: 100_000,
-  /** Raw cap of the system prompt */
+  /** Limit of the raw system prompt */
   systemPromptChars: 100_000,
   uploadBytes: 1_048_576,
   agentNameChars: 120,
@@ -36,12 +36,12 @@ export const LIMITS = {
   endUserIdChars: 256,
   llmExtraBodyBytes: 16 * 1024,
   metadataBytes: 16 * 1024,
-  /** chosen here: levels of free JSON such as metadata */
+  /** our choice: nesting levels of free JSON such as metadata */
   jsonDepth: 100,
   toolTestArgumentBytes: 1024 * 1024,
   /**
-   * chosen here: what a model writes in one reply; bytes of an answer, of one of its events, and of one that
-   * refuses; tools asked for, and their arguments
+   * our choice: output of a model in one reply; bytes of an answer, of one of its events, and of an error
+   * answer; tool calls and their arguments
    */
   replyChars: 60_000,
   modelAnswerBytes: 8 * 1_048_576,
@@ -49,22 +49,22 @@ export const LIMITS = {
   modelRefusalBytes: 64 * 1024,
   modelToolCalls: 64,
   modelToolChars: 64 * 1024,
-  /** Stored tool output */
+  /** Stored output of a tool */
   toolOutputBytes: 256 * 1024,
   /** Tool values on the data channel */
   toolEventBytes: 4 * 1024,
   knowledgeSources: 100,
   knowledgeInlineBytes: 8 * 1024,
-  /** chosen here: as for agents */
+  /** our choice: the same as for agents */
   knowledgeNameChars: 120,
   knowledgeDescriptionChars: 2_000,
-  /** chosen here: a plan is one frame of the worker link, and JSON at most doubles a text */
+  /** our choice: a plan is one frame of the worker link, and JSON at most doubles a text */
   planKnowledgeBytes: 24 * 1024 * 1024,
   testAgents: 100,
   testRunsPerBatch: 200,
-  /** chosen here: regular expressions of one test */
+  /** our choice: regular expressions of one test */
   testPatterns: 100,
-  /** chosen here */
+  /** our choice */
   batchRows: 10_000,
   batchColumns: 200,
   batchUploadBytes: 8 * 1_048_576,
@@ -76,18 +76,18 @@ export const LIMITS = {
   optOutPhrases: 20,
   optOutPhraseChars: 80,
   recordingUrlSeconds: 900,
-  /** chosen here: text of one synthesis request */
+  /** our choice: text of one synthesis request */
   spokenChars: 100_000,
   pronunciationItems: 5_000,
   pronunciationKeyChars: 256,
   pronunciationValueChars: 1_024,
   pronunciationDictionaries: 3,
-  /** The pro model takes as many bytes as on the compatible surfaces. */
+  /** The pro model accepts as many bytes as the compatible APIs. */
   transcribeBytes: 50 * 1_048_576,
   transcribeProBytes: 100 * 1_048_576,
   transcribeMinutes: 60,
   transcribeSeconds: 0.08,
-  /** chosen here: room for inline references */
+  /** our choice: room for inline references */
   synthesisBodyBytes: 32 * 1_048_576,
   compatSpeechBodyBytes: 32 * 1_048_576,
   compatVendorBodyBytes: 140 * 1_048_576,
@@ -97,7 +97,7 @@ export const LIMITS = {
   compatPendingItems: 1_024,
   compatConnectionMs: 3_600_000,
   firstByteMs: 300_000,
-  /** Requests in progress, by what was ever paid (micro-dollars, below which the row holds) */
+  /** Concurrent requests, by total top-ups (micro-dollars; a row holds below its amount) */
   speechConcurrency: [
     { belowMicros: 100_000_000, requests: 5 },
     { belowMicros: 1_000_000_000, requests: 15 },
@@ -107,7 +107,7 @@ export const LIMITS = {
   voiceSampleBytes: 20 * 1_048_576,
   voiceTitleChars: 120,
   /**
-   * chosen here: SIP over TCP and TLS. Idle is longer than any call lasts, so that a call without a word of
+   * our choice: SIP over TCP and TLS. The idle limit is longer than any call, so that a call without further
    * signalling keeps its connection
    */
   sipConnections: 4_096,
@@ -115,7 +115,7 @@ export const LIMITS = {
   sipMessageMs: 30_000,
   sipIdleMs: 65 * 60_000,
   sipUnsentBytes: 1_048_576,
-  /** chosen here: one conversation must not ring half a town at the operator's cost */
+  /** our choice: one conversation must not make many calls at the operator's cost */
   transfersPerCall: 5,
   pageSizeDefault: 30,
   pageSizeMax: 100,

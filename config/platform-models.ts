@@ -1,6 +1,6 @@
 /**
- * What a deployment offers to agents: language models, recognition models and voices, and which of each a new
- * agent starts with (`GET /v1/agent/models`).
+ * Language models, recognition models and voices that a deployment offers to agents, and the defaults of new
+ * agents (`GET /v1/agent/models`).
  */
 import { isVendorConfigured, type Settings, vendorAccess } from './env.ts';
 import { DEMO_MODEL_ID, isModelAllowed, languageModelsOf, vendorOfModel } from './language-models.ts';
@@ -15,50 +15,50 @@ import {
 } from './vendors.ts';
 
 /**
- * What this machine can do beyond its settings; `detectLocalRecognition` and `detectEspeakVoices` of
- * media/speech find out.
+ * Capabilities of this machine beyond its settings, found by `detectLocalRecognition` and
+ * `detectEspeakVoices` of media/speech.
  */
 export interface SpeechCapabilities {
-  /** Local recognisers that can run here, best first. */
+  /** Available local recognisers, best first. */
   readonly localRecognition: readonly LocalRecognition[];
-  /** Local voices beyond those that are always there. */
+  /** Local voices beyond the built-in ones. */
   readonly localVoices?: readonly ProviderVoice[];
 }
 
-/** Kinds of local recogniser. */
+/** Kinds of local recognisers. */
 export type LocalRecognition = 'sherpa' | 'pocketsphinx';
 
-/** One model on offer. */
+/** An offered model. */
 export interface OfferedModel {
   readonly id: string;
   readonly default: boolean;
 }
 
-/** One voice on offer. */
+/** An offered voice. */
 interface OfferedVoice extends OfferedModel {
   readonly name: string;
   readonly languages: readonly string[];
 }
 
-/** Everything on offer, in the shape of `GET /v1/agent/models`. */
+/** The whole offer, in the shape of `GET /v1/agent/models`. */
 export interface PlatformModels {
   readonly llm: readonly OfferedModel[];
   readonly asr: readonly OfferedModel[];
   readonly voices: readonly OfferedVoice[];
 }
 
-/** The best local recogniser installed, or none: stays valid when a model is added to the machine later. */
+/** The best local recogniser installed, or none: stays valid if a model is installed later. */
 export const LOCAL_RECOGNITION_ID = 'local:auto';
 
-/** Models of OpenAI's that listen live. */
+/** Live models of OpenAI. */
 const OPENAI_LIVE_MODELS: readonly string[] = ['gpt-live-transcribe', 'gpt-realtime-whisper'];
 
-/** True for a model of OpenAI's that listens live; the others are sent one utterance a request. */
+/** True for a live model of OpenAI; the others get one utterance per request. */
 export function isLiveRecognitionModel(model: string): boolean {
   return OPENAI_LIVE_MODELS.includes(model);
 }
 
-/** Voices that need no vendor, the default first. */
+/** Voices without a vendor, the default first. */
 export const LOCAL_VOICES = [
   { id: 'slt', name: 'Slt (woman, US)', languages: ['en'] },
   { id: 'rms', name: 'Rms (man, US)', languages: ['en'] },
@@ -67,7 +67,7 @@ export const LOCAL_VOICES = [
   { id: 'kal', name: 'Kal (man, US, robotic, 8 kHz)', languages: ['en'] },
 ] as const satisfies readonly ProviderVoice[];
 
-/** What may be configured in this deployment, each list with exactly one default. */
+/** The offer of this deployment, each list with exactly one default. */
 export function platformModels(settings: Settings, capabilities: SpeechCapabilities): PlatformModels {
   return {
     llm: languageModels(settings),
@@ -107,7 +107,7 @@ function recognitionModels(settings: Settings, capabilities: SpeechCapabilities)
   return withDefault([...remote, LOCAL_RECOGNITION_ID, ...local], first);
 }
 
-/** A self-hosted server with OpenAI's protocol usually transcribes files only. */
+/** A self-hosted server with OpenAI's protocol usually only transcribes files. */
 function defaultRecognitionModel(settings: Settings, vendor: RecognitionVendor): string {
   const isOwnServer = vendor === 'openai' && vendorAccess(settings, vendor).baseUrl !== undefined;
   return isOwnServer ? 'gpt-4o-mini-transcribe' : VENDORS[vendor].recognition.models[0];

@@ -2,32 +2,29 @@
 import { setImmediate as nextRound } from 'node:timers/promises';
 import { LIMITS } from './limits.ts';
 
-/**
- * Longest run of characters without a break that is tokenized as one piece: the tokenizer's time grows with
- * its square.
- */
+/** Longest run without a break that is tokenised as one piece: the tokeniser's time grows with its square. */
 const PIECE_CHARS = 256;
-/** Counted between two turns of the loop, about. */
+/** Characters counted between two turns of the event loop, about. */
 const ROUND_CHARS = 2_048;
 const PIECES = /.{1,256}/gsu;
 
 /**
- * Counts tokens; a run of more than 256 characters without a space is counted in parts, which can only come
- * out a few tokens high.
+ * Counts tokens. A run of more than 256 characters without a space is counted in parts, which can only
+ * overestimate, by a few tokens.
  */
 async function countPromptTokens(text: string): Promise<number> {
-  // Loaded when first needed: the vocabulary costs 200 ms and tens of megabytes, and most prompts are short.
+  // Loaded on first use: the vocabulary costs 200 ms and tens of megabytes, and most prompts are short.
   const { countTokens } = await import('gpt-tokenizer/encoding/o200k_base');
   let tokens = 0;
   for (const piece of piecesOf(text)) {
     tokens += countTokens(piece, { disallowedSpecial: new Set() });
-    // A long prompt takes tens of milliseconds: everything else has its turn in between.
+    // A long prompt takes tens of milliseconds: yields to other work in between.
     await nextRound();
   }
   return tokens;
 }
 
-/** Cut before a space where it can be: a token begins with the space before a word. */
+/** Cut before a space if possible: a token begins with the space before its word. */
 function piecesOf(text: string): string[] {
   const pieces: string[] = [];
   let from = 0;
@@ -43,7 +40,7 @@ function piecesOf(text: string): string[] {
   return [...pieces, text.slice(from)];
 }
 
-/** The 422 text of a prompt that is too long, or null. */
+/** The 422 text for a prompt that is too long, or null. */
 export async function systemPromptProblem(text: string): Promise<string | null> {
   // No token is shorter than a byte.
   if (Buffer.byteLength(text) <= LIMITS.systemPromptTokens) return null;

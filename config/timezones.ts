@@ -1,4 +1,4 @@
-/** IANA time zones, as the runtime's own data knows them. */
+/** IANA time zones, from the runtime's own data. */
 
 /** True for the name of an IANA zone such as `Europe/Berlin`; offsets such as `+01:00` are not names. */
 export function isTimezone(name: string): boolean {
@@ -11,14 +11,14 @@ export function isTimezone(name: string): boolean {
   }
 }
 
-/** Asking for them takes milliseconds. */
+/** Listing them takes milliseconds. */
 const zonesByCountry = new Map<string, readonly string[]>();
 
 /** The zones of a country (ISO 3166-1 alpha-2). */
 export function zonesOfCountry(country: string): readonly string[] {
   const known = zonesByCountry.get(country);
   if (known) return known;
-  // In Node's Intl, not yet in TypeScript's library.
+  // Exists in Node's Intl, not yet in TypeScript's library.
   const locale = new Intl.Locale(`und-${country}`) as Intl.Locale & { getTimeZones?(): string[] | undefined };
   const zones = locale.getTimeZones?.() ?? [];
   zonesByCountry.set(country, zones);

@@ -1,61 +1,56 @@
 /**
- * Traces by OpenTelemetry. Every span here is recorded when it is over, so nothing is carried through the
- * code while it runs. The SDK is loaded where an OTLP endpoint is set, and nowhere else.
+ * Tracing with OpenTelemetry. Every span is recorded after its work has ended, so no context is passed
+ * through the code. The SDK is loaded only if an OTLP endpoint is set.
  */
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
 import type { Settings } from './env.ts';
 
-/** A piece of work that is over. */
+/** A completed piece of work. */
 export interface FinishedSpan {
   readonly name: string;
-  /** `server` answered somebody, `client` asked somebody; `internal` unless told. */
+  /** `server` answered a request, `client` sent one; default `internal`. */
   readonly kind?: 'server' | 'client' | 'internal';
-  /** Wall time, ms. */
+  /** Wall-clock time, ms. */
   readonly startMs: number;
   readonly endMs: number;
-  /**
-   * The span it is part of, as a `traceparent` (W3C Trace Context); without a well-formed one it begins a
-   * trace.
-   */
+  /** The parent span, as a `traceparent` (W3C Trace Context); without a valid one the span begins a trace. */
   readonly parent?: string | null;
-  /** Its own place in its trace, as a `traceparent`, where others had to know it before. */
+  /** The span's own `traceparent`, if others had to know it in advance. */
   readonly as?: string;
-  /** Traces it had to do with. */
+  /** Linked traces. */
   readonly links?: readonly string[];
-  /** Never personal data; what is null is left out. */
+  /** Never personal data; null values are omitted. */
   readonly attributes?: Readonly<Record<string, string | number | boolean | null>>;
-  /** Why it failed. */
+  /** The error, if it failed. */
   readonly error?: string | null;
 }
 
-/** Sends spans to whoever collects them. */
+/** Sends spans to a collector. */
 export interface Tracing {
-  /** Records a span; returns its `traceparent`, for the spans that are part of it. */
+  /** Records a span; returns its `traceparent`, for child spans. */
   record(span: FinishedSpan): string;
-  /** Sends what is left. */
+  /** Sends the remaining spans. */
   close(): Promise<void>;
 }
 
 const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})$/;
 const SAMPLED = 1;
-/** How long a span waits for others to be sent with it. */
+/** How long a span waits to be sent in a batch. */
 const SEND_EVERY_MS = 1_000;
-/** The end of the program does not wait longer for a collector that does not answer. */
+/** Longest wait at exit for a collector that does not answer. */
 const CLOSE_WITHIN_MS = 2_000;
 
-/**
- * The root of a call's trace: the trace has the id of the session, so whoever has the one finds the other.
- */
+/** Root of a call's trace. The trace id is the session's id, so that each leads to the other. */
 export function callTraceparent(sessionId: string): string {
   return `00-${sessionId}-${sessionId.slice(0, 16)}-01`;
 }
 
-/** Begins to send spans for one process; null where no endpoint is set. */
+/** Starts tracing for one process; null if no endpoint is set. */
 export async function openTracing(
   settings: Pick<Settings, 'OTEL_EXPORTER_OTLP_ENDPOINT'>,
-  /** `instance` tells processes of one part apart. */
+  /** `instance` distinguishes processes with the same role. */
   part: { readonly name: string; readonly instance: string },
   { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
 ): Promise<Tracing | null> {
@@ -70,12 +65,12 @@ export async function openTracing(
     'service.name': `parley-${part.name}`,
     'service.instance.id': part.instance,
   });
-  // What OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME say goes before what we say ourselves.
+  // OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME take precedence over our values.
   const told = resources.detectResources({ detectors: [resources.envDetector] });
   const chosen: { traceId: string | null; spanId: string | null } = { traceId: null, spanId: null };
   const provider = new sdk.TracerProvider({
     resource: resources.defaultResource().merge(named).merge(told),
-    // Address, headers, compression and the rest are the exporter's to read from the OTEL_ variables.
+    // The exporter reads address, headers, compression and the rest from the OTEL_ variables.
     spanProcessors: [
       new sdk.BatchSpanProcessor({ exporter: new OTLPTraceExporter(), scheduledDelayMillis: SEND_EVERY_MS }),
     ],
@@ -112,7 +107,7 @@ export async function openTracing(
     }) {
       const above = parent ? contextOf(parent) : null;
       const own = as === undefined ? null : contextOf(as);
-      // Starting a span is one synchronous step: nobody else can ask for an id in between.
+      // Starting a span is synchronous: no other code can request an id in between.
       Object.assign(chosen, { traceId: own?.traceId ?? null, spanId: own?.spanId ?? null });
       const span = tracer.startSpan(
         name,

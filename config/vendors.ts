@@ -3,7 +3,7 @@
  * derive from it. A speech vendor has its engine in media/speech as well.
  */
 
-/** A language model's size and list price. */
+/** Size and list price of a language model. */
 export interface ModelFacts {
   /** Tokens of prompt and answer together. */
   readonly contextTokens: number;
@@ -11,7 +11,7 @@ export interface ModelFacts {
   readonly price: { readonly input: number; readonly cached: number; readonly output: number };
 }
 
-/** A voice of a synthesis engine; its offered id has the engine's name in front. */
+/** A voice of a synthesis engine; its offered id has the engine's name as prefix. */
 export interface ProviderVoice {
   readonly id: string;
   readonly name: string;
@@ -22,9 +22,9 @@ export interface ProviderVoice {
 interface VendorRow {
   /** Language models it serves, the default first. */
   readonly languageModels?: Readonly<Record<string, ModelFacts>>;
-  /** Base address of its speech API, without a setting of one's own. */
+  /** Default base address of its speech API. */
   readonly speechUrl?: string;
-  /** Recognition models, the default first; a vendor of smaller `order` is preferred. */
+  /** Recognition models, the default first; vendors with a smaller `order` are preferred. */
   readonly recognition?: { readonly order: number; readonly models: readonly [string, ...string[]] };
   /** Voices, the default first. */
   readonly voices?: readonly ProviderVoice[];

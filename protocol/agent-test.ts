@@ -1,6 +1,6 @@
 /**
- * Agent tests: what a test says, what a worker is told to run, and what comes back.
- * The control plane stores and places them; a worker holds the text conversation and judges it.
+ * Agent tests: a test's content, the job for a worker, and its result. The control plane stores and places
+ * them; a worker runs the text conversation and judges it.
  */
 import { z } from 'zod';
 import { variables } from '#config/agent-config.ts';
@@ -11,7 +11,7 @@ import { freeJson } from './free-json.ts';
 /** Kinds of test. */
 export const testType = z.enum(['next_reply', 'tool', 'simulation']);
 
-/** Bytes of JSON a mocked result may have; chosen here. */
+/** Most bytes of JSON in a mocked result; our choice. */
 const MOCK_RESULT_BYTES = 16 * 1024;
 
 const turn = z.strictObject({ role: z.enum(['agent', 'user']), text: z.string().min(1).max(2_000) });
@@ -28,13 +28,13 @@ const toolParameter = z.strictObject({
   name: z.string().min(1).max(100),
   /** Null expects the parameter to be absent or empty. */
   value: z.union([z.string().max(1_000), z.number(), z.boolean(), z.null()]),
-  /** How both sides are compared; null compares them as text. */
+  /** Type in which both sides are compared; null: as text. */
   type: z.enum(['string', 'number', 'boolean']).nullable().default(null),
 });
 
 /**
- * What one argument of a call must look like. Whether a pattern can be read is checked once, when a test is
- * saved: it takes long.
+ * The expected value of one argument of a call. Patterns are checked once, when a test is saved, because that
+ * takes long.
  */
 const paramMatcher = z.strictObject({
   type: z.enum(['exact', 'regex', 'any']).default('exact'),
@@ -45,7 +45,7 @@ const paramMatchers = z
   .refine((params) => Object.keys(params).length <= 100, 'at most 100 parameters');
 export type ParamMatchers = z.output<typeof paramMatchers>;
 
-/** A tool as assertions and mocks name it: its id, its function name or its display name. */
+/** A tool as named in assertions and mocks: its id, its function name or its display name. */
 const toolName = z.string().min(1).max(200);
 
 const toolCallAssertion = z
@@ -70,27 +70,27 @@ const toolMock = z.strictObject({
   tool: toolName,
   result: z.unknown().superRefine(freeJson(MOCK_RESULT_BYTES)),
   status: z.number().int().min(100).max(599).nullable().default(null),
-  /** Answers only calls with such arguments; null answers every call. */
+  /** Applies only to calls with these arguments; null: to every call. */
   when: paramMatchers.nullable().default(null),
   error: z.boolean().default(false),
 });
 export type ToolMock = z.output<typeof toolMock>;
 
-/** How the tools of a simulation are answered. */
+/** How the tools of a simulation answer. */
 export const toolMocks = z.strictObject({
   /**
-   * `all`: the test's mocks, then the tool's own first one; `selected`: the test's alone; `none`: every
-   * webhook tool is really called.
+   * `all`: the test's mocks, then the tool's own first one; `selected`: the test's only; `none`: webhook
+   * tools are really called.
    */
   strategy: z.enum(['all', 'selected', 'none']).default('all'),
-  /** What a call without a mock meets. */
+  /** What happens to a call without a mock. */
   fallback: z.enum(['error', 'real']).default('error'),
   tools: z.array(toolMock).max(50).default([]),
   real_tools: z.array(toolName).max(50).default([]),
 });
 export type ToolMocks = z.output<typeof toolMocks>;
 
-/** The fields of a simulation, every default filled in. */
+/** The fields of a simulation, with all defaults. */
 export const simulation = z.strictObject({
   scenario: z.string().min(1).max(10_000),
   /** Turns of the simulated caller. */
@@ -103,14 +103,14 @@ export const simulation = z.strictObject({
   assertions: assertions.prefault({}),
   tool_mocks: toolMocks.prefault({}),
   repeat_count: z.number().int().min(1).max(20).default(1),
-  /** Null runs as a web call. */
+  /** Null: a web call. */
   channel: z.enum(['web_voice', 'phone_inbound', 'phone_outbound']).nullable().default(null),
-  /** `<provider>/<model>`; null is the agent's own. */
+  /** `<provider>/<model>`; null: the agent's own. */
   simulated_user_model: z.string().min(1).max(256).nullable().default(null),
 });
 export type Simulation = z.output<typeof simulation>;
 
-/** What a test checks, apart from whose it is. */
+/** What a test checks, without its owner. */
 export const testDefinition = z.strictObject({
   test_type: testType,
   conversation: z.array(turn).max(100).default([]),
@@ -127,10 +127,10 @@ export const testDefinition = z.strictObject({
 });
 export type TestDefinition = z.output<typeof testDefinition>;
 
-/** One run of a test, as a worker is told of it. */
+/** One run of a test, as sent to a worker. */
 export const agentTestJob = z.object({
   run_id: z.string(),
-  /** The agent's draft as of the start of the batch. */
+  /** The agent's draft when the batch started. */
   plan: callPlan,
   test: testDefinition,
   /** The first mock response of each tool that has one. */
@@ -138,7 +138,7 @@ export const agentTestJob = z.object({
 });
 export type AgentTestJob = z.output<typeof agentTestJob>;
 
-/** What a run may end by. */
+/** Why a run can end. */
 export const testEndedBy = z.enum(['agent', 'user', 'transfer', 'max_turns', 'timeout', 'error']);
 
 /** A judged answer. */
@@ -175,7 +175,7 @@ const simulationResult = z.object({
   passed: z.boolean(),
 });
 
-/** What a run came to. */
+/** Result of a run. */
 export const agentTestResult = z.object({
   status: z.enum(['passed', 'failed', 'error']),
   needs_review: z.boolean(),
@@ -184,7 +184,7 @@ export const agentTestResult = z.object({
   agent_replies: z.number().int(),
   agent_reply: z.string().nullable(),
   judge_reasoning: z.string().nullable(),
-  /** Mean time the model took for a reply of the agent. */
+  /** Mean time of the model for a reply of the agent. */
   latency_ms: z.number().nullable(),
   turns_used: z.number().int().nullable(),
   ended_by: testEndedBy.nullable(),
@@ -193,7 +193,7 @@ export const agentTestResult = z.object({
 });
 export type AgentTestResult = z.infer<typeof agentTestResult>;
 
-/** The result of a run that came to no verdict. */
+/** The result of a run without a verdict. */
 export function testError(error: string): AgentTestResult {
   return {
     status: 'error',

@@ -1,17 +1,16 @@
 /**
- * `CallPlan`: everything a worker is told about one call, frozen when it is admitted. A worker needs nothing
- * else: no database, no secret beyond these. Carries a version of its own; a control plane serves workers one
- * version older.
+ * `CallPlan`: everything a worker needs for one call, frozen at admission. A worker has no database and no
+ * other secrets. It has its own version number; a control plane serves workers one version older.
  */
 import { z } from 'zod';
 import { agentConfig, variables } from '#config/agent-config.ts';
 
 export const CALL_PLAN_VERSION = 1;
 
-/** A tool as frozen at publication, its credential headers filled in. */
+/** A tool as frozen at publication, with its credential headers. */
 export const plannedTool = z.object({
   tool_id: z.string(),
-  /** Model-facing function name. */
+  /** Function name for the model. */
   function_name: z.string(),
   name: z.string(),
   description: z.string(),
@@ -42,7 +41,7 @@ export const systemVariables = z.object({
 export type SystemVariables = z.infer<typeof systemVariables>;
 
 /**
- * Set where a tenant has named the host. The worker then applies the egress guard and refuses the operator's
+ * Set if a tenant has named the host. The worker then applies the egress guard and refuses the operator's
  * trunk: `trunk` is `SIP_TRUNK_URI`, `trusted` is `SIP_TRUSTED`.
  */
 const hostGuard = z
@@ -50,19 +49,19 @@ const hostGuard = z
   .nullable()
   .default(null);
 
-/** The way to one transfer destination. */
+/** How to reach one transfer destination. */
 export const transferRoute = z.object({
   /** E.164; null for a SIP URI. */
   number: z.string().nullable(),
-  /** URI of a call to it, through the trunk where it is a number; empty where calls cannot be placed. */
+  /** URI to call, through the trunk for a number; empty if calls cannot be placed. */
   dial_uri: z.string(),
   guard: hostGuard,
-  /** False: the carrier of this call is not to be sent there; it is dialled from here instead. */
+  /** False: the carrier of this call must not be asked to transfer there; the worker dials instead. */
   is_referable: z.boolean().default(true),
   headers: z.record(z.string(), z.string()),
   username: z.string().nullable(),
   password: z.string().nullable(),
-  /** Why nobody can be transferred there, as the model is told; null when they can. */
+  /** Reason for the model why a transfer there is impossible; null if it is possible. */
   error: z.string().nullable(),
 });
 export type TransferRoute = z.infer<typeof transferRoute>;
@@ -73,12 +72,12 @@ export const callPlan = z.object({
   agent_id: z.string(),
   agent_name: z.string(),
   channel: systemVariables.shape.channel,
-  /** Overrides already applied; placeholders not yet rendered (a keypad menu may still add a variable). */
+  /** Overrides are applied; placeholders are not yet filled (a keypad menu may still set a variable). */
   config: agentConfig,
-  /** Values from the request or init webhook, over the agent's defaults. */
+  /** Values from the request or the init webhook, merged over the agent's defaults. */
   variables,
   system_variables: systemVariables,
-  /** An override of the first message is spoken verbatim whatever the mode. */
+  /** An overridden first message is spoken verbatim in any mode. */
   first_message_override: z.string().nullable(),
   tools: z.array(plannedTool),
   knowledge: z.array(z.object({ knowledge_source_id: z.string(), name: z.string(), content: z.string() })),
@@ -90,28 +89,27 @@ export const callPlan = z.object({
   world_context: z.boolean(),
   max_duration_seconds: z.number(),
   is_preview: z.boolean(),
-  /** What the call's spans are part of (W3C Trace Context); null where nothing is traced. */
+  /** Parent of the call's spans (W3C Trace Context); null without tracing. */
   traceparent: z.string().nullable().default(null),
   /**
-   * How the caller can be handed to a person; null where they cannot: web calls, agents without destinations.
+   * How the caller can be transferred to a person; null if impossible: web calls, agents without
+   * destinations.
    */
   transfer: z
     .object({
-      /** The control plane is asked before each (protocol/transfer-permission.ts). */
+      /** The control plane is asked before each transfer (protocol/transfer-permission.ts). */
       is_counted: z.boolean().default(false),
-      /** Who the person called sees. */
+      /** Caller id shown to the callee. */
       from_number: z.string(),
       /** In the order of `conversation.transfer_destinations`. */
       routes: z.array(transferRoute),
     })
     .nullable()
     .default(null),
-  /**
-   * What a call nobody asked for owes whoever answers it (docs/batch-calls.md); null for every other call.
-   */
+  /** What an unsolicited call owes the callee (docs/batch-calls.md); null for every other call. */
   outreach: z
     .object({
-      /** Said before anything else; placeholders not yet rendered, may be empty. */
+      /** Said before anything else; placeholders are not yet filled; may be empty. */
       disclosure: z.string(),
       opt_out: z
         .object({ key: z.string().nullable(), phrases: z.array(z.string()), confirmation: z.string() })
@@ -122,14 +120,14 @@ export const callPlan = z.object({
   transport: z.discriminatedUnion('type', [
     /** The browser's offer follows as a `webrtc.offer` command. */
     z.object({ type: z.literal('webrtc') }),
-    /** The worker joins the room at once, with a token of its own. */
+    /** The worker joins the room at once, with its own token. */
     z.object({ type: z.literal('livekit'), url: z.string(), token: z.string(), caller_identity: z.string() }),
     z.object({
       type: z.literal('sip_inbound'),
       sip_call_id: z.string(),
       from_number: z.string(),
       to_number: z.string(),
-      /** It came over a tenant's own trunk: where its audio goes passes the egress guard. */
+      /** The call came through a tenant's own trunk: the destination of its audio passes the egress guard. */
       is_tenants: z.boolean().default(false),
     }),
     z.object({

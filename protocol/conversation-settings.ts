@@ -1,12 +1,12 @@
 /**
- * The settings of `conversation` by which the turn machine decides: wire name, name inside, unit. A replay
- * can change each of them. The schema is in config/agent-config.ts.
+ * The settings of `conversation` that the turn machine uses: wire name, internal name, unit. A replay can
+ * change each of them. Their schema is in config/agent-config.ts.
  */
 import type { AgentConfig } from '#config/agent-config.ts';
 
 type Conversation = AgentConfig['conversation'];
 
-/** By wire name: the field of the machine's configuration, and its unit in units of the wire's. */
+/** By wire name: the field of the machine's configuration, and the factor from the wire's unit to its own. */
 export const CONVERSATION_SETTINGS = {
   response_wait_ms: { field: 'responseWaitMs' },
   /** Null: 2.5 × `responseWaitMs`, adjusted to this caller's pauses. */

@@ -1,14 +1,11 @@
-/**
- * JSON that a tenant or a visitor may fill with what they like: its size and depth are limited, its keys are
- * not. Pure.
- */
+/** JSON with free content by a tenant or visitor: its size and depth are limited, its keys are not. Pure. */
 import type { z } from 'zod';
 import { LIMITS } from '#config/limits.ts';
 
-/** A check for a schema: at most so many bytes of JSON, and no deeper than `LIMITS.jsonDepth`. */
+/** A check for a schema: at most this many bytes of JSON, and at most `LIMITS.jsonDepth` levels. */
 export function freeJson(mostBytes: number): (value: unknown, check: z.RefinementCtx) => void {
   return (value, check) => {
-    // Depth first: writing out what is nested very deeply overflows the stack.
+    // Depth first: serialising deeply nested values overflows the stack.
     if (isDeeperThan(value, LIMITS.jsonDepth))
       check.addIssue({ code: 'custom', message: `must be at most ${LIMITS.jsonDepth} levels deep` });
     else if (Buffer.byteLength(JSON.stringify(value) ?? '') > mostBytes)

@@ -1,14 +1,14 @@
 /**
- * Cuts the text of a knowledge source into the pieces that are counted, searched and put before the model.
- * Pure and linear in the text's length; shared, so that what the API counts is what a call searches.
+ * Splits the text of a knowledge source into the chunks that are counted, searched and given to the model.
+ * Pure and linear in the text's length; shared, so that the API counts what a call searches.
  */
 
 import { atOnce } from '#base/in-turns.ts';
 
-/** Longest chunk, characters: a few paragraphs, so that the best three still leave room in a prompt. */
+/** Longest chunk, characters: a few paragraphs, so that the best three leave room in a prompt. */
 export const CHUNK_CHARS = 1_200;
 
-/** Of one step: characters, and what a block or a line takes beside them. */
+/** Of one step: characters, and the cost of a block or a line in characters. */
 const STEP_WORK = 16_384;
 const BLOCK_WORK = 20;
 
@@ -18,15 +18,15 @@ interface Block {
 }
 
 /**
- * The chunks of a text, in order, each at most `CHUNK_CHARS` long. A Markdown heading begins a new one and
- * stays with what follows it; paragraphs are kept whole where they fit, longer ones are cut at line ends,
- * sentence ends or spaces. Nothing but white space between chunks is left out.
+ * The chunks of a text, in order, each at most `CHUNK_CHARS` long. A Markdown heading starts a new chunk and
+ * stays with the text after it. Paragraphs stay whole if they fit; longer ones are split at line ends,
+ * sentence ends or spaces. Only white space between chunks is dropped.
  */
 export function chunkText(text: string): string[] {
   return atOnce(chunking(text));
 }
 
-/** The same in steps, each short. */
+/** The same in short steps. */
 export function* chunking(text: string): Generator<void, string[]> {
   const chunks: string[] = [];
   let current: Block[] = [];
@@ -55,7 +55,7 @@ export function* chunking(text: string): Generator<void, string[]> {
   return chunks;
 }
 
-/** Headings and paragraphs, none longer than a chunk; null where a line is no end of one. */
+/** Headings and paragraphs, none longer than a chunk; null where a line does not end one. */
 function* blocksOf(text: string): Generator<Block | null> {
   let paragraph = '';
   for (const line of linesOf(text)) {
@@ -88,7 +88,7 @@ function* pieces(text: string, isHeading: boolean): Generator<Block> {
   if (rest !== '') yield { text: rest, isHeading };
 }
 
-/** Pieces of a text that goes on; returns what is left, no longer than a chunk. */
+/** Splits off chunks of a longer text; returns the rest, which is no longer than a chunk. */
 function* wholePieces(text: string, isHeading: boolean): Generator<Block, string> {
   let start = 0;
   while (text.length - start > CHUNK_CHARS) {
@@ -101,7 +101,10 @@ function* wholePieces(text: string, isHeading: boolean): Generator<Block, string
   return text.slice(start);
 }
 
-/** Where a text that goes on is best cut; a cut in the first half is worse than the next kind of place. */
+/**
+ * The best position to split a longer text; a position in the first half is worse than the next kind of
+ * position.
+ */
 function cutOf(window: string): number {
   const sentenceEnds = [...window.matchAll(/[.!?]["')\]]*\s|[。！？]/g)].map(
     (match) => match.index + match[0].length,
@@ -109,6 +112,6 @@ function cutOf(window: string): number {
   const places = [window.lastIndexOf('\n') + 1, sentenceEnds.at(-1) ?? 0, window.lastIndexOf(' ') + 1];
   const place = places.find((cut) => cut > CHUNK_CHARS / 2);
   if (place !== undefined) return place;
-  // A character outside the basic plane must not be cut in two.
+  // A character outside the basic plane must not be split.
   return /[\uD800-\uDBFF]$/.test(window) ? window.length - 1 : window.length;
 }

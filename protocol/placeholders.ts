@@ -1,6 +1,4 @@
-/**
- * `{{placeholders}}` in configured texts: how they are filled in, and which ones of the platform's own exist.
- */
+/** `{{placeholders}}` in configured texts: how they are filled, and the platform's own variables. */
 
 import { LIMITS } from '#config/limits.ts';
 import { systemVariables } from './call-plan.ts';
@@ -10,7 +8,7 @@ const SYSTEM_VARIABLE_NAMES = Object.keys(systemVariables.shape);
 
 const PLACEHOLDER = /\{\{([^{}]+)\}\}/g;
 
-/** Thrown when a text with its placeholders filled in is longer than `LIMITS.renderedChars`. */
+/** Thrown if a text with filled placeholders is longer than `LIMITS.renderedChars`. */
 export class FilledTooLong extends Error {
   constructor() {
     super(
@@ -20,16 +18,16 @@ export class FilledTooLong extends Error {
   }
 }
 
-/** A placeholder as it stands in its text. */
+/** A placeholder in a text. */
 export interface Placeholder {
   readonly name: string;
   readonly written: string;
-  /** The text between the placeholder before, or the beginning, and this one. */
+  /** The text before this placeholder, from the previous one or the beginning. */
   readonly before: string;
 }
 
 /**
- * Fills the placeholders of a text in one pass: what is filled in is never scanned again. Throws
+ * Fills the placeholders of a text in one pass: filled values are never scanned again. Throws
  * `FilledTooLong`.
  */
 export function fillPlaceholders(text: string, fill: (placeholder: Placeholder) => string): string {
@@ -45,8 +43,7 @@ export function fillPlaceholders(text: string, fill: (placeholder: Placeholder) 
 }
 
 /**
- * The 422 text of a text that uses a variable of the platform that does not exist, or null. The unknown name
- * is not repeated.
+ * The 422 message for a text with an unknown platform variable, or null. The unknown name is not repeated.
  */
 export function placeholderProblem(text: string): string | null {
   for (const [, name] of text.matchAll(/\{\{\s*system\.([^{}]*)\}\}/g)) {

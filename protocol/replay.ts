@@ -5,7 +5,7 @@ import { CONVERSATION_SETTING_NAMES, type ConversationSetting } from './conversa
 
 const { shape } = agentConfig.shape.conversation.unwrap();
 
-/** Settings a replay can change, as in the agent's configuration; absent ones stay as they were in the call. */
+/** Settings a replay can change, as in the agent's configuration; absent ones keep the call's values. */
 export const replaySettings = z.strictObject(
   Object.fromEntries(CONVERSATION_SETTING_NAMES.map((name) => [name, shape[name].unwrap().optional()])) as {
     [Name in ConversationSetting]: z.ZodOptional<ReturnType<(typeof shape)[Name]['unwrap']>>;
@@ -26,7 +26,7 @@ export const replayOutcome = z.object({
       /** Null if nothing more happened. */
       was: moment.nullable(),
       would_be: moment.nullable(),
-      /** Share of the call before it, 0 to 1; the recording after it belongs to a different call. */
+      /** Share of the call before it, 0 to 1; the recording after it no longer corresponds. */
       judged: z.number(),
     })
     .nullable(),

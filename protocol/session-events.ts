@@ -1,6 +1,6 @@
 /**
- * The messages between an agent and a web client, on LiveKit data topics or the direct connection's `events`
- * channel. Malformed messages and unknown types are ignored both ways; evolution is additive.
+ * Messages between an agent and a web client, on LiveKit data topics or the direct connection's `events`
+ * channel. Malformed messages and unknown types are ignored in both directions; changes only add.
  */
 import { z } from 'zod';
 import { parseJson } from '#base/parse-json.ts';
@@ -9,7 +9,7 @@ export const agentState = z.enum(['initializing', 'idle', 'listening', 'thinking
 export type AgentState = z.infer<typeof agentState>;
 
 /**
- * What a colleague in a call does: hears caller and agent, or talks with the caller while the agent is
+ * What a colleague does in a call: listens to caller and agent, or talks with the caller while the agent is
  * silent.
  */
 export const participantMode = z.enum(['listen', 'take_over']);
@@ -56,7 +56,7 @@ export type AgentEvent =
       readonly error: string;
     }
   | { readonly type: 'error'; readonly code: 'provider_error' | 'internal_error' }
-  /** To a colleague in the call: whether they only hear it, or speak in the agent's place. */
+  /** To a colleague in the call: whether they only listen, or speak in the agent's place. */
   | { readonly type: 'participant.mode'; readonly mode: ParticipantMode }
   | { readonly type: 'session.ended'; readonly reason: string };
 
@@ -80,7 +80,7 @@ const clientEvent = z.discriminatedUnion('type', [
 /** Client → agent. */
 export type ClientEvent = z.infer<typeof clientEvent>;
 
-/** Parses one message of a client; null for anything malformed or unknown. */
+/** Parses a message of a client; null if it is malformed or unknown. */
 export function parseClientEvent(text: string): ClientEvent | null {
   return parseJson(clientEvent, text);
 }

@@ -1,5 +1,5 @@
 /**
- * What a session's timeline and measurements are made of: the shapes a worker reports and the sessions API
+ * Entries of a session's timeline and its measurements: the shapes that a worker reports and the sessions API
  * returns.
  */
 import { z } from 'zod';
@@ -7,17 +7,17 @@ import { z } from 'zod';
 const at = z.iso.datetime();
 
 /**
- * What a colleague does in a call: `joined` hears caller and agent, `took_over` speaks in the agent's place,
- * until `handed_back` or `left`.
+ * What a colleague does in a call: `joined` listens to caller and agent, `took_over` speaks in the agent's
+ * place, until `handed_back` or `left`.
  */
 export const participantEvent = z.enum(['joined', 'took_over', 'handed_back', 'left']);
 export type ParticipantEvent = z.infer<typeof participantEvent>;
 
-/** An entry of the session's timeline, in the sessions API's own form. */
+/** An entry of the session's timeline, in the format of the sessions API. */
 export const sessionItem = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('message'),
-    /** `human`: a colleague who has taken the call over. */
+    /** `human`: a colleague who has taken over the call. */
     role: z.enum(['user', 'assistant', 'human']),
     content: z.string(),
     turn_id: z.number().int().nullable(),
@@ -46,11 +46,11 @@ export const sessionItem = z.discriminatedUnion('type', [
     turn_id: z.number().int().nullable(),
     created_at: at,
   }),
-  /** What was looked up in the agent's knowledge for a turn; no passages when nothing fitted. */
+  /** The knowledge search of a turn; no passages if nothing matched. */
   z.object({
     type: z.literal('knowledge_retrieval'),
     query: z.string(),
-    /** `timeout`: the turn was answered without. */
+    /** `timeout`: the turn was answered without it. */
     status: z.enum(['completed', 'timeout']),
     latency_ms: z.number(),
     citations: z.array(
@@ -80,35 +80,35 @@ export type SessionItem = z.infer<typeof sessionItem>;
 
 /**
  * The latency waterfall of one turn, in ms: consecutive parts of the critical path from the caller's end of
- * speech to the agent's first sample on the wire. Their sum is `total_ms` within 1 ms. A part that did not
- * stand on the critical path is 0 (a final that came before the endpoint decision).
+ * speech to the agent's first sample sent. They add up to `total_ms` within 1 ms. A part that is not on the
+ * critical path is 0 (such as a final before the endpoint decision).
  */
 export const turnLatency = z.object({
   turn_id: z.number().int(),
   speech_ended_at: at,
-  /** Waited for the caller to go on: the endpointing wait. */
+  /** Wait for the caller to continue: the endpointing wait. */
   endpoint_ms: z.number(),
-  /** Waited for the recogniser after the endpoint was due. */
+  /** Wait for the recogniser after the endpoint was due. */
   transcript_ms: z.number(),
-  /** Commit to the model's first token. */
+  /** From the commit to the model's first token. */
   first_token_ms: z.number(),
-  /** First token to the first speakable piece. */
+  /** From the first token to the first speakable piece. */
   first_sentence_ms: z.number(),
-  /** First piece to its first audio. */
+  /** From the first piece to its first audio. */
   first_audio_ms: z.number(),
-  /** First audio to the first sample on the wire. */
+  /** From the first audio to the first sample sent. */
   playout_ms: z.number(),
   total_ms: z.number(),
-  /** The endpoint rule that decided, such as `complete` or `half_number`. */
+  /** The endpoint rule that applied, such as `complete` or `half_number`. */
   endpoint_rule: z.string(),
   speculative: z.boolean(),
 });
 export type TurnLatency = z.infer<typeof turnLatency>;
 
 /**
- * A gap between two sounds that the caller had to wait through for more than 700 ms, and why: what took how
- * long, in order (`tool` runs inside the other parts), and the decisions made in it, each with the moment it
- * counts from, the moment it decided for, and what else could have been decided.
+ * A gap of more than 700 ms between two sounds that the caller had to wait through, and its causes: the
+ * durations in order (`tool` overlaps other parts), and the decisions made within it, each with its reference
+ * time, the time it decided for, and the alternatives.
  */
 export const turnSilence = z.object({
   turn_id: z.number().int().nullable(),
@@ -127,7 +127,7 @@ export const turnSilence = z.object({
         'tool',
         'caller_silent',
       ]),
-      /** The rule behind it, or the tool's name. */
+      /** The rule, or the tool's name. */
       rule: z.string().nullable(),
       ms: z.number(),
     }),
@@ -146,8 +146,8 @@ export const turnSilence = z.object({
 export type TurnSilence = z.infer<typeof turnSilence>;
 
 /**
- * How the media of a phone call travelled (RFC 3550 §6.4): counted at our end, the round trip from the far
- * end's reports.
+ * Media statistics of a phone call (RFC 3550 §6.4): measured at our end; the round trip is from the peer's
+ * reports.
  */
 export const mediaQuality = z.object({
   packets_received: z.number().int(),
@@ -155,23 +155,20 @@ export const mediaQuality = z.object({
   packets_sent: z.number().int(),
   /** Interarrival jitter at the end of the call, ms. */
   jitter_ms: z.number(),
-  /** ms; null where the far end sends no reports. */
+  /** ms; null if the peer sends no reports. */
   round_trip_ms: z.number().nullable(),
-  /**
-   * How long the caller's audio waited to be put in order and made even at the end of the call, ms; null
-   * where that was not told.
-   */
+  /** Delay of the jitter buffer at the end of the call, ms; null if unknown. */
   jitter_buffer_ms: z.number().nullable().default(null),
-  /**
-   * Share of the caller's audio that was lost or too late and made up, 0 to 1; null where that was not told.
-   */
+  /** Share of the caller's audio that was lost or late and concealed, 0 to 1; null if unknown. */
   concealed_share: z.number().nullable().default(null),
-  /** Estimate of how the caller sounded, 1 to 4.4 (E-model, ITU-T G.107); null where nothing was received. */
+  /**
+   * Estimated quality of the caller's audio, 1 to 4.4 (E-model, ITU-T G.107); null if nothing was received.
+   */
   mos: z.number().nullable(),
 });
 export type MediaQuality = z.infer<typeof mediaQuality>;
 
-/** Tokens of one run of the language model; null where the model does not tell. */
+/** Tokens of one generation; null if the model does not report them. */
 export interface ModelUsage {
   readonly turn_id: number | null;
   readonly model: string;
@@ -179,8 +176,8 @@ export interface ModelUsage {
   readonly cached_input_tokens: number | null;
   readonly output_tokens: number | null;
   /**
-   * Written for a reply that was given up before its turn was certain: told apart, never part of the turn's
-   * cost.
+   * Generated for a reply discarded before its turn was certain: reported separately, never part of the
+   * turn's cost.
    */
   readonly discarded_output_tokens: number;
 }

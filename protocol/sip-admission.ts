@@ -1,26 +1,24 @@
 /**
  * What signalling asks the control plane about a new INVITE, and the answer: `POST /internal/sip/admit`,
- * `Authorization: Bearer <WORKER_TOKEN>`. The answer is in the form of drachtio-server's HTTP request
- * handlers, so that the embedded signalling and drachtio-server ask the same question.
+ * `Authorization: Bearer <WORKER_TOKEN>`. The answer has the format of drachtio-server's HTTP request
+ * handlers, so that the embedded signalling and drachtio-server ask alike.
  */
 import { z } from 'zod';
 
 const MAX_VALUE_CHARS = 2_048;
 const headerValue = z.string().max(MAX_VALUE_CHARS);
-/** What proves a password: each stands for itself. */
+/** Headers with credentials: each value is separate. */
 const PROOFS = new Set(['authorization', 'proxy-authorization']);
 const ABOUT_THE_CALLER = new Set(['p-asserted-identity', 'privacy', 'diversion']);
 
 /** A new INVITE outside any dialog. */
 export const admissionRequest = z.object({
   call_id: z.string().min(1).max(512),
-  /**
-   * User part of the From URI, decoded: what the carrier wrote, `anonymous` too; empty where there is none.
-   */
+  /** User part of the From URI, decoded, as the carrier wrote it, including `anonymous`; empty if absent. */
   from_user: z.string().max(256),
   /** User part of the Request-URI, decoded. */
   to_user: z.string().max(256),
-  /** As it stood in the INVITE; absent where signalling is of a release that does not tell it. */
+  /** As in the INVITE; absent from older releases of signalling. */
   request_uri: z.string().max(MAX_VALUE_CHARS).optional(),
   source_address: z.union([z.ipv4(), z.ipv6()]),
   source_port: z.number().int().min(0).max(65_535),
@@ -31,16 +29,15 @@ export const admissionRequest = z.object({
    */
   headers: z.record(z.string().max(128), headerValue),
   /**
-   * False where signalling sees that the offer has no codec of ours; absent where it cannot tell: the worker
-   * then refuses the call.
+   * False if the offer has none of our codecs; absent if signalling cannot tell: the worker then refuses the
+   * call.
    */
   is_answerable: z.boolean().optional(),
 });
 export type AdmissionRequest = z.infer<typeof admissionRequest>;
 
 /**
- * The headers of an INVITE that belong into the question, of all it has; several of one name are one list
- * (RFC 3261 §7.3.1).
+ * The headers of an INVITE that belong in the question; several of one name form a list (RFC 3261 §7.3.1).
  */
 export function admissionHeaders(
   all: Iterable<{ readonly name: string; readonly value: string }>,
@@ -56,18 +53,18 @@ export function admissionHeaders(
   return headers;
 }
 
-/** What is kept of them: the proof of a password is nobody's to read. */
+/** The headers to store: without credentials. */
 export function keptHeaders(headers: AdmissionRequest['headers']): AdmissionRequest['headers'] {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !PROOFS.has(name)));
 }
 
-/** Who takes the INVITE, or what it is refused with. */
+/** Which application takes the INVITE, or how to refuse it. */
 export const admissionAnswer = z.discriminatedUnion('action', [
-  /** Hand it to the application connected under this tag. */
+  /** Route it to the application connected with this tag. */
   z.object({ action: z.literal('route'), data: z.object({ tag: z.string().min(1) }) }),
   z.object({
     action: z.literal('reject'),
-    /** A list of a header's values is one row each. */
+    /** A list of values is one row each. */
     data: z.object({
       status: z.number().int().min(300).max(699),
       reason: z.string(),

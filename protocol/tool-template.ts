@@ -1,25 +1,25 @@
 /**
- * The request of a webhook tool: placeholders in its URL, headers and body. Used by calls and by the test
- * route. One pass: substituted text is never scanned again. A session variable wins over an argument of the
- * same name; a missing value is empty.
+ * Builds the request of a webhook tool: placeholders in its URL, headers and body. Used by calls and by the
+ * test route. One pass: filled values are never scanned again. A session variable takes precedence over an
+ * argument of the same name; a missing value is empty.
  */
 import type { PlannedTool } from './call-plan.ts';
 import { fillPlaceholders } from './placeholders.ts';
 
-/** What a header value must not have (RFC 9110 §5.5). */
+/** Characters that a header value must not contain (RFC 9110 §5.5). */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters.
 const CONTROLS = /[\x00-\x08\x0a-\x1f\x7f]+/g;
 
-/** Where the values of placeholders come from. */
+/** Sources of placeholder values. */
 export interface TemplateValues {
   readonly variables: Readonly<Record<string, unknown>>;
   /** Without their `system.` prefix. */
   readonly systemVariables: object;
-  /** What the model filled in. */
+  /** The arguments from the model. */
   readonly arguments: Readonly<Record<string, unknown>>;
 }
 
-/** A request as it goes out. */
+/** The finished request. */
 interface RenderedRequest {
   readonly method: string;
   readonly url: string;
@@ -28,14 +28,14 @@ interface RenderedRequest {
   readonly body?: string;
 }
 
-/** Fills in a tool's templates. Throws `FilledTooLong`. */
+/** Fills a tool's templates. Throws `FilledTooLong`. */
 export function renderRequest(
   tool: Pick<PlannedTool, 'method' | 'url' | 'headers' | 'content_type' | 'body_template'>,
   values: TemplateValues,
 ): RenderedRequest {
   const headers: Record<string, string> = {};
-  // A line break in a value would start another header, and other control characters would be refused by an
-  // error that repeats the whole value.
+  // A line break in a value would start another header; other control characters would cause an error that
+  // quotes the whole value.
   for (const header of tool.headers)
     headers[header.name] = renderPlain(header.value, values).replace(CONTROLS, ' ');
   const request = { method: tool.method, url: renderUrl(tool.url, values), headers };
@@ -49,7 +49,7 @@ export function renderRequest(
   };
 }
 
-/** Inserts values as they are. */
+/** Inserts values unchanged. */
 function renderPlain(template: string, values: TemplateValues): string {
   return fillPlaceholders(template, ({ name }) => lookUp(name, values));
 }
@@ -59,9 +59,7 @@ function renderUrl(template: string, values: TemplateValues): string {
   return fillPlaceholders(template, ({ name }) => encodeURIComponent(lookUp(name, values).toWellFormed()));
 }
 
-/**
- * Inserts values JSON-escaped where the placeholder stands inside a JSON string, and as they are elsewhere.
- */
+/** Inserts values JSON-escaped if the placeholder is inside a JSON string, otherwise unchanged. */
 function renderJson(template: string, values: TemplateValues): string {
   let insideString = false;
   return fillPlaceholders(template, ({ name, before }) => {
@@ -71,7 +69,7 @@ function renderJson(template: string, values: TemplateValues): string {
   });
 }
 
-/** Whether the end of `text` stands inside a JSON string, given whether its start does. */
+/** Whether the end of `text` is inside a JSON string, given whether its start is. */
 function endsInsideString(text: string, startsInside: boolean): boolean {
   let inside = startsInside;
   for (let index = 0; index < text.length; index++) {

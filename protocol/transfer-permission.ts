@@ -1,6 +1,6 @@
 /**
- * What a worker asks before it hands a caller of a number bought here on (`POST /internal/transfers`), and
- * what it is told.
+ * A worker's question before it transfers a caller of a number bought here (`POST /internal/transfers`), and
+ * the answer.
  */
 import { z } from 'zod';
 

@@ -1,7 +1,7 @@
 /**
- * What workers put beside sessions while they run (`POST /internal/uploads`): segments of recordings and
- * chunks of flight logs, those of many calls in one request. The body is the length of an index (four bytes,
- * big-endian), the index in JSON, and the bytes of its entries one after another.
+ * Uploads of workers for sessions (`POST /internal/uploads`): segments of recordings and chunks of flight
+ * logs, those of many calls in one request. The body is the length of an index (four bytes, big-endian), the
+ * index in JSON, and the bytes of its entries in order.
  */
 import { z } from 'zod';
 import { parseJson } from '#base/parse-json.ts';
@@ -9,11 +9,11 @@ import { parseJson } from '#base/parse-json.ts';
 const count = z.number().int().min(0).max(1_000_000);
 const ofSession = { session_id: z.string(), epoch: z.number().int().min(1), bytes: z.number().int().min(0) };
 
-/** What one upload is, and how many bytes it has. */
+/** An upload and its number of bytes. */
 const uploadEntry = z.discriminatedUnion('type', [
   /**
-   * Five seconds or less of one side, 16-bit mono, little-endian; `start_ms` is the wall time of its first
-   * sample.
+   * At most five seconds of one side, 16-bit mono, little-endian; `start_ms` is the wall-clock time of its
+   * first sample.
    */
   z.object({
     type: z.literal('recording'),
@@ -27,29 +27,29 @@ const uploadEntry = z.discriminatedUnion('type', [
 ]);
 type UploadEntry = z.output<typeof uploadEntry>;
 
-/** What one upload is, without its length. */
+/** An upload without its length. */
 export type UploadHead = UploadEntry extends infer Entry
   ? Entry extends UploadEntry
     ? Omit<Entry, 'bytes'>
     : never
   : never;
 
-/** One piece to be stored; storing it again changes nothing. */
+/** A piece to store; storing it again changes nothing. */
 export interface Upload {
   readonly head: UploadHead;
   readonly bytes: Uint8Array;
 }
 
 /**
- * The answer: places in the index of what nobody wants any more, because its session is gone or its epoch has
- * never been.
+ * The answer: index positions of pieces that are no longer wanted, because their session is gone or their
+ * epoch never existed.
  */
 export const uploadAnswer = z.object({ refused: z.array(count) });
 
 const MOST_ENTRIES = 1_000;
 const LENGTH_BYTES = 4;
 
-/** The body of a request that carries these. */
+/** The body of a request with these pieces. */
 export function packUploads(uploads: readonly Upload[]): Buffer {
   const index = Buffer.from(
     JSON.stringify(uploads.map(({ head, bytes }) => ({ ...head, bytes: bytes.byteLength }))),
@@ -59,7 +59,7 @@ export function packUploads(uploads: readonly Upload[]): Buffer {
   return Buffer.concat([length, index, ...uploads.map(({ bytes }) => bytes)]);
 }
 
-/** What a body carries, as views of it; null when it is not such a body. */
+/** The pieces of a body, as views of it; null if it is malformed. */
 export function unpackUploads(body: Buffer): Upload[] | null {
   if (body.length < LENGTH_BYTES) return null;
   const indexEnd = LENGTH_BYTES + body.readUInt32BE(0);

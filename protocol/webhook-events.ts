@@ -64,12 +64,12 @@ export type WebhookEvent = z.infer<typeof webhookEvent>;
 export interface InboundCallEvent {
   readonly event: 'call.inbound';
   readonly call: {
-    /** E.164, empty when withheld. */
+    /** E.164, empty if withheld. */
     readonly caller_number: string;
     readonly dialed_number: string;
     readonly agent_id: string;
     readonly phone_number_id: string;
-    /** Empty when the call did not come through a bought number. */
+    /** Empty if the call did not come through a bought number. */
     readonly provider_call_sid: string;
   };
 }

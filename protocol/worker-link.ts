@@ -1,9 +1,9 @@
 /**
- * The worker link: the messages on the one authenticated WebSocket between a worker and the control plane
- * (`GET /internal/worker-link`, `Authorization: Bearer <WORKER_TOKEN>`), one JSON object a frame. Jobs are
- * offered and accepted; every assignment has an epoch that every report carries and the store checks, so a
- * late worker can change nothing. Durable reports have a per-session sequence number and are kept in the
- * worker's spool until acknowledged; live reports are droppable.
+ * The worker link: messages on the authenticated WebSocket between a worker and the control plane (`GET
+ * /internal/worker-link`, `Authorization: Bearer <WORKER_TOKEN>`), one JSON object per frame. Jobs are
+ * offered and accepted. Every assignment has an epoch that every report carries and the store checks, so a
+ * late worker can change nothing. Durable reports have a per-session sequence number and stay in the worker's
+ * spool until acknowledged; live reports may be dropped.
  */
 import { z } from 'zod';
 import { agentTestJob, agentTestResult } from './agent-test.ts';
@@ -23,7 +23,7 @@ import {
 export const WORKER_LINK_VERSION = 1;
 
 const ms = z.number();
-/** What a worker can take. */
+/** Kinds of jobs. */
 export const jobKind = z.enum(['phone', 'web', 'analysis', 'agent_test']);
 export type JobKind = z.infer<typeof jobKind>;
 const sessionEpoch = { session_id: z.string(), epoch: z.number().int() };
@@ -40,7 +40,7 @@ const sipDialog = {
   local_party: z.string().default(''),
   remote_party: z.string().default(''),
   route_set: z.array(z.string()),
-  /** CSeq of the last INVITE this side sent; 0 when it has sent none. */
+  /** CSeq of the last INVITE this side sent; 0 if none. */
   local_cseq: z.number().int(),
   remote_target: z.string(),
   local_contact: z.string(),
@@ -50,7 +50,7 @@ const sipDialog = {
 export const reportedDialog = z.object(sipDialog);
 export type ReportedDialog = z.output<typeof reportedDialog>;
 
-/** Somebody who has answered a transfer: being asked, or joined with the caller. */
+/** A person who answered a transfer: being asked, or joined with the caller. */
 export const reportedPerson = z.object({ dialog: reportedDialog, is_joined: z.boolean() });
 export type ReportedPerson = z.output<typeof reportedPerson>;
 
@@ -59,11 +59,11 @@ export const durableReport = z.discriminatedUnion('type', [
   /** The participant is connected and can hear the agent; the session is active from `at`. */
   z.object({ type: z.literal('joined'), at: z.iso.datetime() }),
   z.object({ type: z.literal('dialog'), ...sipDialog }),
-  /** The person of a transfer; null once they are gone. */
+  /** The person of a transfer; null once they have left. */
   z.object({ type: z.literal('person'), person: reportedPerson.nullable() }),
   /**
-   * How an outbound dial resolved, and when; the Call-ID once it was answered. An answered call is active
-   * from `at`.
+   * Outcome and time of an outbound dial, and the Call-ID if it was answered. An answered call is active from
+   * `at`.
    */
   z.object({
     type: z.literal('dial'),
@@ -72,7 +72,7 @@ export const durableReport = z.discriminatedUnion('type', [
     sip_call_id: z.string().nullable(),
   }),
   z.object({ type: z.literal('items'), items: z.array(sessionItem) }),
-  /** Whoever was called wants to be called no more. */
+  /** The callee wants no more calls. */
   z.object({ type: z.literal('opt_out'), by: z.enum(['voice', 'key']) }),
   z.object({ type: z.literal('turn'), latency: turnLatency }),
   z.object({ type: z.literal('silence'), silence: turnSilence }),
@@ -99,14 +99,14 @@ export const durableReport = z.discriminatedUnion('type', [
       }),
     ),
   }),
-  /** The media of a phone call, once its leg has closed. */
+  /** Media statistics of a phone call, once its leg has closed. */
   z.object({ type: z.literal('media'), quality: mediaQuality }),
-  /** Always the last report of a call. `never_connected` is told by the absence of `joined`. */
+  /** Always the last report of a call. If `joined` is absent it never connected (`never_connected`). */
   z.object({ type: z.literal('ended'), at: z.iso.datetime(), end_reason: endReason }),
   /** Result of an analysis job. */
   z.object({ type: z.literal('analysis'), job_id: z.string(), result: analysisResult }),
-  /** Result of an agent test; its run stands in the session's place. */
-  // What its language models cost at list price; not told by an earlier version.
+  /** Result of an agent test; the run's id takes the place of the session's. */
+  // List price of its language models; absent from an earlier version.
   z.object({
     type: z.literal('agent_test'),
     result: agentTestResult,
@@ -115,7 +115,7 @@ export const durableReport = z.discriminatedUnion('type', [
 ]);
 export type DurableReport = z.infer<typeof durableReport>;
 
-/** One report as it travels and as it lies in the spool: `seq` counts from 1 per session and epoch. */
+/** A report as sent and as stored in the spool: `seq` counts from 1 per session and epoch. */
 export const reportEnvelope = z.object({
   ...sessionEpoch,
   seq: z.number().int().min(1),
@@ -133,8 +133,8 @@ export type WorkerAnswer = z.output<typeof workerAnswer>;
 /** Worker → control plane. */
 export const workerMessage = z.discriminatedUnion('type', [
   /**
-   * Always first. `instance_id` is new with every process; `supervisor_run` names the supervisor that started
-   * it, if one did.
+   * Always first. `instance_id` is new for every process; `supervisor_run` identifies the supervisor that
+   * started it, if any.
    */
   z.object({
     type: z.literal('register'),
@@ -143,13 +143,13 @@ export const workerMessage = z.discriminatedUnion('type', [
     supervisor_run: z.string().nullable(),
     capacity: z.number().int(),
     codecs: z.array(z.string()),
-    /** Signalling tag under which INVITEs reach this worker; null when it takes no phone calls. */
+    /** Signalling tag for INVITEs to this worker; null if it takes no phone calls. */
     sip_tag: z.string().nullable(),
-    /** Which kinds of job it takes. */
+    /** Accepted kinds of jobs. */
     kinds: z.array(jobKind),
-    /** Sessions it is still running, after a lost link. */
+    /** Sessions still running after a lost link. */
     sessions: z.array(z.object(sessionEpoch)),
-    /** Instances whose spool this worker holds and will send next; `spool.flushed` follows. */
+    /** Instances whose spool this worker has and will send next; `spool.flushed` follows. */
     spools_of: z.array(z.string()),
   }),
   z.object({ type: z.literal('spool.flushed'), instance_id: z.string() }),
@@ -166,7 +166,7 @@ export const workerMessage = z.discriminatedUnion('type', [
     reason: z.enum(['full', 'draining', 'unsupported']),
   }),
   z.object({ type: z.literal('report'), envelope: reportEnvelope }),
-  /** Droppable. */
+  /** May be dropped. */
   z.object({ type: z.literal('live'), ...sessionEpoch, event: z.record(z.string(), z.unknown()) }),
   /** Answer to a command that carries a `request_id`. */
   z.object({
@@ -177,7 +177,7 @@ export const workerMessage = z.discriminatedUnion('type', [
 ]);
 export type WorkerMessage = z.infer<typeof workerMessage>;
 
-/** What an analysis job judges. */
+/** What an analysis job evaluates. */
 export const analysisJob = z.object({
   job_id: z.string(),
   plan: callPlan,
@@ -185,26 +185,26 @@ export const analysisJob = z.object({
 });
 export type AnalysisJob = z.output<typeof analysisJob>;
 
-/** What the successor of a dead worker is told of a call it takes over. */
+/** State of a call for the worker that takes it over from a dead one. */
 export const failoverState = z.object({
-  /** The timeline so far, with what had been heard of the reply that was broken off. */
+  /** The timeline so far, including the heard part of an interrupted reply. */
   items: z.array(sessionItem),
-  /** The agent was speaking, or was about to, when its worker died. */
+  /** The agent was speaking, or about to, when its worker died. */
   was_cut_off: z.boolean(),
-  /** How long the call has lasted. */
+  /** Duration of the call so far. */
   elapsed_ms: ms,
   /** Last time the lost worker was seen with this call; used as the end time if nobody returns. */
   lost_at: z.iso.datetime(),
-  /** The answered dialog of a phone call; null for web calls, whose clients come by themselves. */
+  /** The answered dialog of a phone call; null for web calls, whose clients reconnect by themselves. */
   dialog: reportedDialog.nullable(),
-  /** The person of a transfer under way, or of one the caller was joined by; null where there was none. */
+  /** The person of a transfer in progress, or of a completed joined one; null if there is none. */
   person: reportedPerson.nullable().default(null),
 });
 export type FailoverState = z.output<typeof failoverState>;
-/** The same of a phone call. */
+/** The peer's leg of a phone call. */
 export type PhoneFailoverState = FailoverState & { readonly dialog: ReportedDialog };
 
-/** How a colleague is reached. */
+/** How a colleague connects. */
 export const participantConnection = z.discriminatedUnion('type', [
   z.object({ type: z.literal('webrtc'), sdp: z.string() }),
   /** `token` is the worker's own; `identity` the colleague's. */
@@ -212,7 +212,7 @@ export const participantConnection = z.discriminatedUnion('type', [
 ]);
 export type ParticipantConnection = z.output<typeof participantConnection>;
 
-/** What becomes of a colleague in a call. */
+/** What happens with a colleague in a call. */
 export const participantChange = z.enum(['listen', 'take_over', 'leave']);
 export type ParticipantChange = z.output<typeof participantChange>;
 
@@ -221,11 +221,11 @@ export const controlMessage = z.discriminatedUnion('type', [
   z.object({ type: z.literal('registered'), link_version: z.number().int() }),
   /**
    * Reserve a slot and answer `accept` or `decline` within 500 ms. `sip_call_id` lets the worker match the
-   * INVITE that is about to arrive.
+   * INVITE that will follow.
    */
   z.object({ type: z.literal('offer'), ...sessionEpoch, kind: jobKind, sip_call_id: z.string().nullable() }),
   /**
-   * The plan of an accepted offer. For an inbound phone call it may come seconds after the INVITE (init
+   * The plan of an accepted offer. For an inbound phone call it may arrive seconds after the INVITE (init
    * webhook).
    */
   z.object({
@@ -236,19 +236,19 @@ export const controlMessage = z.discriminatedUnion('type', [
   }),
   z.object({ type: z.literal('assign_analysis'), ...sessionEpoch, job: analysisJob }),
   z.object({ type: z.literal('assign_agent_test'), ...sessionEpoch, job: agentTestJob }),
-  /** The accepted job is not coming; free the slot. */
+  /** The accepted job will not come; free the slot. */
   z.object({ type: z.literal('withdraw'), ...sessionEpoch }),
   /** Everything up to and including `seq` is stored. */
   z.object({ type: z.literal('ack'), ...sessionEpoch, seq: z.number().int() }),
-  /** A gap was seen: send again from `seq`. */
+  /** Reports are missing: send again from `seq`. */
   z.object({ type: z.literal('resend'), ...sessionEpoch, from_seq: z.number().int() }),
-  /** The epoch is over: drop the call and its reports. */
+  /** The epoch has ended: drop the call and its reports. */
   z.object({ type: z.literal('stale'), ...sessionEpoch }),
   z.object({ type: z.literal('end'), ...sessionEpoch, end_reason: endReason }),
   /** A browser's offer; answered with `{sdp}`. */
   z.object({ type: z.literal('webrtc.offer'), ...sessionEpoch, request_id: z.string(), sdp: z.string() }),
   /**
-   * A colleague comes into a running call, over a peer connection (answered with `{sdp}`) or a room of their
+   * A colleague joins a running call, over a peer connection (answered with `{sdp}`) or in a room of their
    * own that the worker joins too (`{sdp: null}`).
    */
   z.object({
@@ -269,11 +269,11 @@ export const controlMessage = z.discriminatedUnion('type', [
     change: participantChange,
   }),
   /**
-   * A call that is over is to be run again from its flight log with other settings; answered with a
-   * `ReplayOutcome`, by any worker.
+   * Replay an ended call from its flight log with other settings; answered with a `ReplayOutcome`, by any
+   * worker.
    */
   z.object({ type: z.literal('replay'), request_id: z.string(), log: z.string(), settings: replaySettings }),
 ]);
 export type ControlMessage = z.output<typeof controlMessage>;
-/** One that is answered. */
+/** A command that is answered. */
 export type ControlRequest = Extract<ControlMessage, { readonly request_id: string }>;

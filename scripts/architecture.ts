@@ -1,6 +1,6 @@
 /**
- * `npm run check:arch`: the import rules of `.dependency-cruiser.cjs`, proof that they were applied to the
- * whole program (a cruise of nothing is a failure), and the figures of the tree: rooms, floors, arrows,
+ * `npm run check:arch`: applies the import rules of `.dependency-cruiser.cjs`, proves that they covered the
+ * whole program (a cruise of nothing is a failure), and prints figures of the tree: rooms, floors, arrows,
  * arrows up and circles of control-plane and runtime.
  */
 import { spawnSync } from 'node:child_process';
@@ -37,7 +37,7 @@ const FOLDERS = [
   'main.ts',
 ];
 const FEWEST_MODULES = 60;
-/** Folders that are rooms: a room is one folder of theirs, or one of `turn`. */
+/** Folders whose subfolders are rooms. */
 const HOUSES = ['control-plane', 'control-plane/calls', 'runtime'];
 const binary = join(import.meta.dirname, '../node_modules/dependency-cruiser/bin/dependency-cruiser.mjs');
 const run = spawnSync(process.execPath, [binary, ...FOLDERS, '-T', 'json'], {

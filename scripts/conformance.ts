@@ -1,8 +1,8 @@
 /**
- * `npm run check:conformance`: every rule in docs/conformance.md names the tests that prove it, and every one
- * of those tests exists and is not skipped. Every finding in docs/audit.md has a test that begins with its
- * number. A test is named `file › title` or `file › describe › title`, the file below test/ without
- * `.test.ts`; titles of `it.each` stand as they are written, `${…}` as `${}`.
+ * `npm run check:conformance`: every rule in docs/conformance.md names the tests that prove it, and each of
+ * those exists and is not skipped. Every finding in docs/audit.md has a test that begins with its number. A
+ * test is written `file › title` or `file › describe › title`, with the file below test/ without `.test.ts`;
+ * titles of `it.each` are as in the code, `${…}` as `${}`.
  */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -60,7 +60,7 @@ function exists(proof: string): boolean {
   return title !== '' && titlesOf(file).some((known) => known === title || known.endsWith(SEPARATOR + title));
 }
 
-/** Titles of a file's tests, each with the titles of its describes in front. */
+/** Titles of a file's tests, each after the titles of its describes. */
 function titlesOf(file: string): string[] {
   const known = titles.get(file);
   if (known) return known;
@@ -77,8 +77,8 @@ function titlesOf(file: string): string[] {
 }
 
 /**
- * A call of a title and a function, by a plain name or by what a call gave (`it.each(…)`, `itNeeds(…)`), is a
- * test or a describe; `it.skip(…)` is none.
+ * A call of a title and a function, by a plain name or by the result of a call (`it.each(…)`, `itNeeds(…)`),
+ * is a test or a describe; `it.skip(…)` is not.
  */
 function collect(node: unknown, outer: readonly string[], found: string[]): void {
   if (typeof node !== 'object' || node === null) return;

@@ -1,12 +1,12 @@
 /**
- * `npm run console:types`: writes the console's types of the API from the schemas its routes validate with
+ * `npm run console:types`: generates the console's types of the API from the schemas its routes validate with
  * (`/openapi.json`), so that no shape is written twice.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openTestApi } from '#test/control-plane/test-api.ts';
 
-/** Names the console has for what a route answers, or for the rows of the list it answers. */
+/** The console's names for a route's answer, or for the rows of a list. */
 const ANSWERS = {
   Account: 'get /v1/account',
   Agent: 'get /v1/agent/agents/{agent_id}',
@@ -63,10 +63,10 @@ interface Operation {
   >;
 }
 
-/** Where the types stand. */
+/** Path of the types. */
 export const API_TYPES = join(import.meta.dirname, '../web/console/src/api/types.ts');
 
-/** The file's text. Throws when a route is not described any more. */
+/** The generated text. Throws if a route is no longer described. */
 export async function apiTypes(): Promise<string> {
   const api = await openTestApi();
   const { body } = await api.request('GET', '/openapi.json');

@@ -1,6 +1,6 @@
 /**
- * `npm run docs:errors`: writes docs/errors.md from the table of faults, so that the page cannot fall behind
- * it.
+ * `npm run docs:errors`: generates docs/errors.md from the table of faults, so that the page is never out of
+ * date.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -26,7 +26,7 @@ export function errorsPage(): string {
   ].join('\n');
 }
 
-/** Where the page stands. */
+/** Path of the page. */
 export const ERRORS_PAGE = join(import.meta.dirname, '../docs/errors.md');
 
 if (import.meta.main) writeFileSync(ERRORS_PAGE, errorsPage());

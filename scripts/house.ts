@@ -1,14 +1,14 @@
 /**
  * `npm run check:house`: figures of the source that must not grow: the longest file, the class with the most
  * mutable fields, long lines, citations of documents that are not in the repository, lines of the README. A
- * limit above its aim only ever goes down. `npm run house` prints rooms and links as well.
+ * limit above its aim may only decrease. `npm run house` also prints rooms and links.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { type ClassMember, type ModuleItem, parseSync } from '@swc/core';
 
-/** Of the product; tests hold tables of messages. */
+/** Of the product; tests contain tables of messages. */
 const LONGEST = { aim: 400, limit: 400 };
 const FIELDS = { aim: 10, limit: 10 };
 const LONG_LINES = { aim: 0, limit: 640 };
@@ -18,7 +18,7 @@ const PRODUCT =
   /^(?:base|config|protocol|media|telephony|runtime|control-plane|processes|cli|caller|web|bench|scripts)\/.*\.tsx?$|^main\.ts$/;
 const PROSE = /\.(?:tsx?|md|cjs|yml)$/;
 const GENERATED = 'web/console/src/api/types.ts';
-/** Sections of documents nobody can look up here, and names of such documents. */
+/** Sections and names of documents that are not in the repository. */
 const CITED = /S§|design §|\b[Ss]upplement \d|(?<![\w/.*-])[\w-]+(?:\/[\w-]+)*\.md\b/g;
 
 const files = execFileSync('git', ['ls-files'], { encoding: 'utf8' }).trim().split('\n');
@@ -26,7 +26,7 @@ const names = new Set(files.map((file) => basename(file)));
 const texts = new Map<string, string>();
 const product = files.filter((file) => PRODUCT.test(file) && file !== GENERATED);
 
-/** One figure, and what it is of. */
+/** A figure, and the file it is from. */
 interface Figure {
   readonly name: string;
   readonly value: number;
@@ -42,7 +42,7 @@ for (const { name, value, of, limit, aim } of figures)
   );
 process.exit(figures.some(({ value, limit }) => value > limit) ? 1 : 0);
 
-/** Each figure looks at most of the files: they are read once. */
+/** Each figure reads most of the files: each file is read once. */
 function read(file: string): string {
   const text = texts.get(file) ?? readFileSync(file, 'utf8');
   texts.set(file, text);
@@ -84,7 +84,7 @@ function isMutableField(member: ClassMember): boolean {
   );
 }
 
-/** What the formatter cannot break: texts, and comments that are tables. */
+/** Lines the formatter cannot break: texts, and comments that are tables. */
 function longLines(): Figure {
   const lines = files
     .filter((file) => /\.tsx?$/.test(file) && file !== GENERATED)
@@ -102,7 +102,7 @@ function absent(): Figure {
   return { name: 'citations of documents that are not here', value: cited.length, of: '', aim: 0, limit: 0 };
 }
 
-/** A page, or the comments of a program: what it handles may have such names, too. */
+/** A page, or the comments of a program: its strings may contain such names. */
 function proseOf(file: string): string {
   const text = read(file);
   return file.endsWith('.md')

@@ -1,6 +1,6 @@
 /**
- * `npm run check:links`: every relative link of the documentation leads to a file that is there, and its
- * `#anchor` to a heading of that page. Addresses of other sites are not asked.
+ * `npm run check:links`: every relative link of the documentation leads to an existing file, and its
+ * `#anchor` to a heading of that page. External addresses are not checked.
  */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
@@ -15,14 +15,14 @@ const PAGES = [
 ];
 const FEWEST_LINKS = 100;
 
-/** A relative link as it is written. */
+/** A relative link as written. */
 export interface Link {
-  /** The page it stands on; from the root, as `file` is. */
+  /** The page that contains it; relative to the root, like `file`. */
   readonly page: string;
   readonly target: string;
-  /** The file it leads to. */
+  /** The linked file. */
   readonly file: string;
-  /** Null where it names no heading. */
+  /** Null without an anchor. */
   readonly anchor: string | null;
 }
 
@@ -31,7 +31,7 @@ export function listPages(root: string): string[] {
   return globSync(PAGES, { cwd: root, exclude: (path) => path.includes('node_modules') }).sort();
 }
 
-/** The relative links of a page; what stands in blocks and spans of code is no link. */
+/** The relative links of a page, except in code blocks and code spans. */
 export function linksOf(root: string, page: string): Link[] {
   const text = withoutBlocks(readFileSync(join(root, page), 'utf8')).replace(/`[^`\n]*`/g, 'code');
   const inline = text.matchAll(/\]\(<?([^()<>\s]+)>?(?: "[^"\n]*")?\)/g);
@@ -51,7 +51,7 @@ export function linksOf(root: string, page: string): Link[] {
     });
 }
 
-/** Those whose file or heading is not there. */
+/** Links whose file or heading does not exist. */
 export function brokenLinks(root: string, links: readonly Link[]): Link[] {
   return links.filter(({ file, anchor }) => {
     if (!existsSync(join(root, file))) return true;
@@ -59,10 +59,7 @@ export function brokenLinks(root: string, links: readonly Link[]): Link[] {
   });
 }
 
-/**
- * The anchors of a page, as GitHub makes them out of its headings: one that comes again has a number behind
- * it.
- */
+/** The anchors of a page, as GitHub derives them from its headings: repeated ones get a number. */
 function anchorsOf(root: string, page: string): Set<string> {
   const seen = new Map<string, number>();
   const anchors = new Set<string>();

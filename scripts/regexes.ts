@@ -1,7 +1,7 @@
 /**
- * `npm run check:regexes`: no regular expression of the product takes more than linear time (recheck judges
- * each), and none is made of what is not known here. An exception stands in `ALLOWED` with the bound on its
- * input; one that is needed no longer is a failure as well.
+ * `npm run check:regexes`: no regular expression of the product takes more than linear time (recheck analyses
+ * each), and none is built from unknown text. `ALLOWED` lists exceptions with the bound on their input; an
+ * unnecessary one is a failure as well.
  */
 import { once } from 'node:events';
 import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -13,9 +13,9 @@ import { checkSync } from 'recheck';
 
 interface Exception {
   readonly file: string;
-  /** Of a literal its source, of a call of `RegExp` its argument as it is written. */
+  /** Source of a literal, or argument of `RegExp` as written. */
   readonly pattern: string;
-  /** What keeps its input short. */
+  /** What bounds its input. */
   readonly bound: string;
 }
 
@@ -43,13 +43,13 @@ const SOURCES =
   '{base,config,protocol,media,telephony,runtime,control-plane,processes,cli,web}/**/*.{ts,tsx}';
 const FEWEST_FILES = 500;
 const FEWEST_PATTERNS = 250;
-/** Only ends what would never end. */
+/** Only stops a run that would never end. */
 const TIMEOUT_MS = 300_000;
 
 interface Found {
   readonly file: string;
   readonly pattern: string;
-  /** Null where the pattern is not known before the program runs. */
+  /** Null if the pattern is unknown before the program runs. */
   readonly flags: string | null;
 }
 
@@ -62,7 +62,7 @@ interface Pattern {
 
 process.env['RECHECK_BACKEND'] = 'pure';
 const root = join(import.meta.dirname, '..');
-/** Goes with the packages: another version of recheck judges anew. */
+/** Removed with the packages, so that another version of recheck starts anew. */
 const MEMORY = join(root, 'node_modules', 'recheck', 'judged.json');
 if (isMainThread) process.exit(await main());
 else parentPort?.postMessage((workerData as Pattern[]).map(judge));
@@ -93,10 +93,7 @@ async function main(): Promise<number> {
   return problems.length > 0 || files.length < FEWEST_FILES || judged.size < FEWEST_PATTERNS ? 1 : 0;
 }
 
-/**
- * What is wrong with each pattern: null when its time is linear in its input. What was judged before is not
- * judged again.
- */
+/** The problem of each pattern: null if its time is linear in its input. Earlier results are cached. */
 async function judgeAll(found: readonly Found[]): Promise<ReadonlyMap<string, string | null>> {
   const known = remembered();
   const distinct = new Map(
@@ -118,7 +115,7 @@ async function judgeAll(found: readonly Found[]): Promise<ReadonlyMap<string, st
   return judged;
 }
 
-/** One for each processor. */
+/** One per CPU. */
 function shares<T>(all: readonly T[]): T[][] {
   const count = Math.min(all.length, availableParallelism());
   return Array.from({ length: count }, (_, share) => all.filter((__, index) => index % count === share));
@@ -131,7 +128,7 @@ function remembered(): Map<string, string | null> {
 }
 
 function judge({ pattern, flags }: Pattern): string | null {
-  // Without limits of time the judgement is the same on every machine.
+  // Without time limits the result is the same on every machine.
   const judged = checkSync(pattern, flags, {
     timeout: TIMEOUT_MS,
     attackTimeout: null,
@@ -172,7 +169,7 @@ function isRegExpCall(node: Node): boolean {
   );
 }
 
-/** The pattern a call makes, where it is put together from constants of its own file. */
+/** The pattern of a call, if it is built from constants of its own file. */
 function madeBy(file: string, call: Node, body: unknown): Found {
   const [pattern, flags] = (call['arguments'] as { expression: Node }[]).map(({ expression }) =>
     constant(expression, body),
@@ -182,7 +179,7 @@ function madeBy(file: string, call: Node, body: unknown): Found {
     : { file, pattern: written(call), flags: null };
 }
 
-/** The text of an expression; null when it is not known. */
+/** The text of an expression; null if unknown. */
 function constant(node: Node, body: unknown): string | null {
   if (node.type === 'StringLiteral') return String(node['value']);
   if (node.type === 'TaggedTemplateExpression') return templateText(node['template'] as Node, body, 'raw');
@@ -204,7 +201,7 @@ function templateText(template: Node, body: unknown, form: 'raw' | 'cooked'): st
     : quasis.map((quasi, index) => quasi[form] + (values[index] ?? '')).join('');
 }
 
-/** How the exceptions name a call whose pattern is not known: by what it is put together from. */
+/** Name of a call with an unknown pattern in the list of exceptions: the expressions it is built from. */
 function written(call: Node): string {
   const names: string[] = [];
   collect((call['arguments'] as { expression: Node }[])[0]?.expression, (node) => {

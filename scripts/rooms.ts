@@ -1,26 +1,26 @@
-/** Rooms of a folder and what they take from one another. Pure. */
+/** Rooms of a folder and the imports between them. Pure. */
 
-/** One file imports another; both as paths from the root. */
+/** An import of one file by another; both as paths from the root. */
 export interface Import {
   readonly from: string;
   readonly to: string;
 }
 
-/** What a folder is made of. */
+/** Figures of a folder. */
 export interface Figures {
   readonly rooms: readonly string[];
   /** Length of the longest chain of rooms that import one another. */
   readonly floors: number;
   /** Pairs of rooms of which one imports the other. */
   readonly arrows: number;
-  /** Rooms that import one another, directly or by way of others. */
+  /** Rooms that import one another, directly or indirectly. */
   readonly circles: readonly (readonly string[])[];
 }
 
-/** Folders whose own folders are rooms. */
+/** Folders whose subfolders are rooms. */
 const SPLIT: ReadonlySet<string> = new Set(['runtime/turn']);
 
-/** The figures of a folder; files that lie in it beside its rooms compose them, and are none. */
+/** The figures of a folder. Files beside its rooms compose them and are not rooms. */
 export function figuresOf(house: string, imports: readonly Import[]): Figures {
   const arrows = new Map<string, Set<string>>();
   for (const { from, to } of imports) {
@@ -51,7 +51,7 @@ function floorOf(room: string, arrows: ReadonlyMap<string, ReadonlySet<string>>)
   return 1 + Math.max(0, ...[...(arrows.get(room) ?? [])].map((other) => floorOf(other, arrows)));
 }
 
-/** Rooms reached from each room, by way of others too; those that reach one another are one circle. */
+/** Rooms reachable from each room; those that reach one another form a circle. */
 function circlesOf(arrows: ReadonlyMap<string, ReadonlySet<string>>): string[][] {
   const reached = new Map([...arrows.keys()].map((room) => [room, reachedFrom(room, arrows)]));
   const circles: string[][] = [];

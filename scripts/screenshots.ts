@@ -1,7 +1,7 @@
 /**
  * `npm run docs:screenshots`: takes the pictures of the documentation from the real pages of a product it
- * starts, after calls that were really had: the talk page, every page of the console (in the dark and on a
- * phone too), the API reference, and the widget on a page of its own. Needs Chromium, and port 5060 free.
+ * starts, after real calls: the talk page, every page of the console (also in dark mode and on a phone), the
+ * API reference, and the widget on a page of its own. Needs Chromium, and port 5060 free.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,11 +18,11 @@ import { takeWidget } from './widget-pictures.ts';
 const IMAGES = join(import.meta.dirname, '../docs/images');
 const VIEWPORT = { width: 1200, height: 760 };
 const PHONE = { width: 390, height: 780 };
-/** Transitions of the page are over. */
+/** Transitions of the page have ended. */
 const STILL_MS = 700;
-/** Time the product gets for what follows a call, on a slow machine too. */
+/** Time for the product's work after a call, on a slow machine too. */
 const WAIT_MS = 90_000;
-/** What the caller of the pictured call says, and when. */
+/** What the caller says in the call shown, and when. */
 const MICROPHONE = [11, 'What are your opening hours?', 30] as const;
 
 async function run(): Promise<void> {
@@ -56,9 +56,7 @@ interface Places {
   readonly toolId: string;
 }
 
-/**
- * What an account that is in use has: tools, knowledge, numbers, tests, a list to be called, a refused call.
- */
+/** Data of an account in use: tools, knowledge, numbers, tests, a list to call, a refused call. */
 async function seed(product: Product, webhookUrl: string): Promise<Places> {
   const agentId = await demoAgentId(product);
   const tool = await product.ask('POST', '/v1/agent/tools', {
@@ -111,7 +109,7 @@ async function seed(product: Product, webhookUrl: string): Promise<Places> {
   });
   await product.ask('POST', `/v1/agent/agents/${agentId}/tests/run`, {});
   await product.ask('POST', '/v1/keys', { name: 'Booking server' });
-  // Refused, for the page that tells why: this agent was never published.
+  // Refused, for the page that explains why: this agent was never published.
   const { agents } = await product.ask('GET', '/v1/agent/agents?search=Night');
   await product.api('POST', '/v1/agent/sessions', { agent_id: agents[0].agent_id });
   const batch = await product.ask('POST', '/v1/agent/batch-calls', {
@@ -125,7 +123,7 @@ async function seed(product: Product, webhookUrl: string): Promise<Places> {
   return { agentId, batchId: batch.batch_call_id, toolId: tool.tool_id };
 }
 
-/** A call by voice, over; returns its session. */
+/** Makes a voice call; returns its session. */
 async function haveSpokenCall(browser: Browser, product: Product): Promise<string> {
   const visitor = await TalkPage.open(browser, product);
   await visitor.press('Start talking');
@@ -214,7 +212,7 @@ async function takeConsole(
       if (name === 'call')
         await person.page.getByRole('slider', { name: 'Position in the recording' }).waitFor();
       if (name === 'agent-prompt') await person.see('of 4000 tokens');
-      // The call's page is all of it; the others show what a window shows.
+      // The call's page is pictured whole; the others show one window.
       await take(person.page, `console/${name}${suffix}`, name === 'call');
     }
     await person.close();
@@ -234,7 +232,7 @@ async function takeApi(browser: Browser, product: Product): Promise<void> {
 
 async function take(page: Page, name: string, isWhole = false): Promise<void> {
   const size = page.viewportSize() ?? VIEWPORT;
-  // A window as high as the page, so that what stands still in a window reaches the picture's foot as well.
+  // A window as high as the page, so that fixed elements reach the bottom of the picture.
   if (isWhole)
     await page.setViewportSize({
       ...size,

@@ -1,7 +1,4 @@
-/**
- * Pictures of the widget on somebody's site, in a conversation that is really had; part of `npm run
- * docs:screenshots`.
- */
+/** Pictures of the widget on another site, in a real conversation; part of `npm run docs:screenshots`. */
 import type { Browser, Page } from 'playwright-core';
 import type { Product } from '#test/journeys/product.ts';
 import { demoAgentId } from '#test/journeys/tenant.ts';
@@ -9,7 +6,7 @@ import { Site } from '#test/journeys/widget-page.ts';
 
 const VIEWPORT = { width: 900, height: 680 };
 
-/** Opens each scene and has it taken under its name. */
+/** Opens each scene and takes its picture. */
 export async function takeWidget(
   browser: Browser,
   product: Product,

@@ -231,7 +231,7 @@ const settings: SceneCase[] = [
   }),
 ];
 
-/** All scenes. */
+/** All uses. */
 export const SCENES: readonly SceneCase[] = [
   ...turns,
   ...interruptions,

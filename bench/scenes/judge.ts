@@ -97,8 +97,7 @@ export function judgeScene({ agent, lines }: Timeline, session: SessionView, exp
 }
 
 /**
- * The reply is the first stretch of agent speech that begins after the line and before the caller's next
- * line.
+ * The reply is the first speech of the agent that begins after the line and before the caller's next line.
  */
 function replyTo(agent: readonly Stretch[], line: TimedLine, next: TimedLine | undefined): Stretch | null {
   return (

@@ -1,4 +1,4 @@
-/** The operator's routes: accounts, their keys, their credit. The root key only. */
+/** The operator's routes, for the root key only: accounts, their keys, their credit. */
 import { z } from 'zod';
 import { formatMoney, parseMoney } from '#base/money.ts';
 import { fault } from '#config/errors.ts';

@@ -1,6 +1,6 @@
 /**
- * What a deployment has from its first start on: the operator's account, a published public demo agent, and a
- * test number it answers. Every start repeats it; what stands already stays.
+ * Initial data of a deployment: the operator's account, a published public demo agent, and a test number that
+ * it answers. Every start repeats it and keeps what exists.
  */
 import { DEMO_KEYTERMS } from '#config/demo-phrases.ts';
 import { DEMO_NUMBER } from '#telephony/carriers/test-catalogue.ts';
@@ -13,20 +13,20 @@ import { hashKey } from '../platform/http/auth.ts';
 import { isDuplicateKey } from '../platform/store/duplicate-key.ts';
 import type { AgentDocument } from '../platform/store/models/agent-model.ts';
 
-/** Fixed ids, so that a second start, or a second replica, finds what the first one made. */
+/** Fixed ids, so that a second start or a second replica finds them. */
 const ROOT = { userId: fixedId(1), teamId: fixedId(2), workspaceId: fixedId(3), keyId: fixedId(4) };
 /** The demo agent, in every deployment. */
 export const DEMO_AGENT_ID = fixedId(5);
 const DEMO_NUMBER_ID = fixedId(6);
 
-/** What the start tells a person about. */
+/** Facts for the start message. */
 export interface DemoFacts {
   readonly demoAgentId: string;
-  /** Null when the number was given away or is bound elsewhere. */
+  /** Null if the number was released or bound elsewhere. */
   readonly demoNumber: string | null;
 }
 
-/** Makes sure the operator's account, wallet and key stand; called before anything is served. */
+/** Ensures the operator's account, wallet and key; called before anything is served. */
 export async function seedOperator(context: Context): Promise<void> {
   const at = now(context);
   await createUnlessPresent(() =>
@@ -51,14 +51,14 @@ export async function seedOperator(context: Context): Promise<void> {
     expires_at: null,
   };
   await createUnlessPresent(() => context.models.keys.create({ _id: ROOT.keyId, ...key, created_at: at }));
-  // The key of the settings may be another one than at the last start.
+  // The key in the settings may have changed since the last start.
   await context.models.keys.updateOne(
     { _id: ROOT.keyId, hash: { $ne: key.hash } },
     { $set: { hash: key.hash } },
   );
 }
 
-/** Makes sure the demo agent and its number stand; called once the server knows its own address. */
+/** Ensures the demo agent and its number; called once the server knows its own address. */
 export async function seedDemo(context: Context): Promise<DemoFacts> {
   await seedDemoAgent(context);
   return { demoAgentId: DEMO_AGENT_ID, demoNumber: await seedDemoNumber(context) };
@@ -93,7 +93,7 @@ async function seedDemoAgent(context: Context): Promise<void> {
     llm.some((model) => model.id === agent.config.llm.model) &&
     asr.some((model) => model.id === agent.config.asr.model);
   const defaults = platformDefaults(context.platform);
-  // A model of a vendor whose key is gone answers nobody.
+  // A model whose vendor key was removed cannot answer.
   if (!isOffered)
     await patchDraft(context, agent.team_id, agent._id, {
       llm: { model: defaults.llmModel },
@@ -129,7 +129,7 @@ async function seedDemoNumber(context: Context): Promise<string | null> {
   return findDemoNumber(context);
 }
 
-/** The seeded number while the demo agent still answers it. */
+/** The seeded number, if the demo agent still answers it. */
 export async function findDemoNumber(context: Context): Promise<string | null> {
   const number = await context.models.numbers
     .findOne({ _id: DEMO_NUMBER_ID, status: 'active', agent_id: DEMO_AGENT_ID })
@@ -137,7 +137,7 @@ export async function findDemoNumber(context: Context): Promise<string | null> {
   return number?.phone_number ?? null;
 }
 
-/** The program's own pages; a loopback address is also reached by its name. */
+/** The program's own pages; a loopback address is also reachable as localhost. */
 function ownOrigins(publicUrl: string): string[] {
   const url = new URL(publicUrl);
   const origins = [url.origin];

@@ -17,7 +17,7 @@ interface Gap {
   readonly isExcused: boolean;
 }
 
-/** All scenes. */
+/** All uses. */
 export function gapsOf({ acts, outages, reports }: SimulatedCall): Gap[] {
   return reports.flatMap((report) => {
     if (report.type !== 'silence') return [];

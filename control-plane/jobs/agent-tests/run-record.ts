@@ -1,4 +1,4 @@
-/** Batches and runs of agent tests as the API shows them. */
+/** Batches and runs of agent tests as shown by the API. */
 import { z } from 'zod';
 import { agentTestResult, testEndedBy, testType } from '#protocol/agent-test.ts';
 import type {
@@ -19,7 +19,7 @@ export const testBatchRecord = z.object({
   passed: z.number().int(),
   failed: z.number().int(),
   errors: z.number().int(),
-  /** passed / (passed + failed); null while there is neither. */
+  /** passed / (passed + failed); null if there are neither. */
   pass_rate: z.number().nullable(),
   run_count: z.number().int(),
   trigger_source: z.enum(['console', 'api']),
@@ -58,7 +58,7 @@ export const runSummary = z.object({
 /** Results of a whole run. */
 export const runRecord = runSummary.extend({ simulation_result });
 
-/** A batch as the API shows it. */
+/** A batch as shown by the API. */
 export function toTestBatchRecord(
   batch: TestBatchDocument,
   counts: RunCounts,
@@ -81,7 +81,7 @@ export function toTestBatchRecord(
   };
 }
 
-/** Shows a whole run. */
+/** Converts a whole run for the API. */
 export function toRunRecord(run: TestRunDocument): z.output<typeof runRecord> {
   const result = run.result === null ? null : agentTestResult.parse(JSON.parse(run.result));
   return {

@@ -1,5 +1,6 @@
 /**
- * Runs of agent tests: start a batch, watch it, read what its runs came to, and the tools a test may name.
+ * Routes of agent test runs: start a batch, watch it, read the results of its runs, and list the tools a test
+ * may use.
  */
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
@@ -164,7 +165,7 @@ function registerBatches(app: ApiServer, context: Context): void {
   );
 }
 
-/** The draft's tools, and hanging up where the agent may do it. */
+/** The draft's tools, and hanging up if the agent may. */
 async function toolsOf(context: Context, agent: AgentDocument): Promise<z.output<typeof testTools>['tools']> {
   const { enabled, system_tools } = agent.config.tools;
   if (!enabled) return [];

@@ -1,6 +1,5 @@
 /**
- * Batches of agent tests: started from the draft as it is then, counted, and completed when their last run is
- * over.
+ * Batches of agent tests: started with the current draft, counted, and completed when their last run ends.
  */
 
 import { fault } from '#config/errors.ts';
@@ -20,22 +19,22 @@ import type { VersionDocument } from '../../platform/store/models/version-model.
 import { definitionOf } from './test-record.ts';
 import { requireTestShare } from './test-shares.ts';
 
-/** What a batch is asked for with. */
+/** Options of a batch. */
 export interface TestBatchRequest {
-  /** Absent runs every test that is attached to the agent. */
+  /** Absent: every test attached to the agent. */
   readonly test_ids?: readonly string[] | undefined;
-  /** In place of each test's own. */
+  /** Replaces each test's own. */
   readonly repeat_count?: number | undefined;
 }
 
-/** The draft a batch runs, as it was when the batch began; secrets are sealed in it. */
+/** The draft when the batch began; its secrets are encrypted. */
 export interface TestBatchDraft {
   readonly agent_name: string;
   readonly version: VersionDocument;
 }
 
 /**
- * Starts a batch over an agent's draft. Throws the refusals of `requireTestShare`, `not_found`,
+ * Starts a batch with an agent's draft. Throws the refusals of `requireTestShare`, `not_found`,
  * `InvalidRequest`, and `conflict` for a custom language model.
  */
 export async function startTestBatch(
@@ -87,8 +86,8 @@ export async function startTestBatch(
       content: test.definition,
     })),
   ]);
-  // The runs before their batch: one that is cut short here has runs nobody sees, never a batch that waits
-  // for runs it does not have.
+  // Runs are stored before their batch: an interruption leaves invisible runs, never a batch that waits for
+  // missing ones.
   await context.models.testRuns.insertMany(runs);
   await context.models.testBatches.create(batch);
   context.workSignals.notify('agent-tests');
@@ -108,12 +107,12 @@ export async function findTestBatch(
   return batch;
 }
 
-/** What the runs of a batch came to so far. */
+/** Counts the results of a batch so far. */
 export async function countResults(context: Context, batch: TestBatchDocument): Promise<RunCounts> {
   return batch.counts ?? countRuns(context, batch._id);
 }
 
-/** Completes a batch whose last run is over; what it was started with is no longer needed then. */
+/** Completes a batch whose last run has ended, and deletes the draft it no longer needs. */
 export async function completeTestBatch(context: Context, batchId: string): Promise<void> {
   if (await context.models.testRuns.exists({ batch_id: batchId, status: { $in: ['queued', 'running'] } }))
     return;
@@ -134,12 +133,12 @@ async function countRuns({ models }: Context, batchId: string): Promise<RunCount
   return { passed: passed ?? 0, failed: failed ?? 0, error: error ?? 0 };
 }
 
-/** Where a batch keeps its draft. */
+/** Where a batch stores its draft. */
 export function draftInputId(batchId: string): string {
   return `${batchId}:draft`;
 }
 
-/** Where a batch keeps one of its tests. */
+/** Where a batch stores one of its tests. */
 export function testInputId(batchId: string, testId: string): string {
   return `${batchId}:${testId}`;
 }

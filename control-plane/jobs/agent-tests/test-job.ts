@@ -1,6 +1,4 @@
-/**
- * The job of one run: the draft and the test its batch was started with, as a plan of a text conversation.
- */
+/** The job of one run: the batch's draft and test as the plan of a text conversation. */
 import { type AgentTestJob, testDefinition } from '#protocol/agent-test.ts';
 import { buildPlan, refuseMissingVariables } from '../../calls/plans/build-plan.ts';
 import { sessionTimezone } from '../../calls/plans/session-timezone.ts';
@@ -10,8 +8,8 @@ import type { TestInputDocument, TestRunDocument } from '../../platform/store/mo
 import { draftInputId, type TestBatchDraft, testInputId } from './test-batch-store.ts';
 
 /**
- * Makes the job; null when what the batch was started with is gone. Throws `InvalidRequest` when a variable
- * the agent requires has no value.
+ * Creates the job; null if the batch's data is gone. Throws `InvalidRequest` if a required variable has no
+ * value.
  */
 export async function testJob(context: Context, run: TestRunDocument): Promise<AgentTestJob | null> {
   const ids = [draftInputId(run.batch_id), testInputId(run.batch_id, run.test_id)];
@@ -26,7 +24,7 @@ export async function testJob(context: Context, run: TestRunDocument): Promise<A
     version,
     knowledge: await plannedKnowledge(context, version),
     channel: run.channel,
-    // Nothing is connected in a text conversation.
+    // A text conversation has no connections.
     transport: { type: 'webrtc' },
     timezone: sessionTimezone({
       requested: null,

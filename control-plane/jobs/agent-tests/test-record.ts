@@ -1,4 +1,4 @@
-/** An agent test as callers write it and as the API shows it. */
+/** An agent test as written by clients and as shown by the API. */
 import { z } from 'zod';
 import { LIMITS } from '#config/limits.ts';
 import { simulation, testDefinition, testType } from '#protocol/agent-test.ts';
@@ -12,14 +12,14 @@ const agentIds = z
 
 const shape = testDefinition.shape;
 
-/** Body of a creation; what no single field can say is checked by `testProblems`. */
+/** Body of a creation; `testProblems` checks what involves several fields. */
 export const testCreate = testDefinition.extend({ name, agent_ids: agentIds.default([]) });
 export type TestInput = z.output<typeof testCreate>;
 
 const { assertions, tool_mocks } = simulation.shape;
 
 /**
- * Body of a change; `test_type` stays what it was. Lists and `dynamic_variables` are replaced as a whole,
+ * Body of a change; `test_type` cannot change. Lists and `dynamic_variables` are replaced as a whole,
  * `simulation` is merged.
  */
 export const testPatch = z
@@ -61,7 +61,7 @@ export const testRecord = testDefinition.extend({
   updated_at: z.iso.datetime(),
 });
 
-/** Shows a test. */
+/** Converts a test for the API. */
 export function toTestRecord(test: AgentTestDocument): z.output<typeof testRecord> {
   return {
     test_id: test._id,
@@ -74,12 +74,12 @@ export function toTestRecord(test: AgentTestDocument): z.output<typeof testRecor
   };
 }
 
-/** What a stored test checks. */
+/** The criteria of a stored test. */
 export function definitionOf(test: Pick<AgentTestDocument, 'definition'>): z.output<typeof testDefinition> {
   return testDefinition.parse(JSON.parse(test.definition));
 }
 
-/** Every field may be left out, and what is left out has no default. */
+/** Every field optional, without defaults. */
 function partialOf<Shape extends Record<string, z.ZodDefault>>(object: z.ZodObject<Shape>) {
   const bare = Object.fromEntries(
     Object.entries(object.shape).map(([field, schema]) => [field, schema.unwrap()]),

@@ -1,4 +1,4 @@
-/** Agent tests: create, list, read, change, delete, and which agents they belong to. */
+/** Routes of agent tests: create, list, read, change, delete, and attach to agents. */
 import { z } from 'zod';
 import { testType } from '#protocol/agent-test.ts';
 import type { Context } from '../../platform/context.ts';

@@ -1,7 +1,4 @@
-/**
- * What an agent test must satisfy beyond its schema: fields that its kind needs, and everything that has to
- * be looked up.
- */
+/** Rules of an agent test beyond its schema: fields required by its kind, and references that must exist. */
 import { setImmediate as nextRound } from 'node:timers/promises';
 import { isLinearPattern } from '#base/linear-pattern.ts';
 import { isModelAllowed } from '#config/language-models.ts';
@@ -11,10 +8,10 @@ import type { Context } from '../../platform/context.ts';
 import { InvalidRequest, invalidField, safeKey } from '../../platform/http/problems.ts';
 import type { TestInput } from './test-record.ts';
 
-/** Turns a simulation may be given to start from. */
+/** Most turns of a simulation's starting history. */
 const SIMULATION_TURNS = 50;
 
-/** Name under which hanging up is referenced. */
+/** Name that refers to hanging up. */
 export const HANG_UP_TOOL = '_hang_up_call';
 
 interface Problem {
@@ -22,13 +19,13 @@ interface Problem {
   readonly text: string;
 }
 
-/** Whose test it is. */
+/** Owner of the test. */
 export interface TestOwner {
   readonly teamId: string;
   readonly workspaceId: string;
 }
 
-/** Throws `InvalidRequest` with every problem of a test that is about to be saved. */
+/** Throws `InvalidRequest` with every problem of a test about to be saved. */
 export async function checkTest(context: Context, owner: TestOwner, test: TestInput): Promise<void> {
   const problems = [
     ...kindProblems(test),
@@ -95,7 +92,7 @@ function modelProblems({ platform, settings }: Context, { simulation }: TestInpu
       ];
 }
 
-/** A pattern takes milliseconds to read: everything else has its turn in between. */
+/** A pattern takes milliseconds to parse: yields to other work in between. */
 async function patternProblems({ simulation }: TestInput): Promise<Problem[]> {
   const patterns = simulation === null ? [] : patternsOf(simulation);
   if (patterns.length > LIMITS.testPatterns)

@@ -1,6 +1,6 @@
 /**
- * Agent tests in the background: queued runs are placed on workers, oldest first, a few of each team at a
- * time; one whose workers die or fall silent too often (`losses.ts`) is an `error`.
+ * Runs agent tests in the background: places queued runs on workers, oldest first, a few of each team at a
+ * time. A run whose workers die or fall silent too often (`losses.ts`) becomes an `error`.
  */
 
 import { Fault } from '#config/errors.ts';
@@ -20,7 +20,7 @@ type TestReport = Extract<DurableReport, { type: 'agent_test' }>;
 
 /** A worker ends a run within eight minutes. */
 const DEADLINE_MS = 10 * 60_000;
-/** Looked at again while no worker is free, and for what other processes queued. */
+/** Retry interval while no worker is free, and for runs queued by other processes. */
 const TICK_MS = 2_000;
 const PLACED_AT_ONCE = 200;
 const OPEN_AT_ONCE = 100;
@@ -32,7 +32,7 @@ export function startTestRunner(context: Context): ChoreLoop {
   );
 }
 
-/** Takes the result of a run. A run that was given up meanwhile, and not started again, takes it too. */
+/** Stores the result of a run. Also accepts that of a run that was given up meanwhile and not restarted. */
 export async function applyTestReport(
   context: Context,
   envelope: ReportEnvelope,
@@ -46,10 +46,7 @@ export async function applyTestReport(
   return { outcome: 'stored', seq: envelope.seq };
 }
 
-/**
- * The runs of a worker that is gone wait for another; `stoodIn` is the run or session it was killed in for
- * standing still.
- */
+/** Requeues the runs of a lost worker; `stoodIn` is the run or session in which it hung and was killed. */
 export async function requeueLostRuns(
   context: Context,
   instanceId: string,
@@ -75,7 +72,7 @@ async function work(context: Context): Promise<void> {
     { status: 'running', status_at: { $lte: silentSince } },
     { $set: requeued(context), ...incrementOf('silent') },
   );
-  // A batch that a crash kept from being completed.
+  // A batch that a crash prevented from completing.
   const open = await testBatches
     .find({ status: 'running' }, { _id: 1 })
     .sort({ created_at: 1 })
@@ -101,7 +98,7 @@ async function work(context: Context): Promise<void> {
   }
 }
 
-/** Settles or places one run; false when no worker is free. */
+/** Settles or places one run; false if no worker is free. */
 async function start(context: Context, run: TestRunDocument): Promise<boolean> {
   if (isLostForGood(run.losses ?? {})) {
     await finishRun(context, run, testError('The run was lost with its worker too often'));
@@ -148,7 +145,7 @@ async function start(context: Context, run: TestRunDocument): Promise<boolean> {
     return true;
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
-    // Started and not handed over: it waits again.
+    // Started and not handed over: it is queued again.
     await context.models.testRuns.updateOne(
       { _id: run._id, status: 'running', epoch: key.epoch },
       { $set: requeued(context) },

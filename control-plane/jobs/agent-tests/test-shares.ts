@@ -1,4 +1,4 @@
-/** What one account may take of the workers and of the operator's language models with agent tests. */
+/** Limits of one account's use of workers and of the operator's language models by agent tests. */
 
 import { formatMoney } from '#base/money.ts';
 import { fault } from '#config/errors.ts';
@@ -11,8 +11,8 @@ const DAY_MS = 24 * 60 * 60_000;
 const RETRY_SECONDS = 30;
 
 /**
- * Throws `overdrawn`, `too_many_a_minute`, `too_many_at_once` or `test_spending_reached` when an account may
- * not start a batch of so many runs now.
+ * Throws `overdrawn`, `too_many_a_minute`, `too_many_at_once` or `test_spending_reached` if an account may
+ * not start a batch of this many runs now.
  */
 export async function requireTestShare(
   context: Context,
@@ -41,7 +41,8 @@ export async function requireTestShare(
 }
 
 /**
- * Throws `test_spending_reached` for an account whose tests have spent their day's worth of language models.
+ * Throws `test_spending_reached` for an account whose tests have used up their daily allowance of language
+ * models.
  */
 export async function requireTestSpending(context: Context, teamId: string): Promise<void> {
   const limit = context.settings.LIMIT_TEST_SPENDING;
@@ -52,7 +53,7 @@ export async function requireTestSpending(context: Context, teamId: string): Pro
   throw fault('test_spending_reached', { limit: formatMoney(limit), seconds });
 }
 
-/** Adds what a run's language models cost. */
+/** Adds the language model cost of a run. */
 export async function countTestSpending(context: Context, teamId: string, micros: number): Promise<void> {
   if (micros === 0) return;
   await context.models.spending.updateOne(

@@ -1,4 +1,6 @@
-/** Agent tests in the store: created, changed under their `rev`, attached to agents, deleted. */
+/**
+ * Agent tests in the store: created, changed with optimistic locking (`rev`), attached to agents, deleted.
+ */
 import { setImmediate as nextRound } from 'node:timers/promises';
 import { fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';
@@ -44,7 +46,7 @@ export async function createTest(
   return test;
 }
 
-/** Changes a test; the rules see the whole of it. Throws `not_found`, `InvalidRequest`. */
+/** Changes a test; rules apply to the whole result. Throws `not_found`, `InvalidRequest`. */
 export async function patchTest(
   context: Context,
   teamId: string,
@@ -67,7 +69,7 @@ export async function patchTest(
   throw fault('database_unavailable');
 }
 
-/** Deletes a test; runs it had stay. Throws `not_found`. */
+/** Deletes a test; its runs stay. Throws `not_found`. */
 export async function deleteTest(context: Context, teamId: string, testId: string): Promise<void> {
   await removeFromQuota(context, { kind: 'tests', owner: teamId, id: testId }, async () => {
     const { deletedCount } = await context.models.agentTests.deleteOne({ _id: testId, team_id: teamId });
@@ -76,7 +78,7 @@ export async function deleteTest(context: Context, teamId: string, testId: strin
 }
 
 /**
- * Attaches a test to an agent of its workspace, if it is not attached yet. Throws `not_found`, `conflict` at
+ * Attaches a test to an agent of its workspace if it is not attached. Throws `not_found`, and `conflict` at
  * the limit of agents.
  */
 export async function attachTest(
@@ -102,7 +104,7 @@ export async function attachTest(
   return saved;
 }
 
-/** Detaches a test from an agent; nothing happens where it is not attached. Throws `not_found`. */
+/** Detaches a test from an agent; does nothing if it is not attached. Throws `not_found`. */
 export async function detachTest(
   context: Context,
   teamId: string,
@@ -122,9 +124,7 @@ function storedFields(
   return { name, test_type: input.test_type, agent_ids, definition: JSON.stringify(definition) };
 }
 
-/**
- * A large test takes long to check: everything else has its turn between what is stored and what comes of it.
- */
+/** A large test takes long to check: yields to other work between storing and answering. */
 async function patched(test: AgentTestDocument, patch: TestPatch): Promise<TestInput> {
   await nextRound();
   const before = definitionOf(test);

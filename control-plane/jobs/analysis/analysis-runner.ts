@@ -1,7 +1,7 @@
 /**
- * Post-call analysis, the control plane's half: queued analyses are placed on workers one after another; one
- * whose workers die or fall silent too often (`losses.ts`) is an `error`. A call with nothing to analyse is
- * `skipped` without asking a model.
+ * The control plane's half of post-call analysis: places queued analyses on workers one after another. An
+ * analysis whose workers die or fall silent too often (`losses.ts`) becomes an `error`. A call with nothing
+ * to analyse is `skipped` without a model.
  */
 
 import { Fault } from '#config/errors.ts';
@@ -18,13 +18,13 @@ import { type Context, newId, now } from '../../platform/context.ts';
 import { isLostForGood } from '../../platform/store/losses.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
 
-/** A model call over a long transcript, with room. */
+/** A model call over a long transcript, with a margin. */
 const DEADLINE_MS = 120_000;
-/** Looked at again while no worker is free, and for what other processes queued. */
+/** Retry interval while no worker is free, and for runs queued by other processes. */
 const TICK_MS = 2_000;
 const BATCH = 200;
 
-/** Starts the runner of a process: places queued analyses in the background. */
+/** Starts the runner of a process, which places queued analyses in the background. */
 export function startAnalysisRunner(context: Context): ChoreLoop {
   return startChoreLoop(context, { name: 'analysis', everyMs: TICK_MS, chore: 'analysis' }, () =>
     placeQueued(context),
@@ -45,7 +45,7 @@ async function placeQueued(context: Context): Promise<void> {
   }
 }
 
-/** Settles or places one analysis; false when no worker is free. */
+/** Settles or places one analysis; false if no worker is free. */
 async function analyse(context: Context, session: SessionDocument): Promise<boolean> {
   const [plan, items] = await Promise.all([readPlan(context, session), readTimeline(context, session)]);
   if (isLostForGood(session.analysis.losses ?? {}))
@@ -76,7 +76,7 @@ async function place(
     else context.dispatch.withdraw(placement, key);
     return true;
   } catch (error) {
-    // What was started and not handed over runs into its deadline.
+    // An analysis started and not handed over runs into its deadline.
     if (error instanceof Fault) return false;
     throw error;
   }
@@ -86,7 +86,7 @@ async function finish(context: Context, session: SessionDocument, result: Analys
   const { change, amendment } = analysed(context, session, result);
   const stored = change && (await storeChange(context, session, change, amendment));
   if (stored) await runFollowUps(context, stored);
-  // Its money was settled in the same moment: looked at again with what stands now.
+  // Its money was settled concurrently: looks again with the new values.
   else if (change) context.workSignals.notify('analysis');
 }
 

@@ -1,6 +1,6 @@
 /**
- * A new batch as a form: `recipients` is a CSV file, objects are JSON, everything else is text; the body its
- * schema checks comes of it.
+ * A new batch as a form: `recipients` is a CSV file, objects are JSON, everything else is text. Converts it
+ * to the body that its schema checks.
  */
 import type { FastifyRequest } from 'fastify';
 import { LIMITS } from '#config/limits.ts';
@@ -13,7 +13,7 @@ import { checkedList, type RecipientList, readRecipientList } from './recipient-
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The rows of a form's file or of a list of JSON; null where there is neither. */
+    /** The rows of a form's file or of a JSON list; null if there is neither. */
     recipientList: RecipientList | null;
   }
 }
@@ -21,8 +21,8 @@ declare module 'fastify' {
 const JSON_FIELDS = new Set(['schedule', 'pacing', 'retry', 'opt_out']);
 
 /**
- * Has the routes of this scope take forms beside JSON; `bodyOptional` is theirs, because the scope looks for
- * itself.
+ * Makes the routes of this scope accept forms as well as JSON; sets their `bodyOptional`, because the scope
+ * checks for itself.
  */
 export function acceptForms(scope: ApiServer, context: Context): void {
   acceptBodies(scope, {
@@ -33,7 +33,7 @@ export function acceptForms(scope: ApiServer, context: Context): void {
   });
   scope.decorateRequest('recipientList', null);
   scope.addHook('preValidation', async (request, reply) => {
-    // A long list is work, also where it is refused; creating its batch is another turn's.
+    // Checking a long list is work, even if it is refused; creating its batch takes another turn.
     await workInTurn(context, { request, reply }, () =>
       request.isMultipart() ? readForm(request) : readJson(request),
     );
@@ -41,8 +41,8 @@ export function acceptForms(scope: ApiServer, context: Context): void {
 }
 
 /**
- * A long list of JSON is checked in turns with everything else; what is no such list is for the schema to
- * refuse.
+ * A long JSON list is checked in parts, yielding to other work; the schema refuses anything that is not such
+ * a list.
  */
 async function readJson(request: FastifyRequest): Promise<void> {
   const { body } = request;
@@ -71,11 +71,11 @@ async function readForm(request: FastifyRequest): Promise<void> {
     throw invalidField(['recipients'], 'there is more than one list: send them as one file');
   const list = await readRecipientList(Buffer.from(recipients as string | Uint8Array));
   request.recipientList = list;
-  // All of them are checked already: one stands for the list.
+  // All rows are already checked: one represents the list.
   body['recipients'] = list.rows.slice(0, 1).map(({ recipient }) => recipient);
 }
 
-/** A part that says it is JSON has been read already. */
+/** A part declared as JSON is already parsed. */
 function jsonOf(name: string, value: unknown): unknown {
   const text = textOf(value);
   if (typeof text !== 'string') return text;
@@ -86,9 +86,7 @@ function jsonOf(name: string, value: unknown): unknown {
   }
 }
 
-/**
- * A part may be sent as a file all the same. What came twice is a list, which is for the schema to refuse.
- */
+/** A part may also be sent as a file. A repeated part becomes a list, which the schema refuses. */
 function textOf(value: unknown): unknown {
   return value instanceof Uint8Array ? Buffer.from(value).toString('utf8') : value;
 }

@@ -1,4 +1,4 @@
-/** Batches and rows as callers write them and as the API shows them (docs/batch-calls.md). */
+/** Batches and rows as written by clients and as shown by the API (docs/batch-calls.md). */
 import { z } from 'zod';
 import { LIMITS } from '#config/limits.ts';
 import { sessionFields, template } from '../../calls/sessions/session-request.ts';
@@ -25,9 +25,9 @@ const callingHours = z
   .refine(({ start, end }) => minutesOf(start) < minutesOf(end), 'start must be before end');
 
 const schedule = z.strictObject({
-  /** Nothing is dialled before; null is at once. */
+  /** Nothing is dialled earlier; null: at once. */
   start_at: z.iso.datetime({ offset: true }).nullable().default(null),
-  /** Local times of the party called; null is at any hour. */
+  /** Local times of the callee; null: at any hour. */
   calling_hours: callingHours.nullable().prefault({}),
 });
 
@@ -41,7 +41,7 @@ const retry = z.strictObject({
     .array(z.enum(['busy', 'no_answer', 'failed']))
     .max(3)
     .default(['busy', 'no_answer']),
-  /** Maximum calls to one number, including the first. */
+  /** Most calls to one number, including the first. */
   max_attempts: z.number().int().min(1).max(LIMITS.batchAttempts).default(1),
   delay_seconds: z.number().int().min(60).max(604_800).default(1_800),
 });
@@ -62,9 +62,7 @@ const optOut = z
   })
   .refine(({ key, phrases }) => key !== null || phrases.length > 0, 'name a key, a phrase, or both');
 
-/**
- * Whom to call, as a row of JSON or of a file. Whether the number can be called is not for the schema to say.
- */
+/** A person to call, as a row of JSON or of a file. Whether the number can be called is checked later. */
 export const recipient = z.strictObject({
   to_number: z.string().max(64),
   dynamic_variables: sessionFields.dynamic_variables,
@@ -73,7 +71,7 @@ export const recipient = z.strictObject({
 });
 export type Recipient = z.output<typeof recipient>;
 
-/** Body of `POST /v1/agent/batch-calls`; in a form `recipients` is the file, the objects are JSON. */
+/** Body of `POST /v1/agent/batch-calls`; in a form, `recipients` is the file and the objects are JSON. */
 export const batchCreate = z.strictObject({
   agent_id: z.string().max(64),
   phone_number_id: z.string().max(64),
@@ -87,7 +85,7 @@ export const batchCreate = z.strictObject({
 });
 export type BatchRequest = z.output<typeof batchCreate>;
 
-/** Statuses a batch can be seen in. */
+/** Statuses of a batch. */
 export const batchStatus = z.enum(['scheduled', 'running', 'paused', 'completed', 'cancelled']);
 export const rowState = z.enum(ROW_STATES);
 
@@ -129,7 +127,7 @@ export const batchRecord = z.object({
   opt_out: z
     .object({ key: z.string().nullable(), phrases: z.array(z.string()), confirmation: z.string() })
     .nullable(),
-  /** While it is no hour to call in any of its time zones: when it is next. */
+  /** When calling hours next open, while they are closed in all of its time zones. */
   opens_at: z.iso.datetime().nullable(),
   created_at: z.iso.datetime(),
   started_at: z.iso.datetime().nullable(),
@@ -142,10 +140,13 @@ export const rowRecord = z.object({
   line: count,
   to_number: z.string(),
   state: rowState,
-  /** Of the newest call. */
+  /** Of the latest call. */
   session_id: z.string().nullable(),
   attempts: z.array(z.object({ session_id: z.string(), dialled_at: z.iso.datetime(), outcome: rowState })),
-  /** Waiting: not dialled before; while its calling hours are closed, when they open. */
+  /**
+   * While waiting: when it may be dialled at the earliest, which is the next opening if its calling hours are
+   * closed.
+   */
   next_at: z.iso.datetime().nullable(),
   time_zones: z.array(z.string()),
   dynamic_variables: z.record(z.string(), z.unknown()),
@@ -155,7 +156,7 @@ export const rowRecord = z.object({
   error: z.string().nullable(),
 });
 
-/** Shows a batch as it is at `nowMs`. */
+/** Converts a batch for the API as of `nowMs`. */
 export function toBatchRecord(
   batch: BatchCallDocument,
   counts: RowCounts,
@@ -182,13 +183,13 @@ export function toBatchRecord(
   };
 }
 
-/** Shows rows of a batch as they are at `nowMs`. */
+/** Converts rows of a batch for the API as of `nowMs`. */
 export function toRowRecords(
   rows: readonly BatchRowDocument[],
   batch: BatchCallDocument,
   nowMs: number,
 ): z.output<typeof rowRecord>[] {
-  // Looking for an opening walks through days of quarters of an hour, and most rows share their zones.
+  // Searching for an opening steps through days in quarters of an hour, and most rows share their zones.
   const openings = new Map<string, number | null>();
   const openingFromNow = (zones: string) => {
     if (!openings.has(zones)) openings.set(zones, nextOpening(batch.calling_hours, zonesOf(zones), nowMs));
@@ -230,7 +231,7 @@ function toRowRecord(row: BatchRowDocument, nextMs: number): z.output<typeof row
   };
 }
 
-/** The zones of a row out of how they are stored. */
+/** The zones of a row, from their stored form. */
 export function zonesOf(zones: string): string[] {
   return zones === '' ? [] : zones.split('&');
 }

@@ -1,4 +1,4 @@
-/** Batches of calls: create, watch, pause, resume, cancel, delete (docs/batch-calls.md). */
+/** Routes of batch calls: create, watch, pause, resume, cancel, delete (docs/batch-calls.md). */
 import { z } from 'zod';
 import type { Context } from '../../platform/context.ts';
 import { callerOf } from '../../platform/http/auth.ts';
@@ -36,7 +36,7 @@ const batchesQuery = z.strictObject({
 });
 const rowsQuery = z.strictObject({ ...listQuery, state: rowState.optional() });
 
-/** A request without a list does not come as far as its handler. */
+/** A request without a list never reaches its handler. */
 const NOBODY: RecipientList = { rows: [], faulty: [] };
 
 /** Registers the routes. */
@@ -135,7 +135,7 @@ export async function registerBatchCallRoutes(app: ApiServer, context: Context):
   );
 }
 
-/** Beside JSON it takes a form, whose file is the list. */
+/** Accepts a form as well as JSON; its file is the list. */
 function registerCreation(
   scope: ApiServer,
   context: Context,

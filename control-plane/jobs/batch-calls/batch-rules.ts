@@ -1,16 +1,15 @@
 /**
- * What is decided about a batch and its rows, apart from doing it: how many to dial now, what a call came to,
- * and what follows. Pure.
+ * Decisions about a batch and its rows: how many to dial now, the outcome of a call, and what follows. Pure.
  */
 import type { FaultCode } from '#config/errors.ts';
 import type { Pacing, RetryRules, RowState } from '../../platform/store/models/batch-call-model.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
 import { isLive } from '../../platform/store/session-status.ts';
 
-/** What a call came to. */
+/** Outcome of a call. */
 export type Outcome = 'completed' | 'busy' | 'no_answer' | 'failed';
 
-/** Calls that may be begun now. */
+/** Number of calls that may be started now. */
 export function freeSlots(
   { concurrent_calls, calls_per_minute }: Pacing,
   now: { readonly calling: number; readonly lastMinute: number },
@@ -19,8 +18,8 @@ export function freeSlots(
 }
 
 /**
- * What the session of a row says of its call; null while it is not over. A session that is gone, with its key
- * or its team, cannot say.
+ * Outcome of a row's call according to its session; null while it is running. If the session was deleted with
+ * its key or team, the outcome is unknown.
  */
 export function outcomeOf(session: Pick<SessionDocument, 'status' | 'dial_status'> | null): Outcome | null {
   if (session === null) return 'failed';
@@ -31,8 +30,8 @@ export function outcomeOf(session: Pick<SessionDocument, 'status' | 'dial_status
 }
 
 /**
- * Where a row stands after a call that is over; `attempts` counts that call too, `isLast` says that whoever
- * was called wants no other.
+ * State of a row after a call; `attempts` includes that call, `isLast` means that the callee wants no further
+ * call.
  */
 export function afterAttempt(
   retry: RetryRules,
@@ -56,8 +55,8 @@ export function afterAttempt(
 }
 
 /**
- * Whose affair a refusal is: the row's, which cannot be called; the moment's, which passes; or the batch's,
- * which somebody has to put right.
+ * The cause of a refusal: the row, which cannot be called; the moment, which passes; or the batch, which its
+ * owner must correct.
  */
 export type RefusalConcerns = 'row' | 'moment' | 'batch';
 
@@ -78,7 +77,7 @@ const OF_MOMENT: ReadonlySet<FaultCode> = new Set([
   'rate_limited',
 ]);
 
-/** Tells them apart. */
+/** Classifies a refusal. */
 export function concernOf(code: FaultCode): RefusalConcerns {
   if (OF_ROW.has(code)) return 'row';
   return OF_MOMENT.has(code) ? 'moment' : 'batch';

@@ -1,9 +1,8 @@
 /**
- * Batches in the background: rows whose hour has come are dialled as fast as pacing allows, calls that are
- * over are settled, and a batch whose last row is over is finished. A batch belongs to one process at a time
- * (a lease in the store), a row to one call at a time: it names its session before that is placed, so that
- * whoever finds it after a crash looks at what became of that session, as a repeated Idempotency-Key does,
- * and goes on from there.
+ * Runs batches in the background: dials due rows as fast as pacing allows, settles ended calls, and finishes
+ * a batch after its last row. A batch belongs to one process at a time (a lease in the store), a row to one
+ * call at a time: the row names its session before that is placed, so that after a crash the next process
+ * checks what became of that session, as a repeated Idempotency-Key does, and continues from there.
  */
 import { randomUUID } from 'node:crypto';
 import { resolveDeadAttempt } from '../../calls/outbound/idempotency.ts';
@@ -17,29 +16,28 @@ import { cancelRows, countsOf, removeBatch } from './batch-store.ts';
 import { isOpen } from './calling-hours.ts';
 import { dialRow, returnRow } from './dial-row.ts';
 
-/** Looked at again for hours that open, calls that ended on another replica, and what a crash left. */
+/** Interval for hours that open, calls that ended on another replica, and remains of a crash. */
 const TICK_MS = 2_000;
 /** Renewed with every call; placing one takes well under a second. */
 const LEASE_MS = 30_000;
 const MINUTE_MS = 60_000;
 /** Writing ten thousand rows takes seconds. */
 const ABANDONED_MS = 10 * MINUTE_MS;
-/** Calls placed under one look at the pacing. */
+/** Calls placed per check of the pacing. */
 const HANDFUL = 8;
-/** Nothing had room: asked again after this. */
+/** Retry interval when nothing had room. */
 const HOLD_MS = 10_000;
 
 /** Starts the runner of a process. */
 export function startBatchRunner(context: Context): ChoreLoop {
-  // Without other replicas nobody else can hold a lease: what the process before this one left is taken up at
-  // once.
+  // Without other replicas nobody else can hold a lease: batches of the previous process are resumed at once.
   const runner = context.settings.REDIS_URL === undefined ? 'alone' : randomUUID();
   return startChoreLoop(context, { name: 'batch-calls', everyMs: TICK_MS, chore: 'batch-calls' }, () =>
     runBatches(context, runner),
   );
 }
 
-/** One pass over every batch that is not finished; `runner` names who holds the leases. */
+/** One pass over every unfinished batch; `runner` identifies the holder of the leases. */
 export async function runBatches(context: Context, runner: string): Promise<void> {
   const open = await context.models.batchCalls
     .find({ finished_at: null }, { _id: 1 })
@@ -50,13 +48,13 @@ export async function runBatches(context: Context, runner: string): Promise<void
       const batch = await lease(context, _id, runner);
       if (batch) await advance(context, batch, runner);
     } catch (error) {
-      // The next pass tries again; the other batches do not wait for it.
+      // The next pass retries; other batches do not wait for it.
       context.logger.error({ err: error, batchId: _id }, 'batch not advanced');
     }
   }
 }
 
-/** Takes or renews the lease of a batch; null while another process has it. */
+/** Takes or renews the lease of a batch; null if another process has it. */
 async function lease(context: Context, batchId: string, runner: string): Promise<BatchCallDocument | null> {
   const at = now(context);
   return context.models.batchCalls
@@ -86,7 +84,7 @@ async function advance(context: Context, batch: BatchCallDocument, runner: strin
   await finishIfOver(context, batch._id);
 }
 
-/** Rows whose call is over move on; a row whose placing was cut short is looked after. */
+/** Advances rows whose call has ended, and checks rows whose placing was interrupted. */
 async function settleCalls(context: Context, batch: BatchCallDocument): Promise<void> {
   const rows = await context.models.batchRows
     .find({ batch_id: batch._id, state: 'calling' })
@@ -101,7 +99,7 @@ async function settleCalls(context: Context, batch: BatchCallDocument): Promise<
   for (const row of placed) await settleRow(context, batch, row, byId.get(row.session_id ?? '') ?? null);
 }
 
-/** The process that was placing this row's call is gone: was it placed? */
+/** The process that was placing this row's call is gone: checks whether the call was placed. */
 async function recover(context: Context, row: BatchRowDocument): Promise<void> {
   const found = row.session_id === null ? 'given_up' : await resolveDeadAttempt(context, row.session_id);
   if (found === 'placed')
@@ -109,7 +107,7 @@ async function recover(context: Context, row: BatchRowDocument): Promise<void> {
       { _id: row._id, session_id: row.session_id },
       { $set: { is_placed: true } },
     );
-  // Where nothing was written the session keeps its id: whoever was at it after all finds it taken.
+  // If nothing was written the session id is used up: any process still working on it finds it taken.
   else await returnRow(context, row, { keepsSession: found === 'nothing' });
 }
 
@@ -123,7 +121,7 @@ async function settleRow(
   if (outcome === null || row.session_id === null) return;
   const at = now(context);
   const attempts = row.attempts.length + 1;
-  // Of somebody who was erased in the meantime there is no number any more.
+  // After an erasure the number no longer exists.
   const isLast = row.opted_out || row.to_number === '';
   const { state, nextAtMs } = afterAttempt(batch.retry, { outcome, attempts, isLast, atMs: at.getTime() });
   const attempt = { session_id: row.session_id, dialled_at: row.dialled_at ?? at, outcome };
@@ -136,11 +134,11 @@ async function settleRow(
   );
 }
 
-/** Dials a handful; what else is due comes in the next pass, after the other batches. */
+/** Dials a few rows; the rest is due in the next pass, after the other batches. */
 async function dialDue(context: Context, batch: BatchCallDocument, runner: string): Promise<void> {
   if (batch.hold_until > now(context) || !context.dispatch.hasWorker()) return;
   const due = await dueRows(context, batch);
-  // One after the other, so that the limits of trunk and account hold exactly.
+  // One after the other, so that the limits of trunk and account are exact.
   for (const row of due) {
     if (!(await lease(context, batch._id, runner))) return;
     if ((await dialRow(context, batch, row)) !== 'no_room') continue;
@@ -151,7 +149,7 @@ async function dialDue(context: Context, batch: BatchCallDocument, runner: strin
   if (due.length === HANDFUL) context.workSignals.notify('batch-calls');
 }
 
-/** The rows to dial now, in the order of the list; those to be called again come last. */
+/** The rows to dial now, in the order of the list; retries come last. */
 async function dueRows(context: Context, batch: BatchCallDocument): Promise<BatchRowDocument[]> {
   const { batchRows } = context.models;
   const wallTime = context.clock.wallTime();

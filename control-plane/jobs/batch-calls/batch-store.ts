@@ -28,12 +28,12 @@ import { byRow, faultyRow, type RecipientList } from './recipient-list.ts';
 
 /** Looked up by one command: 1 ms of the embedded database. */
 const NUMBERS_AT_ONCE = 50;
-/** Looked at between two turns of the loop. */
+/** Checked between two turns of the event loop. */
 const CHUNK_ROWS = 500;
 
 /**
- * Creates a batch for the people of a list. Throws `too_many_a_minute`, `quota_reached`, `InvalidRequest`
- * with every row that cannot be called, and the faults of agent and number of a single call.
+ * Creates a batch. Throws `too_many_a_minute`, `quota_reached`, `InvalidRequest` with every row that cannot
+ * be called, and the faults of agent and number of a single call.
  */
 export async function createBatch(
   context: Context,
@@ -44,7 +44,7 @@ export async function createBatch(
   const limit = context.settings.LIMIT_BATCHES_PER_MINUTE;
   await requireRate(context, { key: `batches:${caller.teamId}`, limit, what: 'batches of calls' });
   const number = await callingNumber(context, caller, request).catch((error: unknown) => {
-    // What is wrong with the request itself is told first.
+    // Problems of the request itself are reported first.
     throw list.faulty.length > 0 ? new InvalidRequest(list.faulty) : error;
   });
   const people = await checkedPeople(context, number, request, list);
@@ -75,7 +75,7 @@ export async function createBatch(
     started_at: null,
     finished_at: null,
   };
-  // The batch is seen once all its rows are there; what is cut short in between is cleared away.
+  // The batch becomes visible once all its rows exist; interrupted creations are cleaned up.
   await withinQuota(context, { kind: 'batches', owner: caller.teamId, id: batch._id }, () =>
     context.models.batchCalls.create(batch),
   );
@@ -114,7 +114,7 @@ export async function findBatch(
   return batch;
 }
 
-/** How the rows of a batch stand. */
+/** Counts the rows of a batch by status. */
 export async function countsOf(
   { models }: Pick<Context, 'models'>,
   batch: Pick<BatchCallDocument, '_id' | 'counts'>,
@@ -130,7 +130,7 @@ export async function countsOf(
   return { ...Object.fromEntries(counted), opted_out: optedOut } as RowCounts;
 }
 
-/** What a batch's owner can do to it, and when. */
+/** Actions of a batch's owner, and when they are allowed. */
 const CHANGES = {
   pause: { from: ['scheduled', 'running'], word: 'paused' },
   resume: { from: ['paused'], word: 'resumed' },
@@ -138,9 +138,7 @@ const CHANGES = {
 } as const;
 export type BatchChange = keyof typeof CHANGES;
 
-/**
- * Pauses, resumes or cancels; calls that have begun go on to their end. Throws `not_found` and `conflict`.
- */
+/** Pauses, resumes or cancels; running calls continue to their end. Throws `not_found` and `conflict`. */
 export async function changeBatch(
   context: Context,
   teamId: string,
@@ -165,7 +163,7 @@ export async function changeBatch(
   return changed;
 }
 
-/** The rows of a cancelled batch that wait do so no longer. */
+/** Cancels the waiting rows of a cancelled batch. */
 export async function cancelRows(context: Pick<Context, 'models' | 'clock'>, batchId: string): Promise<void> {
   const waiting = { batch_id: batchId, state: 'waiting' } as const;
   const cancelled = { $set: { state: 'cancelled', updated_at: now(context) } } as const;
@@ -175,7 +173,7 @@ export async function cancelRows(context: Pick<Context, 'models' | 'clock'>, bat
   );
 }
 
-/** Deletes a batch that is over, with its rows. Throws `not_found` and `conflict`. */
+/** Deletes a finished batch with its rows. Throws `not_found` and `conflict`. */
 export async function deleteBatch(context: Context, teamId: string, batchId: string): Promise<void> {
   const batch = await findBatch(context, teamId, batchId);
   if (batch.finished_at === null)
@@ -183,7 +181,7 @@ export async function deleteBatch(context: Context, teamId: string, batchId: str
   await removeBatch(context, batch);
 }
 
-/** Removes rows, then batch: what is cut short is found again. */
+/** Deletes rows first, then the batch, so that an interrupted deletion is found again. */
 export async function removeBatch(
   context: Pick<Context, 'models' | 'clock'>,
   { _id, team_id }: Pick<BatchCallDocument, '_id' | 'team_id'>,
@@ -204,7 +202,7 @@ interface CheckedRecipient {
   readonly zones: string;
 }
 
-/** Everyone of the list as they will be dialled. */
+/** Everyone in the list, with the number to dial. */
 async function checkedPeople(
   context: Context,
   number: NumberDocument,
@@ -270,7 +268,7 @@ function rowCheck(
   };
 }
 
-/** Those of the list that are answered on this platform. */
+/** Those in the list whose number is answered on this platform. */
 async function findHosted(
   context: Context,
   number: NumberDocument,
@@ -298,8 +296,7 @@ function dialledNumberOrEmpty(number: NumberDocument, wanted: string): string {
 }
 
 /**
- * Rows sort as the list does when they are read downwards, as lists are: the line counts down from the
- * largest.
+ * Rows sort like the list when read downwards, as lists are: the stored line counts down from the largest.
  */
 function rowOf(
   batch: BatchCallDocument,

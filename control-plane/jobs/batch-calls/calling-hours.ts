@@ -1,27 +1,27 @@
 /**
- * When a number may be called: hours and days of every time zone it may be in. Pure; instants are ms of wall
- * time.
+ * When a number may be called: hours and days in every time zone it may be in. Pure; instants are wall-clock
+ * ms.
  */
 import type { CallingHours, Weekday } from '../../platform/store/models/batch-call-model.ts';
 
-/** Days of the week as the calling hours name them, in the order of a week. */
+/** Weekdays as named in calling hours, in order. */
 export const WEEKDAYS: readonly Weekday[] = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'];
 
 const MINUTE_MS = 60_000;
-/** Clocks are set forward and back at whole quarters of an hour (UTC), everywhere. */
+/** Clock changes happen at whole quarters of an hour (UTC) everywhere. */
 const QUARTER_MS = 15 * MINUTE_MS;
 const MINUTES_PER_DAY = 24 * 60;
-/** Every weekday and both ends of it lie within. */
+/** Covers every weekday and both ends of it. */
 const HORIZON_MS = 8 * MINUTES_PER_DAY * MINUTE_MS;
 
-/** True when it is an hour to call in all of these zones. */
+/** True if calling is allowed now in all of these zones. */
 export function isOpen(hours: CallingHours | null, zones: readonly string[], atMs: number): boolean {
   return hours === null || zones.every((zone) => minutesUntilOpen(hours, zone, atMs) === 0);
 }
 
 /**
- * The first instant from `fromMs` on at which the number may be called, whole minutes after `fromMs` where it
- * has to be waited for; null when there is none within eight days.
+ * The first instant from `fromMs` at which the number may be called, in whole minutes after `fromMs`; null if
+ * there is none within eight days.
  */
 export function nextOpening(
   hours: CallingHours | null,
@@ -34,28 +34,26 @@ export function nextOpening(
     const waits = zones.map((zone) => minutesUntilOpen(hours, zone, atMs));
     const longest = Math.max(...waits);
     if (longest === 0) return atMs;
-    // No further than to where a zone's clock may be set: the wait is counted again from there.
+    // At most up to the zone's next possible clock change: the wait is computed again from there.
     atMs += Math.min(longest * MINUTE_MS, QUARTER_MS - (atMs % QUARTER_MS));
   }
   return null;
 }
 
-/**
- * Minutes on this zone's clock until its calling hours; 0 within them. A day that is none counts to its end.
- */
+/** Minutes on this zone's clock until its calling hours; 0 within them. On an excluded day, until its end. */
 function minutesUntilOpen({ start, end, days }: CallingHours, zone: string, atMs: number): number {
   const { weekday, minutes } = localTime(zone, atMs);
   if (!days.includes(weekday) || minutes >= minutesOf(end)) return MINUTES_PER_DAY - minutes;
   return Math.max(0, minutesOf(start) - minutes);
 }
 
-/** `HH:MM` as minutes of a day; `24:00` is its end. */
+/** `HH:MM` as minutes of the day; `24:00` is its end. */
 export function minutesOf(time: string): number {
   const [hours = 0, minutes = 0] = time.split(':').map(Number);
   return hours * 60 + minutes;
 }
 
-/** Making a formatter costs more than all the rest; there are a few hundred zones. */
+/** Cached: creating a formatter costs more than everything else, and there are only a few hundred zones. */
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 function localTime(zone: string, atMs: number): { readonly weekday: Weekday; readonly minutes: number } {

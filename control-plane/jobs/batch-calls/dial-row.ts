@@ -1,5 +1,5 @@
 /**
- * Dials one row: claimed in the store first, placed as a single call is, and given back when it could not be.
+ * Dials one row: claims it in the store, places the call like a single one, and releases it if that fails.
  */
 import { Fault } from '#config/errors.ts';
 import type { OutboundCaller } from '../../calls/outbound/check-outbound.ts';
@@ -12,10 +12,10 @@ import type { UserDocument } from '../../platform/store/models/user-model.ts';
 import { concernOf } from './batch-rules.ts';
 import { isDoNotCall } from './do-not-call.ts';
 
-/** `no_room`: nothing more can be dialled at this moment. */
+/** `no_room`: nothing more can be dialled at the moment. */
 export type DialResult = 'done' | 'no_room';
 
-/** Dials a row that waits, unless somebody else has it, or it is not to be called. */
+/** Dials a waiting row, unless another process has it or it must not be called. */
 export async function dialRow(
   context: Context,
   batch: BatchCallDocument,
@@ -27,7 +27,7 @@ export async function dialRow(
   }
   const row = await claim(context, waiting);
   if (!row) return 'done';
-  // Whoever cancelled or paused before this look finds the row not called.
+  // After a cancel or pause that came before this check, the row is not called.
   const status = (
     await context.models.batchCalls
       .findById(batch._id, { status: 1 })
@@ -49,7 +49,9 @@ export async function dialRow(
   }
 }
 
-/** Lets a claimed row wait again. A session that may have been written for it is not used a second time. */
+/**
+ * Returns a claimed row to waiting. Its session id is not reused, because a session may have been written.
+ */
 export async function returnRow(
   context: Pick<Context, 'models' | 'clock'>,
   row: BatchRowDocument,
@@ -97,7 +99,7 @@ async function place(context: Context, batch: BatchCallDocument, row: BatchRowDo
   await placeCall(context, await callerOf(context, batch), row.session_id ?? '', request);
 }
 
-/** The account that pays, as it is now. */
+/** The paying account, as it is now. */
 async function callerOf(context: Context, batch: BatchCallDocument): Promise<OutboundCaller> {
   const user = await context.models.users.findById(batch.user_id).lean<UserDocument>();
   return {
@@ -119,8 +121,7 @@ async function onRefused(
     return 'done';
   }
   if (!(error instanceof Fault)) {
-    // What became of it is looked after in the next pass. A session that is there already: somebody else is
-    // at it.
+    // The next pass checks the outcome. If the session already exists, another process is working on it.
     if (!isDuplicateKey(error))
       context.logger.error({ err: error, batchId: batch._id, sessionId: row.session_id }, 'row of a batch');
     return 'no_room';

@@ -1,4 +1,4 @@
-/** The do-not-call list: add, list, remove (docs/batch-calls.md). */
+/** Routes of the do-not-call list: add, list, remove (docs/batch-calls.md). */
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
 import { isE164 } from '#telephony/e164.ts';

@@ -1,14 +1,14 @@
-/** The numbers a team's batches do not call: put there by the team, or by whoever was called. */
+/** Numbers that a team's batches do not call: added by the team, or by the callee. */
 import { fault } from '#config/errors.ts';
 import { type Context, now } from '../../platform/context.ts';
 import { isDuplicateKey } from '../../platform/store/duplicate-key.ts';
 import type { DoNotCallDocument } from '../../platform/store/models/batch-call-model.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
 
-/** How a number comes onto the list. */
+/** How a number got onto the list. */
 export type ListedBy = Pick<DoNotCallDocument, 'source' | 'note' | 'session_id'>;
 
-/** Puts a number on the list, or leaves it as it stands there. */
+/** Adds a number; an existing entry stays unchanged. */
 export async function addToDoNotCall(
   context: Pick<Context, 'models' | 'clock'>,
   entry: { readonly teamId: string; readonly phoneNumber: string } & ListedBy,
@@ -32,7 +32,7 @@ export async function addToDoNotCall(
   }
 }
 
-/** Takes a number off the list. Throws `not_found`. */
+/** Removes a number. Throws `not_found`. */
 export async function removeFromDoNotCall(
   { models }: Pick<Context, 'models'>,
   teamId: string,
@@ -42,7 +42,7 @@ export async function removeFromDoNotCall(
   if (deletedCount === 0) throw fault('not_found');
 }
 
-/** True for a number that a team does not call. */
+/** True for a number that a team must not call. */
 export async function isDoNotCall(
   { models }: Pick<Context, 'models'>,
   teamId: string,
@@ -51,13 +51,13 @@ export async function isDoNotCall(
   return (await models.doNotCall.exists({ _id: idOf(teamId, phoneNumber) })) !== null;
 }
 
-/** Whoever was called by this session wants no more calls. Can be repeated. */
+/** The callee of this session wants no more calls. Idempotent. */
 export async function optOut(
   context: Pick<Context, 'models' | 'clock'>,
   session: Pick<SessionDocument, '_id' | 'team_id' | 'caller_number'>,
   by: 'voice' | 'key',
 ): Promise<void> {
-  // Numbers of an outbound call are told from the person's side; an erased session has none any more.
+  // The callee's number of an outbound call; an erased session has none.
   if (session.caller_number === null) return;
   await addToDoNotCall(context, {
     teamId: session.team_id,

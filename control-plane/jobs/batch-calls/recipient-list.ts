@@ -1,6 +1,6 @@
 /**
- * Reads a CSV of people to call (RFC 4180; comma, semicolon or tab): a faulty row is named with its line and
- * what is wrong with it. A long list takes seconds: everything else that waits has its turn in between.
+ * Parses a CSV of people to call (RFC 4180; comma, semicolon or tab). An invalid row is reported with its
+ * line and problem. A long list takes seconds, so parsing yields to other work.
  */
 import { Readable } from 'node:stream';
 import { setImmediate as nextRound } from 'node:timers/promises';
@@ -12,14 +12,14 @@ import { LIMITS } from '#config/limits.ts';
 import { InvalidRequest, invalidFrom, type ValidationEntry } from '../../platform/http/problems.ts';
 import { type Recipient, recipient } from './batch-record.ts';
 
-/** One row: its place in the list, counted from 0, and the line people count. */
+/** A row: its position in the list, from 0, and its line in the file. */
 export interface ListedRow {
   readonly recipient: Recipient;
   readonly index: number;
   readonly line: number;
 }
 
-/** The rows of a list that can be read, and what is wrong with the others. */
+/** The valid rows of a list, and the problems of the others. */
 export interface RecipientList {
   readonly rows: readonly ListedRow[];
   readonly faulty: readonly ValidationEntry[];
@@ -28,7 +28,7 @@ export interface RecipientList {
 const NUMBER = 'to_number';
 /** Every other column is a dynamic variable. */
 const FIXED = new Set([NUMBER, 'metadata', 'end_user_id']);
-/** A record would leave out a key called `__proto__`; here it is refused, as in a JSON body. */
+/** A record would drop a key `__proto__`; it is refused, as in a JSON body. */
 const jsonObject = z.custom<Record<string, unknown>>(
   (value) =>
     typeof value === 'object' &&
@@ -36,9 +36,9 @@ const jsonObject = z.custom<Record<string, unknown>>(
     !Array.isArray(value) &&
     !Object.hasOwn(value, '__proto__'),
 );
-/** What people and spreadsheets put between digits. */
+/** Characters that people and spreadsheets put between digits. */
 const SEPARATORS = /[\s().-]/g;
-/** Read, and looked at, between two turns of the loop. */
+/** Parsed and checked between two turns of the event loop. */
 const CHUNK_BYTES = 8_192;
 const CHUNK_ROWS = 10;
 const CHUNK_CELLS = 200;
@@ -48,10 +48,7 @@ interface Line {
   readonly line: number;
 }
 
-/**
- * Reads a file's bytes. Rejects with `InvalidRequest` where the file as a whole cannot be taken or none of
- * its rows can.
- */
+/** Parses a file's bytes. Rejects with `InvalidRequest` if the whole file or all of its rows are invalid. */
 export async function readRecipientList(bytes: Uint8Array): Promise<RecipientList> {
   const [head, ...rows] = await parsedLines(bytes, delimiterOf(decoded(bytes)));
   if (!head || rows.length === 0)
@@ -77,10 +74,7 @@ export async function readRecipientList(bytes: Uint8Array): Promise<RecipientLis
   return { rows: taken, faulty };
 }
 
-/**
- * Checks the entries of a list that came as JSON; its lines are counted from 1. Rejects with `InvalidRequest`
- * where one is no recipient.
- */
+/** Checks the entries of a JSON list; lines count from 1. Rejects with `InvalidRequest` if one is invalid. */
 export async function checkedList(entries: readonly unknown[]): Promise<RecipientList> {
   const rows: ListedRow[] = [];
   const faulty: ValidationEntry[] = [];
@@ -100,7 +94,7 @@ export async function checkedList(entries: readonly unknown[]): Promise<Recipien
   return { rows, faulty };
 }
 
-/** A row that cannot be taken: `index` is its place in the list, `line` what people count. */
+/** An invalid row: `index` is its position in the list, `line` its line in the file. */
 export function faultyRow(index: number, line: number, field: string, text: string): ValidationEntry {
   const loc = ['body', 'recipients', String(index), field];
   return {
@@ -112,7 +106,7 @@ export function faultyRow(index: number, line: number, field: string, text: stri
   };
 }
 
-/** Orders what is wrong with rows as the list does. */
+/** Sorts problems in the order of the list. */
 export function byRow(one: ValidationEntry, other: ValidationEntry): number {
   return Number(one.loc[2] ?? 0) - Number(other.loc[2] ?? 0);
 }
@@ -141,11 +135,11 @@ async function parsedLines(bytes: Uint8Array, delimiter: string): Promise<Line[]
       bom: true,
       delimiter,
       info: true,
-      // Lists that were put together of several have ends of lines of several kinds.
+      // Lists merged from several may mix line endings.
       record_delimiter: ['\r\n', '\n', '\r'],
       relax_column_count: true,
       skip_records_with_empty_values: true,
-      // The names, the rows, and one by which it is seen that there are too many.
+      // The header, the rows, and one more, which shows that there are too many.
       to: LIMITS.batchRows + 2,
     };
     const lines: Line[] = [];
@@ -172,8 +166,8 @@ async function* chunksOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 }
 
 /**
- * Spreadsheets write semicolons where the comma is the decimal mark. Throws `InvalidRequest` where there are
- * more columns than a list may have.
+ * Spreadsheets write semicolons if the comma is the decimal separator. Throws `InvalidRequest` for too many
+ * columns.
  */
 function delimiterOf(text: string): string {
   const [head = ''] = /[^\r\n]+/.exec(text) ?? [];

@@ -1,7 +1,7 @@
 /**
- * `GET /v1/agent/analytics`: how a team's calls went over a time: how many, how long, what they cost, how
- * fast the agent answered and why they ended. The range is bounded, the newest calls of it are read through
- * the list's own index, and memory does not grow with them.
+ * `GET /v1/agent/analytics`: a team's call statistics over a period: number, duration, cost, response latency
+ * and end reasons. The range is limited, its newest calls are read through the list's own index, and memory
+ * use is constant.
  */
 import { z } from 'zod';
 import { formatMoney } from '#base/money.ts';
@@ -14,14 +14,14 @@ import { type CallSums, type CountedCall, Tally, TallyMap } from './summarise-ca
 const HOUR_MS = 3_600_000;
 const STEP_MS = { hour: HOUR_MS, day: 24 * HOUR_MS } as const;
 const DEFAULT_RANGE_MS = 7 * STEP_MS.day;
-/** Longest ranges: by the hour a fortnight, by the day a quarter. */
+/** Longest ranges: a fortnight by the hour, a quarter by the day. */
 const MAX_STEPS = { hour: 14 * 24, day: 93 } as const;
-/** Calls looked at; beyond it the answer says that it is of the newest ones. */
+/** Most calls counted; above it the answer says that it covers only the newest. */
 const MAX_CALLS = 50_000;
 const MAX_AGENTS = 20;
 
 const analyticsQuery = z.strictObject({
-  /** A week before `to` unless given. */
+  /** Default: a week before `to`. */
   from: z.iso.datetime({ offset: true }).optional(),
   to: z.iso.datetime({ offset: true }).optional(),
   interval: z.enum(['hour', 'day']).default('day'),
@@ -32,16 +32,16 @@ const count = z.number().int();
 const percentile = z.number().nullable();
 const sums = z.object({
   calls: count,
-  /** Calls in which somebody was connected. */
+  /** Calls that were connected. */
   answered: count,
   /** answered / calls; null without calls. */
   answer_rate: z.number().nullable(),
   live: count,
   total_seconds: count,
-  /** Of answered calls that are over; null without one. */
+  /** Of ended answered calls; null without one. */
   average_seconds: z.number().nullable(),
   cost: z.string(),
-  /** From the caller's end of speech to the agent's first sound, to 10 ms. */
+  /** From the caller's end of speech to the agent's first audio, to 10 ms. */
   latency: z.object({ turns: count, p50_ms: percentile, p95_ms: percentile, p99_ms: percentile }),
   end_reasons: z.record(z.string(), count),
 });
@@ -53,7 +53,7 @@ const analyticsRecord = z.object({
   /** True: only the newest 50 000 calls of the range are counted. */
   truncated: z.boolean(),
   totals: sums,
-  /** One for every hour or day (UTC), also without calls. */
+  /** One per hour or day (UTC), including those without calls. */
   buckets: z.array(sums.extend({ start: z.iso.datetime() })),
   /** The busiest agents. */
   agents: z.array(sums.extend({ agent_id: z.string(), agent_name: z.string() })),

@@ -3,7 +3,7 @@
  * reasons, agents, and latency percentiles from histograms.
  */
 
-/** What is counted of a call. */
+/** The counted fields of a call. */
 export interface CountedCall {
   readonly agent_id: string;
   readonly agent_name: string;
@@ -17,8 +17,7 @@ export interface CountedCall {
 }
 
 /**
- * Percentiles of what callers waited from their end of speech to the agent's first sound, ms; null without a
- * turn.
+ * Percentiles of the caller's wait from end of speech to the agent's first audio, ms; null without a turn.
  */
 export interface LatencySummary {
   readonly turns: number;
@@ -27,10 +26,10 @@ export interface LatencySummary {
   readonly p99_ms: number | null;
 }
 
-/** Sums of a set of calls. */
+/** Sums over a set of calls. */
 export interface CallSums {
   readonly calls: number;
-  /** Somebody was connected. */
+  /** The call was connected. */
   readonly answered: number;
   readonly live: number;
   readonly seconds: number;
@@ -101,13 +100,13 @@ export class Tally {
   }
 }
 
-/** What a call has cost so far, micro-dollars: a live one its first minute. */
+/** Cost of a call so far, micro-dollars: a live one counts its first minute. */
 function costOf({ state, hold, due }: CountedCall['billing']): number {
   if (state === 'free' || state === 'hold_due') return 0;
   return state === 'held' ? hold : hold - due;
 }
 
-/** Tallies under keys, made as they come up. */
+/** Tallies by key, created as needed. */
 export class TallyMap<Key> {
   readonly #tallies = new Map<Key, Tally>();
 

@@ -1,4 +1,4 @@
-/** `GET /v1/agent/audit-log`: who changed what of a team's configuration and when, newest first. */
+/** `GET /v1/agent/audit-log`: who changed what in a team's configuration and when, newest first. */
 import { z } from 'zod';
 import type { Context } from '../../platform/context.ts';
 import { callerOf } from '../../platform/http/auth.ts';

@@ -1,13 +1,13 @@
 /**
- * Writes the audit log: every request that changed something with a key is a change of configuration, unless
- * its route is about calls. A new route is in the log without anyone thinking of it. Field names are kept,
- * values never.
+ * Writes the audit log: every request with a key that changed something counts as a change of configuration,
+ * unless its route is about calls, so new routes are included automatically. Stores names of fields, never
+ * their values.
  */
 import type { FastifyRequest } from 'fastify';
 import { type Context, newId, now } from '../../platform/context.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
 
-/** Calls and test runs make records of their own. */
+/** Calls and test runs have records of their own. */
 const NOT_CONFIGURATION =
   /^\/v1\/agent\/(sessions|phone-calls|batch-calls)(\/|$)|\/(preview-sessions|test|run|test-runs|test-batches)(\/|$)/;
 const READS = new Set(['GET', 'HEAD', 'OPTIONS']);
@@ -16,19 +16,19 @@ const MAX_DEPTH = 4;
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Id of what the request created. */
+    /** Id of the object created by the request. */
     createdId: string | null;
   }
 }
 
-/** Adds the hooks; before any route. */
+/** Adds the hooks; must run before any route is registered. */
 export function recordChanges(app: ApiServer, context: Context): void {
   app.decorateRequest('createdId', null);
   app.addHook('preSerialization', async (request, _reply, payload) => {
     if (isChange(request)) request.createdId = idIn(payload);
     return payload;
   });
-  // Written before the answer leaves: who has been told of a change finds it in the log.
+  // Written before the answer is sent: a client that saw the answer finds the change in the log.
   app.addHook('onSend', async (request, reply, payload) => {
     if (isChange(request) && reply.statusCode < 300) await record(context, request);
     return payload;
@@ -64,14 +64,12 @@ async function record(context: Context, request: FastifyRequest): Promise<void> 
       created_at: now(context),
     });
   } catch (error) {
-    // The change has happened: its answer must say so.
+    // The change has been made, and its answer must say so.
     context.logger.error({ err: error, route }, 'change not in the audit log');
   }
 }
 
-/**
- * Paths of an object's leaves; a list is one, and names that look like anything but names are not repeated.
- */
+/** Paths of an object's leaves. A list is one leaf; keys that do not look like names are omitted. */
 function fieldPaths(value: unknown, path = '', depth = 0): string[] {
   if (!isPlainObject(value) || depth === MAX_DEPTH) return path === '' ? [] : [path];
   return Object.entries(value).flatMap(([name, inner]) => {

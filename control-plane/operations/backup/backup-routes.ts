@@ -1,6 +1,6 @@
 /**
- * A backup of the whole deployment, taken while it runs (docs/operations.md): one tar over HTTP, for the
- * operator only, as the keys to everything are in it.
+ * A backup of the whole deployment while it runs (docs/operations.md): one tar over HTTP, for the operator
+ * only, because it contains all keys.
  */
 
 import { Readable } from 'node:stream';
@@ -12,8 +12,8 @@ import { type SessionDocument, toBuffer } from '../../platform/store/models/sess
 import { packBackup } from './pack-backup.ts';
 
 /**
- * One line for each session: its id, and its key in base64; null of one that was erased, which is another
- * thing than one this deployment never had.
+ * One line per session: its id, and its key in base64; null if it was erased, as opposed to a session this
+ * deployment never had.
  */
 async function* keyLines({ models }: Context): AsyncGenerator<string> {
   const all = models.sessions

@@ -1,7 +1,7 @@
 /**
- * What a backup is made of: `manifest.json`, `credentials.json` (with the master key, without which nothing
- * sealed can be read), the database as it was at one moment, without the keys of its sessions, and the blobs.
- * Blobs written while the tar goes out may be in it too; one erased meanwhile is not.
+ * Contents of a backup: `manifest.json`, `credentials.json` (with the master key, without which encrypted
+ * data cannot be read), a snapshot of the database without the keys of its sessions, and the blobs. Blobs
+ * written during the backup may be included; one erased meanwhile is not.
  */
 import { createReadStream } from 'node:fs';
 import { mkdtemp, rm, stat } from 'node:fs/promises';
@@ -16,8 +16,8 @@ import { runThread } from './run-thread.ts';
 type Parts = Pick<Context, 'settings' | 'credentials' | 'blobs' | 'clock' | 'logger'>;
 
 /**
- * The tar; the database is copied when this resolves. Rejects when there is no room for the copy. The stream
- * fails when anything cannot be read.
+ * Returns the tar; the database has been copied when this resolves. Rejects if there is no room for the copy.
+ * The stream fails if anything cannot be read.
  */
 export async function packBackup(context: Parts, copyTo: (file: string) => Promise<void>): Promise<Readable> {
   const scratch = await mkdtemp(join(context.settings.DATA_DIR, 'backup-'));
@@ -25,7 +25,7 @@ export async function packBackup(context: Parts, copyTo: (file: string) => Promi
   const removeScratch = () => rm(scratch, { recursive: true, force: true });
   try {
     await copyTo(copy);
-    // On a thread of its own: every session of the copy is rewritten.
+    // On a separate thread: every session of the copy is rewritten.
     await runThread(new URL('./withhold-thread.ts', import.meta.url), {
       file: copy,
       masterKey: context.credentials.masterKey,
@@ -49,7 +49,7 @@ export async function packBackup(context: Parts, copyTo: (file: string) => Promi
 
 async function fill(tar: Pack, context: Parts, database: string): Promise<void> {
   const { settings, credentials, blobs } = context;
-  // When the reader goes away the tar ends, and nobody calls back any more.
+  // When the reader disconnects the tar ends, and no callback follows.
   const gone = new Promise<never>((_resolve, reject) =>
     tar.once('close', () => reject(new Error('the reader went away'))),
   );
@@ -61,7 +61,7 @@ async function fill(tar: Pack, context: Parts, database: string): Promise<void> 
         tar.entry({ name, mode: 0o600 }, bytes, (error) => (error ? reject(error) : resolve())),
       ),
     ]);
-  // A bucket is backed up by whoever keeps it.
+  // The owner of a bucket backs it up.
   const hasBlobs = !settings.BLOBS_URL.startsWith('s3:');
   const manifest = {
     format: 'parley-backup',

@@ -1,10 +1,7 @@
-/** A thread that does one thing and ends. */
+/** Runs a thread that does one thing and ends. */
 import { Worker } from 'node:worker_threads';
 
-/**
- * Resolves when the thread ended well. Rejects with what it threw, or when it ended with an exit code other
- * than 0.
- */
+/** Resolves when the thread ended normally. Rejects with its error, or if its exit code is not 0. */
 export function runThread(entry: URL, workerData: unknown): Promise<void> {
   const thread = new Worker(entry, { workerData });
   return new Promise((resolve, reject) => {

@@ -1,8 +1,8 @@
 /**
- * The data keys of sessions in a database file that nobody serves (docs/operations.md, "Backup and restore").
- * A backup is a copy without them: what of a session tells of a person is sealed in it, and the keys are
- * handed out apart, so that a session erased later is erased in every older backup as soon as the newer keys
- * have replaced the older ones.
+ * Data keys of sessions in a database file that is not in use (docs/operations.md, "Backup and restore"). A
+ * backup does not contain them: personal data of a session is encrypted with its key, and the keys are
+ * exported separately, so that erasing a session also erases it from every older backup once the older key
+ * export is replaced.
  */
 import type { DataKeys } from '../../platform/secrets/secret-box.ts';
 import type { Document } from '../../platform/store/embedded/bson-values.ts';
@@ -14,7 +14,7 @@ import { fromJsonText, type JsonText, toJsonText } from '../../platform/store/js
 /** Wrapped data keys by session. */
 export type WrappedKeys = ReadonlyMap<string, Uint8Array>;
 
-/** What of a session stands in the clear while it has its key, as it is without. */
+/** Personal fields of a session that are unencrypted while it has a key, as they are without one. */
 const UNKNOWN = {
   name: null,
   caller_number: null,
@@ -25,7 +25,7 @@ const UNKNOWN = {
 const CONTEXT = 'withheld';
 const ROWS_AT_ONCE = 500;
 
-/** Takes the keys out of a copy. */
+/** Removes the keys from a copy. */
 export function withholdKeys(file: string, keys: DataKeys): void {
   changeSessions(file, (session) => {
     const wrapped = bytesOf(session['wrapped_key']);
@@ -39,7 +39,7 @@ export function withholdKeys(file: string, keys: DataKeys): void {
   });
 }
 
-/** Puts keys back into a copy; says how many of its sessions have theirs again, and how many have none. */
+/** Restores keys to a copy; returns how many of its sessions have theirs again, and how many have none. */
 export function returnKeys(
   file: string,
   wrapped: WrappedKeys,
@@ -118,7 +118,7 @@ function metadataOf(session: Document): string {
   return toJsonText(fromJsonText((session['metadata'] ?? {}) as JsonText));
 }
 
-/** Bytes as BSON decodes them here. */
+/** Bytes, as BSON decodes them here. */
 function bytesOf(value: unknown): Uint8Array | null {
   if (typeof value !== 'object' || value === null || !('position' in value)) return null;
   const { buffer, position } = value as unknown as { readonly buffer: Uint8Array; readonly position: number };

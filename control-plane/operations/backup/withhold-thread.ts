@@ -1,6 +1,4 @@
-/**
- * Entry of a thread that lives for one backup: takes the keys of sessions out of the copy of the database.
- */
+/** Entry of a backup's thread: removes the keys of sessions from the copy of the database. */
 import { workerData } from 'node:worker_threads';
 import { createDataKeys } from '../../platform/secrets/secret-box.ts';
 import { withholdKeys } from './withheld-keys.ts';

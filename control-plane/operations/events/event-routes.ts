@@ -1,7 +1,7 @@
 /**
- * `GET /v1/agent/events`: a team's sessions as they change, as Server-Sent Events. Each `session` event is
- * the row the list of sessions would show. News come over the coordination of the replicas; a stream ends
- * after a while, so that a key that was withdrawn is asked for again.
+ * `GET /v1/agent/events`: changes of a team's sessions, as Server-Sent Events. Each `session` event is the
+ * row in the list of sessions. Changes arrive through the coordination of the replicas. A stream ends after a
+ * while, so that a revoked key is checked again.
  */
 import type { ServerResponse } from 'node:http';
 import { fault } from '#config/errors.ts';
@@ -12,14 +12,14 @@ import { callerOf } from '../../platform/http/auth.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
 
-/** Changes of this long are told together: a busy call changes several times a second. */
+/** Changes within this time are sent together: a busy call changes several times a second. */
 const GATHER_MS = 250;
-/** A comment this often keeps proxies from closing a quiet stream. */
+/** A comment at this interval keeps proxies from closing an idle stream. */
 const HEARTBEAT_MS = 15_000;
 const LIFETIME_MS = 600_000;
-/** Streams of one team on one replica. */
+/** Streams per team and replica. */
 const MAX_STREAMS = 50;
-/** Sessions told at once; a team that changes more of them loads its lists. */
+/** Most sessions sent at once; the console reloads its lists if more have changed. */
 const MAX_TOLD = 100;
 const MAX_UNREAD_BYTES = 1024 * 1024;
 
@@ -57,7 +57,7 @@ export function registerEventRoutes(app: ApiServer, context: Context): void {
   });
 }
 
-/** One console's stream. */
+/** The stream of one console. */
 class EventStream {
   readonly #context: Context;
   readonly #teamId: string;
@@ -71,7 +71,7 @@ class EventStream {
     this.#response = response;
   }
 
-  /** Writes the head and listens; rejects never. */
+  /** Writes the head and subscribes; never rejects. */
   async start(): Promise<void> {
     const { clock, coordination, logger } = this.#context;
     const { signal } = this.#closing;
@@ -124,7 +124,7 @@ class EventStream {
 
   #write(text: string): void {
     if (this.#closing.signal.aborted) return;
-    // Nobody reads at the other end: its console connects again when it does.
+    // The client has stopped reading: it reconnects when it reads again.
     if (this.#response.writableLength > MAX_UNREAD_BYTES) this.close();
     else this.#response.write(text);
   }

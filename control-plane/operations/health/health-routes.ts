@@ -1,4 +1,4 @@
-/** Whether the process serves, whether the product can take calls, and its metrics. */
+/** Liveness, readiness for calls, and metrics. */
 import type { FastifyRequest } from 'fastify';
 import { isLoopback } from '#base/public-address.ts';
 import type { Context } from '../../platform/context.ts';
@@ -6,7 +6,7 @@ import { isBearer } from '../../platform/http/bearer.ts';
 import { sendBare } from '../../platform/http/problems.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
 
-/** What a proxy adds: the connection is the proxy's then, whoever asks. */
+/** Headers of a proxy: the connection is then the proxy's, whoever the client is. */
 const FORWARDED = [
   'forwarded',
   'x-forwarded-for',
@@ -38,7 +38,9 @@ export function registerHealthRoutes(app: ApiServer, context: Context): void {
   });
 }
 
-/** Figures of every account: for the holder of the token, or without one for programs of this machine. */
+/**
+ * Metrics of every account: for the holder of the token, or, without a token, for programs on this machine.
+ */
 function maySeeMetrics({ headers, raw }: FastifyRequest, token: string | undefined): boolean {
   if (token !== undefined) return isBearer(headers.authorization, token);
   return isLoopback(raw.socket.remoteAddress ?? '') && !FORWARDED.some((name) => headers[name] !== undefined);

@@ -1,15 +1,14 @@
 /**
- * Erasing one person, known by the id a team gave them or by their phone number: the keys of all their
- * sessions are destroyed first, then what was sealed with them is removed, and the link to the person goes
- * last: an erasure that was cut short is completed by asking again. A call still running goes on and leaves
- * nothing behind.
+ * Erases one person, identified by a team's own id or a phone number. Destroys the keys of all their sessions
+ * first, then deletes what was encrypted with them, and the link to the person last, so that an interrupted
+ * erasure can be repeated. A running call continues and leaves nothing behind.
  */
 import { isE164 } from '#telephony/e164.ts';
 import { flightLogPrefix, recordingPrefix } from '../../calls/recordings/recording-store.ts';
 import type { Context } from '../../platform/context.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
 
-/** What an erasure removed. */
+/** What an erasure deleted. */
 export interface ErasureCounts {
   readonly sessions: number;
   readonly recording_segments: number;
@@ -29,7 +28,7 @@ const NOTHING: ErasureCounts = {
   deliveries: 0,
 };
 
-/** Everything of a session that tells of a person, emptied. */
+/** Every personal field of a session, empty. */
 const FORGOTTEN = {
   wrapped_key: null,
   timeline: [],
@@ -51,9 +50,9 @@ export interface Person {
   readonly phoneNumber: string | undefined;
 }
 
-/** Erases what a team has of this person; again, it finds nothing more. */
+/** Erases what a team stores about this person. Idempotent. */
 export async function erasePerson(context: Parts, teamId: string, person: Person): Promise<ErasureCounts> {
-  // The caller's number is the person's, whoever dialled, and stands as the carrier gave it.
+  // The caller's number belongs to the person, whoever dialled, and is stored as the carrier sent it.
   const numbers = person.phoneNumber === undefined ? [] : formsOf(person.phoneNumber);
   const isTheirs = (field: 'caller_number' | 'to_number') => [
     ...(person.endUserId === undefined ? [] : [{ team_id: teamId, end_user_id: person.endUserId }]),
@@ -71,16 +70,16 @@ export async function erasePerson(context: Parts, teamId: string, person: Person
   return total;
 }
 
-/** A number as carriers write it: with its plus, without, and behind the international prefix. */
+/** A number as carriers write it: with its plus, without, and after the international prefix. */
 function formsOf(phoneNumber: string): string[] {
   const digits = phoneNumber.slice(1);
   return [phoneNumber, digits, `00${digits}`];
 }
 
 /**
- * What a carrier gave as the caller, in all spellings that mean the same person; none when it is no number of
- * one person, such as `anonymous`. Without the international prefix it may be a national number, which with a
- * plus would be somebody else's.
+ * A carrier's caller id in all spellings that mean the same person; none if it is not a number of one person,
+ * such as `anonymous`. Without the international prefix it may be a national number, which with a plus would
+ * belong to another person.
  */
 function spellingsOf(given: string): string[] {
   if (!/^\+?\d+$/.test(given) || !/[1-9]/.test(given)) return [];
@@ -88,15 +87,15 @@ function spellingsOf(given: string): string[] {
   return isE164(number) ? [given, ...formsOf(number)] : [given];
 }
 
-/** Calls of theirs that were refused. */
+/** Their refused calls. */
 async function eraseRefusals({ models }: Parts, teamId: string, numbers: readonly string[]): Promise<void> {
   if (numbers.length > 0)
     await models.refusals.deleteMany({ team_id: teamId, numbers: { $in: [...new Set(numbers)] } });
 }
 
 /**
- * Rows of batches: one that waits is not called any more. What says that somebody is not to be called stays:
- * it is theirs.
+ * Rows of batches: a waiting one is no longer called. Entries of the do-not-call list stay, in the person's
+ * interest.
  */
 async function eraseRows({ models }: Parts, theirs: object): Promise<void> {
   await models.batchRows.updateMany({ ...theirs, state: 'waiting' }, { $set: { state: 'cancelled' } });

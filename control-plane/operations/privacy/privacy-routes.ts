@@ -1,5 +1,5 @@
 /**
- * A team's privacy: how long what is kept (`/v1/agent/privacy`), and the erasure of one person
+ * Routes of a team's privacy: retention (`/v1/agent/privacy`) and the erasure of one person
  * (`/v1/agent/erasures`).
  */
 import { z } from 'zod';

@@ -1,6 +1,6 @@
 /**
- * Removes what a team's retention settings no longer allow: an hourly chore that goes on where the last one
- * stopped, so that nothing old is looked at twice.
+ * Deletes what a team's retention settings no longer allow: an hourly job that continues where the last one
+ * stopped, so that no old record is checked twice.
  */
 
 import { flightLogPrefix, recordingPrefix } from '../../calls/recordings/recording-store.ts';
@@ -16,15 +16,15 @@ import type { UserDocument } from '../../platform/store/models/user-model.ts';
 
 const TICK_MS = 60 * 60 * 1000;
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** Read at once: a cursor would be forgotten by the database before the work on all it finds is done. */
+/** Read at once: the database would expire a cursor before all records are processed. */
 const PAGE = 100;
 
 type Parts = Pick<Context, 'models' | 'blobs' | 'clock'>;
 
-/** What belongs to a session, and ages with it. */
+/** Data that belongs to a session and expires with it. */
 type OfSession = Exclude<RetentionKind, 'deliveries' | 'test_runs' | 'batch_calls'>;
 
-/** How each kind is removed from one session; every one can be repeated. */
+/** How each kind is deleted from a session; each deletion is idempotent. */
 const REMOVERS: Readonly<Record<OfSession, (context: Parts, sessionId: string) => Promise<void>>> = {
   recordings: async ({ models, blobs }, id) => {
     await blobs.deletePrefix(recordingPrefix(id));
@@ -40,7 +40,7 @@ const REMOVERS: Readonly<Record<OfSession, (context: Parts, sessionId: string) =
   flight_logs: ({ blobs }, id) => blobs.deletePrefix(flightLogPrefix(id)),
 };
 
-/** Starts enforcing retention: at once, then every hour, in every replica. */
+/** Starts enforcing retention in this replica: at once, then every hour. */
 export function startRetention(context: Context): ChoreLoop {
   return startChoreLoop(context, { name: 'retention', everyMs: TICK_MS }, () => enforceRetention(context));
 }
@@ -108,8 +108,8 @@ async function removeEnded(
 }
 
 /**
- * Batches that are over go with all their runs, so that no batch is ever seen with half of them; the runs
- * first, so that what is cut off is found again.
+ * Finished batches are deleted with all their runs, so that no batch is ever seen with half of them; runs
+ * first, so that an interrupted deletion is found again.
  */
 async function removeTestRuns({ models }: Parts, teamId: string, until: Date): Promise<void> {
   const finished = () =>
@@ -127,8 +127,8 @@ async function removeTestRuns({ models }: Parts, teamId: string, until: Date): P
 }
 
 /**
- * Batches of calls that are over, with their rows; whom nobody may call stays on that list, and the sessions
- * age by themselves.
+ * Finished batches of calls are deleted with their rows. The do-not-call list stays, and the sessions expire
+ * by themselves.
  */
 async function removeBatchCalls(context: Parts, teamId: string, until: Date): Promise<void> {
   const { batchCalls } = context.models;

@@ -1,19 +1,19 @@
 /**
- * What the console's page may load and connect to (CSP Level 3): the program that serves it, the address its
- * links name, and the rooms of its web calls. Pure.
+ * What the console's page may load and connect to (CSP Level 3): its own server, the address in its links,
+ * and the rooms of its web calls. Pure.
  */
 
-/** The value of `Content-Security-Policy`; `livekitUrl` where web calls run in LiveKit rooms. */
+/** Value of `Content-Security-Policy`; `livekitUrl` if web calls use LiveKit rooms. */
 export function consolePolicy(publicUrl: string, livekitUrl: string | undefined): string {
   const connections = [...origins(publicUrl), ...(livekitUrl === undefined ? [] : roomOrigins(livekitUrl))];
   return [
     "default-src 'self'",
     "script-src 'self'",
-    // Components set sizes and colours as styles of their elements.
+    // Components set sizes and colours as inline styles.
     "style-src 'self' 'unsafe-inline'",
     "img-src 'self'",
     "font-src 'self'",
-    // A recording and a sample of a voice are played from memory.
+    // Recordings and voice samples are played from memory.
     "media-src 'self' blob:",
     `connect-src ${["'self'", ...new Set(connections)].join(' ')}`,
     "worker-src 'none'",
@@ -25,14 +25,14 @@ export function consolePolicy(publicUrl: string, livekitUrl: string | undefined)
   ].join('; ');
 }
 
-/** An address for requests and for sockets. */
+/** An origin for requests and for WebSockets. */
 function origins(url: string): string[] {
   const { host, protocol } = new URL(url);
   const isSecure = protocol === 'https:' || protocol === 'wss:';
   return isSecure ? [`https://${host}`, `wss://${host}`] : [`http://${host}`, `ws://${host}`];
 }
 
-/** LiveKit's cloud sends a client on to a host of its region. */
+/** LiveKit's cloud redirects a client to a host in its region. */
 function roomOrigins(livekitUrl: string): string[] {
   const isCloud = new URL(livekitUrl).hostname.endsWith('.livekit.cloud');
   return [...origins(livekitUrl), ...(isCloud ? ['https://*.livekit.cloud', 'wss://*.livekit.cloud'] : [])];

@@ -1,6 +1,6 @@
 /**
- * `GET /demo.json`: what the page at `/` shows a visitor who has no key: the demo agent, how to phone it, and
- * which engines are in use.
+ * `GET /demo.json`: data for the page at `/` for a visitor without a key: the demo agent, how to phone it,
+ * and the engines in use.
  */
 import { z } from 'zod';
 import { DEMO_PHRASES } from '#config/demo-phrases.ts';
@@ -12,14 +12,14 @@ import { DEMO_AGENT_ID, findDemoNumber } from '../seed.ts';
 const demoRecord = z.object({
   agent_id: z.string(),
   agent_name: z.string(),
-  /** Null while no number answers with the demo agent. */
+  /** Null while no number leads to the demo agent. */
   sip_uri: z.string().nullable(),
   hears_speech: z.boolean(),
   engines: z.array(z.string()),
   phrases: z.array(z.string()),
 });
 
-/** What a visitor may try to say, one of each kind. */
+/** Example phrases for a visitor, one of each kind. */
 const SUGGESTIONS = [
   DEMO_PHRASES.opening_hours,
   DEMO_PHRASES.booking,
@@ -57,7 +57,7 @@ export function registerDemoRoutes(app: ApiServer, context: Context): void {
   );
 }
 
-/** The recogniser new agents use; null when the local one is meant and the machine has none. */
+/** Recogniser of new agents; null if it is the local one and the machine has none. */
 function recognitionInUse(platform: PlatformModels): string | null {
   const chosen = platform.asr.find((model) => model.default)?.id ?? LOCAL_RECOGNITION_ID;
   if (chosen !== LOCAL_RECOGNITION_ID) return chosen;

@@ -1,5 +1,5 @@
 /**
- * What the server shows a browser: the console at `/`, the browser client and the widget, all built by `npm
+ * What the server sends to browsers: the console at `/`, the browser client and the widget, all built by `npm
  * run prepare`.
  */
 import { existsSync, readdirSync } from 'node:fs';
@@ -11,20 +11,20 @@ import { consolePolicy } from './console-policy.ts';
 
 const OPEN = { config: { access: 'none' as const }, schema: { hide: true } };
 
-/** The scripts other sites load, by names that never change. */
+/** Scripts for other sites, under names that never change. */
 const SCRIPT = /^(?:widget|sdk(?:-[a-z-]+)?)\.js$/;
 
 /**
- * Names in `/assets` carry a hash of their content. Everything else is asked for again, by its ETag: the
- * parts of the browser client must be of one build.
+ * Names in `/assets` contain a hash of the content. Everything else is revalidated by its ETag, because the
+ * parts of the browser client must come from one build.
  */
 const FOR_EVER = { 'Cache-Control': 'public, max-age=31536000, immutable' };
-/** The widget is loaded with every page of a site, and talks to the rest through public names only. */
+/** The widget is loaded with every page of a site, and uses only public names of the client. */
 const WIDGET_MAX_AGE = '5m';
 
 /**
  * Registers the console, `/sdk.js` with its parts and `/widget.js` from the folder of built web files, which
- * has each also compressed (web/precompressed.ts).
+ * also contains each of them compressed (web/precompressed.ts).
  */
 export async function registerSiteRoutes(
   app: ApiServer,
@@ -39,8 +39,7 @@ export async function registerSiteRoutes(
   await app.register(fastifyStatic, {
     ...(hasConsole ? { root: consoleDirectory, wildcard: true } : { serve: false }),
     preCompressed: true,
-    // Whoever asks for a part gets all of it, as any server may answer (RFC 9110 §14.2): these files are
-    // small.
+    // A range request gets the whole file, as any server may answer (RFC 9110 §14.2): these files are small.
     acceptRanges: false,
     setHeaders: (reply, path) => {
       if (!path.startsWith(consoleDirectory)) return;
@@ -49,7 +48,7 @@ export async function registerSiteRoutes(
       if (path.startsWith(join(consoleDirectory, 'assets'))) reply.headers(FOR_EVER);
     },
   });
-  // Deep links into the console are the page's own to resolve.
+  // Deep links into the console are resolved by the page itself.
   if (hasConsole)
     for (const url of ['/console', '/console/*'])
       app.get(url, OPEN, (_request, reply) => reply.sendFile('index.html', consoleDirectory));

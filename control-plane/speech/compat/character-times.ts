@@ -1,29 +1,29 @@
-/** Times of characters from times of words, as the voice vendor aligns text and audio. Pure. */
+/** Converts times of words to times of characters, as the voice vendor aligns text and audio. Pure. */
 import type { AudioPiece } from '#media/speech/pool/speech-jobs.ts';
 
-/** One character and when it is heard, seconds from the beginning of the whole. */
+/** A character and when it is heard, seconds from the start of the whole. */
 export interface TimedCharacter {
   readonly character: string;
   readonly start: number;
   readonly end: number;
 }
 
-/** Gives each character of a spoken text its time once; pieces come in order. */
+/** Assigns a time to each character of a spoken text once; pieces arrive in order. */
 export class CharacterTimes {
   #seq = -1;
   #text = '';
-  /** What stood between the last word told and the chunk that has begun. */
+  /** Text between the last word and the current chunk. */
   #between = '';
-  /** Characters of the chunk told so far. */
+  /** Characters of the chunk emitted so far. */
   #told = 0;
-  /** Where the last of them ends, seconds from the beginning of the whole. */
+  /** End of the last of them, seconds from the start of the whole. */
   #end = 0;
   #words = 0;
 
-  /** The characters that this piece settles; none where the engine times no words. */
+  /** The characters this piece settles; none if the engine has no word times. */
   take({ chunk }: AudioPiece): TimedCharacter[] {
     if (chunk.seq !== this.#seq) {
-      // The engine is given clauses without the blank between them.
+      // The engine gets clauses without the space between them.
       const rest = this.#between + this.#text.slice(this.#told);
       this.#between = this.#end > 0 && isBlankBetween(this.#text, chunk.text) ? `${rest} ` : rest;
       this.#seq = chunk.seq;
@@ -40,7 +40,7 @@ export class CharacterTimes {
         Math.max(this.#end, chunk.offsetSeconds + word.start),
         chunk.offsetSeconds + word.end,
       ];
-      // What stands between two words fills the time between them.
+      // Characters between two words fill the time between them.
       const before = this.#between + chunk.text.slice(this.#told, at);
       settled.push(...spread(before, this.#end, start), ...spread(word.text, start, Math.max(start, end)));
       this.#told = at + word.text.length;
@@ -51,7 +51,7 @@ export class CharacterTimes {
   }
 }
 
-/** Scripts that put no blank between sentences. */
+/** Scripts without spaces between sentences. */
 const UNSPACED =
   /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Mymr}\u3000-\u303F\uFF00-\uFF60]/u;
 
@@ -70,7 +70,7 @@ function spread(text: string, start: number, end: number): TimedCharacter[] {
   }));
 }
 
-/** As the HTTP answers tell it; null where nothing is timed. */
+/** In the form of the HTTP answers; null without times. */
 export function inSeconds(characters: readonly TimedCharacter[]) {
   if (characters.length === 0) return null;
   return {
@@ -80,7 +80,7 @@ export function inSeconds(characters: readonly TimedCharacter[]) {
   };
 }
 
-/** As the WebSocket tells it, ms; null where nothing is timed. */
+/** In the form of the WebSocket, ms; null without times. */
 export function inMilliseconds(characters: readonly TimedCharacter[]) {
   if (characters.length === 0) return null;
   return {

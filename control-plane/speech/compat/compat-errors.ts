@@ -1,10 +1,10 @@
-/** Refusals in the form of each vendor whose protocol is spoken. */
+/** Errors in the format of each vendor whose protocol we offer. */
 import { type Fault, fault } from '#config/errors.ts';
 import { SpeechJobError } from '#media/speech/pool/speech-jobs.ts';
 import { faultOf, firstProblem, InvalidRequest } from '../../platform/http/problems.ts';
 import { speechFault } from '../requests/speech-service.ts';
 
-/** Whatever went wrong, as the one fault that is told. */
+/** Maps any error to the fault to report. */
 export function compatFault(thrown: unknown): Fault {
   const error = thrown instanceof Error ? thrown : new Error('thrown value', { cause: thrown });
   if (error instanceof SpeechJobError) return speechFault(error) as Fault;
@@ -16,7 +16,7 @@ export function compatFault(thrown: unknown): Fault {
   return faultOf(error);
 }
 
-/** The general vendor's and the model router's error. */
+/** Error format of the general vendor and of the model router. */
 export function generalError({ status, message, code }: Fault) {
   return { error: { code: status, message, type: generalType(status), metadata: { reason: code } } };
 }
@@ -27,7 +27,7 @@ function generalType(status: number): string {
   return status >= 500 ? 'provider_error' : 'invalid_request_error';
 }
 
-/** The voice vendor's error. */
+/** Error format of the voice vendor. */
 export function voiceVendorError({ status, message, code }: Fault) {
   return { detail: { status: voiceVendorStatus(status, code), message } };
 }

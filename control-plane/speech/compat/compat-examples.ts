@@ -1,11 +1,11 @@
 /**
- * Examples of what the compatible surfaces take and answer, for the description of the API; a test sends each
- * of them and compares the answers.
+ * Example requests and answers of the compatible APIs, for the API description; a test sends each of them and
+ * compares the answers.
  */
 import type { CompatAnswers } from '../../platform/http/describe-api.ts';
 import { vendorUser } from './vendor-user.ts';
 
-/** What a route takes and answers; the refusal is the vendor's. */
+/** Request and answer of a route; its errors are in the vendor's format. */
 type CompatExample = Omit<CompatAnswers, 'refusal'>;
 
 const JSON_TYPE = 'application/json';
@@ -39,7 +39,7 @@ const MODEL = {
   links: { details: '/models/parley/s2.1-pro' },
 };
 
-/** Below each address of the general vendor. */
+/** Below each base address of the general vendor. */
 const GENERAL: Readonly<Record<string, CompatExample>> = {
   'POST /audio/speech': {
     body: {
@@ -116,7 +116,7 @@ const VOICE = {
   settings: null,
 };
 
-/** Below the voice vendor's. */
+/** Below that of the voice vendor. */
 const VOICE_VENDOR: Readonly<Record<string, CompatExample>> = {
   'POST /v1/text-to-speech/:voice_id': {
     body: SAID,
@@ -201,7 +201,7 @@ const GENERAL_REFUSAL = {
 };
 const VOICE_VENDOR_REFUSAL = { detail: { status: 'not_found', message: 'Not found' } };
 
-/** The examples of a route by `METHOD /path` as routes are written; null for a route of our own. */
+/** The examples of a route by `METHOD /path` as registered; null for a route of our own. */
 export function compatAnswersOf(name: string): CompatAnswers | null {
   const [, method, vendor, path] =
     /^(\w+) \/compat(\/elevenlabs|\/api\/v1|\/openai\/v1|\/v1)(\/.*)$/.exec(name) ?? [];

@@ -1,6 +1,6 @@
 /**
- * Model names on the compatible surfaces: the platform's own, and the vendors', which stand for the default.
- * Any other is refused.
+ * Model names on the compatible APIs: the platform's own, and the vendors', which mean the default. Any other
+ * is refused.
  */
 import { fault } from '#config/errors.ts';
 import { SYNTHESIS_MODELS, type SynthesisModel, synthesisModel } from '../requests/speech-models.ts';
@@ -8,31 +8,31 @@ import { SYNTHESIS_MODELS, type SynthesisModel, synthesisModel } from '../reques
 const OWN_PREFIX = 'parley/';
 const RECOGNITION_MODELS = ['transcribe-1', 'transcribe-1-pro'];
 
-/** Vendors' names of models that speak, dated or not. */
+/** Vendors' names of synthesis models, dated or not. */
 const SPEAKING_ALIASES =
   /^((openai\/)?(tts-1(-hd)?|gpt-4o(-mini)?-(tts|audio-preview|realtime-preview)|gpt-(audio|realtime)(-[\d.]+)?(-mini)?)(-\d{4}(-\d\d-\d\d)?)?|(elevenlabs\/)?eleven_[a-z0-9_]{2,40})$/;
-/** Vendors' names of models that listen. */
+/** Vendors' names of recognition models. */
 const LISTENING_ALIASES =
   /^((openai\/)?(whisper-1|whisper-large-v3(-turbo)?|gpt-4o(-mini)?-transcribe)(-\d{4}-\d\d-\d\d)?|(elevenlabs\/)?scribe_v\d[a-z_]{0,20})$/;
 
-/** The model that serves a synthesis; none named is the default. Throws `model_unknown`. */
+/** The model for a synthesis; the default if none is named. Throws `model_unknown`. */
 export function speakingModel(name: string | null | undefined, wallTime: number): SynthesisModel {
   if (!name || SPEAKING_ALIASES.test(name)) return synthesisModel(undefined, wallTime);
   if (!SYNTHESIS_MODELS.some((model) => model === withoutPrefix(name))) throw fault('model_unknown');
   return synthesisModel(withoutPrefix(name), wallTime);
 }
 
-/** Whether a recognition model goes by this name. */
+/** Whether this is the name of a recognition model. */
 export function isListeningModel(name: string): boolean {
   return RECOGNITION_MODELS.includes(withoutPrefix(name)) || LISTENING_ALIASES.test(name);
 }
 
-/** Throws `model_unknown` unless a recognition model goes by this name; none named is the default. */
+/** Throws `model_unknown` unless this is the name of a recognition model; the default if none is named. */
 export function requireListeningModel(name: string | null | undefined): void {
   if (name && !isListeningModel(name)) throw fault('model_unknown');
 }
 
-/** The models as they are listed, the recommended one first. */
+/** The listed models, the recommended one first. */
 export const LISTED_MODELS = [
   {
     id: 'parley/s2.1-pro',

@@ -1,7 +1,4 @@
-/**
- * A part of the API that speaks another vendor's protocol: keys, refusals and unknown paths are told in that
- * vendor's way.
- */
+/** A part of the API with another vendor's protocol: keys, errors and unknown paths follow that vendor. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { type Fault, fault } from '#config/errors.ts';
 import type { Context } from '../../platform/context.ts';
@@ -11,7 +8,7 @@ import type { ApiServer } from '../../platform/http/server.ts';
 import { takeRequestPlaces } from '../../platform/limits/request-places.ts';
 import { compatFault, generalError, voiceVendorError } from './compat-errors.ts';
 
-/** How a vendor's clients send their key and are told of errors. */
+/** How a vendor's clients send their key and expect errors. */
 export interface CompatStyle {
   readonly keyHeader: string;
   keyOf(headers: IncomingHttpHeaders): string | null;
@@ -25,7 +22,7 @@ export const GENERAL_STYLE: CompatStyle = {
   errorBody: generalError,
 };
 
-/** The voice vendor's; a bearer key is as good. */
+/** The voice vendor's; also accepts a bearer key. */
 export const VOICE_VENDOR_STYLE: CompatStyle = {
   keyHeader: 'xi-api-key',
   keyOf: (headers) =>
@@ -33,7 +30,7 @@ export const VOICE_VENDOR_STYLE: CompatStyle = {
   errorBody: voiceVendorError,
 };
 
-/** Registers routes below a path in this style. Theirs are `config: OWN_KEY`, or `access: 'none'`. */
+/** Registers routes below a path in this style. Their config is `OWN_KEY`, or `access: 'none'`. */
 export async function registerCompatScope(
   app: ApiServer,
   context: Context,
@@ -62,7 +59,7 @@ export async function registerCompatScope(
         throw fault('not_found');
       };
       scope.setNotFoundHandler(unknown);
-      // The site's own pages would answer a GET that no route here takes.
+      // Otherwise the site's own pages would answer a GET to an unknown path.
       scope.get('/*', { config: { access: 'none' }, schema: { hide: true } }, unknown);
       routes(scope);
       done();
@@ -71,13 +68,13 @@ export async function registerCompatScope(
   );
 }
 
-/** What every route of such a scope with a key says. A missing body is the schema's to refuse. */
+/** Options of every route with a key in such a scope. The schema refuses a missing body. */
 export const OWN_KEY = { access: 'own', bodyOptional: true } as const;
 
-/** The same of a route that speaks or listens. */
+/** Options of a route for synthesis or recognition. */
 export const OWN_KEY_SPEECH = { ...OWN_KEY, isSpeech: true } as const;
 
-/** Whom a key stands for. Throws `key_missing`, `invalid_token` or `token_expired`. */
+/** The account of a key. Throws `key_missing`, `invalid_token` or `token_expired`. */
 export async function requireCaller(
   context: Context,
   style: CompatStyle,

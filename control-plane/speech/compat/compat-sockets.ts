@@ -1,6 +1,6 @@
 /**
- * WebSockets of the compatible surfaces: whoever may not come in is refused with an HTTP answer in the
- * vendor's form, and none stays for ever.
+ * WebSockets of the compatible APIs: a refused client gets an HTTP answer in the vendor's format, and every
+ * connection has a time limit.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -17,7 +17,7 @@ import { admit } from '../requests/speech-service.ts';
 import { compatFault } from './compat-errors.ts';
 import { type CompatStyle, requireCaller } from './compat-scope.ts';
 
-/** A socket that was let in. Its place counts for the account until it closes. */
+/** An accepted socket. It counts for the account until it closes. */
 export interface Seat {
   readonly socket: WebSocket;
   readonly caller: Caller;
@@ -31,14 +31,14 @@ export interface SocketRoute<Parameters> {
   /** `*` stands for one segment. */
   readonly path: string;
   readonly style: CompatStyle;
-  /** The key where the headers carry none. */
+  /** The key, if it is not in a header. */
   keyOf?(query: URLSearchParams): string | null;
-  /** Reads the address; throws a fault for what is refused at once. */
+  /** Parses the URL; throws a fault for requests refused at once. */
   read(query: URLSearchParams, segments: readonly string[], caller: Caller): Parameters | Promise<Parameters>;
   serve(seat: Seat, asked: Parameters): void;
 }
 
-/** Lets callers in on a path of the server's own port. */
+/** Accepts connections on a path of the server's own port. */
 export function registerSocket<Parameters>(
   app: ApiServer,
   context: Context,
@@ -48,7 +48,7 @@ export function registerSocket<Parameters>(
   claimUpgrade(app.server, route.path, (request, socket, head) => {
     letIn(context, route, request).then(
       ({ caller, slot, asked }) => {
-        // One that went away meanwhile never becomes a session.
+        // A client that disconnected meanwhile never becomes a session.
         if (socket.destroyed) return slot.release();
         sockets.handleUpgrade(request, socket, head, (connection) =>
           route.serve(seatOf(context, connection, { caller, slot }), asked),
@@ -108,7 +108,7 @@ function decodeSegment(segment: string): string {
   }
 }
 
-/** Reads one JSON message. Throws `malformed_json` for what is no object. */
+/** Parses a JSON message. Throws `malformed_json` if it is not an object. */
 export function readJson(data: Buffer): Readonly<Record<string, unknown>> {
   const value = parseJson(data.toString('utf8'));
   if (typeof value !== 'object' || value === null) throw fault('malformed_json');
@@ -123,21 +123,21 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Beyond this a client that sends and never reads is cut off. */
+/** Above this a client that sends and never reads is disconnected. */
 const MOST_UNREAD_BYTES = 64 * 1_048_576;
 
-/** Sends one JSON message, unless the socket has closed. */
+/** Sends a JSON message, unless the socket has closed. */
 export function sendJson({ socket }: Pick<Seat, 'socket'>, message: object): void {
   if (socket.readyState !== socket.OPEN) return;
   if (socket.bufferedAmount > MOST_UNREAD_BYTES) socket.terminate();
   else socket.send(JSON.stringify(message));
 }
 
-/** Audio a slow reader may leave unread before synthesis waits for it. */
+/** Unread audio at which synthesis waits for a slow reader. */
 const MOST_UNSENT_BYTES = 512 * 1_024;
 const UNSENT_CHECK_MS = 20;
 
-/** Waits for a reader that is behind; throws when the socket closes. */
+/** Waits for a slow reader; throws if the socket closes. */
 export async function roomFor(
   context: Context,
   { socket, closed }: Pick<Seat, 'socket' | 'closed'>,

@@ -1,6 +1,6 @@
 /**
  * `POST …/chat/completions` for speech alone: text in and audio out, or audio in and its text out; never
- * both, and no language model answers.
+ * both, and without a language model.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
@@ -40,7 +40,7 @@ const chatBody = z.looseObject({
 });
 type ChatBody = z.output<typeof chatBody>;
 
-/** How long the vendor would keep the audio for a later turn, s; it is not kept here. */
+/** How long the vendor would keep the audio for a later turn, s; we do not keep it. */
 const AUDIO_EXPIRES_SECONDS = 3_600;
 const NO_TOKENS = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
 
@@ -138,7 +138,7 @@ async function sayInChat(
   });
 }
 
-/** What the last message of the user says. */
+/** Text of the user's last message. */
 function lastWords({ messages }: ChatBody): { text: string; audio: Buffer | null } {
   const content = messages.findLast(({ role }) => role === 'user')?.content ?? '';
   const parts = typeof content === 'string' ? [{ type: 'text', text: content }] : content;

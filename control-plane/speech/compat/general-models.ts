@@ -1,5 +1,5 @@
 /**
- * `GET …/models` of the general surfaces: open to all, the fields of both the general vendor and the model
+ * `GET …/models` of the general APIs: public, with the fields of both the general vendor and the model
  * router.
  */
 import type { Context } from '../../platform/context.ts';

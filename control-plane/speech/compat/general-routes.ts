@@ -1,7 +1,4 @@
-/**
- * The general vendor's surface below each of the addresses its clients are given, the model router's among
- * them.
- */
+/** The general vendor's API below each of its clients' usual base addresses, including the model router's. */
 
 import { LIMITS } from '#config/limits.ts';
 import type { Context } from '../../platform/context.ts';

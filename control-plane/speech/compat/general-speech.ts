@@ -11,10 +11,10 @@ import { speakingModel } from './compat-models.ts';
 import { OWN_KEY_SPEECH } from './compat-scope.ts';
 import { isUnset, nativeRequest, type OptionSources, refuseOptions } from './native-options.ts';
 
-/** Rate of `pcm16`, Hz, as the vendor's own. */
+/** Rate of `pcm16`, Hz, as at the vendor. */
 const PCM16_RATE_HZ = 24_000;
 
-/** A voice as the vendor's clients name it. */
+/** A voice as named by the vendor's clients. */
 export const voiceField = z
   .union([z.string(), z.looseObject({ id: z.string() })])
   .nullish()
@@ -87,9 +87,7 @@ export function registerGeneralSpeech(scope: ApiServer, context: Context): void 
   );
 }
 
-/**
- * What the vendor's options of a synthesis come to. Throws `bad_request` for a format that is not made here.
- */
+/** Maps the vendor's options of a synthesis. Throws `bad_request` for an unsupported format. */
 export function generalRequest(
   asked: { text: string; voice: string | null; format: string; speed?: number | null | undefined },
   sources: OptionSources,

@@ -27,7 +27,7 @@ const transcriptionBody = z.looseObject({
   language: z.string().nullish().meta({ description: 'ISO 639-1; the answer repeats it' }),
   response_format: z.enum(['json', 'verbose_json', 'text', 'srt', 'vtt']).nullish(),
 });
-/** What the engines here cannot do. */
+/** Options our engines do not support. */
 const REFUSED = [
   'stream',
   'include',
@@ -102,7 +102,7 @@ function tell(
   }
 }
 
-/** Bytes of base64, or null where there is none. Throws `bad_request` for what is no base64. */
+/** Decodes base64, or returns null if absent. Throws `bad_request` for invalid base64. */
 export function fromBase64(text: string | undefined): Buffer | null {
   if (text === undefined || text === '') return null;
   const audio = Buffer.from(text.replace(/^data:[^,]{0,100},/, ''), 'base64');
@@ -110,13 +110,13 @@ export function fromBase64(text: string | undefined): Buffer | null {
   return audio;
 }
 
-/** The audio, unless it is larger than allowed. Throws `too_large`. */
+/** The audio, if it is within the limit. Throws `too_large`. */
 export function checkedAudio(audio: Uint8Array): Uint8Array {
   if (audio.length > LIMITS.compatAudioBytes) throw fault('too_large');
   return audio;
 }
 
-/** ISO 639-1 of a language as the vendors send it (`en`, `en-US`, `eng`); null leaves it to the engine. */
+/** ISO 639-1 code of a vendor's language code (`en`, `en-US`, `eng`); null: the engine detects it. */
 export function languageCode(language: string | null | undefined): string | null {
   if (!language) return null;
   try {

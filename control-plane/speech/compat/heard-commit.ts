@@ -1,5 +1,5 @@
 /**
- * Raw audio a client sent over a socket and then committed: gathered within its bound, recognised as one
+ * Raw audio that a client sends over a socket and then commits: collected up to a limit and recognised as one
  * recording.
  */
 import { fault } from '#config/errors.ts';
@@ -10,7 +10,7 @@ import { type Context, newId } from '../../platform/context.ts';
 import { recognise } from '../requests/speech-service.ts';
 import type { Seat } from './compat-sockets.ts';
 
-/** Audio on its way. */
+/** Audio received so far. */
 export class AudioBuffer {
   readonly #parts: Buffer[] = [];
   #size = 0;
@@ -19,7 +19,7 @@ export class AudioBuffer {
     return this.#size;
   }
 
-  /** Takes base64 audio. Throws `bad_request` for what is none, `too_large` beyond the bound. */
+  /** Adds base64 audio. Throws `bad_request` if it is invalid, `too_large` above the limit. */
   append(base64: string): void {
     const part = Buffer.from(base64, 'base64');
     if (part.length === 0 && base64 !== '') throw fault('bad_request', { detail: 'The audio is not base64' });
@@ -28,7 +28,7 @@ export class AudioBuffer {
     this.#size += part.length;
   }
 
-  /** Everything so far; the buffer is empty then. */
+  /** Returns all audio so far and empties the buffer. */
   take(): Buffer {
     const all = Buffer.concat(this.#parts);
     this.clear();
@@ -42,8 +42,8 @@ export class AudioBuffer {
 }
 
 /**
- * Recognises 16-bit little-endian mono audio. The seat counts for the account; the pool must have a place
- * besides. Throws `speech_busy` and what `recognise` throws.
+ * Recognises 16-bit little-endian mono audio. The socket counts for the account; the pool needs a free place
+ * as well. Throws `speech_busy` and what `recognise` throws.
  */
 export async function hearCommit(
   context: Context,

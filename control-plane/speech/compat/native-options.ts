@@ -1,26 +1,26 @@
 /**
- * Options of the compatible surfaces: what a vendor's own options come to, and over them the native
- * parameters, which a client may set at the top of its body, in `provider.options.parley`, or in
- * `X-Service-<Param>` headers, each winning over the one before. Pure.
+ * Options on the compatible APIs: the vendor's own, overridden by native parameters, which a client may set
+ * at the top of its body, in `provider.options.parley`, or in `X-Service-<Param>` headers, in ascending
+ * precedence. Pure.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { fault } from '#config/errors.ts';
 import { invalidFrom } from '../../platform/http/problems.ts';
 import { TTS_FIELDS, type TtsRequest, ttsRequest } from '../requests/tts-request.ts';
 
-/** The part of a request that options are read from. */
+/** The part of a request that contains options. */
 export interface OptionSources {
   readonly headers: IncomingHttpHeaders;
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** Native parameters; what is said, and samples to clone, come from the vendor's own fields. */
+/** Native parameters; text and samples to clone come from the vendor's own fields. */
 const PARAMETERS = TTS_FIELDS.filter((name) => name !== 'text' && name !== 'references');
-/** Parameters of `prosody` that may also stand alone. */
+/** Parameters of `prosody` that may also be set at the top level. */
 const PROSODY = ['speed', 'volume', 'normalize_loudness'];
 const UNSET_WORDS = new Set(['', 'false', '0', 'none', 'off']);
 
-/** Whether an option counts as not sent. */
+/** Whether an option counts as absent. */
 export function isUnset(value: unknown): boolean {
   if (value === undefined || value === null || value === false || value === 0) return true;
   if (Array.isArray(value)) return value.length === 0;
@@ -34,7 +34,7 @@ export function refuseOptions(body: Readonly<Record<string, unknown>>, names: re
     throw fault('bad_request', { detail: `${refused} is not supported here: leave it out` });
 }
 
-/** Throws `bad_request` where native parameters come with a transcription, which has none. */
+/** Throws `bad_request` for native parameters on a transcription, which has none. */
 export function refuseNative(sources: OptionSources): void {
   if (Object.keys({ ...fromHeaders(sources.headers), ...fromProvider(sources.body) }).length > 0)
     throw fault('bad_request', {
@@ -44,7 +44,7 @@ export function refuseNative(sources: OptionSources): void {
 }
 
 /**
- * The synthesis request that the vendor's options, `mapped`, and the native parameters come to. Throws
+ * The synthesis request from the vendor's options (`mapped`) and the native parameters. Throws
  * `InvalidRequest`.
  */
 export function nativeRequest(
@@ -66,7 +66,7 @@ export function nativeRequest(
 
 type Parameters = Record<string, unknown>;
 
-/** What one level says: null says nothing, and what belongs to `prosody` stands in it. */
+/** Options of one level: null counts as absent, and `prosody` parameters move into it. */
 function normalised(level: Parameters): Parameters {
   const said = Object.entries(level).filter(([, value]) => value !== null && value !== undefined);
   const alone = Object.fromEntries(said.filter(([name]) => PROSODY.includes(name)));
@@ -104,7 +104,7 @@ function isParameter(name: string): boolean {
   return PARAMETERS.includes(name) || PROSODY.includes(name);
 }
 
-/** A header has only text: numbers, lists and flags are read as JSON; an id stays what it is. */
+/** A header contains only text: numbers, lists and flags are parsed as JSON; an id stays a string. */
 function fromText(name: string, text: string): unknown {
   if (/^(true|false)$/i.test(text)) return text.toLowerCase() === 'true';
   if (name === 'reference_id' && !text.startsWith('[')) return text;

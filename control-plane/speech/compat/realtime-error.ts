@@ -1,7 +1,7 @@
-/** Errors as events of the realtime protocol tell them. */
+/** Errors as events of the realtime protocol. */
 import { compatFault, generalError } from './compat-errors.ts';
 
-/** An error of the protocol's own, told by its code. */
+/** An error of the protocol itself, identified by its code. */
 export class ProtocolError extends Error {
   readonly code: string;
 
@@ -11,7 +11,7 @@ export class ProtocolError extends Error {
   }
 }
 
-/** An error as an event tells it. */
+/** An error as an event. */
 export function errorFields(error: unknown): { type: string; code: string; message: string } {
   if (error instanceof ProtocolError)
     return { type: 'invalid_request_error', code: error.code, message: error.message };

@@ -1,8 +1,8 @@
-/** What a client of the realtime WebSocket may send, checked at the border. */
+/** Schemas of the messages that a client of the realtime WebSocket may send. */
 import { z } from 'zod';
 import { voiceField } from './general-speech.ts';
 
-/** Names of events that are understood; any other is `unknown_event_type`. */
+/** Supported event types; any other is `unknown_event_type`. */
 export const CLIENT_EVENTS = [
   'session.update',
   'transcription_session.update',
@@ -26,7 +26,7 @@ const transcription = z
   .looseObject({ model: z.string().nullish(), language: z.string().nullish() })
   .nullish();
 
-/** The settings of a session that matter here; all else has no effect. */
+/** The supported settings of a session; all others are ignored. */
 export const sessionPatch = z.looseObject({
   type: z.enum(['realtime', 'transcription']).nullish(),
   output_modalities: z.array(z.enum(['text', 'audio'])).nullish(),
@@ -42,7 +42,7 @@ export const sessionPatch = z.looseObject({
         .nullish(),
     })
     .nullish(),
-  // As the sessions before general availability had them.
+  // In the format of sessions before general availability.
   turn_detection: detection,
   input_audio_format: z.literal('pcm16').nullish(),
   input_audio_transcription: transcription,
@@ -85,17 +85,17 @@ export const clientEvent = z.discriminatedUnion('type', [
 ]);
 export type ClientEvent = z.output<typeof clientEvent>;
 
-/** Rate of a format, Hz, as the vendor's own where none is named. */
+/** Rate of a format, Hz; the vendor's default if none is named. */
 export function rateOf(asked: z.output<typeof format> | null | undefined): number {
   return typeof asked === 'object' ? (asked?.rate ?? 24_000) : 24_000;
 }
 
-/** What a message says. */
+/** Text of a message. */
 export function textOf(item: ConversationItem): string {
   return item.content.map(({ text }) => text ?? '').join(' ');
 }
 
-/** An event to the client, its id aside. */
+/** An event to the client, without its id. */
 export interface RealtimeEvent {
   readonly type: string;
   readonly [field: string]: unknown;

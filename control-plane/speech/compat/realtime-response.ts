@@ -1,4 +1,6 @@
-/** One spoken response of a realtime session: its events in the protocol's order, the audio as it is made. */
+/**
+ * A spoken response of a realtime session: its events in the protocol's order, with the audio as it is made.
+ */
 import type { Context } from '../../platform/context.ts';
 import { newId } from '../../platform/context.ts';
 import type { SynthesisModel } from '../requests/speech-models.ts';
@@ -9,7 +11,7 @@ import { roomFor, type Seat } from './compat-sockets.ts';
 import { errorFields } from './realtime-error.ts';
 import type { RealtimeEvent } from './realtime-events.ts';
 
-/** What a response is made with. */
+/** What a response needs. */
 export interface ResponseDeps {
   readonly context: Context;
   readonly seat: Seat;
@@ -17,11 +19,11 @@ export interface ResponseDeps {
   readonly signal: AbortSignal;
   readonly model: SynthesisModel;
   send(event: RealtimeEvent): void;
-  /** Called before `response.done` leaves: the next response may begin. */
+  /** Called before `response.done` is sent: the next response may begin. */
   over(): void;
 }
 
-/** What is said under which ids. */
+/** The text and the ids of its events. */
 export interface ResponseRequest {
   readonly id: string;
   readonly itemId: string;
@@ -30,7 +32,7 @@ export interface ResponseRequest {
   readonly request: TtsRequest;
 }
 
-/** Speaks; never throws: how it ended is in `response.done`. */
+/** Speaks; never throws: `response.done` contains the outcome. */
 export async function speakResponse(deps: ResponseDeps, asked: ResponseRequest): Promise<void> {
   const { send, signal } = deps;
   const { id, itemId, previousItemId, text } = asked;

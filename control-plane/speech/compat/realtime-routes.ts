@@ -1,6 +1,6 @@
 /**
- * `WS …/realtime?model=…` of the general surfaces; `?intent=transcription` only listens. The key comes as a
- * bearer, or as `?api_key=`.
+ * `WS …/realtime?model=…` of the general APIs; with `?intent=transcription` recognition only. The key is a
+ * bearer token or `?api_key=`.
  */
 import type { Context } from '../../platform/context.ts';
 import type { ApiServer } from '../../platform/http/server.ts';

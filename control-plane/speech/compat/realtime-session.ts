@@ -1,6 +1,6 @@
 /**
- * One socket of the realtime protocol, for speech alone: messages are gathered and a response speaks them as
- * they are; committed audio is transcribed. No turn is ever detected here: the client commits.
+ * One socket of the realtime protocol, for speech alone: messages are collected and a response speaks them as
+ * they are; committed audio is transcribed. There is no turn detection: the client commits.
  */
 import { fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';
@@ -25,12 +25,12 @@ import {
 } from './realtime-events.ts';
 import { speakResponse } from './realtime-response.ts';
 
-/** What a session is served with. */
+/** What a session needs. */
 export interface RealtimeDeps {
   readonly context: Context;
   readonly seat: Seat;
   readonly kind: 'realtime' | 'transcription';
-  /** As the client named it. */
+  /** As named by the client. */
   readonly modelName: string;
   readonly model: SynthesisModel;
 }
@@ -45,7 +45,7 @@ class RealtimeSession {
   readonly #deps: RealtimeDeps;
   readonly #id = `sess_${newId()}`;
   readonly #items = new Map<string, ConversationItem>();
-  /** Messages no response has spoken yet. */
+  /** Messages that no response has spoken yet. */
   readonly #unspoken = new Set<string>();
   readonly #input = new AudioBuffer();
   #settings: Settings = {
@@ -56,7 +56,7 @@ class RealtimeSession {
     language: null,
   };
   #response: { readonly id: string; readonly abort: AbortController } | null = null;
-  /** Commits are heard one after the other. */
+  /** Commits are recognised one after the other. */
   #heard: Promise<void> = Promise.resolve();
   #unheardItems = 0;
   #unheardBytes = 0;
@@ -100,7 +100,7 @@ class RealtimeSession {
         this.#send({ type: 'conversation.item.deleted', item_id: event.item_id });
         return;
       case 'conversation.item.truncate': {
-        // No effect: nothing that was said is kept.
+        // No effect: spoken text is not kept.
         const { item_id, content_index, audio_end_ms } = event;
         this.#send({ type: 'conversation.item.truncated', item_id, content_index, audio_end_ms });
         return;
@@ -160,7 +160,7 @@ class RealtimeSession {
     this.#announce({ ...item, id, object: 'realtime.item', status: 'completed' });
   }
 
-  /** Tells of an item that has come into the conversation, whole. */
+  /** Reports a complete item added to the conversation. */
   #announce(item: { readonly id: string; readonly [field: string]: unknown }): void {
     const previous_item_id = this.#lastItemId;
     this.#lastItemId = item.id;
@@ -229,7 +229,7 @@ class RealtimeSession {
     if (text.trim() === '')
       throw new ProtocolError('nothing_to_say', 'No message is waiting to be spoken: create an item first');
     const request = synthesisOf(text, this.#settings);
-    // What a response has spoken is gone: a session can go on for its hour.
+    // Spoken items are dropped, so that a session can last its hour.
     if (input === null) {
       for (const id of this.#unspoken) this.#items.delete(id);
       this.#unspoken.clear();
@@ -289,7 +289,7 @@ class RealtimeSession {
   }
 }
 
-/** What a session is set to. */
+/** Settings of a session. */
 interface Settings {
   readonly inputRateHz: number;
   readonly outputRateHz: number;
@@ -298,7 +298,7 @@ interface Settings {
   readonly language: string | null;
 }
 
-/** How a text is spoken with these settings. Throws `InvalidRequest` for a rate that is not made here. */
+/** Options of a synthesis with these settings. Throws `InvalidRequest` for an unsupported rate. */
 function synthesisOf(text: string, { outputRateHz, voice, speed }: Settings) {
   return generalRequest(
     { text, voice, format: 'pcm16', speed },

@@ -1,11 +1,11 @@
 /**
- * A transcript as the vendors tell it: words with times, subtitles, the general vendor's verbose form. Pure.
+ * A transcript in the vendors' formats: words with times, subtitles, the general vendor's verbose form. Pure.
  */
 import type { TimedText, Transcript } from '#media/speech/pool/speech-jobs.ts';
 
 /**
- * Words with their times in seconds. Engines tell those of whole stretches of speech; within one, a word
- * lasts as long as its share of the characters.
+ * Words with their times in seconds. Engines report times of whole segments; within one, a word's duration is
+ * proportional to its characters.
  */
 export function wordsOf({ segments }: Pick<Transcript, 'segments'>): TimedText[] {
   return segments.flatMap(({ text, start, end }) => {
@@ -33,10 +33,7 @@ export function toVtt({ segments }: Pick<Transcript, 'segments'>): string {
   return `WEBVTT\n\n${segments.map(({ text, start, end }) => `${time(start, '.')} --> ${time(end, '.')}\n${text}\n\n`).join('')}`;
 }
 
-/**
- * The verbose form; `language` is what was sent. What the vendor's own engine would tell of itself is
- * constant.
- */
+/** The verbose form; `language` is the requested one. Fields of the vendor's own engine are constant. */
 export function toVerbose(
   transcript: Transcript,
   { language, withWords }: { language: string; withWords: boolean },
@@ -65,7 +62,7 @@ export function toVerbose(
   };
 }
 
-/** What a transcription used. */
+/** Usage of a transcription. */
 export function usageOf({ durationSeconds }: Pick<Transcript, 'durationSeconds'>) {
   return { type: 'duration', seconds: Math.ceil(durationSeconds) };
 }

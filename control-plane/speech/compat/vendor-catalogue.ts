@@ -1,4 +1,4 @@
-/** Voices, models and the user as the voice vendor's clients read them. */
+/** Voices, models and the user in the format of the voice vendor's clients. */
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
 import type { Context } from '../../platform/context.ts';

@@ -1,6 +1,6 @@
 /**
- * The voice vendor's `output_format` names and what each comes to here: bit rates snap up to the next that is
- * made, MP3 rates too. Pure.
+ * The voice vendor's `output_format` names and their native equivalents: bit rates and MP3 sample rates are
+ * rounded up to the next supported one. Pure.
  */
 import { fault } from '#config/errors.ts';
 
@@ -12,11 +12,11 @@ export interface MappedFormat {
   readonly opus_bitrate?: number;
 }
 
-/** What a client that names none gets. */
+/** Default format. */
 export const DEFAULT_FORMAT = 'mp3_44100_128';
 const RAW_RATES = [8_000, 16_000, 24_000, 32_000, 44_100];
 
-/** Reads a name such as `mp3_44100_128`. Throws `bad_request`. */
+/** Parses a name such as `mp3_44100_128`. Throws `bad_request`. */
 export function outputFormat(name: string): MappedFormat {
   const [, kind, rateText, bitRateText] = /^(mp3|pcm|wav|opus)_(\d{4,5})(?:_(\d{2,3}))?$/.exec(name) ?? [];
   const [rate, bitRate] = [Number(rateText), Number(bitRateText ?? 128)];
@@ -40,7 +40,7 @@ export function outputFormat(name: string): MappedFormat {
   });
 }
 
-/** The next of the steps, or the last. */
+/** The next larger step, or the last. */
 function roundUpToStep(value: number, steps: readonly number[]): number {
   return steps.find((step) => step >= value) ?? steps.at(-1) ?? value;
 }

@@ -1,6 +1,6 @@
 /**
- * `WS /v1/text-to-speech/{voice_id}/stream-input` of the voice vendor's protocol: text as it comes, audio as
- * it is made.
+ * `WS /v1/text-to-speech/{voice_id}/stream-input` of the voice vendor's protocol: streamed text in, streamed
+ * audio out.
  */
 import { z } from 'zod';
 import { Fault, fault } from '#config/errors.ts';
@@ -26,7 +26,7 @@ const message = z.looseObject({
   try_trigger_generation: z.boolean().nullish(),
 });
 
-/** How the address asks for it. */
+/** Options in the URL. */
 export interface VendorInputParameters {
   readonly voiceId: string;
   /** The engine's voice of that id. */
@@ -37,7 +37,7 @@ export interface VendorInputParameters {
   readonly withAlignment: boolean;
 }
 
-/** Serves the socket until the text is over. */
+/** Serves the socket until the text ends. */
 export function serveVendorInput(context: Context, seat: Seat, asked: VendorInputParameters): void {
   const input = new VendorInput(context, seat, asked);
   seat.socket.on('message', (data: Buffer) => input.received(data));
@@ -82,7 +82,7 @@ class VendorInput {
     if (flush || try_trigger_generation) this.#say(this.#text?.flush() ?? null);
   }
 
-  /** The first message settles how everything is spoken. */
+  /** The first message sets the options of the whole stream. */
   #start(settings: z.output<typeof voiceSettings>): void {
     const { voiceId, format, voice, language } = this.#asked;
     const request = vendorRequest({ text: '.', voiceId, format, settings }, { headers: {}, body: {} });

@@ -1,6 +1,6 @@
 /**
- * `WS /v1/speech-to-text/realtime` of the voice vendor's protocol: audio in pieces, committed by the client,
- * its text back.
+ * `WS /v1/speech-to-text/realtime` of the voice vendor's protocol: audio in chunks, committed by the client,
+ * and its text back.
  */
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
@@ -19,7 +19,7 @@ const message = z.looseObject({
   commit: z.boolean().default(false),
 });
 
-/** How the address asks for it. */
+/** Options in the URL. */
 export interface ListeningParameters {
   readonly modelId: string;
   readonly rateHz: number;

@@ -1,4 +1,4 @@
-/** The voice vendor's surface, `/compat/elevenlabs`. */
+/** The voice vendor's API, below `/compat/elevenlabs`. */
 import { fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';
 import type { Context } from '../../platform/context.ts';

@@ -1,6 +1,6 @@
 /**
  * `POST /v1/text-to-speech/{voice_id}` of the voice vendor's protocol in its four forms: whole or streamed,
- * with times of characters or without.
+ * with or without character times.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
@@ -18,7 +18,7 @@ import { languageCode } from './general-transcription.ts';
 import { isUnset, nativeRequest, type OptionSources } from './native-options.ts';
 import { DEFAULT_FORMAT, outputFormat } from './vendor-formats.ts';
 
-/** Settings of a voice; those not named have no effect. */
+/** Settings of a voice; others are ignored. */
 export const voiceSettings = z
   .looseObject({ stability: z.number().min(0).max(1).nullish(), speed: z.number().min(0.5).max(2).nullish() })
   .nullish();
@@ -113,8 +113,8 @@ async function begin(context: Context, request: SpeechRequest, reply: FastifyRep
 }
 
 /**
- * What the vendor's options of a synthesis come to; stability is the opposite of temperature. Throws
- * `bad_request`, `InvalidRequest`.
+ * Maps the vendor's options of a synthesis; stability is the inverse of temperature. Throws `bad_request`,
+ * `InvalidRequest`.
  */
 export function vendorRequest(
   asked: {

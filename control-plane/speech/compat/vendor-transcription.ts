@@ -23,7 +23,7 @@ const transcriptionBody = z.looseObject({
   timestamps_granularity: z.enum(['none', 'word', 'character']).nullish(),
   file_format: z.enum(['pcm_s16le_16', 'other']).nullish(),
 });
-/** What the engines here cannot do. */
+/** Options our engines do not support. */
 const REFUSED = [
   'diarize',
   'num_speakers',
@@ -73,7 +73,7 @@ export function registerVendorTranscription(scope: ApiServer, context: Context):
     });
     return {
       language_code: body.language_code ?? '',
-      // Never a detection: certain of what was sent, of nothing else.
+      // Not a detection: certain if a language was sent, otherwise unknown.
       language_probability: body.language_code ? 1 : 0,
       text: transcript.text,
       words: body.timestamps_granularity === 'none' ? [] : vendorWords(transcript),
@@ -83,7 +83,7 @@ export function registerVendorTranscription(scope: ApiServer, context: Context):
   });
 }
 
-/** The vendor's client for Python writes `null` into the fields of a form that are not set. */
+/** The vendor's Python client writes `null` into unset form fields. */
 async function dropNulls(request: FastifyRequest): Promise<void> {
   if (!request.isMultipart()) return;
   request.body = Object.fromEntries(
@@ -91,7 +91,7 @@ async function dropNulls(request: FastifyRequest): Promise<void> {
   );
 }
 
-/** Words and what stands between them, with their times in seconds. */
+/** Words and the text between them, with times in seconds. */
 export function vendorWords(transcript: Pick<Transcript, 'segments'>) {
   const words = wordsOf(transcript);
   return words.flatMap(({ text, start, end }, index) => {

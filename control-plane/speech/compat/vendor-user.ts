@@ -1,12 +1,9 @@
-/** An account as the voice vendor's clients read it. */
+/** An account in the format of the voice vendor's clients. */
 
-/** Most models of a team in one list without pages. */
+/** Most models of a team in a list without pages. */
 export const MOST_LISTED = 1_000;
 
-/**
- * The wallet, not a number of characters, bounds what an account may say: what the vendor counts is not
- * counted here.
- */
+/** The wallet limits an account, not a number of characters: the vendor's counters are constant. */
 const UNTRACKED_SUBSCRIPTION = {
   tier: 'pay_as_you_go',
   character_count: 0,
@@ -38,7 +35,7 @@ const UNTRACKED_USER = {
   seat_type: 'workspace_admin',
 };
 
-/** The record of an account. */
+/** Converts an account. */
 export function vendorUser({
   userId,
   workspaceId,

@@ -1,6 +1,4 @@
-/**
- * `POST /v1/asr`: a recording in, its text out. The pro model's refusals carry a code and the request's id.
- */
+/** `POST /v1/asr`: recording in, text out. Errors of the pro model contain a code and the request's id. */
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { Fault, fault } from '#config/errors.ts';
@@ -14,7 +12,7 @@ import type { ApiServer } from '../../platform/http/server.ts';
 import { hearRecording } from './heard-recording.ts';
 import { type RecognitionModel, recognitionModel } from './speech-models.ts';
 
-/** A form has only text: what is not `true` is false. Null is not sent. */
+/** A form contains only text: anything but `true` is false. Null counts as absent. */
 const formFlag = z.union([
   z.boolean(),
   z.string().transform((text) => text === 'true'),
@@ -136,7 +134,7 @@ function answer(
 ): z.output<typeof asrResponse> {
   const code = transcript.language ?? asked.language;
   const name = code === null ? undefined : new Intl.DisplayNames('en', { type: 'language' }).of(code);
-  // An engine that tells nobody apart has no turns to report: none are invented.
+  // An engine without diarisation reports no turns: none are invented.
   const turns = (transcript.speakerTurns ?? []).map((turn) => ({
     ...turn,
     speaker: `speaker:${turn.speaker}`,
@@ -159,10 +157,10 @@ function modelOf(request: FastifyRequest): RecognitionModel {
   return recognitionModel(String(request.headers['model'] ?? ''));
 }
 
-/** A refusal as both models tell it, each in its own shape. */
+/** An error in the format of each model. */
 class Refusal extends Error {
   readonly status: number;
-  /** The pro model's; null where it has none. */
+  /** The pro model's; null if it has none. */
   readonly code: string | null;
 
   constructor(status: number, code: string | null, message: string) {
@@ -182,7 +180,7 @@ const FAILURES: Partial<Record<JobFailure, readonly [status: number, code: strin
   speakers_not_told_apart: [503, 'diarization_failed'],
 };
 
-/** Null for what the server's own handler knows better. */
+/** Null for errors that the server's own handler reports better. */
 function refusalOf(error: unknown): Refusal | null {
   if (error instanceof Refusal) return error;
   if (error instanceof SpeechJobError) {

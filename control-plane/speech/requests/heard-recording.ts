@@ -1,7 +1,4 @@
-/**
- * A recording that came in a request is recognised: admitted, worked on while whoever asked is there, and
- * charged.
- */
+/** Recognises a recording from a request: admits it, works while the client is connected, and charges it. */
 import { finished } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import { LIMITS } from '#config/limits.ts';
@@ -10,15 +7,15 @@ import type { Context } from '../../platform/context.ts';
 import type { Caller } from '../../platform/http/auth.ts';
 import { admit, recognise } from './speech-service.ts';
 
-/** What is to be recognised, for whom. */
+/** A recording to recognise, and its account. */
 export interface RecordingRequest {
   readonly caller: Caller;
-  /** Unique; the ledger's entry carries it. */
+  /** Unique; recorded in the ledger's entry. */
   readonly requestId: string;
   readonly audio: Uint8Array;
   /** ISO 639-1; null: the engine detects it. */
   readonly language: string | null;
-  /** Whether speakers are told apart, as the engine's option says. */
+  /** Diarisation, as the engine's option. */
   readonly speakers?: TranscribeOptions['speakers'];
 }
 

@@ -1,7 +1,4 @@
-/**
- * `WS /v1/tts/live` and `WS /v1/tts/live/with-timestamp`: whoever may not come in is refused with an HTTP
- * answer.
- */
+/** `WS /v1/tts/live` and `WS /v1/tts/live/with-timestamp`: a refused client gets an HTTP answer. */
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
@@ -23,7 +20,7 @@ export function registerLiveRoutes(app: ApiServer, context: Context): void {
   const accept = (withTimestamps: boolean) => (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     admitUpgrade(context, { request, socket }).then(
       (caller) => {
-        // One that went away meanwhile never becomes a session.
+        // A client that disconnected meanwhile never becomes a session.
         if (!caller || socket.destroyed) return;
         sockets.handleUpgrade(request, socket, head, (connection) =>
           serveLiveSession(connection, {
@@ -54,8 +51,8 @@ async function admitUpgrade(
     refuseUpgrade(socket, 401, { headers: { 'WWW-Authenticate': 'Bearer' } });
     return null;
   }
-  // A place is held only while there is speech; whoever would find none is told so while it can be said with
-  // a status.
+  // A place is held only during speech; a client that would find none is refused now, while a status is still
+  // possible.
   (await admit(context, caller, 'synthesis')).release();
   return caller;
 }

@@ -1,4 +1,4 @@
-/** One socket of live synthesis: text in, audio out as it is made, in MessagePack maps both ways. */
+/** One socket of live synthesis: text in, streamed audio out, as MessagePack maps in both directions. */
 import { encode } from '@msgpack/msgpack';
 import type { WebSocket } from 'ws';
 import { z } from 'zod';
@@ -18,7 +18,7 @@ import { TextQueue } from './text-queue.ts';
 import { timedPiece } from './timed-piece.ts';
 import { liveRequest, Script, speakOptions } from './tts-request.ts';
 
-/** What a client says. */
+/** A client's message. */
 const message = z.discriminatedUnion('event', [
   z.object({ event: z.literal('start'), request: liveRequest }),
   z.object({ event: z.literal('text'), text: z.string().max(LIMITS.spokenChars) }),
@@ -26,24 +26,24 @@ const message = z.discriminatedUnion('event', [
   z.object({ event: z.literal('stop') }),
 ]);
 
-/** A socket on which nobody starts anything, or nobody reads or writes, is closed. */
+/** Idle time after which a socket is closed: nothing was started, or nothing is read or written. */
 const IDLE_MS = 60_000;
-/** Text that waits to be spoken; a client that sends more faster than it can be heard is stopped. */
+/** Most text waiting to be spoken; a client that sends more is disconnected. */
 const MOST_WAITING_SEGMENTS = 2_000;
-/** Audio a slow client may leave unread before synthesis waits for it. */
+/** Unread audio at which synthesis waits for a slow client. */
 const MOST_UNSENT_BYTES = 512 * 1_024;
 const UNSENT_CHECK_MS = 20;
-/** Codes a socket is closed with (RFC 6455 §7.4 and its registry). */
+/** Close codes of the socket (RFC 6455 §7.4 and its registry). */
 const NORMAL = 1000;
 const TRY_AGAIN_LATER = 1013;
 
-/** What a session is served with. */
+/** What a session needs. */
 export interface LiveSessionDeps {
   readonly context: Context;
   readonly caller: Caller;
   /** The header `model`. */
   readonly model: string | undefined;
-  /** Audio events say what they know of the words, and the socket takes another `start` afterwards. */
+  /** Audio events include word times, and the socket accepts another `start` afterwards. */
   readonly withTimestamps: boolean;
 }
 
@@ -51,14 +51,11 @@ interface Synthesis {
   readonly text: LiveText;
   readonly script: Promise<Script>;
   readonly segments: TextQueue<Segment>;
-  /** Texts are cut and voiced one after the other. */
+  /** Texts are split and spoken one after the other. */
   said: Promise<void>;
 }
 
-/**
- * Serves the socket until it closes. Only while it is spoken for does it hold a place: from `start` to the
- * end of the speech.
- */
+/** Serves the socket until it closes. Holds a place only from `start` to the end of the speech. */
 export function serveLiveSession(socket: WebSocket, deps: LiveSessionDeps): void {
   const session = new LiveSession(socket, deps);
   socket.on('message', (data: Buffer, isBinary) => session.received(data, isBinary));
@@ -71,7 +68,7 @@ class LiveSession {
   readonly #deps: LiveSessionDeps;
   readonly #closed = new AbortController();
   #running: Synthesis | null = null;
-  /** The messages so far, in their order. */
+  /** The messages so far, in order. */
   #read: Promise<void> = Promise.resolve();
   #idle: Timer;
 
@@ -83,7 +80,7 @@ class LiveSession {
 
   received(data: Buffer, isBinary: boolean): void {
     this.#touch();
-    // A long message is read in turns with everything else, and nothing more is taken meanwhile.
+    // A long message is parsed in parts, yielding to other work; no other message is taken meanwhile.
     this.#socket.pause();
     this.#read = this.#read.then(() => this.#message(data, isBinary)).finally(() => this.#socket.resume());
   }
@@ -147,11 +144,11 @@ class LiveSession {
       await this.#speak(
         synthesise(context, asked, { options, segments: synthesis.segments }, this.#closed.signal),
       );
-    }).catch(() => {}); // Why there is no place, or no voice, is told above.
+    }).catch(() => {}); // The session reports why there is no place or voice.
     this.#say(synthesis, text.add(request.text));
   }
 
-  /** Does the work of a place and gives it back. */
+  /** Runs work with a place and releases it. */
   async #hold(place: Promise<SpeechSlot>, work: (slot: SpeechSlot) => Promise<void>): Promise<void> {
     const slot = await place;
     try {
@@ -173,7 +170,7 @@ class LiveSession {
 
   #stop(synthesis: Synthesis): void {
     this.#say(synthesis, synthesis.text.flush());
-    // What failed before has ended the session already.
+    // An earlier failure has already ended the session.
     synthesis.said = synthesis.said.then(
       () => synthesis.segments.end(),
       () => synthesis.segments.end(),
@@ -213,8 +210,8 @@ class LiveSession {
   }
 
   /**
-   * The last message of a synthesis; why it failed goes with it, as the HTTP status it would have had, and
-   * when trying again may help.
+   * The last message of a synthesis. After a failure it contains the reason, the equivalent HTTP status, and
+   * when a retry may succeed.
    */
   #finish(reason: 'stop' | 'error', error?: unknown): void {
     const { context, withTimestamps } = this.#deps;
@@ -229,7 +226,7 @@ class LiveSession {
   }
 }
 
-/** A refusal as the answer to a request would tell it: `retry_after` is its `Retry-After`, s. */
+/** A refusal in the form of an HTTP answer: `retry_after` is its `Retry-After`, s. */
 function errorFields({ message, status, retryAfterSeconds }: Fault): Record<string, unknown> {
   return { message, status, ...(retryAfterSeconds !== null && { retry_after: retryAfterSeconds }) };
 }

@@ -1,9 +1,9 @@
 /**
- * Text that comes piece by piece, given on in stretches worth speaking: whole sentences of some length,
- * everything at a flush. Pure.
+ * Splits streamed text into parts worth speaking: whole sentences of some length, and everything at a flush.
+ * Pure.
  */
 
-/** The end of a sentence that something follows, so that `3.` of `3.5` is none. */
+/** End of a sentence with text after it, so that `3.` in `3.5` is none. */
 const SENTENCE_END = /[.!?;:。！？]["')\]]*\s|\n/g;
 
 /** The buffer of one live synthesis. */
@@ -13,15 +13,15 @@ export class LiveText {
   #buffer = '';
 
   /**
-   * `least`: characters below which a sentence waits for more; `most`: characters beyond which a sentence
-   * without an end is spoken up to its last space.
+   * `least`: a sentence with fewer characters waits for more; `most`: a longer text without a sentence end is
+   * spoken up to its last space.
    */
   constructor({ least, most }: { readonly least: number; readonly most: number }) {
     this.#least = least;
     this.#most = most;
   }
 
-  /** Takes text; returns what is to be spoken now, or null. */
+  /** Adds text; returns what to speak now, or null. */
   add(text: string): string | null {
     this.#buffer += text;
     let end = 0;
@@ -29,11 +29,11 @@ export class LiveText {
     const isLong = this.#buffer.length > this.#most;
     if (end < this.#least && isLong) end = this.#buffer.lastIndexOf(' ') + 1;
     if (end >= Math.max(1, this.#least)) return this.#cut(end);
-    // However it is put together, no more than that is looked through again with what comes next.
+    // Limits how much text is scanned again with the next addition.
     return isLong ? this.#cut(this.#buffer.length) : null;
   }
 
-  /** Everything that is left, or null. */
+  /** Returns the remaining text, or null. */
   flush(): string | null {
     return this.#buffer.trim() === '' ? null : this.#cut(this.#buffer.length);
   }

@@ -1,5 +1,5 @@
 /**
- * Pronunciation dictionaries: parts of the text are replaced by how they are said; at each place the longest
+ * Pronunciation dictionaries: replaces parts of the text by their pronunciation; at each position the longest
  * entry wins, from left to right.
  */
 
@@ -17,12 +17,12 @@ export interface PronunciationItem {
   readonly case_sensitive: boolean;
 }
 
-/** Entries whose keys differ in case only. */
+/** Entries whose keys differ only in case. */
 interface Key {
   readonly lower: string;
-  /** The longest other key that this one begins with. */
+  /** The longest other key that is a prefix of this one. */
   readonly within: Key | null;
-  /** In the order in which they win. */
+  /** In order of precedence. */
   readonly items: {
     readonly anyCase: RankedItem | undefined;
     readonly exact: ReadonlyMap<string, RankedItem>;
@@ -35,15 +35,15 @@ interface RankedItem {
 }
 
 /**
- * The text with every entry put in its place; what was put in is not looked at again. Rejects with
- * `bad_request` when it becomes too long.
+ * Applies every entry to the text; replaced text is not scanned again. Rejects with `bad_request` if it
+ * becomes too long.
  */
 export function pronounce(text: string, items: readonly PronunciationItem[]): Promise<string> {
   // A long text and a large dictionary take a second.
   return inTurns(pronouncing(text, items));
 }
 
-/** The same in steps, each short. */
+/** The same in short steps. */
 export function* pronouncing(text: string, items: readonly PronunciationItem[]): Generator<void, string> {
   if (items.length === 0) return text;
   const keys = sortedKeys(items);
@@ -60,7 +60,7 @@ export function* pronouncing(text: string, items: readonly PronunciationItem[]):
   return said;
 }
 
-/** Of all keys only the last that sorts before the text, and those it begins with, can begin the text. */
+/** Only the last key that sorts before the text, and the prefixes of that key, can begin the text. */
 function itemAt(keys: readonly Key[], lower: string, text: string): PronunciationItem | undefined {
   let [from, to] = [0, keys.length];
   while (from < to) {
@@ -97,7 +97,7 @@ function sortedKeys(items: readonly PronunciationItem[]): Key[] {
   return keys;
 }
 
-/** In lower case, each character in its place: a few become longer otherwise. */
+/** Lower-cases character by character: some characters would otherwise become longer. */
 function lowered(text: string): string {
   const lower = text.toLowerCase();
   if (lower.length === text.length) return lower;

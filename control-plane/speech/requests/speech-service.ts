@@ -1,7 +1,6 @@
 /**
- * Speech for every surface that offers it, native or in another vendor's manner: admission by account and by
- * pool, voices resolved, the work done on the pool's threads, and the wallet charged afterwards, never in
- * advance.
+ * Speech for every API that offers it, native or compatible: admission by account and by pool, resolution of
+ * voices, the work on the pool's threads, and the charge afterwards, never in advance.
  *
  *     const slot = await admit(context, caller, 'synthesis');        // 429
  *     try { … synthesise(context, { caller, requestId, model, slot }, job, signal) … } finally { slot.release(); }
@@ -22,10 +21,10 @@ import type { Caller } from '../../platform/http/auth.ts';
 import { takeSpeechPlace } from '../../platform/limits/request-places.ts';
 import type { SynthesisModel } from './speech-models.ts';
 
-/** Who asks, and under which name it is charged. */
+/** The client, and the name under which it is charged. */
 export interface SpeechRequest {
   readonly caller: Pick<Caller, 'userId'>;
-  /** Unique; the ledger's entry carries it. */
+  /** Unique; recorded in the ledger's entry. */
   readonly requestId: string;
   readonly slot: SpeechSlot;
 }
@@ -34,7 +33,7 @@ export interface SpeechRequest {
 const BUSY_SECONDS = 1;
 
 /**
- * Takes a place for a request. Throws `overdrawn`, and `speech_busy` when the account or the pool has none
+ * Reserves a place for a request. Throws `overdrawn`, and `speech_busy` if the account or the pool has none
  * left.
  */
 export async function admit(
@@ -57,16 +56,15 @@ export async function admit(
   };
 }
 
-/** What is to be spoken: all at once, or as it comes. */
+/** The text to speak: at once, or streamed. */
 export interface SynthesisJob {
   readonly options: SpeakOptions;
   readonly segments: Iterable<Segment> | AsyncIterable<Segment>;
 }
 
 /**
- * Speaks; pieces come as they are made and wait for whoever takes them. When it is over, also by an abort,
- * what was said is charged by UTF-8 byte before the last piece is followed by the end. Throws the faults of
- * `speechFault`.
+ * Speaks; yields pieces as they are made, at the reader's pace. When it ends, even by an abort, the spoken
+ * text is charged by UTF-8 byte before the end is reported. Throws the faults of `speechFault`.
  */
 export async function* synthesise(
   context: Context,
@@ -85,7 +83,7 @@ export async function* synthesise(
     }
     speaking.end();
   })();
-  // Whoever feeds may fail; then there is nothing more to wait for.
+  // The source of the text may fail; then no more text follows.
   feeding.catch((error: unknown) => own.abort(error));
   try {
     yield* speaking;
@@ -101,7 +99,7 @@ export async function* synthesise(
   }
 }
 
-/** Recognises a recording and charges its seconds, rounded up. Throws `SpeechJobError`. */
+/** Recognises a recording and charges its duration in seconds, rounded up. Throws `SpeechJobError`. */
 export async function recognise(
   context: Context,
   request: SpeechRequest,
@@ -119,7 +117,7 @@ export async function recognise(
   return transcript;
 }
 
-/** A failed job as the API answers it. */
+/** The API's error for a failed job. */
 export function speechFault(error: unknown): unknown {
   if (!(error instanceof SpeechJobError)) return error;
   return error.failure === 'bad_request' || error.failure.startsWith('audio_')

@@ -1,6 +1,6 @@
 /**
- * An HTTP answer that is spoken: admitted, begun, and sent piece by piece while the rest is made, whichever
- * surface asked for it.
+ * A spoken HTTP answer, for any of the APIs: admitted, started, and sent piece by piece while the rest is
+ * made.
  */
 import { finished, Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
@@ -14,21 +14,21 @@ import type { SynthesisModel } from './speech-models.ts';
 import { admit, synthesise } from './speech-service.ts';
 import { Script, speakOptions, type TtsRequest } from './tts-request.ts';
 
-/** What is to be spoken, for whom. */
+/** What to speak, and for whom. */
 export interface SpeechRequest {
   readonly caller: Caller;
-  /** Unique; the ledger's entry carries it. */
+  /** Unique; recorded in the ledger's entry. */
   readonly requestId: string;
   readonly model: SynthesisModel;
   readonly request: TtsRequest;
-  /** ISO 639-1; without one it is the voice's. */
+  /** ISO 639-1; default: that of the voice. */
   readonly language?: string | null;
 }
 
 /**
- * Starts to speak and resolves once there is a first piece: until then a refusal can still be told. Whatever
- * becomes of the answer, sent or broken off, the work stops with it and the place is free. Throws what
- * `admit`, `requestedVoices` and `synthesise` throw, and `speech_silent`.
+ * Starts to speak and resolves with the first piece: until then a refusal can still be sent. However the
+ * answer ends, sent or aborted, the work stops and the place is released. Throws what `admit`,
+ * `requestedVoices` and `synthesise` throw, and `speech_silent`.
  */
 export async function startSpeech(
   context: Context,
@@ -62,7 +62,7 @@ export async function startSpeech(
   }
 }
 
-/** Sends the pieces as the bytes they are told in. */
+/** Sends the pieces as bytes of the requested form. */
 export async function sendPieces(
   reply: FastifyReply,
   pieces: AsyncIterable<AudioPiece>,

@@ -1,10 +1,10 @@
-/** Values put in by one side and awaited by the other, in order, until it is ended. */
+/** An asynchronous queue: values are added by one side and awaited by the other, in order, until it ends. */
 export class TextQueue<T> implements AsyncIterable<T> {
   readonly #waiting: T[] = [];
   #isEnded = false;
   #wake: () => void = () => {};
 
-  /** Values not taken yet. */
+  /** Values not yet taken. */
   get length(): number {
     return this.#waiting.length;
   }

@@ -1,10 +1,10 @@
 /**
- * What the timestamped variants say beside the audio (4.10): all that is known of the chunk so far, in
- * seconds from its beginning.
+ * The facts beside the audio in the variants with timestamps (4.10): everything known of the chunk so far, in
+ * seconds from its start.
  */
 import type { AudioPiece } from '#media/speech/pool/speech-jobs.ts';
 
-/** The fields beside the audio; `alignment` replaces the one before it of the same chunk. */
+/** The fields beside the audio; `alignment` replaces the previous one of the same chunk. */
 export function timedPiece({ chunk }: AudioPiece) {
   return {
     content: chunk.text,

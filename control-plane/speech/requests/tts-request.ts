@@ -1,4 +1,4 @@
-/** A synthesis request: its fields with their ranges, and what they come to for the engine. */
+/** A synthesis request: its fields with their ranges, and the resulting engine options. */
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';
@@ -122,7 +122,7 @@ export const ttsRequest = anyText.refine(({ text }) => text.trim() !== '', {
   path: ['text'],
   message: 'must have something to say',
 });
-/** What a live synthesis starts with; its text may still be empty. */
+/** Start of a live synthesis; its text may be empty. */
 export const liveRequest = anyText;
 export type TtsRequest = z.output<typeof ttsRequest>;
 
@@ -134,10 +134,10 @@ export const CONTENT_TYPES = {
   opus: 'audio/ogg; codecs=opus',
 } as const;
 
-/** Names of everything a request may say. */
+/** Names of all fields of a request. */
 export const TTS_FIELDS: readonly string[] = Object.keys(fields);
 
-/** How the request is spoken, in a language (ISO 639-1). */
+/** Options of the speech job for a language (ISO 639-1). */
 export function speakOptions(request: TtsRequest, language: string): SpeakOptions {
   return {
     output: output(request),
@@ -158,14 +158,14 @@ function output({ format, sample_rate, mp3_bitrate, opus_bitrate }: TtsRequest):
   return { format, sampleRateHz };
 }
 
-/** In bit/s; clients of this API send kbit/s as well. */
+/** In bit/s; clients of this API also send kbit/s. */
 function opusBitRate(asked: number): number | null {
   if (asked < 0) return null;
   return asked < 1_000 ? asked * 1_000 : asked;
 }
 
 /**
- * Turns text into segments, speaker by speaker; keeps who is speaking from one text to the next. Throws
+ * Splits text into segments by speaker; remembers the current speaker from one text to the next. Throws
  * `bad_request` for a speaker without a voice and for a text that is too long.
  */
 export class Script {
@@ -173,10 +173,10 @@ export class Script {
   readonly #items;
   #speaker = 0;
 
-  /** Voices in the order of the speakers; one voice speaks for all. */
+  /** Voices in the order of the speakers; a single voice speaks for all. */
   constructor(voices: readonly (string | null)[], dictionaries: TtsRequest['pronunciation_dictionary']) {
     this.#voices = voices;
-    // Stored dictionaries do not exist here: an id that leads nowhere is dropped silently.
+    // There are no stored dictionaries: an unknown id is ignored.
     this.#items = (dictionaries ?? []).flatMap((dictionary) =>
       'items' in dictionary ? dictionary.items : [],
     );
@@ -192,9 +192,7 @@ export class Script {
     return segments;
   }
 
-  /**
-   * The same with the dictionaries' pronunciations. Rejects as `segments` throws, and as `pronounce` does.
-   */
+  /** The same with pronunciations applied. Rejects like `segments` and `pronounce`. */
   async pronounced(text: string): Promise<Segment[]> {
     const segments: Segment[] = [];
     for (const { text: written, voiceId } of this.segments(text))

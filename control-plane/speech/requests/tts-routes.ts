@@ -1,4 +1,4 @@
-/** `POST /v1/tts` and `POST /v1/tts/stream/with-timestamp`: audio as it is made, chunk by chunk. */
+/** `POST /v1/tts` and `POST /v1/tts/stream/with-timestamp`: streamed audio, chunk by chunk. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { LIMITS } from '#config/limits.ts';

@@ -1,15 +1,15 @@
-/** Voices made at the deployment's engine from samples, and deleted there. */
+/** Voices cloned by the deployment's engine, and their deletion there. */
 import { fault } from '#config/errors.ts';
 import { SpeechError } from '#media/speech/speech.ts';
 import { type CloneRequest, voiceCloning } from '#media/speech/voice-cloning.ts';
 import type { Context } from '../../platform/context.ts';
 
-/** Longest wait for the engine to make a voice; its own limit is shorter. */
+/** Longest wait for the engine to create a voice; its own limit is shorter. */
 const CLONE_MS = 180_000;
 
 /**
- * Null where the engine cannot clone. Throws `bad_request` for samples it refuses, `speech_unavailable` where
- * it fails.
+ * Null if the engine cannot clone. Throws `bad_request` for samples it refuses, `speech_unavailable` if it
+ * fails.
  */
 export async function cloneVoice(
   { settings }: Pick<Context, 'settings'>,
@@ -27,7 +27,7 @@ export async function cloneVoice(
   }
 }
 
-/** Deletes a voice made here; where that fails it is said in the log, and the voice stays with the vendor. */
+/** Deletes a voice created here. A failure is logged, and the voice stays with the vendor. */
 export async function forgetVoice(
   { settings, logger }: Pick<Context, 'settings' | 'logger'>,
   voice: string,

@@ -1,6 +1,6 @@
 /**
- * From the voices a request names, or brings samples of, to voices of the engine: the platform's own by their
- * id, voice models by what they are spoken with.
+ * Maps the voices that a request names, or the samples it contains, to voices of the engine: the platform's
+ * own by their id, voice models by their engine voice.
  */
 import { fault } from '#config/errors.ts';
 import type { Context } from '../../platform/context.ts';
@@ -13,8 +13,8 @@ interface Sample {
 }
 
 /**
- * How a request says who speaks. `references` wins: a list of samples is one speaker, a list of lists one
- * speaker each.
+ * The speakers of a request. `references` takes precedence: a list of samples is one speaker, a list of lists
+ * one speaker each.
  */
 export interface VoicesRequest {
   readonly reference_id: string | readonly string[] | null;
@@ -22,9 +22,9 @@ export interface VoicesRequest {
 }
 
 /**
- * The voices of a request in the order of its speakers, null for the default one; those made from its samples
- * are deleted once `over` is aborted. Throws `reference_not_found`, `bad_request` for samples where the
- * engine cannot clone or refuses them, and `speech_unavailable`.
+ * The voices of a request in the order of its speakers, null for the default; those created from its samples
+ * are deleted once `over` is aborted. Throws `reference_not_found`, `bad_request` for samples if the engine
+ * cannot clone or refuses them, and `speech_unavailable`.
  */
 export async function requestedVoices(
   context: Context,
@@ -61,7 +61,7 @@ async function passingVoice(
 }
 
 /**
- * Engine voices in the order asked for, null for the default one. Throws `reference_not_found` for one the
+ * Engine voices in the requested order, null for the default. Throws `reference_not_found` for a voice the
  * caller may not use.
  */
 export async function resolveVoices(
@@ -77,10 +77,7 @@ export async function resolveVoices(
   );
 }
 
-/**
- * The first language of an engine's voice (ISO 639-1), English where it has none of its own; null is the
- * default voice.
- */
+/** First language of an engine's voice (ISO 639-1), or English if it has none; null is the default voice. */
 export function languageOf(context: Pick<Context, 'platform'>, voiceId: string | null): string {
   const voice = context.platform.voices.find((offered) =>
     voiceId === null ? offered.default : offered.id === voiceId,

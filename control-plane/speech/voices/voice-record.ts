@@ -1,14 +1,14 @@
-/** A voice model as callers send it and as the API shows it (4.12). */
+/** A voice model as sent by clients and as shown by the API (4.12). */
 import { z } from 'zod';
 import { LIMITS } from '#config/limits.ts';
 import { bytes } from '../../platform/http/request-bodies.ts';
 import type { VoiceDocument } from '../../platform/store/models/voice-model.ts';
 
-/** A form carries a single value bare. */
+/** A form contains a single value without a list. */
 const listOf = <T extends z.ZodType>(item: T) =>
   z.preprocess((value) => (value === undefined || Array.isArray(value) ? value : [value]), z.array(item));
 const formFlag = z.union([z.boolean(), z.enum(['true', 'false']).transform((text) => text === 'true')]);
-/** JSON has no bytes: base64 there. */
+/** JSON cannot contain bytes: base64 there. */
 const file = z.preprocess(
   (value) => (typeof value === 'string' ? Buffer.from(value, 'base64') : value),
   bytes,
@@ -104,7 +104,7 @@ const FIXED = {
   quality: null,
 } as const;
 
-/** Shows a model; `url` is the base of links. */
+/** Converts a model for the API; `url` is the base of links. */
 export function toVoiceRecord(voice: VoiceDocument, url: string): VoiceRecord {
   const own = `${url}/model/${voice._id}`;
   return {
@@ -134,7 +134,7 @@ export function toVoiceRecord(voice: VoiceDocument, url: string): VoiceRecord {
   };
 }
 
-/** Shows a voice the engine itself has, as a public model. */
+/** Converts a voice of the engine itself, as a public model. */
 export function toEngineVoiceRecord(voice: {
   readonly id: string;
   readonly name: string;

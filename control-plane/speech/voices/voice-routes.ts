@@ -1,6 +1,6 @@
 /**
- * Voice models: create from samples, list with a paging of their own, read, change, delete. The engine's own
- * voices are listed, too.
+ * Routes of voice models: create from samples, list with its own paging, read, change, delete. The list
+ * includes the engine's own voices.
  */
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
@@ -79,7 +79,7 @@ function registerReads(scope: ApiServer, context: Context): void {
       const skip = (query.page_number - 1) * query.page_size;
       if (skip > LIMITS.pageOffsetRows) throw fault('page_too_deep');
       const total = (await context.models.voices.countDocuments(filter)) + engineVoices.length;
-      // The engine's voices come first, being always there; the models follow.
+      // The engine's voices come first, because they are always there.
       const shown = engineVoices.slice(skip, skip + query.page_size).map(toEngineVoiceRecord);
       const rows = await context.models.voices
         .find(filter)
@@ -186,8 +186,8 @@ async function blob(context: Context, key: string): Promise<Buffer> {
 }
 
 /**
- * What is said in each sample: as sent, or as heard where nothing was sent. Throws `bad_request` for a sample
- * that is no audio.
+ * The text of each sample: as sent, or recognised if absent. Throws `bad_request` for a sample that is not
+ * audio.
  */
 async function textsOf(context: Context, caller: Caller, { voices, texts }: VoiceInput): Promise<string[]> {
   if (texts.length === voices.length) return texts;

@@ -8,12 +8,12 @@ import type { VoiceDocument } from '../../platform/store/models/voice-model.ts';
 import { cloneVoice, forgetVoice } from './clone-voice.ts';
 import type { VoiceInput, VoicePatch } from './voice-record.ts';
 
-/** What a team may read besides its own: whatever is not private. */
+/** Models that a team may read besides its own: all that are not private. */
 export function readableBy(teamId: string): Record<string, unknown> {
   return { $or: [{ team_id: teamId }, { visibility: { $in: ['public', 'unlist'] } }] };
 }
 
-/** Finds a model its reader may see. Throws `not_found`. */
+/** Finds a model that the caller may read. Throws `not_found`. */
 export async function findVoice(context: Context, teamId: string, id: string): Promise<VoiceDocument> {
   const voice = await context.models.voices.findOne({ _id: id, ...readableBy(teamId) }).lean<VoiceDocument>();
   if (!voice) throw fault('not_found');
@@ -21,8 +21,8 @@ export async function findVoice(context: Context, teamId: string, id: string): P
 }
 
 /**
- * Stores a model with its samples; `texts` are what is said in them. Where the engine clones, it makes the
- * voice first, so that what it refuses is not stored. Throws `storage_full`, `quota_reached`.
+ * Stores a model with its samples and their `texts`. If the engine clones, it creates the voice first, so
+ * that nothing it refuses is stored. Throws `storage_full`, `quota_reached`.
  */
 export async function createVoice(
   context: Context,
@@ -114,19 +114,19 @@ export async function deleteVoice(context: Context, teamId: string, id: string):
   if (deleted.is_cloned) await forgetVoice(context, deleted.engine_voice_id);
 }
 
-/** Where a sample lies. */
+/** Blob key of a sample. */
 export function sampleKey(id: string, index: number): string {
   return `voices/${id}/sample-${index}`;
 }
 
-/** Where the cover image lies. */
+/** Blob key of the cover image. */
 export function coverKey(id: string): string {
   return `voices/${id}/cover`;
 }
 
 /**
- * Where the engine does not clone from samples, a model keeps one of the platform engine's voices, so that
- * two models of a dialogue can be told apart.
+ * If the engine cannot clone, each model gets one of its voices, so that two models of a dialogue sound
+ * different.
  */
 function engineVoiceFor({ platform, settings }: Pick<Context, 'platform' | 'settings'>, id: string): string {
   const own = platform.voices.filter((voice) => voice.id.startsWith(`${settings.TTS_PROVIDER}:`));

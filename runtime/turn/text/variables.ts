@@ -9,7 +9,7 @@ import { fillPlaceholders } from '#protocol/placeholders.ts';
 
 /** The values, and the rule for placeholders without one. */
 export interface RenderingRules {
-  /** Values from the request or init webhook, over the agent's defaults. */
+  /** Values from the request or the init webhook, merged over the agent's defaults. */
   readonly variables: Variables;
   readonly systemVariables: Partial<SystemVariables>;
   /** `reject` applied when the session was created; a call that connects anyway reads it as `empty`. */
