@@ -65,7 +65,7 @@ export class BlockStream implements CallerStream<Said> {
   }
 
   press(): Promise<void> {
-    throw new Error('a web caller has no keys');
+    throw new Error('a web caller has no keypad');
   }
 
   until(condition: () => boolean, timeoutMs: number): Promise<boolean> {

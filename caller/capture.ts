@@ -88,7 +88,7 @@ function listening(child: ChildProcess, said: readonly string[]): Promise<void> 
       child.kill('SIGKILL');
       reject(new CaptureError(message));
     };
-    const onExit = () => fail(`tcpdump may not capture here: ${said.join('').trim()}`);
+    const onExit = () => fail(`tcpdump lacks permission to capture here: ${said.join('').trim()}`);
     const onText = () => {
       if (!said.join('').includes('listening on')) return;
       settle();

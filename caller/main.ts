@@ -68,7 +68,7 @@ function print(target: string, { outcome, heard }: CallRecord, measures: CallMea
   if (outcome.type === 'answered')
     say(
       'Call',
-      `${target}: answered, ended by the ${outcome.endedBy === 'lost' ? 'line (nothing more came)' : outcome.endedBy}`,
+      `${target}: answered, ended by the ${outcome.endedBy === 'lost' ? 'line (no more packets)' : outcome.endedBy}`,
     );
   else
     say(

@@ -43,7 +43,7 @@ export function readPcap(file: Buffer): CapturedDatagram[] {
   const unitsPerMs = magic === MAGIC_NANOSECONDS ? 1e6 : 1e3;
   const linkType = read32(20) & 0xffff;
   const link = LINKS[linkType];
-  if (!link) throw new Error(`captures of link type ${linkType} are not read`);
+  if (!link) throw new Error(`captures of link type ${linkType} are not supported`);
   const datagrams: CapturedDatagram[] = [];
   for (let at = FILE_HEADER_BYTES; at + RECORD_HEADER_BYTES <= file.length; ) {
     const bytes = read32(at + 8);

@@ -97,7 +97,7 @@ export class RtpStream implements CallerStream<SentSpan> {
   press(digits: string): Promise<void> {
     const payloadType = this.#remote?.digitPayloadType;
     if (payloadType === null || payloadType === undefined)
-      throw new Error('the far end takes no telephone-event');
+      throw new Error('the peer does not support telephone-event');
     for (const digit of digits) this.#pressOne(DIGIT_EVENTS.indexOf(digit), payloadType);
     return this.until(() => this.#keys.length === 0, Number.POSITIVE_INFINITY).then(() => undefined);
   }

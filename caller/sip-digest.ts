@@ -15,7 +15,7 @@ export function answerChallenge(
 ): string {
   const asked = parseChallenge(challenge);
   const algorithm = asked.get('algorithm') ?? 'MD5';
-  if (!/^(MD5|SHA-256)$/i.test(algorithm)) throw new Error(`digest algorithm ${algorithm} is not known`);
+  if (!/^(MD5|SHA-256)$/i.test(algorithm)) throw new Error(`digest algorithm ${algorithm} is not supported`);
   const hash = (text: string) =>
     createHash(/^MD5$/i.test(algorithm) ? 'md5' : 'sha256')
       .update(text)

@@ -54,5 +54,5 @@ export function readWav(file: Buffer): Wav {
       };
     at += 8 + bytes + (bytes % 2);
   }
-  throw new Error('the WAV file holds no sound');
+  throw new Error('the WAV file contains no sound');
 }

@@ -88,7 +88,7 @@ class WebConnection {
     const deadlineMs = performance.now() + CONNECT_MS;
     const wait = async (isThere: () => boolean) => {
       while (!isThere()) {
-        if (performance.now() > deadlineMs) throw new Error('the web caller did not get connected');
+        if (performance.now() > deadlineMs) throw new Error('the web caller could not connect');
         await new Promise((done) => setTimeout(done, 5));
       }
     };

@@ -80,8 +80,7 @@ const MOST_LEVELS = 100;
 
 /** A file may come from somebody else: parsing it takes time and memory linear in its length. */
 function readYaml(text: string, name: string): unknown {
-  if (isTooDeep(text))
-    throw new CommandError(`${name}: more than ${MOST_LEVELS} lists or maps stand inside each other`);
+  if (isTooDeep(text)) throw new CommandError(`${name}: more than ${MOST_LEVELS} nested lists or maps`);
   const lines = new LineCounter();
   // The parser's own check for duplicate keys compares each with all others.
   const document = parseDocument(text, { uniqueKeys: false, lineCounter: lines });
@@ -103,7 +102,7 @@ function readYaml(text: string, name: string): unknown {
     return document.toJS({ maxAliasCount: MOST_ALIASES });
   } catch (error) {
     throw new CommandError(
-      `${name}: ${error instanceof ReferenceError ? `more than ${MOST_ALIASES} aliases: write out what they stand for` : (error as Error).message}`,
+      `${name}: ${error instanceof ReferenceError ? `more than ${MOST_ALIASES} aliases: write out their values instead` : (error as Error).message}`,
     );
   }
 }
@@ -191,7 +190,7 @@ export function fillSecrets(file: AgentFile, environment: NodeJS.ProcessEnv): Ag
     const name = PLACEHOLDER.exec(String(written))?.[1];
     if (name === undefined)
       throw new CommandError(
-        `${what}: a secret does not belong in a file: write ${field}: \${NAME} and set NAME in the environment`,
+        `${what}: a file must not contain a secret: write ${field}: \${NAME} and set NAME in the environment`,
       );
     const value = environment[name];
     if (value === undefined || value === '')

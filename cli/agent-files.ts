@@ -13,8 +13,8 @@ import { show } from './output.ts';
 export function addFileCommands(program: Command, agents: Command, common: CommandContext): void {
   agents
     .command('export <agent>')
-    .description('one agent with its tools and knowledge as YAML, on the screen or in a file')
-    .option('-o, --output <file>', 'write here')
+    .description('one agent with its tools and knowledge as YAML, to standard output or a file')
+    .option('-o, --output <file>', 'write to this file')
     .action(async (idOrName: string, options: { output?: string }) => {
       const api = common.api();
       const text = agentFileText(await readAgent(api, await findAgentId(api, idOrName)));
@@ -24,7 +24,9 @@ export function addFileCommands(program: Command, agents: Command, common: Comma
 
   agents
     .command('diff <file>')
-    .description(`what importing a file would change; exit ${EXIT.notRight} when it would change something`)
+    .description(
+      `show what importing a file would change; exit ${EXIT.notRight} if it would change something`,
+    )
     .option('--agent <agent>', 'compare with this agent instead of the one of the same name')
     .action(async (file: string, options: { agent?: string }) => {
       const { diff } = await compare(common.api(), file, options.agent);
@@ -38,7 +40,7 @@ export function addFileCommands(program: Command, agents: Command, common: Comma
   program
     .command('export')
     .description('every agent, one YAML file each')
-    .option('-d, --directory <directory>', 'where to', 'agents')
+    .option('-d, --directory <directory>', 'where to write', 'agents')
     .action(async (options: { directory: string }) => {
       const api = common.api();
       mkdirSync(options.directory, { recursive: true });
@@ -61,13 +63,13 @@ interface ImportOptions {
 function addImport(parent: Command, common: CommandContext): void {
   parent
     .command('import <files...>')
-    .description('bring agents to what files say, the change shown before; a second import changes nothing')
+    .description('update agents from files, showing the changes first; a second import changes nothing')
     .option('--agent <agent>', 'import onto this agent instead of the one of the same name (one file)')
     .option('--dry-run', 'only show what would change')
     .option('--publish', 'publish what changed')
     .action(async (files: string[], options: ImportOptions, command: Command) => {
       if (options.agent !== undefined && files.length > 1)
-        command.error('--agent goes with one file', { exitCode: EXIT.refused });
+        command.error('--agent needs exactly one file', { exitCode: EXIT.refused });
       const results: ImportResult[] = [];
       for (const file of files) results.push(await importFile(common, file, options));
       if (common.json) console.log(JSON.stringify(results));
@@ -95,7 +97,7 @@ async function importFile(
   if (diff !== '') say(diff);
   for (const what of missing)
     console.error(
-      `${file}: ${what} has a secret in the file’s origin and none here for that address: write it as \${NAME} and set NAME in the environment`,
+      `${file}: ${what} has a secret where the file comes from, and none is stored here for that address: write it as \${NAME} and set NAME in the environment`,
     );
   if (options.dryRun) {
     say(`${file}: ${diff === '' ? 'nothing would change' : 'not imported (--dry-run)'}`);

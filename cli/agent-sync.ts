@@ -164,7 +164,7 @@ async function readNamed(
     if (!isAttached && !names.includes(row.name)) continue;
     if (ids.has(row.name))
       throw new CommandError(
-        `${path}: more than one is named “${row.name}”: rename one, a file tells them apart by name`,
+        `${path}: several are named “${row.name}”: rename one, since a file identifies them by name`,
       );
     ids.set(row.name, row[idField]);
   }
@@ -240,7 +240,7 @@ async function sendTool(
   const unnamed = headers?.find((entry) => isSecretHeader(entry) && typeof entry.value !== 'string');
   if (unnamed)
     throw new CommandError(
-      `tool ${tool.name}: its headers are sent as a whole: write value: \${NAME} for ${unnamed.name}, and set NAME in the environment`,
+      `tool ${tool.name}: its headers are replaced as a whole: write value: \${NAME} for ${unnamed.name}, and set NAME in the environment`,
     );
   const sent = {
     ...rest,

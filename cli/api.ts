@@ -121,7 +121,7 @@ export class Api {
     if (response.status === 204) return null;
     return response.json().catch(() => {
       throw new CommandError(
-        `${this.url} answers, but not as Parley does: name the product’s address with --url or PARLEY_URL`,
+        `${this.url} answers, but not like Parley: give the product’s address with --url or PARLEY_URL`,
       );
     });
   }
@@ -150,7 +150,7 @@ function keptKey(environment: NodeJS.ProcessEnv): string {
     return z.object({ root_api_key: z.string() }).parse(JSON.parse(readFileSync(file, 'utf8'))).root_api_key;
   } catch {
     throw new CommandError(
-      `no API key: pass --key, set PARLEY_API_KEY, or run this where DATA_DIR is (looked in ${file})`,
+      `no API key: pass --key, set PARLEY_API_KEY, or run this in the directory that contains DATA_DIR (looked in ${file})`,
     );
   }
 }
@@ -159,7 +159,7 @@ function unreachable(url: string, error: unknown): CommandError {
   const { cause } = error as { cause?: { code?: string; message?: string } };
   const why = cause?.code ?? cause?.message ?? 'no answer';
   return new CommandError(
-    `nothing answers at ${url} (${why}): start the product with \`npm start\`, or name its address with --url or PARLEY_URL`,
+    `nothing answers at ${url} (${why}): start the product with \`npm start\`, or give its address with --url or PARLEY_URL`,
     EXIT.unreachable,
   );
 }
@@ -178,7 +178,7 @@ async function refusalText(response: Response, path: string): Promise<string> {
       ? parsed.data.map(({ loc, msg }) => `${loc.join('.')}: ${msg}`).join('\n')
       : parsed.data.message;
   if (response.status === 401)
-    return `the API does not take this key (${said}): pass another with --key or PARLEY_API_KEY`;
+    return `the API refuses this key (${said}): pass another with --key or PARLEY_API_KEY`;
   // "Not found" alone does not say what: a misspelt id, or the address of another program.
   return `${said}${response.status === 404 ? `: ${path}` : ''} (HTTP ${response.status})`;
 }

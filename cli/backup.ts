@@ -38,9 +38,9 @@ export function addBackupCommands(program: Command, common: CommandContext): voi
   program
     .command('backup [file]')
     .description(
-      `the database, the recordings and the secrets into one tar, while the product runs (operator), and the keys of sessions into ${KEYS_FILE} beside it`,
+      `write the database, the recordings and the secrets to one tar while the product runs (operator), and the keys of sessions to ${KEYS_FILE} beside it`,
     )
-    .option('--keys-only', `only ${KEYS_FILE} anew, after an erasure`)
+    .option('--keys-only', `only write ${KEYS_FILE} again, after an erasure`)
     .action(
       async (
         file = `parley-${new Date().toISOString().replace(/[:.]/g, '-')}.tar`,
@@ -51,7 +51,7 @@ export function addBackupCommands(program: Command, common: CommandContext): voi
           show({ keys }, common, () => console.log(`Keys of sessions in ${keys}`));
           return;
         }
-        if (existsSync(file)) throw new CommandError(`${file} is there already: name another file`);
+        if (existsSync(file)) throw new CommandError(`${file} already exists: choose another file`);
         const response = await common.api().send('POST', '/admin/backup');
         const partial = `${file}.partial`;
         try {
@@ -64,7 +64,7 @@ export function addBackupCommands(program: Command, common: CommandContext): voi
           showProgress('');
           await rm(partial, { force: true });
           throw new CommandError(
-            `the backup broke off (${(error as Error).message}): see the product’s log, then try again`,
+            `the backup failed (${(error as Error).message}): see the product’s log, then try again`,
           );
         }
         await rename(partial, file);
@@ -78,13 +78,11 @@ export function addBackupCommands(program: Command, common: CommandContext): voi
 
   program
     .command('restore <file>')
-    .description(
-      'put a backup into an empty DATA_DIR that no product uses; recordings go where BLOBS_URL says',
-    )
+    .description('restore a backup into an empty DATA_DIR that no product uses; recordings go to BLOBS_URL')
     .option('--data-dir <directory>', 'instead of DATA_DIR')
     .option(
       '--keys <file>',
-      `newest keys of sessions; else those of the deployment it was taken from, where this machine has it, or ${KEYS_FILE} beside the backup`,
+      `newest keys of sessions; default: those of the original deployment if it is on this machine, or ${KEYS_FILE} beside the backup`,
     )
     .action(async (file: string, options: { dataDir?: string; keys?: string }) => {
       const settings = readSettings({
@@ -102,10 +100,10 @@ export function addBackupCommands(program: Command, common: CommandContext): voi
         );
         if (restored.sessions.closed > 0)
           console.log(
-            `${restored.sessions.closed} sessions stay closed: they were erased, or their keys are in none of the places looked at (--keys)`,
+            `${restored.sessions.closed} sessions stay unreadable: they were erased, or their keys were not found (--keys)`,
           );
         if (!restored.has_blobs)
-          console.log('Recordings lay in a bucket and are not in it: set BLOBS_URL to that bucket');
+          console.log('Recordings were in a bucket and are not in the backup: set BLOBS_URL to that bucket');
         console.log(`Start it with DATA_DIR=${settings.DATA_DIR} npm start`);
       });
     });
@@ -133,7 +131,7 @@ async function restore(
     for (const path of [database, credentials])
       if (existsSync(path))
         throw new CommandError(
-          `${to.dataDir} holds a deployment already: move it away, or restore into another directory`,
+          `${to.dataDir} already contains a deployment: move it away, or restore into another directory`,
         );
     await mkdir(join(to.dataDir, 'database'), { recursive: true, mode: 0o700 });
     // Remains of an interrupted restore would be taken for part of this one.
@@ -168,7 +166,7 @@ async function saveKeysBeside(file: string, common: CommandContext): Promise<str
     return await fetchKeys(common.api(), dirname(file));
   } catch (error) {
     throw new CommandError(
-      `${file} is whole, but its sessions' keys are not in their file (${(error as Error).message}): then run \`parley backup --keys-only\` in its directory`,
+      `${file} is complete, but the keys of its sessions could not be written (${(error as Error).message}): run \`parley backup --keys-only\` in its directory`,
     );
   }
 }
@@ -179,7 +177,7 @@ function returned(database: string, keys: WrappedKeys, masterKey: Buffer) {
     return returnKeys(database, keys, createDataKeys(masterKey));
   } catch (error) {
     throw new CommandError(
-      `the keys of sessions do not open this backup (${(error as Error).message}): name the file of its deployment with --keys`,
+      `the keys of sessions do not match this backup (${(error as Error).message}): give the file of its deployment with --keys`,
     );
   }
 }
@@ -230,8 +228,8 @@ async function unpackEntries(tar: Extract, to: Places) {
     } else if (name.startsWith('blobs/') && blobs) {
       await blobs.put(name.slice('blobs/'.length), await buffer(entry));
       count += 1;
-    } else throw new Error(`it holds ${name}, which no backup has`);
+    } else throw new Error(`it contains ${name}, which is not part of a backup`);
   }
-  if (!about || files.size > 0) throw new Error(`it is not whole: ${[...files.keys()].join(', ')} missing`);
+  if (!about || files.size > 0) throw new Error(`it is incomplete: ${[...files.keys()].join(', ')} missing`);
   return { created_at: about.created_at, has_blobs: about.has_blobs, data_dir: about.data_dir, blobs: count };
 }

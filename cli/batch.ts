@@ -30,20 +30,20 @@ interface StartOptions {
 
 /** Adds the commands. */
 export function addBatchCommands(program: Command, common: CommandContext): void {
-  const batch = program.command('batch').description('calls to everyone of a list');
+  const batch = program.command('batch').description('calls to everyone on a list');
   batch
     .command('start <csv>')
     .description('call the numbers of a CSV file (column to_number; other columns are dynamic variables)')
     .requiredOption('--agent <agent>', 'who calls, by id or name')
     .requiredOption('--from <number>', 'the phone number that calls, or its id')
-    .option('--name <name>', 'what the batch is called; the file’s name otherwise')
+    .option('--name <name>', 'name of the batch; default: the file’s name')
     .option('--start-at <time>', 'not before, such as 2026-11-23T09:00:00Z')
     .option('--disclosure <text>', 'said before anything else')
     .option(
       '--settings <json>',
       'a file with schedule, pacing, retry, disclosure and opt_out (docs/batch-calls.md)',
     )
-    .option('--watch', `show how far it is until it is over; exit ${EXIT.notRight} unless everyone answered`)
+    .option('--watch', `show its progress until it ends; exit ${EXIT.notRight} unless everyone answered`)
     .action(async (file: string, options: StartOptions) => {
       const api = common.api();
       const started = await api.form('POST', URL, await formOf(api, file, options));
@@ -52,9 +52,9 @@ export function addBatchCommands(program: Command, common: CommandContext): void
     });
   addViews(batch, common);
   for (const [change, description] of [
-    ['pause', 'dial nobody more until it is resumed'],
-    ['resume', 'go on'],
-    ['cancel', 'dial nobody more'],
+    ['pause', 'stop dialling until it is resumed'],
+    ['resume', 'resume dialling'],
+    ['cancel', 'stop dialling for good'],
   ] as const)
     batch
       .command(`${change} <batch>`)
@@ -87,8 +87,8 @@ function addViews(batch: Command, common: CommandContext): void {
     });
   batch
     .command('show <batch>')
-    .description('how far it is')
-    .option('--watch', 'until it is over')
+    .description('show its progress')
+    .option('--watch', 'until it ends')
     .action(async (id: string, options: { readonly watch?: boolean }) => {
       const api = common.api();
       if (options.watch) await watch(common, api, id);
@@ -99,7 +99,7 @@ function addViews(batch: Command, common: CommandContext): void {
     });
   batch
     .command('rows <batch>')
-    .description('every number with its state and calls, in the order of the list')
+    .description('list every number with its state and calls, in the order of the list')
     .option('--state <state>', 'only these, such as busy')
     .action(async (id: string, { state }: { readonly state?: string }) => {
       const rows = await common
@@ -140,20 +140,20 @@ function addDoNotCallCommands(program: Command, common: CommandContext): void {
     });
   list
     .command('add <number>')
-    .description('not to be called')
+    .description('stop batches from calling a number')
     .option('--note <text>')
     .action(async (number: string, { note }: { readonly note?: string }) => {
       const record = await common
         .api()
         .post(LIST_URL, { phone_number: number, ...(note === undefined ? {} : { note }) });
-      show(record, common, () => console.log(`${record.phone_number} is not called`));
+      show(record, common, () => console.log(`${record.phone_number} will not be called`));
     });
   list
     .command('remove <number>')
-    .description('may be called again')
+    .description('allow batches to call a number again')
     .action(async (number: string) => {
       await common.api().send('DELETE', `${LIST_URL}/${encodeURIComponent(number)}`);
-      show(null, common, () => console.log(`${number} may be called`));
+      show(null, common, () => console.log(`${number} may be called again`));
     });
 }
 
@@ -230,7 +230,7 @@ export function progressLine(record: Batch): string {
   } = record.counts as Record<string, number>;
   const parts = Object.entries(ends).filter(([, count]) => count > 0);
   const ended = parts.map(([state, count]) => `${count} ${state.replaceAll('_', ' ')}`).join(', ');
-  const opens = record.opens_at === null ? '' : `, calls go on at ${record.opens_at}`;
+  const opens = record.opens_at === null ? '' : `, calls resume at ${record.opens_at}`;
   return `${statusOf(record)}: ${doneOf(record)}/${record.row_count} done, ${calling} calling${ended === '' ? '' : `: ${ended}`}${opens}`;
 }
 

@@ -36,7 +36,7 @@ export function addBookCommands(program: Command, common: CommandContext): void 
   wallet
     .command('verify')
     .description(
-      `prove that every ledger adds up to its balance, without a gap; exit ${EXIT.notRight} with what does not (operator)`,
+      `prove that every ledger adds up to its balance, without gaps; exit ${EXIT.notRight} and list what does not (operator)`,
     )
     .action(async () => {
       const proof = await common.api().get('/admin/wallets/verify');
@@ -53,7 +53,7 @@ export function addBookCommands(program: Command, common: CommandContext): void 
 
   program
     .command('erase')
-    .description('erase everything kept of one person, and say what was removed; it cannot be undone')
+    .description('erase everything stored about one person, and list what was removed; cannot be undone')
     .option('--end-user <id>', 'the end_user_id the sessions were created with')
     .option('--phone <number>', 'the number they called from or were called at, such as +14155550123')
     .action(async (options: { endUser?: string; phone?: string }) => {
@@ -72,7 +72,7 @@ export function addBookCommands(program: Command, common: CommandContext): void 
     .command('test <agent>')
     .description(`run an agent’s tests against its draft; exit ${EXIT.notRight} unless all pass`)
     .option('--test <ids...>', 'only these')
-    .option('--repeat <count>', 'run each this often', countUpTo(MOST_REPEATS))
+    .option('--repeat <count>', 'run each this many times', countUpTo(MOST_REPEATS))
     .action(async (idOrName: string, options: TestOptions) => runTests(common, idOrName, options));
 }
 

@@ -33,7 +33,7 @@ export async function checkCall(
       what: WHAT,
       verdict: 'note',
       found: 'not made: no number has an agent',
-      advice: 'bind one (README, “Make an agent”), or name a number with --number',
+      advice: 'bind one (README, “Make an agent”), or give a number with --number',
     };
   const scene = prepareScene({
     name: 'doctor',
@@ -64,14 +64,14 @@ export async function checkCall(
       verdict: 'failed',
       found: `${number} answered and nothing was heard`,
       advice:
-        'the agent’s audio is lost on the way: check SIP_PUBLIC_IP, NAT and the firewall of the RTP range (UDP)',
+        'the agent’s audio is lost on the way: check SIP_PUBLIC_IP, NAT, and the firewall for the RTP range (UDP)',
     };
   const callerSeconds = await recordedSeconds(api, callId);
   if (callerSeconds === null)
     return {
       what: WHAT,
       verdict: 'note',
-      found: `${number} was heard for ${agentSeconds.toFixed(1)} s; its agent records nothing, so the other way was not measured`,
+      found: `${number} was heard for ${agentSeconds.toFixed(1)} s; its agent does not record, so the other direction was not measured`,
     };
   if (callerSeconds < HEARD_SECONDS)
     return {

@@ -21,15 +21,15 @@ export function* checkAddresses(settings: Settings): Generator<Finding> {
     yield {
       what,
       verdict: 'failed',
-      found: 'SIP_PUBLIC_IP is set, but SIP_HOST takes calls of this machine only',
+      found: 'SIP_PUBLIC_IP is set, but SIP_HOST accepts calls from this machine only',
       advice: 'set SIP_HOST=0.0.0.0',
     };
   else if (sipIsLocal)
     yield {
       what,
       verdict: 'note',
-      found: 'SIP takes calls of this machine only',
-      advice: 'for carriers and phones elsewhere: SIP_HOST=0.0.0.0, and SIP_PUBLIC_IP behind NAT',
+      found: 'SIP accepts calls from this machine only',
+      advice: 'for carriers and other phones set SIP_HOST=0.0.0.0, and SIP_PUBLIC_IP behind NAT',
     };
   else if (settings.SIP_PUBLIC_IP === undefined && !isPublic)
     yield {
@@ -37,7 +37,7 @@ export function* checkAddresses(settings: Settings): Generator<Finding> {
       verdict: 'note',
       found: 'no interface has a public address and SIP_PUBLIC_IP is not set',
       advice:
-        'a carrier on the internet would send its audio nowhere: set SIP_PUBLIC_IP to the address it reaches you at',
+        'a carrier on the internet could not send audio here: set SIP_PUBLIC_IP to the address it can reach',
     };
   else
     yield {
@@ -52,7 +52,7 @@ export function* checkAddresses(settings: Settings): Generator<Finding> {
       verdict: 'note',
       found: 'served without TLS',
       advice:
-        'browsers give pages a microphone over https only: set TLS_CERT and TLS_KEY, or PUBLIC_URL of a proxy with TLS',
+        'browsers allow microphones only over https: set TLS_CERT and TLS_KEY, or PUBLIC_URL of a proxy with TLS',
     };
 }
 
@@ -71,7 +71,8 @@ export async function* checkServerPorts(
           what: 'SIP',
           verdict: 'failed',
           found: `nothing answers on ${where} (TCP)`,
-          advice: 'name the address the start printed (“Dial”) with --sip, or see the log of the signalling',
+          advice:
+            'give the address printed at the start (“Dial”) with --sip, or see the log of the signalling',
         };
     return;
   }
@@ -97,7 +98,7 @@ export async function* checkServerPorts(
       : {
           what,
           verdict: 'failed',
-          found: `${host} port ${port} cannot be had (${taken.join(', ')})`,
+          found: `${host} port ${port} is not available (${taken.join(', ')})`,
           advice: `stop what uses it (ss -lntup), or set another ${setting}`,
         };
   }
@@ -114,7 +115,7 @@ export async function checkMediaPorts(settings: Settings): Promise<Finding> {
   const free = (await Promise.all(ports.map((port) => bindUdp(settings.SIP_HOST, port)))).filter(
     Boolean,
   ).length;
-  const found = `${free} of ${ports.length} tried between ${first} and ${last} are free`;
+  const found = `${free} of ${ports.length} ports tried between ${first} and ${last} are free`;
   return free > ports.length / 2
     ? { what: 'RTP ports', verdict: 'ok', found }
     : {

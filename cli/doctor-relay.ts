@@ -18,7 +18,7 @@ export async function* checkRelays({ RTPENGINE }: Settings): AsyncGenerator<Find
         verdict: 'failed',
         found: (error as Error).message,
         advice:
-          'phone calls are refused while no relay answers: start it, and let its listen-ng be what RTPENGINE names',
+          'phone calls are refused while no relay answers: start it, and make its listen-ng match RTPENGINE',
       };
     } finally {
       relay.close();

@@ -47,14 +47,14 @@ export async function checkSipTls(
     return {
       what: WHAT,
       verdict: 'note',
-      found: 'SIP_TLS_PORT is 0: every start takes another port, which is not looked for',
+      found: 'SIP_TLS_PORT is 0: every start picks another port, which is not checked',
     };
   const where = `${of.host} port ${port}`;
   if (!of.isRunning && !(await of.canBind(settings.SIP_HOST, port)))
     return {
       what: WHAT,
       verdict: 'failed',
-      found: `${where} cannot be had (TCP)`,
+      found: `${where} is not available (TCP)`,
       advice: 'stop what uses it (ss -lntp), or set another SIP_TLS_PORT',
     };
   const shown = of.isRunning ? await shownAt(of.host, port) : certificate.fingerprint256;
@@ -69,7 +69,7 @@ export async function checkSipTls(
     return {
       what: WHAT,
       verdict: 'failed',
-      found: `${where} shows another certificate than SIP_TLS_CERT`,
+      found: `${where} presents another certificate than SIP_TLS_CERT`,
       advice: 'start the product again',
     };
   if (leftMs < SOON_MS)
@@ -82,7 +82,7 @@ export async function checkSipTls(
   return {
     what: WHAT,
     verdict: 'ok',
-    found: `${where} ${of.isRunning ? 'shows' : 'is free for'} the certificate, which is good until ${until}`,
+    found: `${where} ${of.isRunning ? 'presents' : 'is free for'} the certificate, which is valid until ${until}`,
   };
 }
 

@@ -19,10 +19,10 @@ export function addDoctorCommand(program: Command, common: CommandContext): void
   program
     .command('doctor')
     .description(
-      `check settings, ports, keys, database, speech engines and a call with audio both ways; exit ${EXIT.notRight} when something is wrong`,
+      `check settings, ports, keys, database, speech engines and a call with audio in both directions; exit ${EXIT.notRight} if something is wrong`,
     )
-    .option('--sip <host:port>', 'where the running product takes calls; SIP_HOST and SIP_PORT when left out')
-    .option('--number <number>', 'the number of the test call; the first one with an agent when left out')
+    .option('--sip <host:port>', 'where the running product accepts calls; default: SIP_HOST and SIP_PORT')
+    .option('--number <number>', 'number of the test call; default: the first one with an agent')
     .option('--no-call', 'without the test call, which costs what a call costs')
     .action(async (options: DoctorOptions) => {
       const findings: Finding[] = [];
@@ -53,7 +53,7 @@ async function* examine(common: CommandContext, options: DoctorOptions): AsyncGe
     yield settings;
     return;
   }
-  yield { what: 'Settings', verdict: 'ok', found: 'every value can be used' };
+  yield { what: 'Settings', verdict: 'ok', found: 'every value is valid' };
   yield* checkAddresses(settings);
   const product = await reach(common);
   yield product.finding;
@@ -74,9 +74,8 @@ async function* examine(common: CommandContext, options: DoctorOptions): AsyncGe
   yield* checkSpeech(settings);
   if (product.api && options.call) {
     // Imported on use: loading the caller takes time that other commands save.
-    const caller = await import('./doctor-call.ts').catch(() => null);
-    if (caller) yield await caller.checkCall(product.api, { sip, number: options.number });
-    else yield { what: 'Test call', verdict: 'note', found: 'not made: this installation is without bench/' };
+    const { checkCall } = await import('./doctor-call.ts');
+    yield await checkCall(product.api, { sip, number: options.number });
   }
 }
 
@@ -89,7 +88,7 @@ function settingsOf(environment: NodeJS.ProcessEnv): Settings | Finding {
       what: 'Settings',
       verdict: 'failed',
       found: error.problems.join('; '),
-      advice: 'correct them: the product does not start like this',
+      advice: 'correct them: the product does not start with these',
     };
   }
 }
@@ -101,7 +100,7 @@ async function reach(
   try {
     const api = common.api();
     await api.get('/wallet/self/api-credit');
-    return { api, finding: { what, verdict: 'ok', found: `answers at ${api.url} and takes the key` } };
+    return { api, finding: { what, verdict: 'ok', found: `answers at ${api.url} and accepts the key` } };
   } catch (error) {
     if (!(error instanceof CommandError)) throw error;
     return {
@@ -110,7 +109,7 @@ async function reach(
         what,
         verdict: 'failed',
         found: error.message,
-        advice: 'the checks that need a running product are left out',
+        advice: 'checks that need a running product are skipped',
       },
     };
   }
@@ -128,7 +127,7 @@ async function* checkProduct(api: Api): AsyncGenerator<Finding> {
   yield {
     what: 'Workers',
     ...(state.worker
-      ? { verdict: 'ok', found: 'at least one takes calls' }
+      ? { verdict: 'ok', found: 'at least one accepts calls' }
       : {
           verdict: 'failed',
           found: 'none is connected',

@@ -23,15 +23,15 @@ const { version } = JSON.parse(readFileSync(new URL('../package.json', import.me
 const program = new Command('parley')
   .description('The command line of Parley, over its HTTP API')
   .version(version)
-  .option('--url <url>', 'address of the product (PARLEY_URL; http://127.0.0.1:8080)')
+  .option('--url <url>', 'address of the product (PARLEY_URL; default: http://127.0.0.1:8080)')
   .option(
     '--key <key>',
-    'API key (PARLEY_API_KEY, ROOT_API_KEY; the operator’s out of DATA_DIR/credentials.json)',
+    'API key (PARLEY_API_KEY, ROOT_API_KEY; default: the operator’s in DATA_DIR/credentials.json)',
   )
   .option('--json', 'print JSON, one value, for scripts')
   .addHelpText(
     'after',
-    '\nExit codes: 0 done, 1 what was asked about is not right, 2 wrong usage or refused, 3 nothing answers',
+    '\nExit codes: 0 done, 1 what was checked is not right, 2 wrong usage or refused, 3 nothing answers',
   )
   .showHelpAfterError('(see parley --help)')
   .configureHelp({ showGlobalOptions: true })

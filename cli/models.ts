@@ -13,9 +13,9 @@ export function addModelCommands(program: Command, common: CommandContext): void
   program
     .command('models [name...]')
     .description(
-      'pull models for local speech into DATA_DIR (all of them when none is named); the product uses them from its next start',
+      'download models for local speech into DATA_DIR (all if none is named); the product uses them from its next start',
     )
-    .option('--list', 'only say what there is')
+    .option('--list', 'only list them')
     .action(async (names: string[], { list }: { list?: boolean }) => {
       const unknown = names.find((name) => !PULLED_MODELS.some((model) => model.name === name));
       if (unknown !== undefined)
@@ -60,9 +60,9 @@ async function pull(
     showProgress('');
     const message = `${model.name}: ${error instanceof Error ? error.message : String(error)}`;
     if (error instanceof ModelError)
-      throw new CommandError(`${message}. MODELS_URL (${place.baseUrl}) must lead to the model’s files`);
+      throw new CommandError(`${message}. MODELS_URL (${place.baseUrl}) must contain the model’s files`);
     throw new CommandError(
-      `${message}. Run it again, and it goes on where it broke off (MODELS_URL is ${place.baseUrl})`,
+      `${message}. Run it again to resume (MODELS_URL is ${place.baseUrl})`,
       EXIT.unreachable,
     );
   }

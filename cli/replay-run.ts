@@ -105,7 +105,9 @@ function printDivergence(common: CommandContext, divergence: Divergence | null):
         ? `${(moment.atMs / 1_000).toFixed(3)} s  ${moment.did.do}${'replyId' in moment.did ? ` ${moment.did.replyId}` : ''}`
         : 'nothing more';
     console.log(`As it was        ${line(was)}\nWould have been  ${line(wouldBe)}`);
-    console.log(`What follows cannot be judged: ${Math.round(judged * 100)} % of the call was the same.`);
+    console.log(
+      `After that no comparison is possible: ${Math.round(judged * 100)} % of the call was the same.`,
+    );
   });
 }
 

@@ -12,7 +12,7 @@ const MOST_TUNED = 1_000;
 export function addReplayCommands(program: Command, common: CommandContext): void {
   program
     .command('replay <session>')
-    .description('run a call again as it was, or see where other settings would have taken it another way')
+    .description('replay a call unchanged, or show where other settings would change it')
     .option(
       '--set <setting=value>',
       'such as conversation.eagerness=eager; may be repeated',
@@ -25,7 +25,7 @@ export function addReplayCommands(program: Command, common: CommandContext): voi
   program
     .command('tune <agent>')
     .description(
-      'what other waits and eagerness would have made of an agent’s calls: callers cut off against time saved',
+      'what other waits and eagerness would have done to an agent’s calls: callers cut off against time saved',
     )
     .option('--calls <count>', 'how many of its latest calls', countUpTo(MOST_TUNED), 50)
     .action(async (agent: string, options: { calls: number }) =>

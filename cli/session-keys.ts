@@ -45,7 +45,7 @@ export async function fetchKeys(api: Api, directory: string): Promise<string> {
     for (const each of apart) {
       const stays = await reasonToKeep(each, known, 'every');
       if (stays === null) outdated.push(each);
-      else console.error(`${each} ${stays}: it stays, keep it with its tars`);
+      else console.error(`${each} ${stays}: the file is kept; keep it with its tars`);
     }
     const place = reason === null ? file : (outdated[0] ?? unusedName(file, apart));
     await rename(partial, place);
@@ -94,7 +94,7 @@ async function reasonToKeep(
   if (kept === null) return 'is damaged';
   const lost = [...kept.keys()].filter((session) => !known.has(session)).length;
   if (lost === 0 || (needed === 'one' && lost < kept.size)) return null;
-  return `has the keys of ${lost} sessions the product knows nothing of`;
+  return `has the keys of ${lost} sessions unknown to the product`;
 }
 
 /**
@@ -123,7 +123,7 @@ function liveKeys(dataDir: string, masterKey: Buffer): WrappedKeys | null {
     return masterKeyIn(join(dataDir, 'credentials.json')).equals(masterKey) ? keysIn(database) : null;
   } catch (error) {
     console.error(
-      `The keys of sessions in ${dataDir} cannot be read (${(error as Error).message}): those beside the backup are taken`,
+      `The keys of sessions in ${dataDir} cannot be read (${(error as Error).message}): using those beside the backup`,
     );
     return null;
   }
@@ -142,7 +142,7 @@ async function linesOf(file: string): Promise<z.output<typeof keyLine>[]> {
   const parsed = lines.map((line) => parseJson(keyLine, line));
   if (parsed.includes(null))
     throw new CommandError(
-      `${file} holds no keys of sessions: name the file \`parley backup\` wrote (${KEYS_FILE})`,
+      `${file} contains no keys of sessions: give the file that \`parley backup\` wrote (${KEYS_FILE})`,
     );
   return parsed.flatMap((line) => line ?? []);
 }

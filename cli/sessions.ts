@@ -30,7 +30,7 @@ export function addSessionCommands(program: Command, common: CommandContext): vo
     .option('--caller <number>')
     .option('--after <time>', 'created after this time, such as 2026-11-21T00:00:00Z')
     .option('--before <time>', 'created before it')
-    .option('--limit <count>', 'how many at most', countUpTo(MOST_LISTED), 20)
+    .option('--limit <count>', 'at most this many', countUpTo(MOST_LISTED), 20)
     .action(async (options: ListOptions) => {
       const api = common.api();
       const rows: Session[] = [];
@@ -56,7 +56,7 @@ export function addSessionCommands(program: Command, common: CommandContext): vo
     });
   sessions
     .command('show <session>')
-    .description('what was said, as heard, and where the time of each turn went')
+    .description('what was said, as heard, and the latency of each turn')
     .action(async (id: string) => {
       const session = await common.api().get(`/v1/agent/sessions/${encodeURIComponent(id)}`);
       show(session, common, () => printSession(session));
@@ -66,16 +66,16 @@ export function addSessionCommands(program: Command, common: CommandContext): vo
     .description('end a live session')
     .action(async (id: string) => {
       await common.api().post(`/v1/agent/sessions/${encodeURIComponent(id)}/end`);
-      show({ session_id: id }, common, () => console.log(`Told session ${id} to end`));
+      show({ session_id: id }, common, () => console.log(`Asked session ${id} to end`));
     });
 
   program
     .command('call <number>')
     .description(
-      `phone somebody, follow the call to its end, print what was said; Ctrl-C hangs up; exit ${EXIT.notRight} when nobody answered`,
+      `call a number, follow the call to its end and print what was said; Ctrl-C hangs up; exit ${EXIT.notRight} if nobody answered`,
     )
-    .option('--agent <agent>', 'who talks, by id or name; the agent of --from when left out')
-    .option('--from <number>', 'the number to call from; one that can call out when left out')
+    .option('--agent <agent>', 'agent of the call, by id or name; default: the agent of --from')
+    .option('--from <number>', 'number to call from; default: one that can place calls')
     .action(async (number: string, options: { agent?: string; from?: string }) =>
       placeCall(common, number, options),
     );
@@ -83,7 +83,7 @@ export function addSessionCommands(program: Command, common: CommandContext): vo
   program
     .command('logs')
     .description('live sessions and what is said in them')
-    .option('-f, --follow', 'go on as it happens, until Ctrl-C')
+    .option('-f, --follow', 'follow until Ctrl-C')
     .action(async (options: { follow?: boolean }) => followAll(common, options.follow === true));
 }
 
@@ -179,7 +179,7 @@ async function callingNumber(api: Api, wanted: string | undefined) {
   if (!found)
     throw new CommandError(
       wanted === undefined
-        ? 'no number can call out: get one first (POST /v1/agent/phone-numbers)'
+        ? 'no number can place calls: get one first (POST /v1/agent/phone-numbers)'
         : `${wanted} is not one of your numbers`,
     );
   return found;

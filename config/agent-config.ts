@@ -21,7 +21,7 @@ export type Variables = z.infer<typeof variables>;
 const LOST_NAMES = ['constructor', 'prototype'];
 const storedVariables = variables.refine(
   (value) => !LOST_NAMES.some((name) => Object.hasOwn(value, name)),
-  `no name may be ${LOST_NAMES.join(' or ')}`,
+  `must not be named ${LOST_NAMES.join(' or ')}`,
 );
 
 const promptSection = z.strictObject({

@@ -93,7 +93,7 @@ function readStored(file: string): z.infer<typeof stored> | null {
   } catch {
     // Omits the text and the parser's message, which would quote a secret.
     throw new Error(
-      `${file} is damaged: put back a copy of it, or move it away to have new secrets made (what the old ones sealed stays unreadable)`,
+      `${file} is damaged: restore a copy of it, or move it away to have new secrets generated (data encrypted with the old ones stays unreadable)`,
     );
   }
 }

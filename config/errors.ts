@@ -32,8 +32,8 @@ const FAULTS = {
   bad_request: { status: 400, message: '{detail}' },
   malformed_body: { status: 400, message: 'Malformed {kind}' },
   reference_not_found: { status: 400, message: 'Reference not found' },
-  model_unknown: { status: 400, message: 'Unknown model: GET …/models lists those that are served here' },
-  sdp_unusable: { status: 400, message: 'The SDP offer has no audio that can be answered', sip: 488 },
+  model_unknown: { status: 400, message: 'Unknown model: GET …/models lists the available ones' },
+  sdp_unusable: { status: 400, message: 'The SDP offer has no supported audio', sip: 488 },
   // 401
   key_missing: { status: 401, message: 'No API key: send it in the header {header}' },
   invalid_token: { status: 401, message: 'Invalid token' },
@@ -43,7 +43,7 @@ const FAULTS = {
   insufficient_credit: { status: 402, message: 'Out of API credit', reason: 'insufficient_credit', sip: 503 },
   overdrawn: {
     status: 402,
-    message: 'Out of API credit: this account is as far below zero as it may be; top it up',
+    message: 'Out of API credit: this account has reached its overdraft limit; top it up',
     reason: 'overdrawn',
     sip: 503,
   },
@@ -62,19 +62,19 @@ const FAULTS = {
   quota_reached: {
     status: 403,
     message:
-      'This account has {limit} {what}, as many as it may: delete some, or ask the operator to raise {setting}',
+      'This account has reached its limit of {limit} {what}: delete some, or ask the operator to raise {setting}',
     reason: 'quota_reached',
   },
   versions_reached: {
     status: 403,
     message:
-      'This agent has {limit} versions, as many as it may: go on with a new agent, or ask the operator to raise LIMIT_VERSIONS',
+      'This agent has reached its limit of {limit} versions: continue with a new agent, or ask the operator to raise LIMIT_VERSIONS',
     reason: 'quota_reached',
   },
   storage_full: {
     status: 403,
     message:
-      'Voices and knowledge of this account would take more than {limit} bytes: delete some{remedy}, or ask the operator to raise {setting}',
+      'Voices and knowledge of this account would exceed {limit} bytes: delete some{remedy}, or ask the operator to raise {setting}',
     reason: 'storage_full',
   },
   operator_only: { status: 403, message: 'This route needs the operator key' },
@@ -82,7 +82,7 @@ const FAULTS = {
   // 404
   not_found: { status: 404, message: 'Not found', sip: 404 },
   recording_not_found: { status: 404, message: 'Recording not found' },
-  voice_not_found: { status: 404, message: 'Voice not found: GET /v1/voices lists those that there are' },
+  voice_not_found: { status: 404, message: 'Voice not found: GET /v1/voices lists the available ones' },
   number_not_found: { status: 404, message: 'Phone number not found', reason: 'number_not_found', sip: 404 },
   agent_not_found: { status: 404, message: 'Agent not found', reason: 'agent_not_found' },
   // 409
@@ -107,24 +107,27 @@ const FAULTS = {
     reason: 'idempotency_key_conflict',
   },
   session_ended: { status: 409, message: 'Session has ended' },
-  call_taken: { status: 409, message: 'Another colleague has this call: they hand it back or leave first' },
+  call_taken: {
+    status: 409,
+    message: 'Another colleague has this call: they must hand it back or leave first',
+  },
   call_not_takeable: {
     status: 409,
     message: 'The agent cannot leave this call now: it is being transferred or ending; try again',
   },
   call_not_running: { status: 409, message: 'Nobody is connected to this session yet' },
-  participants_full: { status: 409, message: 'This call has no place for another participant' },
+  participants_full: { status: 409, message: 'This call has reached its limit of participants' },
   analysis_not_rerunnable: { status: 409, message: 'Analysis can be run again only from skipped or error' },
   not_replayable: {
     status: 409,
-    message: 'The call was recorded by another version of Parley, so it cannot be run again',
+    message: 'The call was recorded by another version of Parley, so it cannot be replayed',
   },
   top_up_key_reused: { status: 409, message: 'This idempotency_key was used with another amount' },
   conflict: { status: 409, message: '{detail}' },
   // 413
   too_large: { status: 413, message: 'Request body is too large' },
   // 415
-  media_type: { status: 415, message: 'The Content-Type cannot be read here; send {types}' },
+  media_type: { status: 415, message: 'Unsupported Content-Type; send {types}' },
   // 422 with a reason
   number_provider_unsupported: {
     status: 422,
@@ -183,36 +186,36 @@ const FAULTS = {
   too_many_at_once: {
     status: 429,
     message:
-      'This account has {limit} {what}, as many as it may have at once: {remedy}, or try again in {seconds} s',
+      'This account has reached its limit of {limit} {what} at once: {remedy}, or try again in {seconds} s',
     reason: 'too_many_at_once',
   },
   too_many_bytes_at_once: {
     status: 429,
     message:
-      'This account may have at most {limit} bytes of uploads in progress: wait until one is over, or try again in {seconds} s',
+      'This account may have at most {limit} bytes of uploads in progress: wait until one has finished, or try again in {seconds} s',
     reason: 'too_many_at_once',
   },
   too_many_bytes_a_second: {
     status: 429,
     message:
-      'This account sends more than {limit} bytes of uploads a second while others ask, too: try again in {seconds} s',
+      'While others use the service, this account may upload at most {limit} bytes a second: try again in {seconds} s',
     reason: 'too_many_at_once',
   },
   too_many_a_minute: {
     status: 429,
-    message: 'This account may have {limit} {what} a minute: try again in {seconds} s',
+    message: 'This account has reached its limit of {limit} {what} a minute: try again in {seconds} s',
     reason: 'too_many_a_minute',
   },
   test_spending_reached: {
     status: 429,
     message:
-      'The agent tests of this account have taken {limit} dollars of language models today, as much as they may: try again after 00:00 UTC',
+      'The agent tests of this account have reached their daily limit of {limit} dollars for language models: try again after 00:00 UTC',
     reason: 'test_spending_reached',
   },
   share_of_workers: {
     status: 429,
     message:
-      'This account holds more of the workers than any other, and the last tenth is kept for the others: try again in {seconds} s, or end a call',
+      'This account uses more worker capacity than any other, and the last tenth is reserved for the others: try again in {seconds} s, or end a call',
     reason: 'share_of_workers',
     sip: 503,
   },
@@ -226,10 +229,10 @@ const FAULTS = {
   provider_silent: {
     status: 502,
     message:
-      '{provider} did not answer; the number stays in provisioning until it is known whether it was bought',
+      '{provider} did not answer; the number stays in provisioning until the outcome of the purchase is known',
   },
   provider_refused: { status: 502, message: '{provider} refused the request: {detail}' },
-  speech_silent: { status: 502, message: 'The speech engine gave nothing for 5 minutes; try again' },
+  speech_silent: { status: 502, message: 'The speech engine returned nothing for 5 minutes; try again' },
   no_capacity: {
     status: 503,
     message: 'No agent worker is free; try again shortly',
@@ -250,7 +253,7 @@ const FAULTS = {
   },
   redis_unavailable: {
     status: 503,
-    message: 'What the replicas share (Redis) is temporarily unavailable; try again shortly',
+    message: 'The replicas’ shared store (Redis) is temporarily unavailable; try again shortly',
     sip: 503,
     retrySeconds: 5,
   },
@@ -259,11 +262,11 @@ const FAULTS = {
   no_media_port: { status: 503, message: 'No media port is free', sip: 503 },
   callback_not_genuine: {
     status: 403,
-    message: 'The signature is not of this deployment’s carrier account and this address',
+    message: 'The signature does not match this deployment’s carrier account and address',
   },
   call_lost_at_carrier: {
     status: 502,
-    message: '{provider} could not bring the call to this deployment’s SIP address',
+    message: '{provider} could not deliver the call to this deployment’s SIP address',
     sip: 503,
   },
   // SIP only

@@ -82,7 +82,10 @@ export async function openTracing(
   let isToldOfTrouble = false;
   const tell = (message: string) => {
     if (!isToldOfTrouble)
-      logger.warn({ cause: message.slice(0, 300) }, 'traces could not be sent; told once');
+      logger.warn(
+        { cause: message.slice(0, 300) },
+        'traces could not be sent; later failures are not logged',
+      );
     isToldOfTrouble = true;
   };
   const ignore = () => undefined;

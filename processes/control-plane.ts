@@ -84,7 +84,7 @@ async function compose(
     clock,
     logger,
     onFatal: (error) => {
-      logger.fatal({ err: error }, 'the database is gone');
+      logger.fatal({ err: error }, 'the database has ended');
       process.exit(1);
     },
   });

@@ -41,7 +41,7 @@ export function openSessionTurns(fd: number | null, logger: Logger): (sessionId:
     workerData,
   });
   thread.on('error', (error) =>
-    logger.error({ err: error }, 'nobody can tell any more in which session this worker stands still'),
+    logger.error({ err: error }, 'the session in which this worker hangs can no longer be determined'),
   );
   thread.unref();
   return (sessionId) => {

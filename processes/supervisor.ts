@@ -269,10 +269,10 @@ export class Supervisor {
     if (child.process !== process) return;
     const stoodMs = child.hangDetector.sample(clock.now(), waitedMs);
     if (stoodMs < (child.isReady ? HANG_MS : START_MS)) return;
-    const doing = (child.doing === null ? null : readActivity(child.doing)) ?? 'nothing it had told of';
+    const doing = (child.doing === null ? null : readActivity(child.doing)) ?? 'unknown work';
     logger.error(
       { name: child.spec.name, stoodMs: Math.round(stoodMs), doing },
-      `${child.spec.name} stood still for ${Math.round(stoodMs).toLocaleString('en')} ms in ${doing}; killing it`,
+      `${child.spec.name} hung for ${Math.round(stoodMs).toLocaleString('en')} ms in ${doing}; killing it`,
     );
     child.stoodIn = sessionIn(doing);
     process.kill('SIGKILL');

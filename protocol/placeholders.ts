@@ -12,7 +12,7 @@ const PLACEHOLDER = /\{\{([^{}]+)\}\}/g;
 export class FilledTooLong extends Error {
   constructor() {
     super(
-      `With its placeholders filled in a text is longer than ${LIMITS.renderedChars} characters: use shorter values, or fewer placeholders`,
+      `The text is longer than ${LIMITS.renderedChars} characters with its placeholders filled in: use shorter values, or fewer placeholders`,
     );
     this.name = 'FilledTooLong';
   }

@@ -29,7 +29,7 @@ const ALLOWED: readonly Exception[] = [
     file: 'control-plane/platform/store/embedded/matcher.ts',
     pattern: 'source',
     bound:
-      'made by searchPattern: what is searched for, at most 256 characters, word for word, in names of at most 256',
+      'made by searchPattern: the search text, at most 256 characters, literally, in names of at most 256',
   },
   {
     file: 'runtime/turn/text/spoken-forms.ts',
@@ -77,7 +77,7 @@ async function main(): Promise<number> {
   const needed = new Set<Exception>();
   const problems: string[] = [];
   for (const each of found) {
-    const problem = each.flags === null ? 'is made while the program runs' : judged.get(keyOf(each));
+    const problem = each.flags === null ? 'is created while the program runs' : judged.get(keyOf(each));
     if (!problem) continue;
     const exception = ALLOWED.find(({ file, pattern }) => file === each.file && pattern === each.pattern);
     if (exception) needed.add(exception);
@@ -137,7 +137,7 @@ function judge({ pattern, flags }: Pattern): string | null {
   if (judged.status === 'safe') return null;
   return judged.status === 'vulnerable'
     ? `takes ${judged.complexity.summary} time`
-    : `cannot be judged (${judged.error.kind}): split it`;
+    : `cannot be analysed (${judged.error.kind}): split it`;
 }
 
 function keyOf({ pattern, flags }: { pattern: string; flags: string | null }): string {

@@ -97,7 +97,7 @@ export async function dialOutboundCall(
 async function hopsOf(deps: OutboundCallDeps, { toUri, guard }: OutboundCallRequest): Promise<string[]> {
   const { lookUpSrv, random, egress, sipHost } = deps;
   if (!guard) return lookUpSrv ? nextHops(toUri, { lookUpSrv, random }) : [];
-  if (!egress) throw new EgressRefused('not_public', 'Hosts of tenants are not dialled here');
+  if (!egress) throw new EgressRefused('not_public', 'Hosts named by tenants cannot be dialled here');
   return tenantHops(toUri, isIP(sipHost) === 6, { ...guard, egress, lookUpSrv, random });
 }
 

@@ -126,7 +126,7 @@ export function openRooms(settings: Settings, logger: Logger): Rooms | null {
     try {
       return await request;
     } catch (error) {
-      logger.warn({ err: error }, 'LiveKit did not do what was asked');
+      logger.warn({ err: error }, 'a request to LiveKit failed');
       throw fault('gateway_unreachable', {}, { cause: error });
     }
   };

@@ -17,7 +17,7 @@ export interface Blobs {
 /** Thrown for a key that would leave the store or be hidden in it. */
 class BlobKeyError extends Error {
   constructor(key: string) {
-    super(`not a blob key: ${JSON.stringify(key.slice(0, 100))}`);
+    super(`invalid blob key: ${JSON.stringify(key.slice(0, 100))}`);
     this.name = 'BlobKeyError';
   }
 }

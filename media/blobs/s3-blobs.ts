@@ -69,7 +69,7 @@ function parseUrl(url: string): { readonly base: string; readonly region: string
   const parsed = new URL(url);
   const bucket = parsed.hostname;
   if (parsed.protocol !== 's3:' || bucket === '')
-    throw new Error('an S3 address looks like s3://bucket?endpoint=https://host&region=name');
+    throw new Error('an S3 address must look like s3://bucket?endpoint=https://host&region=name');
   const region = parsed.searchParams.get('region') ?? DEFAULT_REGION;
   const endpoint = parsed.searchParams.get('endpoint');
   const base =

@@ -282,7 +282,7 @@ class LivekitSession implements TransportLeg, Paced {
   /** The library gave up reconnecting, or the server removed us. */
   #lost(reason: DisconnectReason): void {
     if (this.#ending !== null) return;
-    this.#shared.log('warn', 'the room was lost', this.#library.DisconnectReason[reason]);
+    this.#shared.log('warn', 'connection to the room lost', this.#library.DisconnectReason[reason]);
     void this.#end(this.#hasLeftForGood(reason) ? 'remote' : 'failed');
   }
 
@@ -321,7 +321,7 @@ class LivekitSession implements TransportLeg, Paced {
       await this.#room.disconnect();
       await this.#voice.track.close();
     } catch (error) {
-      this.#shared.log('warn', 'a room was not left in order', error);
+      this.#shared.log('warn', 'a room could not be left properly', error);
     }
   }
 
@@ -349,7 +349,7 @@ function within<Value>(
   { clock }: Pick<MediaShared, 'clock'>,
 ): Promise<Value> {
   return new Promise((resolve, reject) => {
-    const timer = clock.after(ms, () => reject(new Error(`not within ${ms} ms`)));
+    const timer = clock.after(ms, () => reject(new Error(`no result within ${ms} ms`)));
     work.then(resolve, reject).finally(() => timer.cancel());
   });
 }

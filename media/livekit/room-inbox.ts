@@ -13,7 +13,9 @@ export class RoomInbox {
   #isOpen = false;
 
   constructor({ clock, log }: Pick<MediaShared, 'clock' | 'log'>, onMessage: (text: string) => void) {
-    this.#gate = new MessageGate(clock, () => log('warn', 'a web client sends more messages than are taken'));
+    this.#gate = new MessageGate(clock, () =>
+      log('warn', 'a web client exceeds its message rate; messages dropped'),
+    );
     this.#onMessage = onMessage;
   }
 

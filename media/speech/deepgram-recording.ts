@@ -49,7 +49,7 @@ export async function transcribeRecording(
     throw asSpeechError('Deepgram', error, signal);
   });
   const parsed = answer.safeParse(parseMessage(text));
-  if (!parsed.success) throw new SpeechError('unavailable', 'The transcript is not what the protocol says');
+  if (!parsed.success) throw new SpeechError('unavailable', 'The transcript does not follow the protocol');
   const { channels, utterances } = parsed.data.results;
   const stretches = utterances
     .filter(({ transcript }) => transcript.trim() !== '')

@@ -193,7 +193,7 @@ class DeepgramStream implements RecognitionStream {
   #awaitProgress(): void {
     if (this.#unansweredVoiceMs < LEAST_VOICE_MS) return;
     this.#progress ??= this.#clock.after(SILENT_MS, () =>
-      this.#socket.fail(new SpeechError('stalled', 'Deepgram takes a voice and says nothing')),
+      this.#socket.fail(new SpeechError('stalled', 'Deepgram accepts speech and returns nothing')),
     );
   }
 

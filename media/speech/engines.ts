@@ -261,7 +261,7 @@ function describeStandIns({ id }: Recognizer, others: readonly Recognizer[]): st
   if (id.startsWith('local:')) return [];
   if (others.length > 0) return [`When ${id} fails: ${others.map((other) => other.id).join(', then ')}`];
   return [
-    `When ${id} fails: nobody hears callers, who are asked to say it again. A second vendor's key or npm run models helps.`,
+    `When ${id} fails: callers are not understood, and are asked to repeat. A second vendor's key or npm run models helps.`,
   ];
 }
 

@@ -146,7 +146,7 @@ function startProgram(
   });
   createInterface({ input: child.stdout }).on('line', (line) => {
     deadline?.cancel();
-    reports.answered(answer.catch({ error: 'an answer of another shape' }).parse(parseMessage(line)));
+    reports.answered(answer.catch({ error: 'an answer in an unexpected format' }).parse(parseMessage(line)));
   });
   return {
     post(job) {

@@ -253,7 +253,7 @@ class OpenaiLiveStream implements RecognitionStream {
 
   #awaitAnswer(): Timer {
     return this.#clock.after(FINALISE_MS, () =>
-      this.#socket.fail(new SpeechError('stalled', 'OpenAI did not settle what was said')),
+      this.#socket.fail(new SpeechError('stalled', 'OpenAI returned no transcript')),
     );
   }
 }

@@ -34,7 +34,7 @@ const DEFAULT_VOICE = 'alloy';
 const PROMPT_CHARS = 600;
 
 /** A shared instance: a stack trace would be the most expensive part of aborting a piece. */
-const LEFT = new Error('the speech is not wanted any more');
+const LEFT = new Error('the speech is no longer wanted');
 
 const transcription = z.object({ text: z.string() });
 
@@ -104,8 +104,7 @@ async function transcribeForm(
     throw refusal(response.status);
   }
   const parsed = transcription.safeParse(await response.json().catch(() => null));
-  if (!parsed.success)
-    throw new SpeechError('unavailable', 'The transcription is not what the protocol says');
+  if (!parsed.success) throw new SpeechError('unavailable', 'The transcription does not follow the protocol');
   return parsed.data.text.trim();
 }
 
@@ -178,7 +177,7 @@ function toSpeechError(error: unknown, caller: AbortSignal, stalled: AbortSignal
   if (stalled.aborted) return stalled.reason;
   return error instanceof SpeechError
     ? error
-    : new SpeechError('connectivity', 'The speech engine could not be reached or broke off', {
+    : new SpeechError('connectivity', 'The speech engine could not be reached, or the connection broke', {
         cause: error,
       });
 }

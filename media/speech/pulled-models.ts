@@ -115,7 +115,7 @@ async function pullFile(file: ModelFile, pull: FilePull): Promise<void> {
   });
   if ((await digestOf(partial)) !== file.sha256) {
     await rm(partial);
-    throw new ModelError(`${file.name} is not the file it should be (its SHA-256 differs) and was removed`);
+    throw new ModelError(`${file.name} is corrupt (its SHA-256 differs) and was removed`);
   }
   await rename(partial, path);
 }
@@ -147,7 +147,7 @@ async function fetchRest(file: ModelFile, partial: string, { url, onBytes }: Fil
     await rm(partial);
     throw new AbortError(new ModelError(`${url} is longer than ${file.bytes} bytes`));
   }
-  if (here < file.bytes) throw new Error(`${url} broke off after ${here} of ${file.bytes} bytes`);
+  if (here < file.bytes) throw new Error(`${url} ended after ${here} of ${file.bytes} bytes`);
 }
 
 /** Maps a refused request to an error: a busy server may be retried. */

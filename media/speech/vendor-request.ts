@@ -47,7 +47,7 @@ export function asSpeechError(vendor: string, cause: unknown, signal: AbortSigna
   if (!signal.aborted)
     return cause instanceof SpeechError
       ? cause
-      : new SpeechError('connectivity', `${vendor} could not be reached or broke off`, { cause });
+      : new SpeechError('connectivity', `${vendor} could not be reached, or the connection broke`, { cause });
   const isTimeout = signal.reason instanceof DOMException && signal.reason.name === 'TimeoutError';
   return isTimeout
     ? new SpeechError('stalled', `${vendor} did not answer in time`, { cause })

@@ -88,7 +88,7 @@ export class VendorSocket {
     const isOpen = this.#socket.readyState === WebSocket.OPEN;
     if (!isOpen) this.#waitingBytes += message.length;
     if (Math.max(this.#waitingBytes, this.#socket.bufferedAmount) > MOST_BUFFERED_BYTES) {
-      this.fail(new SpeechError('stalled', `${this.#options.vendor} does not take what is sent`));
+      this.fail(new SpeechError('stalled', `${this.#options.vendor} does not read what is sent`));
     } else if (isOpen) this.#socket.send(message);
     else this.#waiting.push(message);
   }

@@ -96,7 +96,7 @@ export class LegsHost {
     try {
       warmUpWebrtc();
     } catch (error) {
-      this.#log('warn', 'web calls cannot be carried on this machine', error);
+      this.#log('warn', 'web calls are not possible on this machine', error);
     }
   }
 

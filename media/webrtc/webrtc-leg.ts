@@ -128,7 +128,7 @@ class WebrtcSession implements TransportLeg, Paced {
     this.#source = new library.nonstandard.RTCAudioSource();
     this.#track = this.#source.createTrack();
     const gate = new MessageGate(shared.clock, () =>
-      shared.log('warn', 'a web client sends more messages than are taken'),
+      shared.log('warn', 'a web client exceeds its message rate; messages dropped'),
     );
     this.#channel = new EventChannel({
       mayPass: (length) => gate.passes(length),

@@ -18,7 +18,7 @@ const MAX_OUTPUT_TOKENS = 2_000;
 const CONVERSATION_CHARS = 60_000;
 const RATIONALE_CHARS = 2_000;
 /** The rationale when the judge's answer could not be parsed. */
-const UNREADABLE = 'The judging model gave no answer that can be read';
+const UNREADABLE = 'The answer of the judging model cannot be parsed';
 
 const replyVerdict = z.object({ result: judgement, reasoning: z.string().default('') });
 const conversationVerdict = z.object({
@@ -96,7 +96,7 @@ export async function judgeConversation(
   );
   const conditions = success_conditions.map(({ name }) => {
     const found = verdict?.conditions.find((condition) => condition.name === name);
-    const rationale = found?.rationale ?? (verdict ? 'The judging model said nothing about it' : UNREADABLE);
+    const rationale = found?.rationale ?? (verdict ? 'The judging model did not mention it' : UNREADABLE);
     return {
       name,
       result: found?.result ?? ('unknown' as const),

@@ -22,7 +22,7 @@ import { argumentsMatch, parsedArguments } from './patterns.ts';
 
 /** Characters kept of a tool's answer. */
 const OUTPUT_CHARS = 4_000;
-const NO_MOCK = 'This tool has no answer in this test.';
+const NO_MOCK = 'This tool has no mock answer in this test.';
 
 type Gap = AgentTestResult['mock_gaps'][number];
 /** One call as it appears in the result. */

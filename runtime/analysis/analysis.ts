@@ -181,7 +181,7 @@ function parseAnswer(text: string): Answer {
   }
   const parsed = answerSchema.safeParse(value);
   if (!parsed.success)
-    throw new ModelError('the answer does not have the form that was asked for', { retryable: true });
+    throw new ModelError('the answer does not have the requested form', { retryable: true });
   return parsed.data;
 }
 
@@ -232,5 +232,5 @@ function numberOf(word: string): number | null {
 }
 
 function causeOf(error: unknown): string {
-  return error instanceof ModelError ? error.message : 'The analysis was broken off';
+  return error instanceof ModelError ? error.message : 'The analysis was interrupted';
 }

@@ -349,7 +349,7 @@ class RunningCall implements Call {
   }
 
   #onBroken(error: unknown): void {
-    this.#deps.logger.error({ err: error }, 'the call broke');
+    this.#deps.logger.error({ err: error }, 'the call failed');
     this.#hangUp('internal_error');
   }
 

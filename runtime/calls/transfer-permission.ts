@@ -42,7 +42,7 @@ export async function askForTransfer(
     if (!permission) throw new Error(`answered ${response.statusCode}`);
     return permission.is_allowed;
   } catch (error) {
-    logger.warn({ err: error, sessionId }, 'nobody said whether the caller may be transferred');
+    logger.warn({ err: error, sessionId }, 'no answer whether the caller may be transferred');
     return true;
   } finally {
     timer.cancel();

@@ -161,7 +161,7 @@ class RunningTransfer implements Transfer {
     if (route.dial_uri === '')
       return this.#failed('This number cannot place calls, so nobody can be asked first.');
     if (confirms && !recognizer)
-      return this.#failed('Speech cannot be recognised here, so nobody can be asked first.');
+      return this.#failed('Speech recognition is not available, so nobody can be asked first.');
     const person = await this.#dial(route);
     if (!person) return;
     const outcome = recognizer ? await this.#confer(destination, { leg: person.leg, recognizer }) : 'yes';

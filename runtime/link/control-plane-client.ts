@@ -201,12 +201,12 @@ class LinkClient implements ControlPlaneClient {
     if (this.#isRegistered) {
       this.#isRegistered = false;
       this.#outage.begin();
-      logger.warn('link to the control plane lost; calls go on');
+      logger.warn('link to the control plane lost; calls continue');
     }
     if (this.#outage.takeWarning())
       logger.warn(
         { url: this.#deps.url, cause: this.#lastError },
-        'no link to the control plane (CONTROL_PLANE_URL, WORKER_TOKEN); trying on',
+        'no link to the control plane (CONTROL_PLANE_URL, WORKER_TOKEN); still trying',
       );
     this.#guard(() => this.#deps.onAlone(this.#outage.durationMs));
     this.#retryTimer = clock.after(this.#outage.nextRetryMs(), () => this.#connect());
@@ -224,7 +224,7 @@ class LinkClient implements ControlPlaneClient {
   #receive(text: string): void {
     const message = parseJson(controlMessage, text);
     if (!message) {
-      this.#deps.logger.warn('the control plane sent a message that is not of the link; dropped');
+      this.#deps.logger.warn('the control plane sent an invalid message; dropped');
       return;
     }
     switch (message.type) {
@@ -271,7 +271,7 @@ class LinkClient implements ControlPlaneClient {
         // A report missing from a dead instance's disk: reports behind the gap can never be accepted.
         this.#deps.logger.error(
           { sessionId: session.sessionId, fromSeq: session.fromSeq },
-          'reports are missing; the rest of this session is given up',
+          'reports are missing; the rest of this session is dropped',
         );
         spool.drop(session.sessionId, session.epoch);
       } else this.#sendAll(spool.waiting(session).slice(0, RESEND_AT_MOST));

@@ -89,7 +89,10 @@ export function createUploads({ url, token, clock, logger }: UploadsOptions): Up
       const body = packUploads(uploads);
       pRetry(() => send(uploads, body), { retries: RETRIES, minTimeout: 200, maxTimeout: 15_000, factor: 2 })
         .catch((error: unknown) =>
-          logger.error({ err: error, uploads: uploads.map(({ head }) => head) }, 'uploads given up'),
+          logger.error(
+            { err: error, uploads: uploads.map(({ head }) => head) },
+            'uploads dropped after repeated failures',
+          ),
         )
         .finally(() => {
           running -= 1;
@@ -112,7 +115,7 @@ export function createUploads({ url, token, clock, logger }: UploadsOptions): Up
         const dropped = queue.shift();
         if (!dropped) break;
         queuedBytes -= dropped.bytes.byteLength;
-        logger.error({ upload: dropped.head }, 'upload dropped: too much is waiting');
+        logger.error({ upload: dropped.head }, 'upload dropped: too much is queued');
       }
       if (queuedBytes >= FULL_BYTES) pump();
       else gathering ??= clock.after(GATHER_MS, pump);

@@ -34,7 +34,7 @@ export function answerInTurns(body: ByteSource): ByteSource {
       roundBytes += part.length;
       allBytes += part.length;
       if (event.after(part) > LIMITS.modelEventBytes || allBytes > LIMITS.modelAnswerBytes)
-        throw new ModelError('The model sent more than an answer may have', { retryable: false });
+        throw new ModelError('The model’s answer is above the limit', { retryable: false });
       return part;
     },
     cancel: (reason) => body.cancel(reason),
@@ -51,7 +51,7 @@ export function beginningOf(body: ByteSource): ByteSource {
         bytes += part?.length ?? 0;
         return part;
       }
-      await body.cancel(new Error('enough of it was read'));
+      await body.cancel(new Error('enough was read'));
       return null;
     },
     cancel: (reason) => body.cancel(reason),

@@ -40,7 +40,7 @@ export interface SdkModelOptions {
 const CACHED_PREFIX = { anthropic: { cacheControl: { type: 'ephemeral' } } } as const;
 
 /** Shared: capturing a stack would be the most expensive part of abandoning an answer. */
-const LEFT = new Error('the answer is not wanted any more');
+const LEFT = new Error('the answer is no longer wanted');
 
 /** Wraps a vendor's model. */
 export function createSdkModel(options: SdkModelOptions): LanguageModel {
@@ -69,7 +69,7 @@ async function* generate(options: SdkModelOptions, request: ChatRequest): AsyncG
       if (delta) yield delta;
       if (isWhole) return;
     }
-    throw new ModelError('The model broke off its answer', { retryable: true });
+    throw new ModelError('The model interrupted its answer', { retryable: true });
   } catch (error) {
     if (request.signal.aborted) throw request.signal.reason;
     throw toModelError(error);
@@ -94,7 +94,7 @@ class ToolCallBudget {
     if (part.type === 'tool-input-start') this.#calls += 1;
     if (part.type === 'tool-input-delta') this.#chars += part.delta.length;
     if (this.#calls > LIMITS.modelToolCalls || this.#chars > LIMITS.modelToolChars)
-      throw new ModelError('The model asked more of tools than an answer may', { retryable: false });
+      throw new ModelError('The model’s tool calls are above the limit', { retryable: false });
   }
 }
 
@@ -141,7 +141,7 @@ function toModelError(error: unknown): ModelError {
     const refused = error.statusCode >= 400;
     const message = refused
       ? `The model answered HTTP ${error.statusCode}`
-      : 'The model sent something that is not its protocol';
+      : 'The model’s answer does not follow the protocol';
     return new ModelError(message, {
       retryable: !refused || error.isRetryable,
       status: error.statusCode,
@@ -149,7 +149,7 @@ function toModelError(error: unknown): ModelError {
     });
   }
   // A network error's message may contain addresses, so it is kept as the cause only.
-  return new ModelError('The model could not be reached or broke off its answer', {
+  return new ModelError('The model could not be reached, or the connection broke', {
     retryable: true,
     cause: error,
   });

@@ -95,7 +95,7 @@ class Race {
 
   giveUp(): void {
     this.#settle.reject(
-      new ModelError(`The model did not begin within ${GIVEN_UP_AFTER_MS / 1_000} s, asked twice`, {
+      new ModelError(`The model did not start to answer within ${GIVEN_UP_AFTER_MS / 1_000} s, asked twice`, {
         retryable: false,
       }),
     );

@@ -21,6 +21,6 @@ export function replayInThread(request: ReplayRequest): Promise<ReplayOutcome> {
     });
     thread.once('message', resolve);
     thread.once('error', reject);
-    thread.once('exit', () => reject(new Error('the replay ended without a word')));
+    thread.once('exit', () => reject(new Error('the replay ended without a result')));
   });
 }

@@ -80,7 +80,7 @@ export class CallRequests {
     const job = jobs.get(session_id, epoch);
     const refusal = job?.call ? job.call.participants.refusal(id) : 'not_found';
     if (!job?.call || refusal !== null)
-      return { ok: false, code: refusal ?? 'not_found', message: 'nobody can join' };
+      return { ok: false, code: refusal ?? 'not_found', message: 'joining is not possible' };
     try {
       const plan = await job.plan;
       const { leg, sdp } = await openParticipantLeg(media, connection, plan.record_audio);

@@ -54,7 +54,7 @@ export async function failOverJob(
     job.call?.attach(caller.leg, caller);
     if (person) job.call?.rejoin(person.leg);
   } catch (error) {
-    logger.error({ err: error, sessionId: job.sessionId }, 'call could not be gone on with');
+    logger.error({ err: error, sessionId: job.sessionId }, 'call could not be continued');
     for (const side of [caller, person]) side?.leg.send({ do: 'close' });
     calls.reportEnd(job, 'internal_error');
   }

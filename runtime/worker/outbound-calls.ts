@@ -69,7 +69,7 @@ function settle(deps: OutboundJobDeps, job: Job, result: OutboundCall): void {
       if (result.error instanceof EgressRefused)
         logger.warn(
           { reason: result.error.reason, sessionId: job.sessionId },
-          'a host that may not be dialled (EGRESS_ALLOW)',
+          'a host that must not be dialled (EGRESS_ALLOW)',
         );
       else
         logger.info(

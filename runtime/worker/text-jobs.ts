@@ -91,7 +91,7 @@ export class TextJobs {
       return await runMeteredTest({ plan, ...test }, { modelFor, egress, clock });
     } catch (error) {
       logger.warn({ err: error, runId: test.run_id }, 'agent test failed');
-      return { result: testError('The test was broken off by an internal error'), costMicros: 0 };
+      return { result: testError('The test was interrupted by an internal error'), costMicros: 0 };
     }
   }
 }

@@ -46,11 +46,11 @@ export async function connectSignalling(options: SignallingOptions): Promise<Sig
       resolve();
     });
     srf.on('error', (error: unknown) => {
-      if (signalling.isConnected) options.logger.warn({ err: error }, 'signalling lost');
+      if (signalling.isConnected) options.logger.warn({ err: error }, 'connection to signalling lost');
       signalling.isConnected = false;
     });
     srf.on('close' as 'disconnect', () => {
-      if (signalling.isConnected) options.logger.warn('signalling lost');
+      if (signalling.isConnected) options.logger.warn('connection to signalling lost');
       signalling.isConnected = false;
     });
     const { reconnect } = signalling;

@@ -104,11 +104,11 @@ export function createMediaRelay(deps: MediaRelayDeps): MediaRelay {
       if (error instanceof NgSilent) silentAt.set(relay, deps.clock.now());
       const advice =
         error instanceof NgSilent
-          ? 'does it run, and is its listen-ng what RTPENGINE names?'
+          ? 'is it running, and does its listen-ng match RTPENGINE?'
           : 'its log says why';
       deps.logger.error(
         { err: error, relay: relay.name, command: command.command },
-        `the media relay did not do what it was asked: ${advice}`,
+        `a command to the media relay failed: ${advice}`,
       );
       throw error;
     }

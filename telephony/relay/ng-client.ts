@@ -124,7 +124,7 @@ export function createNgClient(
     close() {
       for (const { timer, settle } of questions.values()) {
         timer?.cancel();
-        settle.reject(new NgSilent(`rtpengine at ${name} is asked no more`));
+        settle.reject(new NgSilent(`the client of rtpengine at ${name} is closed`));
       }
       questions.clear();
       (connecting ?? Promise.resolve()).finally(() => socket.close()).catch(() => undefined);

@@ -38,7 +38,7 @@ function endViolations({ endedMs, pendingTimers, reports }: SimulatedCall): stri
   const ended = reports.filter(({ type }) => type === 'ended').length;
   if (ended !== 1 || reports.at(-1)?.type !== 'ended') found.push('`ended` is not the one last report');
   const last = reports.at(-1);
-  if (last?.type === 'ended' && last.end_reason === 'internal_error') found.push('the call broke');
+  if (last?.type === 'ended' && last.end_reason === 'internal_error') found.push('the call failed');
   return found;
 }
 

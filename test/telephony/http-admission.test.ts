@@ -55,7 +55,7 @@ describe('admission over HTTP', () => {
 
   it.each([
     ['an error', 500, '{"action":"route","data":{"tag":"worker-1"}}'],
-    ['an answer of another shape', 200, '{"action":"route"}'],
+    ['an answer in an unexpected format', 200, '{"action":"route"}'],
     ['no JSON', 200, 'hello'],
   ])('%s is not an admission', async (_, status, body) => {
     reply = { status, body };

@@ -46,7 +46,7 @@ export async function askInitWebhook(
   } catch (error) {
     context.logger.warn(
       { agentId: event.call.agent_id, problem: error instanceof Error ? error.name : 'unknown' },
-      'init webhook gave no variables',
+      'init webhook returned no variables',
     );
     return {};
   }

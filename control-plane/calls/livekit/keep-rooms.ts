@@ -50,7 +50,7 @@ async function closeRoomsOfEnded(context: Context, rooms: Rooms, names: readonly
     .lean<Pick<SessionDocument, '_id' | 'room' | 'participants'>[]>();
   const over = new Set(sessions.flatMap(roomsOf));
   for (const room of names.filter((name) => over.has(name))) {
-    context.logger.info({ room }, 'closing the room of a session that is over');
+    context.logger.info({ room }, 'closing the room of an ended session');
     await rooms.remove(room);
   }
 }
@@ -69,7 +69,7 @@ async function endDesertedSessions(context: Context, rooms: Rooms): Promise<void
     if (room === null || (await rooms.participants(room)).includes(callerIdentity(_id))) continue;
     const ended = await changeSession(context, _id, { type: 'ended', at: status_at, reason: 'user_hangup' });
     if (!ended) continue;
-    context.logger.info({ sessionId: _id }, 'the caller left a session nobody watched');
+    context.logger.info({ sessionId: _id }, 'the caller left a session without a worker');
     await runFollowUps(context, ended);
   }
 }

@@ -42,7 +42,9 @@ export function registerFlightLogRoutes(app: ApiServer, context: Context): void 
     async (request, reply) => {
       const session = await findSession(context, callerOf(request).teamId, request.params.session_id);
       if (isLive(session.status))
-        throw fault('conflict', { detail: 'The call is still running; it can be run again once it is over' });
+        throw fault('conflict', {
+          detail: 'The call is still running; it can be replayed once it has ended',
+        });
       const log = await readFlightLog(context, session);
       if (log.length === 0) throw fault('not_found');
       return reply.send(await context.dispatch.replay(log.toString('utf8'), request.body.conversation));

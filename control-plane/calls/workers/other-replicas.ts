@@ -215,7 +215,7 @@ export class SharedReplicas implements OtherReplicas {
 
   #hear(message: Json): void {
     const news = newsSchema.safeParse(message);
-    if (!news.success) this.#deps.logger.warn('news of a replica that is not of this version; ignored');
+    if (!news.success) this.#deps.logger.warn('message of a replica with another version; ignored');
     else if (news.data.replica !== this.#id) {
       const isNew = !this.#newest.has(news.data.replica);
       this.#newest.set(news.data.replica, { workers: news.data.workers, heardMs: this.#deps.clock.now() });
@@ -227,7 +227,7 @@ export class SharedReplicas implements OtherReplicas {
   #receive(message: Json): void {
     const parsed = letterSchema.safeParse(message);
     if (!parsed.success) {
-      this.#deps.logger.warn('a replica sent what this version does not know; dropped');
+      this.#deps.logger.warn('a replica sent an unknown message; dropped');
       return;
     }
     const letter = parsed.data;

@@ -67,7 +67,7 @@ export function openWorkerConnection(socket: WebSocket, options: WorkerConnectio
   socket.on('message', (data) => {
     lastHeardMs = clock.now();
     const message = parseJson(workerMessage, String(data));
-    if (!message) logger.warn('a worker sent a message that is not of the link; dropped');
+    if (!message) logger.warn('a worker sent an invalid message; dropped');
     else if (worker) {
       worker.take(message);
       options.onMessage(worker, message);

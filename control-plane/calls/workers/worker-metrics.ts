@@ -7,17 +7,17 @@ export function addWorkerMetrics(registry: Registry, workers: { describe(): read
   const meters = [
     {
       name: 'parley_worker_calls',
-      help: 'Jobs a worker runs: calls and analyses.',
+      help: 'Jobs running on a worker: calls and analyses.',
       read: (load: WorkerLoad) => load.calls,
     },
     {
       name: 'parley_worker_free_slots',
-      help: 'Jobs a worker would still take.',
+      help: 'Jobs a worker could still take.',
       read: (load: WorkerLoad) => load.freeSlots,
     },
     {
       name: 'parley_worker_loop_lag_seconds',
-      help: 'Lateness of a worker’s event loop, 95th percentile of its last second.',
+      help: 'Delay of a worker’s event loop, 95th percentile of its last second.',
       read: (load: WorkerLoad) => load.loopLagMs / 1000,
     },
   ];

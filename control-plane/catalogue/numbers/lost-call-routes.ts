@@ -36,7 +36,7 @@ export async function registerLostCallRoutes(app: ApiServer, context: Context): 
         const [number] = await findCalledNumbers(context, call.dialedNumber);
         context.logger.error(
           { carrier: carrier.name, carrierCallId: call.carrierCallId },
-          'the carrier could not bring a call to the SIP address',
+          'the carrier could not deliver a call to the SIP address',
         );
         if (number)
           logRefusal(

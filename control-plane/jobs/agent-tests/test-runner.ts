@@ -119,7 +119,7 @@ async function start(context: Context, run: TestRunDocument): Promise<boolean> {
   if (job === null || job instanceof InvalidRequest) {
     const cause =
       job === null
-        ? 'What the batch was started with is gone'
+        ? 'The data of the batch is gone'
         : 'A variable the agent requires has no value in dynamic_variables';
     await finishRun(context, run, testError(cause));
     return true;

@@ -34,7 +34,7 @@ export async function requireTestShare(
   if (waiting + runs > limit)
     throw fault('too_many_at_once', {
       limit,
-      what: 'runs of agent tests that wait or run',
+      what: 'queued or running agent test runs',
       remedy: 'start a smaller batch',
       seconds: RETRY_SECONDS,
     });

@@ -223,7 +223,7 @@ async function checkedPeople(
     const earlier = 'toNumber' in result ? seen.get(result.toNumber) : undefined;
     if ('problem' in result) faulty.push(faultyRow(index, line, 'to_number', result.problem));
     else if (earlier !== undefined)
-      faulty.push(faultyRow(index, line, 'to_number', `the number of line ${earlier} once more`));
+      faulty.push(faultyRow(index, line, 'to_number', `has the same number as line ${earlier}`));
     else {
       seen.set(result.toNumber, line);
       people.push({ recipient, line, ...result });
@@ -258,12 +258,12 @@ function rowCheck(
     if (zones === '')
       return {
         problem:
-          'the time zone of this number is not known, so its calling hours are not either: set calling_hours to null',
+          'the time zone of this number is unknown, so calling hours cannot be applied: set calling_hours to null',
       };
     if (!neverOpen.has(zones))
       neverOpen.set(zones, nextOpening(hours, list, context.clock.wallTime()) === null);
     return neverOpen.get(zones)
-      ? { problem: `no hour lies in the calling hours of all its time zones (${list.join(', ')})` }
+      ? { problem: `no time of day is within the calling hours in all its time zones (${list.join(', ')})` }
       : { toNumber, zones };
   };
 }

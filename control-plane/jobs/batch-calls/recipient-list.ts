@@ -152,7 +152,7 @@ async function parsedLines(bytes: Uint8Array, delimiter: string): Promise<Line[]
     const line = Number(error['lines'] ?? 1);
     throw new InvalidRequest([
       listEntry(
-        `the file cannot be read from line ${line} on: look for a quotation mark that is not closed or not doubled`,
+        `the file cannot be parsed from line ${line} on: look for a quotation mark that is not closed or not doubled`,
       ),
     ]);
   }
@@ -190,11 +190,11 @@ function columnFlaws(columns: readonly string[], line: number): ValidationEntry[
     ...columns.flatMap((name, index) => {
       const which = `column ${index + 1}`;
       if (name === '') return [flaw(`${which} has no name`)];
-      if (earlier.has(name)) return [flaw(`${which} has the name of an earlier one`)];
+      if (earlier.has(name)) return [flaw(`${which} repeats an earlier name`)];
       earlier.add(name);
       return FIXED.has(name) || variableName.safeParse(name).success
         ? []
-        : [flaw(`${which} is no name of a variable: letters, digits and _, a letter first`)];
+        : [flaw(`${which} is not a valid variable name: letters, digits and _, starting with a letter`)];
     }),
   ];
 }

@@ -39,7 +39,7 @@ export function registerBackupRoutes(app: ApiServer, context: Context): void {
       if (!copyTo)
         throw fault('conflict', {
           detail:
-            'This deployment keeps its data in MongoDB (MONGODB_URL): back it up with mongodump --oplog, and keep a copy of DATA_DIR/credentials.json and of BLOBS_URL beside it',
+            'This deployment keeps its data in MongoDB (MONGODB_URL): back it up with mongodump --oplog, together with DATA_DIR/credentials.json and BLOBS_URL',
         });
       const tar = await packBackup(context, copyTo);
       return reply.type('application/x-tar').send(tar);

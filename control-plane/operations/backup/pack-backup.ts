@@ -37,12 +37,12 @@ export async function packBackup(context: Parts, copyTo: (file: string) => Promi
   const tar = pack();
   fill(tar, context, copy)
     .catch((error: unknown) => {
-      context.logger.error({ err: error }, 'backup given up');
+      context.logger.error({ err: error }, 'backup aborted');
       tar.destroy(error instanceof Error ? error : new Error(String(error)));
     })
     .finally(removeScratch)
     .catch((error: unknown) =>
-      context.logger.warn({ err: error, scratch }, 'copy of the database left behind'),
+      context.logger.warn({ err: error, scratch }, 'a copy of the database could not be deleted'),
     );
   return Readable.from(tar, { objectMode: false });
 }
@@ -51,7 +51,7 @@ async function fill(tar: Pack, context: Parts, database: string): Promise<void> 
   const { settings, credentials, blobs } = context;
   // When the reader disconnects the tar ends, and no callback follows.
   const gone = new Promise<never>((_resolve, reject) =>
-    tar.once('close', () => reject(new Error('the reader went away'))),
+    tar.once('close', () => reject(new Error('the client disconnected'))),
   );
   gone.catch(() => undefined);
   const add = (name: string, bytes: Buffer) =>

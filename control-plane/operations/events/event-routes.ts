@@ -97,7 +97,7 @@ class EventStream {
       if (signal.aborted) await stop();
       else this.#write('event: ready\ndata: {}\n\n');
     } catch (error) {
-      logger.warn({ err: error }, 'session events are not to be had');
+      logger.warn({ err: error }, 'session events are not available');
       this.close();
     }
   }

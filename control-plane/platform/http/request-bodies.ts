@@ -100,7 +100,7 @@ async function* soundParts(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
     part = parts.next();
     if (!part.done) await nextRound();
   }
-  if (!part.value) throw new Error('not one whole value, or more than a request has');
+  if (!part.value) throw new Error('not one complete value, or above the limits of a request');
 }
 
 /** Bytes of a form file or a MessagePack value. */

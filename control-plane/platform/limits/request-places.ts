@@ -133,7 +133,7 @@ export async function testingTool<Answer>(
     throw fault('too_many_at_once', {
       limit,
       what: 'tool tests in progress',
-      remedy: 'wait until one is over',
+      remedy: 'wait until one has finished',
       seconds: BUSY_SECONDS,
     });
   const leave = add(toolTests, userId, 1);
@@ -177,7 +177,7 @@ async function takeUpload(context: Parts, { userId }: Caller, bytes: number): Pr
     throw fault('too_many_at_once', {
       limit,
       what: 'uploads in progress',
-      remedy: 'wait until one is over',
+      remedy: 'wait until one has finished',
       seconds: BUSY_SECONDS,
     });
   const others = held.get(userId) ?? 0;
@@ -211,7 +211,7 @@ async function pace(
     const upload = inProgress(context).uploadPaces.begin(caller.userId, bytes);
     onReplyClosed(reply, () => {
       upload.end(come.bytes);
-      gone.abort(fault('bad_request', { detail: 'the client is gone' }));
+      gone.abort(fault('bad_request', { detail: 'the client disconnected' }));
     });
     if (upload.waitMs > 0) await context.clock.sleep(upload.waitMs, gone.signal);
   } catch (error) {

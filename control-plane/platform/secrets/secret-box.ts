@@ -30,7 +30,7 @@ export interface Sealer {
 /** Thrown when sealed bytes cannot be opened. */
 export class SealBroken extends Error {
   constructor(options?: ErrorOptions) {
-    super('Sealed data cannot be opened', options);
+    super('Encrypted data cannot be decrypted', options);
     this.name = 'SealBroken';
   }
 }

@@ -127,7 +127,7 @@ async function checkMongodb(connection: Connection, logger: Logger): Promise<voi
   if (connection.getClient().options.directConnection && Array.isArray(hosts) && hosts.length > 1)
     logger.warn(
       { members: hosts.length },
-      'MONGODB_URL says directConnection=true: only one member of its replica set is used, and nothing takes over from it',
+      'MONGODB_URL has directConnection=true: only one member of its replica set is used, without failover',
     );
 }
 

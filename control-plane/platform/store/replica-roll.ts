@@ -47,9 +47,7 @@ export async function enrol(
     );
   await tell();
   const ticking = clock.every(TELL_MS, () => {
-    tell().catch((error: unknown) =>
-      logger.warn({ err: error }, 'this replica could not tell that it is there'),
-    );
+    tell().catch((error: unknown) => logger.warn({ err: error }, 'this replica could not announce itself'));
   });
   const close = async () => {
     ticking.cancel();

@@ -91,11 +91,11 @@ class RedisCoordination implements Coordination {
       const count = Number(
         await commands.eval(HIT, 1, `${PREFIX}window:${key}:${window}`, Math.ceil(resetMs) + CLOCK_SKEW_MS),
       );
-      if (!Number.isSafeInteger(count)) throw new Error('the count is no number');
+      if (!Number.isSafeInteger(count)) throw new Error('the count is not a number');
       return { allowed: count <= limit, count, resetMs };
     } catch (error) {
       // Rate limits are best effort: calls continue without them.
-      logger.warn({ err: error }, 'rate window unreachable, allowed');
+      logger.warn({ err: error }, 'rate window unreachable; request allowed');
       return { allowed: true, count: 0, resetMs };
     }
   }

@@ -82,7 +82,7 @@ function seatOf(context: Context, socket: WebSocket, { caller, slot }: Pick<Seat
   socket.on('error', () => socket.terminate());
   socket.on('close', () => {
     longest.cancel();
-    closed.abort(new Error('the caller is gone'));
+    closed.abort(new Error('the client disconnected'));
     slot.release();
   });
   return { socket, caller, slot, closed: closed.signal };

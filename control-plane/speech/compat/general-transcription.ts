@@ -123,6 +123,6 @@ export function languageCode(language: string | null | undefined): string | null
     const code = new Intl.Locale(language).language;
     return /^[a-z]{2}$/.test(code) ? code : null;
   } catch {
-    throw fault('bad_request', { detail: 'The language is no ISO 639-1 code such as en' });
+    throw fault('bad_request', { detail: 'The language is not an ISO 639-1 code such as en' });
   }
 }

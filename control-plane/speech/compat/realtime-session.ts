@@ -74,7 +74,7 @@ class RealtimeSession {
       const sent = readJson(data);
       eventId = sent['event_id'];
       if (!CLIENT_EVENTS.some((name) => name === sent['type']))
-        throw new ProtocolError('unknown_event_type', 'The event type is not known here');
+        throw new ProtocolError('unknown_event_type', 'Unknown event type');
       const parsed = clientEvent.safeParse(sent);
       if (!parsed.success) throw invalidFrom(parsed.error, 'body');
       this.#take(parsed.data);
@@ -95,7 +95,7 @@ class RealtimeSession {
         return;
       case 'conversation.item.delete':
         if (!this.#items.delete(event.item_id))
-          throw new ProtocolError('item_not_found', 'There is no item of this id');
+          throw new ProtocolError('item_not_found', 'There is no item with this id');
         this.#unspoken.delete(event.item_id);
         this.#send({ type: 'conversation.item.deleted', item_id: event.item_id });
         return;
@@ -132,7 +132,7 @@ class RealtimeSession {
     if (detection?.type)
       throw new ProtocolError(
         'unsupported_turn_detection',
-        'Turns are not detected here: send turn_detection null and commit',
+        'Turn detection is not supported: send turn_detection null and commit',
       );
     const language = (audio?.input?.transcription ?? input_audio_transcription)?.language;
     const next: Settings = {
@@ -150,11 +150,11 @@ class RealtimeSession {
     if (this.#items.size + this.#unheardItems >= LIMITS.compatPendingItems)
       throw new ProtocolError(
         'too_many_items',
-        `A session holds ${LIMITS.compatPendingItems} items: delete some, or let a response speak them`,
+        `A session can contain ${LIMITS.compatPendingItems} items: delete some, or let a response speak them`,
       );
     if (Buffer.byteLength(textOf(item)) > LIMITS.compatItemBytes) throw fault('too_large');
     const id = item.id ?? `item_${newId()}`;
-    if (this.#items.has(id)) throw new ProtocolError('item_exists', 'There is an item of this id already');
+    if (this.#items.has(id)) throw new ProtocolError('item_exists', 'There is already an item with this id');
     this.#items.set(id, { ...item, id });
     if (item.role !== 'system') this.#unspoken.add(id);
     this.#announce({ ...item, id, object: 'realtime.item', status: 'completed' });

@@ -63,7 +63,9 @@ export async function registerVendorRoutes(app: ApiServer, context: Context): Pr
     read: (query) => {
       requireListeningModel(query.get('model_id'));
       if ((query.get('commit_strategy') ?? 'manual') !== 'manual')
-        throw fault('bad_request', { detail: 'commit_strategy must be manual: turns are not detected here' });
+        throw fault('bad_request', {
+          detail: 'commit_strategy must be manual: turn detection is not supported',
+        });
       const rateHz = Number(
         /^pcm_(8000|16000|22050|24000|44100|48000)$/.exec(query.get('audio_format') ?? 'pcm_16000')?.[1] ?? 0,
       );

@@ -28,7 +28,7 @@ export async function hearRecording(
   const { caller, requestId, audio, language, speakers } = asked;
   const slot = await admit(context, caller, 'recognition');
   const gone = new AbortController();
-  finished(reply.raw, () => gone.abort(new Error('the caller is gone')));
+  finished(reply.raw, () => gone.abort(new Error('the client disconnected')));
   try {
     const options = {
       language,

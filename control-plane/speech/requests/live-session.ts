@@ -98,7 +98,7 @@ class LiveSession {
   }
 
   closed(): void {
-    this.#closed.abort(new Error('the caller is gone'));
+    this.#closed.abort(new Error('the client disconnected'));
     this.#idle.cancel();
   }
 
@@ -237,5 +237,5 @@ function explain(error: z.ZodError): string {
     .map(String)
     .filter((part) => /^\w{1,64}$/.test(part))
     .join('.');
-  return `${place === undefined || place === '' ? 'message' : place}: ${issue?.code === 'unrecognized_keys' ? 'has fields that are not known' : 'is not acceptable'}`;
+  return `${place === undefined || place === '' ? 'message' : place}: ${issue?.code === 'unrecognized_keys' ? 'has unknown fields' : 'is not acceptable'}`;
 }

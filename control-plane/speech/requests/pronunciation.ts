@@ -8,7 +8,7 @@ import { fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';
 
 const STEP_CHARS = 256;
-const TOO_LONG = `With its pronunciations the text is longer than ${LIMITS.renderedChars} characters: use shorter values, or less text`;
+const TOO_LONG = `The text is longer than ${LIMITS.renderedChars} characters with its pronunciations: use shorter values, or less text`;
 
 /** One entry. */
 export interface PronunciationItem {

@@ -39,7 +39,7 @@ export async function startSpeech(
   const slot = await admit(context, caller, 'synthesis');
   const gone = new AbortController();
   finished(reply.raw, () => {
-    gone.abort(new Error('the caller is gone'));
+    gone.abort(new Error('the client disconnected'));
     slot.release();
   });
   const silence = context.clock.after(LIMITS.firstByteMs, () => gone.abort(fault('speech_silent')));

@@ -103,7 +103,7 @@ const fields = {
   repetition_penalty: z.number().min(0).default(1.2).meta({ description: 'As temperature' }),
   condition_on_previous_chunks: z.boolean().default(true).meta({ description: 'As temperature' }),
   early_stop_threshold: z.number().min(0).max(1).default(1).meta({ description: 'As temperature' }),
-  features: z.array(z.string()).max(0, 'no feature can be switched on in this deployment').default([]),
+  features: z.array(z.string()).max(0, 'no feature can be enabled in this deployment').default([]),
   pronunciation_dictionary: dictionaries.nullable().default(null),
 };
 
@@ -120,7 +120,7 @@ const anyText = z.strictObject(fields).superRefine((request, refinement) => {
 /** The body of a synthesis request. */
 export const ttsRequest = anyText.refine(({ text }) => text.trim() !== '', {
   path: ['text'],
-  message: 'must have something to say',
+  message: 'must contain something to say',
 });
 /** Start of a live synthesis; its text may be empty. */
 export const liveRequest = anyText;
@@ -204,7 +204,7 @@ export class Script {
     const voice = this.#voices.length === 1 ? this.#voices[0] : this.#voices[this.#speaker];
     if (voice === undefined)
       throw fault('bad_request', {
-        detail: `speaker:${this.#speaker} has no voice: reference_id names ${this.#voices.length}`,
+        detail: `speaker:${this.#speaker} has no voice: reference_id lists ${this.#voices.length}`,
       });
     return voice;
   }

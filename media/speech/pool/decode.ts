@@ -35,7 +35,7 @@ export async function decodeAudio(
   const collector = new Collector(longestSeconds * DECODED_RATE_HZ);
   const foreign = foreignFormat(file);
   if (foreign !== null)
-    throw new SpeechJobError('audio_unsupported', `${foreign} cannot be read here: ${READABLE}`);
+    throw new SpeechJobError('audio_unsupported', `${foreign} is not supported: ${READABLE}`);
   const blocks = isWav(file) ? readWav(file, longestSeconds) : readWithLibav(file);
   for await (const block of blocks) {
     collector.take(block);
@@ -88,11 +88,11 @@ async function* readWithLibav(file: Uint8Array): AsyncGenerator<DecodedBlock> {
 
 async function* readFile(library: Instance, name: string): AsyncGenerator<DecodedBlock> {
   const [container, streams] = await library.ff_init_demuxer_file(name).catch(() => {
-    throw new SpeechJobError('audio_unreadable', `The file is no audio that can be read: ${READABLE}`);
+    throw new SpeechJobError('audio_unreadable', `The file is not in a supported audio format: ${READABLE}`);
   });
   try {
     const stream = streams.find(({ codec_type }) => codec_type === library.AVMEDIA_TYPE_AUDIO);
-    if (!stream) throw new SpeechJobError('audio_unreadable', 'The file has no audio in it');
+    if (!stream) throw new SpeechJobError('audio_unreadable', 'The file contains no audio');
     const config = {
       codecpar: stream.codecpar,
       time_base: [stream.time_base_num, stream.time_base_den] as [number, number],
@@ -100,7 +100,7 @@ async function* readFile(library: Instance, name: string): AsyncGenerator<Decode
     const [, codec, packet, frame] = await library.ff_init_decoder(stream.codec_id, config).catch(() => {
       throw new SpeechJobError(
         'audio_unsupported',
-        'The audio is of a codec that cannot be read here: send WAV, MP3, FLAC, Opus or Vorbis',
+        'The audio codec is not supported: send WAV, MP3, FLAC, Opus or Vorbis',
       );
     });
     try {
@@ -167,7 +167,7 @@ function toBlock(decoded: Frame): DecodedBlock {
   const { data, format, nb_samples: frames, sample_rate: rateHz, channels } = decoded;
   const scale = FULL_SCALES[format % FULL_SCALES.length];
   if (scale === undefined || !rateHz || !channels)
-    throw new SpeechJobError('audio_unreadable', 'The audio says neither its rate nor its channels');
+    throw new SpeechJobError('audio_unreadable', 'The audio has no sample rate or no channel count');
   if (rateHz < RATES.least || rateHz > RATES.most || channels > MOST_CHANNELS)
     throw new SpeechJobError(
       'audio_unreadable',

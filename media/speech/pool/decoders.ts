@@ -90,11 +90,11 @@ class DecoderThread {
     const outcome = Promise.withResolvers<Int16Array>();
     const fail = (why: string) =>
       outcome.reject(new SpeechJobError('audio_unreadable', `The audio cannot be decoded: ${why}`));
-    const hangs = () => fail('it keeps the decoder busy without end');
+    const hangs = () => fail('decoding never ends');
     let silence = this.#clock.after(SILENCE_MS, hangs);
     const onAbort = () => outcome.reject(signal.reason);
     signal.addEventListener('abort', onAbort, { once: true });
-    this.#onDeath = () => fail('it stops the decoder');
+    this.#onDeath = () => fail('the decoder crashed');
     this.#onMessage = (message) => {
       silence.cancel();
       silence = this.#clock.after(SILENCE_MS, hangs);

@@ -60,7 +60,7 @@ function readFormat(view: DataView, at: number, size: number): WavFormat {
   if (!sizes.includes(format.bytesPerSample))
     throw new SpeechJobError(
       'audio_unsupported',
-      'This kind of WAV cannot be read: send integer or float PCM',
+      'This kind of WAV is not supported: send integer or float PCM',
     );
   const isSound =
     format.channels >= 1 && format.channels <= 32 && format.rateHz >= 4_000 && format.rateHz <= 384_000;

@@ -235,7 +235,7 @@ export class SpeechThread {
       return;
     }
     if (this.#owed >= (this.#hasStarted ? MOST_OWED : MOST_OWED_AT_START)) {
-      this.#lost(worker, `it gave no sign of life for ${(this.#owed * SIGN_MS) / 1_000} s`);
+      this.#lost(worker, `no sign of life for ${(this.#owed * SIGN_MS) / 1_000} s`);
       void worker.terminate();
       return;
     }

@@ -53,7 +53,7 @@ export async function transcribe(
   if (options.speakers === 'required' && !recognizer.transcribe)
     throw new SpeechJobError(
       'speakers_not_told_apart',
-      `The recognition engine ${recognizer.id} cannot tell speakers apart`,
+      `The recognition engine ${recognizer.id} cannot distinguish speakers`,
     );
   const { stretches, language } = recognizer.transcribe
     ? await recognizer.transcribe({

@@ -30,7 +30,7 @@ const AHEAD_MS = 4_000;
  */
 const MARK_WITHIN_MS = 300;
 /** Shared: every reply ends with it, and capturing a stack would be the most expensive part. */
-const GIVEN_UP = new Error('the reply was given up');
+const GIVEN_UP = new Error('the reply was discarded');
 
 /** Options of a spoken reply. */
 export interface SpokenReplyOptions {

@@ -66,7 +66,7 @@ export class WrittenReply {
   }
 
   stop(): void {
-    this.#abort.abort(new Error('the reply was given up'));
+    this.#abort.abort(new Error('the reply was discarded'));
     this.#isOver = true;
   }
 

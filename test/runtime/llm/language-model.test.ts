@@ -111,7 +111,7 @@ describe('a vendor behind an OpenAI-compatible address', () => {
     const failure = await ask(vendorModel(server.url)).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(ModelError);
     expect(failure).toMatchObject({
-      message: 'The model asked more of tools than an answer may',
+      message: 'The model’s tool calls are above the limit',
       retryable: false,
     });
   });
@@ -120,7 +120,7 @@ describe('a vendor behind an OpenAI-compatible address', () => {
     const server = await vendor({ chat: [{ pieces: ['Hello. ', 'x'.repeat(70_000)], toolCalls: [] }] });
     const failure = await ask(vendorModel(server.url)).catch((error: unknown) => error);
     expect(failure).toMatchObject({
-      message: 'The model sent more than an answer may have',
+      message: 'The model’s answer is above the limit',
       retryable: false,
     });
   });

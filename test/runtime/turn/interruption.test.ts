@@ -25,7 +25,7 @@ describe('words spoken over the agent', () => {
     ['all', 'balanced', false, 'open'],
     ['all', 'balanced', true, 'words'],
     ['all right but', 'balanced', false, 'words'],
-    ['go on', 'high', true, 'ignore_phrase'],
+    ['resume dialling', 'high', true, 'ignore_phrase'],
     ['booked for two people', 'balanced', true, 'echo'],
     ['wait', 'low', false, 'words'],
   ])('%j (%s, final %s) are %s', (text, sensitivity, isFinal, judgement) => {

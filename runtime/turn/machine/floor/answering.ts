@@ -97,7 +97,7 @@ export function onGenerated(draft: Draft): void {
   if (generation.text === '' && generation.calls.length === 0) {
     onFailed(draft, {
       stage: 'model',
-      message: 'the model answered nothing',
+      message: 'the model returned nothing',
       status: null,
       isRetryable: true,
     });

@@ -39,7 +39,7 @@ function onAnswerStalled(draft: Draft, answer: Answer): void {
     emit(draft, { do: 'discard', replyId: generation.replyId });
     onFailed(draft, {
       stage: stageOf(generation),
-      message: 'the model did not begin in time',
+      message: 'the model did not start in time',
       status: null,
       isRetryable: false,
     });

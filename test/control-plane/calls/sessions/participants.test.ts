@@ -103,7 +103,7 @@ describe('colleagues in calls, without LiveKit', () => {
   });
 
   it.each([
-    ['call_taken', 409, 'Another colleague has this call: they hand it back or leave first'],
+    ['call_taken', 409, 'Another colleague has this call: they must hand it back or leave first'],
     [
       'call_not_takeable',
       409,

@@ -319,7 +319,7 @@ describe('a call that Twilio could not deliver to the SIP address', () => {
     const { status, body } = await lost({ CallSid: 'CA78', From: '+1', To: NUMBER }, 'bm8=');
     expect([status, body.message]).toEqual([
       403,
-      'The signature is not of this deployment’s carrier account and this address',
+      'The signature does not match this deployment’s carrier account and address',
     ]);
   });
 });

@@ -64,8 +64,8 @@ describe('a recording', () => {
       signal: stop.signal,
     });
     await expect.poll(threadCount).toBeGreaterThan(before);
-    stop.abort(new Error('the caller is gone'));
-    await expect(given).rejects.toThrow('the caller is gone');
+    stop.abort(new Error('the client disconnected'));
+    await expect(given).rejects.toThrow('the client disconnected');
     await expect.poll(threadCount).toBeLessThanOrEqual(before);
   });
 
